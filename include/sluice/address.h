@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* An IPv4 or IPv6 address. Bytes are in network order; an IPv4 address uses the first four, the rest are zero. */
+#ifndef SLUICE_ADDRESS_H
+#define SLUICE_ADDRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct address {
+    uint8_t bytes[16];
+};
+
+enum { ADDRESS_TEXT_SIZE = 46 };
+
+static inline bool address_equal(const struct address *a, const struct address *b)
+{
+    return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+/* `version` is 4 or 6. Writes at most ADDRESS_TEXT_SIZE bytes, NUL included. IPv6 is written as RFC 5952 says, or
+ * uncompressed with all eight groups in four digits (what EVE has by default) when `full`. */
+void address_format(const struct address *address, int version, bool full, char *out);
+
+/* Returns 4 or 6, or -EINVAL when the `length` bytes are no address. */
+int address_parse(const char *text, size_t length, struct address *out);
+
+#endif

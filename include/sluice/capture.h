@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Capture: where packets come from and verdicts go to, behind one table of operations.
+ *
+ * Threads:   a capture belongs to one worker after it was opened.
+ * Ownership: packets lent by capture_receive() are valid until the next receive or close. Every packet received from a
+ *            queue must be given to capture_send_verdicts() exactly once.
+ */
+#ifndef SLUICE_CAPTURE_H
+#define SLUICE_CAPTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice/packet.h"
+
+enum { CAPTURE_MAX_BATCH = 256, CAPTURE_ERROR_SIZE = 256 };
+
+/* All counters are written by the worker only. */
+struct capture_counters {
+    uint64_t packets, bytes;
+    uint64_t accepted, dropped, repeated, routed; /* sum = packets judged */
+    uint64_t replaced;           /* verdicts that carried another payload */
+    uint64_t truncated;          /* packets whose bytes were not all copied */
+    uint64_t gso;                /* super-packets */
+    uint64_t receive_calls, send_calls;
+    uint64_t receive_overruns;   /* ENOBUFS: the kernel dropped for want of socket buffer */
+    uint64_t verdict_lost;       /* ENOENT: the kernel had dropped the packet (ruleset or device change) */
+    uint64_t verdict_errors;     /* other refused verdicts */
+    uint64_t malformed_messages; /* netlink messages that were not understood */
+    uint64_t marked;             /* packets that came back marked */
+    uint64_t lost;               /* packet ids that never arrived (gaps) */
+};
+
+/* What the kernel says of a queue: /proc/net/netfilter/nfnetlink_queue. */
+struct queue_status {
+    uint32_t queue, port_id, waiting, copy_mode, copy_range;
+    uint32_t queue_dropped; /* the queue was full */
+    uint32_t user_dropped;  /* the socket buffer was full */
+    uint32_t id_sequence;   /* packets enqueued */
+};
+
+struct capture;
+
+struct capture_ops {
+    const char *name;
+    int (*receive)(struct capture *capture, struct packet **batch, size_t max, int wait_ms);
+    int (*send_verdicts)(struct capture *capture, struct packet *const *batch, size_t count);
+    const struct capture_counters *(*counters)(const struct capture *capture);
+    int (*status)(struct capture *capture, struct queue_status *out);
+    void (*close)(struct capture *capture);
+};
+
+/* First member of every implementation's own struct. */
+struct capture {
+    const struct capture_ops *ops;
+};
+
+/*
+ * Waits up to `wait_ms` (-1: for ever, 0: not at all) and lends up to `max` packets. Returns their number, 0 when the time
+ * passed or a signal came, -ENODATA at the end of a file, -ENOBUFS when the kernel dropped packets (counted; go on),
+ * another -errno when the source is gone.
+ */
+static inline int capture_receive(struct capture *capture, struct packet **batch, size_t max, int wait_ms)
+{
+    return capture->ops->receive(capture, batch, max, wait_ms);
+}
+
+/* Sends what packet->verdict (and mark, new_data) says for the packets of one receive, in any number of calls.
+ * 0, or -errno when the source is gone. */
+static inline int capture_send_verdicts(struct capture *capture, struct packet *const *batch, size_t count)
+{
+    return capture->ops->send_verdicts(capture, batch, count);
+}
+
+static inline const struct capture_counters *capture_counters(const struct capture *capture)
+{
+    return capture->ops->counters(capture);
+}
+
+/* 0, or -ENOTSUP for sources without a kernel queue. */
+static inline int capture_status(struct capture *capture, struct queue_status *out)
+{
+    return capture->ops->status ? capture->ops->status(capture, out) : -95;
+}
+
+static inline void capture_close(struct capture *capture)
+{
+    if (capture)
+        capture->ops->close(capture);
+}
+
+/* --- NFQUEUE ------------------------------------------------------------------------------------------------------------ */
+
+/* How an accepted packet goes on. */
+enum queue_verdict_mode {
+    QUEUE_ACCEPT, /* NF_ACCEPT: the next hook entry */
+    QUEUE_REPEAT, /* NF_REPEAT with the mark set under the mask: the same chain again */
+    QUEUE_ROUTE,  /* NF_QUEUE to another queue */
+};
+
+/* What to do with a packet that arrives with the repeat mark already set (it should not have been queued). */
+enum queue_marked_policy { QUEUE_MARKED_ACCEPT, QUEUE_MARKED_INSPECT, QUEUE_MARKED_DROP };
+
+struct nfqueue_options {
+    uint16_t queue;
+    enum queue_verdict_mode mode;
+    uint32_t mark, mark_mask; /* QUEUE_REPEAT: required; otherwise set on accepted packets when mask is not 0 */
+    uint16_t route_to;        /* QUEUE_ROUTE */
+    bool route_bypass;        /* QUEUE_ROUTE: go on with the next hook entry when nobody listens there */
+    enum queue_marked_policy marked_policy;
+    bool fail_open;           /* NFQA_CFG_F_FAIL_OPEN: full queues let packets pass */
+    bool gso;                 /* NFQA_CFG_F_GSO */
+    uint32_t length;          /* packets the kernel keeps */
+    uint32_t receive_buffer;  /* bytes; 0 sizes it from `length` */
+    uint32_t batch;           /* packets per receive, at most CAPTURE_MAX_BATCH */
+    int inherited_fd;         /* a bound socket to adopt, or -1 to open one */
+};
+void nfqueue_options_default(struct nfqueue_options *options);
+
+/*
+ * Opens a socket, binds the queue and sets it up; or adopts options->inherited_fd (and with it all that was set).
+ * 0 or -errno, with one line for the user in `error`: what failed and what to do (queue taken by process X, no
+ * CAP_NET_ADMIN, kernel lacks a flag).
+ */
+int nfqueue_open(struct capture **out, const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE]);
+
+/* The socket; stays owned by the capture. A keeper dups it before close so that the queue lives on. */
+int nfqueue_fd(const struct capture *capture);
+/* As read back from the kernel. */
+uint32_t nfqueue_receive_buffer(const struct capture *capture);
+
+/* Status of all queues of this network namespace. `fd` is an open /proc/net/netfilter/nfnetlink_queue (mode 0440: opened
+ * before privileges are dropped). Returns how many were written, or -errno. */
+int nfqueue_read_status(int fd, struct queue_status *out, size_t max);
+
+/* --- Capture files ------------------------------------------------------------------------------------------------------ */
+
+/* pcap or pcapng by libpcap. 0 or -errno with a line in `error`. Packets of an unknown link type have LINK_UNSUPPORTED. */
+int pcap_file_open(struct capture **out, const char *path, char error[CAPTURE_ERROR_SIZE]);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Time in nanoseconds; tests and replay hand in their own. */
+#ifndef SLUICE_CLOCK_H
+#define SLUICE_CLOCK_H
+
+#include <stdint.h>
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+uint64_t clock_realtime_ns(void);  /* since 1970 */
+uint64_t clock_monotonic_ns(void); /* for intervals */
+
+#endif

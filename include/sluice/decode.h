@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Decode: from bytes to headers. One file per header under src/decode/, each a function that takes the checked cursor.
+ *
+ * A malformed packet is never an error: it gets an event (the field's decoder-event names), the event is counted, and
+ * what could be understood stays in the packet. Packets inside tunnels (GRE, ERSPAN, VXLAN, GENEVE, Teredo, IPIP, 6in4,
+ * 4in6) become packets of their own, to a bounded depth.
+ *
+ * Threads:   a decoder belongs to one worker. decode_options are immutable.
+ * Ownership: packets from tunnels are lent until the next decode_packet() of the same decoder.
+ */
+#ifndef SLUICE_DECODE_H
+#define SLUICE_DECODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice/packet.h"
+
+enum decode_event; /* sluice/decode_event.h */
+
+enum {
+    DECODE_MAX_PORTS = 16,      /* ports of one tunnel protocol */
+    DECODE_MAX_LAYERS = 16,     /* headers in one packet, all tunnels together */
+    DECODE_MAX_PACKETS = 17,    /* the packet itself and those inside */
+};
+
+struct decode_ports {
+    bool any;
+    uint8_t count;
+    uint16_t port[DECODE_MAX_PORTS];
+};
+
+struct decode_options {
+    struct decode_ports teredo, vxlan, geneve;
+    bool teredo_enabled, vxlan_enabled, geneve_enabled;
+    bool vxlan_permissive; /* reserved bits of the VXLAN header may be set */
+    bool erspan_type1;
+    unsigned max_layers; /* 1 to DECODE_MAX_LAYERS */
+};
+
+/* Suricata's defaults: Teredo on 3544, VXLAN on 4789, GENEVE on 6081, 16 layers. */
+void decode_options_default(struct decode_options *options);
+
+/* Packets and bytes by header, EVE's stats.decoder.*. Written by the worker only; readers may see a value that is a
+ * moment old. The names come from decode_counter_name(). */
+struct decode_counters;
+
+struct decoder;
+
+/* 0 or -ENOMEM; *out is written only on success. `options` are copied. */
+int decoder_new(struct decoder **out, const struct decode_options *options);
+void decoder_free(struct decoder *decoder);
+
+/*
+ * Decodes the packet and all packets inside it. Writes to `found` the packets to inspect in their order, innermost
+ * first and `pkt` itself last, and returns how many (at least 1, at most DECODE_MAX_PACKETS).
+ */
+size_t decode_packet(struct decoder *decoder, struct packet *pkt, struct packet *found[DECODE_MAX_PACKETS]);
+
+/*
+ * Verifies the IPv4 header's and the transport's checksum, sets PACKET_BAD_L3_CHECKSUM and PACKET_BAD_L4_CHECKSUM.
+ * Nothing is computed, and nothing set, for what is not to be checked: truncated packets, fragments, and L4 where
+ * PACKET_CHECKSUM_NOT_READY. Not part of decode_packet(): who needs it calls it.
+ */
+void decode_check_checksums(struct packet *pkt);
+
+/* The transport checksum of a packet as it should be (network order value as a host integer), for tests and reject. */
+uint16_t decode_transport_checksum(const struct packet *pkt);
+
+/* Counters: index 0 .. decode_counter_count() - 1. Names are EVE's below stats.decoder: "pkts", "bytes", "ipv4", "tcp",
+ * "max_pkt_size", "avg_pkt_size"..., then "event.ipv4.pkt_too_small" and so on for every decode_event. */
+size_t decode_counter_count(void);
+const char *decode_counter_name(size_t index);
+uint64_t decode_counter_value(const struct decoder *decoder, size_t index);
+
+#endif

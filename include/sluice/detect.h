@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Detect: which rules match a packet.
+ *
+ * A ruleset is an immutable snapshot built from a rule_list: Hyperscan databases over each rule's best literal by buffer
+ * and protocol, and lists of the rules that have no literal. A detector is a worker's scratch for it.
+ *
+ * One pass over a buffer yields the candidates; a candidate's header, packet conditions and buffers are then evaluated,
+ * cheapest first. A rule that did not become a candidate costs nothing.
+ *
+ * Threads:   a ruleset is shared by all workers, read only; a detector belongs to one worker.
+ * Ownership: the ruleset owns its rule_list. Hits are lent until the detector's next packet.
+ */
+#ifndef SLUICE_DETECT_H
+#define SLUICE_DETECT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice/diag.h"
+#include "sluice/packet.h"
+#include "sluice/rule.h"
+
+struct ruleset;
+struct detector;
+
+struct ruleset_options {
+    enum rule_action action_order[4]; /* default: pass, drop, reject, alert; ACTION_REJECT stands for all three */
+    unsigned generation;              /* of the reload, for events */
+};
+void ruleset_options_default(struct ruleset_options *options);
+
+/* Builds the snapshot; `rules` is finished and is owned by the ruleset on success. 0, -ENOMEM, -EINVAL with `diag`. */
+int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct ruleset_options *options, struct diag *diag);
+void ruleset_free(struct ruleset *ruleset);
+const struct rule_list *ruleset_rules(const struct ruleset *ruleset);
+unsigned ruleset_generation(const struct ruleset *ruleset);
+
+/* Scratch for one worker; made anew, or grown, for each ruleset. 0 or -ENOMEM. */
+int detector_new(struct detector **out);
+int detector_prepare(struct detector *detector, const struct ruleset *ruleset);
+void detector_free(struct detector *detector);
+
+/* The rules that match, in order of evaluation: by action order, then priority, then position. At most as many as the
+ * ruleset has. Thresholds, suppressions and noalert are policy's business, not looked at here. */
+struct hit {
+    const struct rule *rule;
+};
+size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct packet *pkt,
+                     const struct hit **hits);
+
+struct detect_counters {
+    uint64_t packets_scanned, bytes_scanned, candidates, evaluations, matches;
+};
+const struct detect_counters *detector_counters(const struct detector *detector);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Diagnostics that point at the text: rules, YAML and commands report into a `struct diag` with file, line and
+ * column, and parsing goes on, so that one run shows every mistake. The caller prints, once.
+ *
+ *     web.rules:42:34: error: 'sid' needs a number, got 'abc'
+ *     alert tcp any any -> any any (msg:"x"; sid:abc;)
+ *                                            ^~~
+ *
+ * Ownership: a diag owns copies of everything reported, the source line included.
+ * Memory is bounded: past DIAG_MAX_ENTRIES entries are only counted.
+ */
+#ifndef SLUICE_DIAG_H
+#define SLUICE_DIAG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { DIAG_MAX_ENTRIES = 100000 };
+
+enum diag_severity { DIAG_NOTE, DIAG_WARNING, DIAG_ERROR };
+
+/* A place in a text. line and column count from 1; line 0 means the file as a whole. */
+struct position {
+    const char *file;     /* lent by the reader of the file; copied when something is reported */
+    const char *line_text; /* start of the line (ends at LF, CR LF or NUL), or NULL */
+    uint32_t line;
+    uint32_t column;
+    uint32_t width; /* how many columns the caret underlines; 0 is 1 */
+};
+
+struct diag_entry {
+    enum diag_severity severity;
+    const char *file;      /* NULL when the message has no file */
+    const char *line_text; /* NULL when there is none */
+    const char *message;
+    const char *tag; /* what a summary groups by, e.g. the unsupported keyword; or NULL */
+    uint32_t line, column, width;
+};
+
+struct diag;
+
+struct diag *diag_new(void); /* NULL when out of memory */
+void diag_free(struct diag *diag);
+
+void diag_error(struct diag *diag, struct position at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void diag_warning(struct diag *diag, struct position at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void diag_note(struct diag *diag, struct position at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The same with a tag by which summaries group (see diag_count_tag). */
+void diag_report(struct diag *diag, enum diag_severity severity, struct position at, const char *tag,
+                 const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+size_t diag_count(const struct diag *diag);  /* entries kept */
+size_t diag_errors(const struct diag *diag); /* errors reported, kept or not */
+size_t diag_warnings(const struct diag *diag);
+const struct diag_entry *diag_get(const struct diag *diag, size_t index);
+
+/* Calls `each` for every distinct tag with the number of entries that carry it, most frequent first. */
+void diag_each_tag(const struct diag *diag, void (*each)(const char *tag, size_t count, void *user), void *user);
+
+/* Prints one entry, or all, in the form above; colour is for terminals. */
+void diag_print_entry(const struct diag_entry *entry, FILE *to, bool colour);
+void diag_print(const struct diag *diag, FILE *to, bool colour);
+
+/* Forgets all entries. */
+void diag_clear(struct diag *diag);
+
+#endif

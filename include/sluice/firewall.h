@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Firewall: the own nftables table that feeds the queues, installed and removed in one atomic transaction by libnftnl.
+ *
+ * Nothing that belongs to somebody else is ever edited. Where the kernel lacks nft_queue, the xt NFQUEUE target is put
+ * into the same chains through nft_compat.
+ *
+ * Threads:   the main thread or the keeper; needs CAP_NET_ADMIN, except firewall_print().
+ */
+#ifndef SLUICE_FIREWALL_H
+#define SLUICE_FIREWALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice/text.h"
+
+enum attach_mode {
+    ATTACH_NONE,   /* somebody else's rules feed the queues */
+    ATTACH_AFTER,  /* own table, after every filter chain found: sees what the firewall accepted */
+    ATTACH_BEFORE, /* own table, ahead of the filter chains: sees everything */
+    ATTACH_REPEAT, /* own table with the rule as repeat mode needs it: packets without the mark are queued */
+    ATTACH_CHAIN,  /* own table with a regular chain `sluice_ips` for generated rulesets that jump to it */
+    ATTACH_ROUTE,  /* as after, for queues whose verdict is the next consumer's queue */
+};
+
+enum firewall_hook { FIREWALL_FORWARD = 1 << 0, FIREWALL_INPUT = 1 << 1, FIREWALL_OUTPUT = 1 << 2 };
+enum firewall_family { FIREWALL_INET, FIREWALL_IPV4, FIREWALL_IPV6, FIREWALL_BRIDGE };
+
+/* How the rule reaches the queue. */
+enum queue_expression {
+    QUEUE_EXPRESSION_AUTO,   /* native where the kernel has it */
+    QUEUE_EXPRESSION_NATIVE, /* nft queue; spread by symhash */
+    QUEUE_EXPRESSION_XT,     /* the xt NFQUEUE target; spread by address pair (the kernel's queue-balance) */
+};
+
+struct firewall_options {
+    enum attach_mode mode;
+    enum firewall_family family;
+    unsigned hooks;      /* enum firewall_hook */
+    const char *table;   /* default "sluice" */
+    uint16_t queue_first, queue_last;
+    bool bypass;         /* without a listener packets go on with the next hook entry; safe in our own table */
+    bool has_priority;   /* otherwise chosen from the live ruleset */
+    int32_t priority;
+    uint32_t mark, mark_mask; /* ATTACH_REPEAT; and reject packets, which are never queued */
+    uint32_t reject_mark;     /* packets with this mark (whole word under reject_mask) are ours */
+    uint32_t reject_mask;
+    enum queue_expression expression;
+};
+void firewall_options_default(struct firewall_options *options);
+
+enum { FIREWALL_ERROR_SIZE = 512 };
+
+enum attach_mode firewall_mode_find(const char *name, bool *found);
+const char *firewall_mode_name(enum attach_mode mode);
+
+/* The ruleset as `nft -f` text, for `sluice nft print` and as installed; priority is from the live ruleset if it can be
+ * read, otherwise the mode's usual one. 0 or -errno with a line in `error`. */
+int firewall_print(const struct firewall_options *options, struct text *out, char error[FIREWALL_ERROR_SIZE]);
+
+/*
+ * Replaces our table by a new one in one transaction: whole or not at all, also when killed meanwhile. 0 or -errno with
+ * a line in `error` that says what and what to do (-EPERM, missing kernel part, table of that name that is not ours).
+ */
+int firewall_install(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE]);
+
+/* Removes our table; 0 also when there was none. */
+int firewall_remove(const char *table, char error[FIREWALL_ERROR_SIZE]);
+
+struct firewall_status {
+    bool installed;
+    enum attach_mode mode;
+    enum queue_expression expression;
+    uint16_t queue_first, queue_last;
+    int32_t priority;
+    uint64_t packets, bytes; /* sent to the queue, by our rule's counter */
+};
+int firewall_status(const char *table, struct firewall_status *out, char error[FIREWALL_ERROR_SIZE]);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inject: the answers of `reject` - TCP RST and ICMP unreachable - from raw sockets whose packets carry a mark that keeps
+ * them out of the queue.
+ *
+ * Building is apart from sending, so that it is tested and used by replay without a socket.
+ *
+ * Threads:   an injector belongs to one worker. It is used on a reject match only.
+ */
+#ifndef SLUICE_INJECT_H
+#define SLUICE_INJECT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice/packet.h"
+
+struct injector;
+
+enum { INJECT_MAX_PACKET = 1280, INJECT_ERROR_SIZE = 256 };
+
+/* Opens the raw sockets (CAP_NET_RAW) with SO_MARK `mark` (CAP_NET_ADMIN). 0 or -errno with a line in `error`. */
+int injector_new(struct injector **out, uint32_t mark, char error[INJECT_ERROR_SIZE]);
+void injector_free(struct injector *injector);
+
+/*
+ * Builds one answer to `pkt`: towards its sender (REJECT_SOURCE) or its receiver (REJECT_DESTINATION). TCP gets a RST that
+ * its receiver accepts (RFC 9293 §3.5.2, §3.10.7), anything else ICMP/ICMPv6 unreachable "administratively prohibited"
+ * (RFC 792, RFC 1812 §5.2.7.1, RFC 4443 §3.1). Never an answer to a RST, an ICMP error, a fragment that is not the
+ * first, multicast or broadcast. Returns the length written to `out`, or 0 when there is nothing to send.
+ */
+size_t inject_build(const struct packet *pkt, enum reject_kind to, uint8_t out[INJECT_MAX_PACKET]);
+
+/* Sends what pkt->reject asks for. 0, or the first -errno. */
+int injector_reject(struct injector *injector, const struct packet *pkt);
+
+struct inject_counters {
+    uint64_t sent, failed;
+};
+const struct inject_counters *injector_counters(const struct injector *injector);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A keyword of the rule language: one file under src/keyword/ (or a protocol's folder) that ends in one constant
+ *
+ *     const struct keyword keyword_dsize = { .name = "dsize", .help = "...", .kind = KEYWORD_PACKET, ... };
+ *
+ * CMake collects the constants into one table; nothing else names a keyword. `sluice keywords` and the manual are printed
+ * from the same fields.
+ *
+ * Threads:   parse runs while a list is built; match, inspect and buffer run on workers and touch only what they are given.
+ * Ownership: parsed data lives in the list's arena (rule_parser_arena).
+ */
+#ifndef SLUICE_KEYWORD_H
+#define SLUICE_KEYWORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice/packet.h"
+#include "sluice/rule.h"
+
+struct rule_parser;
+
+enum keyword_kind {
+    KEYWORD_META,     /* describes the rule: msg, sid, threshold */
+    KEYWORD_PACKET,   /* a condition on the packet: ttl, tcp.flags */
+    KEYWORD_CONTENT,  /* a condition inside the current buffer: content, pcre, byte_test */
+    KEYWORD_MODIFIER, /* changes the last content: nocase, depth */
+    KEYWORD_BUFFER,   /* selects the buffer of the conditions that follow: tcp.hdr, http.uri */
+};
+
+enum keyword_flag {
+    KEYWORD_NO_VALUE = 1 << 0,       /* `name;` only */
+    KEYWORD_OPTIONAL_VALUE = 1 << 1, /* `name;` or `name:value;` */
+    KEYWORD_NEGATABLE = 1 << 2,      /* `name:!value;`; the parser strips the ! and tells parse() by its argument */
+    KEYWORD_QUOTED = 1 << 3,         /* value may stand in double quotes, which the parser strips */
+    KEYWORD_ONCE = 1 << 4,           /* a second one in a rule is an error */
+};
+
+/* What a condition may look at. Later issues add the flow, the stream and the transaction. */
+struct match_input {
+    const struct packet *packet;
+};
+
+/* A buffer under inspection; see src/detect/inspect.c for how the conditions of a buffer are walked. */
+struct pcre_scratch;
+struct inspection {
+    const struct match_input *input;
+    const uint8_t *data; /* the whole buffer */
+    uint32_t length;
+    uint32_t at; /* where the last match ended: relative conditions count from here; 0 at first */
+    bool start_is_cut, end_is_cut; /* bytes before or after the buffer exist that are not in it */
+    uint32_t steps_left;           /* work that may still be done for this packet and rule; at 0 nothing matches */
+    struct pcre_scratch *pcre;     /* the worker's match data and JIT stack */
+    uint64_t values[RULE_MAX_VALUES];
+};
+
+/* For a condition that can match at more than one place. */
+struct inspect_retry {
+    uint32_t from; /* in: 0 at first, then what the keyword left here. out: where the next try would begin */
+    bool more;     /* out: another try may find another match */
+};
+
+struct keyword {
+    const char *name;
+    const char *aliases[4]; /* other spellings, also Snort 2.9's; NULL-terminated unless full */
+    const char *value;      /* form of the value for the manual: "[<|>]NUMBER or LOW<>HIGH"; NULL without one */
+    const char *help;       /* one line */
+    const char *manual;     /* more, plain text of some lines; or NULL */
+    enum keyword_kind kind;
+    unsigned flags; /* enum keyword_flag */
+    unsigned cost;  /* KEYWORD_PACKET: conditions are evaluated in this order; 0 is a compare of header fields */
+
+    /* 0, or -errno after rule_parser_error(). `value` is trimmed and without quotes and `!`; value.at is never NULL. */
+    int (*parse)(struct rule_parser *parser, struct span value, bool negated);
+
+    /* KEYWORD_PACKET: whether the condition holds. condition->negated is applied by the caller. */
+    bool (*match)(const struct match_input *in, const void *data);
+
+    /* KEYWORD_CONTENT: looks for the condition in the buffer; on a match moves in->at and fills retry. */
+    bool (*inspect)(struct inspection *in, const struct condition *condition, struct inspect_retry *retry);
+
+    /* KEYWORD_BUFFER: the buffer in this packet, lent for the packet's time; NULL when there is none (no match, not even
+     * for negated contents). An empty buffer is not NULL. */
+    const uint8_t *(*buffer)(const struct match_input *in, uint32_t *length);
+
+    /* Optional: the literal by which the prefilter may find the condition; NULL when it has none or is negated.
+     * content has one; pcre and others do not. */
+    const struct content *(*literal)(const struct condition *condition);
+
+    /* Optional: the decoder event without which the condition can't hold; -1 for none. Rules about events are looked
+     * at only when the packet has the event. */
+    int (*event)(const void *data);
+
+    /* Optional: after all options were read; reports contradictions. 0 or -errno. */
+    int (*finish)(struct rule_parser *parser, const struct condition *condition);
+};
+
+/* --- For parse(): the rule under construction ------------------------------------------------------------------------------ */
+
+struct rule *rule_parser_rule(struct rule_parser *parser);
+struct arena *rule_parser_arena(struct rule_parser *parser);
+
+/* Reports at `where`, which lies inside the value given to parse() (or is the whole value). Returns -EINVAL. */
+int rule_parser_error(struct rule_parser *parser, struct span where, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void rule_parser_warning(struct rule_parser *parser, struct span where, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Adds a condition on the packet for the keyword being parsed. 0 or -ENOMEM. */
+int rule_parser_add_packet_condition(struct rule_parser *parser, const void *data, bool negated);
+
+/* Adds a condition to the current buffer. `relative`: it counts from the end of the condition before it; then the
+ * caller made sure that there is one (rule_parser_has_previous). 0 or -ENOMEM. */
+int rule_parser_add_content_condition(struct rule_parser *parser, const void *data, bool relative);
+
+/* Whether the current buffer has a condition that a relative one could follow. */
+bool rule_parser_has_previous(const struct rule_parser *parser);
+
+/* Makes `relative` of the last content condition true: distance and within come after their content. */
+void rule_parser_set_relative(struct rule_parser *parser);
+
+/* The content that a modifier changes: the last one of the current buffer, or NULL. */
+struct content *rule_parser_last_content(struct rule_parser *parser);
+
+/* Selects the buffer for the conditions that follow; NULL is the payload (pkt_data). The same buffer again continues
+ * it. 0 or -ENOMEM. */
+int rule_parser_select_buffer(struct rule_parser *parser, const struct keyword *buffer);
+const struct keyword *rule_parser_current_buffer(const struct rule_parser *parser);
+/* Moves the last content of the current buffer into another one (the http_uri style of modifier). 0 or -errno. */
+int rule_parser_move_last_content(struct rule_parser *parser, const struct keyword *buffer);
+
+/* byte_extract and byte_math variables: an index into inspection.values, or -1 (unknown, or all taken). */
+int rule_parser_find_value(const struct rule_parser *parser, struct span name);
+int rule_parser_add_value(struct rule_parser *parser, struct span name);
+
+/* Addresses or ports in the rule language, with variables and groups. NULL after an error was reported. */
+const struct address_set *rule_parser_addresses(struct rule_parser *parser, struct span text);
+const struct port_set *rule_parser_ports(struct rule_parser *parser, struct span text);
+
+/* Classes and references as loaded; false when unknown. */
+bool rule_parser_find_class(const struct rule_parser *parser, struct span name, const char **description, uint8_t *priority);
+const char *rule_parser_reference_prefix(const struct rule_parser *parser, struct span system);
+
+/* Adds a threshold to the rule (copied). 0 or -errno. */
+int rule_parser_add_threshold(struct rule_parser *parser, const struct threshold *threshold);
+
+/* --- The table ---------------------------------------------------------------------------------------------------------- */
+
+/* All keywords of the build, ordered by name; made by CMake. */
+extern const struct keyword *const keyword_list[];
+extern const size_t keyword_list_count;
+
+/* A table for lookup by name; tests make one of a few entries. NULL when out of memory. */
+struct keyword_table *keyword_table_new(const struct keyword *const *keywords, size_t count);
+void keyword_table_free(struct keyword_table *table);
+const struct keyword *keyword_table_find(const struct keyword_table *table, struct span name);
+/* For "did you mean": the nearest name, or NULL. */
+const char *keyword_table_nearest(const struct keyword_table *table, struct span name);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Log lines for the person at the terminal or journald: cli, keeper and engine print; modules return errors.
+ * On stderr; with priority prefixes (<3> ...) when journald reads it (JOURNAL_STREAM), coloured on a terminal.
+ */
+#ifndef SLUICE_LOG_H
+#define SLUICE_LOG_H
+
+#include <stdbool.h>
+
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_NOTICE, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+
+void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#define log_error(...) log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warning(...) log_write(LOG_LEVEL_WARNING, __VA_ARGS__)
+#define log_notice(...) log_write(LOG_LEVEL_NOTICE, __VA_ARGS__)
+#define log_info(...) log_write(LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(...) log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
+
+/* Lines above this level are not written; the default is LOG_LEVEL_INFO. */
+void log_set_level(enum log_level level);
+
+#endif

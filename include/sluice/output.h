@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Output: events to EVE JSON and to the terminal, from one thread of its own, fed by one lock-free ring per worker.
+ *
+ * A worker copies what an event needs into its ring and goes on; formatting and writing happen in the output thread. A
+ * full ring loses the event, which is counted by kind; in lossless mode (replay) the worker waits instead.
+ *
+ * EVE: field names are Suricata's (docs.suricata.io, "EVE JSON Format"), plus an object "queue" with number, id, mark,
+ * hook and interface names for packets from NFQUEUE, and a "reason" in drop events.
+ *
+ * Threads:   output_packet() by the worker that owns the port; the rest by the main thread.
+ * Ownership: events point at rules: a ruleset may be freed when output_drained() says that everything written before has
+ *            been formatted.
+ */
+#ifndef SLUICE_OUTPUT_H
+#define SLUICE_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "sluice/packet.h"
+#include "sluice/policy.h"
+
+enum output_event {
+    OUTPUT_ALERT,
+    OUTPUT_DROP,
+    OUTPUT_ANOMALY,
+    OUTPUT_STATS,
+    OUTPUT_EVENT_COUNT,
+};
+
+/* Options of EVE's event types, with Suricata's names. */
+struct eve_options {
+    bool enabled[OUTPUT_EVENT_COUNT];
+    bool ethernet, community_id, pcap_file, metadata, ipv6_compress;
+    uint16_t community_id_seed;
+    const char *pcap_file_name; /* EVE's pcap_filename when pcap_file; or NULL */
+    struct {
+        bool payload, payload_printable, payload_length, packet, verdict, reference, rule_raw, rule_metadata;
+        uint32_t payload_buffer_size;
+    } alert;
+    struct {
+        bool alerts, verdict;
+    } drop;
+    struct {
+        bool decode, packet_header;
+    } anomaly;
+    struct {
+        bool totals, threads, deltas, null_values;
+    } stats;
+};
+void eve_options_default(struct eve_options *options); /* what Suricata's shipped configuration writes, and drops */
+
+struct output_options {
+    const char *eve_path;     /* NULL: no EVE file */
+    FILE *console;            /* readable lines; NULL: none */
+    bool console_colour;
+    bool lossless;            /* a full ring blocks */
+    bool inline_mode;         /* drops take effect */
+    bool queue_fields;        /* packets come from NFQUEUE: add "queue" */
+    size_t ring_size;         /* bytes per worker */
+    struct eve_options eve;
+};
+void output_options_default(struct output_options *options);
+
+struct output;
+struct output_port; /* a worker's end */
+
+/* Opens the files and makes `ports` rings; -errno with the path in `error` when a file can't be written. */
+int output_open(struct output **out, const struct output_options *options, unsigned ports, char error[256]);
+int output_start(struct output *output); /* the thread; 0 or -errno */
+/* Writes what is left, flushes, joins the thread. */
+void output_stop(struct output *output);
+void output_close(struct output *output);
+
+struct output_port *output_port(struct output *output, unsigned worker);
+
+/* Everything there is to say of a packet: an alert event per alert, a drop event, an anomaly event per decoder event, as
+ * far as enabled. Cheap when there is nothing. */
+void output_packet(struct output_port *port, const struct packet *pkt, const struct decision *decision,
+                   const struct ruleset *ruleset);
+
+/* One stats event. Names are paths ("decoder.pkts", "queue.0.waiting"); dots nest; `names` are lent for good. */
+struct output_stat {
+    const char *name;
+    uint64_t value;
+};
+void output_stats(struct output *output, const struct output_stat *stats, size_t count, uint64_t uptime_seconds,
+                  uint64_t time_ns);
+
+/* Asks the thread to reopen its files (rotation). */
+void output_reopen(struct output *output);
+
+/* A ticket for what has been written up to now by all ports, and whether it has been formatted. */
+uint64_t output_ticket(struct output *output);
+bool output_drained(struct output *output, uint64_t ticket);
+
+/* Events written and lost, by kind; written by the output thread and the ports, read by anybody. */
+struct output_counters {
+    uint64_t written[OUTPUT_EVENT_COUNT], lost[OUTPUT_EVENT_COUNT];
+    uint64_t write_errors;
+};
+void output_counters(const struct output *output, struct output_counters *out);
+
+const char *output_drop_reason_name(enum drop_reason reason);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * struct packet: one packet on its way from capture to verdict. Public because the hot path reads its fields.
+ *
+ * Capture fills the first part, decode the second, the verdict is written by policy and read by capture. Headers are
+ * parsed once; later stages use the pointers and numbers found here.
+ *
+ * Threads:   a packet belongs to one worker.
+ * Ownership: capture owns packets and their bytes and lends them until its next receive; packets found inside tunnels
+ *            belong to the decoder and are lent until its next decode_packet().
+ */
+#ifndef SLUICE_PACKET_H
+#define SLUICE_PACKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice/address.h"
+
+/* How the first bytes are to be read; the values are ours, capture maps DLT_* to them. */
+enum link_type {
+    LINK_RAW, /* an IP packet, the version in its first nibble: NFQUEUE */
+    LINK_ETHERNET,
+    LINK_LINUX_SLL,
+    LINK_LINUX_SLL2,
+    LINK_NULL, /* BSD loopback: address family in host order of the capturing machine */
+    LINK_LOOP, /* OpenBSD loopback: address family in network order */
+    LINK_PPP,
+    LINK_IPV4,
+    LINK_IPV6,
+    LINK_CHDLC,
+    LINK_UNSUPPORTED,
+};
+
+enum packet_flag {
+    PACKET_TRUNCATED = 1 << 0,          /* the kernel or the capture cut bytes off: length < wire_length */
+    PACKET_CHECKSUM_NOT_READY = 1 << 1, /* locally generated or GSO: the L4 checksum is filled in later */
+    PACKET_CHECKSUM_UNVERIFIED = 1 << 2, /* the kernel did not verify it either (NFQA_SKB_CSUM_NOTVERIFIED) */
+    PACKET_GSO = 1 << 3,                /* a super-packet of several segments */
+    PACKET_MARKED = 1 << 4,             /* arrived with the repeat mark already set */
+    PACKET_FRAGMENT = 1 << 5,           /* a fragment (offset or more-fragments set), not reassembled here */
+    PACKET_TUNNELED = 1 << 6,           /* found inside another packet: `outer` is set */
+    PACKET_CARRIES_TUNNEL = 1 << 7,     /* has packets inside that are inspected by themselves */
+    PACKET_TO_CLIENT = 1 << 8,          /* flow's direction when it is known; otherwise to server */
+    PACKET_BAD_L3_CHECKSUM = 1 << 9,
+    PACKET_BAD_L4_CHECKSUM = 1 << 10,
+    PACKET_MALFORMED = 1 << 11,         /* decoding stopped at an event: what follows was not understood */
+    PACKET_REASSEMBLED = 1 << 12,       /* built by defrag from fragments */
+};
+
+/* Where a packet came from, EVE's pkt_src. */
+enum packet_source {
+    PACKET_SOURCE_WIRE,
+    PACKET_SOURCE_GRE,
+    PACKET_SOURCE_IPV4, /* IPv4 in IP */
+    PACKET_SOURCE_IPV6, /* IPv6 in IP */
+    PACKET_SOURCE_TEREDO,
+    PACKET_SOURCE_DEFRAG,
+    PACKET_SOURCE_ERSPAN,
+    PACKET_SOURCE_VXLAN,
+    PACKET_SOURCE_GENEVE,
+    PACKET_SOURCE_ETHERNET, /* Ethernet inside GRE (transparent bridging) or NSH */
+    PACKET_SOURCE_STREAM_TIMEOUT,
+};
+
+enum verdict {
+    VERDICT_ACCEPT, /* the queue's way of accepting: ACCEPT, REPEAT with mark, or on to the next queue */
+    VERDICT_DROP,
+};
+
+/* Why a packet was dropped; names with output_drop_reason_name(). Later issues add exception policies. */
+enum drop_reason {
+    DROP_REASON_NONE,
+    DROP_REASON_RULES,        /* a drop or reject rule */
+    DROP_REASON_RATE_FILTER,  /* an alert rule whose rate_filter or detection_filter turned it into a drop */
+    DROP_REASON_DECODE_ERROR, /* policy for packets that cannot be decoded */
+    DROP_REASON_MARKED,       /* policy for packets that come back marked */
+    DROP_REASON_TUNNEL,       /* a packet inside was dropped */
+    DROP_REASON_COUNT,
+};
+
+enum reject_kind {
+    REJECT_NONE = 0,
+    REJECT_SOURCE = 1,      /* answer the sender */
+    REJECT_DESTINATION = 2, /* answer the receiver */
+    REJECT_BOTH = 3,
+};
+
+/* What NFQUEUE says of a packet; zero where it says nothing. */
+struct queue_meta {
+    uint32_t id; /* the kernel's packet id */
+    uint32_t mark;
+    uint32_t in_ifindex, out_ifindex;
+    uint32_t in_physical_ifindex, out_physical_ifindex;
+    uint16_t queue;
+    uint16_t hardware_protocol; /* ETH_P_* */
+    uint16_t vlan_tci;
+    uint8_t hook; /* enum nf_inet_hooks */
+    uint8_t hardware_address_length;
+    uint8_t hardware_address[8]; /* the sender's */
+};
+
+enum { PACKET_MAX_VLANS = 3, PACKET_EVENT_WORDS = 4, PACKET_MAX_IP_OPTIONS = 40 };
+
+/* TCP flags as they lie in bytes 12 and 13 (RFC 9293 §3.1); the upper bits are AE/NS and reserved. */
+enum {
+    TCP_FIN = 0x01,
+    TCP_SYN = 0x02,
+    TCP_RST = 0x04,
+    TCP_PSH = 0x08,
+    TCP_ACK = 0x10,
+    TCP_URG = 0x20,
+    TCP_ECE = 0x40,
+    TCP_CWR = 0x80,
+};
+
+/* A TCP header, parsed; numbers in host order. */
+struct tcp_info {
+    uint32_t sequence, acknowledgment;
+    uint32_t timestamp_value, timestamp_echo; /* RFC 7323, when has_timestamp */
+    uint16_t window, checksum, urgent;
+    uint16_t mss; /* when has_mss */
+    uint8_t flags;
+    uint8_t reserved;          /* the four bits between data offset and flags */
+    uint8_t window_scale;      /* when has_window_scale */
+    uint8_t sack_count;        /* blocks at `sack` */
+    bool has_mss, has_window_scale, has_sack_permitted, has_timestamp, has_fast_open;
+    uint8_t fast_open_length;  /* cookie bytes at `fast_open` */
+    const uint8_t *sack;       /* sack_count times left and right edge, in network order */
+    const uint8_t *fast_open;
+};
+
+struct icmp_info {
+    uint8_t type, code;
+    bool has_id; /* echo and kin: id and sequence are meaningful */
+    uint16_t id, sequence;
+    uint32_t mtu; /* packet too big / fragmentation needed; 0 otherwise */
+};
+
+/* Bit numbers of ip_options_seen: IPv4 options met, for the ipopts keyword and events. */
+enum ip_option_bit {
+    IP_OPTION_RR,
+    IP_OPTION_EOL,
+    IP_OPTION_NOP,
+    IP_OPTION_TS,
+    IP_OPTION_SEC,
+    IP_OPTION_ESEC,
+    IP_OPTION_LSRR,
+    IP_OPTION_SSRR,
+    IP_OPTION_SATID,
+    IP_OPTION_QS,
+    IP_OPTION_CIPSO,
+    IP_OPTION_RTRALT,
+};
+
+struct packet {
+    /* --- capture ------------------------------------------------------------------------------------------------ */
+    const uint8_t *data; /* first byte of the link layer */
+    uint32_t length;     /* bytes at data */
+    uint32_t wire_length; /* bytes the packet had */
+    uint64_t time_ns;    /* realtime */
+    uint64_t number;     /* counts from 1: EVE's pcap_cnt in replay */
+    enum link_type link;
+    uint32_t flags; /* enum packet_flag */
+    struct queue_meta meta;
+
+    /* --- decode: everything from here to `verdict` is reset by packet_reset() --------------------------------------- */
+    struct packet *outer; /* the packet that carries this one; NULL for a packet from capture */
+    struct packet *root;  /* the packet from capture that this belongs to; itself when not tunneled */
+    enum packet_source source;
+    uint8_t tunnel_depth; /* 0 for a packet from capture */
+    uint8_t ip_version;   /* 4, 6, or 0 when there is no IP header */
+    uint8_t protocol;     /* IPPROTO_* of the transport after all extension headers; valid when ip_version != 0 */
+    uint8_t ttl;          /* TTL or hop limit */
+    uint8_t tos;          /* TOS or traffic class */
+    uint8_t vlan_count;
+    uint16_t vlan_id[PACKET_MAX_VLANS]; /* outermost first */
+    uint16_t ip_header_length;          /* with IPv4 options; 40 for IPv6 */
+    uint16_t ip_extension_length;       /* IPv6: bytes of extension headers */
+    uint16_t fragment_offset;           /* bytes */
+    bool more_fragments, dont_fragment, reserved_fragment_bit;
+    uint32_t fragment_id; /* IPv4 identification, or that of the IPv6 fragment header */
+    uint32_t ip_options_seen;
+    struct address source_address, destination_address; /* EVE's and the rules' */
+    uint16_t source_port, destination_port; /* host order; 0 where the protocol has none */
+    uint16_t ip_total_length;               /* from the IP header: header and payload */
+
+    const uint8_t *ethernet;  /* 14 bytes, or NULL */
+    const uint8_t *ip;        /* ip_header_length bytes, or NULL */
+    const uint8_t *transport; /* transport_header_length bytes, or NULL: TCP, UDP, ICMP, SCTP... header */
+    const uint8_t *payload;   /* of the transport, or of IP when no transport was decoded; NULL when there is none */
+    uint32_t payload_length;
+    uint16_t transport_header_length;
+    uint16_t ether_type; /* of the innermost link header, 0 when there is none */
+    union {
+        struct tcp_info tcp;   /* protocol == IPPROTO_TCP && transport */
+        struct icmp_info icmp; /* protocol == IPPROTO_ICMP or IPPROTO_ICMPV6 && transport */
+        struct {
+            uint16_t length, checksum;
+        } udp;
+    };
+
+    uint64_t events[PACKET_EVENT_WORDS]; /* bit set of enum decode_event */
+    uint32_t event_count;
+
+    /* --- policy -------------------------------------------------------------------------------------------------- */
+    enum verdict verdict;
+    enum drop_reason drop_reason;
+    enum reject_kind reject;
+    bool mark_set; /* a rule asks for mark_value under mark_mask in the verdict */
+    uint32_t mark_value, mark_mask;
+    const uint8_t *new_data; /* replaces the packet's bytes when not NULL; lent as long as the packet */
+    uint32_t new_length;
+};
+
+/* Makes everything after the capture part zero again, and root the packet itself. */
+void packet_reset(struct packet *pkt);
+
+static inline bool packet_has_event(const struct packet *pkt, unsigned event)
+{
+    return pkt->events[event / 64] >> (event % 64) & 1;
+}
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Policy: from the rules that matched to the verdict and the alerts to report.
+ *
+ * Hits come in the order of actions. pass ends it: neither alerts nor drops after it count. Thresholds, suppressions and
+ * rate filters decide what is reported; drops take effect as the field has it (a suppressed drop rule still drops,
+ * a detection_filter that is not yet reached does neither).
+ *
+ * Threads:   a policy belongs to one worker. State by host is shared between workers through policy_shared: sharded,
+ *            locked, bounded by a memcap, and touched on a match only.
+ */
+#ifndef SLUICE_POLICY_H
+#define SLUICE_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice/detect.h"
+#include "sluice/packet.h"
+
+struct policy_shared;
+struct policy;
+
+struct policy_options {
+    bool inline_mode;          /* drops take effect; otherwise they are reported as alerts with action allowed */
+    unsigned packet_alert_max; /* alerts kept per packet */
+    size_t threshold_memcap;   /* bytes */
+};
+void policy_options_default(struct policy_options *options);
+
+/* 0 or -ENOMEM. The shared part outlives all policies made with it; it is NULL-safe to free. */
+int policy_shared_new(struct policy_shared **out, const struct policy_options *options);
+void policy_shared_free(struct policy_shared *shared);
+int policy_new(struct policy **out, const struct policy_options *options, struct policy_shared *shared);
+void policy_free(struct policy *policy);
+
+/* What is reported of one hit. */
+struct alert {
+    const struct rule *rule;
+    enum rule_action action; /* as applied: rate_filter may have changed it */
+    bool blocked;            /* EVE's alert.action: the packet is dropped or rejected */
+};
+
+struct decision {
+    const struct alert *alerts; /* lent until the next packet */
+    size_t alert_count;
+    const struct rule *drop_rule; /* the rule that dropped, or NULL */
+    bool passed;                  /* a pass rule ended it */
+};
+
+/* Applies the hits to the packet: sets verdict, drop_reason and reject of it (and of pkt->root when inside a tunnel). */
+void policy_apply(struct policy *policy, const struct ruleset *ruleset, struct packet *pkt, const struct hit *hits,
+                  size_t hit_count, struct decision *out);
+
+struct policy_counters {
+    uint64_t alerts, alerts_suppressed, alerts_overflow, dropped, rejected, passed;
+    uint64_t threshold_memcap_hits;
+};
+const struct policy_counters *policy_counters(const struct policy *policy);
+size_t policy_shared_memory(const struct policy_shared *shared);
+
+#endif

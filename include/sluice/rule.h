@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rules as they are parsed: one immutable `struct rule` each, in the arena of their rule_list.
+ *
+ * The language is Suricata's (docs.suricata.io, "Suricata Rules"): a header of action, protocol, addresses and ports,
+ * and options `name[:value];` in parentheses. An option ends at an unescaped `;` - quotes are not tracked. Every mistake is
+ * reported with its position and the next rule is read; a rule with a mistake is not loaded.
+ *
+ * Threads:   a rule_list is built by one thread; finished rules are read by all.
+ * Ownership: the list owns everything reachable from its rules.
+ */
+#ifndef SLUICE_RULE_H
+#define SLUICE_RULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice/address.h"
+#include "sluice/arena.h"
+#include "sluice/diag.h"
+#include "sluice/text.h"
+
+struct keyword;
+struct keyword_table;
+
+/* --- Sets of addresses and ports ----------------------------------------------------------------------------------------- */
+
+/* Sorted, disjoint ranges; equal texts share one set within a list, so that pointers may be compared first. */
+struct address_range4 {
+    uint32_t low, high; /* host order */
+};
+struct address_range6 {
+    struct address low, high;
+};
+struct address_set {
+    bool any; /* everything of both families */
+    uint32_t count4, count6;
+    const struct address_range4 *range4;
+    const struct address_range6 *range6;
+    const char *text; /* as written, after variables */
+};
+bool address_set_has(const struct address_set *set, int ip_version, const struct address *address);
+
+struct port_range {
+    uint16_t low, high;
+};
+struct port_set {
+    bool any;
+    uint32_t count;
+    const struct port_range *range;
+    const char *text;
+};
+bool port_set_has(const struct port_set *set, uint16_t port);
+
+/* --- Parts of a rule ---------------------------------------------------------------------------------------------------- */
+
+enum rule_action {
+    ACTION_ALERT,
+    ACTION_PASS,
+    ACTION_DROP,
+    ACTION_REJECT, /* rejectsrc is the same */
+    ACTION_REJECT_DESTINATION,
+    ACTION_REJECT_BOTH,
+    ACTION_COUNT,
+};
+const char *rule_action_name(enum rule_action action);
+
+/* What the rule's protocol word admits. */
+struct rule_protocol {
+    const char *name;        /* "tcp", "ip", "tcp-pkt", "pkthdr", "http"... */
+    uint64_t ip_protocols[4]; /* bit set of IPPROTO_* */
+    bool ipv4, ipv6;
+    bool any_packet;  /* pkthdr: also packets without an IP header */
+    bool packet_only; /* tcp-pkt: the packet's payload, never the stream */
+    bool stream_only; /* tcp-stream */
+    bool has_ports;   /* tcp, udp, sctp and what lies above them, and ip */
+    const char *application; /* "http" and so on; NULL for the protocols above */
+};
+
+enum { RULE_MAX_VALUES = 8 }; /* byte_extract and byte_math variables of one rule */
+
+/* A literal to search for, with its modifiers. */
+struct content {
+    const uint8_t *bytes;
+    uint16_t length;
+    bool negated, nocase, rawbytes;
+    bool has_offset, has_depth, has_distance, has_within, starts_with, ends_with;
+    bool relative; /* has_distance or has_within */
+    bool fast_pattern, fast_pattern_only, fast_pattern_chop;
+    uint16_t fast_pattern_offset, fast_pattern_length; /* with fast_pattern_chop */
+    int32_t offset, depth, distance, within;
+    /* Index into inspection.values when the number is a variable, -1 otherwise. */
+    int8_t offset_value, depth_value, distance_value, within_value;
+};
+
+/* One condition: a keyword with its parsed data. */
+struct condition {
+    const struct keyword *keyword;
+    const void *data;
+    struct condition *next;
+    bool negated;       /* for keywords that leave negation to the engine */
+    bool relative;      /* starts where the condition before it ended (in a buffer) */
+    bool next_relative; /* the next condition is relative to this one: further matches are tried when it fails */
+};
+
+/* The conditions on one buffer, in the order in which they were written. */
+struct rule_buffer {
+    const struct keyword *keyword; /* the KEYWORD_BUFFER that selected it; NULL for the payload */
+    struct condition *conditions;
+    struct condition *last;
+    struct rule_buffer *next;
+};
+
+struct reference {
+    const char *system, *id;
+    const char *prefix; /* from reference.config; NULL when the system is unknown */
+    struct reference *next;
+};
+
+struct metadata {
+    const char *key, *value;
+    struct metadata *next;
+};
+
+enum target { TARGET_NONE, TARGET_SOURCE, TARGET_DESTINATION };
+
+/* threshold, detection_filter, and the lines of threshold.config. */
+enum threshold_kind {
+    THRESHOLD_LIMIT,
+    THRESHOLD_THRESHOLD,
+    THRESHOLD_BOTH,
+    THRESHOLD_BACKOFF,
+    THRESHOLD_DETECTION_FILTER,
+    THRESHOLD_RATE_FILTER,
+    THRESHOLD_SUPPRESS,
+};
+enum threshold_track { TRACK_SOURCE, TRACK_DESTINATION, TRACK_BOTH, TRACK_RULE, TRACK_FLOW, TRACK_EITHER };
+enum threshold_unique { UNIQUE_NONE, UNIQUE_SOURCE_PORT, UNIQUE_DESTINATION_PORT };
+
+struct threshold {
+    enum threshold_kind kind;
+    enum threshold_track track;
+    bool has_track; /* suppress without track applies always */
+    enum threshold_unique unique; /* detection_filter ..., unique_on dst_port: counts distinct ports */
+    uint32_t count, seconds, multiplier;
+    uint32_t timeout;            /* rate_filter */
+    enum rule_action new_action; /* rate_filter */
+    const struct address_set *addresses; /* suppress; NULL for all */
+    uint32_t index;              /* unique within a rule_list: the key of its state */
+    struct threshold *next;
+};
+
+struct rule {
+    enum rule_action action;
+    struct rule_protocol protocol;
+    const struct address_set *source, *destination;
+    const struct port_set *source_port, *destination_port;
+    bool bidirectional; /* <> */
+    bool noalert;
+
+    uint32_t sid, gid, revision;
+    uint32_t index;   /* position in its rule_list */
+    uint8_t priority; /* 1 is the highest; from the class or the keyword */
+    const char *message;
+    const char *class_name, *class_description; /* NULL without classtype */
+    struct reference *references;
+    struct metadata *metadata;
+    enum target target;
+
+    struct condition *packet_conditions; /* cheapest first */
+    struct rule_buffer *buffers;
+    struct threshold *thresholds; /* its own and those of threshold.config that name it */
+
+    const char *text; /* the rule as written, without leading and trailing space */
+    const char *file;
+    uint32_t line;
+};
+
+/* --- Loading ------------------------------------------------------------------------------------------------------------ */
+
+/* Variables ($HOME_NET): values are parsed when a rule uses them, so a mistake in one is shown where it is written. */
+struct rule_variables;
+struct rule_variables *rule_variables_new(void);
+void rule_variables_free(struct rule_variables *variables);
+int rule_variables_set_address(struct rule_variables *variables, const char *name, const char *value);
+int rule_variables_set_port(struct rule_variables *variables, const char *name, const char *value);
+
+struct rule_list_options {
+    const struct keyword_table *keywords;
+    const struct rule_variables *variables;
+    const char *classification_file; /* NULL: Suricata's default classes are not known, a classtype is a warning */
+    const char *reference_file;      /* NULL: references are kept without prefix */
+    const char *threshold_file;      /* NULL: none */
+    const char *const *applications; /* protocol words above TCP and UDP that are supported; NULL-terminated, or NULL */
+};
+
+struct rule_list;
+
+/*
+ * An empty list; reads the three files of the options and reports their mistakes. 0 or -ENOMEM; mistakes are in `diag`.
+ */
+int rule_list_new(struct rule_list **out, const struct rule_list_options *options, struct diag *diag);
+void rule_list_free(struct rule_list *list);
+
+/* Adds the rules of a file. 0, or -errno when the file can't be read (reported too); mistakes in rules are in `diag`. */
+int rule_list_load(struct rule_list *list, const char *path, struct diag *diag);
+
+/* The same from memory; `name` stands for the file in diagnostics. `text` need not outlive the call. */
+int rule_list_parse(struct rule_list *list, const char *name, const char *text, size_t length, struct diag *diag);
+
+/* After the last file: duplicates (same gid and sid: the higher revision stays), references to other rules, indices. */
+int rule_list_finish(struct rule_list *list, struct diag *diag);
+
+size_t rule_list_count(const struct rule_list *list);
+const struct rule *rule_list_get(const struct rule_list *list, size_t index);
+const struct rule *rule_list_find(const struct rule_list *list, uint32_t gid, uint32_t sid);
+size_t rule_list_rejected(const struct rule_list *list); /* rules with mistakes */
+size_t rule_list_threshold_count(const struct rule_list *list);
+/* Suppressions and thresholds of threshold.config for all rules (gid 0 or sid 0), in their order. */
+const struct threshold *rule_list_global_thresholds(const struct rule_list *list, uint32_t gid);
+struct arena *rule_list_arena(struct rule_list *list); /* for what lives as long as the rules */
+
+#endif
