@@ -23,19 +23,19 @@
 enum setting_type {
     SETTING_BOOL,
     SETTING_NUMBER,
-    SETTING_SIZE,   /* bytes, with KiB, MiB, GiB, kb, mb, gb */
+    SETTING_SIZE, /* bytes, with KiB, MiB, GiB, kb, mb, gb */
     SETTING_STRING,
-    SETTING_ENUM,   /* one of `choices` */
-    SETTING_PATH,   /* relative to the file that names it */
-    SETTING_LIST,   /* of strings; a single scalar is a list of one */
-    SETTING_ANY,    /* anything, with what is below it */
+    SETTING_ENUM, /* one of `choices` */
+    SETTING_PATH, /* relative to the file that names it */
+    SETTING_LIST, /* of strings; a single scalar is a list of one */
+    SETTING_ANY,  /* anything, with what is below it */
 };
 
 struct setting {
     const char *name;
     enum setting_type type;
-    const char *default_value; /* as it would be written; NULL: unset */
-    int64_t low, high;         /* SETTING_NUMBER and SETTING_SIZE; both 0: any */
+    const char *default_value;  /* as it would be written; NULL: unset */
+    int64_t low, high;          /* SETTING_NUMBER and SETTING_SIZE; both 0: any */
     const char *const *choices; /* SETTING_ENUM, NULL-terminated */
     const char *help;
 };
@@ -62,7 +62,7 @@ int config_set(struct config *config, const char *assignment, struct diag *diag)
 /* Getters. The name must be in a table (asserted): with its default if the file does not set it. */
 bool config_is_set(const struct config *config, const char *name); /* by a file or config_set */
 bool config_bool(const struct config *config, const char *name);
-int64_t config_number(const struct config *config, const char *name); /* numbers and sizes */
+int64_t config_number(const struct config *config, const char *name);     /* numbers and sizes */
 const char *config_string(const struct config *config, const char *name); /* strings, enums, paths; NULL when unset */
 size_t config_list_count(const struct config *config, const char *name);
 const char *config_list_get(const struct config *config, const char *name, size_t index);

@@ -31,7 +31,8 @@ struct ruleset_options {
 void ruleset_options_default(struct ruleset_options *options);
 
 /* Builds the snapshot; `rules` is finished and is owned by the ruleset on success. 0, -ENOMEM, -EINVAL with `diag`. */
-int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct ruleset_options *options, struct diag *diag);
+int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct ruleset_options *options,
+                struct diag *diag);
 void ruleset_free(struct ruleset *ruleset);
 const struct rule_list *ruleset_rules(const struct ruleset *ruleset);
 unsigned ruleset_generation(const struct ruleset *ruleset);

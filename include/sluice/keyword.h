@@ -49,7 +49,7 @@ struct inspection {
     const struct match_input *input;
     const uint8_t *data; /* the whole buffer */
     uint32_t length;
-    uint32_t at; /* where the last match ended: relative conditions count from here; 0 at first */
+    uint32_t at;                   /* where the last match ended: relative conditions count from here; 0 at first */
     bool start_is_cut, end_is_cut; /* bytes before or after the buffer exist that are not in it */
     uint32_t steps_left;           /* work that may still be done for this packet and rule; at 0 nothing matches */
     struct pcre_scratch *pcre;     /* the worker's match data and JIT stack */
@@ -140,7 +140,8 @@ const struct address_set *rule_parser_addresses(struct rule_parser *parser, stru
 const struct port_set *rule_parser_ports(struct rule_parser *parser, struct span text);
 
 /* Classes and references as loaded; false when unknown. */
-bool rule_parser_find_class(const struct rule_parser *parser, struct span name, const char **description, uint8_t *priority);
+bool rule_parser_find_class(const struct rule_parser *parser, struct span name, const char **description,
+                            uint8_t *priority);
 const char *rule_parser_reference_prefix(const struct rule_parser *parser, struct span system);
 
 /* Adds a threshold to the rule (copied). 0 or -errno. */
