@@ -31,11 +31,12 @@ enum keyword_kind {
 };
 
 enum keyword_flag {
-    KEYWORD_NO_VALUE = 1 << 0,       /* `name;` only */
-    KEYWORD_OPTIONAL_VALUE = 1 << 1, /* `name;` or `name:value;` */
-    KEYWORD_NEGATABLE = 1 << 2,      /* `name:!value;`; the parser strips the ! and tells parse() by its argument */
-    KEYWORD_QUOTED = 1 << 3,         /* value may stand in double quotes, which the parser strips */
-    KEYWORD_ONCE = 1 << 4,           /* a second one in a rule is an error */
+    KEYWORD_NO_VALUE = 1 << 0,        /* `name;` only */
+    KEYWORD_OPTIONAL_VALUE = 1 << 1,  /* `name;` or `name:value;` */
+    KEYWORD_NEGATABLE = 1 << 2,       /* `name:!value;`; the parser strips the ! and tells parse() by its argument */
+    KEYWORD_QUOTED = 1 << 3,          /* value may stand in double quotes, which the parser strips */
+    KEYWORD_ONCE = 1 << 4,            /* a second one in a rule is an error */
+    KEYWORD_NEEDS_CHECKSUMS = 1 << 5, /* looks at PACKET_BAD_L3_CHECKSUM or PACKET_BAD_L4_CHECKSUM */
 };
 
 /* What a condition may look at. Later issues add the flow, the stream and the transaction. */
