@@ -21,9 +21,9 @@ enum { CAPTURE_MAX_BATCH = 256, CAPTURE_ERROR_SIZE = 256 };
 struct capture_counters {
     uint64_t packets, bytes;
     uint64_t accepted, dropped, repeated, routed; /* sum = packets judged */
-    uint64_t replaced;           /* verdicts that carried another payload */
-    uint64_t truncated;          /* packets whose bytes were not all copied */
-    uint64_t gso;                /* super-packets */
+    uint64_t replaced;                            /* verdicts that carried another payload */
+    uint64_t truncated;                           /* packets whose bytes were not all copied */
+    uint64_t gso;                                 /* super-packets */
     uint64_t receive_calls, send_calls;
     uint64_t receive_overruns;   /* ENOBUFS: the kernel dropped for want of socket buffer */
     uint64_t verdict_lost;       /* ENOENT: the kernel had dropped the packet (ruleset or device change) */
@@ -110,12 +110,12 @@ struct nfqueue_options {
     uint16_t route_to;        /* QUEUE_ROUTE */
     bool route_bypass;        /* QUEUE_ROUTE: go on with the next hook entry when nobody listens there */
     enum queue_marked_policy marked_policy;
-    bool fail_open;           /* NFQA_CFG_F_FAIL_OPEN: full queues let packets pass */
-    bool gso;                 /* NFQA_CFG_F_GSO */
-    uint32_t length;          /* packets the kernel keeps */
-    uint32_t receive_buffer;  /* bytes; 0 sizes it from `length` */
-    uint32_t batch;           /* packets per receive, at most CAPTURE_MAX_BATCH */
-    int inherited_fd;         /* a bound socket to adopt, or -1 to open one */
+    bool fail_open;          /* NFQA_CFG_F_FAIL_OPEN: full queues let packets pass */
+    bool gso;                /* NFQA_CFG_F_GSO */
+    uint32_t length;         /* packets the kernel keeps */
+    uint32_t receive_buffer; /* bytes; 0 sizes it from `length` */
+    uint32_t batch;          /* packets per receive, at most CAPTURE_MAX_BATCH */
+    int inherited_fd;        /* a bound socket to adopt, or -1 to open one */
 };
 void nfqueue_options_default(struct nfqueue_options *options);
 

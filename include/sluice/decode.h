@@ -21,9 +21,9 @@
 enum decode_event; /* sluice/decode_event.h */
 
 enum {
-    DECODE_MAX_PORTS = 16,      /* ports of one tunnel protocol */
-    DECODE_MAX_LAYERS = 16,     /* headers in one packet, all tunnels together */
-    DECODE_MAX_PACKETS = 17,    /* the packet itself and those inside */
+    DECODE_MAX_PORTS = 16,   /* ports of one tunnel protocol */
+    DECODE_MAX_LAYERS = 16,  /* headers in one packet, all tunnels together */
+    DECODE_MAX_PACKETS = 17, /* the packet itself and those inside */
 };
 
 struct decode_ports {

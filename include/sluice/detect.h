@@ -14,6 +14,7 @@
 #ifndef SLUICE_DETECT_H
 #define SLUICE_DETECT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,10 +32,13 @@ struct ruleset_options {
 void ruleset_options_default(struct ruleset_options *options);
 
 /* Builds the snapshot; `rules` is finished and is owned by the ruleset on success. 0, -ENOMEM, -EINVAL with `diag`. */
-int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct ruleset_options *options, struct diag *diag);
+int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct ruleset_options *options,
+                struct diag *diag);
 void ruleset_free(struct ruleset *ruleset);
 const struct rule_list *ruleset_rules(const struct ruleset *ruleset);
 unsigned ruleset_generation(const struct ruleset *ruleset);
+/* Whether a rule asks for checksums (tcpv4-csum and kin): then decode_check_checksums() is called before detection. */
+bool ruleset_needs_checksums(const struct ruleset *ruleset);
 
 /* Scratch for one worker; made anew, or grown, for each ruleset. 0 or -ENOMEM. */
 int detector_new(struct detector **out);

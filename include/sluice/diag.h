@@ -24,7 +24,7 @@ enum diag_severity { DIAG_NOTE, DIAG_WARNING, DIAG_ERROR };
 
 /* A place in a text. line and column count from 1; line 0 means the file as a whole. */
 struct position {
-    const char *file;     /* lent by the reader of the file; copied when something is reported */
+    const char *file;      /* lent by the reader of the file; copied when something is reported */
     const char *line_text; /* start of the line (ends at LF, CR LF or NUL), or NULL */
     uint32_t line;
     uint32_t column;

@@ -24,8 +24,8 @@ struct run_options {
     const struct config *config;
     const char *const *rule_files;
     size_t rule_file_count;
-    const char *log_dir;   /* NULL: as configured */
-    bool console;          /* events as readable lines on stdout */
+    const char *log_dir; /* NULL: as configured */
+    bool console;        /* events as readable lines on stdout */
 };
 /* The daemon, until SIGTERM or SIGINT. 0, or -errno with a line in `error`. Prints its own log. */
 int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE]);

@@ -38,11 +38,11 @@ enum queue_expression {
 struct firewall_options {
     enum attach_mode mode;
     enum firewall_family family;
-    unsigned hooks;      /* enum firewall_hook */
-    const char *table;   /* default "sluice" */
+    unsigned hooks;    /* enum firewall_hook */
+    const char *table; /* default "sluice" */
     uint16_t queue_first, queue_last;
-    bool bypass;         /* without a listener packets go on with the next hook entry; safe in our own table */
-    bool has_priority;   /* otherwise chosen from the live ruleset */
+    bool bypass;       /* without a listener packets go on with the next hook entry; safe in our own table */
+    bool has_priority; /* otherwise chosen from the live ruleset */
     int32_t priority;
     uint32_t mark, mark_mask; /* ATTACH_REPEAT; and reject packets, which are never queued */
     uint32_t reject_mark;     /* packets with this mark (whole word under reject_mask) are ours */

@@ -31,11 +31,12 @@ enum keyword_kind {
 };
 
 enum keyword_flag {
-    KEYWORD_NO_VALUE = 1 << 0,       /* `name;` only */
-    KEYWORD_OPTIONAL_VALUE = 1 << 1, /* `name;` or `name:value;` */
-    KEYWORD_NEGATABLE = 1 << 2,      /* `name:!value;`; the parser strips the ! and tells parse() by its argument */
-    KEYWORD_QUOTED = 1 << 3,         /* value may stand in double quotes, which the parser strips */
-    KEYWORD_ONCE = 1 << 4,           /* a second one in a rule is an error */
+    KEYWORD_NO_VALUE = 1 << 0,        /* `name;` only */
+    KEYWORD_OPTIONAL_VALUE = 1 << 1,  /* `name;` or `name:value;` */
+    KEYWORD_NEGATABLE = 1 << 2,       /* `name:!value;`; the parser strips the ! and tells parse() by its argument */
+    KEYWORD_QUOTED = 1 << 3,          /* value may stand in double quotes, which the parser strips */
+    KEYWORD_ONCE = 1 << 4,            /* a second one in a rule is an error */
+    KEYWORD_NEEDS_CHECKSUMS = 1 << 5, /* looks at PACKET_BAD_L3_CHECKSUM or PACKET_BAD_L4_CHECKSUM */
 };
 
 /* What a condition may look at. Later issues add the flow, the stream and the transaction. */
@@ -49,7 +50,7 @@ struct inspection {
     const struct match_input *input;
     const uint8_t *data; /* the whole buffer */
     uint32_t length;
-    uint32_t at; /* where the last match ended: relative conditions count from here; 0 at first */
+    uint32_t at;                   /* where the last match ended: relative conditions count from here; 0 at first */
     bool start_is_cut, end_is_cut; /* bytes before or after the buffer exist that are not in it */
     uint32_t steps_left;           /* work that may still be done for this packet and rule; at 0 nothing matches */
     struct pcre_scratch *pcre;     /* the worker's match data and JIT stack */
@@ -140,7 +141,8 @@ const struct address_set *rule_parser_addresses(struct rule_parser *parser, stru
 const struct port_set *rule_parser_ports(struct rule_parser *parser, struct span text);
 
 /* Classes and references as loaded; false when unknown. */
-bool rule_parser_find_class(const struct rule_parser *parser, struct span name, const char **description, uint8_t *priority);
+bool rule_parser_find_class(const struct rule_parser *parser, struct span name, const char **description,
+                            uint8_t *priority);
 const char *rule_parser_reference_prefix(const struct rule_parser *parser, struct span system);
 
 /* Adds a threshold to the rule (copied). 0 or -errno. */

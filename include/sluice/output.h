@@ -54,13 +54,13 @@ struct eve_options {
 void eve_options_default(struct eve_options *options); /* what Suricata's shipped configuration writes, and drops */
 
 struct output_options {
-    const char *eve_path;     /* NULL: no EVE file */
-    FILE *console;            /* readable lines; NULL: none */
+    const char *eve_path; /* NULL: no EVE file */
+    FILE *console;        /* readable lines; NULL: none */
     bool console_colour;
-    bool lossless;            /* a full ring blocks */
-    bool inline_mode;         /* drops take effect */
-    bool queue_fields;        /* packets come from NFQUEUE: add "queue" */
-    size_t ring_size;         /* bytes per worker */
+    bool lossless;     /* a full ring blocks */
+    bool inline_mode;  /* drops take effect */
+    bool queue_fields; /* packets come from NFQUEUE: add "queue" */
+    size_t ring_size;  /* bytes per worker */
     struct eve_options eve;
 };
 void output_options_default(struct output_options *options);

@@ -34,19 +34,19 @@ enum link_type {
 };
 
 enum packet_flag {
-    PACKET_TRUNCATED = 1 << 0,          /* the kernel or the capture cut bytes off: length < wire_length */
-    PACKET_CHECKSUM_NOT_READY = 1 << 1, /* locally generated or GSO: the L4 checksum is filled in later */
+    PACKET_TRUNCATED = 1 << 0,           /* the kernel or the capture cut bytes off: length < wire_length */
+    PACKET_CHECKSUM_NOT_READY = 1 << 1,  /* locally generated or GSO: the L4 checksum is filled in later */
     PACKET_CHECKSUM_UNVERIFIED = 1 << 2, /* the kernel did not verify it either (NFQA_SKB_CSUM_NOTVERIFIED) */
-    PACKET_GSO = 1 << 3,                /* a super-packet of several segments */
-    PACKET_MARKED = 1 << 4,             /* arrived with the repeat mark already set */
-    PACKET_FRAGMENT = 1 << 5,           /* a fragment (offset or more-fragments set), not reassembled here */
-    PACKET_TUNNELED = 1 << 6,           /* found inside another packet: `outer` is set */
-    PACKET_CARRIES_TUNNEL = 1 << 7,     /* has packets inside that are inspected by themselves */
-    PACKET_TO_CLIENT = 1 << 8,          /* flow's direction when it is known; otherwise to server */
+    PACKET_GSO = 1 << 3,                 /* a super-packet of several segments */
+    PACKET_MARKED = 1 << 4,              /* arrived with the repeat mark already set */
+    PACKET_FRAGMENT = 1 << 5,            /* a fragment (offset or more-fragments set), not reassembled here */
+    PACKET_TUNNELED = 1 << 6,            /* found inside another packet: `outer` is set */
+    PACKET_CARRIES_TUNNEL = 1 << 7,      /* has packets inside that are inspected by themselves */
+    PACKET_TO_CLIENT = 1 << 8,           /* flow's direction when it is known; otherwise to server */
     PACKET_BAD_L3_CHECKSUM = 1 << 9,
     PACKET_BAD_L4_CHECKSUM = 1 << 10,
-    PACKET_MALFORMED = 1 << 11,         /* decoding stopped at an event: what follows was not understood */
-    PACKET_REASSEMBLED = 1 << 12,       /* built by defrag from fragments */
+    PACKET_MALFORMED = 1 << 11,   /* decoding stopped at an event: what follows was not understood */
+    PACKET_REASSEMBLED = 1 << 12, /* built by defrag from fragments */
 };
 
 /* Where a packet came from, EVE's pkt_src. */
@@ -122,12 +122,12 @@ struct tcp_info {
     uint16_t window, checksum, urgent;
     uint16_t mss; /* when has_mss */
     uint8_t flags;
-    uint8_t reserved;          /* the four bits between data offset and flags */
-    uint8_t window_scale;      /* when has_window_scale */
-    uint8_t sack_count;        /* blocks at `sack` */
+    uint8_t reserved;     /* the four bits between data offset and flags */
+    uint8_t window_scale; /* when has_window_scale */
+    uint8_t sack_count;   /* blocks at `sack` */
     bool has_mss, has_window_scale, has_sack_permitted, has_timestamp, has_fast_open;
-    uint8_t fast_open_length;  /* cookie bytes at `fast_open` */
-    const uint8_t *sack;       /* sack_count times left and right edge, in network order */
+    uint8_t fast_open_length; /* cookie bytes at `fast_open` */
+    const uint8_t *sack;      /* sack_count times left and right edge, in network order */
     const uint8_t *fast_open;
 };
 
@@ -156,11 +156,11 @@ enum ip_option_bit {
 
 struct packet {
     /* --- capture ------------------------------------------------------------------------------------------------ */
-    const uint8_t *data; /* first byte of the link layer */
-    uint32_t length;     /* bytes at data */
+    const uint8_t *data;  /* first byte of the link layer */
+    uint32_t length;      /* bytes at data */
     uint32_t wire_length; /* bytes the packet had */
-    uint64_t time_ns;    /* realtime */
-    uint64_t number;     /* counts from 1: EVE's pcap_cnt in replay */
+    uint64_t time_ns;     /* realtime */
+    uint64_t number;      /* counts from 1: EVE's pcap_cnt in replay */
     enum link_type link;
     uint32_t flags; /* enum packet_flag */
     struct queue_meta meta;
@@ -183,8 +183,8 @@ struct packet {
     uint32_t fragment_id; /* IPv4 identification, or that of the IPv6 fragment header */
     uint32_t ip_options_seen;
     struct address source_address, destination_address; /* EVE's and the rules' */
-    uint16_t source_port, destination_port; /* host order; 0 where the protocol has none */
-    uint16_t ip_total_length;               /* from the IP header: header and payload */
+    uint16_t source_port, destination_port;             /* host order; 0 where the protocol has none */
+    uint16_t ip_total_length;                           /* from the IP header: header and payload */
 
     const uint8_t *ethernet;  /* 14 bytes, or NULL */
     const uint8_t *ip;        /* ip_header_length bytes, or NULL */

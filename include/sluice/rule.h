@@ -68,13 +68,13 @@ const char *rule_action_name(enum rule_action action);
 
 /* What the rule's protocol word admits. */
 struct rule_protocol {
-    const char *name;        /* "tcp", "ip", "tcp-pkt", "pkthdr", "http"... */
+    const char *name;         /* "tcp", "ip", "tcp-pkt", "pkthdr", "http"... */
     uint64_t ip_protocols[4]; /* bit set of IPPROTO_* */
     bool ipv4, ipv6;
-    bool any_packet;  /* pkthdr: also packets without an IP header */
-    bool packet_only; /* tcp-pkt: the packet's payload, never the stream */
-    bool stream_only; /* tcp-stream */
-    bool has_ports;   /* tcp, udp, sctp and what lies above them, and ip */
+    bool any_packet;         /* pkthdr: also packets without an IP header */
+    bool packet_only;        /* tcp-pkt: the packet's payload, never the stream */
+    bool stream_only;        /* tcp-stream */
+    bool has_ports;          /* tcp, udp, sctp and what lies above them, and ip */
     const char *application; /* "http" and so on; NULL for the protocols above */
 };
 
@@ -141,13 +141,13 @@ enum threshold_unique { UNIQUE_NONE, UNIQUE_SOURCE_PORT, UNIQUE_DESTINATION_PORT
 struct threshold {
     enum threshold_kind kind;
     enum threshold_track track;
-    bool has_track; /* suppress without track applies always */
+    bool has_track;               /* suppress without track applies always */
     enum threshold_unique unique; /* detection_filter ..., unique_on dst_port: counts distinct ports */
     uint32_t count, seconds, multiplier;
-    uint32_t timeout;            /* rate_filter */
-    enum rule_action new_action; /* rate_filter */
+    uint32_t timeout;                    /* rate_filter */
+    enum rule_action new_action;         /* rate_filter */
     const struct address_set *addresses; /* suppress; NULL for all */
-    uint32_t index;              /* unique within a rule_list: the key of its state */
+    uint32_t index;                      /* unique within a rule_list: the key of its state */
     struct threshold *next;
 };
 

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * An arena is a list of blocks; the newest is filled from the front. A request larger than a block gets one of its own,
+ * put behind the newest so that the rest of that one is not lost. arena_reset() keeps the blocks on a free list.
+ */
+#include "sluice/arena.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_BLOCK_SIZE = 64 * 1024, ALIGNMENT = 16 };
+
+struct block {
+    struct block *next;
+    size_t size, used;
+    _Alignas(ALIGNMENT) unsigned char bytes[];
+};
+
+struct arena {
+    struct block *blocks; /* newest first */
+    struct block *unused; /* kept by arena_reset() */
+    size_t block_size;
+    size_t used, reserved;
+};
+
+struct arena *arena_new(size_t block_size)
+{
+    struct arena *arena = calloc(1, sizeof(*arena));
+
+    if (arena)
+        arena->block_size = block_size ? block_size : DEFAULT_BLOCK_SIZE;
+    return arena;
+}
+
+static void free_blocks(struct block *block)
+{
+    while (block) {
+        struct block *next = block->next;
+
+        free(block);
+        block = next;
+    }
+}
+
+void arena_free(struct arena *arena)
+{
+    if (!arena)
+        return;
+    free_blocks(arena->blocks);
+    free_blocks(arena->unused);
+    free(arena);
+}
+
+static struct block *take_unused(struct arena *arena, size_t size)
+{
+    for (struct block **link = &arena->unused; *link; link = &(*link)->next) {
+        struct block *block = *link;
+
+        if (block->size >= size) {
+            *link = block->next;
+            block->used = 0;
+            return block;
+        }
+    }
+    return NULL;
+}
+
+static struct block *add_block(struct arena *arena, size_t size)
+{
+    size_t wanted = size > arena->block_size ? size : arena->block_size;
+    struct block *block = take_unused(arena, size);
+
+    if (!block) {
+        if (wanted > SIZE_MAX - sizeof(*block))
+            return NULL;
+        block = malloc(sizeof(*block) + wanted);
+        if (!block)
+            return NULL;
+        block->size = wanted;
+        block->used = 0;
+        arena->reserved += wanted;
+    }
+    if (arena->blocks && size > arena->block_size / 2) {
+        block->next = arena->blocks->next;
+        arena->blocks->next = block;
+    } else {
+        block->next = arena->blocks;
+        arena->blocks = block;
+    }
+    return block;
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+    if (size > SIZE_MAX - ALIGNMENT)
+        return NULL;
+    size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+
+    struct block *block = arena->blocks;
+
+    if (!block || block->size - block->used < size) {
+        block = add_block(arena, size);
+        if (!block)
+            return NULL;
+    }
+    void *bytes = block->bytes + block->used;
+
+    block->used += size;
+    arena->used += size;
+    return memset(bytes, 0, size);
+}
+
+void *arena_copy(struct arena *arena, const void *bytes, size_t size)
+{
+    void *copy = arena_alloc(arena, size);
+
+    if (copy && size > 0)
+        memcpy(copy, bytes, size);
+    return copy;
+}
+
+char *arena_strndup(struct arena *arena, const char *text, size_t length)
+{
+    char *copy = length < SIZE_MAX ? arena_alloc(arena, length + 1) : NULL;
+
+    if (copy)
+        memcpy(copy, text, length);
+    return copy;
+}
+
+char *arena_strdup(struct arena *arena, const char *text)
+{
+    return arena_strndup(arena, text, strlen(text));
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (length < 0)
+        return NULL;
+
+    char *text = arena_alloc(arena, (size_t)length + 1);
+
+    if (text) {
+        va_start(args, format);
+        vsnprintf(text, (size_t)length + 1, format, args);
+        va_end(args);
+    }
+    return text;
+}
+
+void arena_reset(struct arena *arena)
+{
+    while (arena->blocks) {
+        struct block *block = arena->blocks;
+
+        arena->blocks = block->next;
+        block->next = arena->unused;
+        arena->unused = block;
+    }
+    arena->used = 0;
+}
+
+size_t arena_used(const struct arena *arena)
+{
+    return arena->used;
+}
+
+size_t arena_reserved(const struct arena *arena)
+{
+    return arena->reserved;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From hits to a verdict. The hits come in the order of evaluation; each is asked its suppressions first, then its
+ * thresholds, then its action is applied and it is reported. A pass ends the list.
+ *
+ * The drop of a packet inside a tunnel is the drop of the packet that carries it: only that one has a verdict.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "policy_priv.h"
+
+struct policy_shared {
+    struct threshold_table *thresholds;
+};
+
+struct policy {
+    struct policy_options options;
+    struct policy_shared *shared;
+    struct alert *alerts;
+    struct policy_counters counters;
+};
+
+void policy_options_default(struct policy_options *options)
+{
+    *options = (struct policy_options){
+        .inline_mode = true,
+        .packet_alert_max = 15,
+        .threshold_memcap = (size_t)16 << 20,
+    };
+}
+
+int policy_shared_new(struct policy_shared **out, const struct policy_options *options)
+{
+    struct policy_shared *shared = calloc(1, sizeof(*shared));
+
+    if (!shared)
+        return -ENOMEM;
+    if (threshold_table_new(&shared->thresholds, options->threshold_memcap)) {
+        free(shared);
+        return -ENOMEM;
+    }
+    *out = shared;
+    return 0;
+}
+
+void policy_shared_free(struct policy_shared *shared)
+{
+    if (!shared)
+        return;
+    threshold_table_free(shared->thresholds);
+    free(shared);
+}
+
+int policy_new(struct policy **out, const struct policy_options *options, struct policy_shared *shared)
+{
+    struct policy *policy = calloc(1, sizeof(*policy));
+
+    if (!policy)
+        return -ENOMEM;
+    policy->options = *options;
+    policy->shared = shared;
+    policy->alerts = calloc(options->packet_alert_max + 1, sizeof(*policy->alerts));
+    if (!policy->alerts) {
+        free(policy);
+        return -ENOMEM;
+    }
+    *out = policy;
+    return 0;
+}
+
+void policy_free(struct policy *policy)
+{
+    if (!policy)
+        return;
+    free(policy->alerts);
+    free(policy);
+}
+
+const struct policy_counters *policy_counters(const struct policy *policy)
+{
+    return &policy->counters;
+}
+
+size_t policy_shared_memory(const struct policy_shared *shared)
+{
+    return threshold_table_memory(shared->thresholds);
+}
+
+/* --- Thresholds ------------------------------------------------------------------------------------------------------------ */
+
+/* Goes through one list of thresholds, suppressions or the others; stops at the first that does not report. */
+static enum threshold_outcome ask(struct policy *policy, const struct threshold *list, bool suppressions,
+                                  const struct rule *rule, const struct packet *pkt, enum rule_action *action)
+{
+    for (const struct threshold *t = list; t; t = t->next) {
+        if ((t->kind == THRESHOLD_SUPPRESS) != suppressions)
+            continue;
+        enum threshold_outcome outcome =
+            threshold_apply(policy->shared->thresholds, t, rule, pkt, action, &policy->counters.threshold_memcap_hits);
+
+        if (outcome != OUTCOME_REPORT)
+            return outcome;
+    }
+    return OUTCOME_REPORT;
+}
+
+static enum threshold_outcome ask_all(struct policy *policy, const struct ruleset *ruleset, const struct rule *rule,
+                                      const struct packet *pkt, enum rule_action *action)
+{
+    const struct threshold *global = rule_list_global_thresholds(ruleset_rules(ruleset), rule->gid);
+    enum threshold_outcome outcome = OUTCOME_REPORT;
+
+    if (pkt->ip_version == 0 || (!rule->thresholds && !global))
+        return OUTCOME_REPORT;
+    for (int suppressions = 1; suppressions >= 0 && outcome == OUTCOME_REPORT; suppressions--) {
+        outcome = ask(policy, rule->thresholds, suppressions, rule, pkt, action);
+        if (outcome == OUTCOME_REPORT)
+            outcome = ask(policy, global, suppressions, rule, pkt, action);
+    }
+    return outcome;
+}
+
+/* --- Actions ---------------------------------------------------------------------------------------------------------------- */
+
+static bool blocks(enum rule_action action)
+{
+    return action != ACTION_ALERT && action != ACTION_PASS;
+}
+
+static enum reject_kind reject_of(enum rule_action action)
+{
+    switch (action) {
+    case ACTION_REJECT:
+        return REJECT_SOURCE;
+    case ACTION_REJECT_DESTINATION:
+        return REJECT_DESTINATION;
+    case ACTION_REJECT_BOTH:
+        return REJECT_BOTH;
+    default:
+        return REJECT_NONE;
+    }
+}
+
+static void drop(struct packet *pkt, enum drop_reason reason)
+{
+    if (pkt->verdict != VERDICT_DROP) {
+        pkt->verdict = VERDICT_DROP;
+        pkt->drop_reason = reason;
+    }
+    if (pkt->root && pkt->root != pkt && pkt->root->verdict != VERDICT_DROP) {
+        pkt->root->verdict = VERDICT_DROP;
+        pkt->root->drop_reason = DROP_REASON_TUNNEL;
+    }
+}
+
+static void act(struct policy *policy, struct packet *pkt, const struct rule *rule, enum rule_action action,
+                struct decision *decision)
+{
+    if (!blocks(action) || !policy->options.inline_mode)
+        return;
+    if (!decision->drop_rule)
+        decision->drop_rule = rule;
+    drop(pkt, action == rule->action ? DROP_REASON_RULES : DROP_REASON_RATE_FILTER);
+    pkt->reject |= reject_of(action);
+}
+
+static void report(struct policy *policy, const struct rule *rule, enum rule_action action, struct decision *decision)
+{
+    if (decision->alert_count == policy->options.packet_alert_max) {
+        policy->counters.alerts_overflow++;
+        return;
+    }
+    policy->alerts[decision->alert_count++] = (struct alert){
+        .rule = rule,
+        .action = action,
+        .blocked = blocks(action) && policy->options.inline_mode,
+    };
+    policy->counters.alerts++;
+}
+
+void policy_apply(struct policy *policy, const struct ruleset *ruleset, struct packet *pkt, const struct hit *hits,
+                  size_t hit_count, struct decision *out)
+{
+    *out = (struct decision){ .alerts = policy->alerts };
+    for (size_t i = 0; i < hit_count; i++) {
+        const struct rule *rule = hits[i].rule;
+        enum rule_action action = rule->action;
+        enum threshold_outcome outcome = ask_all(policy, ruleset, rule, pkt, &action);
+
+        if (outcome == OUTCOME_NOTHING) {
+            policy->counters.alerts_suppressed++;
+            continue;
+        }
+        act(policy, pkt, rule, action, out);
+        if (action == ACTION_PASS) {
+            out->passed = true;
+            policy->counters.passed++;
+            break;
+        }
+        if (outcome == OUTCOME_SILENT || rule->noalert)
+            policy->counters.alerts_suppressed++;
+        else
+            report(policy, rule, action, out);
+    }
+    if (out->drop_rule) {
+        policy->counters.dropped++;
+        policy->counters.rejected += pkt->reject != REJECT_NONE;
+    }
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a threshold decides, with the field's meaning (docs.suricata.io, "Thresholding Keywords" and "Global Thresholds"):
+ *
+ *   limit             the first `count` of a window are reported, the others act silently
+ *   threshold         every `count`th of a window is reported, the others are nothing
+ *   both              the `count`th of a window is reported, those before are nothing, those after act silently
+ *   backoff           reported at count, count * multiplier, count * multiplier^2...
+ *   detection_filter  reported and acted upon from the `count + 1`st of a window on
+ *   rate_filter       always reported; past `count` in a window the action is another for `timeout` seconds
+ *   suppress          acts silently for the addresses named
+ *
+ * One small function a kind, in a table. A window begins with the match that opens it and lasts `seconds`.
+ */
+#include <string.h>
+
+#include "policy_priv.h"
+#include "sluice/clock.h"
+
+struct update {
+    struct threshold_shard *shard;
+    struct threshold_state *state;
+    const struct threshold *threshold;
+    const struct packet *pkt;
+    enum rule_action *action;
+    bool fresh;
+};
+
+/* Counts a match; true when it opened a new window. */
+static bool count_in_window(struct update *u)
+{
+    uint64_t window_ns = u->threshold->seconds * NS_PER_SECOND;
+
+    if (!u->fresh && u->pkt->time_ns <= u->state->start_ns + window_ns) {
+        u->state->count++;
+        return false;
+    }
+    u->state->start_ns = u->pkt->time_ns;
+    u->state->expires_ns = u->pkt->time_ns + window_ns;
+    u->state->count = 1;
+    return true;
+}
+
+static enum threshold_outcome update_limit(struct update *u)
+{
+    count_in_window(u);
+    return u->state->count <= u->threshold->count ? OUTCOME_REPORT : OUTCOME_SILENT;
+}
+
+static enum threshold_outcome update_threshold(struct update *u)
+{
+    count_in_window(u);
+    if (u->state->count < u->threshold->count)
+        return OUTCOME_NOTHING;
+    u->state->count = 0;
+    return OUTCOME_REPORT;
+}
+
+static enum threshold_outcome update_both(struct update *u)
+{
+    count_in_window(u);
+    if (u->state->count == u->threshold->count)
+        return OUTCOME_REPORT;
+    return u->state->count > u->threshold->count ? OUTCOME_SILENT : OUTCOME_NOTHING;
+}
+
+static enum threshold_outcome update_backoff(struct update *u)
+{
+    struct threshold_state *state = u->state;
+
+    if (u->fresh) {
+        state->next_count = u->threshold->count;
+        state->start_ns = u->pkt->time_ns;
+    }
+    state->expires_ns = u->pkt->time_ns + 3600 * NS_PER_SECOND;
+    if (state->count < UINT32_MAX)
+        state->count++;
+    if (state->count != state->next_count)
+        return state->count < u->threshold->count ? OUTCOME_NOTHING : OUTCOME_SILENT;
+
+    uint64_t next = (uint64_t)state->next_count * u->threshold->multiplier;
+
+    state->next_count = next < UINT32_MAX ? (uint32_t)next : UINT32_MAX;
+    return OUTCOME_REPORT;
+}
+
+/* With unique_on a port that was seen in the window before does not count again. */
+static enum threshold_outcome update_detection_filter(struct update *u)
+{
+    uint32_t before = u->state->count;
+    bool opened = count_in_window(u);
+
+    if (u->threshold->unique != UNIQUE_NONE) {
+        uint16_t port = u->threshold->unique == UNIQUE_SOURCE_PORT ? u->pkt->source_port : u->pkt->destination_port;
+
+        if (opened)
+            threshold_shard_forget_ports(u->shard, u->state);
+        if (!threshold_shard_see_port(u->shard, u->state, port))
+            u->state->count = before;
+    }
+    return u->state->count > u->threshold->count ? OUTCOME_REPORT : OUTCOME_NOTHING;
+}
+
+static enum threshold_outcome update_rate_filter(struct update *u)
+{
+    uint64_t timeout_ns = u->threshold->timeout * NS_PER_SECOND;
+    struct threshold_state *state = u->state;
+
+    if (state->timeout_ns != 0) {
+        if (u->pkt->time_ns <= state->timeout_ns + timeout_ns)
+            *u->action = u->threshold->new_action;
+        else
+            state->timeout_ns = 0;
+        return OUTCOME_REPORT;
+    }
+    count_in_window(u);
+    if (state->count > u->threshold->count) {
+        state->timeout_ns = u->pkt->time_ns;
+        state->expires_ns = u->pkt->time_ns + timeout_ns;
+        *u->action = u->threshold->new_action;
+    }
+    return OUTCOME_REPORT;
+}
+
+static enum threshold_outcome (*const updates[])(struct update *u) = {
+    [THRESHOLD_LIMIT] = update_limit,
+    [THRESHOLD_THRESHOLD] = update_threshold,
+    [THRESHOLD_BOTH] = update_both,
+    [THRESHOLD_BACKOFF] = update_backoff,
+    [THRESHOLD_DETECTION_FILTER] = update_detection_filter,
+    [THRESHOLD_RATE_FILTER] = update_rate_filter,
+};
+
+static bool suppressed(const struct threshold *threshold, const struct packet *pkt)
+{
+    const struct address_set *set = threshold->addresses;
+    bool source, destination;
+
+    if (!threshold->has_track || !set)
+        return true;
+    source = address_set_has(set, pkt->ip_version, &pkt->source_address);
+    destination = address_set_has(set, pkt->ip_version, &pkt->destination_address);
+    if (threshold->track == TRACK_SOURCE)
+        return source;
+    return threshold->track == TRACK_DESTINATION ? destination : source || destination;
+}
+
+static void make_key(struct threshold_key *key, const struct threshold *threshold, const struct rule *rule,
+                     const struct packet *pkt)
+{
+    memset(key, 0, sizeof(*key)); /* hashed and compared whole */
+    key->gid = rule->gid;
+    key->sid = rule->sid;
+    key->kind = (uint8_t)threshold->kind;
+    key->track = (uint8_t)threshold->track;
+    if (threshold->track == TRACK_RULE)
+        return;
+    key->ip_version = pkt->ip_version;
+    if (threshold->track != TRACK_DESTINATION)
+        key->first = pkt->source_address;
+    if (threshold->track != TRACK_SOURCE)
+        key->second = pkt->destination_address;
+    /* A pair is the same in both directions. */
+    if (threshold->track == TRACK_BOTH && memcmp(&key->first, &key->second, sizeof(key->first)) > 0) {
+        struct address swap = key->first;
+
+        key->first = key->second;
+        key->second = swap;
+    }
+}
+
+enum threshold_outcome threshold_apply(struct threshold_table *table, const struct threshold *threshold,
+                                       const struct rule *rule, const struct packet *pkt, enum rule_action *action,
+                                       uint64_t *memcap_hits)
+{
+    struct threshold_key key;
+
+    if (threshold->kind == THRESHOLD_SUPPRESS)
+        return suppressed(threshold, pkt) ? OUTCOME_SILENT : OUTCOME_REPORT;
+    make_key(&key, threshold, rule, pkt);
+
+    enum threshold_outcome outcome = OUTCOME_REPORT;
+    struct update update = { .threshold = threshold, .pkt = pkt, .action = action };
+
+    update.shard = threshold_table_lock(table, &key);
+    update.state = threshold_shard_get(update.shard, &key, pkt->time_ns, &update.fresh);
+    if (update.state)
+        outcome = updates[threshold->kind](&update);
+    else
+        (*memcap_hits)++; /* not counted: reported rather than missed */
+    threshold_table_unlock(update.shard);
+    return outcome;
+}
