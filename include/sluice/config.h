@@ -67,9 +67,9 @@ int config_set(struct config *config, const char *assignment, struct diag *diag)
 
 /* Getters. The name must be in a table (asserted): with its default if the file does not set it. A number that has no
  * default is 0, a list is empty. */
-bool config_is_set(const struct config *config, const char *name); /* by a file or config_set */
-bool config_bool(const struct config *config, const char *name); /* of a section: whether it is there */
-int64_t config_number(const struct config *config, const char *name); /* numbers and sizes */
+bool config_is_set(const struct config *config, const char *name);        /* by a file or config_set */
+bool config_bool(const struct config *config, const char *name);          /* of a section: whether it is there */
+int64_t config_number(const struct config *config, const char *name);     /* numbers and sizes */
 const char *config_string(const struct config *config, const char *name); /* strings, enums, paths; NULL when unset */
 size_t config_list_count(const struct config *config, const char *name);
 const char *config_list_get(const struct config *config, const char *name, size_t index);

@@ -22,7 +22,8 @@ static void report_unknown(const struct walk *walk, const char *path, const stru
     if (near)
         diag_report(walk->diag, severity, node->key_at, NULL, "unknown setting '%s', did you mean '%s'?", path, near);
     else
-        diag_report(walk->diag, severity, node->key_at, NULL, "unknown setting '%s' (`sluice settings` lists all)", path);
+        diag_report(walk->diag, severity, node->key_at, NULL, "unknown setting '%s' (`sluice settings` lists all)",
+                    path);
 }
 
 static void report_memory(struct walk *walk, struct position at)
@@ -190,7 +191,8 @@ static void apply_member(struct walk *walk, const char *parent, const struct nod
     int length = snprintf(path, sizeof(path), "%s%s%s", parent, parent[0] ? "." : "", member->key);
 
     if (length < 0 || (size_t)length >= sizeof(path)) {
-        diag_error(walk->diag, member->key_at, "the name of this setting is longer than %d characters", CONFIG_MAX_PATH);
+        diag_error(walk->diag, member->key_at, "the name of this setting is longer than %d characters",
+                   CONFIG_MAX_PATH);
         return;
     }
     if (strcmp(path, "include") == 0) {

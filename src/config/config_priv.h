@@ -10,11 +10,11 @@
 /* Bounds of what a file may hold: enough for any real one, and a hostile one ends in a message. */
 enum {
     CONFIG_MAX_FILE_SIZE = 16 << 20,
-    CONFIG_MAX_NODES = 100000,  /* of all files together, aliases counted where they are used */
-    CONFIG_MAX_MEMBERS = 4096,  /* of one mapping */
+    CONFIG_MAX_NODES = 100000, /* of all files together, aliases counted where they are used */
+    CONFIG_MAX_MEMBERS = 4096, /* of one mapping */
     CONFIG_MAX_DEPTH = 32,
-    CONFIG_MAX_FILES = 64,      /* included ones */
-    CONFIG_MAX_INCLUDES = 8,    /* an include within an include ... */
+    CONFIG_MAX_FILES = 64,   /* included ones */
+    CONFIG_MAX_INCLUDES = 8, /* an include within an include ... */
     CONFIG_MAX_KEY = 256,
     CONFIG_MAX_PATH = 1024,
 };
@@ -79,8 +79,8 @@ struct walk {
     struct config *config;
     struct diag *diag;
     enum config_strictness strictness;
-    const char *folder;   /* what relative paths start from; "" is the working directory */
-    unsigned includes;    /* how deep */
+    const char *folder; /* what relative paths start from; "" is the working directory */
+    unsigned includes;  /* how deep */
     bool out_of_memory;
 };
 

@@ -29,12 +29,18 @@ static const struct config_variable address_defaults[] = {
 };
 
 static const struct config_variable port_defaults[] = {
-    { "HTTP_PORTS", "80" },      { "SHELLCODE_PORTS", "!80" },
-    { "ORACLE_PORTS", "1521" },  { "SSH_PORTS", "22" },
-    { "DNP3_PORTS", "20000" },   { "MODBUS_PORTS", "502" },
-    { "FTP_PORTS", "21" },       { "FILE_DATA_PORTS", "[$HTTP_PORTS,110,143]" },
-    { "GENEVE_PORTS", "6081" },  { "VXLAN_PORTS", "4789" },
-    { "TEREDO_PORTS", "3544" },  { "SIP_PORTS", "[5060,5061]" },
+    { "HTTP_PORTS", "80" },
+    { "SHELLCODE_PORTS", "!80" },
+    { "ORACLE_PORTS", "1521" },
+    { "SSH_PORTS", "22" },
+    { "DNP3_PORTS", "20000" },
+    { "MODBUS_PORTS", "502" },
+    { "FTP_PORTS", "21" },
+    { "FILE_DATA_PORTS", "[$HTTP_PORTS,110,143]" },
+    { "GENEVE_PORTS", "6081" },
+    { "VXLAN_PORTS", "4789" },
+    { "TEREDO_PORTS", "3544" },
+    { "SIP_PORTS", "[5060,5061]" },
     { NULL, NULL },
 };
 
@@ -155,8 +161,7 @@ static int read_ports(struct ports *ports, struct span text, unsigned depth)
     return err;
 }
 
-int config_ports(const struct config *config, const char *name, uint16_t *out, size_t max, bool *any,
-                 struct diag *diag)
+int config_ports(const struct config *config, const char *name, uint16_t *out, size_t max, bool *any, struct diag *diag)
 {
     struct ports ports = { .config = config, .name = name, .diag = diag, .out = out, .max = max };
     const char *value = config_string(config, name);

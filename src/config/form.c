@@ -77,7 +77,8 @@ const char *form_mark(const char *value)
 {
     uint32_t mark, mask;
 
-    return config_mark(value, &mark, &mask) ? NULL : "MARK/MASK such as 0x1/0x1, with no bit of the mark outside the mask";
+    return config_mark(value, &mark, &mask) ? NULL
+                                            : "MARK/MASK such as 0x1/0x1, with no bit of the mark outside the mask";
 }
 
 const char *form_priority(const char *value)

@@ -97,7 +97,8 @@ int load_file(struct walk *walk, const char *path, struct position at)
     if (!folder || !name)
         return -ENOMEM;
     if (walk->includes > CONFIG_MAX_INCLUDES || walk->config->files >= CONFIG_MAX_FILES) {
-        diag_error(walk->diag, at, "more than %d files, or an include within more than %d others: does it include itself?",
+        diag_error(walk->diag, at,
+                   "more than %d files, or an include within more than %d others: does it include itself?",
                    CONFIG_MAX_FILES, CONFIG_MAX_INCLUDES);
         return -ELOOP;
     }
@@ -158,7 +159,8 @@ static int value_node(struct config *config, const struct setting *setting, cons
 }
 
 /* A tree of one member with the whole path as its key: apply_tree() takes dots as levels. */
-static int assign(struct walk *walk, const char *key, const char *value, struct position key_at, struct position value_at)
+static int assign(struct walk *walk, const char *key, const char *value, struct position key_at,
+                  struct position value_at)
 {
     struct node *root, *member = NULL;
     const struct schema_row *row = schema_find(walk->config, key);

@@ -26,7 +26,8 @@ bool value_to_bool(const char *value, bool *out)
     static const struct {
         const char *name;
         bool value;
-    } names[] = { { "yes", true }, { "no", false }, { "true", true }, { "false", false }, { "on", true }, { "off", false } };
+    } names[] = { { "yes", true },    { "no", false }, { "true", true },
+                  { "false", false }, { "on", true },  { "off", false } };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcasecmp(value, names[i].name) == 0) {
@@ -145,8 +146,8 @@ static bool take_number(const struct take *take)
     if (known && (!bounded || (value >= setting->low && value <= setting->high)))
         return set_scalar(take, take->out, arena_printf(take->walk->config->arena, "%" PRId64, value));
     if (bounded)
-        snprintf(wanted, sizeof(wanted), "a %s from %" PRId64 " to %" PRId64 "%s", size ? "size" : "number", setting->low,
-                 setting->high, size ? " bytes" : "");
+        snprintf(wanted, sizeof(wanted), "a %s from %" PRId64 " to %" PRId64 "%s", size ? "size" : "number",
+                 setting->low, setting->high, size ? " bytes" : "");
     else
         snprintf(wanted, sizeof(wanted), "a %s", size ? "size such as 65536 or 16 MiB" : "number");
     return refuse(take, take->in, wanted);
@@ -316,10 +317,10 @@ static bool take_any(const struct take *take)
 }
 
 static bool (*const takers[])(const struct take *take) = {
-    [SETTING_BOOL] = take_bool,         [SETTING_NUMBER] = take_number, [SETTING_SIZE] = take_number,
-    [SETTING_STRING] = take_string,     [SETTING_ENUM] = take_enum,     [SETTING_PATH] = take_path,
-    [SETTING_LIST] = take_list,         [SETTING_PATHS] = take_list,    [SETTING_VARIABLE] = take_variable,
-    [SETTING_SECTION] = take_any,       [SETTING_ANY] = take_any,
+    [SETTING_BOOL] = take_bool,     [SETTING_NUMBER] = take_number, [SETTING_SIZE] = take_number,
+    [SETTING_STRING] = take_string, [SETTING_ENUM] = take_enum,     [SETTING_PATH] = take_path,
+    [SETTING_LIST] = take_list,     [SETTING_PATHS] = take_list,    [SETTING_VARIABLE] = take_variable,
+    [SETTING_SECTION] = take_any,   [SETTING_ANY] = take_any,
 };
 
 struct node *value_take(struct walk *walk, const struct setting *setting, const char *path, const struct node *in)

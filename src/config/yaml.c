@@ -85,7 +85,9 @@ static int index_lines(struct reader *reader)
 
 static struct position position_of(const struct reader *reader, yaml_mark_t start, yaml_mark_t end)
 {
-    struct position at = { .file = reader->name, .line = (uint32_t)start.line + 1, .column = (uint32_t)start.column + 1 };
+    struct position at = { .file = reader->name,
+                           .line = (uint32_t)start.line + 1,
+                           .column = (uint32_t)start.column + 1 };
 
     if (start.line < reader->line_count)
         at.line_text = reader->lines[start.line];
@@ -210,9 +212,9 @@ static int read_alias(struct reader *reader, const yaml_event_t *event, struct n
 
 static bool is_null(const char *value, yaml_scalar_style_t style)
 {
-    return style == YAML_PLAIN_SCALAR_STYLE && (value[0] == '\0' || strcmp(value, "~") == 0 ||
-                                                strcmp(value, "null") == 0 || strcmp(value, "Null") == 0 ||
-                                                strcmp(value, "NULL") == 0);
+    return style == YAML_PLAIN_SCALAR_STYLE &&
+           (value[0] == '\0' || strcmp(value, "~") == 0 || strcmp(value, "null") == 0 || strcmp(value, "Null") == 0 ||
+            strcmp(value, "NULL") == 0);
 }
 
 static int read_scalar(struct reader *reader, const yaml_event_t *event, struct node *node)
