@@ -140,4 +140,7 @@ int nfqueue_read_status(int fd, struct queue_status *out, size_t max);
 /* pcap or pcapng by libpcap. 0 or -errno with a line in `error`. Packets of an unknown link type have LINK_UNSUPPORTED. */
 int pcap_file_open(struct capture **out, const char *path, char error[CAPTURE_ERROR_SIZE]);
 
+/* What libpcap says of the last failure of a file's capture_receive(). */
+const char *pcap_file_error(const struct capture *capture);
+
 #endif

@@ -66,6 +66,13 @@ int firewall_print(const struct firewall_options *options, struct text *out, cha
  */
 int firewall_install(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE]);
 
+/*
+ * Stops feeding the queues: removes the rules of our base chains and leaves the chains, because a base chain that goes
+ * makes the kernel drop all packets that wait in any queue. First step of a clean stop; when the queues are empty,
+ * firewall_remove() follows. 0 also when there is no table.
+ */
+int firewall_quiesce(const char *table, char error[FIREWALL_ERROR_SIZE]);
+
 /* Removes our table; 0 also when there was none. */
 int firewall_remove(const char *table, char error[FIREWALL_ERROR_SIZE]);
 

@@ -55,6 +55,7 @@ void eve_options_default(struct eve_options *options); /* what Suricata's shippe
 
 struct output_options {
     const char *eve_path; /* NULL: no EVE file */
+    bool eve_truncate;    /* start with an empty file (replay) instead of appending */
     FILE *console;        /* readable lines; NULL: none */
     bool console_colour;
     bool lossless;     /* a full ring blocks */
