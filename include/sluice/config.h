@@ -105,6 +105,9 @@ int config_ranges(const char *value, uint32_t high, uint32_t *out, size_t max);
 /* "0x1/0x1": a mark within a mask that is not 0. */
 bool config_mark(const char *value, uint32_t *mark, uint32_t *mask);
 
+/* Reports contradictions between settings of config_settings: repeat without a mark, a route to a queue of our own... */
+void config_check(const struct config *config, struct diag *diag);
+
 /* The effective configuration as YAML, for `sluice check`. */
 struct text;
 void config_print(const struct config *config, struct text *out);
