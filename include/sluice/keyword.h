@@ -120,6 +120,9 @@ struct arena *rule_parser_arena(struct rule_parser *parser);
 /* Reports at `where`, which lies inside the value given to parse() (or is the whole value). Returns -EINVAL. */
 int rule_parser_error(struct rule_parser *parser, struct span where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same for something that the field has and Sluice has not yet; `tag` names it in summaries ("pcre /U"). */
+int rule_parser_missing(struct rule_parser *parser, struct span where, const char *tag, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 void rule_parser_warning(struct rule_parser *parser, struct span where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
