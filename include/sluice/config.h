@@ -21,14 +21,18 @@
 #include "sluice/diag.h"
 
 enum setting_type {
-    SETTING_BOOL,
-    SETTING_NUMBER,
-    SETTING_SIZE, /* bytes, with KiB, MiB, GiB, kb, mb, gb */
+    SETTING_BOOL,   /* yes, no, true, false, on, off */
+    SETTING_NUMBER, /* decimal, or hexadecimal after 0x */
+    SETTING_SIZE,   /* bytes, with k, M, G (and kb, KiB and so on: all are powers of 1024) */
     SETTING_STRING,
-    SETTING_ENUM, /* one of `choices` */
-    SETTING_PATH, /* relative to the file that names it */
-    SETTING_LIST, /* of strings; a single scalar is a list of one */
-    SETTING_ANY,  /* anything, with what is below it */
+    SETTING_ENUM,     /* one of `choices` */
+    SETTING_PATH,     /* relative to the file that names it */
+    SETTING_LIST,     /* of strings, each one of `choices` if there are any; a single scalar is a list of one */
+    SETTING_PATHS,    /* a list of paths, relative to the file that names them */
+    SETTING_VARIABLE, /* text in the rule language's form for addresses or ports; a list becomes "[a,b]" */
+    SETTING_SECTION,  /* a mapping whose presence says something; `no` or leaving it out is absence. `choices` are the
+                       * members that it has when the file does not name it */
+    SETTING_ANY,      /* anything, with what is below it; after a final `*` only the names in `choices`, if any */
 };
 
 struct setting {
@@ -36,8 +40,10 @@ struct setting {
     enum setting_type type;
     const char *default_value;  /* as it would be written; NULL: unset */
     int64_t low, high;          /* SETTING_NUMBER and SETTING_SIZE; both 0: any */
-    const char *const *choices; /* SETTING_ENUM, NULL-terminated */
+    const char *const *choices; /* NULL-terminated; see the types */
     const char *help;
+    const char *(*check)(const char *value); /* optional, of each string: NULL, or what was expected instead */
+    const char *warning;                     /* given when the setting is used: "has no effect yet" */
 };
 
 /* The table that belongs to Sluice itself; protocols bring their own. Ends with a row without a name. */
@@ -45,7 +51,7 @@ extern const struct setting config_settings[];
 
 struct config;
 
-/* Unknown keys are errors in `check` and `run`, warnings in `replay`. */
+/* Unknown keys are errors in `check` and `run`, warnings in `replay`. Wrong values are errors everywhere. */
 enum config_strictness { CONFIG_STRICT, CONFIG_LENIENT };
 
 /* An empty configuration with the defaults of the tables (NULL-terminated array of tables). 0 or -ENOMEM. */
@@ -59,9 +65,10 @@ int config_parse(struct config *config, const char *name, const char *text, size
 /* One setting from the command line: "key=value". */
 int config_set(struct config *config, const char *assignment, struct diag *diag);
 
-/* Getters. The name must be in a table (asserted): with its default if the file does not set it. */
-bool config_is_set(const struct config *config, const char *name); /* by a file or config_set */
-bool config_bool(const struct config *config, const char *name);
+/* Getters. The name must be in a table (asserted): with its default if the file does not set it. A number that has no
+ * default is 0, a list is empty. */
+bool config_is_set(const struct config *config, const char *name);        /* by a file or config_set */
+bool config_bool(const struct config *config, const char *name);          /* of a section: whether it is there */
 int64_t config_number(const struct config *config, const char *name);     /* numbers and sizes */
 const char *config_string(const struct config *config, const char *name); /* strings, enums, paths; NULL when unset */
 size_t config_list_count(const struct config *config, const char *name);
@@ -77,6 +84,29 @@ struct position config_position(const struct config *config, const char *name);
  * NULL past the last. A null or empty mapping has none, but config_has_section() knows that it is there. */
 const char *config_each(const struct config *config, const char *name, size_t index);
 bool config_has_section(const struct config *config, const char *name);
+
+/* The rule variables: those of the file in its order, then the defaults of the names that it does not define (HOME_NET and
+ * so on, as Suricata ships them). False past the last. */
+enum config_variable_kind { CONFIG_ADDRESS_VARIABLE, CONFIG_PORT_VARIABLE };
+struct config_variable {
+    const char *name, *value;
+};
+bool config_variable(const struct config *config, enum config_variable_kind kind, size_t index,
+                     struct config_variable *out);
+
+/* The ports that a setting names: "any", numbers, and port variables ("[4789,$VXLAN_PORTS]"). Returns how many were written
+ * (0 with *any), or -EINVAL after a report. */
+int config_ports(const struct config *config, const char *name, uint16_t *out, size_t max, bool *any,
+                 struct diag *diag);
+
+/* Forms that values have. Queues and CPUs: "0-3,8" gives 0 1 2 3 8; returns how many, or -EINVAL when it is no such list,
+ * a number is above `high` or more than `max` are named. */
+int config_ranges(const char *value, uint32_t high, uint32_t *out, size_t max);
+/* "0x1/0x1": a mark within a mask that is not 0. */
+bool config_mark(const char *value, uint32_t *mark, uint32_t *mask);
+
+/* Reports contradictions between settings of config_settings: repeat without a mark, a route to a queue of our own... */
+void config_check(const struct config *config, struct diag *diag);
 
 /* The effective configuration as YAML, for `sluice check`. */
 struct text;

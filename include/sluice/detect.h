@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sluice/decision.h"
 #include "sluice/diag.h"
 #include "sluice/packet.h"
 #include "sluice/rule.h"
@@ -47,9 +48,6 @@ void detector_free(struct detector *detector);
 
 /* The rules that match, in order of evaluation: by action order, then priority, then position. At most as many as the
  * ruleset has. Thresholds, suppressions and noalert are policy's business, not looked at here. */
-struct hit {
-    const struct rule *rule;
-};
 size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct packet *pkt,
                      const struct hit **hits);
 

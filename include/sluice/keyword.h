@@ -57,10 +57,18 @@ struct inspection {
     uint64_t values[RULE_MAX_VALUES];
 };
 
+/* What became of a condition. */
+enum inspect_result {
+    INSPECT_NO,      /* not here; where an earlier condition matched elsewhere it may still hold */
+    INSPECT_GIVE_UP, /* nor anywhere: no other place of an earlier condition can help */
+    INSPECT_YES,
+};
+
 /* For a condition that can match at more than one place. */
 struct inspect_retry {
     uint32_t from; /* in: 0 at first, then what the keyword left here. out: where the next try would begin */
-    bool more;     /* out: another try may find another match */
+    bool more;     /* out: something that follows depends on the place; try again when the rest fails with INSPECT_NO */
+    bool alone;    /* out: nothing depends on the place; when the rest fails, it fails for good */
 };
 
 struct keyword {
@@ -79,8 +87,10 @@ struct keyword {
     /* KEYWORD_PACKET: whether the condition holds. condition->negated is applied by the caller. */
     bool (*match)(const struct match_input *in, const void *data);
 
-    /* KEYWORD_CONTENT: looks for the condition in the buffer; on a match moves in->at and fills retry. */
-    bool (*inspect)(struct inspection *in, const struct condition *condition, struct inspect_retry *retry);
+    /* KEYWORD_CONTENT: looks for the condition in the buffer; on INSPECT_YES moves in->at and may fill retry (zero
+     * before). Negation is the keyword's own business: condition->negated is not looked at by the engine. */
+    enum inspect_result (*inspect)(struct inspection *in, const struct condition *condition,
+                                   struct inspect_retry *retry);
 
     /* KEYWORD_BUFFER: the buffer in this packet, lent for the packet's time; NULL when there is none (no match, not even
      * for negated contents). An empty buffer is not NULL. */
@@ -96,6 +106,10 @@ struct keyword {
 
     /* Optional: after all options were read; reports contradictions. 0 or -errno. */
     int (*finish)(struct rule_parser *parser, const struct condition *condition);
+
+    /* Optional: gives back what the parsed data holds outside of the arena (compiled code). Called once for every
+     * condition that finish() was called for, before the arena goes. */
+    void (*release)(const struct condition *condition);
 };
 
 /* --- For parse(): the rule under construction ------------------------------------------------------------------------------ */

@@ -20,8 +20,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "sluice/decision.h"
 #include "sluice/packet.h"
-#include "sluice/policy.h"
 
 enum output_event {
     OUTPUT_ALERT,
@@ -79,9 +79,9 @@ void output_close(struct output *output);
 struct output_port *output_port(struct output *output, unsigned worker);
 
 /* Everything there is to say of a packet: an alert event per alert, a drop event, an anomaly event per decoder event, as
- * far as enabled. Cheap when there is nothing. */
+ * far as enabled. Cheap when there is nothing. `generation` is that of the ruleset. */
 void output_packet(struct output_port *port, const struct packet *pkt, const struct decision *decision,
-                   const struct ruleset *ruleset);
+                   unsigned generation);
 
 /* One stats event. Names are paths ("decoder.pkts", "queue.0.waiting"); dots nest; `names` are lent for good. */
 struct output_stat {

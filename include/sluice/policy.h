@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sluice/detect.h"
+#include "sluice/decision.h"
 #include "sluice/packet.h"
 
 struct policy_shared;
@@ -35,22 +35,8 @@ void policy_shared_free(struct policy_shared *shared);
 int policy_new(struct policy **out, const struct policy_options *options, struct policy_shared *shared);
 void policy_free(struct policy *policy);
 
-/* What is reported of one hit. */
-struct alert {
-    const struct rule *rule;
-    enum rule_action action; /* as applied: rate_filter may have changed it */
-    bool blocked;            /* EVE's alert.action: the packet is dropped or rejected */
-};
-
-struct decision {
-    const struct alert *alerts; /* lent until the next packet */
-    size_t alert_count;
-    const struct rule *drop_rule; /* the rule that dropped, or NULL */
-    bool passed;                  /* a pass rule ended it */
-};
-
-/* Applies the hits to the packet: sets verdict, drop_reason and reject of it (and of pkt->root when inside a tunnel). */
-void policy_apply(struct policy *policy, const struct ruleset *ruleset, struct packet *pkt, const struct hit *hits,
+/* Applies the hits (rules of `rules`, which has the thresholds for all) to the packet: sets verdict, drop_reason and reject of it (and of pkt->root when inside a tunnel). */
+void policy_apply(struct policy *policy, const struct rule_list *rules, struct packet *pkt, const struct hit *hits,
                   size_t hit_count, struct decision *out);
 
 struct policy_counters {

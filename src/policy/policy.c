@@ -105,10 +105,10 @@ static enum threshold_outcome ask(struct policy *policy, const struct threshold 
     return OUTCOME_REPORT;
 }
 
-static enum threshold_outcome ask_all(struct policy *policy, const struct ruleset *ruleset, const struct rule *rule,
+static enum threshold_outcome ask_all(struct policy *policy, const struct rule_list *rules, const struct rule *rule,
                                       const struct packet *pkt, enum rule_action *action)
 {
-    const struct threshold *global = rule_list_global_thresholds(ruleset_rules(ruleset), rule->gid);
+    const struct threshold *global = rule_list_global_thresholds(rules, rule->gid);
     enum threshold_outcome outcome = OUTCOME_REPORT;
 
     if (pkt->ip_version == 0 || (!rule->thresholds && !global))
@@ -179,14 +179,14 @@ static void report(struct policy *policy, const struct rule *rule, enum rule_act
     policy->counters.alerts++;
 }
 
-void policy_apply(struct policy *policy, const struct ruleset *ruleset, struct packet *pkt, const struct hit *hits,
+void policy_apply(struct policy *policy, const struct rule_list *rules, struct packet *pkt, const struct hit *hits,
                   size_t hit_count, struct decision *out)
 {
     *out = (struct decision){ .alerts = policy->alerts };
     for (size_t i = 0; i < hit_count; i++) {
         const struct rule *rule = hits[i].rule;
         enum rule_action action = rule->action;
-        enum threshold_outcome outcome = ask_all(policy, ruleset, rule, pkt, &action);
+        enum threshold_outcome outcome = ask_all(policy, rules, rule, pkt, &action);
 
         if (outcome == OUTCOME_NOTHING) {
             policy->counters.alerts_suppressed++;

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What detect, policy and output hand on: the rules that matched a packet, and what was decided about them.
+ * Lives with the rules because its users are neighbours.
+ */
+#ifndef SLUICE_DECISION_H
+#define SLUICE_DECISION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sluice/rule.h"
+
+/* A rule that matched; made by detect. */
+struct hit {
+    const struct rule *rule;
+};
+
+/* What is reported of a hit; made by policy. */
+struct alert {
+    const struct rule *rule;
+    enum rule_action action; /* as applied: rate_filter may have changed it */
+    bool blocked;            /* EVE's alert.action: the packet is dropped or rejected */
+};
+
+struct decision {
+    const struct alert *alerts; /* lent until the worker's next packet */
+    size_t alert_count;
+    const struct rule *drop_rule; /* the rule that dropped, or NULL */
+    bool passed;                  /* a pass rule ended it */
+};
+
+#endif

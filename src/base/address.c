@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sluice/address.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+
+static_assert((int)ADDRESS_TEXT_SIZE == INET6_ADDRSTRLEN, "the longest address fits");
+
+static void format_full(const uint8_t *bytes, char *out)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (int i = 0; i < 16; i++) {
+        *out++ = digits[bytes[i] >> 4];
+        *out++ = digits[bytes[i] & 15];
+        if (i % 2 == 1)
+            *out++ = i == 15 ? '\0' : ':';
+    }
+}
+
+void address_format(const struct address *address, int version, bool full, char *out)
+{
+    if (version == 6 && full)
+        format_full(address->bytes, out);
+    else
+        inet_ntop(version == 6 ? AF_INET6 : AF_INET, address->bytes, out, ADDRESS_TEXT_SIZE);
+}
+
+int address_parse(const char *text, size_t length, struct address *out)
+{
+    char copy[ADDRESS_TEXT_SIZE];
+    struct address address = { 0 };
+    int version;
+
+    if (length >= sizeof(copy) || memchr(text, '\0', length))
+        return -EINVAL;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    if (inet_pton(AF_INET, copy, address.bytes) == 1)
+        version = 4;
+    else if (inet_pton(AF_INET6, copy, address.bytes) == 1)
+        version = 6;
+    else
+        return -EINVAL;
+    *out = address;
+    return version;
+}

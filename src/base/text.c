@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Growing strings, spans, numbers and the search for the nearest name; JSON is in json.c. */
+#include "sluice/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "utf8.h"
+
+enum { FIRST_CAPACITY = 256, NEAREST_MAX_LENGTH = 63 };
+
+/* --- Spans ------------------------------------------------------------------------------------------------------------------ */
+
+struct span span_of(const char *string)
+{
+    return (struct span){ .at = string, .length = string ? strlen(string) : 0 };
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+struct span span_trim(struct span span)
+{
+    while (span.length > 0 && is_blank(span.at[0])) {
+        span.at++;
+        span.length--;
+    }
+    while (span.length > 0 && is_blank(span.at[span.length - 1]))
+        span.length--;
+    return span;
+}
+
+bool span_equal(struct span span, const char *string)
+{
+    return span.length == strlen(string) && (span.length == 0 || memcmp(span.at, string, span.length) == 0);
+}
+
+bool span_equal_nocase(struct span span, const char *string)
+{
+    return span.length == strlen(string) && (span.length == 0 || strncasecmp(span.at, string, span.length) == 0);
+}
+
+bool span_next(struct span *rest, char separator, struct span *part)
+{
+    if (!rest->at)
+        return false;
+
+    const char *cut = rest->length > 0 ? memchr(rest->at, separator, rest->length) : NULL;
+
+    if (cut) {
+        size_t length = (size_t)(cut - rest->at);
+
+        *part = span_trim((struct span){ .at = rest->at, .length = length });
+        *rest = (struct span){ .at = cut + 1, .length = rest->length - length - 1 };
+    } else {
+        *part = span_trim(*rest);
+        *rest = (struct span){ 0 };
+    }
+    return true;
+}
+
+bool span_to_uint(struct span span, uint64_t low, uint64_t high, uint64_t *out)
+{
+    return text_to_uint(span.at, span.length, low, high, out);
+}
+
+bool span_to_int(struct span span, int64_t low, int64_t high, int64_t *out)
+{
+    return text_to_int(span.at, span.length, low, high, out);
+}
+
+/* --- Growing strings ------------------------------------------------------------------------------------------------------- */
+
+void text_init(struct text *text)
+{
+    *text = (struct text){ 0 };
+}
+
+void text_clear(struct text *text)
+{
+    free(text->bytes);
+    text_init(text);
+}
+
+void text_reset(struct text *text)
+{
+    text->length = 0;
+    text->failed = false;
+    text->need_comma = false;
+    if (text->bytes)
+        text->bytes[0] = '\0';
+}
+
+/* Room for `more` bytes and a NUL. */
+static bool grow(struct text *text, size_t more)
+{
+    size_t capacity = text->capacity ? text->capacity : FIRST_CAPACITY;
+
+    if (text->failed)
+        return false;
+    if (text->length + more < text->capacity)
+        return true;
+    if (more >= SIZE_MAX / 2 - text->length) {
+        text->failed = true;
+        return false;
+    }
+    while (capacity <= text->length + more)
+        capacity *= 2;
+
+    char *bytes = realloc(text->bytes, capacity);
+
+    if (!bytes) {
+        text->failed = true;
+        return false;
+    }
+    text->bytes = bytes;
+    text->capacity = capacity;
+    return true;
+}
+
+void text_append(struct text *text, const char *bytes, size_t length)
+{
+    if (!grow(text, length))
+        return;
+    if (length > 0)
+        memcpy(text->bytes + text->length, bytes, length);
+    text->length += length;
+    text->bytes[text->length] = '\0';
+}
+
+void text_puts(struct text *text, const char *string)
+{
+    text_append(text, string, strlen(string));
+}
+
+void text_printf(struct text *text, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (length < 0 || !grow(text, (size_t)length))
+        return;
+    va_start(args, format);
+    vsnprintf(text->bytes + text->length, (size_t)length + 1, format, args);
+    va_end(args);
+    text->length += (size_t)length;
+}
+
+/* A terminal also obeys the control characters U+0080 to U+009F. */
+static bool is_c1_control(const uint8_t *at)
+{
+    return at[0] == 0xc2 && at[1] < 0xa0;
+}
+
+void text_printable(struct text *text, const char *bytes, size_t length)
+{
+    const uint8_t *at = (const uint8_t *)bytes;
+
+    for (size_t i = 0; i < length;) {
+        size_t run = at[i] >= 0x20 && at[i] < 0x7f ? 1 : 0;
+
+        if (at[i] >= 0x80)
+            run = utf8_length(at + i, length - i);
+        if (run > 1 && is_c1_control(at + i))
+            run = 0;
+        if (run > 0)
+            text_append(text, bytes + i, run);
+        else
+            text_printf(text, "\\x%02x", at[i]);
+        i += run > 0 ? run : 1;
+    }
+}
+
+/* --- Numbers ---------------------------------------------------------------------------------------------------------------- */
+
+static int digit_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return 16;
+}
+
+static bool parse_digits(const char *bytes, size_t length, uint64_t *out)
+{
+    uint64_t base = 10, value = 0;
+
+    if (length > 2 && bytes[0] == '0' && (bytes[1] == 'x' || bytes[1] == 'X')) {
+        base = 16;
+        bytes += 2;
+        length -= 2;
+    }
+    if (length == 0)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        uint64_t digit = (uint64_t)digit_value(bytes[i]);
+
+        if (digit >= base || value > (UINT64_MAX - digit) / base)
+            return false;
+        value = value * base + digit;
+    }
+    *out = value;
+    return true;
+}
+
+bool text_to_uint(const char *bytes, size_t length, uint64_t low, uint64_t high, uint64_t *out)
+{
+    uint64_t value;
+
+    if (!parse_digits(bytes, length, &value) || value < low || value > high)
+        return false;
+    *out = value;
+    return true;
+}
+
+bool text_to_int(const char *bytes, size_t length, int64_t low, int64_t high, int64_t *out)
+{
+    bool negative = length > 0 && bytes[0] == '-';
+    uint64_t magnitude;
+    int64_t value;
+
+    if (!parse_digits(bytes + negative, length - negative, &magnitude))
+        return false;
+    if (magnitude > (uint64_t)INT64_MAX + negative)
+        return false;
+    if (negative)
+        value = magnitude == 0 ? 0 : -(int64_t)(magnitude - 1) - 1;
+    else
+        value = (int64_t)magnitude;
+    if (value < low || value > high)
+        return false;
+    *out = value;
+    return true;
+}
+
+/* --- The nearest name ----------------------------------------------------------------------------------------------------- */
+
+static bool same_letter(char a, char b)
+{
+    return strncasecmp(&a, &b, 1) == 0;
+}
+
+static size_t min3(size_t a, size_t b, size_t c)
+{
+    size_t least = a < b ? a : b;
+
+    return least < c ? least : c;
+}
+
+/* Inserted, deleted, changed letters and swapped neighbours, without regard to case. Three rows of the usual table are
+ * kept: a swap looks back two. */
+static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    size_t rows[3][NEAREST_MAX_LENGTH + 1];
+    size_t *before = rows[0], *last = rows[1], *now = rows[2];
+
+    for (size_t j = 0; j <= b_length; j++)
+        last[j] = before[j] = j;
+    for (size_t i = 1; i <= a_length; i++) {
+        now[0] = i;
+        for (size_t j = 1; j <= b_length; j++) {
+            now[j] = min3(last[j] + 1, now[j - 1] + 1, last[j - 1] + !same_letter(a[i - 1], b[j - 1]));
+            if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]))
+                now[j] = min3(now[j], now[j], before[j - 2] + 1);
+        }
+        size_t *reused = before;
+
+        before = last;
+        last = now;
+        now = reused;
+    }
+    return last[b_length];
+}
+
+const char *text_nearest(const char *word, const char *const *names, size_t count)
+{
+    size_t length = strlen(word);
+    size_t best = length / 3 + 1;
+    const char *nearest = NULL;
+
+    if (length > NEAREST_MAX_LENGTH)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        size_t name_length = strlen(names[i]);
+
+        if (name_length > NEAREST_MAX_LENGTH)
+            continue;
+        size_t distance = edit_distance(word, length, names[i], name_length);
+
+        if (distance < best) {
+            best = distance;
+            nearest = names[i];
+        }
+    }
+    return nearest;
+}

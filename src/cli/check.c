@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * `sluice check`: the configuration and all rules, with every diagnostic of one run, and a summary.
+ *
+ * Diagnostics go to stderr; the summary, or the configuration, or JSON goes to stdout. Rules with mistakes are left out
+ * by the engine and the others load, so the summary says what would be loaded.
+ */
+#include "cli_priv.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "sluice/clock.h"
+#include "sluice/detect.h"
+
+enum {
+    OPTION_CONFIG = 1,
+    OPTION_RULES,
+    OPTION_SET,
+    OPTION_STRICT,
+    OPTION_MAX,
+    OPTION_COMPILE,
+    OPTION_NO_COMPILE,
+    OPTION_PRINT,
+    OPTION_JSON,
+};
+
+enum compile_wish { COMPILE_WHEN_CLEAN, COMPILE_ALWAYS, COMPILE_NEVER };
+
+struct arguments {
+    struct cli_input input;
+    enum compile_wish compile;
+    unsigned long max_diagnostics;
+    bool strict, print_config, json;
+};
+
+/* What came out of it. */
+struct result {
+    struct diag *diag;
+    struct config *config;
+    struct cli_rules rules;
+    size_t loaded, rejected;
+    double parse_seconds, compile_seconds;
+    bool compiled;
+};
+
+static const struct cli_option options[] = {
+    { .id = OPTION_CONFIG,
+      .letter = 'c',
+      .name = "config",
+      .argument = "FILE",
+      .help = "the configuration; without it " CLI_DEFAULT_CONFIG " if it is there" },
+    { .id = OPTION_RULES,
+      .letter = 'r',
+      .name = "rules",
+      .argument = "FILE",
+      .help = "a file of rules, besides those of the configuration; may be given again" },
+    { .id = OPTION_SET,
+      .letter = 's',
+      .name = "set",
+      .argument = "NAME=VALUE",
+      .help = "any setting of the configuration; may be given again" },
+    { .id = OPTION_STRICT, .name = "strict", .help = "warnings count as mistakes" },
+    { .id = OPTION_MAX,
+      .name = "max-diagnostics",
+      .argument = "N",
+      .help = "print at most N diagnostics (100); the summary counts all" },
+    { .id = OPTION_COMPILE, .name = "compile", .help = "compile the rules that loaded, even when others did not" },
+    { .id = OPTION_NO_COMPILE,
+      .name = "no-compile",
+      .help = "do not compile; without either, rules are compiled when all loaded" },
+    { .id = OPTION_PRINT, .name = "print-config", .help = "print the effective configuration as YAML" },
+    { .id = OPTION_JSON, .name = "json", .help = "print the result as JSON" },
+    { .name = NULL },
+};
+
+static int take_option(void *user, const struct cli_option *option, const char *value)
+{
+    struct arguments *arguments = user;
+    struct cli_input *input = &arguments->input;
+
+    switch (option->id) {
+    case OPTION_CONFIG:
+        input->config_file = value;
+        break;
+    case OPTION_RULES:
+        input->rules.at[input->rules.count++] = value;
+        break;
+    case OPTION_SET:
+        return cli_settings_add(&input->settings, option, NULL, value) ? EXIT_FAILED : 0;
+    case OPTION_MAX:
+        return cli_number(&command_check, option, value, 0, DIAG_MAX_ENTRIES, &arguments->max_diagnostics);
+    case OPTION_STRICT:
+        arguments->strict = true;
+        break;
+    case OPTION_COMPILE:
+    case OPTION_NO_COMPILE:
+        arguments->compile = option->id == OPTION_COMPILE ? COMPILE_ALWAYS : COMPILE_NEVER;
+        break;
+    case OPTION_PRINT:
+        arguments->print_config = true;
+        break;
+    default:
+        arguments->json = true;
+    }
+    return 0;
+}
+
+/* --- Diagnostics ------------------------------------------------------------------------------------------------------------ */
+
+static void print_diagnostics(const struct diag *diag, size_t max)
+{
+    size_t count = diag_count(diag), shown = count < max ? count : max;
+    size_t all = diag_errors(diag) + diag_warnings(diag);
+
+    for (size_t i = 0; i < shown; i++)
+        diag_print_entry(diag_get(diag, i), stderr, isatty(STDERR_FILENO));
+    if (shown < count || all > count)
+        fprintf(stderr, "... and %zu more (--max-diagnostics N shows them)\n", (all > count ? all : count) - shown);
+}
+
+static const char *severity_name(enum diag_severity severity)
+{
+    return severity == DIAG_ERROR ? "error" : severity == DIAG_WARNING ? "warning" : "note";
+}
+
+static void json_entry(struct text *out, const struct diag_entry *entry)
+{
+    json_object_open(out, NULL);
+    json_string(out, "severity", severity_name(entry->severity));
+    json_string(out, "file", entry->file);
+    if (entry->line > 0) {
+        json_uint(out, "line", entry->line);
+        json_uint(out, "column", entry->column);
+    }
+    json_string(out, "message", entry->message);
+    json_string(out, "keyword", entry->tag);
+    json_object_close(out);
+}
+
+/* --- Summary ------------------------------------------------------------------------------------------------------------------ */
+
+static void print_tag(const char *tag, size_t count, void *user)
+{
+    fprintf(user, "%8zu  %s\n", count, tag);
+}
+
+static void count_tag(const char *tag, size_t count, void *user)
+{
+    size_t *tags = user;
+
+    (void)tag;
+    (void)count;
+    (*tags)++;
+}
+
+static const char *plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void print_summary(const struct result *result, FILE *to)
+{
+    const struct cli_rules *rules = &result->rules;
+    size_t errors = diag_errors(result->diag), warnings = diag_warnings(result->diag), tags = 0;
+
+    diag_each_tag(result->diag, count_tag, &tags);
+    if (tags > 0) {
+        fputs("not supported, by keyword:\n", to);
+        diag_each_tag(result->diag, print_tag, to);
+    }
+    fprintf(to, "%zu error%s, %zu warning%s\n", errors, plural(errors), warnings, plural(warnings));
+    fprintf(to, "%zu rule%s loaded, %zu rejected, from %zu file%s in %.2f s\n", result->loaded, plural(result->loaded),
+            result->rejected, rules->files, plural(rules->files), result->parse_seconds);
+    if (result->compiled)
+        fprintf(to, "compiled in %.2f s\n", result->compile_seconds);
+}
+
+static void json_tag(const char *tag, size_t count, void *user)
+{
+    struct text *out = user;
+
+    json_object_open(out, NULL);
+    json_string(out, "keyword", tag);
+    json_uint(out, "count", count);
+    json_object_close(out);
+}
+
+static void json_config(struct text *out, const struct config *config)
+{
+    struct text yaml;
+
+    text_init(&yaml);
+    config_print(config, &yaml);
+    json_string(out, "configuration", yaml.failed ? NULL : yaml.bytes);
+    text_clear(&yaml);
+}
+
+static int print_json(const struct arguments *arguments, const struct result *result)
+{
+    size_t count = diag_count(result->diag);
+    struct text out;
+
+    text_init(&out);
+    json_object_open(&out, NULL);
+    json_uint(&out, "errors", diag_errors(result->diag));
+    json_uint(&out, "warnings", diag_warnings(result->diag));
+    json_uint(&out, "rules_loaded", result->loaded);
+    json_uint(&out, "rules_rejected", result->rejected);
+    json_uint(&out, "rule_files", result->rules.files);
+    json_double(&out, "parse_seconds", result->parse_seconds);
+    if (result->compiled)
+        json_double(&out, "compile_seconds", result->compile_seconds);
+    json_array_open(&out, "unsupported");
+    diag_each_tag(result->diag, json_tag, &out);
+    json_array_close(&out);
+    json_array_open(&out, "diagnostics");
+    for (size_t i = 0; i < count && i < arguments->max_diagnostics; i++)
+        json_entry(&out, diag_get(result->diag, i));
+    json_array_close(&out);
+    if (arguments->print_config)
+        json_config(&out, result->config);
+    json_object_close(&out);
+    return cli_write(&out);
+}
+
+static int print_result(const struct arguments *arguments, const struct result *result)
+{
+    struct text yaml;
+
+    if (arguments->json)
+        return print_json(arguments, result);
+    print_diagnostics(result->diag, arguments->max_diagnostics);
+    print_summary(result, arguments->print_config ? stderr : stdout);
+    if (!arguments->print_config)
+        return EXIT_OK;
+    text_init(&yaml);
+    config_print(result->config, &yaml);
+    return cli_write(&yaml);
+}
+
+/* --- The check -------------------------------------------------------------------------------------------------------------- */
+
+static double seconds_since(uint64_t start_ns)
+{
+    return (double)(clock_monotonic_ns() - start_ns) / (double)NS_PER_SECOND;
+}
+
+static int load_rules(const struct arguments *arguments, struct result *result)
+{
+    uint64_t start = clock_monotonic_ns();
+    int err = cli_rules_load(&result->rules, &arguments->input, result->config, result->diag);
+
+    if (err) {
+        cli_error(&command_check, "rules can't be loaded: %s", strerror(-err));
+        return EXIT_FAILED;
+    }
+    result->parse_seconds = seconds_since(start);
+    result->loaded = rule_list_count(result->rules.list);
+    result->rejected = rule_list_rejected(result->rules.list);
+    return 0;
+}
+
+/* The ruleset takes the list over; nothing after this needs it. */
+static void compile(const struct arguments *arguments, struct result *result)
+{
+    struct ruleset_options ruleset_options;
+    struct ruleset *ruleset;
+    uint64_t start = clock_monotonic_ns();
+
+    if (arguments->compile == COMPILE_NEVER || result->loaded == 0)
+        return;
+    if (arguments->compile == COMPILE_WHEN_CLEAN && diag_errors(result->diag) > 0)
+        return;
+    ruleset_options_default(&ruleset_options);
+    if (ruleset_new(&ruleset, result->rules.list, &ruleset_options, result->diag)) {
+        if (diag_errors(result->diag) == 0)
+            diag_error(result->diag, (struct position){ .line = 0 }, "the rules can't be compiled");
+        return;
+    }
+    result->rules.list = NULL;
+    result->compile_seconds = seconds_since(start);
+    result->compiled = true;
+    ruleset_free(ruleset);
+}
+
+static int check(const struct arguments *arguments)
+{
+    struct result result = { .diag = diag_new() };
+    int code;
+
+    if (!result.diag)
+        return EXIT_FAILED;
+    code = cli_load_config(&arguments->input, CONFIG_STRICT, CLI_DEFAULT_CONFIG, &result.config, result.diag);
+    if (code)
+        goto free_diag;
+    code = load_rules(arguments, &result);
+    if (code)
+        goto free_config;
+    compile(arguments, &result);
+    code = print_result(arguments, &result);
+    if (diag_errors(result.diag) > 0 || (arguments->strict && diag_warnings(result.diag) > 0))
+        code = EXIT_FAILED;
+    cli_rules_clear(&result.rules);
+
+free_config:
+    config_free(result.config);
+free_diag:
+    diag_free(result.diag);
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    struct arguments arguments = { .max_diagnostics = 100 };
+    int first, code;
+
+    if (cli_input_init(&arguments.input, &command_check, argc))
+        return EXIT_FAILED;
+    code = cli_parse(&command_check, argc, argv, take_option, &arguments, &arguments.input.settings, &first);
+    if (code < 0 && first < argc) {
+        cli_error(&command_check, "unexpected argument '%s'; rules are given by --rules FILE", argv[first]);
+        code = EXIT_USAGE;
+    }
+    if (code < 0)
+        code = check(&arguments);
+    cli_input_clear(&arguments.input);
+    return code;
+}
+
+const struct command command_check = {
+    .name = "check",
+    .usage = "[OPTION]...",
+    .summary = "Check the configuration and the rules; print every mistake with its place",
+    .help =
+        "Exit code 0: nothing is wrong; 1: there are mistakes. Rules with mistakes are left out when Sluice runs, the\n"
+        "others load.",
+    .options = options,
+    .run = run,
+};

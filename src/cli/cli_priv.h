@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What commands share: the configuration and the rules that the command line names. */
+#ifndef SLUICE_CLI_PRIV_H
+#define SLUICE_CLI_PRIV_H
+
+#include <stdio.h>
+
+#include "sluice/cli.h"
+#include "sluice/config.h"
+#include "sluice/diag.h"
+#include "sluice/keyword.h"
+#include "sluice/rule.h"
+#include "sluice/text.h"
+
+/* Strings of argv; room for as many as there are arguments. */
+struct cli_strings {
+    const char **at;
+    size_t count;
+};
+
+/* "key=value" with the option that it came from. */
+struct cli_setting {
+    char *assignment;
+    const struct cli_option *option;
+};
+
+struct cli_settings {
+    struct cli_setting *at;
+    size_t count;
+};
+
+/* What run, replay and check have in common. */
+struct cli_input {
+    const struct command *command;
+    const char *config_file; /* NULL: not named */
+    struct cli_strings rules;
+    struct cli_settings settings;
+};
+
+/* 0 or -ENOMEM; room for `argc` of everything. */
+int cli_input_init(struct cli_input *input, const struct command *command, int argc);
+void cli_input_clear(struct cli_input *input);
+
+/* One more "key=value". 0 or -ENOMEM. */
+int cli_settings_add(struct cli_settings *settings, const struct cli_option *option, const char *key,
+                     const char *value);
+
+/* Where `run` and `check` look for the configuration when none is named. */
+#define CLI_DEFAULT_CONFIG SLUICE_SYSCONFDIR "/sluice.yaml"
+
+/*
+ * The configuration: the tables' defaults, the file, then the settings of the command line; contradictions are reported.
+ * Returns 0 with *out, or an exit code. Mistakes in the file are in `diag` and are not a failure here; mistakes of the
+ * command line are printed.
+ */
+int cli_load_config(const struct cli_input *input, enum config_strictness strictness, const char *default_file,
+                    struct config **out, struct diag *diag);
+
+/* Whether all files can be read; prints a line for each that can't. */
+bool cli_files_readable(const struct command *command, const char *const *files, size_t count);
+
+/* The rules that the configuration and the command line name, parsed and not compiled. */
+struct cli_rules {
+    struct keyword_table *keywords;
+    struct rule_variables *variables;
+    struct rule_list *list;
+    size_t files;
+};
+int cli_rules_load(struct cli_rules *rules, const struct cli_input *input, const struct config *config,
+                   struct diag *diag);
+void cli_rules_clear(struct cli_rules *rules);
+
+/* Writes a text to stdout with a line feed and frees it. An exit code. */
+int cli_write(struct text *text);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The table of commands, and what comes before a command: --help, --version, help. */
+#include "sluice/cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sluice/text.h"
+
+enum { MAX_COMMANDS = 64 };
+
+const struct command *const cli_commands[] = {
+    &command_run, &command_replay, &command_check, &command_keywords, &command_settings, NULL,
+};
+
+void cli_error(const struct command *command, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    fprintf(stderr, "sluice%s%s: ", command ? " " : "", command ? command->name : "");
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+static void print_usage(FILE *to)
+{
+    fputs("Usage: sluice COMMAND [OPTION]...\n"
+          "Inline intrusion prevention: packets from NFQUEUE, verdicts by rules in the Suricata language.\n\n"
+          "Commands:\n",
+          to);
+    for (const struct command *const *command = cli_commands; *command; command++)
+        fprintf(to, "  %-10s %s\n", (*command)->name, (*command)->summary);
+    fputs("\n`sluice COMMAND --help` says more of a command; `sluice --version` is the version.\n"
+          "Exit codes: 0 done, 1 failed, 2 the command line is wrong.\n",
+          to);
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (const struct command *const *command = cli_commands; *command; command++)
+        if (strcmp((*command)->name, name) == 0)
+            return *command;
+    return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+    static const char *const others[] = { "help", "--help", "--version" };
+    const char *names[MAX_COMMANDS];
+    size_t count = 0;
+
+    for (const struct command *const *command = cli_commands; *command && count < MAX_COMMANDS - 3; command++)
+        names[count++] = (*command)->name;
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        names[count++] = others[i];
+
+    const char *near = text_nearest(name, names, count);
+
+    if (near)
+        cli_error(NULL, "unknown command '%s', did you mean '%s'?", name, near);
+    else
+        cli_error(NULL, "unknown command '%s' (`sluice --help` lists all)", name);
+    return EXIT_USAGE;
+}
+
+static int run_help(int argc, char **argv)
+{
+    const struct command *command = argc > 2 ? find_command(argv[2]) : NULL;
+
+    if (argc > 2 && !command)
+        return unknown_command(argv[2]);
+    if (command)
+        cli_print_help(command);
+    else
+        print_usage(stdout);
+    return EXIT_OK;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_usage(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_usage(stdout);
+        return EXIT_OK;
+    }
+    if (strcmp(argv[1], "help") == 0)
+        return run_help(argc, argv);
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        puts("sluice " SLUICE_VERSION);
+        return EXIT_OK;
+    }
+    const struct command *command = find_command(argv[1]);
+
+    return command ? command->run(argc - 1, argv + 1) : unknown_command(argv[1]);
+}
+
+int cli_main(int argc, char **argv)
+{
+    int code = dispatch(argc, argv);
+
+    if (fflush(stdout) == EOF && code == EXIT_OK) {
+        cli_error(NULL, "can't write to stdout: %s", strerror(errno));
+        return EXIT_FAILED;
+    }
+    return code;
+}

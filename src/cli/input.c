@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What run, replay and check take from the command line: a configuration file, settings on top of it, files of rules. */
+#include "cli_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int cli_input_init(struct cli_input *input, const struct command *command, int argc)
+{
+    size_t room = (size_t)argc + 1;
+
+    *input = (struct cli_input){ .command = command };
+    input->rules.at = calloc(room, sizeof(*input->rules.at));
+    input->settings.at = calloc(room, sizeof(*input->settings.at));
+    if (input->rules.at && input->settings.at)
+        return 0;
+    cli_input_clear(input);
+    cli_error(command, "out of memory");
+    return -ENOMEM;
+}
+
+void cli_input_clear(struct cli_input *input)
+{
+    for (size_t i = 0; i < input->settings.count; i++)
+        free(input->settings.at[i].assignment);
+    free(input->settings.at);
+    free(input->rules.at);
+    *input = (struct cli_input){ .command = NULL };
+}
+
+int cli_settings_add(struct cli_settings *settings, const struct cli_option *option, const char *key, const char *value)
+{
+    char *assignment;
+
+    if (asprintf(&assignment, "%s%s%s", key ? key : "", key ? "=" : "", value) < 0)
+        return -ENOMEM;
+    settings->at[settings->count++] = (struct cli_setting){ assignment, option };
+    return 0;
+}
+
+/* --- Configuration -------------------------------------------------------------------------------------------------------- */
+
+static int apply_setting(const struct cli_input *input, struct config *config, const struct cli_setting *setting)
+{
+    struct diag *diag = diag_new();
+    int err = diag ? config_set(config, setting->assignment, diag) : -ENOMEM;
+
+    for (size_t i = 0; diag && i < diag_count(diag); i++)
+        cli_error(input->command, "option '--%s': %s", setting->option->name, diag_get(diag, i)->message);
+    diag_free(diag);
+    if (err == -ENOMEM)
+        cli_error(input->command, "out of memory");
+    return err;
+}
+
+static int apply_settings(const struct cli_input *input, struct config *config)
+{
+    int err = 0;
+
+    for (size_t i = 0; i < input->settings.count; i++)
+        if (apply_setting(input, config, &input->settings.at[i]))
+            err = EXIT_USAGE;
+    return err;
+}
+
+/* The attach modes repeat and route mean verdicts of that name. */
+static void derive_verdict(struct config *config, struct diag *diag)
+{
+    const char *attach = config_string(config, "nft.attach");
+
+    if (config_is_set(config, "queue.verdict"))
+        return;
+    if (strcmp(attach, "repeat") == 0)
+        config_set(config, "queue.verdict=repeat", diag);
+    else if (strcmp(attach, "route") == 0)
+        config_set(config, "queue.verdict=route", diag);
+}
+
+/* The file named, or the default one if it is there. */
+static const char *choose_file(const struct cli_input *input, const char *default_file)
+{
+    if (input->config_file || !default_file)
+        return input->config_file;
+    return access(default_file, F_OK) == 0 ? default_file : NULL;
+}
+
+int cli_load_config(const struct cli_input *input, enum config_strictness strictness, const char *default_file,
+                    struct config **out, struct diag *diag)
+{
+    static const struct setting *const tables[] = { config_settings, NULL };
+    const char *file = choose_file(input, default_file);
+    struct config *config;
+    int code;
+
+    if (config_new(&config, tables)) {
+        cli_error(input->command, "out of memory");
+        return EXIT_FAILED;
+    }
+    if (file && config_load(config, file, strictness, diag) == -ENOMEM) {
+        cli_error(input->command, "out of memory");
+        code = EXIT_FAILED;
+        goto free_config;
+    }
+    code = apply_settings(input, config);
+    if (code)
+        goto free_config;
+    derive_verdict(config, diag);
+    config_check(config, diag);
+    *out = config;
+    return 0;
+
+free_config:
+    config_free(config);
+    return code;
+}
+
+/* --- Files ------------------------------------------------------------------------------------------------------------------ */
+
+bool cli_files_readable(const struct command *command, const char *const *files, size_t count)
+{
+    bool good = true;
+
+    for (size_t i = 0; i < count; i++) {
+        struct stat st;
+        int err = stat(files[i], &st) || access(files[i], R_OK) ? errno : S_ISDIR(st.st_mode) ? EISDIR : 0;
+
+        if (err)
+            cli_error(command, "can't read '%s': %s", files[i], strerror(err));
+        good = good && !err;
+    }
+    return good;
+}
+
+int cli_write(struct text *text)
+{
+    bool failed = text->failed || !text->bytes || fwrite(text->bytes, 1, text->length, stdout) != text->length;
+
+    if (!failed && text->bytes[text->length - 1] != '\n')
+        putchar('\n');
+    text_clear(text);
+    return failed ? EXIT_FAILED : EXIT_OK;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `sluice keywords`: the rule language, from the table that parses it. */
+#include "cli_priv.h"
+
+#include <string.h>
+
+enum { OPTION_JSON = 1, ALIASES = 4, VALUE_COLUMN = 34 };
+
+static const struct cli_option options[] = {
+    { .id = OPTION_JSON, .name = "json", .help = "print JSON" },
+    { .name = NULL },
+};
+
+static int take_option(void *user, const struct cli_option *option, const char *value)
+{
+    bool *json = user;
+
+    (void)option;
+    (void)value;
+    *json = true;
+    return 0;
+}
+
+static const char *kind_name(enum keyword_kind kind)
+{
+    static const char *const names[] = {
+        [KEYWORD_META] = "meta",         [KEYWORD_PACKET] = "packet", [KEYWORD_CONTENT] = "content",
+        [KEYWORD_MODIFIER] = "modifier", [KEYWORD_BUFFER] = "buffer",
+    };
+
+    return names[kind];
+}
+
+static void json_keyword(struct text *out, const struct keyword *keyword)
+{
+    json_object_open(out, NULL);
+    json_string(out, "name", keyword->name);
+    json_array_open(out, "aliases");
+    for (size_t i = 0; i < ALIASES && keyword->aliases[i]; i++)
+        json_string(out, NULL, keyword->aliases[i]);
+    json_array_close(out);
+    json_string(out, "kind", kind_name(keyword->kind));
+    json_string(out, "value", keyword->value);
+    json_bool(out, "value_optional", keyword->flags & KEYWORD_OPTIONAL_VALUE);
+    json_bool(out, "negatable", keyword->flags & KEYWORD_NEGATABLE);
+    json_string(out, "help", keyword->help);
+    json_string(out, "manual", keyword->manual);
+    json_object_close(out);
+}
+
+static bool has_name(const struct keyword *keyword, const char *name)
+{
+    if (strcmp(keyword->name, name) == 0)
+        return true;
+    for (size_t i = 0; i < ALIASES && keyword->aliases[i]; i++)
+        if (strcmp(keyword->aliases[i], name) == 0)
+            return true;
+    return false;
+}
+
+static const struct keyword *find(const char *name)
+{
+    for (size_t i = 0; i < keyword_list_count; i++)
+        if (has_name(keyword_list[i], name))
+            return keyword_list[i];
+    return NULL;
+}
+
+static int unknown_keyword(const char *name)
+{
+    struct keyword_table *table = keyword_table_new(keyword_list, keyword_list_count);
+    const char *near = table ? keyword_table_nearest(table, span_of(name)) : NULL;
+
+    if (near)
+        cli_error(&command_keywords, "unknown keyword '%s', did you mean '%s'?", name, near);
+    else
+        cli_error(&command_keywords, "unknown keyword '%s' (`sluice keywords` lists all)", name);
+    keyword_table_free(table);
+    return EXIT_USAGE;
+}
+
+static void print_line(const struct keyword *keyword)
+{
+    char left[64];
+
+    snprintf(left, sizeof(left), "%s%s%s", keyword->name, keyword->value ? ": " : "",
+             keyword->value ? keyword->value : "");
+    if (strlen(left) < VALUE_COLUMN && (!keyword->value || strlen(keyword->value) < sizeof(left) / 2))
+        printf("%-*s", VALUE_COLUMN, left);
+    else
+        printf("%s%s%s\n%*s", keyword->name, keyword->value ? ": " : "", keyword->value ? keyword->value : "",
+               VALUE_COLUMN, "");
+    printf("%s\n", keyword->help);
+}
+
+static void print_details(const struct keyword *keyword)
+{
+    printf("%s%s%s%s;\n    %s\n", keyword->name, keyword->value ? ":" : "",
+           keyword->flags & KEYWORD_NEGATABLE ? "[!]" : "", keyword->value ? keyword->value : "", keyword->help);
+    printf("    kind: %s\n", kind_name(keyword->kind));
+    if (keyword->aliases[0])
+        printf("    also written:");
+    for (size_t i = 0; i < ALIASES && keyword->aliases[i]; i++)
+        printf(" %s", keyword->aliases[i]);
+    if (keyword->aliases[0])
+        putchar('\n');
+    if (keyword->manual)
+        printf("\n%s\n", keyword->manual);
+}
+
+static int print_json(const struct keyword *one)
+{
+    struct text out;
+
+    text_init(&out);
+    json_array_open(&out, NULL);
+    for (size_t i = 0; i < keyword_list_count; i++)
+        if (!one || keyword_list[i] == one)
+            json_keyword(&out, keyword_list[i]);
+    json_array_close(&out);
+    return cli_write(&out);
+}
+
+static int run(int argc, char **argv)
+{
+    const struct keyword *one = NULL;
+    bool json = false;
+    int first, code = cli_parse(&command_keywords, argc, argv, take_option, &json, NULL, &first);
+
+    if (code >= 0)
+        return code;
+    if (argc - first > 1) {
+        cli_error(&command_keywords, "unexpected argument '%s': one keyword, or none for all", argv[first + 1]);
+        return EXIT_USAGE;
+    }
+    if (first < argc) {
+        one = find(argv[first]);
+        if (!one)
+            return unknown_keyword(argv[first]);
+    }
+    if (json)
+        return print_json(one);
+    if (one)
+        print_details(one);
+    for (size_t i = 0; i < keyword_list_count && !one; i++)
+        print_line(keyword_list[i]);
+    return EXIT_OK;
+}
+
+const struct command command_keywords = {
+    .name = "keywords",
+    .usage = "[NAME] [OPTION]...",
+    .summary = "The keywords of the rule language, or one of them in detail",
+    .options = options,
+    .run = run,
+};

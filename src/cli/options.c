@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Options by table: getopt_long's arrays and the text of --help come from the same rows, and wrong ones are answered in one
+ * place: one line, with the nearest name.
+ */
+#include "cli_priv.h"
+
+#include <getopt.h>
+#include <string.h>
+
+enum { MAX_OPTIONS = 48, FIRST_LONG = 256, HELP_COLUMN = 28, HELP_WIDTH = 100 };
+
+struct tables {
+    struct option longs[MAX_OPTIONS + 2];
+    char shorts[2 * MAX_OPTIONS + 8];
+    size_t count;
+};
+
+static void add_short(char *shorts, char letter, bool has_argument)
+{
+    size_t length = strlen(shorts);
+
+    shorts[length++] = letter;
+    if (has_argument)
+        shorts[length++] = ':';
+    shorts[length] = '\0';
+}
+
+/* An option's value for getopt is its row; --help comes after the last. */
+static void make_tables(struct tables *tables, const struct cli_option *options)
+{
+    strcpy(tables->shorts, ":h");
+    for (size_t i = 0; options && options[i].name && i < MAX_OPTIONS; i++) {
+        bool has_argument = options[i].argument != NULL;
+
+        tables->longs[i] = (struct option){
+            .name = options[i].name,
+            .has_arg = has_argument ? required_argument : no_argument,
+            .val = FIRST_LONG + (int)i,
+        };
+        if (options[i].letter)
+            add_short(tables->shorts, options[i].letter, has_argument);
+        tables->count++;
+    }
+    tables->longs[tables->count] = (struct option){ .name = "help", .has_arg = no_argument, .val = 'h' };
+}
+
+static const struct cli_option *find_row(const struct cli_option *options, const struct tables *tables, int value)
+{
+    for (size_t i = 0; i < tables->count; i++)
+        if (value == FIRST_LONG + (int)i || (options[i].letter && value == options[i].letter))
+            return &options[i];
+    return NULL;
+}
+
+static int unknown_option(const struct command *command, const struct tables *tables, const char *written)
+{
+    const char *names[MAX_OPTIONS + 1], *near = NULL;
+    char name[64] = "";
+
+    if (strncmp(written, "--", 2) == 0 && strlen(written) < sizeof(name)) {
+        size_t length = strcspn(written + 2, "=");
+
+        memcpy(name, written + 2, length);
+        for (size_t i = 0; i <= tables->count; i++)
+            names[i] = tables->longs[i].name;
+        near = text_nearest(name, names, tables->count + 1);
+    }
+    if (near)
+        cli_error(command, "unknown option '%s', did you mean '--%s'?", written, near);
+    else
+        cli_error(command, "unknown option '%s' (`sluice %s --help` lists all)", written, command->name);
+    return EXIT_USAGE;
+}
+
+/* getopt says '?' for an unknown or ambiguous option and for a value where none is taken. */
+static int wrong_option(const struct command *command, const struct tables *tables, char **argv)
+{
+    const struct cli_option *row = optopt ? find_row(command->options, tables, optopt) : NULL;
+    char letter[3] = { '-', (char)optopt, '\0' };
+
+    if (row) {
+        cli_error(command, "option '--%s' takes no value", row->name);
+        return EXIT_USAGE;
+    }
+    return unknown_option(command, tables, optopt > 0 && optopt < FIRST_LONG ? letter : argv[optind - 1]);
+}
+
+static int missing_value(const struct command *command, const struct tables *tables)
+{
+    const struct cli_option *row = find_row(command->options, tables, optopt);
+
+    cli_error(command, "option '--%s' needs a value: %s", row ? row->name : "?", row ? row->argument : "?");
+    return EXIT_USAGE;
+}
+
+static int take_option(const struct command *command, const struct cli_option *row,
+                       int (*handle)(void *, const struct cli_option *, const char *), void *user,
+                       struct cli_settings *settings)
+{
+    if (!row->setting)
+        return handle(user, row, optarg);
+    if (settings && cli_settings_add(settings, row, row->setting, row->argument ? optarg : row->value)) {
+        cli_error(command, "out of memory");
+        return EXIT_FAILED;
+    }
+    return 0;
+}
+
+int cli_parse(const struct command *command, int argc, char **argv,
+              int (*handle)(void *user, const struct cli_option *option, const char *value), void *user,
+              struct cli_settings *settings, int *first)
+{
+    struct tables tables = { .count = 0 };
+    int value, err;
+
+    make_tables(&tables, command->options);
+    optind = 0; /* glibc: start anew */
+    opterr = 0;
+    while ((value = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {
+        if (value == 'h') {
+            cli_print_help(command);
+            return EXIT_OK;
+        }
+        if (value == '?')
+            return wrong_option(command, &tables, argv);
+        if (value == ':')
+            return missing_value(command, &tables);
+        err = take_option(command, find_row(command->options, &tables, value), handle, user, settings);
+        if (err)
+            return err;
+    }
+    *first = optind;
+    return -1;
+}
+
+int cli_number(const struct command *command, const struct cli_option *option, const char *value, unsigned long low,
+               unsigned long high, unsigned long *out)
+{
+    uint64_t number;
+
+    if (!text_to_uint(value, strlen(value), low, high, &number)) {
+        cli_error(command, "option '--%s' needs a number from %lu to %lu, got '%s'", option->name, low, high, value);
+        return EXIT_USAGE;
+    }
+    *out = (unsigned long)number;
+    return 0;
+}
+
+/* --- Help ------------------------------------------------------------------------------------------------------------------ */
+
+/* Words from `column` on, broken at HELP_WIDTH; the first line has begun. */
+static void print_words(const char *text, int column)
+{
+    int at = column;
+
+    for (const char *word = text; *word;) {
+        int length = (int)strcspn(word, " ");
+
+        if (at > column && at + 1 + length > HELP_WIDTH) {
+            printf("\n%*s", column, "");
+            at = column;
+        }
+        at += printf("%s%.*s", at > column ? " " : "", length, word);
+        word += length;
+        word += strspn(word, " ");
+    }
+    putchar('\n');
+}
+
+static void print_option(const struct cli_option *option)
+{
+    char left[64];
+
+    if (option->letter)
+        snprintf(left, sizeof(left), "  -%c, --%s%s%s", option->letter, option->name, option->argument ? " " : "",
+                 option->argument ? option->argument : "");
+    else
+        snprintf(left, sizeof(left), "      --%s%s%s", option->name, option->argument ? " " : "",
+                 option->argument ? option->argument : "");
+    if (strlen(left) < HELP_COLUMN - 1)
+        printf("%-*s", HELP_COLUMN, left);
+    else
+        printf("%s\n%*s", left, HELP_COLUMN, "");
+    print_words(option->help, HELP_COLUMN);
+}
+
+void cli_print_help(const struct command *command)
+{
+    static const struct cli_option help = { .letter = 'h', .name = "help", .help = "print this" };
+
+    printf("Usage: sluice %s %s\n%s.\n", command->name, command->usage, command->summary);
+    if (command->help)
+        printf("\n%s\n", command->help);
+    if (!command->options)
+        return;
+    puts("\nOptions:");
+    for (const struct cli_option *option = command->options; option->name; option++)
+        print_option(option);
+    print_option(&help);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `sluice replay`: the same engine over capture files. */
+#include "cli_priv.h"
+
+#include <unistd.h>
+
+#include "sluice/engine.h"
+
+enum { OPTION_CONFIG = 1, OPTION_RULES, OPTION_LOG_DIR, OPTION_SET, OPTION_IPS, OPTION_CONSOLE, OPTION_NO_CONSOLE };
+
+struct arguments {
+    struct cli_input input;
+    const char *const *captures;
+    size_t capture_count;
+    const char *log_dir;
+    bool inline_mode, console;
+};
+
+static const struct cli_option options[] = {
+    { .id = OPTION_RULES,
+      .letter = 'r',
+      .name = "rules",
+      .argument = "FILE",
+      .help = "a file of rules, besides those of the configuration; may be given again" },
+    { .id = OPTION_CONFIG, .letter = 'c', .name = "config", .argument = "FILE", .help = "the configuration" },
+    { .id = OPTION_LOG_DIR,
+      .letter = 'l',
+      .name = "log-dir",
+      .argument = "DIR",
+      .help =
+          "folder of the event files; without it log-dir of the configuration if that is set, or the current folder" },
+    { .id = OPTION_IPS, .name = "ips", .help = "as if the packets passed through: drops take effect" },
+    { .id = OPTION_SET,
+      .letter = 's',
+      .name = "set",
+      .argument = "NAME=VALUE",
+      .help = "any setting of the configuration; may be given again" },
+    { .id = OPTION_CONSOLE,
+      .name = "console",
+      .help = "events as readable lines on stdout; the default on a terminal" },
+    { .id = OPTION_NO_CONSOLE, .name = "no-console", .help = "no events on stdout" },
+    { .name = NULL },
+};
+
+static int take_option(void *user, const struct cli_option *option, const char *value)
+{
+    struct arguments *arguments = user;
+
+    switch (option->id) {
+    case OPTION_CONFIG:
+        arguments->input.config_file = value;
+        break;
+    case OPTION_RULES:
+        arguments->input.rules.at[arguments->input.rules.count++] = value;
+        break;
+    case OPTION_LOG_DIR:
+        arguments->log_dir = value;
+        break;
+    case OPTION_IPS:
+        arguments->inline_mode = true;
+        break;
+    case OPTION_SET:
+        return cli_settings_add(&arguments->input.settings, option, NULL, value) ? EXIT_FAILED : 0;
+    default:
+        arguments->console = option->id == OPTION_CONSOLE;
+    }
+    return 0;
+}
+
+static int replay(const struct arguments *arguments, const struct config *config)
+{
+    const struct cli_input *input = &arguments->input;
+    struct replay_options replay = {
+        .config = config,
+        .rule_files = input->rules.at,
+        .rule_file_count = input->rules.count,
+        .captures = arguments->captures,
+        .capture_count = arguments->capture_count,
+        .log_dir = arguments->log_dir,
+        .inline_mode = arguments->inline_mode,
+        .console = arguments->console,
+    };
+    char error[ENGINE_ERROR_SIZE] = "";
+
+    if (!replay.log_dir && !config_is_set(config, "log-dir"))
+        replay.log_dir = ".";
+    if (engine_replay(&replay, error)) {
+        cli_error(&command_replay, "%s", error);
+        return EXIT_FAILED;
+    }
+    return EXIT_OK;
+}
+
+static int load_and_replay(const struct arguments *arguments)
+{
+    const struct cli_input *input = &arguments->input;
+    struct diag *diag = diag_new();
+    struct config *config = NULL;
+    int code = diag ? cli_load_config(input, CONFIG_LENIENT, NULL, &config, diag) : EXIT_FAILED;
+
+    if (diag)
+        diag_print(diag, stderr, isatty(STDERR_FILENO));
+    if (!code && diag_errors(diag) > 0) {
+        cli_error(&command_replay, "the configuration has mistakes: nothing replayed");
+        code = EXIT_FAILED;
+    }
+    diag_free(diag);
+    if (!code && !cli_files_readable(&command_replay, input->rules.at, input->rules.count))
+        code = EXIT_FAILED;
+    if (!code && !cli_files_readable(&command_replay, arguments->captures, arguments->capture_count))
+        code = EXIT_FAILED;
+    if (!code)
+        code = replay(arguments, config);
+    config_free(config);
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    struct arguments arguments = { .console = isatty(STDOUT_FILENO) };
+    int first, code;
+
+    if (cli_input_init(&arguments.input, &command_replay, argc))
+        return EXIT_FAILED;
+    code = cli_parse(&command_replay, argc, argv, take_option, &arguments, &arguments.input.settings, &first);
+    if (code < 0 && first >= argc) {
+        cli_error(&command_replay, "no capture file given: sluice replay --rules FILE CAPTURE...");
+        code = EXIT_USAGE;
+    }
+    if (code < 0) {
+        arguments.captures = (const char *const *)argv + first;
+        arguments.capture_count = (size_t)(argc - first);
+        code = load_and_replay(&arguments);
+    }
+    cli_input_clear(&arguments.input);
+    return code;
+}
+
+const struct command command_replay = {
+    .name = "replay",
+    .usage = "[OPTION]... CAPTURE...",
+    .summary = "The same engine over capture files (pcap or pcapng)",
+    .help = "Reads the files in their order as one stream of packets and writes the events. A setting that is not "
+            "known is\n"
+            "warned about and left out, so that a configuration for another version can be used.",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `sluice run`: the daemon, in the foreground. */
+#include "cli_priv.h"
+
+#include <unistd.h>
+
+#include "sluice/engine.h"
+
+enum { OPTION_CONFIG = 1, OPTION_RULES, OPTION_LOG_DIR, OPTION_SET, OPTION_CONSOLE, OPTION_NO_CONSOLE };
+
+struct arguments {
+    struct cli_input input;
+    const char *log_dir;
+    bool console;
+};
+
+static const struct cli_option options[] = {
+    { .id = OPTION_CONFIG,
+      .letter = 'c',
+      .name = "config",
+      .argument = "FILE",
+      .help = "the configuration; without it " CLI_DEFAULT_CONFIG " if it is there" },
+    { .id = OPTION_RULES,
+      .letter = 'r',
+      .name = "rules",
+      .argument = "FILE",
+      .help = "a file of rules, besides those of the configuration; may be given again" },
+    { .id = OPTION_LOG_DIR, .letter = 'l', .name = "log-dir", .argument = "DIR", .help = "folder of the event files" },
+    { .letter = 'q',
+      .name = "queue",
+      .argument = "NUMBERS",
+      .setting = "queue.numbers",
+      .help = "the queues to serve: 0, 0-3 or 0-3,8 (queue.numbers)" },
+    { .letter = 'a',
+      .name = "attach",
+      .argument = "MODE",
+      .setting = "nft.attach",
+      .help = "feed the queues by an own table: after, before, repeat, chain or route; none leaves it to the "
+              "firewall's own "
+              "rules (nft.attach)" },
+    { .name = "verdict",
+      .argument = "VERDICT",
+      .setting = "queue.verdict",
+      .help = "how packets go on: accept, repeat or route (queue.verdict)" },
+    { .name = "mark",
+      .argument = "MARK/MASK",
+      .setting = "queue.mark",
+      .help = "the mark of packets that go on; repeat needs it (queue.mark)" },
+    { .name = "route-to",
+      .argument = "QUEUE",
+      .setting = "queue.route-to",
+      .help = "the next consumer's queue, for route (queue.route-to)" },
+    { .name = "route-bypass",
+      .setting = "queue.route-bypass",
+      .value = "yes",
+      .help = "routed packets go on when nobody listens there (queue.route-bypass)" },
+    { .name = "fail-open",
+      .setting = "queue.fail-open",
+      .value = "yes",
+      .help = "the kernel accepts packets when the queue is full (queue.fail-open)" },
+    { .id = OPTION_SET,
+      .letter = 's',
+      .name = "set",
+      .argument = "NAME=VALUE",
+      .help = "any setting of the configuration; may be given again" },
+    { .id = OPTION_CONSOLE,
+      .name = "console",
+      .help = "events as readable lines on stdout; the default on a terminal" },
+    { .id = OPTION_NO_CONSOLE, .name = "no-console", .help = "no events on stdout" },
+    { .name = NULL },
+};
+
+static int take_option(void *user, const struct cli_option *option, const char *value)
+{
+    struct arguments *arguments = user;
+
+    switch (option->id) {
+    case OPTION_CONFIG:
+        arguments->input.config_file = value;
+        break;
+    case OPTION_RULES:
+        arguments->input.rules.at[arguments->input.rules.count++] = value;
+        break;
+    case OPTION_LOG_DIR:
+        arguments->log_dir = value;
+        break;
+    case OPTION_SET:
+        return cli_settings_add(&arguments->input.settings, option, NULL, value) ? EXIT_FAILED : 0;
+    default:
+        arguments->console = option->id == OPTION_CONSOLE;
+    }
+    return 0;
+}
+
+static int start(const struct arguments *arguments, const struct config *config)
+{
+    const struct cli_input *input = &arguments->input;
+    struct run_options run = {
+        .config = config,
+        .rule_files = input->rules.at,
+        .rule_file_count = input->rules.count,
+        .log_dir = arguments->log_dir,
+        .console = arguments->console,
+    };
+    char error[ENGINE_ERROR_SIZE] = "";
+
+    if (!cli_files_readable(&command_run, input->rules.at, input->rules.count))
+        return EXIT_FAILED;
+    if (engine_run(&run, error)) {
+        cli_error(&command_run, "%s", error);
+        return EXIT_FAILED;
+    }
+    return EXIT_OK;
+}
+
+static int load_and_start(const struct arguments *arguments)
+{
+    struct diag *diag = diag_new();
+    struct config *config = NULL;
+    int code =
+        diag ? cli_load_config(&arguments->input, CONFIG_STRICT, CLI_DEFAULT_CONFIG, &config, diag) : EXIT_FAILED;
+
+    if (diag)
+        diag_print(diag, stderr, isatty(STDERR_FILENO));
+    if (!code && diag_errors(diag) > 0) {
+        cli_error(&command_run, "the configuration has mistakes: not started (`sluice check` shows them all)");
+        code = EXIT_FAILED;
+    }
+    diag_free(diag);
+    if (!code)
+        code = start(arguments, config);
+    config_free(config);
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    struct arguments arguments = { .console = isatty(STDOUT_FILENO) };
+    int first, code;
+
+    if (cli_input_init(&arguments.input, &command_run, argc))
+        return EXIT_FAILED;
+    code = cli_parse(&command_run, argc, argv, take_option, &arguments, &arguments.input.settings, &first);
+    if (code < 0 && first < argc) {
+        cli_error(&command_run, "unexpected argument '%s'; rules are given by --rules FILE", argv[first]);
+        code = EXIT_USAGE;
+    }
+    if (code < 0)
+        code = load_and_start(&arguments);
+    cli_input_clear(&arguments.input);
+    return code;
+}
+
+const struct command command_run = {
+    .name = "run",
+    .usage = "[OPTION]...",
+    .summary = "The daemon, in the foreground, until SIGTERM or SIGINT",
+    .help =
+        "Serves the queues, inspects every packet and answers it with a verdict. Options win over the configuration.\n"
+        "SIGUSR1 writes a stats event. Needs CAP_NET_ADMIN.",
+    .options = options,
+    .run = run,
+};

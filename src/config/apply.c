@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A file's tree into the configuration: every member is looked up in the table of settings, its value checked and stored
+ * under its path. Later files replace what earlier ones set; within one file a setting may be written once.
+ *
+ * Dots in keys are levels: `queue.length: 100` is the same as `queue: {length: 100}`.
+ */
+#include "config_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static void apply_members(struct walk *walk, const struct node *map, const char *path);
+
+static void report_unknown(const struct walk *walk, const char *path, const struct node *node)
+{
+    char buffer[CONFIG_MAX_PATH];
+    const char *near = schema_nearest(walk->config, path, buffer);
+    enum diag_severity severity = walk->strictness == CONFIG_STRICT ? DIAG_ERROR : DIAG_WARNING;
+
+    if (near)
+        diag_report(walk->diag, severity, node->key_at, NULL, "unknown setting '%s', did you mean '%s'?", path, near);
+    else
+        diag_report(walk->diag, severity, node->key_at, NULL, "unknown setting '%s' (`sluice settings` lists all)",
+                    path);
+}
+
+static void report_memory(struct walk *walk, struct position at)
+{
+    if (walk->config->nodes >= CONFIG_MAX_NODES)
+        diag_error(walk->diag, at, "more than %d values in the configuration", CONFIG_MAX_NODES);
+    else
+        walk->out_of_memory = true;
+}
+
+/* --- One member ----------------------------------------------------------------------------------------------------------- */
+
+/* Positions lend the file's name, which is one string for all of a file and another for every other. */
+static bool set_before(struct walk *walk, const struct node *old, const struct node *new, const char *path)
+{
+    if (!old || old->kind == NODE_MAP || !old->at.file || old->at.file != new->at.file)
+        return false;
+    diag_error(walk->diag, new->key_at, "'%s' is set twice, first in line %u", path, old->at.line);
+    return true;
+}
+
+static bool is_off(const struct node *in)
+{
+    bool on;
+
+    return in->kind == NODE_SCALAR && value_to_bool(in->value, &on) && !on;
+}
+
+static void apply_value(struct walk *walk, const struct setting *setting, const char *path, const struct node *in)
+{
+    struct node *value = value_take(walk, setting, path, in);
+
+    if (!value || set_before(walk, node_find(walk->config->root, path), in, path))
+        return;
+
+    struct node *place = node_make(walk->config, walk->config->root, path);
+
+    if (!place) {
+        report_memory(walk, in->at);
+        return;
+    }
+    struct node *next = place->next;
+    const char *key = place->key;
+
+    *place = *value;
+    place->next = next;
+    place->key = key;
+    place->key_at = in->key_at;
+    if (setting->warning && !is_off(in))
+        diag_warning(walk->diag, in->key_at, "'%s' %s", path, setting->warning);
+}
+
+/* The place of a section; what a file before said about it ("no") is over. */
+static void open_section(struct walk *walk, const char *path, const struct node *in)
+{
+    struct node *place = node_make(walk->config, walk->config->root, path);
+
+    if (!place) {
+        report_memory(walk, in->at);
+        return;
+    }
+    if (place->kind != NODE_MAP)
+        *place = (struct node){ .kind = NODE_MAP, .key = place->key, .next = place->next };
+    place->at = in->at;
+    place->key_at = in->key_at;
+}
+
+/* `drop: no` takes a section away, `drop: yes` is the section without settings. */
+static void apply_switch(struct walk *walk, const struct setting *setting, const char *path, const struct node *in)
+{
+    bool on;
+
+    if (!setting || !value_to_bool(in->value, &on)) {
+        diag_error(walk->diag, in->at, "'%s' needs settings below it, got '%s'", path, in->value);
+        return;
+    }
+    open_section(walk, path, in);
+
+    struct node *place = node_find(walk->config->root, path);
+
+    if (place && !on) {
+        place->kind = NODE_SCALAR;
+        place->value = "no";
+        place->first = place->last = NULL;
+        place->count = 0;
+    }
+}
+
+static void apply_member(struct walk *walk, const char *parent, const struct node *member);
+
+/* The field's way to write types: a list of names and of mappings with one name. */
+static void apply_list(struct walk *walk, const struct setting *setting, const char *path, const struct node *list)
+{
+    if (!setting) {
+        diag_error(walk->diag, list->at, "'%s' needs settings below it, got a list", path);
+        return;
+    }
+    open_section(walk, path, list);
+    for (const struct node *item = list->first; item; item = item->next) {
+        if (item->kind == NODE_MAP) {
+            apply_members(walk, item, path);
+        } else if (item->kind == NODE_SCALAR && item->value[0] && strlen(item->value) <= CONFIG_MAX_KEY) {
+            struct node name = { .kind = NODE_NULL, .key = item->value, .key_at = item->at, .at = item->at };
+
+            apply_member(walk, path, &name);
+        } else {
+            diag_error(walk->diag, item->at, "'%s' needs names in its list", path);
+        }
+    }
+}
+
+static void apply_section(struct walk *walk, const struct setting *setting, const char *path, const struct node *in)
+{
+    if (in->kind == NODE_SCALAR) {
+        apply_switch(walk, setting, path, in);
+    } else if (in->kind == NODE_LIST) {
+        apply_list(walk, setting, path, in);
+    } else {
+        open_section(walk, path, in);
+        apply_members(walk, in, path);
+    }
+}
+
+/* --- include ----------------------------------------------------------------------------------------------------------------- */
+
+static void include_one(struct walk *walk, const struct node *in)
+{
+    struct walk inner = *walk;
+    const char *path = in->kind == NODE_SCALAR ? in->value : "";
+
+    if (path[0] == '\0') {
+        diag_error(walk->diag, in->at, "'include' needs the name of a file");
+        return;
+    }
+    if (path[0] != '/' && walk->folder[0])
+        path = arena_printf(walk->config->arena, "%s/%s", walk->folder, path);
+    inner.includes++;
+    if (!path || load_file(&inner, path, in->at) == -ENOMEM || inner.out_of_memory)
+        walk->out_of_memory = true;
+}
+
+static void apply_include(struct walk *walk, const struct node *in)
+{
+    if (in->kind != NODE_LIST) {
+        include_one(walk, in);
+        return;
+    }
+    for (const struct node *item = in->first; item; item = item->next)
+        include_one(walk, item);
+}
+
+/* --- The walk ------------------------------------------------------------------------------------------------------------------ */
+
+/* Empty parts ("a..b", ".a") are no names. */
+static bool good_path(const char *path)
+{
+    size_t length = strlen(path);
+
+    return length > 0 && path[0] != '.' && path[length - 1] != '.' && !strstr(path, "..");
+}
+
+static void apply_member(struct walk *walk, const char *parent, const struct node *member)
+{
+    char path[CONFIG_MAX_PATH];
+    int length = snprintf(path, sizeof(path), "%s%s%s", parent, parent[0] ? "." : "", member->key);
+
+    if (length < 0 || (size_t)length >= sizeof(path)) {
+        diag_error(walk->diag, member->key_at, "the name of this setting is longer than %d characters",
+                   CONFIG_MAX_PATH);
+        return;
+    }
+    if (strcmp(path, "include") == 0) {
+        apply_include(walk, member);
+        return;
+    }
+    const struct schema_row *row = good_path(path) ? schema_find(walk->config, path) : NULL;
+
+    if (row && row->setting->type != SETTING_SECTION)
+        apply_value(walk, row->setting, path, member);
+    else if (row || (good_path(path) && schema_is_section(walk->config, path)))
+        apply_section(walk, row ? row->setting : NULL, path, member);
+    else
+        report_unknown(walk, path, member);
+}
+
+static void apply_members(struct walk *walk, const struct node *map, const char *path)
+{
+    for (const struct node *member = map->first; member && !walk->out_of_memory; member = member->next)
+        apply_member(walk, path, member);
+}
+
+int apply_tree(struct walk *walk, const struct node *tree)
+{
+    if (tree && tree->kind != NODE_MAP && tree->kind != NODE_NULL)
+        diag_error(walk->diag, tree->at, "a configuration is a mapping of settings (name: value)");
+    else if (tree)
+        apply_members(walk, tree, "");
+    return walk->out_of_memory ? -ENOMEM : 0;
+}

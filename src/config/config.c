@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The configuration itself: the rows of all tables with their defaults, one tree of what was set, and the getters.
+ *
+ * Values are checked when they are set, so a getter can't fail: what it finds is of the row's type. A name that no table
+ * has is a mistake of ours and asserted.
+ */
+#include "config_priv.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t count_rows(const struct setting *const *tables)
+{
+    size_t count = 0;
+
+    for (; *tables; tables++)
+        for (const struct setting *row = *tables; row->name; row++)
+            count++;
+    return count;
+}
+
+/* A default is a value like any other; one that its own row refuses is a mistake in the table. */
+static int parse_default(struct config *config, struct schema_row *row, struct diag *diag)
+{
+    const struct setting *setting = row->setting;
+    struct walk walk = { .config = config, .diag = diag, .folder = "" };
+
+    if (!setting->default_value)
+        return 0;
+
+    struct node *written = node_new(config, NODE_SCALAR);
+
+    if (!written)
+        return -ENOMEM;
+    written->value = setting->default_value;
+    row->default_node = value_take(&walk, setting, setting->name, written);
+    if (walk.out_of_memory)
+        return -ENOMEM;
+    assert(row->default_node);
+    return 0;
+}
+
+static int add_rows(struct config *config, const struct setting *const *tables)
+{
+    struct diag *diag = diag_new();
+    int err = diag ? 0 : -ENOMEM;
+
+    for (size_t i = 0; tables[i] && !err; i++) {
+        for (const struct setting *row = tables[i]; row->name && !err; row++) {
+            struct schema_row *place = &config->rows[config->row_count++];
+
+            place->setting = row;
+            err = parse_default(config, place, diag);
+        }
+    }
+    diag_free(diag);
+    return err;
+}
+
+int config_new(struct config **out, const struct setting *const *tables)
+{
+    struct config *config = calloc(1, sizeof(*config));
+    int err = -ENOMEM;
+
+    if (!config)
+        return -ENOMEM;
+    config->arena = arena_new(0);
+    if (!config->arena)
+        goto free_config;
+    config->rows = arena_alloc(config->arena, count_rows(tables) * sizeof(*config->rows) + 1);
+    config->root = node_new(config, NODE_MAP);
+    if (!config->rows || !config->root)
+        goto free_config;
+    err = add_rows(config, tables);
+    if (err)
+        goto free_config;
+    *out = config;
+    return 0;
+
+free_config:
+    config_free(config);
+    return err;
+}
+
+void config_free(struct config *config)
+{
+    if (!config)
+        return;
+    arena_free(config->arena);
+    free(config);
+}
+
+/* --- What is set -------------------------------------------------------------------------------------------------------- */
+
+static const struct node *set_node(const struct config *config, const char *name)
+{
+    const struct node *node = node_find(config->root, name);
+
+    return node && node->kind != NODE_NULL ? node : NULL;
+}
+
+/* What is set, or the default; NULL for neither. */
+static const struct node *effective_node(const struct config *config, const char *name)
+{
+    const struct schema_row *row = schema_find(config, name);
+    const struct node *node = set_node(config, name);
+
+    assert(row);
+    return node ? node : row->default_node;
+}
+
+bool config_is_set(const struct config *config, const char *name)
+{
+    assert(schema_find(config, name) || schema_is_section(config, name));
+    return set_node(config, name) != NULL;
+}
+
+struct position config_position(const struct config *config, const char *name)
+{
+    const struct node *node = node_find(config->root, name);
+
+    return node ? node->at : (struct position){ .line = 0 };
+}
+
+/* --- Values --------------------------------------------------------------------------------------------------------------- */
+
+static bool node_bool(const struct node *node)
+{
+    bool value = false;
+
+    return node->kind == NODE_SCALAR && value_to_bool(node->value, &value) && value;
+}
+
+static int64_t node_number(const struct node *node)
+{
+    int64_t value = 0;
+
+    if (node->kind == NODE_SCALAR)
+        text_to_int(node->value, strlen(node->value), INT64_MIN, INT64_MAX, &value);
+    return value;
+}
+
+bool config_bool(const struct config *config, const char *name)
+{
+    const struct schema_row *row = schema_find(config, name);
+
+    if (row && row->setting->type == SETTING_SECTION)
+        return config_has_section(config, name);
+
+    const struct node *node = effective_node(config, name);
+
+    return node && node_bool(node);
+}
+
+int64_t config_number(const struct config *config, const char *name)
+{
+    const struct node *node = effective_node(config, name);
+
+    return node ? node_number(node) : 0;
+}
+
+const char *config_string(const struct config *config, const char *name)
+{
+    const struct node *node = effective_node(config, name);
+
+    return node && node->kind == NODE_SCALAR ? node->value : NULL;
+}
+
+size_t config_list_count(const struct config *config, const char *name)
+{
+    const struct node *node = effective_node(config, name);
+
+    return node && node->kind == NODE_LIST ? node->count : 0;
+}
+
+const char *config_list_get(const struct config *config, const char *name, size_t index)
+{
+    const struct node *node = effective_node(config, name);
+    const struct node *item = node && node->kind == NODE_LIST ? node_item(node, index) : NULL;
+
+    return item ? item->value : NULL;
+}
+
+const char *config_string_or(const struct config *config, const char *name, const char *otherwise)
+{
+    const struct node *node = effective_node(config, name);
+
+    return node && node->kind == NODE_SCALAR ? node->value : otherwise;
+}
+
+int64_t config_number_or(const struct config *config, const char *name, int64_t otherwise)
+{
+    const struct node *node = effective_node(config, name);
+
+    return node ? node_number(node) : otherwise;
+}
+
+bool config_bool_or(const struct config *config, const char *name, bool otherwise)
+{
+    const struct node *node = effective_node(config, name);
+
+    return node ? node_bool(node) : otherwise;
+}
+
+/* --- Sections ---------------------------------------------------------------------------------------------------------------- */
+
+/* The members that a section has by itself; NULL when a file has set it or it has none. */
+static const char *const *default_members(const struct config *config, const char *name)
+{
+    const struct schema_row *row = schema_find(config, name);
+
+    if (node_find(config->root, name) || !row || row->setting->type != SETTING_SECTION)
+        return NULL;
+    return row->setting->choices;
+}
+
+const char *config_each(const struct config *config, const char *name, size_t index)
+{
+    const struct node *section = node_find(config->root, name);
+    const char *const *members = default_members(config, name);
+
+    for (; members && *members; members++)
+        if (index-- == 0)
+            return *members;
+    if (!section || section->kind != NODE_MAP)
+        return NULL;
+
+    const struct node *member = node_item(section, index);
+
+    return member ? member->key : NULL;
+}
+
+static bool is_default_member(const struct config *config, const char *name)
+{
+    char parent[CONFIG_MAX_PATH];
+    const char *dot = strrchr(name, '.');
+
+    if (!dot || (size_t)(dot - name) >= sizeof(parent))
+        return false;
+    memcpy(parent, name, (size_t)(dot - name));
+    parent[dot - name] = '\0';
+    for (const char *const *member = default_members(config, parent); member && *member; member++)
+        if (strcmp(*member, dot + 1) == 0)
+            return true;
+    return false;
+}
+
+bool config_has_section(const struct config *config, const char *name)
+{
+    const struct node *node = node_find(config->root, name);
+    const struct schema_row *row = schema_find(config, name);
+
+    if (node)
+        return node->kind != NODE_SCALAR || node_bool(node);
+    if (default_members(config, name))
+        return true;
+    if (row && row->setting->type == SETTING_SECTION && row->default_node)
+        return node_bool(row->default_node);
+    return is_default_member(config, name);
+}

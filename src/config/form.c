@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Forms of values that are text to YAML and mean something to us: queues, CPUs, marks. Rows name the `form_` functions. */
+#include "config_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_QUEUE = 65535, MAX_CPU = 4095, NAME_LENGTH = 32 };
+
+/* "3" or "0-3". */
+static bool read_range(struct span part, uint32_t high, uint64_t *first, uint64_t *last)
+{
+    struct span rest = part, low;
+
+    if (!span_next(&rest, '-', &low) || !span_to_uint(low, 0, high, first))
+        return false;
+    *last = *first;
+    return !rest.at || span_to_uint(span_trim(rest), *first, high, last);
+}
+
+/* Writes what fits; a number that is named twice is no list. */
+int config_ranges(const char *value, uint32_t high, uint32_t *out, size_t max)
+{
+    struct span rest = span_of(value);
+    size_t count = 0;
+
+    for (struct span part; span_next(&rest, ',', &part);) {
+        uint64_t first, last;
+
+        if (!read_range(part, high, &first, &last) || last - first >= max - count)
+            return -EINVAL;
+        for (uint64_t number = first; number <= last; number++) {
+            for (size_t i = 0; i < count; i++)
+                if (out[i] == number)
+                    return -EINVAL;
+            out[count++] = (uint32_t)number;
+        }
+    }
+    return (int)count;
+}
+
+bool config_mark(const char *value, uint32_t *mark, uint32_t *mask)
+{
+    struct span rest = span_of(value), first;
+    uint64_t bits, under;
+
+    if (!span_next(&rest, '/', &first) || !rest.at)
+        return false;
+    if (!span_to_uint(first, 0, UINT32_MAX, &bits) || !span_to_uint(span_trim(rest), 1, UINT32_MAX, &under))
+        return false;
+    if (bits & ~under)
+        return false;
+    *mark = (uint32_t)bits;
+    *mask = (uint32_t)under;
+    return true;
+}
+
+const char *form_queues(const char *value)
+{
+    static const char wanted[] = "queue numbers such as 0, 0-3 or 0-3,8 (at most 1024 of 0 to 65535, each once)";
+    uint32_t numbers[1024];
+
+    return config_ranges(value, MAX_QUEUE, numbers, 1024) > 0 ? NULL : wanted;
+}
+
+const char *form_cpus(const char *value)
+{
+    uint32_t numbers[MAX_CPU + 1];
+
+    if (strcmp(value, "all") == 0 || config_ranges(value, MAX_CPU, numbers, MAX_CPU + 1) > 0)
+        return NULL;
+    return "CPU numbers such as 0-3,8, or all";
+}
+
+const char *form_mark(const char *value)
+{
+    uint32_t mark, mask;
+
+    return config_mark(value, &mark, &mask) ? NULL
+                                            : "MARK/MASK such as 0x1/0x1, with no bit of the mark outside the mask";
+}
+
+const char *form_priority(const char *value)
+{
+    int64_t number;
+
+    if (strcmp(value, "auto") == 0 || text_to_int(value, strlen(value), INT32_MIN, INT32_MAX, &number))
+        return NULL;
+    return "auto or a number such as 10 or -150";
+}
+
+/* What nftables takes as the name of a table. */
+const char *form_name(const char *value)
+{
+    size_t length = strlen(value);
+
+    if (length > 0 && length <= NAME_LENGTH &&
+        strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == length)
+        return NULL;
+    return "a name of letters, digits, _, . and -, at most 32 long";
+}

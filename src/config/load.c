@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files and single assignments on top of a configuration.
+ *
+ * A file's text stays in the config's arena: positions lend its lines. Values are not parsed twice for the command line:
+ * `--set key=value` takes the value as it stands, unless it opens with [ or { for a setting that can have a list or a
+ * mapping, which is YAML again.
+ */
+#include "config_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int parse_text(struct walk *walk, const char *name, const char *text, size_t length)
+{
+    struct node *tree = NULL;
+    int err = yaml_read(walk->config, &tree, name, text, length, walk->diag);
+
+    if (err == -EINVAL)
+        return 0; /* reported */
+    return err ? err : apply_tree(walk, tree);
+}
+
+/* What relative paths in a file start from. */
+static const char *folder_of(struct arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash)
+        return "";
+    return slash == path ? "/" : arena_strndup(arena, path, (size_t)(slash - path));
+}
+
+static int read_all(struct arena *arena, int fd, size_t size, char **out, size_t *length)
+{
+    char *text = arena_alloc(arena, size + 1);
+    size_t done = 0;
+
+    if (!text)
+        return -ENOMEM;
+    while (done < size) {
+        ssize_t got = read(fd, text + done, size - done);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -errno;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    *out = text;
+    *length = done;
+    return 0;
+}
+
+static int read_file(struct arena *arena, const char *path, char **out, size_t *length)
+{
+    struct stat st;
+    int err = 0, fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &st))
+        err = -errno;
+    else if (S_ISDIR(st.st_mode))
+        err = -EISDIR;
+    else if (st.st_size > CONFIG_MAX_FILE_SIZE)
+        err = -EFBIG;
+    else /* a pipe has no size */
+        err = read_all(arena, fd, S_ISREG(st.st_mode) ? (size_t)st.st_size : CONFIG_MAX_FILE_SIZE, out, length);
+    close(fd);
+    return err;
+}
+
+static int report_file(struct walk *walk, const char *path, struct position at, int err)
+{
+    struct position whole = { .file = path };
+
+    if (at.file)
+        diag_error(walk->diag, at, "can't read '%s': %s", path, strerror(-err));
+    else
+        diag_error(walk->diag, whole, "can't be read: %s", strerror(-err));
+    return err;
+}
+
+int load_file(struct walk *walk, const char *path, struct position at)
+{
+    struct arena *arena = walk->config->arena;
+    const char *folder = folder_of(arena, path), *name = arena_strdup(arena, path);
+    char *text = NULL;
+    size_t length = 0;
+
+    if (!folder || !name)
+        return -ENOMEM;
+    if (walk->includes > CONFIG_MAX_INCLUDES || walk->config->files >= CONFIG_MAX_FILES) {
+        diag_error(walk->diag, at,
+                   "more than %d files, or an include within more than %d others: does it include itself?",
+                   CONFIG_MAX_FILES, CONFIG_MAX_INCLUDES);
+        return -ELOOP;
+    }
+    int err = read_file(arena, path, &text, &length);
+
+    if (err)
+        return report_file(walk, name, at, err);
+    walk->config->files++;
+    walk->folder = folder;
+    return parse_text(walk, name, text, length);
+}
+
+int config_load(struct config *config, const char *path, enum config_strictness strictness, struct diag *diag)
+{
+    struct walk walk = { .config = config, .diag = diag, .strictness = strictness, .folder = "" };
+
+    return load_file(&walk, path, (struct position){ .file = NULL });
+}
+
+int config_parse(struct config *config, const char *name, const char *text, size_t length,
+                 enum config_strictness strictness, struct diag *diag)
+{
+    struct walk walk = { .config = config, .diag = diag, .strictness = strictness };
+    const char *own_name = arena_strdup(config->arena, name);
+    char *own_text;
+
+    if (length > CONFIG_MAX_FILE_SIZE)
+        return -EFBIG;
+    own_text = arena_strndup(config->arena, text, length);
+    walk.folder = folder_of(config->arena, name);
+    return own_name && own_text && walk.folder ? parse_text(&walk, own_name, own_text, length) : -ENOMEM;
+}
+
+/* --- key=value ---------------------------------------------------------------------------------------------------------- */
+
+static bool wants_yaml(const struct setting *setting, const char *value)
+{
+    if (value[0] != '[' && value[0] != '{')
+        return false;
+    return setting->type == SETTING_LIST || setting->type == SETTING_PATHS || setting->type == SETTING_SECTION ||
+           setting->type == SETTING_ANY;
+}
+
+static int value_node(struct config *config, const struct setting *setting, const char *value, struct position at,
+                      struct node **out, struct diag *diag)
+{
+    if (wants_yaml(setting, value)) {
+        int err = yaml_read(config, out, at.file, value, strlen(value), diag);
+
+        return err ? err : 0;
+    }
+    *out = node_new(config, value[0] ? NODE_SCALAR : NODE_NULL);
+    if (!*out)
+        return -ENOMEM;
+    (*out)->at = at;
+    (*out)->value = value[0] ? value : NULL;
+    return 0;
+}
+
+/* A tree of one member with the whole path as its key: apply_tree() takes dots as levels. */
+static int assign(struct walk *walk, const char *key, const char *value, struct position key_at,
+                  struct position value_at)
+{
+    struct node *root, *member = NULL;
+    const struct schema_row *row = schema_find(walk->config, key);
+    const struct setting any = { .type = SETTING_STRING };
+    int err = value_node(walk->config, row ? row->setting : &any, value, value_at, &member, walk->diag);
+
+    if (err || !member)
+        return err;
+    root = node_new(walk->config, NODE_MAP);
+    if (!root)
+        return -ENOMEM;
+    member->key = key;
+    member->key_at = key_at;
+    node_add(root, member);
+    return apply_tree(walk, root);
+}
+
+int config_set(struct config *config, const char *assignment, struct diag *diag)
+{
+    struct walk walk = { .config = config, .diag = diag, .strictness = CONFIG_STRICT, .folder = "" };
+    char *text = arena_strdup(config->arena, assignment), *file = arena_strdup(config->arena, "command line");
+    const char *equals = strchr(assignment, '=');
+    size_t errors = diag_errors(diag);
+
+    if (!text || !file)
+        return -ENOMEM;
+
+    struct position at = { .file = file, .line_text = text, .line = 1, .column = 1, .width = (uint32_t)strlen(text) };
+
+    if (!equals || equals == assignment || equals - assignment > CONFIG_MAX_KEY) {
+        diag_error(diag, at, "a setting is given as NAME=VALUE");
+        return -EINVAL;
+    }
+    size_t length = (size_t)(equals - assignment);
+    const char *key = arena_strndup(config->arena, text, length);
+    struct position value_at = at;
+
+    if (!key)
+        return -ENOMEM;
+    at.width = (uint32_t)length;
+    value_at.column = (uint32_t)length + 2;
+    value_at.width = (uint32_t)strlen(text + length + 1);
+
+    int err = assign(&walk, key, text + length + 1, at, value_at);
+
+    return err ? err : diag_errors(diag) > errors ? -EINVAL : 0;
+}

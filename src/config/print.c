@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The effective configuration as YAML: every setting with its value, set or default; settings without either are left out.
+ *
+ * First a tree is laid out in the order of the tables, then written. What is written reads back to the same
+ * configuration.
+ */
+#include "config_priv.h"
+
+#include <string.h>
+
+struct plan {
+    struct config scratch; /* an arena and a count of its own: printing leaves the configuration as it is */
+    const struct config *config;
+    bool failed;
+};
+
+/* --- Laying out ----------------------------------------------------------------------------------------------------------- */
+
+static struct node *copy_tree(struct plan *plan, const struct node *from)
+{
+    struct node *copy = node_new(&plan->scratch, from->kind);
+
+    if (!copy)
+        return NULL;
+    *copy = *from;
+    copy->first = copy->last = copy->next = NULL;
+    copy->count = 0;
+    for (const struct node *child = from->first; child; child = child->next) {
+        struct node *copied = copy_tree(plan, child);
+
+        if (!copied)
+            return NULL;
+        node_add(copy, copied);
+    }
+    return copy;
+}
+
+static void place(struct plan *plan, const char *path, const struct node *value)
+{
+    struct node *copy = copy_tree(plan, value);
+    struct node *at = copy ? node_make(&plan->scratch, plan->scratch.root, path) : NULL;
+
+    if (!at) {
+        plan->failed = true;
+        return;
+    }
+    copy->key = at->key;
+    copy->next = at->next;
+    *at = *copy;
+}
+
+/* Whether the sections above `path` are there: options of an event type that is not written are not printed. */
+static bool is_within_sections(const struct plan *plan, const char *path)
+{
+    char parent[CONFIG_MAX_PATH];
+
+    for (const char *dot = strchr(path, '.'); dot; dot = strchr(dot + 1, '.')) {
+        const struct schema_row *row;
+
+        memcpy(parent, path, (size_t)(dot - path));
+        parent[dot - path] = '\0';
+        row = schema_find(plan->config, parent);
+        if (row && row->setting->type == SETTING_SECTION && !config_has_section(plan->config, parent))
+            return false;
+    }
+    return true;
+}
+
+static void place_section(struct plan *plan, const char *path)
+{
+    const struct node empty = { .kind = NODE_MAP };
+    const struct node off = { .kind = NODE_SCALAR, .value = "no" };
+
+    place(plan, path, config_has_section(plan->config, path) ? &empty : &off);
+}
+
+static void place_row(struct plan *plan, const struct schema_row *row)
+{
+    const char *path = row->setting->name;
+    const struct node *set = node_find(plan->config->root, path);
+
+    if (strchr(path, '*') || !is_within_sections(plan, path))
+        return;
+    if (row->setting->type == SETTING_SECTION)
+        place_section(plan, path);
+    else if (set && set->kind != NODE_NULL)
+        place(plan, path, set);
+    else if (row->default_node)
+        place(plan, path, row->default_node);
+}
+
+static void place_variables(struct plan *plan, enum config_variable_kind kind, const char *section)
+{
+    struct config_variable row;
+
+    for (size_t i = 0; !plan->failed && config_variable(plan->config, kind, i, &row); i++) {
+        const struct node value = { .kind = NODE_SCALAR, .value = row.value };
+        struct text path;
+
+        text_init(&path);
+        text_printf(&path, "%s.%s", section, row.name);
+        if (path.failed)
+            plan->failed = true;
+        else if (schema_find(plan->config, path.bytes))
+            place(plan, path.bytes, &value);
+        text_clear(&path);
+    }
+}
+
+/* What the tables name by `*` only: members that the files brought and that are not yet placed. */
+static void place_rest(struct plan *plan, const struct node *map, struct node *to)
+{
+    for (const struct node *node = map->first; node && !plan->failed; node = node->next) {
+        struct node *known = node_member(to, node->key, strlen(node->key));
+
+        if (known && known->kind == NODE_MAP && node->kind == NODE_MAP) {
+            place_rest(plan, node, known);
+        } else if (!known && node->kind != NODE_NULL) {
+            struct node *copy = copy_tree(plan, node);
+
+            if (copy)
+                node_add(to, copy);
+            plan->failed = !copy;
+        }
+    }
+}
+
+static void lay_out(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->config->row_count && !plan->failed; i++)
+        place_row(plan, &plan->config->rows[i]);
+    place_variables(plan, CONFIG_ADDRESS_VARIABLE, "vars.address-groups");
+    place_variables(plan, CONFIG_PORT_VARIABLE, "vars.port-groups");
+    if (!plan->failed)
+        place_rest(plan, plan->config->root, plan->scratch.root);
+}
+
+/* --- Writing ---------------------------------------------------------------------------------------------------------------- */
+
+/* Text that YAML and every type of setting take as it stands, without quotes. */
+static bool is_plain(const char *value)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
+    size_t length = strlen(value);
+
+    if (length == 0 || strspn(value, letters) != length || value[0] == '-' || value[0] == '.')
+        return false;
+    return strcmp(value, "null") != 0 && strcmp(value, "Null") != 0 && strcmp(value, "NULL") != 0;
+}
+
+/* Double quotes with JSON's escapes, which are YAML's too. */
+static void write_text(struct text *out, const char *value)
+{
+    if (is_plain(value)) {
+        text_puts(out, value);
+        return;
+    }
+    text_puts(out, "\"");
+    for (const char *at = value; *at; at++) {
+        unsigned char byte = (unsigned char)*at;
+
+        if (byte == '"' || byte == '\\')
+            text_printf(out, "\\%c", byte);
+        else if (byte < 0x20 || byte == 0x7f)
+            text_printf(out, "\\x%02x", byte);
+        else
+            text_append(out, at, 1);
+    }
+    text_puts(out, "\"");
+}
+
+static void write_flow(struct text *out, const struct node *node)
+{
+    bool map = node->kind == NODE_MAP;
+
+    if (node->kind == NODE_NULL)
+        text_puts(out, "~");
+    else if (node->kind == NODE_SCALAR)
+        write_text(out, node->value);
+    if (node->kind == NODE_NULL || node->kind == NODE_SCALAR)
+        return;
+    text_puts(out, map ? "{" : "[");
+    for (const struct node *child = node->first; child; child = child->next) {
+        if (map) {
+            write_text(out, child->key);
+            text_puts(out, ": ");
+        }
+        write_flow(out, child);
+        text_puts(out, child->next ? ", " : "");
+    }
+    text_puts(out, map ? "}" : "]");
+}
+
+static void write_members(struct text *out, const struct node *map, unsigned depth)
+{
+    for (const struct node *node = map->first; node; node = node->next) {
+        text_printf(out, "%*s", (int)(4 * depth), "");
+        write_text(out, node->key);
+        text_puts(out, ":");
+        if (node->kind == NODE_MAP && node->first) {
+            text_puts(out, "\n");
+            write_members(out, node, depth + 1);
+            continue;
+        }
+        text_puts(out, " ");
+        write_flow(out, node);
+        text_puts(out, "\n");
+    }
+}
+
+void config_print(const struct config *config, struct text *out)
+{
+    struct plan plan = { .config = config };
+
+    plan.scratch.arena = arena_new(0);
+    if (plan.scratch.arena)
+        plan.scratch.root = node_new(&plan.scratch, NODE_MAP);
+    if (plan.scratch.root)
+        lay_out(&plan);
+    if (!plan.scratch.root || plan.failed)
+        out->failed = true;
+    else
+        write_members(out, plan.scratch.root, 0);
+    arena_free(plan.scratch.arena);
+}

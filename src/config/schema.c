@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The table of settings: which row a path belongs to, and which known name an unknown one is nearest to.
+ *
+ * Paths are matched against every row: a file has some hundred settings, and each is looked up a few times in a process's
+ * life.
+ */
+#include "config_priv.h"
+
+#include <string.h>
+
+enum { MAX_SIBLINGS = 512, MAX_NEAREST_LENGTH = 128 };
+
+static bool choice_has(const char *const *choices, const char *name)
+{
+    for (; choices && *choices; choices++)
+        if (strcmp(*choices, name) == 0)
+            return true;
+    return false;
+}
+
+/* Whether the next parts of both are the same; moves both past them. */
+static bool part_matches(const char **pattern, const char **path)
+{
+    size_t wanted = strcspn(*pattern, "."), length = strcspn(*path, ".");
+    bool same = wanted == 1 && **pattern == '*' ? length > 0 : wanted == length && memcmp(*pattern, *path, length) == 0;
+
+    *pattern += wanted + ((*pattern)[wanted] == '.');
+    *path += length + ((*path)[length] == '.');
+    return same;
+}
+
+static bool name_matches(const struct setting *setting, const char *path)
+{
+    const char *pattern = setting->name, *last = path;
+
+    while (*pattern && *path) {
+        if (strcmp(pattern, "**") == 0)
+            return true;
+        last = path;
+        if (!part_matches(&pattern, &path))
+            return false;
+    }
+    if (*pattern || *path)
+        return false;
+    if (setting->type != SETTING_ANY || !setting->choices)
+        return true;
+    return choice_has(setting->choices, last); /* the free part is one of some names */
+}
+
+struct schema_row *schema_find(const struct config *config, const char *path)
+{
+    for (size_t i = 0; i < config->row_count; i++)
+        if (strcmp(config->rows[i].setting->name, path) == 0)
+            return &config->rows[i];
+    for (size_t i = 0; i < config->row_count; i++)
+        if (strchr(config->rows[i].setting->name, '*') && name_matches(config->rows[i].setting, path))
+            return &config->rows[i];
+    return NULL;
+}
+
+/* What follows `path` in a row's name, or NULL when the row does not lie below it. */
+static const char *rest_below(const char *pattern, const char *path)
+{
+    while (*path) {
+        if (!*pattern || strcmp(pattern, "**") == 0 || !part_matches(&pattern, &path))
+            return NULL;
+    }
+    return *pattern ? pattern : NULL;
+}
+
+bool schema_is_section(const struct config *config, const char *path)
+{
+    for (size_t i = 0; i < config->row_count; i++)
+        if (rest_below(config->rows[i].setting->name, path))
+            return true;
+    return false;
+}
+
+/* --- "did you mean" ----------------------------------------------------------------------------------------------------- */
+
+/* What people look for who know Suricata's names. */
+static const char *const field_names[][2] = {
+    { "default-log-dir", "log-dir" },
+    { "default-rule-path", "rule-files" },
+    { "reference-file", "reference-config-file" },
+    { "classification-config-file", "classification-file" },
+    { "outputs", "eve.types" },
+    { "nfq", "queue" },
+    { "nfqueue", "queue" },
+    { "queue.mode", "queue.verdict" },
+    { "queue.repeat-mark", "queue.mark" },
+    { "queue.repeat-mask", "queue.mark" },
+    { "queue.bypass-mark", "queue.mark" },
+    { "queue.route-queue", "queue.route-to" },
+    { "queue.batchcount", "queue.batch" },
+    { "max-pending-packets", "queue.length" },
+    { "pcap-file", "replay.checksum-checks" },
+    { "pcre", "detect.pcre-match-limit" },
+    { "stats.enabled", "eve.types.stats" },
+    { "threading.cpu-affinity", "threading.worker-cpu-set" },
+    { "threading.set-cpu-affinity", "threading.affinity" },
+    { "decoder.erspan", "decoder.erspan-type1" },
+};
+
+static const char *field_name(const char *path)
+{
+    for (size_t i = 0; i < sizeof(field_names) / sizeof(field_names[0]); i++)
+        if (strcmp(field_names[i][0], path) == 0)
+            return field_names[i][1];
+    return NULL;
+}
+
+struct siblings {
+    const char *names[MAX_SIBLINGS];
+    size_t count;
+    char bytes[1 << 14];
+    size_t used;
+};
+
+static void add_sibling(struct siblings *siblings, const char *name, size_t length)
+{
+    if (siblings->count >= MAX_SIBLINGS || siblings->used + length + 1 > sizeof(siblings->bytes) || name[0] == '*')
+        return;
+    for (size_t i = 0; i < siblings->count; i++)
+        if (strlen(siblings->names[i]) == length && memcmp(siblings->names[i], name, length) == 0)
+            return;
+    char *copy = siblings->bytes + siblings->used;
+
+    memcpy(copy, name, length);
+    copy[length] = '\0';
+    siblings->names[siblings->count++] = copy;
+    siblings->used += length + 1;
+}
+
+/* Names that may follow `parent`. */
+static void find_siblings(const struct config *config, const char *parent, struct siblings *siblings)
+{
+    for (size_t i = 0; i < config->row_count; i++) {
+        const struct setting *setting = config->rows[i].setting;
+        const char *rest = parent[0] ? rest_below(setting->name, parent) : setting->name;
+
+        if (rest)
+            add_sibling(siblings, rest, strcspn(rest, "."));
+        if (rest && rest[0] == '*' && setting->type == SETTING_ANY)
+            for (const char *const *name = setting->choices; name && *name; name++)
+                add_sibling(siblings, *name, strlen(*name));
+    }
+}
+
+/* Full names that end in the same part: "fail-open" is known as "queue.fail-open". */
+static const char *same_ending(const struct config *config, const char *key)
+{
+    for (size_t i = 0; i < config->row_count; i++) {
+        const char *name = config->rows[i].setting->name, *dot = strrchr(name, '.');
+
+        if (dot && strcmp(dot + 1, key) == 0 && !strchr(name, '*'))
+            return name;
+    }
+    return NULL;
+}
+
+const char *schema_nearest(const struct config *config, const char *path, char *out)
+{
+    struct siblings siblings = { .count = 0 };
+    const char *dot = strrchr(path, '.'), *key = dot ? dot + 1 : path;
+    size_t parent_length = dot ? (size_t)(dot - path) : 0;
+
+    if (field_name(path))
+        return field_name(path);
+    if (strlen(key) > MAX_NEAREST_LENGTH || strlen(path) >= CONFIG_MAX_PATH)
+        return NULL;
+    memcpy(out, path, parent_length);
+    out[parent_length] = '\0';
+    find_siblings(config, out, &siblings);
+
+    const char *near = text_nearest(key, siblings.names, siblings.count);
+
+    if (!near)
+        return same_ending(config, key);
+    if (parent_length + 1 + strlen(near) >= CONFIG_MAX_PATH)
+        return NULL;
+    if (parent_length > 0)
+        out[parent_length++] = '.';
+    strcpy(out + parent_length, near);
+    return out;
+}

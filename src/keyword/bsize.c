@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+
+#include "size_range.h"
+
+static enum inspect_result bsize_inspect(struct inspection *in, const struct condition *condition,
+                                         struct inspect_retry *retry)
+{
+    const struct size_range *range = condition->data;
+
+    (void)retry;
+    return size_range_has(range, in->length) ? INSPECT_YES : INSPECT_GIVE_UP;
+}
+
+static int bsize_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct size_range *range = arena_alloc(rule_parser_arena(parser), sizeof(*range));
+
+    (void)negated;
+    if (!range)
+        return -ENOMEM;
+    if (!rule_parser_current_buffer(parser))
+        return rule_parser_error(parser, value, "'bsize' needs a buffer before it; the payload's size is dsize");
+    int err = size_range_parse(parser, value, UINT64_MAX, range);
+
+    return err ? err : rule_parser_add_content_condition(parser, range, false);
+}
+
+const struct keyword keyword_bsize = {
+    .name = "bsize",
+    .value = "[<|>|<=|>=|!]NUMBER or LOW<>HIGH",
+    .help = "the size of the buffer",
+    .manual = "LOW<>HIGH is between the two, without either.",
+    .kind = KEYWORD_CONTENT,
+    .parse = bsize_parse,
+    .inspect = bsize_inspect,
+};

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+
+#include "byte_source.h"
+
+enum jump_origin { JUMP_FROM_NUMBER, JUMP_FROM_BEGINNING, JUMP_FROM_END };
+
+struct byte_jump {
+    struct byte_source source; /* first: see byte_source.h */
+    enum jump_origin origin;
+    bool align;
+    uint16_t multiplier;
+    int32_t post_offset;
+};
+
+/* The sums wrap at 64 bits, as Suricata's do: a huge number is a jump back. */
+static int64_t target(const struct inspection *in, const struct byte_jump *data, const struct byte_number *number)
+{
+    uint64_t distance = number->value * data->multiplier;
+
+    if (data->align && distance % 4 != 0)
+        distance += 4 - distance % 4;
+    distance += (uint64_t)(int64_t)data->post_offset;
+    if (data->origin == JUMP_FROM_END)
+        distance += in->length;
+    else if (data->origin == JUMP_FROM_NUMBER)
+        distance += (uint64_t)number->at + number->taken;
+    return (int64_t)distance;
+}
+
+static enum inspect_result byte_jump_inspect(struct inspection *in, const struct condition *condition,
+                                             struct inspect_retry *retry)
+{
+    const struct byte_jump *data = condition->data;
+    struct byte_number number;
+
+    (void)retry;
+    if (!byte_source_read(in, &data->source, &number))
+        return INSPECT_NO;
+    int64_t to = target(in, data, &number);
+
+    if (to > in->length)
+        return INSPECT_NO;
+    in->at = to < 0 ? 0 : (uint32_t)to; /* before the start is the start */
+    return INSPECT_YES;
+}
+
+static int set_origin(struct rule_parser *parser, struct span value, void *data, int origin)
+{
+    struct byte_jump *jump = data;
+
+    if (jump->origin != JUMP_FROM_NUMBER && jump->origin != (enum jump_origin)origin)
+        return rule_parser_error(parser, value, "'from_beginning' and 'from_end' exclude each other");
+    jump->origin = (enum jump_origin)origin;
+    return 0;
+}
+
+static int set_align(struct rule_parser *parser, struct span value, void *data, int unused)
+{
+    struct byte_jump *jump = data;
+
+    (void)parser, (void)value, (void)unused;
+    jump->align = true;
+    return 0;
+}
+
+static int set_multiplier(struct rule_parser *parser, struct span value, void *data, int unused)
+{
+    struct byte_jump *jump = data;
+    int64_t number;
+    int err = option_number(parser, value, "the multiplier", 1, UINT16_MAX, &number);
+
+    (void)unused;
+    if (!err)
+        jump->multiplier = (uint16_t)number;
+    return err;
+}
+
+static int set_post_offset(struct rule_parser *parser, struct span value, void *data, int unused)
+{
+    struct byte_jump *jump = data;
+    int64_t number;
+    int err = option_number(parser, value, "post_offset", -UINT16_MAX, UINT16_MAX, &number);
+
+    (void)unused;
+    if (!err)
+        jump->post_offset = (int32_t)number;
+    return err;
+}
+
+static const struct option options[] = {
+    { "relative", byte_source_set_relative, 0, false },
+    { "string", byte_source_set_string, 0, false },
+    { "hex", byte_source_set_base, 16, false },
+    { "dec", byte_source_set_base, 10, false },
+    { "oct", byte_source_set_base, 8, false },
+    { "big", byte_source_set_little, false, false },
+    { "little", byte_source_set_little, true, false },
+    { "dce", byte_source_refuse_dce, 0, false },
+    { "align", set_align, 0, false },
+    { "from_beginning", set_origin, JUMP_FROM_BEGINNING, false },
+    { "from_end", set_origin, JUMP_FROM_END, false },
+    { "multiplier", set_multiplier, 0, true },
+    { "post_offset", set_post_offset, 0, true },
+};
+
+static int parse_positional(struct rule_parser *parser, struct span value, struct span *rest,
+                            struct byte_source *source)
+{
+    struct span width, offset;
+    int64_t bytes = 0, start = 0;
+
+    if (!span_next(rest, ',', &width) || !span_next(rest, ',', &offset))
+        return rule_parser_error(parser, value, "byte_jump needs BYTES,OFFSET");
+    int err = option_number_or_value(parser, width, "the number of bytes", 0, BYTE_SOURCE_MAX_STRING, &bytes,
+                                     &source->width_value);
+
+    if (!err)
+        err = option_number_or_value(parser, offset, "the offset", -UINT16_MAX, UINT16_MAX, &start,
+                                     &source->offset_value);
+    source->width = (uint8_t)bytes;
+    source->offset = (int32_t)start;
+    return err;
+}
+
+static int byte_jump_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct byte_jump *jump = arena_alloc(rule_parser_arena(parser), sizeof(*jump));
+    struct span rest = value;
+
+    (void)negated;
+    if (!jump)
+        return -ENOMEM;
+    byte_source_init(&jump->source);
+    jump->source.may_be_empty = true;
+    jump->multiplier = 1;
+    int err = parse_positional(parser, value, &rest, &jump->source);
+
+    if (!err)
+        err = option_list(parser, rest, options, sizeof(options) / sizeof(options[0]), jump);
+    if (!err)
+        err = byte_source_check(parser, value, &jump->source);
+    if (err)
+        return err;
+    return rule_parser_add_content_condition(parser, jump, byte_source_is_relative(parser, &jump->source));
+}
+
+const struct keyword keyword_byte_jump = {
+    .name = "byte_jump",
+    .value =
+        "BYTES,OFFSET[,relative][,big|little][,string,hex|dec|oct][,multiplier N][,align][,from_beginning|from_end]"
+        "[,post_offset N]",
+    .help = "goes on after as many bytes as a number in the buffer says",
+    .manual =
+        "The conditions that follow with relative, distance or within count from there. A jump to before the buffer\n"
+        "ends at its start; one past its end is no match. BYTES and OFFSET may be variables.",
+    .kind = KEYWORD_CONTENT,
+    .parse = byte_jump_parse,
+    .inspect = byte_jump_inspect,
+};

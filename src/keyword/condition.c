@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "condition.h"
+
+#include <errno.h>
+
+static bool is_pattern(const struct condition *condition)
+{
+    return condition->keyword == &keyword_content || condition->keyword == &keyword_pcre;
+}
+
+static const struct rule_buffer *current_buffer(struct rule_parser *parser)
+{
+    const struct keyword *keyword = rule_parser_current_buffer(parser);
+
+    for (const struct rule_buffer *buffer = rule_parser_rule(parser)->buffers; buffer; buffer = buffer->next)
+        if (buffer->keyword == keyword)
+            return buffer;
+    return NULL;
+}
+
+const struct condition *condition_last(struct rule_parser *parser)
+{
+    const struct rule_buffer *buffer = current_buffer(parser);
+
+    return buffer ? buffer->last : NULL;
+}
+
+bool condition_has_pattern(struct rule_parser *parser)
+{
+    const struct rule_buffer *buffer = current_buffer(parser);
+
+    for (const struct condition *c = buffer ? buffer->conditions : NULL; c; c = c->next)
+        if (is_pattern(c))
+            return true;
+    return false;
+}
+
+static bool in_payload(struct rule_parser *parser, const struct condition *condition)
+{
+    for (const struct rule_buffer *buffer = rule_parser_rule(parser)->buffers; buffer; buffer = buffer->next)
+        for (const struct condition *c = buffer->conditions; c; c = c->next)
+            if (c == condition)
+                return !buffer->keyword;
+    return false;
+}
+
+/* Whether `next`, the content or pcre that follows `condition`, depends on it. */
+static bool pattern_depends(const struct condition *condition, const struct condition *next)
+{
+    if (next->keyword == &keyword_pcre)
+        return next->relative;
+
+    const struct content *content = next->data;
+
+    if (content->has_distance && (content->negated || condition->keyword == &keyword_pcre))
+        return true;
+    return content->has_within;
+}
+
+bool condition_needs_retry(struct rule_parser *parser, const struct condition *condition)
+{
+    const struct condition *next = condition->next;
+
+    if (!next)
+        return false;
+    bool payload = in_payload(parser, condition);
+
+    for (; next && !is_pattern(next); next = next->next)
+        if (next->relative && (!payload || next == condition->next))
+            return true;
+    return next && pattern_depends(condition, next);
+}
+
+struct content *condition_modified_content(struct rule_parser *parser, struct span value, const char *name)
+{
+    struct content *content = rule_parser_last_content(parser);
+
+    if (!content)
+        rule_parser_error(parser, value, "'%s' needs a content before it", name);
+    return content;
+}
+
+int condition_check_position(struct rule_parser *parser, struct span value, const struct content *content,
+                             const char *name, bool relative)
+{
+    bool has_absolute = content->has_offset || content->has_depth;
+    bool has_relative = content->has_distance || content->has_within;
+
+    if (relative ? has_absolute : has_relative)
+        return rule_parser_error(parser, value, "'%s' can't be used with %s for the same content", name,
+                                 relative ? "offset, depth or startswith" : "distance or within");
+    if (content->negated && content->fast_pattern)
+        return rule_parser_error(parser, value, "'%s' can't be used for a negated content with fast_pattern", name);
+    if (content->fast_pattern_only)
+        return rule_parser_error(parser, value, "'%s' can't be used for a content with fast_pattern:only", name);
+    return 0;
+}

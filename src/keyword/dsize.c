@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+
+#include "size_range.h"
+
+static bool dsize_match(const struct match_input *in, const void *data)
+{
+    return size_range_has(data, in->packet->payload_length);
+}
+
+static int dsize_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct size_range *range = arena_alloc(rule_parser_arena(parser), sizeof(*range));
+
+    (void)negated;
+    if (!range)
+        return -ENOMEM;
+    int err = size_range_parse(parser, value, UINT16_MAX, range);
+
+    return err ? err : rule_parser_add_packet_condition(parser, range, false);
+}
+
+const struct keyword keyword_dsize = {
+    .name = "dsize",
+    .value = "[<|>|<=|>=|!]NUMBER or LOW<>HIGH",
+    .help = "the size of the packet's payload",
+    .manual = "LOW<>HIGH is between the two, without either.",
+    .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_ONCE,
+    .parse = dsize_parse,
+    .match = dsize_match,
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+
+#include "condition.h"
+
+static int endswith_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct content *content = condition_modified_content(parser, value, "endswith");
+
+    (void)negated;
+    if (!content)
+        return -EINVAL;
+    content->ends_with = true;
+    return 0;
+}
+
+const struct keyword keyword_endswith = {
+    .name = "endswith",
+    .help = "the content before stands at the buffer's end",
+    .manual = "A negated content with endswith holds when its first occurrence does not end the buffer.",
+    .kind = KEYWORD_MODIFIER,
+    .flags = KEYWORD_NO_VALUE,
+    .parse = endswith_parse,
+};

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+
+#include "sluice/keyword.h"
+
+static int pkt_data_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, NULL);
+}
+
+const struct keyword keyword_pkt_data = {
+    .name = "pkt_data",
+    .help = "the conditions that follow look at the payload again",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .parse = pkt_data_parse,
+};

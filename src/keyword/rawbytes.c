@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+
+#include "condition.h"
+
+static int rawbytes_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct content *content = condition_modified_content(parser, value, "rawbytes");
+
+    (void)negated;
+    if (!content)
+        return -EINVAL;
+    if (content->rawbytes)
+        return rule_parser_error(parser, value, "the content has a rawbytes already");
+    if (rule_parser_current_buffer(parser))
+        return rule_parser_error(parser, value, "'rawbytes' is for the payload, not for the buffer '%s'",
+                                 rule_parser_current_buffer(parser)->name);
+    content->rawbytes = true;
+    return 0;
+}
+
+const struct keyword keyword_rawbytes = {
+    .name = "rawbytes",
+    .help = "Snort's: the payload as it was on the wire, which is what a content looks at anyway",
+    .kind = KEYWORD_MODIFIER,
+    .flags = KEYWORD_NO_VALUE,
+    .parse = rawbytes_parse,
+};

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sizes as dsize and bsize write them: N, <N, >N, <=N, >=N, !N and N<>M (between, without either), with kb, mb or gb. */
+#ifndef SLUICE_KEYWORD_SIZE_RANGE_H
+#define SLUICE_KEYWORD_SIZE_RANGE_H
+
+#include <stdint.h>
+
+#include "sluice/keyword.h"
+
+struct size_range {
+    uint64_t low, high; /* both belong to it */
+    bool outside;       /* sizes that are not in it match */
+};
+
+/* 0 or -EINVAL after an error; `limit` is the largest number. */
+int size_range_parse(struct rule_parser *parser, struct span text, uint64_t limit, struct size_range *out);
+
+static inline bool size_range_has(const struct size_range *range, uint64_t size)
+{
+    return (size >= range->low && size <= range->high) != range->outside;
+}
+
+#endif

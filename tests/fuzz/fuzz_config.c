@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The configuration reader with any bytes. The contract:
+ *   - what has no mistakes is printed as a configuration that reads back without any and prints the same,
+ *   - a file with mistakes leaves the getters with values of their type,
+ *   - nothing in a file makes it read other files than those it names (no includes here: they are cut out).
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/config.h"
+#include "sluice/text.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct setting *const tables[] = { config_settings, NULL };
+
+static void must(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void check_getters(const struct config *config)
+{
+    const char *verdict = config_string(config, "queue.verdict"), *mark = config_string(config, "queue.mark");
+    int64_t length = config_number(config, "queue.length");
+    uint32_t bits, mask;
+
+    must(strcmp(verdict, "accept") == 0 || strcmp(verdict, "repeat") == 0 || strcmp(verdict, "route") == 0);
+    must(length >= 1 && length <= 1 << 20);
+    must(!mark || config_mark(mark, &bits, &mask));
+    for (size_t i = 0; i < config_list_count(config, "rule-files"); i++)
+        must(config_list_get(config, "rule-files", i) != NULL);
+}
+
+static struct config *parse(const char *text, size_t length, struct diag *diag)
+{
+    struct config *config;
+
+    must(config_new(&config, tables) == 0);
+    must(config_parse(config, "fuzz.yaml", text, length, CONFIG_STRICT, diag) == 0);
+    return config;
+}
+
+static void check_round_trip(const struct config *config, struct diag *diag)
+{
+    struct text first, second;
+    struct config *again;
+
+    text_init(&first);
+    text_init(&second);
+    config_print(config, &first);
+    if (!first.failed) { /* a configuration near the bound of nodes is past it with all defaults */
+        size_t before = diag_errors(diag);
+
+        again = parse(first.bytes, first.length, diag);
+        must(diag_errors(diag) == before);
+        config_print(again, &second);
+        must(!second.failed && strcmp(first.bytes, second.bytes) == 0);
+        config_free(again);
+    }
+    text_clear(&first);
+    text_clear(&second);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct diag *diag;
+    struct config *config;
+    bool has_include = memmem(data, size, "include", 7) != NULL;
+
+    if (size > 1 << 16 || has_include)
+        return 0;
+    diag = diag_new();
+    must(diag != NULL);
+    config = parse((const char *)data, size, diag);
+    check_getters(config);
+    if (diag_errors(diag) == 0)
+        check_round_trip(config, diag);
+    config_check(config, diag);
+    config_free(config);
+    diag_free(diag);
+    return 0;
+}

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Questions to an EVE file.
+
+    eve.py count FILE KEY=VALUE...   how many events have all these values; a.b walks objects; KEY= asks that it is absent
+    eve.py stats FILE PATH           a number of the last stats event
+"""
+import json
+import sys
+
+
+def read(path):
+    try:
+        with open(path, encoding='utf-8') as f:
+            lines = f.read().split('\n')[:-1]   # a last line without its end is still being written
+    except FileNotFoundError:
+        return []
+    return [json.loads(line) for line in lines]
+
+
+def value(event, path):
+    for part in path.split('.'):
+        if not isinstance(event, dict) or part not in event:
+            return None
+        event = event[part]
+    return event
+
+
+def text(v):
+    return '' if v is None else str(v).lower() if isinstance(v, bool) else str(v)
+
+
+def main():
+    command, path, *rest = sys.argv[1:]
+    if command == 'count':
+        wanted = [item.split('=', 1) for item in rest]
+        print(sum(all(text(value(event, k)) == v for k, v in wanted) for event in read(path)))
+    elif command == 'stats':
+        stats = [event for event in read(path) if event.get('event_type') == 'stats']
+        found = value(stats[-1]['stats'], rest[0]) if stats else None
+        if found is None:
+            sys.exit(f'no {rest[0]} in {path}')
+        print(found)
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Sourced by the tests of this folder: a client, a gateway and a server in network namespaces of their own.
+#
+#   client 10.66.1.2, fd66:1::2  --  gateway  --  server 10.66.2.2 .. .9, fd66:2::2 .. ::9
+#
+# Needs root and SLUICE, the program to test. Everything is gone when the script ends, also by a signal. Exit code 77: skipped.
+set -euo pipefail
+
+: "${SLUICE:?path of the program}"
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+SOURCE=$(cd "$HERE/../.." && pwd)
+TEST=$(basename "$0" .sh)
+P="sl$$"
+WORK=$(mktemp -d)
+PIDS=()
+
+skip() {
+	echo "SKIP: $*"
+	exit 77
+}
+
+fail() {
+	echo "FAILED: $*" >&2
+	for log in "$WORK"/*.log; do
+		[ -s "$log" ] && { echo "--- $(basename "$log")"; tail -n 30 "$log"; } >&2
+	done
+	exit 1
+}
+
+[ "$(id -u)" = 0 ] || skip "needs root"
+for tool in ip iptables nft python3; do command -v "$tool" >/dev/null || skip "$tool is not installed"; done
+
+cleanup() {
+	local pid
+	for pid in "${PIDS[@]}"; do kill -CONT "$pid" 2>/dev/null && kill "$pid" 2>/dev/null; done
+	for pid in "${PIDS[@]}"; do
+		for _ in $(seq 50); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
+		kill -9 "$pid" 2>/dev/null
+	done
+	for host in cli gw srv; do ip netns del "$P-$host" 2>/dev/null; done
+	rm -rf "$WORK"
+	return 0
+}
+trap cleanup EXIT
+trap 'exit 1' INT TERM
+
+client() { ip netns exec "$P-cli" "$@"; }
+gateway() { ip netns exec "$P-gw" "$@"; }
+server() { ip netns exec "$P-srv" "$@"; }
+
+topology() {
+	local host i
+	for host in cli gw srv; do
+		ip netns add "$P-$host"
+		ip -n "$P-$host" link set lo up
+	done
+	ip link add c0 netns "$P-cli" type veth peer name g0 netns "$P-gw"
+	ip link add s0 netns "$P-srv" type veth peer name g1 netns "$P-gw"
+	gateway sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 net.ipv4.conf.all.rp_filter=0
+	for host in "cli c0" "gw g0" "gw g1" "srv s0"; do
+		# shellcheck disable=SC2086
+		set -- $host
+		ip netns exec "$P-$1" sysctl -qw "net.ipv6.conf.$2.accept_dad=0" "net.ipv6.conf.$2.dad_transmits=0"
+		ip -n "$P-$1" link set "$2" up
+	done
+	ip -n "$P-cli" addr add 10.66.1.2/24 dev c0
+	ip -n "$P-cli" addr add fd66:1::2/64 dev c0 nodad
+	ip -n "$P-gw" addr add 10.66.1.1/24 dev g0
+	ip -n "$P-gw" addr add fd66:1::1/64 dev g0 nodad
+	ip -n "$P-gw" addr add 10.66.2.1/24 dev g1
+	ip -n "$P-gw" addr add fd66:2::1/64 dev g1 nodad
+	for i in 2 3 4 5 6 7 8 9; do
+		ip -n "$P-srv" addr add "10.66.2.$i/24" dev s0
+		ip -n "$P-srv" addr add "fd66:2::$i/64" dev s0 nodad
+	done
+	ip -n "$P-cli" route add default via 10.66.1.1
+	ip -n "$P-cli" -6 route add default via fd66:1::1
+	ip -n "$P-srv" route add default via 10.66.2.1
+	ip -n "$P-srv" -6 route add default via fd66:2::1
+	client ping -c1 -W2 -q 10.66.2.2 >/dev/null || fail "the topology does not forward"
+	client ping -6 -c1 -W2 -q fd66:2::2 >/dev/null || fail "the topology does not forward IPv6"
+}
+
+# queue_rule [ARGS of -j NFQUEUE]: all forwarded packets, both families, in mangle FORWARD.
+queue_rule() {
+	gateway iptables -t mangle -A FORWARD -j NFQUEUE "$@"
+	gateway ip6tables -t mangle -A FORWARD -j NFQUEUE "$@"
+}
+
+# start_sluice NAME ARGS...: `sluice run` in the gateway; log in $WORK/NAME.log, events in $WORK/NAME/eve.json. Sets LAST_PID.
+start_sluice() {
+	local name=$1
+	shift
+	mkdir -p "$WORK/$name"
+	gateway "$SLUICE" run --log-dir "$WORK/$name" "$@" >"$WORK/$name.log" 2>&1 &
+	LAST_PID=$!
+	PIDS+=("$LAST_PID")
+	for _ in $(seq 200); do
+		grep -q "ready" "$WORK/$name.log" && return 0
+		kill -0 "$LAST_PID" 2>/dev/null || fail "$name did not start"
+		sleep 0.05
+	done
+	fail "$name is not ready after 10 s"
+}
+
+# stop_process PID: SIGTERM, and its exit code.
+stop_process() {
+	local code=0 pid
+	kill "$1"
+	wait "$1" || code=$?
+	local kept=()
+	for pid in "${PIDS[@]}"; do [ "$pid" = "$1" ] || kept+=("$pid"); done
+	PIDS=("${kept[@]}")
+	return $code
+}
+
+# background COMMAND...: in the background until the test ends.
+background() {
+	"$@" >>"$WORK/background.log" 2>&1 &
+	LAST_PID=$!
+	PIDS+=("$LAST_PID")
+}
+
+# events NAME KEY=VALUE...: how many events of $WORK/NAME/eve.json have all these values (dots walk objects).
+events() {
+	python3 "$HERE/eve.py" count "$WORK/$1/eve.json" "${@:2}"
+}
+
+# last_stats NAME PATH: a value of the last stats event.
+last_stats() {
+	python3 "$HERE/eve.py" stats "$WORK/$1/eve.json" "$2"
+}
+
+# wait_events NAME WANTED KEY=VALUE...: until there are that many, at most 5 s.
+wait_events() {
+	local name=$1 wanted=$2 got=0
+	shift 2
+	for _ in $(seq 100); do
+		got=$(events "$name" "$@")
+		[ "$got" -ge "$wanted" ] && break
+		sleep 0.05
+	done
+	[ "$got" = "$wanted" ] || fail "$name: expected $wanted events with $*, got $got"
+}
+
+# kernel_queue N FIELD: from the gateway's /proc/net/netfilter/nfnetlink_queue; waiting, queue_dropped, user_dropped, sequence.
+kernel_queue() {
+	local field
+	case $2 in waiting) field=3 ;; queue_dropped) field=6 ;; user_dropped) field=7 ;; sequence) field=8 ;; esac
+	gateway awk -v q="$1" -v f="$field" '$1 == q { print $f }' /proc/net/netfilter/nfnetlink_queue
+}
+
+equal() { # equal WHAT GOT WANTED
+	[ "$2" = "$3" ] || fail "$1: got '$2', wanted '$3'"
+}

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Small traffic for the namespace tests; every wait is bounded.
+
+    traffic.py udp-sink PORT FILE                    writes one line per datagram: source port and text
+    traffic.py udp-send ADDRESS PORT TEXT...         one datagram a text
+    traffic.py udp-flood ADDRESS PORT COUNT          COUNT datagrams "number N"
+    traffic.py tcp-echo PORT                         echoes every connection
+    traffic.py tcp-ask ADDRESS PORT TEXT             prints what comes back: the echo, RESET, TIMEOUT
+    traffic.py tcp-bulk ADDRESS PORT BYTES           sends so many bytes to a tcp-echo server and counts what comes back
+"""
+import socket
+import sys
+import threading
+
+
+def family(address):
+    return socket.AF_INET6 if ':' in address else socket.AF_INET
+
+
+def udp_sink(port, path):
+    sock = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
+    sock.bind(('::', int(port)))
+    with open(path, 'w', buffering=1) as out:
+        out.write('listening\n')
+        while True:
+            data, peer = sock.recvfrom(65536)
+            out.write(f'{peer[1]} {data[:60].decode("latin-1")}\n')
+
+
+def udp_send(address, port, *texts):
+    sock = socket.socket(family(address), socket.SOCK_DGRAM)
+    for text in texts:
+        sock.sendto(text.encode('latin-1'), (address, int(port)))
+
+
+def udp_flood(address, port, count):
+    sock = socket.socket(family(address), socket.SOCK_DGRAM)
+    for number in range(int(count)):
+        sock.sendto(b'number %d' % number, (address, int(port)))
+
+
+def echo(conn):
+    with conn:
+        try:
+            while data := conn.recv(262144):
+                conn.sendall(data)
+        except OSError:
+            pass
+
+
+def tcp_echo(port):
+    sock = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
+    sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.bind(('::', int(port)))
+    sock.listen(64)
+    print('listening', flush=True)
+    while True:
+        conn, _ = sock.accept()
+        threading.Thread(target=echo, args=(conn,), daemon=True).start()
+
+
+def tcp_ask(address, port, text):
+    try:
+        sock = socket.create_connection((address, int(port)), timeout=3)
+        sock.sendall(text.encode('latin-1'))
+        print(sock.recv(65536).decode('latin-1') or 'CLOSED')
+    except (ConnectionResetError, ConnectionRefusedError):
+        print('RESET')
+    except socket.timeout:
+        print('TIMEOUT')
+    except OSError as err:
+        print('ERROR', err)
+
+
+def tcp_bulk(address, port, count):
+    total, got = int(count), 0
+    sock = socket.create_connection((address, int(port)), timeout=20)
+
+    def send():
+        left = total
+        while left > 0:
+            part = min(left, 262144)
+            sock.sendall(b'x' * part)
+            left -= part
+        sock.shutdown(socket.SHUT_WR)
+
+    threading.Thread(target=send, daemon=True).start()
+    while data := sock.recv(262144):
+        got += len(data)
+    print(got)
+
+
+if __name__ == '__main__':
+    commands = {'udp-sink': udp_sink, 'udp-send': udp_send, 'udp-flood': udp_flood, 'tcp-echo': tcp_echo,
+                'tcp-ask': tcp_ask, 'tcp-bulk': tcp_bulk}
+    if len(sys.argv) < 2 or sys.argv[1] not in commands:
+        sys.exit(__doc__)
+    commands[sys.argv[1]](*sys.argv[2:])

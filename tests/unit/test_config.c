@@ -1,0 +1,798 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The configuration: what a file may say, what it means, and where mistakes are shown. */
+#include <check.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sluice/config.h"
+#include "sluice/text.h"
+
+static const struct setting *const tables[] = { config_settings, NULL };
+
+static struct config *config;
+static struct diag *diag;
+
+static void setup(void)
+{
+    ck_assert_int_eq(config_new(&config, tables), 0);
+    diag = diag_new();
+    ck_assert_ptr_nonnull(diag);
+}
+
+static void teardown(void)
+{
+    config_free(config);
+    diag_free(diag);
+}
+
+static void parse(const char *text)
+{
+    ck_assert_int_eq(config_parse(config, "test.yaml", text, strlen(text), CONFIG_STRICT, diag), 0);
+}
+
+static void parse_clean(const char *text)
+{
+    parse(text);
+    for (size_t i = 0; i < diag_count(diag); i++)
+        diag_print_entry(diag_get(diag, i), stderr, false);
+    ck_assert_uint_eq(diag_count(diag), 0);
+}
+
+/* --- Values ----------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(defaults_come_from_the_table)
+{
+    ck_assert_str_eq(config_string(config, "queue.numbers"), "0");
+    ck_assert_str_eq(config_string(config, "queue.verdict"), "accept");
+    ck_assert_ptr_null(config_string(config, "queue.mark"));
+    ck_assert_int_eq(config_number(config, "queue.length"), 4096);
+    ck_assert_int_eq(config_number(config, "threshold.memcap"), 16 << 20);
+    ck_assert_int_eq(config_number(config, "queue.route-to"), 0);
+    ck_assert_int_eq(config_number_or(config, "queue.route-to", -1), -1);
+    ck_assert(config_bool(config, "queue.gso"));
+    ck_assert(!config_bool(config, "queue.fail-open"));
+    ck_assert(!config_is_set(config, "queue.length"));
+    ck_assert_uint_eq(config_list_count(config, "action-order"), 4);
+    ck_assert_str_eq(config_list_get(config, "action-order", 2), "reject");
+    ck_assert_ptr_null(config_list_get(config, "action-order", 4));
+    ck_assert_uint_eq(config_list_count(config, "rule-files"), 0);
+    ck_assert_uint_eq(config_position(config, "queue.length").line, 0);
+}
+END_TEST
+
+static const struct {
+    const char *text, *name, *value; /* as config_string() or the number */
+} good_values[] = {
+    { "queue.length: 100", "queue.length", "100" },
+    { "queue: {length: 0x10}", "queue.length", "16" },
+    { "queue:\n  length: 100\n", "queue.length", "100" },
+    { "queue: {receive-buffer: 1 MiB}", "queue.receive-buffer", "1048576" },
+    { "queue: {receive-buffer: 4k}", "queue.receive-buffer", "4096" },
+    { "queue: {receive-buffer: 2mb}", "queue.receive-buffer", "2097152" },
+    { "queue: {receive-buffer: 65536}", "queue.receive-buffer", "65536" },
+    { "queue: {receive-buffer: 512 B}", "queue.receive-buffer", "512" },
+    { "queue: {fail-open: on}", "queue.fail-open", "yes" },
+    { "queue: {fail-open: TRUE}", "queue.fail-open", "yes" },
+    { "queue: {fail-open: \"yes\"}", "queue.fail-open", "yes" },
+    { "queue: {gso: off}", "queue.gso", "no" },
+    { "queue: {verdict: Repeat}", "queue.verdict", "repeat" },
+    { "replay: {checksum-checks: true}", "replay.checksum-checks", "yes" },
+    { "replay: {checksum-checks: no}", "replay.checksum-checks", "no" },
+    { "replay: {checksum-checks: auto}", "replay.checksum-checks", "auto" },
+    { "queue: {mark: 0x1/0x1}", "queue.mark", "0x1/0x1" },
+    { "queue: {numbers: 0-3,8}", "queue.numbers", "0-3,8" },
+    { "queue: {numbers: 7}", "queue.numbers", "7" },
+    { "queue: {length: }", "queue.length", "4096" },
+    { "queue: {length: ~}", "queue.length", "4096" },
+    { "threshold-file: t.config", "threshold-file", "t.config" },
+    { "threshold-file: /etc/t.config", "threshold-file", "/etc/t.config" },
+    { "vars: {address-groups: {A: '[10.0.0.0/8,!10.1.0.0/16]'}}", "vars.address-groups.A",
+      "[10.0.0.0/8,!10.1.0.0/16]" },
+    { "vars: {address-groups: {A: [10.0.0.0/8, [::1, $B]]}}", "vars.address-groups.A", "[10.0.0.0/8,[::1,$B]]" },
+    { "vars: {port-groups: {P: 80}}", "vars.port-groups.P", "80" },
+    { "queues: {\"0-3\": {verdict: repeat}}", "queues.0-3.verdict", "repeat" },
+    { "nft: {priority: -150}", "nft.priority", "-150" },
+    { "%YAML 1.1\n---\nqueue: {length: 5}\n...\n", "queue.length", "5" },
+    { "\xEF\xBB\xBFqueue: {length: 6}", "queue.length", "6" },
+    { "", "queue.length", "4096" },
+    { "# nothing\n", "queue.length", "4096" },
+    { "queue: &q {length: 7}\nqueues: {\"0\": *q}", "queues.0.length", "7" },
+    { "queue: {length: !!int 8}", "queue.length", "8" },
+};
+
+START_TEST(takes_good_values)
+{
+    const char *name = good_values[_i].name;
+
+    parse_clean(good_values[_i].text);
+    ck_assert_str_eq(config_string(config, name), good_values[_i].value);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    unsigned line, column;
+    const char *message; /* a part of it */
+} bad_values[] = {
+    { "queue:\n  length: abc\n", 2, 11, "'queue.length' needs a number from 1 to 1048576, got 'abc'" },
+    { "queue: {length: 0}", 1, 17, "got '0'" },
+    { "queue: {length: 99999999}", 1, 17, "from 1 to 1048576" },
+    { "queue: {length: 99999999999999999999999}", 1, 17, "from 1 to 1048576" },
+    { "queue: {length: 5x}", 1, 17, "got '5x'" },
+    { "queue: {length: [1, 2]}", 1, 17, "got a list" },
+    { "queue: {length: {a: 1}}", 1, 17, "got a mapping" },
+    { "queue: {receive-buffer: 4 parsecs}", 1, 25, "needs a size" },
+    { "queue: {receive-buffer: 9999999999999999 G}", 1, 25, "needs a size" },
+    { "queue: {gso: maybe}", 1, 14, "needs yes or no, got 'maybe'" },
+    { "queue: {verdict: accpet}", 1, 18, "needs accept, repeat or route, got 'accpet'" },
+    { "queue: {verdict: yes}", 1, 18, "needs accept, repeat or route" },
+    { "queue: {mark: 1}", 1, 15, "MARK/MASK" },
+    { "queue: {mark: 0x2/0x1}", 1, 15, "MARK/MASK" },
+    { "queue: {mark: 0x1/0}", 1, 15, "MARK/MASK" },
+    { "queue: {numbers: 3-1}", 1, 18, "queue numbers" },
+    { "queue: {numbers: 0,0}", 1, 18, "queue numbers" },
+    { "queue: {numbers: 65536}", 1, 18, "queue numbers" },
+    { "queue: {numbers: '0,'}", 1, 18, "queue numbers" },
+    { "queue: 5", 1, 8, "'queue' needs settings below it, got '5'" },
+    { "queue: [length]", 1, 8, "'queue' needs settings below it, got a list" },
+    { "action-order: [pass, dorp]", 1, 22, "needs pass, drop, reject or alert, got 'dorp'" },
+    { "action-order: [pass, [drop]]", 1, 22, "got a list" },
+    { "action-order: {pass: drop}", 1, 15, "needs a list, got a mapping" },
+    { "threading: {worker-cpu-set: [0-3, x]}", 1, 35, "CPU numbers" },
+    { "nft: {table: 'a b'}", 1, 14, "a name of letters" },
+    { "vars: {address-groups: {A: {b: c}}}", 1, 28, "needs a single value, got a mapping" },
+    { "vars: {address-groups: {A: [{b: c}]}}", 1, 29, "needs single values in its list, got a mapping" },
+    { "vars:\n  address-groups:\n    E: !$HOME_NET\n", 3, 8, "must stand in quotes" },
+    { "rule-files: [*.rules]", 1, 14, "must stand in quotes" },
+    { "queue: {lenght: 5}", 1, 9, "unknown setting 'queue.lenght', did you mean 'queue.length'?" },
+    { "queue-numbers: 5", 1, 1, "unknown setting 'queue-numbers'" },
+    { "fail-open: yes", 1, 1, "did you mean 'queue.fail-open'?" },
+    { "default-log-dir: /x", 1, 1, "did you mean 'log-dir'?" },
+    { "stream: {midstream: true}", 1, 1, "unknown setting 'stream'" },
+    { "eve: {types: {alret: {}}}", 1, 15, "did you mean 'eve.types.alert'?" },
+    { "eve: {types: {htp: {}}}", 1, 15, "did you mean 'eve.types.http'?" },
+    { "queue: {.length: 5}", 1, 9, "unknown setting" },
+    { "queue..length: 5", 1, 1, "unknown setting" },
+    { "packet-alert-max: 1\npacket-alert-max: 2", 2, 1, "'packet-alert-max' is set twice, first in line 1" },
+    { "queue.length: 1\nqueue: {length: 2}", 2, 9, "'queue.length' is set twice, first in line 1" },
+    { "queue: {length: 1}\n---\nqueue: {length: 2}", 2, 1, "a second document" },
+    { "- a\n- b\n", 1, 1, "a configuration is a mapping" },
+    { "abc", 1, 1, "a configuration is a mapping" },
+    { "queue: {length: 1", 1, 18, "YAML" },
+    { "queue: *nothing", 1, 8, "no anchor '&nothing'" },
+    { "a: &a [*a]", 1, 8, "no anchor '&a'" },
+    { "<<: {a: b}", 1, 1, "merge keys" },
+    { "? [a]\n: b", 1, 3, "a key must be a plain name" },
+    { "include: [[a]]", 1, 11, "'include' needs the name of a file" },
+    { "include: /nonexistent/file.yaml", 1, 10, "can't read '/nonexistent/file.yaml': No such file" },
+    { "queue: {length: \"1\\0\"}", 1, 17, "NUL" },
+};
+
+START_TEST(points_at_the_mistake)
+{
+    const struct diag_entry *entry;
+
+    parse(bad_values[_i].text);
+    ck_assert_uint_ge(diag_errors(diag), 1);
+    entry = diag_get(diag, 0);
+    ck_assert_msg(strstr(entry->message, bad_values[_i].message), "%s: %s", bad_values[_i].text, entry->message);
+    ck_assert_uint_eq(entry->line, bad_values[_i].line);
+    ck_assert_uint_eq(entry->column, bad_values[_i].column);
+    ck_assert_str_eq(entry->file, "test.yaml");
+}
+END_TEST
+
+START_TEST(a_mistake_leaves_the_default_and_the_rest_is_read)
+{
+    parse("queue: {length: abc, batch: 32, verdict: no}\nnonsense: 1\nstats: {interval: 5}\n");
+    ck_assert_uint_eq(diag_errors(diag), 3);
+    ck_assert_int_eq(config_number(config, "queue.length"), 4096);
+    ck_assert_int_eq(config_number(config, "queue.batch"), 32);
+    ck_assert_str_eq(config_string(config, "queue.verdict"), "accept");
+    ck_assert_int_eq(config_number(config, "stats.interval"), 5);
+}
+END_TEST
+
+START_TEST(unknown_settings_are_warnings_when_lenient)
+{
+    const char *text = "stream: {midstream: true}\nqueue: {length: 0}\n";
+
+    ck_assert_int_eq(config_parse(config, "t", text, strlen(text), CONFIG_LENIENT, diag), 0);
+    ck_assert_uint_eq(diag_warnings(diag), 1);
+    ck_assert_uint_eq(diag_errors(diag), 1); /* a wrong value stays an error */
+}
+END_TEST
+
+START_TEST(positions_are_of_the_value)
+{
+    struct position at;
+
+    parse_clean("# a comment\nqueue:\n    mark: 0x1/0xff\n");
+    at = config_position(config, "queue.mark");
+    ck_assert_uint_eq(at.line, 3);
+    ck_assert_uint_eq(at.column, 11);
+    ck_assert_uint_eq(at.width, 8);
+    ck_assert_str_eq(at.file, "test.yaml");
+    ck_assert_int_eq(strncmp(at.line_text, "    mark: 0x1/0xff", 18), 0);
+}
+END_TEST
+
+START_TEST(lines_count_by_any_line_break)
+{
+    parse("a: 1\r\nb: 2\r\nqueue: {length: x}\r\n");
+    ck_assert_uint_eq(diag_get(diag, 2)->line, 3);
+    ck_assert_int_eq(strncmp(diag_get(diag, 2)->line_text, "queue: {length: x}", 18), 0);
+}
+END_TEST
+
+/* --- Lists and sections ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(a_single_value_is_a_list_of_one)
+{
+    parse_clean("rule-files: a.rules\nthreading: {worker-cpu-set: 0-3}\nnft: {hooks: 'forward, input'}");
+    ck_assert_uint_eq(config_list_count(config, "rule-files"), 1);
+    ck_assert_str_eq(config_list_get(config, "rule-files", 0), "a.rules");
+    ck_assert_uint_eq(config_list_count(config, "threading.worker-cpu-set"), 1);
+    ck_assert_uint_eq(config_list_count(config, "nft.hooks"), 2);
+    ck_assert_str_eq(config_list_get(config, "nft.hooks", 1), "input");
+}
+END_TEST
+
+START_TEST(an_empty_list_is_set)
+{
+    parse_clean("nft: {hooks: []}");
+    ck_assert(config_is_set(config, "nft.hooks"));
+    ck_assert_uint_eq(config_list_count(config, "nft.hooks"), 0);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    bool alert, drop, stats, metadata;
+    size_t count;
+} event_types[] = {
+    { "", true, true, true, true, 4 },
+    { "eve: {pcap-file: yes}", true, true, true, true, 4 },
+    { "eve: {types: {}}", false, false, false, true, 0 },
+    { "eve: {types: }", false, false, false, true, 0 },
+    { "eve: {types: no}", false, false, false, true, 0 },
+    { "eve: {types: {alert: {}}}", true, false, false, true, 1 },
+    { "eve: {types: {alert: , drop: yes, stats: no}}", true, true, false, true, 3 },
+    { "eve: {types: {alert: {metadata: no}}}", true, false, false, false, 1 },
+    { "eve: {types: {alert: {metadata: {rule: {raw: yes}}}}}", true, false, false, true, 1 },
+    { "eve: {types: [alert, drop: {alerts: yes}]}", true, true, false, true, 2 },
+};
+
+START_TEST(event_types_are_what_is_named)
+{
+    size_t count = 0;
+
+    parse_clean(event_types[_i].text);
+    ck_assert_int_eq(config_has_section(config, "eve.types.alert"), event_types[_i].alert);
+    ck_assert_int_eq(config_has_section(config, "eve.types.drop"), event_types[_i].drop);
+    ck_assert_int_eq(config_bool(config, "eve.types.stats"), event_types[_i].stats);
+    ck_assert_int_eq(config_has_section(config, "eve.types.alert.metadata"), event_types[_i].metadata);
+    while (config_each(config, "eve.types", count))
+        count++;
+    ck_assert_uint_eq(count, event_types[_i].count);
+}
+END_TEST
+
+START_TEST(later_event_types_are_warned_about)
+{
+    parse("eve: {types: {http: {extended: yes, custom: [a, {b: c}]}, tls: , dns: no, drop: {flows: all}}}");
+    ck_assert_uint_eq(diag_errors(diag), 0);
+    ck_assert_uint_eq(diag_warnings(diag), 3);
+    ck_assert_str_eq(diag_get(diag, 0)->message, "'eve.types.http' is not written yet");
+}
+END_TEST
+
+START_TEST(each_goes_in_the_order_of_the_file)
+{
+    parse_clean("queues: {\"4\": {length: 1}, \"0-3\": {length: 2}}\nvars: {address-groups: {B: any, A: any}}");
+    ck_assert_str_eq(config_each(config, "queues", 0), "4");
+    ck_assert_str_eq(config_each(config, "queues", 1), "0-3");
+    ck_assert_ptr_null(config_each(config, "queues", 2));
+    ck_assert_str_eq(config_each(config, "vars.address-groups", 0), "B");
+    ck_assert_ptr_null(config_each(config, "vars.port-groups", 0));
+}
+END_TEST
+
+START_TEST(later_files_win)
+{
+    parse_clean("queue: {length: 1, batch: 2}\neve: {types: {alert: {payload: yes}}}\nnft: {hooks: [input, output]}");
+    parse_clean("queue: {length: 3}\neve: {types: {alert: no}}\nnft: {hooks: [forward]}");
+    ck_assert_int_eq(config_number(config, "queue.length"), 3);
+    ck_assert_int_eq(config_number(config, "queue.batch"), 2);
+    ck_assert(!config_has_section(config, "eve.types.alert"));
+    ck_assert_uint_eq(config_list_count(config, "nft.hooks"), 1);
+    parse_clean("eve: {types: {alert: {packet: yes}}}");
+    ck_assert(config_has_section(config, "eve.types.alert"));
+    ck_assert(!config_bool(config, "eve.types.alert.payload"));
+}
+END_TEST
+
+/* --- Command line ---------------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *assignment;
+    int err;
+    const char *name, *value;
+} assignments[] = {
+    { "queue.length=5", 0, "queue.length", "5" },
+    { "queue.mark=0x1/0x1", 0, "queue.mark", "0x1/0x1" },
+    { "vars.address-groups.EXTERNAL_NET=!$HOME_NET", 0, "vars.address-groups.EXTERNAL_NET", "!$HOME_NET" },
+    { "vars.address-groups.HOME_NET=[10.0.0.0/8,!10.1.1.1]", 0, "vars.address-groups.HOME_NET",
+      "[10.0.0.0/8,!10.1.1.1]" },
+    { "queue.length=", 0, "queue.length", "4096" },
+    { "log-dir=a=b", 0, "log-dir", "a=b" },
+    { "nft.hooks=[forward, input]", 0, NULL, NULL },
+    { "nft.hooks=forward,input", 0, NULL, NULL },
+    { "eve.types={alert: {payload: yes}}", 0, "eve.types.alert.payload", "yes" },
+    { "eve.types.drop=no", 0, NULL, NULL },
+    { "queue.length", -EINVAL, NULL, NULL },
+    { "=5", -EINVAL, NULL, NULL },
+    { "", -EINVAL, NULL, NULL },
+    { "queue.length=x", -EINVAL, NULL, NULL },
+    { "queue.lenght=5", -EINVAL, NULL, NULL },
+    { "queue=5", -EINVAL, NULL, NULL },
+    { "nft.hooks=[forward", -EINVAL, NULL, NULL },
+};
+
+START_TEST(one_setting_from_the_command_line)
+{
+    ck_assert_int_eq(config_set(config, assignments[_i].assignment, diag), assignments[_i].err);
+    ck_assert_uint_eq(diag_errors(diag), assignments[_i].err ? 1 : 0);
+    if (assignments[_i].name)
+        ck_assert_str_eq(config_string(config, assignments[_i].name), assignments[_i].value);
+}
+END_TEST
+
+START_TEST(the_command_line_wins_and_may_repeat)
+{
+    parse_clean("queue: {length: 1}");
+    ck_assert_int_eq(config_set(config, "queue.length=2", diag), 0);
+    ck_assert_int_eq(config_set(config, "queue.length=3", diag), 0);
+    ck_assert_int_eq(config_number(config, "queue.length"), 3);
+}
+END_TEST
+
+/* --- Files ------------------------------------------------------------------------------------------------------------------------ */
+
+static char folder[64];
+
+static void write_file(const char *name, const char *text)
+{
+    char path[256];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static int load(const char *name)
+{
+    char path[256];
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return config_load(config, path, CONFIG_STRICT, diag);
+}
+
+static void setup_files(void)
+{
+    char path[128];
+
+    setup();
+    snprintf(folder, sizeof(folder), "%s/config.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/sub", folder);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+}
+
+static void teardown_files(void)
+{
+    static const char *const names[] = { "main.yaml", "sub/a.yaml", "sub/b.yaml", "sub", "" };
+    char path[256];
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+        remove(path);
+    }
+    teardown();
+}
+
+START_TEST(paths_are_relative_to_their_file)
+{
+    char want[256];
+
+    write_file("main.yaml", "rule-files: [a.rules, /b.rules]\ninclude: sub/a.yaml\n");
+    write_file("sub/a.yaml", "threshold-file: t.config\ninclude: [b.yaml]\n");
+    write_file("sub/b.yaml", "queue: {length: 9}\n");
+    ck_assert_int_eq(load("main.yaml"), 0);
+    ck_assert_uint_eq(diag_count(diag), 0);
+    snprintf(want, sizeof(want), "%s/a.rules", folder);
+    ck_assert_str_eq(config_list_get(config, "rule-files", 0), want);
+    ck_assert_str_eq(config_list_get(config, "rule-files", 1), "/b.rules");
+    snprintf(want, sizeof(want), "%s/sub/t.config", folder);
+    ck_assert_str_eq(config_string(config, "threshold-file"), want);
+    ck_assert_int_eq(config_number(config, "queue.length"), 9);
+}
+END_TEST
+
+START_TEST(mistakes_name_the_included_file)
+{
+    char want[256];
+
+    write_file("main.yaml", "include: sub/a.yaml\nqueue: {length: y}\n");
+    write_file("sub/a.yaml", "\n\nqueue: {batch: x}\n");
+    ck_assert_int_eq(load("main.yaml"), 0);
+    ck_assert_uint_eq(diag_errors(diag), 2);
+    snprintf(want, sizeof(want), "%s/sub/a.yaml", folder);
+    ck_assert_str_eq(diag_get(diag, 0)->file, want);
+    ck_assert_uint_eq(diag_get(diag, 0)->line, 3);
+    ck_assert_uint_eq(diag_get(diag, 1)->line, 2);
+}
+END_TEST
+
+START_TEST(what_stands_later_wins_over_an_include)
+{
+    write_file("main.yaml", "queue: {length: 1}\ninclude: sub/a.yaml\npacket-alert-max: 3\n");
+    write_file("sub/a.yaml", "queue: {length: 2}\npacket-alert-max: 2\n");
+    ck_assert_int_eq(load("main.yaml"), 0);
+    ck_assert_uint_eq(diag_count(diag), 0);
+    ck_assert_int_eq(config_number(config, "queue.length"), 2);
+    ck_assert_int_eq(config_number(config, "packet-alert-max"), 3);
+}
+END_TEST
+
+START_TEST(an_include_of_itself_ends)
+{
+    write_file("main.yaml", "include: [main.yaml, main.yaml]\n");
+    ck_assert_int_eq(load("main.yaml"), 0);
+    ck_assert_uint_ge(diag_errors(diag), 1);
+    ck_assert_ptr_nonnull(strstr(diag_get(diag, 0)->message, "include itself"));
+}
+END_TEST
+
+START_TEST(a_missing_file_is_reported)
+{
+    ck_assert_int_eq(load("absent.yaml"), -ENOENT);
+    ck_assert_int_eq(load("sub"), -EISDIR);
+    ck_assert_uint_eq(diag_errors(diag), 2);
+}
+END_TEST
+
+/* --- Bounds -------------------------------------------------------------------------------------------------------------------------- */
+
+static void repeat(struct text *text, const char *string, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        text_puts(text, string);
+}
+
+START_TEST(depth_is_bounded)
+{
+    struct text text;
+
+    text_init(&text);
+    text_puts(&text, "eve: {types: {http: ");
+    repeat(&text, "[", 5000);
+    repeat(&text, "]", 5000);
+    text_puts(&text, "}}");
+    parse(text.bytes);
+    ck_assert_ptr_nonnull(strstr(diag_get(diag, 0)->message, "levels"));
+    text_clear(&text);
+}
+END_TEST
+
+START_TEST(aliases_cant_explode)
+{
+    struct text text;
+
+    text_init(&text);
+    text_puts(&text, "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+    for (unsigned i = 1; i < 9; i++) {
+        text_printf(&text, "a%u: &a%u [", i, i);
+        for (unsigned k = 0; k < 10; k++)
+            text_printf(&text, "%s*a%u", k ? ", " : "", i - 1);
+        text_puts(&text, "]\n");
+    }
+    parse(text.bytes);
+    ck_assert_ptr_nonnull(strstr(diag_get(diag, 0)->message, "more than"));
+    text_clear(&text);
+}
+END_TEST
+
+START_TEST(members_are_bounded)
+{
+    struct text text;
+
+    text_init(&text);
+    for (unsigned i = 0; i < 5000; i++)
+        text_printf(&text, "k%u: 1\n", i);
+    parse(text.bytes);
+    ck_assert_ptr_nonnull(strstr(diag_get(diag, 0)->message, "more than 4096 members"));
+    text_clear(&text);
+}
+END_TEST
+
+/* --- Variables and ports ---------------------------------------------------------------------------------------------------------------- */
+
+static const char *variable(enum config_variable_kind kind, const char *name)
+{
+    struct config_variable row;
+
+    for (size_t i = 0; config_variable(config, kind, i, &row); i++)
+        if (strcmp(row.name, name) == 0)
+            return row.value;
+    return NULL;
+}
+
+START_TEST(variables_have_defaults_by_name)
+{
+    struct config_variable row;
+    size_t homes = 0;
+
+    ck_assert_str_eq(variable(CONFIG_ADDRESS_VARIABLE, "EXTERNAL_NET"), "!$HOME_NET");
+    parse_clean(
+        "vars: {address-groups: {MINE: 10.0.0.1, HOME_NET: 10.0.0.0/8}, port-groups: {HTTP_PORTS: '[80,8080]'}}");
+    ck_assert(config_variable(config, CONFIG_ADDRESS_VARIABLE, 0, &row));
+    ck_assert_str_eq(row.name, "MINE");
+    ck_assert_str_eq(variable(CONFIG_ADDRESS_VARIABLE, "HOME_NET"), "10.0.0.0/8");
+    ck_assert_str_eq(variable(CONFIG_ADDRESS_VARIABLE, "EXTERNAL_NET"), "!$HOME_NET");
+    ck_assert_str_eq(variable(CONFIG_PORT_VARIABLE, "HTTP_PORTS"), "[80,8080]");
+    ck_assert_str_eq(variable(CONFIG_PORT_VARIABLE, "SSH_PORTS"), "22");
+    ck_assert_ptr_null(variable(CONFIG_PORT_VARIABLE, "HOME_NET"));
+    for (size_t i = 0; config_variable(config, CONFIG_ADDRESS_VARIABLE, i, &row); i++)
+        homes += strcmp(row.name, "HOME_NET") == 0;
+    ck_assert_uint_eq(homes, 1);
+}
+END_TEST
+
+static const struct {
+    const char *value;
+    int count;
+    uint16_t first, last;
+    bool any;
+} port_lists[] = {
+    { "$TEREDO_PORTS", 1, 3544, 3544, false },
+    { "any", 0, 0, 0, true },
+    { "[3544, 3545]", 2, 3544, 3545, false },
+    { "'[1:3,$VXLAN_PORTS]'", 4, 1, 4789, false },
+    { "9", 1, 9, 9, false },
+    { "$NOTHING", -EINVAL, 0, 0, false },
+    { "$LOOP", -EINVAL, 0, 0, false },
+    { "65536", -EINVAL, 0, 0, false },
+    { "'3:1'", -EINVAL, 0, 0, false },
+    { "'1:100'", -EINVAL, 0, 0, false },
+    { "'!80'", -EINVAL, 0, 0, false },
+    { "'1,'", -EINVAL, 0, 0, false },
+};
+
+START_TEST(ports_of_tunnels)
+{
+    uint16_t ports[16] = { 0 };
+    bool any = false;
+    char text[256];
+
+    snprintf(text, sizeof(text), "vars: {port-groups: {LOOP: $LOOP}}\ndecoder: {teredo: {ports: %s}}",
+             port_lists[_i].value);
+    parse_clean(text);
+    ck_assert_int_eq(config_ports(config, "decoder.teredo.ports", ports, 16, &any, diag), port_lists[_i].count);
+    ck_assert_uint_eq(diag_errors(diag), port_lists[_i].count < 0);
+    if (port_lists[_i].count < 0)
+        return;
+    ck_assert_int_eq(any, port_lists[_i].any);
+    ck_assert_uint_eq(ports[0], port_lists[_i].first);
+    if (port_lists[_i].count > 0)
+        ck_assert_uint_eq(ports[port_lists[_i].count - 1], port_lists[_i].last);
+}
+END_TEST
+
+START_TEST(ranges_and_marks)
+{
+    uint32_t out[8], mark = 7, mask = 7;
+
+    ck_assert_int_eq(config_ranges("0-3, 8", 10, out, 8), 5);
+    ck_assert_uint_eq(out[0], 0);
+    ck_assert_uint_eq(out[4], 8);
+    ck_assert_int_eq(config_ranges("0-7", 10, out, 8), 8);
+    ck_assert_int_eq(config_ranges("0-8", 10, out, 8), -EINVAL);
+    ck_assert_int_eq(config_ranges("11", 10, out, 8), -EINVAL);
+    ck_assert_int_eq(config_ranges("1-2-3", 10, out, 8), -EINVAL);
+    ck_assert_int_eq(config_ranges("-1", 10, out, 8), -EINVAL);
+    ck_assert_int_eq(config_ranges("1,1-2", 10, out, 8), -EINVAL);
+    ck_assert(config_mark("0x10/0xf0", &mark, &mask));
+    ck_assert_uint_eq(mark, 0x10);
+    ck_assert_uint_eq(mask, 0xf0);
+    ck_assert(!config_mark("0x1/0x1/0x1", &mark, &mask));
+    ck_assert(!config_mark("/0x1", &mark, &mask));
+    ck_assert_uint_eq(mark, 0x10); /* untouched on failure */
+}
+END_TEST
+
+/* --- Contradictions ------------------------------------------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *text;
+    size_t errors;
+    const char *message;
+} contradictions[] = {
+    { "", 0, NULL },
+    { "queue: {verdict: repeat, mark: 0x1/0x1}\nnft: {attach: repeat}", 0, NULL },
+    { "queue: {verdict: repeat, mark: 0x1/0x1}", 0, NULL },
+    { "queue: {verdict: repeat}", 1, "needs a mark" },
+    { "queue: {verdict: repeat, mark: 0x0/0x1}", 1, "is 0 under its mask" },
+    { "queue: {verdict: repeat, mark: 0x40000000/0x40000000}", 1, "shares bits" },
+    { "queue: {verdict: route}", 1, "next consumer's queue" },
+    { "queue: {verdict: route, route-to: 1, numbers: 0-3}", 1, "a queue of our own" },
+    { "queue: {verdict: route, route-to: 4, numbers: 0-3}", 0, NULL },
+    { "queue: {numbers: 0-3}\nqueues: {\"0-1\": {verdict: repeat, mark: 0x1/0x1}, \"2\": {verdict: route, route-to: "
+      "9}}",
+      0, NULL },
+    { "queue: {numbers: 0-3}\nqueues: {\"0-1\": {verdict: repeat}}", 1, "set 'queue.mark'" },
+    { "queue: {numbers: 0-3}\nqueues: {\"0-1\": {length: 5}, \"1\": {length: 6}}", 1, "in another range too" },
+    { "queue: {numbers: 0-3}\nqueues: {\"4\": {length: 5}}", 1, "queue 4 is not in 'queue.numbers'" },
+    { "queues: {x: {length: 5}}", 1, "needs queue numbers" },
+    { "queue: {numbers: '0,2'}\nnft: {attach: after}", 1, "queues in one range" },
+    { "nft: {attach: repeat}", 1, "needs 'queue.verdict' repeat" },
+    { "queue: {verdict: repeat, mark: 0x1/0x1}\nnft: {attach: after}", 1, "for ever" },
+    { "decoder: {vxlan: {ports: $NO}}", 1, "is no port variable" },
+};
+
+START_TEST(contradictions_are_found)
+{
+    parse_clean(contradictions[_i].text);
+    config_check(config, diag);
+    ck_assert_uint_eq(diag_errors(diag), contradictions[_i].errors);
+    if (contradictions[_i].message)
+        ck_assert_msg(strstr(diag_get(diag, 0)->message, contradictions[_i].message), "%s", diag_get(diag, 0)->message);
+}
+END_TEST
+
+/* --- Printing -------------------------------------------------------------------------------------------------------------------------------- */
+
+static char *print(const struct config *from)
+{
+    struct text text;
+
+    text_init(&text);
+    config_print(from, &text);
+    ck_assert(!text.failed);
+    return text.bytes;
+}
+
+static const char *const printed[] = {
+    "",
+    "queue: {length: 5}\neve: {types: {alert: {metadata: no}, drop: {alerts: yes}}}",
+    "eve: {types: {}}",
+    "eve: {types: {stats: {totals: no}}}",
+    "vars: {address-groups: {A: '[1.2.3.4,!$B]', B: \"a\\\"b\\\\c\"}}\nqueues: {\"0-3\": {mark: 0x1/0x1}}",
+    "rule-files: ['- x', '*.rules', '', '~', \"tab\\there\"]\nnft: {hooks: []}",
+    "log-dir: \"caf\\u00e9 \\x01\"",
+};
+
+START_TEST(what_is_printed_reads_back)
+{
+    struct config *again;
+    char *first, *second;
+
+    parse(printed[_i]);
+    first = print(config);
+    ck_assert_int_eq(config_new(&again, tables), 0);
+    ck_assert_int_eq(config_parse(again, "again", first, strlen(first), CONFIG_STRICT, diag), 0);
+    ck_assert_uint_eq(diag_count(diag), 0);
+    second = print(again);
+    ck_assert_str_eq(first, second);
+    free(first);
+    free(second);
+    config_free(again);
+}
+END_TEST
+
+START_TEST(prints_what_is_in_effect)
+{
+    char *text;
+
+    parse_clean("queue: {length: 5}\neve: {types: [alert]}");
+    text = print(config);
+    ck_assert_ptr_nonnull(strstr(text, "queue:\n    numbers: 0\n    verdict: accept\n"));
+    ck_assert_ptr_nonnull(strstr(text, "    length: 5\n"));
+    ck_assert_ptr_nonnull(strstr(text, "        HOME_NET: \"[192.168.0.0/16,"));
+    ck_assert_ptr_nonnull(strstr(text, "payload-buffer-size: 4096"));
+    ck_assert_ptr_null(strstr(text, "anomaly"));
+    free(text);
+}
+END_TEST
+
+/* Each row can be printed and checked. */
+START_TEST(rows_are_complete)
+{
+    for (const struct setting *row = config_settings; row->name; row++) {
+        ck_assert_msg(row->help && row->help[0], "%s", row->name);
+        ck_assert_msg(row->type != SETTING_ENUM || row->choices, "%s", row->name);
+        ck_assert_msg(row->low <= row->high, "%s", row->name);
+        for (const struct setting *other = config_settings; other != row; other++)
+            ck_assert_str_ne(row->name, other->name);
+    }
+}
+END_TEST
+
+#define ROWS(table) (sizeof(table) / sizeof((table)[0]))
+
+static void add_value_tests(Suite *suite)
+{
+    TCase *tcase = tcase_create("values");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, rows_are_complete);
+    tcase_add_test(tcase, defaults_come_from_the_table);
+    tcase_add_loop_test(tcase, takes_good_values, 0, ROWS(good_values));
+    tcase_add_loop_test(tcase, points_at_the_mistake, 0, ROWS(bad_values));
+    tcase_add_test(tcase, a_mistake_leaves_the_default_and_the_rest_is_read);
+    tcase_add_test(tcase, unknown_settings_are_warnings_when_lenient);
+    tcase_add_test(tcase, positions_are_of_the_value);
+    tcase_add_test(tcase, lines_count_by_any_line_break);
+    tcase_add_test(tcase, a_single_value_is_a_list_of_one);
+    tcase_add_test(tcase, an_empty_list_is_set);
+    tcase_add_loop_test(tcase, event_types_are_what_is_named, 0, ROWS(event_types));
+    tcase_add_test(tcase, later_event_types_are_warned_about);
+    tcase_add_test(tcase, each_goes_in_the_order_of_the_file);
+    tcase_add_test(tcase, later_files_win);
+    tcase_add_loop_test(tcase, one_setting_from_the_command_line, 0, ROWS(assignments));
+    tcase_add_test(tcase, the_command_line_wins_and_may_repeat);
+    suite_add_tcase(suite, tcase);
+}
+
+static void add_file_tests(Suite *suite)
+{
+    TCase *tcase = tcase_create("files");
+
+    tcase_add_checked_fixture(tcase, setup_files, teardown_files);
+    tcase_add_test(tcase, paths_are_relative_to_their_file);
+    tcase_add_test(tcase, mistakes_name_the_included_file);
+    tcase_add_test(tcase, what_stands_later_wins_over_an_include);
+    tcase_add_test(tcase, an_include_of_itself_ends);
+    tcase_add_test(tcase, a_missing_file_is_reported);
+    suite_add_tcase(suite, tcase);
+}
+
+static void add_meaning_tests(Suite *suite)
+{
+    TCase *tcase = tcase_create("meaning");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, depth_is_bounded);
+    tcase_add_test(tcase, aliases_cant_explode);
+    tcase_add_test(tcase, members_are_bounded);
+    tcase_add_test(tcase, variables_have_defaults_by_name);
+    tcase_add_loop_test(tcase, ports_of_tunnels, 0, ROWS(port_lists));
+    tcase_add_test(tcase, ranges_and_marks);
+    tcase_add_loop_test(tcase, contradictions_are_found, 0, ROWS(contradictions));
+    tcase_add_loop_test(tcase, what_is_printed_reads_back, 0, ROWS(printed));
+    tcase_add_test(tcase, prints_what_is_in_effect);
+    suite_add_tcase(suite, tcase);
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("config");
+    SRunner *runner;
+    int failed;
+
+    add_value_tests(suite);
+    add_file_tests(suite);
+    add_meaning_tests(suite);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Thresholds as tables of matches in time and what becomes of each; the order of actions; the bounds of the state. */
+#include <check.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/policy_priv.h"
+#include "sluice/clock.h"
+#include "sluice/policy.h"
+
+static struct policy_shared *shared;
+static struct policy *policy;
+
+static void make_policy(bool inline_mode, unsigned alert_max, size_t memcap)
+{
+    struct policy_options options;
+
+    policy_options_default(&options);
+    options.inline_mode = inline_mode;
+    options.packet_alert_max = alert_max;
+    options.threshold_memcap = memcap;
+    ck_assert_int_eq(policy_shared_new(&shared, &options), 0);
+    ck_assert_int_eq(policy_new(&policy, &options, shared), 0);
+}
+
+static void free_policy(void)
+{
+    policy_free(policy);
+    policy_shared_free(shared);
+}
+
+static struct packet make_packet(uint32_t source, double seconds)
+{
+    struct packet pkt = {
+        .ip_version = 4,
+        .protocol = 6,
+        .time_ns = (uint64_t)((1000 + seconds) * NS_PER_SECOND),
+        .source_address = { .bytes = { 10, 0, (uint8_t)(source >> 8), (uint8_t)source } },
+        .destination_address = { .bytes = { 10, 9, 9, 9 } },
+        .source_port = 1024,
+        .destination_port = 80,
+    };
+
+    return pkt;
+}
+
+static struct rule_list *empty_list(void)
+{
+    static const struct rule_list_options options;
+    struct diag *diag = diag_new();
+    struct rule_list *list = NULL;
+
+    ck_assert_int_eq(rule_list_new(&list, &options, diag), 0);
+    ck_assert_int_eq(rule_list_finish(list, diag), 0);
+    diag_free(diag);
+    return list;
+}
+
+static struct decision apply(struct packet *pkt, const struct rule *const *rules, size_t count)
+{
+    struct hit hits[16];
+    struct decision decision;
+    struct rule_list *list = empty_list();
+
+    for (size_t i = 0; i < count; i++)
+        hits[i].rule = rules[i];
+    pkt->root = pkt;
+    policy_apply(policy, list, pkt, hits, count, &decision);
+    rule_list_free(list);
+    return decision;
+}
+
+/* --- Thresholds ------------------------------------------------------------------------------------------------------------ */
+
+/* One match a letter: A alert and drop, s silent drop, . nothing. Times are in seconds, one a match. */
+static const struct {
+    const char *name;
+    struct threshold threshold;
+    const char *expected;
+    double times[12];
+} thresholds[] = {
+    { "limit",
+      { .kind = THRESHOLD_LIMIT, .track = TRACK_SOURCE, .count = 2, .seconds = 10 },
+      "AAssAAs",
+      { 0, 1, 2, 9, 20, 21, 22 } },
+    { "limit 1",
+      { .kind = THRESHOLD_LIMIT, .track = TRACK_SOURCE, .count = 1, .seconds = 60 },
+      "AssA",
+      { 0, 1, 60, 61 } },
+    { "threshold",
+      { .kind = THRESHOLD_THRESHOLD, .track = TRACK_SOURCE, .count = 3, .seconds = 10 },
+      "..A..A..",
+      { 0, 1, 2, 3, 4, 5, 6, 20 } },
+    { "threshold 1",
+      { .kind = THRESHOLD_THRESHOLD, .track = TRACK_SOURCE, .count = 1, .seconds = 10 },
+      "AAA",
+      { 0, 1, 30 } },
+    { "both",
+      { .kind = THRESHOLD_BOTH, .track = TRACK_SOURCE, .count = 3, .seconds = 10 },
+      "..Ass..A",
+      { 0, 1, 2, 3, 4, 20, 21, 22 } },
+    { "backoff",
+      { .kind = THRESHOLD_BACKOFF, .track = TRACK_SOURCE, .count = 1, .multiplier = 2 },
+      "AAsAsssA",
+      { 0, 1, 2, 3, 4, 5, 6, 7 } },
+    { "detection_filter",
+      { .kind = THRESHOLD_DETECTION_FILTER, .track = TRACK_SOURCE, .count = 2, .seconds = 10 },
+      "..AA..A",
+      { 0, 1, 2, 3, 20, 21, 22 } },
+    { "rule", { .kind = THRESHOLD_LIMIT, .track = TRACK_RULE, .count = 1, .seconds = 10 }, "As", { 0, 1 } },
+};
+
+START_TEST(thresholds_count_as_the_field_does)
+{
+    struct threshold threshold = thresholds[_i].threshold;
+    const struct rule rule = { .action = ACTION_DROP, .sid = 1, .gid = 1, .thresholds = &threshold };
+    const struct rule *list[] = { &rule };
+
+    make_policy(true, 15, 1 << 20);
+    for (size_t i = 0; i < strlen(thresholds[_i].expected); i++) {
+        struct packet pkt = make_packet(1, thresholds[_i].times[i]);
+        struct decision decision = apply(&pkt, list, 1);
+        bool dropped = pkt.verdict == VERDICT_DROP;
+        char got = decision.alert_count ? 'A' : dropped ? 's' : '.';
+
+        ck_assert_msg(got == thresholds[_i].expected[i], "%s: match %zu is '%c'", thresholds[_i].name, i, got);
+        ck_assert(dropped == (got != '.'));
+    }
+    free_policy();
+}
+END_TEST
+
+static const struct {
+    enum threshold_track track;
+    unsigned distinct; /* counts kept apart for: 1->9, 2->9, 9->1 */
+} tracks[] = { { TRACK_SOURCE, 3 }, { TRACK_DESTINATION, 2 }, { TRACK_BOTH, 2 }, { TRACK_RULE, 1 } };
+
+START_TEST(counts_belong_to_what_is_tracked)
+{
+    struct threshold threshold = { .kind = THRESHOLD_LIMIT, .track = tracks[_i].track, .count = 1, .seconds = 10 };
+    const struct rule rule = { .action = ACTION_ALERT, .sid = 1, .gid = 1, .thresholds = &threshold };
+    const struct rule *list[] = { &rule };
+    unsigned alerts = 0;
+
+    make_policy(true, 15, 1 << 20);
+    for (int i = 0; i < 3; i++) {
+        struct packet pkt = make_packet(i == 1 ? 2 : 1, i);
+
+        if (i == 2) {
+            struct address swap = pkt.source_address;
+
+            pkt.source_address = pkt.destination_address;
+            pkt.destination_address = swap;
+        }
+        alerts += (unsigned)apply(&pkt, list, 1).alert_count;
+    }
+    ck_assert_uint_eq(alerts, tracks[_i].distinct);
+    free_policy();
+}
+END_TEST
+
+START_TEST(rate_filter_changes_the_action_for_a_while)
+{
+    struct threshold filter = { .kind = THRESHOLD_RATE_FILTER,
+                                .track = TRACK_SOURCE,
+                                .count = 2,
+                                .seconds = 10,
+                                .timeout = 30,
+                                .new_action = ACTION_DROP };
+    const struct rule rule = { .action = ACTION_ALERT, .sid = 1, .gid = 1, .thresholds = &filter };
+    const struct rule *list[] = { &rule };
+    static const struct {
+        double seconds;
+        bool dropped;
+    } steps[] = { { 0, false }, { 1, false }, { 2, true }, { 20, true }, { 32, true }, { 40, false }, { 41, false } };
+
+    make_policy(true, 15, 1 << 20);
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        struct packet pkt = make_packet(1, steps[i].seconds);
+        struct decision decision = apply(&pkt, list, 1);
+
+        ck_assert_uint_eq(decision.alert_count, 1);
+        ck_assert_msg((pkt.verdict == VERDICT_DROP) == steps[i].dropped, "step %zu", i);
+        if (steps[i].dropped)
+            ck_assert_int_eq(pkt.drop_reason, DROP_REASON_RATE_FILTER);
+    }
+    free_policy();
+}
+END_TEST
+
+START_TEST(distinct_ports_count_once)
+{
+    struct threshold filter = { .kind = THRESHOLD_DETECTION_FILTER,
+                                .track = TRACK_SOURCE,
+                                .unique = UNIQUE_DESTINATION_PORT,
+                                .count = 3,
+                                .seconds = 60 };
+    const struct rule rule = { .action = ACTION_ALERT, .sid = 1, .gid = 1, .thresholds = &filter };
+    const struct rule *list[] = { &rule };
+    static const uint16_t ports[] = { 80, 80, 80, 80, 80, 443, 443, 22, 80, 23, 24 };
+    static const char expected[] = ".........AA";
+
+    make_policy(true, 15, 1 << 20);
+    for (size_t i = 0; i < sizeof(ports) / sizeof(ports[0]); i++) {
+        struct packet pkt = make_packet(1, (double)i);
+
+        pkt.destination_port = ports[i];
+        ck_assert_msg((apply(&pkt, list, 1).alert_count ? 'A' : '.') == expected[i], "match %zu", i);
+    }
+    free_policy();
+}
+END_TEST
+
+START_TEST(suppression_hides_the_alert_and_keeps_the_drop)
+{
+    static const struct address_range4 range = { 0x0a000001, 0x0a000001 };
+    static const struct address_set set = { .count4 = 1, .range4 = &range };
+    struct threshold suppress = {
+        .kind = THRESHOLD_SUPPRESS, .track = TRACK_SOURCE, .has_track = true, .addresses = &set
+    };
+    const struct rule rule = { .action = ACTION_DROP, .sid = 1, .gid = 1, .thresholds = &suppress };
+    const struct rule *list[] = { &rule };
+    struct packet named = make_packet(1, 0), other = make_packet(2, 0);
+
+    make_policy(true, 15, 1 << 20);
+    ck_assert_uint_eq(apply(&named, list, 1).alert_count, 0);
+    ck_assert_int_eq(named.verdict, VERDICT_DROP);
+    ck_assert_uint_eq(apply(&other, list, 1).alert_count, 1);
+    free_policy();
+}
+END_TEST
+
+/* A scan from many addresses: memory stays, what can't be counted is reported, and expired state is reused. */
+START_TEST(state_is_bounded)
+{
+    struct threshold threshold = { .kind = THRESHOLD_LIMIT, .track = TRACK_SOURCE, .count = 1, .seconds = 10 };
+    const struct rule rule = { .action = ACTION_ALERT, .sid = 1, .gid = 1, .thresholds = &threshold };
+    const struct rule *list[] = { &rule };
+
+    make_policy(true, 15, 256 << 10);
+    size_t memory = policy_shared_memory(shared);
+
+    ck_assert_uint_le(memory, 1 << 20);
+    for (unsigned i = 0; i < 20000; i++) {
+        struct packet pkt = make_packet(i, 0);
+
+        ck_assert_uint_eq(apply(&pkt, list, 1).alert_count, 1);
+    }
+    uint64_t refused = policy_counters(policy)->threshold_memcap_hits;
+
+    ck_assert_uint_gt(refused, 0);
+    for (unsigned i = 0; i < 1000; i++) {
+        struct packet pkt = make_packet(30000 + i, 100);
+
+        apply(&pkt, list, 1);
+    }
+    ck_assert_uint_eq(policy_counters(policy)->threshold_memcap_hits, refused);
+    ck_assert_uint_eq(policy_shared_memory(shared), memory);
+    free_policy();
+}
+END_TEST
+
+/* --- Actions ---------------------------------------------------------------------------------------------------------------- */
+
+static const struct rule pass = { .action = ACTION_PASS, .sid = 1 };
+static const struct rule drop = { .action = ACTION_DROP, .sid = 2 };
+static const struct rule reject_both = { .action = ACTION_REJECT_BOTH, .sid = 3 };
+static const struct rule alert_rule = { .action = ACTION_ALERT, .sid = 4 };
+static const struct rule quiet_drop = { .action = ACTION_DROP, .sid = 5, .noalert = true };
+
+static const struct {
+    const char *name;
+    const struct rule *hits[4];
+    bool inline_mode, dropped;
+    enum reject_kind reject;
+    unsigned alerts;
+} actions[] = {
+    { "nothing", { 0 }, true, false, REJECT_NONE, 0 },
+    { "alert", { &alert_rule }, true, false, REJECT_NONE, 1 },
+    { "drop", { &drop }, true, true, REJECT_NONE, 1 },
+    { "drop, not inline", { &drop }, false, false, REJECT_NONE, 1 },
+    { "pass ends it", { &pass, &drop, &alert_rule }, true, false, REJECT_NONE, 0 },
+    { "alert before pass", { &alert_rule, &pass, &drop }, true, false, REJECT_NONE, 1 },
+    { "drop and alert", { &drop, &alert_rule }, true, true, REJECT_NONE, 2 },
+    { "reject", { &reject_both }, true, true, REJECT_BOTH, 1 },
+    { "reject, not inline", { &reject_both }, false, false, REJECT_NONE, 1 },
+    { "noalert drops", { &quiet_drop }, true, true, REJECT_NONE, 0 },
+};
+
+START_TEST(actions_in_their_order)
+{
+    struct packet pkt = make_packet(1, 0);
+    size_t count = 0;
+
+    while (count < 4 && actions[_i].hits[count])
+        count++;
+    make_policy(actions[_i].inline_mode, 15, 1 << 20);
+
+    struct decision decision = apply(&pkt, actions[_i].hits, count);
+
+    ck_assert_msg((pkt.verdict == VERDICT_DROP) == actions[_i].dropped, "%s", actions[_i].name);
+    ck_assert_msg(pkt.reject == actions[_i].reject, "%s", actions[_i].name);
+    ck_assert_msg(decision.alert_count == actions[_i].alerts, "%s: %zu", actions[_i].name, decision.alert_count);
+    ck_assert(actions[_i].dropped == (decision.drop_rule != NULL));
+    free_policy();
+}
+END_TEST
+
+START_TEST(alerts_per_packet_are_bounded)
+{
+    const struct rule *many[16];
+    struct packet pkt = make_packet(1, 0);
+
+    for (size_t i = 0; i < 16; i++)
+        many[i] = i == 15 ? &drop : &alert_rule;
+    make_policy(true, 5, 1 << 20);
+    ck_assert_uint_eq(apply(&pkt, many, 16).alert_count, 5);
+    ck_assert_int_eq(pkt.verdict, VERDICT_DROP); /* what is not reported still acts */
+    ck_assert_uint_eq(policy_counters(policy)->alerts_overflow, 11);
+    free_policy();
+}
+END_TEST
+
+START_TEST(a_drop_inside_a_tunnel_drops_its_carrier)
+{
+    const struct rule *list[] = { &drop };
+    struct packet outer = make_packet(1, 0), inner = make_packet(2, 0);
+    struct hit hit = { &drop };
+    struct decision decision;
+    struct rule_list *rules = empty_list();
+
+    (void)list;
+    outer.root = &outer;
+    inner.root = &outer;
+    inner.outer = &outer;
+    make_policy(true, 15, 1 << 20);
+    policy_apply(policy, rules, &inner, &hit, 1, &decision);
+    ck_assert_int_eq(inner.drop_reason, DROP_REASON_RULES);
+    ck_assert_int_eq(outer.verdict, VERDICT_DROP);
+    ck_assert_int_eq(outer.drop_reason, DROP_REASON_TUNNEL);
+    free_policy();
+    rule_list_free(rules);
+}
+END_TEST
+
+/* Two workers count the same key: nothing is lost between them. */
+enum { THREADS = 4, PER_THREAD = 2000 };
+
+static void *count_matches(void *arg)
+{
+    struct threshold threshold = { .kind = THRESHOLD_THRESHOLD, .track = TRACK_RULE, .count = 10, .seconds = 3600 };
+    const struct rule rule = { .sid = 1, .gid = 1 };
+    enum rule_action action = ACTION_ALERT;
+    struct threshold_table *table = arg;
+    uint64_t refused = 0;
+    uintptr_t reports = 0;
+
+    for (int i = 0; i < PER_THREAD; i++) {
+        struct packet pkt = make_packet(1, 0);
+
+        reports += threshold_apply(table, &threshold, &rule, &pkt, &action, &refused) == OUTCOME_REPORT;
+    }
+    return (void *)reports;
+}
+
+START_TEST(workers_share_counts)
+{
+    struct threshold_table *table;
+    pthread_t threads[THREADS];
+    uintptr_t total = 0;
+
+    ck_assert_int_eq(threshold_table_new(&table, 1 << 20), 0);
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, count_matches, table), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *reports;
+
+        pthread_join(threads[i], &reports);
+        total += (uintptr_t)reports;
+    }
+    ck_assert_uint_eq(total, THREADS * PER_THREAD / 10);
+    threshold_table_free(table);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("policy");
+    TCase *tcase = tcase_create("policy");
+
+    tcase_add_loop_test(tcase, thresholds_count_as_the_field_does, 0, sizeof(thresholds) / sizeof(thresholds[0]));
+    tcase_add_loop_test(tcase, counts_belong_to_what_is_tracked, 0, sizeof(tracks) / sizeof(tracks[0]));
+    tcase_add_test(tcase, rate_filter_changes_the_action_for_a_while);
+    tcase_add_test(tcase, distinct_ports_count_once);
+    tcase_add_test(tcase, suppression_hides_the_alert_and_keeps_the_drop);
+    tcase_add_test(tcase, state_is_bounded);
+    tcase_add_loop_test(tcase, actions_in_their_order, 0, sizeof(actions) / sizeof(actions[0]));
+    tcase_add_test(tcase, alerts_per_packet_are_bounded);
+    tcase_add_test(tcase, a_drop_inside_a_tunnel_drops_its_carrier);
+    tcase_add_test(tcase, workers_share_counts);
+    suite_add_tcase(suite, tcase);
+
+    SRunner *runner = srunner_create(suite);
+
+    srunner_run_all(runner, CK_NORMAL);
+
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed > 0;
+}
