@@ -18,7 +18,7 @@
  * Life cycle: a socket that is closed takes its queue with it, and the kernel drops what waits there, unless another
  *             descriptor of the same socket is kept elsewhere. So close() only closes and never unbinds.
  */
-#include "capture/nfqueue_priv.h"
+#include "nfqueue_priv.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -10,7 +10,7 @@
  * NETLINK_NO_ENOBUFS is set not to hide losses (gaps in the packet ids tell of every single one) but because without it
  * netlink calls an overrun socket congested and drops everything until the last waiting packet was read.
  */
-#include "capture/nfqueue_priv.h"
+#include "nfqueue_priv.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -9,7 +9,7 @@
  *
  * Everything in an attribute is in network order; the headers of netlink itself are in host order.
  */
-#include "capture/nfqueue_priv.h"
+#include "nfqueue_priv.h"
 
 #include <linux/if_ether.h>
 #include <linux/netfilter.h>

@@ -15,7 +15,7 @@
  * The mark in a verdict replaces the whole mark of the packet, hence a run that changes marks is one whose packets all
  * end up with the same mark, and the attribute is left out wherever the mark stays as it is.
  */
-#include "capture/nfqueue_priv.h"
+#include "nfqueue_priv.h"
 
 #include <arpa/inet.h>
 #include <assert.h>

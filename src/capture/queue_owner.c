@@ -4,7 +4,7 @@
  * inode, and the file descriptors of all processes from the inode to a process. Needs root for other people's
  * descriptors; run once, when a queue cannot be bound, to give the user a name instead of a number.
  */
-#include "capture/nfqueue_priv.h"
+#include "nfqueue_priv.h"
 
 #include <dirent.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  * /proc/net/netfilter/nfnetlink_queue: a line of nine decimal numbers for each queue of the network namespace that the
  * file was opened in. It is readable by root only, so it is opened early and read again from its start each time.
  */
-#include "capture/nfqueue_priv.h"
+#include "nfqueue_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
