@@ -49,6 +49,9 @@ void text_append(struct text *text, const char *bytes, size_t length);
 void text_puts(struct text *text, const char *string);
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Appends text that goes to a terminal: control characters, and bytes that are not UTF-8, become \xNN. */
+void text_printable(struct text *text, const char *bytes, size_t length);
+
 /* JSON. `key` NULL writes an array element or the outermost value. */
 void json_object_open(struct text *text, const char *key);
 void json_object_close(struct text *text);

@@ -163,3 +163,13 @@ size_t ring_capacity(const struct ring *ring)
 {
     return (size_t)ring->capacity;
 }
+
+uint64_t ring_published(const struct ring *ring)
+{
+    return atomic_load_explicit(&ring->head, memory_order_acquire);
+}
+
+uint64_t ring_released(const struct ring *ring)
+{
+    return atomic_load_explicit(&ring->tail, memory_order_acquire);
+}

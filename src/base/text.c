@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "utf8.h"
+
 enum { FIRST_CAPACITY = 256, NEAREST_MAX_LENGTH = 63 };
 
 /* --- Spans ------------------------------------------------------------------------------------------------------------------ */
@@ -149,6 +151,31 @@ void text_printf(struct text *text, const char *format, ...)
     vsnprintf(text->bytes + text->length, (size_t)length + 1, format, args);
     va_end(args);
     text->length += (size_t)length;
+}
+
+/* A terminal also obeys the control characters U+0080 to U+009F. */
+static bool is_c1_control(const uint8_t *at)
+{
+    return at[0] == 0xc2 && at[1] < 0xa0;
+}
+
+void text_printable(struct text *text, const char *bytes, size_t length)
+{
+    const uint8_t *at = (const uint8_t *)bytes;
+
+    for (size_t i = 0; i < length;) {
+        size_t run = at[i] >= 0x20 && at[i] < 0x7f ? 1 : 0;
+
+        if (at[i] >= 0x80)
+            run = utf8_length(at + i, length - i);
+        if (run > 1 && is_c1_control(at + i))
+            run = 0;
+        if (run > 0)
+            text_append(text, bytes + i, run);
+        else
+            text_printf(text, "\\x%02x", at[i]);
+        i += run > 0 ? run : 1;
+    }
 }
 
 /* --- Numbers ---------------------------------------------------------------------------------------------------------------- */
