@@ -67,12 +67,17 @@ static bool is_within_sections(const struct plan *plan, const char *path)
     return true;
 }
 
-static void place_section(struct plan *plan, const char *path)
+/* `no` is written only where leaving it out would mean yes. */
+static void place_section(struct plan *plan, const struct schema_row *row)
 {
     const struct node empty = { .kind = NODE_MAP };
     const struct node off = { .kind = NODE_SCALAR, .value = "no" };
+    const char *path = row->setting->name;
 
-    place(plan, path, config_has_section(plan->config, path) ? &empty : &off);
+    if (config_has_section(plan->config, path))
+        place(plan, path, &empty);
+    else if (row->default_node || row->setting->choices)
+        place(plan, path, &off);
 }
 
 static void place_row(struct plan *plan, const struct schema_row *row)
@@ -83,7 +88,7 @@ static void place_row(struct plan *plan, const struct schema_row *row)
     if (strchr(path, '*') || !is_within_sections(plan, path))
         return;
     if (row->setting->type == SETTING_SECTION)
-        place_section(plan, path);
+        place_section(plan, row);
     else if (set && set->kind != NODE_NULL)
         place(plan, path, set);
     else if (row->default_node)
