@@ -25,12 +25,12 @@ struct capture_counters {
     uint64_t truncated;                           /* packets whose bytes were not all copied */
     uint64_t gso;                                 /* super-packets */
     uint64_t receive_calls, send_calls;
-    uint64_t receive_overruns;   /* ENOBUFS: the kernel dropped for want of socket buffer */
+    uint64_t receive_overruns;   /* times the kernel ran out of socket buffer: a gap in the ids, or ENOBUFS */
     uint64_t verdict_lost;       /* ENOENT: the kernel had dropped the packet (ruleset or device change) */
     uint64_t verdict_errors;     /* other refused verdicts */
-    uint64_t malformed_messages; /* netlink messages that were not understood */
+    uint64_t malformed_messages; /* netlink messages that were not (or not wholly) understood */
     uint64_t marked;             /* packets that came back marked */
-    uint64_t lost;               /* packet ids that never arrived (gaps) */
+    uint64_t lost; /* packet ids that never arrived (gaps): dropped, or with fail-open passed on uninspected */
 };
 
 /* What the kernel says of a queue: /proc/net/netfilter/nfnetlink_queue. */
@@ -100,7 +100,11 @@ enum queue_verdict_mode {
     QUEUE_ROUTE,  /* NF_QUEUE to another queue */
 };
 
-/* What to do with a packet that arrives with the repeat mark already set (it should not have been queued). */
+/*
+ * What to do with a packet that arrives with the repeat mark already set (it should not have been queued). Capture flags
+ * such packets PACKET_MARKED, counts them, and answers an accepted one with plain NF_ACCEPT, since repeating it would
+ * queue it again for ever; whether it is inspected or dropped is for the reader of the policy to decide.
+ */
 enum queue_marked_policy { QUEUE_MARKED_ACCEPT, QUEUE_MARKED_INSPECT, QUEUE_MARKED_DROP };
 
 struct nfqueue_options {
@@ -121,15 +125,18 @@ void nfqueue_options_default(struct nfqueue_options *options);
 
 /*
  * Opens a socket, binds the queue and sets it up; or adopts options->inherited_fd (and with it all that was set).
- * 0 or -errno, with one line for the user in `error`: what failed and what to do (queue taken by process X, no
+ * An adopted descriptor belongs to the capture when this succeeds, and stays the caller's when it fails. Packets that its
+ * former reader took and never judged are queued again (NF_REPEAT) when the first packet arrives. 0 or -errno, with one line for the user in `error`: what failed and what to do (queue taken by process X, no
  * CAP_NET_ADMIN, kernel lacks a flag).
  */
 int nfqueue_open(struct capture **out, const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE]);
 
 /* The socket; stays owned by the capture. A keeper dups it before close so that the queue lives on. */
 int nfqueue_fd(const struct capture *capture);
-/* As read back from the kernel. */
+/* As read back from the kernel: twice what was asked for, since it counts its own overhead too. */
 uint32_t nfqueue_receive_buffer(const struct capture *capture);
+/* NFQA_CFG_F_* that the kernel took; fewer than asked for when it lacks one. Of an adopted queue: those of `options`. */
+uint32_t nfqueue_flags(const struct capture *capture);
 
 /* Status of all queues of this network namespace. `fd` is an open /proc/net/netfilter/nfnetlink_queue (mode 0440: opened
  * before privileges are dropped). Returns how many were written, or -errno. */
@@ -137,8 +144,11 @@ int nfqueue_read_status(int fd, struct queue_status *out, size_t max);
 
 /* --- Capture files ------------------------------------------------------------------------------------------------------ */
 
-/* pcap or pcapng by libpcap. 0 or -errno with a line in `error`. Packets of an unknown link type have LINK_UNSUPPORTED. */
+/* pcap or pcapng by libpcap. 0 or -errno with a line in `error`. Packets of an unknown link type have LINK_UNSUPPORTED.
+ * A file that is damaged or ends in the middle of a packet lends all packets before that place, then -EBADMSG. */
 int pcap_file_open(struct capture **out, const char *path, char error[CAPTURE_ERROR_SIZE]);
+/* What is wrong with the file when receive has returned -EBADMSG, else NULL. Lives as long as the capture. */
+const char *pcap_file_error(const struct capture *capture);
 
 /* What libpcap says of the last failure of a file's capture_receive(). */
 const char *pcap_file_error(const struct capture *capture);

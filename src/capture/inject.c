@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Building the answers of `reject`.
+ *
+ * An answer pretends to come from the other end of the conversation: that is what the addressee's TCP expects, what
+ * lets connection tracking undo address translation on the way back, and works on a bridge that has no address.
+ *
+ * TCP: the packet that was rejected never arrived, so towards its sender the RST is what a closed port would answer
+ * (RFC 9293 §3.10.7.1), and towards its receiver it takes the packet's own place in the sequence, the only number that a
+ * receiver following RFC 5961 §3.2 accepts without a challenge.
+ *
+ * The rest: ICMP unreachable, administratively prohibited, quotes as much of the packet as fits. The receiver of a
+ * packet never sent what could be quoted to it; for UDP an image of its own last datagram is made by swapping the ends,
+ * which is all that a socket looks at. For other protocols there is nothing that it would understand.
+ */
+#include "sluice/inject.h"
+
+#include <netinet/in.h>
+#include <netinet/icmp6.h>
+#include <netinet/ip_icmp.h>
+#include <string.h>
+
+#include "sluice/bytes.h"
+
+enum {
+    IPV4_HEADER = 20,
+    IPV6_HEADER = 40,
+    TCP_HEADER = 20,
+    ICMP_HEADER = 8,
+    UDP_HEADER = 8,
+    IPV4_MAX_ANSWER = 576,  /* RFC 1812 §4.3.2.3 */
+    IPV6_MAX_ANSWER = 1280, /* RFC 4443 §2.4 (c) */
+    ANSWER_TTL = 64,
+    ICMP6_REDIRECT = 137,
+};
+
+/* Who speaks to whom in an answer. */
+struct ends {
+    const struct address *from, *to;
+    uint16_t from_port, to_port;
+};
+
+static struct ends ends_of(const struct packet *pkt, enum reject_kind to)
+{
+    const struct address *source = &pkt->source_address, *destination = &pkt->destination_address;
+
+    if (to == REJECT_SOURCE)
+        return (struct ends){ destination, source, pkt->destination_port, pkt->source_port };
+    return (struct ends){ source, destination, pkt->source_port, pkt->destination_port };
+}
+
+/* --- bytes ---------------------------------------------------------------------------------------------------------- */
+
+static void store16(uint8_t *at, uint32_t value)
+{
+    at[0] = (uint8_t)(value >> 8);
+    at[1] = (uint8_t)value;
+}
+
+static void store32(uint8_t *at, uint32_t value)
+{
+    store16(at, value >> 16);
+    store16(at + 2, value);
+}
+
+/* RFC 1071, without the final complement. */
+static uint32_t sum_bytes(uint32_t sum, const uint8_t *bytes, size_t length)
+{
+    for (size_t i = 0; i + 1 < length; i += 2)
+        sum += load_be16(bytes + i);
+    if (length % 2)
+        sum += (uint32_t)bytes[length - 1] << 8;
+    while (sum >> 16)
+        sum = (sum & 0xffff) + (sum >> 16);
+    return sum;
+}
+
+/* With the pseudo header of RFC 9293 §3.1 or RFC 8200 §8.1, which add up alike. */
+static uint32_t transport_sum(int version, const struct ends *ends, uint8_t protocol, const uint8_t *bytes,
+                              size_t length)
+{
+    size_t size = version == 4 ? 4 : 16;
+    uint32_t sum = sum_bytes(protocol + (uint32_t)length, ends->from->bytes, size);
+
+    sum = sum_bytes(sum, ends->to->bytes, size);
+    return sum_bytes(sum, bytes, length);
+}
+
+/* Writes the IP header of an answer of `length` bytes in all; returns the header's length. */
+static size_t put_ip(uint8_t *out, int version, const struct ends *ends, uint8_t protocol, size_t length)
+{
+    if (version == 4) {
+        memset(out, 0, IPV4_HEADER);
+        out[0] = 4 << 4 | IPV4_HEADER / 4;
+        store16(out + 2, (uint32_t)length);
+        store16(out + 6, 0x4000); /* do not fragment: then the id need not be unique (RFC 6864 §4.1) */
+        out[8] = ANSWER_TTL;
+        out[9] = protocol;
+        memcpy(out + 12, ends->from->bytes, 4);
+        memcpy(out + 16, ends->to->bytes, 4);
+        store16(out + 10, ~sum_bytes(0, out, IPV4_HEADER));
+        return IPV4_HEADER;
+    }
+    store32(out, 6U << 28);
+    store16(out + 4, (uint32_t)length - IPV6_HEADER);
+    out[6] = protocol;
+    out[7] = ANSWER_TTL;
+    memcpy(out + 8, ends->from->bytes, 16);
+    memcpy(out + 24, ends->to->bytes, 16);
+    return IPV6_HEADER;
+}
+
+/* --- TCP ------------------------------------------------------------------------------------------------------------ */
+
+/* What the segment takes up in the sequence (RFC 9293: SEG.LEN), cut-off bytes included. */
+static uint32_t segment_length(const struct packet *pkt)
+{
+    uint32_t cut = pkt->wire_length > pkt->length ? pkt->wire_length - pkt->length : 0;
+
+    return pkt->payload_length + cut + ((pkt->tcp.flags & TCP_SYN) != 0) + ((pkt->tcp.flags & TCP_FIN) != 0);
+}
+
+static size_t build_reset(const struct packet *pkt, enum reject_kind to, uint8_t *out)
+{
+    const struct tcp_info *tcp = &pkt->tcp;
+    struct ends ends = ends_of(pkt, to);
+    size_t at = put_ip(out, pkt->ip_version, &ends, IPPROTO_TCP,
+                       (pkt->ip_version == 4 ? IPV4_HEADER : IPV6_HEADER) + TCP_HEADER);
+    uint8_t *reset = out + at;
+    bool acknowledges = tcp->flags & TCP_ACK;
+    uint32_t sequence, acknowledgment = 0;
+    uint8_t flags = TCP_RST;
+
+    if (to == REJECT_SOURCE && acknowledges) {
+        sequence = tcp->acknowledgment;
+    } else if (to == REJECT_SOURCE) {
+        sequence = 0;
+        acknowledgment = tcp->sequence + segment_length(pkt);
+        flags |= TCP_ACK;
+    } else { /* a receiver that has state already has counted the SYN */
+        sequence = tcp->sequence + ((tcp->flags & TCP_SYN) != 0);
+        acknowledgment = acknowledges ? tcp->acknowledgment : 0;
+        flags |= acknowledges ? TCP_ACK : 0;
+    }
+
+    memset(reset, 0, TCP_HEADER);
+    store16(reset, ends.from_port);
+    store16(reset + 2, ends.to_port);
+    store32(reset + 4, sequence);
+    store32(reset + 8, acknowledgment);
+    reset[12] = TCP_HEADER / 4 << 4;
+    reset[13] = flags;
+    store16(reset + 16, ~transport_sum(pkt->ip_version, &ends, IPPROTO_TCP, reset, TCP_HEADER));
+    return at + TCP_HEADER;
+}
+
+/* --- ICMP ----------------------------------------------------------------------------------------------------------- */
+
+/* The packet from its IP header on, as far as it was captured and belongs to it. */
+static struct cursor quotable(const struct packet *pkt)
+{
+    size_t before = (size_t)(pkt->ip - pkt->data);
+    struct cursor quote = cursor_of(pkt->ip, before < pkt->length ? pkt->length - before : 0);
+
+    if (pkt->ip_total_length >= pkt->ip_header_length)
+        cursor_limit(&quote, pkt->ip_total_length);
+    return quote;
+}
+
+/* What the receiver's own datagram would look like: an IP header without options, and the ends swapped. */
+static size_t put_swapped_udp(const struct packet *pkt, uint8_t *out)
+{
+    struct ends ends = ends_of(pkt, REJECT_SOURCE);
+    size_t at = put_ip(out, pkt->ip_version, &ends, pkt->protocol,
+                       (pkt->ip_version == 4 ? IPV4_HEADER : IPV6_HEADER) + UDP_HEADER);
+
+    store16(out + at, ends.from_port);
+    store16(out + at + 2, ends.to_port);
+    store16(out + at + 4, UDP_HEADER);
+    store16(out + at + 6, 0);
+    store16(out + at + 6, ~transport_sum(pkt->ip_version, &ends, pkt->protocol, out + at, UDP_HEADER));
+    return at + UDP_HEADER;
+}
+
+static size_t put_quote(const struct packet *pkt, enum reject_kind to, uint8_t *out, size_t room)
+{
+    if (to == REJECT_DESTINATION)
+        return put_swapped_udp(pkt, out);
+
+    struct cursor quote = quotable(pkt);
+
+    cursor_limit(&quote, room);
+
+    size_t length = cursor_left(&quote);
+
+    memcpy(out, quote.at, length);
+    return length;
+}
+
+static size_t build_unreachable(const struct packet *pkt, enum reject_kind to, uint8_t *out)
+{
+    bool four = pkt->ip_version == 4;
+    struct ends ends = ends_of(pkt, to);
+    size_t at = four ? IPV4_HEADER : IPV6_HEADER;
+    uint8_t *icmp = out + at;
+    size_t room = (four ? IPV4_MAX_ANSWER : IPV6_MAX_ANSWER) - at - ICMP_HEADER;
+    uint8_t protocol = four ? IPPROTO_ICMP : IPPROTO_ICMPV6;
+
+    memset(icmp, 0, ICMP_HEADER);
+    icmp[0] = four ? ICMP_DEST_UNREACH : ICMP6_DST_UNREACH;
+    icmp[1] = four ? ICMP_PKT_FILTERED : ICMP6_DST_UNREACH_ADMIN;
+
+    size_t quoted = put_quote(pkt, to, icmp + ICMP_HEADER, room);
+    size_t length = ICMP_HEADER + quoted;
+
+    if (quoted < at) /* without an IP header nobody could tell what it is about */
+        return 0;
+    put_ip(out, pkt->ip_version, &ends, protocol, at + length);
+    store16(icmp + 2, ~(four ? sum_bytes(0, icmp, length) : transport_sum(6, &ends, protocol, icmp, length)));
+    return at + length;
+}
+
+/* --- what is answered ----------------------------------------------------------------------------------------------- */
+
+static bool is_unicast(int version, const struct address *address)
+{
+    static const struct address none;
+    const uint8_t *bytes = address->bytes;
+
+    if (address_equal(address, &none))
+        return false;
+    if (version == 6)
+        return bytes[0] != 0xff;
+    return bytes[0] != 0 && (bytes[0] & 0xf0) != 0xe0 && load_be32(bytes) != 0xffffffff;
+}
+
+/* RFC 1122 §3.2.2: nor for a frame that was sent to many. */
+static bool is_group_frame(const struct packet *pkt)
+{
+    return pkt->ethernet && pkt->ethernet[0] & 1;
+}
+
+static bool is_icmp_error(const struct packet *pkt)
+{
+    uint8_t type = pkt->icmp.type;
+
+    if (pkt->ip_version == 6) /* RFC 4443 §2.1: errors have the high bit clear */
+        return type < 128 || type == ICMP6_REDIRECT;
+    return type == ICMP_DEST_UNREACH || type == ICMP_SOURCE_QUENCH || type == ICMP_REDIRECT ||
+           type == ICMP_TIME_EXCEEDED || type == ICMP_PARAMETERPROB;
+}
+
+static bool is_icmp(const struct packet *pkt)
+{
+    return pkt->protocol == (pkt->ip_version == 4 ? IPPROTO_ICMP : IPPROTO_ICMPV6);
+}
+
+/* Answers to what came through a tunnel would leave outside of it, perhaps to somebody else's host of that address. */
+static bool may_answer(const struct packet *pkt)
+{
+    if ((pkt->ip_version != 4 && pkt->ip_version != 6) || !pkt->ip || pkt->fragment_offset > 0)
+        return false;
+    if (pkt->flags & PACKET_TUNNELED || is_group_frame(pkt))
+        return false;
+    return is_unicast(pkt->ip_version, &pkt->source_address) && is_unicast(pkt->ip_version, &pkt->destination_address);
+}
+
+size_t inject_build(const struct packet *pkt, enum reject_kind to, uint8_t out[INJECT_MAX_PACKET])
+{
+    if ((to != REJECT_SOURCE && to != REJECT_DESTINATION) || !may_answer(pkt))
+        return 0;
+    if (pkt->protocol == IPPROTO_TCP)
+        return !pkt->transport || pkt->tcp.flags & TCP_RST ? 0 : build_reset(pkt, to, out);
+    if (is_icmp(pkt) && (!pkt->transport || is_icmp_error(pkt)))
+        return 0;
+    if (to == REJECT_DESTINATION && (!pkt->transport || pkt->protocol != IPPROTO_UDP))
+        return 0;
+    return build_unreachable(pkt, to, out);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Sending the answers of `reject`: two raw sockets that take whole IP packets. Their mark keeps the answers out of the
+ * queue they would otherwise come back to. They never receive (IPPROTO_RAW is for sending), and never block: an answer
+ * that the kernel has no room for is counted and given up, as the packet it answers was dropped anyway.
+ */
+#include "sluice/inject.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { NO_SOCKET = -1 };
+
+struct injector {
+    int fd4, fd6; /* fd6 is NO_SOCKET on a host without IPv6 */
+    struct inject_counters counters;
+};
+
+static int fail(char error[INJECT_ERROR_SIZE], int err, const char *what, const char *remedy)
+{
+    snprintf(error, INJECT_ERROR_SIZE, "reject: %s: %s%s", what, strerror(-err), err == -EPERM ? remedy : "");
+    return err;
+}
+
+/* *out stays NO_SOCKET when the host does not speak the protocol. */
+static int open_raw(int family, uint32_t mark, int *out, char error[INJECT_ERROR_SIZE])
+{
+    int one = 1, err;
+    int fd = socket(family, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_RAW);
+
+    if (fd < 0 && errno == EAFNOSUPPORT)
+        return 0;
+    if (fd < 0)
+        return fail(error, -errno, "cannot open a raw socket",
+                    "; it needs CAP_NET_RAW: run as root or with that capability");
+    if (setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark)) < 0) {
+        err =
+            fail(error, -errno, "cannot mark answers", "; it needs CAP_NET_ADMIN: run as root or with that capability");
+        goto close_fd;
+    }
+    if (setsockopt(fd, family == AF_INET ? (int)IPPROTO_IP : (int)IPPROTO_IPV6,
+                   family == AF_INET ? IP_HDRINCL : IPV6_HDRINCL, &one, sizeof(one)) < 0) {
+        err = fail(error, -errno, "the kernel takes no whole IP packets", "");
+        goto close_fd;
+    }
+    *out = fd;
+    return 0;
+
+close_fd:
+    close(fd);
+    return err;
+}
+
+int injector_new(struct injector **out, uint32_t mark, char error[INJECT_ERROR_SIZE])
+{
+    struct injector *injector = malloc(sizeof(*injector));
+
+    if (!injector)
+        return fail(error, -ENOMEM, "cannot start", "");
+    *injector = (struct injector){ .fd4 = NO_SOCKET, .fd6 = NO_SOCKET };
+
+    int err = open_raw(AF_INET, mark, &injector->fd4, error);
+
+    if (!err)
+        err = open_raw(AF_INET6, mark, &injector->fd6, error);
+    if (err) {
+        injector_free(injector);
+        return err;
+    }
+    *out = injector;
+    return 0;
+}
+
+void injector_free(struct injector *injector)
+{
+    if (!injector)
+        return;
+    if (injector->fd4 != NO_SOCKET)
+        close(injector->fd4);
+    if (injector->fd6 != NO_SOCKET)
+        close(injector->fd6);
+    free(injector);
+}
+
+const struct inject_counters *injector_counters(const struct injector *injector)
+{
+    return &injector->counters;
+}
+
+static int send4(const struct injector *injector, const uint8_t *answer, size_t length)
+{
+    struct sockaddr_in to = { .sin_family = AF_INET };
+
+    memcpy(&to.sin_addr, answer + 16, sizeof(to.sin_addr));
+    return sendto(injector->fd4, answer, length, MSG_DONTWAIT, (struct sockaddr *)&to, sizeof(to)) < 0 ? -errno : 0;
+}
+
+/* `ifindex` tells one link from another where the address alone does not. */
+static int send6(const struct injector *injector, const uint8_t *answer, size_t length, uint32_t ifindex)
+{
+    struct sockaddr_in6 to = { .sin6_family = AF_INET6 };
+
+    memcpy(&to.sin6_addr, answer + 24, sizeof(to.sin6_addr));
+    if (IN6_IS_ADDR_LINKLOCAL(&to.sin6_addr))
+        to.sin6_scope_id = ifindex;
+    return sendto(injector->fd6, answer, length, MSG_DONTWAIT, (struct sockaddr *)&to, sizeof(to)) < 0 ? -errno : 0;
+}
+
+static int send_answer(struct injector *injector, const struct packet *pkt, enum reject_kind to)
+{
+    uint8_t answer[INJECT_MAX_PACKET];
+    size_t length = inject_build(pkt, to, answer);
+    bool four = pkt->ip_version == 4;
+    int err;
+
+    if (length == 0)
+        return 0;
+    if ((four ? injector->fd4 : injector->fd6) == NO_SOCKET)
+        err = -EAFNOSUPPORT;
+    else if (four)
+        err = send4(injector, answer, length);
+    else
+        err = send6(injector, answer, length, to == REJECT_SOURCE ? pkt->meta.in_ifindex : pkt->meta.out_ifindex);
+    injector->counters.sent += err == 0;
+    injector->counters.failed += err != 0;
+    return err;
+}
+
+int injector_reject(struct injector *injector, const struct packet *pkt)
+{
+    int first = 0, err;
+
+    if (pkt->reject & REJECT_SOURCE)
+        first = send_answer(injector, pkt, REJECT_SOURCE);
+    if (pkt->reject & REJECT_DESTINATION) {
+        err = send_answer(injector, pkt, REJECT_DESTINATION);
+        first = first ? first : err;
+    }
+    return first;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The NFQUEUE capture: one netlink socket, one queue, one worker.
+ *
+ * A receive is one recvmmsg() with MSG_WAITFORONE: it sleeps in the kernel for the first message (SO_RCVTIMEO says how
+ * long; it is set only when the caller's wait changes) and takes what else is there without a second system call. All
+ * verdicts of the batch go out in one sendmsg(), see nfqueue_verdict.c. So a busy queue costs two system calls for each
+ * batch, which is what the smallest possible consumer pays.
+ *
+ * Each message has a slot of memory big enough for the largest packet; pages are touched by the kernel only as far as
+ * packets fill them, so the resident size follows the traffic. Slots start at different offsets within a page: were they
+ * all at the start of one, the headers of a whole batch would compete for a few lines of the first-level cache.
+ *
+ * Packets are numbered by the kernel without holes, in the order they reach the socket. A gap therefore means packets
+ * for which the socket buffer had no room; they were dropped, or passed on when the queue is fail-open.
+ *
+ * Threads:    opened by anybody, then used by its worker only.
+ * Life cycle: a socket that is closed takes its queue with it, and the kernel drops what waits there, unless another
+ *             descriptor of the same socket is kept elsewhere. So close() only closes and never unbinds.
+ */
+#include "nfqueue_priv.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/netfilter.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "sluice/clock.h"
+
+enum {
+    DEFAULT_LENGTH = 4096,
+    DEFAULT_BATCH = 64,
+    SLOT_SIZE = 65536 + 4096 + 256, /* payload, headers and attributes, and a step that spreads slots over the cache */
+    WAIT_UNKNOWN = -2,
+};
+
+void nfqueue_options_default(struct nfqueue_options *options)
+{
+    *options = (struct nfqueue_options){
+        .mode = QUEUE_ACCEPT,
+        .marked_policy = QUEUE_MARKED_ACCEPT,
+        .gso = true,
+        .length = DEFAULT_LENGTH,
+        .batch = DEFAULT_BATCH,
+        .inherited_fd = -1,
+    };
+}
+
+/* --- receiving ------------------------------------------------------------------------------------------------------ */
+
+/* The wait as a receive timeout; asking the kernel to change it is rare, since workers always wait the same time. */
+static int set_wait(struct nfqueue *queue, int wait_ms)
+{
+    struct timeval timeout = { 0 }; /* for ever */
+
+    if (wait_ms > 0)
+        timeout = (struct timeval){ .tv_sec = wait_ms / 1000, .tv_usec = wait_ms % 1000 * 1000 };
+    if (setsockopt(queue->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) < 0)
+        return -errno;
+    queue->wait_ms = wait_ms;
+    return 0;
+}
+
+static int receive_messages(struct nfqueue *queue, size_t max, int wait_ms)
+{
+    if (wait_ms < 0)
+        wait_ms = -1;
+    if (wait_ms != 0 && wait_ms != queue->wait_ms) {
+        int err = set_wait(queue, wait_ms);
+
+        if (err)
+            return err;
+    }
+
+    int n = recvmmsg(queue->fd, queue->messages, (unsigned)max, wait_ms ? MSG_WAITFORONE : MSG_DONTWAIT, NULL);
+
+    if (n >= 0)
+        return n;
+    if (errno == EAGAIN || errno == EINTR)
+        return 0;
+    if (errno == ENOBUFS)
+        queue->counters.receive_overruns++;
+    return -errno;
+}
+
+/* The answer to a verdict that the kernel refused. An acknowledgment that nobody waits for any more is no error. */
+static void take_result(struct nfqueue *queue, const struct nfqueue_result *result)
+{
+    if (result->error == 0)
+        return;
+    if (result->sequence == SEQUENCE_REPEAT_UNJUDGED && result->error == -ENOENT)
+        return; /* the former reader had judged everything */
+    if (result->error == -ENOENT) {
+        queue->counters.verdict_lost++;
+        return;
+    }
+    queue->counters.verdict_errors++;
+    if (result->error == -EPERM && !queue->refused) {
+        queue->refused = true;
+        queue->deferred_error = -EPERM;
+    }
+}
+
+/* Follows the packet ids. The first id of an adopted queue shows up to where a former reader got. */
+static void follow_ids(struct nfqueue *queue, uint32_t id)
+{
+    uint32_t gap = id - queue->next_id;
+
+    if (queue->id_known && gap != 0 && gap <= INT32_MAX) {
+        queue->counters.lost += gap;
+        queue->counters.receive_overruns++;
+    }
+    if (!queue->id_known && queue->adopted && id > 1) {
+        int err = nfqueue_send_repeat(queue, id - 1);
+
+        queue->deferred_error = err ? err : queue->deferred_error;
+    }
+    queue->id_known = true;
+    queue->next_id = id + 1;
+}
+
+static void lend(struct nfqueue *queue, struct packet *pkt)
+{
+    struct capture_counters *counters = &queue->counters;
+    const struct nfqueue_options *options = &queue->options;
+
+    follow_ids(queue, pkt->meta.id);
+    if (options->mode == QUEUE_REPEAT && ((pkt->meta.mark ^ options->mark) & options->mark_mask) == 0)
+        pkt->flags |= PACKET_MARKED;
+    counters->packets++;
+    counters->bytes += pkt->wire_length;
+    counters->truncated += (pkt->flags & PACKET_TRUNCATED) != 0;
+    counters->gso += (pkt->flags & PACKET_GSO) != 0;
+    counters->marked += (pkt->flags & PACKET_MARKED) != 0;
+    pkt->number = counters->packets;
+
+    /* What decides the verdict must not be left over from an earlier packet, should this one never be decoded. */
+    pkt->verdict = VERDICT_ACCEPT;
+    pkt->drop_reason = DROP_REASON_NONE;
+    pkt->reject = REJECT_NONE;
+    pkt->mark_set = false;
+    pkt->new_data = NULL;
+    pkt->new_length = 0;
+    queue->states[queue->lent++] = SLOT_LENT;
+}
+
+static void take_message(struct nfqueue *queue, const uint8_t *bytes, size_t length, uint64_t *now_ns)
+{
+    struct packet *pkt = &queue->packets[queue->lent];
+    struct nfqueue_result result;
+
+    switch (nfqueue_message_read(bytes, length, queue->options.queue, pkt, &result)) {
+    case NFQUEUE_DAMAGED:
+        queue->counters.malformed_messages++;
+        /* fall through */
+    case NFQUEUE_PACKET:
+        if (pkt->time_ns == 0) {
+            *now_ns = *now_ns ? *now_ns : clock_realtime_ns();
+            pkt->time_ns = *now_ns;
+        }
+        lend(queue, pkt);
+        return;
+    case NFQUEUE_RESULT:
+        take_result(queue, &result);
+        return;
+    case NFQUEUE_NO_ID: /* it waits in the kernel, and must not be accepted along with its neighbours */
+        queue->may_batch = false;
+        /* fall through */
+    case NFQUEUE_UNKNOWN:
+        queue->counters.malformed_messages++;
+    }
+}
+
+static int nfqueue_receive(struct capture *capture, struct packet **batch, size_t max, int wait_ms)
+{
+    struct nfqueue *queue = (struct nfqueue *)capture;
+    uint64_t now_ns = 0;
+    int err = queue->deferred_error;
+
+    assert(queue->judged == queue->lent); /* or the rest would wait in the kernel for ever */
+    queue->lent = queue->judged = queue->prefix = 0;
+    queue->deferred_error = 0;
+    if (err)
+        return err;
+
+    int n = receive_messages(queue, max < queue->options.batch ? max : queue->options.batch, wait_ms);
+
+    queue->counters.receive_calls++;
+    if (n <= 0)
+        return n;
+    if (queue->messages[0].msg_len == 0) /* never from the kernel: the other end of a stand-in has gone */
+        return -ECONNRESET;
+    for (int i = 0; i < n; i++)
+        take_message(queue, queue->vectors[i].iov_base, queue->messages[i].msg_len, &now_ns);
+    for (size_t i = 0; i < queue->lent; i++)
+        batch[i] = &queue->packets[i];
+    return (int)queue->lent;
+}
+
+/* --- the other operations ------------------------------------------------------------------------------------------- */
+
+static const struct capture_counters *nfqueue_counters(const struct capture *capture)
+{
+    return &((const struct nfqueue *)capture)->counters;
+}
+
+static int nfqueue_status(struct capture *capture, struct queue_status *out)
+{
+    const struct nfqueue *queue = (const struct nfqueue *)capture;
+
+    return queue->status_fd < 0 ? queue->status_fd : queue_status_find(queue->status_fd, queue->options.queue, out);
+}
+
+int nfqueue_fd(const struct capture *capture)
+{
+    return ((const struct nfqueue *)capture)->fd;
+}
+
+uint32_t nfqueue_receive_buffer(const struct capture *capture)
+{
+    return ((const struct nfqueue *)capture)->receive_buffer;
+}
+
+uint32_t nfqueue_flags(const struct capture *capture)
+{
+    return ((const struct nfqueue *)capture)->flags;
+}
+
+/* --- life cycle ----------------------------------------------------------------------------------------------------- */
+
+static int allocate(struct nfqueue *queue)
+{
+    size_t batch = queue->options.batch;
+    size_t size = batch * SLOT_SIZE;
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (memory == MAP_FAILED)
+        return -ENOMEM;
+    queue->memory = memory;
+    queue->memory_size = size;
+    queue->messages = calloc(batch, sizeof(*queue->messages));
+    queue->vectors = calloc(batch, sizeof(*queue->vectors));
+    queue->packets = calloc(batch, sizeof(*queue->packets));
+    if (!queue->messages || !queue->vectors || !queue->packets)
+        return -ENOMEM;
+    for (size_t i = 0; i < batch; i++) {
+        queue->vectors[i] = (struct iovec){ .iov_base = queue->memory + i * SLOT_SIZE, .iov_len = SLOT_SIZE };
+        queue->messages[i].msg_hdr.msg_iov = &queue->vectors[i];
+        queue->messages[i].msg_hdr.msg_iovlen = 1;
+    }
+    return verdict_writer_init(&queue->writer, batch);
+}
+
+static void nfqueue_close(struct capture *capture)
+{
+    struct nfqueue *queue = (struct nfqueue *)capture;
+
+    if (queue->socket)
+        mnl_socket_close(queue->socket);
+    if (queue->status_fd >= 0)
+        close(queue->status_fd);
+    verdict_writer_clear(&queue->writer);
+    free(queue->packets);
+    free(queue->vectors);
+    free(queue->messages);
+    if (queue->memory)
+        munmap(queue->memory, queue->memory_size);
+    free(queue);
+}
+
+static const struct capture_ops nfqueue_ops = {
+    .name = "nfqueue",
+    .receive = nfqueue_receive,
+    .send_verdicts = nfqueue_send_verdicts,
+    .counters = nfqueue_counters,
+    .status = nfqueue_status,
+    .close = nfqueue_close,
+};
+
+static uint32_t accept_verdict(const struct nfqueue_options *options)
+{
+    switch (options->mode) {
+    case QUEUE_REPEAT:
+        return NF_REPEAT;
+    case QUEUE_ROUTE:
+        return NF_QUEUE_NR((uint32_t)options->route_to) | (options->route_bypass ? NF_VERDICT_FLAG_QUEUE_BYPASS : 0);
+    default:
+        return NF_ACCEPT;
+    }
+}
+
+int nfqueue_open(struct capture **out, const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE])
+{
+    int err = nfqueue_config_validate(options, error);
+
+    if (err)
+        return err;
+
+    struct nfqueue *queue = calloc(1, sizeof(*queue));
+
+    if (!queue)
+        return nfqueue_config_fail(error, -ENOMEM, "queue %u: out of memory", options->queue);
+    queue->base.ops = &nfqueue_ops;
+    queue->options = *options;
+    queue->accept_verdict = accept_verdict(options);
+    queue->wait_ms = WAIT_UNKNOWN;
+    queue->may_batch = true;
+    queue->status_fd = queue_status_open();
+    err = allocate(queue);
+    if (err) {
+        nfqueue_config_fail(error, err, "queue %u: out of memory", options->queue);
+        goto close_queue;
+    }
+    err = nfqueue_config_open(queue, error); /* last, as an adopted descriptor is ours on success only */
+    if (err)
+        goto close_queue;
+    *out = &queue->base;
+    return 0;
+
+close_queue:
+    nfqueue_close(&queue->base);
+    return err;
+}

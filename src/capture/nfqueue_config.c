@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Binding a queue. One configuration message does it all - bind, copy mode, length, flags - so that there is no moment
+ * in which the queue exists and drops packets because it has no copy mode yet. The kernel refuses flags that it does not
+ * know before it touches anything, so a refusal is answered by asking again with fewer.
+ *
+ * From the moment of binding packets may reach the socket ahead of the acknowledgment. The answer is therefore looked at
+ * without taking it out: a packet in first place is proof enough that the queue works, and stays for the first receive.
+ *
+ * NETLINK_NO_ENOBUFS is set not to hide losses (gaps in the packet ids tell of every single one) but because without it
+ * netlink calls an overrun socket congested and drops everything until the last waiting packet was read.
+ */
+#include "nfqueue_priv.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libmnl/libmnl.h>
+#include <linux/capability.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/netfilter/nfnetlink_queue.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    BYTES_PER_PACKET = 2048,         /* granted twice: a small packet costs 832, one of 1500 bytes about 2600 */
+    MIN_RECEIVE_BUFFER = 256 * 1024, /* a few super-packets even in the shortest queue */
+    MAX_RECEIVE_BUFFER = 64 * 1024 * 1024,
+    SEND_BUFFER = 256 * 1024, /* a send must fit: one of 64 kB for each replaced super-packet */
+    SEND_OVERHEAD = 1024,     /* that the kernel wants to keep free of it */
+};
+
+int nfqueue_config_fail(char error[CAPTURE_ERROR_SIZE], int err, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(error, CAPTURE_ERROR_SIZE, format, args);
+    va_end(args);
+    return err;
+}
+
+int nfqueue_config_validate(const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE])
+{
+    unsigned queue = options->queue;
+
+    if (options->batch == 0 || options->batch > CAPTURE_MAX_BATCH)
+        return nfqueue_config_fail(error, -EINVAL, "queue %u: batch must be 1 to %d packets", queue, CAPTURE_MAX_BATCH);
+    if (options->length == 0)
+        return nfqueue_config_fail(error, -EINVAL, "queue %u: the length must be 1 packet or more", queue);
+    if (options->mode == QUEUE_REPEAT && options->mark_mask == 0)
+        return nfqueue_config_fail(error, -EINVAL,
+                                   "queue %u: repeat mode needs a mark and a mask that is not 0, or packets would be "
+                                   "queued again for ever",
+                                   queue);
+    if (options->mode == QUEUE_ROUTE && options->route_to == options->queue)
+        return nfqueue_config_fail(error, -EINVAL,
+                                   "queue %u: packets are routed to the queue they came from; choose another", queue);
+    return 0;
+}
+
+/* --- the socket's options ------------------------------------------------------------------------------------------- */
+
+static uint32_t wanted_receive_buffer(const struct nfqueue_options *options)
+{
+    uint64_t bytes = (uint64_t)options->length * BYTES_PER_PACKET;
+
+    if (options->receive_buffer)
+        bytes = options->receive_buffer;
+    else if (bytes < MIN_RECEIVE_BUFFER)
+        bytes = MIN_RECEIVE_BUFFER;
+    return bytes > MAX_RECEIVE_BUFFER ? MAX_RECEIVE_BUFFER : (uint32_t)bytes;
+}
+
+/* Beyond the limits of the system when we may, else as far as they go. */
+static void set_buffer(int fd, int force, int plain, uint32_t bytes)
+{
+    int value = (int)bytes;
+
+    if (setsockopt(fd, SOL_SOCKET, force, &value, sizeof(value)) < 0)
+        setsockopt(fd, SOL_SOCKET, plain, &value, sizeof(value));
+}
+
+static uint32_t get_buffer(int fd, int option)
+{
+    int value = 0;
+    socklen_t length = sizeof(value);
+
+    return getsockopt(fd, SOL_SOCKET, option, &value, &length) < 0 || value < 0 ? 0 : (uint32_t)value;
+}
+
+static int set_socket_options(struct nfqueue *queue)
+{
+    int one = 1;
+
+    set_buffer(queue->fd, SO_RCVBUFFORCE, SO_RCVBUF, wanted_receive_buffer(&queue->options));
+    set_buffer(queue->fd, SO_SNDBUFFORCE, SO_SNDBUF, SEND_BUFFER);
+    if (mnl_socket_setsockopt(queue->socket, NETLINK_NO_ENOBUFS, &one, sizeof(one)) < 0)
+        return -errno;
+    /* Refusals come without a copy of what was refused. Older kernels lack this and send the copy. */
+    mnl_socket_setsockopt(queue->socket, NETLINK_CAP_ACK, &one, sizeof(one));
+    return 0;
+}
+
+static void read_back(struct nfqueue *queue)
+{
+    size_t send_buffer = get_buffer(queue->fd, SO_SNDBUF);
+
+    queue->receive_buffer = get_buffer(queue->fd, SO_RCVBUF);
+    queue->writer.limit = send_buffer > SEND_OVERHEAD ? send_buffer - SEND_OVERHEAD : 0;
+}
+
+/* --- binding -------------------------------------------------------------------------------------------------------- */
+
+/* The kernel's answer waits already: nfnetlink works while the sender waits. */
+static int read_answer(int fd)
+{
+    uint8_t bytes[4096];
+    struct packet ignored;
+    struct nfqueue_result result;
+    ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+
+    if (n < 0)
+        return errno == EAGAIN ? -EPROTO : -errno;
+    if (nfqueue_message_read(bytes, (size_t)n, 0, &ignored, &result) != NFQUEUE_RESULT)
+        return 0; /* a packet: leave it where it is */
+    return recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) < 0 ? -errno : result.error;
+}
+
+static int request(struct nfqueue *queue, uint32_t flags)
+{
+    const struct nfqueue_options *options = &queue->options;
+    struct nfqnl_msg_config_cmd bind_command = { .command = NFQNL_CFG_CMD_BIND };
+    struct nfqnl_msg_config_params copy = { .copy_range = htonl(NFQUEUE_MAX_COPY), .copy_mode = NFQNL_COPY_PACKET };
+    char buffer[256];
+    struct nlmsghdr *head = mnl_nlmsg_put_header(buffer);
+
+    head->nlmsg_type = NFNL_SUBSYS_QUEUE << 8 | NFQNL_MSG_CONFIG;
+    head->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+    head->nlmsg_seq = SEQUENCE_CONFIG;
+
+    struct nfgenmsg *netfilter = mnl_nlmsg_put_extra_header(head, sizeof(*netfilter));
+
+    netfilter->version = NFNETLINK_V0;
+    netfilter->res_id = htons(options->queue);
+    mnl_attr_put(head, NFQA_CFG_CMD, sizeof(bind_command), &bind_command);
+    mnl_attr_put(head, NFQA_CFG_PARAMS, sizeof(copy), &copy);
+    mnl_attr_put_u32(head, NFQA_CFG_QUEUE_MAXLEN, htonl(options->length));
+    if (flags) { /* one pair with all of them: of several the kernel takes the last */
+        mnl_attr_put_u32(head, NFQA_CFG_FLAGS, htonl(flags));
+        mnl_attr_put_u32(head, NFQA_CFG_MASK, htonl(flags));
+    }
+    if (mnl_socket_sendto(queue->socket, head, head->nlmsg_len) < 0)
+        return -errno;
+    return read_answer(queue->fd);
+}
+
+/* Asks for all flags wanted, then for fewer while the kernel knows one of them not; queue->flags are those it took. */
+static int bind_queue(struct nfqueue *queue)
+{
+    static const uint32_t without[] = { 0, NFQA_CFG_F_GSO, NFQA_CFG_F_FAIL_OPEN,
+                                        NFQA_CFG_F_GSO | NFQA_CFG_F_FAIL_OPEN };
+    uint32_t wanted = (queue->options.gso ? NFQA_CFG_F_GSO : 0) | (queue->options.fail_open ? NFQA_CFG_F_FAIL_OPEN : 0);
+    int err = -EOPNOTSUPP;
+
+    for (size_t i = 0; i < sizeof(without) / sizeof(without[0]) && err == -EOPNOTSUPP; i++) {
+        if ((without[i] & wanted) != without[i])
+            continue;
+        queue->flags = wanted & ~without[i];
+        err = request(queue, queue->flags);
+    }
+    return err;
+}
+
+static bool has_net_admin(void)
+{
+    struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+    return syscall(SYS_capget, &head, data) == 0 && (data[0].effective & 1U << CAP_NET_ADMIN);
+}
+
+/* EPERM has two meanings: no capability, or another socket has the queue. */
+static int explain_eperm(const struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
+{
+    unsigned number = queue->options.queue;
+    struct queue_status status;
+    char owner[QUEUE_OWNER_SIZE];
+
+    if (!has_net_admin())
+        return nfqueue_config_fail(
+            error, -EPERM, "queue %u: binding needs CAP_NET_ADMIN: run as root or with that capability", number);
+    if (queue->status_fd < 0 || queue_status_find(queue->status_fd, queue->options.queue, &status) < 0)
+        return nfqueue_config_fail(error, -EPERM,
+                                   "queue %u: the kernel refused to bind it: another process has it, or this one may "
+                                   "not administer the network namespace",
+                                   number);
+    queue_owner_describe(status.port_id, owner);
+    return nfqueue_config_fail(error, -EBUSY, "queue %u is taken by %s: stop that or choose another queue number",
+                               number, owner);
+}
+
+static int explain(const struct nfqueue *queue, int err, char error[CAPTURE_ERROR_SIZE])
+{
+    unsigned number = queue->options.queue;
+
+    switch (err) {
+    case -EPERM:
+        return explain_eperm(queue, error);
+    case -EINVAL: /* nfnetlink knows no such subsystem */
+        return nfqueue_config_fail(error, err,
+                                   "queue %u: the kernel has no nfnetlink_queue: modprobe nfnetlink_queue, or use a "
+                                   "kernel with CONFIG_NETFILTER_NETLINK_QUEUE",
+                                   number);
+    case -EOPNOTSUPP:
+        return nfqueue_config_fail(error, err, "queue %u: the kernel supports no queues with these settings", number);
+    default:
+        return nfqueue_config_fail(error, err, "queue %u: cannot bind it: %s", number, strerror(-err));
+    }
+}
+
+static int open_queue(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
+{
+    int err;
+
+    queue->socket = mnl_socket_open2(NETLINK_NETFILTER, SOCK_CLOEXEC);
+    if (!queue->socket)
+        return nfqueue_config_fail(error, -errno,
+                                   "queue %u: cannot open a netfilter socket: %s (does the kernel have nfnetlink?)",
+                                   queue->options.queue, strerror(errno));
+    queue->fd = mnl_socket_get_fd(queue->socket);
+    err = mnl_socket_bind(queue->socket, 0, MNL_SOCKET_AUTOPID) < 0 ? -errno : set_socket_options(queue);
+    if (err) {
+        nfqueue_config_fail(error, err, "queue %u: cannot set up the netfilter socket: %s", queue->options.queue,
+                            strerror(-err));
+        goto close_socket;
+    }
+    err = bind_queue(queue);
+    if (err) {
+        err = explain(queue, err, error);
+        goto close_socket;
+    }
+    return 0;
+
+close_socket:
+    mnl_socket_close(queue->socket);
+    queue->socket = NULL;
+    return err;
+}
+
+/* --- adopting ------------------------------------------------------------------------------------------------------- */
+
+/* Where the kernel can be asked, the descriptor must be the one that holds the queue. */
+static int check_bound(const struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
+{
+    struct sockaddr_nl address = { 0 };
+    socklen_t length = sizeof(address);
+    struct queue_status status;
+
+    if (getsockname(queue->fd, (struct sockaddr *)&address, &length) < 0)
+        return nfqueue_config_fail(error, -errno, "queue %u: descriptor %d is no socket: %s", queue->options.queue,
+                                   queue->fd, strerror(errno));
+    if (address.nl_family != AF_NETLINK || queue->status_fd < 0)
+        return 0;
+
+    int err = queue_status_find(queue->status_fd, queue->options.queue, &status);
+
+    if (err == -ENOENT || (err == 0 && status.port_id != address.nl_pid))
+        return nfqueue_config_fail(error, -EBADF, "queue %u: the inherited descriptor %d does not hold it",
+                                   queue->options.queue, queue->fd);
+    return 0;
+}
+
+static int adopt_queue(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
+{
+    int fd = queue->options.inherited_fd;
+
+    queue->fd = fd;
+
+    int err = check_bound(queue, error);
+
+    if (err)
+        return err;
+
+    int status_flags = fcntl(fd, F_GETFL);
+
+    if (status_flags < 0 || fcntl(fd, F_SETFL, status_flags & ~O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+        return nfqueue_config_fail(error, -errno, "queue %u: cannot adopt descriptor %d: %s", queue->options.queue, fd,
+                                   strerror(errno));
+    queue->socket = mnl_socket_fdopen(fd);
+    if (!queue->socket)
+        return nfqueue_config_fail(error, -errno, "queue %u: cannot adopt descriptor %d: %s", queue->options.queue, fd,
+                                   strerror(errno));
+    queue->adopted = true;
+    queue->flags = (queue->options.gso ? NFQA_CFG_F_GSO : 0) | (queue->options.fail_open ? NFQA_CFG_F_FAIL_OPEN : 0);
+    return 0;
+}
+
+int nfqueue_config_open(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
+{
+    int err = queue->options.inherited_fd < 0 ? open_queue(queue, error) : adopt_queue(queue, error);
+
+    if (!err)
+        read_back(queue);
+    return err;
+}

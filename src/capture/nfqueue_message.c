@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * NFQUEUE messages, from bytes to struct packet.
+ *
+ * The attributes are walked by hand: one pass, no table of pointers, every length checked by the cursor. The kernel
+ * writes them, so damage is not expected; but what it means is decided here all the same. A packet whose id is known is
+ * always handed on, even with attributes that make no sense, because it waits in the kernel for a verdict. Decoding such
+ * a packet fails for want of bytes, and policy decides.
+ *
+ * Everything in an attribute is in network order; the headers of netlink itself are in host order.
+ */
+#include "nfqueue_priv.h"
+
+#include <linux/if_ether.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/netfilter/nfnetlink_queue.h>
+#include <linux/netlink.h>
+#include <string.h>
+
+#include "sluice/bytes.h"
+#include "sluice/clock.h"
+
+enum { PACKET_MESSAGE = NFNL_SUBSYS_QUEUE << 8 | NFQNL_MSG_PACKET };
+
+/* Takes one attribute off; false when what is left is none. */
+static bool take_attribute(struct cursor *attributes, uint16_t *type, struct cursor *value)
+{
+    struct nlattr head;
+    const uint8_t *bytes = cursor_take(attributes, sizeof(head));
+
+    if (!bytes)
+        return false;
+    memcpy(&head, bytes, sizeof(head));
+    if (head.nla_len < sizeof(head))
+        return false;
+
+    size_t length = head.nla_len - sizeof(head);
+
+    bytes = cursor_take(attributes, length);
+    if (!bytes)
+        return false;
+    *type = head.nla_type & NLA_TYPE_MASK;
+    *value = cursor_of(bytes, length);
+    if (!cursor_skip(attributes, NLA_ALIGN(length) - length)) /* the last one need not be padded */
+        attributes->at = attributes->end;
+    return true;
+}
+
+static bool read_header(struct cursor value, struct queue_meta *meta, bool *has_id)
+{
+    const uint8_t *bytes = cursor_take(&value, sizeof(struct nfqnl_msg_packet_hdr));
+
+    if (!bytes)
+        return false;
+    meta->id = load_be32(bytes);
+    meta->hardware_protocol = load_be16(bytes + offsetof(struct nfqnl_msg_packet_hdr, hw_protocol));
+    meta->hook = bytes[offsetof(struct nfqnl_msg_packet_hdr, hook)];
+    *has_id = true;
+    return true;
+}
+
+static bool read_timestamp(struct cursor value, uint64_t *time_ns)
+{
+    const uint8_t *bytes = cursor_take(&value, sizeof(struct nfqnl_msg_packet_timestamp));
+
+    if (!bytes)
+        return false;
+    *time_ns = load_be64(bytes) * NS_PER_SECOND + load_be64(bytes + sizeof(uint64_t)) * 1000;
+    return true;
+}
+
+static bool read_hardware_address(struct cursor value, struct queue_meta *meta)
+{
+    uint16_t length;
+
+    if (!cursor_be16(&value, &length) || !cursor_skip(&value, 2) || length > sizeof(meta->hardware_address))
+        return false;
+
+    const uint8_t *bytes = cursor_take(&value, length);
+
+    if (!bytes)
+        return false;
+    memcpy(meta->hardware_address, bytes, length);
+    meta->hardware_address_length = (uint8_t)length;
+    return true;
+}
+
+static bool read_vlan(struct cursor nested, struct queue_meta *meta)
+{
+    while (cursor_left(&nested) > 0) {
+        struct cursor value;
+        uint16_t type;
+
+        if (!take_attribute(&nested, &type, &value))
+            return false;
+        if (type == NFQA_VLAN_TCI && !cursor_be16(&value, &meta->vlan_tci))
+            return false;
+    }
+    return true;
+}
+
+static bool read_skb_info(struct cursor value, uint32_t *flags)
+{
+    uint32_t info;
+
+    if (!cursor_be32(&value, &info))
+        return false;
+    if (info & NFQA_SKB_CSUMNOTREADY)
+        *flags |= PACKET_CHECKSUM_NOT_READY;
+    if (info & NFQA_SKB_CSUM_NOTVERIFIED)
+        *flags |= PACKET_CHECKSUM_UNVERIFIED;
+    if (info & NFQA_SKB_GSO)
+        *flags |= PACKET_GSO;
+    return true;
+}
+
+static bool read_attribute(uint16_t type, struct cursor value, struct packet *pkt, bool *has_id)
+{
+    struct queue_meta *meta = &pkt->meta;
+
+    switch (type) {
+    case NFQA_PACKET_HDR:
+        return read_header(value, meta, has_id);
+    case NFQA_MARK:
+        return cursor_be32(&value, &meta->mark);
+    case NFQA_TIMESTAMP:
+        return read_timestamp(value, &pkt->time_ns);
+    case NFQA_IFINDEX_INDEV:
+        return cursor_be32(&value, &meta->in_ifindex);
+    case NFQA_IFINDEX_OUTDEV:
+        return cursor_be32(&value, &meta->out_ifindex);
+    case NFQA_IFINDEX_PHYSINDEV:
+        return cursor_be32(&value, &meta->in_physical_ifindex);
+    case NFQA_IFINDEX_PHYSOUTDEV:
+        return cursor_be32(&value, &meta->out_physical_ifindex);
+    case NFQA_HWADDR:
+        return read_hardware_address(value, meta);
+    case NFQA_VLAN:
+        return read_vlan(value, meta);
+    case NFQA_CAP_LEN:
+        return cursor_be32(&value, &pkt->wire_length);
+    case NFQA_SKB_INFO:
+        return read_skb_info(value, &pkt->flags);
+    case NFQA_PAYLOAD:
+        pkt->data = value.at;
+        pkt->length = (uint32_t)cursor_left(&value);
+        return true;
+    default:
+        return true;
+    }
+}
+
+/* The payload starts with the network header. That is IP but for frames of a bridge, which may carry anything. */
+static enum link_type link_of(uint8_t family, uint16_t hardware_protocol)
+{
+    bool ip = hardware_protocol == ETH_P_IP || hardware_protocol == ETH_P_IPV6;
+
+    return family == NFPROTO_BRIDGE && !ip ? LINK_UNSUPPORTED : LINK_RAW;
+}
+
+static enum nfqueue_message_kind read_packet(struct cursor cur, uint16_t queue, struct packet *pkt)
+{
+    const uint8_t *head = cursor_take(&cur, sizeof(struct nfgenmsg));
+    bool has_id = false, whole = true;
+
+    if (!head)
+        return NFQUEUE_NO_ID;
+    if (load_be16(head + offsetof(struct nfgenmsg, res_id)) != queue)
+        return NFQUEUE_UNKNOWN;
+
+    pkt->data = cur.at;
+    pkt->length = pkt->wire_length = 0;
+    pkt->time_ns = 0;
+    pkt->flags = 0;
+    pkt->meta = (struct queue_meta){ .queue = queue };
+    while (whole && cursor_left(&cur) > 0) {
+        struct cursor value;
+        uint16_t type;
+
+        whole = take_attribute(&cur, &type, &value) && read_attribute(type, value, pkt, &has_id);
+    }
+    if (!has_id)
+        return NFQUEUE_NO_ID;
+
+    if (pkt->wire_length > pkt->length)
+        pkt->flags |= PACKET_TRUNCATED;
+    else
+        pkt->wire_length = pkt->length;
+    pkt->link = link_of(head[offsetof(struct nfgenmsg, nfgen_family)], pkt->meta.hardware_protocol);
+    return whole ? NFQUEUE_PACKET : NFQUEUE_DAMAGED;
+}
+
+enum nfqueue_message_kind nfqueue_message_read(const uint8_t *bytes, size_t length, uint16_t queue, struct packet *pkt,
+                                               struct nfqueue_result *result)
+{
+    struct cursor cur = cursor_of(bytes, length);
+    const uint8_t *taken = cursor_take(&cur, sizeof(struct nlmsghdr));
+    struct nlmsghdr head;
+
+    if (!taken)
+        return NFQUEUE_UNKNOWN;
+    memcpy(&head, taken, sizeof(head));
+    if (head.nlmsg_len < sizeof(head))
+        return NFQUEUE_UNKNOWN;
+    cursor_limit(&cur, head.nlmsg_len - sizeof(head));
+    if (head.nlmsg_type == PACKET_MESSAGE) {
+        enum nfqueue_message_kind kind = read_packet(cur, queue, pkt);
+
+        return kind == NFQUEUE_PACKET && head.nlmsg_len > length ? NFQUEUE_DAMAGED : kind;
+    }
+    if (head.nlmsg_type != NLMSG_ERROR || !(taken = cursor_take(&cur, sizeof(result->error))))
+        return NFQUEUE_UNKNOWN;
+    memcpy(&result->error, taken, sizeof(result->error));
+    result->sequence = head.nlmsg_seq;
+    return NFQUEUE_RESULT;
+}

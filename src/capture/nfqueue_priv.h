@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the files of the NFQUEUE capture share:
+ *
+ *     nfqueue.c          open, receive, close
+ *     nfqueue_config.c   the socket: its options, binding or adopting the queue, and errors in words
+ *     nfqueue_message.c  from netlink message to struct packet; touches no socket
+ *     nfqueue_verdict.c  which verdicts are sent, as what, in which order
+ *     queue_status.c     /proc/net/netfilter/nfnetlink_queue
+ *     queue_owner.c      which process holds a queue
+ */
+#ifndef SLUICE_NFQUEUE_PRIV_H
+#define SLUICE_NFQUEUE_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "sluice/capture.h"
+
+struct mnl_socket;
+
+enum {
+    NFQUEUE_MAX_COPY = 65531,  /* the kernel's limit: an attribute's length has 16 bits and counts its header */
+    NFQUEUE_VERDICT_SIZE = 32, /* a verdict message without the attributes below */
+    NFQUEUE_MARK_SIZE = 8,
+    NFQUEUE_PAYLOAD_SIZE = 8, /* header and padding */
+    QUEUE_OWNER_SIZE = 96,
+};
+
+/* nlmsg_seq of what we send; an answer carries that of its question. */
+enum nfqueue_sequence { SEQUENCE_VERDICT, SEQUENCE_REPEAT_UNJUDGED, SEQUENCE_CONFIG };
+
+/* What became of a packet of the current receive. */
+enum slot_state { SLOT_LENT, SLOT_PLANNED, SLOT_JUDGED };
+
+/* Netlink messages of one send. Verdicts lie in `bytes`, replaced payloads stay where they are. */
+struct verdict_writer {
+    uint8_t *bytes;
+    size_t used;  /* of bytes */
+    size_t start; /* of the piece of `bytes` that is not in `vectors` yet */
+    size_t total; /* bytes of the whole send, payloads included */
+    size_t limit; /* that a send must not exceed */
+    struct iovec *vectors;
+    size_t vector_count;
+};
+
+struct nfqueue {
+    struct capture base; /* first: a struct capture * is one of these */
+    struct nfqueue_options options;
+    struct capture_counters counters;
+    struct mnl_socket *socket;
+    int fd;        /* the socket's */
+    int status_fd; /* /proc/net/netfilter/nfnetlink_queue, or -errno */
+    int wait_ms;   /* what SO_RCVTIMEO says now */
+    uint32_t flags;
+    uint32_t receive_buffer;
+    uint32_t accept_verdict; /* the verdict word of an accepted packet */
+
+    uint8_t *memory; /* a slot for each message of a receive */
+    size_t memory_size;
+    struct mmsghdr *messages;
+    struct iovec *vectors;
+    struct packet *packets;
+
+    size_t lent;   /* packets of the current receive */
+    size_t judged; /* of these, how many were judged */
+    size_t prefix; /* of these, how many from the first on were judged without a hole */
+    uint8_t states[CAPTURE_MAX_BATCH];
+
+    uint32_t next_id; /* the id that the next packet should have, when `id_known` */
+    bool id_known;
+    bool adopted;       /* a former reader may have left packets behind, until `id_known` */
+    bool may_batch;     /* false once packets may wait in the kernel that a batch verdict must not touch */
+    bool refused;       /* -EPERM was seen, and told */
+    int deferred_error; /* for the next receive */
+    struct verdict_writer writer;
+};
+
+/* --- nfqueue_message.c --- */
+
+enum nfqueue_message_kind {
+    NFQUEUE_PACKET,  /* the packet is filled in */
+    NFQUEUE_DAMAGED, /* so it is, as far as it could be read, and its id is known */
+    NFQUEUE_RESULT,  /* NLMSG_ERROR: an answer to something that we sent */
+    NFQUEUE_NO_ID,   /* a packet whose id cannot be read, so that it cannot be judged either */
+    NFQUEUE_UNKNOWN, /* anything else */
+};
+
+struct nfqueue_result {
+    int error; /* 0 or -errno */
+    uint32_t sequence;
+};
+
+/*
+ * Reads one netlink message. The capture part of *pkt is written for the first two kinds (but `number`; time_ns is 0
+ * where the kernel gives no time), *result for NFQUEUE_RESULT.
+ */
+enum nfqueue_message_kind nfqueue_message_read(const uint8_t *bytes, size_t length, uint16_t queue, struct packet *pkt,
+                                               struct nfqueue_result *result);
+
+/* --- nfqueue_verdict.c --- */
+
+/* 0 or -ENOMEM. */
+int verdict_writer_init(struct verdict_writer *writer, size_t batch);
+void verdict_writer_clear(struct verdict_writer *writer);
+
+int nfqueue_send_verdicts(struct capture *capture, struct packet *const *batch, size_t count);
+/* Queues again whatever waits for a verdict and has an id up to `id`. */
+int nfqueue_send_repeat(struct nfqueue *queue, uint32_t id);
+
+/* --- nfqueue_config.c --- */
+
+/* -EINVAL with a line in `error` when the options contradict each other. */
+int nfqueue_config_validate(const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE]);
+/* Opens or adopts queue->socket and reads back what is in force. 0, or -errno with a line in `error`. */
+int nfqueue_config_open(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE]);
+/* Writes the line and returns err. */
+int nfqueue_config_fail(char error[CAPTURE_ERROR_SIZE], int err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* --- queue_status.c, queue_owner.c --- */
+
+/* An open status file of this thread's network namespace, or -errno. */
+int queue_status_open(void);
+/* 0, or -ENOENT when nobody has bound the queue, or -errno. */
+int queue_status_find(int fd, uint16_t queue, struct queue_status *out);
+/* "process 4711 (suricata)" for the process that holds the netlink port, or a text that says less. */
+void queue_owner_describe(uint32_t port_id, char out[QUEUE_OWNER_SIZE]);
+
+#endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Verdicts: what each packet is answered, and how few messages say it.
+ *
+ * All verdicts of a call go out in one send, as a sequence of netlink messages that the kernel works off one by one. A
+ * run of packets with the same answer needs one message only, NFQNL_MSG_VERDICT_BATCH with the last id of the run. That
+ * message judges *everything* up to its id that still waits in the queue, so it is right only if
+ *
+ *   - every packet of this receive with a lower id was judged, in an earlier call or earlier in this send: `prefix`
+ *     counts the packets from the first on that are judged without a hole, and packets beyond it get single verdicts;
+ *   - drops within a run are sent ahead of it: a run stays open over them, as the order of drops matters to nobody;
+ *   - any other answer ends the run, so that packets leave in the order they came;
+ *   - no packet of an earlier receive waits: after a send that failed there are no batches any more.
+ *
+ * The mark in a verdict replaces the whole mark of the packet, hence a run that changes marks is one whose packets all
+ * end up with the same mark, and the attribute is left out wherever the mark stays as it is.
+ */
+#include "nfqueue_priv.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <errno.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/netfilter/nfnetlink_queue.h>
+#include <linux/netlink.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEND_TRIES = 200 /* of a millisecond each, when the kernel has no memory for the message */ };
+
+struct answer {
+    uint32_t verdict;  /* NF_*, with the queue number of NF_QUEUE in the upper half */
+    uint32_t mark;     /* the packet's whole mark after the verdict */
+    bool changes_mark; /* the attribute is needed */
+};
+
+/* Packets with equal answers that wait for one message. */
+struct run {
+    struct answer answer;
+    uint32_t last_id;
+    size_t count;
+};
+
+/* --- answers -------------------------------------------------------------------------------------------------------- */
+
+static bool replaces(const struct packet *pkt)
+{
+    return pkt->new_data && pkt->new_length > 0;
+}
+
+static uint32_t apply_mark(uint32_t old, uint32_t mark, uint32_t mask)
+{
+    return (old & ~mask) | (mark & mask);
+}
+
+/*
+ * The queue's own mark comes after the rule's: without its repeat mark a packet would be queued again for ever. For the
+ * same reason a packet that came with that mark is accepted and not repeated. A payload that fits into no message is
+ * dropped, since what it was to replace must not pass.
+ */
+static struct answer answer_for(const struct nfqueue *queue, const struct packet *pkt)
+{
+    const struct nfqueue_options *options = &queue->options;
+    uint32_t mark = pkt->meta.mark;
+
+    if (pkt->verdict == VERDICT_DROP || (replaces(pkt) && pkt->new_length > NFQUEUE_MAX_COPY))
+        return (struct answer){ .verdict = NF_DROP };
+    if (pkt->mark_set)
+        mark = apply_mark(mark, pkt->mark_value, pkt->mark_mask);
+    mark = apply_mark(mark, options->mark, options->mark_mask);
+    return (struct answer){
+        .verdict = pkt->flags & PACKET_MARKED ? NF_ACCEPT : queue->accept_verdict,
+        .mark = mark,
+        .changes_mark = mark != pkt->meta.mark,
+    };
+}
+
+static void count_answer(struct capture_counters *counters, const struct packet *pkt, uint32_t verdict)
+{
+    switch (verdict & NF_VERDICT_MASK) {
+    case NF_DROP:
+        counters->dropped++;
+        return;
+    case NF_REPEAT:
+        counters->repeated++;
+        break;
+    case NF_QUEUE:
+        counters->routed++;
+        break;
+    default:
+        counters->accepted++;
+    }
+    if (replaces(pkt))
+        counters->replaced++;
+}
+
+/* --- messages ------------------------------------------------------------------------------------------------------- */
+
+/* A packet takes one message at most, and a message with a payload one element of its own. */
+int verdict_writer_init(struct verdict_writer *writer, size_t batch)
+{
+    *writer = (struct verdict_writer){
+        .bytes = malloc(batch * (NFQUEUE_VERDICT_SIZE + NFQUEUE_MARK_SIZE + NFQUEUE_PAYLOAD_SIZE)),
+        .vectors = calloc(2 * batch + 1, sizeof(struct iovec)),
+    };
+    if (writer->bytes && writer->vectors)
+        return 0;
+    verdict_writer_clear(writer);
+    return -ENOMEM;
+}
+
+void verdict_writer_clear(struct verdict_writer *writer)
+{
+    free(writer->bytes);
+    free(writer->vectors);
+    *writer = (struct verdict_writer){ 0 };
+}
+
+static void put(struct verdict_writer *writer, const void *bytes, size_t length)
+{
+    memcpy(writer->bytes + writer->used, bytes, length);
+    writer->used += length;
+    writer->total += length;
+}
+
+/* The piece of `bytes` written since the last payload becomes an element of the send. */
+static void close_piece(struct verdict_writer *writer)
+{
+    if (writer->used == writer->start)
+        return;
+    writer->vectors[writer->vector_count++] = (struct iovec){
+        .iov_base = writer->bytes + writer->start,
+        .iov_len = writer->used - writer->start,
+    };
+    writer->start = writer->used;
+}
+
+static void put_payload(struct verdict_writer *writer, const uint8_t *data, uint32_t length)
+{
+    static const uint8_t zeros[NLA_ALIGNTO];
+    struct nlattr attribute = { (uint16_t)(NLA_HDRLEN + length), NFQA_PAYLOAD };
+
+    put(writer, &attribute, sizeof(attribute));
+    close_piece(writer);
+    writer->vectors[writer->vector_count++] = (struct iovec){ .iov_base = (void *)data, .iov_len = length };
+    writer->total += length;
+    put(writer, zeros, NLA_ALIGN(length) - length);
+}
+
+static void put_message(struct nfqueue *queue, int type, uint32_t id, const struct answer *answer, uint32_t sequence,
+                        uint32_t payload)
+{
+    struct {
+        struct nlmsghdr netlink;
+        struct nfgenmsg netfilter;
+        struct nlattr attribute;
+        struct nfqnl_msg_verdict_hdr verdict;
+    } head = {
+        .netlink.nlmsg_len = NFQUEUE_VERDICT_SIZE + (answer->changes_mark ? NFQUEUE_MARK_SIZE : 0) +
+                             (payload ? NLA_HDRLEN + NLA_ALIGN(payload) : 0),
+        .netlink.nlmsg_type = (uint16_t)(NFNL_SUBSYS_QUEUE << 8 | type),
+        .netlink.nlmsg_flags = NLM_F_REQUEST,
+        .netlink.nlmsg_seq = sequence,
+        .netfilter.version = NFNETLINK_V0,
+        .netfilter.res_id = htons(queue->options.queue),
+        .attribute = { sizeof(head.attribute) + sizeof(head.verdict), NFQA_VERDICT_HDR },
+        .verdict = { htonl(answer->verdict), htonl(id) },
+    };
+
+    static_assert(sizeof(head) == NFQUEUE_VERDICT_SIZE, "no holes between the headers");
+    put(&queue->writer, &head, sizeof(head));
+    if (answer->changes_mark) {
+        struct nlattr attribute = { NFQUEUE_MARK_SIZE, NFQA_MARK };
+        uint32_t mark = htonl(answer->mark);
+
+        put(&queue->writer, &attribute, sizeof(attribute));
+        put(&queue->writer, &mark, sizeof(mark));
+    }
+}
+
+/* --- sending -------------------------------------------------------------------------------------------------------- */
+
+static int send_once(int fd, const struct msghdr *message)
+{
+    for (int tries = 0;;) {
+        if (sendmsg(fd, message, MSG_NOSIGNAL) >= 0)
+            return 0;
+        if (errno == EINTR)
+            continue;
+        if ((errno != EAGAIN && errno != ENOBUFS && errno != ENOMEM) || ++tries == SEND_TRIES)
+            return -errno;
+        poll(NULL, 0, 1);
+    }
+}
+
+static int flush(struct nfqueue *queue)
+{
+    struct verdict_writer *writer = &queue->writer;
+
+    close_piece(writer);
+    if (writer->vector_count == 0)
+        return 0;
+
+    struct msghdr message = { .msg_iov = writer->vectors, .msg_iovlen = writer->vector_count };
+    int err = send_once(queue->fd, &message);
+
+    queue->counters.send_calls++;
+    if (err) { /* what should have been dropped may still wait in the kernel */
+        queue->counters.verdict_errors++;
+        queue->may_batch = false;
+    }
+    writer->used = writer->start = writer->total = writer->vector_count = 0;
+    return err;
+}
+
+/* Sends what is there when `length` more bytes would be too much for one send. */
+static int make_room(struct nfqueue *queue, size_t length)
+{
+    return queue->writer.total + length > queue->writer.limit ? flush(queue) : 0;
+}
+
+/* A run of one is a single verdict, for which the kernel looks up the packet by its id. */
+static int put_run(struct nfqueue *queue, struct run *run)
+{
+    int type = run->count > 1 ? NFQNL_MSG_VERDICT_BATCH : NFQNL_MSG_VERDICT;
+
+    if (run->count == 0)
+        return 0;
+
+    int err = make_room(queue, NFQUEUE_VERDICT_SIZE + NFQUEUE_MARK_SIZE);
+
+    put_message(queue, type, run->last_id, &run->answer, SEQUENCE_VERDICT, 0);
+    run->count = 0;
+    return err;
+}
+
+static int put_single(struct nfqueue *queue, const struct packet *pkt, const struct answer *answer)
+{
+    uint32_t payload = answer->verdict != NF_DROP && replaces(pkt) ? pkt->new_length : 0;
+    int err = make_room(queue, NFQUEUE_VERDICT_SIZE + NFQUEUE_MARK_SIZE + NFQUEUE_PAYLOAD_SIZE + (size_t)payload);
+
+    put_message(queue, NFQNL_MSG_VERDICT, pkt->meta.id, answer, SEQUENCE_VERDICT, payload);
+    if (payload)
+        put_payload(&queue->writer, pkt->new_data, payload);
+    return err;
+}
+
+static bool run_takes(const struct run *run, const struct answer *answer)
+{
+    if (run->count == 0)
+        return true;
+    if (run->answer.verdict != answer->verdict)
+        return false;
+    return run->answer.changes_mark ? run->answer.mark == answer->mark : !answer->changes_mark;
+}
+
+/* Puts the answer to the packet in `slot`, or leaves it to the run. */
+static int put_answer(struct nfqueue *queue, size_t slot, struct run *run)
+{
+    const struct packet *pkt = &queue->packets[slot];
+    struct answer answer = answer_for(queue, pkt);
+    bool single = !queue->may_batch || slot >= queue->prefix || replaces(pkt);
+    int err = 0;
+
+    count_answer(&queue->counters, pkt, answer.verdict);
+    if (answer.verdict == NF_DROP)
+        return put_single(queue, pkt, &answer);
+    if (single || !run_takes(run, &answer))
+        err = put_run(queue, run);
+    if (single) {
+        int failed = put_single(queue, pkt, &answer);
+
+        return err ? err : failed;
+    }
+    if (run->count++ == 0)
+        run->answer = answer;
+    run->last_id = pkt->meta.id;
+    return err;
+}
+
+/* Notes which packets are judged now; *low and *high enclose their slots. */
+static void plan(struct nfqueue *queue, struct packet *const *batch, size_t count, size_t *low, size_t *high)
+{
+    *low = queue->lent;
+    *high = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t slot = (size_t)(batch[i] - queue->packets);
+
+        assert(slot < queue->lent && queue->states[slot] == SLOT_LENT);
+        queue->states[slot] = SLOT_PLANNED;
+        *low = slot < *low ? slot : *low;
+        *high = slot >= *high ? slot + 1 : *high;
+    }
+    queue->judged += count;
+    while (queue->prefix < queue->lent && queue->states[queue->prefix] != SLOT_LENT)
+        queue->prefix++;
+}
+
+int nfqueue_send_verdicts(struct capture *capture, struct packet *const *batch, size_t count)
+{
+    struct nfqueue *queue = (struct nfqueue *)capture;
+    struct run run = { .count = 0 };
+    size_t low, high;
+    int first_error = 0, err;
+
+    plan(queue, batch, count, &low, &high);
+    for (size_t slot = low; slot < high; slot++) {
+        if (queue->states[slot] != SLOT_PLANNED)
+            continue;
+        queue->states[slot] = SLOT_JUDGED;
+        err = put_answer(queue, slot, &run);
+        first_error = first_error ? first_error : err;
+    }
+    err = put_run(queue, &run);
+    first_error = first_error ? first_error : err;
+    err = flush(queue);
+    return first_error ? first_error : err;
+}
+
+int nfqueue_send_repeat(struct nfqueue *queue, uint32_t id)
+{
+    const struct answer again = { .verdict = NF_REPEAT };
+
+    put_message(queue, NFQNL_MSG_VERDICT_BATCH, id, &again, SEQUENCE_REPEAT_UNJUDGED, 0);
+    return flush(queue);
+}

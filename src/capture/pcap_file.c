@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Capture files, pcap and pcapng, read by libpcap.
+ *
+ * libpcap lends one packet at a time, so packets are copied into a buffer that lives until the next receive. A packet
+ * that finds no room any more stays with libpcap and opens the next batch. Damage in a file must not look like its end:
+ * the packets before it are lent, then receive says -EBADMSG, and pcap_file_error() has the words.
+ *
+ * A file has no queue to answer; verdicts are only counted, so that received = accepted + dropped holds here as well.
+ */
+#include "sluice/capture.h"
+
+#include <errno.h>
+#include <pcap/pcap.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/clock.h"
+
+enum {
+    MAX_PACKET = 256 * 1024,      /* libpcap's own limit for network packets */
+    BUFFER_SIZE = 8 * MAX_PACKET, /* for one batch */
+    PACKET_ALIGNMENT = 16,
+};
+
+struct pcap_file {
+    struct capture base; /* first: a struct capture * is one of these */
+    struct capture_counters counters;
+    pcap_t *pcap;
+    enum link_type link;
+    int end;                    /* 0, or what receive says once all packets were lent */
+    char *error;                /* goes with -EBADMSG */
+    struct pcap_pkthdr *header; /* with `bytes`: read from the file and not lent yet, or NULL */
+    const u_char *bytes;
+    uint8_t *buffer;
+    size_t used; /* of the buffer */
+    struct packet packets[CAPTURE_MAX_BATCH];
+};
+
+static const struct {
+    int dlt;
+    enum link_type link;
+} links[] = {
+    { DLT_EN10MB, LINK_ETHERNET },
+    { DLT_RAW, LINK_RAW },
+    { DLT_IPV4, LINK_IPV4 },
+    { DLT_IPV6, LINK_IPV6 },
+    { DLT_LINUX_SLL, LINK_LINUX_SLL },
+    { DLT_LINUX_SLL2, LINK_LINUX_SLL2 },
+    { DLT_NULL, LINK_NULL },
+    { DLT_LOOP, LINK_LOOP },
+    { DLT_PPP, LINK_PPP },
+    { DLT_PPP_SERIAL, LINK_PPP },
+    { DLT_C_HDLC, LINK_CHDLC },
+};
+
+static enum link_type link_of(int dlt)
+{
+    for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
+        if (links[i].dlt == dlt)
+            return links[i].link;
+    return LINK_UNSUPPORTED;
+}
+
+/* --- receiving ------------------------------------------------------------------------------------------------------ */
+
+static void note_damage(struct pcap_file *file)
+{
+    file->end = -EBADMSG;
+    if (asprintf(&file->error, "after packet %llu: %s", (unsigned long long)file->counters.packets,
+                 pcap_geterr(file->pcap)) < 0)
+        file->error = NULL;
+}
+
+/* Reads the next packet of the file into `header` and `bytes`; false when there is none. */
+static bool fetch(struct pcap_file *file)
+{
+    if (file->bytes)
+        return true;
+    if (file->end)
+        return false;
+
+    int result = pcap_next_ex(file->pcap, &file->header, &file->bytes);
+
+    if (result == 1)
+        return true;
+    file->bytes = NULL;
+    if (result == PCAP_ERROR_BREAK)
+        file->end = -ENODATA;
+    else
+        note_damage(file);
+    return false;
+}
+
+/* Copies the fetched packet into the buffer; false when it has no room for it. */
+static bool lend(struct pcap_file *file, struct packet *pkt)
+{
+    const struct pcap_pkthdr *header = file->header;
+    uint32_t length = header->caplen < MAX_PACKET ? header->caplen : MAX_PACKET;
+    uint32_t wire_length = header->len > header->caplen ? header->len : header->caplen;
+
+    if (length > BUFFER_SIZE - file->used)
+        return false;
+
+    uint8_t *copy = file->buffer + file->used;
+    size_t step = ((size_t)length + PACKET_ALIGNMENT - 1) & ~(size_t)(PACKET_ALIGNMENT - 1);
+
+    memcpy(copy, file->bytes, length);
+    file->used = step < BUFFER_SIZE - file->used ? file->used + step : BUFFER_SIZE;
+    file->bytes = NULL;
+    file->counters.packets++;
+    file->counters.bytes += wire_length;
+    file->counters.truncated += length < wire_length;
+    memset(pkt, 0, sizeof(*pkt));
+    pkt->data = copy;
+    pkt->length = length;
+    pkt->wire_length = wire_length;
+    pkt->time_ns = (uint64_t)header->ts.tv_sec * NS_PER_SECOND + (uint64_t)header->ts.tv_usec; /* read as ns */
+    pkt->number = file->counters.packets;
+    pkt->link = file->link;
+    pkt->flags = length < wire_length ? PACKET_TRUNCATED : 0;
+    return true;
+}
+
+static int pcap_file_receive(struct capture *capture, struct packet **batch, size_t max, int wait_ms)
+{
+    struct pcap_file *file = (struct pcap_file *)capture;
+    size_t count = 0;
+
+    (void)wait_ms;
+    if (max > CAPTURE_MAX_BATCH)
+        max = CAPTURE_MAX_BATCH;
+    file->used = 0;
+    file->counters.receive_calls++;
+    while (count < max && fetch(file) && lend(file, &file->packets[count])) {
+        batch[count] = &file->packets[count];
+        count++;
+    }
+    return count > 0 || max == 0 ? (int)count : file->end;
+}
+
+/* --- the other operations ------------------------------------------------------------------------------------------- */
+
+static int pcap_file_send_verdicts(struct capture *capture, struct packet *const *batch, size_t count)
+{
+    struct capture_counters *counters = &((struct pcap_file *)capture)->counters;
+
+    counters->send_calls++;
+    for (size_t i = 0; i < count; i++) {
+        bool dropped = batch[i]->verdict == VERDICT_DROP;
+
+        counters->dropped += dropped;
+        counters->accepted += !dropped;
+        counters->replaced += !dropped && batch[i]->new_data && batch[i]->new_length > 0;
+    }
+    return 0;
+}
+
+static const struct capture_counters *pcap_file_counters(const struct capture *capture)
+{
+    return &((const struct pcap_file *)capture)->counters;
+}
+
+const char *pcap_file_error(const struct capture *capture)
+{
+    const struct pcap_file *file = (const struct pcap_file *)capture;
+
+    if (file->end != -EBADMSG)
+        return NULL;
+    return file->error ? file->error : "the file is damaged";
+}
+
+/* --- life cycle ----------------------------------------------------------------------------------------------------- */
+
+static void pcap_file_close(struct capture *capture)
+{
+    struct pcap_file *file = (struct pcap_file *)capture;
+
+    if (file->pcap)
+        pcap_close(file->pcap);
+    free(file->error);
+    free(file->buffer);
+    free(file);
+}
+
+static const struct capture_ops pcap_file_ops = {
+    .name = "pcap-file",
+    .receive = pcap_file_receive,
+    .send_verdicts = pcap_file_send_verdicts,
+    .counters = pcap_file_counters,
+    .close = pcap_file_close,
+};
+
+static int fail(char error[CAPTURE_ERROR_SIZE], int err, const char *path, const char *reason)
+{
+    snprintf(error, CAPTURE_ERROR_SIZE, "%s: %s", path, reason);
+    return err;
+}
+
+/* Opened by us, so that a missing file is told from one that is no capture. */
+static int open_pcap(pcap_t **out, const char *path, char error[CAPTURE_ERROR_SIZE])
+{
+    char reason[PCAP_ERRBUF_SIZE] = "";
+    FILE *stream = fopen(path, "rbe");
+
+    if (!stream)
+        return fail(error, -errno, path, strerror(errno));
+
+    pcap_t *pcap = pcap_fopen_offline_with_tstamp_precision(stream, PCAP_TSTAMP_PRECISION_NANO, reason);
+
+    if (!pcap) {
+        fclose(stream);
+        return fail(error, -EINVAL, path, reason);
+    }
+    *out = pcap; /* which closes the stream */
+    return 0;
+}
+
+int pcap_file_open(struct capture **out, const char *path, char error[CAPTURE_ERROR_SIZE])
+{
+    struct pcap_file *file = calloc(1, sizeof(*file));
+
+    if (!file)
+        return fail(error, -ENOMEM, path, "out of memory");
+    file->base.ops = &pcap_file_ops;
+
+    int err = open_pcap(&file->pcap, path, error);
+
+    if (err)
+        goto close_file;
+    file->link = link_of(pcap_datalink(file->pcap));
+    file->buffer = malloc(BUFFER_SIZE);
+    if (!file->buffer) {
+        err = fail(error, -ENOMEM, path, "out of memory");
+        goto close_file;
+    }
+    *out = &file->base;
+    return 0;
+
+close_file:
+    pcap_file_close(&file->base);
+    return err;
+}

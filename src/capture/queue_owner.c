@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who holds a queue. The kernel says only which netlink port id does; /proc/net/netlink leads from there to a socket's
+ * inode, and the file descriptors of all processes from the inode to a process. Needs root for other people's
+ * descriptors; run once, when a queue cannot be bound, to give the user a name instead of a number.
+ */
+#include "nfqueue_priv.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <linux/netlink.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NAME_SIZE = 32, PATH_SIZE = 64 };
+
+/* 0 when there is no such socket. */
+static unsigned long find_inode(uint32_t port_id)
+{
+    FILE *file = fopen("/proc/thread-self/net/netlink", "re");
+    unsigned long found = 0;
+    char line[256];
+
+    if (!file)
+        return 0;
+    while (!found && fgets(line, sizeof(line), file)) {
+        unsigned long inode;
+        unsigned protocol;
+        uint32_t port;
+
+        /* sk Eth Pid Groups Rmem Wmem Dump Locks Drops Inode */
+        if (sscanf(line, "%*s %u %" SCNu32 " %*s %*s %*s %*s %*s %*s %lu", &protocol, &port, &inode) == 3 &&
+            protocol == NETLINK_NETFILTER && port == port_id)
+            found = inode;
+    }
+    fclose(file);
+    return found;
+}
+
+static bool is_number(const char *name)
+{
+    return *name != '\0' && name[strspn(name, "0123456789")] == '\0';
+}
+
+/* Has the process a descriptor that is `wanted`, e.g. "socket:[4711]"? */
+static bool holds(const char *pid, const char *wanted)
+{
+    char path[PATH_SIZE], target[PATH_SIZE];
+    bool found = false;
+
+    snprintf(path, sizeof(path), "/proc/%.16s/fd", pid);
+
+    DIR *dir = opendir(path);
+
+    if (!dir)
+        return false;
+    for (struct dirent *entry; !found && (entry = readdir(dir));) {
+        ssize_t length = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
+
+        if (length < 0)
+            continue;
+        target[length] = '\0';
+        found = strcmp(target, wanted) == 0;
+    }
+    closedir(dir);
+    return found;
+}
+
+static void read_name(const char *pid, char out[NAME_SIZE])
+{
+    char path[PATH_SIZE];
+
+    snprintf(path, sizeof(path), "/proc/%.16s/comm", pid);
+    snprintf(out, NAME_SIZE, "?");
+
+    FILE *file = fopen(path, "re");
+
+    if (!file)
+        return;
+    if (fgets(out, NAME_SIZE, file))
+        out[strcspn(out, "\n")] = '\0';
+    fclose(file);
+}
+
+static bool describe_holder(unsigned long inode, char out[QUEUE_OWNER_SIZE])
+{
+    char wanted[PATH_SIZE], name[NAME_SIZE];
+    DIR *dir = opendir("/proc");
+    bool found = false;
+
+    if (!dir)
+        return false;
+    snprintf(wanted, sizeof(wanted), "socket:[%lu]", inode);
+    for (struct dirent *entry; !found && (entry = readdir(dir));) {
+        if (!is_number(entry->d_name) || !holds(entry->d_name, wanted))
+            continue;
+        found = true;
+        read_name(entry->d_name, name);
+        snprintf(out, QUEUE_OWNER_SIZE, "process %.16s (%s)", entry->d_name, name);
+    }
+    closedir(dir);
+    return found;
+}
+
+void queue_owner_describe(uint32_t port_id, char out[QUEUE_OWNER_SIZE])
+{
+    unsigned long inode = find_inode(port_id);
+
+    if (!inode || !describe_holder(inode, out))
+        snprintf(out, QUEUE_OWNER_SIZE, "another process (netlink port id %" PRIu32 ")", port_id);
+}

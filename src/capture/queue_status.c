@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * /proc/net/netfilter/nfnetlink_queue: a line of nine decimal numbers for each queue of the network namespace that the
+ * file was opened in. It is readable by root only, so it is opened early and read again from its start each time.
+ */
+#include "nfqueue_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FIELDS = 8, READ_SIZE = 4096 };
+
+int queue_status_open(void)
+{
+    int fd = open("/proc/thread-self/net/netfilter/nfnetlink_queue", O_RDONLY | O_CLOEXEC);
+
+    return fd < 0 ? -errno : fd;
+}
+
+/* strtoul() takes signs and goes past 32 bits; this does not. */
+static bool parse_number(const char **at, uint32_t *out)
+{
+    const char *p = *at + strspn(*at, " ");
+    uint64_t value = 0;
+
+    if (*p < '0' || *p > '9')
+        return false;
+    for (; *p >= '0' && *p <= '9'; p++) {
+        value = value * 10 + (uint64_t)(*p - '0');
+        if (value > UINT32_MAX)
+            return false;
+    }
+    *out = (uint32_t)value;
+    *at = p;
+    return true;
+}
+
+static bool parse_line(const char *line, struct queue_status *out)
+{
+    uint32_t *const fields[FIELDS] = {
+        &out->queue,      &out->port_id,       &out->waiting,      &out->copy_mode,
+        &out->copy_range, &out->queue_dropped, &out->user_dropped, &out->id_sequence,
+    };
+
+    for (int i = 0; i < FIELDS; i++)
+        if (!parse_number(&line, fields[i]))
+            return false;
+    return true;
+}
+
+typedef bool (*queue_visitor)(const struct queue_status *status, void *user);
+
+/* Visits the whole lines of `text` and moves what follows them to its start; false when the visitor has seen enough. */
+static bool visit_lines(char *text, queue_visitor visit, void *user)
+{
+    char *line = text;
+
+    for (char *end; (end = strchr(line, '\n')); line = end + 1) {
+        struct queue_status status;
+
+        *end = '\0';
+        if (parse_line(line, &status) && !visit(&status, user))
+            return false;
+    }
+    memmove(text, line, strlen(line) + 1);
+    return true;
+}
+
+static int visit_queues(int fd, queue_visitor visit, void *user)
+{
+    char text[READ_SIZE + 1] = "";
+    off_t offset = 0;
+
+    for (;;) {
+        size_t kept = strlen(text);
+
+        if (kept == READ_SIZE)
+            return -EBADMSG;
+
+        ssize_t n = pread(fd, text + kept, READ_SIZE - kept, offset);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? -errno : 0;
+        text[kept + (size_t)n] = '\0';
+        offset += n;
+        if (!visit_lines(text, visit, user))
+            return 0;
+    }
+}
+
+struct collection {
+    struct queue_status *out;
+    size_t count, max;
+};
+
+static bool collect(const struct queue_status *status, void *user)
+{
+    struct collection *into = user;
+
+    if (into->count == into->max)
+        return false;
+    into->out[into->count++] = *status;
+    return true;
+}
+
+int nfqueue_read_status(int fd, struct queue_status *out, size_t max)
+{
+    struct collection into = { .out = out, .max = max };
+    int err = visit_queues(fd, collect, &into);
+
+    return err ? err : (int)into.count;
+}
+
+struct search {
+    uint32_t queue;
+    bool found;
+    struct queue_status status;
+};
+
+static bool compare(const struct queue_status *status, void *user)
+{
+    struct search *search = user;
+
+    search->found = status->queue == search->queue;
+    if (search->found)
+        search->status = *status;
+    return !search->found;
+}
+
+int queue_status_find(int fd, uint16_t queue, struct queue_status *out)
+{
+    struct search search = { .queue = queue };
+    int err = visit_queues(fd, compare, &search);
+
+    if (err)
+        return err;
+    if (!search.found)
+        return -ENOENT;
+    *out = search.status;
+    return 0;
+}
