@@ -41,7 +41,7 @@ static struct window relative_window(const struct inspection *in, const struct c
     if (content->has_within) {
         uint32_t end = in->at + number_of(in, content->within, content->within_value) + distance;
 
-        if ((int32_t)window.end > (int32_t)end)
+        if (end < window.end)
             window.end = end;
     }
     return window;
