@@ -146,6 +146,9 @@ static const struct match_case relative_cases[] = {
     YES("content:\"a\"; content:\"b\"; within:1;", "aaaaab"),
     YES("content:\"a\"; content:\"b\"; within:1; content:\"c\"; within:1;", "abxabc"),
     NO("content:\"a\"; content:\"b\"; within:1; content:\"c\"; within:1;", "abxabxc"),
+    /* the next try counts from where the first did */
+    NO("content:\"x\"; content:\"b\"; within:3; content:\"c\"; within:1;", "xbyybc"),
+    NO("content:\"x\"; pcre:\"/^.{0,2}b/R\"; content:\"c\"; within:1;", "xbyybc"),
     YES("content:\"a\"; content:\"b\"; distance:0; content:\"c\"; within:1;", "abxbc"),
     YES("content:\"a\"; content:\"b\"; distance:1; within:1; content:\"c\"; distance:1; within:1;", "axbxxaxbxc"),
     YES("content:\"this\"; content:\"is\"; within:6; content:\"big\"; within:8; content:\"string\"; within:8;",
