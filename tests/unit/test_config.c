@@ -676,7 +676,7 @@ static const char *const printed[] = {
     "eve: {types: {stats: {totals: no}}}",
     "vars: {address-groups: {A: '[1.2.3.4,!$B]', B: \"a\\\"b\\\\c\"}}\nqueues: {\"0-3\": {mark: 0x1/0x1}}",
     "rule-files: ['- x', '*.rules', '', '~', \"tab\\there\"]\nnft: {hooks: []}",
-    "log-dir: \"caf\\u00e9 \\x01\"",
+    "log-dir: \"caf\\u00e9 \\x01 \\L \\N \\uFEFF \\U0001F600 \\U0010FFFF\"",
 };
 
 START_TEST(what_is_printed_reads_back)
