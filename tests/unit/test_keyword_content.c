@@ -38,6 +38,8 @@ static const struct match_case content_cases[] = {
     NO("content:\"AbC\"; nocase;", "xxaBd"),
     YES("content:\"a-b\"; nocase;", "xxA-B"),
     YES("content:\"aab\"; nocase;", "AaAaAB"),
+    YES("content:\"ab\"; nocase;", "AAB"),
+    YES("content:\"ab\"; nocase;", "aab"),
     NO("content:\"@[\"; nocase;", "`{"),
     YES("content:\"|41 42|\";", "xAB"),
     YES("content:\"x|0d 0a|y\";", "x\r\ny"),
@@ -109,7 +111,8 @@ static const struct match_case position_cases[] = {
     NO("content:!\"abc\"; endswith;", "xabc"),
     YES("content:!\"abc\"; endswith;", "xyz"),
     YES("content:!\"abc\"; endswith;", ""),
-    YES("content:!\"abc\"; endswith;", "abcxabc"), /* the first occurrence decides */
+    YES("content:!\"abc\"; endswith;", "abcxabc"),        /* the first occurrence decides */
+    YES("content:!\"abc\"; offset:1; endswith;", "xabc"), /* the place counts from the start, the window does not */
     YES("content:\"x\"; content:!\"abc\"; endswith; content:\"abc\";", "xabcx"),
     NO("content:\"x\"; content:!\"abc\"; endswith; content:\"abc\";", "xabc"),
 };
@@ -139,9 +142,13 @@ static const struct match_case relative_cases[] = {
     YES("content:\"c\"; content:\"e\"; distance:-100; within:10;", "abcde"),
     /* the first content is tried again */
     YES("content:\"a\"; content:\"b\"; within:1;", "axab"),
+    YES("content:\"a\"; content:\"b\"; within:1;", "aab"),
     YES("content:\"a\"; content:\"b\"; within:1;", "aaaaab"),
     YES("content:\"a\"; content:\"b\"; within:1; content:\"c\"; within:1;", "abxabc"),
     NO("content:\"a\"; content:\"b\"; within:1; content:\"c\"; within:1;", "abxabxc"),
+    /* the next try counts from where the first did */
+    NO("content:\"x\"; content:\"b\"; within:3; content:\"c\"; within:1;", "xbyybc"),
+    NO("content:\"x\"; pcre:\"/^.{0,2}b/R\"; content:\"c\"; within:1;", "xbyybc"),
     YES("content:\"a\"; content:\"b\"; distance:0; content:\"c\"; within:1;", "abxbc"),
     YES("content:\"a\"; content:\"b\"; distance:1; within:1; content:\"c\"; distance:1; within:1;", "axbxxaxbxc"),
     YES("content:\"this\"; content:\"is\"; within:6; content:\"big\"; within:8; content:\"string\"; within:8;",
@@ -412,6 +419,9 @@ static const struct match_case pcre_cases[] = {
     YES("content:\"AB\"; pcre:\"/[0-9]+/R\"; isdataat:1,relative;", "ABx12x"),
     NO("content:\"AB\"; pcre:\"/[0-9]+/R\"; isdataat:2,relative;", "ABx12x"),
     YES("test.buffer; pcre:\"/^a/R\";", "ab"),
+    /* after the last match of a pcre an earlier condition may still help: it sets the variable */
+    YES("content:\"a\"; byte_extract:1,0,n,relative; pcre:\"/x/\"; content:\"b\"; distance:n; within:1;", "a\x05"
+                                                                                                          "a\x00xb"),
     NO("pcre:\"/(a+)+$/\";", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"),
     NO("pcre:!\"/(a+)+$/\";", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"), /* the limit is no match */
     YES("pcre:\"/\\x00\\xff/\";", "\x00\xff"),
