@@ -36,6 +36,7 @@ enum keyword_flag {
     KEYWORD_NEGATABLE = 1 << 2,       /* `name:!value;`; the parser strips the ! and tells parse() by its argument */
     KEYWORD_QUOTED = 1 << 3,          /* value may stand in double quotes, which the parser strips */
     KEYWORD_ONCE = 1 << 4,            /* a second one in a rule is an error */
+    KEYWORD_QUOTES_REQUIRED = 1 << 6, /* with KEYWORD_QUOTED: a value without quotes is an error */
     KEYWORD_NEEDS_CHECKSUMS = 1 << 5, /* looks at PACKET_BAD_L3_CHECKSUM or PACKET_BAD_L4_CHECKSUM */
 };
 
@@ -97,7 +98,8 @@ struct keyword {
     const uint8_t *(*buffer)(const struct match_input *in, uint32_t *length);
 
     /* Optional: the literal by which the prefilter may find the condition; NULL when it has none or is negated.
-     * content has one; pcre and others do not. */
+     * content has one; pcre and others do not. The data of a keyword with this function is a struct content, allocated
+     * in the list's arena: that is what modifiers change. */
     const struct content *(*literal)(const struct condition *condition);
 
     /* Optional: the decoder event without which the condition can't hold; -1 for none. Rules about events are looked
@@ -108,9 +110,21 @@ struct keyword {
     int (*finish)(struct rule_parser *parser, const struct condition *condition);
 
     /* Optional: gives back what the parsed data holds outside of the arena (compiled code). Called once for every
-     * condition that finish() was called for, before the arena goes. */
+     * condition that was added, by keyword_release(), before the arena goes. */
     void (*release)(const struct condition *condition);
 };
+
+/* For the owner of a rule: to be called once when it is rejected, replaced, or its list is freed. */
+static inline void keyword_release(const struct rule *rule)
+{
+    for (const struct condition *c = rule->packet_conditions; c; c = c->next)
+        if (c->keyword->release)
+            c->keyword->release(c);
+    for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next)
+        for (const struct condition *c = buffer->conditions; c; c = c->next)
+            if (c->keyword->release)
+                c->keyword->release(c);
+}
 
 /* --- For parse(): the rule under construction ------------------------------------------------------------------------------ */
 
@@ -120,6 +134,9 @@ struct arena *rule_parser_arena(struct rule_parser *parser);
 /* Reports at `where`, which lies inside the value given to parse() (or is the whole value). Returns -EINVAL. */
 int rule_parser_error(struct rule_parser *parser, struct span where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same for something that the field has and Sluice has not yet; `tag` names it in summaries ("pcre /U"). */
+int rule_parser_missing(struct rule_parser *parser, struct span where, const char *tag, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 void rule_parser_warning(struct rule_parser *parser, struct span where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -154,10 +171,23 @@ int rule_parser_add_value(struct rule_parser *parser, struct span name);
 const struct address_set *rule_parser_addresses(struct rule_parser *parser, struct span text);
 const struct port_set *rule_parser_ports(struct rule_parser *parser, struct span text);
 
-/* Classes and references as loaded; false when unknown. */
-bool rule_parser_find_class(const struct rule_parser *parser, struct span name, const char **description,
-                            uint8_t *priority);
-const char *rule_parser_reference_prefix(const struct rule_parser *parser, struct span system);
+/* A class: its name as declared, description and priority. False the first time that an unknown name is asked for, which
+ * is then a class of priority 3, so that it is told once. */
+bool rule_parser_find_class(const struct rule_parser *parser, struct span name, const char **class_name,
+                            const char **description, uint8_t *priority);
+/* A reference system; its prefix is NULL when it has none. False the first time that an unknown name is asked for. */
+bool rule_parser_find_reference(const struct rule_parser *parser, struct span name, const char **system,
+                                const char **prefix);
+
+/* Parses "type limit, track by_src, ..."; reports. 0 or -errno; the result is not yet added. */
+enum threshold_form {
+    THRESHOLD_FORM_EVENT,     /* threshold, event_filter */
+    THRESHOLD_FORM_DETECTION, /* detection_filter */
+    THRESHOLD_FORM_RATE,      /* rate_filter */
+    THRESHOLD_FORM_SUPPRESS,
+};
+int rule_parser_threshold(struct rule_parser *parser, struct span text, enum threshold_form form,
+                          struct threshold *out);
 
 /* Adds a threshold to the rule (copied). 0 or -errno. */
 int rule_parser_add_threshold(struct rule_parser *parser, const struct threshold *threshold);

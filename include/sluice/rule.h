@@ -160,8 +160,9 @@ struct rule {
     bool noalert;
 
     uint32_t sid, gid, revision;
-    uint32_t index;   /* position in its rule_list */
-    uint8_t priority; /* 1 is the highest; from the class or the keyword */
+    uint32_t index;    /* position in its rule_list */
+    uint8_t priority;  /* 1 is the highest; from the class or the keyword */
+    bool has_priority; /* from the keyword */
     const char *message;
     const char *class_name, *class_description; /* NULL without classtype */
     struct reference *references;
@@ -186,6 +187,7 @@ void rule_variables_free(struct rule_variables *variables);
 int rule_variables_set_address(struct rule_variables *variables, const char *name, const char *value);
 int rule_variables_set_port(struct rule_variables *variables, const char *name, const char *value);
 
+/* What the options point at outlives the list's rule_list_finish(); the keywords outlive the list. */
 struct rule_list_options {
     const struct keyword_table *keywords;
     const struct rule_variables *variables;
@@ -209,15 +211,28 @@ int rule_list_load(struct rule_list *list, const char *path, struct diag *diag);
 /* The same from memory; `name` stands for the file in diagnostics. `text` need not outlive the call. */
 int rule_list_parse(struct rule_list *list, const char *name, const char *text, size_t length, struct diag *diag);
 
-/* After the last file: duplicates (same gid and sid: the higher revision stays), references to other rules, indices. */
+/*
+ * After the last file: duplicates (same gid and sid: the higher revision stays), thresholds of threshold.config, indices.
+ * 0 or -ENOMEM. Rules may be asked for only now.
+ */
 int rule_list_finish(struct rule_list *list, struct diag *diag);
 
 size_t rule_list_count(const struct rule_list *list);
 const struct rule *rule_list_get(const struct rule_list *list, size_t index);
 const struct rule *rule_list_find(const struct rule_list *list, uint32_t gid, uint32_t sid);
-size_t rule_list_rejected(const struct rule_list *list); /* rules with mistakes */
+
+/* Rules read = loaded + rejected (with a mistake) + replaced (by a higher revision of the same sid). */
+size_t rule_list_read(const struct rule_list *list);
+size_t rule_list_rejected(const struct rule_list *list);
+size_t rule_list_replaced(const struct rule_list *list);
+
+/* What is missing for rejected rules, most frequent first: a keyword's name, or "protocol http". Unlike the entries of a
+ * diag this is never cut short. A rule counts for each of them once. */
+void rule_list_each_missing(const struct rule_list *list, void (*each)(const char *tag, size_t rules, void *user),
+                            void *user);
+
 size_t rule_list_threshold_count(const struct rule_list *list);
-/* Suppressions and thresholds of threshold.config for all rules (gid 0 or sid 0), in their order. */
+/* Suppressions of threshold.config for all rules of this gid (sig_id 0), to be asked besides the rule's own. */
 const struct threshold *rule_list_global_thresholds(const struct rule_list *list, uint32_t gid);
 struct arena *rule_list_arena(struct rule_list *list); /* for what lives as long as the rules */
 

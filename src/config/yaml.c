@@ -89,8 +89,11 @@ static struct position position_of(const struct reader *reader, yaml_mark_t star
                            .line = (uint32_t)start.line + 1,
                            .column = (uint32_t)start.column + 1 };
 
-    if (start.line < reader->line_count)
-        at.line_text = reader->lines[start.line];
+    if (start.line >= reader->line_count) { /* libyaml ends a text in the line after it */
+        at.line = (uint32_t)reader->line_count;
+        at.column = (uint32_t)strlen(reader->lines[reader->line_count - 1]) + 1;
+    }
+    at.line_text = reader->lines[at.line - 1];
     if (end.line == start.line && end.column > start.column)
         at.width = (uint32_t)(end.column - start.column);
     return at;
@@ -116,8 +119,11 @@ static int report_parser(const struct reader *reader)
                    parser->problem ? parser->problem : "wrong character", parser->problem_offset);
         return -EINVAL;
     }
-    diag_error(reader->diag, at, "YAML: %s%s%s", parser->problem ? parser->problem : "not understood",
-               parser->context ? ", " : "", parser->context ? parser->context : "");
+    bool alias = parser->context && strstr(parser->context, "scanning an alias");
+
+    diag_error(reader->diag, at, "YAML: %s%s%s%s", parser->problem ? parser->problem : "not understood",
+               parser->context ? ", " : "", parser->context ? parser->context : "",
+               alias ? " (a value that begins with * must stand in quotes)" : "");
     return -EINVAL;
 }
 

@@ -53,7 +53,7 @@ int byte_source_set_little(struct rule_parser *parser, struct span value, void *
 int byte_source_refuse_dce(struct rule_parser *parser, struct span value, void *data, int unused)
 {
     (void)data, (void)unused;
-    return rule_parser_error(parser, value, "'dce' is not supported yet");
+    return rule_parser_missing(parser, value, "byte dce", "'dce' is not supported yet");
 }
 
 int byte_source_check(struct rule_parser *parser, struct span value, const struct byte_source *source)

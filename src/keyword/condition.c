@@ -8,21 +8,39 @@ static bool is_pattern(const struct condition *condition)
     return condition->keyword == &keyword_content || condition->keyword == &keyword_pcre;
 }
 
-static const struct rule_buffer *current_buffer(struct rule_parser *parser)
+static const struct rule_buffer *find_buffer(struct rule_parser *parser, const struct keyword *keyword)
 {
-    const struct keyword *keyword = rule_parser_current_buffer(parser);
-
     for (const struct rule_buffer *buffer = rule_parser_rule(parser)->buffers; buffer; buffer = buffer->next)
         if (buffer->keyword == keyword)
             return buffer;
     return NULL;
 }
 
-const struct condition *condition_last(struct rule_parser *parser)
+static const struct rule_buffer *current_buffer(struct rule_parser *parser)
 {
-    const struct rule_buffer *buffer = current_buffer(parser);
+    return find_buffer(parser, rule_parser_current_buffer(parser));
+}
 
-    return buffer ? buffer->last : NULL;
+static const struct condition *find_content(struct rule_parser *parser, const struct content *content)
+{
+    for (const struct rule_buffer *buffer = rule_parser_rule(parser)->buffers; buffer; buffer = buffer->next)
+        for (const struct condition *c = buffer->conditions; c; c = c->next)
+            if (c->keyword == &keyword_content && c->data == content)
+                return c;
+    return NULL;
+}
+
+struct content *condition_content_before(struct rule_parser *parser)
+{
+    struct content *content = rule_parser_last_content(parser);
+    const struct condition *condition = content ? find_content(parser, content) : NULL;
+
+    if (!condition)
+        return NULL;
+    for (const struct condition *c = condition->next; c; c = c->next)
+        if (!rule_parser_current_buffer(parser) || is_pattern(c))
+            return NULL;
+    return content;
 }
 
 bool condition_has_pattern(struct rule_parser *parser)
@@ -69,6 +87,25 @@ bool condition_needs_retry(struct rule_parser *parser, const struct condition *c
         if (next->relative && (!payload || next == condition->next))
             return true;
     return next && pattern_depends(condition, next);
+}
+
+int64_t condition_required_bytes(struct rule_parser *parser, const struct keyword *keyword)
+{
+    const struct rule_buffer *buffer = find_buffer(parser, keyword);
+    int64_t total = 0, offset = 0;
+
+    for (const struct condition *c = buffer ? buffer->conditions : NULL; c; c = c->next) {
+        const struct content *content = c->data;
+
+        if (c->keyword != &keyword_content || content->negated || (total > 0 && !content->relative))
+            continue;
+        total += content->length;
+        if (content->has_distance && content->distance_value < 0)
+            total += content->distance;
+        if (content->has_offset && content->offset_value < 0 && content->offset > offset)
+            offset = content->offset;
+    }
+    return total + offset;
 }
 
 struct content *condition_modified_content(struct rule_parser *parser, struct span value, const char *name)

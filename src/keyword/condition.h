@@ -25,14 +25,19 @@ struct content_condition {
 
 extern const struct keyword keyword_content, keyword_pcre;
 
-/* The last condition of the current buffer, or NULL. */
-const struct condition *condition_last(struct rule_parser *parser);
+/* The content right before what comes next: the last condition of the payload, or in a selected buffer the last content
+ * that no pcre follows. NULL when there is none. */
+struct content *condition_content_before(struct rule_parser *parser);
 
 /* Whether the current buffer has a content or pcre. */
 bool condition_has_pattern(struct rule_parser *parser);
 
 /* For finish(): whether `condition`, a content or pcre, is tried again when what follows it fails. */
 bool condition_needs_retry(struct rule_parser *parser, const struct condition *condition);
+
+/* The bytes that the contents of a buffer take up at least: the first one with its offset, and those that follow one
+ * after the other. `keyword` NULL is the payload. */
+int64_t condition_required_bytes(struct rule_parser *parser, const struct keyword *keyword);
 
 /* The content that the modifier `name` changes; NULL after an error. */
 struct content *condition_modified_content(struct rule_parser *parser, struct span value, const char *name);

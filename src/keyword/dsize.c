@@ -20,6 +20,11 @@ static int dsize_parse(struct rule_parser *parser, struct span value, bool negat
     return err ? err : rule_parser_add_packet_condition(parser, range, false);
 }
 
+static int dsize_finish(struct rule_parser *parser, const struct condition *condition)
+{
+    return size_range_check_contents(parser, condition->data, NULL);
+}
+
 const struct keyword keyword_dsize = {
     .name = "dsize",
     .value = "[<|>|<=|>=|!]NUMBER or LOW<>HIGH",
@@ -29,4 +34,5 @@ const struct keyword keyword_dsize = {
     .flags = KEYWORD_ONCE,
     .parse = dsize_parse,
     .match = dsize_match,
+    .finish = dsize_finish,
 };

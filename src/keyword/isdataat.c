@@ -40,13 +40,14 @@ static enum inspect_result isdataat_inspect(struct inspection *in, const struct 
 /* content:"x"; isdataat:!1,relative; is how endswith was written before there was one. */
 static bool make_endswith(struct rule_parser *parser, const struct isdataat *data)
 {
-    const struct condition *last = condition_last(parser);
+    struct content *content;
 
     if (!data->negated || !data->relative || data->value >= 0 || data->number != 1)
         return false;
-    if (!last || last->keyword != &keyword_content)
+    content = condition_content_before(parser);
+    if (!content)
         return false;
-    rule_parser_last_content(parser)->ends_with = true;
+    content->ends_with = true;
     return true;
 }
 

@@ -63,12 +63,13 @@ static const struct {
 /* Letters that choose a buffer. */
 static const struct {
     char letter;
-    const char *buffer;
+    const char *buffer, *tag;
 } buffers[] = {
-    { 'U', "http_uri" },       { 'I', "http_raw_uri" },    { 'P', "http_client_body" }, { 'Q', "file_data" },
-    { 'H', "http_header" },    { 'D', "http_raw_header" }, { 'M', "http_method" },      { 'C', "http_cookie" },
-    { 'S', "http_stat_code" }, { 'Y', "http_stat_msg" },   { 'V', "http_user_agent" },  { 'W', "http_host" },
-    { 'Z', "http_raw_host" },
+    { 'U', "http_uri", "pcre /U" },      { 'I', "http_raw_uri", "pcre /I" },    { 'P', "http_client_body", "pcre /P" },
+    { 'Q', "file_data", "pcre /Q" },     { 'H', "http_header", "pcre /H" },     { 'D', "http_raw_header", "pcre /D" },
+    { 'M', "http_method", "pcre /M" },   { 'C', "http_cookie", "pcre /C" },     { 'S', "http_stat_code", "pcre /S" },
+    { 'Y', "http_stat_msg", "pcre /Y" }, { 'V', "http_user_agent", "pcre /V" }, { 'W', "http_host", "pcre /W" },
+    { 'Z', "http_raw_host", "pcre /Z" },
 };
 
 /* The two parts of the value. */
@@ -88,7 +89,8 @@ static int parse_flag(struct rule_parser *parser, struct span letter, struct pcr
     }
     for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++)
         if (buffers[i].letter == c)
-            return rule_parser_error(parser, letter, "pcre /%c (%s) is not supported yet", c, buffers[i].buffer);
+            return rule_parser_missing(parser, letter, buffers[i].tag, "pcre /%c (%s) is not supported yet", c,
+                                       buffers[i].buffer);
     if (c == 'R')
         data->relative = true;
     else if (c != 'B' && c != 'O') /* the payload is raw, and the limits can't be configured */
@@ -102,8 +104,9 @@ static int parse_flags(struct rule_parser *parser, struct span text, struct pcre
         struct span letter = { .at = text.at + i, .length = 1 };
 
         if (text.at[i] == ',' || text.at[i] == ' ')
-            return rule_parser_error(parser, (struct span){ .at = letter.at, .length = text.length - i },
-                                     "variables captured by pcre (pkt:, flow:) are not supported yet");
+            return rule_parser_missing(parser, (struct span){ .at = letter.at, .length = text.length - i },
+                                       "pcre capture",
+                                       "variables captured by pcre (pkt:, flow:) are not supported yet");
         int err = parse_flag(parser, letter, data, flags);
 
         if (err)
@@ -141,8 +144,9 @@ static int refuse_captures(struct rule_parser *parser, struct span pattern)
         const char *found = memmem(pattern.at, pattern.length, prefixes[i], strlen(prefixes[i]));
 
         if (found)
-            return rule_parser_error(parser, (struct span){ .at = found, .length = strlen(prefixes[i]) },
-                                     "variables captured by pcre (pkt_, flow_, alert_) are not supported yet");
+            return rule_parser_missing(parser, (struct span){ .at = found, .length = strlen(prefixes[i]) },
+                                       "pcre capture",
+                                       "variables captured by pcre (pkt_, flow_, alert_) are not supported yet");
     }
     return 0;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "size_range.h"
 
+#include "condition.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -107,7 +109,7 @@ static int parse_compared(struct rule_parser *parser, struct span text, uint64_t
 int size_range_parse(struct rule_parser *parser, struct span text, uint64_t limit, struct size_range *out)
 {
     struct span rest = text;
-    struct size_range range = { .outside = take(&rest, "!") };
+    struct size_range range = { .outside = take(&rest, "!"), .text = text };
     int err = parse_between(parser, rest, limit, &range);
 
     if (err == -ENOENT)
@@ -115,4 +117,13 @@ int size_range_parse(struct rule_parser *parser, struct span text, uint64_t limi
     if (!err)
         *out = range;
     return err;
+}
+
+int size_range_check_contents(struct rule_parser *parser, const struct size_range *range, const struct keyword *buffer)
+{
+    int64_t required = condition_required_bytes(parser, buffer);
+
+    if (range->outside || required <= 0 || (uint64_t)required <= range->high)
+        return 0;
+    return rule_parser_error(parser, range->text, "the contents need %" PRId64 " bytes: no match possible", required);
 }

@@ -10,10 +10,14 @@
 struct size_range {
     uint64_t low, high; /* both belong to it */
     bool outside;       /* sizes that are not in it match */
+    struct span text;   /* as written, for messages while the rule is parsed */
 };
 
 /* 0 or -EINVAL after an error; `limit` is the largest number. */
 int size_range_parse(struct rule_parser *parser, struct span text, uint64_t limit, struct size_range *out);
+
+/* For finish(): an error when the contents of the buffer (NULL: the payload) need more bytes than any size that matches. */
+int size_range_check_contents(struct rule_parser *parser, const struct size_range *range, const struct keyword *buffer);
 
 static inline bool size_range_has(const struct size_range *range, uint64_t size)
 {

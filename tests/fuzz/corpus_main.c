@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MAX_INPUT = 1 << 20 };
+enum { INPUT_SIZE = 1 << 20 };
 
 static uint64_t random_state = UINT64_C(0x9E3779B97F4A7C15);
 
@@ -40,7 +40,7 @@ static void run_once(const uint8_t *data, size_t size)
 
 static unsigned long run_file(const char *path, unsigned long mutations)
 {
-    static uint8_t data[MAX_INPUT], changed[MAX_INPUT];
+    static uint8_t data[INPUT_SIZE], changed[INPUT_SIZE];
     FILE *file = fopen(path, "rb");
 
     if (!file) {

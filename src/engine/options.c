@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From the configuration to the options of the modules; what the YAML schema cannot say is checked here. */
+#include "engine_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sluice/text.h"
+
+/* --- Queues ---------------------------------------------------------------------------------------------------------------- */
+
+/* Reads settings of one queue: those of its range if it has one, otherwise the general ones. */
+struct queue_reader {
+    const struct config *config;
+    const char *range; /* "0-3" below `queues`, or NULL */
+    char name[128];
+};
+
+static const char *general_name(struct queue_reader *reader, const char *setting)
+{
+    snprintf(reader->name, sizeof(reader->name), "queue.%s", setting);
+    return reader->name;
+}
+
+static const char *ranged_name(struct queue_reader *reader, const char *setting)
+{
+    snprintf(reader->name, sizeof(reader->name), "queues.%s.%s", reader->range, setting);
+    return reader->name;
+}
+
+static const char *queue_string(struct queue_reader *reader, const char *setting)
+{
+    const char *general = config_string(reader->config, general_name(reader, setting));
+
+    return reader->range ? config_string_or(reader->config, ranged_name(reader, setting), general) : general;
+}
+
+static int64_t queue_number(struct queue_reader *reader, const char *setting)
+{
+    int64_t general = config_number(reader->config, general_name(reader, setting));
+
+    return reader->range ? config_number_or(reader->config, ranged_name(reader, setting), general) : general;
+}
+
+static bool queue_bool(struct queue_reader *reader, const char *setting)
+{
+    bool general = config_bool(reader->config, general_name(reader, setting));
+
+    return reader->range ? config_bool_or(reader->config, ranged_name(reader, setting), general) : general;
+}
+
+static bool parse_range(struct span text, uint16_t *low, uint16_t *high)
+{
+    struct span rest = text, part;
+    uint64_t first, last;
+
+    if (!span_next(&rest, '-', &part) || !span_to_uint(part, 0, UINT16_MAX, &first))
+        return false;
+    last = first;
+    if (rest.at && !span_to_uint(span_trim(rest), first, UINT16_MAX, &last))
+        return false;
+    *low = (uint16_t)first;
+    *high = (uint16_t)last;
+    return true;
+}
+
+/* The range below `queues` that has this queue, or NULL. */
+static const char *range_of(const struct config *config, uint16_t queue)
+{
+    const char *name;
+    uint16_t low, high;
+
+    for (size_t i = 0; (name = config_each(config, "queues", i)); i++) {
+        if (parse_range(span_of(name), &low, &high) && queue >= low && queue <= high)
+            return name;
+    }
+    return NULL;
+}
+
+static int read_mode(struct queue_reader *reader, struct nfqueue_options *out, char error[ENGINE_ERROR_SIZE])
+{
+    const char *verdict = queue_string(reader, "verdict");
+    const char *mark = queue_string(reader, "mark");
+    int64_t route_to;
+
+    if (mark && !config_mark(mark, &out->mark, &out->mark_mask)) {
+        snprintf(error, ENGINE_ERROR_SIZE,
+                 "queue %u: mark '%s' is not VALUE/MASK with the value inside the mask, like 0x1/0x1",
+                 (unsigned)out->queue, mark);
+        return -EINVAL;
+    }
+    if (strcmp(verdict, "repeat") == 0) {
+        out->mode = QUEUE_REPEAT;
+        if (!mark || out->mark == 0) {
+            snprintf(error, ENGINE_ERROR_SIZE,
+                     "queue %u: verdict repeat needs a mark other than 0 (queue.mark: 0x1/0x1), otherwise packets "
+                     "come back for ever",
+                     (unsigned)out->queue);
+            return -EINVAL;
+        }
+    } else if (strcmp(verdict, "route") == 0) {
+        out->mode = QUEUE_ROUTE;
+        route_to = queue_number(reader, "route-to");
+        if (route_to < 0 || route_to == out->queue) {
+            snprintf(error, ENGINE_ERROR_SIZE, "queue %u: verdict route needs queue.route-to, another queue's number",
+                     (unsigned)out->queue);
+            return -EINVAL;
+        }
+        out->route_to = (uint16_t)route_to;
+        out->route_bypass = queue_bool(reader, "route-bypass");
+    }
+    return 0;
+}
+
+static int read_queue(const struct config *config, uint16_t queue, struct nfqueue_options *out,
+                      char error[ENGINE_ERROR_SIZE])
+{
+    struct queue_reader reader = { .config = config, .range = range_of(config, queue) };
+    const char *marked;
+
+    nfqueue_options_default(out);
+    out->queue = queue;
+    out->fail_open = queue_bool(&reader, "fail-open");
+    out->gso = queue_bool(&reader, "gso");
+    out->length = (uint32_t)queue_number(&reader, "length");
+    out->receive_buffer = (uint32_t)queue_number(&reader, "receive-buffer");
+    out->batch = (uint32_t)queue_number(&reader, "batch");
+    marked = queue_string(&reader, "marked-packets");
+    out->marked_policy = strcmp(marked, "inspect") == 0 ? QUEUE_MARKED_INSPECT
+                         : strcmp(marked, "drop") == 0  ? QUEUE_MARKED_DROP
+                                                        : QUEUE_MARKED_ACCEPT;
+    return read_mode(&reader, out, error);
+}
+
+int engine_queue_options(const struct config *config, struct nfqueue_options *out, size_t max, size_t *count,
+                         char error[ENGINE_ERROR_SIZE])
+{
+    uint32_t queues[ENGINE_MAX_QUEUES];
+    int named = config_ranges(config_string(config, "queue.numbers"), UINT16_MAX, queues,
+                              max < ENGINE_MAX_QUEUES ? max : ENGINE_MAX_QUEUES);
+
+    if (named <= 0) {
+        snprintf(error, ENGINE_ERROR_SIZE, "queue numbers '%s' are no list like 0-3,8 of at most %d queues up to 65535",
+                 config_string(config, "queue.numbers"), ENGINE_MAX_QUEUES);
+        return -EINVAL;
+    }
+    for (int i = 0; i < named; i++) {
+        int err = read_queue(config, (uint16_t)queues[i], &out[i], error);
+
+        if (err)
+            return err;
+    }
+    *count = (size_t)named;
+    return 0;
+}
+
+/* --- Decode ---------------------------------------------------------------------------------------------------------------- */
+
+static int read_ports(const struct config *config, const char *name, struct decode_ports *out, struct diag *diag)
+{
+    int count;
+
+    memset(out, 0, sizeof(*out));
+    count = config_ports(config, name, out->port, DECODE_MAX_PORTS, &out->any, diag);
+    if (count < 0)
+        return count;
+    out->count = (uint8_t)count;
+    return 0;
+}
+
+int engine_decode_options(const struct config *config, struct decode_options *out, struct diag *diag)
+{
+    int err;
+
+    decode_options_default(out);
+    out->teredo_enabled = config_bool(config, "decoder.teredo.enabled");
+    out->vxlan_enabled = config_bool(config, "decoder.vxlan.enabled");
+    out->geneve_enabled = config_bool(config, "decoder.geneve.enabled");
+    out->vxlan_permissive = strcmp(config_string(config, "decoder.vxlan.reserved-bits-check"), "permissive") == 0;
+    out->erspan_type1 = config_bool(config, "decoder.erspan-type1");
+    out->max_layers = (unsigned)config_number(config, "decoder.max-layers");
+    err = read_ports(config, "decoder.teredo.ports", &out->teredo, diag);
+    if (!err)
+        err = read_ports(config, "decoder.vxlan.ports", &out->vxlan, diag);
+    if (!err)
+        err = read_ports(config, "decoder.geneve.ports", &out->geneve, diag);
+    return err;
+}
+
+/* --- Policy, firewall, events ------------------------------------------------------------------------------------------------ */
+
+int engine_action_order(const struct config *config, enum rule_action order[4], char error[ENGINE_ERROR_SIZE])
+{
+    static const enum rule_action actions[4] = { ACTION_PASS, ACTION_DROP, ACTION_REJECT, ACTION_ALERT };
+    size_t count = config_list_count(config, "action-order");
+    unsigned seen = 0;
+
+    for (size_t i = 0; i < count && i < 4; i++) {
+        const char *name = config_list_get(config, "action-order", i);
+
+        for (unsigned k = 0; k < 4; k++) {
+            if (strcmp(rule_action_name(actions[k]), name) == 0) {
+                order[i] = actions[k];
+                seen |= 1u << k;
+            }
+        }
+    }
+    if (count != 4 || seen != 0xf) {
+        snprintf(error, ENGINE_ERROR_SIZE, "action-order must name pass, drop, reject and alert once each");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+void engine_policy_options(const struct config *config, struct policy_options *out)
+{
+    policy_options_default(out);
+    out->packet_alert_max = (unsigned)config_number(config, "packet-alert-max");
+    out->threshold_memcap = (size_t)config_number(config, "threshold.memcap");
+}
+
+static bool has_hook(const struct config *config, const char *name)
+{
+    for (size_t i = 0; i < config_list_count(config, "nft.hooks"); i++) {
+        if (strcmp(config_list_get(config, "nft.hooks", i), name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int read_firewall_queues(const struct config *config, struct firewall_options *out,
+                                char error[ENGINE_ERROR_SIZE])
+{
+    const char *numbers = config_string(config, "queue.numbers");
+    const char *mark = config_string(config, "queue.mark");
+
+    if (!parse_range(span_of(numbers), &out->queue_first, &out->queue_last)) {
+        snprintf(error, ENGINE_ERROR_SIZE, "attaching needs one range of queues, got '%s'", numbers);
+        return -EINVAL;
+    }
+    if (mark && !config_mark(mark, &out->mark, &out->mark_mask)) {
+        snprintf(error, ENGINE_ERROR_SIZE, "queue.mark '%s' is not VALUE/MASK", mark);
+        return -EINVAL;
+    }
+    if (!config_mark(config_string(config, "nft.reject-mark"), &out->reject_mark, &out->reject_mask)) {
+        snprintf(error, ENGINE_ERROR_SIZE, "nft.reject-mark is not VALUE/MASK");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+int engine_firewall_options(const struct config *config, struct firewall_options *out, char error[ENGINE_ERROR_SIZE])
+{
+    static const char *const families[] = { "inet", "ip", "ip6", "bridge" };
+    static const char *const expressions[] = { "auto", "native", "xt" };
+    const char *priority = config_string(config, "nft.priority");
+    int64_t number;
+    bool found;
+
+    firewall_options_default(out);
+    out->mode = firewall_mode_find(config_string(config, "nft.attach"), &found);
+    out->table = config_string(config, "nft.table");
+    out->bypass = config_bool(config, "nft.bypass");
+    out->hooks = (has_hook(config, "forward") ? FIREWALL_FORWARD : 0u) |
+                 (has_hook(config, "input") ? FIREWALL_INPUT : 0u) |
+                 (has_hook(config, "output") ? FIREWALL_OUTPUT : 0u);
+    for (unsigned i = 0; i < 4; i++) {
+        if (strcmp(config_string(config, "nft.family"), families[i]) == 0)
+            out->family = (enum firewall_family)i;
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        if (strcmp(config_string(config, "nft.expression"), expressions[i]) == 0)
+            out->expression = (enum queue_expression)i;
+    }
+    if (strcmp(priority, "auto") != 0) {
+        if (!span_to_int(span_of(priority), INT32_MIN, INT32_MAX, &number)) {
+            snprintf(error, ENGINE_ERROR_SIZE, "nft.priority '%s' is not auto or a number", priority);
+            return -EINVAL;
+        }
+        out->has_priority = true;
+        out->priority = (int32_t)number;
+    }
+    return read_firewall_queues(config, out, error);
+}
+
+static void read_alert_options(const struct config *config, struct eve_options *out)
+{
+    out->alert.payload = config_bool_or(config, "eve.types.alert.payload", out->alert.payload);
+    out->alert.payload_printable =
+        config_bool_or(config, "eve.types.alert.payload-printable", out->alert.payload_printable);
+    out->alert.payload_length = config_bool_or(config, "eve.types.alert.payload-length", out->alert.payload_length);
+    out->alert.payload_buffer_size =
+        (uint32_t)config_number_or(config, "eve.types.alert.payload-buffer-size", out->alert.payload_buffer_size);
+    out->alert.packet = config_bool_or(config, "eve.types.alert.packet", out->alert.packet);
+    out->alert.verdict = config_bool_or(config, "eve.types.alert.verdict", out->alert.verdict);
+    out->alert.reference = config_bool_or(config, "eve.types.alert.reference", out->alert.reference);
+    out->alert.rule_raw = config_bool_or(config, "eve.types.alert.metadata.rule.raw", out->alert.rule_raw);
+    out->alert.rule_metadata =
+        config_bool_or(config, "eve.types.alert.metadata.rule.metadata", out->alert.rule_metadata);
+    out->alert.reference = config_bool_or(config, "eve.types.alert.metadata.rule.reference", out->alert.reference);
+}
+
+/* decode is on when `types` is not there, or says so. */
+static void read_anomaly_options(const struct config *config, struct eve_options *out)
+{
+    out->anomaly.decode = config_bool_or(config, "eve.types.anomaly.types.decode", out->anomaly.decode);
+    out->anomaly.packet_header = config_bool_or(config, "eve.types.anomaly.packethdr", out->anomaly.packet_header);
+}
+
+void engine_eve_options(const struct config *config, struct eve_options *out)
+{
+    static const char *const types[OUTPUT_EVENT_COUNT] = {
+        [OUTPUT_ALERT] = "eve.types.alert",
+        [OUTPUT_DROP] = "eve.types.drop",
+        [OUTPUT_ANOMALY] = "eve.types.anomaly",
+        [OUTPUT_STATS] = "eve.types.stats",
+    };
+
+    eve_options_default(out);
+    if (config_has_section(config, "eve.types")) {
+        for (unsigned i = 0; i < OUTPUT_EVENT_COUNT; i++)
+            out->enabled[i] = config_has_section(config, types[i]);
+    }
+    out->community_id = config_bool(config, "eve.community-id");
+    out->community_id_seed = (uint16_t)config_number(config, "eve.community-id-seed");
+    out->ethernet = config_bool(config, "eve.ethernet");
+    out->pcap_file = config_bool(config, "eve.pcap-file");
+    out->metadata = config_bool(config, "eve.metadata");
+    out->ipv6_compress = config_bool(config, "eve.ipv6-compress");
+    read_alert_options(config, out);
+    read_anomaly_options(config, out);
+    out->drop.alerts = config_bool_or(config, "eve.types.drop.alerts", out->drop.alerts);
+    out->drop.verdict = config_bool_or(config, "eve.types.drop.verdict", out->drop.verdict);
+    out->stats.totals = config_bool_or(config, "eve.types.stats.totals", out->stats.totals);
+    out->stats.threads = config_bool_or(config, "eve.types.stats.threads", out->stats.threads);
+    out->stats.deltas = config_bool_or(config, "eve.types.stats.deltas", out->stats.deltas);
+    out->stats.null_values = config_bool_or(config, "eve.types.stats.null-values", out->stats.null_values);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A packet's whole path, top to bottom: decode -> (checksums) -> detect -> policy -> events -> reject.
+ *
+ * A packet that carries others (tunnels) is inspected after them, and has the one verdict for all. Defragmentation, flows
+ * and streams take their places between decode and detect.
+ */
+#include "engine_priv.h"
+
+#include <string.h>
+
+int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options, struct policy_shared *shared,
+                  struct output_port *output)
+{
+    int err;
+
+    memset(pipeline, 0, sizeof(*pipeline));
+    err = decoder_new(&pipeline->decoder, &options->decode);
+    if (err)
+        return err;
+    err = detector_new(&pipeline->detector);
+    if (err)
+        goto free_decoder;
+    err = policy_new(&pipeline->policy, &options->policy, shared);
+    if (err)
+        goto free_detector;
+    pipeline->output = output;
+    pipeline->inline_mode = options->policy.inline_mode;
+    pipeline->drop_undecodable = options->drop_undecodable;
+    return 0;
+
+free_detector:
+    detector_free(pipeline->detector);
+free_decoder:
+    decoder_free(pipeline->decoder);
+    memset(pipeline, 0, sizeof(*pipeline));
+    return err;
+}
+
+void pipeline_clear(struct pipeline *pipeline)
+{
+    injector_free(pipeline->injector);
+    policy_free(pipeline->policy);
+    detector_free(pipeline->detector);
+    decoder_free(pipeline->decoder);
+    memset(pipeline, 0, sizeof(*pipeline));
+}
+
+/* What the policies for whole packets say before any rule is asked; true when the packet is not to be inspected. */
+static bool judged_by_policy(struct pipeline *pipeline, struct packet *pkt)
+{
+    if (!(pkt->flags & PACKET_MARKED))
+        return false;
+    pipeline->counters.marked++;
+    if (pipeline->marked_policy == QUEUE_MARKED_INSPECT)
+        return false;
+    if (pipeline->marked_policy == QUEUE_MARKED_DROP) {
+        pkt->verdict = VERDICT_DROP;
+        pkt->drop_reason = DROP_REASON_MARKED;
+    } else {
+        pipeline->counters.uninspected++;
+    }
+    return true;
+}
+
+static void inspect(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt)
+{
+    const struct hit *hits;
+    struct decision decision;
+
+    if (ruleset_needs_checksums(ruleset))
+        decode_check_checksums(pkt);
+    size_t count = detect_packet(pipeline->detector, ruleset, pkt, &hits);
+
+    policy_apply(pipeline->policy, ruleset_rules(ruleset), pkt, hits, count, &decision);
+    if (pipeline->drop_undecodable && (pkt->flags & PACKET_MALFORMED) && !decision.passed &&
+        pkt->verdict != VERDICT_DROP) {
+        pkt->verdict = VERDICT_DROP;
+        pkt->drop_reason = DROP_REASON_DECODE_ERROR;
+        if (pkt->root->verdict != VERDICT_DROP) {
+            pkt->root->verdict = VERDICT_DROP;
+            pkt->root->drop_reason = DROP_REASON_TUNNEL;
+        }
+    }
+    output_packet(pipeline->output, pkt, &decision, ruleset_generation(ruleset));
+    if (pkt->reject != REJECT_NONE) {
+        pipeline->counters.rejected++;
+        if (pipeline->injector)
+            injector_reject(pipeline->injector, pkt);
+    }
+}
+
+static void count_verdict(struct pipeline *pipeline, const struct packet *pkt)
+{
+    if (pkt->verdict == VERDICT_DROP) {
+        pipeline->counters.blocked++;
+        pipeline->counters.drop_reason[pkt->drop_reason]++;
+    } else {
+        pipeline->counters.accepted++;
+    }
+}
+
+void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt)
+{
+    struct packet *found[DECODE_MAX_PACKETS];
+    size_t count = decode_packet(pipeline->decoder, pkt, found);
+
+    if (judged_by_policy(pipeline, pkt)) {
+        struct decision nothing = { 0 };
+
+        output_packet(pipeline->output, pkt, &nothing, ruleset_generation(ruleset));
+    } else {
+        for (size_t i = 0; i < count; i++)
+            inspect(pipeline, ruleset, found[i]);
+    }
+    count_verdict(pipeline, pkt);
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The daemon. Everything that can fail is done before the first packet: rules, output, memory, sockets; then the queues are
+ * bound, the workers started, the firewall attached, and systemd told. The end goes the other way round: the firewall
+ * stops feeding the queues first, the workers judge what still waits, and only then the sockets are closed.
+ *
+ * The calling thread is the main thread: it waits for signals, writes statistics, and notices workers that died.
+ */
+#include "engine_priv.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sluice/clock.h"
+#include "sluice/diag.h"
+#include "sluice/log.h"
+
+enum { MAX_PRINTED_MISTAKES = 20, DRAIN_ROUNDS = 50, DRAIN_PAUSE_MS = 20, POLL_MS = 250 };
+
+struct engine {
+    const struct run_options *options;
+    struct ruleset *ruleset;
+    struct output *output;
+    struct policy_shared *shared;
+    struct stats *stats;
+    struct affinity affinity;
+    struct firewall_options firewall;
+    bool attached;
+    struct worker *workers;
+    struct worker **worker_list;
+    unsigned worker_count;
+    uint64_t started_ns; /* monotonic */
+};
+
+/* --- Start ------------------------------------------------------------------------------------------------------------------ */
+
+static void print_mistakes(const struct diag *diag)
+{
+    size_t count = diag_count(diag);
+
+    for (size_t i = 0; i < count && i < MAX_PRINTED_MISTAKES; i++)
+        diag_print_entry(diag_get(diag, i), stderr, isatty(STDERR_FILENO));
+    if (count > MAX_PRINTED_MISTAKES)
+        log_warning("%zu more mistakes in rules: `sluice check` shows all of them", count - MAX_PRINTED_MISTAKES);
+}
+
+static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    const struct run_options *options = engine->options;
+    uint64_t begin = clock_monotonic_ns();
+    struct diag *diag = diag_new();
+    int err = -ENOMEM;
+
+    if (diag)
+        err = engine_load_rules(&engine->ruleset, options->config, options->rule_files, options->rule_file_count, diag);
+    if (diag)
+        print_mistakes(diag);
+    diag_free(diag);
+    if (err) {
+        snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded");
+        return err;
+    }
+    const struct rule_list *rules = ruleset_rules(engine->ruleset);
+
+    log_info("%zu rules loaded, %zu rejected, in %.2f s", rule_list_count(rules), rule_list_rejected(rules),
+             (double)(clock_monotonic_ns() - begin) / NS_PER_SECOND);
+    return 0;
+}
+
+static int open_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    const struct config *config = engine->options->config;
+    const char *folder = engine->options->log_dir ? engine->options->log_dir : config_string(config, "log-dir");
+    struct output_options out;
+    char path[4096], cause[256];
+    int err;
+
+    output_options_default(&out);
+    engine_eve_options(config, &out.eve);
+    if (snprintf(path, sizeof(path), "%s/%s", folder, config_string(config, "eve.filename")) >= (int)sizeof(path)) {
+        snprintf(error, ENGINE_ERROR_SIZE, "the path of the log folder is too long");
+        return -ENAMETOOLONG;
+    }
+    out.eve_path = config_bool(config, "eve.enabled") ? path : NULL;
+    out.inline_mode = true;
+    out.queue_fields = true;
+    out.ring_size = (size_t)config_number(config, "output.ring-size");
+    if (engine->options->console) {
+        out.console = stdout;
+        out.console_colour = isatty(STDOUT_FILENO);
+    }
+    err = output_open(&engine->output, &out, engine->worker_count, cause);
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+    return err;
+}
+
+static int plan_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    struct nfqueue_options queues[ENGINE_MAX_QUEUES];
+    size_t count = 0;
+    int err = engine_queue_options(engine->options->config, queues, ENGINE_MAX_QUEUES, &count, error);
+
+    if (err)
+        return err;
+    err = affinity_plan(&engine->affinity, engine->options->config, (unsigned)count, error);
+    if (err)
+        return err;
+    engine->workers = calloc(count, sizeof(*engine->workers));
+    engine->worker_list = calloc(count, sizeof(*engine->worker_list));
+    if (!engine->workers || !engine->worker_list) {
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < count; i++) {
+        engine->workers[i].index = (unsigned)i;
+        engine->workers[i].queue = queues[i];
+        engine->workers[i].affinity = &engine->affinity;
+        engine->worker_list[i] = &engine->workers[i];
+    }
+    engine->worker_count = (unsigned)count;
+    return 0;
+}
+
+static int fill_pipeline_options(const struct config *config, struct pipeline_options *out,
+                                 char error[ENGINE_ERROR_SIZE])
+{
+    struct diag *diag = diag_new();
+    int err = diag ? engine_decode_options(config, &out->decode, diag) : -ENOMEM;
+
+    if (err) {
+        snprintf(error, ENGINE_ERROR_SIZE, "the decoder's settings cannot be used");
+        if (diag)
+            print_mistakes(diag);
+    }
+    diag_free(diag);
+    engine_policy_options(config, &out->policy);
+    out->drop_undecodable = strcmp(config_string(config, "decode-error-policy"), "drop") == 0;
+    return err;
+}
+
+/* A worker's memory and its injector; everything but its queue. */
+static int prepare_worker(struct engine *engine, struct worker *worker, const struct pipeline_options *options,
+                          char error[ENGINE_ERROR_SIZE])
+{
+    char cause[INJECT_ERROR_SIZE];
+    int err = worker_snapshot_init(worker);
+
+    if (!err)
+        err = pipeline_init(&worker->pipeline, options, engine->shared, output_port(engine->output, worker->index));
+    if (!err)
+        err = detector_prepare(worker->pipeline.detector, engine->ruleset);
+    if (err) {
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+        return err;
+    }
+    worker->pipeline.marked_policy = worker->queue.marked_policy;
+    atomic_store(&worker->ruleset, engine->ruleset);
+    if (injector_new(&worker->pipeline.injector, engine->firewall.reject_mark, cause)) {
+        if (worker->index == 0)
+            log_warning("reject rules will drop without an answer: %s", cause);
+    }
+    return 0;
+}
+
+static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    struct pipeline_options options;
+    int err = fill_pipeline_options(engine->options->config, &options, error);
+
+    if (err)
+        return err;
+    err = policy_shared_new(&engine->shared, &options.policy);
+    if (!err)
+        err = stats_new(&engine->stats, engine->worker_count, true);
+    if (err) {
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+        return err;
+    }
+    for (unsigned i = 0; i < engine->worker_count && !err; i++)
+        err = prepare_worker(engine, &engine->workers[i], &options, error);
+    return err;
+}
+
+/* Binding a queue makes packets wait in it, so it comes last, and the threads follow at once. */
+static int open_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    char cause[CAPTURE_ERROR_SIZE], pinned[512];
+
+    for (unsigned i = 0; i < engine->worker_count; i++) {
+        int err = nfqueue_open(&engine->workers[i].capture, &engine->workers[i].queue, cause);
+
+        if (err) {
+            snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+            return err;
+        }
+    }
+    for (unsigned i = 0; i < engine->worker_count; i++) {
+        int err = worker_start(&engine->workers[i]);
+
+        if (err) {
+            snprintf(error, ENGINE_ERROR_SIZE, "cannot start a thread: %s", strerror(-err));
+            return err;
+        }
+    }
+    affinity_describe(&engine->affinity, engine->worker_count, pinned, sizeof(pinned));
+    log_info("%u queue%s bound, receive buffer %u KiB; %s", engine->worker_count, engine->worker_count == 1 ? "" : "s",
+             (unsigned)(nfqueue_receive_buffer(engine->workers[0].capture) / 1024), pinned);
+    return 0;
+}
+
+static int attach(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    char cause[FIREWALL_ERROR_SIZE];
+    struct firewall_status status;
+    int err;
+
+    if (engine->firewall.mode == ATTACH_NONE)
+        return 0;
+    err = firewall_install(&engine->firewall, cause);
+    if (err) {
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+        return err;
+    }
+    engine->attached = true;
+    if (firewall_status(engine->firewall.table, &status, cause) == 0)
+        log_info("attached: table %s, mode %s, priority %d, %s", engine->firewall.table,
+                 firewall_mode_name(engine->firewall.mode), (int)status.priority,
+                 status.expression == QUEUE_EXPRESSION_NATIVE ? "native queue" : "xt NFQUEUE target");
+    return 0;
+}
+
+/* --- While it runs ----------------------------------------------------------------------------------------------------------- */
+
+static void write_stats(struct engine *engine)
+{
+    for (unsigned i = 0; i < engine->worker_count; i++) {
+        if (!worker_take_snapshot(&engine->workers[i]))
+            log_warning("worker of queue %u does not answer", (unsigned)engine->workers[i].queue.queue);
+    }
+    stats_write(engine->stats, engine->worker_list, engine->worker_count, engine->output,
+                (clock_monotonic_ns() - engine->started_ns) / NS_PER_SECOND, clock_realtime_ns());
+}
+
+/* The first worker that ended, with its error; 0 when all run. */
+static int worker_error(const struct engine *engine, uint16_t *queue)
+{
+    for (unsigned i = 0; i < engine->worker_count; i++) {
+        int err = atomic_load(&engine->workers[i].error);
+
+        if (err) {
+            *queue = engine->workers[i].queue.queue;
+            return err;
+        }
+    }
+    return 0;
+}
+
+static int main_loop(struct engine *engine, const sigset_t *signals, char error[ENGINE_ERROR_SIZE])
+{
+    const struct timespec pause = { .tv_nsec = POLL_MS * 1000000L };
+    uint64_t interval_ns = (uint64_t)config_number(engine->options->config, "stats.interval") * NS_PER_SECOND;
+    uint64_t next_stats = clock_monotonic_ns() + interval_ns;
+
+    for (;;) {
+        int signal_number = sigtimedwait(signals, NULL, &pause);
+        uint16_t queue = 0;
+        int err = worker_error(engine, &queue);
+
+        if (err) {
+            snprintf(error, ENGINE_ERROR_SIZE, "the worker of queue %u ended: %s", (unsigned)queue, strerror(-err));
+            return err;
+        }
+        if (signal_number == SIGTERM || signal_number == SIGINT)
+            return 0;
+        if (signal_number == SIGHUP)
+            output_reopen(engine->output);
+        if (signal_number == SIGUSR1 || (interval_ns > 0 && clock_monotonic_ns() >= next_stats)) {
+            write_stats(engine);
+            next_stats = clock_monotonic_ns() + interval_ns;
+        }
+    }
+}
+
+/* --- Stop -------------------------------------------------------------------------------------------------------------------- */
+
+/* Waits until the queues are empty, so that nothing that was handed to us is dropped by closing them. */
+static void drain(struct engine *engine)
+{
+    const struct timespec pause = { .tv_nsec = DRAIN_PAUSE_MS * 1000000L };
+
+    for (int round = 0; round < DRAIN_ROUNDS; round++) {
+        struct queue_status status;
+        uint32_t waiting = 0;
+
+        for (unsigned i = 0; i < engine->worker_count; i++) {
+            if (engine->workers[i].capture && capture_status(engine->workers[i].capture, &status) == 0)
+                waiting += status.waiting;
+        }
+        if (waiting == 0)
+            return;
+        nanosleep(&pause, NULL);
+    }
+}
+
+static void stop_workers(struct engine *engine)
+{
+    for (unsigned i = 0; i < engine->worker_count; i++)
+        atomic_store(&engine->workers[i].stop, true);
+    for (unsigned i = 0; i < engine->worker_count; i++) {
+        if (engine->workers[i].started)
+            pthread_join(engine->workers[i].thread, NULL);
+        engine->workers[i].started = false;
+    }
+}
+
+static void detach(struct engine *engine)
+{
+    char cause[FIREWALL_ERROR_SIZE];
+
+    if (!engine->attached)
+        return;
+    if (firewall_quiesce(engine->firewall.table, cause))
+        log_warning("%s", cause);
+    drain(engine);
+    if (firewall_remove(engine->firewall.table, cause))
+        log_warning("%s", cause);
+    engine->attached = false;
+}
+
+static void summarise(const struct engine *engine)
+{
+    uint64_t packets = 0, dropped = 0, alerts = 0;
+
+    for (unsigned i = 0; i < engine->worker_count; i++) {
+        packets += engine->workers[i].snapshot.capture.packets;
+        dropped += engine->workers[i].snapshot.capture.dropped;
+        alerts += engine->workers[i].snapshot.policy.alerts;
+    }
+    log_info("stopped: %llu packets judged, %llu dropped, %llu alerts", (unsigned long long)packets,
+             (unsigned long long)dropped, (unsigned long long)alerts);
+}
+
+static void engine_clear(struct engine *engine)
+{
+    for (unsigned i = 0; i < engine->worker_count; i++) {
+        capture_close(engine->workers[i].capture);
+        pipeline_clear(&engine->workers[i].pipeline);
+        worker_snapshot_clear(&engine->workers[i]);
+    }
+    stats_free(engine->stats);
+    output_close(engine->output);
+    policy_shared_free(engine->shared);
+    ruleset_free(engine->ruleset);
+    free(engine->worker_list);
+    free(engine->workers);
+}
+
+static void block_signals(sigset_t *signals)
+{
+    sigemptyset(signals);
+    sigaddset(signals, SIGTERM);
+    sigaddset(signals, SIGINT);
+    sigaddset(signals, SIGHUP);
+    sigaddset(signals, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    int err = engine_firewall_options(engine->options->config, &engine->firewall, error);
+
+    if (!err)
+        err = plan_workers(engine, error);
+    if (!err)
+        err = load_rules(engine, error);
+    if (!err)
+        err = open_output(engine, error);
+    if (!err)
+        err = prepare_workers(engine, error);
+    if (err)
+        return err;
+    engine->started_ns = clock_monotonic_ns();
+    affinity_apply_output(&engine->affinity); /* the thread inherits it */
+    err = output_start(engine->output);
+    affinity_apply_management(&engine->affinity);
+    if (err) {
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot start the output thread: %s", strerror(-err));
+        return err;
+    }
+    err = open_queues(engine, error);
+    return err ? err : attach(engine, error);
+}
+
+int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
+{
+    struct engine engine = { .options = options };
+    sigset_t signals;
+    int err;
+
+    block_signals(&signals);
+    err = start(&engine, error);
+    if (!err) {
+        sd_notifyf(0, "READY=1\nSTATUS=inspecting %u queues", engine.worker_count);
+        log_notice("ready");
+        err = main_loop(&engine, &signals, error);
+        sd_notify(0, "STOPPING=1");
+    }
+    detach(&engine);
+    stop_workers(&engine);
+    if (engine.stats && !err)
+        stats_write(engine.stats, engine.worker_list, engine.worker_count, engine.output,
+                    (clock_monotonic_ns() - engine.started_ns) / NS_PER_SECOND, clock_realtime_ns());
+    if (engine.output)
+        output_stop(engine.output);
+    if (!err)
+        summarise(&engine);
+    engine_clear(&engine);
+    return err;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From counters to a stats event. Counter names are Suricata's where it has the counter; what NFQUEUE and the verdicts have
+ * to say is under "ips" and "queue.N". Names that depend on the queue are made once, because the output keeps them.
+ */
+#include "engine_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/arena.h"
+
+enum { FIXED_STATS = 64, STATS_PER_QUEUE = 24 };
+
+struct stats {
+    struct arena *arena;
+    struct output_stat *values;
+    size_t count, capacity;
+    const char **decode_names; /* "decoder." + decode_counter_name() */
+    const char **reason_names; /* "ips.drop_reason." + name */
+    const char **queue_names;  /* per worker STATS_PER_QUEUE names */
+    unsigned workers;
+    bool queues;
+};
+
+/* The counters of one queue, in the order of queue_names. */
+static const char *const queue_fields[] = {
+    "packets",
+    "bytes",
+    "accepted",
+    "dropped",
+    "repeated",
+    "routed",
+    "replaced",
+    "truncated",
+    "gso",
+    "marked",
+    "receive_calls",
+    "send_calls",
+    "receive_overruns",
+    "verdict_lost",
+    "verdict_errors",
+    "malformed_messages",
+    "lost",
+    "waiting",
+    "queue_dropped",
+    "user_dropped",
+    "id_sequence",
+};
+enum { QUEUE_FIELDS = sizeof(queue_fields) / sizeof(queue_fields[0]) };
+_Static_assert(sizeof(queue_fields) / sizeof(queue_fields[0]) <= STATS_PER_QUEUE, "names of queue counters");
+
+int stats_new(struct stats **out, unsigned workers, bool queues)
+{
+    struct stats *stats = calloc(1, sizeof(*stats));
+
+    if (!stats)
+        return -ENOMEM;
+    stats->arena = arena_new(0);
+    if (!stats->arena)
+        goto fail;
+    stats->workers = workers;
+    stats->queues = queues;
+    stats->capacity = FIXED_STATS + DROP_REASON_COUNT + decode_counter_count() + (size_t)workers * STATS_PER_QUEUE;
+    stats->values = calloc(stats->capacity, sizeof(*stats->values));
+    stats->decode_names = arena_alloc(stats->arena, decode_counter_count() * sizeof(char *));
+    stats->reason_names = arena_alloc(stats->arena, DROP_REASON_COUNT * sizeof(char *));
+    stats->queue_names = arena_alloc(stats->arena, ((size_t)workers * STATS_PER_QUEUE + 1) * sizeof(char *));
+    if (!stats->values || !stats->decode_names || !stats->reason_names || !stats->queue_names)
+        goto fail;
+    for (size_t i = 0; i < decode_counter_count(); i++)
+        stats->decode_names[i] = arena_printf(stats->arena, "decoder.%s", decode_counter_name(i));
+    for (enum drop_reason i = 0; i < DROP_REASON_COUNT; i++)
+        stats->reason_names[i] = arena_printf(stats->arena, "ips.drop_reason.%s", output_drop_reason_name(i));
+    *out = stats;
+    return 0;
+
+fail:
+    stats_free(stats);
+    return -ENOMEM;
+}
+
+void stats_free(struct stats *stats)
+{
+    if (!stats)
+        return;
+    arena_free(stats->arena);
+    free(stats->values);
+    free(stats);
+}
+
+static void add(struct stats *stats, const char *name, uint64_t value)
+{
+    if (name && stats->count < stats->capacity)
+        stats->values[stats->count++] = (struct output_stat){ name, value };
+}
+
+static const char *queue_name(struct stats *stats, const struct worker *worker, unsigned field)
+{
+    const char **name = &stats->queue_names[(size_t)worker->index * STATS_PER_QUEUE + field];
+
+    if (!*name)
+        *name = arena_printf(stats->arena, "queue.%u.%s", (unsigned)worker->queue.queue, queue_fields[field]);
+    return *name;
+}
+
+static void add_queue(struct stats *stats, struct worker *worker)
+{
+    const struct capture_counters *c = &worker->snapshot.capture;
+    struct queue_status status = { 0 };
+    uint64_t values[QUEUE_FIELDS] = {
+        c->packets,
+        c->bytes,
+        c->accepted,
+        c->dropped,
+        c->repeated,
+        c->routed,
+        c->replaced,
+        c->truncated,
+        c->gso,
+        c->marked,
+        c->receive_calls,
+        c->send_calls,
+        c->receive_overruns,
+        c->verdict_lost,
+        c->verdict_errors,
+        c->malformed_messages,
+        c->lost,
+    };
+
+    if (capture_status(worker->capture, &status) == 0) {
+        values[QUEUE_FIELDS - 4] = status.waiting;
+        values[QUEUE_FIELDS - 3] = status.queue_dropped;
+        values[QUEUE_FIELDS - 2] = status.user_dropped;
+        values[QUEUE_FIELDS - 1] = status.id_sequence;
+    }
+    for (unsigned i = 0; i < QUEUE_FIELDS; i++)
+        add(stats, queue_name(stats, worker, i), values[i]);
+}
+
+/* Sums of a worker's counters over all workers. */
+struct sums {
+    struct capture_counters capture;
+    struct pipeline_counters pipeline;
+    struct policy_counters policy;
+    struct detect_counters detect;
+    struct inject_counters inject;
+};
+
+static void sum_words(void *to, const void *from, size_t size)
+{
+    uint64_t *sum = to;
+    const uint64_t *words = from;
+
+    for (size_t i = 0; i < size / sizeof(*sum); i++)
+        sum[i] += words[i];
+}
+
+static void sum_workers(struct sums *sums, struct worker *const *workers, unsigned count)
+{
+    memset(sums, 0, sizeof(*sums));
+    for (unsigned i = 0; i < count; i++) {
+        const struct worker_snapshot *s = &workers[i]->snapshot;
+
+        sum_words(&sums->capture, &s->capture, sizeof(s->capture));
+        sum_words(&sums->pipeline, &s->pipeline, sizeof(s->pipeline));
+        sum_words(&sums->policy, &s->policy, sizeof(s->policy));
+        sum_words(&sums->detect, &s->detect, sizeof(s->detect));
+        sum_words(&sums->inject, &s->inject, sizeof(s->inject));
+    }
+}
+
+static void add_decode(struct stats *stats, struct worker *const *workers, unsigned count)
+{
+    for (size_t i = 0; i < decode_counter_count(); i++) {
+        bool maximum = strncmp(decode_counter_name(i), "max_", 4) == 0;
+        uint64_t value = 0;
+
+        for (unsigned k = 0; k < count; k++) {
+            uint64_t one = workers[k]->snapshot.decode[i];
+
+            if (!maximum)
+                value += one;
+            else if (one > value)
+                value = one;
+        }
+        if (strncmp(decode_counter_name(i), "avg_", 4) == 0 && count > 1)
+            value /= count;
+        add(stats, stats->decode_names[i], value);
+    }
+}
+
+static void add_ips(struct stats *stats, const struct sums *sums)
+{
+    add(stats, "ips.accepted", sums->pipeline.accepted);
+    add(stats, "ips.blocked", sums->pipeline.blocked);
+    add(stats, "ips.rejected", sums->pipeline.rejected);
+    add(stats, "ips.replaced", sums->capture.replaced);
+    add(stats, "ips.marked", sums->pipeline.marked);
+    add(stats, "ips.uninspected", sums->pipeline.uninspected);
+    add(stats, "ips.reject_packets_sent", sums->inject.sent);
+    add(stats, "ips.reject_packets_failed", sums->inject.failed);
+    for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT; i++)
+        add(stats, stats->reason_names[i], sums->pipeline.drop_reason[i]);
+}
+
+static void add_output(struct stats *stats, const struct output *output)
+{
+    static const char *const names[OUTPUT_EVENT_COUNT][2] = {
+        [OUTPUT_ALERT] = { "output.alert.written", "output.alert.lost" },
+        [OUTPUT_DROP] = { "output.drop.written", "output.drop.lost" },
+        [OUTPUT_ANOMALY] = { "output.anomaly.written", "output.anomaly.lost" },
+        [OUTPUT_STATS] = { "output.stats.written", "output.stats.lost" },
+    };
+    struct output_counters counters;
+
+    output_counters(output, &counters);
+    for (unsigned i = 0; i < OUTPUT_EVENT_COUNT; i++) {
+        add(stats, names[i][0], counters.written[i]);
+        add(stats, names[i][1], counters.lost[i]);
+    }
+    add(stats, "output.write_errors", counters.write_errors);
+}
+
+void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, struct output *output,
+                 uint64_t uptime_seconds, uint64_t time_ns)
+{
+    struct sums sums;
+
+    sum_workers(&sums, workers, count);
+    stats->count = 0;
+    add(stats, "capture.kernel_packets", sums.capture.packets);
+    add(stats, "capture.kernel_drops", sums.capture.lost);
+    add_decode(stats, workers, count);
+    add_ips(stats, &sums);
+    add(stats, "detect.alert", sums.policy.alerts);
+    add(stats, "detect.alert_queue_overflow", sums.policy.alerts_overflow);
+    add(stats, "detect.alerts_suppressed", sums.policy.alerts_suppressed);
+    add(stats, "detect.candidates", sums.detect.candidates);
+    add(stats, "detect.evaluations", sums.detect.evaluations);
+    add(stats, "detect.threshold_memcap", sums.policy.threshold_memcap_hits);
+    add_output(stats, output);
+    for (unsigned i = 0; i < count && stats->queues; i++)
+        add_queue(stats, workers[i]);
+    output_stats(output, stats->values, stats->count, uptime_seconds, time_ns);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `valid` and `invalid`, the values of the *-csum keywords. */
+#ifndef SLUICE_KEYWORD_CHECKSUM_H
+#define SLUICE_KEYWORD_CHECKSUM_H
+
+#include "header.h"
+
+#define CHECKSUM_FORM "valid or invalid"
+
+/* parse() of these keywords. The condition's data is a bool: whether the checksum must be valid. */
+int checksum_parse(struct rule_parser *parser, struct span value, bool negated);
+
+/* A checksum that was not to be checked (see decode_check_checksums) counts as valid. */
+static inline bool checksum_match(const struct packet *pkt, uint32_t bad_flag, const void *data)
+{
+    const bool *valid = data;
+
+    return !(pkt->flags & bad_flag) == *valid;
+}
+
+/* The same for a transport of one IP version. */
+static inline bool checksum_match_transport(const struct packet *pkt, uint8_t ip_version, uint8_t protocol,
+                                            const void *data)
+{
+    return pkt->ip_version == ip_version && header_is(pkt, protocol) &&
+           checksum_match(pkt, PACKET_BAD_L4_CHECKSUM, data);
+}
+
+#endif

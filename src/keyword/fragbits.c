@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+
+#include "flag_letters.h"
+#include "header.h"
+
+/* As the bits lie in the header (RFC 791 §3.1). */
+enum { FRAGBITS_MORE = 0x2000, FRAGBITS_DONT = 0x4000, FRAGBITS_RESERVED = 0x8000, FRAGBITS_ALL = 0xe000 };
+
+static const struct flag_letter letters[] = {
+    { 'M', FRAGBITS_MORE }, { 'D', FRAGBITS_DONT }, { 'R', FRAGBITS_RESERVED }, { 0, 0 }
+};
+
+static bool fragbits_match(const struct match_input *in, const void *data)
+{
+    const struct packet *pkt = in->packet;
+    unsigned bits = (pkt->more_fragments ? FRAGBITS_MORE : 0u) | (pkt->dont_fragment ? FRAGBITS_DONT : 0u) |
+                    (pkt->reserved_fragment_bit ? FRAGBITS_RESERVED : 0u);
+
+    return pkt->ip_version == 4 && number_range_has(data, bits);
+}
+
+static int fragbits_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct number_range *range = arena_alloc(rule_parser_arena(parser), sizeof(*range));
+
+    (void)negated;
+    if (!range)
+        return -ENOMEM;
+    int err = flag_letters_parse(parser, value, letters, FRAGBITS_ALL, range);
+
+    return err ? err : rule_parser_add_packet_condition(parser, range, false);
+}
+
+const struct keyword keyword_fragbits = {
+    .name = "fragbits",
+    .value = "[+|*|!]LETTERS of M, D and R",
+    .help = "the fragmentation bits of an IPv4 packet: more fragments, don't fragment, reserved",
+    .manual = "Exactly these bits; with + these and maybe others, with * at least one of them, with ! not all of them.",
+    .kind = KEYWORD_PACKET,
+    .parse = fragbits_parse,
+    .match = fragbits_match,
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* gid:1; the group of rules that the sid belongs to. */
+#include "sluice/keyword.h"
+
+static int gid_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    uint64_t number;
+
+    (void)negated;
+    if (!span_to_uint(value, 0, UINT32_MAX, &number))
+        return rule_parser_error(parser, value, "'gid' needs a number from 0 to %u, got '" SPAN_FORMAT "'",
+                                 (unsigned)UINT32_MAX, SPAN_ARGS(value));
+    rule_parser_rule(parser)->gid = (uint32_t)number;
+    return 0;
+}
+
+const struct keyword keyword_gid = {
+    .name = "gid",
+    .value = "NUMBER",
+    .help = "the group of rules (generator) that the number belongs to; 1 without it",
+    .kind = KEYWORD_META,
+    .flags = KEYWORD_QUOTED | KEYWORD_ONCE,
+    .parse = gid_parse,
+};

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "checksum.h"
+
+static bool icmpv4_csum_match(const struct match_input *in, const void *data)
+{
+    return checksum_match_transport(in->packet, 4, IPPROTO_ICMP, data);
+}
+
+const struct keyword keyword_icmpv4_csum = {
+    .name = "icmpv4-csum",
+    .value = CHECKSUM_FORM,
+    .help = "whether the checksum of an ICMP message is right",
+    .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS,
+    .parse = checksum_parse,
+    .match = icmpv4_csum_match,
+};

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <netinet/ip_icmp.h>
+
+#include "header.h"
+
+/* Bytes of the message after the first eight that are its header's (RFC 1256 §3, RFC 792). */
+static uint32_t fields_length(const uint8_t *header)
+{
+    switch (header[0]) {
+    case ICMP_ROUTERADVERT:
+        return (uint32_t)header[4] * header[5] * 4;
+    case ICMP_TIMESTAMP:
+    case ICMP_TIMESTAMPREPLY:
+        return 12;
+    default:
+        return 0;
+    }
+}
+
+static const uint8_t *icmpv4_hdr_buffer(const struct match_input *in, uint32_t *length)
+{
+    struct cursor cur = header_transport(in->packet);
+    const uint8_t *header = cursor_peek(&cur, ICMP_MINLEN);
+
+    if (!header_is(in->packet, IPPROTO_ICMP) || !header)
+        return NULL;
+    uint32_t whole = ICMP_MINLEN + fields_length(header);
+
+    *length = whole <= cursor_left(&cur) ? whole : ICMP_MINLEN;
+    return header;
+}
+
+static int icmpv4_hdr_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_icmpv4_hdr);
+}
+
+const struct keyword keyword_icmpv4_hdr = {
+    .name = "icmpv4.hdr",
+    .help = "the header of an ICMP message",
+    .manual = "Eight bytes; in a router advertisement the addresses belong to it, in a timestamp the three times.",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .parse = icmpv4_hdr_parse,
+    .buffer = icmpv4_hdr_buffer,
+};

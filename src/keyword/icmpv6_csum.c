@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "checksum.h"
+
+static bool icmpv6_csum_match(const struct match_input *in, const void *data)
+{
+    return checksum_match_transport(in->packet, 6, IPPROTO_ICMPV6, data);
+}
+
+const struct keyword keyword_icmpv6_csum = {
+    .name = "icmpv6-csum",
+    .value = CHECKSUM_FORM,
+    .help = "whether the checksum of an ICMPv6 message is right",
+    .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS,
+    .parse = checksum_parse,
+    .match = icmpv6_csum_match,
+};

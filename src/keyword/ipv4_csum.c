@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "checksum.h"
+
+static bool ipv4_csum_match(const struct match_input *in, const void *data)
+{
+    const struct packet *pkt = in->packet;
+
+    return pkt->ip_version == 4 && checksum_match(pkt, PACKET_BAD_L3_CHECKSUM, data);
+}
+
+const struct keyword keyword_ipv4_csum = {
+    .name = "ipv4-csum",
+    .value = CHECKSUM_FORM,
+    .help = "whether the checksum of the IPv4 header is right",
+    .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS,
+    .parse = checksum_parse,
+    .match = ipv4_csum_match,
+};

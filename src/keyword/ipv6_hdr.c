@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "header.h"
+
+static const uint8_t *ipv6_hdr_buffer(const struct match_input *in, uint32_t *length)
+{
+    const struct packet *pkt = in->packet;
+
+    if (pkt->ip_version != 6 || !pkt->ip)
+        return NULL;
+    struct cursor cur = cursor_of(pkt->ip, (size_t)(pkt->data + pkt->length - pkt->ip));
+
+    *length = (uint32_t)pkt->ip_header_length + pkt->ip_extension_length;
+    return cursor_take(&cur, *length);
+}
+
+static int ipv6_hdr_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_ipv6_hdr);
+}
+
+const struct keyword keyword_ipv6_hdr = {
+    .name = "ipv6.hdr",
+    .help = "the IPv6 header with its extension headers",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .parse = ipv6_hdr_parse,
+    .buffer = ipv6_hdr_buffer,
+};

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* noalert; the rule acts, but reports nothing. */
+#include "sluice/keyword.h"
+
+static int noalert_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    rule_parser_rule(parser)->noalert = true;
+    return 0;
+}
+
+const struct keyword keyword_noalert = {
+    .name = "noalert",
+    .help = "act, but report nothing",
+    .kind = KEYWORD_META,
+    .flags = KEYWORD_NO_VALUE,
+    .parse = noalert_parse,
+};

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Conditions on a list of numbers (Suricata: "Multi-integers"): a condition on one number, then which of the list must
+ * hold, then a part of the list:
+ *
+ *     NUMBER[,any|all|all_or_absent|or_absent|INDEX|oob_or INDEX|nb NUMBERS[,FROM:TO]]
+ *     count NUMBERS
+ *
+ * A negative index counts from the end.
+ */
+#ifndef SLUICE_KEYWORD_NUMBER_LIST_H
+#define SLUICE_KEYWORD_NUMBER_LIST_H
+
+#include "number_range.h"
+
+enum number_list_mode {
+    NUMBER_LIST_ANY,
+    NUMBER_LIST_ALL,
+    NUMBER_LIST_ALL_OR_ABSENT,
+    NUMBER_LIST_ANY_OR_ABSENT,
+    NUMBER_LIST_INDEX,
+    NUMBER_LIST_INDEX_OR_OUTSIDE, /* or the list has no such index */
+    NUMBER_LIST_MATCHES,          /* how many hold */
+    NUMBER_LIST_COUNT,            /* how many there are */
+};
+
+struct number_list {
+    enum number_list_mode mode;
+    struct number_range number;
+    struct number_range count; /* of NUMBER_LIST_MATCHES and NUMBER_LIST_COUNT */
+    int32_t index;             /* of NUMBER_LIST_INDEX and NUMBER_LIST_INDEX_OR_OUTSIDE */
+    int32_t from, to;          /* the part; to 0 is the end */
+};
+
+/* Indices lie in [-max_count, max_count). 0 or -EINVAL after an error; *out only on success. */
+int number_list_parse(struct rule_parser *parser, struct span text, uint64_t limit, unsigned max_count,
+                      struct number_list *out);
+
+bool number_list_match(const struct number_list *list, const uint16_t *numbers, unsigned count);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "header.h"
+
+static bool sameip_match(const struct match_input *in, const void *data)
+{
+    const struct packet *pkt = in->packet;
+
+    (void)data;
+    return pkt->ip_version != 0 && address_equal(&pkt->source_address, &pkt->destination_address);
+}
+
+static int sameip_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_add_packet_condition(parser, NULL, false);
+}
+
+const struct keyword keyword_sameip = {
+    .name = "sameip",
+    .help = "the packet's source and destination address are the same",
+    .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_NO_VALUE,
+    .parse = sameip_parse,
+    .match = sameip_match,
+};

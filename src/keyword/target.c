@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* target:src_ip; which side of the rule is the one attacked. */
+#include "sluice/keyword.h"
+
+static int target_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct rule *rule = rule_parser_rule(parser);
+
+    (void)negated;
+    if (span_equal_nocase(value, "src_ip"))
+        rule->target = TARGET_SOURCE;
+    else if (span_equal_nocase(value, "dest_ip"))
+        rule->target = TARGET_DESTINATION;
+    else
+        return rule_parser_error(parser, value, "'target' is src_ip or dest_ip, not '" SPAN_FORMAT "'",
+                                 SPAN_ARGS(value));
+    return 0;
+}
+
+const struct keyword keyword_target = {
+    .name = "target",
+    .value = "src_ip|dest_ip",
+    .help = "the side that is attacked",
+    .kind = KEYWORD_META,
+    .flags = KEYWORD_ONCE,
+    .parse = target_parse,
+};

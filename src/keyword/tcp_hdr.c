@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "header.h"
+
+static const uint8_t *tcp_hdr_buffer(const struct match_input *in, uint32_t *length)
+{
+    const struct packet *pkt = in->packet;
+
+    if (!header_is(pkt, IPPROTO_TCP))
+        return NULL;
+    *length = pkt->transport_header_length;
+    return pkt->transport;
+}
+
+static int tcp_hdr_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_tcp_hdr);
+}
+
+const struct keyword keyword_tcp_hdr = {
+    .name = "tcp.hdr",
+    .help = "the TCP header with its options",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .parse = tcp_hdr_parse,
+    .buffer = tcp_hdr_buffer,
+};

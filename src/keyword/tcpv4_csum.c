@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "checksum.h"
+
+static bool tcpv4_csum_match(const struct match_input *in, const void *data)
+{
+    return checksum_match_transport(in->packet, 4, IPPROTO_TCP, data);
+}
+
+const struct keyword keyword_tcpv4_csum = {
+    .name = "tcpv4-csum",
+    .value = CHECKSUM_FORM,
+    .help = "whether the checksum of a TCP segment over IPv4 is right",
+    .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS,
+    .parse = checksum_parse,
+    .match = tcpv4_csum_match,
+};

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* threshold:type limit, track by_src, count 1, seconds 60; or type backoff, track by_flow, count 1, multiplier 10; */
+#include "sluice/keyword.h"
+
+static int threshold_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct threshold threshold;
+    int err;
+
+    (void)negated;
+    if (rule_parser_rule(parser)->thresholds)
+        return rule_parser_error(parser, value, "a rule can have only one threshold or detection_filter");
+    err = rule_parser_threshold(parser, value, THRESHOLD_FORM_EVENT, &threshold);
+    return err ? err : rule_parser_add_threshold(parser, &threshold);
+}
+
+const struct keyword keyword_threshold = {
+    .name = "threshold",
+    .value = "type limit|threshold|both, track by_src|by_dst|by_both|by_rule|by_flow, count N, seconds N",
+    .help = "how often the rule reports",
+    .kind = KEYWORD_META,
+    .parse = threshold_parse,
+};

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "checksum.h"
+
+static bool udpv4_csum_match(const struct match_input *in, const void *data)
+{
+    /* The sender of a zero did not compute one (RFC 768). */
+    return checksum_match_transport(in->packet, 4, IPPROTO_UDP, data) && in->packet->udp.checksum != 0;
+}
+
+const struct keyword keyword_udpv4_csum = {
+    .name = "udpv4-csum",
+    .value = CHECKSUM_FORM,
+    .help = "whether the checksum of a UDP datagram over IPv4 is right; no match where it has none",
+    .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS,
+    .parse = checksum_parse,
+    .match = udpv4_csum_match,
+};

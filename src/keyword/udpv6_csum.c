@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "checksum.h"
+
+static bool udpv6_csum_match(const struct match_input *in, const void *data)
+{
+    return checksum_match_transport(in->packet, 6, IPPROTO_UDP, data);
+}
+
+const struct keyword keyword_udpv6_csum = {
+    .name = "udpv6-csum",
+    .value = CHECKSUM_FORM,
+    .help = "whether the checksum of a UDP datagram over IPv6 is right",
+    .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS,
+    .parse = checksum_parse,
+    .match = udpv6_csum_match,
+};

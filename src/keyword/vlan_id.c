@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+
+#include "header.h"
+#include "number_list.h"
+
+enum { VLAN_ID_MAX = 4095 };
+
+static bool vlan_id_match(const struct match_input *in, const void *data)
+{
+    return number_list_match(data, in->packet->vlan_id, in->packet->vlan_count);
+}
+
+static int vlan_id_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct number_list *list = arena_alloc(rule_parser_arena(parser), sizeof(*list));
+
+    (void)negated;
+    if (!list)
+        return -ENOMEM;
+    int err = number_list_parse(parser, value, VLAN_ID_MAX, PACKET_MAX_VLANS, list);
+
+    return err ? err : rule_parser_add_packet_condition(parser, list, false);
+}
+
+const struct keyword keyword_vlan_id = {
+    .name = "vlan.id",
+    .value = NUMBER_RANGE_FORM "[,WHICH], or count NUMBER",
+    .help = "the VLAN ids of a packet, outermost first",
+    .manual = "WHICH is any (the default), all, all_or_absent, or_absent, the index of a tag (0 is the outermost, -1 "
+              "the innermost), oob_or INDEX, or nb NUMBER: how many tags hold.",
+    .kind = KEYWORD_PACKET,
+    .parse = vlan_id_parse,
+    .match = vlan_id_match,
+};

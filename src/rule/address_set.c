@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Sets of addresses: `any`, one address, CIDR, address/netmask, ranges a-b, groups, negation, variables.
+ *
+ * As in the field each family is computed for itself: what is negated is taken out of what is not; where a family has only
+ * negated parts, out of the whole family. So `!10.0.0.0/8` is IPv4 only; `[any, !10.0.0.0/8]` has all of IPv6.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "rule_priv.h"
+#include "sluice/bytes.h"
+
+static const wide max_address[2] = { UINT32_MAX, ~(wide)0 };
+
+enum family { IPV4, IPV6 };
+
+struct address_parts {
+    struct range_list in[2], out[2]; /* by enum family */
+};
+
+static wide to_number(const struct address *address, enum family family)
+{
+    if (family == IPV4)
+        return load_be32(address->bytes);
+    return (wide)load_be64(address->bytes) << 64 | load_be64(address->bytes + 8);
+}
+
+static struct address to_address(wide number)
+{
+    struct address address;
+
+    for (int i = 15; i >= 0; i--, number >>= 8)
+        address.bytes[i] = (uint8_t)number;
+    return address;
+}
+
+static bool parse_one(struct span text, enum family *family, wide *number)
+{
+    struct address address;
+    struct span trimmed = span_trim(text);
+    int version = address_parse(trimmed.at, trimmed.length, &address);
+
+    if (version < 0)
+        return false;
+    *family = version == 6 ? IPV6 : IPV4;
+    *number = to_number(&address, *family);
+    return true;
+}
+
+/* The bits of a mask that are free: /24, or /255.255.255.0 with IPv4. */
+static bool parse_mask(struct span text, enum family family, wide *free_bits)
+{
+    uint64_t length;
+    enum family mask_family;
+    wide mask;
+
+    text = span_trim(text);
+    if (memchr(text.at, '.', text.length)) {
+        if (family != IPV4 || !parse_one(text, &mask_family, &mask) || mask_family != IPV4)
+            return false;
+        *free_bits = mask ^ UINT32_MAX;
+        return (*free_bits & (*free_bits + 1)) == 0;
+    }
+    if (!span_to_uint(text, 0, family == IPV4 ? 32 : 128, &length))
+        return false;
+    *free_bits = length == 0 ? max_address[family] : ((wide)1 << ((family == IPV4 ? 32 : 128) - length)) - 1;
+    return true;
+}
+
+static bool parse_range(struct span item, enum family *family, struct range *range)
+{
+    const char *slash = memchr(item.at, '/', item.length);
+    const char *dash = memchr(item.at, '-', item.length);
+    const char *cut = slash ? slash : dash;
+    struct span first = item, second = item;
+    enum family second_family;
+    wide free_bits;
+
+    if (!cut) {
+        if (!parse_one(item, family, &range->low))
+            return false;
+        range->high = range->low;
+        return true;
+    }
+    first.length = (size_t)(cut - item.at);
+    second = (struct span){ .at = cut + 1, .length = item.length - first.length - 1 };
+    if (!parse_one(first, family, &range->low))
+        return false;
+    if (!slash)
+        return parse_one(second, &second_family, &range->high) && second_family == *family;
+    if (!parse_mask(second, *family, &free_bits))
+        return false;
+    range->low &= ~free_bits;
+    range->high = range->low | free_bits;
+    return true;
+}
+
+static int address_item(struct set_walk *walk, struct span item, bool negated)
+{
+    struct address_parts *parts = walk->user;
+    struct range_list *lists = negated ? parts->out : parts->in;
+    struct range range;
+    enum family family;
+
+    if (span_equal_nocase(item, "any")) {
+        int err = range_list_add(&lists[IPV4], 0, max_address[IPV4]);
+
+        return err ? err : range_list_add(&lists[IPV6], 0, max_address[IPV6]);
+    }
+    if (!parse_range(item, &family, &range))
+        return set_walk_error(walk, item, "'" SPAN_FORMAT "' is no address, network or range of addresses",
+                              SPAN_ARGS(span_shown(item)));
+    if (range.low > range.high)
+        return set_walk_error(walk, item, "the range " SPAN_FORMAT " is upside down", SPAN_ARGS(span_shown(item)));
+    return range_list_add(&lists[family], range.low, range.high);
+}
+
+static int merge(struct rule_parser *parser, struct span text, struct address_parts *parts)
+{
+    int err = 0;
+
+    for (int family = IPV4; family <= IPV6 && !err; family++) {
+        struct range_list *in = &parts->in[family], *out = &parts->out[family];
+
+        range_list_normalise(out);
+        if (family == IPV4 && range_list_is(out, 0, max_address[IPV4]))
+            return rule_parser_error(parser, text, "all addresses are negated");
+        if (in->count == 0 && out->count > 0)
+            err = range_list_add(in, 0, max_address[family]);
+        if (err)
+            break;
+        range_list_normalise(in);
+        err = range_list_subtract(in, out);
+    }
+    if (!err && parts->in[IPV4].count + parts->in[IPV6].count == 0)
+        return rule_parser_error(parser, text, "no address is left after what is negated");
+    return err;
+}
+
+static struct address_set *make_set(struct arena *arena, const struct range_list *lists, const char *text,
+                                    size_t length)
+{
+    struct address_set *set = arena_alloc(arena, sizeof(*set));
+    struct address_range4 *range4 = arena_alloc(arena, lists[IPV4].count * sizeof(*range4));
+    struct address_range6 *range6 = arena_alloc(arena, lists[IPV6].count * sizeof(*range6));
+    char *copy = arena_strndup(arena, text, length);
+
+    if (!set || !range4 || !range6 || !copy)
+        return NULL;
+    for (size_t i = 0; i < lists[IPV4].count; i++) {
+        const struct range *range = &lists[IPV4].range[i];
+
+        range4[i] = (struct address_range4){ (uint32_t)range->low, (uint32_t)range->high };
+    }
+    for (size_t i = 0; i < lists[IPV6].count; i++) {
+        const struct range *range = &lists[IPV6].range[i];
+
+        range6[i] = (struct address_range6){ to_address(range->low), to_address(range->high) };
+    }
+    *set = (struct address_set){
+        .any = range_list_is(&lists[IPV4], 0, max_address[IPV4]) && range_list_is(&lists[IPV6], 0, max_address[IPV6]),
+        .count4 = (uint32_t)lists[IPV4].count,
+        .count6 = (uint32_t)lists[IPV6].count,
+        .range4 = range4,
+        .range6 = range6,
+        .text = copy,
+    };
+    return set;
+}
+
+static const struct address_set *build(struct rule_parser *parser, struct span text)
+{
+    struct map *known = &parser->list->address_sets.expanded;
+    struct address_parts parts = { 0 };
+    struct set_walk walk = {
+        .parser = parser,
+        .kind = VARIABLE_ADDRESS,
+        .double_negation = true,
+        .item = address_item,
+        .user = &parts,
+    };
+    struct address_set *set = NULL;
+    int err = set_walk(&walk, text);
+
+    if (!err) {
+        set = map_get(known, (struct span){ walk.expanded.bytes, walk.expanded.length });
+        if (set)
+            goto out;
+        err = merge(parser, text, &parts);
+    }
+    if (!err) {
+        set = make_set(parser->list->arena, parts.in, walk.expanded.bytes, walk.expanded.length);
+        if (!set || map_put(known, span_of(set->text), set))
+            err = -ENOMEM;
+    }
+    if (err == -ENOMEM) {
+        set = NULL;
+        rule_parser_error(parser, text, "out of memory");
+    }
+out:
+    text_clear(&walk.expanded);
+    for (int family = IPV4; family <= IPV6; family++) {
+        range_list_clear(&parts.in[family]);
+        range_list_clear(&parts.out[family]);
+    }
+    return set;
+}
+
+const struct address_set *rule_parser_addresses(struct rule_parser *parser, struct span text)
+{
+    struct map *known = &parser->list->address_sets.written;
+    const struct address_set *set = map_get(known, text);
+
+    if (set)
+        return set;
+    set = build(parser, text);
+    if (set && map_put(known, text, (void *)set))
+        return NULL;
+    return set;
+}
+
+static bool has4(const struct address_set *set, uint32_t address)
+{
+    uint32_t low = 0, high = set->count4;
+
+    while (low < high) { /* the first range that ends at or after the address */
+        uint32_t middle = low + (high - low) / 2;
+
+        if (set->range4[middle].high < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < set->count4 && set->range4[low].low <= address;
+}
+
+static bool has6(const struct address_set *set, const struct address *address)
+{
+    uint32_t low = 0, high = set->count6;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (memcmp(&set->range6[middle].high, address, sizeof(*address)) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < set->count6 && memcmp(&set->range6[low].low, address, sizeof(*address)) <= 0;
+}
+
+bool address_set_has(const struct address_set *set, int ip_version, const struct address *address)
+{
+    if (set->any)
+        return true;
+    if (ip_version == 4)
+        return has4(set, load_be32(address->bytes));
+    return ip_version == 6 && has6(set, address);
+}

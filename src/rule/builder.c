@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What keywords call while their rule is parsed: mistakes, conditions, buffers, values.
+ *
+ * A content condition goes into the buffer that was selected last. Without one it goes into the payload, except that a relative
+ * condition follows the one before it, wherever that was moved to: `content:"a"; http_uri; isdataat:1,relative;`.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rule_priv.h"
+
+enum { MAX_SHOWN = 60 };
+
+struct span span_shown(struct span span)
+{
+    if (span.length > MAX_SHOWN)
+        span.length = MAX_SHOWN;
+    return span;
+}
+
+struct rule *rule_parser_rule(struct rule_parser *parser)
+{
+    return parser->rule;
+}
+
+struct arena *rule_parser_arena(struct rule_parser *parser)
+{
+    return parser->list->arena;
+}
+
+/* --- Mistakes ---------------------------------------------------------------------------------------------------------------- */
+
+/* A diag keeps a bounded number of entries. When half of them are used a rule gets one only, so that many broken rules do
+ * not hide the last ones. */
+static bool may_report(const struct rule_parser *parser)
+{
+    return parser->mistakes == 0 || diag_count(parser->diag) < DIAG_MAX_ENTRIES / 2;
+}
+
+static void report(struct rule_parser *parser, struct span where, enum diag_severity severity, const char *tag,
+                   const char *format, va_list args)
+{
+    char message[512];
+
+    if (!may_report(parser))
+        return;
+    vsnprintf(message, sizeof(message), format, args);
+    diag_report(parser->diag, severity, statement_position(parser->statement, where), tag, "%s", message);
+}
+
+int rule_parser_error(struct rule_parser *parser, struct span where, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    report(parser, where, DIAG_ERROR, NULL, format, args);
+    va_end(args);
+    parser->mistakes++;
+    return -EINVAL;
+}
+
+void rule_parser_warning(struct rule_parser *parser, struct span where, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    report(parser, where, DIAG_WARNING, NULL, format, args);
+    va_end(args);
+}
+
+/* Counts a rule once per tag; true the first time in this rule. */
+static bool count_missing(struct rule_parser *parser, const char *tag)
+{
+    struct rule_list *list = parser->list;
+    struct missing *missing = map_get(&list->missing, span_of(tag));
+
+    if (!missing) {
+        missing = arena_alloc(list->arena, sizeof(*missing));
+        if (!missing)
+            return true;
+        missing->tag = arena_strdup(list->arena, tag);
+        if (!missing->tag || map_put(&list->missing, span_of(missing->tag), missing))
+            return true;
+    }
+    if (missing->last_statement == list->statements)
+        return false;
+    missing->last_statement = list->statements;
+    missing->rules++;
+    return true;
+}
+
+int rule_parser_missing(struct rule_parser *parser, struct span where, const char *tag, const char *format, ...)
+{
+    va_list args;
+
+    if (count_missing(parser, tag)) {
+        va_start(args, format);
+        report(parser, where, DIAG_ERROR, tag, format, args);
+        va_end(args);
+    }
+    parser->mistakes++;
+    return -EINVAL;
+}
+
+static int no_memory(struct rule_parser *parser)
+{
+    parser->out_of_memory = true;
+    return -ENOMEM;
+}
+
+/* --- Conditions -------------------------------------------------------------------------------------------------------------- */
+
+static struct condition *new_condition(struct rule_parser *parser, const void *data)
+{
+    struct condition *condition = arena_alloc(parser->list->arena, sizeof(*condition));
+
+    if (!condition) {
+        no_memory(parser);
+        return NULL;
+    }
+    condition->keyword = parser->keyword;
+    condition->data = data;
+    return condition;
+}
+
+static void append(struct rule_buffer *buffer, struct condition *condition)
+{
+    condition->next = NULL;
+    if (buffer->last)
+        buffer->last->next = condition;
+    else
+        buffer->conditions = condition;
+    buffer->last = condition;
+}
+
+int rule_parser_add_packet_condition(struct rule_parser *parser, const void *data, bool negated)
+{
+    struct condition *condition = new_condition(parser, data);
+
+    if (!condition)
+        return -ENOMEM;
+    condition->negated = negated;
+    if (parser->last_packet_condition)
+        parser->last_packet_condition->next = condition;
+    else
+        parser->rule->packet_conditions = condition;
+    parser->last_packet_condition = condition;
+    return 0;
+}
+
+/* The rule's buffer for the keyword, made at first use; NULL when out of memory. */
+static struct rule_buffer *get_buffer(struct rule_parser *parser, const struct keyword *keyword)
+{
+    struct rule_buffer *buffer = parser->rule->buffers;
+
+    while (buffer && buffer->keyword != keyword)
+        buffer = buffer->next;
+    if (buffer)
+        return buffer;
+    buffer = arena_alloc(parser->list->arena, sizeof(*buffer));
+    if (!buffer) {
+        no_memory(parser);
+        return NULL;
+    }
+    buffer->keyword = keyword;
+    if (parser->last_buffer)
+        parser->last_buffer->next = buffer;
+    else
+        parser->rule->buffers = buffer;
+    parser->last_buffer = buffer;
+    return buffer;
+}
+
+static bool buffer_is_selected(const struct rule_parser *parser)
+{
+    return parser->buffer && parser->buffer->keyword;
+}
+
+int rule_parser_add_content_condition(struct rule_parser *parser, const void *data, bool relative)
+{
+    struct condition *condition = new_condition(parser, data);
+    struct rule_buffer *buffer;
+
+    if (!condition)
+        return -ENOMEM;
+    if (buffer_is_selected(parser))
+        buffer = parser->buffer;
+    else if (relative && parser->condition_buffer)
+        buffer = parser->condition_buffer;
+    else
+        buffer = get_buffer(parser, NULL);
+    if (!buffer)
+        return -ENOMEM;
+    condition->relative = relative;
+    append(buffer, condition);
+    parser->last_condition = condition;
+    parser->condition_buffer = buffer;
+    if (condition->keyword->literal) {
+        parser->last_content = condition;
+        parser->content_buffer = buffer;
+    }
+    return 0;
+}
+
+bool rule_parser_has_previous(const struct rule_parser *parser)
+{
+    if (buffer_is_selected(parser))
+        return parser->buffer->conditions != NULL;
+    return parser->last_condition != NULL;
+}
+
+/* The newest content of the buffer that is selected; without one the newest of all. */
+static struct condition *find_last_content(const struct rule_parser *parser)
+{
+    struct condition *found = NULL;
+
+    if (!buffer_is_selected(parser) || parser->content_buffer == parser->buffer)
+        return parser->last_content;
+    for (struct condition *condition = parser->buffer->conditions; condition; condition = condition->next) {
+        if (condition->keyword->literal)
+            found = condition;
+    }
+    return found;
+}
+
+struct content *rule_parser_last_content(struct rule_parser *parser)
+{
+    struct condition *condition = find_last_content(parser);
+
+    return condition ? (struct content *)condition->data : NULL;
+}
+
+void rule_parser_set_relative(struct rule_parser *parser)
+{
+    struct condition *condition = find_last_content(parser);
+
+    if (condition)
+        condition->relative = true;
+}
+
+/* --- Buffers ----------------------------------------------------------------------------------------------------------------- */
+
+int rule_parser_select_buffer(struct rule_parser *parser, const struct keyword *keyword)
+{
+    struct rule_buffer *buffer = NULL;
+
+    if (keyword) {
+        buffer = get_buffer(parser, keyword);
+        if (!buffer)
+            return -ENOMEM;
+    }
+    parser->buffer = buffer;
+    return 0;
+}
+
+const struct keyword *rule_parser_current_buffer(const struct rule_parser *parser)
+{
+    return parser->buffer ? parser->buffer->keyword : NULL;
+}
+
+static void unlink_condition(struct rule_buffer *buffer, struct condition *condition)
+{
+    struct condition *before = NULL;
+
+    for (struct condition *c = buffer->conditions; c != condition; c = c->next)
+        before = c;
+    if (before)
+        before->next = condition->next;
+    else
+        buffer->conditions = condition->next;
+    if (buffer->last == condition)
+        buffer->last = before;
+}
+
+int rule_parser_move_last_content(struct rule_parser *parser, const struct keyword *keyword)
+{
+    struct condition *condition = parser->last_content;
+    struct rule_buffer *to;
+
+    if (buffer_is_selected(parser))
+        return rule_parser_error(parser, parser->keyword_name,
+                                 "'%s' changes a content, but '%s' has selected a buffer; 'pkt_data;' ends that",
+                                 parser->keyword->name, parser->buffer->keyword->name);
+    if (!condition || parser->content_buffer->keyword)
+        return rule_parser_error(parser, parser->keyword_name, "'%s' needs a content before it", parser->keyword->name);
+    to = get_buffer(parser, keyword);
+    if (!to)
+        return -ENOMEM;
+    unlink_condition(parser->content_buffer, condition);
+    append(to, condition);
+    parser->content_buffer = to;
+    if (parser->last_condition == condition)
+        parser->condition_buffer = to;
+    return 0;
+}
+
+/* --- Values ------------------------------------------------------------------------------------------------------------------ */
+
+int rule_parser_find_value(const struct rule_parser *parser, struct span name)
+{
+    for (unsigned i = 0; i < parser->value_count; i++) {
+        if (parser->values[i].length == name.length && memcmp(parser->values[i].at, name.at, name.length) == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+int rule_parser_add_value(struct rule_parser *parser, struct span name)
+{
+    int index = rule_parser_find_value(parser, name);
+
+    if (index >= 0)
+        return index;
+    if (name.length == 0 || parser->value_count == RULE_MAX_VALUES)
+        return -1;
+    parser->values[parser->value_count] = name;
+    return (int)parser->value_count++;
+}
+
+/* --- Thresholds ---------------------------------------------------------------------------------------------------------------- */
+
+int rule_parser_add_threshold(struct rule_parser *parser, const struct threshold *threshold)
+{
+    struct threshold *copy = arena_copy(parser->list->arena, threshold, sizeof(*threshold));
+    struct threshold **link = &parser->rule->thresholds;
+
+    if (!copy)
+        return no_memory(parser);
+    copy->index = (uint32_t)parser->list->threshold_count++;
+    copy->next = NULL;
+    while (*link)
+        link = &(*link)->next;
+    *link = copy;
+    return 0;
+}

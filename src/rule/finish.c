@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What needs all rules: one rule per gid and sid, the index by sid, and the thresholds of threshold.config.
+ *
+ * As in the field the highest revision of a sid stays. An earlier rule of a lower one is replaced, with a warning; a
+ * later one of a lower or equal revision is a mistake.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "rule_priv.h"
+
+/* Entries by sid, gid and then position in the files. */
+struct place {
+    const struct rule *rule;
+    size_t index;
+};
+
+static int by_id(const void *a, const void *b)
+{
+    const struct place *left = a, *right = b;
+
+    if (left->rule->sid != right->rule->sid)
+        return left->rule->sid < right->rule->sid ? -1 : 1;
+    if (left->rule->gid != right->rule->gid)
+        return left->rule->gid < right->rule->gid ? -1 : 1;
+    return left->index < right->index ? -1 : left->index > right->index;
+}
+
+static struct position sid_position(const struct rule_entry *entry)
+{
+    return statement_position(entry->statement, entry->sid_text);
+}
+
+/* Decides between two entries of one sid, the first of which came first. Returns the one that stays. */
+static struct rule_entry *decide(struct rule_list *list, struct rule_entry *first, struct rule_entry *second,
+                                 struct diag *diag)
+{
+    const struct rule *rule = second->rule;
+    bool replace = rule->revision > first->rule->revision;
+    bool report = diag_count(diag) < DIAG_MAX_ENTRIES - 1;
+
+    if (replace) {
+        list->replaced++;
+        if (report)
+            diag_warning(diag, sid_position(first), "rule %u:%u revision %u is replaced by revision %u", rule->gid,
+                         rule->sid, first->rule->revision, rule->revision);
+    } else {
+        list->rejected++;
+        diag_error(diag, sid_position(second), "rule %u:%u exists already with revision %u", rule->gid, rule->sid,
+                   first->rule->revision);
+    }
+    if (report)
+        diag_note(diag, sid_position(replace ? second : first),
+                  replace ? "the newer one is here" : "the first one is here");
+    if (replace)
+        first->rule = NULL;
+    else
+        second->rule = NULL;
+    return replace ? second : first;
+}
+
+/* Sets the rule of entries that lose to NULL. */
+static void drop_duplicates(struct rule_list *list, const struct place *places, struct diag *diag)
+{
+    struct rule_entry *stays = NULL;
+
+    for (size_t i = 0; i < list->count; i++) {
+        struct rule_entry *entry = &list->entries[places[i].index];
+
+        if (stays && stays->rule->sid == entry->rule->sid && stays->rule->gid == entry->rule->gid)
+            stays = decide(list, stays, entry, diag);
+        else
+            stays = entry;
+    }
+}
+
+static int build_index(struct rule_list *list, struct diag *diag)
+{
+    struct place *places = calloc(list->count + 1, sizeof(*places));
+    size_t kept = 0;
+
+    if (!places)
+        return -ENOMEM;
+    for (size_t i = 0; i < list->count; i++)
+        places[i] = (struct place){ list->entries[i].rule, i };
+    qsort(places, list->count, sizeof(*places), by_id);
+    drop_duplicates(list, places, diag);
+
+    list->by_sid = arena_alloc(list->arena, (list->count + 1) * sizeof(*list->by_sid));
+    for (size_t i = 0; list->by_sid && i < list->count; i++) {
+        struct rule *rule = list->entries[places[i].index].rule;
+
+        if (rule)
+            list->by_sid[kept++] = rule;
+    }
+    free(places);
+    return list->by_sid ? 0 : -ENOMEM;
+}
+
+static void close_gaps(struct rule_list *list)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < list->count; i++) {
+        if (!list->entries[i].rule)
+            continue;
+        list->entries[kept] = list->entries[i];
+        list->entries[kept].rule->index = (uint32_t)kept;
+        kept++;
+    }
+    list->count = kept;
+}
+
+int rule_list_finish(struct rule_list *list, struct diag *diag)
+{
+    int err = build_index(list, diag);
+
+    if (err)
+        return err;
+    close_gaps(list);
+    list->finished = true;
+    return threshold_config_apply(list, diag);
+}
+
+const struct rule *rule_list_find(const struct rule_list *list, uint32_t gid, uint32_t sid)
+{
+    size_t low = 0, high = list->finished ? list->count : 0;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct rule *rule = list->by_sid[middle];
+
+        if (rule->sid == sid && rule->gid == gid)
+            return rule;
+        if (rule->sid < sid || (rule->sid == sid && rule->gid < gid))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One rule: ACTION PROTOCOL ADDRESSES PORTS DIRECTION ADDRESSES PORTS (OPTIONS)
+ *
+ * As in the field an option ends at the next `;` that has no backslash before it: quotes do not protect it. The first `:` of
+ * an option ends its name. Parsing goes on after a mistake, so that one run shows all of a rule; what is not supported
+ * leaves a stand-in behind (a buffer, a content), so that what follows is not blamed for it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "rule_priv.h"
+
+enum { MAX_RULE_LENGTH = 64 * 1024, DEFAULT_PRIORITY = 3 };
+
+void rule_parser_init(struct rule_parser *parser, struct rule_list *list, const struct statement *statement,
+                      struct diag *diag)
+{
+    *parser = (struct rule_parser){ .list = list, .diag = diag, .statement = statement };
+}
+
+/* --- Stand-ins --------------------------------------------------------------------------------------------------------------- */
+
+static const struct content *no_literal(const struct condition *condition)
+{
+    (void)condition;
+    return NULL;
+}
+
+const struct keyword unsupported_buffer = { .name = "(not supported)", .kind = KEYWORD_BUFFER };
+const struct keyword unsupported_content = {
+    .name = "(not supported)",
+    .kind = KEYWORD_CONTENT,
+    .literal = no_literal,
+};
+
+static int stand_in(struct rule_parser *parser, enum known_kind kind)
+{
+    if (kind == KNOWN_BUFFER)
+        return rule_parser_select_buffer(parser, &unsupported_buffer);
+    if (kind == KNOWN_CONTENT) {
+        struct content *content = arena_alloc(parser->list->arena, sizeof(*content));
+
+        parser->keyword = &unsupported_content;
+        return content ? rule_parser_add_content_condition(parser, content, false) : -ENOMEM;
+    }
+    return 0;
+}
+
+/* A modifier of a content that is not supported has nothing to change. */
+static bool modifies_stand_in(const struct rule_parser *parser, const struct keyword *keyword)
+{
+    return keyword->kind == KEYWORD_MODIFIER && parser->last_content &&
+           parser->last_content->keyword == &unsupported_content;
+}
+
+/* --- Options ----------------------------------------------------------------------------------------------------------------- */
+
+static int unknown_keyword(struct rule_parser *parser, struct span name)
+{
+    const struct known_keyword *known = known_keyword_find(name);
+    const char *nearest;
+    char tag[64];
+    size_t length = name.length < sizeof(tag) ? name.length : sizeof(tag) - 1;
+
+    if (known) {
+        rule_parser_missing(parser, name, known->name, "keyword '%s' is not supported yet", known->name);
+        return stand_in(parser, known->kind);
+    }
+    for (size_t i = 0; i < length; i++)
+        tag[i] = (char)(name.at[i] >= 'A' && name.at[i] <= 'Z' ? name.at[i] + 32 : name.at[i]);
+    tag[length] = '\0';
+    nearest = keyword_table_nearest(parser->list->options.keywords, name);
+    if (!nearest)
+        nearest = known_keyword_nearest(name);
+    rule_parser_missing(parser, name, tag, "unknown keyword '" SPAN_FORMAT "'%s%s%s", SPAN_ARGS(span_shown(name)),
+                        nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    return 0;
+}
+
+static int check_once(struct rule_parser *parser)
+{
+    if (!(parser->keyword->flags & KEYWORD_ONCE))
+        return 0;
+    for (unsigned i = 0; i < parser->once_count; i++) {
+        if (parser->once[i] == parser->keyword)
+            return rule_parser_error(parser, parser->keyword_name, "a rule can have only one '%s'",
+                                     parser->keyword->name);
+    }
+    if (parser->once_count < PARSER_MAX_ONCE)
+        parser->once[parser->once_count++] = parser->keyword;
+    return 0;
+}
+
+static int strip_quotes(struct rule_parser *parser, struct span *value)
+{
+    const char *name = parser->keyword->name;
+
+    if (value->length == 0 || value->at[0] != '"') {
+        if (parser->keyword->flags & KEYWORD_QUOTES_REQUIRED)
+            return rule_parser_error(parser, *value, "the value of '%s' must stand in double quotes", name);
+        return 0;
+    }
+    if (value->length < 2 || value->at[value->length - 1] != '"')
+        return rule_parser_error(parser, *value,
+                                 "the value of '%s' has no closing quote (is a ';' inside not escaped?)", name);
+    value->at++;
+    value->length -= 2;
+    if (value->length == 0)
+        return rule_parser_error(parser, *value, "the value of '%s' is empty", name);
+    return 0;
+}
+
+/* Checks the value as the keyword's flags ask for, and strips it to what parse() gets. */
+static int prepare_value(struct rule_parser *parser, struct span *value, bool *negated)
+{
+    const struct keyword *keyword = parser->keyword;
+
+    if (value->length == 0) {
+        if (keyword->flags & (KEYWORD_NO_VALUE | KEYWORD_OPTIONAL_VALUE))
+            return 0;
+        return rule_parser_error(parser, parser->keyword_name, "'%s' needs a value", keyword->name);
+    }
+    if (keyword->flags & KEYWORD_NO_VALUE)
+        return rule_parser_error(parser, *value, "'%s' takes no value", keyword->name);
+    if (keyword->flags & KEYWORD_NEGATABLE && value->at[0] == '!') {
+        *negated = true;
+        *value = span_trim((struct span){ value->at + 1, value->length - 1 });
+        if (value->length == 0)
+            return rule_parser_error(parser, parser->keyword_name, "'%s' needs a value after the '!'", keyword->name);
+    }
+    return keyword->flags & KEYWORD_QUOTED ? strip_quotes(parser, value) : 0;
+}
+
+static int parse_option(struct rule_parser *parser, struct span option)
+{
+    const char *colon = option.length > 0 ? memchr(option.at, ':', option.length) : NULL;
+    struct span name = option, value = { .at = option.at + option.length };
+    const struct keyword *keyword;
+    unsigned mistakes = parser->mistakes;
+    bool negated = false;
+
+    if (colon) {
+        name = span_trim((struct span){ option.at, (size_t)(colon - option.at) });
+        value = span_trim((struct span){ colon + 1, option.length - (size_t)(colon - option.at) - 1 });
+    }
+    if (name.length == 0)
+        return rule_parser_error(parser, option, "an option without a name");
+    keyword = keyword_table_find(parser->list->options.keywords, name);
+    if (!keyword)
+        return unknown_keyword(parser, name);
+    parser->keyword = keyword;
+    parser->keyword_name = name;
+    if (modifies_stand_in(parser, keyword) || check_once(parser) || prepare_value(parser, &value, &negated))
+        return 0;
+    if (span_equal(span_of(keyword->name), "sid"))
+        parser->sid_text = value;
+
+    int err = keyword->parse ? keyword->parse(parser, value, negated) : 0;
+
+    if (err && err != -ENOMEM && parser->mistakes == mistakes)
+        rule_parser_error(parser, name, "'%s' can't be used here: %s", keyword->name, strerror(-err));
+    return err == -ENOMEM ? err : 0;
+}
+
+/* The `;` that ends the option; NULL when there is none. */
+static const char *find_end(const char *at, const char *end)
+{
+    const char *start = at;
+
+    while ((at = memchr(at, ';', (size_t)(end - at)))) {
+        if (at == start || at[-1] != '\\')
+            return at;
+        at++;
+    }
+    return NULL;
+}
+
+static int parse_options(struct rule_parser *parser, struct span options)
+{
+    const char *at = options.at, *end = options.at + options.length;
+
+    for (;;) {
+        while (at < end && strchr(" \t\r", *at))
+            at++;
+        if (at == end)
+            return 0;
+
+        const char *stop = find_end(at, end);
+        struct span option = span_trim((struct span){ at, (size_t)((stop ? stop : end) - at) });
+
+        if (!stop) {
+            rule_parser_error(parser, span_shown(option), "the last option has no ';'");
+            return 0;
+        }
+        int err = parse_option(parser, option);
+
+        if (err == -ENOMEM)
+            return err;
+        at = stop + 1;
+    }
+}
+
+/* What stands between the parentheses. As in the field missing ones are no mistake, but they are worth a warning. */
+static struct span take_options(struct rule_parser *parser, struct span rest)
+{
+    bool opened = false, closed = false;
+
+    while (rest.length > 0 && strchr(" \t(", rest.at[0])) {
+        opened |= rest.at[0] == '(';
+        rest.at++;
+        rest.length--;
+    }
+    while (rest.length > 0 && strchr(" \t\r)", rest.at[rest.length - 1])) {
+        closed |= rest.at[rest.length - 1] == ')';
+        rest.length--;
+    }
+    if (rest.length > 0 && !opened)
+        rule_parser_warning(parser, (struct span){ rest.at, 1 }, "the options should begin with a '('");
+    if (rest.length > 0 && !closed)
+        rule_parser_warning(parser, (struct span){ rest.at + rest.length, 1 }, "the rule should end with a ')'");
+    return rest;
+}
+
+/* --- Header ------------------------------------------------------------------------------------------------------------------ */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* Cuts a word off. In a list spaces do not end it, and nothing but a list may hold a parenthesis. */
+static struct span take_word(struct span *rest)
+{
+    struct span word;
+    int depth = 0;
+
+    *rest = span_trim(*rest);
+    word = (struct span){ .at = rest->at };
+    while (word.length < rest->length) {
+        char c = rest->at[word.length];
+
+        depth += (c == '[') - (c == ']');
+        if (depth <= 0 && (is_blank(c) || c == '('))
+            break;
+        word.length++;
+    }
+    rest->at += word.length;
+    rest->length -= word.length;
+    return word;
+}
+
+static void parse_action(struct rule_parser *parser, struct span word)
+{
+    const char *scope = memchr(word.at, ':', word.length);
+    const char *hint;
+
+    if (scope) {
+        struct span where = { scope, word.length - (size_t)(scope - word.at) };
+
+        rule_parser_missing(parser, where, "action scope",
+                            "the scope '" SPAN_FORMAT "' of an action is not supported yet",
+                            SPAN_ARGS(span_shown(where)));
+        return;
+    }
+    if (action_parse(word, &parser->rule->action, &hint))
+        rule_parser_error(parser, word, "there is no action '" SPAN_FORMAT "'%s%s", SPAN_ARGS(span_shown(word)),
+                          hint ? "; " : "", hint ? hint : "");
+}
+
+static void parse_protocol(struct rule_parser *parser, struct span word)
+{
+    const char *hook = memchr(word.at, ':', word.length);
+    const char *nearest;
+    char tag[64];
+    int length;
+
+    if (hook) {
+        struct span where = { hook, word.length - (size_t)(hook - word.at) };
+
+        rule_parser_missing(parser, where, "hook", "the hook '" SPAN_FORMAT "' is not supported yet",
+                            SPAN_ARGS(span_shown(where)));
+        return;
+    }
+    switch (protocol_parse(word, parser->list->options.applications, &parser->rule->protocol)) {
+    case PROTOCOL_OK:
+        return;
+    case PROTOCOL_NOT_SUPPORTED:
+        length = snprintf(tag, sizeof(tag), "protocol " SPAN_FORMAT, SPAN_ARGS(span_shown(word)));
+        for (int i = 0; i < length && i < (int)sizeof(tag); i++)
+            tag[i] = (char)(tag[i] >= 'A' && tag[i] <= 'Z' ? tag[i] + 32 : tag[i]);
+        rule_parser_missing(parser, word, tag, "protocol '%s' is not supported yet", tag + sizeof("protocol"));
+        return;
+    case PROTOCOL_UNKNOWN:
+        nearest = protocol_nearest(word);
+        rule_parser_error(parser, word, "unknown protocol '" SPAN_FORMAT "'%s%s%s", SPAN_ARGS(span_shown(word)),
+                          nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+        return;
+    }
+}
+
+static void parse_direction(struct rule_parser *parser, struct span word)
+{
+    if (span_equal(word, "<>"))
+        parser->rule->bidirectional = true;
+    else if (span_equal(word, "=>"))
+        rule_parser_missing(parser, word, "direction =>", "the direction '=>' is not supported yet");
+    else if (span_equal(word, "<-"))
+        rule_parser_error(parser, word, "there is no direction '<-'; swap the two sides and write '->'");
+    else if (!span_equal(word, "->"))
+        rule_parser_error(parser, word, "expected '->' or '<>', got '" SPAN_FORMAT "'", SPAN_ARGS(span_shown(word)));
+}
+
+static void parse_source(struct rule_parser *parser, struct span word)
+{
+    parser->rule->source = rule_parser_addresses(parser, word);
+}
+
+static void parse_source_port(struct rule_parser *parser, struct span word)
+{
+    parser->rule->source_port = rule_parser_ports(parser, word);
+}
+
+static void parse_destination(struct rule_parser *parser, struct span word)
+{
+    parser->rule->destination = rule_parser_addresses(parser, word);
+}
+
+static void parse_destination_port(struct rule_parser *parser, struct span word)
+{
+    parser->rule->destination_port = rule_parser_ports(parser, word);
+}
+
+static const struct {
+    const char *what;
+    void (*parse)(struct rule_parser *parser, struct span word);
+} header[] = {
+    { "protocol", parse_protocol },
+    { "source addresses", parse_source },
+    { "source ports", parse_source_port },
+    { "direction", parse_direction },
+    { "destination addresses", parse_destination },
+    { "destination ports", parse_destination_port },
+};
+
+static void check_header(struct rule_parser *parser)
+{
+    struct rule *rule = parser->rule;
+    bool has_ports = rule->protocol.has_ports;
+
+    if (!has_ports && !(rule->source_port->any && rule->destination_port->any))
+        rule_parser_warning(parser, parser->statement->text, "the rule can't match: protocol '%s' has no ports",
+                            rule->protocol.name);
+    if (rule->source == rule->destination && rule->source_port == rule->destination_port)
+        rule->bidirectional = false; /* both directions are one */
+}
+
+/* False when a word is missing: then there is nothing to go on with. */
+static bool parse_header(struct rule_parser *parser, struct span *rest)
+{
+    unsigned mistakes = parser->mistakes;
+
+    parse_action(parser, take_word(rest));
+    for (size_t i = 0; i < sizeof(header) / sizeof(header[0]); i++) {
+        struct span word = take_word(rest);
+
+        if (word.length == 0) {
+            rule_parser_error(parser, (struct span){ word.at, 1 }, "the rule has no %s", header[i].what);
+            return false;
+        }
+        header[i].parse(parser, word);
+    }
+    if (parser->mistakes == mistakes)
+        check_header(parser);
+    return true;
+}
+
+/* --- The whole ----------------------------------------------------------------------------------------------------------------- */
+
+/* Another place of a condition is worth a try when something after it counts from where it ended. A content that stands for
+ * itself starts anew. */
+static void mark_next_relative(struct rule_buffer *buffer)
+{
+    struct condition *start = buffer->conditions;
+
+    for (struct condition *c = buffer->conditions; c; c = c->next) {
+        if (c->relative) {
+            for (struct condition *before = start; before != c; before = before->next)
+                before->next_relative = true;
+            start = c;
+        } else if (c->keyword->literal) {
+            start = c;
+        }
+    }
+}
+
+/* A stable insertion sort: rules have a handful of packet conditions. */
+static void sort_packet_conditions(struct rule *rule)
+{
+    struct condition *sorted = NULL;
+
+    for (struct condition *c = rule->packet_conditions, *next; c; c = next) {
+        struct condition **link = &sorted;
+
+        next = c->next;
+        while (*link && (*link)->keyword->cost <= c->keyword->cost)
+            link = &(*link)->next;
+        c->next = *link;
+        *link = c;
+    }
+    rule->packet_conditions = sorted;
+}
+
+static int finish_conditions(struct rule_parser *parser, const struct condition *conditions)
+{
+    for (const struct condition *c = conditions; c; c = c->next) {
+        parser->keyword = c->keyword;
+        parser->keyword_name = parser->statement->text;
+        if (c->keyword->finish && c->keyword->finish(parser, c) == -ENOMEM)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int finish_buffers(struct rule_parser *parser)
+{
+    struct rule_buffer **link = &parser->rule->buffers;
+
+    while (*link) {
+        struct rule_buffer *buffer = *link;
+
+        if (!buffer->conditions && buffer->keyword)
+            return rule_parser_error(parser, parser->statement->text,
+                                     "'%s' selects a buffer, but nothing is looked for in it", buffer->keyword->name);
+        if (!buffer->conditions) {
+            *link = buffer->next; /* all its contents were moved elsewhere */
+            continue;
+        }
+        mark_next_relative(buffer);
+        if (finish_conditions(parser, buffer->conditions))
+            return -ENOMEM;
+        link = &buffer->next;
+    }
+    return 0;
+}
+
+static int finish_rule(struct rule_parser *parser)
+{
+    struct rule *rule = parser->rule;
+    int err;
+
+    if (rule->sid == 0)
+        return rule_parser_error(parser, parser->statement->text, "the rule has no sid");
+    sort_packet_conditions(rule);
+    err = finish_conditions(parser, rule->packet_conditions);
+    return err ? err : finish_buffers(parser);
+}
+
+static struct rule *new_rule(const struct rule_parser *parser)
+{
+    const struct statement *statement = parser->statement;
+    struct rule *rule = arena_alloc(parser->list->arena, sizeof(*rule));
+
+    if (!rule)
+        return NULL;
+    rule->gid = 1;
+    rule->priority = DEFAULT_PRIORITY;
+    rule->message = "";
+    rule->text = statement->text.at;
+    rule->file = statement->source->name;
+    rule->line = statement->line;
+    return rule;
+}
+
+int rule_parse(struct rule_parser *parser, struct rule **out)
+{
+    struct span rest = parser->statement->text;
+    int err = 0;
+
+    if (rest.length > MAX_RULE_LENGTH)
+        return rule_parser_error(parser, (struct span){ rest.at, 1 }, "the rule is longer than %d bytes",
+                                 MAX_RULE_LENGTH);
+    if (memchr(rest.at, '\0', rest.length))
+        return rule_parser_error(parser, (struct span){ memchr(rest.at, '\0', rest.length), 1 },
+                                 "a NUL byte in the rule");
+    parser->rule = new_rule(parser);
+    if (!parser->rule)
+        return -ENOMEM;
+    if (parse_header(parser, &rest)) {
+        rest = take_options(parser, rest);
+        if (rest.length == 0)
+            rule_parser_error(parser, (struct span){ rest.at, 1 }, "the rule has no options");
+        err = parse_options(parser, rest);
+        if (!err && parser->mistakes == 0)
+            err = finish_rule(parser);
+    }
+    if (err == -ENOMEM || parser->out_of_memory)
+        return -ENOMEM;
+    if (parser->mistakes > 0)
+        return -EINVAL;
+    *out = parser->rule;
+    return 0;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The list of rules: one arena for all of them, and for the texts they point into.
+ *
+ * A rule that turned out broken leaves its memory in the arena: that is bounded by the size of the files, and cheaper than a
+ * second pass.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rule_priv.h"
+
+enum { ARENA_BLOCK = 1 << 20 };
+
+static int load_files(struct rule_list *list, struct diag *diag)
+{
+    const struct rule_list_options *options = &list->options;
+    int err = 0;
+
+    if (options->classification_file)
+        err = class_config_load(list, options->classification_file, diag);
+    if (!err && options->reference_file)
+        err = reference_config_load(list, options->reference_file, diag);
+    if (!err && options->threshold_file)
+        err = threshold_config_load(list, options->threshold_file, diag);
+    return err;
+}
+
+int rule_list_new(struct rule_list **out, const struct rule_list_options *options, struct diag *diag)
+{
+    struct rule_list *list = calloc(1, sizeof(*list));
+
+    if (!list)
+        return -ENOMEM;
+    list->options = *options;
+    map_init(&list->classes, true);
+    map_init(&list->references, true);
+    map_init(&list->missing, false);
+    set_cache_init(&list->address_sets);
+    set_cache_init(&list->port_sets);
+    list->arena = arena_new(ARENA_BLOCK);
+    if (!list->arena || load_files(list, diag)) {
+        rule_list_free(list);
+        return -ENOMEM;
+    }
+    *out = list;
+    return 0;
+}
+
+void rule_list_free(struct rule_list *list)
+{
+    if (!list)
+        return;
+    map_clear(&list->classes);
+    map_clear(&list->references);
+    map_clear(&list->missing);
+    set_cache_clear(&list->address_sets);
+    set_cache_clear(&list->port_sets);
+    free(list->threshold_lines);
+    free(list->entries);
+    arena_free(list->arena);
+    free(list);
+}
+
+static int add_entry(struct rule_list *list, const struct rule_parser *parser, struct rule *rule)
+{
+    struct statement *statement = arena_copy(list->arena, parser->statement, sizeof(*statement));
+
+    if (!statement)
+        return -ENOMEM;
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? list->capacity * 2 : 1024;
+        struct rule_entry *entries = realloc(list->entries, capacity * sizeof(*entries));
+
+        if (!entries)
+            return -ENOMEM;
+        list->entries = entries;
+        list->capacity = capacity;
+    }
+    list->entries[list->count++] = (struct rule_entry){ rule, statement, parser->sid_text };
+    return 0;
+}
+
+static int parse_statement(struct rule_list *list, const struct statement *statement, struct diag *diag)
+{
+    struct rule_parser parser;
+    struct rule *rule;
+    int err;
+
+    list->statements++;
+    rule_parser_init(&parser, list, statement, diag);
+    err = rule_parse(&parser, &rule);
+    if (err == -EINVAL) {
+        list->rejected++;
+        return 0;
+    }
+    return err ? err : add_entry(list, &parser, rule);
+}
+
+static int parse_source(struct rule_list *list, const struct source *source, struct diag *diag)
+{
+    struct statement statement;
+    struct scanner scanner;
+    int more, err = 0;
+
+    scanner_init(&scanner, source);
+    while (!err && (more = scanner_next(&scanner, list->arena, &statement)) != 0)
+        err = more < 0 ? more : parse_statement(list, &statement, diag);
+    return err;
+}
+
+int rule_list_load(struct rule_list *list, const char *path, struct diag *diag)
+{
+    const struct source *source;
+    int err = source_read(list->arena, path, &source, diag);
+
+    return err ? err : parse_source(list, source, diag);
+}
+
+int rule_list_parse(struct rule_list *list, const char *name, const char *text, size_t length, struct diag *diag)
+{
+    const struct source *source;
+    int err = source_copy(list->arena, name, text, length, &source);
+
+    return err ? err : parse_source(list, source, diag);
+}
+
+size_t rule_list_count(const struct rule_list *list)
+{
+    return list->count;
+}
+
+const struct rule *rule_list_get(const struct rule_list *list, size_t index)
+{
+    return index < list->count ? list->entries[index].rule : NULL;
+}
+
+size_t rule_list_read(const struct rule_list *list)
+{
+    return list->statements;
+}
+
+size_t rule_list_rejected(const struct rule_list *list)
+{
+    return list->rejected;
+}
+
+size_t rule_list_replaced(const struct rule_list *list)
+{
+    return list->replaced;
+}
+
+size_t rule_list_threshold_count(const struct rule_list *list)
+{
+    return list->threshold_count;
+}
+
+struct arena *rule_list_arena(struct rule_list *list)
+{
+    return list->arena;
+}
+
+static int by_rules(const void *a, const void *b)
+{
+    const struct missing *const *left = a, *const *right = b;
+
+    if ((*left)->rules != (*right)->rules)
+        return (*left)->rules < (*right)->rules ? 1 : -1;
+    return strcmp((*left)->tag, (*right)->tag);
+}
+
+void rule_list_each_missing(const struct rule_list *list, void (*each)(const char *tag, size_t rules, void *user),
+                            void *user)
+{
+    struct missing **sorted = calloc(list->missing.count + 1, sizeof(struct missing *));
+    size_t count = 0;
+
+    if (!sorted)
+        return;
+    for (size_t i = 0; i < list->missing.capacity; i++) {
+        if (list->missing.slots[i].value)
+            sorted[count++] = list->missing.slots[i].value;
+    }
+    qsort(sorted, count, sizeof(struct missing *), by_rules);
+    for (size_t i = 0; i < count; i++)
+        each(sorted[i]->tag, sorted[i]->rules, user);
+    free(sorted);
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inside rule: from a file's bytes to the rules of a list.
+ *
+ *   source.c             files, statements (lines and their continuations), positions for diagnostics
+ *   map.c                text -> pointer
+ *   ranges.c             sorted ranges of numbers: union and difference
+ *   set.c                the grammar of groups, negation and variables that addresses and ports share
+ *   address_set.c        addresses; port_set.c  ports
+ *   header.c             actions, direction;  protocol.c  protocol words
+ *   parser.c             one rule;  builder.c  what keywords call while a rule is parsed
+ *   keyword_table.c      keywords by name;  known_keywords.c  names the field has and we do not
+ *   class_config.c       classification.config and reference.config
+ *   threshold_fields.c   "type limit, track by_src...";  threshold_config.c  threshold.config
+ *   rule_list.c          the list;  finish.c  what needs all rules: duplicates, thresholds
+ */
+#ifndef SLUICE_RULE_PRIV_H
+#define SLUICE_RULE_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice/arena.h"
+#include "sluice/diag.h"
+#include "sluice/keyword.h"
+#include "sluice/rule.h"
+#include "sluice/text.h"
+
+/* --- Files and statements -------------------------------------------------------------------------------------------------- */
+
+struct source {
+    const char *name;
+    char *text; /* NUL-terminated; spans of its statements point here */
+    size_t length;
+};
+
+/* One physical line of a continued statement. */
+struct segment {
+    size_t offset; /* in the joined text */
+    const char *at;
+    const char *line_start;
+    uint32_t line;
+};
+
+/* A rule, or a line of a configuration file: what stands on one line, or on several of which all but the last end in a
+ * backslash. */
+struct statement {
+    struct span text; /* without space around it; NUL-terminated */
+    const struct source *source;
+    const char *line_start;
+    uint32_t line;
+    uint32_t segment_count;         /* 0 when it stands on one line */
+    const struct segment *segments; /* then text is a copy: the lines joined */
+};
+
+struct scanner {
+    const struct source *source;
+    const char *at; /* next line */
+    uint32_t line;  /* number of the line before it */
+};
+
+/* Reads a file into the arena, or copies text there. 0 or -errno; a file that can't be read is reported. */
+int source_read(struct arena *arena, const char *path, const struct source **out, struct diag *diag);
+int source_copy(struct arena *arena, const char *name, const char *text, size_t length, const struct source **out);
+
+void scanner_init(struct scanner *scanner, const struct source *source);
+/* The next statement that is neither empty nor a comment: 1, 0 at the end, -ENOMEM. */
+int scanner_next(struct scanner *scanner, struct arena *arena, struct statement *out);
+
+/* Where a part of the statement's text stands; a span from elsewhere is shown at the statement's start. */
+struct position statement_position(const struct statement *statement, struct span where);
+
+/* --- Text -> pointer --------------------------------------------------------------------------------------------------------- */
+
+struct map_slot {
+    struct span key; /* lent: lives as long as the map */
+    uint64_t hash;
+    void *value;
+};
+struct map {
+    struct map_slot *slots;
+    size_t count, capacity;
+    bool nocase;
+};
+void map_init(struct map *map, bool nocase);
+void map_clear(struct map *map);
+void *map_get(const struct map *map, struct span key); /* NULL when absent */
+int map_put(struct map *map, struct span key, void *value);
+
+/* --- Ranges ------------------------------------------------------------------------------------------------------------------ */
+
+/* Wide enough for an IPv6 address; ports and IPv4 addresses use the low bits. */
+__extension__ typedef unsigned __int128 wide;
+
+struct range {
+    wide low, high;
+};
+struct range_list {
+    struct range *range;
+    size_t count, capacity;
+};
+void range_list_clear(struct range_list *list);
+int range_list_add(struct range_list *list, wide low, wide high);
+void range_list_normalise(struct range_list *list); /* sorted, disjoint, not adjacent */
+/* Takes `what` out of `list`; both are normalised. 0 or -ENOMEM. */
+int range_list_subtract(struct range_list *list, const struct range_list *what);
+bool range_list_is(const struct range_list *list, wide low, wide high);
+
+/* --- Groups -------------------------------------------------------------------------------------------------------------------- */
+
+enum { SET_MAX_DEPTH = 64, SET_MAX_ITEMS = 65536 };
+
+enum variable_kind { VARIABLE_ADDRESS, VARIABLE_PORT };
+
+const char *rule_variables_find(const struct rule_variables *variables, enum variable_kind kind, struct span name);
+
+/* A walk through `[a, !b, [c, $D]]`. item() is called for every part that is neither a group nor a variable. */
+struct set_walk {
+    struct rule_parser *parser;
+    enum variable_kind kind;
+    bool double_negation; /* !! is no negation: so with addresses, not with ports */
+    int (*item)(struct set_walk *walk, struct span item, bool negated);
+    void *user;
+
+    struct text expanded; /* as written, after variables */
+    struct span shown;    /* where mistakes inside a variable are shown: its name in the rule */
+    struct span variables[SET_MAX_DEPTH];
+    unsigned depth, variable_depth;
+    unsigned items;
+};
+int set_walk(struct set_walk *walk, struct span text);
+/* Reports and returns -EINVAL. */
+int set_walk_error(struct set_walk *walk, struct span where, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Sets with equal texts are one object: by the text as written first, then by the text after variables. */
+struct set_cache {
+    struct map written, expanded;
+};
+void set_cache_init(struct set_cache *cache);
+void set_cache_clear(struct set_cache *cache);
+
+/* --- Words of the header ------------------------------------------------------------------------------------------------------- */
+
+/* 0, or -EINVAL when the word is no action; then *hint says what to write instead, or is NULL. */
+int action_parse(struct span word, enum rule_action *out, const char **hint);
+
+enum protocol_result { PROTOCOL_OK, PROTOCOL_NOT_SUPPORTED, PROTOCOL_UNKNOWN };
+enum protocol_result protocol_parse(struct span word, const char *const *applications, struct rule_protocol *out);
+const char *protocol_nearest(struct span word); /* NULL when nothing is near */
+
+/* --- Names the field has ------------------------------------------------------------------------------------------------------- */
+
+enum known_kind {
+    KNOWN_OTHER,   /* meta keywords, conditions on packets and flows, transforms */
+    KNOWN_BUFFER,  /* selects a buffer for what follows */
+    KNOWN_CONTENT, /* a content that modifiers follow */
+};
+struct known_keyword {
+    const char *name;
+    enum known_kind kind;
+};
+const struct known_keyword *known_keyword_find(struct span name);
+const char *known_keyword_nearest(struct span name);
+size_t known_keyword_count(void);
+const struct known_keyword *known_keyword_get(size_t index);
+
+/* --- Classes and references ------------------------------------------------------------------------------------------------------ */
+
+struct rule_class {
+    const char *name, *description;
+    uint8_t priority;
+    bool declared; /* in the file; otherwise it was made up when a rule named it */
+};
+struct reference_system {
+    const char *name;
+    const char *prefix; /* NULL: not in the file */
+};
+int class_config_load(struct rule_list *list, const char *path, struct diag *diag);
+int reference_config_load(struct rule_list *list, const char *path, struct diag *diag);
+
+/* --- threshold.config -------------------------------------------------------------------------------------------------------------- */
+
+struct threshold_line {
+    uint32_t gid, sid; /* 0 for all */
+    uint32_t order;    /* position in the file */
+    const struct statement *statement;
+    struct threshold threshold;
+};
+struct global_suppression {
+    uint32_t gid;
+    struct threshold *first; /* its own, then those for all gids */
+};
+int threshold_config_load(struct rule_list *list, const char *path, struct diag *diag);
+int threshold_config_parse(struct rule_list *list, const struct source *source, struct diag *diag);
+int threshold_config_apply(struct rule_list *list, struct diag *diag);
+
+/* --- The list and the parser --------------------------------------------------------------------------------------------------------- */
+
+/* What is known of a rule besides what its users see. */
+struct rule_entry {
+    struct rule *rule;
+    const struct statement *statement;
+    struct span sid_text;
+};
+
+/* How often rules were rejected for one thing that is missing. */
+struct missing {
+    const char *tag;
+    size_t rules;
+    size_t last_statement; /* so that a rule counts once */
+};
+
+struct rule_list {
+    struct arena *arena;
+    struct rule_list_options options;
+    struct map classes, references; /* struct rule_class, struct reference_system */
+    struct set_cache address_sets, port_sets;
+    struct map missing;
+
+    struct rule_entry *entries;
+    size_t count, capacity;
+    struct rule **by_sid; /* after finish: ordered by sid, gid */
+    size_t statements;    /* rules seen */
+    size_t rejected, replaced;
+    bool finished;
+
+    struct threshold_line *threshold_lines;
+    size_t threshold_line_count, threshold_line_capacity;
+    struct global_suppression *suppressions; /* ordered by gid */
+    size_t suppression_count;
+    struct threshold *suppressions_for_all;
+    size_t threshold_count;
+};
+
+enum { PARSER_MAX_ONCE = 64 };
+
+/* A statement being parsed: a rule, or a line of threshold.config (then `rule` is NULL). */
+struct rule_parser {
+    struct rule_list *list;
+    struct diag *diag;
+    const struct statement *statement;
+    struct rule *rule;
+    unsigned mistakes;
+    bool out_of_memory;
+
+    const struct keyword *keyword; /* being parsed */
+    struct span keyword_name;
+    struct span sid_text;
+
+    struct rule_buffer *buffer;           /* current */
+    struct rule_buffer *last_buffer;      /* of the rule's list */
+    struct condition *last_condition;     /* the newest content condition of all buffers... */
+    struct rule_buffer *condition_buffer; /* ...and where it is */
+    struct condition *last_content;       /* the newest one that modifiers may change... */
+    struct rule_buffer *content_buffer;   /* ...and where it is */
+    struct condition *last_packet_condition;
+
+    struct span values[RULE_MAX_VALUES];
+    unsigned value_count;
+    const struct keyword *once[PARSER_MAX_ONCE];
+    unsigned once_count;
+};
+void rule_parser_init(struct rule_parser *parser, struct rule_list *list, const struct statement *statement,
+                      struct diag *diag);
+/* Like rule_parser_error(), for something that the field has and we do not. */
+int rule_parser_missing(struct rule_parser *parser, struct span where, const char *tag, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Stand-ins for what is not supported, so that what follows in the rule is still understood. */
+extern const struct keyword unsupported_buffer, unsupported_content;
+
+/* Parses the statement as a rule; *out is written only when it has no mistake. 0, -EINVAL or -ENOMEM. */
+int rule_parse(struct rule_parser *parser, struct rule **out);
+
+/* At most as many bytes of the span as a message should repeat. */
+struct span span_shown(struct span span);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What addresses and ports have in common: groups in brackets, negation by `!`, variables by `$`, all of which nest.
+ *
+ * A variable's value is parsed when a rule uses it, in the place where it is used, so that negation reaches into it. A mistake
+ * inside it is shown at its name in the rule, and says which variable has it. Depth and the number of parts are
+ * bounded: a handful of variables that each name the next one twice would be endless otherwise.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rule_priv.h"
+
+static int walk_list(struct set_walk *walk, struct span text, bool negated);
+
+int set_walk_error(struct set_walk *walk, struct span where, const char *format, ...)
+{
+    char message[256];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    if (walk->variable_depth == 0)
+        return rule_parser_error(walk->parser, where, "%s", message);
+
+    struct span name = span_shown(walk->variables[walk->variable_depth - 1]);
+
+    return rule_parser_error(walk->parser, walk->shown, "in the value of $" SPAN_FORMAT ": %s", SPAN_ARGS(name),
+                             message);
+}
+
+/* Cuts the next part of a list off `rest`; commas inside brackets do not count. False when nothing is left. */
+static bool next_part(struct span *rest, struct span *part)
+{
+    int depth = 0;
+    size_t i = 0;
+
+    if (!rest->at)
+        return false;
+    for (; i < rest->length; i++) {
+        char c = rest->at[i];
+
+        depth += (c == '[') - (c == ']');
+        if (c == ',' && depth <= 0)
+            break;
+    }
+    *part = span_trim((struct span){ .at = rest->at, .length = i });
+    if (i < rest->length)
+        *rest = (struct span){ .at = rest->at + i + 1, .length = rest->length - i - 1 };
+    else
+        rest->at = NULL;
+    return true;
+}
+
+/* Whether every bracket has its partner, and the one that opens first closes last. */
+static bool is_group(struct span text)
+{
+    int depth = 0;
+
+    for (size_t i = 0; i < text.length; i++) {
+        depth += (text.at[i] == '[') - (text.at[i] == ']');
+        if (depth == 0)
+            return i == text.length - 1;
+    }
+    return false;
+}
+
+static bool is_name_byte(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+}
+
+static int check_name(struct set_walk *walk, struct span name)
+{
+    for (size_t i = 0; i < name.length; i++) {
+        if (!is_name_byte(name.at[i]))
+            return set_walk_error(walk, name, "'" SPAN_FORMAT "' is no name of a variable",
+                                  SPAN_ARGS(span_shown(name)));
+    }
+    if (name.length == 0)
+        return set_walk_error(walk, name, "'$' needs the name of a variable");
+    for (unsigned i = 0; i < walk->variable_depth; i++) {
+        struct span outer = walk->variables[i];
+
+        if (outer.length == name.length && memcmp(outer.at, name.at, name.length) == 0)
+            return set_walk_error(walk, name, "the variable $" SPAN_FORMAT " contains itself", SPAN_ARGS(name));
+    }
+    return 0;
+}
+
+static int walk_variable(struct set_walk *walk, struct span part, bool negated)
+{
+    struct span name = { .at = part.at + 1, .length = part.length - 1 };
+    int err = check_name(walk, name);
+
+    if (err)
+        return err;
+
+    const char *value = rule_variables_find(walk->parser->list->options.variables, walk->kind, name);
+
+    if (!value)
+        return set_walk_error(walk, part, "the %s variable $" SPAN_FORMAT " is not defined",
+                              walk->kind == VARIABLE_PORT ? "port" : "address", SPAN_ARGS(span_shown(name)));
+    if (walk->variable_depth == SET_MAX_DEPTH)
+        return set_walk_error(walk, part, "variables are nested too deeply");
+    if (walk->variable_depth == 0)
+        walk->shown = part;
+    /* `!$X` negates all of `a,b`, so the text has to say `![a,b]`: it is what equal sets are found by. */
+    bool bracket = strchr(value, ',') && !is_group(span_trim(span_of(value)));
+
+    walk->variables[walk->variable_depth++] = name;
+    text_puts(&walk->expanded, bracket ? "[" : "");
+    err = walk_list(walk, span_of(value), negated);
+    text_puts(&walk->expanded, bracket ? "]" : "");
+    walk->variable_depth--;
+    return err;
+}
+
+static int walk_group(struct set_walk *walk, struct span part, bool negated)
+{
+    if (!is_group(part))
+        return set_walk_error(walk, part, "brackets do not match in '" SPAN_FORMAT "'", SPAN_ARGS(span_shown(part)));
+    text_append(&walk->expanded, "[", 1);
+
+    int err = walk_list(walk, (struct span){ .at = part.at + 1, .length = part.length - 2 }, negated);
+
+    text_append(&walk->expanded, "]", 1);
+    return err;
+}
+
+static int walk_part(struct set_walk *walk, struct span part, bool negated)
+{
+    while (part.length > 0 && part.at[0] == '!') {
+        negated = walk->double_negation ? !negated : true;
+        part = span_trim((struct span){ .at = part.at + 1, .length = part.length - 1 });
+        text_append(&walk->expanded, "!", 1);
+    }
+    if (part.length == 0)
+        return set_walk_error(walk, part, "something is missing here");
+    if (++walk->items > SET_MAX_ITEMS)
+        return set_walk_error(walk, part, "more than %d parts", SET_MAX_ITEMS);
+    if (part.at[0] == '[')
+        return walk_group(walk, part, negated);
+    if (part.at[0] == '$')
+        return walk_variable(walk, part, negated);
+    if (memchr(part.at, ']', part.length) || memchr(part.at, '[', part.length))
+        return set_walk_error(walk, part, "brackets do not match in '" SPAN_FORMAT "'", SPAN_ARGS(span_shown(part)));
+    if (negated && span_equal_nocase(part, "any"))
+        return set_walk_error(walk, part, "'!any' is nothing at all");
+    text_append(&walk->expanded, part.at, part.length);
+    return walk->item(walk, part, negated);
+}
+
+static int walk_list(struct set_walk *walk, struct span text, bool negated)
+{
+    struct span rest = span_trim(text), part;
+    int err = 0;
+
+    if (rest.length == 0)
+        return set_walk_error(walk, text, "the list is empty");
+    if (walk->depth == SET_MAX_DEPTH)
+        return set_walk_error(walk, text, "groups are nested too deeply");
+    walk->depth++;
+    for (bool first = true; !err && next_part(&rest, &part); first = false) {
+        if (!first)
+            text_append(&walk->expanded, ",", 1);
+        err = walk_part(walk, part, negated);
+    }
+    walk->depth--;
+    return err;
+}
+
+int set_walk(struct set_walk *walk, struct span text)
+{
+    int err;
+
+    text_init(&walk->expanded);
+    err = walk_list(walk, text, false);
+    if (!err && walk->expanded.failed)
+        err = -ENOMEM;
+    return err;
+}
+
+void set_cache_init(struct set_cache *cache)
+{
+    map_init(&cache->written, false);
+    map_init(&cache->expanded, false);
+}
+
+void set_cache_clear(struct set_cache *cache)
+{
+    map_clear(&cache->written);
+    map_clear(&cache->expanded);
+}

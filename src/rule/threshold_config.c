@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * threshold.config: lines of
+ *
+ *     event_filter gen_id 1, sig_id 1000, type limit, track by_src, count 1, seconds 60      (or: threshold gen_id ...)
+ *     rate_filter  gen_id 1, sig_id 1000, track by_src, count 10, seconds 60, new_action drop, timeout 300
+ *     suppress     gen_id 1, sig_id 1000, track by_src, ip [192.0.2.1, $HOME_NET]
+ *
+ * They are read before the rules and attached to them after the last one. As in the field an event_filter takes the place of the
+ * threshold or detection_filter of the rule it names, a rate_filter gives way to it, suppressions add up. Unlike there
+ * gen_id 0 and sig_id 0 stand for all, together or alone; a rule that has a threshold of its own or is named by a line
+ * keeps that one.
+ *
+ * Lines for all rules are attached to each rule that has no other (the state is the rule's, not the line's); suppressions for
+ * all are kept apart, in one list per gid that ends in the list for all gids.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rule_priv.h"
+
+/* --- Reading ---------------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *word;
+    enum threshold_form form;
+} line_kinds[] = {
+    { "event_filter", THRESHOLD_FORM_EVENT },
+    { "threshold", THRESHOLD_FORM_EVENT },
+    { "rate_filter", THRESHOLD_FORM_RATE },
+    { "suppress", THRESHOLD_FORM_SUPPRESS },
+};
+
+static bool find_kind(struct span word, enum threshold_form *form)
+{
+    for (size_t i = 0; i < sizeof(line_kinds) / sizeof(line_kinds[0]); i++) {
+        if (span_equal_nocase(word, line_kinds[i].word)) {
+            *form = line_kinds[i].form;
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct span take_word(struct span *rest)
+{
+    struct span word = *rest;
+
+    for (word.length = 0; word.length < rest->length && !strchr(" \t,", rest->at[word.length]);)
+        word.length++;
+    rest->at += word.length;
+    rest->length -= word.length;
+    *rest = span_trim(*rest);
+    return word;
+}
+
+/* `gen_id N` or `sig_id N`, and the comma before it. */
+static int take_id(struct rule_parser *parser, struct span *rest, const char *name, bool comma, uint32_t *out)
+{
+    uint64_t number;
+
+    if (comma && rest->length > 0 && rest->at[0] == ',')
+        *rest = span_trim((struct span){ rest->at + 1, rest->length - 1 });
+    else if (comma)
+        return rule_parser_error(parser, *rest, "expected ', %s'", name);
+
+    struct span word = take_word(rest);
+
+    if (!span_equal_nocase(word, name))
+        return rule_parser_error(parser, word, "expected '%s'", name);
+
+    struct span value = take_word(rest);
+
+    if (!span_to_uint(value, 0, UINT32_MAX, &number))
+        return rule_parser_error(parser, value, "'%s' needs a number, got '" SPAN_FORMAT "'", name,
+                                 SPAN_ARGS(span_shown(value)));
+    *out = (uint32_t)number;
+    return 0;
+}
+
+static int parse_line(struct rule_parser *parser, struct threshold_line *out)
+{
+    struct span rest = parser->statement->text;
+    struct span word = take_word(&rest);
+    enum threshold_form form;
+    int err;
+
+    if (!find_kind(word, &form))
+        return rule_parser_error(parser, word,
+                                 "a line must begin with event_filter, threshold, rate_filter or suppress");
+    err = take_id(parser, &rest, "gen_id", false, &out->gid);
+    if (!err)
+        err = take_id(parser, &rest, "sig_id", true, &out->sid);
+    if (err)
+        return err;
+    if (rest.length > 0 && rest.at[0] != ',')
+        return rule_parser_error(parser, rest, "expected a ','");
+    if (rest.length > 0) {
+        rest.at++;
+        rest.length--;
+        if (span_trim(rest).length == 0)
+            return rule_parser_error(parser, rest, "something is missing here");
+    }
+    return rule_parser_threshold(parser, rest, form, &out->threshold);
+}
+
+static int add_line(struct rule_list *list, const struct threshold_line *line)
+{
+    if (list->threshold_line_count == list->threshold_line_capacity) {
+        size_t capacity = list->threshold_line_capacity ? list->threshold_line_capacity * 2 : 64;
+        struct threshold_line *lines = realloc(list->threshold_lines, capacity * sizeof(*lines));
+
+        if (!lines)
+            return -ENOMEM;
+        list->threshold_lines = lines;
+        list->threshold_line_capacity = capacity;
+    }
+    list->threshold_lines[list->threshold_line_count] = *line;
+    list->threshold_lines[list->threshold_line_count].order = (uint32_t)list->threshold_line_count;
+    list->threshold_line_count++;
+    return 0;
+}
+
+int threshold_config_parse(struct rule_list *list, const struct source *source, struct diag *diag)
+{
+    struct statement statement;
+    struct scanner scanner;
+    int more;
+
+    scanner_init(&scanner, source);
+    while ((more = scanner_next(&scanner, list->arena, &statement)) > 0) {
+        struct statement *kept = arena_copy(list->arena, &statement, sizeof(statement));
+        struct threshold_line line = { .statement = kept };
+        struct rule_parser parser;
+
+        if (!kept)
+            return -ENOMEM;
+        rule_parser_init(&parser, list, kept, diag);
+        if (parse_line(&parser, &line) == 0 && add_line(list, &line))
+            return -ENOMEM;
+        if (parser.out_of_memory)
+            return -ENOMEM;
+    }
+    return more;
+}
+
+int threshold_config_load(struct rule_list *list, const char *path, struct diag *diag)
+{
+    const struct source *source;
+    int err = source_read(list->arena, path, &source, diag);
+
+    if (err)
+        return err == -ENOMEM ? err : 0;
+    return threshold_config_parse(list, source, diag);
+}
+
+/* --- Attaching ----------------------------------------------------------------------------------------------------------------- */
+
+static int attach(struct rule_list *list, struct rule *rule, const struct threshold *threshold)
+{
+    struct threshold *copy = arena_copy(list->arena, threshold, sizeof(*threshold));
+    struct threshold **link = &rule->thresholds;
+
+    if (!copy)
+        return -ENOMEM;
+    copy->index = (uint32_t)list->threshold_count++;
+    copy->next = NULL;
+    while (*link)
+        link = &(*link)->next;
+    *link = copy;
+    return 0;
+}
+
+/* The link to the rule's threshold that is no suppression, or to the end; there is at most one. */
+static struct threshold **find_threshold(struct rule *rule)
+{
+    struct threshold **link = &rule->thresholds;
+
+    while (*link && (*link)->kind == THRESHOLD_SUPPRESS)
+        link = &(*link)->next;
+    return link;
+}
+
+static int attach_line(struct rule_list *list, const struct threshold_line *line, struct rule *rule, struct diag *diag)
+{
+    struct threshold **existing = find_threshold(rule);
+
+    if (*existing && line->threshold.kind == THRESHOLD_RATE_FILTER) {
+        diag_warning(diag, statement_position(line->statement, line->statement->text),
+                     "rule %u:%u has a threshold, which stays; this rate_filter is not used", rule->gid, rule->sid);
+        return 0;
+    }
+    if (*existing && line->threshold.kind != THRESHOLD_SUPPRESS)
+        *existing = (*existing)->next;
+    return attach(list, rule, &line->threshold);
+}
+
+/* The first of list->by_sid with this sid, or the number of rules. */
+static size_t find_sid(const struct rule_list *list, uint32_t sid)
+{
+    size_t low = 0, high = list->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (list->by_sid[middle]->sid < sid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int apply_named(struct rule_list *list, const struct threshold_line *line, struct diag *diag)
+{
+    bool found = false;
+    int err = 0;
+
+    for (size_t i = find_sid(list, line->sid); !err && i < list->count && list->by_sid[i]->sid == line->sid; i++) {
+        if (line->gid != 0 && list->by_sid[i]->gid != line->gid)
+            continue;
+        found = true;
+        err = attach_line(list, line, list->by_sid[i], diag);
+    }
+    if (!found)
+        diag_warning(diag, statement_position(line->statement, line->statement->text), "there is no rule %u:%u",
+                     line->gid, line->sid);
+    return err;
+}
+
+static int by_gid(const void *a, const void *b)
+{
+    const struct threshold_line *left = a, *right = b;
+
+    if (left->gid != right->gid)
+        return left->gid < right->gid ? -1 : 1;
+    return left->order < right->order ? -1 : left->order > right->order;
+}
+
+/* The first line of the gid, which is the one that counts. */
+static const struct threshold_line *first_of(const struct threshold_line *lines, size_t count, uint32_t gid)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (lines[middle].gid < gid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && lines[low].gid == gid ? &lines[low] : NULL;
+}
+
+/* `lines` are those for all sids that are no suppressions. */
+static int apply_to_all(struct rule_list *list, const struct threshold_line *lines, size_t count)
+{
+    const struct threshold_line *for_all = first_of(lines, count, 0);
+
+    for (size_t i = 0; count > 0 && i < list->count; i++) {
+        struct rule *rule = list->entries[i].rule;
+        const struct threshold_line *line = rule->gid ? first_of(lines, count, rule->gid) : NULL;
+
+        if (for_all && (!line || for_all->order < line->order))
+            line = for_all;
+        if (!line || *find_threshold(rule))
+            continue;
+        if (attach(list, rule, &line->threshold))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* One list per gid; each ends in the list for all gids. `lines` are ordered by gid, so that one comes first. */
+static int build_suppressions(struct rule_list *list, const struct threshold_line *lines, size_t count)
+{
+    struct threshold **tail = NULL;
+
+    list->suppressions = arena_alloc(list->arena, (count + 1) * sizeof(*list->suppressions));
+    if (!list->suppressions)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        struct threshold *copy = arena_copy(list->arena, &lines[i].threshold, sizeof(*copy));
+
+        if (!copy)
+            return -ENOMEM;
+        copy->index = (uint32_t)list->threshold_count++;
+        if (i == 0 || lines[i].gid != lines[i - 1].gid) {
+            if (lines[i].gid == 0) {
+                tail = &list->suppressions_for_all;
+            } else {
+                list->suppressions[list->suppression_count].gid = lines[i].gid;
+                tail = &list->suppressions[list->suppression_count++].first;
+            }
+        }
+        copy->next = lines[i].gid ? list->suppressions_for_all : NULL;
+        *tail = copy;
+        tail = &copy->next;
+    }
+    return 0;
+}
+
+/* Splits the lines for all sids into suppressions (put first) and others, each ordered by gid. */
+static size_t sort_global(struct threshold_line *lines, size_t count)
+{
+    size_t suppressions = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (lines[i].threshold.kind == THRESHOLD_SUPPRESS) {
+            struct threshold_line swap = lines[suppressions];
+
+            lines[suppressions++] = lines[i];
+            lines[i] = swap;
+        }
+    }
+    qsort(lines, suppressions, sizeof(*lines), by_gid);
+    qsort(lines + suppressions, count - suppressions, sizeof(*lines), by_gid);
+    return suppressions;
+}
+
+int threshold_config_apply(struct rule_list *list, struct diag *diag)
+{
+    struct threshold_line *global = calloc(list->threshold_line_count + 1, sizeof(*global));
+    size_t global_count = 0;
+    int err = 0;
+
+    if (!global)
+        return -ENOMEM;
+    for (size_t i = 0; !err && i < list->threshold_line_count; i++) {
+        if (list->threshold_lines[i].sid == 0)
+            global[global_count++] = list->threshold_lines[i];
+        else
+            err = apply_named(list, &list->threshold_lines[i], diag);
+    }
+
+    size_t suppressions = sort_global(global, global_count);
+
+    if (!err)
+        err = apply_to_all(list, global + suppressions, global_count - suppressions);
+    if (!err)
+        err = build_suppressions(list, global, suppressions);
+    free(global);
+    return err;
+}
+
+const struct threshold *rule_list_global_thresholds(const struct rule_list *list, uint32_t gid)
+{
+    size_t low = 0, high = list->suppression_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (list->suppressions[middle].gid < gid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < list->suppression_count && list->suppressions[low].gid == gid)
+        return list->suppressions[low].first;
+    return list->suppressions_for_all;
+}
