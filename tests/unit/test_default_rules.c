@@ -373,7 +373,7 @@ END_TEST
 
 START_TEST(find_bad_ip)
 {
-    static const uint8_t last[398];
+    uint8_t last[20] = { 0x45, 0, 1 }; /* the length of the last fragment follows */
     struct packet pkt = packet_of(IPPROTO_UDP);
 
     pkt.ip_options_seen = 1u << IP_OPTION_LSRR;
@@ -381,13 +381,15 @@ START_TEST(find_bad_ip)
 
     struct packet fragment = packet_of(IPPROTO_ICMP);
 
+    last[3] = 415 - 256;
     fragment.transport = NULL;
+    fragment.payload = NULL;
     fragment.flags = PACKET_FRAGMENT;
     fragment.fragment_offset = 65120;
-    fragment.payload = last;
-    fragment.payload_length = 395;
+    fragment.ip = last;
+    fragment.ip_header_length = sizeof(last);
     ck_assert_str_eq(sids(&fragment), "");
-    fragment.payload_length = sizeof(last);
+    last[3]++;
     ck_assert_str_eq(sids(&fragment), "9000181");
 
     struct packet malformed = { .events[0] = 0 };
