@@ -208,4 +208,13 @@ static inline void sample_reject(struct sample *sample)
     sample->packet.reject = REJECT_SOURCE;
 }
 
+/* Two alerts, of which the second dropped. */
+static inline void sample_second_drops(struct sample *sample)
+{
+    sample_drop(sample);
+    sample->alerts[1] = sample->alerts[0];
+    sample->alerts[0] = (struct alert){ .rule = &sample->second_rule };
+    sample->decision.alert_count = 2;
+}
+
 #endif

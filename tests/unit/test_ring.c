@@ -8,7 +8,7 @@
 
 #include "sluice/ring.h"
 
-enum { CAPACITY = 1024, TRANSFERS = 200000, MAX_RECORD = 200 };
+enum { CAPACITY = 1024, TRANSFERS = 50000, MAX_RECORD = 200 };
 
 static struct ring *new_ring(size_t capacity)
 {
