@@ -26,7 +26,7 @@ int cli_input_init(struct cli_input *input, const struct command *command, int a
 
 void cli_input_clear(struct cli_input *input)
 {
-    for (size_t i = 0; i < input->settings.count; i++)
+    for (size_t i = 0; input->settings.at && i < input->settings.count; i++)
         free(input->settings.at[i].assignment);
     free(input->settings.at);
     free(input->rules.at);

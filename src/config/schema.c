@@ -182,6 +182,6 @@ const char *schema_nearest(const struct config *config, const char *path, char *
         return NULL;
     if (parent_length > 0)
         out[parent_length++] = '.';
-    strcpy(out + parent_length, near);
+    memcpy(out + parent_length, near, strlen(near) + 1);
     return out;
 }

@@ -229,22 +229,33 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Cuts a word off. In a list spaces do not end it, and nothing but a list may hold a parenthesis. */
+/* How long the word at the start of the text is. In a list spaces do not end it; false when the list is not closed. */
+static bool measure_word(struct span text, bool lists, size_t *length)
+{
+    int depth = 0;
+    size_t i = 0;
+
+    for (; i < text.length; i++) {
+        char c = text.at[i];
+
+        if (lists)
+            depth += (c == '[') - (c == ']');
+        if (depth <= 0 && (is_blank(c) || c == '('))
+            break;
+    }
+    *length = i;
+    return depth <= 0;
+}
+
+/* Cuts a word off. */
 static struct span take_word(struct span *rest)
 {
     struct span word;
-    int depth = 0;
 
     *rest = span_trim(*rest);
-    word = (struct span){ .at = rest->at };
-    while (word.length < rest->length) {
-        char c = rest->at[word.length];
-
-        depth += (c == '[') - (c == ']');
-        if (depth <= 0 && (is_blank(c) || c == '('))
-            break;
-        word.length++;
-    }
+    word = *rest;
+    if (!measure_word(*rest, true, &word.length))
+        measure_word(*rest, false, &word.length);
     rest->at += word.length;
     rest->length -= word.length;
     return word;
@@ -263,7 +274,10 @@ static void parse_action(struct rule_parser *parser, struct span word)
                             SPAN_ARGS(span_shown(where)));
         return;
     }
-    if (action_parse(word, &parser->rule->action, &hint))
+    if (action_is_missing(word))
+        rule_parser_missing(parser, word, "action", "the action '" SPAN_FORMAT "' is not supported yet",
+                            SPAN_ARGS(word));
+    else if (action_parse(word, &parser->rule->action, &hint))
         rule_parser_error(parser, word, "there is no action '" SPAN_FORMAT "'%s%s", SPAN_ARGS(span_shown(word)),
                           hint ? "; " : "", hint ? hint : "");
 }

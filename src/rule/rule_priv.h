@@ -145,6 +145,7 @@ void set_cache_clear(struct set_cache *cache);
 
 /* 0, or -EINVAL when the word is no action; then *hint says what to write instead, or is NULL. */
 int action_parse(struct span word, enum rule_action *out, const char **hint);
+bool action_is_missing(struct span word); /* the field has it and we do not */
 
 enum protocol_result { PROTOCOL_OK, PROTOCOL_NOT_SUPPORTED, PROTOCOL_UNKNOWN };
 enum protocol_result protocol_parse(struct span word, const char *const *applications, struct rule_protocol *out);
