@@ -208,7 +208,7 @@ static void describe_rest(char text[TEXT_SIZE], const uint8_t *at, const uint8_t
         } else {
             ck_assert_uint_eq(attribute.nla_type, NFQA_PAYLOAD);
             append(text, " payload %d '%.8s'", attribute.nla_len - NLA_HDRLEN, (const char *)at + NLA_HDRLEN);
-            for (size_t i = attribute.nla_len; i < NLA_ALIGN(attribute.nla_len); i++)
+            for (size_t i = attribute.nla_len; i < (size_t)NLA_ALIGN(attribute.nla_len); i++)
                 ck_assert_uint_eq(at[i], 0);
         }
         at += NLA_ALIGN(attribute.nla_len);
@@ -350,7 +350,7 @@ static const struct {
     { QUEUE_ROUTE, .route_to = 5, .bypass = true, .items = { { PASS }, { PASS } }, .sent = "batch 2 0x00058003" },
     { QUEUE_ROUTE, .route_to = 0xffff, .bypass = true, .items = { { PASS }, { DROP }, { PASS } },
       .sent = "single 2 drop; batch 3 0xffff8003" },
-    { QUEUE_ROUTE, 1, 1, 0, false, { { PASS } }, "single 1 0x00000003 mark 0x1" },
+    { QUEUE_ROUTE, 1, 1, .items = { { PASS } }, .sent = "single 1 0x00000003 mark 0x1" },
 };
 
 static void act(struct packet *pkt, const struct item *item)
