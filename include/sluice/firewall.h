@@ -21,11 +21,12 @@ enum attach_mode {
     ATTACH_AFTER,  /* own table, after every filter chain found: sees what the firewall accepted */
     ATTACH_BEFORE, /* own table, ahead of the filter chains: sees everything */
     ATTACH_REPEAT, /* own table with the rule as repeat mode needs it: packets without the mark are queued */
-    ATTACH_CHAIN,  /* own table with a regular chain `sluice_ips` for generated rulesets that jump to it */
+    ATTACH_CHAIN,  /* a regular chain `sluice_ips` for generated rulesets that jump to it in place of accept */
     ATTACH_ROUTE,  /* as after, for queues whose verdict is the next consumer's queue */
 };
 
 enum firewall_hook { FIREWALL_FORWARD = 1 << 0, FIREWALL_INPUT = 1 << 1, FIREWALL_OUTPUT = 1 << 2 };
+enum { FIREWALL_HOOK_COUNT = 3 };
 enum firewall_family { FIREWALL_INET, FIREWALL_IPV4, FIREWALL_IPV6, FIREWALL_BRIDGE };
 
 /* How the rule reaches the queue. */
@@ -53,36 +54,55 @@ void firewall_options_default(struct firewall_options *options);
 
 enum { FIREWALL_ERROR_SIZE = 512 };
 
+/* From the settings nft.*, queue.numbers and queue.mark; strings are lent by the configuration. 0 or -EINVAL with a line in
+ * `error`. */
+struct config;
+int firewall_options_read(struct firewall_options *out, const struct config *config, char error[FIREWALL_ERROR_SIZE]);
+
+/* Of a wrong name *found is false, and the mode is ATTACH_NONE. */
 enum attach_mode firewall_mode_find(const char *name, bool *found);
 const char *firewall_mode_name(enum attach_mode mode);
+const char *firewall_family_name(enum firewall_family family);
+const char *firewall_hook_name(enum firewall_hook hook);
+const char *firewall_expression_name(enum queue_expression expression);
 
-/* The ruleset as `nft -f` text, for `sluice nft print` and as installed; priority is from the live ruleset if it can be
- * read, otherwise the mode's usual one. 0 or -errno with a line in `error`. */
+/*
+ * The ruleset as text with a head that explains it, as installed: `nft -f` syntax (in mode chain a fragment for a table of
+ * one's own, because chains of another table can't be jumped to), or with QUEUE_EXPRESSION_XT, which nft has no words for,
+ * iptables-restore's. The priority is from the live ruleset if it can be read, otherwise the mode's usual one. 0 or -errno
+ * with a line in `error`.
+ */
 int firewall_print(const struct firewall_options *options, struct text *out, char error[FIREWALL_ERROR_SIZE]);
 
 /*
  * Replaces our table by a new one in one transaction: whole or not at all, also when killed meanwhile. 0 or -errno with
  * a line in `error` that says what and what to do (-EPERM, missing kernel part, table of that name that is not ours).
+ * Where the base chains stay the same only their rules are exchanged, and no waiting packet is lost.
  */
 int firewall_install(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE]);
 
 /*
  * Stops feeding the queues: removes the rules of our base chains and leaves the chains, because a base chain that goes
  * makes the kernel drop all packets that wait in any queue. First step of a clean stop; when the queues are empty,
- * firewall_remove() follows. 0 also when there is no table.
+ * firewall_remove() follows. In mode chain `sluice_ips` then accepts. 0 also when there is no table.
  */
 int firewall_quiesce(const char *table, char error[FIREWALL_ERROR_SIZE]);
 
-/* Removes our table; 0 also when there was none. */
+/* Removes our table; 0 also when there was none. Refused when it is not ours, or somebody put chains into it. */
 int firewall_remove(const char *table, char error[FIREWALL_ERROR_SIZE]);
 
 struct firewall_status {
     bool installed;
     enum attach_mode mode;
+    enum firewall_family family; /* inet also when it is two tables, ip and ip6 */
     enum queue_expression expression;
     uint16_t queue_first, queue_last;
-    int32_t priority;
-    uint64_t packets, bytes; /* sent to the queue, by our rule's counter */
+    bool bypass;
+    unsigned hooks;                          /* enum firewall_hook; 0 in mode chain */
+    int32_t priority;                        /* of the first hook below that is attached */
+    int32_t priorities[FIREWALL_HOOK_COUNT]; /* forward, input, output */
+    bool feeding;                            /* false between firewall_quiesce() and firewall_remove() */
+    uint64_t packets, bytes;                 /* sent to the queue, by our rules' counters */
 };
 int firewall_status(const char *table, struct firewall_status *out, char error[FIREWALL_ERROR_SIZE]);
 

@@ -5,8 +5,10 @@
  * A worker copies what an event needs into its ring and goes on; formatting and writing happen in the output thread. A
  * full ring loses the event, which is counted by kind; in lossless mode (replay) the worker waits instead.
  *
- * EVE: field names are Suricata's (docs.suricata.io, "EVE JSON Format"), plus an object "queue" with number, id, mark,
- * hook and interface names for packets from NFQUEUE, and a "reason" in drop events.
+ * EVE: field names are Suricata's (docs.suricata.io, "EVE JSON Format"), plus one object of our own, "queue", for packets
+ * from NFQUEUE: number, id, mark, hook, in_iface, out_iface, in_physical, out_physical, verdict, ruleset (the generation),
+ * set_mark and set_mask when a rule asks for a mark. "in_iface" of the common header is there too. Reasons of drops are
+ * those of output_drop_reason_name().
  *
  * Threads:   output_packet() by the worker that owns the port; the rest by the main thread.
  * Ownership: events point at rules: a ruleset may be freed when output_drained() says that everything written before has
@@ -58,10 +60,11 @@ struct output_options {
     bool eve_truncate;    /* start with an empty file (replay) instead of appending */
     FILE *console;        /* readable lines; NULL: none */
     bool console_colour;
-    bool lossless;     /* a full ring blocks */
-    bool inline_mode;  /* drops take effect */
-    bool queue_fields; /* packets come from NFQUEUE: add "queue" */
-    size_t ring_size;  /* bytes per worker */
+    bool console_stats; /* a line for stats events too */
+    bool lossless;      /* a full ring blocks: only with the thread started */
+    bool inline_mode;   /* drops take effect */
+    bool queue_fields;  /* packets come from NFQUEUE: add "queue" */
+    size_t ring_size;   /* bytes per worker; rounded up to a power of two of at least 1 MiB */
     struct eve_options eve;
 };
 void output_options_default(struct output_options *options);
@@ -71,19 +74,24 @@ struct output_port; /* a worker's end */
 
 /* Opens the files and makes `ports` rings; -errno with the path in `error` when a file can't be written. */
 int output_open(struct output **out, const struct output_options *options, unsigned ports, char error[256]);
-int output_start(struct output *output); /* the thread; 0 or -errno */
-/* Writes what is left, flushes, joins the thread. */
+/* Starts the thread, which has the caller's CPU affinity and no signals. 0 or -errno. */
+int output_start(struct output *output);
+/* Writes what is left, flushes, joins the thread. Nobody writes to a port from here on; without output_start() the caller
+ * does the writing. */
 void output_stop(struct output *output);
-void output_close(struct output *output);
+void output_close(struct output *output); /* ends the thread too; NULL is allowed */
 
 struct output_port *output_port(struct output *output, unsigned worker);
 
 /* Everything there is to say of a packet: an alert event per alert, a drop event, an anomaly event per decoder event, as
- * far as enabled. Cheap when there is nothing. `generation` is that of the ruleset. */
+ * far as enabled. Cheap when there is nothing. `decision` may be NULL when no rule was asked; `generation` is that of the
+ * ruleset. */
 void output_packet(struct output_port *port, const struct packet *pkt, const struct decision *decision,
                    unsigned generation);
 
-/* One stats event. Names are paths ("decoder.pkts", "queue.0.waiting"); dots nest; `names` are lent for good. */
+/* One stats event. Names are paths ("decoder.pkts", "queue.0.waiting"); dots nest. Those below "threads." are of one worker
+ * and are written when stats.threads is set, the others when stats.totals is. Names are lent for good. Called by one
+ * thread. */
 struct output_stat {
     const char *name;
     uint64_t value;
@@ -91,7 +99,7 @@ struct output_stat {
 void output_stats(struct output *output, const struct output_stat *stats, size_t count, uint64_t uptime_seconds,
                   uint64_t time_ns);
 
-/* Asks the thread to reopen its files (rotation). */
+/* Asks the thread to reopen its file by its path (rotation). When that fails the old one is kept. */
 void output_reopen(struct output *output);
 
 /* A ticket for what has been written up to now by all ports, and whether it has been formatted. */

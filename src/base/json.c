@@ -29,7 +29,7 @@ static void escape(struct text *text, uint8_t byte)
 
 static bool is_plain(uint8_t byte)
 {
-    return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+    return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
 }
 
 static void write_string(struct text *text, const uint8_t *bytes, size_t length)

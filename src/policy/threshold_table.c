@@ -58,7 +58,7 @@ static int shard_init(struct threshold_shard *shard, size_t memcap)
     while (buckets * 2 <= shard->entry_count)
         buckets *= 2;
     shard->bucket_mask = buckets - 1;
-    shard->block_count = (uint32_t)(for_ports / (PORT_BLOCK_SIZE + sizeof(*shard->free_blocks))) + 1;
+    shard->block_count = (uint32_t)(for_ports / (PORT_BLOCK_SIZE + sizeof(*shard->free_blocks))) + 2;
     shard->fresh = shard->fresh_block = shard->sweep = 1;
     shard->entries = calloc(shard->entry_count, sizeof(*shard->entries));
     shard->buckets = calloc(buckets, sizeof(*shard->buckets));

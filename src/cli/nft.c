@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `sluice nft`: the firewall side, without the daemon: show the rules, attach and detach the own table, say what is attached. */
+#include "cli_priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sluice/firewall.h"
+
+enum { OPTION_CONFIG = 1, OPTION_SET, OPTION_JSON };
+
+struct arguments {
+    struct cli_input input;
+    bool json;
+};
+
+static const struct cli_option options[] = {
+    { .id = OPTION_CONFIG,
+      .letter = 'c',
+      .name = "config",
+      .argument = "FILE",
+      .help = "the configuration; without it " CLI_DEFAULT_CONFIG " if it is there" },
+    { .letter = 'm',
+      .name = "mode",
+      .argument = "MODE",
+      .setting = "nft.attach",
+      .help = "after (what the firewall accepted; the default), before (everything), repeat (what has no mark yet), "
+              "chain (what your rules send to sluice_ips) or route (nft.attach)" },
+    { .letter = 'a', .name = "attach", .argument = "MODE", .setting = "nft.attach", .help = "the same as --mode" },
+    { .letter = 'q',
+      .name = "queue",
+      .argument = "NUMBERS",
+      .setting = "queue.numbers",
+      .help = "the queues, one range: 0 or 0-3 (queue.numbers)" },
+    { .name = "hook",
+      .argument = "HOOKS",
+      .setting = "nft.hooks",
+      .help = "forward, input, output, or several with commas (nft.hooks)" },
+    { .name = "family",
+      .argument = "FAMILY",
+      .setting = "nft.family",
+      .help = "inet (IPv4 and IPv6), ip, ip6 or bridge (nft.family)" },
+    { .name = "mark",
+      .argument = "MARK/MASK",
+      .setting = "queue.mark",
+      .help = "the mark of inspected packets, for repeat (queue.mark)" },
+    { .name = "reject-mark",
+      .argument = "MARK/MASK",
+      .setting = "nft.reject-mark",
+      .help = "the mark of our own answers, which are never queued (nft.reject-mark)" },
+    { .name = "priority",
+      .argument = "NUMBER",
+      .setting = "nft.priority",
+      .help = "of the chains; auto finds one by the live ruleset (nft.priority)" },
+    { .letter = 't',
+      .name = "table",
+      .argument = "NAME",
+      .setting = "nft.table",
+      .help = "name of the own table (nft.table)" },
+    { .name = "bypass",
+      .setting = "nft.bypass",
+      .value = "yes",
+      .help = "packets go on when nobody listens; the default (nft.bypass)" },
+    { .name = "no-bypass",
+      .setting = "nft.bypass",
+      .value = "no",
+      .help = "packets are dropped when nobody listens (nft.bypass)" },
+    { .name = "native",
+      .setting = "nft.expression",
+      .value = "native",
+      .help = "queue by nft's own expression, spread by addresses and ports (nft.expression)" },
+    { .name = "xt",
+      .setting = "nft.expression",
+      .value = "xt",
+      .help = "queue by the NFQUEUE target of iptables, spread by addresses (nft.expression)" },
+    { .name = "iptables",
+      .setting = "nft.expression",
+      .value = "xt",
+      .help = "print the rules for iptables-restore; the same as --xt" },
+    { .id = OPTION_SET,
+      .letter = 's',
+      .name = "set",
+      .argument = "NAME=VALUE",
+      .help = "any setting of the configuration; may be given again" },
+    { .id = OPTION_JSON, .letter = 'j', .name = "json", .help = "status as JSON" },
+    { .name = NULL },
+};
+
+static int take_option(void *user, const struct cli_option *option, const char *value)
+{
+    struct arguments *arguments = user;
+
+    switch (option->id) {
+    case OPTION_CONFIG:
+        arguments->input.config_file = value;
+        break;
+    case OPTION_SET:
+        return cli_settings_add(&arguments->input.settings, option, NULL, value) ? EXIT_FAILED : 0;
+    default:
+        arguments->json = true;
+    }
+    return 0;
+}
+
+static int failed(const char *error)
+{
+    cli_error(&command_nft, "%s", error);
+    return EXIT_FAILED;
+}
+
+/* --- print, install, remove --------------------------------------------------------------------------------------------------- */
+
+/* A wrong combination of options is the command line's mistake. */
+static int failed_by(int err, const char *error)
+{
+    failed(error);
+    return err == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+}
+
+static int print(const struct firewall_options *firewall, bool json)
+{
+    char error[FIREWALL_ERROR_SIZE];
+    struct text out;
+    int err;
+
+    (void)json;
+    text_init(&out);
+    err = firewall_print(firewall, &out, error);
+    if (!err)
+        return cli_write(&out);
+    text_clear(&out);
+    return failed_by(err, error);
+}
+
+static void print_hooks(const struct firewall_status *status)
+{
+    for (unsigned i = 0; i < FIREWALL_HOOK_COUNT; i++)
+        if (status->hooks & 1u << i)
+            printf(", %s at priority %d", firewall_hook_name(1u << i), (int)status->priorities[i]);
+}
+
+static void print_queues(const struct firewall_status *status)
+{
+    if (!status->feeding) {
+        fputs(", feeding no queue", stdout);
+        return;
+    }
+    printf(", queue %u", (unsigned)status->queue_first);
+    if (status->queue_last != status->queue_first)
+        printf("-%u", (unsigned)status->queue_last);
+    printf(" by %s%s",
+           status->expression == QUEUE_EXPRESSION_NATIVE ? "nft's queue expression" : "the xt NFQUEUE target",
+           status->bypass ? " with bypass" : "");
+}
+
+static void print_installed(const char *table, const struct firewall_status *status)
+{
+    printf("table %s %s: mode %s", firewall_family_name(status->family), table, firewall_mode_name(status->mode));
+    print_hooks(status);
+    print_queues(status);
+}
+
+static int install(const struct firewall_options *firewall, bool json)
+{
+    char error[FIREWALL_ERROR_SIZE];
+    struct firewall_status status;
+    int err = firewall_install(firewall, error);
+
+    (void)json;
+    if (err)
+        return failed_by(err, error);
+    if (firewall_status(firewall->table, &status, error))
+        return failed(error);
+    print_installed(firewall->table, &status);
+    putchar('\n');
+    if (firewall->mode == ATTACH_CHAIN)
+        printf(
+            "Nothing is queued yet: chains of one table can't be jumped to from another. Put base chains that\n"
+            "`jump sluice_ips` in place of `accept` into this table, or include what `sluice nft print --mode chain`\n"
+            "prints in a table of your own.\n");
+    return EXIT_OK;
+}
+
+static int detach(const struct firewall_options *firewall, bool json)
+{
+    char error[FIREWALL_ERROR_SIZE];
+
+    (void)json;
+    return firewall_remove(firewall->table, error) ? failed(error) : EXIT_OK;
+}
+
+/* --- status ------------------------------------------------------------------------------------------------------------------- */
+
+static void json_hooks(struct text *out, const struct firewall_status *status)
+{
+    json_array_open(out, "hooks");
+    for (unsigned i = 0; i < FIREWALL_HOOK_COUNT; i++) {
+        if (!(status->hooks & 1u << i))
+            continue;
+        json_object_open(out, NULL);
+        json_string(out, "hook", firewall_hook_name(1u << i));
+        json_int(out, "priority", status->priorities[i]);
+        json_object_close(out);
+    }
+    json_array_close(out);
+}
+
+static void json_queues(struct text *out, const struct firewall_status *status)
+{
+    json_object_open(out, "queues");
+    json_uint(out, "first", status->queue_first);
+    json_uint(out, "last", status->queue_last);
+    json_object_close(out);
+    json_string(out, "expression", firewall_expression_name(status->expression));
+    json_bool(out, "bypass", status->bypass);
+    json_uint(out, "packets", status->packets);
+    json_uint(out, "bytes", status->bytes);
+}
+
+static int status_json(const char *table, const struct firewall_status *status)
+{
+    struct text out;
+
+    text_init(&out);
+    json_object_open(&out, NULL);
+    json_bool(&out, "installed", status->installed);
+    json_string(&out, "table", table);
+    if (status->installed) {
+        json_string(&out, "family", firewall_family_name(status->family));
+        json_string(&out, "mode", firewall_mode_name(status->mode));
+        json_hooks(&out, status);
+        json_bool(&out, "feeding", status->feeding);
+        if (status->feeding)
+            json_queues(&out, status);
+    }
+    json_object_close(&out);
+    return cli_write(&out);
+}
+
+static int show_status(const struct firewall_options *firewall, bool json)
+{
+    char error[FIREWALL_ERROR_SIZE];
+    struct firewall_status status;
+
+    if (firewall_status(firewall->table, &status, error))
+        return failed(error);
+    if (json)
+        return status_json(firewall->table, &status);
+    if (!status.installed) {
+        printf("table %s: not installed\n", firewall->table);
+        return EXIT_OK;
+    }
+    print_installed(firewall->table, &status);
+    printf(", %" PRIu64 " packets (%" PRIu64 " bytes) queued\n", status.packets, status.bytes);
+    return EXIT_OK;
+}
+
+/* --- The command --------------------------------------------------------------------------------------------------------------- */
+
+static const struct action {
+    const char *name;
+    int (*run)(const struct firewall_options *firewall, bool json);
+} actions[] = {
+    { "print", print },
+    { "install", install },
+    { "remove", detach },
+    { "status", show_status },
+};
+
+enum { ACTIONS = sizeof(actions) / sizeof(actions[0]) };
+
+static const struct action *find_action(const char *name)
+{
+    for (size_t i = 0; i < ACTIONS; i++)
+        if (strcmp(actions[i].name, name) == 0)
+            return &actions[i];
+    return NULL;
+}
+
+static int unknown_action(const char *name)
+{
+    const char *names[ACTIONS];
+    const char *near;
+
+    for (size_t i = 0; i < ACTIONS; i++)
+        names[i] = actions[i].name;
+    near = text_nearest(name, names, ACTIONS);
+    if (near)
+        cli_error(&command_nft, "unknown action '%s', did you mean '%s'?", name, near);
+    else
+        cli_error(&command_nft, "unknown action '%s': print, install, remove or status", name);
+    return EXIT_USAGE;
+}
+
+/* What the verdicts are is not asked for here: the contradictions between them and the mode are for run and check. */
+static int prepare_settings(struct cli_input *input)
+{
+    static const struct cli_option verdict = { .name = "mode" };
+
+    return cli_settings_add(&input->settings, &verdict, "queue.verdict", "accept");
+}
+
+static int run_with(const struct config *config, const struct action *action, bool json)
+{
+    char error[FIREWALL_ERROR_SIZE];
+    struct firewall_options firewall;
+
+    if (firewall_options_read(&firewall, config, error))
+        return failed(error);
+    if (firewall.mode == ATTACH_NONE)
+        firewall.mode = ATTACH_AFTER;
+    return action->run(&firewall, json);
+}
+
+static int load_and_run(const struct arguments *arguments, const struct action *action)
+{
+    struct diag *diag = diag_new();
+    struct config *config = NULL;
+    int code =
+        diag ? cli_load_config(&arguments->input, CONFIG_STRICT, CLI_DEFAULT_CONFIG, &config, diag) : EXIT_FAILED;
+
+    if (diag)
+        diag_print(diag, stderr, isatty(STDERR_FILENO));
+    if (!code && diag_errors(diag) > 0) {
+        cli_error(&command_nft, "the configuration has mistakes: nothing was done (`sluice check` shows them all)");
+        code = EXIT_FAILED;
+    }
+    diag_free(diag);
+    if (!code)
+        code = run_with(config, action, arguments->json);
+    config_free(config);
+    return code;
+}
+
+static int check_and_run(struct arguments *arguments, int count, char **names)
+{
+    const struct action *action = count > 0 ? find_action(names[0]) : NULL;
+
+    if (count == 0) {
+        cli_error(&command_nft, "say what to do: print, install, remove or status");
+        return EXIT_USAGE;
+    }
+    if (!action)
+        return unknown_action(names[0]);
+    if (count > 1) {
+        cli_error(&command_nft, "unexpected argument '%s'", names[1]);
+        return EXIT_USAGE;
+    }
+    if (prepare_settings(&arguments->input))
+        return failed("out of memory");
+    return load_and_run(arguments, action);
+}
+
+static int run(int argc, char **argv)
+{
+    struct arguments arguments = { .json = false };
+    int first, code;
+
+    if (cli_input_init(&arguments.input, &command_nft, argc))
+        return EXIT_FAILED;
+    code = cli_parse(&command_nft, argc, argv, take_option, &arguments, &arguments.input.settings, &first);
+    if (code < 0)
+        code = check_and_run(&arguments, argc - first, argv + first);
+    cli_input_clear(&arguments.input);
+    return code;
+}
+
+const struct command command_nft = {
+    .name = "nft",
+    .usage = "print|install|remove|status [OPTION]...",
+    .summary = "The firewall rules that feed the queues: show, attach, detach, say what is attached",
+    .help = "print    the rules as a file for `nft -f`, or with --iptables for iptables-restore; changes nothing\n"
+            "install  puts the own table into the kernel, whole or not at all; one of before is replaced\n"
+            "remove   takes it out again\n"
+            "status   what is attached, where, and how many packets it has queued\n\n"
+            "Rules of others are never touched. All but print need CAP_NET_ADMIN.",
+    .options = options,
+    .run = run,
+};

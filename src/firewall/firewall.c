@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Install, quiesce, remove: each looks at the live ruleset, says what is to change, and commits that in one transaction
+ * which fails if the ruleset changed meanwhile; then it begins anew.
+ *
+ * A base chain that goes makes the kernel drop all packets that wait in any queue of the namespace. So a table that has the
+ * right base chains already gets other rules only, and a clean stop empties the chains first (quiesce), lets the queues
+ * drain, and removes then.
+ */
+#include "firewall_priv.h"
+
+#include <errno.h>
+#include <linux/netfilter.h>
+#include <string.h>
+
+enum { TRIES = 16, NOTHING_TO_DO = 1 };
+
+/* A change in the making. */
+struct change {
+    struct session session;
+    struct survey survey;
+    struct batch *batch;
+    const char *table;
+    const struct firewall_options *options; /* of an installation */
+    char *error;
+};
+
+/* Fills the batch; 0, NOTHING_TO_DO, or -errno with a line in `error`. */
+typedef int build_function(struct change *change);
+
+/* --- Whose table is it ------------------------------------------------------------------------------------------------------- */
+
+static bool is_ours(const struct change *change, uint32_t family)
+{
+    const struct survey_table *table = survey_find(&change->survey, family, change->table);
+
+    return table && table->ours;
+}
+
+static const struct survey_table *next_ours(const struct change *change, size_t *at)
+{
+    while (*at < change->survey.table_count) {
+        const struct survey_table *table = &change->survey.tables[(*at)++];
+
+        if (table->ours && strcmp(table->name, change->table) == 0)
+            return table;
+    }
+    return NULL;
+}
+
+static int refuse_foreign(const struct change *change, const struct survey_table *table)
+{
+    return fail(change->error, -EEXIST,
+                "table '%s %s' exists and was not made by sluice; choose another name by --table NAME (nft.table) or "
+                "delete it; nothing was changed",
+                protocol_name(table->family), table->name);
+}
+
+/* Somebody may have put chains into our table, in mode chain with good reason: they would go with it. */
+static int refuse_guests(const struct change *change)
+{
+    for (size_t i = 0; i < change->survey.chain_count; i++) {
+        const struct survey_chain *chain = &change->survey.chains[i];
+
+        if (strcmp(chain->table, change->table) == 0 && is_ours(change, chain->family) && !survey_is_own_chain(chain))
+            return fail(change->error, -EEXIST,
+                        "table '%s %s' has a chain '%s' that sluice did not make and that would go with it; delete it "
+                        "first; nothing was changed",
+                        protocol_name(chain->family), chain->table, chain->name);
+    }
+    return 0;
+}
+
+/* --- The skeleton of a transaction ------------------------------------------------------------------------------------------ */
+
+static int commit(struct change *change)
+{
+    enum subject subject;
+    int err = batch_send(&change->session, change->batch, true, &subject);
+
+    return err ? explain(change->error, err, subject, change->table) : 0;
+}
+
+static int try_once(struct change *change, build_function *build)
+{
+    int err = survey_take(&change->survey, &change->session);
+
+    if (err)
+        return explain(change->error, err, SUBJECT_BATCH, change->table);
+    change->batch = batch_new(&change->session, change->survey.generation);
+    if (!change->batch)
+        err = explain(change->error, -ENOMEM, SUBJECT_BATCH, change->table);
+    if (!err)
+        err = build(change);
+    if (!err)
+        err = commit(change);
+    batch_free(change->batch);
+    survey_clear(&change->survey);
+    return err == NOTHING_TO_DO ? 0 : err;
+}
+
+static int transact(struct change *change, build_function *build)
+{
+    int err = session_open(&change->session, change->error);
+
+    if (err)
+        return err;
+    err = -ERESTART;
+    for (int i = 0; i < TRIES && err == -ERESTART; i++)
+        err = try_once(change, build);
+    session_close(&change->session);
+    return err;
+}
+
+/* --- Install ----------------------------------------------------------------------------------------------------------------- */
+
+static const struct survey_chain *find_chain(const struct change *change, uint32_t family, const char *name)
+{
+    for (size_t i = 0; i < change->survey.chain_count; i++) {
+        const struct survey_chain *chain = &change->survey.chains[i];
+
+        if (chain->family == family && strcmp(chain->table, change->table) == 0 && strcmp(chain->name, name) == 0)
+            return chain;
+    }
+    return NULL;
+}
+
+static bool has_planned_chains(const struct change *change, const struct plan *plan, uint32_t family)
+{
+    for (unsigned i = 0; i < plan->chain_count; i++) {
+        const struct plan_chain *want = &plan->chains[i];
+        const struct survey_chain *have = find_chain(change, family, want->name);
+
+        if (!have || have->base != want->base)
+            return false;
+        if (want->base && (have->hook != want->hook || have->priority != want->priority || !have->filter))
+            return false;
+    }
+    return true;
+}
+
+static unsigned count_own_chains(const struct change *change, uint32_t family)
+{
+    unsigned count = 0;
+
+    for (size_t i = 0; i < change->survey.chain_count; i++) {
+        const struct survey_chain *chain = &change->survey.chains[i];
+
+        if (chain->family == family && strcmp(chain->table, change->table) == 0 && survey_is_own_chain(chain))
+            count++;
+    }
+    return count;
+}
+
+/* Whether our tables differ from the plan in their rules at most. */
+static bool has_same_chains(const struct change *change, const struct plan *plan)
+{
+    const struct survey_table *table;
+    unsigned ours = 0;
+
+    for (size_t at = 0; (table = next_ours(change, &at));)
+        ours++;
+    if (ours != plan->family_count)
+        return false;
+    for (unsigned i = 0; i < plan->family_count; i++) {
+        table = survey_find(&change->survey, plan->families[i], change->table);
+        if (!table || !table->ours || table->mode != plan->options->mode ||
+            !has_planned_chains(change, plan, plan->families[i]) ||
+            count_own_chains(change, plan->families[i]) != plan->chain_count)
+            return false;
+    }
+    return true;
+}
+
+static bool is_planned(const struct plan *plan, uint32_t family)
+{
+    for (unsigned i = 0; i < plan->family_count; i++)
+        if (plan->families[i] == family)
+            return true;
+    return false;
+}
+
+/* New tables, and what we left under this name in other families goes. */
+static int build_replacement(struct change *change, const struct plan *plan)
+{
+    const struct survey_table *table;
+    int err = refuse_guests(change);
+
+    if (err)
+        return err;
+    for (size_t at = 0; (table = next_ours(change, &at)) && !err;)
+        if (!is_planned(plan, table->family))
+            err = build_delete_table(change->batch, table->family, change->table);
+    if (!err)
+        err = build_tables(change->batch, plan);
+    return err ? explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
+}
+
+static int build_installation(struct change *change)
+{
+    struct plan plan;
+    int err;
+
+    plan_make(&plan, change->options, &change->survey);
+    err = probe_kernel(&change->session, &plan, change->error);
+    if (err)
+        return err;
+    for (unsigned i = 0; i < plan.family_count; i++) {
+        const struct survey_table *table = survey_find(&change->survey, plan.families[i], change->table);
+
+        if (table && !table->ours)
+            return refuse_foreign(change, table);
+    }
+    if (!has_same_chains(change, &plan))
+        return build_replacement(change, &plan);
+    err = build_rules_again(change->batch, &plan);
+    return err ? explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
+}
+
+int firewall_install(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE])
+{
+    struct change change = { .table = options->table, .options = options, .error = error };
+    int err = options_check(options, error);
+
+    return err ? err : transact(&change, build_installation);
+}
+
+/* --- Quiesce ----------------------------------------------------------------------------------------------------------------- */
+
+static int build_quiet_chain(struct change *change, const struct survey_chain *chain)
+{
+    struct firewall_options options = { .table = change->table };
+    struct plan plan = { .options = &options };
+    int err = build_flush_chain(change->batch, chain->family, change->table, chain->name);
+
+    /* A base chain without rules accepts; sluice_ips stands where the ruleset would accept. */
+    if (!err && !chain->base)
+        err = build_rule(change->batch, chain->family, chain->name, RULE_ACCEPT, &plan);
+    return err ? explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
+}
+
+static int build_quiet(struct change *change)
+{
+    int err = 0, built = 0;
+
+    for (size_t i = 0; i < change->survey.chain_count && !err; i++) {
+        const struct survey_chain *chain = &change->survey.chains[i];
+
+        if (strcmp(chain->table, change->table) != 0 || !is_ours(change, chain->family) ||
+            !survey_is_own_chain(chain) || strcmp(chain->name, CHAIN_EXCEPTIONS) == 0)
+            continue;
+        err = build_quiet_chain(change, chain);
+        built++;
+    }
+    return err ? err : built ? 0 : NOTHING_TO_DO;
+}
+
+int firewall_quiesce(const char *table, char error[FIREWALL_ERROR_SIZE])
+{
+    struct change change = { .table = table, .error = error };
+
+    return transact(&change, build_quiet);
+}
+
+/* --- Remove ------------------------------------------------------------------------------------------------------------------ */
+
+static int find_foreign(const struct change *change)
+{
+    for (size_t i = 0; i < change->survey.table_count; i++)
+        if (strcmp(change->survey.tables[i].name, change->table) == 0)
+            return refuse_foreign(change, &change->survey.tables[i]);
+    return NOTHING_TO_DO;
+}
+
+static int build_removal(struct change *change)
+{
+    const struct survey_table *table;
+    int err = refuse_guests(change), built = 0;
+
+    if (err)
+        return err;
+    for (size_t at = 0; (table = next_ours(change, &at)) && !err; built++)
+        err = build_delete_table(change->batch, table->family, change->table);
+    if (err)
+        return explain(change->error, err, SUBJECT_BATCH, change->table);
+    return built ? 0 : find_foreign(change);
+}
+
+int firewall_remove(const char *table, char error[FIREWALL_ERROR_SIZE])
+{
+    struct change change = { .table = table, .error = error };
+
+    return transact(&change, build_removal);
+}
+
+/* --- Print ------------------------------------------------------------------------------------------------------------------- */
+
+/* The live ruleset if we may read it. */
+static bool try_survey(struct survey *survey)
+{
+    char ignored[FIREWALL_ERROR_SIZE];
+    struct session session = { .socket = NULL };
+    bool taken = session_open(&session, ignored) == 0 && survey_take(survey, &session) == 0;
+
+    session_close(&session);
+    return taken;
+}
+
+int firewall_print(const struct firewall_options *options, struct text *out, char error[FIREWALL_ERROR_SIZE])
+{
+    struct survey survey = { .table_count = 0 };
+    bool iptables = options->expression == QUEUE_EXPRESSION_XT;
+    struct plan plan;
+    int err = options_check(options, error);
+
+    if (err)
+        return err;
+    if (iptables && options->family == FIREWALL_BRIDGE)
+        return fail(error, -EINVAL, "iptables has no bridge family: leave out --xt and --iptables");
+    plan_make(&plan, options, !options->has_priority && try_survey(&survey) ? &survey : NULL);
+    if (iptables)
+        plan_print_iptables(out, &plan);
+    else
+        plan_print(out, &plan);
+    survey_clear(&survey);
+    return out->failed ? fail(error, -ENOMEM, "out of memory") : 0;
+}

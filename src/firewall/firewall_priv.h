@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inside the firewall module: one netlink session, what the live ruleset holds (survey), what is to be there (plan), the
+ * rules as text and as netlink side by side, and the batch that brings them into the kernel.
+ */
+#ifndef SLUICE_FIREWALL_PRIV_H
+#define SLUICE_FIREWALL_PRIV_H
+
+#include "sluice/firewall.h"
+
+enum {
+    NAME_SIZE = 256,    /* NFT_NAME_MAXLEN of the kernel */
+    COMMENT_SIZE = 129, /* NFTNL_UDATA_COMMENT_MAXLEN and the NUL */
+    PLAN_CHAINS = 3,
+    PLAN_RULES = 4,
+    PLAN_FAMILIES = 2,
+    BATCH_SIZE = 64 * 1024,
+    BATCH_MESSAGES = 256,
+};
+
+#define CHAIN_IPS "sluice_ips"
+#define CHAIN_EXCEPTIONS "sluice_exceptions"
+
+/* --- Netlink session (netlink.c) --------------------------------------------------------------------------------------------- */
+
+struct mnl_socket;
+struct nlmsghdr;
+
+struct session {
+    struct mnl_socket *socket;
+    uint32_t sequence;
+};
+
+int session_open(struct session *session, char error[FIREWALL_ERROR_SIZE]);
+void session_close(struct session *session);
+
+/* Requests a dump, or one object with `dump` false, and calls `each` for every answer. 0 or -errno; -EINTR when the ruleset
+ * changed meanwhile. */
+int session_get(struct session *session, uint16_t type, uint16_t family, bool dump,
+                int (*each)(const struct nlmsghdr *message, void *user), void *user);
+
+/* Counter of the kernel that every change of the ruleset moves. */
+int session_generation(struct session *session, uint32_t *out);
+
+/* What a message of a batch is about, so that an error can say it. */
+enum subject { SUBJECT_BATCH, SUBJECT_TABLE, SUBJECT_CHAIN, SUBJECT_RULE, SUBJECT_QUEUE };
+
+struct batch {
+    uint32_t first; /* sequence number of the first message */
+    unsigned count;
+    size_t length;
+    uint8_t subjects[BATCH_MESSAGES];
+    char bytes[BATCH_SIZE];
+};
+
+/* Begins a transaction that fails with -ERESTART unless the ruleset is still that of `generation` (0: any). */
+struct batch *batch_new(struct session *session, uint32_t generation);
+void batch_free(struct batch *batch);
+/* Room for one message is always there: a plan is small and bounded (asserted). */
+struct nlmsghdr *batch_open(struct batch *batch, enum subject subject, uint16_t type, uint16_t family, uint16_t flags);
+void batch_close(struct batch *batch, const struct nlmsghdr *message);
+
+/* Sends it: with `commit` false the kernel only validates, and forgets. 0 or -errno of the first message that failed, then
+ * *subject says which. */
+int batch_send(struct session *session, struct batch *batch, bool commit, enum subject *subject);
+
+/* --- What is there (survey.c) -------------------------------------------------------------------------------------------------- */
+
+struct survey_table {
+    uint32_t family;
+    char name[NAME_SIZE];
+    bool ours;             /* made by sluice, by its comment */
+    enum attach_mode mode; /* if ours */
+};
+
+struct survey_chain {
+    uint32_t family;
+    char table[NAME_SIZE], name[NAME_SIZE];
+    bool base, filter; /* attached to a hook; with type filter */
+    uint32_t hook;
+    int32_t priority;
+};
+
+struct survey {
+    uint32_t generation;
+    struct survey_table *tables;
+    size_t table_count;
+    struct survey_chain *chains;
+    size_t chain_count;
+};
+
+int survey_take(struct survey *survey, struct session *session);
+void survey_clear(struct survey *survey);
+const struct survey_table *survey_find(const struct survey *survey, uint32_t family, const char *name);
+/* Whether a chain of that name is one that we put into our tables. */
+bool survey_is_own_chain(const struct survey_chain *chain);
+
+/* --- What is to be there (plan.c) ---------------------------------------------------------------------------------------------- */
+
+enum plan_rule {
+    RULE_REJECT_MARK, /* our own answers are not inspected */
+    RULE_LOOPBACK_IN,
+    RULE_LOOPBACK_OUT,
+    RULE_EXCEPTIONS, /* mode chain: the user's own chain first */
+    RULE_QUEUE,
+    RULE_ACCEPT, /* mode chain, quiesced */
+    RULE_KINDS,
+};
+
+struct plan_chain {
+    const char *name;
+    bool base;
+    bool keep; /* its rules are the user's */
+    uint32_t hook;
+    int32_t priority;
+    enum plan_rule rules[PLAN_RULES];
+    unsigned rule_count;
+};
+
+struct plan {
+    const struct firewall_options *options;
+    enum queue_expression expression; /* native or xt */
+    uint32_t families[PLAN_FAMILIES]; /* NFPROTO_*: inet is two where the kernel can't have it in one */
+    unsigned family_count;
+    struct plan_chain chains[PLAN_CHAINS];
+    unsigned chain_count;
+};
+
+/* `survey` may be NULL: then the usual priorities. */
+void plan_make(struct plan *plan, const struct firewall_options *options, const struct survey *survey);
+/* inet as two tables, ip and ip6. */
+void plan_split(struct plan *plan);
+
+/* The priority of an own chain on a hook. */
+int32_t choose_priority(const struct firewall_options *options, uint32_t hook, const struct survey *survey);
+
+/* --- Rules as text and as netlink (rule.c), the texts around them (print.c) -------------------------------------------------- */
+
+struct nftnl_rule;
+
+int rule_build(struct nftnl_rule *rule, enum plan_rule kind, const struct plan *plan);
+void rule_print(struct text *out, enum plan_rule kind, const struct plan *plan);
+/* As an argument list for iptables-restore; false when iptables has no such rule in that chain. */
+void rule_print_iptables(struct text *out, enum plan_rule kind, const struct plan *plan);
+
+void plan_print(struct text *out, const struct plan *plan);
+void plan_print_iptables(struct text *out, const struct plan *plan);
+
+/* The comment by which our tables are known. */
+void table_comment(char out[COMMENT_SIZE], enum attach_mode mode);
+bool table_comment_parse(const char *comment, enum attach_mode *mode);
+
+/* --- Messages (build.c), and what went wrong (explain.c) --------------------------------------------------------------------- */
+
+int build_delete_table(struct batch *batch, uint32_t family, const char *table);
+/* The idiom that replaces a table whether it is there or not: new, delete, new. */
+int build_tables(struct batch *batch, const struct plan *plan);
+/* Other rules for the chains that are there. */
+int build_rules_again(struct batch *batch, const struct plan *plan);
+int build_flush_chain(struct batch *batch, uint32_t family, const char *table, const char *chain);
+int build_rule(struct batch *batch, uint32_t family, const char *chain, enum plan_rule kind, const struct plan *plan);
+/* A table of another name with one chain without hook, for a validation that changes nothing. */
+int build_probe(struct batch *batch, const struct plan *plan);
+
+/* Settles plan->expression and the families by what the kernel takes. */
+int probe_kernel(struct session *session, struct plan *plan, char error[FIREWALL_ERROR_SIZE]);
+
+const char *protocol_name(uint32_t family); /* "inet" of NFPROTO_INET */
+int options_check(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE]);
+int fail(char error[FIREWALL_ERROR_SIZE], int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int explain(char error[FIREWALL_ERROR_SIZE], int err, enum subject subject, const char *table);
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One netlink session, and transactions of it.
+ *
+ * A batch is one datagram: the kernel commits it whole or not at all, also when the sender is killed meanwhile. It works
+ * while sendto() runs, so whatever went wrong lies in the socket when that returns. A batch without its end is validated and
+ * thrown away; that is how the kernel is probed.
+ */
+#include "firewall_priv.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <libnftnl/common.h>
+#include <libnftnl/gen.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+
+enum { MESSAGE_MAX = 4096, RECEIVE_SIZE = 64 * 1024 };
+
+int session_open(struct session *session, char error[FIREWALL_ERROR_SIZE])
+{
+    struct mnl_socket *socket = mnl_socket_open2(NETLINK_NETFILTER, SOCK_CLOEXEC);
+    int err;
+
+    if (!socket)
+        return fail(error, -errno, "can't talk to the kernel's netfilter (%m): is CONFIG_NETFILTER_NETLINK there?");
+    if (mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0) {
+        err = fail(error, -errno, "can't bind a netlink socket: %m");
+        mnl_socket_close(socket);
+        return err;
+    }
+    *session = (struct session){ .socket = socket, .sequence = (uint32_t)time(NULL) };
+    return 0;
+}
+
+void session_close(struct session *session)
+{
+    if (session->socket)
+        mnl_socket_close(session->socket);
+    session->socket = NULL;
+}
+
+/* --- Questions --------------------------------------------------------------------------------------------------------------- */
+
+struct question {
+    int (*each)(const struct nlmsghdr *message, void *user);
+    void *user;
+};
+
+static int on_answer(const struct nlmsghdr *message, void *data)
+{
+    const struct question *question = data;
+    int err = question->each(message, question->user);
+
+    if (!err)
+        return MNL_CB_OK;
+    errno = -err;
+    return MNL_CB_ERROR;
+}
+
+int session_get(struct session *session, uint16_t type, uint16_t family, bool dump,
+                int (*each)(const struct nlmsghdr *message, void *user), void *user)
+{
+    struct question question = { each, user };
+    char request[MNL_NLMSG_HDRLEN + 64];
+    uint16_t flags = dump ? NLM_F_DUMP : NLM_F_ACK;
+    struct nlmsghdr *message = nftnl_nlmsg_build_hdr(request, type, family, flags, ++session->sequence);
+    char *buffer = malloc(RECEIVE_SIZE);
+    ssize_t length;
+    int more = MNL_CB_OK, err = 0;
+
+    if (!buffer)
+        return -ENOMEM;
+    if (mnl_socket_sendto(session->socket, message, message->nlmsg_len) < 0)
+        more = MNL_CB_ERROR;
+    while (more > MNL_CB_STOP) {
+        length = mnl_socket_recvfrom(session->socket, buffer, RECEIVE_SIZE);
+        more = length < 0 ? MNL_CB_ERROR
+                          : mnl_cb_run(buffer, (size_t)length, session->sequence,
+                                       mnl_socket_get_portid(session->socket), on_answer, &question);
+    }
+    if (more == MNL_CB_ERROR)
+        err = -errno;
+    free(buffer);
+    return err;
+}
+
+static int take_generation(const struct nlmsghdr *message, void *user)
+{
+    struct nftnl_gen *generation = nftnl_gen_alloc();
+
+    if (!generation)
+        return -ENOMEM;
+    if (nftnl_gen_nlmsg_parse(message, generation) == 0)
+        *(uint32_t *)user = nftnl_gen_get_u32(generation, NFTNL_GEN_ID);
+    nftnl_gen_free(generation);
+    return 0;
+}
+
+int session_generation(struct session *session, uint32_t *out)
+{
+    uint32_t generation = 0;
+    int err = session_get(session, NFT_MSG_GETGEN, AF_UNSPEC, false, take_generation, &generation);
+
+    if (!err)
+        *out = generation;
+    return err;
+}
+
+/* --- Transactions ------------------------------------------------------------------------------------------------------------ */
+
+static void put_mark(struct batch *batch, uint16_t type, uint32_t generation)
+{
+    assert(batch->count < BATCH_MESSAGES && batch->length + MESSAGE_MAX <= BATCH_SIZE);
+
+    struct nlmsghdr *message = mnl_nlmsg_put_header(batch->bytes + batch->length);
+    struct nfgenmsg *header = mnl_nlmsg_put_extra_header(message, sizeof(*header));
+
+    message->nlmsg_type = type;
+    message->nlmsg_flags = NLM_F_REQUEST;
+    message->nlmsg_seq = batch->first + batch->count;
+    *header = (struct nfgenmsg){ .nfgen_family = AF_UNSPEC, .res_id = htons(NFNL_SUBSYS_NFTABLES) };
+    if (generation)
+        mnl_attr_put_u32(message, NFNL_BATCH_GENID, htonl(generation));
+    batch->subjects[batch->count++] = SUBJECT_BATCH;
+    batch->length += message->nlmsg_len;
+}
+
+struct batch *batch_new(struct session *session, uint32_t generation)
+{
+    struct batch *batch = calloc(1, sizeof(*batch));
+
+    if (!batch)
+        return NULL;
+    batch->first = session->sequence + 1;
+    put_mark(batch, NFNL_MSG_BATCH_BEGIN, generation);
+    return batch;
+}
+
+void batch_free(struct batch *batch)
+{
+    free(batch);
+}
+
+struct nlmsghdr *batch_open(struct batch *batch, enum subject subject, uint16_t type, uint16_t family, uint16_t flags)
+{
+    assert(batch->count < BATCH_MESSAGES && batch->length + MESSAGE_MAX <= BATCH_SIZE);
+    batch->subjects[batch->count] = (uint8_t)subject;
+    return nftnl_nlmsg_build_hdr(batch->bytes + batch->length, type, family, flags, batch->first + batch->count++);
+}
+
+void batch_close(struct batch *batch, const struct nlmsghdr *message)
+{
+    assert(message->nlmsg_len <= MESSAGE_MAX);
+    batch->length += MNL_ALIGN(message->nlmsg_len);
+}
+
+/* The first error among the messages of one datagram; 0 if there is none. */
+static int find_error(const char *bytes, size_t length, const struct batch *batch, enum subject *subject)
+{
+    const struct nlmsghdr *message = (const struct nlmsghdr *)bytes;
+    int left = (int)length;
+
+    for (; mnl_nlmsg_ok(message, left); message = mnl_nlmsg_next(message, &left)) {
+        const struct nlmsgerr *error = mnl_nlmsg_get_payload(message);
+        uint32_t at = message->nlmsg_seq - batch->first;
+
+        if (message->nlmsg_type != NLMSG_ERROR || message->nlmsg_len < mnl_nlmsg_size(sizeof(*error)) ||
+            error->error == 0 || at >= batch->count)
+            continue;
+        *subject = batch->subjects[at];
+        return error->error;
+    }
+    return 0;
+}
+
+/* Reads what has come, without waiting: the kernel answers before the send returns. */
+static int read_errors(struct session *session, const struct batch *batch, enum subject *subject)
+{
+    char *buffer = malloc(RECEIVE_SIZE);
+    ssize_t length;
+    int first = 0;
+
+    if (!buffer)
+        return -ENOMEM;
+    while ((length = recv(mnl_socket_get_fd(session->socket), buffer, RECEIVE_SIZE, MSG_DONTWAIT)) > 0) {
+        enum subject about = SUBJECT_BATCH;
+        int err = find_error(buffer, (size_t)length, batch, &about);
+
+        if (!err || first)
+            continue;
+        first = err;
+        *subject = about;
+    }
+    if (length < 0 && errno != EAGAIN && !first)
+        first = -errno;
+    free(buffer);
+    return first;
+}
+
+int batch_send(struct session *session, struct batch *batch, bool commit, enum subject *subject)
+{
+    *subject = SUBJECT_BATCH;
+    if (commit)
+        put_mark(batch, NFNL_MSG_BATCH_END, 0);
+    session->sequence += batch->count;
+    if (mnl_socket_sendto(session->socket, batch->bytes, batch->length) < 0)
+        return -errno;
+    return read_errors(session, batch, subject);
+}

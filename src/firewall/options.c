@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names, defaults, options from the configuration, and the contradictions between them. */
+#include "firewall_priv.h"
+
+#include <errno.h>
+#include <linux/netfilter.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sluice/config.h"
+
+enum { TABLE_NAME_LENGTH = 32, MAX_QUEUES = 1024, MAX_QUEUE = 65535 };
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *const mode_names[] = {
+    [ATTACH_NONE] = "none",     [ATTACH_AFTER] = "after", [ATTACH_BEFORE] = "before",
+    [ATTACH_REPEAT] = "repeat", [ATTACH_CHAIN] = "chain", [ATTACH_ROUTE] = "route",
+};
+static const char *const family_names[] = {
+    [FIREWALL_INET] = "inet",
+    [FIREWALL_IPV4] = "ip",
+    [FIREWALL_IPV6] = "ip6",
+    [FIREWALL_BRIDGE] = "bridge",
+};
+static const char *const hook_names[FIREWALL_HOOK_COUNT] = { "forward", "input", "output" };
+static const char *const expression_names[] = {
+    [QUEUE_EXPRESSION_AUTO] = "auto",
+    [QUEUE_EXPRESSION_NATIVE] = "native",
+    [QUEUE_EXPRESSION_XT] = "xt",
+};
+
+/* -1: no such name. */
+static int find_name(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; name && i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return (int)i;
+    return -1;
+}
+
+enum attach_mode firewall_mode_find(const char *name, bool *found)
+{
+    int at = find_name(name, mode_names, COUNT(mode_names));
+
+    *found = at >= 0;
+    return at >= 0 ? (enum attach_mode)at : ATTACH_NONE;
+}
+
+const char *firewall_mode_name(enum attach_mode mode)
+{
+    return mode_names[mode];
+}
+
+const char *firewall_family_name(enum firewall_family family)
+{
+    return family_names[family];
+}
+
+const char *firewall_hook_name(enum firewall_hook hook)
+{
+    for (unsigned i = 0; i < FIREWALL_HOOK_COUNT; i++)
+        if (hook == 1u << i)
+            return hook_names[i];
+    return "?";
+}
+
+const char *firewall_expression_name(enum queue_expression expression)
+{
+    return expression_names[expression];
+}
+
+const char *protocol_name(uint32_t family)
+{
+    switch (family) {
+    case NFPROTO_IPV4:
+        return "ip";
+    case NFPROTO_IPV6:
+        return "ip6";
+    case NFPROTO_BRIDGE:
+        return "bridge";
+    case NFPROTO_INET:
+        return "inet";
+    default:
+        return "?";
+    }
+}
+
+int fail(char error[FIREWALL_ERROR_SIZE], int err, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(error, FIREWALL_ERROR_SIZE, format, args);
+    va_end(args);
+    return err;
+}
+
+void firewall_options_default(struct firewall_options *options)
+{
+    *options = (struct firewall_options){
+        .mode = ATTACH_AFTER,
+        .family = FIREWALL_INET,
+        .hooks = FIREWALL_FORWARD,
+        .table = "sluice",
+        .bypass = true,
+        .reject_mark = 0x40000000,
+        .reject_mask = 0x40000000,
+        .expression = QUEUE_EXPRESSION_AUTO,
+    };
+}
+
+/* --- From the configuration -------------------------------------------------------------------------------------------------- */
+
+static int read_queues(struct firewall_options *out, const struct config *config, char error[FIREWALL_ERROR_SIZE])
+{
+    const char *numbers = config_string(config, "queue.numbers");
+    uint32_t queues[MAX_QUEUES];
+    int count = config_ranges(numbers, MAX_QUEUE, queues, MAX_QUEUES);
+
+    if (count <= 0)
+        return fail(error, -EINVAL, "queue.numbers '%s' names no queues", numbers);
+    for (int i = 1; i < count; i++)
+        if (queues[i] != queues[i - 1] + 1)
+            return fail(error, -EINVAL, "an own table needs queues in one range such as 0-3, got '%s'", numbers);
+    out->queue_first = (uint16_t)queues[0];
+    out->queue_last = (uint16_t)queues[count - 1];
+    return 0;
+}
+
+static int read_marks(struct firewall_options *out, const struct config *config, char error[FIREWALL_ERROR_SIZE])
+{
+    const char *mark = config_string(config, "queue.mark"), *reject = config_string(config, "nft.reject-mark");
+
+    if (mark && !config_mark(mark, &out->mark, &out->mark_mask))
+        return fail(error, -EINVAL, "queue.mark '%s' is not MARK/MASK, such as 0x1/0x1", mark);
+    if (reject && !config_mark(reject, &out->reject_mark, &out->reject_mask))
+        return fail(error, -EINVAL, "nft.reject-mark '%s' is not MARK/MASK", reject);
+    return 0;
+}
+
+static int read_priority(struct firewall_options *out, const struct config *config, char error[FIREWALL_ERROR_SIZE])
+{
+    const char *priority = config_string(config, "nft.priority");
+    int64_t number;
+
+    if (strcmp(priority, "auto") == 0)
+        return 0;
+    if (!text_to_int(priority, strlen(priority), INT32_MIN, INT32_MAX, &number))
+        return fail(error, -EINVAL, "nft.priority '%s' is neither auto nor a number", priority);
+    out->has_priority = true;
+    out->priority = (int32_t)number;
+    return 0;
+}
+
+static unsigned read_hooks(const struct config *config)
+{
+    unsigned hooks = 0;
+
+    for (size_t i = 0; i < config_list_count(config, "nft.hooks"); i++) {
+        int at = find_name(config_list_get(config, "nft.hooks", i), hook_names, FIREWALL_HOOK_COUNT);
+
+        hooks |= at >= 0 ? 1u << at : 0;
+    }
+    return hooks;
+}
+
+int firewall_options_read(struct firewall_options *out, const struct config *config, char error[FIREWALL_ERROR_SIZE])
+{
+    struct firewall_options options;
+    int family = find_name(config_string(config, "nft.family"), family_names, COUNT(family_names));
+    int expression = find_name(config_string(config, "nft.expression"), expression_names, COUNT(expression_names));
+    bool found;
+    int err;
+
+    firewall_options_default(&options);
+    options.mode = firewall_mode_find(config_string(config, "nft.attach"), &found);
+    options.table = config_string(config, "nft.table");
+    options.family = family >= 0 ? (enum firewall_family)family : FIREWALL_INET;
+    options.expression = expression >= 0 ? (enum queue_expression)expression : QUEUE_EXPRESSION_AUTO;
+    options.hooks = read_hooks(config);
+    options.bypass = config_bool(config, "nft.bypass");
+    err = read_queues(&options, config, error);
+    if (!err)
+        err = read_marks(&options, config, error);
+    if (!err)
+        err = read_priority(&options, config, error);
+    if (!err)
+        *out = options;
+    return err;
+}
+
+/* --- Contradictions ---------------------------------------------------------------------------------------------------------- */
+
+static int check_table(const char *table, char error[FIREWALL_ERROR_SIZE])
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    size_t length = table ? strlen(table) : 0;
+
+    if (length == 0 || length > TABLE_NAME_LENGTH || !memchr(letters, table[0], sizeof(letters) - 1) ||
+        strspn(table, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != length)
+        return fail(error, -EINVAL,
+                    "'%s' is no name for a table: a letter, then letters, digits, _, . and -, at most %d",
+                    table ? table : "", TABLE_NAME_LENGTH);
+    return 0;
+}
+
+static int check_marks(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE])
+{
+    if (options->reject_mark & ~options->reject_mask)
+        return fail(error, -EINVAL, "the reject mark 0x%x has bits outside its mask 0x%x", options->reject_mark,
+                    options->reject_mask);
+    if (options->mode != ATTACH_REPEAT)
+        return 0;
+    if (options->mark_mask == 0)
+        return fail(error, -EINVAL, "mode repeat needs a mark: --mark MARK/MASK, such as 0x1/0x1 (queue.mark)");
+    if (options->mark & ~options->mark_mask)
+        return fail(error, -EINVAL, "the mark 0x%x has bits outside its mask 0x%x", options->mark, options->mark_mask);
+    if (options->mark == 0)
+        return fail(error, -EINVAL, "the mark is 0 under its mask: every packet would be queued again for ever");
+    if (options->mark_mask & options->reject_mask)
+        return fail(error, -EINVAL, "the mark's mask 0x%x shares bits with the reject mark's 0x%x", options->mark_mask,
+                    options->reject_mask);
+    return 0;
+}
+
+int options_check(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE])
+{
+    int err = check_table(options->table, error);
+
+    if (err)
+        return err;
+    if (options->mode == ATTACH_NONE)
+        return fail(error, -EINVAL, "no mode: choose --mode after, before, repeat, chain or route (nft.attach)");
+    if (options->queue_first > options->queue_last)
+        return fail(error, -EINVAL, "queues %u-%u: the range is empty", (unsigned)options->queue_first,
+                    (unsigned)options->queue_last);
+    if (options->hooks == 0 && options->mode != ATTACH_CHAIN)
+        return fail(error, -EINVAL, "no hook: choose --hook forward, input or output (nft.hooks)");
+    return check_marks(options, error);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The plan: which chains with which rules, and at which priorities.
+ *
+ * Priorities that the kernel's own tables and iptables always have (whether they are loaded now or later) are taken as
+ * present, so the legacy tables need not be looked up. A priority is never shared: two chains with the same one run in the
+ * order of their registration, which changes with every reload of the other.
+ */
+#include "firewall_priv.h"
+
+#include <linux/netfilter.h>
+#include <linux/netfilter_bridge.h>
+#include <linux/netfilter_ipv4.h>
+#include <stddef.h>
+#include <string.h>
+
+enum {
+    GAP = 10,                   /* between the others' chains and ours: room for somebody in between */
+    ABSURD = 2147483647 - 1024, /* chains up there want to be last whatever comes; conntrack confirms there */
+    PRIORITY_SECURITY = 50,
+    BRIDGE_FILTER = -200,
+    BRIDGE_OTHER = 200,
+    BRIDGE_NAT = -300,
+};
+
+/* What a family has of itself on a hook: the chain must come after `last`, or before `first` but not below `floor`. */
+struct usual {
+    int32_t floor, first, last;
+};
+
+static struct usual usual_of(enum firewall_family family, uint32_t hook)
+{
+    if (family == FIREWALL_BRIDGE) /* br_netfilter is at 0, and ebtables filters output at 200 */
+        return (struct usual){ BRIDGE_NAT, BRIDGE_FILTER, hook == NF_INET_LOCAL_OUT ? BRIDGE_OTHER : 0 };
+    return (struct usual){ NF_IP_PRI_MANGLE, NF_IP_PRI_FILTER, PRIORITY_SECURITY };
+}
+
+static bool is_usual(enum firewall_family family, int32_t priority)
+{
+    static const int32_t ip[] = { -450, -400, -300, -225, -200, -150, -100, 0, 50, 100, 225, 300 };
+    static const int32_t bridge[] = { -300, -200, 0, 100, 200, 300 };
+    const int32_t *list = family == FIREWALL_BRIDGE ? bridge : ip;
+    size_t count = family == FIREWALL_BRIDGE ? sizeof(bridge) / sizeof(bridge[0]) : sizeof(ip) / sizeof(ip[0]);
+
+    for (size_t i = 0; i < count; i++)
+        if (list[i] == priority)
+            return true;
+    return false;
+}
+
+/* Whether a packet of our family meets this chain too. */
+static bool same_packets(enum firewall_family family, uint32_t other)
+{
+    switch (family) {
+    case FIREWALL_BRIDGE:
+        return other == NFPROTO_BRIDGE;
+    case FIREWALL_IPV4:
+        return other == NFPROTO_IPV4 || other == NFPROTO_INET;
+    case FIREWALL_IPV6:
+        return other == NFPROTO_IPV6 || other == NFPROTO_INET;
+    default:
+        return other == NFPROTO_IPV4 || other == NFPROTO_IPV6 || other == NFPROTO_INET;
+    }
+}
+
+/* The chains that matter on our hook: not those of the table that we replace. */
+static bool is_relevant(const struct firewall_options *options, const struct survey *survey,
+                        const struct survey_chain *chain, uint32_t hook)
+{
+    if (!chain->base || chain->hook != hook || !same_packets(options->family, chain->family))
+        return false;
+    if (strcmp(chain->table, options->table) != 0)
+        return true;
+
+    const struct survey_table *table = survey_find(survey, chain->family, chain->table);
+
+    return !table || !table->ours;
+}
+
+static bool is_taken(const struct firewall_options *options, uint32_t hook, const struct survey *survey,
+                     int32_t priority)
+{
+    for (size_t i = 0; survey && i < survey->chain_count; i++)
+        if (survey->chains[i].priority == priority && is_relevant(options, survey, &survey->chains[i], hook))
+            return true;
+    return is_usual(options->family, priority);
+}
+
+/* Filter chains of other people. Tables of another sluice would make two of them leapfrog at each restart. */
+static bool is_filter(const struct firewall_options *options, const struct survey *survey,
+                      const struct survey_chain *chain, uint32_t hook)
+{
+    const struct survey_table *table = survey_find(survey, chain->family, chain->table);
+
+    return chain->filter && is_relevant(options, survey, chain, hook) && !(table && table->ours);
+}
+
+static int32_t choose_after(const struct firewall_options *options, uint32_t hook, const struct survey *survey)
+{
+    int32_t last = usual_of(options->family, hook).last;
+
+    for (size_t i = 0; survey && i < survey->chain_count; i++) {
+        const struct survey_chain *chain = &survey->chains[i];
+
+        if (is_filter(options, survey, chain, hook) && chain->priority > last && chain->priority < ABSURD)
+            last = chain->priority;
+    }
+    last += GAP;
+    while (is_taken(options, hook, survey, last))
+        last++;
+    return last;
+}
+
+/* Ahead of the first filter chain, behind mangle (NAT of a bridge) if there is room. */
+static int32_t choose_before(const struct firewall_options *options, uint32_t hook, const struct survey *survey)
+{
+    struct usual usual = usual_of(options->family, hook);
+    int32_t first = usual.first;
+
+    for (size_t i = 0; survey && i < survey->chain_count; i++) {
+        const struct survey_chain *chain = &survey->chains[i];
+
+        if (is_filter(options, survey, chain, hook) && chain->priority < first && chain->priority > usual.floor)
+            first = chain->priority;
+    }
+    first = first - GAP > usual.floor ? first - GAP : usual.floor + 1 < first ? usual.floor + 1 : first - 1;
+    while (is_taken(options, hook, survey, first))
+        first--;
+    return first;
+}
+
+int32_t choose_priority(const struct firewall_options *options, uint32_t hook, const struct survey *survey)
+{
+    if (options->has_priority)
+        return options->priority;
+    if (options->mode == ATTACH_BEFORE || options->mode == ATTACH_REPEAT)
+        return choose_before(options, hook, survey);
+    return choose_after(options, hook, survey);
+}
+
+/* --- Chains ------------------------------------------------------------------------------------------------------------------ */
+
+static void add_rule(struct plan_chain *chain, enum plan_rule rule)
+{
+    chain->rules[chain->rule_count++] = rule;
+}
+
+static void add_reject_rule(struct plan_chain *chain, const struct firewall_options *options)
+{
+    if (options->reject_mask != 0)
+        add_rule(chain, RULE_REJECT_MARK);
+}
+
+static void add_base_chain(struct plan *plan, const char *name, uint32_t hook, const struct survey *survey)
+{
+    struct plan_chain *chain = &plan->chains[plan->chain_count++];
+    bool routed = plan->options->family != FIREWALL_BRIDGE; /* a bridge has no loopback */
+
+    *chain = (struct plan_chain){
+        .name = name,
+        .base = true,
+        .hook = hook,
+        .priority = choose_priority(plan->options, hook, survey),
+    };
+    if (routed && hook == NF_INET_LOCAL_IN)
+        add_rule(chain, RULE_LOOPBACK_IN);
+    if (routed && hook == NF_INET_LOCAL_OUT)
+        add_rule(chain, RULE_LOOPBACK_OUT);
+    add_reject_rule(chain, plan->options);
+    add_rule(chain, RULE_QUEUE);
+}
+
+static void add_regular_chains(struct plan *plan)
+{
+    plan->chains[plan->chain_count++] = (struct plan_chain){ .name = CHAIN_EXCEPTIONS, .keep = true };
+
+    struct plan_chain *chain = &plan->chains[plan->chain_count++];
+
+    *chain = (struct plan_chain){ .name = CHAIN_IPS };
+    add_reject_rule(chain, plan->options);
+    add_rule(chain, RULE_EXCEPTIONS);
+    add_rule(chain, RULE_QUEUE);
+}
+
+void plan_make(struct plan *plan, const struct firewall_options *options, const struct survey *survey)
+{
+    static const uint32_t hooks[FIREWALL_HOOK_COUNT] = { NF_INET_FORWARD, NF_INET_LOCAL_IN, NF_INET_LOCAL_OUT };
+    static const uint32_t families[] = {
+        [FIREWALL_INET] = NFPROTO_INET,
+        [FIREWALL_IPV4] = NFPROTO_IPV4,
+        [FIREWALL_IPV6] = NFPROTO_IPV6,
+        [FIREWALL_BRIDGE] = NFPROTO_BRIDGE,
+    };
+
+    *plan = (struct plan){
+        .options = options,
+        .expression = options->expression == QUEUE_EXPRESSION_XT ? QUEUE_EXPRESSION_XT : QUEUE_EXPRESSION_NATIVE,
+        .families = { families[options->family] },
+        .family_count = 1,
+    };
+    if (options->mode == ATTACH_CHAIN) {
+        add_regular_chains(plan);
+        return;
+    }
+    for (unsigned i = 0; i < FIREWALL_HOOK_COUNT; i++)
+        if (options->hooks & 1u << i)
+            add_base_chain(plan, firewall_hook_name(1u << i), hooks[i], survey);
+}
+
+void plan_split(struct plan *plan)
+{
+    plan->families[0] = NFPROTO_IPV4;
+    plan->families[1] = NFPROTO_IPV6;
+    plan->family_count = 2;
+}

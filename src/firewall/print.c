@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The plan as text for people: nft's and iptables-restore's, each with a head that shows where it sits and what it sees. */
+#include "firewall_priv.h"
+
+#include <linux/netfilter.h>
+#include <string.h>
+
+/* What to say about a mode; lines end with \n, `picture` has one %s for the queues. */
+struct story {
+    const char *picture;
+    const char *when;
+    const char *sees;
+    const char *note;
+};
+
+static const struct story stories[] = {
+    [ATTACH_AFTER] = {
+        .picture = "prerouting -> hook: [ the firewall's filter chains ] -> [ sluice, %s ] -> postrouting\n"
+                   "                             | drops                        | drops\n",
+        .when = "the default, beside any firewall that somebody or some tool writes.\n",
+        .sees = "exactly what the firewall accepted; DNAT is done, SNAT is still to come.\n",
+        .note = "When nobody listens, bypass lets packets go on; that opens nothing, because the firewall has\n"
+                "decided already.\n",
+    },
+    [ATTACH_BEFORE] = {
+        .picture = "prerouting -> hook: [ sluice, %s ] -> [ the firewall's filter chains ] -> postrouting\n"
+                   "                         | drops                  | drops\n",
+        .when = "attacks are to be seen that the firewall would drop anyway.\n",
+        .sees = "everything, also what the firewall drops afterwards; DNAT is done, SNAT is still to come.\n",
+        .note = "An accepted packet goes on to the firewall, which decides as before.\n",
+    },
+    [ATTACH_REPEAT] = {
+        .picture = "          .---------------- REPEAT, with the mark set ---------------.\n"
+                   "          v                                                          |\n"
+                   "    hook: [ marked? ] -- no --> [ sluice, %s ] -- verdict\n"
+                   "              '--- yes --> [ the rest: the firewall's filter chains ] -> postrouting\n",
+        .when = "the queue rule is to stand among other rules of one chain: copy the rule with the mark to its\n"
+                "      place. Run with `--verdict repeat` and the same --mark.\n",
+        .sees = "everything that reaches the rule without the mark, once.\n",
+        .note = "In a chain with other people's rules leave bypass out: without a listener it accepts for the rest\n"
+                "of that chain, whatever stands there. The mark must be nobody else's.\n",
+    },
+    [ATTACH_CHAIN] = {
+        .picture = "hook: [ your chain ... `jump sluice_ips` in place of `accept` ] -> postrouting\n"
+                   "                                |\n"
+                   "                                v\n"
+                   "                      [ sluice_exceptions: yours ] -> [ sluice_ips, %s ] -- accepts or drops\n",
+        .when = "a tool generates the ruleset and can write `jump sluice_ips` where it wrote `accept`.\n",
+        .sees = "what your rules send there, less what sluice_exceptions accepts.\n",
+        .note = "Chains can't be jumped to from another table, so this is a fragment: include it inside the braces\n"
+                "of a table of yours. Fill sluice_exceptions in the same table.\n",
+    },
+    [ATTACH_ROUTE] = {
+        .picture = "hook: [ the firewall's filter chains ] -> [ sluice, %s ] -> [ the next consumer's queue ] -> postrouting\n",
+        .when = "another program with a queue is to see packets after us: run with `--verdict route --route-to N`.\n",
+        .sees = "exactly what the firewall accepted; the next consumer sees what we let pass.\n",
+        .note = "When nobody listens on the next queue the kernel drops, unless the verdict carries bypass\n"
+                "(--route-bypass).\n",
+    },
+};
+
+/* --- The head ---------------------------------------------------------------------------------------------------------------- */
+
+/* Lines, each after "# " and `indent`. */
+static void comment(struct text *out, const char *indent, const char *lines)
+{
+    while (*lines) {
+        size_t length = strcspn(lines, "\n");
+
+        text_printf(out, "# %s%.*s\n", indent, (int)length, lines);
+        lines += length + (lines[length] == '\n');
+    }
+}
+
+static void print_queues(struct text *out, const struct firewall_options *options)
+{
+    text_printf(out, "%u", (unsigned)options->queue_first);
+    if (options->queue_last != options->queue_first)
+        text_printf(out, "-%u", (unsigned)options->queue_last);
+}
+
+static void print_hooks(struct text *out, unsigned hooks)
+{
+    const char *between = "";
+
+    for (unsigned i = 0; i < FIREWALL_HOOK_COUNT; i++) {
+        if (!(hooks & 1u << i))
+            continue;
+        text_printf(out, "%s%s", between, firewall_hook_name(1u << i));
+        between = ",";
+    }
+}
+
+/* The command that prints the same again. */
+static void print_command(struct text *out, const struct firewall_options *options)
+{
+    bool hooks = options->mode != ATTACH_CHAIN;
+
+    text_printf(out, "sluice nft print --mode %s --queue ", firewall_mode_name(options->mode));
+    print_queues(out, options);
+    if (hooks && options->hooks != FIREWALL_FORWARD) {
+        text_puts(out, " --hook ");
+        print_hooks(out, options->hooks);
+    }
+    if (options->family != FIREWALL_INET)
+        text_printf(out, " --family %s", firewall_family_name(options->family));
+    if (options->mode == ATTACH_REPEAT)
+        text_printf(out, " --mark 0x%x/0x%x", options->mark, options->mark_mask);
+    if (hooks && options->has_priority)
+        text_printf(out, " --priority %d", (int)options->priority);
+    if (strcmp(options->table, "sluice") != 0)
+        text_printf(out, " --table %s", options->table);
+    if (!options->bypass)
+        text_puts(out, " --no-bypass");
+    if (options->expression == QUEUE_EXPRESSION_XT)
+        text_puts(out, " --iptables");
+}
+
+static void print_picture(struct text *out, const char *picture, const struct firewall_options *options)
+{
+    struct text queues, lines;
+    const char *hole = strstr(picture, "%s");
+
+    text_init(&queues);
+    text_init(&lines);
+    text_puts(&queues, options->queue_first == options->queue_last ? "queue " : "queues ");
+    print_queues(&queues, options);
+    text_append(&lines, picture, (size_t)(hole - picture));
+    text_puts(&lines, queues.bytes ? queues.bytes : "");
+    text_puts(&lines, hole + 2);
+    if (lines.failed || queues.failed)
+        out->failed = true;
+    else
+        comment(out, "  ", lines.bytes);
+    text_clear(&lines);
+    text_clear(&queues);
+}
+
+static void print_head(struct text *out, const struct firewall_options *options)
+{
+    const struct story *story = &stories[options->mode];
+
+    text_printf(out, "# Sluice, mode %s, as printed by\n#   ", firewall_mode_name(options->mode));
+    print_command(out, options);
+    text_puts(out, "\n#\n");
+    print_picture(out, story->picture, options);
+    text_printf(out, "#\n# When: ");
+    /* The first line stands behind the word. */
+    text_printf(out, "%.*s\n", (int)strcspn(story->when, "\n"), story->when);
+    comment(out, "", story->when + strcspn(story->when, "\n") + 1);
+    text_printf(out, "# Sees: %s#\n", story->sees);
+    comment(out, "", story->note);
+    if (options->reject_mask != 0)
+        text_printf(out, "# Packets marked 0x%x/0x%x are our own answers (reject) and are not queued.\n",
+                    options->reject_mark, options->reject_mask);
+}
+
+/* --- nft --------------------------------------------------------------------------------------------------------------------- */
+
+static void print_chain(struct text *out, const char *indent, const struct plan_chain *chain, const struct plan *plan)
+{
+    text_printf(out, "%schain %s {\n", indent, chain->name);
+    if (chain->base)
+        text_printf(out, "%s\ttype filter hook %s priority %d; policy accept;\n", indent, chain->name,
+                    (int)chain->priority);
+    for (unsigned i = 0; i < chain->rule_count; i++) {
+        text_printf(out, "%s\t", indent);
+        rule_print(out, chain->rules[i], plan);
+        text_puts(out, "\n");
+    }
+    text_printf(out, "%s}\n", indent);
+}
+
+static void print_chains(struct text *out, const char *indent, const struct plan *plan)
+{
+    for (unsigned i = 0; i < plan->chain_count; i++) {
+        if (i > 0)
+            text_puts(out, "\n");
+        print_chain(out, indent, &plan->chains[i], plan);
+    }
+}
+
+static void print_table(struct text *out, const struct plan *plan)
+{
+    const char *family = protocol_name(plan->families[0]), *table = plan->options->table;
+    char text[COMMENT_SIZE];
+
+    table_comment(text, plan->options->mode);
+    text_printf(out, "table %s %s\ndelete table %s %s\ntable %s %s {\n\tcomment \"%s\"\n\n", family, table, family,
+                table, family, table, text);
+    print_chains(out, "\t", plan);
+    text_puts(out, "}\n");
+}
+
+void plan_print(struct text *out, const struct plan *plan)
+{
+    const struct firewall_options *options = plan->options;
+
+    if (options->mode != ATTACH_CHAIN)
+        text_puts(out, "#!/usr/sbin/nft -f\n");
+    print_head(out, options);
+    if (options->mode == ATTACH_CHAIN) {
+        text_puts(out, "\n");
+        print_chains(out, "", plan);
+        return;
+    }
+    text_printf(out,
+                "#\n# It replaces the table of this name. Remove it with `sluice nft remove` or\n"
+                "# `nft delete table %s %s`.\n\n",
+                protocol_name(plan->families[0]), options->table);
+    print_table(out, plan);
+}
+
+/* --- iptables ---------------------------------------------------------------------------------------------------------------- */
+
+/* The table whose hook runs where the mode wants to be: security behind filter, mangle ahead of it. */
+static const char *iptables_table(enum attach_mode mode)
+{
+    switch (mode) {
+    case ATTACH_AFTER:
+    case ATTACH_ROUTE:
+        return "security";
+    case ATTACH_BEFORE:
+        return "mangle";
+    default:
+        return "filter";
+    }
+}
+
+static const char *builtin_chain(const struct plan_chain *chain)
+{
+    switch (chain->hook) {
+    case NF_INET_LOCAL_IN:
+        return "INPUT";
+    case NF_INET_LOCAL_OUT:
+        return "OUTPUT";
+    default:
+        return "FORWARD";
+    }
+}
+
+/* iptables' names are short: at most 28. */
+static void print_own_name(struct text *out, const struct plan_chain *chain, const struct plan *plan)
+{
+    if (chain->base)
+        text_printf(out, "%.20s_%s", plan->options->table, chain->name);
+    else
+        text_puts(out, chain->name);
+}
+
+static const char *iptables_note(const struct firewall_options *options)
+{
+    switch (options->mode) {
+    case ATTACH_AFTER:
+    case ATTACH_ROUTE:
+        return "The table security runs behind filter; an SELinux policy with SECMARK rules uses it too.\n";
+    case ATTACH_BEFORE:
+        return "The table mangle runs ahead of filter. The jump stands last in its chain, because accepted packets\n"
+               "skip the rest of it.\n";
+    case ATTACH_REPEAT:
+        return "The rule stands first in filter, among other people's rules. There is no --queue-bypass: without a\n"
+               "listener it would accept for the whole chain, which opens the firewall.\n";
+    default:
+        return "Nothing jumps here yet: write `-j sluice_ips` in place of `-j ACCEPT`. Loading this again empties\n"
+               "sluice_exceptions.\n";
+    }
+}
+
+static void print_removal(struct text *out, const struct plan *plan)
+{
+    const char *table = iptables_table(plan->options->mode);
+
+    text_puts(out, "# Remove it with, and the same of ip6tables:\n");
+    for (unsigned i = 0; i < plan->chain_count; i++) {
+        const struct plan_chain *chain = &plan->chains[plan->chain_count - 1 - i];
+
+        text_puts(out, "#   ");
+        if (chain->base) {
+            text_printf(out, "iptables -t %s -D %s -j ", table, builtin_chain(chain));
+            print_own_name(out, chain, plan);
+            text_puts(out, "; ");
+        }
+        text_printf(out, "iptables -t %s -F ", table);
+        print_own_name(out, chain, plan);
+        text_printf(out, "; iptables -t %s -X ", table);
+        print_own_name(out, chain, plan);
+        text_puts(out, "\n");
+    }
+}
+
+static const char *load_commands(enum firewall_family family)
+{
+    switch (family) {
+    case FIREWALL_IPV4:
+        return "iptables-restore --noflush FILE";
+    case FIREWALL_IPV6:
+        return "ip6tables-restore --noflush FILE";
+    default:
+        return "iptables-restore --noflush FILE; ip6tables-restore --noflush FILE";
+    }
+}
+
+static void print_iptables_rules(struct text *out, const struct plan_chain *chain, const struct plan *plan)
+{
+    for (unsigned i = 0; i < chain->rule_count; i++) {
+        text_puts(out, "-A ");
+        print_own_name(out, chain, plan);
+        text_puts(out, " ");
+        rule_print_iptables(out, chain->rules[i], plan);
+        text_puts(out, "\n");
+    }
+}
+
+static void print_jump(struct text *out, const struct plan_chain *chain, const struct plan *plan)
+{
+    const char *how = plan->options->mode == ATTACH_REPEAT ? "-I" : "-A";
+
+    if (!chain->base)
+        return;
+    text_printf(out, "%s %s%s -j ", how, builtin_chain(chain), plan->options->mode == ATTACH_REPEAT ? " 1" : "");
+    print_own_name(out, chain, plan);
+    text_puts(out, "\n");
+}
+
+void plan_print_iptables(struct text *out, const struct plan *plan)
+{
+    print_head(out, plan->options);
+    text_puts(out, "#\n");
+    comment(out, "", iptables_note(plan->options));
+    text_printf(out, "# Load it with: %s\n", load_commands(plan->options->family));
+    print_removal(out, plan);
+    text_printf(out, "\n*%s\n", iptables_table(plan->options->mode));
+    for (unsigned i = 0; i < plan->chain_count; i++) {
+        text_puts(out, ":");
+        print_own_name(out, &plan->chains[i], plan);
+        text_puts(out, " - [0:0]\n");
+    }
+    for (unsigned i = 0; i < plan->chain_count; i++)
+        print_iptables_rules(out, &plan->chains[i], plan);
+    for (unsigned i = 0; i < plan->chain_count; i++)
+        print_jump(out, &plan->chains[i], plan);
+    text_puts(out, "COMMIT\n");
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The rules, each three times side by side: as netlink, as nft text, as iptables text. Whoever changes one sees the others.
+ */
+#include "firewall_priv.h"
+
+#include <errno.h>
+#include <stdio.h> /* expr.h needs FILE */
+
+#include <libnftnl/expr.h>
+#include <libnftnl/rule.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/xt_NFQUEUE.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOPBACK_INDEX = 1, XT_REVISION = 3, XT_SIZE = 8 /* XT_ALIGN(sizeof(struct xt_NFQ_info_v3)) */ };
+
+_Static_assert(sizeof(struct xt_NFQ_info_v3) <= XT_SIZE, "the target's data");
+
+/* Adds an expression; NULL when out of memory. */
+static struct nftnl_expr *add(struct nftnl_rule *rule, const char *name)
+{
+    struct nftnl_expr *expression = nftnl_expr_alloc(name);
+
+    if (expression)
+        nftnl_rule_add_expr(rule, expression);
+    return expression;
+}
+
+static bool add_meta(struct nftnl_rule *rule, uint32_t key)
+{
+    struct nftnl_expr *meta = add(rule, "meta");
+
+    if (!meta)
+        return false;
+    nftnl_expr_set_u32(meta, NFTNL_EXPR_META_KEY, key);
+    nftnl_expr_set_u32(meta, NFTNL_EXPR_META_DREG, NFT_REG_1);
+    return true;
+}
+
+static bool add_compare(struct nftnl_rule *rule, uint32_t op, uint32_t value)
+{
+    struct nftnl_expr *compare = add(rule, "cmp");
+
+    if (!compare)
+        return false;
+    nftnl_expr_set_u32(compare, NFTNL_EXPR_CMP_SREG, NFT_REG_1);
+    nftnl_expr_set_u32(compare, NFTNL_EXPR_CMP_OP, op);
+    nftnl_expr_set_u32(compare, NFTNL_EXPR_CMP_DATA, value);
+    return true;
+}
+
+static bool add_mask(struct nftnl_rule *rule, uint32_t mask)
+{
+    struct nftnl_expr *bitwise = add(rule, "bitwise");
+    uint32_t none = 0;
+
+    if (!bitwise)
+        return false;
+    nftnl_expr_set_u32(bitwise, NFTNL_EXPR_BITWISE_SREG, NFT_REG_1);
+    nftnl_expr_set_u32(bitwise, NFTNL_EXPR_BITWISE_DREG, NFT_REG_1);
+    nftnl_expr_set_u32(bitwise, NFTNL_EXPR_BITWISE_LEN, sizeof(mask));
+    nftnl_expr_set(bitwise, NFTNL_EXPR_BITWISE_MASK, &mask, sizeof(mask));
+    nftnl_expr_set(bitwise, NFTNL_EXPR_BITWISE_XOR, &none, sizeof(none));
+    return true;
+}
+
+static bool add_mark_match(struct nftnl_rule *rule, uint32_t op, uint32_t mark, uint32_t mask)
+{
+    return add_meta(rule, NFT_META_MARK) && add_mask(rule, mask) && add_compare(rule, op, mark);
+}
+
+static bool add_verdict(struct nftnl_rule *rule, int verdict, const char *chain)
+{
+    struct nftnl_expr *immediate = add(rule, "immediate");
+
+    if (!immediate)
+        return false;
+    nftnl_expr_set_u32(immediate, NFTNL_EXPR_IMM_DREG, NFT_REG_VERDICT);
+    nftnl_expr_set_u32(immediate, NFTNL_EXPR_IMM_VERDICT, (uint32_t)verdict);
+    if (chain)
+        nftnl_expr_set_str(immediate, NFTNL_EXPR_IMM_CHAIN, chain);
+    return true;
+}
+
+static unsigned queue_count(const struct firewall_options *options)
+{
+    return options->queue_last - options->queue_first + 1u;
+}
+
+/* --- The queue --------------------------------------------------------------------------------------------------------------- */
+
+/* The symmetric hash of addresses and ports: both directions of a flow get the same queue, flows of two hosts do not. */
+static bool add_hash(struct nftnl_rule *rule, const struct firewall_options *options)
+{
+    struct nftnl_expr *hash = add(rule, "hash");
+
+    if (!hash)
+        return false;
+    nftnl_expr_set_u32(hash, NFTNL_EXPR_HASH_TYPE, NFT_HASH_SYM);
+    nftnl_expr_set_u32(hash, NFTNL_EXPR_HASH_DREG, NFT_REG_1);
+    nftnl_expr_set_u32(hash, NFTNL_EXPR_HASH_MODULUS, queue_count(options));
+    nftnl_expr_set_u32(hash, NFTNL_EXPR_HASH_OFFSET, options->queue_first);
+    return true;
+}
+
+static bool add_native_queue(struct nftnl_rule *rule, const struct firewall_options *options)
+{
+    bool spread = queue_count(options) > 1;
+
+    if (spread && !add_hash(rule, options))
+        return false;
+
+    struct nftnl_expr *queue = add(rule, "queue");
+
+    if (!queue)
+        return false;
+    if (spread) {
+        nftnl_expr_set_u32(queue, NFTNL_EXPR_QUEUE_SREG_QNUM, NFT_REG_1);
+    } else {
+        nftnl_expr_set_u16(queue, NFTNL_EXPR_QUEUE_NUM, options->queue_first);
+        nftnl_expr_set_u16(queue, NFTNL_EXPR_QUEUE_TOTAL, 1);
+    }
+    if (options->bypass)
+        nftnl_expr_set_u16(queue, NFTNL_EXPR_QUEUE_FLAGS, NFT_QUEUE_FLAG_BYPASS);
+    return true;
+}
+
+static bool add_xt_queue(struct nftnl_rule *rule, const struct firewall_options *options)
+{
+    struct xt_NFQ_info_v3 *info = calloc(1, XT_SIZE); /* the expression frees it */
+    struct nftnl_expr *target = info ? add(rule, "target") : NULL;
+
+    if (!target) {
+        free(info);
+        return false;
+    }
+    info->queuenum = options->queue_first;
+    info->queues_total = (uint16_t)queue_count(options);
+    info->flags = options->bypass ? NFQ_FLAG_BYPASS : 0;
+    nftnl_expr_set_str(target, NFTNL_EXPR_TG_NAME, "NFQUEUE");
+    nftnl_expr_set_u32(target, NFTNL_EXPR_TG_REV, XT_REVISION);
+    nftnl_expr_set(target, NFTNL_EXPR_TG_INFO, info, XT_SIZE);
+    return true;
+}
+
+static bool build_queue(struct nftnl_rule *rule, const struct plan *plan)
+{
+    const struct firewall_options *options = plan->options;
+
+    if (options->mode == ATTACH_REPEAT && !add_mark_match(rule, NFT_CMP_NEQ, options->mark, options->mark_mask))
+        return false;
+    if (!add(rule, "counter"))
+        return false;
+    return plan->expression == QUEUE_EXPRESSION_XT ? add_xt_queue(rule, options) : add_native_queue(rule, options);
+}
+
+static void print_queue(struct text *out, const struct plan *plan)
+{
+    const struct firewall_options *options = plan->options;
+    const char *flags = options->bypass ? "flags bypass " : "";
+
+    if (options->mode == ATTACH_REPEAT)
+        text_printf(out, "meta mark & 0x%08x != 0x%08x ", options->mark_mask, options->mark);
+    if (queue_count(options) == 1) {
+        text_printf(out, "counter queue %sto %u", flags, (unsigned)options->queue_first);
+        return;
+    }
+    text_printf(out, "counter queue %sto symhash mod %u", flags, queue_count(options));
+    if (options->queue_first > 0)
+        text_printf(out, " offset %u", (unsigned)options->queue_first);
+}
+
+static void print_queue_iptables(struct text *out, const struct plan *plan)
+{
+    const struct firewall_options *options = plan->options;
+
+    if (options->mode == ATTACH_REPEAT)
+        text_printf(out, "-m mark ! --mark 0x%x/0x%x ", options->mark, options->mark_mask);
+    if (queue_count(options) == 1)
+        text_printf(out, "-j NFQUEUE --queue-num %u", (unsigned)options->queue_first);
+    else
+        text_printf(out, "-j NFQUEUE --queue-balance %u:%u", (unsigned)options->queue_first,
+                    (unsigned)options->queue_last);
+    if (options->bypass && options->mode != ATTACH_REPEAT) /* a shared chain: see plan_print_iptables() */
+        text_puts(out, " --queue-bypass");
+}
+
+/* --- The others -------------------------------------------------------------------------------------------------------------- */
+
+static bool build_reject_mark(struct nftnl_rule *rule, const struct plan *plan)
+{
+    return add_mark_match(rule, NFT_CMP_EQ, plan->options->reject_mark, plan->options->reject_mask) &&
+           add_verdict(rule, NF_ACCEPT, NULL);
+}
+
+static void print_reject_mark(struct text *out, const struct plan *plan)
+{
+    text_printf(out, "meta mark & 0x%08x == 0x%08x accept", plan->options->reject_mask, plan->options->reject_mark);
+}
+
+/* In mode chain our chain stands for accept; otherwise the others' rules go on. */
+static void print_reject_mark_iptables(struct text *out, const struct plan *plan)
+{
+    text_printf(out, "-m mark --mark 0x%x/0x%x -j %s", plan->options->reject_mark, plan->options->reject_mask,
+                plan->options->mode == ATTACH_CHAIN ? "ACCEPT" : "RETURN");
+}
+
+static bool build_loopback_in(struct nftnl_rule *rule, const struct plan *plan)
+{
+    (void)plan;
+    return add_meta(rule, NFT_META_IIF) && add_compare(rule, NFT_CMP_EQ, LOOPBACK_INDEX) &&
+           add_verdict(rule, NF_ACCEPT, NULL);
+}
+
+static void print_loopback_in(struct text *out, const struct plan *plan)
+{
+    (void)plan;
+    text_puts(out, "iif \"lo\" accept");
+}
+
+static void print_loopback_in_iptables(struct text *out, const struct plan *plan)
+{
+    (void)plan;
+    text_puts(out, "-i lo -j RETURN");
+}
+
+static bool build_loopback_out(struct nftnl_rule *rule, const struct plan *plan)
+{
+    (void)plan;
+    return add_meta(rule, NFT_META_OIF) && add_compare(rule, NFT_CMP_EQ, LOOPBACK_INDEX) &&
+           add_verdict(rule, NF_ACCEPT, NULL);
+}
+
+static void print_loopback_out(struct text *out, const struct plan *plan)
+{
+    (void)plan;
+    text_puts(out, "oif \"lo\" accept");
+}
+
+static void print_loopback_out_iptables(struct text *out, const struct plan *plan)
+{
+    (void)plan;
+    text_puts(out, "-o lo -j RETURN");
+}
+
+static bool build_exceptions(struct nftnl_rule *rule, const struct plan *plan)
+{
+    (void)plan;
+    return add_verdict(rule, NFT_JUMP, CHAIN_EXCEPTIONS);
+}
+
+static void print_exceptions(struct text *out, const struct plan *plan)
+{
+    (void)plan;
+    text_puts(out, "jump " CHAIN_EXCEPTIONS);
+}
+
+static void print_exceptions_iptables(struct text *out, const struct plan *plan)
+{
+    (void)plan;
+    text_puts(out, "-j " CHAIN_EXCEPTIONS);
+}
+
+static bool build_accept(struct nftnl_rule *rule, const struct plan *plan)
+{
+    (void)plan;
+    return add_verdict(rule, NF_ACCEPT, NULL);
+}
+
+static void print_accept(struct text *out, const struct plan *plan)
+{
+    (void)plan;
+    text_puts(out, "accept");
+}
+
+static void print_accept_iptables(struct text *out, const struct plan *plan)
+{
+    (void)plan;
+    text_puts(out, "-j ACCEPT");
+}
+
+static const struct {
+    bool (*build)(struct nftnl_rule *rule, const struct plan *plan);
+    void (*print)(struct text *out, const struct plan *plan);
+    void (*print_iptables)(struct text *out, const struct plan *plan);
+} rules[RULE_KINDS] = {
+    [RULE_REJECT_MARK] = { build_reject_mark, print_reject_mark, print_reject_mark_iptables },
+    [RULE_LOOPBACK_IN] = { build_loopback_in, print_loopback_in, print_loopback_in_iptables },
+    [RULE_LOOPBACK_OUT] = { build_loopback_out, print_loopback_out, print_loopback_out_iptables },
+    [RULE_EXCEPTIONS] = { build_exceptions, print_exceptions, print_exceptions_iptables },
+    [RULE_QUEUE] = { build_queue, print_queue, print_queue_iptables },
+    [RULE_ACCEPT] = { build_accept, print_accept, print_accept_iptables },
+};
+
+int rule_build(struct nftnl_rule *rule, enum plan_rule kind, const struct plan *plan)
+{
+    return rules[kind].build(rule, plan) ? 0 : -ENOMEM;
+}
+
+void rule_print(struct text *out, enum plan_rule kind, const struct plan *plan)
+{
+    rules[kind].print(out, plan);
+}
+
+void rule_print_iptables(struct text *out, enum plan_rule kind, const struct plan *plan)
+{
+    rules[kind].print_iptables(out, plan);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Events for the person at the terminal, a line each, in local time:
+ *
+ *     12:00:01.123456 DROP  [1:9000001:1] Log4Shell {TCP} 10.1.0.2:41234 -> 10.2.0.2:80 (queue 0, rules)
+ *
+ * What rules say is shown with control characters escaped. A rule that dropped is shown by its DROP line alone.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "output_priv.h"
+#include "sluice/clock.h"
+#include "sluice/decode_event.h"
+
+enum colour { COLOUR_RED, COLOUR_YELLOW, COLOUR_DIM };
+
+static const char *const colours[] = {
+    [COLOUR_RED] = "\033[31m", [COLOUR_YELLOW] = "\033[33m", [COLOUR_DIM] = "\033[2m"
+};
+
+static void begin(struct text *out, const struct output_options *options, uint64_t time_ns, enum colour colour,
+                  const char *word)
+{
+    time_t seconds = (time_t)(time_ns / NS_PER_SECOND);
+    char clock[16];
+    struct tm local;
+
+    localtime_r(&seconds, &local);
+    strftime(clock, sizeof(clock), "%H:%M:%S", &local);
+    text_printf(out, "%s%s.%06u %-5s ", options->console_colour ? colours[colour] : "", clock,
+                (unsigned)(time_ns % NS_PER_SECOND / 1000), word);
+}
+
+static void end(struct text *out, const struct output_options *options)
+{
+    text_puts(out, options->console_colour ? "\033[0m\n" : "\n");
+}
+
+static void rule_part(struct text *out, const struct rule *rule)
+{
+    text_printf(out, "[%u:%u:%u] ", rule->gid, rule->sid, rule->revision);
+    if (!rule->message)
+        return;
+    text_printable(out, rule->message, strlen(rule->message));
+    text_puts(out, " ");
+}
+
+static void endpoint(struct text *out, const struct address *address, const struct endpoints *ends, uint16_t port)
+{
+    bool has_port = protocol_has_ports(ends->protocol);
+    char text[ADDRESS_TEXT_SIZE];
+
+    address_format(address, ends->ip_version, false, text);
+    if (!has_port)
+        text_puts(out, text);
+    else
+        text_printf(out, ends->ip_version == 6 ? "[%s]:%u" : "%s:%u", text, port);
+}
+
+static void endpoints(struct text *out, const struct endpoints *ends)
+{
+    const char *name = protocol_name(ends->protocol);
+
+    if (ends->ip_version == 0)
+        return;
+    if (name)
+        text_printf(out, "{%s} ", name);
+    else
+        text_printf(out, "{%u} ", ends->protocol);
+    endpoint(out, &ends->source, ends, ends->source_port);
+    text_puts(out, " -> ");
+    endpoint(out, &ends->destination, ends, ends->destination_port);
+    text_puts(out, " ");
+}
+
+static void place(struct text *out, const struct output_options *options, const struct packet_record *record,
+                  const char *detail)
+{
+    if (options->queue_fields)
+        text_printf(out, "(queue %u", record->meta.queue);
+    else
+        text_printf(out, "(packet %llu", (unsigned long long)record->number);
+    if (detail)
+        text_printf(out, ", %s", detail);
+    text_puts(out, ")");
+}
+
+static void drop_line(struct text *out, const struct output_options *options, const struct packet_record *record)
+{
+    begin(out, options, record->time_ns, COLOUR_RED, record->reject != REJECT_NONE ? "REJECT" : "DROP");
+    if (record->drop_rule)
+        rule_part(out, record->drop_rule);
+    endpoints(out, &record->endpoints);
+    place(out, options, record, output_drop_reason_name((enum drop_reason)record->drop_reason));
+    end(out, options);
+}
+
+static void alert_line(struct text *out, const struct output_options *options, const struct packet_record *record,
+                       const struct alert *alert)
+{
+    begin(out, options, record->time_ns, COLOUR_YELLOW, "ALERT");
+    rule_part(out, alert->rule);
+    endpoints(out, &record->endpoints);
+    place(out, options, record, alert->blocked ? "blocked" : NULL);
+    end(out, options);
+}
+
+static void anomaly_line(struct text *out, const struct output_options *options, const struct packet_record *record,
+                         unsigned event)
+{
+    begin(out, options, record->time_ns, COLOUR_DIM, "ANOMALY");
+    text_printf(out, "decoder.%s ", decode_event_name((enum decode_event)event));
+    endpoints(out, &record->endpoints);
+    place(out, options, record, NULL);
+    end(out, options);
+}
+
+void console_packet(struct text *out, const struct output_options *options, const struct packet_record *record)
+{
+    const struct alert *alerts = record_alerts(record);
+    bool dropped = record->kinds & 1u << OUTPUT_DROP;
+
+    if (record->kinds & 1u << OUTPUT_ALERT)
+        for (uint32_t i = 0; i < record->alert_count; i++)
+            if (!dropped || alerts[i].rule != record->drop_rule)
+                alert_line(out, options, record, &alerts[i]);
+    if (dropped)
+        drop_line(out, options, record);
+    if (record->kinds & 1u << OUTPUT_ANOMALY)
+        for (unsigned i = 0; i < DECODE_EVENT_COUNT; i++)
+            if (record->events[i / 64] >> (i % 64) & 1)
+                anomaly_line(out, options, record, i);
+}
+
+void console_stats(struct text *out, const struct stats_record *record)
+{
+    const struct output_stat *stats = record_stats(record);
+    time_t seconds = (time_t)(record->time_ns / NS_PER_SECOND);
+    char clock[16];
+    struct tm local;
+
+    localtime_r(&seconds, &local);
+    strftime(clock, sizeof(clock), "%H:%M:%S", &local);
+    text_printf(out, "%s.%06u STATS up %llu s", clock, (unsigned)(record->time_ns % NS_PER_SECOND / 1000),
+                (unsigned long long)record->uptime_seconds);
+    for (size_t i = 0; i < record->count; i++)
+        if (stats[i].value != 0)
+            text_printf(out, " %s=%llu", stats[i].name, (unsigned long long)stats[i].value);
+    text_puts(out, "\n");
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The common header of EVE's packet events, and the packet's bytes. Names, order and conditions are Suricata's; ours is
+ * "queue" alone.
+ */
+#include <netinet/in.h>
+#include <string.h>
+#include <time.h>
+
+#include "output_priv.h"
+#include "sluice/bytes.h"
+#include "sluice/clock.h"
+
+static const char *const packet_sources[] = {
+    [PACKET_SOURCE_WIRE] = "wire/pcap",
+    [PACKET_SOURCE_GRE] = "gre tunnel",
+    [PACKET_SOURCE_IPV4] = "ipv4 tunnel",
+    [PACKET_SOURCE_IPV6] = "ipv6 tunnel",
+    [PACKET_SOURCE_TEREDO] = "teredo tunnel",
+    [PACKET_SOURCE_DEFRAG] = "defrag",
+    [PACKET_SOURCE_ERSPAN] = "gre tunnel", /* ERSPAN comes in GRE, and so does Ethernet */
+    [PACKET_SOURCE_VXLAN] = "vxlan encapsulation",
+    [PACKET_SOURCE_GENEVE] = "geneve encapsulation",
+    [PACKET_SOURCE_ETHERNET] = "gre tunnel",
+    [PACKET_SOURCE_STREAM_TIMEOUT] = "stream (flow timeout)",
+};
+
+/* Numbers and names of the link types (libpcap's DLT_*). */
+static const struct {
+    uint16_t number;
+    const char *name;
+} link_types[] = {
+    [LINK_RAW] = { 12, "RAW" },
+    [LINK_ETHERNET] = { 1, "EN10MB" },
+    [LINK_LINUX_SLL] = { 113, "LINUX_SLL" },
+    [LINK_LINUX_SLL2] = { 276, "LINUX_SLL2" },
+    [LINK_NULL] = { 0, "NULL" },
+    [LINK_LOOP] = { 108, "LOOP" },
+    [LINK_PPP] = { 9, "PPP" },
+    [LINK_IPV4] = { 228, "IPV4" },
+    [LINK_IPV6] = { 229, "IPV6" },
+    [LINK_CHDLC] = { 104, "C_HDLC" },
+    [LINK_UNSUPPORTED] = { 0, NULL },
+};
+
+static const char *const hooks[] = { "prerouting", "input", "forward", "output", "postrouting", "ingress" };
+
+void eve_timestamp(struct text *out, uint64_t time_ns)
+{
+    time_t seconds = (time_t)(time_ns / NS_PER_SECOND);
+    char date[32];
+    struct tm utc;
+
+    gmtime_r(&seconds, &utc);
+    strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &utc);
+    json_printf(out, "timestamp", "%s.%06u+0000", date, (unsigned)(time_ns % NS_PER_SECOND / 1000));
+}
+
+static void address(struct eve *eve, struct text *out, const char *key, const struct address *value, int version)
+{
+    char text[ADDRESS_TEXT_SIZE];
+
+    address_format(value, version, !eve->options->eve.ipv6_compress, text);
+    json_string(out, key, text);
+}
+
+static void protocol(struct text *out, uint8_t number)
+{
+    const char *name = protocol_name(number);
+
+    if (name)
+        json_string(out, "proto", name);
+    else
+        json_printf(out, "proto", "%u", number);
+}
+
+static void endpoints(struct eve *eve, struct text *out, const struct packet_record *record)
+{
+    const struct endpoints *ends = &record->endpoints;
+    bool has_ports = protocol_has_ports(ends->protocol);
+
+    if (ends->ip_version == 0)
+        return;
+    address(eve, out, "src_ip", &ends->source, ends->ip_version);
+    if (has_ports)
+        json_uint(out, "src_port", ends->source_port);
+    address(eve, out, "dest_ip", &ends->destination, ends->ip_version);
+    if (has_ports)
+        json_uint(out, "dest_port", ends->destination_port);
+    protocol(out, ends->protocol);
+    json_uint(out, "ip_v", ends->ip_version);
+    if (record->has_transport && (ends->protocol == IPPROTO_ICMP || ends->protocol == IPPROTO_ICMPV6)) {
+        json_uint(out, "icmp_type", record->icmp_type);
+        json_uint(out, "icmp_code", record->icmp_code);
+    }
+}
+
+static void mac(struct text *out, const char *key, const uint8_t *bytes)
+{
+    json_printf(out, key, "%02x:%02x:%02x:%02x:%02x:%02x", bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5]);
+}
+
+/* NFQUEUE hands over IP packets without a link header, but says who sent them. */
+static void ether(struct text *out, const struct packet_record *record)
+{
+    if (record->has_ethernet) {
+        json_object_open(out, "ether");
+        json_uint(out, "ether_type", load_be16(record->ethernet + 12));
+        mac(out, "src_mac", record->ethernet + 6);
+        mac(out, "dest_mac", record->ethernet);
+        json_object_close(out);
+    } else if (record->meta.hardware_address_length == 6) {
+        json_object_open(out, "ether");
+        mac(out, "src_mac", record->meta.hardware_address);
+        json_object_close(out);
+    }
+}
+
+static void queue(struct eve *eve, struct text *out, const struct packet_record *record)
+{
+    const struct queue_meta *meta = &record->meta;
+    struct interface_cache *names = &eve->interfaces;
+
+    json_object_open(out, "queue");
+    json_uint(out, "number", meta->queue);
+    json_uint(out, "id", meta->id);
+    json_uint(out, "mark", meta->mark);
+    if (meta->hook < sizeof(hooks) / sizeof(hooks[0]))
+        json_string(out, "hook", hooks[meta->hook]);
+    json_string(out, "in_iface", interface_name(names, meta->in_ifindex));
+    json_string(out, "out_iface", interface_name(names, meta->out_ifindex));
+    json_string(out, "in_physical", interface_name(names, meta->in_physical_ifindex));
+    json_string(out, "out_physical", interface_name(names, meta->out_physical_ifindex));
+    json_string(out, "verdict", record->verdict == VERDICT_DROP ? "drop" : "accept");
+    json_uint(out, "ruleset", record->generation);
+    if (record->mark_set) {
+        json_uint(out, "set_mark", record->mark_value);
+        json_uint(out, "set_mask", record->mark_mask);
+    }
+    json_object_close(out);
+}
+
+void eve_header(struct eve *eve, struct text *out, const struct packet_record *record, const char *event_type)
+{
+    const struct eve_options *options = &eve->options->eve;
+    char id[COMMUNITY_ID_SIZE];
+
+    json_object_open(out, NULL);
+    eve_timestamp(out, record->time_ns);
+    if (eve->options->queue_fields)
+        json_string(out, "in_iface", interface_name(&eve->interfaces, record->meta.in_ifindex));
+    else if (record->number > 0)
+        json_uint(out, "pcap_cnt", record->number);
+    json_string(out, "event_type", event_type);
+    if (record->vlan_count > 0) {
+        json_array_open(out, "vlan");
+        for (unsigned i = 0; i < record->vlan_count; i++)
+            json_uint(out, NULL, record->vlan_id[i]);
+        json_array_close(out);
+    }
+    endpoints(eve, out, record);
+    json_string(out, "pkt_src", packet_sources[record->endpoints.packet_source]);
+    if (options->ethernet)
+        ether(out, record);
+    if (options->community_id && community_id(record, options->community_id_seed, id))
+        json_string(out, "community_id", id);
+    if (eve->options->queue_fields)
+        queue(eve, out, record);
+}
+
+void eve_end(struct eve *eve, struct text *out)
+{
+    if (eve->options->eve.pcap_file)
+        json_string(out, "pcap_filename", eve->options->eve.pcap_file_name);
+    json_object_close(out);
+}
+
+void eve_packet(struct text *out, const struct packet_record *record, uint32_t length)
+{
+    uint32_t copied = record->packet_copied < length ? record->packet_copied : length;
+
+    json_base64(out, "packet", record_packet(record), copied);
+    if (!link_types[record->link].name)
+        return;
+    json_object_open(out, "packet_info");
+    json_uint(out, "linktype", link_types[record->link].number);
+    json_string(out, "linktype_name", link_types[record->link].name);
+    json_object_close(out);
+}
+
+/* The packet that carries this one. Ports are written even where there are none, as Suricata does. */
+void eve_tunnel(struct eve *eve, struct text *out, const struct packet_record *record)
+{
+    const struct endpoints *root = &record->root;
+
+    if (!record->is_tunneled)
+        return;
+    json_object_open(out, "tunnel");
+    if (root->ip_version != 0) {
+        address(eve, out, "src_ip", &root->source, root->ip_version);
+        json_uint(out, "src_port", protocol_has_ports(root->protocol) ? root->source_port : 0);
+        address(eve, out, "dest_ip", &root->destination, root->ip_version);
+        json_uint(out, "dest_port", protocol_has_ports(root->protocol) ? root->destination_port : 0);
+        protocol(out, root->protocol);
+    }
+    json_uint(out, "depth", record->tunnel_depth);
+    if (!eve->options->queue_fields && record->number > 0)
+        json_uint(out, "pcap_cnt", record->number);
+    json_string(out, "pkt_src", packet_sources[root->packet_source]);
+    json_object_close(out);
+}
+
+void eve_endpoint(struct eve *eve, struct text *out, const char *key, const struct packet_record *record,
+                  bool of_source)
+{
+    const struct endpoints *ends = &record->endpoints;
+
+    json_object_open(out, key);
+    address(eve, out, "ip", of_source ? &ends->source : &ends->destination, ends->ip_version);
+    if (protocol_has_ports(ends->protocol))
+        json_uint(out, "port", of_source ? ends->source_port : ends->destination_port);
+    json_object_close(out);
+}

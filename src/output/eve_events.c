@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* EVE's alert, drop and anomaly events. */
+#include <netinet/in.h>
+#include <string.h>
+
+#include "output_priv.h"
+#include "sluice/decode_event.h"
+
+/* --- Parts ---------------------------------------------------------------------------------------------------------------- */
+
+/* {key: [value, ...]}: each key once, with all its values in their order. */
+static void rule_metadata(struct text *out, const struct metadata *list)
+{
+    if (!list)
+        return;
+    json_object_open(out, "metadata");
+    for (const struct metadata *entry = list; entry; entry = entry->next) {
+        const struct metadata *first = list;
+
+        while (strcmp(first->key, entry->key) != 0)
+            first = first->next;
+        if (first != entry)
+            continue;
+        json_array_open(out, entry->key);
+        for (const struct metadata *same = entry; same; same = same->next)
+            if (strcmp(same->key, entry->key) == 0)
+                json_string(out, NULL, same->value ? same->value : "");
+        json_array_close(out);
+    }
+    json_object_close(out);
+}
+
+static void references(struct text *out, const struct reference *list)
+{
+    if (!list)
+        return;
+    json_array_open(out, "references");
+    for (const struct reference *entry = list; entry; entry = entry->next) {
+        if (entry->prefix)
+            json_printf(out, NULL, "%s%s", entry->prefix, entry->id);
+        else
+            json_printf(out, NULL, "%s:%s", entry->system, entry->id);
+    }
+    json_array_close(out);
+}
+
+static void source_and_target(struct eve *eve, struct text *out, const struct packet_record *record, enum target target)
+{
+    if (target == TARGET_NONE || record->endpoints.ip_version == 0)
+        return;
+    eve_endpoint(eve, out, "source", record, target == TARGET_DESTINATION);
+    eve_endpoint(eve, out, "target", record, target == TARGET_SOURCE);
+}
+
+/* The object "alert"; `in_full` with what the options of alert events add. */
+static void alert_object(struct eve *eve, struct text *out, const struct packet_record *record, const struct rule *rule,
+                         bool blocked, bool in_full)
+{
+    const struct eve_options *options = &eve->options->eve;
+
+    json_object_open(out, "alert");
+    json_string(out, "action", blocked ? "blocked" : "allowed");
+    json_uint(out, "gid", rule->gid);
+    json_uint(out, "signature_id", rule->sid);
+    json_uint(out, "rev", rule->revision);
+    json_string(out, "signature", rule->message ? rule->message : "");
+    json_string(out, "category", rule->class_description ? rule->class_description : "");
+    json_uint(out, "severity", rule->priority);
+    source_and_target(eve, out, record, rule->target);
+    if (in_full && options->alert.reference)
+        references(out, rule->references);
+    if (in_full && options->alert.rule_metadata)
+        rule_metadata(out, rule->metadata);
+    if (in_full && options->alert.rule_raw)
+        json_string(out, "rule", rule->text);
+    json_object_close(out);
+}
+
+static void reject_part(struct text *out, const struct packet_record *record)
+{
+    static const char *const targets[] = {
+        [REJECT_SOURCE] = "to_client", [REJECT_DESTINATION] = "to_server", [REJECT_BOTH] = "both"
+    };
+
+    json_string(out, "reject_target", targets[record->reject & REJECT_BOTH]);
+    json_array_open(out, "reject");
+    switch (record->endpoints.protocol) {
+    case IPPROTO_TCP:
+        json_string(out, NULL, "tcp-reset");
+        break;
+    case IPPROTO_UDP:
+    case IPPROTO_ICMP:
+    case IPPROTO_ICMPV6:
+        json_string(out, NULL, "icmp-prohib");
+        break;
+    default:
+        break;
+    }
+    json_array_close(out);
+}
+
+static void verdict_object(struct eve *eve, struct text *out, const struct packet_record *record)
+{
+    const char *action = "alert";
+
+    if (record->verdict == VERDICT_DROP || (record->reject != REJECT_NONE && eve->options->inline_mode))
+        action = "drop";
+    else if (record->passed)
+        action = "pass";
+    json_object_open(out, "verdict");
+    json_string(out, "action", action);
+    if (record->reject != REJECT_NONE)
+        reject_part(out, record);
+    json_object_close(out);
+}
+
+/* As text: what is not a printable letter or the end of a line becomes a dot. */
+static void payload_printable(struct eve *eve, struct text *out, const uint8_t *bytes, size_t length)
+{
+    struct text *scratch = &eve->scratch;
+
+    text_reset(scratch);
+    text_append(scratch, (const char *)bytes, length);
+    if (scratch->failed) {
+        out->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < length; i++) {
+        char c = scratch->bytes[i];
+
+        if (!((c >= 0x20 && c < 0x7f) || c == '\n' || c == '\r'))
+            scratch->bytes[i] = '.';
+    }
+    json_stringn(out, "payload_printable", scratch->bytes, length);
+}
+
+static void payload(struct eve *eve, struct text *out, const struct packet_record *record)
+{
+    const struct eve_options *options = &eve->options->eve;
+
+    if (!options->alert.payload && !options->alert.payload_printable && !options->alert.payload_length)
+        return;
+    if (options->alert.payload)
+        json_base64(out, "payload", record_payload(record), record->payload_copied);
+    if (options->alert.payload_length)
+        json_uint(out, "payload_length", record->payload_length);
+    if (options->alert.payload_printable)
+        payload_printable(eve, out, record_payload(record), record->payload_copied);
+    json_uint(out, "stream", 0);
+}
+
+/* --- Events ---------------------------------------------------------------------------------------------------------------- */
+
+void eve_alert(struct eve *eve, struct text *out, const struct packet_record *record, const struct alert *alert)
+{
+    const struct eve_options *options = &eve->options->eve;
+
+    eve_header(eve, out, record, "alert");
+    alert_object(eve, out, record, alert->rule, alert->blocked, true);
+    eve_tunnel(eve, out, record);
+    if (record->endpoints.ip_version != 0)
+        payload(eve, out, record);
+    if (options->alert.packet)
+        eve_packet(out, record, UINT32_MAX);
+    if (options->alert.verdict)
+        verdict_object(eve, out, record);
+    eve_end(eve, out);
+}
+
+static void drop_ip(struct text *out, const struct packet_record *record)
+{
+    bool is_v4 = record->endpoints.ip_version == 4;
+
+    if (record->endpoints.ip_version == 0)
+        return;
+    json_uint(out, "len", record->ip_length);
+    json_uint(out, is_v4 ? "tos" : "tc", record->tos);
+    json_uint(out, is_v4 ? "ttl" : "hoplimit", record->ttl);
+    json_uint(out, is_v4 ? "ipid" : "flowlbl", is_v4 ? record->ip_id : record->flow_label);
+}
+
+static void drop_tcp(struct text *out, const struct packet_record *record)
+{
+    static const struct {
+        const char *name;
+        uint8_t bit;
+    } flags[] = { { "syn", TCP_SYN }, { "ack", TCP_ACK }, { "psh", TCP_PSH },
+                  { "rst", TCP_RST }, { "urg", TCP_URG }, { "fin", TCP_FIN } };
+
+    json_uint(out, "tcpseq", record->tcp_sequence);
+    json_uint(out, "tcpack", record->tcp_acknowledgment);
+    json_uint(out, "tcpwin", record->tcp_window);
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+        json_bool(out, flags[i].name, record->tcp_flags & flags[i].bit);
+    json_uint(out, "tcpres", record->tcp_reserved);
+    json_uint(out, "tcpurgp", record->tcp_urgent);
+}
+
+static void drop_transport(struct text *out, const struct packet_record *record)
+{
+    if (!record->has_transport)
+        return;
+    switch (record->endpoints.protocol) {
+    case IPPROTO_TCP:
+        drop_tcp(out, record);
+        break;
+    case IPPROTO_UDP:
+        json_uint(out, "udplen", record->udp_length);
+        break;
+    case IPPROTO_ICMP:
+        json_uint(out, "icmp_id", record->icmp_id);
+        json_uint(out, "icmp_seq", record->icmp_sequence);
+        break;
+    default:
+        break;
+    }
+}
+
+/* The alert that blocked; the rule that dropped when its alert was not to be reported. */
+static void drop_alert(struct eve *eve, struct text *out, const struct packet_record *record)
+{
+    const struct alert *alerts = record_alerts(record);
+
+    for (uint32_t i = 0; i < record->alert_count; i++)
+        if (alerts[i].blocked) {
+            alert_object(eve, out, record, alerts[i].rule, true, false);
+            return;
+        }
+    if (record->drop_rule)
+        alert_object(eve, out, record, record->drop_rule, true, false);
+}
+
+void eve_drop(struct eve *eve, struct text *out, const struct packet_record *record)
+{
+    const struct eve_options *options = &eve->options->eve;
+
+    eve_header(eve, out, record, "drop");
+    json_object_open(out, "drop");
+    drop_ip(out, record);
+    drop_transport(out, record);
+    if (record->drop_reason != DROP_REASON_NONE)
+        json_string(out, "reason", output_drop_reason_name((enum drop_reason)record->drop_reason));
+    json_object_close(out);
+    if (options->drop.verdict)
+        verdict_object(eve, out, record);
+    if (options->drop.alerts)
+        drop_alert(eve, out, record);
+    eve_end(eve, out);
+}
+
+void eve_anomaly(struct eve *eve, struct text *out, const struct packet_record *record, unsigned event)
+{
+    eve_header(eve, out, record, "anomaly");
+    json_object_open(out, "anomaly");
+    json_string(out, "type", "decode");
+    json_printf(out, "event", "decoder.%s", decode_event_name((enum decode_event)event));
+    json_object_close(out);
+    if (eve->options->eve.anomaly.packet_header)
+        eve_packet(out, record, ANOMALY_PACKET_SIZE);
+    eve_end(eve, out);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * EVE's stats event. Counters come as a list of paths in any order; sorted, those of one object stand together, and objects
+ * are opened and closed along the way.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "output_priv.h"
+
+enum { MAX_DEPTH = 16 };
+
+/* The objects that are open, as spans of the name that opened them. */
+struct nesting {
+    struct span part[MAX_DEPTH];
+    size_t depth;
+};
+
+static bool same_span(struct span a, struct span b)
+{
+    return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
+}
+
+static void open_part(struct text *out, struct span part)
+{
+    char key[128];
+    size_t length = part.length < sizeof(key) - 1 ? part.length : sizeof(key) - 1;
+
+    memcpy(key, part.at, length);
+    key[length] = '\0';
+    json_object_open(out, key);
+}
+
+/* Closes and opens what lies between the last name and this one; returns the name's last part. */
+static const char *enter(struct nesting *nesting, struct text *out, const char *name)
+{
+    size_t depth = 0;
+    const char *dot;
+
+    for (; (dot = strchr(name, '.')) && depth < MAX_DEPTH; name = dot + 1, depth++) {
+        struct span part = { .at = name, .length = (size_t)(dot - name) };
+
+        if (depth < nesting->depth && same_span(part, nesting->part[depth]))
+            continue;
+        for (; nesting->depth > depth; nesting->depth--)
+            json_object_close(out);
+        open_part(out, part);
+        nesting->part[nesting->depth++] = part;
+    }
+    for (; nesting->depth > depth; nesting->depth--)
+        json_object_close(out);
+    return name;
+}
+
+/* A dot sorts before all letters: "a.b" and "a.c" have no "a-b.c" between them. */
+static int compare_names(const void *left, const void *right)
+{
+    const struct output_stat *const *first = left, *const *second = right;
+    const char *a = (*first)->name, *b = (*second)->name;
+
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    unsigned char x = *a == '.' ? 1 : (unsigned char)*a;
+    unsigned char y = *b == '.' ? 1 : (unsigned char)*b;
+
+    return (x > y) - (x < y);
+}
+
+/* NULL when out of memory. */
+static const struct output_stat **sorted(const struct stats_record *record)
+{
+    const struct output_stat **order = calloc(record->count + 1, sizeof(*order));
+
+    if (!order)
+        return NULL;
+    for (size_t i = 0; i < record->count; i++)
+        order[i] = &record_stats(record)[i];
+    qsort(order, record->count, sizeof(*order), compare_names);
+    return order;
+}
+
+static uint64_t previous_value(const struct eve *eve, size_t index, const char *name)
+{
+    bool known = index < eve->previous_count && strcmp(eve->previous[index].name, name) == 0;
+
+    return known ? eve->previous[index].value : 0;
+}
+
+static void remember(struct eve *eve, const struct stats_record *record)
+{
+    struct output_stat *copy = realloc(eve->previous, (record->count + 1) * sizeof(*copy));
+
+    if (!copy)
+        return;
+    memcpy(copy, record_stats(record), record->count * sizeof(*copy));
+    eve->previous = copy;
+    eve->previous_count = record->count;
+}
+
+static bool is_wanted(const struct eve_options *options, const struct output_stat *stat)
+{
+    bool of_thread = strncmp(stat->name, "threads.", 8) == 0;
+
+    if (of_thread ? !options->stats.threads : !options->stats.totals)
+        return false;
+    return stat->value != 0 || options->stats.null_values;
+}
+
+static void counter(struct eve *eve, struct text *out, const char *key, const struct output_stat *stat, size_t index)
+{
+    char delta[128];
+
+    json_uint(out, key, stat->value);
+    if (!eve->options->eve.stats.deltas)
+        return;
+    snprintf(delta, sizeof(delta), "%s_delta", key);
+    json_int(out, delta, (int64_t)(stat->value - previous_value(eve, index, stat->name)));
+}
+
+void eve_stats(struct eve *eve, struct text *out, const struct stats_record *record)
+{
+    const struct output_stat **order = sorted(record);
+    struct nesting nesting = { 0 };
+
+    json_object_open(out, NULL);
+    eve_timestamp(out, record->time_ns);
+    json_string(out, "event_type", "stats");
+    json_object_open(out, "stats");
+    json_uint(out, "uptime", record->uptime_seconds);
+    if (!order)
+        out->failed = true;
+    for (size_t i = 0; order && i < record->count; i++)
+        if (is_wanted(&eve->options->eve, order[i]))
+            counter(eve, out, enter(&nesting, out, order[i]->name), order[i],
+                    (size_t)(order[i] - record_stats(record)));
+    for (; nesting.depth > 0; nesting.depth--)
+        json_object_close(out);
+    json_object_close(out);
+    eve_end(eve, out);
+    free(order);
+    if (eve->options->eve.stats.deltas)
+        remember(eve, record);
+}

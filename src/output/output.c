@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Ports, the output thread, and what the main thread asks of them.
+ *
+ * The thread works in rounds. A round looks whether a stats event waits, then takes from each ring what was there when it
+ * came to it, then writes that stats event: so a stats event stands behind all that was recorded before it. When a round
+ * found nothing the files are flushed and the thread sleeps a little on an eventfd, which the main thread writes to;
+ * workers never wake it, for that would be a system call.
+ *
+ * Rounds also answer when a ruleset is unused: a ticket is the number of the next round to begin, and is drained when that
+ * round has ended. output_ticket() reads the number by an atomic addition of 0, the thread raises it by one: what the
+ * caller saw happen before it took the ticket (its workers' records) is therefore seen by that round.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "output_priv.h"
+#include "sluice/clock.h"
+#include "sluice/decode_event.h"
+#include "sluice/ring.h"
+
+enum {
+    CACHE_LINE = 64,
+    IDLE_WAIT_MS = 10,
+    LOSSLESS_WAIT_MS = 1,
+    FLUSH_INTERVAL_NS = 100 * 1000 * 1000,
+    CONSOLE_MAX_BYTES = 64 << 10,
+    FULL_RING_WAIT_NS = 50 * 1000,
+};
+
+struct output_port {
+    alignas(CACHE_LINE) struct ring *ring;
+    const struct output_options *options;
+    uint32_t wanted; /* bits 1 << enum output_event */
+    _Atomic uint64_t lost[OUTPUT_EVENT_COUNT];
+};
+
+struct output {
+    struct output_options options;
+    char *pcap_file_name;
+    struct output_port *ports;
+    unsigned port_count;
+    struct ring *stats_ring;
+    _Atomic uint64_t stats_lost;
+
+    /* the output thread's */
+    struct eve eve;
+    struct sink sink;
+    struct text console;
+    uint64_t flushed_ns;
+    struct event_counters counters;
+
+    pthread_t thread;
+    bool started;
+    int wake_fd;
+    atomic_bool stop, reopen;
+    _Atomic uint64_t rounds_begun, rounds_ended;
+};
+
+/* --- Options --------------------------------------------------------------------------------------------------------------- */
+
+void eve_options_default(struct eve_options *options)
+{
+    *options = (struct eve_options){
+        .enabled = { [OUTPUT_ALERT] = true, [OUTPUT_DROP] = true, [OUTPUT_ANOMALY] = true, [OUTPUT_STATS] = true },
+        .metadata = true,
+        .alert = { .rule_metadata = true, .payload_buffer_size = 4096 },
+        .drop = { .alerts = true },
+        .stats = { .totals = true, .null_values = true },
+    };
+}
+
+void output_options_default(struct output_options *options)
+{
+    *options = (struct output_options){ .inline_mode = true, .ring_size = (size_t)4 << 20 };
+    eve_options_default(&options->eve);
+}
+
+/* --- Ports: the workers' side --------------------------------------------------------------------------------------------- */
+
+struct output_port *output_port(struct output *output, unsigned worker)
+{
+    return worker < output->port_count ? &output->ports[worker] : NULL;
+}
+
+static void *reserve(struct ring *ring, size_t size, bool lossless)
+{
+    const struct timespec pause = { .tv_nsec = FULL_RING_WAIT_NS };
+    void *room = ring_reserve(ring, size);
+
+    while (!room && lossless && size <= ring_capacity(ring) / 4) {
+        nanosleep(&pause, NULL);
+        room = ring_reserve(ring, size);
+    }
+    return room;
+}
+
+static void lose_packet(struct output_port *port, uint32_t kinds, const struct packet *pkt,
+                        const struct decision *decision)
+{
+    for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
+        if (kinds & 1u << kind)
+            counter_add(&port->lost[kind], record_event_count((enum output_event)kind, pkt, decision));
+}
+
+static void write_packet(struct output_port *port, const struct packet *pkt, const struct decision *decision,
+                         unsigned generation)
+{
+    const struct eve_options *eve = &port->options->eve;
+    uint32_t kinds = record_kinds(port->wanted, pkt, decision);
+
+    if (kinds == 0)
+        return;
+    struct packet_record *record = reserve(port->ring, record_size(eve, kinds, pkt, decision), port->options->lossless);
+
+    if (!record) {
+        lose_packet(port, kinds, pkt, decision);
+        return;
+    }
+    record_write(record, eve, kinds, pkt, decision, generation);
+    if (kinds & 1u << OUTPUT_ALERT && record->alert_count < decision->alert_count)
+        counter_add(&port->lost[OUTPUT_ALERT], decision->alert_count - record->alert_count);
+    ring_commit(port->ring);
+}
+
+void output_packet(struct output_port *port, const struct packet *pkt, const struct decision *decision,
+                   unsigned generation)
+{
+    static const struct decision nothing = { 0 };
+
+    if (!decision)
+        decision = &nothing;
+    if (decision->alert_count == 0 && pkt->verdict != VERDICT_DROP && pkt->event_count == 0)
+        return;
+    write_packet(port, pkt, decision, generation);
+}
+
+/* --- The output thread ------------------------------------------------------------------------------------------------------ */
+
+static bool has_sink(const struct output *output)
+{
+    return output->sink.fd >= 0;
+}
+
+static void flush(struct output *output)
+{
+    if (has_sink(output))
+        sink_flush(&output->sink);
+    if (output->console.length > 0) {
+        fwrite(output->console.bytes, 1, output->console.length, output->options.console);
+        fflush(output->options.console);
+    }
+    text_reset(&output->console);
+    output->flushed_ns = clock_monotonic_ns();
+}
+
+/* An event was formatted. Without a file the line on the terminal is all there is. */
+static void event_done(struct output *output, enum output_event kind)
+{
+    if (!has_sink(output)) {
+        counter_add(&output->counters.written[kind], 1);
+        return;
+    }
+    sink_end_event(&output->sink, kind);
+    if (sink_is_full(&output->sink))
+        sink_flush(&output->sink);
+}
+
+static void alert_events(struct output *output, const struct packet_record *record)
+{
+    for (uint32_t i = 0; i < record->alert_count; i++) {
+        if (has_sink(output))
+            eve_alert(&output->eve, &output->sink.buffer, record, &record_alerts(record)[i]);
+        event_done(output, OUTPUT_ALERT);
+    }
+}
+
+static void drop_event(struct output *output, const struct packet_record *record)
+{
+    if (has_sink(output))
+        eve_drop(&output->eve, &output->sink.buffer, record);
+    event_done(output, OUTPUT_DROP);
+}
+
+static void anomaly_events(struct output *output, const struct packet_record *record)
+{
+    for (unsigned event = 0; event < DECODE_EVENT_COUNT; event++) {
+        if (!(record->events[event / 64] >> (event % 64) & 1))
+            continue;
+        if (has_sink(output))
+            eve_anomaly(&output->eve, &output->sink.buffer, record, event);
+        event_done(output, OUTPUT_ANOMALY);
+    }
+}
+
+static void format_packet(struct output *output, const struct packet_record *record)
+{
+    if (record->kinds & 1u << OUTPUT_ALERT)
+        alert_events(output, record);
+    if (record->kinds & 1u << OUTPUT_DROP)
+        drop_event(output, record);
+    if (record->kinds & 1u << OUTPUT_ANOMALY)
+        anomaly_events(output, record);
+    if (output->options.console) {
+        console_packet(&output->console, &output->options, record);
+        if (output->console.length > CONSOLE_MAX_BYTES)
+            flush(output);
+    }
+}
+
+static void format_stats(struct output *output, const struct stats_record *record)
+{
+    if (has_sink(output))
+        eve_stats(&output->eve, &output->sink.buffer, record);
+    event_done(output, OUTPUT_STATS);
+    if (output->options.console && output->options.console_stats)
+        console_stats(&output->console, record);
+}
+
+/* Takes what is in the ring now; what comes meanwhile is for the next round. */
+static bool drain_port(struct output *output, struct ring *ring)
+{
+    uint64_t end = ring_published(ring);
+    bool found = false;
+    size_t size;
+
+    while (ring_released(ring) < end) {
+        format_packet(output, ring_peek(ring, &size));
+        ring_release(ring);
+        found = true;
+        if (clock_monotonic_ns() - output->flushed_ns > FLUSH_INTERVAL_NS)
+            flush(output);
+    }
+    return found;
+}
+
+static bool run_round(struct output *output)
+{
+    uint64_t round = atomic_fetch_add_explicit(&output->rounds_begun, 1, memory_order_acq_rel) + 1;
+    size_t size;
+    const void *stats = ring_peek(output->stats_ring, &size);
+    bool found = stats != NULL;
+
+    for (unsigned i = 0; i < output->port_count; i++)
+        found |= drain_port(output, output->ports[i].ring);
+    if (stats) {
+        format_stats(output, stats);
+        ring_release(output->stats_ring);
+    }
+    atomic_store_explicit(&output->rounds_ended, round, memory_order_release);
+    return found;
+}
+
+static void reopen(struct output *output)
+{
+    if (!has_sink(output) || !atomic_exchange_explicit(&output->reopen, false, memory_order_acq_rel))
+        return;
+    sink_reopen(&output->sink);
+}
+
+static void wait_for_work(struct output *output)
+{
+    struct pollfd wake = { .fd = output->wake_fd, .events = POLLIN };
+    uint64_t count;
+
+    if (poll(&wake, 1, output->options.lossless ? LOSSLESS_WAIT_MS : IDLE_WAIT_MS) > 0 &&
+        read(output->wake_fd, &count, sizeof(count)) < 0)
+        return; /* woken all the same */
+}
+
+static void *run(void *argument)
+{
+    struct output *output = argument;
+
+    for (;;) {
+        bool stop = atomic_load_explicit(&output->stop, memory_order_acquire);
+
+        reopen(output);
+        if (run_round(output))
+            continue;
+        flush(output);
+        if (stop)
+            break;
+        wait_for_work(output);
+    }
+    if (has_sink(output))
+        sink_finish(&output->sink);
+    return NULL;
+}
+
+/* --- The main thread's side --------------------------------------------------------------------------------------------------- */
+
+static uint32_t wanted_kinds(const struct output_options *options)
+{
+    uint32_t wanted = 0;
+
+    if (!options->eve_path && !options->console)
+        return 0;
+    for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
+        if (options->eve.enabled[kind])
+            wanted |= 1u << kind;
+    if (!options->eve.anomaly.decode)
+        wanted &= ~(1u << OUTPUT_ANOMALY);
+    return wanted;
+}
+
+static int make_ports(struct output *output, unsigned count)
+{
+    output->ports = aligned_alloc(CACHE_LINE, (count + 1) * sizeof(*output->ports));
+    if (!output->ports)
+        return -ENOMEM;
+    for (; output->port_count < count; output->port_count++) {
+        struct output_port *port = &output->ports[output->port_count];
+
+        *port = (struct output_port){ .options = &output->options, .wanted = wanted_kinds(&output->options) };
+        int err = ring_new(&port->ring, output->options.ring_size);
+
+        if (err)
+            return err;
+    }
+    return ring_new(&output->stats_ring, RING_MIN_SIZE);
+}
+
+static int copy_options(struct output *output, const struct output_options *options)
+{
+    struct output_options *own = &output->options;
+
+    *own = *options;
+    if (own->ring_size < RING_MIN_SIZE)
+        own->ring_size = RING_MIN_SIZE;
+    if (own->eve.alert.payload_buffer_size > RECORD_MAX_PAYLOAD)
+        own->eve.alert.payload_buffer_size = RECORD_MAX_PAYLOAD;
+    if (options->eve.pcap_file_name) {
+        output->pcap_file_name = strdup(options->eve.pcap_file_name);
+        if (!output->pcap_file_name)
+            return -ENOMEM;
+    }
+    own->eve.pcap_file_name = output->pcap_file_name;
+    return 0;
+}
+
+static int open_parts(struct output *output, const struct output_options *options, unsigned ports, char error[256])
+{
+    int err = copy_options(output, options);
+
+    if (!err)
+        err = make_ports(output, ports);
+    if (!err) {
+        output->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        err = output->wake_fd < 0 ? -errno : 0;
+    }
+    if (err) {
+        snprintf(error, 256, "cannot set up event output: %s", strerror(-err));
+        return err;
+    }
+    if (!options->eve_path)
+        return 0;
+    err = sink_open(&output->sink, options->eve_path, options->eve_truncate, &output->counters);
+    if (err)
+        snprintf(error, 256, "cannot write events to %s: %s", options->eve_path, strerror(-err));
+    return err;
+}
+
+int output_open(struct output **out, const struct output_options *options, unsigned ports, char error[256])
+{
+    struct output *output = calloc(1, sizeof(*output));
+
+    if (!output) {
+        snprintf(error, 256, "cannot set up event output: %s", strerror(ENOMEM));
+        return -ENOMEM;
+    }
+    output->wake_fd = output->sink.fd = -1;
+    output->eve.options = &output->options;
+
+    int err = open_parts(output, options, ports, error);
+
+    if (err) {
+        output_close(output);
+        return err;
+    }
+    *out = output;
+    return 0;
+}
+
+int output_start(struct output *output)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int err = pthread_create(&output->thread, NULL, run, output);
+
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (err)
+        return -err;
+    pthread_setname_np(output->thread, "sluice-output");
+    output->started = true;
+    return 0;
+}
+
+static void wake(struct output *output)
+{
+    const uint64_t one = 1;
+
+    if (write(output->wake_fd, &one, sizeof(one)) < 0)
+        return; /* the counter is full: it will wake up */
+}
+
+void output_stop(struct output *output)
+{
+    if (atomic_exchange_explicit(&output->stop, true, memory_order_acq_rel))
+        return;
+    if (!output->started) {
+        run(output);
+        return;
+    }
+    wake(output);
+    pthread_join(output->thread, NULL);
+    output->started = false;
+}
+
+void output_close(struct output *output)
+{
+    if (!output)
+        return;
+    if (output->started)
+        output_stop(output);
+    for (unsigned i = 0; i < output->port_count; i++)
+        ring_free(output->ports[i].ring);
+    free(output->ports);
+    ring_free(output->stats_ring);
+    sink_close(&output->sink);
+    text_clear(&output->console);
+    text_clear(&output->eve.scratch);
+    free(output->eve.previous);
+    if (output->wake_fd >= 0)
+        close(output->wake_fd);
+    free(output->pcap_file_name);
+    free(output);
+}
+
+void output_stats(struct output *output, const struct output_stat *stats, size_t count, uint64_t uptime_seconds,
+                  uint64_t time_ns)
+{
+    if (!(wanted_kinds(&output->options) & 1u << OUTPUT_STATS))
+        return;
+
+    struct stats_record *record = ring_reserve(output->stats_ring, sizeof(*record) + count * sizeof(*stats));
+
+    if (!record) {
+        counter_add(&output->stats_lost, 1);
+        return;
+    }
+    *record = (struct stats_record){ .time_ns = time_ns, .uptime_seconds = uptime_seconds, .count = count };
+    if (count > 0)
+        memcpy(record + 1, stats, count * sizeof(*stats));
+    ring_commit(output->stats_ring);
+    wake(output);
+}
+
+void output_reopen(struct output *output)
+{
+    atomic_store_explicit(&output->reopen, true, memory_order_release);
+    wake(output);
+}
+
+uint64_t output_ticket(struct output *output)
+{
+    return atomic_fetch_add_explicit(&output->rounds_begun, 0, memory_order_acq_rel) + 1;
+}
+
+bool output_drained(struct output *output, uint64_t ticket)
+{
+    return atomic_load_explicit(&output->rounds_ended, memory_order_acquire) >= ticket;
+}
+
+void output_counters(const struct output *output, struct output_counters *out)
+{
+    const struct event_counters *own = &output->counters;
+
+    *out = (struct output_counters){ 0 };
+    for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++) {
+        out->written[kind] = atomic_load_explicit(&own->written[kind], memory_order_relaxed);
+        out->lost[kind] = atomic_load_explicit(&own->lost[kind], memory_order_relaxed);
+        for (unsigned i = 0; i < output->port_count; i++)
+            out->lost[kind] += atomic_load_explicit(&output->ports[i].lost[kind], memory_order_relaxed);
+    }
+    out->lost[OUTPUT_STATS] += atomic_load_explicit(&output->stats_lost, memory_order_relaxed);
+    out->write_errors = atomic_load_explicit(&own->write_errors, memory_order_relaxed);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of src/output/ share: the records in the rings, and what turns them into text. */
+#ifndef OUTPUT_PRIV_H
+#define OUTPUT_PRIV_H
+
+#include <net/if.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "sluice/output.h"
+#include "sluice/text.h"
+
+enum {
+    RING_MIN_SIZE = 1 << 20,
+    RECORD_MAX_ALERTS = 2048,
+    RECORD_MAX_PAYLOAD = 64 << 10,
+    RECORD_MAX_PACKET = 96 << 10,
+    ANOMALY_PACKET_SIZE = 32, /* what Suricata's packethdr gives */
+    ETHERNET_HEADER_SIZE = 14,
+    INTERFACE_CACHE_SIZE = 64,
+};
+
+/* --- Records -------------------------------------------------------------------------------------------------------------- */
+
+/* Who talks to whom: of the packet, and of the one that carries it through a tunnel. */
+struct endpoints {
+    struct address source, destination;
+    uint16_t source_port, destination_port;
+    uint8_t ip_version; /* 0: no IP */
+    uint8_t protocol;
+    uint8_t packet_source; /* enum packet_source */
+};
+
+/*
+ * A packet with all that happened to it. Behind it in the ring: alert_count times struct alert, payload_copied bytes of
+ * payload, packet_copied bytes of the packet.
+ */
+struct packet_record {
+    uint32_t kinds; /* bits 1 << enum output_event */
+    uint32_t alert_count;
+    uint32_t payload_length, payload_copied, packet_copied;
+    uint32_t generation;
+    uint64_t time_ns, number;
+    uint64_t events[PACKET_EVENT_WORDS];
+    const struct rule *drop_rule;
+    struct endpoints endpoints, root;
+    struct queue_meta meta;
+
+    uint8_t ethernet[ETHERNET_HEADER_SIZE];
+    bool has_ethernet, is_tunneled, has_transport, passed;
+    uint8_t tunnel_depth, link, vlan_count;
+    uint8_t verdict, drop_reason, reject;
+    uint16_t vlan_id[PACKET_MAX_VLANS];
+
+    bool mark_set;
+    uint32_t mark_value, mark_mask;
+
+    /* for drop events */
+    uint8_t tos, ttl;
+    uint16_t ip_length; /* as the header has it */
+    uint32_t ip_id, flow_label;
+    uint8_t tcp_flags, tcp_reserved;
+    uint16_t tcp_window, tcp_urgent, udp_length;
+    uint32_t tcp_sequence, tcp_acknowledgment;
+    uint8_t icmp_type, icmp_code;
+    uint16_t icmp_id, icmp_sequence;
+};
+
+static inline const struct alert *record_alerts(const struct packet_record *record)
+{
+    return (const struct alert *)(record + 1);
+}
+
+static inline const uint8_t *record_payload(const struct packet_record *record)
+{
+    return (const uint8_t *)(record_alerts(record) + record->alert_count);
+}
+
+static inline const uint8_t *record_packet(const struct packet_record *record)
+{
+    return record_payload(record) + record->payload_copied;
+}
+
+/* Behind it: count times struct output_stat. */
+struct stats_record {
+    uint64_t time_ns, uptime_seconds;
+    size_t count;
+};
+
+static inline const struct output_stat *record_stats(const struct stats_record *record)
+{
+    return (const struct output_stat *)(record + 1);
+}
+
+/* Which events the packet gives, of those wanted; 0: none. */
+uint32_t record_kinds(uint32_t wanted, const struct packet *pkt, const struct decision *decision);
+/* How many of one kind. */
+uint64_t record_event_count(enum output_event kind, const struct packet *pkt, const struct decision *decision);
+/* The size of the record, and the record itself written to `out`. */
+size_t record_size(const struct eve_options *eve, uint32_t kinds, const struct packet *pkt,
+                   const struct decision *decision);
+void record_write(struct packet_record *out, const struct eve_options *eve, uint32_t kinds, const struct packet *pkt,
+                  const struct decision *decision, unsigned generation);
+
+/* --- Names ---------------------------------------------------------------------------------------------------------------- */
+
+/* "TCP"; NULL where the protocol has no name of its own. */
+const char *protocol_name(uint8_t protocol);
+bool protocol_has_ports(uint8_t protocol);
+
+struct interface_name {
+    uint32_t index;
+    uint64_t read_ns; /* monotonic */
+    char name[IF_NAMESIZE];
+};
+
+/* Names by index, read again after some seconds: interfaces come, go and are renamed. */
+struct interface_cache {
+    struct interface_name names[INTERFACE_CACHE_SIZE];
+};
+/* NULL for index 0 and for an interface that is gone. */
+const char *interface_name(struct interface_cache *cache, uint32_t index);
+
+/* --- Text ----------------------------------------------------------------------------------------------------------------- */
+
+enum { COMMUNITY_ID_SIZE = 31 }; /* "1:", 28 letters and NUL */
+
+/* Community ID version 1; false for protocols it does not know. */
+bool community_id(const struct packet_record *record, uint16_t seed, char out[COMMUNITY_ID_SIZE]);
+
+struct eve {
+    const struct output_options *options;
+    struct interface_cache interfaces;
+    struct text scratch;
+    struct output_stat *previous; /* of the last stats event, for deltas */
+    size_t previous_count;
+};
+
+/* One event, without the newline. */
+void eve_alert(struct eve *eve, struct text *out, const struct packet_record *record, const struct alert *alert);
+void eve_drop(struct eve *eve, struct text *out, const struct packet_record *record);
+void eve_anomaly(struct eve *eve, struct text *out, const struct packet_record *record, unsigned event);
+void eve_stats(struct eve *eve, struct text *out, const struct stats_record *record);
+
+/* Parts that the events share: everything up to the event's own object, which stays open; and the packet's bytes. */
+void eve_header(struct eve *eve, struct text *out, const struct packet_record *record, const char *event_type);
+void eve_timestamp(struct text *out, uint64_t time_ns);
+void eve_end(struct eve *eve, struct text *out);
+void eve_packet(struct text *out, const struct packet_record *record, uint32_t length);
+void eve_tunnel(struct eve *eve, struct text *out, const struct packet_record *record);
+/* {ip, port} of one end. */
+void eve_endpoint(struct eve *eve, struct text *out, const char *key, const struct packet_record *record,
+                  bool of_source);
+
+/* The same for people; with the newline. */
+void console_packet(struct text *out, const struct output_options *options, const struct packet_record *record);
+void console_stats(struct text *out, const struct stats_record *record);
+
+/* --- The file ------------------------------------------------------------------------------------------------------------- */
+
+/* Counters as several threads see them: each has one writer. */
+struct event_counters {
+    _Atomic uint64_t written[OUTPUT_EVENT_COUNT], lost[OUTPUT_EVENT_COUNT];
+    _Atomic uint64_t write_errors;
+};
+
+static inline void counter_add(_Atomic uint64_t *counter, uint64_t value)
+{
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + value, memory_order_relaxed);
+}
+
+struct sink_mark {
+    size_t end;
+    enum output_event kind;
+};
+
+enum { SINK_MAX_MARKS = 8192, SINK_MAX_BYTES = 1 << 20 };
+
+/* A file of lines that knows which of them have reached it; see sink.c. */
+struct sink {
+    char *path;
+    int fd;
+    bool cut; /* the file ends within the line that `buffer` begins with */
+    struct text buffer;
+    struct sink_mark *marks;
+    size_t mark_count;
+    struct event_counters *counters;
+};
+
+/* 0 or -errno. */
+int sink_open(struct sink *sink, const char *path, bool truncate, struct event_counters *counters);
+void sink_close(struct sink *sink);
+/* The line since the last call is complete: an event of this kind. */
+void sink_end_event(struct sink *sink, enum output_event kind);
+bool sink_is_full(const struct sink *sink);
+void sink_flush(struct sink *sink);
+void sink_finish(struct sink *sink); /* the last flush: what does not go is lost */
+void sink_reopen(struct sink *sink);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rules as text, packets by hand: which rules match, in which order, and by which way they were found. */
+#include <check.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detect/detect_priv.h"
+#include "sluice/decode_event.h"
+#include "sluice/keyword.h"
+
+static struct keyword_table *keywords;
+static struct rule_variables *variables;
+static struct ruleset *ruleset;
+static struct detector *detector;
+
+static void load(const char *text)
+{
+    struct ruleset_options options;
+    struct diag *diag = diag_new();
+    struct rule_list *list = NULL;
+
+    keywords = keyword_table_new(keyword_list, keyword_list_count);
+    variables = rule_variables_new();
+    const struct rule_list_options list_options = { .keywords = keywords, .variables = variables };
+
+    ck_assert_int_eq(rule_list_new(&list, &list_options, diag), 0);
+    ck_assert_int_eq(rule_list_parse(list, "test", text, strlen(text), diag), 0);
+    ck_assert_int_eq(rule_list_finish(list, diag), 0);
+    diag_print(diag, stderr, false);
+    ck_assert_uint_eq(diag_errors(diag), 0);
+    ruleset_options_default(&options);
+    ck_assert_int_eq(ruleset_new(&ruleset, list, &options, diag), 0);
+    ck_assert_int_eq(detector_new(&detector), 0);
+    ck_assert_int_eq(detector_prepare(detector, ruleset), 0);
+    diag_free(diag);
+}
+
+static void unload(void)
+{
+    detector_free(detector);
+    ruleset_free(ruleset);
+    rule_variables_free(variables);
+    keyword_table_free(keywords);
+}
+
+static struct packet packet_of(uint8_t protocol, uint16_t sport, uint16_t dport, const char *payload)
+{
+    struct packet pkt = {
+        .ip_version = 4,
+        .protocol = protocol,
+        .source_address = { .bytes = { 10, 0, 0, 1 } },
+        .destination_address = { .bytes = { 10, 0, 0, 2 } },
+        .source_port = sport,
+        .destination_port = dport,
+        .payload = (const uint8_t *)payload,
+        .payload_length = (uint32_t)strlen(payload),
+    };
+
+    return pkt;
+}
+
+/* The sids of the hits as text: "3 1 2". */
+static const char *sids(const struct packet *pkt)
+{
+    static char text[256];
+    const struct hit *hits;
+    size_t count = detect_packet(detector, ruleset, pkt, &hits);
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < count; i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u", i ? " " : "", (unsigned)hits[i].rule->sid);
+    return text;
+}
+
+static const struct {
+    const char *name, *rules;
+    uint8_t protocol;
+    uint16_t sport, dport;
+    const char *payload, *expected;
+} cases[] = {
+    { "literal", "alert tcp any any -> any any (content:\"abc\"; sid:1;)", IPPROTO_TCP, 1, 2, "xxabcxx", "1" },
+    { "not there", "alert tcp any any -> any any (content:\"abc\"; sid:1;)", IPPROTO_TCP, 1, 2, "xxabxcx", "" },
+    { "case",
+      "alert tcp any any -> any any (content:\"aBc\"; sid:1;)\nalert tcp any any -> any any (content:\"aBc\"; nocase; "
+      "sid:2;)",
+      IPPROTO_TCP, 1, 2, "ABC", "2" },
+    { "equal literals of two rules",
+      "alert tcp any any -> any any (content:\"abc\"; sid:1;)\nalert tcp any any -> any 80 (content:\"abc\"; sid:2;)",
+      IPPROTO_TCP, 1, 80, "abc", "1 2" },
+    { "protocol",
+      "alert udp any any -> any any (content:\"abc\"; sid:1;)\nalert ip any any -> any any (content:\"abc\"; sid:2;)",
+      IPPROTO_TCP, 1, 2, "abc", "2" },
+    { "other protocol",
+      "alert icmp any any -> any any (content:\"abc\"; sid:1;)\nalert ip any any -> any any (content:\"abc\"; sid:2;)",
+      IPPROTO_ICMP, 0, 0, "abc", "1 2" },
+    { "port",
+      "alert tcp any any -> any 80 (content:\"abc\"; sid:1;)\nalert tcp any any -> any !80 (content:\"abc\"; "
+      "sid:2;)\nalert tcp any 1:5 -> any any (content:\"abc\"; sid:3;)",
+      IPPROTO_TCP, 5, 80, "abc", "1 3" },
+    { "address",
+      "alert tcp 10.0.0.1 any -> 10.0.0.0/30 any (content:\"abc\"; sid:1;)\nalert tcp !10.0.0.1 any -> any any "
+      "(content:\"abc\"; sid:2;)",
+      IPPROTO_TCP, 1, 2, "abc", "1" },
+    { "both directions",
+      "alert tcp any 80 <> any any (content:\"abc\"; sid:1;)\nalert tcp any 80 -> any any (content:\"abc\"; sid:2;)",
+      IPPROTO_TCP, 1, 80, "abc", "1" },
+    { "actions in order",
+      "alert tcp any any -> any any (content:\"abc\"; sid:1;)\nreject tcp any any -> any any (content:\"abc\"; "
+      "sid:2;)\ndrop tcp any any -> any any (content:\"abc\"; sid:3;)\npass tcp any any -> any any (content:\"abc\"; "
+      "sid:4;)",
+      IPPROTO_TCP, 1, 2, "abc", "4 3 2 1" },
+    { "priority in order",
+      "alert tcp any any -> any any (content:\"abc\"; priority:3; sid:1;)\nalert tcp any any -> any any "
+      "(content:\"abc\"; priority:1; sid:2;)",
+      IPPROTO_TCP, 1, 2, "abc", "2 1" },
+    { "no literal", "alert tcp any any -> any any (dsize:3; sid:1;)\nalert tcp any any -> any any (dsize:4; sid:2;)",
+      IPPROTO_TCP, 1, 2, "abc", "1" },
+    { "only negated",
+      "alert tcp any any -> any any (content:!\"xyz\"; sid:1;)\nalert tcp any any -> any any (content:!\"abc\"; "
+      "sid:2;)",
+      IPPROTO_TCP, 1, 2, "abc", "1" },
+    { "second content decides", "alert tcp any any -> any any (content:\"abcdef\"; content:\"gh\"; distance:1; sid:1;)",
+      IPPROTO_TCP, 1, 2, "abcdefgh", "" },
+    { "fast_pattern part", "alert tcp any any -> any any (content:\"abcdef\"; fast_pattern:2,3; sid:1;)", IPPROTO_TCP,
+      1, 2, "..abcdef", "1" },
+    { "no payload", "alert tcp any any -> any any (content:!\"abc\"; sid:1;)\nalert tcp any any -> any any (sid:2;)",
+      IPPROTO_TCP, 1, 2, "", "2" },
+    { "binary", "alert tcp any any -> any any (content:\"|01 02|a|03|\"; sid:1;)", IPPROTO_TCP, 1, 2, "\1\2a\3", "1" },
+};
+
+START_TEST(rules_match)
+{
+    struct packet pkt = packet_of(cases[_i].protocol, cases[_i].sport, cases[_i].dport, cases[_i].payload);
+
+    load(cases[_i].rules);
+    ck_assert_msg(strcmp(sids(&pkt), cases[_i].expected) == 0, "%s: got '%s'", cases[_i].name, sids(&pkt));
+    unload();
+}
+END_TEST
+
+START_TEST(fragments_have_no_ports)
+{
+    struct packet pkt = packet_of(IPPROTO_TCP, 0, 0, "abc");
+
+    load("alert tcp any any -> any 80 (content:\"abc\"; sid:1;)\nalert tcp any any -> any !80 (content:\"abc\"; "
+         "sid:2;)\n"
+         "alert tcp any any -> any any (content:\"abc\"; sid:3;)");
+    pkt.flags |= PACKET_FRAGMENT;
+    ck_assert_str_eq(sids(&pkt), "3");
+    unload();
+}
+END_TEST
+
+START_TEST(event_rules_are_found_by_their_event)
+{
+    struct packet pkt = packet_of(IPPROTO_UDP, 1, 2, "abc");
+
+    load("alert pkthdr any any -> any any (decode-event:udp.len_invalid; sid:1;)\n"
+         "alert pkthdr any any -> any any (decode-event:ipv4.trunc_pkt; sid:2;)");
+    ck_assert_str_eq(sids(&pkt), "");
+    ck_assert_uint_eq(detector_counters(detector)->candidates, 0);
+    pkt.events[DECODE_EVENT_UDP_LEN_INVALID / 64] |= UINT64_C(1) << (DECODE_EVENT_UDP_LEN_INVALID % 64);
+    pkt.event_count = 1;
+    ck_assert_str_eq(sids(&pkt), "1");
+    pkt.ip_version = 0;
+    ck_assert_str_eq(sids(&pkt), "1");
+    unload();
+}
+END_TEST
+
+/* A rule that did not become a candidate costs nothing; one that did is evaluated once. */
+START_TEST(only_candidates_are_evaluated)
+{
+    char rules[64 * 1024] = "";
+    size_t used = 0;
+    struct packet pkt = packet_of(IPPROTO_TCP, 1, 2, "word17 and word17 and word3");
+
+    for (int i = 0; i < 500; i++)
+        used += (size_t)snprintf(rules + used, sizeof(rules) - used,
+                                 "alert tcp any any -> any any (content:\"word%d \"; sid:%d;)\n", i, i + 1);
+    load(rules);
+    ck_assert_str_eq(sids(&pkt), "18");
+    ck_assert_uint_eq(detector_counters(detector)->candidates, 1);
+    ck_assert_uint_eq(detector_counters(detector)->evaluations, 1);
+    unload();
+}
+END_TEST
+
+START_TEST(marks_of_candidates_survive_the_wrap)
+{
+    struct packet pkt = packet_of(IPPROTO_TCP, 1, 2, "abc abc");
+
+    load("alert tcp any any -> any any (content:\"abc\"; sid:1;)");
+    detector->serial = UINT32_MAX - 2;
+    for (int i = 0; i < 6; i++)
+        ck_assert_str_eq(sids(&pkt), "1");
+    unload();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("detect");
+    TCase *tcase = tcase_create("detect");
+
+    tcase_add_loop_test(tcase, rules_match, 0, sizeof(cases) / sizeof(cases[0]));
+    tcase_add_test(tcase, fragments_have_no_ports);
+    tcase_add_test(tcase, event_rules_are_found_by_their_event);
+    tcase_add_test(tcase, only_candidates_are_evaluated);
+    tcase_add_test(tcase, marks_of_candidates_survive_the_wrap);
+    suite_add_tcase(suite, tcase);
+
+    SRunner *runner = srunner_create(suite);
+
+    srunner_run_all(runner, CK_NORMAL);
+
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed > 0;
+}
