@@ -53,7 +53,7 @@ static int refuse_foreign(const struct change *change, const struct survey_table
     return fail(change->error, -EEXIST,
                 "table '%s %s' exists and was not made by sluice; choose another name by --table NAME (nft.table) or "
                 "delete it; nothing was changed",
-                protocol_name(table->family), table->name);
+                firewall_protocol_name(table->family), table->name);
 }
 
 /* Somebody may have put chains into our table, in mode chain with good reason: they would go with it. */
@@ -66,7 +66,7 @@ static int refuse_guests(const struct change *change)
             return fail(change->error, -EEXIST,
                         "table '%s %s' has a chain '%s' that sluice did not make and that would go with it; delete it "
                         "first; nothing was changed",
-                        protocol_name(chain->family), chain->table, chain->name);
+                        firewall_protocol_name(chain->family), chain->table, chain->name);
     }
     return 0;
 }

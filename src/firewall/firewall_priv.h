@@ -165,7 +165,7 @@ int build_probe(struct batch *batch, const struct plan *plan);
 /* Settles plan->expression and the families by what the kernel takes. */
 int probe_kernel(struct session *session, struct plan *plan, char error[FIREWALL_ERROR_SIZE]);
 
-const char *protocol_name(uint32_t family); /* "inet" of NFPROTO_INET */
+const char *firewall_protocol_name(uint32_t family); /* "inet" of NFPROTO_INET */
 int options_check(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE]);
 int fail(char error[FIREWALL_ERROR_SIZE], int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int explain(char error[FIREWALL_ERROR_SIZE], int err, enum subject subject, const char *table);

@@ -71,7 +71,7 @@ const char *firewall_expression_name(enum queue_expression expression)
     return expression_names[expression];
 }
 
-const char *protocol_name(uint32_t family)
+const char *firewall_protocol_name(uint32_t family)
 {
     switch (family) {
     case NFPROTO_IPV4:

@@ -182,7 +182,7 @@ static void print_chains(struct text *out, const char *indent, const struct plan
 
 static void print_table(struct text *out, const struct plan *plan)
 {
-    const char *family = protocol_name(plan->families[0]), *table = plan->options->table;
+    const char *family = firewall_protocol_name(plan->families[0]), *table = plan->options->table;
     char text[COMMENT_SIZE];
 
     table_comment(text, plan->options->mode);
@@ -207,7 +207,7 @@ void plan_print(struct text *out, const struct plan *plan)
     text_printf(out,
                 "#\n# It replaces the table of this name. Remove it with `sluice nft remove` or\n"
                 "# `nft delete table %s %s`.\n\n",
-                protocol_name(plan->families[0]), options->table);
+                firewall_protocol_name(plan->families[0]), options->table);
     print_table(out, plan);
 }
 

@@ -166,7 +166,7 @@ static int read_tables(const struct survey *survey, const char *name, struct fir
         out->installed = true;
     }
     if (foreign && !out->installed)
-        return fail(error, -EEXIST, "table '%s %s' exists and was not made by sluice", protocol_name(foreign->family),
+        return fail(error, -EEXIST, "table '%s %s' exists and was not made by sluice", firewall_protocol_name(foreign->family),
                     name);
     return 0;
 }
