@@ -40,12 +40,8 @@ struct decode_options {
     unsigned max_layers; /* 1 to DECODE_MAX_LAYERS */
 };
 
-/* Suricata's defaults: Teredo on 3544, VXLAN on 4789, GENEVE on 6081, 16 layers. */
+/* Suricata's defaults: Teredo on 3544, VXLAN on 4789 (reserved bits checked), GENEVE on 6081, ERSPAN type I, 16 layers. */
 void decode_options_default(struct decode_options *options);
-
-/* Packets and bytes by header, EVE's stats.decoder.*. Written by the worker only; readers may see a value that is a
- * moment old. The names come from decode_counter_name(). */
-struct decode_counters;
 
 struct decoder;
 
@@ -60,13 +56,27 @@ void decoder_free(struct decoder *decoder);
 size_t decode_packet(struct decoder *decoder, struct packet *pkt, struct packet *found[DECODE_MAX_PACKETS]);
 
 /*
+ * Decodes a datagram that defrag put together, from its IP header on. The caller has set data, length and wire_length of
+ * `pkt`, whose bytes must live as long as it does; all else comes from `fragment`, the one that completed it. `pkt` is marked
+ * PACKET_REASSEMBLED and hangs where the fragment does. Same results as decode_packet(), of which it does not end the
+ * lending; nothing is added to the counters of packets and bytes.
+ */
+size_t decode_reassembled(struct decoder *decoder, struct packet *pkt, const struct packet *fragment,
+                          struct packet *found[DECODE_MAX_PACKETS]);
+
+/* Adds an event that a later stage found to the packet and to the counters. */
+void decode_count_event(struct decoder *decoder, struct packet *pkt, enum decode_event event);
+
+/*
  * Verifies the IPv4 header's and the transport's checksum, sets PACKET_BAD_L3_CHECKSUM and PACKET_BAD_L4_CHECKSUM.
  * Nothing is computed, and nothing set, for what is not to be checked: truncated packets, fragments, and L4 where
- * PACKET_CHECKSUM_NOT_READY. Not part of decode_packet(): who needs it calls it.
+ * PACKET_CHECKSUM_NOT_READY. A UDP checksum of zero is none over IPv4, and wrong over IPv6 unless the packet carries a
+ * tunnel (RFC 6935). SCTP and GRE are not checked. Not part of decode_packet(): who needs it calls it.
  */
 void decode_check_checksums(struct packet *pkt);
 
-/* The transport checksum of a packet as it should be (network order value as a host integer), for tests and reject. */
+/* The transport checksum of a packet as it should be (network order value as a host integer), for tests and reject. Zero
+ * where there is none of 16 bits: no transport, SCTP, GRE, ESP. */
 uint16_t decode_transport_checksum(const struct packet *pkt);
 
 /* Counters: index 0 .. decode_counter_count() - 1. Names are EVE's below stats.decoder: "pkts", "bytes", "ipv4", "tcp",

@@ -110,9 +110,21 @@ struct keyword {
     int (*finish)(struct rule_parser *parser, const struct condition *condition);
 
     /* Optional: gives back what the parsed data holds outside of the arena (compiled code). Called once for every
-     * condition that finish() was called for, before the arena goes. */
+     * condition that was added, by keyword_release(), before the arena goes. */
     void (*release)(const struct condition *condition);
 };
+
+/* For the owner of a rule: to be called once when it is rejected, replaced, or its list is freed. */
+static inline void keyword_release(const struct rule *rule)
+{
+    for (const struct condition *c = rule->packet_conditions; c; c = c->next)
+        if (c->keyword->release)
+            c->keyword->release(c);
+    for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next)
+        for (const struct condition *c = buffer->conditions; c; c = c->next)
+            if (c->keyword->release)
+                c->keyword->release(c);
+}
 
 /* --- For parse(): the rule under construction ------------------------------------------------------------------------------ */
 

@@ -45,8 +45,13 @@ enum packet_flag {
     PACKET_TO_CLIENT = 1 << 8,           /* flow's direction when it is known; otherwise to server */
     PACKET_BAD_L3_CHECKSUM = 1 << 9,
     PACKET_BAD_L4_CHECKSUM = 1 << 10,
-    PACKET_MALFORMED = 1 << 11,   /* decoding stopped at an event: what follows was not understood */
+    PACKET_MALFORMED = 1 << 11,   /* an event says that the packet is invalid; mostly decoding stopped there */
     PACKET_REASSEMBLED = 1 << 12, /* built by defrag from fragments */
+    PACKET_ROUTED = 1 << 13,      /* IPv6 routing header with segments left: the address is not the final one */
+
+    /* What capture knows of the bytes; packets inside have it too. The other flags are decode's and later. */
+    PACKET_CAPTURE_FLAGS =
+        PACKET_TRUNCATED | PACKET_CHECKSUM_NOT_READY | PACKET_CHECKSUM_UNVERIFIED | PACKET_GSO | PACKET_MARKED,
 };
 
 /* Where a packet came from, EVE's pkt_src. */
@@ -101,7 +106,12 @@ struct queue_meta {
     uint8_t hardware_address[8]; /* the sender's */
 };
 
-enum { PACKET_MAX_VLANS = 3, PACKET_EVENT_WORDS = 4, PACKET_MAX_IP_OPTIONS = 40 };
+enum {
+    PACKET_MAX_VLANS = 3,
+    PACKET_EVENT_WORDS = 4,
+    PACKET_MAX_EVENTS = 15, /* recorded for one packet, as the field does; more are lost */
+    PACKET_MAX_IP_OPTIONS = 40,
+};
 
 /* TCP flags as they lie in bytes 12 and 13 (RFC 9293 §3.1); the upper bits are AE/NS and reserved. */
 enum {
@@ -170,26 +180,29 @@ struct packet {
     struct packet *root;  /* the packet from capture that this belongs to; itself when not tunneled */
     enum packet_source source;
     uint8_t tunnel_depth; /* 0 for a packet from capture */
+    uint8_t layers;       /* headers decoded so far, those of the outer packets included */
     uint8_t ip_version;   /* 4, 6, or 0 when there is no IP header */
-    uint8_t protocol;     /* IPPROTO_* of the transport after all extension headers; valid when ip_version != 0 */
+    uint8_t protocol;     /* IPPROTO_* after all extension headers (IPPROTO_FRAGMENT for an IPv6 fragment; 0 for ICMPv4
+                           * in IPv6); valid when ip_version != 0 */
     uint8_t ttl;          /* TTL or hop limit */
     uint8_t tos;          /* TOS or traffic class */
     uint8_t vlan_count;
     uint16_t vlan_id[PACKET_MAX_VLANS]; /* outermost first */
     uint16_t ip_header_length;          /* with IPv4 options; 40 for IPv6 */
-    uint16_t ip_extension_length;       /* IPv6: bytes of extension headers */
+    uint16_t ip_extension_length;       /* IPv6: bytes of extension headers before the transport or fragment header */
     uint16_t fragment_offset;           /* bytes */
     bool more_fragments, dont_fragment, reserved_fragment_bit;
     uint32_t fragment_id; /* IPv4 identification, or that of the IPv6 fragment header */
     uint32_t ip_options_seen;
     struct address source_address, destination_address; /* EVE's and the rules' */
     uint16_t source_port, destination_port;             /* host order; 0 where the protocol has none */
-    uint16_t ip_total_length;                           /* from the IP header: header and payload */
+    uint32_t ip_total_length;                           /* from the IP header: header and payload */
 
     const uint8_t *ethernet;  /* 14 bytes, or NULL */
     const uint8_t *ip;        /* ip_header_length bytes, or NULL */
     const uint8_t *transport; /* transport_header_length bytes, or NULL: TCP, UDP, ICMP, SCTP... header */
-    const uint8_t *payload;   /* of the transport, or of IP when no transport was decoded; NULL when there is none */
+    const uint8_t *payload;   /* of the transport, or of IP when the protocol is not known; NULL when empty, for
+                               * fragments, and where the transport header is broken */
     uint32_t payload_length;
     uint16_t transport_header_length;
     uint16_t ether_type; /* of the innermost link header, 0 when there is none */
@@ -201,8 +214,9 @@ struct packet {
         } udp;
     };
 
-    uint64_t events[PACKET_EVENT_WORDS]; /* bit set of enum decode_event */
-    uint32_t event_count;
+    uint64_t events[PACKET_EVENT_WORDS];   /* bit set of enum decode_event */
+    uint8_t event_list[PACKET_MAX_EVENTS]; /* the same in the order they came, repetitions included */
+    uint8_t event_count;                   /* entries in event_list */
 
     /* --- policy -------------------------------------------------------------------------------------------------- */
     enum verdict verdict;
@@ -214,8 +228,18 @@ struct packet {
     uint32_t new_length;
 };
 
-/* Makes everything after the capture part zero again, and root the packet itself. */
+/* Makes everything after the capture part zero again (of the flags only PACKET_CAPTURE_FLAGS stay), and root the packet
+ * itself. decode_packet() does it. */
 void packet_reset(struct packet *pkt);
+
+/* Records an event; without the counters: see decode_count_event(). */
+static inline void packet_add_event(struct packet *pkt, unsigned event)
+{
+    if (pkt->event_count >= PACKET_MAX_EVENTS)
+        return;
+    pkt->event_list[pkt->event_count++] = (uint8_t)event;
+    pkt->events[event / 64] |= UINT64_C(1) << (event % 64);
+}
 
 static inline bool packet_has_event(const struct packet *pkt, unsigned event)
 {

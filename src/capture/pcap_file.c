@@ -194,7 +194,8 @@ static const struct capture_ops pcap_file_ops = {
 
 static int fail(char error[CAPTURE_ERROR_SIZE], int err, const char *path, const char *reason)
 {
-    snprintf(error, CAPTURE_ERROR_SIZE, "%s: %s", path, reason);
+    if (snprintf(error, CAPTURE_ERROR_SIZE, "%s: %s", path, reason) >= CAPTURE_ERROR_SIZE)
+        memcpy(error + CAPTURE_ERROR_SIZE - sizeof("..."), "...", sizeof("..."));
     return err;
 }
 

@@ -22,6 +22,7 @@ enum {
     OPTION_COMPILE,
     OPTION_NO_COMPILE,
     OPTION_PRINT,
+    OPTION_QUIET,
     OPTION_JSON,
 };
 
@@ -31,7 +32,7 @@ struct arguments {
     struct cli_input input;
     enum compile_wish compile;
     unsigned long max_diagnostics;
-    bool strict, print_config, json;
+    bool strict, quiet, print_config, json;
 };
 
 /* What came out of it. */
@@ -70,6 +71,7 @@ static const struct cli_option options[] = {
       .name = "no-compile",
       .help = "do not compile; without either, rules are compiled when all loaded" },
     { .id = OPTION_PRINT, .name = "print-config", .help = "print the effective configuration as YAML" },
+    { .id = OPTION_QUIET, .name = "quiet", .help = "print mistakes only, no summary" },
     { .id = OPTION_JSON, .name = "json", .help = "print the result as JSON" },
     { .name = NULL },
 };
@@ -96,6 +98,9 @@ static int take_option(void *user, const struct cli_option *option, const char *
     case OPTION_COMPILE:
     case OPTION_NO_COMPILE:
         arguments->compile = option->id == OPTION_COMPILE ? COMPILE_ALWAYS : COMPILE_NEVER;
+        break;
+    case OPTION_QUIET:
+        arguments->quiet = true;
         break;
     case OPTION_PRINT:
         arguments->print_config = true;
@@ -231,7 +236,8 @@ static int print_result(const struct arguments *arguments, const struct result *
     if (arguments->json)
         return print_json(arguments, result);
     print_diagnostics(result->diag, arguments->max_diagnostics);
-    print_summary(result, arguments->print_config ? stderr : stdout);
+    if (!arguments->quiet)
+        print_summary(result, arguments->print_config ? stderr : stdout);
     if (!arguments->print_config)
         return EXIT_OK;
     text_init(&yaml);

@@ -57,6 +57,9 @@ int cli_settings_add(struct cli_settings *settings, const struct cli_option *opt
 int cli_load_config(const struct cli_input *input, enum config_strictness strictness, const char *default_file,
                     struct config **out, struct diag *diag);
 
+/* Mistakes on stderr, all errors but only a few of the warnings; `sluice check` prints all. */
+void cli_print_brief(const struct diag *diag);
+
 /* Whether all files can be read; prints a line for each that can't. */
 bool cli_files_readable(const struct command *command, const char *const *files, size_t count);
 

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { MAX_WARNINGS = 5 };
+
 int cli_input_init(struct cli_input *input, const struct command *command, int argc)
 {
     size_t room = (size_t)argc + 1;
@@ -24,7 +26,7 @@ int cli_input_init(struct cli_input *input, const struct command *command, int a
 
 void cli_input_clear(struct cli_input *input)
 {
-    for (size_t i = 0; i < input->settings.count; i++)
+    for (size_t i = 0; input->settings.at && i < input->settings.count; i++)
         free(input->settings.at[i].assignment);
     free(input->settings.at);
     free(input->rules.at);
@@ -117,6 +119,20 @@ int cli_load_config(const struct cli_input *input, enum config_strictness strict
 free_config:
     config_free(config);
     return code;
+}
+
+void cli_print_brief(const struct diag *diag)
+{
+    size_t warnings = 0;
+
+    for (size_t i = 0; i < diag_count(diag); i++) {
+        const struct diag_entry *entry = diag_get(diag, i);
+
+        if (entry->severity == DIAG_ERROR || warnings++ < MAX_WARNINGS)
+            diag_print_entry(entry, stderr, isatty(STDERR_FILENO));
+    }
+    if (warnings > MAX_WARNINGS)
+        fprintf(stderr, "... and %zu more warnings (`sluice check` prints all)\n", warnings - MAX_WARNINGS);
 }
 
 /* --- Files ------------------------------------------------------------------------------------------------------------------ */

@@ -94,6 +94,15 @@ static int missing_value(const struct command *command, const struct tables *tab
     return EXIT_USAGE;
 }
 
+/* getopt takes any beginning of a name that is unique; a script that relies on it breaks when options are added. */
+static bool is_whole_name(const struct option *option, char **argv)
+{
+    const char *written = option->has_arg && optarg == argv[optind - 1] ? argv[optind - 2] : argv[optind - 1];
+    size_t length = strcspn(written, "=");
+
+    return length == strlen(option->name) + 2 && memcmp(written + 2, option->name, length - 2) == 0;
+}
+
 static int take_option(const struct command *command, const struct cli_option *row,
                        int (*handle)(void *, const struct cli_option *, const char *), void *user,
                        struct cli_settings *settings)
@@ -112,12 +121,15 @@ int cli_parse(const struct command *command, int argc, char **argv,
               struct cli_settings *settings, int *first)
 {
     struct tables tables = { .count = 0 };
-    int value, err;
+    int value, err, index = -1;
 
     make_tables(&tables, command->options);
     optind = 0; /* glibc: start anew */
     opterr = 0;
-    while ((value = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {
+    while ((value = getopt_long(argc, argv, tables.shorts, tables.longs, &index)) != -1) {
+        if (index >= 0 && value != '?' && value != ':' && !is_whole_name(&tables.longs[index], argv))
+            return unknown_option(command, &tables, argv[optind - (optarg == argv[optind - 1] ? 2 : 1)]);
+        index = -1;
         if (value == 'h') {
             cli_print_help(command);
             return EXIT_OK;

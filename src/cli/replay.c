@@ -99,7 +99,7 @@ static int load_and_replay(const struct arguments *arguments)
     int code = diag ? cli_load_config(input, CONFIG_LENIENT, NULL, &config, diag) : EXIT_FAILED;
 
     if (diag)
-        diag_print(diag, stderr, isatty(STDERR_FILENO));
+        cli_print_brief(diag);
     if (!code && diag_errors(diag) > 0) {
         cli_error(&command_replay, "the configuration has mistakes: nothing replayed");
         code = EXIT_FAILED;

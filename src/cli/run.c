@@ -121,7 +121,7 @@ static int load_and_start(const struct arguments *arguments)
         diag ? cli_load_config(&arguments->input, CONFIG_STRICT, CLI_DEFAULT_CONFIG, &config, diag) : EXIT_FAILED;
 
     if (diag)
-        diag_print(diag, stderr, isatty(STDERR_FILENO));
+        cli_print_brief(diag);
     if (!code && diag_errors(diag) > 0) {
         cli_error(&command_run, "the configuration has mistakes: not started (`sluice check` shows them all)");
         code = EXIT_FAILED;
@@ -157,7 +157,7 @@ const struct command command_run = {
     .summary = "The daemon, in the foreground, until SIGTERM or SIGINT",
     .help =
         "Serves the queues, inspects every packet and answers it with a verdict. Options win over the configuration.\n"
-        "SIGUSR1 writes a stats event. Needs CAP_NET_ADMIN.",
+        "SIGUSR1 writes a stats event, SIGHUP reopens the event files. Needs CAP_NET_ADMIN.",
     .options = options,
     .run = run,
 };

@@ -154,23 +154,54 @@ static bool is_plain(const char *value)
     return strcmp(value, "null") != 0 && strcmp(value, "Null") != 0 && strcmp(value, "NULL") != 0;
 }
 
-/* Double quotes with JSON's escapes, which are YAML's too. */
+/* The character at `at` and its length in UTF-8; a byte that is none stands for itself. */
+static uint32_t character(const char *at, size_t *length)
+{
+    static const uint32_t lowest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    unsigned char lead = (unsigned char)*at;
+    size_t size = lead < 0x80 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+    uint32_t code = size == 1 ? lead : lead & (0xffu >> (size + 1));
+
+    for (size_t i = 1; i < size; i++) {
+        if (((unsigned char)at[i] & 0xc0) != 0x80) {
+            *length = 1;
+            return lead;
+        }
+        code = code << 6 | ((unsigned char)at[i] & 0x3f);
+    }
+    *length = code >= lowest[size] ? size : 1;
+    return code >= lowest[size] ? code : lead;
+}
+
+/* What may stand in double quotes as it is: no controls, line breaks of Unicode, byte order marks, halves of pairs. */
+static bool is_written_raw(uint32_t code, size_t length)
+{
+    if (code < 0x80)
+        return code >= 0x20 && code < 0x7f;
+    if (length == 1 || code < 0xa0 || code == 0x2028 || code == 0x2029 || code == 0xfeff)
+        return false;
+    return (code < 0xd800 || code > 0xdfff) && code != 0xfffe && code != 0xffff && code <= 0x10ffff;
+}
+
+/* Double quotes with YAML's escapes. */
 static void write_text(struct text *out, const char *value)
 {
+    size_t length;
+
     if (is_plain(value)) {
         text_puts(out, value);
         return;
     }
     text_puts(out, "\"");
-    for (const char *at = value; *at; at++) {
-        unsigned char byte = (unsigned char)*at;
+    for (const char *at = value; *at; at += length) {
+        uint32_t code = character(at, &length);
 
-        if (byte == '"' || byte == '\\')
-            text_printf(out, "\\%c", byte);
-        else if (byte < 0x20 || byte == 0x7f)
-            text_printf(out, "\\x%02x", byte);
+        if (code == '"' || code == '\\')
+            text_printf(out, "\\%c", (char)code);
+        else if (is_written_raw(code, length))
+            text_append(out, at, length);
         else
-            text_append(out, at, 1);
+            text_printf(out, code > 0xffff ? "\\U%08x" : "\\u%04x", (unsigned)code);
     }
     text_puts(out, "\"");
 }

@@ -148,13 +148,13 @@ static void find_siblings(const struct config *config, const char *parent, struc
     }
 }
 
-/* Full names that end in the same part: "fail-open" is known as "queue.fail-open". */
+/* A name of two parts that ends in the same one: "fail-open" is known as "queue.fail-open". */
 static const char *same_ending(const struct config *config, const char *key)
 {
     for (size_t i = 0; i < config->row_count; i++) {
-        const char *name = config->rows[i].setting->name, *dot = strrchr(name, '.');
+        const char *name = config->rows[i].setting->name, *dot = strchr(name, '.');
 
-        if (dot && strcmp(dot + 1, key) == 0 && !strchr(name, '*'))
+        if (dot && strcmp(dot + 1, key) == 0)
             return name;
     }
     return NULL;
@@ -182,6 +182,6 @@ const char *schema_nearest(const struct config *config, const char *path, char *
         return NULL;
     if (parent_length > 0)
         out[parent_length++] = '.';
-    strcpy(out + parent_length, near);
+    memcpy(out + parent_length, near, strlen(near) + 1);
     return out;
 }

@@ -17,8 +17,6 @@
 #include "sluice/decode_event.h"
 #include "sluice/pcre_scratch.h"
 
-enum { INSPECTION_STEPS = 3000 }; /* Suricata's inspection-recursion-limit */
-
 int detector_new(struct detector **out)
 {
     struct detector *detector = calloc(1, sizeof(*detector));
@@ -228,12 +226,12 @@ static bool buffers_match(struct detector *detector, const struct check *check, 
 {
     struct inspection inspection = {
         .input = in,
-        .steps_left = INSPECTION_STEPS,
         .pcre = detector->pcre,
     };
 
     for (const struct rule_buffer *buffer = check->buffers; buffer; buffer = buffer->next) {
         inspection.at = 0;
+        inspection.steps_left = INSPECT_STEPS;
         if (buffer->keyword) {
             inspection.data = buffer->keyword->buffer(in, &inspection.length);
             if (!inspection.data)

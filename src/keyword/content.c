@@ -38,12 +38,8 @@ static struct window relative_window(const struct inspection *in, const struct c
         else
             window.start = in->at + distance;
     }
-    if (content->has_within) {
-        uint32_t end = in->at + number_of(in, content->within, content->within_value) + distance;
-
-        if ((int32_t)window.end > (int32_t)end)
-            window.end = end;
-    }
+    if (content->has_within)
+        window.end = in->at + number_of(in, content->within, content->within_value) + distance;
     return window;
 }
 

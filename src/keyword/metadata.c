@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* metadata:key value, key value; kept for the alert, not interpreted. A key without a value has an empty one. */
+/* metadata:key value, key value; kept for the alert, not interpreted. As in the field a key without a value is left out. */
 #include <errno.h>
 
 #include "sluice/keyword.h"
@@ -15,6 +15,8 @@ static int add_pair(struct rule_parser *parser, struct span pair, struct metadat
             break;
     }
     value = span_trim((struct span){ pair.at + key.length, pair.length - key.length });
+    if (value.length == 0)
+        return 0;
     if (!metadata)
         return -ENOMEM;
     metadata->key = arena_strndup(arena, key.at, key.length);

@@ -5,15 +5,19 @@
 static int target_parse(struct rule_parser *parser, struct span value, bool negated)
 {
     struct rule *rule = rule_parser_rule(parser);
+    enum target target;
 
     (void)negated;
     if (span_equal_nocase(value, "src_ip"))
-        rule->target = TARGET_SOURCE;
+        target = TARGET_SOURCE;
     else if (span_equal_nocase(value, "dest_ip"))
-        rule->target = TARGET_DESTINATION;
+        target = TARGET_DESTINATION;
     else
         return rule_parser_error(parser, value, "'target' is src_ip or dest_ip, not '" SPAN_FORMAT "'",
                                  SPAN_ARGS(value));
+    if (rule->target != TARGET_NONE && rule->target != target)
+        return rule_parser_error(parser, value, "a rule can't have two different targets");
+    rule->target = target;
     return 0;
 }
 
@@ -22,6 +26,5 @@ const struct keyword keyword_target = {
     .value = "src_ip|dest_ip",
     .help = "the side that is attacked",
     .kind = KEYWORD_META,
-    .flags = KEYWORD_ONCE,
     .parse = target_parse,
 };

@@ -18,9 +18,10 @@ static bool tcp_flags_match(const struct match_input *in, const void *data)
 /* 0, 1 and 2 alone are flags, as ever; a number needs another digit, 0x, or a comparison. */
 static bool is_number(struct span value)
 {
-    for (size_t i = 0; i < value.length; i++)
-        if (strchr("3456789xX<>&", value.at[i]))
+    for (size_t i = 0; i < value.length; i++) {
+        if (strchr("3456789<>&", value.at[i]) || (i > 0 && value.at[i] == 'x' && value.at[i - 1] == '0'))
             return true;
+    }
     return false;
 }
 

@@ -194,7 +194,7 @@ void record_write(struct packet_record *out, const struct eve_options *eve, uint
     if (out->alert_count > 0)
         memcpy(at, decision->alerts, out->alert_count * sizeof(struct alert));
     at += out->alert_count * sizeof(struct alert);
-    if (out->payload_copied > 0)
+    if (pkt->payload && out->payload_copied > 0)
         memcpy(at, pkt->payload, out->payload_copied);
     at += out->payload_copied;
     if (out->packet_copied > 0)

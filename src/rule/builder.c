@@ -71,20 +71,31 @@ void rule_parser_warning(struct rule_parser *parser, struct span where, const ch
     va_end(args);
 }
 
+struct missing *rule_list_missing(struct rule_list *list, const char *tag, bool *fresh)
+{
+    struct missing *missing = map_get(&list->missing, span_of(tag));
+
+    *fresh = !missing;
+    if (missing)
+        return missing;
+    missing = arena_alloc(list->arena, sizeof(*missing));
+    if (!missing)
+        return NULL;
+    missing->tag = arena_strdup(list->arena, tag);
+    if (!missing->tag || map_put(&list->missing, span_of(missing->tag), missing))
+        return NULL;
+    return missing;
+}
+
 /* Counts a rule once per tag; true the first time in this rule. */
 static bool count_missing(struct rule_parser *parser, const char *tag)
 {
     struct rule_list *list = parser->list;
-    struct missing *missing = map_get(&list->missing, span_of(tag));
+    bool fresh;
+    struct missing *missing = rule_list_missing(list, tag, &fresh);
 
-    if (!missing) {
-        missing = arena_alloc(list->arena, sizeof(*missing));
-        if (!missing)
-            return true;
-        missing->tag = arena_strdup(list->arena, tag);
-        if (!missing->tag || map_put(&list->missing, span_of(missing->tag), missing))
-            return true;
-    }
+    if (!missing)
+        return true;
     if (missing->last_statement == list->statements)
         return false;
     missing->last_statement = list->statements;

@@ -17,7 +17,7 @@ static const struct {
     { "rejectboth", ACTION_REJECT_BOTH },
 };
 
-/* Words of other engines and other modes. */
+/* Words of other engines. */
 static const struct {
     const char *word, *hint;
 } other_actions[] = {
@@ -25,11 +25,8 @@ static const struct {
     { "log", "use 'alert'" },
     { "block", "use 'drop'" },
     { "react", "use 'reject'" },
-    { "rewrite", "there is none here" },
     { "activate", "use flowbits" },
     { "dynamic", "use flowbits" },
-    { "config", "it is not supported yet" },
-    { "accept", "it is not supported yet" },
 };
 
 const char *rule_action_name(enum rule_action action)
@@ -44,6 +41,11 @@ const char *rule_action_name(enum rule_action action)
     };
 
     return names[action];
+}
+
+bool action_is_missing(struct span word)
+{
+    return span_equal_nocase(word, "config") || span_equal_nocase(word, "accept");
 }
 
 int action_parse(struct span word, enum rule_action *out, const char **hint)

@@ -7,11 +7,12 @@
  * leaves a stand-in behind (a buffer, a content), so that what follows is not blamed for it.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "rule_priv.h"
 
-enum { MAX_RULE_LENGTH = 64 * 1024, DEFAULT_PRIORITY = 3 };
+enum { MAX_RULE_LENGTH = 64 * 1024, DEFAULT_PRIORITY = 3, MAX_NEAREST = 1000 };
 
 void rule_parser_init(struct rule_parser *parser, struct rule_list *list, const struct statement *statement,
                       struct diag *diag)
@@ -56,6 +57,22 @@ static bool modifies_stand_in(const struct rule_parser *parser, const struct key
 
 /* --- Options ----------------------------------------------------------------------------------------------------------------- */
 
+/* What may have been meant. The search looks at every name there is, so it is done once for a word, and for the first
+ * words only: a file of something else than rules has many. */
+static const char *find_nearest(struct rule_parser *parser, struct span name, const char *tag)
+{
+    struct rule_list *list = parser->list;
+    bool fresh;
+    struct missing *missing = rule_list_missing(list, tag, &fresh);
+
+    if (missing && fresh && list->missing.count <= MAX_NEAREST) {
+        missing->nearest = keyword_table_nearest(list->options.keywords, name);
+        if (!missing->nearest)
+            missing->nearest = known_keyword_nearest(name);
+    }
+    return missing ? missing->nearest : NULL;
+}
+
 static int unknown_keyword(struct rule_parser *parser, struct span name)
 {
     const struct known_keyword *known = known_keyword_find(name);
@@ -70,9 +87,7 @@ static int unknown_keyword(struct rule_parser *parser, struct span name)
     for (size_t i = 0; i < length; i++)
         tag[i] = (char)(name.at[i] >= 'A' && name.at[i] <= 'Z' ? name.at[i] + 32 : name.at[i]);
     tag[length] = '\0';
-    nearest = keyword_table_nearest(parser->list->options.keywords, name);
-    if (!nearest)
-        nearest = known_keyword_nearest(name);
+    nearest = find_nearest(parser, name, tag);
     rule_parser_missing(parser, name, tag, "unknown keyword '" SPAN_FORMAT "'%s%s%s", SPAN_ARGS(span_shown(name)),
                         nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
     return 0;
@@ -229,22 +244,33 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Cuts a word off. In a list spaces do not end it, and nothing but a list may hold a parenthesis. */
+/* How long the word at the start of the text is. In a list spaces do not end it; false when the list is not closed. */
+static bool measure_word(struct span text, bool lists, size_t *length)
+{
+    int depth = 0;
+    size_t i = 0;
+
+    for (; i < text.length; i++) {
+        char c = text.at[i];
+
+        if (lists)
+            depth += (c == '[') - (c == ']');
+        if (depth <= 0 && (is_blank(c) || c == '('))
+            break;
+    }
+    *length = i;
+    return depth <= 0;
+}
+
+/* Cuts a word off. */
 static struct span take_word(struct span *rest)
 {
     struct span word;
-    int depth = 0;
 
     *rest = span_trim(*rest);
-    word = (struct span){ .at = rest->at };
-    while (word.length < rest->length) {
-        char c = rest->at[word.length];
-
-        depth += (c == '[') - (c == ']');
-        if (depth <= 0 && (is_blank(c) || c == '('))
-            break;
-        word.length++;
-    }
+    word = *rest;
+    if (!measure_word(*rest, true, &word.length))
+        measure_word(*rest, false, &word.length);
     rest->at += word.length;
     rest->length -= word.length;
     return word;
@@ -263,7 +289,10 @@ static void parse_action(struct rule_parser *parser, struct span word)
                             SPAN_ARGS(span_shown(where)));
         return;
     }
-    if (action_parse(word, &parser->rule->action, &hint))
+    if (action_is_missing(word))
+        rule_parser_missing(parser, word, "action", "the action '" SPAN_FORMAT "' is not supported yet",
+                            SPAN_ARGS(word));
+    else if (action_parse(word, &parser->rule->action, &hint))
         rule_parser_error(parser, word, "there is no action '" SPAN_FORMAT "'%s%s", SPAN_ARGS(span_shown(word)),
                           hint ? "; " : "", hint ? hint : "");
 }

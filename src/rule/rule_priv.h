@@ -64,6 +64,7 @@ struct scanner {
 int source_read(struct arena *arena, const char *path, const struct source **out, struct diag *diag);
 int source_copy(struct arena *arena, const char *name, const char *text, size_t length, const struct source **out);
 
+/* A source is scanned once: ends of statements are marked in its text. */
 void scanner_init(struct scanner *scanner, const struct source *source);
 /* The next statement that is neither empty nor a comment: 1, 0 at the end, -ENOMEM. */
 int scanner_next(struct scanner *scanner, struct arena *arena, struct statement *out);
@@ -145,6 +146,7 @@ void set_cache_clear(struct set_cache *cache);
 
 /* 0, or -EINVAL when the word is no action; then *hint says what to write instead, or is NULL. */
 int action_parse(struct span word, enum rule_action *out, const char **hint);
+bool action_is_missing(struct span word); /* the field has it and we do not */
 
 enum protocol_result { PROTOCOL_OK, PROTOCOL_NOT_SUPPORTED, PROTOCOL_UNKNOWN };
 enum protocol_result protocol_parse(struct span word, const char *const *applications, struct rule_protocol *out);
@@ -208,6 +210,7 @@ struct rule_entry {
 /* How often rules were rejected for one thing that is missing. */
 struct missing {
     const char *tag;
+    const char *nearest; /* of an unknown keyword: what may have been meant; or NULL */
     size_t rules;
     size_t last_statement; /* so that a rule counts once */
 };
@@ -264,9 +267,8 @@ struct rule_parser {
 };
 void rule_parser_init(struct rule_parser *parser, struct rule_list *list, const struct statement *statement,
                       struct diag *diag);
-/* Like rule_parser_error(), for something that the field has and we do not. */
-int rule_parser_missing(struct rule_parser *parser, struct span where, const char *tag, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+/* The entry for a tag, made at first use (*fresh); NULL when out of memory. */
+struct missing *rule_list_missing(struct rule_list *list, const char *tag, bool *fresh);
 
 /* Stand-ins for what is not supported, so that what follows in the rule is still understood. */
 extern const struct keyword unsupported_buffer, unsupported_content;

@@ -7,7 +7,7 @@ queue_rule --queue-num 0
 echo 'drop udp any any -> any 7000 (msg:"sevens"; content:"number 7"; depth:8; sid:1;)' >"$WORK/t.rules"
 start_sluice ips --queue 0 --rules "$WORK/t.rules" --set queue.length=8192
 ips=$LAST_PID
-background server python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
+background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
 for _ in $(seq 50); do [ -s "$WORK/got" ] && break; sleep 0.05; done
 client python3 "$HERE/traffic.py" udp-flood 10.66.2.2 7000 20000
 for _ in $(seq 100); do [ "$(kernel_queue 0 waiting)" = 0 ] && break; sleep 0.05; done

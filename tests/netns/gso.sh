@@ -10,7 +10,7 @@ drop tcp any any -> any 7001 (msg:"word at the end"; content:"THE-END-IS-EVIL"; 
 RULES
 start_sluice ips --queue 0 --rules "$WORK/t.rules"
 ips=$LAST_PID
-background server python3 "$HERE/traffic.py" tcp-echo 7001
+background srv python3 "$HERE/traffic.py" tcp-echo 7001
 for _ in $(seq 50); do grep -q listening "$WORK/background.log" && break; sleep 0.05; done
 equal "bytes back" "$(client python3 "$HERE/traffic.py" tcp-bulk 10.66.2.2 7001 20000000)" 20000000
 equal "IPv6 bytes back" "$(client python3 "$HERE/traffic.py" tcp-bulk fd66:2::2 7001 5000000)" 5000000

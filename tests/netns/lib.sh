@@ -92,7 +92,8 @@ start_sluice() {
 	local name=$1
 	shift
 	mkdir -p "$WORK/$name"
-	gateway "$SLUICE" run --log-dir "$WORK/$name" "$@" >"$WORK/$name.log" 2>&1 &
+	# Not by gateway(): the process id would be that of a shell in between.
+	ip netns exec "$P-gw" "$SLUICE" run --log-dir "$WORK/$name" "$@" >"$WORK/$name.log" 2>&1 &
 	LAST_PID=$!
 	PIDS+=("$LAST_PID")
 	for _ in $(seq 200); do
@@ -114,9 +115,9 @@ stop_process() {
 	return $code
 }
 
-# background COMMAND...: in the background until the test ends.
+# background cli|gw|srv COMMAND...: on that host, in the background until the test ends.
 background() {
-	"$@" >>"$WORK/background.log" 2>&1 &
+	ip netns exec "$P-$1" "${@:2}" >>"$WORK/background.log" 2>&1 &
 	LAST_PID=$!
 	PIDS+=("$LAST_PID")
 }

@@ -17,7 +17,7 @@ reject udp any any -> any 7002 (msg:"unreachable"; content:"EVIL"; sid:3;)
 RULES
 start_sluice ips --queue 0 --rules "$WORK/t.rules"
 ips=$LAST_PID
-background server python3 "$HERE/traffic.py" tcp-echo 7001
+background srv python3 "$HERE/traffic.py" tcp-echo 7001
 for _ in $(seq 50); do grep -q listening "$WORK/background.log" && break; sleep 0.05; done
 
 for to in 10.66.2.2 fd66:2::2; do

@@ -16,7 +16,7 @@ echo 'drop udp any any -> any any (msg:"bad word"; content:"EVIL"; sid:1;)' >"$W
 start_sluice ips --queue 0 --rules "$WORK/t.rules" --verdict repeat --mark 0x1/0x1
 ips=$LAST_PID
 for port in 7000 7009; do
-	background server python3 "$HERE/traffic.py" udp-sink $port "$WORK/got$port"
+	background srv python3 "$HERE/traffic.py" udp-sink $port "$WORK/got$port"
 	for _ in $(seq 50); do [ -s "$WORK/got$port" ] && break; sleep 0.05; done
 done
 for to in 10.66.2.2 fd66:2::2; do

@@ -639,8 +639,9 @@ static const struct {
       0, NULL },
     { "queue: {numbers: 0-3}\nqueues: {\"0-1\": {verdict: repeat}}", 1, "set 'queue.mark'" },
     { "queue: {numbers: 0-3}\nqueues: {\"0-1\": {length: 5}, \"1\": {length: 6}}", 1, "in another range too" },
-    { "queue: {numbers: 0-3}\nqueues: {\"4\": {length: 5}}", 1, "queue 4 is not in 'queue.numbers'" },
-    { "queues: {x: {length: 5}}", 1, "needs queue numbers" },
+    { "queue: {numbers: 0-3}\nqueues: {\"4\": {length: 5}}", 0, "queue 4 is not in 'queue.numbers'" },
+    { "queue: {numbers: 0-3}\nqueues: {\"0,2\": {length: 5}}", 1, "needs one queue or range" },
+    { "queues: {x: {length: 5}}", 1, "needs one queue or range" },
     { "queue: {numbers: '0,2'}\nnft: {attach: after}", 1, "queues in one range" },
     { "nft: {attach: repeat}", 1, "needs 'queue.verdict' repeat" },
     { "queue: {verdict: repeat, mark: 0x1/0x1}\nnft: {attach: after}", 1, "for ever" },
@@ -676,7 +677,7 @@ static const char *const printed[] = {
     "eve: {types: {stats: {totals: no}}}",
     "vars: {address-groups: {A: '[1.2.3.4,!$B]', B: \"a\\\"b\\\\c\"}}\nqueues: {\"0-3\": {mark: 0x1/0x1}}",
     "rule-files: ['- x', '*.rules', '', '~', \"tab\\there\"]\nnft: {hooks: []}",
-    "log-dir: \"caf\\u00e9 \\x01\"",
+    "log-dir: \"caf\\u00e9 \\x01 \\L \\N \\uFEFF \\U0001F600 \\U0010FFFF\"",
 };
 
 START_TEST(what_is_printed_reads_back)

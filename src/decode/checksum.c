@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Internet checksums (RFC 1071). The sum is taken over the machine's words, eight bytes at a time, since the order of bytes
+ * does not matter until it is folded; the field itself counts as any other word, so a right packet sums up to 0xffff.
+ */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "decode_priv.h"
+
+enum { TCP_CHECKSUM_OFFSET = 16, UDP_CHECKSUM_OFFSET = 6, ICMP_CHECKSUM_OFFSET = 2, SUM_OF_RIGHT = 0xffff };
+
+static uint64_t add_words(uint64_t sum, const uint8_t *bytes, size_t length)
+{
+    struct cursor cur = cursor_of(bytes, length);
+    uint8_t last[2] = { 0 };
+    uint32_t words[2];
+    uint16_t word;
+
+    for (const uint8_t *at; (at = cursor_take(&cur, sizeof(words)));) {
+        memcpy(words, at, sizeof(words));
+        sum += (uint64_t)words[0] + words[1];
+    }
+    for (const uint8_t *at; (at = cursor_take(&cur, sizeof(word)));) {
+        memcpy(&word, at, sizeof(word));
+        sum += word;
+    }
+    if (cursor_u8(&cur, last)) {
+        memcpy(&word, last, sizeof(word));
+        sum += word;
+    }
+    return sum;
+}
+
+static uint16_t fold(uint64_t sum)
+{
+    while (sum >> 16)
+        sum = (sum & 0xffff) + (sum >> 16);
+    return (uint16_t)sum;
+}
+
+/* Where the checksum is and how many bytes it covers. */
+struct covered {
+    unsigned offset;
+    bool pseudo_header;
+    uint32_t length;
+};
+
+static bool find_covered(const struct packet *pkt, struct covered *out)
+{
+    if (!pkt->transport || !pkt->ip || pkt->ip_version == 0)
+        return false;
+    *out = (struct covered){
+        .offset = ICMP_CHECKSUM_OFFSET,
+        .length = pkt->ip_total_length - (uint32_t)(pkt->transport - pkt->ip),
+    };
+    switch (pkt->protocol) {
+    case IPPROTO_TCP:
+        out->offset = TCP_CHECKSUM_OFFSET;
+        out->pseudo_header = true;
+        return true;
+    case IPPROTO_UDP:
+        out->offset = UDP_CHECKSUM_OFFSET;
+        out->pseudo_header = true;
+        out->length = pkt->udp.length;
+        return true;
+    case IPPROTO_ICMPV6:
+        out->pseudo_header = true;
+        return true;
+    default:
+        return pkt->protocol == IPPROTO_ICMP || pkt->protocol == IPPROTO_IGMP;
+    }
+}
+
+/* RFC 9293 §3.1 and RFC 8200 §8.1: addresses, protocol and length. */
+static uint64_t sum_pseudo_header(const struct packet *pkt, uint32_t length)
+{
+    size_t address_length = pkt->ip_version == 4 ? 4 : 16;
+    uint64_t sum = htons(pkt->protocol) + (uint64_t)htonl(length);
+
+    sum = add_words(sum, pkt->source_address.bytes, address_length);
+    return add_words(sum, pkt->destination_address.bytes, address_length);
+}
+
+static bool udp_has_no_checksum(const struct packet *pkt)
+{
+    return pkt->protocol == IPPROTO_UDP && pkt->udp.checksum == 0;
+}
+
+static bool transport_is_right(const struct packet *pkt)
+{
+    struct covered covered;
+
+    if (!find_covered(pkt, &covered))
+        return true;
+    if (udp_has_no_checksum(pkt))
+        return pkt->ip_version == 4 || (pkt->flags & PACKET_CARRIES_TUNNEL);
+    uint64_t sum = covered.pseudo_header ? sum_pseudo_header(pkt, covered.length) : 0;
+
+    return fold(add_words(sum, pkt->transport, covered.length)) == SUM_OF_RIGHT;
+}
+
+void decode_check_checksums(struct packet *pkt)
+{
+    if (pkt->flags & PACKET_TRUNCATED)
+        return;
+    if (pkt->ip_version == 4 && fold(add_words(0, pkt->ip, pkt->ip_header_length)) != SUM_OF_RIGHT)
+        pkt->flags |= PACKET_BAD_L3_CHECKSUM;
+    if (pkt->flags & (PACKET_CHECKSUM_NOT_READY | PACKET_FRAGMENT | PACKET_ROUTED))
+        return;
+    if (!transport_is_right(pkt))
+        pkt->flags |= PACKET_BAD_L4_CHECKSUM;
+}
+
+uint16_t decode_transport_checksum(const struct packet *pkt)
+{
+    struct covered covered;
+
+    if (!find_covered(pkt, &covered))
+        return 0;
+    uint32_t after = covered.offset + (uint32_t)sizeof(uint16_t);
+    uint64_t sum = covered.pseudo_header ? sum_pseudo_header(pkt, covered.length) : 0;
+
+    sum = add_words(sum, pkt->transport, covered.offset);
+    sum = add_words(sum, pkt->transport + after, covered.length - after);
+    uint16_t checksum = ntohs((uint16_t)~fold(sum));
+
+    return checksum == 0 && pkt->protocol == IPPROTO_UDP ? 0xffff : checksum;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the decoder's files share: the decoder itself and the shape of a header's function.
+ *
+ * A header's function gets the bytes from its header to the end of what its carrier says belongs to it. It answers whether
+ * the header was sound; only decode_tunnel() asks, since a tunnel whose first header is broken is no tunnel.
+ */
+#ifndef SLUICE_DECODE_PRIV_H
+#define SLUICE_DECODE_PRIV_H
+
+#include "sluice/bytes.h"
+#include "sluice/decode.h"
+#include "sluice/decode_event.h"
+#include "sluice/packet.h"
+
+enum {
+    IPV4_HEADER_LENGTH = 20,
+    IPV6_HEADER_LENGTH = 40,
+    ETHERNET_HEADER_LENGTH = 14,
+    /* Each packet inside takes a layer; twice as many for datagrams that defrag hands in between. */
+    DECODE_INNER_PACKETS = 2 * DECODE_MAX_LAYERS,
+};
+
+enum ether_type {
+    ETHER_IPV4 = 0x0800,
+    ETHER_ARP = 0x0806,
+    ETHER_ERSPAN3 = 0x22eb,
+    ETHER_BRIDGE = 0x6558,
+    ETHER_VLAN = 0x8100,
+    ETHER_IPV6 = 0x86dd,
+    ETHER_PPP = 0x880b,
+    ETHER_MPLS = 0x8847,
+    ETHER_MPLS_MULTICAST = 0x8848,
+    ETHER_PPPOE_DISCOVERY = 0x8863,
+    ETHER_PPPOE_SESSION = 0x8864,
+    ETHER_PROVIDER_BRIDGE = 0x88a8, /* 802.1ad */
+    ETHER_ERSPAN = 0x88be,
+    ETHER_BACKBONE_BRIDGE = 0x88e7, /* 802.1ah */
+    ETHER_DCE = 0x8903,
+    ETHER_VNTAG = 0x8926,
+    ETHER_ETAG = 0x893f,
+    ETHER_NSH = 0x894f,
+    ETHER_QINQ = 0x9100,
+};
+
+enum decode_counter {
+    COUNTER_PKTS,
+    COUNTER_BYTES,
+    COUNTER_INVALID,
+    COUNTER_IPV4,
+    COUNTER_IPV6,
+    COUNTER_ETHERNET,
+    COUNTER_ARP,
+    COUNTER_UNKNOWN_ETHERTYPE,
+    COUNTER_CHDLC,
+    COUNTER_RAW,
+    COUNTER_NULL,
+    COUNTER_SLL,
+    COUNTER_SLL2,
+    COUNTER_TCP,
+    COUNTER_UDP,
+    COUNTER_SCTP,
+    COUNTER_ESP,
+    COUNTER_ICMPV4,
+    COUNTER_ICMPV6,
+    COUNTER_IGMP,
+    COUNTER_PPP,
+    COUNTER_PPPOE,
+    COUNTER_GENEVE,
+    COUNTER_GRE,
+    COUNTER_VLAN,
+    COUNTER_VLAN_QINQ,
+    COUNTER_VLAN_QINQINQ,
+    COUNTER_VXLAN,
+    COUNTER_VNTAG,
+    COUNTER_ETAG,
+    COUNTER_IEEE8021AH,
+    COUNTER_TEREDO,
+    COUNTER_IPV4_IN_IPV4,
+    COUNTER_IPV6_IN_IPV4,
+    COUNTER_IPV4_IN_IPV6,
+    COUNTER_IPV6_IN_IPV6,
+    COUNTER_MPLS,
+    COUNTER_AVG_PKT_SIZE,
+    COUNTER_MAX_PKT_SIZE,
+    COUNTER_MAX_MAC_ADDRS_SRC,
+    COUNTER_MAX_MAC_ADDRS_DST,
+    COUNTER_ERSPAN,
+    COUNTER_NSH,
+    COUNTER_TOO_MANY_LAYERS,
+    COUNTER_COUNT,
+};
+
+struct decoder {
+    uint64_t counters[COUNTER_COUNT];
+    uint64_t event_counters[DECODE_EVENT_COUNT];
+    struct packet **found; /* the caller's array, while it decodes */
+    size_t found_count;
+    unsigned inner_used;
+    struct decode_options options;
+    struct packet inner[DECODE_INNER_PACKETS];
+};
+
+typedef bool decode_header(struct decoder *decoder, struct packet *pkt, struct cursor cur);
+
+decode_header decode_arp, decode_backbone_bridge, decode_chdlc, decode_dce, decode_erspan, decode_erspan1, decode_esp,
+    decode_etag, decode_ethernet, decode_geneve, decode_gre, decode_icmpv4, decode_icmpv6, decode_igmp, decode_ipv4,
+    decode_ipv6, decode_ipv6_extensions, decode_loop, decode_mpls, decode_nsh, decode_null, decode_ppp,
+    decode_pppoe_discovery, decode_pppoe_session, decode_raw, decode_sctp, decode_sll, decode_sll2, decode_tcp,
+    decode_teredo, decode_udp, decode_vlan, decode_vntag, decode_vxlan;
+
+/* "event.ipv4.pkt_too_small" */
+const char *decode_event_counter_name(enum decode_event event);
+
+/* Whatever the type says follows; false when the type is not known. */
+bool decode_ether_type(struct decoder *decoder, struct packet *pkt, uint16_t type, struct cursor cur);
+
+/* The options of an IPv4 header; false when the header is not to be trusted because of them. */
+bool decode_ipv4_options(struct packet *pkt, struct cursor cur);
+
+/* What follows an IPv6 header: upper-layer protocol `next`. */
+bool decode_ipv6_upper(struct decoder *decoder, struct packet *pkt, uint8_t next, struct cursor cur);
+
+/*
+ * Makes the bytes a packet inside `outer` and decodes it. True when there is such a packet now; it was added to those
+ * found and `outer` knows that it carries one.
+ */
+bool decode_tunnel(struct decoder *decoder, struct packet *outer, struct cursor cur, enum packet_source source,
+                   decode_header *decode);
+
+static inline void decode_count(struct decoder *decoder, enum decode_counter counter)
+{
+    decoder->counters[counter]++;
+}
+
+static inline void decode_note(struct packet *pkt, enum decode_event event)
+{
+    packet_add_event(pkt, event);
+}
+
+/* Notes an event that makes the packet invalid; false, for `return`. */
+static inline bool decode_invalid(struct packet *pkt, enum decode_event event)
+{
+    pkt->flags |= PACKET_MALFORMED;
+    packet_add_event(pkt, event);
+    return false;
+}
+
+/* One header more; false when there are too many. */
+static inline bool decode_layer(const struct decoder *decoder, struct packet *pkt)
+{
+    return ++pkt->layers < decoder->options.max_layers || decode_invalid(pkt, DECODE_EVENT_TOO_MANY_LAYERS);
+}
+
+static inline void decode_payload(struct packet *pkt, struct cursor cur)
+{
+    pkt->payload_length = (uint32_t)cursor_left(&cur);
+    pkt->payload = pkt->payload_length > 0 ? cur.at : NULL;
+}
+
+/* The transport header takes `length` of the bytes, which must be there; the rest is payload. */
+static inline void decode_transport(struct packet *pkt, struct cursor cur, size_t length)
+{
+    pkt->transport = cursor_take(&cur, length);
+    pkt->transport_header_length = (uint16_t)length;
+    decode_payload(pkt, cur);
+}
+
+static inline bool decode_port_listed(const struct decode_ports *ports, uint16_t port)
+{
+    for (unsigned i = 0; i < ports->count; i++) {
+        if (ports->port[i] == port)
+            return true;
+    }
+    return ports->any;
+}
+
+#endif

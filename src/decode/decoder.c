@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The decoder: from a packet of capture to the packets to inspect.
+ *
+ * Headers call each other, link to network to transport, each with a cursor that ends where its carrier says. Where a header
+ * carries a whole packet of another network, that one gets a struct packet of its own from the decoder's pool and is decoded
+ * at once, so that it is found before its carrier. The pool is sized by the number of layers; nothing is allocated later.
+ *
+ * A packet inside whose first header is broken is none: it is given back, and its events with it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "decode_priv.h"
+
+_Static_assert(DECODE_EVENT_COUNT <= UINT8_MAX, "event_list holds events in bytes");
+_Static_assert(DECODE_EVENT_COUNT <= PACKET_EVENT_WORDS * 64, "events holds events in bits");
+
+static decode_header *const by_link[] = {
+    [LINK_RAW] = decode_raw,         [LINK_ETHERNET] = decode_ethernet, [LINK_LINUX_SLL] = decode_sll,
+    [LINK_LINUX_SLL2] = decode_sll2, [LINK_NULL] = decode_null,         [LINK_LOOP] = decode_loop,
+    [LINK_PPP] = decode_ppp,         [LINK_IPV4] = decode_ipv4,         [LINK_IPV6] = decode_ipv6,
+    [LINK_CHDLC] = decode_chdlc,     [LINK_UNSUPPORTED] = NULL,
+};
+
+void decode_options_default(struct decode_options *options)
+{
+    *options = (struct decode_options){
+        .teredo = { .count = 1, .port = { 3544 } },
+        .vxlan = { .count = 1, .port = { 4789 } },
+        .geneve = { .count = 1, .port = { 6081 } },
+        .teredo_enabled = true,
+        .vxlan_enabled = true,
+        .geneve_enabled = true,
+        .erspan_type1 = true,
+        .max_layers = DECODE_MAX_LAYERS,
+    };
+}
+
+int decoder_new(struct decoder **out, const struct decode_options *options)
+{
+    struct decoder *decoder = calloc(1, sizeof(*decoder));
+
+    if (!decoder)
+        return -ENOMEM;
+    decoder->options = *options;
+    if (decoder->options.max_layers == 0 || decoder->options.max_layers > DECODE_MAX_LAYERS)
+        decoder->options.max_layers = DECODE_MAX_LAYERS;
+    *out = decoder;
+    return 0;
+}
+
+void decoder_free(struct decoder *decoder)
+{
+    free(decoder);
+}
+
+static void add_found(struct decoder *decoder, struct packet *pkt)
+{
+    for (unsigned i = 0; i < pkt->event_count; i++)
+        decoder->event_counters[pkt->event_list[i]]++;
+    if (packet_has_event(pkt, DECODE_EVENT_TOO_MANY_LAYERS))
+        decode_count(decoder, COUNTER_TOO_MANY_LAYERS);
+    decoder->found[decoder->found_count++] = pkt;
+}
+
+void decode_count_event(struct decoder *decoder, struct packet *pkt, enum decode_event event)
+{
+    if (pkt->event_count < PACKET_MAX_EVENTS)
+        decoder->event_counters[event]++;
+    packet_add_event(pkt, event);
+}
+
+static void count_packet(struct decoder *decoder, const struct packet *pkt)
+{
+    decode_count(decoder, COUNTER_PKTS);
+    decoder->counters[COUNTER_BYTES] += pkt->length;
+    if (pkt->length > decoder->counters[COUNTER_MAX_PKT_SIZE])
+        decoder->counters[COUNTER_MAX_PKT_SIZE] = pkt->length;
+}
+
+static size_t decode_from(struct decoder *decoder, struct packet *pkt, decode_header *decode, struct packet **found)
+{
+    decoder->found = found;
+    decoder->found_count = 0;
+    if (decode)
+        decode(decoder, pkt, cursor_of(pkt->data, pkt->length));
+    add_found(decoder, pkt);
+    return decoder->found_count;
+}
+
+size_t decode_packet(struct decoder *decoder, struct packet *pkt, struct packet *found[DECODE_MAX_PACKETS])
+{
+    packet_reset(pkt);
+    count_packet(decoder, pkt);
+    decoder->inner_used = 0;
+    size_t count = decode_from(decoder, pkt, by_link[pkt->link], found);
+
+    if (pkt->flags & PACKET_MALFORMED)
+        decode_count(decoder, COUNTER_INVALID);
+    return count;
+}
+
+/* The capture part of a packet that was not captured. */
+static void inherit(struct packet *pkt, const struct packet *from)
+{
+    pkt->time_ns = from->time_ns;
+    pkt->number = from->number;
+    pkt->link = LINK_RAW;
+    pkt->flags = from->flags & PACKET_CAPTURE_FLAGS;
+    pkt->meta = from->meta;
+    packet_reset(pkt);
+    pkt->root = from->root;
+}
+
+size_t decode_reassembled(struct decoder *decoder, struct packet *pkt, const struct packet *fragment,
+                          struct packet *found[DECODE_MAX_PACKETS])
+{
+    inherit(pkt, fragment);
+    pkt->flags |= (fragment->flags & PACKET_TUNNELED) | PACKET_REASSEMBLED;
+    pkt->outer = fragment->outer;
+    pkt->tunnel_depth = fragment->tunnel_depth;
+    pkt->layers = fragment->layers > 0 ? fragment->layers - 1 : 0; /* its IP header is the fragment's */
+    pkt->source = PACKET_SOURCE_DEFRAG;
+    pkt->ethernet = fragment->ethernet;
+    pkt->ether_type = fragment->ether_type;
+    pkt->vlan_count = fragment->vlan_count;
+    memcpy(pkt->vlan_id, fragment->vlan_id, sizeof(pkt->vlan_id));
+    return decode_from(decoder, pkt, fragment->ip_version == 6 ? decode_ipv6 : decode_ipv4, found);
+}
+
+static struct packet *take_inner(struct decoder *decoder, struct packet *outer)
+{
+    if (outer->layers + 1u >= decoder->options.max_layers || decoder->inner_used == DECODE_INNER_PACKETS) {
+        decode_invalid(outer, DECODE_EVENT_TOO_MANY_LAYERS);
+        return NULL;
+    }
+    struct packet *pkt = &decoder->inner[decoder->inner_used++];
+
+    inherit(pkt, outer);
+    pkt->flags |= PACKET_TUNNELED;
+    pkt->outer = outer;
+    pkt->tunnel_depth = outer->tunnel_depth + 1;
+    pkt->layers = outer->layers + 1;
+    return pkt;
+}
+
+bool decode_tunnel(struct decoder *decoder, struct packet *outer, struct cursor cur, enum packet_source source,
+                   decode_header *decode)
+{
+    unsigned inner_before = decoder->inner_used;
+    size_t found_before = decoder->found_count;
+    struct packet *pkt = take_inner(decoder, outer);
+
+    if (!pkt)
+        return false;
+    pkt->data = cur.at;
+    pkt->length = (uint32_t)cursor_left(&cur);
+    pkt->wire_length = pkt->length;
+    pkt->source = source;
+    if (!decode(decoder, pkt, cur)) {
+        decoder->inner_used = inner_before;
+        decoder->found_count = found_before;
+        return false;
+    }
+    add_found(decoder, pkt);
+    outer->flags |= PACKET_CARRIES_TUNNEL;
+    return true;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Encapsulating security payload (RFC 4303): what is inside is encrypted. */
+#include "decode_priv.h"
+
+enum { ESP_HEADER_LENGTH = 8 };
+
+bool decode_esp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
+{
+    decode_count(decoder, COUNTER_ESP);
+    if (!decode_layer(decoder, pkt))
+        return false;
+    if (!cursor_peek(&cur, ESP_HEADER_LENGTH))
+        return decode_invalid(pkt, DECODE_EVENT_ESP_PKT_TOO_SMALL);
+    decode_transport(pkt, cur, ESP_HEADER_LENGTH);
+    return true;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* GENEVE (RFC 8926). What is not a sound header of version 0 is other people's UDP, without events. */
+#include "decode_priv.h"
+
+enum {
+    GENEVE_HEADER_LENGTH = 8,
+    GENEVE_LENGTH_MASK = 0x3f, /* options, of 4 bytes */
+    GENEVE_RESERVED_FLAGS = 0x3f,
+    OPTION_HEADER_LENGTH = 4,
+    OPTION_LENGTH_MASK = 0x1f, /* of 4 bytes, without its header */
+};
+
+/* The options fill exactly the space that the header says. */
+static bool options_are_sound(struct cursor cur)
+{
+    while (cursor_left(&cur) > 0) {
+        const uint8_t *option = cursor_take(&cur, OPTION_HEADER_LENGTH);
+
+        if (!option || !cursor_skip(&cur, (option[3] & OPTION_LENGTH_MASK) * 4u))
+            return false;
+    }
+    return true;
+}
+
+static decode_header *inner_of(uint16_t type)
+{
+    switch (type) {
+    case ETHER_IPV4:
+        return decode_ipv4;
+    case ETHER_IPV6:
+        return decode_ipv6;
+    case ETHER_BRIDGE:
+        return decode_ethernet;
+    default:
+        return NULL;
+    }
+}
+
+bool decode_geneve(struct decoder *decoder, struct packet *pkt, struct cursor cur)
+{
+    const uint8_t *header = cursor_take(&cur, GENEVE_HEADER_LENGTH);
+
+    if (!header || !decode_layer(decoder, pkt))
+        return false;
+    size_t options_length = (header[0] & GENEVE_LENGTH_MASK) * 4u;
+    const uint8_t *options = cursor_take(&cur, options_length);
+
+    if (!options || header[0] >> 6 != 0 || (header[1] & GENEVE_RESERVED_FLAGS) || header[7] != 0 ||
+        !options_are_sound(cursor_of(options, options_length)))
+        return false;
+    decode_count(decoder, COUNTER_GENEVE);
+    uint16_t type = load_be16(header + 2);
+    decode_header *inner = inner_of(type);
+
+    if (inner)
+        decode_tunnel(decoder, pkt, cur, PACKET_SOURCE_GENEVE, inner);
+    else if (type != ETHER_ARP)
+        decode_invalid(pkt, DECODE_EVENT_GENEVE_UNKNOWN_PAYLOAD_TYPE);
+    return true;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* GRE: version 0 (RFC 1701, 2784, 2890) and PPTP's version 1 (RFC 2637). */
+#include "decode_priv.h"
+
+enum {
+    GRE_HEADER_LENGTH = 4,
+    GRE_CHECKSUM = 0x80, /* of the first byte */
+    GRE_ROUTING = 0x40,
+    GRE_KEY = 0x20,
+    GRE_SEQUENCE = 0x10,
+    GRE_STRICT_ROUTE = 0x08,
+    GRE_RECURSION = 0x07,
+    GRE_VERSION = 0x07, /* of the second */
+    GRE_FLAGS = 0x78,
+    GRE_ACKNOWLEDGMENT = 0x80,
+    GRE_FIELD_LENGTH = 4, /* each of the optional ones */
+    ROUTE_ENTRY_LENGTH = 4,
+    PPTP_LENGTH_OFFSET = 4,
+};
+
+/* A chain of source route entries; it ends with an empty one. */
+static bool skip_routes(struct cursor *cur)
+{
+    const uint8_t *entry;
+
+    do {
+        entry = cursor_take(cur, ROUTE_ENTRY_LENGTH);
+        if (!entry)
+            return false;
+        if (load_be16(entry) == 0 && entry[3] == 0)
+            return true;
+    } while (cursor_skip(cur, entry[3]));
+    return false;
+}
+
+static bool take_version0(struct packet *pkt, const uint8_t *header, struct cursor *cur)
+{
+    if (header[0] & GRE_RECURSION)
+        return decode_invalid(pkt, DECODE_EVENT_GRE_VERSION0_RECUR);
+    if (header[1] & GRE_FLAGS)
+        return decode_invalid(pkt, DECODE_EVENT_GRE_VERSION0_FLAGS);
+    unsigned fields = !!(header[0] & GRE_KEY) + !!(header[0] & GRE_SEQUENCE);
+
+    fields += !!(header[0] & (GRE_CHECKSUM | GRE_ROUTING));
+    if (!cursor_skip(cur, fields * GRE_FIELD_LENGTH))
+        return decode_invalid(pkt, DECODE_EVENT_GRE_VERSION0_HDR_TOO_BIG);
+    if ((header[0] & GRE_ROUTING) && !skip_routes(cur))
+        return decode_invalid(pkt, DECODE_EVENT_GRE_VERSION0_MALFORMED_SRE_HDR);
+    return true;
+}
+
+/* What PPTP forbids, in the order in which the field looks. */
+static const struct {
+    uint8_t byte, mask;
+    enum decode_event event;
+} forbidden1[] = {
+    { 0, GRE_CHECKSUM, DECODE_EVENT_GRE_VERSION1_CHKSUM },  { 0, GRE_ROUTING, DECODE_EVENT_GRE_VERSION1_ROUTE },
+    { 0, GRE_STRICT_ROUTE, DECODE_EVENT_GRE_VERSION1_SSR }, { 0, GRE_RECURSION, DECODE_EVENT_GRE_VERSION1_RECUR },
+    { 1, GRE_FLAGS, DECODE_EVENT_GRE_VERSION1_FLAGS },
+};
+
+static bool take_version1(struct packet *pkt, const uint8_t *header, struct cursor *cur)
+{
+    for (size_t i = 0; i < sizeof(forbidden1) / sizeof(forbidden1[0]); i++) {
+        if (header[forbidden1[i].byte] & forbidden1[i].mask)
+            return decode_invalid(pkt, forbidden1[i].event);
+    }
+    if (load_be16(header + 2) != ETHER_PPP)
+        return decode_invalid(pkt, DECODE_EVENT_GRE_VERSION1_WRONG_PROTOCOL);
+    if (!(header[0] & GRE_KEY))
+        return decode_invalid(pkt, DECODE_EVENT_GRE_VERSION1_NO_KEY);
+    unsigned fields = 1u + !!(header[0] & GRE_SEQUENCE) + !!(header[1] & GRE_ACKNOWLEDGMENT);
+
+    if (!cursor_skip(cur, fields * GRE_FIELD_LENGTH))
+        return decode_invalid(pkt, DECODE_EVENT_GRE_VERSION1_HDR_TOO_BIG);
+    return true;
+}
+
+/* ERSPAN type I has no header of its own, and is told from type II by GRE's missing sequence number. */
+static decode_header *erspan_of(const struct decoder *decoder, const uint8_t *header)
+{
+    if (header[0] & GRE_SEQUENCE)
+        return decode_erspan;
+    return decoder->options.erspan_type1 ? decode_erspan1 : NULL;
+}
+
+static decode_header *inner_of(const struct decoder *decoder, const uint8_t *header)
+{
+    switch (load_be16(header + 2)) {
+    case ETHER_IPV4:
+        return decode_ipv4;
+    case ETHER_IPV6:
+        return decode_ipv6;
+    case ETHER_PPP:
+        return decode_ppp;
+    case ETHER_VLAN:
+        return decode_vlan;
+    case ETHER_BRIDGE:
+        return decode_ethernet;
+    case ETHER_ARP:
+        return decode_arp;
+    case ETHER_ERSPAN:
+    case ETHER_ERSPAN3:
+        return erspan_of(decoder, header);
+    default:
+        return NULL;
+    }
+}
+
+/* PPTP acknowledges with packets that carry nothing. */
+static bool is_empty(const uint8_t *header)
+{
+    return (header[1] & GRE_VERSION) == 1 && load_be16(header + PPTP_LENGTH_OFFSET) == 0;
+}
+
+bool decode_gre(struct decoder *decoder, struct packet *pkt, struct cursor cur)
+{
+    decode_count(decoder, COUNTER_GRE);
+    struct cursor rest = cur;
+    const uint8_t *header = cursor_take(&rest, GRE_HEADER_LENGTH);
+
+    if (!header)
+        return decode_invalid(pkt, DECODE_EVENT_GRE_PKT_TOO_SMALL);
+    if (!decode_layer(decoder, pkt))
+        return false;
+    unsigned version = header[1] & GRE_VERSION;
+
+    if (version > 1)
+        return decode_invalid(pkt, DECODE_EVENT_GRE_WRONG_VERSION);
+    if (version == 0 ? !take_version0(pkt, header, &rest) : !take_version1(pkt, header, &rest))
+        return false;
+    decode_transport(pkt, cur, (size_t)(rest.at - header));
+    decode_header *inner = is_empty(header) ? NULL : inner_of(decoder, header);
+
+    if (inner)
+        decode_tunnel(decoder, pkt, rest,
+                      inner == decode_erspan || inner == decode_erspan1 ? PACKET_SOURCE_ERSPAN : PACKET_SOURCE_GRE,
+                      inner);
+    return true;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ICMP (RFC 792, 950, 1256). Errors quote the packet that they are about: its header is checked, not kept. A row a type says
+ * which codes there are and what follows the eight bytes of every message.
+ */
+#include "decode_priv.h"
+
+enum {
+    ICMP_HEADER_LENGTH = 8,
+    ICMP_UNREACHABLE = 3,
+    ICMP_FRAGMENTATION_NEEDED = 4, /* a code of it */
+    TIMESTAMPS_LENGTH = 12,
+    ROUTER_WORD_LENGTH = 4,
+};
+
+enum icmp_body {
+    BODY_UNKNOWN_TYPE,
+    BODY_QUOTE,          /* a packet, if anything */
+    BODY_REQUIRED_QUOTE, /* a packet */
+    BODY_ID,             /* anything; identifier and sequence before it */
+    BODY_TIMESTAMPS,     /* three; identifier and sequence before them */
+    BODY_ROUTERS,        /* as many as the header says; any code */
+};
+
+static const struct {
+    uint8_t body; /* enum icmp_body */
+    uint8_t last_code;
+} types[] = {
+    [0] = { BODY_ID, 0 },              /* echo reply */
+    [3] = { BODY_QUOTE, 15 },          /* destination unreachable */
+    [4] = { BODY_REQUIRED_QUOTE, 0 },  /* source quench */
+    [5] = { BODY_QUOTE, 3 },           /* redirect */
+    [8] = { BODY_ID, 0 },              /* echo */
+    [9] = { BODY_ROUTERS, UINT8_MAX }, /* router advertisement */
+    [11] = { BODY_QUOTE, 1 },          /* time exceeded */
+    [12] = { BODY_QUOTE, 0 },          /* parameter problem */
+    [13] = { BODY_TIMESTAMPS, 0 },     /* timestamp */
+    [14] = { BODY_TIMESTAMPS, 0 },     /* its reply */
+    [15] = { BODY_ID, 0 },             /* information */
+    [16] = { BODY_ID, 0 },             /* its reply */
+    [17] = { BODY_ID, 0 },             /* address mask */
+    [18] = { BODY_ID, 0 },             /* its reply */
+};
+
+static void check_quote(struct packet *pkt, struct cursor quote)
+{
+    const uint8_t *ip = cursor_peek(&quote, IPV4_HEADER_LENGTH);
+
+    if (!ip)
+        decode_invalid(pkt, DECODE_EVENT_ICMPV4_IPV4_TRUNC_PKT);
+    else if (ip[0] >> 4 != 4)
+        decode_invalid(pkt, DECODE_EVENT_ICMPV4_IPV4_UNKNOWN_VER);
+}
+
+/* Bytes of the body that belong to the header; 0, with an event, when they are not all there. */
+static size_t fixed_body(struct packet *pkt, const uint8_t *header, enum icmp_body body, struct cursor cur)
+{
+    size_t length = 0;
+
+    if (body == BODY_TIMESTAMPS)
+        length = TIMESTAMPS_LENGTH;
+    else if (body == BODY_ROUTERS)
+        length = (size_t)header[4] * header[5] * ROUTER_WORD_LENGTH;
+    if (cursor_peek(&cur, length))
+        return length;
+    decode_note(pkt, DECODE_EVENT_ICMPV4_IPV4_TRUNC_PKT);
+    return 0;
+}
+
+static void set_header(struct packet *pkt, const uint8_t *header, enum icmp_body body)
+{
+    pkt->icmp.type = header[0];
+    pkt->icmp.code = header[1];
+    if (body == BODY_ID || body == BODY_TIMESTAMPS) {
+        pkt->icmp.has_id = true;
+        pkt->icmp.id = load_be16(header + 4);
+        pkt->icmp.sequence = load_be16(header + 6);
+    } else if (header[0] == ICMP_UNREACHABLE && header[1] == ICMP_FRAGMENTATION_NEEDED) {
+        pkt->icmp.mtu = load_be16(header + 6);
+    }
+}
+
+bool decode_icmpv4(struct decoder *decoder, struct packet *pkt, struct cursor cur)
+{
+    decode_count(decoder, COUNTER_ICMPV4);
+    struct cursor body_cursor = cur;
+    const uint8_t *header = cursor_take(&body_cursor, ICMP_HEADER_LENGTH);
+
+    if (!header)
+        return decode_invalid(pkt, DECODE_EVENT_ICMPV4_PKT_TOO_SMALL);
+    bool known = header[0] < sizeof(types) / sizeof(types[0]) && types[header[0]].body != BODY_UNKNOWN_TYPE;
+    enum icmp_body body = known ? types[header[0]].body : BODY_UNKNOWN_TYPE;
+
+    set_header(pkt, header, body);
+    if (!known)
+        decode_note(pkt, DECODE_EVENT_ICMPV4_UNKNOWN_TYPE);
+    else if (header[1] > types[header[0]].last_code)
+        decode_note(pkt, DECODE_EVENT_ICMPV4_UNKNOWN_CODE);
+    else if (body == BODY_REQUIRED_QUOTE || (body == BODY_QUOTE && cursor_left(&body_cursor) > 0))
+        check_quote(pkt, body_cursor);
+    decode_transport(pkt, cur, ICMP_HEADER_LENGTH + fixed_body(pkt, header, body, body_cursor));
+    return true;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* IGMP, versions 1 to 3 (RFC 1112, 2236, 3376). All of a message counts as header. */
+#include "decode_priv.h"
+
+enum {
+    IGMP_HEADER_LENGTH = 8,
+    IGMP_QUERY = 0x11,
+    IGMP_REPORT_V3 = 0x22,
+    QUERY_V3_HEADER_LENGTH = 12,
+    QUERY_SOURCES_OFFSET = 10,
+    REPORT_RECORDS_OFFSET = 6,
+    RECORD_HEADER_LENGTH = 8,
+    WORD_LENGTH = 4,
+    /* A datagram less its header with router alert and that of the query. */
+    QUERY_MAX_SOURCES = (UINT16_MAX - 24 - QUERY_V3_HEADER_LENGTH) / WORD_LENGTH,
+};
+
+/* Consumes a version 3 query with its sources; older ones are shorter. */
+static bool take_query(struct packet *pkt, struct cursor *cur)
+{
+    const uint8_t *header = cursor_peek(cur, QUERY_V3_HEADER_LENGTH);
+
+    if (!header)
+        return cursor_skip(cur, IGMP_HEADER_LENGTH);
+    uint16_t sources = load_be16(header + QUERY_SOURCES_OFFSET);
+
+    if (sources > QUERY_MAX_SOURCES)
+        return decode_invalid(pkt, DECODE_EVENT_IGMP_MALFORMED);
+    if (!cursor_skip(cur, QUERY_V3_HEADER_LENGTH + (size_t)sources * WORD_LENGTH))
+        return decode_invalid(pkt, DECODE_EVENT_IGMP_V3_PKT_TOO_SMALL);
+    return true;
+}
+
+static bool take_report(struct packet *pkt, struct cursor *cur)
+{
+    const uint8_t *header = cursor_take(cur, IGMP_HEADER_LENGTH);
+    uint16_t records = load_be16(header + REPORT_RECORDS_OFFSET);
+
+    for (unsigned i = 0; i < records; i++) {
+        const uint8_t *record = cursor_take(cur, RECORD_HEADER_LENGTH);
+
+        if (!record)
+            return decode_invalid(pkt, DECODE_EVENT_IGMP_V3_PKT_TOO_SMALL);
+        if (!cursor_skip(cur, ((size_t)load_be16(record + 2) + record[1]) * WORD_LENGTH))
+            return decode_invalid(pkt, DECODE_EVENT_IGMP_MALFORMED);
+    }
+    return true;
+}
+
+bool decode_igmp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
+{
+    decode_count(decoder, COUNTER_IGMP);
+    struct cursor rest = cur;
+    const uint8_t *header = cursor_peek(&cur, IGMP_HEADER_LENGTH);
+
+    if (!header)
+        return decode_invalid(pkt, DECODE_EVENT_IGMP_PKT_TOO_SMALL);
+    bool sound = header[0] == IGMP_QUERY       ? take_query(pkt, &rest)
+                 : header[0] == IGMP_REPORT_V3 ? take_report(pkt, &rest)
+                                               : cursor_skip(&rest, IGMP_HEADER_LENGTH);
+
+    if (!sound)
+        return false;
+    decode_transport(pkt, cur, (size_t)(rest.at - cur.at));
+    return true;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * IPv4 options (RFC 791 §3.1 and the RFCs at the rows). An option whose length leads out of the header makes the whole header
+ * worthless; one that is wrong in itself makes the packet invalid, and the next option is looked at.
+ */
+#include "decode_priv.h"
+
+enum {
+    OPTION_EOL = 0,
+    OPTION_NOP = 1,
+    OPTION_HEADER_LENGTH = 2,
+    ROUTE_FIRST_POINTER = 4,
+    TIMESTAMP_FIRST_POINTER = 5,
+    CIPSO_HEADER_LENGTH = 6,
+    CIPSO_TAG_MIN_LENGTH = 4,
+    CIPSO_TAG_FREE_FORM = 7,
+};
+
+/* `option` has `length` bytes, type and length included, at least its row's minimum. */
+typedef bool option_check(const uint8_t *option, unsigned length);
+
+/* The pointer counts from 1, is that of an address, and at most one past the last. */
+static bool route_is_sound(const uint8_t *option, unsigned length)
+{
+    unsigned pointer = option[2];
+
+    return pointer >= ROUTE_FIRST_POINTER && pointer % 4 == 0 && pointer <= length + 1;
+}
+
+/* Records are a time, or with flag 1 and 3 an address and a time. */
+static bool timestamp_is_sound(const uint8_t *option, unsigned length)
+{
+    unsigned pointer = option[2], flag = option[3] & 0x0f, record = flag == 1 || flag == 3 ? 8 : 4;
+
+    return pointer >= TIMESTAMP_FIRST_POINTER && (pointer - TIMESTAMP_FIRST_POINTER) % record == 0 &&
+           pointer <= length + 1;
+}
+
+/* FIPS 188: a domain and tags; the alignment octet of a tag is zero, a free-form one has none. */
+static bool cipso_is_sound(const uint8_t *option, unsigned length)
+{
+    struct cursor tags = cursor_of(option + CIPSO_HEADER_LENGTH, length - CIPSO_HEADER_LENGTH);
+
+    while (cursor_left(&tags) > 0) {
+        const uint8_t *tag = cursor_peek(&tags, 2);
+
+        if (!tag || tag[1] < CIPSO_TAG_MIN_LENGTH || !cursor_take(&tags, tag[1]))
+            return false;
+        if (tag[0] != 1 && tag[0] != 2 && tag[0] != 5 && tag[0] != 6 && tag[0] != CIPSO_TAG_FREE_FORM)
+            return false;
+        if (tag[0] != CIPSO_TAG_FREE_FORM && tag[2] != 0)
+            return false;
+    }
+    return true;
+}
+
+static const struct {
+    uint8_t type, min_length, max_length;
+    uint8_t bit; /* enum ip_option_bit */
+    option_check *check;
+} options[] = {
+    { 7, 3, 255, IP_OPTION_RR, route_is_sound },       { 25, 8, 255, IP_OPTION_QS, NULL },    /* RFC 4782 */
+    { 68, 5, 255, IP_OPTION_TS, timestamp_is_sound },  { 130, 3, 255, IP_OPTION_SEC, NULL },  /* RFC 1108 */
+    { 131, 3, 255, IP_OPTION_LSRR, route_is_sound },   { 133, 3, 255, IP_OPTION_ESEC, NULL }, /* RFC 1108 */
+    { 134, 10, 255, IP_OPTION_CIPSO, cipso_is_sound }, { 136, 4, 4, IP_OPTION_SATID, NULL },
+    { 137, 3, 255, IP_OPTION_SSRR, route_is_sound },   { 148, 4, 4, IP_OPTION_RTRALT, NULL }, /* RFC 2113 */
+};
+
+static void decode_option(struct packet *pkt, uint32_t *seen, const uint8_t *option, unsigned length)
+{
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        if (options[i].type != option[0])
+            continue;
+        if (*seen >> options[i].bit & 1)
+            decode_note(pkt, DECODE_EVENT_IPV4_OPT_DUPLICATE);
+        else if (length < options[i].min_length || length > options[i].max_length)
+            decode_invalid(pkt, DECODE_EVENT_IPV4_OPT_INVALID_LEN);
+        else if (options[i].check && !options[i].check(option, length))
+            decode_invalid(pkt, DECODE_EVENT_IPV4_OPT_MALFORMED);
+        else
+            *seen |= 1u << options[i].bit;
+        return;
+    }
+    decode_note(pkt, DECODE_EVENT_IPV4_OPT_INVALID);
+}
+
+bool decode_ipv4_options(struct packet *pkt, struct cursor cur)
+{
+    uint32_t seen = 0;
+
+    if (cursor_left(&cur) % 8 != 0)
+        decode_note(pkt, DECODE_EVENT_IPV4_OPT_PAD_REQUIRED);
+    while (cursor_left(&cur) > 0) {
+        if (*cur.at == OPTION_EOL) {
+            seen |= 1u << IP_OPTION_EOL;
+            break;
+        }
+        if (*cur.at == OPTION_NOP) {
+            seen |= 1u << IP_OPTION_NOP;
+            cursor_skip(&cur, 1);
+            continue;
+        }
+        const uint8_t *option = cursor_peek(&cur, OPTION_HEADER_LENGTH);
+
+        if (!option) {
+            decode_note(pkt, DECODE_EVENT_IPV4_OPT_EOL_REQUIRED);
+            break;
+        }
+        unsigned length = option[1];
+
+        if (length < OPTION_HEADER_LENGTH || !cursor_skip(&cur, length))
+            return decode_invalid(pkt, DECODE_EVENT_IPV4_OPT_INVALID_LEN);
+        decode_option(pkt, &seen, option, length);
+    }
+    pkt->ip_options_seen = seen;
+    return true;
+}

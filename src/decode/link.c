@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Link types of captures and queues that are a few bytes before the network's header, or none. */
+#include "decode_priv.h"
+
+enum {
+    SLL_HEADER_LENGTH = 16,
+    SLL_TYPE_OFFSET = 14,
+    SLL2_HEADER_LENGTH = 20,
+    CHDLC_HEADER_LENGTH = 4,
+    CHDLC_TYPE_OFFSET = 2,
+    NULL_HEADER_LENGTH = 4,
+};
+
+/* No header: NFQUEUE, DLT_RAW. */
+bool decode_raw(struct decoder *decoder, struct packet *pkt, struct cursor cur)
+{
+    decode_count(decoder, COUNTER_RAW);
+    const uint8_t *header = cursor_peek(&cur, IPV4_HEADER_LENGTH);
+
+    if (!header)
+        return decode_invalid(pkt, DECODE_EVENT_IPV4_PKT_TOO_SMALL);
+    if (header[0] >> 4 == 4)
+        return decode_ipv4(decoder, pkt, cur);
+    if (header[0] >> 4 == 6)
+        return decode_ipv6(decoder, pkt, cur);
+    decode_note(pkt, DECODE_EVENT_IPRAW_INVALID_IP_VERSION);
+    return true;
+}
+
+/* Linux cooked capture: the device's own header was replaced. */
+bool decode_sll(struct decoder *decoder, struct packet *pkt, struct cursor cur)
+{
+    decode_count(decoder, COUNTER_SLL);
+    const uint8_t *header = cursor_take(&cur, SLL_HEADER_LENGTH);
+
+    if (!header)
+        return decode_invalid(pkt, DECODE_EVENT_SLL_PKT_TOO_SMALL);
+    if (!decode_layer(decoder, pkt))
+        return false;
+    decode_ether_type(decoder, pkt, load_be16(header + SLL_TYPE_OFFSET), cur);
+    return true;
+}
+
+bool decode_sll2(struct decoder *decoder, struct packet *pkt, struct cursor cur)
+{
+    decode_count(decoder, COUNTER_SLL2);
+    const uint8_t *header = cursor_take(&cur, SLL2_HEADER_LENGTH);
+
+    if (!header)
+        return decode_invalid(pkt, DECODE_EVENT_SLL2_PKT_TOO_SMALL);
+    if (!decode_layer(decoder, pkt))
+        return false;
+    decode_ether_type(decoder, pkt, load_be16(header), cur);
+    return true;
+}
+
+/* Cisco HDLC. */
+bool decode_chdlc(struct decoder *decoder, struct packet *pkt, struct cursor cur)
+{
+    decode_count(decoder, COUNTER_CHDLC);
+    const uint8_t *header = cursor_take(&cur, CHDLC_HEADER_LENGTH);
+
+    if (!header)
+        return decode_invalid(pkt, DECODE_EVENT_CHDLC_PKT_TOO_SMALL);
+    if (!decode_layer(decoder, pkt))
+        return false;
+    decode_ether_type(decoder, pkt, load_be16(header + CHDLC_TYPE_OFFSET), cur);
+    return true;
+}
+
+/* AF_INET is 2 everywhere; AF_INET6 has a number of its own on each system. */
+static decode_header *by_family(uint32_t family)
+{
+    static const uint8_t inet6[] = { 10 /* Linux */,   23 /* Windows */, 24 /* NetBSD, OpenBSD */,
+                                     26 /* Solaris */, 28 /* FreeBSD */, 30 /* macOS */ };
+
+    for (size_t i = 0; i < sizeof(inet6); i++) {
+        if (family == inet6[i])
+            return decode_ipv6;
+    }
+    return family == 2 ? decode_ipv4 : NULL;
+}
+
+static bool decode_family(struct decoder *decoder, struct packet *pkt, uint32_t family, struct cursor cur)
+{
+    decode_header *decode = by_family(family);
+
+    if (decode)
+        return decode(decoder, pkt, cur);
+    decode_note(pkt, DECODE_EVENT_LTNULL_UNSUPPORTED_TYPE);
+    return true;
+}
+
+/* BSD loopback. The order is that of the machine that captured: families are small, so the small reading is the right one. */
+bool decode_null(struct decoder *decoder, struct packet *pkt, struct cursor cur)
+{
+    decode_count(decoder, COUNTER_NULL);
+    const uint8_t *header = cursor_take(&cur, NULL_HEADER_LENGTH);
+
+    if (!header)
+        return decode_invalid(pkt, DECODE_EVENT_LTNULL_PKT_TOO_SMALL);
+    uint32_t little = load_le32(header), big = load_be32(header);
+
+    return decode_family(decoder, pkt, little < big ? little : big, cur);
+}
+
+/* OpenBSD loopback: network order. */
+bool decode_loop(struct decoder *decoder, struct packet *pkt, struct cursor cur)
+{
+    uint32_t family;
+
+    decode_count(decoder, COUNTER_NULL);
+    if (!cursor_be32(&cur, &family))
+        return decode_invalid(pkt, DECODE_EVENT_LTNULL_PKT_TOO_SMALL);
+    return decode_family(decoder, pkt, family, cur);
+}

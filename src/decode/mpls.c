@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * MPLS (RFC 3032). Nothing in it says what it carries, so below labels that do not mean IP the first nibble decides: 4 and 6
+ * are IP, 0 is a pseudo-wire's control word (RFC 4385), taken for one of Ethernet.
+ */
+#include "decode_priv.h"
+
+enum {
+    LABEL_LENGTH = 4,
+    LABEL_IPV4 = 0,
+    LABEL_ROUTER_ALERT = 1,
+    LABEL_IPV6 = 2,
+    LABEL_IMPLICIT_NULL = 3,
+    LABEL_RESERVED_END = 15,
+    CONTROL_WORD_LENGTH = 4,
+};
+
+/* The label at the bottom of the stack; -1 when the bytes end before. */
+static int32_t bottom_label(struct cursor *cur)
+{
+    uint32_t shim;
+
+    do {
+        if (!cursor_be32(cur, &shim))
+            return -1;
+    } while (!(shim >> 8 & 1));
+    return (int32_t)(shim >> 12);
+}
+
+static bool decode_guessed(struct decoder *decoder, struct packet *pkt, struct cursor cur)
+{
+    const uint8_t *start = cursor_peek(&cur, CONTROL_WORD_LENGTH);
+
+    if (!start)
+        return decode_invalid(pkt, DECODE_EVENT_MPLS_PKT_TOO_SMALL);
+    switch (start[0] >> 4) {
+    case 4:
+        decode_ipv4(decoder, pkt, cur);
+        break;
+    case 6:
+        decode_ipv6(decoder, pkt, cur);
+        break;
+    case 0:
+        cursor_skip(&cur, CONTROL_WORD_LENGTH);
+        decode_ethernet(decoder, pkt, cur);
+        break;
+    default:
+        decode_invalid(pkt, DECODE_EVENT_MPLS_UNKNOWN_PAYLOAD_TYPE);
+    }
+    return true;
+}
+
+bool decode_mpls(struct decoder *decoder, struct packet *pkt, struct cursor cur)
+{
+    decode_count(decoder, COUNTER_MPLS);
+    if (!decode_layer(decoder, pkt))
+        return false;
+    int32_t label = bottom_label(&cur);
+
+    if (label < 0)
+        return decode_invalid(pkt, DECODE_EVENT_MPLS_HEADER_TOO_SMALL);
+    if (label == LABEL_IPV4)
+        return decode_ipv4(decoder, pkt, cur);
+    if (label == LABEL_IPV6)
+        return decode_ipv6(decoder, pkt, cur);
+    if (label >= LABEL_RESERVED_END)
+        return decode_guessed(decoder, pkt, cur);
+    decode_note(pkt, label == LABEL_ROUTER_ALERT    ? DECODE_EVENT_MPLS_BAD_LABEL_ROUTER_ALERT
+                     : label == LABEL_IMPLICIT_NULL ? DECODE_EVENT_MPLS_BAD_LABEL_IMPLICIT_NULL
+                                                    : DECODE_EVENT_MPLS_BAD_LABEL_RESERVED);
+    return true;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * SCTP (RFC 9260): the common header, and the chunks as far as events ask. The payload is the user data of the first DATA
+ * chunk, or all chunks where there is none.
+ */
+#include "decode_priv.h"
+
+enum {
+    SCTP_HEADER_LENGTH = 12,
+    CHUNK_HEADER_LENGTH = 4,
+    CHUNK_DATA = 0,
+    CHUNK_INIT = 1,
+    CHUNK_INIT_ACK = 2,
+    DATA_HEADER_LENGTH = 16,
+    /* More of them get an event. */
+    CHUNKS_EXPECTED = 16,
+    DATA_CHUNKS_EXPECTED = 8,
+};
+
+struct chunks {
+    unsigned count, data_count;
+    bool has_init;
+    struct cursor user_data; /* of the first DATA chunk */
+};
+
+static void note_chunk(struct packet *pkt, struct chunks *chunks, struct cursor chunk, bool has_tag)
+{
+    uint8_t type = *chunk.at;
+
+    chunks->count++;
+    if (type == CHUNK_INIT && has_tag)
+        decode_note(pkt, DECODE_EVENT_SCTP_INIT_WITH_NON_ZERO_VTAG);
+    if (type == CHUNK_INIT || type == CHUNK_INIT_ACK)
+        chunks->has_init = true;
+    if (type != CHUNK_DATA)
+        return;
+    if (!has_tag)
+        decode_note(pkt, DECODE_EVENT_SCTP_DATA_WITH_ZERO_VTAG);
+    if (chunks->data_count++ == 0 && cursor_skip(&chunk, DATA_HEADER_LENGTH))
+        chunks->user_data = chunk;
+}
+
+/* Consumes a chunk and its padding, which the last one may lack. */
+static bool take_chunk(struct packet *pkt, struct cursor *cur, struct cursor *chunk)
+{
+    const uint8_t *header = cursor_peek(cur, CHUNK_HEADER_LENGTH);
+
+    if (!header)
+        return decode_invalid(pkt, DECODE_EVENT_SCTP_CHUNK_TOO_SMALL);
+    unsigned length = load_be16(header + 2), padding = -length & 3;
+
+    if (length < CHUNK_HEADER_LENGTH || !cursor_skip(cur, length))
+        return decode_invalid(pkt, DECODE_EVENT_SCTP_CHUNK_LEN_INVALID);
+    *chunk = cursor_of(header, length);
+    if (!cursor_skip(cur, padding))
+        cur->at = cur->end;
+    return true;
+}
+
+static bool walk_chunks(struct packet *pkt, struct cursor cur, struct chunks *chunks, bool has_tag)
+{
+    struct cursor chunk;
+
+    while (cursor_left(&cur) > 0) {
+        if (!take_chunk(pkt, &cur, &chunk))
+            return false;
+        note_chunk(pkt, chunks, chunk, has_tag);
+    }
+    return true;
+}
+
+static void note_counts(struct packet *pkt, const struct chunks *chunks)
+{
+    if (chunks->has_init && chunks->count > 1)
+        decode_note(pkt, DECODE_EVENT_SCTP_INIT_CHUNK_BUNDLED);
+    if (chunks->count > CHUNKS_EXPECTED)
+        decode_note(pkt, DECODE_EVENT_SCTP_TOO_MANY_CHUNKS);
+    if (chunks->data_count > DATA_CHUNKS_EXPECTED)
+        decode_note(pkt, DECODE_EVENT_SCTP_TOO_MANY_DATA_CHUNKS);
+}
+
+bool decode_sctp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
+{
+    decode_count(decoder, COUNTER_SCTP);
+    struct chunks chunks = { .user_data = { NULL, NULL } };
+    struct cursor rest = cur;
+    const uint8_t *header = cursor_take(&rest, SCTP_HEADER_LENGTH);
+
+    if (!header)
+        return decode_invalid(pkt, DECODE_EVENT_SCTP_PKT_TOO_SMALL);
+    pkt->source_port = load_be16(header);
+    pkt->destination_port = load_be16(header + 2);
+    bool sound = walk_chunks(pkt, rest, &chunks, load_be32(header + 4) != 0);
+
+    note_counts(pkt, &chunks);
+    if (!sound)
+        return false;
+    decode_transport(pkt, cur, SCTP_HEADER_LENGTH);
+    if (chunks.data_count > 0)
+        decode_payload(pkt, chunks.user_data);
+    return true;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* UDP (RFC 768), and by port the tunnels inside it. */
+#include "decode_priv.h"
+
+enum { UDP_HEADER_LENGTH = 8 };
+
+/* Teredo and GENEVE count whichever side uses their port; VXLAN is known by its destination only (RFC 7348 §5). */
+static void decode_tunnels(struct decoder *decoder, struct packet *pkt, struct cursor cur)
+{
+    const struct decode_options *options = &decoder->options;
+    uint16_t source = pkt->source_port, destination = pkt->destination_port;
+
+    if (options->teredo_enabled &&
+        (decode_port_listed(&options->teredo, destination) || decode_port_listed(&options->teredo, source)) &&
+        decode_teredo(decoder, pkt, cur))
+        return;
+    if (options->geneve_enabled &&
+        (decode_port_listed(&options->geneve, destination) || decode_port_listed(&options->geneve, source)) &&
+        decode_geneve(decoder, pkt, cur))
+        return;
+    if (options->vxlan_enabled && decode_port_listed(&options->vxlan, destination))
+        decode_vxlan(decoder, pkt, cur);
+}
+
+bool decode_udp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
+{
+    decode_count(decoder, COUNTER_UDP);
+    const uint8_t *header = cursor_peek(&cur, UDP_HEADER_LENGTH);
+
+    if (!header)
+        return decode_invalid(pkt, DECODE_EVENT_UDP_HLEN_TOO_SMALL);
+    unsigned length = load_be16(header + 4);
+
+    if (length > cursor_left(&cur))
+        return decode_invalid(pkt, DECODE_EVENT_UDP_PKT_TOO_SMALL);
+    if (length < UDP_HEADER_LENGTH)
+        return decode_invalid(pkt, DECODE_EVENT_UDP_LEN_INVALID);
+    pkt->source_port = load_be16(header);
+    pkt->destination_port = load_be16(header + 2);
+    pkt->udp.length = (uint16_t)length;
+    pkt->udp.checksum = load_be16(header + 6);
+    cursor_limit(&cur, length);
+    decode_transport(pkt, cur, UDP_HEADER_LENGTH);
+    cursor_skip(&cur, UDP_HEADER_LENGTH);
+    decode_tunnels(decoder, pkt, cur);
+    return true;
+}

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every kind of wrong input: its exit code, and one clear line that says what and what to do."""
+import json
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+SLUICE = os.environ["SLUICE"]
+RULE = 'alert tcp any any -> any any (msg:"x"; content:"evil"; sid:1;)\n'
+BAD_RULE = 'alert tcp any any -> any any (msg:"x"; nonsense:1; sid:2;)\n'
+
+
+def sluice(*arguments):
+    run = subprocess.run([SLUICE, *arguments], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    return run.returncode, run.stdout, run.stderr
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.clean = self.file("sluice.yaml", "queue: {length: 100}\n")
+
+    def file(self, name, text):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def check(self, *arguments):
+        return sluice("check", "--config", self.clean, *arguments)
+
+    def fails(self, code, message, *arguments):
+        """One line on stderr with the message; nothing on stdout."""
+        got, out, err = sluice(*arguments)
+        self.assertEqual(got, code, err)
+        self.assertRegex(err, message)
+        self.assertEqual(out, "")
+        return err
+
+
+class CommandLine(Files):
+    def test_wrong_usage_is_2_and_one_line(self):
+        cases = (
+            ("unknown command 'rnu', did you mean 'run'", "rnu"),
+            ("unknown command 'xyzzy'.*--help", "xyzzy"),
+            ("unknown command 'chekc', did you mean 'check'", "help", "chekc"),
+            ("unknown option '--queu', did you mean '--queue'", "run", "--queu", "5"),
+            ("unknown option '--queu=5', did you mean '--queue'", "run", "--queu=5"),
+            ("unknown option '--xyzzy'.*sluice run --help", "run", "--xyzzy"),
+            ("unknown option '-x'", "check", "-x"),
+            ("option '--rules' needs a value: FILE", "check", "--rules"),
+            ("option '--config' needs a value", "replay", "-c"),
+            ("option '--json' takes no value", "check", "--json=yes"),
+            ("needs a number from 0 to", "check", "--max-diagnostics", "many"),
+            ("unexpected argument 'web.rules'.*--rules", "run", "web.rules"),
+            ("unexpected argument 'web.rules'.*--rules", "check", "web.rules"),
+            ("no capture file", "replay", "--rules", "x"),
+            ("'--queue'.*'queue.numbers'.*got '0-'", "run", "--queue", "0-"),
+            ("'--attach'.*none, after, before.*got 'sideways'", "run", "--attach", "sideways"),
+            ("'--verdict'.*accept, repeat or route", "run", "--verdict", "drop"),
+            ("'--mark'.*MARK/MASK", "run", "--mark", "1"),
+            ("'--route-to'.*0 to 65535", "run", "--route-to", "65536"),
+            ("'--set'.*NAME=VALUE", "run", "--set", "queue.length"),
+            ("'--set'.*did you mean 'queue.length'", "check", "--set", "queue.lenght=1"),
+            ("unknown keyword 'contnet', did you mean 'content'", "keywords", "contnet"),
+            ("unexpected argument 'b'", "keywords", "content", "b"),
+            ("unknown setting 'queue.lenght', did you mean 'queue.length'", "settings", "queue.lenght"),
+            ("unexpected argument 'b'", "settings", "queue", "b"),
+        )
+        for message, *arguments in cases:
+            with self.subTest(arguments):
+                err = self.fails(2, message, *arguments)
+                self.assertEqual(len(err.splitlines()), 1, err)
+                self.assertTrue(err.startswith("sluice"), err)
+
+    def test_no_command_prints_usage(self):
+        code, out, err = sluice()
+        self.assertEqual((code, out), (2, ""))
+        self.assertIn("Usage: sluice COMMAND", err)
+
+    def test_version(self):
+        for option in ("--version", "-V"):
+            code, out, _ = sluice(option)
+            self.assertEqual(code, 0)
+            self.assertRegex(out, r"^sluice \d+\.\d+\.\d+\n$")
+
+    def test_full_disk_is_a_failure(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            run = subprocess.run([SLUICE, "settings"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(run.returncode, 1)
+
+
+class WrongFiles(Files):
+    def test_missing_files(self):
+        gone = os.path.join(self.folder.name, "gone")
+        capture = self.file("x.pcap", "")
+        for arguments in (("run", "--config", gone), ("replay", "--config", gone, capture),
+                          ("replay", "--rules", gone, capture), ("replay", gone), ("replay", self.folder.name),
+                          ("run", "--config", self.clean, "--rules", gone)):
+            with self.subTest(arguments):
+                self.fails(1, "(No such file|Is a directory)", *arguments)
+
+    def test_check_reports_missing_files_and_goes_on(self):
+        gone = os.path.join(self.folder.name, "gone.rules")
+        code, out, err = self.check("--rules", gone, "--rules", self.file("good.rules", RULE))
+        self.assertEqual(code, 1)
+        self.assertRegex(err, "gone.rules.*No such file")
+        self.assertIn("1 rule loaded", out)
+
+    def test_wrong_configuration_stops_run_and_replay(self):
+        bad = self.file("bad.yaml", "queue: {length: abc}\nqueue.batch: 0\n")
+        capture = self.file("x.pcap", "")
+        for arguments in (("run", "--config", bad), ("replay", "--config", bad, capture)):
+            with self.subTest(arguments):
+                err = self.fails(1, "the configuration has mistakes", *arguments)
+                self.assertIn("bad.yaml:1:17: error: 'queue.length' needs a number from 1 to", err)
+                self.assertIn("bad.yaml:2:", err)
+
+    def test_contradictions_stop_run(self):
+        self.fails(1, "repeat needs a mark: set 'queue.mark'", "run", "--config", self.clean, "--verdict", "repeat")
+        self.fails(1, "set 'queue.route-to'", "run", "--config", self.clean, "--attach", "route")
+        self.fails(1, "a queue of our own", "run", "--config", self.clean, "--verdict", "route", "--route-to", "0")
+
+
+class Check(Files):
+    def test_clean(self):
+        code, out, err = self.check("--rules", self.file("good.rules", RULE))
+        self.assertEqual((code, err), (0, ""))
+        self.assertRegex(out, r"0 errors, 0 warnings\n1 rule loaded, 0 rejected, from 1 file in .*\ncompiled in")
+
+    def test_quiet(self):
+        self.assertEqual(self.check("--quiet"), (0, "", ""))
+
+    def test_no_compile(self):
+        _, out, _ = self.check("--no-compile", "--rules", self.file("good.rules", RULE))
+        self.assertNotIn("compiled", out)
+
+    def test_mistakes_have_places_and_the_rest_loads(self):
+        rules = self.file("bad.rules", RULE + BAD_RULE)
+        code, out, err = self.check("--rules", rules)
+        self.assertEqual(code, 1)
+        self.assertRegex(err, r"bad\.rules:2:40: error: .*nonsense")
+        self.assertRegex(err, r"\n +\^~*\n")
+        self.assertRegex(out, r"1 +nonsense")
+        self.assertIn("1 rule loaded, 1 rejected", out)
+        self.assertNotIn("compiled", out)
+        self.assertIn("compiled", self.check("--compile", "--rules", rules)[1])
+
+    def test_many_mistakes(self):
+        rules = self.file("bad.rules", BAD_RULE * 150)
+        _, out, err = self.check("--rules", rules)
+        self.assertEqual(len(re.findall(r"error:", err)), 100)
+        self.assertIn("... and 50 more", err)
+        self.assertRegex(out, r"150 +nonsense")
+        _, _, err = self.check("--max-diagnostics", "3", "--rules", rules)
+        self.assertEqual(len(re.findall(r"error:", err)), 3)
+
+    def test_strict(self):
+        config = self.file("warn.yaml", "eve: {types: {http: }}\n")
+        self.assertEqual(sluice("check", "--config", config)[0], 0)
+        self.assertEqual(sluice("check", "--strict", "--config", config)[0], 1)
+
+    def test_unknown_setting_is_an_error_here_and_a_warning_in_replay(self):
+        config = self.file("later.yaml", "stream: {midstream: true}\nqueue: {lenght: 5}\n")
+        code, _, err = sluice("check", "--config", config)
+        self.assertEqual(code, 1)
+        self.assertRegex(err, r"later\.yaml:1:1: error: unknown setting 'stream'")
+        self.assertRegex(err, r"later\.yaml:2:9: error: .*did you mean 'queue\.length'")
+        _, _, err = sluice("replay", "--config", config, os.path.join(self.folder.name, "gone.pcap"))
+        self.assertRegex(err, r"later\.yaml:1:1: warning: unknown setting 'stream'")
+        self.assertNotIn("has mistakes", err)
+
+    def test_print_config_is_configuration(self):
+        code, out, err = self.check("--print-config")
+        self.assertEqual(code, 0)
+        self.assertIn("    length: 100\n", out)
+        self.assertIn("0 errors", err)
+        again = self.file("again.yaml", out)
+        self.assertEqual(sluice("check", "--config", again, "--print-config")[1], out)
+
+    def test_json(self):
+        code, out, err = self.check("--json", "--print-config", "--rules", self.file("bad.rules", RULE + BAD_RULE))
+        result = json.loads(out)
+        self.assertEqual((code, err), (1, ""))
+        self.assertEqual((result["errors"], result["rules_loaded"], result["rules_rejected"]), (1, 1, 1))
+        self.assertEqual(result["unsupported"], [{"keyword": "nonsense", "count": 1}])
+        entry = result["diagnostics"][0]
+        self.assertEqual((entry["severity"], entry["line"], entry["column"]), ("error", 2, 40))
+        self.assertIn("queue:", result["configuration"])
+
+    def test_settings_of_the_command_line_win(self):
+        _, out, _ = self.check("--print-config", "--set", "queue.length=7", "-s", "nft.hooks=[input, output]")
+        self.assertIn("    length: 7\n", out)
+        self.assertIn("hooks: [input, output]", out)
+
+
+if __name__ == "__main__":
+    unittest.main()

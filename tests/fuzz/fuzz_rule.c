@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The rule parser with the keywords of the build. The contract: every rule of the text either becomes a rule or is reported,
+ * never both and never neither; a reported one is reported at a line; a rule that is handed out is whole.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "rule/rule_priv.h"
+#include "sluice/keyword.h"
+#include "sluice/rule.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void check_conditions(const struct condition *condition, bool in_buffer)
+{
+    for (; condition; condition = condition->next) {
+        require(condition->keyword && condition->keyword != &unsupported_content);
+        require((condition->keyword->kind == KEYWORD_PACKET) == !in_buffer);
+        require(condition->next || !condition->next_relative);
+    }
+}
+
+static void check_rule(const struct rule_list *list, const struct rule *rule)
+{
+    unsigned thresholds = 0;
+
+    require(rule->sid > 0 && rule->message && rule->text && rule->line > 0 && rule->priority > 0);
+    require(rule->source && rule->destination && rule->source_port && rule->destination_port && rule->protocol.name);
+    require(rule_list_find(list, rule->gid, rule->sid) == rule);
+    check_conditions(rule->packet_conditions, false);
+    for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
+        require(buffer->conditions && buffer->keyword != &unsupported_buffer);
+        check_conditions(buffer->conditions, true);
+    }
+    for (const struct threshold *threshold = rule->thresholds; threshold; threshold = threshold->next)
+        thresholds += threshold->kind != THRESHOLD_SUPPRESS;
+    require(thresholds <= 1);
+}
+
+static void check_diag(const struct diag *diag)
+{
+    for (size_t i = 0; i < diag_count(diag); i++) {
+        const struct diag_entry *entry = diag_get(diag, i);
+
+        require(entry->line > 0 && entry->column > 0 && entry->line_text && entry->message[0]);
+    }
+}
+
+static void run(struct rule_list *list, struct diag *diag, const uint8_t *data, size_t size)
+{
+    require(rule_list_parse(list, "fuzz", (const char *)data, size, diag) == 0);
+    require(rule_list_count(list) + rule_list_rejected(list) == rule_list_read(list));
+    require((rule_list_rejected(list) > 0) == (diag_errors(diag) > 0));
+    require(diag_errors(diag) >= rule_list_rejected(list));
+    require(rule_list_finish(list, diag) == 0);
+    require(rule_list_count(list) + rule_list_rejected(list) + rule_list_replaced(list) == rule_list_read(list));
+    for (size_t i = 0; i < rule_list_count(list); i++) {
+        require(rule_list_get(list, i)->index == i);
+        check_rule(list, rule_list_get(list, i));
+    }
+    check_diag(diag);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct keyword_table *keywords;
+    static const char *const applications[] = { "http", NULL };
+    struct rule_variables *variables = rule_variables_new();
+    struct diag *diag = diag_new();
+    struct rule_list_options options = { .variables = variables, .applications = applications };
+    struct rule_list *list;
+
+    if (!keywords)
+        keywords = keyword_table_new(keyword_list, keyword_list_count);
+    require(variables && diag && keywords);
+    rule_variables_set_address(variables, "HOME", "[10.0.0.0/8,!$A]");
+    rule_variables_set_address(variables, "A", "10.0.0.1-10.0.0.9,fd00::/8");
+    rule_variables_set_address(variables, "LOOP", "[$LOOP]");
+    rule_variables_set_port(variables, "P", "[1:10,!5]");
+    options.keywords = keywords;
+    require(rule_list_new(&list, &options, diag) == 0);
+    run(list, diag, data, size);
+    rule_list_free(list);
+    diag_free(diag);
+    rule_variables_free(variables);
+    return 0;
+}

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every event must be valid against EVE's own schema, but for the object "queue", which is ours.
+
+    schema.py MAKE_EVENTS SHARED_DIR
+"""
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+
+def main():
+    program, shared = sys.argv[1:3]
+    schema_path = os.path.join(shared, 'verify/etc/eve-schema.json')
+    if not os.path.exists(schema_path):
+        print(f'skipped: no {schema_path}')
+        return 77
+    import jsonschema
+    with open(schema_path, encoding='utf-8') as file:
+        schema = json.load(file)
+    validator = jsonschema.validators.validator_for(schema)(schema)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'eve.json')
+        subprocess.run([program, path], check=True)
+        with open(path, encoding='utf-8') as file:
+            events = [json.loads(line) for line in file]
+
+    kinds, bad = collections.Counter(), 0
+    for event in events:
+        kinds[event['event_type']] += 1
+        queue = event.pop('queue', None)
+        if queue is not None:
+            kinds['with queue'] += 1
+        for error in validator.iter_errors(event):
+            print('/'.join(str(part) for part in error.absolute_path) or 'event', error.message, file=sys.stderr)
+            bad += 1
+    print(', '.join(f'{kind}: {count}' for kind, count in sorted(kinds.items())))
+    missing = {'alert', 'drop', 'anomaly', 'stats', 'with queue'} - set(kinds)
+    if missing:
+        print('no such events were written:', ', '.join(sorted(missing)), file=sys.stderr)
+    return 1 if bad or missing else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Prints what the rule parser makes of a file: every diagnostic, then one line per rule that was loaded.
+ *
+ *     dump_rules NAME.rules
+ *
+ * Lines `#! address NAME VALUE` and `#! port NAME VALUE` of the file define variables, `#! application NAME` makes a protocol
+ * known. NAME.classification, NAME.reference and NAME.threshold are read when they exist.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sluice/keyword.h"
+#include "sluice/rule.h"
+
+enum { MAX_APPLICATIONS = 8, MAX_LINE = 4096 };
+
+struct dump {
+    char path[MAX_LINE];
+    char names[3][MAX_LINE];
+    char applications[MAX_APPLICATIONS][64];
+    const char *application_list[MAX_APPLICATIONS + 1];
+    size_t application_count;
+    struct rule_variables *variables;
+};
+
+/* --- Settings --------------------------------------------------------------------------------------------------------------- */
+
+static void apply_setting(struct dump *dump, const char *line)
+{
+    char kind[32], name[64], value[MAX_LINE];
+    int fields = sscanf(line, "#! %31s %63s %4095[^\n]", kind, name, value);
+
+    if (fields == 3 && strcmp(kind, "address") == 0)
+        rule_variables_set_address(dump->variables, name, value);
+    else if (fields == 3 && strcmp(kind, "port") == 0)
+        rule_variables_set_port(dump->variables, name, value);
+    else if (fields >= 2 && strcmp(kind, "application") == 0 && dump->application_count < MAX_APPLICATIONS)
+        snprintf(dump->applications[dump->application_count++], sizeof(dump->applications[0]), "%s", name);
+}
+
+static void read_settings(struct dump *dump)
+{
+    char line[MAX_LINE];
+    FILE *file = fopen(dump->path, "r");
+
+    while (file && fgets(line, sizeof(line), file)) {
+        if (strncmp(line, "#! ", 3) == 0)
+            apply_setting(dump, line);
+    }
+    if (file)
+        fclose(file);
+    for (size_t i = 0; i < dump->application_count; i++)
+        dump->application_list[i] = dump->applications[i];
+}
+
+/* NAME.ending, or NULL when there is no such file. */
+static const char *companion(const struct dump *dump, const char *ending, char *out)
+{
+    size_t stem = strlen(dump->path) - strlen(".rules");
+
+    if (snprintf(out, MAX_LINE, "%.*s.%s", (int)stem, dump->path, ending) >= MAX_LINE)
+        return NULL;
+    return access(out, R_OK) == 0 ? out : NULL;
+}
+
+/* --- Printing --------------------------------------------------------------------------------------------------------------- */
+
+static void print_address_set(const struct address_set *set)
+{
+    char low[ADDRESS_TEXT_SIZE], high[ADDRESS_TEXT_SIZE];
+    const char *comma = "";
+
+    printf(set->any ? " any" : " {");
+    for (uint32_t i = 0; !set->any && i < set->count4; i++, comma = ",") {
+        const struct address_range4 *range = &set->range4[i];
+
+        printf("%s%u.%u.%u.%u", comma, range->low >> 24, range->low >> 16 & 255, range->low >> 8 & 255,
+               range->low & 255);
+        if (range->high != range->low)
+            printf("-%u.%u.%u.%u", range->high >> 24, range->high >> 16 & 255, range->high >> 8 & 255,
+                   range->high & 255);
+    }
+    for (uint32_t i = 0; !set->any && i < set->count6; i++, comma = ",") {
+        address_format(&set->range6[i].low, 6, false, low);
+        address_format(&set->range6[i].high, 6, false, high);
+        printf("%s%s", comma, low);
+        if (strcmp(low, high) != 0)
+            printf("-%s", high);
+    }
+    printf(set->any ? "" : "}");
+}
+
+static void print_port_set(const struct port_set *set)
+{
+    if (set->any) {
+        printf(" any");
+        return;
+    }
+    printf(" {");
+    for (uint32_t i = 0; i < set->count; i++) {
+        printf("%s%u", i ? "," : "", set->range[i].low);
+        if (set->range[i].high != set->range[i].low)
+            printf("-%u", set->range[i].high);
+    }
+    printf("}");
+}
+
+static void print_number(const char *name, bool has, int32_t number, int value_index)
+{
+    if (has && value_index >= 0)
+        printf(" %s=value%d", name, value_index);
+    else if (has)
+        printf(" %s=%d", name, (int)number);
+}
+
+static void print_content(const struct content *content)
+{
+    printf(" \"");
+    for (uint16_t i = 0; i < content->length; i++) {
+        if (isprint(content->bytes[i]) && !strchr("\"|", content->bytes[i]))
+            putchar(content->bytes[i]);
+        else
+            printf("|%02x|", content->bytes[i]);
+    }
+    printf("\"%s%s%s%s%s", content->negated ? " negated" : "", content->nocase ? " nocase" : "",
+           content->rawbytes ? " rawbytes" : "", content->starts_with ? " startswith" : "",
+           content->ends_with ? " endswith" : "");
+    print_number("offset", content->has_offset, content->offset, content->offset_value);
+    print_number("depth", content->has_depth, content->depth, content->depth_value);
+    print_number("distance", content->has_distance, content->distance, content->distance_value);
+    print_number("within", content->has_within, content->within, content->within_value);
+    if (content->fast_pattern)
+        printf(" fast_pattern%s", content->fast_pattern_only ? "(only)" : "");
+    if (content->fast_pattern_chop)
+        printf("(%u,%u)", content->fast_pattern_offset, content->fast_pattern_length);
+}
+
+static void print_conditions(const char *title, const struct condition *condition)
+{
+    if (condition)
+        printf("    %s:", title);
+    for (const struct condition *c = condition; c; c = c->next) {
+        printf(" %s%s", c->negated ? "!" : "", c->keyword->name);
+        if (c->keyword->literal)
+            print_content(c->data);
+        printf("%s%s%s", c->relative ? " relative" : "", c->next_relative ? " next-relative" : "",
+               c->next ? ";" : "\n");
+    }
+}
+
+static void print_thresholds(const struct threshold *threshold)
+{
+    static const char *const kinds[] = { "limit",       "threshold", "both", "backoff", "detection_filter",
+                                         "rate_filter", "suppress" };
+    static const char *const tracks[] = { "by_src", "by_dst", "by_both", "by_rule", "by_flow", "by_either" };
+    static const char *const uniques[] = { "", " unique=src_port", " unique=dst_port" };
+
+    for (; threshold; threshold = threshold->next) {
+        printf("    %s%s%s count=%u seconds=%u%s", kinds[threshold->kind], threshold->has_track ? " " : "",
+               threshold->has_track ? tracks[threshold->track] : "", threshold->count, threshold->seconds,
+               uniques[threshold->unique]);
+        if (threshold->kind == THRESHOLD_BACKOFF)
+            printf(" multiplier=%u", threshold->multiplier);
+        if (threshold->kind == THRESHOLD_RATE_FILTER)
+            printf(" timeout=%u action=%s", threshold->timeout, rule_action_name(threshold->new_action));
+        if (threshold->addresses)
+            print_address_set(threshold->addresses);
+        putchar('\n');
+    }
+}
+
+static void print_meta(const struct rule *rule)
+{
+    static const char *const targets[] = { "", " target=source", " target=destination" };
+
+    printf("    \"%s\" priority=%u%s%s%s%s\n", rule->message, rule->priority, rule->class_name ? " class=" : "",
+           rule->class_name ? rule->class_name : "", rule->noalert ? " noalert" : "", targets[rule->target]);
+    for (const struct reference *r = rule->references; r; r = r->next)
+        printf("    reference %s: %s%s\n", r->system, r->prefix ? r->prefix : "", r->id);
+    for (const struct metadata *m = rule->metadata; m; m = m->next)
+        printf("    metadata %s=%s\n", m->key, m->value);
+}
+
+static void print_rule(const struct rule *rule)
+{
+    printf("%u:%u:%u line %u: %s %s", rule->gid, rule->sid, rule->revision, rule->line, rule_action_name(rule->action),
+           rule->protocol.name);
+    print_address_set(rule->source);
+    print_port_set(rule->source_port);
+    printf(" %s", rule->bidirectional ? "<>" : "->");
+    print_address_set(rule->destination);
+    print_port_set(rule->destination_port);
+    putchar('\n');
+    print_meta(rule);
+    print_conditions("packet", rule->packet_conditions);
+    for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next)
+        print_conditions(buffer->keyword ? buffer->keyword->name : "payload", buffer->conditions);
+    print_thresholds(rule->thresholds);
+}
+
+static void print_missing(const char *tag, size_t rules, void *user)
+{
+    (void)user;
+    printf("missing: %s (%zu)\n", tag, rules);
+}
+
+static void print_list(const struct rule_list *list)
+{
+    const struct threshold *global = rule_list_global_thresholds(list, 1);
+
+    printf("%zu read, %zu loaded, %zu rejected, %zu replaced\n", rule_list_read(list), rule_list_count(list),
+           rule_list_rejected(list), rule_list_replaced(list));
+    rule_list_each_missing(list, print_missing, NULL);
+    for (size_t i = 0; i < rule_list_count(list); i++)
+        print_rule(rule_list_get(list, i));
+    if (global) {
+        printf("all rules of gid 1\n");
+        print_thresholds(global);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct dump dump = { .variables = rule_variables_new() };
+    struct keyword_table *keywords = keyword_table_new(keyword_list, keyword_list_count);
+    struct diag *diag = diag_new();
+    struct rule_list *list = NULL;
+    int err = 1;
+
+    if (argc != 2 || !dump.variables || !keywords || !diag || strlen(argv[1]) < sizeof(".rules")) {
+        fprintf(stderr, "usage: dump_rules NAME.rules\n");
+        return 2;
+    }
+    snprintf(dump.path, sizeof(dump.path), "%s", argv[1]);
+    read_settings(&dump);
+
+    struct rule_list_options options = {
+        .keywords = keywords,
+        .variables = dump.variables,
+        .applications = dump.application_list,
+        .classification_file = companion(&dump, "classification", dump.names[0]),
+        .reference_file = companion(&dump, "reference", dump.names[1]),
+        .threshold_file = companion(&dump, "threshold", dump.names[2]),
+    };
+
+    if (rule_list_new(&list, &options, diag) == 0 && rule_list_load(list, dump.path, diag) == 0 &&
+        rule_list_finish(list, diag) == 0) {
+        diag_print(diag, stdout, false);
+        print_list(list);
+        err = 0;
+    }
+    rule_list_free(list);
+    diag_free(diag);
+    keyword_table_free(keywords);
+    rule_variables_free(dump.variables);
+    return err;
+}

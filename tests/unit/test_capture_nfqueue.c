@@ -1,0 +1,1221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The NFQUEUE capture without a kernel queue: it adopts one end of a socket pair, the test plays the kernel at the other.
+ * Messages to the capture are built byte by byte; what it sends is read back strictly and written as a line of text, e.g.
+ * "single 2 drop; batch 4 accept mark 0x1".
+ */
+#include <arpa/inet.h>
+#include <check.h>
+#include <endian.h>
+#include <errno.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/netfilter/nfnetlink_queue.h>
+#include <linux/netlink.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "capture/nfqueue_priv.h"
+
+enum { QUEUE = 0x1234, MESSAGE_SIZE = 70000, TEXT_SIZE = 4096, MAX_ITEMS = 10 };
+
+/* --- the kernel's part ---------------------------------------------------------------------------------------------- */
+
+struct message {
+    size_t length;
+    uint8_t bytes[MESSAGE_SIZE];
+};
+
+static void message_start(struct message *m, uint16_t type, uint32_t sequence)
+{
+    struct nlmsghdr head = { .nlmsg_type = type, .nlmsg_seq = sequence };
+
+    m->length = sizeof(head);
+    memcpy(m->bytes, &head, sizeof(head));
+}
+
+static void add(struct message *m, const void *bytes, size_t length)
+{
+    ck_assert_uint_le(m->length + length, sizeof(m->bytes));
+    if (length)
+        memcpy(m->bytes + m->length, bytes, length);
+    m->length += length;
+}
+
+static void add_attribute(struct message *m, uint16_t type, const void *value, size_t length)
+{
+    struct nlattr attribute = { (uint16_t)(NLA_HDRLEN + length), type };
+
+    add(m, &attribute, sizeof(attribute));
+    add(m, value, length);
+    add(m, "\0\0\0", NLA_ALIGN(length) - length);
+}
+
+static void add_u32(struct message *m, uint16_t type, uint32_t value)
+{
+    value = htonl(value);
+    add_attribute(m, type, &value, sizeof(value));
+}
+
+static void finish(struct message *m)
+{
+    uint32_t length = (uint32_t)m->length;
+
+    memcpy(m->bytes, &length, sizeof(length));
+}
+
+static void packet_start(struct message *m, uint8_t family, uint32_t id, uint16_t protocol)
+{
+    struct nfgenmsg netfilter = { .nfgen_family = family, .res_id = htons(QUEUE) };
+    struct nfqnl_msg_packet_hdr header = { htonl(id), htons(protocol), NF_INET_FORWARD };
+
+    message_start(m, NFNL_SUBSYS_QUEUE << 8 | NFQNL_MSG_PACKET, 0);
+    add(m, &netfilter, sizeof(netfilter));
+    add_attribute(m, NFQA_PACKET_HDR, &header, sizeof(header));
+}
+
+static void packet_message(struct message *m, uint32_t id, uint32_t mark, const void *payload, size_t length)
+{
+    packet_start(m, NFPROTO_IPV4, id, 0x0800);
+    if (mark)
+        add_u32(m, NFQA_MARK, mark);
+    add_attribute(m, NFQA_PAYLOAD, payload, length);
+    finish(m);
+}
+
+static void error_message(struct message *m, int error, uint32_t sequence)
+{
+    struct nlmsghdr original = { .nlmsg_len = 32, .nlmsg_type = NFNL_SUBSYS_QUEUE << 8 | NFQNL_MSG_VERDICT };
+
+    message_start(m, NLMSG_ERROR, sequence);
+    add(m, &error, sizeof(error));
+    add(m, &original, sizeof(original));
+    finish(m);
+}
+
+/* --- a capture and its kernel --------------------------------------------------------------------------------------- */
+
+struct rig {
+    int kernel;
+    struct capture *capture;
+    struct packet *batch[CAPTURE_MAX_BATCH];
+};
+
+static struct nfqueue_options options_for(int fd)
+{
+    struct nfqueue_options options;
+
+    nfqueue_options_default(&options);
+    options.queue = QUEUE;
+    options.inherited_fd = fd;
+    return options;
+}
+
+static void rig_open_with(struct rig *rig, struct nfqueue_options options, int send_buffer)
+{
+    char error[CAPTURE_ERROR_SIZE] = "";
+    int pair[2], plenty = 200000;
+
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+    setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &plenty, sizeof(plenty));
+    if (send_buffer)
+        ck_assert_int_eq(setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof(send_buffer)), 0);
+    options.inherited_fd = pair[0];
+    rig->kernel = pair[1];
+    ck_assert_msg(nfqueue_open(&rig->capture, &options, error) == 0, "%s", error);
+    setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &plenty, sizeof(plenty));
+}
+
+static void rig_open(struct rig *rig)
+{
+    rig_open_with(rig, options_for(-1), 0);
+}
+
+static void rig_close(struct rig *rig)
+{
+    capture_close(rig->capture);
+    close(rig->kernel);
+}
+
+static void rig_send(struct rig *rig, const struct message *m)
+{
+    ck_assert_int_eq(send(rig->kernel, m->bytes, m->length, 0), (ssize_t)m->length);
+}
+
+static void rig_send_packet(struct rig *rig, uint32_t id, uint32_t mark)
+{
+    struct message m;
+
+    packet_message(&m, id, mark, "data", 4);
+    rig_send(rig, &m);
+}
+
+static void rig_send_error(struct rig *rig, int error, uint32_t sequence)
+{
+    struct message m;
+
+    error_message(&m, error, sequence);
+    rig_send(rig, &m);
+}
+
+static int rig_receive(struct rig *rig)
+{
+    return capture_receive(rig->capture, rig->batch, CAPTURE_MAX_BATCH, 0);
+}
+
+static void append(char text[TEXT_SIZE], const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void append(char text[TEXT_SIZE], const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text + used, TEXT_SIZE - used, format, args);
+    va_end(args);
+}
+
+static void describe_verdict(char text[TEXT_SIZE], uint32_t verdict)
+{
+    if (verdict == NF_DROP)
+        append(text, " drop");
+    else if (verdict == NF_ACCEPT)
+        append(text, " accept");
+    else if (verdict == NF_REPEAT)
+        append(text, " repeat");
+    else
+        append(text, " 0x%08x", verdict);
+}
+
+/* Attributes after the verdict's own. */
+static void describe_rest(char text[TEXT_SIZE], const uint8_t *at, const uint8_t *end)
+{
+    while (at < end) {
+        struct nlattr attribute;
+        uint32_t mark;
+
+        ck_assert_int_ge(end - at, NLA_HDRLEN);
+        memcpy(&attribute, at, sizeof(attribute));
+        ck_assert_int_ge(end - at, NLA_ALIGN(attribute.nla_len));
+        if (attribute.nla_type == NFQA_MARK) {
+            ck_assert_uint_eq(attribute.nla_len, 8);
+            memcpy(&mark, at + NLA_HDRLEN, sizeof(mark));
+            append(text, " mark 0x%x", ntohl(mark));
+        } else {
+            ck_assert_uint_eq(attribute.nla_type, NFQA_PAYLOAD);
+            append(text, " payload %d '%.8s'", attribute.nla_len - NLA_HDRLEN, (const char *)at + NLA_HDRLEN);
+            for (size_t i = attribute.nla_len; i < (size_t)NLA_ALIGN(attribute.nla_len); i++)
+                ck_assert_uint_eq(at[i], 0);
+        }
+        at += NLA_ALIGN(attribute.nla_len);
+    }
+}
+
+/* One netlink message of the capture; returns its length. */
+static size_t describe_message(char text[TEXT_SIZE], const uint8_t *bytes, size_t left)
+{
+    struct {
+        struct nlmsghdr netlink;
+        struct nfgenmsg netfilter;
+        struct nlattr attribute;
+        struct nfqnl_msg_verdict_hdr verdict;
+    } head;
+
+    ck_assert_uint_ge(left, sizeof(head));
+    memcpy(&head, bytes, sizeof(head));
+    ck_assert_uint_ge(head.netlink.nlmsg_len, sizeof(head));
+    ck_assert_uint_le(head.netlink.nlmsg_len, left);
+    ck_assert_uint_eq(head.netlink.nlmsg_flags, NLM_F_REQUEST);
+    ck_assert_uint_eq(head.netlink.nlmsg_pid, 0);
+    ck_assert_uint_eq(head.netfilter.nfgen_family, AF_UNSPEC);
+    ck_assert_uint_eq(head.netfilter.version, NFNETLINK_V0);
+    ck_assert_uint_eq(ntohs(head.netfilter.res_id), QUEUE);
+    ck_assert_uint_eq(head.attribute.nla_type, NFQA_VERDICT_HDR);
+    ck_assert_uint_eq(head.attribute.nla_len, 12);
+    ck_assert_uint_eq(head.netlink.nlmsg_type >> 8, NFNL_SUBSYS_QUEUE);
+
+    bool batch = (head.netlink.nlmsg_type & 0xff) == NFQNL_MSG_VERDICT_BATCH;
+
+    ck_assert(batch || (head.netlink.nlmsg_type & 0xff) == NFQNL_MSG_VERDICT);
+    append(text, "%s%s %u", *text ? "; " : "", batch ? "batch" : "single", ntohl(head.verdict.id));
+    describe_verdict(text, ntohl(head.verdict.verdict));
+    describe_rest(text, bytes + sizeof(head), bytes + head.netlink.nlmsg_len);
+    return NLMSG_ALIGN(head.netlink.nlmsg_len);
+}
+
+/* All that the capture sent since the last time, in words; returns the number of sends. */
+static size_t rig_sent(struct rig *rig, char text[TEXT_SIZE])
+{
+    static uint8_t bytes[1 << 20];
+    size_t sends = 0;
+    ssize_t n;
+
+    *text = '\0';
+    while ((n = recv(rig->kernel, bytes, sizeof(bytes), MSG_DONTWAIT)) > 0) {
+        size_t at = 0;
+
+        sends++;
+        while (at < (size_t)n)
+            at += describe_message(text, bytes + at, (size_t)n - at);
+        ck_assert_uint_eq(at, (size_t)n);
+    }
+    return sends;
+}
+
+static void check_accounts(const struct rig *rig)
+{
+    const struct capture_counters *c = capture_counters(rig->capture);
+
+    ck_assert_uint_eq(c->packets, c->accepted + c->dropped + c->repeated + c->routed);
+}
+
+/* --- verdicts ------------------------------------------------------------------------------------------------------- */
+
+enum action { END, PASS, DROP, REPLACE, REPLACE_EMPTY, REPLACE_TOO_LONG, MARK, MARK_DROP };
+
+struct item {
+    enum action action;
+    uint32_t mark; /* the packet's */
+    uint32_t set_mark, set_mask;
+};
+
+static const struct {
+    enum queue_verdict_mode mode;
+    uint32_t mark, mask;
+    uint16_t route_to;
+    bool bypass;
+    struct item items[MAX_ITEMS];
+    const char *sent;
+} verdict_cases[] = {
+    { .items = { { PASS } }, .sent = "single 1 accept" },
+    { .items = { { PASS }, { PASS }, { PASS } }, .sent = "batch 3 accept" },
+    { .items = { { DROP } }, .sent = "single 1 drop" },
+    { .items = { { DROP }, { DROP }, { DROP } }, .sent = "single 1 drop; single 2 drop; single 3 drop" },
+    /* drops go out ahead of the batch that would accept them */
+    { .items = { { PASS }, { DROP }, { PASS }, { PASS } }, .sent = "single 2 drop; batch 4 accept" },
+    { .items = { { PASS }, { DROP } }, .sent = "single 2 drop; single 1 accept" },
+    { .items = { { DROP }, { PASS }, { DROP }, { PASS }, { DROP } },
+      .sent = "single 1 drop; single 3 drop; single 5 drop; batch 4 accept" },
+    /* another payload ends the run, so that packets leave in order */
+    { .items = { { PASS }, { PASS }, { REPLACE }, { PASS }, { PASS } },
+      .sent = "batch 2 accept; single 3 accept payload 5 'hello'; batch 5 accept" },
+    { .items = { { REPLACE }, { REPLACE } },
+      .sent = "single 1 accept payload 5 'hello'; single 2 accept payload 5 'hello'" },
+    { .items = { { PASS }, { REPLACE_EMPTY } }, .sent = "batch 2 accept" },
+    { .items = { { REPLACE_TOO_LONG }, { PASS } }, .sent = "single 1 drop; single 2 accept" },
+    /* marks that stay as they are need no attribute */
+    { .items = { { PASS, 7 }, { PASS, 0xffffffff }, { PASS } }, .sent = "batch 3 accept" },
+    { .mark = 0x25,
+      .mask = 0xf0,
+      .items = { { PASS, 0x1 }, { PASS, 0x21 }, { PASS, 0xf1 } },
+      .sent = "batch 3 accept mark 0x21" },
+    { .mark = 0x25,
+      .mask = 0xf0,
+      .items = { { PASS, 0x21 }, { PASS, 0x22 }, { PASS, 0x2 } },
+      .sent = "batch 2 accept; single 3 accept mark 0x22" },
+    { .mark = 0, .mask = 0xffffffff, .items = { { PASS, 0xffffffff } }, .sent = "single 1 accept mark 0x0" },
+    { .mark = 0xffffffff,
+      .mask = 0xffffffff,
+      .items = { { PASS, 5 }, { DROP, 5 }, { PASS } },
+      .sent = "single 2 drop; batch 3 accept mark 0xffffffff" },
+    /* a rule's mark */
+    { .items = { { PASS, 1 }, { MARK, 0x100, 0xffff, 0x0f }, { PASS } },
+      .sent = "single 1 accept; single 2 accept mark 0x10f; single 3 accept" },
+    { .items = { { MARK, 0xffffffff, 0, 0xffffffff } }, .sent = "single 1 accept mark 0x0" },
+    { .items = { { MARK_DROP, 0, 1, 1 } }, .sent = "single 1 drop" },
+    /* repeat */
+    { QUEUE_REPEAT, 1, 1, .items = { { PASS }, { PASS }, { PASS } }, .sent = "batch 3 repeat mark 0x1" },
+    { QUEUE_REPEAT, 1, 1, .items = { { PASS }, { PASS, 0x10 }, { PASS, 0x10 }, { PASS } },
+      .sent = "single 1 repeat mark 0x1; batch 3 repeat mark 0x11; single 4 repeat mark 0x1" },
+    { QUEUE_REPEAT, 1, 1, .items = { { PASS }, { DROP, 0x20 }, { PASS } },
+      .sent = "single 2 drop; batch 3 repeat mark 0x1" },
+    { QUEUE_REPEAT, 0xffffffff, 0xffffffff, .items = { { PASS }, { PASS, 6 } },
+      .sent = "batch 2 repeat mark 0xffffffff" },
+    { QUEUE_REPEAT, 0, 1, .items = { { PASS, 0xffffffff } }, .sent = "single 1 repeat mark 0xfffffffe" },
+    { QUEUE_REPEAT, 0xff02, 0x03, .items = { { PASS, 0x11 } }, .sent = "single 1 repeat mark 0x12" },
+    /* one that comes back marked is not sent round again */
+    { QUEUE_REPEAT, 1, 1, .items = { { PASS, 0 }, { PASS, 3 }, { PASS, 0 } },
+      .sent = "single 1 repeat mark 0x1; single 2 accept; single 3 repeat mark 0x1" },
+    { QUEUE_REPEAT, 1, 1, .items = { { DROP, 1 } }, .sent = "single 1 drop" },
+    /* a rule cannot take the repeat mark away */
+    { QUEUE_REPEAT, 1, 1, .items = { { MARK, 8, 0, 0xffffffff } }, .sent = "single 1 repeat mark 0x1" },
+    { QUEUE_REPEAT, 1, 1, .items = { { PASS }, { REPLACE }, { PASS } },
+      .sent = "single 1 repeat mark 0x1; single 2 repeat mark 0x1 payload 5 'hello'; single 3 repeat mark 0x1" },
+    /* route */
+    { QUEUE_ROUTE, .route_to = 5, .items = { { PASS } }, .sent = "single 1 0x00050003" },
+    { QUEUE_ROUTE, .route_to = 5, .bypass = true, .items = { { PASS }, { PASS } }, .sent = "batch 2 0x00058003" },
+    { QUEUE_ROUTE, .route_to = 0xffff, .bypass = true, .items = { { PASS }, { DROP }, { PASS } },
+      .sent = "single 2 drop; batch 3 0xffff8003" },
+    { QUEUE_ROUTE, 1, 1, .items = { { PASS } }, .sent = "single 1 0x00000003 mark 0x1" },
+};
+
+static void act(struct packet *pkt, const struct item *item)
+{
+    static uint8_t data[NFQUEUE_MAX_COPY + 1] = "hello";
+
+    if (item->action == DROP || item->action == MARK_DROP)
+        pkt->verdict = VERDICT_DROP;
+    if (item->action == REPLACE || item->action == REPLACE_EMPTY || item->action == REPLACE_TOO_LONG) {
+        pkt->new_data = data;
+        pkt->new_length = item->action == REPLACE ? 5 : item->action == REPLACE_EMPTY ? 0 : NFQUEUE_MAX_COPY + 1;
+    }
+    if (item->action == MARK || item->action == MARK_DROP) {
+        pkt->mark_set = true;
+        pkt->mark_value = item->set_mark;
+        pkt->mark_mask = item->set_mask;
+    }
+}
+
+START_TEST(verdicts_of_a_batch)
+{
+    struct nfqueue_options options = options_for(-1);
+    char text[TEXT_SIZE];
+    struct rig rig;
+    int count = 0;
+
+    options.mode = verdict_cases[_i].mode;
+    options.mark = verdict_cases[_i].mark;
+    options.mark_mask = verdict_cases[_i].mask;
+    options.route_to = verdict_cases[_i].route_to;
+    options.route_bypass = verdict_cases[_i].bypass;
+    rig_open_with(&rig, options, 0);
+    for (; count < MAX_ITEMS && verdict_cases[_i].items[count].action != END; count++)
+        rig_send_packet(&rig, (uint32_t)count + 1, verdict_cases[_i].items[count].mark);
+    ck_assert_int_eq(rig_receive(&rig), count);
+    for (int i = 0; i < count; i++)
+        act(rig.batch[i], &verdict_cases[_i].items[i]);
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, (size_t)count), 0);
+    ck_assert_uint_eq(rig_sent(&rig, text), 1);
+    ck_assert_str_eq(text, verdict_cases[_i].sent);
+    check_accounts(&rig);
+    rig_close(&rig);
+}
+END_TEST
+
+/* The bytes themselves, once. The head of a netlink message and of an attribute is in host order. */
+START_TEST(verdict_bytes)
+{
+    static const uint8_t expected[] = {
+        0, 0, 0,    0,    0,   0,   1,   0,    0,    0,    0,    0,    0, 0, 0, 0, /* netlink; length and type below */
+        0, 0, 0x12, 0x34,                                                          /* queue */
+        0, 0, 0,    0,    0,   0,   0,   1,    0xff, 0xff, 0xff, 0xfe,             /* accept, id */
+        0, 0, 0,    0,    0,   0,   0,   0x2a,                                     /* mark */
+        0, 0, 0,    0,    'h', 'e', 'l', 'l',  'o',  0,    0,    0,                /* payload, padding */
+    };
+    static const struct {
+        size_t at;
+        uint16_t value;
+    } host_order[] = {
+        { 0, sizeof(expected) },
+        { 4, 0x0301 },
+        { 6, NLM_F_REQUEST },
+        { 20, 12 },
+        { 22, 2 },
+        { 32, 8 },
+        { 34, 3 },
+        { 40, 9 },
+        { 42, 10 },
+    };
+    struct nfqueue_options options = options_for(-1);
+    struct item item = { REPLACE, 0, 0, 0 };
+    uint8_t bytes[256], wanted[sizeof(expected)];
+    struct rig rig;
+
+    memcpy(wanted, expected, sizeof(wanted));
+    for (size_t i = 0; i < sizeof(host_order) / sizeof(host_order[0]); i++)
+        memcpy(wanted + host_order[i].at, &host_order[i].value, sizeof(uint16_t));
+    options.mark = 0x2a;
+    options.mark_mask = 0xff;
+    rig_open_with(&rig, options, 0);
+    rig_send_packet(&rig, 0xfffffffe, 0);
+    ck_assert_int_eq(rig_receive(&rig), 1);
+    ck_assert_int_eq(recv(rig.kernel, bytes, sizeof(bytes), 0), 32); /* adopted: what came before is repeated */
+    act(rig.batch[0], &item);
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
+    ck_assert_int_eq(recv(rig.kernel, bytes, sizeof(bytes), 0), sizeof(wanted));
+    ck_assert_mem_eq(bytes, wanted, sizeof(wanted));
+    ck_assert_uint_eq(capture_counters(rig.capture)->replaced, 1);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Several calls for one receive: a batch verdict must not reach over packets that are still to be judged. */
+static const struct {
+    const char *verdicts; /* 'd' or 'a' for each packet */
+    const char *calls;    /* packets by number, one call up to each space */
+    const char *sent;     /* calls separated by | */
+} partial_cases[] = {
+    { "aaaa", "12 34", "batch 2 accept|batch 4 accept" },
+    { "aaaa", "34 12", "single 3 accept; single 4 accept|batch 2 accept" },
+    { "aaaa", "2 1 34", "single 2 accept|single 1 accept|batch 4 accept" },
+    { "aaaaa", "245 13", "single 2 accept; single 4 accept; single 5 accept|batch 3 accept" },
+    { "aaaaa", "1245 3", "batch 2 accept; single 4 accept; single 5 accept|single 3 accept" },
+    { "adaad", "2 1345", "single 2 drop|single 5 drop; batch 4 accept" },
+    { "adada", "135 24", "single 1 accept; single 3 accept; single 5 accept|single 2 drop; single 4 drop" },
+    { "aaaa", "4321", "batch 4 accept" },
+};
+
+START_TEST(verdicts_in_several_calls)
+{
+    char text[TEXT_SIZE], all[TEXT_SIZE] = "";
+    struct packet *part[MAX_ITEMS];
+    size_t count = strlen(partial_cases[_i].verdicts), parts = 0;
+    struct rig rig;
+
+    rig_open(&rig);
+    for (size_t i = 0; i < count; i++)
+        rig_send_packet(&rig, (uint32_t)i + 1, 0);
+    ck_assert_int_eq(rig_receive(&rig), (int)count);
+    for (size_t i = 0; i < count; i++)
+        rig.batch[i]->verdict = partial_cases[_i].verdicts[i] == 'd' ? VERDICT_DROP : VERDICT_ACCEPT;
+    for (const char *c = partial_cases[_i].calls;; c++) {
+        if (*c >= '1' && *c <= '9') {
+            part[parts++] = rig.batch[*c - '1'];
+            continue;
+        }
+        ck_assert_int_eq(capture_send_verdicts(rig.capture, part, parts), 0);
+        ck_assert_uint_eq(rig_sent(&rig, text), 1);
+        append(all, "%s%s", *all ? "|" : "", text);
+        parts = 0;
+        if (!*c)
+            break;
+    }
+    ck_assert_str_eq(all, partial_cases[_i].sent);
+    check_accounts(&rig);
+    rig_close(&rig);
+}
+END_TEST
+
+/* More payload than one send can take goes out in several, in order. */
+START_TEST(large_payloads_are_split)
+{
+    static uint8_t data[8000] = "replaced";
+    char text[TEXT_SIZE], expected[TEXT_SIZE] = "";
+    struct rig rig;
+
+    rig_open_with(&rig, options_for(-1), 10000); /* the kernel makes it 20000: two payloads in a send */
+    for (uint32_t id = 1; id <= 9; id++) {
+        rig_send_packet(&rig, id, 0);
+        append(expected, "%ssingle %u accept payload 8000 'replaced'", id > 1 ? "; " : "", id);
+    }
+    ck_assert_int_eq(rig_receive(&rig), 9);
+    for (int i = 0; i < 9; i++) {
+        rig.batch[i]->new_data = data;
+        rig.batch[i]->new_length = sizeof(data);
+    }
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 9), 0);
+    ck_assert_uint_eq(rig_sent(&rig, text), 5);
+    ck_assert_uint_eq(capture_counters(rig.capture)->send_calls, 5);
+    ck_assert_str_eq(text, expected);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(nothing_to_judge_sends_nothing)
+{
+    char text[TEXT_SIZE];
+    struct rig rig;
+
+    rig_open(&rig);
+    ck_assert_int_eq(rig_receive(&rig), 0);
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 0), 0);
+    ck_assert_uint_eq(rig_sent(&rig, text), 0);
+    rig_close(&rig);
+}
+END_TEST
+
+/* --- receiving ------------------------------------------------------------------------------------------------------ */
+
+static void build_full_message(struct message *m)
+{
+    struct nfqnl_msg_packet_timestamp time = { htobe64(1700000000), htobe64(123456) };
+    struct nfqnl_msg_packet_hw hardware = { htons(6), 0, { 1, 2, 3, 4, 5, 6 } };
+    struct message vlan = { .length = 0 };
+
+    add_attribute(&vlan, NFQA_VLAN_PROTO, "\x81\x00", 2);
+    add_attribute(&vlan, NFQA_VLAN_TCI, "\x20\x64", 2);
+    packet_start(m, NFPROTO_IPV4, 1, 0x0800);
+    add_u32(m, NFQA_MARK, 0xffffffff);
+    add_attribute(m, NFQA_TIMESTAMP, &time, sizeof(time));
+    add_u32(m, NFQA_IFINDEX_INDEV, 3);
+    add_u32(m, NFQA_IFINDEX_OUTDEV, 4);
+    add_u32(m, NFQA_IFINDEX_PHYSINDEV, 5);
+    add_u32(m, NFQA_IFINDEX_PHYSOUTDEV, 6);
+    add_attribute(m, NFQA_HWADDR, &hardware, sizeof(hardware));
+    add_attribute(m, NFQA_VLAN | NLA_F_NESTED, vlan.bytes, vlan.length);
+    add_u32(m, NFQA_CAP_LEN, 70000);
+    add_u32(m, NFQA_SKB_INFO, NFQA_SKB_CSUMNOTREADY | NFQA_SKB_GSO);
+    add_u32(m, 99, 1); /* from a kernel newer than we are */
+    add_attribute(m, NFQA_PAYLOAD, "payload", 7);
+    finish(m);
+}
+
+START_TEST(all_that_the_kernel_says)
+{
+    struct message m;
+    struct rig rig;
+
+    build_full_message(&m);
+    rig_open(&rig);
+    rig_send(&rig, &m);
+    ck_assert_int_eq(rig_receive(&rig), 1);
+
+    const struct packet *pkt = rig.batch[0];
+
+    ck_assert_uint_eq(pkt->length, 7);
+    ck_assert_mem_eq(pkt->data, "payload", 7);
+    ck_assert_uint_eq(pkt->wire_length, 70000);
+    ck_assert_uint_eq(pkt->time_ns, UINT64_C(1700000000123456000));
+    ck_assert_uint_eq(pkt->number, 1);
+    ck_assert_int_eq(pkt->link, LINK_RAW);
+    ck_assert_uint_eq(pkt->flags, PACKET_TRUNCATED | PACKET_CHECKSUM_NOT_READY | PACKET_GSO);
+    ck_assert_uint_eq(pkt->meta.id, 1);
+    ck_assert_uint_eq(pkt->meta.mark, 0xffffffff);
+    ck_assert_uint_eq(pkt->meta.in_ifindex, 3);
+    ck_assert_uint_eq(pkt->meta.out_ifindex, 4);
+    ck_assert_uint_eq(pkt->meta.in_physical_ifindex, 5);
+    ck_assert_uint_eq(pkt->meta.out_physical_ifindex, 6);
+    ck_assert_uint_eq(pkt->meta.queue, QUEUE);
+    ck_assert_uint_eq(pkt->meta.hardware_protocol, 0x0800);
+    ck_assert_uint_eq(pkt->meta.vlan_tci, 0x2064);
+    ck_assert_uint_eq(pkt->meta.hook, NF_INET_FORWARD);
+    ck_assert_uint_eq(pkt->meta.hardware_address_length, 6);
+    ck_assert_mem_eq(pkt->meta.hardware_address, "\1\2\3\4\5\6\0\0", 8);
+
+    const struct capture_counters *c = capture_counters(rig.capture);
+
+    ck_assert_uint_eq(c->packets, 1);
+    ck_assert_uint_eq(c->bytes, 70000);
+    ck_assert_uint_eq(c->truncated, 1);
+    ck_assert_uint_eq(c->gso, 1);
+    ck_assert_uint_eq(c->malformed_messages, 0);
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
+    rig_close(&rig);
+}
+END_TEST
+
+/* The packet that was in a slot before must not shine through. */
+START_TEST(nothing_is_left_from_earlier_packets)
+{
+    struct item item = { MARK, 0, 0xff, 0xff };
+    struct message m;
+    struct rig rig;
+
+    build_full_message(&m);
+    rig_open(&rig);
+    rig_send(&rig, &m);
+    ck_assert_int_eq(rig_receive(&rig), 1);
+    act(rig.batch[0], &item);
+    rig.batch[0]->verdict = VERDICT_DROP;
+    rig.batch[0]->drop_reason = DROP_REASON_RULES;
+    rig.batch[0]->reject = REJECT_BOTH;
+    rig.batch[0]->new_data = rig.batch[0]->data;
+    rig.batch[0]->new_length = 1;
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
+    rig_send_packet(&rig, 2, 0);
+    ck_assert_int_eq(rig_receive(&rig), 1);
+
+    const struct packet *pkt = rig.batch[0];
+    struct queue_meta meta = { .id = 2, .queue = QUEUE, .hardware_protocol = 0x0800, .hook = NF_INET_FORWARD };
+
+    ck_assert_mem_eq(&pkt->meta, &meta, sizeof(meta));
+    ck_assert_uint_eq(pkt->flags, 0);
+    ck_assert_uint_eq(pkt->length, 4);
+    ck_assert_uint_eq(pkt->wire_length, 4);
+    ck_assert_uint_eq(pkt->number, 2);
+    ck_assert_uint_ne(pkt->time_ns, UINT64_C(1700000000123456000)); /* the clock's now */
+    ck_assert_uint_gt(pkt->time_ns, UINT64_C(1500000000000000000));
+    ck_assert_int_eq(pkt->verdict, VERDICT_ACCEPT);
+    ck_assert_int_eq(pkt->drop_reason, DROP_REASON_NONE);
+    ck_assert_int_eq(pkt->reject, REJECT_NONE);
+    ck_assert(!pkt->mark_set);
+    ck_assert_ptr_null(pkt->new_data);
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
+    rig_close(&rig);
+}
+END_TEST
+
+static const struct {
+    uint32_t info, flags;
+} info_cases[] = {
+    { 0, 0 },
+    { NFQA_SKB_CSUMNOTREADY, PACKET_CHECKSUM_NOT_READY },
+    { NFQA_SKB_GSO, PACKET_GSO },
+    { NFQA_SKB_CSUM_NOTVERIFIED, PACKET_CHECKSUM_UNVERIFIED },
+    { 0xffffffff, PACKET_CHECKSUM_NOT_READY | PACKET_GSO | PACKET_CHECKSUM_UNVERIFIED },
+};
+
+START_TEST(skb_info)
+{
+    struct nfqueue_result result;
+    struct packet pkt;
+    struct message m;
+
+    packet_start(&m, NFPROTO_IPV4, 1, 0x0800);
+    add_u32(&m, NFQA_SKB_INFO, info_cases[_i].info);
+    finish(&m);
+    ck_assert_int_eq(nfqueue_message_read(m.bytes, m.length, QUEUE, &pkt, &result), NFQUEUE_PACKET);
+    ck_assert_uint_eq(pkt.flags, info_cases[_i].flags);
+}
+END_TEST
+
+static const struct {
+    uint8_t family;
+    uint16_t protocol;
+    enum link_type link;
+} link_cases[] = {
+    { NFPROTO_IPV4, 0x0800, LINK_RAW },   { NFPROTO_IPV6, 0x86dd, LINK_RAW },
+    { NFPROTO_INET, 0, LINK_RAW },        { NFPROTO_BRIDGE, 0x0800, LINK_RAW },
+    { NFPROTO_BRIDGE, 0x86dd, LINK_RAW }, { NFPROTO_BRIDGE, 0x0806, LINK_UNSUPPORTED },
+};
+
+START_TEST(link_types)
+{
+    struct nfqueue_result result;
+    struct packet pkt;
+    struct message m;
+
+    packet_start(&m, link_cases[_i].family, 1, link_cases[_i].protocol);
+    finish(&m);
+    ck_assert_int_eq(nfqueue_message_read(m.bytes, m.length, QUEUE, &pkt, &result), NFQUEUE_PACKET);
+    ck_assert_int_eq(pkt.link, link_cases[_i].link);
+}
+END_TEST
+
+static const struct {
+    uint32_t mark, mask, packet;
+    bool marked;
+} marked_cases[] = {
+    { 1, 1, 0, false },     { 1, 1, 1, true },           { 1, 1, 0xffffffff, true },
+    { 0xff01, 1, 3, true }, { 1, 0xffffffff, 3, false }, { 0xffffffff, 0xffffffff, 0xffffffff, true },
+    { 0, 1, 0, true },      { 0, 1, 1, false },
+};
+
+START_TEST(marked_packets)
+{
+    struct nfqueue_options options = options_for(-1);
+    struct rig rig;
+
+    options.mode = QUEUE_REPEAT;
+    options.mark = marked_cases[_i].mark;
+    options.mark_mask = marked_cases[_i].mask;
+    rig_open_with(&rig, options, 0);
+    rig_send_packet(&rig, 1, marked_cases[_i].packet);
+    ck_assert_int_eq(rig_receive(&rig), 1);
+    ck_assert_int_eq((rig.batch[0]->flags & PACKET_MARKED) != 0, marked_cases[_i].marked);
+    ck_assert_uint_eq(capture_counters(rig.capture)->marked, marked_cases[_i].marked);
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
+    ck_assert_uint_eq(capture_counters(rig.capture)->repeated, !marked_cases[_i].marked);
+    check_accounts(&rig);
+    rig_close(&rig);
+}
+END_TEST
+
+static const struct {
+    uint32_t ids[5];
+    size_t count;
+    uint64_t lost, overruns;
+} gap_cases[] = {
+    { { 1, 2, 3 }, 3, 0, 0 },       { { 1, 2, 5, 6, 10 }, 5, 5, 2 },
+    { { 1, 1001 }, 2, 999, 1 },     { { 0xfffffffe, 0xffffffff, 0, 1 }, 4, 0, 0 },
+    { { 0xfffffffe, 2 }, 2, 3, 1 }, { { 7, 8 }, 2, 0, 0 }, /* an adopted queue goes on where it was */
+    { { 100, 50, 51 }, 3, 0, 0 },                          /* backwards is not a loss of four thousand million */
+};
+
+START_TEST(gaps_are_losses)
+{
+    char text[TEXT_SIZE];
+    struct rig rig;
+
+    rig_open(&rig);
+    for (size_t i = 0; i < gap_cases[_i].count; i++)
+        rig_send_packet(&rig, gap_cases[_i].ids[i], 0);
+    ck_assert_int_eq(rig_receive(&rig), (int)gap_cases[_i].count);
+    ck_assert_uint_eq(capture_counters(rig.capture)->lost, gap_cases[_i].lost);
+    ck_assert_uint_eq(capture_counters(rig.capture)->receive_overruns, gap_cases[_i].overruns);
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, gap_cases[_i].count), 0);
+    rig_sent(&rig, text);
+    check_accounts(&rig);
+    rig_close(&rig);
+}
+END_TEST
+
+/* What a former reader of the same socket took and did not judge is queued again, once, before anything is accepted. */
+START_TEST(adopted_queue_repeats_what_was_left)
+{
+    char text[TEXT_SIZE];
+    struct rig rig;
+
+    rig_open(&rig);
+    rig_send_packet(&rig, 8, 0);
+    rig_send_packet(&rig, 9, 0);
+    ck_assert_int_eq(rig_receive(&rig), 2);
+    ck_assert_uint_eq(rig_sent(&rig, text), 1);
+    ck_assert_str_eq(text, "batch 7 repeat");
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 2), 0);
+    rig_sent(&rig, text);
+    ck_assert_str_eq(text, "batch 9 accept");
+    rig_send_error(&rig, -ENOENT, SEQUENCE_REPEAT_UNJUDGED); /* there was nothing left */
+    rig_send_packet(&rig, 10, 0);
+    ck_assert_int_eq(rig_receive(&rig), 1);
+    ck_assert_uint_eq(rig_sent(&rig, text), 0);
+    ck_assert_uint_eq(capture_counters(rig.capture)->verdict_lost, 0);
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(refused_verdicts_are_counted)
+{
+    static const int errors[] = { -ENOENT, -EINVAL, 0, -ENOENT, -EPERM, -EPERM };
+    struct rig rig;
+
+    rig_open(&rig);
+    rig_send_packet(&rig, 1, 0);
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+        rig_send_error(&rig, errors[i], SEQUENCE_VERDICT);
+    rig_send_packet(&rig, 2, 0);
+    ck_assert_int_eq(rig_receive(&rig), 2); /* the packets first */
+    ck_assert_uint_eq(capture_counters(rig.capture)->verdict_lost, 2);
+    ck_assert_uint_eq(capture_counters(rig.capture)->verdict_errors, 3);
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 2), 0);
+    ck_assert_int_eq(rig_receive(&rig), -EPERM); /* then that we may not judge, once */
+    ck_assert_int_eq(rig_receive(&rig), 0);
+    rig_send_error(&rig, -EPERM, SEQUENCE_VERDICT);
+    ck_assert_int_eq(rig_receive(&rig), 0);
+    ck_assert_int_eq(rig_receive(&rig), 0);
+    ck_assert_uint_eq(capture_counters(rig.capture)->verdict_errors, 4);
+    ck_assert_uint_eq(capture_counters(rig.capture)->malformed_messages, 0);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(receive_keeps_to_its_limits)
+{
+    struct nfqueue_options options = options_for(-1);
+    struct rig rig;
+
+    options.batch = 4;
+    rig_open_with(&rig, options, 0);
+    for (uint32_t id = 1; id <= 6; id++)
+        rig_send_packet(&rig, id, 0);
+    ck_assert_int_eq(capture_receive(rig.capture, rig.batch, 1, -1), 1);
+    ck_assert_uint_eq(rig.batch[0]->meta.id, 1);
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
+    ck_assert_int_eq(capture_receive(rig.capture, rig.batch, CAPTURE_MAX_BATCH, 1000), 4);
+    ck_assert_uint_eq(rig.batch[3]->meta.id, 5);
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 4), 0);
+    ck_assert_int_eq(capture_receive(rig.capture, rig.batch, CAPTURE_MAX_BATCH, 5), 1);
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
+    ck_assert_int_eq(capture_receive(rig.capture, rig.batch, CAPTURE_MAX_BATCH, 5), 0);
+    ck_assert_int_eq(capture_receive(rig.capture, rig.batch, CAPTURE_MAX_BATCH, 0), 0);
+    ck_assert_uint_eq(capture_counters(rig.capture)->receive_calls, 5);
+    check_accounts(&rig);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(largest_packet_of_all)
+{
+    static uint8_t payload[NFQUEUE_MAX_COPY];
+    struct message m;
+    struct rig rig;
+
+    memset(payload, 0x5a, sizeof(payload));
+    rig_open(&rig);
+    for (uint32_t id = 1; id <= 2; id++) {
+        packet_message(&m, id, 0, payload, sizeof(payload));
+        rig_send(&rig, &m);
+    }
+    ck_assert_int_eq(rig_receive(&rig), 2);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_uint_eq(rig.batch[i]->length, sizeof(payload));
+        ck_assert_mem_eq(rig.batch[i]->data, payload, sizeof(payload));
+    }
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 2), 0);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(source_is_gone)
+{
+    struct rig rig;
+
+    rig_open(&rig);
+    rig_send_packet(&rig, 1, 0);
+    rig_send_packet(&rig, 2, 0);
+    ck_assert_int_eq(rig_receive(&rig), 2);
+    close(rig.kernel);
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 2), -EPIPE);
+    ck_assert_uint_eq(capture_counters(rig.capture)->verdict_errors, 1);
+    ck_assert_int_eq(rig_receive(&rig), -ECONNRESET);
+    capture_close(rig.capture);
+}
+END_TEST
+
+/* --- damage --------------------------------------------------------------------------------------------------------- */
+
+/* An attribute after the packet header: its length as it says, its type, and the bytes that follow. */
+static const struct {
+    const char *name;
+    uint16_t says, type;
+    size_t follow;
+    uint8_t bytes[16];
+    enum nfqueue_message_kind kind;
+} damage_cases[] = {
+    { "length 0", 0, NFQA_MARK, 4, { 0 }, NFQUEUE_DAMAGED },
+    { "length 3", 3, NFQA_MARK, 4, { 0 }, NFQUEUE_DAMAGED },
+    { "one byte longer than the message", 9, NFQA_PAYLOAD, 4, "data", NFQUEUE_DAMAGED },
+    { "far longer", 0xffff, NFQA_PAYLOAD, 4, "data", NFQUEUE_DAMAGED },
+    { "short mark", 7, NFQA_MARK, 4, { 0 }, NFQUEUE_DAMAGED },
+    { "short time", 12, NFQA_TIMESTAMP, 8, { 0 }, NFQUEUE_DAMAGED },
+    { "short interface", 6, NFQA_IFINDEX_INDEV, 2, { 0 }, NFQUEUE_DAMAGED },
+    { "short second header", 8, NFQA_PACKET_HDR, 4, { 9, 9, 9, 9 }, NFQUEUE_DAMAGED },
+    { "short address", 8, NFQA_HWADDR, 4, { 0, 6 }, NFQUEUE_DAMAGED },
+    { "long address", 20, NFQA_HWADDR, 16, { 0, 9 }, NFQUEUE_DAMAGED },
+    { "vlan without content", 8, NFQA_VLAN, 4, { 0 }, NFQUEUE_DAMAGED },
+    { "vlan too short", 7, NFQA_VLAN, 4, { 0 }, NFQUEUE_DAMAGED },
+    { "no skb info", 4, NFQA_SKB_INFO, 0, { 0 }, NFQUEUE_DAMAGED },
+    { "half an attribute after it", 8, NFQA_MARK, 6, { 0 }, NFQUEUE_DAMAGED },
+    { "payload without padding", 5, NFQA_PAYLOAD, 1, "x", NFQUEUE_PACKET },
+    { "empty payload", 4, NFQA_PAYLOAD, 0, { 0 }, NFQUEUE_PACKET },
+    { "empty vlan", 4, NFQA_VLAN, 0, { 0 }, NFQUEUE_PACKET },
+    { "unknown attribute", 8, 0x3fff, 4, { 0 }, NFQUEUE_PACKET },
+};
+
+START_TEST(damaged_attributes)
+{
+    struct nlattr attribute = { damage_cases[_i].says, damage_cases[_i].type };
+    struct nfqueue_result result;
+    struct packet pkt;
+    struct message m;
+
+    packet_start(&m, NFPROTO_IPV4, 77, 0x0800);
+    add(&m, &attribute, sizeof(attribute));
+    add(&m, damage_cases[_i].bytes, damage_cases[_i].follow);
+    finish(&m);
+
+    enum nfqueue_message_kind kind = nfqueue_message_read(m.bytes, m.length, QUEUE, &pkt, &result);
+
+    ck_assert_msg(kind == damage_cases[_i].kind, "%s: %d", damage_cases[_i].name, kind);
+    ck_assert_uint_eq(pkt.meta.id, 77);
+    ck_assert_uint_le(pkt.length, pkt.wire_length);
+    ck_assert(pkt.data >= m.bytes && pkt.data + pkt.length <= m.bytes + m.length);
+}
+END_TEST
+
+/* However a message is cut, it is read within its bounds, and its id is known once it is there. */
+START_TEST(cut_messages)
+{
+    size_t id_known = NLMSG_HDRLEN + sizeof(struct nfgenmsg) + NLA_HDRLEN + sizeof(struct nfqnl_msg_packet_hdr);
+    struct message m;
+
+    packet_message(&m, 5, 1, "abcdefgh", 8);
+    for (size_t length = 0; length <= m.length; length++) {
+        enum nfqueue_message_kind kind, expected = NFQUEUE_DAMAGED;
+        uint8_t *copy = malloc(length ? length : 1); /* exactly as long, for a sanitizer to see */
+        struct nfqueue_result result;
+        struct packet pkt;
+
+        memcpy(copy, m.bytes, length);
+        kind = nfqueue_message_read(copy, length, QUEUE, &pkt, &result);
+        if (length < NLMSG_HDRLEN)
+            expected = NFQUEUE_UNKNOWN;
+        else if (length < id_known)
+            expected = NFQUEUE_NO_ID;
+        else if (length == m.length)
+            expected = NFQUEUE_PACKET;
+        ck_assert_msg(kind == expected, "%zu bytes: %d, not %d", length, kind, expected);
+        free(copy);
+    }
+}
+END_TEST
+
+/* A damaged packet is judged like any other; a message of another kind or queue is none of ours. */
+START_TEST(damaged_messages_are_counted)
+{
+    char text[TEXT_SIZE];
+    struct message m;
+    struct rig rig;
+
+    rig_open(&rig);
+    rig_send_packet(&rig, 1, 0);
+    packet_start(&m, NFPROTO_IPV4, 2, 0x0800);
+    add(&m, "\3", 2);
+    finish(&m);
+    rig_send(&rig, &m);
+    message_start(&m, NLMSG_DONE, 0);
+    finish(&m);
+    rig_send(&rig, &m);
+    packet_message(&m, 9, 0, "x", 1);
+    m.bytes[NLMSG_HDRLEN + offsetof(struct nfgenmsg, res_id)] ^= 1;
+    rig_send(&rig, &m);
+    rig_send_packet(&rig, 3, 0);
+    ck_assert_int_eq(rig_receive(&rig), 3);
+    ck_assert_uint_eq(capture_counters(rig.capture)->malformed_messages, 3);
+    ck_assert_uint_eq(rig.batch[1]->meta.id, 2);
+    ck_assert_uint_eq(rig.batch[1]->length, 0);
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 3), 0);
+    rig_sent(&rig, text);
+    ck_assert_str_eq(text, "batch 3 accept");
+    check_accounts(&rig);
+    rig_close(&rig);
+}
+END_TEST
+
+/* A packet without an id cannot be judged: it stays in the kernel, and must not be accepted along with its neighbours. */
+START_TEST(packet_without_an_id_ends_batches)
+{
+    char text[TEXT_SIZE];
+    struct nlattr other = { 11, 99 };
+    struct message m;
+    struct rig rig;
+
+    rig_open(&rig);
+    rig_send_packet(&rig, 1, 0);
+    packet_message(&m, 2, 0, "x", 1);
+    memcpy(m.bytes + NLMSG_HDRLEN + sizeof(struct nfgenmsg), &other, sizeof(other));
+    rig_send(&rig, &m);
+    rig_send_packet(&rig, 3, 0);
+    ck_assert_int_eq(rig_receive(&rig), 2);
+    ck_assert_uint_eq(capture_counters(rig.capture)->malformed_messages, 1);
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 2), 0);
+    rig_sent(&rig, text);
+    ck_assert_str_eq(text, "single 1 accept; single 3 accept");
+    check_accounts(&rig);
+    rig_close(&rig);
+}
+END_TEST
+
+/* --- opening -------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    struct nfqueue_options options;
+    const char *error;
+} option_cases[] = {
+    { { .length = 1, .batch = 0, .inherited_fd = -1 }, "batch" },
+    { { .length = 1, .batch = CAPTURE_MAX_BATCH + 1, .inherited_fd = -1 }, "batch" },
+    { { .length = 0, .batch = 1, .inherited_fd = -1 }, "length" },
+    { { .length = 1, .batch = 1, .inherited_fd = -1, .mode = QUEUE_REPEAT, .mark = 1 }, "mask" },
+    { { .length = 1, .batch = 1, .inherited_fd = -1, .mode = QUEUE_ROUTE, .queue = 3, .route_to = 3 }, "came from" },
+};
+
+START_TEST(options_that_contradict)
+{
+    char error[CAPTURE_ERROR_SIZE] = "";
+    struct capture *capture = NULL;
+
+    ck_assert_int_eq(nfqueue_open(&capture, &option_cases[_i].options, error), -EINVAL);
+    ck_assert_ptr_null(capture);
+    ck_assert_msg(strstr(error, option_cases[_i].error) != NULL, "%s", error);
+}
+END_TEST
+
+START_TEST(adopting_no_socket_leaves_it_alone)
+{
+    char error[CAPTURE_ERROR_SIZE] = "";
+    struct capture *capture = NULL;
+    int pair[2];
+
+    ck_assert_int_eq(pipe(pair), 0);
+
+    struct nfqueue_options options = options_for(pair[0]);
+
+    ck_assert_int_eq(nfqueue_open(&capture, &options, error), -ENOTSOCK);
+    ck_assert_ptr_null(capture);
+    ck_assert_msg(strstr(error, "no socket") != NULL, "%s", error);
+    ck_assert_int_eq(close(pair[0]), 0); /* still open */
+    close(pair[1]);
+}
+END_TEST
+
+START_TEST(binding_without_privilege_says_what_is_missing)
+{
+    struct nfqueue_options options = options_for(-1);
+    char error[CAPTURE_ERROR_SIZE] = "";
+    struct capture *capture = NULL;
+
+    if (geteuid() == 0)
+        ck_assert_int_eq(setresuid(65534, 65534, 65534), 0); /* in this test's own process */
+
+    int err = nfqueue_open(&capture, &options, error);
+
+    ck_assert_ptr_null(capture);
+    if (err == -EPROTONOSUPPORT)
+        return; /* a kernel without nfnetlink */
+    ck_assert_int_eq(err, -EPERM);
+    ck_assert_msg(strstr(error, "CAP_NET_ADMIN") != NULL, "%s", error);
+}
+END_TEST
+
+START_TEST(what_was_read_back)
+{
+    struct queue_status status;
+    struct rig rig;
+
+    rig_open(&rig);
+    ck_assert_uint_gt(nfqueue_receive_buffer(rig.capture), 0);
+    ck_assert_int_ge(nfqueue_fd(rig.capture), 0);
+    ck_assert_uint_eq(nfqueue_flags(rig.capture), NFQA_CFG_F_GSO);
+    ck_assert_int_lt(capture_status(rig.capture, &status), 0); /* nobody has bound it, or we may not look */
+    rig_close(&rig);
+}
+END_TEST
+
+/* --- status --------------------------------------------------------------------------------------------------------- */
+
+static int temporary_file(const char *text)
+{
+    FILE *file = tmpfile();
+
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fflush(file);
+
+    int fd = dup(fileno(file));
+
+    fclose(file);
+    return fd;
+}
+
+START_TEST(status_of_queues)
+{
+    int fd = temporary_file("    0  31621     3 2 65531     7     8       99  1\n"
+                            "nonsense\n"
+                            "    5 4294967295 0 1     0 4294967295 0 4294967295 1\n"
+                            "    6 4294967296 0 1     0 0 0 0 1\n"
+                            "    7 -1 0 1     0 0 0 0 1\n"
+                            "65535 1 2 2 3 4 5 6 1\n");
+    struct queue_status status[4], found;
+
+    ck_assert_int_eq(nfqueue_read_status(fd, status, 4), 3);
+    ck_assert_uint_eq(status[0].queue, 0);
+    ck_assert_uint_eq(status[0].port_id, 31621);
+    ck_assert_uint_eq(status[0].waiting, 3);
+    ck_assert_uint_eq(status[0].copy_mode, 2);
+    ck_assert_uint_eq(status[0].copy_range, 65531);
+    ck_assert_uint_eq(status[0].queue_dropped, 7);
+    ck_assert_uint_eq(status[0].user_dropped, 8);
+    ck_assert_uint_eq(status[0].id_sequence, 99);
+    ck_assert_uint_eq(status[1].port_id, UINT32_MAX);
+    ck_assert_uint_eq(status[1].id_sequence, UINT32_MAX);
+    ck_assert_int_eq(nfqueue_read_status(fd, status, 1), 1); /* from the start again */
+    ck_assert_int_eq(nfqueue_read_status(fd, status, 0), 0);
+    ck_assert_int_eq(queue_status_find(fd, 65535, &found), 0);
+    ck_assert_uint_eq(found.id_sequence, 6);
+    ck_assert_int_eq(queue_status_find(fd, 6, &found), -ENOENT);
+    close(fd);
+    ck_assert_int_eq(nfqueue_read_status(fd, status, 4), -EBADF);
+}
+END_TEST
+
+/* More lines than fit into one read, and a line without an end. */
+START_TEST(status_of_many_queues)
+{
+    static char text[300 * 64];
+    static struct queue_status status[512];
+    size_t used = 0;
+
+    for (unsigned i = 0; i < 300; i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%5u %6u %5u 2 65531 %5u %5u %8u  1\n", i, i + 1,
+                                 i + 2, i + 3, i + 4, i + 5);
+
+    int fd = temporary_file(text);
+
+    ck_assert_int_eq(nfqueue_read_status(fd, status, 512), 300);
+    for (unsigned i = 0; i < 300; i++) {
+        ck_assert_uint_eq(status[i].queue, i);
+        ck_assert_uint_eq(status[i].id_sequence, i + 5);
+    }
+    close(fd);
+
+    memset(text, '1', sizeof(text) - 1);
+    fd = temporary_file(text);
+    ck_assert_int_eq(nfqueue_read_status(fd, status, 512), -EBADMSG);
+    close(fd);
+}
+END_TEST
+
+START_TEST(owner_of_a_port)
+{
+    struct sockaddr_nl address = { .nl_family = AF_NETLINK };
+    socklen_t length = sizeof(address);
+    char owner[QUEUE_OWNER_SIZE], expected[QUEUE_OWNER_SIZE];
+    int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_NETFILTER);
+
+    queue_owner_describe(0xfffffff0, owner);
+    ck_assert_str_eq(owner, "another process (netlink port id 4294967280)");
+    if (fd < 0)
+        return; /* a kernel without nfnetlink */
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &length), 0);
+    queue_owner_describe(address.nl_pid, owner);
+    snprintf(expected, sizeof(expected), "process %d (", (int)getpid());
+    ck_assert_msg(strncmp(owner, expected, strlen(expected)) == 0, "%s", owner);
+    close(fd);
+}
+END_TEST
+
+#define COUNT(table) (int)(sizeof(table) / sizeof(table[0]))
+
+static void add_receiving(Suite *suite)
+{
+    TCase *receiving = tcase_create("receiving");
+
+    tcase_add_test(receiving, all_that_the_kernel_says);
+    tcase_add_test(receiving, nothing_is_left_from_earlier_packets);
+    tcase_add_loop_test(receiving, skb_info, 0, COUNT(info_cases));
+    tcase_add_loop_test(receiving, link_types, 0, COUNT(link_cases));
+    tcase_add_loop_test(receiving, marked_packets, 0, COUNT(marked_cases));
+    tcase_add_loop_test(receiving, gaps_are_losses, 0, COUNT(gap_cases));
+    tcase_add_test(receiving, adopted_queue_repeats_what_was_left);
+    tcase_add_test(receiving, refused_verdicts_are_counted);
+    tcase_add_test(receiving, receive_keeps_to_its_limits);
+    tcase_add_test(receiving, largest_packet_of_all);
+    tcase_add_test(receiving, source_is_gone);
+    tcase_add_loop_test(receiving, damaged_attributes, 0, COUNT(damage_cases));
+    tcase_add_test(receiving, cut_messages);
+    tcase_add_test(receiving, damaged_messages_are_counted);
+    tcase_add_test(receiving, packet_without_an_id_ends_batches);
+    suite_add_tcase(suite, receiving);
+}
+
+static Suite *make_suite(void)
+{
+    Suite *suite = suite_create("capture_nfqueue");
+    TCase *verdicts = tcase_create("verdicts");
+    TCase *opening = tcase_create("opening");
+
+    tcase_add_loop_test(verdicts, verdicts_of_a_batch, 0, COUNT(verdict_cases));
+    tcase_add_test(verdicts, verdict_bytes);
+    tcase_add_loop_test(verdicts, verdicts_in_several_calls, 0, COUNT(partial_cases));
+    tcase_add_test(verdicts, large_payloads_are_split);
+    tcase_add_test(verdicts, nothing_to_judge_sends_nothing);
+    suite_add_tcase(suite, verdicts);
+    add_receiving(suite);
+    tcase_add_loop_test(opening, options_that_contradict, 0, COUNT(option_cases));
+    tcase_add_test(opening, adopting_no_socket_leaves_it_alone);
+    tcase_add_test(opening, binding_without_privilege_says_what_is_missing);
+    tcase_add_test(opening, what_was_read_back);
+    tcase_add_test(opening, status_of_queues);
+    tcase_add_test(opening, status_of_many_queues);
+    tcase_add_test(opening, owner_of_a_port);
+    suite_add_tcase(suite, opening);
+    return suite;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(make_suite());
+
+    srunner_run_all(runner, CK_ENV);
+
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

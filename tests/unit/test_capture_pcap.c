@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Capture files: written by the test into a temporary directory, read back through the capture. */
+#include <check.h>
+#include <errno.h>
+#include <pcap/pcap.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sluice/capture.h"
+
+enum { BIG = 256 * 1024 };
+
+static char directory[64];
+static char path[96];
+
+static void make_directory(void)
+{
+    snprintf(directory, sizeof(directory), "/tmp/test_capture_pcap.XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    snprintf(path, sizeof(path), "%s/file", directory);
+}
+
+static void remove_directory(void)
+{
+    unlink(path);
+    rmdir(directory);
+}
+
+static void write_bytes(const void *bytes, size_t length)
+{
+    FILE *file = fopen(path, "wb");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(bytes, 1, length, file), length);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* Packet i (from 0) has size_of(i) bytes, each of them i, and the time 1000 + i seconds and i ns. */
+static void write_pcap(int dlt, size_t count, uint32_t (*size_of)(size_t), uint32_t cut)
+{
+    static uint8_t data[BIG];
+    pcap_t *pcap = pcap_open_dead_with_tstamp_precision(dlt, BIG, PCAP_TSTAMP_PRECISION_NANO);
+    pcap_dumper_t *dumper = pcap_dump_open(pcap, path);
+
+    ck_assert_ptr_nonnull(dumper);
+    for (size_t i = 0; i < count; i++) {
+        struct pcap_pkthdr header = { .caplen = size_of(i), .len = size_of(i) + cut };
+
+        header.ts.tv_sec = 1000 + (time_t)i;
+        header.ts.tv_usec = (suseconds_t)i;
+        memset(data, (int)i, header.caplen);
+        pcap_dump((u_char *)dumper, &header, data);
+    }
+    pcap_dump_close(dumper);
+    pcap_close(pcap);
+}
+
+static uint32_t small(size_t i)
+{
+    return 60 + (uint32_t)i % 7;
+}
+
+static uint32_t huge(size_t i)
+{
+    (void)i;
+    return BIG;
+}
+
+static uint32_t empty(size_t i)
+{
+    (void)i;
+    return 0;
+}
+
+static struct capture *open_file(void)
+{
+    char error[CAPTURE_ERROR_SIZE] = "";
+    struct capture *capture = NULL;
+
+    ck_assert_msg(pcap_file_open(&capture, path, error) == 0, "%s", error);
+    return capture;
+}
+
+static void check_packet(const struct packet *pkt, size_t i, uint32_t size)
+{
+    ck_assert_uint_eq(pkt->number, i + 1);
+    ck_assert_uint_eq(pkt->length, size);
+    ck_assert_uint_eq(pkt->time_ns, (1000 + i) * UINT64_C(1000000000) + i);
+    uint32_t same = 0;
+
+    while (same < size && pkt->data[same] == (uint8_t)i)
+        same++;
+    ck_assert_uint_eq(same, size);
+}
+
+static const struct {
+    uint32_t (*size_of)(size_t);
+    size_t count, max, first_batch;
+} batch_cases[] = {
+    { small, 0, 64, 0 },     { small, 1, 64, 1 },  { small, 64, 64, 64 },
+    { small, 1000, 64, 64 }, { small, 600, 1, 1 }, { small, 600, 999, 256 },
+    { empty, 300, 64, 64 },  { huge, 20, 64, 8 }, /* as many as the buffer holds, and none is lost */
+};
+
+START_TEST(packets_stay_valid_for_a_batch)
+{
+    struct packet *batch[1024];
+    size_t seen = 0;
+
+    write_pcap(DLT_EN10MB, batch_cases[_i].count, batch_cases[_i].size_of, 0);
+
+    struct capture *capture = open_file();
+    int n = 0;
+
+    while ((n = capture_receive(capture, batch, batch_cases[_i].max, 0)) > 0) {
+        if (seen == 0)
+            ck_assert_int_eq(n, (int)batch_cases[_i].first_batch);
+        for (int i = 0; i < n; i++) {
+            check_packet(batch[i], seen + (size_t)i, batch_cases[_i].size_of(seen + (size_t)i));
+            ck_assert_int_eq(batch[i]->link, LINK_ETHERNET);
+            ck_assert_uint_eq(batch[i]->flags, 0);
+        }
+        seen += (size_t)n;
+        ck_assert_int_eq(capture_send_verdicts(capture, batch, (size_t)n), 0);
+    }
+    ck_assert_int_eq(n, -ENODATA);
+    ck_assert_uint_eq(seen, batch_cases[_i].count);
+    ck_assert_int_eq(capture_receive(capture, batch, 64, 0), -ENODATA); /* and again */
+    ck_assert_ptr_null(pcap_file_error(capture));
+    ck_assert_uint_eq(capture_counters(capture)->packets, seen);
+    ck_assert_uint_eq(capture_counters(capture)->accepted, seen);
+    capture_close(capture);
+}
+END_TEST
+
+START_TEST(verdicts_are_counted)
+{
+    struct packet *batch[8];
+
+    write_pcap(DLT_RAW, 5, small, 0);
+
+    struct capture *capture = open_file();
+
+    ck_assert_int_eq(capture_receive(capture, batch, 8, -1), 5);
+    batch[1]->verdict = batch[4]->verdict = VERDICT_DROP;
+    batch[0]->new_data = batch[4]->new_data = batch[0]->data;
+    batch[0]->new_length = batch[4]->new_length = 1;
+    ck_assert_int_eq(capture_send_verdicts(capture, batch, 3), 0);
+    ck_assert_int_eq(capture_send_verdicts(capture, batch + 3, 2), 0);
+    ck_assert_uint_eq(capture_counters(capture)->accepted, 3);
+    ck_assert_uint_eq(capture_counters(capture)->dropped, 2);
+    ck_assert_uint_eq(capture_counters(capture)->replaced, 1);
+    capture_close(capture);
+}
+END_TEST
+
+START_TEST(a_file_has_no_queue_status)
+{
+    struct queue_status status;
+
+    write_pcap(DLT_RAW, 1, small, 0);
+
+    struct capture *capture = open_file();
+
+    ck_assert_int_eq(capture_status(capture, &status), -ENOTSUP);
+    capture_close(capture);
+}
+END_TEST
+
+static const struct {
+    int dlt;
+    enum link_type link;
+} link_cases[] = {
+    { DLT_EN10MB, LINK_ETHERNET },
+    { DLT_RAW, LINK_RAW },
+    { DLT_IPV4, LINK_IPV4 },
+    { DLT_IPV6, LINK_IPV6 },
+    { DLT_LINUX_SLL, LINK_LINUX_SLL },
+    { DLT_LINUX_SLL2, LINK_LINUX_SLL2 },
+    { DLT_NULL, LINK_NULL },
+    { DLT_LOOP, LINK_LOOP },
+    { DLT_PPP, LINK_PPP },
+    { DLT_PPP_SERIAL, LINK_PPP },
+    { DLT_C_HDLC, LINK_CHDLC },
+    { DLT_IEEE802_11, LINK_UNSUPPORTED },
+    { DLT_USB_LINUX, LINK_UNSUPPORTED },
+};
+
+START_TEST(link_types)
+{
+    struct packet *batch[1];
+
+    write_pcap(link_cases[_i].dlt, 1, small, 0);
+
+    struct capture *capture = open_file();
+
+    ck_assert_int_eq(capture_receive(capture, batch, 1, 0), 1);
+    ck_assert_int_eq(batch[0]->link, link_cases[_i].link);
+    capture_close(capture);
+}
+END_TEST
+
+START_TEST(packets_cut_by_a_snapshot_length)
+{
+    struct packet *batch[2];
+
+    write_pcap(DLT_RAW, 2, small, 1000);
+
+    struct capture *capture = open_file();
+
+    ck_assert_int_eq(capture_receive(capture, batch, 2, 0), 2);
+    ck_assert_uint_eq(batch[1]->length, 61);
+    ck_assert_uint_eq(batch[1]->wire_length, 1061);
+    ck_assert_uint_eq(batch[1]->flags, PACKET_TRUNCATED);
+    ck_assert_uint_eq(capture_counters(capture)->truncated, 2);
+    ck_assert_uint_eq(capture_counters(capture)->bytes, 2121);
+    capture_close(capture);
+}
+END_TEST
+
+/* A section header, an interface with nanoseconds, two packets: what libpcap cannot write itself. */
+START_TEST(pcapng)
+{
+    static const uint32_t words[] = {
+        0x0a0d0d0a, 28, 0x1a2b3c4d, 1, 0xffffffff, 0xffffffff, 28, /* version 1.0 */
+        1,          28, 101,        0, 0x00010009, 9,          28, /* raw IP; if_tsresol 9 */
+        6,          36, 0,          0, 1000000007, 4,          4,  0x45454545, 36,
+        6,          36, 0,          0, 1000000008, 3,          9,  0x46464646, 36,
+    };
+    struct packet *batch[4];
+
+    write_bytes(words, sizeof(words));
+
+    struct capture *capture = open_file();
+
+    ck_assert_int_eq(capture_receive(capture, batch, 4, 0), 2);
+    ck_assert_int_eq(batch[0]->link, LINK_RAW);
+    ck_assert_uint_eq(batch[0]->time_ns, 1000000007);
+    ck_assert_uint_eq(batch[0]->length, 4);
+    ck_assert_mem_eq(batch[0]->data, "EEEE", 4);
+    ck_assert_uint_eq(batch[1]->time_ns, 1000000008);
+    ck_assert_uint_eq(batch[1]->length, 3);
+    ck_assert_uint_eq(batch[1]->wire_length, 9);
+    ck_assert_int_eq(capture_receive(capture, batch, 4, 0), -ENODATA);
+    capture_close(capture);
+}
+END_TEST
+
+/* The file ends this many bytes before its end; how many packets of three are whole. A packet has 16 + 60 to 62 bytes. */
+static const struct {
+    off_t cut;
+    int packets;
+    bool damaged;
+} tail_cases[] = {
+    { 0, 3, false },  { 1, 2, true },      { 62, 2, true },           { 70, 2, true },
+    { 78, 2, false }, { 78 + 1, 1, true }, { 78 + 77 + 60, 0, true }, { 78 + 77 + 76, 0, false },
+};
+
+START_TEST(corrupt_tail)
+{
+    struct packet *batch[8];
+    struct stat st;
+
+    write_pcap(DLT_RAW, 3, small, 0);
+    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert_int_eq(truncate(path, st.st_size - tail_cases[_i].cut), 0);
+
+    struct capture *capture = open_file();
+
+    if (tail_cases[_i].packets > 0)
+        ck_assert_int_eq(capture_receive(capture, batch, 8, 0), tail_cases[_i].packets);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(capture_receive(capture, batch, 8, 0), tail_cases[_i].damaged ? -EBADMSG : -ENODATA);
+        if (!tail_cases[_i].damaged) {
+            ck_assert_ptr_null(pcap_file_error(capture));
+            continue;
+        }
+        ck_assert_ptr_nonnull(pcap_file_error(capture));
+
+        char expected[32];
+
+        snprintf(expected, sizeof(expected), "after packet %d: ", tail_cases[_i].packets);
+        ck_assert_str_eq(strndupa(pcap_file_error(capture), strlen(expected)), expected);
+        ck_assert_uint_gt(strlen(pcap_file_error(capture)), strlen(expected));
+    }
+    capture_close(capture);
+}
+END_TEST
+
+/* A record that claims to be longer than any packet. */
+START_TEST(absurd_record_length)
+{
+    struct packet *batch[8];
+    struct stat st;
+    uint32_t absurd = 0x7fffffff;
+
+    write_pcap(DLT_RAW, 3, small, 0);
+    ck_assert_int_eq(stat(path, &st), 0);
+
+    FILE *file = fopen(path, "r+b");
+
+    ck_assert_ptr_nonnull(file);
+    fseek(file, st.st_size - 78 + 8, SEEK_SET); /* the captured length of the last */
+    fwrite(&absurd, sizeof(absurd), 1, file);
+    fclose(file);
+
+    struct capture *capture = open_file();
+
+    ck_assert_int_eq(capture_receive(capture, batch, 8, 0), 2);
+    ck_assert_int_eq(capture_receive(capture, batch, 8, 0), -EBADMSG);
+    ck_assert_ptr_nonnull(pcap_file_error(capture));
+    capture_close(capture);
+}
+END_TEST
+
+START_TEST(what_is_no_capture)
+{
+    char error[CAPTURE_ERROR_SIZE] = "";
+    struct capture *capture = NULL;
+
+    ck_assert_int_eq(pcap_file_open(&capture, path, error), -ENOENT);
+    ck_assert_msg(strstr(error, path) && strstr(error, strerror(ENOENT)), "%s", error);
+    write_bytes("", 0);
+    ck_assert_int_eq(pcap_file_open(&capture, path, error), -EINVAL);
+    write_bytes("this is no capture file at all", 30);
+    *error = '\0';
+    ck_assert_int_eq(pcap_file_open(&capture, path, error), -EINVAL);
+    ck_assert_msg(strstr(error, path) != NULL && strlen(error) > strlen(path) + 2, "%s", error);
+    ck_assert_int_eq(pcap_file_open(&capture, directory, error), -EINVAL);
+    ck_assert_ptr_null(capture);
+}
+END_TEST
+
+#define COUNT(table) (int)(sizeof(table) / sizeof(table[0]))
+
+static Suite *make_suite(void)
+{
+    Suite *suite = suite_create("capture_pcap");
+    TCase *files = tcase_create("files");
+
+    tcase_add_checked_fixture(files, make_directory, remove_directory);
+    tcase_add_loop_test(files, packets_stay_valid_for_a_batch, 0, COUNT(batch_cases));
+    tcase_add_test(files, verdicts_are_counted);
+    tcase_add_test(files, a_file_has_no_queue_status);
+    tcase_add_loop_test(files, link_types, 0, COUNT(link_cases));
+    tcase_add_test(files, packets_cut_by_a_snapshot_length);
+    tcase_add_test(files, pcapng);
+    tcase_add_loop_test(files, corrupt_tail, 0, COUNT(tail_cases));
+    tcase_add_test(files, absurd_record_length);
+    tcase_add_test(files, what_is_no_capture);
+    suite_add_tcase(suite, files);
+    return suite;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(make_suite());
+
+    srunner_run_all(runner, CK_ENV);
+
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

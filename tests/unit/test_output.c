@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What output writes of packets and rules made by hand. */
+#include "output_fixture.h"
+
+/* The first event of a type. */
+static const char *event_of(const char *type)
+{
+    char piece[64];
+
+    snprintf(piece, sizeof(piece), "\"event_type\":\"%s\"", type);
+    for (size_t i = 0; i < f->count; i++)
+        if (strstr(f->events[i], piece))
+            return f->events[i];
+    ck_abort_msg("no %s event", type);
+}
+
+/* --- Fields ---------------------------------------------------------------------------------------------------------------- */
+
+static void everything(struct output_options *options)
+{
+    struct eve_options *eve = &options->eve;
+
+    eve->ethernet = eve->community_id = eve->pcap_file = eve->ipv6_compress = true;
+    eve->pcap_file_name = "x.pcap";
+    eve->alert.payload = eve->alert.payload_printable = eve->alert.payload_length = eve->alert.packet = true;
+    eve->alert.verdict = eve->alert.reference = eve->alert.rule_raw = true;
+    eve->drop.verdict = eve->anomaly.packet_header = true;
+}
+
+static void short_payload(struct output_options *options)
+{
+    everything(options);
+    options->eve.alert.payload_buffer_size = 5;
+}
+
+static void from_queue(struct output_options *options)
+{
+    options->queue_fields = options->eve.ethernet = true;
+}
+
+static void bare(struct output_options *options)
+{
+    options->eve.alert.rule_metadata = options->eve.drop.alerts = false;
+}
+
+static void not_inline(struct output_options *options)
+{
+    everything(options);
+    options->inline_mode = false;
+}
+
+static void target_is_source(struct sample *sample)
+{
+    sample_alert(sample);
+    sample->rule.target = TARGET_SOURCE;
+}
+
+static void target_is_destination(struct sample *sample)
+{
+    sample_alert(sample);
+    sample->rule.target = TARGET_DESTINATION;
+}
+
+static void nameless(struct sample *sample)
+{
+    sample->alerts[0] = (struct alert){ .rule = &sample->second_rule };
+    sample->decision.alert_count = 1;
+}
+
+static void passed(struct sample *sample)
+{
+    sample_alert(sample);
+    sample->decision.passed = true;
+}
+
+/* The rule that dropped is suppressed, or has noalert. */
+static void drops_silently(struct sample *sample)
+{
+    sample_drop(sample);
+    sample->decision.alert_count = 0;
+}
+
+static void cannot_be_decoded(struct sample *sample)
+{
+    sample->packet.verdict = VERDICT_DROP;
+    sample->packet.drop_reason = DROP_REASON_DECODE_ERROR;
+}
+
+static void rejects_both(struct sample *sample)
+{
+    sample_reject(sample);
+    sample->packet.reject = REJECT_BOTH;
+}
+
+static void rejects_without_ips(struct sample *sample)
+{
+    sample_alert(sample);
+    sample->packet.reject = REJECT_DESTINATION;
+}
+
+static void sets_mark(struct sample *sample)
+{
+    sample_alert(sample);
+    sample->packet.mark_set = true;
+    sample->packet.mark_value = 16;
+    sample->packet.mark_mask = 255;
+}
+
+static void sample_gre(struct sample *sample)
+{
+    sample_ipv4(sample, IPPROTO_GRE);
+}
+
+static void sample_unnamed(struct sample *sample)
+{
+    sample_ipv4(sample, 253);
+}
+
+static void nothing(struct sample *sample)
+{
+    (void)sample;
+}
+
+enum { WITHOUT, WITH };
+
+/* Events are compact JSON in a fixed order, so a field is a piece of the line. That the lines are JSON is what schema.py
+ * checks. */
+static const struct field_case {
+    void (*packet)(struct sample *sample);
+    void (*decision)(struct sample *sample);
+    void (*options)(struct output_options *options);
+    const char *type;
+    bool present;
+    const char *piece;
+} fields[] = {
+    { sample_tcp, sample_alert, NULL, "alert", WITH, "\"timestamp\":\"2020-01-01T00:00:01.000123+0000\"" },
+    { sample_tcp, sample_alert, NULL, "alert", WITH, "\"pcap_cnt\":13" },
+    { sample_tcp, sample_alert, NULL, "alert", WITH, "\"src_ip\":\"10.1.0.2\"" },
+    { sample_tcp, sample_alert, NULL, "alert", WITH, "\"src_port\":41234" },
+    { sample_tcp, sample_alert, NULL, "alert", WITH, "\"dest_ip\":\"10.2.0.2\"" },
+    { sample_tcp, sample_alert, NULL, "alert", WITH, "\"dest_port\":80" },
+    { sample_tcp, sample_alert, NULL, "alert", WITH, "\"proto\":\"TCP\"" },
+    { sample_tcp, sample_alert, NULL, "alert", WITH, "\"ip_v\":4" },
+    { sample_tcp, sample_alert, NULL, "alert", WITH, "\"pkt_src\":\"wire/pcap\"" },
+    { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"vlan\":" },
+    { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"ether\":" },
+    { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"community_id\":" },
+    { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"queue\":" },
+    { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"in_iface\":" },
+    { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"icmp_type\":" },
+    { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"tunnel\":" },
+    { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"payload\":" },
+    { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"stream\":" },
+    { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"packet\":" },
+    { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"verdict\":" },
+    { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"pcap_filename\":" },
+    { sample_tcp, sample_alert, NULL, "alert", WITH,
+      "\"alert\":{\"action\":\"allowed\",\"gid\":1,\"signature_id\":9000001,\"rev\":3,"
+      "\"signature\":\"A \\\"test\\\" rule\",\"category\":\"Potentially Bad Traffic\",\"severity\":2,"
+      "\"metadata\":{\"tag\":[\"one\",\"two\"],\"created_at\":[\"2020_01_01\"]}}" },
+    { sample_tcp, nameless, NULL, "alert", WITH,
+      "\"alert\":{\"action\":\"allowed\",\"gid\":1,\"signature_id\":2,\"rev\":0,\"signature\":\"\","
+      "\"category\":\"\",\"severity\":3}" },
+    { sample_tcp, sample_alert, bare, "alert", WITHOUT, "\"metadata\":" },
+    { sample_tcp, sample_alert, everything, "alert", WITH,
+      "\"ether\":{\"ether_type\":2048,\"src_mac\":\"0c:86:10:ed:d7:c6\",\"dest_mac\":\"00:25:90:e3:d2:e1\"}" },
+    { sample_tcp, sample_alert, everything, "alert", WITH, "\"references\":[\"http://example.org/x\",\"house:17\"]" },
+    { sample_tcp, nameless, everything, "alert", WITHOUT, "\"references\":" },
+    { sample_tcp, sample_alert, everything, "alert", WITH,
+      "\"rule\":\"alert tcp any any -> any any (msg:\\\"A test\\\"; sid:9000001;)\"" },
+    { sample_tcp, sample_alert, everything, "alert", WITH, "\"payload\":\"R0VUIC8B/yBIVFRQLzEuMQ0KDQo=\"" },
+    { sample_tcp, sample_alert, everything, "alert", WITH, "\"payload_printable\":\"GET /.. HTTP/1.1\\r\\n\\r\\n\"" },
+    { sample_tcp, sample_alert, everything, "alert", WITH, "\"payload_length\":20" },
+    { sample_tcp, sample_alert, everything, "alert", WITH, "\"stream\":0" },
+    { sample_tcp, sample_alert, everything, "alert", WITH,
+      "\"packet_info\":{\"linktype\":1,\"linktype_name\":\"EN10MB\"}" },
+    { sample_tcp, sample_alert, everything, "alert", WITH, "\"verdict\":{\"action\":\"alert\"}" },
+    { sample_tcp, passed, everything, "alert", WITH, "\"verdict\":{\"action\":\"pass\"}" },
+    { sample_tcp, sample_alert, everything, "alert", WITH, "\"pcap_filename\":\"x.pcap\"" },
+    { sample_tcp, sample_alert, short_payload, "alert", WITH, "\"payload\":\"R0VUIC8=\"" },
+    { sample_tcp, sample_alert, short_payload, "alert", WITH, "\"payload_printable\":\"GET /\"" },
+    { sample_tcp, sample_alert, short_payload, "alert", WITH, "\"payload_length\":20" },
+    { sample_tcp, target_is_source, NULL, "alert", WITH, "\"target\":{\"ip\":\"10.1.0.2\",\"port\":41234}" },
+    { sample_tcp, target_is_source, NULL, "alert", WITH, "\"source\":{\"ip\":\"10.2.0.2\",\"port\":80}" },
+    { sample_icmp, target_is_destination, NULL, "alert", WITH, "\"target\":{\"ip\":\"10.2.0.2\"}" },
+    { sample_icmp, target_is_destination, NULL, "alert", WITH, "\"source\":{\"ip\":\"10.1.0.2\"}" },
+    { sample_arp, target_is_source, NULL, "alert", WITHOUT, "\"target\":" },
+    { sample_icmp, sample_alert, NULL, "alert", WITH, "\"proto\":\"ICMP\"" },
+    { sample_icmp, sample_alert, NULL, "alert", WITH, "\"icmp_type\":8" },
+    { sample_icmp, sample_alert, NULL, "alert", WITH, "\"icmp_code\":0" },
+    { sample_icmp, sample_alert, NULL, "alert", WITHOUT, "\"src_port\":" },
+    { sample_gre, sample_alert, NULL, "alert", WITH, "\"proto\":\"GRE\"" },
+    { sample_unnamed, sample_alert, NULL, "alert", WITH, "\"proto\":\"253\"" },
+    { sample_udp6, sample_alert, NULL, "alert", WITH, "\"src_ip\":\"2001:0db8:0000:0000:0000:0000:0000:0001\"" },
+    { sample_udp6, sample_alert, everything, "alert", WITH, "\"src_ip\":\"2001:db8::1\"" },
+    { sample_udp6, sample_alert, NULL, "alert", WITH, "\"ip_v\":6" },
+    { sample_udp6, sample_alert, NULL, "alert", WITH, "\"vlan\":[100,200]" },
+    { sample_arp, sample_alert, NULL, "alert", WITHOUT, "\"src_ip\":" },
+    { sample_arp, sample_alert, NULL, "alert", WITHOUT, "\"proto\":" },
+    { sample_arp, sample_alert, NULL, "alert", WITHOUT, "\"ip_v\":" },
+    { sample_arp, sample_alert, everything, "alert", WITHOUT, "\"payload\":" },
+    { sample_arp, sample_alert, everything, "alert", WITHOUT, "\"community_id\":" },
+    { sample_tunnel, sample_alert, NULL, "alert", WITH, "\"pkt_src\":\"vxlan encapsulation\"" },
+    { sample_tunnel, sample_alert, NULL, "alert", WITH, "\"pcap_cnt\":21" },
+    { sample_tunnel, sample_alert, NULL, "alert", WITH,
+      "\"tunnel\":{\"src_ip\":\"192.0.2.1\",\"src_port\":50000,\"dest_ip\":\"192.0.2.2\","
+      "\"dest_port\":4789,\"proto\":\"UDP\",\"depth\":1,\"pcap_cnt\":21,\"pkt_src\":\"wire/pcap\"}" },
+    { sample_queue, sample_alert, from_queue, "alert", WITH, "\"in_iface\":\"lo\"" },
+    { sample_queue, sample_alert, from_queue, "alert", WITHOUT, "\"pcap_cnt\":" },
+    { sample_queue, sample_alert, from_queue, "alert", WITH, "\"ether\":{\"src_mac\":\"0c:86:10:ed:d7:c6\"}" },
+    { sample_queue, sample_alert, from_queue, "alert", WITH,
+      "\"queue\":{\"number\":3,\"id\":99,\"mark\":5,\"hook\":\"forward\",\"in_iface\":\"lo\","
+      "\"verdict\":\"accept\",\"ruleset\":7}" },
+    { sample_queue, sample_drop, from_queue, "drop", WITH, "\"verdict\":\"drop\"" },
+    { sample_queue, sets_mark, from_queue, "alert", WITH, "\"set_mark\":16" },
+    { sample_queue, sets_mark, from_queue, "alert", WITH, "\"set_mask\":255" },
+    { sample_tcp, sample_drop, NULL, "alert", WITH, "\"action\":\"blocked\"" },
+    { sample_tcp, sample_drop, NULL, "drop", WITH,
+      "\"drop\":{\"len\":258,\"tos\":8,\"ttl\":64,\"ipid\":4660,\"tcpseq\":4000000000,\"tcpack\":7,"
+      "\"tcpwin\":502,\"syn\":false,\"ack\":true,\"psh\":true,\"rst\":false,\"urg\":false,\"fin\":false,"
+      "\"tcpres\":1,\"tcpurgp\":0,\"reason\":\"rules\"}" },
+    { sample_tcp, sample_drop, NULL, "drop", WITH, "\"signature_id\":9000001" },
+    { sample_tcp, sample_drop, NULL, "drop", WITHOUT, "\"metadata\":" },
+    { sample_tcp, sample_drop, bare, "drop", WITHOUT, "\"alert\":" },
+    { sample_tcp, sample_drop, NULL, "drop", WITHOUT, "\"verdict\":" },
+    { sample_tcp, sample_drop, everything, "drop", WITH, "\"verdict\":{\"action\":\"drop\"}" },
+    { sample_tcp, sample_drop, everything, "alert", WITH, "\"verdict\":{\"action\":\"drop\"}" },
+    { sample_tcp, sample_second_drops, NULL, "alert", WITH, "\"action\":\"allowed\"" },
+    { sample_tcp, sample_second_drops, NULL, "drop", WITH, "\"signature_id\":9000001" },
+    { sample_tcp, drops_silently, NULL, "drop", WITH, "\"signature_id\":9000001" },
+    { sample_tcp, drops_silently, NULL, "drop", WITH, "\"action\":\"blocked\"" },
+    { sample_tcp, cannot_be_decoded, NULL, "drop", WITH, "\"reason\":\"decode error\"" },
+    { sample_tcp, cannot_be_decoded, NULL, "drop", WITHOUT, "\"alert\":" },
+    { sample_icmp, sample_drop, NULL, "drop", WITH,
+      "\"drop\":{\"len\":258,\"tos\":8,\"ttl\":64,\"ipid\":4660,\"icmp_id\":77,\"icmp_seq\":5,"
+      "\"reason\":\"rules\"}" },
+    { sample_udp6, sample_drop, NULL, "drop", WITH,
+      "\"drop\":{\"len\":16,\"tc\":8,\"hoplimit\":64,\"flowlbl\":703710,\"udplen\":16,\"reason\":\"rules\"}" },
+    { sample_arp, sample_drop, NULL, "drop", WITH, "\"drop\":{\"reason\":\"rules\"}" },
+    { sample_tcp, sample_reject, everything, "drop", WITH,
+      "\"verdict\":{\"action\":\"drop\",\"reject_target\":\"to_client\",\"reject\":[\"tcp-reset\"]}" },
+    { sample_udp6, rejects_both, everything, "drop", WITH,
+      "\"verdict\":{\"action\":\"drop\",\"reject_target\":\"both\",\"reject\":[\"icmp-prohib\"]}" },
+    { sample_gre, sample_reject, everything, "drop", WITH,
+      "\"verdict\":{\"action\":\"drop\",\"reject_target\":\"to_client\",\"reject\":[]}" },
+    { sample_tcp, rejects_without_ips, not_inline, "alert", WITH,
+      "\"verdict\":{\"action\":\"alert\",\"reject_target\":\"to_server\",\"reject\":[\"tcp-reset\"]}" },
+    { sample_arp, nothing, NULL, "anomaly", WITH,
+      "\"anomaly\":{\"type\":\"decode\",\"event\":\"decoder.arp.pkt_too_small\"}" },
+    { sample_arp, nothing, NULL, "anomaly", WITHOUT, "\"packet\":" },
+    { sample_arp, nothing, everything, "anomaly", WITH, "\"packet\":\"ACWQ49LhDIYQ7dfGCAYAAAAAAAAAAAAAAAAAAAAAAAA=\"" },
+    { sample_arp, nothing, everything, "anomaly", WITH, "\"linktype\":1" },
+};
+
+START_TEST(writes_the_field)
+{
+    const struct field_case *c = &fields[_i];
+
+    if (c->options)
+        c->options(&f->options);
+    open_output(1);
+    c->packet(&f->sample);
+    c->decision(&f->sample);
+    put(0);
+    finish(f->path);
+    expect(event_of(c->type), c->present, c->piece);
+}
+END_TEST
+
+START_TEST(names_every_reason)
+{
+    for (int reason = 0; reason < DROP_REASON_COUNT; reason++)
+        ck_assert_ptr_nonnull(output_drop_reason_name((enum drop_reason)reason));
+}
+END_TEST
+
+/* --- Which events ----------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    void (*packet)(struct sample *sample);
+    void (*decision)(struct sample *sample);
+    bool enabled[OUTPUT_EVENT_COUNT], decode;
+    uint64_t written[OUTPUT_EVENT_COUNT];
+} kinds[] = {
+    { sample_tcp, nothing, { true, true, true, true }, true, { 0, 0, 0, 0 } },
+    { sample_tcp, sample_alert, { true, true, true, true }, true, { 1, 0, 0, 0 } },
+    { sample_tcp, sample_second_drops, { true, true, true, true }, true, { 2, 1, 0, 0 } },
+    { sample_tcp, sample_second_drops, { false, true, true, true }, true, { 0, 1, 0, 0 } },
+    { sample_tcp, sample_second_drops, { true, false, true, true }, true, { 2, 0, 0, 0 } },
+    { sample_arp, sample_drop, { true, true, true, true }, true, { 1, 1, 1, 0 } },
+    { sample_arp, sample_drop, { true, true, true, true }, false, { 1, 1, 0, 0 } },
+    { sample_arp, sample_drop, { true, true, false, true }, true, { 1, 1, 0, 0 } },
+    { sample_arp, sample_drop, { false, false, false, false }, true, { 0, 0, 0, 0 } },
+};
+
+START_TEST(writes_what_is_enabled)
+{
+    uint64_t all = 0;
+
+    memcpy(f->options.eve.enabled, kinds[_i].enabled, sizeof(kinds[_i].enabled));
+    f->options.eve.anomaly.decode = kinds[_i].decode;
+    open_output(1);
+    kinds[_i].packet(&f->sample);
+    kinds[_i].decision(&f->sample);
+    put(0);
+    finish(f->path);
+
+    struct output_counters got = counters();
+
+    for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++) {
+        ck_assert_uint_eq(got.written[kind], kinds[_i].written[kind]);
+        ck_assert_uint_eq(got.lost[kind], 0);
+        all += kinds[_i].written[kind];
+    }
+    ck_assert_uint_eq(f->count, all);
+}
+END_TEST
+
+START_TEST(needs_no_decision)
+{
+    open_output(1);
+    sample_tcp(&f->sample);
+    cannot_be_decoded(&f->sample);
+    output_packet(output_port(f->output, 0), &f->sample.packet, NULL, 0);
+    finish(f->path);
+    ck_assert_uint_eq(f->count, 1);
+    expect(f->events[0], true, "\"reason\":\"decode error\"");
+}
+END_TEST
+
+START_TEST(writes_one_anomaly_per_event)
+{
+    open_output(1);
+    sample_arp(&f->sample);
+    f->sample.packet.events[0] |= 1; /* the first in the table */
+    f->sample.packet.event_count = 2;
+    put(0);
+    finish(f->path);
+    ck_assert_uint_eq(f->count, 2);
+    expect(f->events[0], true, "\"event\":\"decoder.afpacket.trunc_pkt\"");
+    expect(f->events[1], true, "\"event\":\"decoder.arp.pkt_too_small\"");
+}
+END_TEST
+
+/* --- Community ID ----------------------------------------------------------------------------------------------------------- */
+
+/* From the baseline of the specification, and from captures that Suricata has hashed. */
+static const struct {
+    const char *source, *destination;
+    uint16_t source_port, destination_port; /* type and code for ICMP */
+    uint8_t protocol;
+    uint16_t seed;
+    const char *id;
+} community_ids[] = {
+    { "128.232.110.120", "66.35.250.204", 34855, 80, IPPROTO_TCP, 0, "1:LQU9qZlK+B5F3KDmev6m5PMibrg=" },
+    { "66.35.250.204", "128.232.110.120", 80, 34855, IPPROTO_TCP, 0, "1:LQU9qZlK+B5F3KDmev6m5PMibrg=" },
+    { "128.232.110.120", "66.35.250.204", 34855, 80, IPPROTO_TCP, 1, "1:3V71V58M3Ksw/yuFALMcW0LAHvc=" },
+    { "192.168.1.52", "8.8.8.8", 54585, 53, IPPROTO_UDP, 0, "1:d/FP5EW3wiY1vCndhwleRRKHowQ=" },
+    { "8.8.8.8", "192.168.1.52", 53, 54585, IPPROTO_UDP, 0, "1:d/FP5EW3wiY1vCndhwleRRKHowQ=" },
+    { "192.168.170.8", "192.168.170.56", 7, 80, IPPROTO_SCTP, 0, "1:jQgCxbku+pNGw8WPbEc/TS/uTpQ=" },
+    { "192.168.0.89", "192.168.0.1", 8, 0, IPPROTO_ICMP, 0, "1:X0snYXpgwiv9TZtqg64sgzUn6Dk=" },
+    { "192.168.0.1", "192.168.0.89", 0, 0, IPPROTO_ICMP, 0, "1:X0snYXpgwiv9TZtqg64sgzUn6Dk=" },
+    { "fe80::200:86ff:fe05:80da", "fe80::260:97ff:fe07:69ea", 135, 0, IPPROTO_ICMPV6, 0,
+      "1:dGHyGvjMfljg6Bppwm3bg0LO8TY=" },
+    { "fe80::260:97ff:fe07:69ea", "fe80::200:86ff:fe05:80da", 136, 0, IPPROTO_ICMPV6, 0,
+      "1:dGHyGvjMfljg6Bppwm3bg0LO8TY=" },
+    { "172.26.0.39", "172.217.14.206", 35958, 443, IPPROTO_TCP, 7, "1:IwiTNfuO7aCaamMijl+7/X9uLx0=" },
+    { "2600:1f13:f8:d400:3a6:303c:e011:18eb", "2607:f8b0:400a:800::200e", 60202, 443, IPPROTO_TCP, 7,
+      "1:ptJhMvufAbB5nLDNW77cB800wFM=" },
+    { "10.0.0.1", "10.0.0.2", 0, 0, IPPROTO_GRE, 0, NULL },
+};
+
+START_TEST(hashes_both_directions_alike)
+{
+    struct packet_record record = { .has_transport = true };
+    struct endpoints *ends = &record.endpoints;
+    char id[COMMUNITY_ID_SIZE];
+
+    ends->protocol = community_ids[_i].protocol;
+    ends->ip_version =
+        (uint8_t)address_parse(community_ids[_i].source, strlen(community_ids[_i].source), &ends->source);
+    address_parse(community_ids[_i].destination, strlen(community_ids[_i].destination), &ends->destination);
+    ends->source_port = community_ids[_i].source_port;
+    ends->destination_port = community_ids[_i].destination_port;
+    record.icmp_type = (uint8_t)community_ids[_i].source_port;
+    record.icmp_code = (uint8_t)community_ids[_i].destination_port;
+    ck_assert_int_eq(community_id(&record, community_ids[_i].seed, id), community_ids[_i].id != NULL);
+    if (community_ids[_i].id)
+        ck_assert_str_eq(id, community_ids[_i].id);
+}
+END_TEST
+
+/* An ICMP message that nobody answers has a direction. */
+START_TEST(keeps_the_direction_of_one_way_icmp)
+{
+    struct packet_record there = { .has_transport = true, .icmp_type = 3, .icmp_code = 1 }, back = there;
+    char id[COMMUNITY_ID_SIZE], other[COMMUNITY_ID_SIZE];
+
+    there.endpoints = (struct endpoints){ .ip_version = 4, .protocol = IPPROTO_ICMP, .source = { { 10, 0, 0, 2 } } };
+    back.endpoints =
+        (struct endpoints){ .ip_version = 4, .protocol = IPPROTO_ICMP, .destination = { { 10, 0, 0, 2 } } };
+    ck_assert(community_id(&there, 0, id));
+    ck_assert(community_id(&back, 0, other));
+    ck_assert_str_ne(id, other);
+}
+END_TEST
+
+/* --- Statistics --------------------------------------------------------------------------------------------------------------- */
+
+static void put_stats(uint64_t packets)
+{
+    const struct output_stat stats[] = {
+        { "decoder.pkts", packets },
+        { "queue.0.waiting", 5 },
+        { "decoder.event.ipv4.trunc_pkt", 0 },
+        { "queue.10.waiting", 6 },
+        { "decoder.bytes", 2 * packets },
+        { "threads.W-0.decoder.pkts", 1 },
+        { "decoder-x.more", 1 },
+        { "top", 9 },
+    };
+
+    output_stats(f->output, stats, (size_t)ROWS(stats), 30, SAMPLE_TIME_NS);
+}
+
+static void all_stats(struct output_options *options)
+{
+    options->eve.stats.threads = options->eve.stats.deltas = true;
+}
+
+static void no_zeros(struct output_options *options)
+{
+    options->eve.stats.null_values = false;
+}
+
+static void only_threads(struct output_options *options)
+{
+    options->eve.stats.totals = false;
+    options->eve.stats.threads = true;
+}
+
+static const struct {
+    void (*options)(struct output_options *options);
+    size_t event;
+    const char *stats;
+} stats_cases[] = {
+    { NULL, 0,
+      "{\"uptime\":30,\"decoder\":{\"bytes\":20,\"event\":{\"ipv4\":{\"trunc_pkt\":0}},\"pkts\":10},"
+      "\"decoder-x\":{\"more\":1},\"queue\":{\"0\":{\"waiting\":5},\"10\":{\"waiting\":6}},\"top\":9}" },
+    { no_zeros, 0,
+      "{\"uptime\":30,\"decoder\":{\"bytes\":20,\"pkts\":10},\"decoder-x\":{\"more\":1},"
+      "\"queue\":{\"0\":{\"waiting\":5},\"10\":{\"waiting\":6}},\"top\":9}" },
+    { only_threads, 0, "{\"uptime\":30,\"threads\":{\"W-0\":{\"decoder\":{\"pkts\":1}}}}" },
+    { all_stats, 1,
+      "{\"uptime\":30,\"decoder\":{\"bytes\":50,\"bytes_delta\":30,\"event\":{\"ipv4\":{\"trunc_pkt\":0,"
+      "\"trunc_pkt_delta\":0}},\"pkts\":25,\"pkts_delta\":15},\"decoder-x\":{\"more\":1,\"more_delta\":0},"
+      "\"queue\":{\"0\":{\"waiting\":5,\"waiting_delta\":0},\"10\":{\"waiting\":6,\"waiting_delta\":0}},"
+      "\"threads\":{\"W-0\":{\"decoder\":{\"pkts\":1,\"pkts_delta\":0}}},\"top\":9,\"top_delta\":0}" },
+};
+
+START_TEST(nests_statistics)
+{
+    if (stats_cases[_i].options)
+        stats_cases[_i].options(&f->options);
+    open_output(1);
+    put_stats(10);
+    put_stats(25);
+    finish(f->path);
+    ck_assert_uint_eq(f->count, 2);
+    expect(f->events[stats_cases[_i].event], true,
+           "{\"timestamp\":\"2020-01-01T00:00:01.000123+0000\",\"event_type\":\"stats\",\"stats\":{\"uptime\":30,");
+    expect(f->events[stats_cases[_i].event], true, stats_cases[_i].stats);
+    ck_assert_uint_eq(counters().written[OUTPUT_STATS], 2);
+}
+END_TEST
+
+START_TEST(writes_statistics_after_what_was_before)
+{
+    open_output(2);
+    ck_assert_int_eq(output_start(f->output), 0);
+    sample_tcp(&f->sample);
+    sample_alert(&f->sample);
+    for (int i = 0; i < 1000; i++)
+        put(i % 2);
+    put_stats(1);
+    finish(f->path);
+    ck_assert_uint_eq(f->count, 1001);
+    expect(f->events[1000], true, "\"event_type\":\"stats\"");
+}
+END_TEST
+
+/* --- The terminal ------------------------------------------------------------------------------------------------------------- */
+
+static void coloured(struct output_options *options)
+{
+    options->console_colour = true;
+}
+
+static void on_queue(struct output_options *options)
+{
+    options->queue_fields = true;
+}
+
+static void hostile(struct sample *sample)
+{
+    sample_alert(sample);
+    sample->rule.message = "\033[2Jgone\n";
+}
+
+static const struct {
+    void (*packet)(struct sample *sample);
+    void (*decision)(struct sample *sample);
+    void (*options)(struct output_options *options);
+    const char *text;
+} lines[] = {
+    { sample_tcp, sample_alert, NULL,
+      "00:00:01.000123 ALERT [1:9000001:3] A \"test\" rule {TCP} 10.1.0.2:41234 -> 10.2.0.2:80 (packet 13)\n" },
+    { sample_queue, sample_drop, on_queue,
+      "00:00:01.000123 DROP  [1:9000001:3] A \"test\" rule {TCP} 10.1.0.2:41234 -> 10.2.0.2:80 (queue 3, rules)\n" },
+    { sample_queue, sample_reject, on_queue,
+      "00:00:01.000123 REJECT [1:9000001:3] A \"test\" rule {TCP} 10.1.0.2:41234 -> 10.2.0.2:80 (queue 3, rules)\n" },
+    { sample_udp6, sample_second_drops, NULL,
+      "00:00:01.000123 ALERT [1:2:0] {UDP} [2001:db8::1]:5353 -> [2001:db8::2]:53 (packet 13)\n"
+      "00:00:01.000123 DROP  [1:9000001:3] A \"test\" rule {UDP} [2001:db8::1]:5353 -> [2001:db8::2]:53 "
+      "(packet 13, rules)\n" },
+    { sample_unnamed, cannot_be_decoded, NULL,
+      "00:00:01.000123 DROP  {253} 10.1.0.2 -> 10.2.0.2 (packet 13, decode error)\n" },
+    { sample_arp, nothing, NULL, "00:00:01.000123 ANOMALY decoder.arp.pkt_too_small (packet 13)\n" },
+    { sample_icmp, hostile, NULL,
+      "00:00:01.000123 ALERT [1:9000001:3] \\x1b[2Jgone\\x0a {ICMP} 10.1.0.2 -> 10.2.0.2 (packet 13)\n" },
+    { sample_icmp, sample_alert, coloured,
+      "\033[33m00:00:01.000123 ALERT [1:9000001:3] A \"test\" rule {ICMP} 10.1.0.2 -> 10.2.0.2 (packet 13)\033[0m\n" },
+    { sample_icmp, drops_silently, coloured,
+      "\033[31m00:00:01.000123 DROP  [1:9000001:3] A \"test\" rule {ICMP} 10.1.0.2 -> 10.2.0.2 (packet 13, rules)"
+      "\033[0m\n" },
+    { sample_arp, nothing, coloured, "\033[2m00:00:01.000123 ANOMALY decoder.arp.pkt_too_small (packet 13)\033[0m\n" },
+};
+
+/* With the file in the first half of the runs, without it in the other. */
+START_TEST(writes_lines_for_people)
+{
+    const int row = _i % ROWS(lines);
+    char *text = NULL;
+    size_t size = 0;
+
+    f->options.console = open_memstream(&text, &size);
+    if (_i >= ROWS(lines))
+        f->options.eve_path = NULL;
+    if (lines[row].options)
+        lines[row].options(&f->options);
+    open_output(1);
+    lines[row].packet(&f->sample);
+    lines[row].decision(&f->sample);
+    put(0);
+    output_stop(f->output);
+    fclose(f->options.console);
+    ck_assert_str_eq(text, lines[row].text);
+
+    struct output_counters got = counters();
+
+    ck_assert_uint_gt(got.written[OUTPUT_ALERT] + got.written[OUTPUT_DROP] + got.written[OUTPUT_ANOMALY], 0);
+    free(text);
+}
+END_TEST
+
+START_TEST(writes_statistics_for_people)
+{
+    char *text = NULL;
+    size_t size = 0;
+
+    f->options.console = open_memstream(&text, &size);
+    f->options.console_stats = true;
+    open_output(1);
+    put_stats(1);
+    output_stop(f->output);
+    fclose(f->options.console);
+    ck_assert_str_eq(text, "00:00:01.000123 STATS up 30 s decoder.pkts=1 queue.0.waiting=5 queue.10.waiting=6 "
+                           "decoder.bytes=2 threads.W-0.decoder.pkts=1 decoder-x.more=1 top=9\n");
+    free(text);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("output");
+    TCase *tcase = tcase_create("output");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, writes_the_field, 0, ROWS(fields));
+    tcase_add_test(tcase, names_every_reason);
+    tcase_add_loop_test(tcase, writes_what_is_enabled, 0, ROWS(kinds));
+    tcase_add_test(tcase, needs_no_decision);
+    tcase_add_test(tcase, writes_one_anomaly_per_event);
+    tcase_add_loop_test(tcase, hashes_both_directions_alike, 0, ROWS(community_ids));
+    tcase_add_test(tcase, keeps_the_direction_of_one_way_icmp);
+    tcase_add_loop_test(tcase, nests_statistics, 0, ROWS(stats_cases));
+    tcase_add_test(tcase, writes_statistics_after_what_was_before);
+    tcase_add_loop_test(tcase, writes_lines_for_people, 0, 2 * ROWS(lines));
+    tcase_add_test(tcase, writes_statistics_for_people);
+    suite_add_tcase(suite, tcase);
+
+    SRunner *runner = srunner_create(suite);
+
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

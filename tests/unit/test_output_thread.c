@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Output's rings, its thread and its file. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "output_fixture.h"
+
+enum { PATIENCE_MS = 20000 };
+
+/* --- Rings and threads ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(counts_what_a_full_ring_loses)
+{
+    uint64_t packets = 0;
+
+    f->options.ring_size = 1;
+    open_output(1);
+    sample_arp(&f->sample);
+    sample_second_drops(&f->sample);
+    while (counters().lost[OUTPUT_DROP] < 10) {
+        put(0);
+        packets++;
+        ck_assert_uint_lt(packets, RING_MIN_SIZE);
+    }
+    finish(f->path);
+
+    struct output_counters got = counters();
+
+    ck_assert_uint_eq(got.lost[OUTPUT_ALERT], 20);
+    ck_assert_uint_eq(got.lost[OUTPUT_DROP], 10);
+    ck_assert_uint_eq(got.lost[OUTPUT_ANOMALY], 10);
+    ck_assert_uint_eq(got.written[OUTPUT_ALERT], 2 * (packets - 10));
+    ck_assert_uint_eq(got.written[OUTPUT_DROP], packets - 10);
+    ck_assert_uint_eq(got.written[OUTPUT_ANOMALY], packets - 10);
+    ck_assert_uint_eq(f->count, 4 * (packets - 10));
+}
+END_TEST
+
+enum { LOSSLESS_PACKETS = 4000 };
+
+/* Each worker has a sample of its own; payloads make it more than the ring holds. */
+static void *work(void *argument)
+{
+    struct output_port *port = argument;
+    struct sample *sample = calloc(1, sizeof(*sample));
+
+    sample_tcp(sample);
+    sample_alert(sample);
+    sample->alerts[0].rule = &f->sample.rule; /* outlives the worker */
+    memset(sample->bytes + SAMPLE_HEADERS, 'x', SAMPLE_PAYLOAD);
+    sample->packet.payload_length = SAMPLE_PAYLOAD;
+    for (uint64_t i = 1; i <= LOSSLESS_PACKETS; i++) {
+        sample->packet.number = i;
+        output_packet(port, &sample->packet, &sample->decision, 0);
+    }
+    free(sample);
+    return NULL;
+}
+
+START_TEST(loses_nothing_when_lossless)
+{
+    pthread_t workers[2];
+
+    f->options.ring_size = RING_MIN_SIZE;
+    f->options.lossless = true;
+    f->options.eve.alert.payload = true;
+    sample_rules(&f->sample);
+    sample_tcp(&f->sample);
+    open_output(2);
+    ck_assert_int_eq(output_start(f->output), 0);
+    for (unsigned i = 0; i < 2; i++)
+        ck_assert_int_eq(pthread_create(&workers[i], NULL, work, output_port(f->output, i)), 0);
+    for (unsigned i = 0; i < 2; i++)
+        pthread_join(workers[i], NULL);
+    finish(f->path);
+
+    struct output_counters got = counters();
+    uint64_t sum = 0;
+
+    ck_assert_uint_eq(got.lost[OUTPUT_ALERT], 0);
+    ck_assert_uint_eq(got.written[OUTPUT_ALERT], 2 * LOSSLESS_PACKETS);
+    ck_assert_uint_eq(f->count, 2 * LOSSLESS_PACKETS);
+    for (size_t i = 0; i < f->count; i++)
+        sum += number_at(f->events[i], "pcap_cnt");
+    ck_assert_uint_eq(sum, (uint64_t)LOSSLESS_PACKETS * (LOSSLESS_PACKETS + 1));
+}
+END_TEST
+
+START_TEST(keeps_the_order_of_each_port)
+{
+    uint64_t last[2] = { 0, 0 };
+
+    open_output(2);
+    ck_assert_ptr_null(output_port(f->output, 2));
+    sample_tcp(&f->sample);
+    sample_alert(&f->sample);
+    for (uint64_t i = 1; i <= 200; i++) {
+        f->sample.packet.number = i;
+        f->sample.packet.source_port = (uint16_t)(i % 2);
+        put(i % 2);
+    }
+    finish(f->path);
+    ck_assert_uint_eq(f->count, 200);
+    for (size_t i = 0; i < f->count; i++) {
+        uint64_t number = number_at(f->events[i], "pcap_cnt");
+        uint64_t port = number_at(f->events[i], "src_port");
+
+        ck_assert_uint_gt(number, last[port]);
+        last[port] = number;
+    }
+}
+END_TEST
+
+/* Polls, because the other thread says when; the limit is for a hang only. */
+static bool eventually(bool (*condition)(void *argument), void *argument)
+{
+    for (int waited_ms = 0; waited_ms < PATIENCE_MS; waited_ms++) {
+        if (condition(argument))
+            return true;
+        usleep(1000);
+    }
+    return false;
+}
+
+static bool is_drained(void *ticket)
+{
+    return output_drained(f->output, *(uint64_t *)ticket);
+}
+
+START_TEST(tells_when_rules_are_unused)
+{
+    open_output(1);
+    sample_tcp(&f->sample);
+    sample_alert(&f->sample);
+    put(0);
+
+    uint64_t ticket = output_ticket(f->output);
+
+    ck_assert(!output_drained(f->output, ticket));
+    ck_assert_int_eq(output_start(f->output), 0);
+    ck_assert(eventually(is_drained, &ticket));
+    memset(&f->sample.rule, 0xff, sizeof(f->sample.rule)); /* nobody looks at it any more */
+
+    for (int i = 0; i < 100; i++) {
+        sample_rules(&f->sample);
+        put(0);
+        ticket = output_ticket(f->output);
+        ck_assert(eventually(is_drained, &ticket));
+        memset(&f->sample.rule, 0xff, sizeof(f->sample.rule));
+    }
+    finish(f->path);
+    ck_assert_uint_eq(f->count, 101);
+    for (size_t i = 0; i < f->count; i++)
+        expect(f->events[i], true, "\"signature_id\":9000001,");
+}
+END_TEST
+
+/* --- The file --------------------------------------------------------------------------------------------------------------- */
+
+static bool exists(void *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0;
+}
+
+START_TEST(reopens_after_rotation)
+{
+    open_output(1);
+    ck_assert_int_eq(output_start(f->output), 0);
+    sample_tcp(&f->sample);
+    sample_alert(&f->sample);
+    put(0);
+
+    uint64_t ticket = output_ticket(f->output);
+
+    ck_assert(eventually(is_drained, &ticket));
+    ck_assert_int_eq(rename(f->path, f->old_path), 0);
+    output_reopen(f->output);
+    ck_assert(eventually(exists, f->path));
+    f->sample.packet.number = 14;
+    put(0);
+    finish(f->path);
+    ck_assert_uint_eq(f->count, 1);
+    expect(f->events[0], true, "\"pcap_cnt\":14,");
+    finish(f->old_path);
+    ck_assert_uint_eq(f->count, 2);
+    expect(f->events[1], true, "\"pcap_cnt\":13,");
+    ck_assert_uint_eq(counters().written[OUTPUT_ALERT], 2);
+}
+END_TEST
+
+START_TEST(appends_or_truncates)
+{
+    for (int run = 0; run < 3; run++) {
+        f->options.eve_truncate = run == 2;
+        open_output(1);
+        sample_tcp(&f->sample);
+        sample_alert(&f->sample);
+        put(0);
+        if (run < 2) {
+            output_stop(f->output);
+            output_close(f->output);
+        }
+        if (run == 1) {
+            struct stat status;
+
+            ck_assert_int_eq(stat(f->path, &status), 0);
+            ck_assert_int_gt(status.st_size, 600); /* two events */
+        }
+    }
+    finish(f->path);
+    ck_assert_uint_eq(f->count, 1);
+}
+END_TEST
+
+START_TEST(says_which_file_cannot_be_written)
+{
+    char error[256] = "";
+
+    f->options.eve_path = "/nonexistent/folder/eve.json";
+    ck_assert_int_eq(output_open(&f->output, &f->options, 1, error), -ENOENT);
+    ck_assert_ptr_null(f->output);
+    ck_assert_str_eq(error, "cannot write events to /nonexistent/folder/eve.json: No such file or directory");
+}
+END_TEST
+
+START_TEST(counts_what_a_full_disk_loses)
+{
+    f->options.eve_path = "/dev/full";
+    open_output(1);
+    ck_assert_int_eq(output_start(f->output), 0);
+    sample_tcp(&f->sample);
+    sample_drop(&f->sample);
+    for (int i = 0; i < 100; i++)
+        put(0);
+    output_stop(f->output);
+
+    struct output_counters got = counters();
+
+    ck_assert_uint_eq(got.written[OUTPUT_ALERT] + got.written[OUTPUT_DROP], 0);
+    ck_assert_uint_eq(got.lost[OUTPUT_ALERT], 100);
+    ck_assert_uint_eq(got.lost[OUTPUT_DROP], 100);
+    ck_assert_uint_gt(got.write_errors, 0);
+}
+END_TEST
+
+static void limit_file_size(rlim_t bytes)
+{
+    struct rlimit limit = { .rlim_cur = bytes, .rlim_max = RLIM_INFINITY };
+
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void put_line(struct sink *sink, const char *line)
+{
+    text_puts(&sink->buffer, line);
+    sink_end_event(sink, OUTPUT_ALERT);
+}
+
+/* A file limit stands for the full disk: it cuts a write in the middle. */
+START_TEST(finishes_a_line_that_was_cut)
+{
+    struct event_counters counters = { 0 };
+    struct sink sink;
+    char content[64] = "";
+
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(sink_open(&sink, f->path, true, &counters), 0);
+    limit_file_size(10);
+    put_line(&sink, "12345");
+    put_line(&sink, "abcdef");
+    put_line(&sink, "lost");
+    sink_flush(&sink); /* writes "12345\nabcd" */
+    ck_assert_uint_eq(counters.written[OUTPUT_ALERT], 1);
+    ck_assert_uint_eq(counters.lost[OUTPUT_ALERT], 1);
+    put_line(&sink, "lost too");
+    sink_flush(&sink); /* nothing */
+    ck_assert_uint_eq(counters.written[OUTPUT_ALERT], 1);
+    ck_assert_uint_eq(counters.lost[OUTPUT_ALERT], 2);
+    ck_assert_uint_eq(counters.write_errors, 2);
+    limit_file_size(RLIM_INFINITY);
+    put_line(&sink, "there");
+    sink_flush(&sink);
+    ck_assert_uint_eq(counters.written[OUTPUT_ALERT], 3);
+    sink_close(&sink);
+
+    FILE *file = fopen(f->path, "r");
+
+    ck_assert_uint_eq(fread(content, 1, sizeof(content) - 1, file), 19);
+    fclose(file);
+    ck_assert_str_eq(content, "12345\nabcdef\nthere\n");
+}
+END_TEST
+
+START_TEST(stands_a_size_limit)
+{
+    signal(SIGXFSZ, SIG_IGN);
+    open_output(1);
+    limit_file_size(1000);
+    sample_tcp(&f->sample);
+    sample_alert(&f->sample);
+    for (int i = 0; i < 100; i++)
+        put(0);
+    output_stop(f->output);
+    limit_file_size(RLIM_INFINITY);
+
+    struct output_counters got = counters();
+
+    ck_assert_uint_gt(got.written[OUTPUT_ALERT], 0);
+    ck_assert_uint_eq(got.written[OUTPUT_ALERT] + got.lost[OUTPUT_ALERT], 100);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("output thread");
+    TCase *tcase = tcase_create("output thread");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, counts_what_a_full_ring_loses);
+    tcase_add_test(tcase, loses_nothing_when_lossless);
+    tcase_add_test(tcase, keeps_the_order_of_each_port);
+    tcase_add_test(tcase, tells_when_rules_are_unused);
+    tcase_add_test(tcase, reopens_after_rotation);
+    tcase_add_test(tcase, appends_or_truncates);
+    tcase_add_test(tcase, says_which_file_cannot_be_written);
+    tcase_add_test(tcase, counts_what_a_full_disk_loses);
+    tcase_add_test(tcase, finishes_a_line_that_was_cut);
+    tcase_add_test(tcase, stands_a_size_limit);
+    suite_add_tcase(suite, tcase);
+
+    SRunner *runner = srunner_create(suite);
+
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
