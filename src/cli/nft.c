@@ -315,10 +315,8 @@ static int load_and_run(const struct arguments *arguments, const struct action *
 
     if (diag)
         diag_print(diag, stderr, isatty(STDERR_FILENO));
-    if (!code && diag_errors(diag) > 0) {
-        cli_error(&command_nft, "the configuration has mistakes: nothing was done (`sluice check` shows them all)");
-        code = EXIT_FAILED;
-    }
+    if (!code && diag_errors(diag) > 0)
+        code = EXIT_FAILED; /* said by the diagnostics; nothing was done */
     diag_free(diag);
     if (!code)
         code = run_with(config, action, arguments->json);
