@@ -116,11 +116,11 @@ START_TEST(diag_cuts_a_long_line_around_the_caret)
     diag_warning(diag, at, "here");
 
     char *text = print(diag);
-    char *shown = strchr(text, '\n') + 1;
-    char *caret_line = strchr(shown, '\n') + 1;
+    size_t shown = strcspn(text, "\n") + 1;
+    size_t caret_line = shown + strcspn(text + shown, "\n") + 1;
 
     ck_assert_uint_lt(strlen(text), 500);
-    ck_assert_int_eq(shown[strcspn(caret_line, "^")], 'B');
+    ck_assert_int_eq(text[shown + strcspn(text + caret_line, "^")], 'B');
     free(text);
     diag_free(diag);
 }
