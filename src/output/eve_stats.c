@@ -21,6 +21,12 @@ static bool same_span(struct span a, struct span b)
     return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
 }
 
+/* "engines[0]" is the first and only element of an array. */
+static bool is_element(struct span part)
+{
+    return part.length > 3 && memcmp(part.at + part.length - 3, "[0]", 3) == 0;
+}
+
 static void open_part(struct text *out, struct span part)
 {
     char key[128];
@@ -28,7 +34,20 @@ static void open_part(struct text *out, struct span part)
 
     memcpy(key, part.at, length);
     key[length] = '\0';
-    json_object_open(out, key);
+    if (is_element(part)) {
+        key[length - 3] = '\0';
+        json_array_open(out, key);
+        json_object_open(out, NULL);
+    } else {
+        json_object_open(out, key);
+    }
+}
+
+static void close_part(struct text *out, struct span part)
+{
+    json_object_close(out);
+    if (is_element(part))
+        json_array_close(out);
 }
 
 /* Closes and opens what lies between the last name and this one; returns the name's last part. */
@@ -43,12 +62,12 @@ static const char *enter(struct nesting *nesting, struct text *out, const char *
         if (depth < nesting->depth && same_span(part, nesting->part[depth]))
             continue;
         for (; nesting->depth > depth; nesting->depth--)
-            json_object_close(out);
+            close_part(out, nesting->part[nesting->depth - 1]);
         open_part(out, part);
         nesting->part[nesting->depth++] = part;
     }
     for (; nesting->depth > depth; nesting->depth--)
-        json_object_close(out);
+        close_part(out, nesting->part[nesting->depth - 1]);
     return name;
 }
 
