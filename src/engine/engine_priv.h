@@ -147,7 +147,7 @@ struct worker {
 int worker_start(struct worker *worker);
 /* Asks for a snapshot and waits for it, at most a second; false when the worker did not answer. */
 bool worker_take_snapshot(struct worker *worker);
-void worker_copy_counters(struct worker *worker); /* by the worker, or by main when it is not running */
+void worker_copy_counters(struct worker *worker); /* by the worker, or by main after it was joined */
 int worker_snapshot_init(struct worker *worker);
 void worker_snapshot_clear(struct worker *worker);
 
