@@ -26,7 +26,7 @@ struct capture_counters {
     uint64_t gso;                                 /* super-packets */
     uint64_t receive_calls, send_calls;
     uint64_t receive_overruns;   /* times the kernel ran out of socket buffer: a gap in the ids, or ENOBUFS */
-    uint64_t verdict_lost;       /* ENOENT: the kernel had dropped the packet (ruleset or device change) */
+    uint64_t verdict_lost;       /* ENOENT: packets that the kernel had dropped before (ruleset or device change) */
     uint64_t verdict_errors;     /* other refused verdicts */
     uint64_t malformed_messages; /* netlink messages that were not (or not wholly) understood */
     uint64_t marked;             /* packets that came back marked */

@@ -89,7 +89,7 @@ struct output_port *output_port(struct output *output, unsigned worker);
 void output_packet(struct output_port *port, const struct packet *pkt, const struct decision *decision,
                    unsigned generation);
 
-/* One stats event. Names are paths ("decoder.pkts", "queue.0.waiting"); dots nest. Those below "threads." are of one worker
+/* One stats event. Names are paths ("decoder.pkts", "queue.0.waiting"); dots nest, "engines[0].x" is in an array of one. Those below "threads." are of one worker
  * and are written when stats.threads is set, the others when stats.totals is. Names are lent for good. Called by one
  * thread. */
 struct output_stat {

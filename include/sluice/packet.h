@@ -141,6 +141,19 @@ struct tcp_info {
     const uint8_t *fast_open;
 };
 
+enum { SCTP_MAX_LISTED_CHUNKS = 16 };
+
+struct sctp_info {
+    uint32_t verification_tag;
+    uint32_t chunk_count;
+    uint8_t chunk_types[SCTP_MAX_LISTED_CHUNKS]; /* of the first chunks */
+};
+
+struct igmp_info {
+    uint8_t type;
+    uint8_t version; /* 1 to 3 as the message tells; 0 where it does not */
+};
+
 struct icmp_info {
     uint8_t type, code;
     bool has_id; /* echo and kin: id and sequence are meaningful */
@@ -209,6 +222,8 @@ struct packet {
     union {
         struct tcp_info tcp;   /* protocol == IPPROTO_TCP && transport */
         struct icmp_info icmp; /* protocol == IPPROTO_ICMP or IPPROTO_ICMPV6 && transport */
+        struct sctp_info sctp; /* protocol == IPPROTO_SCTP && transport */
+        struct igmp_info igmp; /* protocol == IPPROTO_IGMP && transport */
         struct {
             uint16_t length, checksum;
         } udp;

@@ -158,6 +158,7 @@ struct rule {
     const struct port_set *source_port, *destination_port;
     bool bidirectional; /* <> */
     bool noalert;
+    bool alert; /* a pass rule that reports too */
 
     uint32_t sid, gid, revision;
     uint32_t index;    /* position in its rule_list */

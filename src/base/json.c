@@ -180,23 +180,22 @@ void json_printf(struct text *text, const char *key, const char *format, ...)
 {
     char line[256];
     char *longer = NULL;
-    va_list args;
+    va_list args, again;
 
     va_start(args, format);
+    va_copy(again, args);
     int length = vsnprintf(line, sizeof(line), format, args);
-    va_end(args);
-    if (length < 0)
-        return;
-    if ((size_t)length >= sizeof(line)) {
+
+    if (length >= (int)sizeof(line)) {
         longer = malloc((size_t)length + 1);
-        if (!longer) {
+        if (longer)
+            vsnprintf(longer, (size_t)length + 1, format, again);
+        else
             text->failed = true;
-            return;
-        }
-        va_start(args, format);
-        vsnprintf(longer, (size_t)length + 1, format, args);
-        va_end(args);
     }
-    json_stringn(text, key, longer ? longer : line, (size_t)length);
+    if (length >= 0 && !text->failed)
+        json_stringn(text, key, longer ? longer : line, (size_t)length);
     free(longer);
+    va_end(again);
+    va_end(args);
 }

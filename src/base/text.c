@@ -140,17 +140,18 @@ void text_puts(struct text *text, const char *string)
 
 void text_printf(struct text *text, const char *format, ...)
 {
-    va_list args;
+    va_list args, again;
 
     va_start(args, format);
+    va_copy(again, args);
     int length = vsnprintf(NULL, 0, format, args);
+
+    if (length >= 0 && grow(text, (size_t)length)) {
+        vsnprintf(text->bytes + text->length, (size_t)length + 1, format, again);
+        text->length += (size_t)length;
+    }
+    va_end(again);
     va_end(args);
-    if (length < 0 || !grow(text, (size_t)length))
-        return;
-    va_start(args, format);
-    vsnprintf(text->bytes + text->length, (size_t)length + 1, format, args);
-    va_end(args);
-    text->length += (size_t)length;
 }
 
 /* A terminal also obeys the control characters U+0080 to U+009F. */

@@ -93,10 +93,8 @@ static void take_result(struct nfqueue *queue, const struct nfqueue_result *resu
 {
     if (result->error == 0)
         return;
-    if (result->sequence == SEQUENCE_REPEAT_UNJUDGED && result->error == -ENOENT)
-        return; /* the former reader had judged everything */
-    if (result->error == -ENOENT) {
-        queue->counters.verdict_lost++;
+    if (result->error == -ENOENT) { /* of a repeat it means that the former reader had judged everything */
+        queue->counters.verdict_lost += result->sequence <= CAPTURE_MAX_BATCH ? result->sequence : 0;
         return;
     }
     queue->counters.verdict_errors++;

@@ -30,8 +30,9 @@ enum {
     QUEUE_OWNER_SIZE = 96,
 };
 
-/* nlmsg_seq of what we send; an answer carries that of its question. */
-enum nfqueue_sequence { SEQUENCE_VERDICT, SEQUENCE_REPEAT_UNJUDGED, SEQUENCE_CONFIG };
+/* nlmsg_seq of what we send, which comes back in the kernel's answer. For verdicts it is the number of packets that the
+ * message judges; the others are beyond any batch. */
+enum nfqueue_sequence { SEQUENCE_CONFIG = CAPTURE_MAX_BATCH + 1, SEQUENCE_REPEAT_UNJUDGED };
 
 /* What became of a packet of the current receive. */
 enum slot_state { SLOT_LENT, SLOT_PLANNED, SLOT_JUDGED };

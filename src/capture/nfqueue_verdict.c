@@ -231,7 +231,7 @@ static int put_run(struct nfqueue *queue, struct run *run)
 
     int err = make_room(queue, NFQUEUE_VERDICT_SIZE + NFQUEUE_MARK_SIZE);
 
-    put_message(queue, type, run->last_id, &run->answer, SEQUENCE_VERDICT, 0);
+    put_message(queue, type, run->last_id, &run->answer, (uint32_t)run->count, 0);
     run->count = 0;
     return err;
 }
@@ -241,7 +241,7 @@ static int put_single(struct nfqueue *queue, const struct packet *pkt, const str
     uint32_t payload = answer->verdict != NF_DROP && replaces(pkt) ? pkt->new_length : 0;
     int err = make_room(queue, NFQUEUE_VERDICT_SIZE + NFQUEUE_MARK_SIZE + NFQUEUE_PAYLOAD_SIZE + (size_t)payload);
 
-    put_message(queue, NFQNL_MSG_VERDICT, pkt->meta.id, answer, SEQUENCE_VERDICT, payload);
+    put_message(queue, NFQNL_MSG_VERDICT, pkt->meta.id, answer, 1, payload);
     if (payload)
         put_payload(&queue->writer, pkt->new_data, payload);
     return err;

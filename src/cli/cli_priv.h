@@ -35,6 +35,7 @@ struct cli_input {
     const char *config_file; /* NULL: not named */
     struct cli_strings rules;
     struct cli_settings settings;
+    bool no_contradictions; /* those between settings are not looked for: they are about verdicts */
 };
 
 /* 0 or -ENOMEM; room for `argc` of everything. */

@@ -109,8 +109,10 @@ int cli_load_config(const struct cli_input *input, enum config_strictness strict
     code = apply_settings(input, config);
     if (code)
         goto free_config;
-    derive_verdict(config, diag);
-    config_check(config, diag);
+    if (!input->no_contradictions) {
+        derive_verdict(config, diag);
+        config_check(config, diag);
+    }
     *out = config;
     return 0;
 

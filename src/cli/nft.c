@@ -294,21 +294,13 @@ static int unknown_action(const char *name)
     return EXIT_USAGE;
 }
 
-/* What the verdicts are is not asked for here: the contradictions between them and the mode are for run and check. */
-static int prepare_settings(struct cli_input *input)
-{
-    static const struct cli_option verdict = { .name = "mode" };
-
-    return cli_settings_add(&input->settings, &verdict, "queue.verdict", "accept");
-}
-
 static int run_with(const struct config *config, const struct action *action, bool json)
 {
     char error[FIREWALL_ERROR_SIZE];
     struct firewall_options firewall;
 
     if (firewall_options_read(&firewall, config, error))
-        return failed(error);
+        return failed_by(-EINVAL, error);
     if (firewall.mode == ATTACH_NONE)
         firewall.mode = ATTACH_AFTER;
     return action->run(&firewall, json);
@@ -323,10 +315,8 @@ static int load_and_run(const struct arguments *arguments, const struct action *
 
     if (diag)
         diag_print(diag, stderr, isatty(STDERR_FILENO));
-    if (!code && diag_errors(diag) > 0) {
-        cli_error(&command_nft, "the configuration has mistakes: nothing was done (`sluice check` shows them all)");
-        code = EXIT_FAILED;
-    }
+    if (!code && diag_errors(diag) > 0)
+        code = EXIT_FAILED; /* said by the diagnostics; nothing was done */
     diag_free(diag);
     if (!code)
         code = run_with(config, action, arguments->json);
@@ -348,8 +338,7 @@ static int check_and_run(struct arguments *arguments, int count, char **names)
         cli_error(&command_nft, "unexpected argument '%s'", names[1]);
         return EXIT_USAGE;
     }
-    if (prepare_settings(&arguments->input))
-        return failed("out of memory");
+    arguments->input.no_contradictions = true;
     return load_and_run(arguments, action);
 }
 

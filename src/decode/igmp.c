@@ -5,6 +5,9 @@
 enum {
     IGMP_HEADER_LENGTH = 8,
     IGMP_QUERY = 0x11,
+    IGMP_REPORT_V1 = 0x12,
+    IGMP_REPORT_V2 = 0x16,
+    IGMP_LEAVE_V2 = 0x17,
     IGMP_REPORT_V3 = 0x22,
     QUERY_V3_HEADER_LENGTH = 12,
     QUERY_SOURCES_OFFSET = 10,
@@ -47,6 +50,24 @@ static bool take_report(struct packet *pkt, struct cursor *cur)
     return true;
 }
 
+/* A query tells its version by its length and, between 1 and 2, by the response time that 1 does not have (RFC 3376 §7.1). */
+static uint8_t version_of(const uint8_t *header, size_t length)
+{
+    switch (header[0]) {
+    case IGMP_QUERY:
+        return length >= QUERY_V3_HEADER_LENGTH ? 3 : header[1] != 0 ? 2 : 1;
+    case IGMP_REPORT_V1:
+        return 1;
+    case IGMP_REPORT_V2:
+    case IGMP_LEAVE_V2:
+        return 2;
+    case IGMP_REPORT_V3:
+        return 3;
+    default:
+        return 0;
+    }
+}
+
 bool decode_igmp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 {
     decode_count(decoder, COUNTER_IGMP);
@@ -61,6 +82,7 @@ bool decode_igmp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
 
     if (!sound)
         return false;
+    pkt->igmp = (struct igmp_info){ .type = header[0], .version = version_of(header, cursor_left(&cur)) };
     decode_transport(pkt, cur, (size_t)(rest.at - cur.at));
     return true;
 }

@@ -27,7 +27,9 @@ static void note_chunk(struct packet *pkt, struct chunks *chunks, struct cursor 
 {
     uint8_t type = *chunk.at;
 
-    chunks->count++;
+    if (chunks->count < SCTP_MAX_LISTED_CHUNKS)
+        pkt->sctp.chunk_types[chunks->count] = type;
+    pkt->sctp.chunk_count = ++chunks->count;
     if (type == CHUNK_INIT && has_tag)
         decode_note(pkt, DECODE_EVENT_SCTP_INIT_WITH_NON_ZERO_VTAG);
     if (type == CHUNK_INIT || type == CHUNK_INIT_ACK)
@@ -90,7 +92,8 @@ bool decode_sctp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
         return decode_invalid(pkt, DECODE_EVENT_SCTP_PKT_TOO_SMALL);
     pkt->source_port = load_be16(header);
     pkt->destination_port = load_be16(header + 2);
-    bool sound = walk_chunks(pkt, rest, &chunks, load_be32(header + 4) != 0);
+    pkt->sctp = (struct sctp_info){ .verification_tag = load_be32(header + 4) };
+    bool sound = walk_chunks(pkt, rest, &chunks, pkt->sctp.verification_tag != 0);
 
     note_counts(pkt, &chunks);
     if (!sound)

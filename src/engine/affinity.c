@@ -15,27 +15,46 @@
 #include <stdio.h>
 #include <string.h>
 
+static uint16_t order_by_number(const cpu_set_t *allowed, uint16_t *order)
+{
+    uint16_t count = 0;
+
+    for (uint16_t cpu = 0; cpu < ENGINE_MAX_CPUS && cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, allowed))
+            order[count++] = cpu;
+    }
+    return count;
+}
+
 /* 0, also when the setting is not there: then *count is 0. */
 static int read_set(const struct config *config, const char *name, const cpu_set_t *allowed, uint16_t *cpus,
                     uint16_t *count, char error[ENGINE_ERROR_SIZE])
 {
     uint32_t numbers[ENGINE_MAX_CPUS];
-    const char *text = config_string(config, name);
-    int named = text ? config_ranges(text, ENGINE_MAX_CPUS - 1, numbers, ENGINE_MAX_CPUS) : 0;
 
-    if (named < 0) {
-        snprintf(error, ENGINE_ERROR_SIZE, "%s: '%s' is no list of CPUs like 0-3,8", name, text);
-        return -EINVAL;
-    }
-    for (int i = 0; i < named; i++) {
-        if (!CPU_ISSET(numbers[i], allowed)) {
-            snprintf(error, ENGINE_ERROR_SIZE, "%s: CPU %u is not there, or not allowed to this process", name,
-                     (unsigned)numbers[i]);
+    *count = 0;
+    for (size_t i = 0; i < config_list_count(config, name); i++) {
+        const char *text = config_list_get(config, name, i);
+
+        if (strcmp(text, "all") == 0) {
+            *count = order_by_number(allowed, cpus);
+            return 0;
+        }
+        int named = config_ranges(text, ENGINE_MAX_CPUS - 1, numbers, (size_t)(ENGINE_MAX_CPUS - *count));
+
+        if (named < 0) {
+            snprintf(error, ENGINE_ERROR_SIZE, "%s: '%s' is no list of CPUs like 0-3,8", name, text);
             return -EINVAL;
         }
-        cpus[i] = (uint16_t)numbers[i];
+        for (int k = 0; k < named; k++) {
+            if (!CPU_ISSET(numbers[k], allowed)) {
+                snprintf(error, ENGINE_ERROR_SIZE, "%s: CPU %u is not there, or not allowed to this process", name,
+                         (unsigned)numbers[k]);
+                return -EINVAL;
+            }
+            cpus[(*count)++] = (uint16_t)numbers[k];
+        }
     }
-    *count = (uint16_t)named;
     return 0;
 }
 
@@ -68,17 +87,6 @@ static uint16_t order_by_topology(const cpu_set_t *allowed, uint16_t *order)
         }
     }
     hwloc_topology_destroy(topology);
-    return count;
-}
-
-static uint16_t order_by_number(const cpu_set_t *allowed, uint16_t *order)
-{
-    uint16_t count = 0;
-
-    for (uint16_t cpu = 0; cpu < ENGINE_MAX_CPUS && cpu < CPU_SETSIZE; cpu++) {
-        if (CPU_ISSET(cpu, allowed))
-            order[count++] = cpu;
-    }
     return count;
 }
 

@@ -141,7 +141,7 @@ void worker_snapshot_clear(struct worker *worker);
 struct stats;
 int stats_new(struct stats **out, unsigned workers, bool queues);
 void stats_free(struct stats *stats);
-void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, struct output *output,
-                 uint64_t uptime_seconds, uint64_t time_ns);
+void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
+                 struct output *output, uint64_t uptime_seconds, uint64_t time_ns);
 
 #endif

@@ -172,8 +172,8 @@ int engine_replay(const struct replay_options *options, char error[ENGINE_ERROR_
     for (size_t i = 0; i < options->capture_count && !err; i++)
         err = replay_file(&replay, options->captures[i], error);
     if (replay.stats)
-        stats_write(replay.stats, workers, 1, replay.output, (replay.last_ns - replay.first_ns) / 1000000000u,
-                    replay.last_ns);
+        stats_write(replay.stats, workers, 1, replay.ruleset, replay.output,
+                    (replay.last_ns - replay.first_ns) / 1000000000u, replay.last_ns);
     if (replay.output)
         output_stop(replay.output);
     replay_clear(&replay);

@@ -244,7 +244,7 @@ static void write_stats(struct engine *engine)
         if (!worker_take_snapshot(&engine->workers[i]))
             log_warning("worker of queue %u does not answer", (unsigned)engine->workers[i].queue.queue);
     }
-    stats_write(engine->stats, engine->worker_list, engine->worker_count, engine->output,
+    stats_write(engine->stats, engine->worker_list, engine->worker_count, engine->ruleset, engine->output,
                 (clock_monotonic_ns() - engine->started_ns) / NS_PER_SECOND, clock_realtime_ns());
 }
 
@@ -416,7 +416,7 @@ int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
     detach(&engine);
     stop_workers(&engine);
     if (engine.stats && !err)
-        stats_write(engine.stats, engine.worker_list, engine.worker_count, engine.output,
+        stats_write(engine.stats, engine.worker_list, engine.worker_count, engine.ruleset, engine.output,
                     (clock_monotonic_ns() - engine.started_ns) / NS_PER_SECOND, clock_realtime_ns());
     if (engine.output)
         output_stop(engine.output);

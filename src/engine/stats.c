@@ -223,8 +223,16 @@ static void add_output(struct stats *stats, const struct output *output)
     add(stats, "output.write_errors", counters.write_errors);
 }
 
-void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, struct output *output,
-                 uint64_t uptime_seconds, uint64_t time_ns)
+static void add_rules(struct stats *stats, const struct rule_list *rules)
+{
+    add(stats, "detect.engines[0].id", 0);
+    add(stats, "detect.engines[0].rules_loaded", rule_list_count(rules));
+    add(stats, "detect.engines[0].rules_failed", rule_list_rejected(rules));
+    add(stats, "detect.engines[0].rules_skipped", 0);
+}
+
+void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
+                 struct output *output, uint64_t uptime_seconds, uint64_t time_ns)
 {
     struct sums sums;
 
@@ -234,6 +242,7 @@ void stats_write(struct stats *stats, struct worker *const *workers, unsigned co
     add(stats, "capture.kernel_drops", sums.capture.lost);
     add_decode(stats, workers, count);
     add_ips(stats, &sums);
+    add_rules(stats, ruleset_rules(ruleset));
     add(stats, "detect.alert", sums.policy.alerts);
     add(stats, "detect.alert_queue_overflow", sums.policy.alerts_overflow);
     add(stats, "detect.alerts_suppressed", sums.policy.alerts_suppressed);

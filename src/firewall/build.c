@@ -44,15 +44,16 @@ static int put_table(struct batch *batch, uint16_t type, uint32_t family, const 
     if (comment)
         err = set_comment(table, comment);
     if (!err) {
-        message = batch_open(batch, SUBJECT_TABLE, type, (uint16_t)family, type == NFT_MSG_NEWTABLE ? NLM_F_CREATE : 0);
+        message =
+            nft_batch_open(batch, SUBJECT_TABLE, type, (uint16_t)family, type == NFT_MSG_NEWTABLE ? NLM_F_CREATE : 0);
         nftnl_table_nlmsg_build_payload(message, table);
-        batch_close(batch, message);
+        nft_batch_close(batch, message);
     }
     nftnl_table_free(table);
     return err;
 }
 
-int build_delete_table(struct batch *batch, uint32_t family, const char *table)
+int nft_build_delete_table(struct batch *batch, uint32_t family, const char *table)
 {
     return put_table(batch, NFT_MSG_DELTABLE, family, table, NULL);
 }
@@ -75,9 +76,9 @@ static int put_chain(struct batch *batch, uint32_t family, const char *table, co
         nftnl_chain_set_s32(chain, NFTNL_CHAIN_PRIO, what->priority);
         nftnl_chain_set_u32(chain, NFTNL_CHAIN_POLICY, NF_ACCEPT);
     }
-    message = batch_open(batch, SUBJECT_CHAIN, NFT_MSG_NEWCHAIN, (uint16_t)family, NLM_F_CREATE);
+    message = nft_batch_open(batch, SUBJECT_CHAIN, NFT_MSG_NEWCHAIN, (uint16_t)family, NLM_F_CREATE);
     nftnl_chain_nlmsg_build_payload(message, chain);
-    batch_close(batch, message);
+    nft_batch_close(batch, message);
     nftnl_chain_free(chain);
     return 0;
 }
@@ -100,35 +101,36 @@ static int put_rule(struct batch *batch, uint32_t family, const char *table, con
                     const struct plan *plan)
 {
     struct nftnl_rule *rule = rule_new(family, table, chain);
-    int err = rule ? rule_build(rule, kind, plan) : -ENOMEM;
+    int err = rule ? nft_rule_build(rule, kind, plan) : -ENOMEM;
     struct nlmsghdr *message;
 
     if (!err) {
-        message = batch_open(batch, kind == RULE_QUEUE ? SUBJECT_QUEUE : SUBJECT_RULE, NFT_MSG_NEWRULE,
-                             (uint16_t)family, NLM_F_CREATE | NLM_F_APPEND);
+        message = nft_batch_open(batch, kind == RULE_QUEUE ? SUBJECT_QUEUE : SUBJECT_RULE, NFT_MSG_NEWRULE,
+                                 (uint16_t)family, NLM_F_CREATE | NLM_F_APPEND);
         nftnl_rule_nlmsg_build_payload(message, rule);
-        batch_close(batch, message);
+        nft_batch_close(batch, message);
     }
     if (rule)
         nftnl_rule_free(rule);
     return err;
 }
 
-int build_rule(struct batch *batch, uint32_t family, const char *chain, enum plan_rule kind, const struct plan *plan)
+int nft_build_rule(struct batch *batch, uint32_t family, const char *chain, enum plan_rule kind,
+                   const struct plan *plan)
 {
     return put_rule(batch, family, plan->options->table, chain, kind, plan);
 }
 
-int build_flush_chain(struct batch *batch, uint32_t family, const char *table, const char *chain)
+int nft_build_flush_chain(struct batch *batch, uint32_t family, const char *table, const char *chain)
 {
     struct nftnl_rule *rule = rule_new(family, table, chain); /* without a handle: all rules of the chain */
     struct nlmsghdr *message;
 
     if (!rule)
         return -ENOMEM;
-    message = batch_open(batch, SUBJECT_RULE, NFT_MSG_DELRULE, (uint16_t)family, 0);
+    message = nft_batch_open(batch, SUBJECT_RULE, NFT_MSG_DELRULE, (uint16_t)family, 0);
     nftnl_rule_nlmsg_build_payload(message, rule);
-    batch_close(batch, message);
+    nft_batch_close(batch, message);
     nftnl_rule_free(rule);
     return 0;
 }
@@ -139,7 +141,7 @@ static int build_chain_rules(struct batch *batch, uint32_t family, const struct 
     int err = 0;
 
     for (unsigned i = 0; i < chain->rule_count && !err; i++)
-        err = build_rule(batch, family, chain->name, chain->rules[i], plan);
+        err = nft_build_rule(batch, family, chain->name, chain->rules[i], plan);
     return err;
 }
 
@@ -151,10 +153,10 @@ static int build_table(struct batch *batch, uint32_t family, const struct plan *
     char comment[COMMENT_SIZE];
     int err;
 
-    table_comment(comment, plan->options->mode);
+    nft_comment(comment, plan->options->mode);
     err = put_table(batch, NFT_MSG_NEWTABLE, family, name, NULL);
     if (!err)
-        err = build_delete_table(batch, family, name);
+        err = nft_build_delete_table(batch, family, name);
     if (!err)
         err = put_table(batch, NFT_MSG_NEWTABLE, family, name, comment);
     for (unsigned i = 0; i < plan->chain_count && !err; i++) {
@@ -165,7 +167,7 @@ static int build_table(struct batch *batch, uint32_t family, const struct plan *
     return err;
 }
 
-int build_tables(struct batch *batch, const struct plan *plan)
+int nft_build_tables(struct batch *batch, const struct plan *plan)
 {
     int err = 0;
 
@@ -181,11 +183,11 @@ static int build_chain_again(struct batch *batch, uint32_t family, const struct 
 
     if (chain->keep)
         return 0;
-    err = build_flush_chain(batch, family, plan->options->table, chain->name);
+    err = nft_build_flush_chain(batch, family, plan->options->table, chain->name);
     return err ? err : build_chain_rules(batch, family, chain, plan);
 }
 
-int build_rules_again(struct batch *batch, const struct plan *plan)
+int nft_build_rules_again(struct batch *batch, const struct plan *plan)
 {
     int err = 0;
 
@@ -195,7 +197,7 @@ int build_rules_again(struct batch *batch, const struct plan *plan)
     return err;
 }
 
-int build_probe(struct batch *batch, const struct plan *plan)
+int nft_build_probe(struct batch *batch, const struct plan *plan)
 {
     static const struct plan_chain scratch = { .name = "probe" };
     char name[NAME_SIZE];

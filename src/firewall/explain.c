@@ -9,43 +9,45 @@
 static int explain_table(char error[FIREWALL_ERROR_SIZE], int err, const char *table)
 {
     if (err == -EAFNOSUPPORT || err == -EOPNOTSUPP || err == -EPROTONOSUPPORT)
-        return fail(error, err,
-                    "the kernel has no nf_tables for this family (module nf_tables, for bridges nf_tables_bridge too); "
-                    "nothing was changed");
-    return fail(error, err, "the kernel refuses table '%s': %s; nothing was changed", table, strerror(-err));
+        return nft_fail(
+            error, err,
+            "the kernel has no nf_tables for this family (module nf_tables, for bridges nf_tables_bridge too); "
+            "nothing was changed");
+    return nft_fail(error, err, "the kernel refuses table '%s': %s; nothing was changed", table, strerror(-err));
 }
 
 static int explain_chain(char error[FIREWALL_ERROR_SIZE], int err, const char *table)
 {
     if (err == -ENOENT || err == -EOPNOTSUPP)
-        return fail(error, err,
-                    "the kernel has no filter chains for this family and hook (modules nf_tables and, for bridges, "
-                    "nf_tables_bridge); nothing was changed");
-    return fail(error, err, "the kernel refuses a chain of table '%s': %s; nothing was changed", table, strerror(-err));
+        return nft_fail(error, err,
+                        "the kernel has no filter chains for this family and hook (modules nf_tables and, for bridges, "
+                        "nf_tables_bridge); nothing was changed");
+    return nft_fail(error, err, "the kernel refuses a chain of table '%s': %s; nothing was changed", table,
+                    strerror(-err));
 }
 
-int explain(char error[FIREWALL_ERROR_SIZE], int err, enum subject subject, const char *table)
+int nft_explain(char error[FIREWALL_ERROR_SIZE], int err, enum subject subject, const char *table)
 {
     if (err == -EPERM)
-        return fail(error, err,
-                    "the firewall can be read and changed by root or with CAP_NET_ADMIN only; nothing was "
-                    "changed");
+        return nft_fail(error, err,
+                        "the firewall can be read and changed by root or with CAP_NET_ADMIN only; nothing was "
+                        "changed");
     if (err == -ENOMEM)
-        return fail(error, err, "out of memory; nothing was changed");
+        return nft_fail(error, err, "out of memory; nothing was changed");
     if (err == -ERESTART || err == -EINTR)
-        return fail(error, err, "somebody keeps changing the ruleset; nothing was changed, try again");
+        return nft_fail(error, err, "somebody keeps changing the ruleset; nothing was changed, try again");
     if (subject == SUBJECT_BATCH && (err == -EINVAL || err == -EOPNOTSUPP || err == -EPROTONOSUPPORT))
-        return fail(error, err, "the kernel has no nf_tables: load the module nf_tables; nothing was changed");
+        return nft_fail(error, err, "the kernel has no nf_tables: load the module nf_tables; nothing was changed");
     if (subject == SUBJECT_TABLE)
         return explain_table(error, err, table);
     if (subject == SUBJECT_CHAIN)
         return explain_chain(error, err, table);
     if (subject == SUBJECT_QUEUE && (err == -ENOENT || err == -EOPNOTSUPP))
-        return fail(error, err,
-                    "the kernel takes no queue rule here (module nft_queue with nft_hash, or nft_compat with "
-                    "xt_NFQUEUE); nothing was changed");
-    return fail(error, err, "the kernel refuses the %s of table '%s': %s; nothing was changed",
-                subject == SUBJECT_BATCH ? "change" : "rules", table, strerror(-err));
+        return nft_fail(error, err,
+                        "the kernel takes no queue rule here (module nft_queue with nft_hash, or nft_compat with "
+                        "xt_NFQUEUE); nothing was changed");
+    return nft_fail(error, err, "the kernel refuses the %s of table '%s': %s; nothing was changed",
+                    subject == SUBJECT_BATCH ? "change" : "rules", table, strerror(-err));
 }
 
 /* --- Probing ----------------------------------------------------------------------------------------------------------------- */
@@ -56,13 +58,13 @@ int explain(char error[FIREWALL_ERROR_SIZE], int err, enum subject subject, cons
  */
 static int try_probe(struct session *session, const struct plan *plan, enum subject *subject)
 {
-    struct batch *batch = batch_new(session, 0);
-    int err = batch ? build_probe(batch, plan) : -ENOMEM;
+    struct batch *batch = nft_batch_new(session, 0);
+    int err = batch ? nft_build_probe(batch, plan) : -ENOMEM;
 
     *subject = SUBJECT_BATCH;
     if (!err)
-        err = batch_send(session, batch, false, subject);
-    batch_free(batch);
+        err = nft_batch_send(session, batch, false, subject);
+    nft_batch_free(batch);
     return err;
 }
 
@@ -79,10 +81,11 @@ static int probe_native(struct session *session, struct plan *plan, char error[F
     plan->expression = QUEUE_EXPRESSION_NATIVE;
     err = try_probe(session, plan, &subject);
     if (is_missing(err, subject))
-        return fail(error, -EOPNOTSUPP,
-                    "the kernel has no queue expression: load the modules nft_queue and (for several queues) nft_hash, "
-                    "or use --xt (nft.expression: xt)");
-    return err ? explain(error, err, subject, plan->options->table) : 0;
+        return nft_fail(
+            error, -EOPNOTSUPP,
+            "the kernel has no queue expression: load the modules nft_queue and (for several queues) nft_hash, "
+            "or use --xt (nft.expression: xt); nothing was changed");
+    return err ? nft_explain(error, err, subject, plan->options->table) : 0;
 }
 
 /* The target in one inet table, or where the kernel knows no xt targets there, in ip and ip6. */
@@ -92,19 +95,24 @@ static int probe_xt(struct session *session, struct plan *plan, char error[FIREW
     int err;
 
     plan->expression = QUEUE_EXPRESSION_XT;
+    if (plan->families[0] == NFPROTO_BRIDGE) /* accepted in a chain without hook, ENOENT in one with a hook */
+        return nft_fail(error, -EOPNOTSUPP,
+                        "the NFQUEUE target does not work in the bridge family: load the module nft_queue; nothing "
+                        "was changed");
     err = try_probe(session, plan, &subject);
     if (is_missing(err, subject) && plan->families[0] == NFPROTO_INET) {
-        plan_split(plan);
+        nft_plan_split(plan);
         err = try_probe(session, plan, &subject);
     }
     if (is_missing(err, subject))
-        return fail(error, -EOPNOTSUPP,
-                    "the kernel has no NFQUEUE target for this family: load the modules nft_compat and xt_NFQUEUE, or "
-                    "use --native (nft.expression: native)");
-    return err ? explain(error, err, subject, plan->options->table) : 0;
+        return nft_fail(
+            error, -EOPNOTSUPP,
+            "the kernel has no NFQUEUE target for this family: load the modules nft_compat and xt_NFQUEUE, or "
+            "use --native (nft.expression: native); nothing was changed");
+    return err ? nft_explain(error, err, subject, plan->options->table) : 0;
 }
 
-int probe_kernel(struct session *session, struct plan *plan, char error[FIREWALL_ERROR_SIZE])
+int nft_probe(struct session *session, struct plan *plan, char error[FIREWALL_ERROR_SIZE])
 {
     int err;
 
@@ -116,9 +124,9 @@ int probe_kernel(struct session *session, struct plan *plan, char error[FIREWALL
     if (err != -EOPNOTSUPP)
         return err;
     err = probe_xt(session, plan, error);
-    if (err == -EOPNOTSUPP)
-        fail(error, err,
-             "the kernel can't queue from nf_tables: load the modules nft_queue and nft_hash, or nft_compat and "
-             "xt_NFQUEUE; nothing was changed");
+    if (err == -EOPNOTSUPP && plan->families[0] != NFPROTO_BRIDGE)
+        nft_fail(error, err,
+                 "the kernel can't queue from nf_tables: load the modules nft_queue and nft_hash, or nft_compat and "
+                 "xt_NFQUEUE; nothing was changed");
     return err;
 }

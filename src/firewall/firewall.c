@@ -32,7 +32,7 @@ typedef int build_function(struct change *change);
 
 static bool is_ours(const struct change *change, uint32_t family)
 {
-    const struct survey_table *table = survey_find(&change->survey, family, change->table);
+    const struct survey_table *table = nft_survey_find(&change->survey, family, change->table);
 
     return table && table->ours;
 }
@@ -50,10 +50,11 @@ static const struct survey_table *next_ours(const struct change *change, size_t 
 
 static int refuse_foreign(const struct change *change, const struct survey_table *table)
 {
-    return fail(change->error, -EEXIST,
-                "table '%s %s' exists and was not made by sluice; choose another name by --table NAME (nft.table) or "
-                "delete it; nothing was changed",
-                protocol_name(table->family), table->name);
+    return nft_fail(
+        change->error, -EEXIST,
+        "table '%s %s' exists and was not made by sluice; choose another name by --table NAME (nft.table) or "
+        "delete it; nothing was changed",
+        nft_family_name(table->family), table->name);
 }
 
 /* Somebody may have put chains into our table, in mode chain with good reason: they would go with it. */
@@ -62,11 +63,13 @@ static int refuse_guests(const struct change *change)
     for (size_t i = 0; i < change->survey.chain_count; i++) {
         const struct survey_chain *chain = &change->survey.chains[i];
 
-        if (strcmp(chain->table, change->table) == 0 && is_ours(change, chain->family) && !survey_is_own_chain(chain))
-            return fail(change->error, -EEXIST,
-                        "table '%s %s' has a chain '%s' that sluice did not make and that would go with it; delete it "
-                        "first; nothing was changed",
-                        protocol_name(chain->family), chain->table, chain->name);
+        if (strcmp(chain->table, change->table) == 0 && is_ours(change, chain->family) &&
+            !nft_survey_is_own_chain(chain))
+            return nft_fail(
+                change->error, -EEXIST,
+                "table '%s %s' has a chain '%s' that sluice did not make and that would go with it; delete it "
+                "first; nothing was changed",
+                nft_family_name(chain->family), chain->table, chain->name);
     }
     return 0;
 }
@@ -76,39 +79,39 @@ static int refuse_guests(const struct change *change)
 static int commit(struct change *change)
 {
     enum subject subject;
-    int err = batch_send(&change->session, change->batch, true, &subject);
+    int err = nft_batch_send(&change->session, change->batch, true, &subject);
 
-    return err ? explain(change->error, err, subject, change->table) : 0;
+    return err ? nft_explain(change->error, err, subject, change->table) : 0;
 }
 
 static int try_once(struct change *change, build_function *build)
 {
-    int err = survey_take(&change->survey, &change->session);
+    int err = nft_survey_take(&change->survey, &change->session);
 
     if (err)
-        return explain(change->error, err, SUBJECT_BATCH, change->table);
-    change->batch = batch_new(&change->session, change->survey.generation);
+        return nft_explain(change->error, err, SUBJECT_BATCH, change->table);
+    change->batch = nft_batch_new(&change->session, change->survey.generation);
     if (!change->batch)
-        err = explain(change->error, -ENOMEM, SUBJECT_BATCH, change->table);
+        err = nft_explain(change->error, -ENOMEM, SUBJECT_BATCH, change->table);
     if (!err)
         err = build(change);
     if (!err)
         err = commit(change);
-    batch_free(change->batch);
-    survey_clear(&change->survey);
+    nft_batch_free(change->batch);
+    nft_survey_clear(&change->survey);
     return err == NOTHING_TO_DO ? 0 : err;
 }
 
 static int transact(struct change *change, build_function *build)
 {
-    int err = session_open(&change->session, change->error);
+    int err = nft_session_open(&change->session, change->error);
 
     if (err)
         return err;
     err = -ERESTART;
     for (int i = 0; i < TRIES && err == -ERESTART; i++)
         err = try_once(change, build);
-    session_close(&change->session);
+    nft_session_close(&change->session);
     return err;
 }
 
@@ -146,7 +149,7 @@ static unsigned count_own_chains(const struct change *change, uint32_t family)
     for (size_t i = 0; i < change->survey.chain_count; i++) {
         const struct survey_chain *chain = &change->survey.chains[i];
 
-        if (chain->family == family && strcmp(chain->table, change->table) == 0 && survey_is_own_chain(chain))
+        if (chain->family == family && strcmp(chain->table, change->table) == 0 && nft_survey_is_own_chain(chain))
             count++;
     }
     return count;
@@ -163,7 +166,7 @@ static bool has_same_chains(const struct change *change, const struct plan *plan
     if (ours != plan->family_count)
         return false;
     for (unsigned i = 0; i < plan->family_count; i++) {
-        table = survey_find(&change->survey, plan->families[i], change->table);
+        table = nft_survey_find(&change->survey, plan->families[i], change->table);
         if (!table || !table->ours || table->mode != plan->options->mode ||
             !has_planned_chains(change, plan, plan->families[i]) ||
             count_own_chains(change, plan->families[i]) != plan->chain_count)
@@ -190,10 +193,10 @@ static int build_replacement(struct change *change, const struct plan *plan)
         return err;
     for (size_t at = 0; (table = next_ours(change, &at)) && !err;)
         if (!is_planned(plan, table->family))
-            err = build_delete_table(change->batch, table->family, change->table);
+            err = nft_build_delete_table(change->batch, table->family, change->table);
     if (!err)
-        err = build_tables(change->batch, plan);
-    return err ? explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
+        err = nft_build_tables(change->batch, plan);
+    return err ? nft_explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
 }
 
 static int build_installation(struct change *change)
@@ -201,26 +204,26 @@ static int build_installation(struct change *change)
     struct plan plan;
     int err;
 
-    plan_make(&plan, change->options, &change->survey);
-    err = probe_kernel(&change->session, &plan, change->error);
+    nft_plan_make(&plan, change->options, &change->survey);
+    err = nft_probe(&change->session, &plan, change->error);
     if (err)
         return err;
     for (unsigned i = 0; i < plan.family_count; i++) {
-        const struct survey_table *table = survey_find(&change->survey, plan.families[i], change->table);
+        const struct survey_table *table = nft_survey_find(&change->survey, plan.families[i], change->table);
 
         if (table && !table->ours)
             return refuse_foreign(change, table);
     }
     if (!has_same_chains(change, &plan))
         return build_replacement(change, &plan);
-    err = build_rules_again(change->batch, &plan);
-    return err ? explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
+    err = nft_build_rules_again(change->batch, &plan);
+    return err ? nft_explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
 }
 
 int firewall_install(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE])
 {
     struct change change = { .table = options->table, .options = options, .error = error };
-    int err = options_check(options, error);
+    int err = nft_check_options(options, error);
 
     return err ? err : transact(&change, build_installation);
 }
@@ -231,12 +234,12 @@ static int build_quiet_chain(struct change *change, const struct survey_chain *c
 {
     struct firewall_options options = { .table = change->table };
     struct plan plan = { .options = &options };
-    int err = build_flush_chain(change->batch, chain->family, change->table, chain->name);
+    int err = nft_build_flush_chain(change->batch, chain->family, change->table, chain->name);
 
     /* A base chain without rules accepts; sluice_ips stands where the ruleset would accept. */
     if (!err && !chain->base)
-        err = build_rule(change->batch, chain->family, chain->name, RULE_ACCEPT, &plan);
-    return err ? explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
+        err = nft_build_rule(change->batch, chain->family, chain->name, RULE_ACCEPT, &plan);
+    return err ? nft_explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
 }
 
 static int build_quiet(struct change *change)
@@ -247,7 +250,7 @@ static int build_quiet(struct change *change)
         const struct survey_chain *chain = &change->survey.chains[i];
 
         if (strcmp(chain->table, change->table) != 0 || !is_ours(change, chain->family) ||
-            !survey_is_own_chain(chain) || strcmp(chain->name, CHAIN_EXCEPTIONS) == 0)
+            !nft_survey_is_own_chain(chain) || strcmp(chain->name, CHAIN_EXCEPTIONS) == 0)
             continue;
         err = build_quiet_chain(change, chain);
         built++;
@@ -280,9 +283,9 @@ static int build_removal(struct change *change)
     if (err)
         return err;
     for (size_t at = 0; (table = next_ours(change, &at)) && !err; built++)
-        err = build_delete_table(change->batch, table->family, change->table);
+        err = nft_build_delete_table(change->batch, table->family, change->table);
     if (err)
-        return explain(change->error, err, SUBJECT_BATCH, change->table);
+        return nft_explain(change->error, err, SUBJECT_BATCH, change->table);
     return built ? 0 : find_foreign(change);
 }
 
@@ -300,9 +303,9 @@ static bool try_survey(struct survey *survey)
 {
     char ignored[FIREWALL_ERROR_SIZE];
     struct session session = { .socket = NULL };
-    bool taken = session_open(&session, ignored) == 0 && survey_take(survey, &session) == 0;
+    bool taken = nft_session_open(&session, ignored) == 0 && nft_survey_take(survey, &session) == 0;
 
-    session_close(&session);
+    nft_session_close(&session);
     return taken;
 }
 
@@ -311,17 +314,17 @@ int firewall_print(const struct firewall_options *options, struct text *out, cha
     struct survey survey = { .table_count = 0 };
     bool iptables = options->expression == QUEUE_EXPRESSION_XT;
     struct plan plan;
-    int err = options_check(options, error);
+    int err = nft_check_options(options, error);
 
     if (err)
         return err;
     if (iptables && options->family == FIREWALL_BRIDGE)
-        return fail(error, -EINVAL, "iptables has no bridge family: leave out --xt and --iptables");
-    plan_make(&plan, options, !options->has_priority && try_survey(&survey) ? &survey : NULL);
+        return nft_fail(error, -EINVAL, "iptables has no bridge family: leave out --xt and --iptables");
+    nft_plan_make(&plan, options, !options->has_priority && try_survey(&survey) ? &survey : NULL);
     if (iptables)
-        plan_print_iptables(out, &plan);
+        nft_plan_print_iptables(out, &plan);
     else
-        plan_print(out, &plan);
-    survey_clear(&survey);
-    return out->failed ? fail(error, -ENOMEM, "out of memory") : 0;
+        nft_plan_print(out, &plan);
+    nft_survey_clear(&survey);
+    return out->failed ? nft_fail(error, -ENOMEM, "out of memory") : 0;
 }

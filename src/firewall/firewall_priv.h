@@ -31,16 +31,16 @@ struct session {
     uint32_t sequence;
 };
 
-int session_open(struct session *session, char error[FIREWALL_ERROR_SIZE]);
-void session_close(struct session *session);
+int nft_session_open(struct session *session, char error[FIREWALL_ERROR_SIZE]);
+void nft_session_close(struct session *session);
 
 /* Requests a dump, or one object with `dump` false, and calls `each` for every answer. 0 or -errno; -EINTR when the ruleset
  * changed meanwhile. */
-int session_get(struct session *session, uint16_t type, uint16_t family, bool dump,
-                int (*each)(const struct nlmsghdr *message, void *user), void *user);
+int nft_session_get(struct session *session, uint16_t type, uint16_t family, bool dump,
+                    int (*each)(const struct nlmsghdr *message, void *user), void *user);
 
 /* Counter of the kernel that every change of the ruleset moves. */
-int session_generation(struct session *session, uint32_t *out);
+int nft_session_generation(struct session *session, uint32_t *out);
 
 /* What a message of a batch is about, so that an error can say it. */
 enum subject { SUBJECT_BATCH, SUBJECT_TABLE, SUBJECT_CHAIN, SUBJECT_RULE, SUBJECT_QUEUE };
@@ -54,15 +54,16 @@ struct batch {
 };
 
 /* Begins a transaction that fails with -ERESTART unless the ruleset is still that of `generation` (0: any). */
-struct batch *batch_new(struct session *session, uint32_t generation);
-void batch_free(struct batch *batch);
+struct batch *nft_batch_new(struct session *session, uint32_t generation);
+void nft_batch_free(struct batch *batch);
 /* Room for one message is always there: a plan is small and bounded (asserted). */
-struct nlmsghdr *batch_open(struct batch *batch, enum subject subject, uint16_t type, uint16_t family, uint16_t flags);
-void batch_close(struct batch *batch, const struct nlmsghdr *message);
+struct nlmsghdr *nft_batch_open(struct batch *batch, enum subject subject, uint16_t type, uint16_t family,
+                                uint16_t flags);
+void nft_batch_close(struct batch *batch, const struct nlmsghdr *message);
 
 /* Sends it: with `commit` false the kernel only validates, and forgets. 0 or -errno of the first message that failed, then
  * *subject says which. */
-int batch_send(struct session *session, struct batch *batch, bool commit, enum subject *subject);
+int nft_batch_send(struct session *session, struct batch *batch, bool commit, enum subject *subject);
 
 /* --- What is there (survey.c) -------------------------------------------------------------------------------------------------- */
 
@@ -89,11 +90,11 @@ struct survey {
     size_t chain_count;
 };
 
-int survey_take(struct survey *survey, struct session *session);
-void survey_clear(struct survey *survey);
-const struct survey_table *survey_find(const struct survey *survey, uint32_t family, const char *name);
+int nft_survey_take(struct survey *survey, struct session *session);
+void nft_survey_clear(struct survey *survey);
+const struct survey_table *nft_survey_find(const struct survey *survey, uint32_t family, const char *name);
 /* Whether a chain of that name is one that we put into our tables. */
-bool survey_is_own_chain(const struct survey_chain *chain);
+bool nft_survey_is_own_chain(const struct survey_chain *chain);
 
 /* --- What is to be there (plan.c) ---------------------------------------------------------------------------------------------- */
 
@@ -127,47 +128,48 @@ struct plan {
 };
 
 /* `survey` may be NULL: then the usual priorities. */
-void plan_make(struct plan *plan, const struct firewall_options *options, const struct survey *survey);
+void nft_plan_make(struct plan *plan, const struct firewall_options *options, const struct survey *survey);
 /* inet as two tables, ip and ip6. */
-void plan_split(struct plan *plan);
+void nft_plan_split(struct plan *plan);
 
 /* The priority of an own chain on a hook. */
-int32_t choose_priority(const struct firewall_options *options, uint32_t hook, const struct survey *survey);
+int32_t nft_choose_priority(const struct firewall_options *options, uint32_t hook, const struct survey *survey);
 
 /* --- Rules as text and as netlink (rule.c), the texts around them (print.c) -------------------------------------------------- */
 
 struct nftnl_rule;
 
-int rule_build(struct nftnl_rule *rule, enum plan_rule kind, const struct plan *plan);
-void rule_print(struct text *out, enum plan_rule kind, const struct plan *plan);
+int nft_rule_build(struct nftnl_rule *rule, enum plan_rule kind, const struct plan *plan);
+void nft_rule_print(struct text *out, enum plan_rule kind, const struct plan *plan);
 /* As an argument list for iptables-restore; false when iptables has no such rule in that chain. */
-void rule_print_iptables(struct text *out, enum plan_rule kind, const struct plan *plan);
+void nft_rule_print_iptables(struct text *out, enum plan_rule kind, const struct plan *plan);
 
-void plan_print(struct text *out, const struct plan *plan);
-void plan_print_iptables(struct text *out, const struct plan *plan);
+void nft_plan_print(struct text *out, const struct plan *plan);
+void nft_plan_print_iptables(struct text *out, const struct plan *plan);
 
 /* The comment by which our tables are known. */
-void table_comment(char out[COMMENT_SIZE], enum attach_mode mode);
-bool table_comment_parse(const char *comment, enum attach_mode *mode);
+void nft_comment(char out[COMMENT_SIZE], enum attach_mode mode);
+bool nft_comment_parse(const char *comment, enum attach_mode *mode);
 
 /* --- Messages (build.c), and what went wrong (explain.c) --------------------------------------------------------------------- */
 
-int build_delete_table(struct batch *batch, uint32_t family, const char *table);
+int nft_build_delete_table(struct batch *batch, uint32_t family, const char *table);
 /* The idiom that replaces a table whether it is there or not: new, delete, new. */
-int build_tables(struct batch *batch, const struct plan *plan);
+int nft_build_tables(struct batch *batch, const struct plan *plan);
 /* Other rules for the chains that are there. */
-int build_rules_again(struct batch *batch, const struct plan *plan);
-int build_flush_chain(struct batch *batch, uint32_t family, const char *table, const char *chain);
-int build_rule(struct batch *batch, uint32_t family, const char *chain, enum plan_rule kind, const struct plan *plan);
+int nft_build_rules_again(struct batch *batch, const struct plan *plan);
+int nft_build_flush_chain(struct batch *batch, uint32_t family, const char *table, const char *chain);
+int nft_build_rule(struct batch *batch, uint32_t family, const char *chain, enum plan_rule kind,
+                   const struct plan *plan);
 /* A table of another name with one chain without hook, for a validation that changes nothing. */
-int build_probe(struct batch *batch, const struct plan *plan);
+int nft_build_probe(struct batch *batch, const struct plan *plan);
 
 /* Settles plan->expression and the families by what the kernel takes. */
-int probe_kernel(struct session *session, struct plan *plan, char error[FIREWALL_ERROR_SIZE]);
+int nft_probe(struct session *session, struct plan *plan, char error[FIREWALL_ERROR_SIZE]);
 
-const char *protocol_name(uint32_t family); /* "inet" of NFPROTO_INET */
-int options_check(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE]);
-int fail(char error[FIREWALL_ERROR_SIZE], int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
-int explain(char error[FIREWALL_ERROR_SIZE], int err, enum subject subject, const char *table);
+const char *nft_family_name(uint32_t family); /* "inet" of NFPROTO_INET */
+int nft_check_options(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE]);
+int nft_fail(char error[FIREWALL_ERROR_SIZE], int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int nft_explain(char error[FIREWALL_ERROR_SIZE], int err, enum subject subject, const char *table);
 
 #endif

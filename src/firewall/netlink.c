@@ -22,15 +22,15 @@
 
 enum { MESSAGE_MAX = 4096, RECEIVE_SIZE = 64 * 1024 };
 
-int session_open(struct session *session, char error[FIREWALL_ERROR_SIZE])
+int nft_session_open(struct session *session, char error[FIREWALL_ERROR_SIZE])
 {
     struct mnl_socket *socket = mnl_socket_open2(NETLINK_NETFILTER, SOCK_CLOEXEC);
     int err;
 
     if (!socket)
-        return fail(error, -errno, "can't talk to the kernel's netfilter (%m): is CONFIG_NETFILTER_NETLINK there?");
+        return nft_fail(error, -errno, "can't talk to the kernel's netfilter (%m): is CONFIG_NETFILTER_NETLINK there?");
     if (mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0) {
-        err = fail(error, -errno, "can't bind a netlink socket: %m");
+        err = nft_fail(error, -errno, "can't bind a netlink socket: %m");
         mnl_socket_close(socket);
         return err;
     }
@@ -38,7 +38,7 @@ int session_open(struct session *session, char error[FIREWALL_ERROR_SIZE])
     return 0;
 }
 
-void session_close(struct session *session)
+void nft_session_close(struct session *session)
 {
     if (session->socket)
         mnl_socket_close(session->socket);
@@ -63,8 +63,8 @@ static int on_answer(const struct nlmsghdr *message, void *data)
     return MNL_CB_ERROR;
 }
 
-int session_get(struct session *session, uint16_t type, uint16_t family, bool dump,
-                int (*each)(const struct nlmsghdr *message, void *user), void *user)
+int nft_session_get(struct session *session, uint16_t type, uint16_t family, bool dump,
+                    int (*each)(const struct nlmsghdr *message, void *user), void *user)
 {
     struct question question = { each, user };
     char request[MNL_NLMSG_HDRLEN + 64];
@@ -102,10 +102,10 @@ static int take_generation(const struct nlmsghdr *message, void *user)
     return 0;
 }
 
-int session_generation(struct session *session, uint32_t *out)
+int nft_session_generation(struct session *session, uint32_t *out)
 {
     uint32_t generation = 0;
-    int err = session_get(session, NFT_MSG_GETGEN, AF_UNSPEC, false, take_generation, &generation);
+    int err = nft_session_get(session, NFT_MSG_GETGEN, AF_UNSPEC, false, take_generation, &generation);
 
     if (!err)
         *out = generation;
@@ -131,30 +131,32 @@ static void put_mark(struct batch *batch, uint16_t type, uint32_t generation)
     batch->length += message->nlmsg_len;
 }
 
-struct batch *batch_new(struct session *session, uint32_t generation)
+struct batch *nft_batch_new(struct session *session, uint32_t generation)
 {
     struct batch *batch = calloc(1, sizeof(*batch));
 
     if (!batch)
         return NULL;
     batch->first = session->sequence + 1;
+    session->sequence += BATCH_MESSAGES;
     put_mark(batch, NFNL_MSG_BATCH_BEGIN, generation);
     return batch;
 }
 
-void batch_free(struct batch *batch)
+void nft_batch_free(struct batch *batch)
 {
     free(batch);
 }
 
-struct nlmsghdr *batch_open(struct batch *batch, enum subject subject, uint16_t type, uint16_t family, uint16_t flags)
+struct nlmsghdr *nft_batch_open(struct batch *batch, enum subject subject, uint16_t type, uint16_t family,
+                                uint16_t flags)
 {
     assert(batch->count < BATCH_MESSAGES && batch->length + MESSAGE_MAX <= BATCH_SIZE);
     batch->subjects[batch->count] = (uint8_t)subject;
     return nftnl_nlmsg_build_hdr(batch->bytes + batch->length, type, family, flags, batch->first + batch->count++);
 }
 
-void batch_close(struct batch *batch, const struct nlmsghdr *message)
+void nft_batch_close(struct batch *batch, const struct nlmsghdr *message)
 {
     assert(message->nlmsg_len <= MESSAGE_MAX);
     batch->length += MNL_ALIGN(message->nlmsg_len);
@@ -203,12 +205,11 @@ static int read_errors(struct session *session, const struct batch *batch, enum 
     return first;
 }
 
-int batch_send(struct session *session, struct batch *batch, bool commit, enum subject *subject)
+int nft_batch_send(struct session *session, struct batch *batch, bool commit, enum subject *subject)
 {
     *subject = SUBJECT_BATCH;
     if (commit)
         put_mark(batch, NFNL_MSG_BATCH_END, 0);
-    session->sequence += batch->count;
     if (mnl_socket_sendto(session->socket, batch->bytes, batch->length) < 0)
         return -errno;
     return read_errors(session, batch, subject);

@@ -71,7 +71,7 @@ const char *firewall_expression_name(enum queue_expression expression)
     return expression_names[expression];
 }
 
-const char *protocol_name(uint32_t family)
+const char *nft_family_name(uint32_t family)
 {
     switch (family) {
     case NFPROTO_IPV4:
@@ -87,7 +87,7 @@ const char *protocol_name(uint32_t family)
     }
 }
 
-int fail(char error[FIREWALL_ERROR_SIZE], int err, const char *format, ...)
+int nft_fail(char error[FIREWALL_ERROR_SIZE], int err, const char *format, ...)
 {
     va_list args;
 
@@ -120,10 +120,10 @@ static int read_queues(struct firewall_options *out, const struct config *config
     int count = config_ranges(numbers, MAX_QUEUE, queues, MAX_QUEUES);
 
     if (count <= 0)
-        return fail(error, -EINVAL, "queue.numbers '%s' names no queues", numbers);
+        return nft_fail(error, -EINVAL, "queue.numbers '%s' names no queues", numbers);
     for (int i = 1; i < count; i++)
         if (queues[i] != queues[i - 1] + 1)
-            return fail(error, -EINVAL, "an own table needs queues in one range such as 0-3, got '%s'", numbers);
+            return nft_fail(error, -EINVAL, "an own table needs queues in one range such as 0-3, got '%s'", numbers);
     out->queue_first = (uint16_t)queues[0];
     out->queue_last = (uint16_t)queues[count - 1];
     return 0;
@@ -134,9 +134,9 @@ static int read_marks(struct firewall_options *out, const struct config *config,
     const char *mark = config_string(config, "queue.mark"), *reject = config_string(config, "nft.reject-mark");
 
     if (mark && !config_mark(mark, &out->mark, &out->mark_mask))
-        return fail(error, -EINVAL, "queue.mark '%s' is not MARK/MASK, such as 0x1/0x1", mark);
+        return nft_fail(error, -EINVAL, "queue.mark '%s' is not MARK/MASK, such as 0x1/0x1", mark);
     if (reject && !config_mark(reject, &out->reject_mark, &out->reject_mask))
-        return fail(error, -EINVAL, "nft.reject-mark '%s' is not MARK/MASK", reject);
+        return nft_fail(error, -EINVAL, "nft.reject-mark '%s' is not MARK/MASK", reject);
     return 0;
 }
 
@@ -148,7 +148,7 @@ static int read_priority(struct firewall_options *out, const struct config *conf
     if (strcmp(priority, "auto") == 0)
         return 0;
     if (!text_to_int(priority, strlen(priority), INT32_MIN, INT32_MAX, &number))
-        return fail(error, -EINVAL, "nft.priority '%s' is neither auto nor a number", priority);
+        return nft_fail(error, -EINVAL, "nft.priority '%s' is neither auto nor a number", priority);
     out->has_priority = true;
     out->priority = (int32_t)number;
     return 0;
@@ -200,43 +200,44 @@ static int check_table(const char *table, char error[FIREWALL_ERROR_SIZE])
 
     if (length == 0 || length > TABLE_NAME_LENGTH || !memchr(letters, table[0], sizeof(letters) - 1) ||
         strspn(table, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != length)
-        return fail(error, -EINVAL,
-                    "'%s' is no name for a table: a letter, then letters, digits, _, . and -, at most %d",
-                    table ? table : "", TABLE_NAME_LENGTH);
+        return nft_fail(error, -EINVAL,
+                        "'%s' is no name for a table: a letter, then letters, digits, _, . and -, at most %d",
+                        table ? table : "", TABLE_NAME_LENGTH);
     return 0;
 }
 
 static int check_marks(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE])
 {
     if (options->reject_mark & ~options->reject_mask)
-        return fail(error, -EINVAL, "the reject mark 0x%x has bits outside its mask 0x%x", options->reject_mark,
-                    options->reject_mask);
+        return nft_fail(error, -EINVAL, "the reject mark 0x%x has bits outside its mask 0x%x", options->reject_mark,
+                        options->reject_mask);
     if (options->mode != ATTACH_REPEAT)
         return 0;
     if (options->mark_mask == 0)
-        return fail(error, -EINVAL, "mode repeat needs a mark: --mark MARK/MASK, such as 0x1/0x1 (queue.mark)");
+        return nft_fail(error, -EINVAL, "mode repeat needs a mark: --mark MARK/MASK, such as 0x1/0x1 (queue.mark)");
     if (options->mark & ~options->mark_mask)
-        return fail(error, -EINVAL, "the mark 0x%x has bits outside its mask 0x%x", options->mark, options->mark_mask);
+        return nft_fail(error, -EINVAL, "the mark 0x%x has bits outside its mask 0x%x", options->mark,
+                        options->mark_mask);
     if (options->mark == 0)
-        return fail(error, -EINVAL, "the mark is 0 under its mask: every packet would be queued again for ever");
+        return nft_fail(error, -EINVAL, "the mark is 0 under its mask: every packet would be queued again for ever");
     if (options->mark_mask & options->reject_mask)
-        return fail(error, -EINVAL, "the mark's mask 0x%x shares bits with the reject mark's 0x%x", options->mark_mask,
-                    options->reject_mask);
+        return nft_fail(error, -EINVAL, "the mark's mask 0x%x shares bits with the reject mark's 0x%x",
+                        options->mark_mask, options->reject_mask);
     return 0;
 }
 
-int options_check(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE])
+int nft_check_options(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE])
 {
     int err = check_table(options->table, error);
 
     if (err)
         return err;
     if (options->mode == ATTACH_NONE)
-        return fail(error, -EINVAL, "no mode: choose --mode after, before, repeat, chain or route (nft.attach)");
+        return nft_fail(error, -EINVAL, "no mode: choose --mode after, before, repeat, chain or route (nft.attach)");
     if (options->queue_first > options->queue_last)
-        return fail(error, -EINVAL, "queues %u-%u: the range is empty", (unsigned)options->queue_first,
-                    (unsigned)options->queue_last);
+        return nft_fail(error, -EINVAL, "queues %u-%u: the range is empty", (unsigned)options->queue_first,
+                        (unsigned)options->queue_last);
     if (options->hooks == 0 && options->mode != ATTACH_CHAIN)
-        return fail(error, -EINVAL, "no hook: choose --hook forward, input or output (nft.hooks)");
+        return nft_fail(error, -EINVAL, "no hook: choose --hook forward, input or output (nft.hooks)");
     return check_marks(options, error);
 }

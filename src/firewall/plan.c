@@ -72,7 +72,7 @@ static bool is_relevant(const struct firewall_options *options, const struct sur
     if (strcmp(chain->table, options->table) != 0)
         return true;
 
-    const struct survey_table *table = survey_find(survey, chain->family, chain->table);
+    const struct survey_table *table = nft_survey_find(survey, chain->family, chain->table);
 
     return !table || !table->ours;
 }
@@ -90,7 +90,7 @@ static bool is_taken(const struct firewall_options *options, uint32_t hook, cons
 static bool is_filter(const struct firewall_options *options, const struct survey *survey,
                       const struct survey_chain *chain, uint32_t hook)
 {
-    const struct survey_table *table = survey_find(survey, chain->family, chain->table);
+    const struct survey_table *table = nft_survey_find(survey, chain->family, chain->table);
 
     return chain->filter && is_relevant(options, survey, chain, hook) && !(table && table->ours);
 }
@@ -129,7 +129,7 @@ static int32_t choose_before(const struct firewall_options *options, uint32_t ho
     return first;
 }
 
-int32_t choose_priority(const struct firewall_options *options, uint32_t hook, const struct survey *survey)
+int32_t nft_choose_priority(const struct firewall_options *options, uint32_t hook, const struct survey *survey)
 {
     if (options->has_priority)
         return options->priority;
@@ -160,7 +160,7 @@ static void add_base_chain(struct plan *plan, const char *name, uint32_t hook, c
         .name = name,
         .base = true,
         .hook = hook,
-        .priority = choose_priority(plan->options, hook, survey),
+        .priority = nft_choose_priority(plan->options, hook, survey),
     };
     if (routed && hook == NF_INET_LOCAL_IN)
         add_rule(chain, RULE_LOOPBACK_IN);
@@ -182,7 +182,7 @@ static void add_regular_chains(struct plan *plan)
     add_rule(chain, RULE_QUEUE);
 }
 
-void plan_make(struct plan *plan, const struct firewall_options *options, const struct survey *survey)
+void nft_plan_make(struct plan *plan, const struct firewall_options *options, const struct survey *survey)
 {
     static const uint32_t hooks[FIREWALL_HOOK_COUNT] = { NF_INET_FORWARD, NF_INET_LOCAL_IN, NF_INET_LOCAL_OUT };
     static const uint32_t families[] = {
@@ -207,7 +207,7 @@ void plan_make(struct plan *plan, const struct firewall_options *options, const 
             add_base_chain(plan, firewall_hook_name(1u << i), hooks[i], survey);
 }
 
-void plan_split(struct plan *plan)
+void nft_plan_split(struct plan *plan)
 {
     plan->families[0] = NFPROTO_IPV4;
     plan->families[1] = NFPROTO_IPV6;

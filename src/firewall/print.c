@@ -30,10 +30,8 @@ static const struct story stories[] = {
         .note = "An accepted packet goes on to the firewall, which decides as before.\n",
     },
     [ATTACH_REPEAT] = {
-        .picture = "          .---------------- REPEAT, with the mark set ---------------.\n"
-                   "          v                                                          |\n"
-                   "    hook: [ marked? ] -- no --> [ sluice, %s ] -- verdict\n"
-                   "              '--- yes --> [ the rest: the firewall's filter chains ] -> postrouting\n",
+        .picture = "hook: [ marked? ] -- no --> [ sluice, %s ] -- marks, REPEATs this chain\n"
+                   "          '--- yes --> [ the rest: the firewall's filter chains ] -> postrouting\n",
         .when = "the queue rule is to stand among other rules of one chain: copy the rule with the mark to its\n"
                 "      place. Run with `--verdict repeat` and the same --mark.\n",
         .sees = "everything that reaches the rule without the mark, once.\n",
@@ -136,7 +134,7 @@ static void print_picture(struct text *out, const char *picture, const struct fi
     text_clear(&queues);
 }
 
-static void print_head(struct text *out, const struct firewall_options *options)
+static void print_head(struct text *out, const struct firewall_options *options, const char *note)
 {
     const struct story *story = &stories[options->mode];
 
@@ -149,7 +147,7 @@ static void print_head(struct text *out, const struct firewall_options *options)
     text_printf(out, "%.*s\n", (int)strcspn(story->when, "\n"), story->when);
     comment(out, "", story->when + strcspn(story->when, "\n") + 1);
     text_printf(out, "# Sees: %s#\n", story->sees);
-    comment(out, "", story->note);
+    comment(out, "", note);
     if (options->reject_mask != 0)
         text_printf(out, "# Packets marked 0x%x/0x%x are our own answers (reject) and are not queued.\n",
                     options->reject_mark, options->reject_mask);
@@ -165,7 +163,7 @@ static void print_chain(struct text *out, const char *indent, const struct plan_
                     (int)chain->priority);
     for (unsigned i = 0; i < chain->rule_count; i++) {
         text_printf(out, "%s\t", indent);
-        rule_print(out, chain->rules[i], plan);
+        nft_rule_print(out, chain->rules[i], plan);
         text_puts(out, "\n");
     }
     text_printf(out, "%s}\n", indent);
@@ -182,23 +180,23 @@ static void print_chains(struct text *out, const char *indent, const struct plan
 
 static void print_table(struct text *out, const struct plan *plan)
 {
-    const char *family = protocol_name(plan->families[0]), *table = plan->options->table;
+    const char *family = nft_family_name(plan->families[0]), *table = plan->options->table;
     char text[COMMENT_SIZE];
 
-    table_comment(text, plan->options->mode);
+    nft_comment(text, plan->options->mode);
     text_printf(out, "table %s %s\ndelete table %s %s\ntable %s %s {\n\tcomment \"%s\"\n\n", family, table, family,
                 table, family, table, text);
     print_chains(out, "\t", plan);
     text_puts(out, "}\n");
 }
 
-void plan_print(struct text *out, const struct plan *plan)
+void nft_plan_print(struct text *out, const struct plan *plan)
 {
     const struct firewall_options *options = plan->options;
 
     if (options->mode != ATTACH_CHAIN)
         text_puts(out, "#!/usr/sbin/nft -f\n");
-    print_head(out, options);
+    print_head(out, options, stories[options->mode].note);
     if (options->mode == ATTACH_CHAIN) {
         text_puts(out, "\n");
         print_chains(out, "", plan);
@@ -207,7 +205,7 @@ void plan_print(struct text *out, const struct plan *plan)
     text_printf(out,
                 "#\n# It replaces the table of this name. Remove it with `sluice nft remove` or\n"
                 "# `nft delete table %s %s`.\n\n",
-                protocol_name(plan->families[0]), options->table);
+                nft_family_name(plan->families[0]), options->table);
     print_table(out, plan);
 }
 
@@ -252,14 +250,18 @@ static const char *iptables_note(const struct firewall_options *options)
 {
     switch (options->mode) {
     case ATTACH_AFTER:
+        return "The table security runs behind filter, so bypass opens nothing: the firewall has decided already. An\n"
+               "SELinux policy with SECMARK rules uses that table too.\n";
     case ATTACH_ROUTE:
-        return "The table security runs behind filter; an SELinux policy with SECMARK rules uses it too.\n";
+        return "The table security runs behind filter. When nobody listens on the next queue the kernel drops, unless\n"
+               "the verdict carries bypass (--route-bypass).\n";
     case ATTACH_BEFORE:
         return "The table mangle runs ahead of filter. The jump stands last in its chain, because accepted packets\n"
                "skip the rest of it.\n";
     case ATTACH_REPEAT:
         return "The rule stands first in filter, among other people's rules. There is no --queue-bypass: without a\n"
-               "listener it would accept for the whole chain, which opens the firewall.\n";
+               "listener it would accept for the whole chain, which opens the firewall. The mark must be nobody\n"
+               "else's.\n";
     default:
         return "Nothing jumps here yet: write `-j sluice_ips` in place of `-j ACCEPT`. Loading this again empties\n"
                "sluice_exceptions.\n";
@@ -274,15 +276,14 @@ static void print_removal(struct text *out, const struct plan *plan)
     for (unsigned i = 0; i < plan->chain_count; i++) {
         const struct plan_chain *chain = &plan->chains[plan->chain_count - 1 - i];
 
-        text_puts(out, "#   ");
         if (chain->base) {
-            text_printf(out, "iptables -t %s -D %s -j ", table, builtin_chain(chain));
+            text_printf(out, "#   iptables -t %s -D %s -j ", table, builtin_chain(chain));
             print_own_name(out, chain, plan);
-            text_puts(out, "; ");
+            text_puts(out, "\n");
         }
-        text_printf(out, "iptables -t %s -F ", table);
+        text_printf(out, "#   iptables -t %s -F ", table);
         print_own_name(out, chain, plan);
-        text_printf(out, "; iptables -t %s -X ", table);
+        text_printf(out, " && iptables -t %s -X ", table);
         print_own_name(out, chain, plan);
         text_puts(out, "\n");
     }
@@ -296,7 +297,7 @@ static const char *load_commands(enum firewall_family family)
     case FIREWALL_IPV6:
         return "ip6tables-restore --noflush FILE";
     default:
-        return "iptables-restore --noflush FILE; ip6tables-restore --noflush FILE";
+        return "iptables-restore --noflush FILE && ip6tables-restore --noflush FILE";
     }
 }
 
@@ -306,7 +307,7 @@ static void print_iptables_rules(struct text *out, const struct plan_chain *chai
         text_puts(out, "-A ");
         print_own_name(out, chain, plan);
         text_puts(out, " ");
-        rule_print_iptables(out, chain->rules[i], plan);
+        nft_rule_print_iptables(out, chain->rules[i], plan);
         text_puts(out, "\n");
     }
 }
@@ -322,12 +323,11 @@ static void print_jump(struct text *out, const struct plan_chain *chain, const s
     text_puts(out, "\n");
 }
 
-void plan_print_iptables(struct text *out, const struct plan *plan)
+void nft_plan_print_iptables(struct text *out, const struct plan *plan)
 {
-    print_head(out, plan->options);
+    print_head(out, plan->options, iptables_note(plan->options));
     text_puts(out, "#\n");
-    comment(out, "", iptables_note(plan->options));
-    text_printf(out, "# Load it with: %s\n", load_commands(plan->options->family));
+    text_printf(out, "# Load it with:\n#   %s\n", load_commands(plan->options->family));
     print_removal(out, plan);
     text_printf(out, "\n*%s\n", iptables_table(plan->options->mode));
     for (unsigned i = 0; i < plan->chain_count; i++) {

@@ -184,7 +184,7 @@ static void print_queue_iptables(struct text *out, const struct plan *plan)
     else
         text_printf(out, "-j NFQUEUE --queue-balance %u:%u", (unsigned)options->queue_first,
                     (unsigned)options->queue_last);
-    if (options->bypass && options->mode != ATTACH_REPEAT) /* a shared chain: see plan_print_iptables() */
+    if (options->bypass && options->mode != ATTACH_REPEAT) /* a shared chain: see nft_plan_print_iptables() */
         text_puts(out, " --queue-bypass");
 }
 
@@ -295,17 +295,17 @@ static const struct {
     [RULE_ACCEPT] = { build_accept, print_accept, print_accept_iptables },
 };
 
-int rule_build(struct nftnl_rule *rule, enum plan_rule kind, const struct plan *plan)
+int nft_rule_build(struct nftnl_rule *rule, enum plan_rule kind, const struct plan *plan)
 {
     return rules[kind].build(rule, plan) ? 0 : -ENOMEM;
 }
 
-void rule_print(struct text *out, enum plan_rule kind, const struct plan *plan)
+void nft_rule_print(struct text *out, enum plan_rule kind, const struct plan *plan)
 {
     rules[kind].print(out, plan);
 }
 
-void rule_print_iptables(struct text *out, enum plan_rule kind, const struct plan *plan)
+void nft_rule_print_iptables(struct text *out, enum plan_rule kind, const struct plan *plan)
 {
     rules[kind].print_iptables(out, plan);
 }

@@ -96,7 +96,7 @@ static bool is_in_our_table(const struct reading *reading, const struct nftnl_ru
 {
     const char *name = nftnl_rule_get_str(rule, NFTNL_RULE_TABLE);
     const struct survey_table *table =
-        name ? survey_find(reading->survey, nftnl_rule_get_u32(rule, NFTNL_RULE_FAMILY), name) : NULL;
+        name ? nft_survey_find(reading->survey, nftnl_rule_get_u32(rule, NFTNL_RULE_FAMILY), name) : NULL;
 
     return table && table->ours && strcmp(name, reading->table) == 0;
 }
@@ -166,8 +166,8 @@ static int read_tables(const struct survey *survey, const char *name, struct fir
         out->installed = true;
     }
     if (foreign && !out->installed)
-        return fail(error, -EEXIST, "table '%s %s' exists and was not made by sluice", protocol_name(foreign->family),
-                    name);
+        return nft_fail(error, -EEXIST, "table '%s %s' exists and was not made by sluice",
+                        nft_family_name(foreign->family), name);
     return 0;
 }
 
@@ -185,7 +185,7 @@ static void read_chains(const struct survey *survey, const char *name, struct fi
 {
     for (size_t i = 0; i < survey->chain_count; i++) {
         const struct survey_chain *chain = &survey->chains[i];
-        const struct survey_table *table = survey_find(survey, chain->family, chain->table);
+        const struct survey_table *table = nft_survey_find(survey, chain->family, chain->table);
 
         if (chain->base && table && table->ours && strcmp(table->name, name) == 0)
             read_hook(chain, out);
@@ -201,29 +201,29 @@ static int read_all(struct session *session, const char *table, struct firewall_
     struct firewall_status status = { .installed = false };
     struct survey survey;
     struct reading reading = { &survey, table, &status };
-    int err = survey_take(&survey, session);
+    int err = nft_survey_take(&survey, session);
 
     if (err)
-        return explain(error, err, SUBJECT_BATCH, table);
+        return nft_explain(error, err, SUBJECT_BATCH, table);
     err = read_tables(&survey, table, &status, error);
     if (err)
         goto clear_survey;
     read_chains(&survey, table, &status);
     if (status.installed)
-        err = session_get(session, NFT_MSG_GETRULE, NFPROTO_UNSPEC, true, read_rule, &reading);
+        err = nft_session_get(session, NFT_MSG_GETRULE, NFPROTO_UNSPEC, true, read_rule, &reading);
     if (err)
-        explain(error, err, SUBJECT_BATCH, table);
+        nft_explain(error, err, SUBJECT_BATCH, table);
     else
         *out = status;
 clear_survey:
-    survey_clear(&survey);
+    nft_survey_clear(&survey);
     return err;
 }
 
 int firewall_status(const char *table, struct firewall_status *out, char error[FIREWALL_ERROR_SIZE])
 {
     struct session session;
-    int err = session_open(&session, error);
+    int err = nft_session_open(&session, error);
 
     if (err)
         return err;
@@ -232,6 +232,6 @@ int firewall_status(const char *table, struct firewall_status *out, char error[F
         if (err != -EINTR)
             break;
     }
-    session_close(&session);
+    nft_session_close(&session);
     return err;
 }

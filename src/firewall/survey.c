@@ -23,12 +23,12 @@ enum { MAX_OBJECTS = 1 << 20, FIRST_ROOM = 16, TRIES = 16 };
 /* Ours are the tables with this comment, which `nft list` shows. */
 static const char comment_prefix[] = "made by sluice: ";
 
-void table_comment(char out[COMMENT_SIZE], enum attach_mode mode)
+void nft_comment(char out[COMMENT_SIZE], enum attach_mode mode)
 {
     snprintf(out, COMMENT_SIZE, "%s%s", comment_prefix, firewall_mode_name(mode));
 }
 
-bool table_comment_parse(const char *comment, enum attach_mode *mode)
+bool nft_comment_parse(const char *comment, enum attach_mode *mode)
 {
     size_t length = sizeof(comment_prefix) - 1;
     bool found;
@@ -67,7 +67,7 @@ static int take_comment(const struct nftnl_udata *item, void *user)
     size_t length = nftnl_udata_len(item);
 
     if (nftnl_udata_type(item) == NFTNL_UDATA_TABLE_COMMENT && length > 0 && text[length - 1] == '\0')
-        table->ours = table_comment_parse(text, &table->mode);
+        table->ours = nft_comment_parse(text, &table->mode);
     return 0;
 }
 
@@ -136,7 +136,7 @@ static int add_chain(const struct nlmsghdr *message, void *user)
     return err;
 }
 
-bool survey_is_own_chain(const struct survey_chain *chain)
+bool nft_survey_is_own_chain(const struct survey_chain *chain)
 {
     static const char *const names[] = { "forward", "input", "output", CHAIN_IPS, CHAIN_EXCEPTIONS };
 
@@ -152,24 +152,24 @@ static int take_once(struct survey *out, struct session *session)
 {
     struct survey survey = { .table_count = 0 };
     uint32_t after = 0;
-    int err = session_generation(session, &survey.generation);
+    int err = nft_session_generation(session, &survey.generation);
 
     if (!err)
-        err = session_get(session, NFT_MSG_GETTABLE, NFPROTO_UNSPEC, true, add_table, &survey);
+        err = nft_session_get(session, NFT_MSG_GETTABLE, NFPROTO_UNSPEC, true, add_table, &survey);
     if (!err)
-        err = session_get(session, NFT_MSG_GETCHAIN, NFPROTO_UNSPEC, true, add_chain, &survey);
+        err = nft_session_get(session, NFT_MSG_GETCHAIN, NFPROTO_UNSPEC, true, add_chain, &survey);
     if (!err)
-        err = session_generation(session, &after);
+        err = nft_session_generation(session, &after);
     if (!err && after != survey.generation)
         err = -EINTR;
     if (err)
-        survey_clear(&survey);
+        nft_survey_clear(&survey);
     else
         *out = survey;
     return err;
 }
 
-int survey_take(struct survey *survey, struct session *session)
+int nft_survey_take(struct survey *survey, struct session *session)
 {
     int err = -EINTR;
 
@@ -178,14 +178,14 @@ int survey_take(struct survey *survey, struct session *session)
     return err;
 }
 
-void survey_clear(struct survey *survey)
+void nft_survey_clear(struct survey *survey)
 {
     free(survey->tables);
     free(survey->chains);
     *survey = (struct survey){ .table_count = 0 };
 }
 
-const struct survey_table *survey_find(const struct survey *survey, uint32_t family, const char *name)
+const struct survey_table *nft_survey_find(const struct survey *survey, uint32_t family, const char *name)
 {
     for (size_t i = 0; i < survey->table_count; i++)
         if (survey->tables[i].family == family && strcmp(survey->tables[i].name, name) == 0)

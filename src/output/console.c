@@ -128,9 +128,8 @@ void console_packet(struct text *out, const struct output_options *options, cons
     if (dropped)
         drop_line(out, options, record);
     if (record->kinds & 1u << OUTPUT_ANOMALY)
-        for (unsigned i = 0; i < DECODE_EVENT_COUNT; i++)
-            if (record->events[i / 64] >> (i % 64) & 1)
-                anomaly_line(out, options, record, i);
+        for (unsigned i = 0; i < record->event_count; i++)
+            anomaly_line(out, options, record, record->event_list[i]);
 }
 
 void console_stats(struct text *out, const struct stats_record *record)

@@ -149,6 +149,79 @@ static void payload(struct eve *eve, struct text *out, const struct packet_recor
     json_uint(out, "stream", 0);
 }
 
+/* --- Protocols ------------------------------------------------------------------------------------------------------------ */
+
+/* Names of chunk types as Suricata's sctp.chunk_type has them (RFC 9260 §3.2 and its extensions). */
+static const char *sctp_chunk_name(uint8_t type)
+{
+    static const char *const names[256] = {
+        [0] = "data",
+        [1] = "init",
+        [2] = "init_ack",
+        [3] = "sack",
+        [4] = "heartbeat",
+        [5] = "heartbeat_ack",
+        [6] = "abort",
+        [7] = "shutdown",
+        [8] = "shutdown_ack",
+        [9] = "error",
+        [10] = "cookie_echo",
+        [11] = "cookie_ack",
+        [12] = "ecne",
+        [13] = "cwr",
+        [14] = "shutdown_complete",
+        [15] = "auth",
+        [64] = "i_data",
+        [128] = "asconf_ack",
+        [130] = "re_config",
+        [132] = "pad",
+        [192] = "forward_tsn",
+        [193] = "asconf",
+        [194] = "i_forward_tsn",
+    };
+
+    return names[type] ? names[type] : "unknown";
+}
+
+static void sctp_object(struct text *out, const struct sctp_info *sctp)
+{
+    static const struct {
+        const char *name;
+        uint8_t type;
+    } flags[] = { { "has_init", 1 }, { "has_init_ack", 2 }, { "has_data", 0 }, { "has_abort", 6 } };
+    uint32_t listed = sctp->chunk_count < SCTP_MAX_LISTED_CHUNKS ? sctp->chunk_count : SCTP_MAX_LISTED_CHUNKS;
+
+    json_object_open(out, "sctp");
+    json_uint(out, "vtag", sctp->verification_tag);
+    json_uint(out, "chunk_cnt", sctp->chunk_count);
+    json_array_open(out, "chunk_types");
+    for (uint32_t i = 0; i < listed; i++)
+        json_string(out, NULL, sctp_chunk_name(sctp->chunk_types[i]));
+    json_array_close(out);
+    for (size_t k = 0; k < sizeof(flags) / sizeof(flags[0]); k++)
+        json_bool(out, flags[k].name, memchr(sctp->chunk_types, flags[k].type, listed) != NULL);
+    json_object_close(out);
+}
+
+static void igmp_object(struct text *out, const struct igmp_info *igmp)
+{
+    json_object_open(out, "igmp");
+    if (igmp->version)
+        json_uint(out, "version", igmp->version);
+    json_uint(out, "type", igmp->type);
+    json_object_close(out);
+}
+
+static void protocol_object(struct text *out, const struct packet_record *record)
+{
+    if (!record->has_transport)
+        return;
+    if (record->endpoints.protocol == IPPROTO_SCTP)
+        sctp_object(out, &record->sctp);
+    else if (record->endpoints.protocol == IPPROTO_IGMP)
+        igmp_object(out, &record->igmp);
+}
+
 /* --- Events ---------------------------------------------------------------------------------------------------------------- */
 
 void eve_alert(struct eve *eve, struct text *out, const struct packet_record *record, const struct alert *alert)
@@ -158,6 +231,7 @@ void eve_alert(struct eve *eve, struct text *out, const struct packet_record *re
     eve_header(eve, out, record, "alert");
     alert_object(eve, out, record, alert->rule, alert->blocked, true);
     eve_tunnel(eve, out, record);
+    protocol_object(out, record);
     if (record->endpoints.ip_version != 0)
         payload(eve, out, record);
     if (options->alert.packet)

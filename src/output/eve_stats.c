@@ -21,6 +21,12 @@ static bool same_span(struct span a, struct span b)
     return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
 }
 
+/* "engines[0]" is the first and only element of an array. */
+static bool is_element(struct span part)
+{
+    return part.length > 3 && memcmp(part.at + part.length - 3, "[0]", 3) == 0;
+}
+
 static void open_part(struct text *out, struct span part)
 {
     char key[128];
@@ -28,7 +34,20 @@ static void open_part(struct text *out, struct span part)
 
     memcpy(key, part.at, length);
     key[length] = '\0';
-    json_object_open(out, key);
+    if (is_element(part)) {
+        key[length - 3] = '\0';
+        json_array_open(out, key);
+        json_object_open(out, NULL);
+    } else {
+        json_object_open(out, key);
+    }
+}
+
+static void close_part(struct text *out, struct span part)
+{
+    json_object_close(out);
+    if (is_element(part))
+        json_array_close(out);
 }
 
 /* Closes and opens what lies between the last name and this one; returns the name's last part. */
@@ -43,20 +62,25 @@ static const char *enter(struct nesting *nesting, struct text *out, const char *
         if (depth < nesting->depth && same_span(part, nesting->part[depth]))
             continue;
         for (; nesting->depth > depth; nesting->depth--)
-            json_object_close(out);
+            close_part(out, nesting->part[nesting->depth - 1]);
         open_part(out, part);
         nesting->part[nesting->depth++] = part;
     }
     for (; nesting->depth > depth; nesting->depth--)
-        json_object_close(out);
+        close_part(out, nesting->part[nesting->depth - 1]);
     return name;
 }
+
+struct sorted_stat {
+    const struct output_stat *stat;
+    size_t index; /* in the record */
+};
 
 /* A dot sorts before all letters: "a.b" and "a.c" have no "a-b.c" between them. */
 static int compare_names(const void *left, const void *right)
 {
-    const struct output_stat *const *first = left, *const *second = right;
-    const char *a = (*first)->name, *b = (*second)->name;
+    const char *a = ((const struct sorted_stat *)left)->stat->name;
+    const char *b = ((const struct sorted_stat *)right)->stat->name;
 
     while (*a && *a == *b) {
         a++;
@@ -69,14 +93,14 @@ static int compare_names(const void *left, const void *right)
 }
 
 /* NULL when out of memory. */
-static const struct output_stat **sorted(const struct stats_record *record)
+static struct sorted_stat *sorted(const struct stats_record *record)
 {
-    const struct output_stat **order = calloc(record->count + 1, sizeof(*order));
+    struct sorted_stat *order = calloc(record->count + 1, sizeof(*order));
 
     if (!order)
         return NULL;
     for (size_t i = 0; i < record->count; i++)
-        order[i] = &record_stats(record)[i];
+        order[i] = (struct sorted_stat){ .stat = &record_stats(record)[i], .index = i };
     qsort(order, record->count, sizeof(*order), compare_names);
     return order;
 }
@@ -108,20 +132,21 @@ static bool is_wanted(const struct eve_options *options, const struct output_sta
     return stat->value != 0 || options->stats.null_values;
 }
 
-static void counter(struct eve *eve, struct text *out, const char *key, const struct output_stat *stat, size_t index)
+static void counter(struct eve *eve, struct text *out, const char *key, const struct sorted_stat *entry)
 {
+    const struct output_stat *stat = entry->stat;
     char delta[128];
 
     json_uint(out, key, stat->value);
     if (!eve->options->eve.stats.deltas)
         return;
     snprintf(delta, sizeof(delta), "%s_delta", key);
-    json_int(out, delta, (int64_t)(stat->value - previous_value(eve, index, stat->name)));
+    json_int(out, delta, (int64_t)(stat->value - previous_value(eve, entry->index, stat->name)));
 }
 
 void eve_stats(struct eve *eve, struct text *out, const struct stats_record *record)
 {
-    const struct output_stat **order = sorted(record);
+    struct sorted_stat *order = sorted(record);
     struct nesting nesting = { 0 };
 
     json_object_open(out, NULL);
@@ -132,9 +157,8 @@ void eve_stats(struct eve *eve, struct text *out, const struct stats_record *rec
     if (!order)
         out->failed = true;
     for (size_t i = 0; order && i < record->count; i++)
-        if (is_wanted(&eve->options->eve, order[i]))
-            counter(eve, out, enter(&nesting, out, order[i]->name), order[i],
-                    (size_t)(order[i] - record_stats(record)));
+        if (is_wanted(&eve->options->eve, order[i].stat))
+            counter(eve, out, enter(&nesting, out, order[i].stat->name), &order[i]);
     for (; nesting.depth > 0; nesting.depth--)
         json_object_close(out);
     json_object_close(out);

@@ -192,11 +192,9 @@ static void drop_event(struct output *output, const struct packet_record *record
 
 static void anomaly_events(struct output *output, const struct packet_record *record)
 {
-    for (unsigned event = 0; event < DECODE_EVENT_COUNT; event++) {
-        if (!(record->events[event / 64] >> (event % 64) & 1))
-            continue;
+    for (unsigned i = 0; i < record->event_count; i++) {
         if (has_sink(output))
-            eve_anomaly(&output->eve, &output->sink.buffer, record, event);
+            eve_anomaly(&output->eve, &output->sink.buffer, record, record->event_list[i]);
         event_done(output, OUTPUT_ANOMALY);
     }
 }

@@ -44,7 +44,7 @@ struct packet_record {
     uint32_t payload_length, payload_copied, packet_copied;
     uint32_t generation;
     uint64_t time_ns, number;
-    uint64_t events[PACKET_EVENT_WORDS];
+    uint8_t event_count, event_list[PACKET_MAX_EVENTS];
     const struct rule *drop_rule;
     struct endpoints endpoints, root;
     struct queue_meta meta;
@@ -67,6 +67,8 @@ struct packet_record {
     uint32_t tcp_sequence, tcp_acknowledgment;
     uint8_t icmp_type, icmp_code;
     uint16_t icmp_id, icmp_sequence;
+    struct sctp_info sctp;
+    struct igmp_info igmp;
 };
 
 static inline const struct alert *record_alerts(const struct packet_record *record)

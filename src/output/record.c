@@ -27,22 +27,13 @@ uint32_t record_kinds(uint32_t wanted, const struct packet *pkt, const struct de
     return kinds & wanted;
 }
 
-static uint64_t count_events(const struct packet *pkt)
-{
-    uint64_t count = 0;
-
-    for (int i = 0; i < PACKET_EVENT_WORDS; i++)
-        count += (uint64_t)__builtin_popcountll(pkt->events[i]);
-    return count;
-}
-
 uint64_t record_event_count(enum output_event kind, const struct packet *pkt, const struct decision *decision)
 {
     switch (kind) {
     case OUTPUT_ALERT:
         return decision->alert_count;
     case OUTPUT_ANOMALY:
-        return count_events(pkt);
+        return pkt->event_count;
     default:
         return 1;
     }
@@ -121,6 +112,12 @@ static void copy_transport(struct packet_record *out, const struct packet *pkt)
     case IPPROTO_UDP:
         out->udp_length = pkt->udp.length;
         break;
+    case IPPROTO_SCTP:
+        out->sctp = pkt->sctp;
+        break;
+    case IPPROTO_IGMP:
+        out->igmp = pkt->igmp;
+        break;
     case IPPROTO_ICMP:
     case IPPROTO_ICMPV6:
         out->icmp_type = pkt->icmp.type;
@@ -182,7 +179,8 @@ void record_write(struct packet_record *out, const struct eve_options *eve, uint
         .generation = generation,
         .endpoints = endpoints_of(pkt),
     };
-    memcpy(out->events, pkt->events, sizeof(out->events));
+    out->event_count = pkt->event_count;
+    memcpy(out->event_list, pkt->event_list, sizeof(out->event_list));
     copy_tunnel(out, pkt);
     copy_link(out, pkt);
     copy_ip(out, pkt);
@@ -194,7 +192,7 @@ void record_write(struct packet_record *out, const struct eve_options *eve, uint
     if (out->alert_count > 0)
         memcpy(at, decision->alerts, out->alert_count * sizeof(struct alert));
     at += out->alert_count * sizeof(struct alert);
-    if (out->payload_copied > 0)
+    if (pkt->payload && out->payload_copied > 0)
         memcpy(at, pkt->payload, out->payload_copied);
     at += out->payload_copied;
     if (out->packet_copied > 0)

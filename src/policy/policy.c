@@ -196,6 +196,8 @@ void policy_apply(struct policy *policy, const struct rule_list *rules, struct p
         if (action == ACTION_PASS) {
             out->passed = true;
             policy->counters.passed++;
+            if (rule->alert && outcome == OUTCOME_REPORT)
+                report(policy, rule, action, out);
             break;
         }
         if (outcome == OUTCOME_SILENT || rule->noalert)

@@ -73,7 +73,7 @@ static bool parse_range(struct span item, enum family *family, struct range *ran
     const char *slash = memchr(item.at, '/', item.length);
     const char *dash = memchr(item.at, '-', item.length);
     const char *cut = slash ? slash : dash;
-    struct span first = item, second = item;
+    struct span first = item, second;
     enum family second_family;
     wide free_bits;
 

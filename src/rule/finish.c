@@ -53,10 +53,11 @@ static struct rule_entry *decide(struct rule_list *list, struct rule_entry *firs
     if (report)
         diag_note(diag, sid_position(replace ? second : first),
                   replace ? "the newer one is here" : "the first one is here");
-    if (replace)
-        first->rule = NULL;
-    else
-        second->rule = NULL;
+
+    struct rule_entry *loser = replace ? first : second;
+
+    keyword_release(loser->rule);
+    loser->rule = NULL;
     return replace ? second : first;
 }
 
@@ -87,7 +88,7 @@ static int build_index(struct rule_list *list, struct diag *diag)
     qsort(places, list->count, sizeof(*places), by_id);
     drop_duplicates(list, places, diag);
 
-    list->by_sid = arena_alloc(list->arena, (list->count + 1) * sizeof(*list->by_sid));
+    list->by_sid = arena_alloc(list->arena, (list->count + 1) * sizeof(struct rule *));
     for (size_t i = 0; list->by_sid && i < list->count; i++) {
         struct rule *rule = list->entries[places[i].index].rule;
 

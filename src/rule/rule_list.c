@@ -52,6 +52,10 @@ void rule_list_free(struct rule_list *list)
 {
     if (!list)
         return;
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->entries[i].rule)
+            keyword_release(list->entries[i].rule);
+    }
     map_clear(&list->classes);
     map_clear(&list->references);
     map_clear(&list->missing);
@@ -91,11 +95,15 @@ static int parse_statement(struct rule_list *list, const struct statement *state
     list->statements++;
     rule_parser_init(&parser, list, statement, diag);
     err = rule_parse(&parser, &rule);
+    if (!err)
+        err = add_entry(list, &parser, rule);
+    if (err && parser.rule)
+        keyword_release(parser.rule);
     if (err == -EINVAL) {
         list->rejected++;
         return 0;
     }
-    return err ? err : add_entry(list, &parser, rule);
+    return err;
 }
 
 static int parse_source(struct rule_list *list, const struct source *source, struct diag *diag)

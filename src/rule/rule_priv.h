@@ -269,9 +269,6 @@ void rule_parser_init(struct rule_parser *parser, struct rule_list *list, const 
                       struct diag *diag);
 /* The entry for a tag, made at first use (*fresh); NULL when out of memory. */
 struct missing *rule_list_missing(struct rule_list *list, const char *tag, bool *fresh);
-/* Like rule_parser_error(), for something that the field has and we do not. */
-int rule_parser_missing(struct rule_parser *parser, struct span where, const char *tag, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
 
 /* Stand-ins for what is not supported, so that what follows in the rule is still understood. */
 extern const struct keyword unsupported_buffer, unsupported_content;

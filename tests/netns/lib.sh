@@ -31,6 +31,7 @@ fail() {
 for tool in ip iptables nft python3; do command -v "$tool" >/dev/null || skip "$tool is not installed"; done
 
 cleanup() {
+	set +e # a process that has gone already is no reason to stop
 	local pid
 	for pid in "${PIDS[@]}"; do kill -CONT "$pid" 2>/dev/null && kill "$pid" 2>/dev/null; done
 	for pid in "${PIDS[@]}"; do

@@ -13,12 +13,14 @@
 
 enum { BIG = 256 * 1024 };
 
-static char directory[64];
-static char path[96];
+static char directory[256];
+static char path[300];
 
 static void make_directory(void)
 {
-    snprintf(directory, sizeof(directory), "/tmp/test_capture_pcap.XXXXXX");
+    const char *parent = getenv("TMPDIR");
+
+    snprintf(directory, sizeof(directory), "%.200s/capture_pcap.XXXXXX", parent ? parent : P_tmpdir);
     ck_assert_ptr_nonnull(mkdtemp(directory));
     snprintf(path, sizeof(path), "%s/file", directory);
 }

@@ -8,7 +8,7 @@
 
 #include "sluice/ring.h"
 
-enum { CAPACITY = 1024, TRANSFERS = 50000, MAX_RECORD = 200 };
+enum { CAPACITY = 1024, TRANSFERS = 100000, MAX_RECORD = 200 };
 
 static struct ring *new_ring(size_t capacity)
 {
@@ -18,13 +18,20 @@ static struct ring *new_ring(size_t capacity)
     return ring;
 }
 
+/* Check writes to a file at every assertion: where there are very many, only a failure is one. */
+static void must(bool ok, const char *what)
+{
+    if (!ok)
+        ck_abort_msg("%s", what);
+}
+
 static bool put(struct ring *ring, size_t size, uint8_t fill)
 {
     void *room = ring_reserve(ring, size);
 
     if (!room)
         return false;
-    ck_assert_uint_eq((uintptr_t)room % 8, 0);
+    must((uintptr_t)room % 8 == 0, "a record is aligned");
     memset(room, fill, size);
     ring_commit(ring);
     return true;
@@ -35,10 +42,10 @@ static void expect(struct ring *ring, size_t size, uint8_t fill)
     size_t got_size = 0;
     const uint8_t *got = ring_peek(ring, &got_size);
 
-    ck_assert_ptr_nonnull(got);
-    ck_assert_uint_eq(got_size, size);
+    must(got, "there is a record");
+    must(got_size == size, "it has the size that was asked for");
     for (size_t i = 0; i < size; i++)
-        ck_assert_uint_eq(got[i], fill);
+        must(got[i] == fill, "it has the bytes that were written");
     ring_release(ring);
 }
 
@@ -46,8 +53,8 @@ static void expect_empty(struct ring *ring)
 {
     size_t size;
 
-    ck_assert_ptr_null(ring_peek(ring, &size));
-    ck_assert_uint_eq(ring_used(ring), 0);
+    must(!ring_peek(ring, &size), "there is no record");
+    must(ring_used(ring) == 0, "nothing is in use");
 }
 
 static const struct {
@@ -152,11 +159,11 @@ START_TEST(wraps_a_record_whole)
 
     for (size_t used = 0; used + 16 <= CAPACITY; used += 16) {
         for (size_t i = 0; i < used / 16; i++) {
-            ck_assert(put(ring, 8, 1));
+            must(put(ring, 8, 1), "there is room");
             expect(ring, 8, 1);
         }
-        ck_assert(put(ring, (size_t)_i, 0x5a));
-        ck_assert(put(ring, 3, 0xa5));
+        must(put(ring, (size_t)_i, 0x5a), "there is room");
+        must(put(ring, 3, 0xa5), "there is room");
         expect(ring, (size_t)_i, 0x5a);
         expect(ring, 3, 0xa5);
         expect_empty(ring);
@@ -225,9 +232,9 @@ START_TEST(loses_nothing_between_threads)
 
         while (!(got = ring_peek(ring, &size)))
             sched_yield();
-        ck_assert_uint_eq(size, wanted);
+        must(size == wanted, "a record keeps its size");
         memcpy(&number, got, sizeof(number));
-        ck_assert_uint_eq(number, i);
+        must(number == i, "records keep their order");
         for (size_t k = sizeof(number); k < size; k++)
             sum += got[k];
         expected += (size - sizeof(number)) * (random & 0xff);

@@ -107,6 +107,24 @@ static int refuse(struct rule_parser *parser, const struct condition *condition)
     return rule_parser_error(parser, (struct span){ 0 }, "refused at the end");
 }
 
+/* Counts what is outside of the arena. */
+static int held;
+
+static int parse_holding(struct rule_parser *parser, struct span value, bool negated)
+{
+    int err = value.length & 1 ? rule_parser_add_packet_condition(parser, NULL, negated)
+                               : rule_parser_add_content_condition(parser, NULL, false);
+
+    held += err == 0;
+    return err;
+}
+
+static void release_held(const struct condition *condition)
+{
+    (void)condition;
+    held--;
+}
+
 static int fail_silently(struct rule_parser *parser, struct span value, bool negated)
 {
     (void)parser;
@@ -148,6 +166,12 @@ static const struct keyword test_refused = {
     .finish = refuse,
 };
 static const struct keyword test_value = { .name = "value", .kind = KEYWORD_META, .parse = parse_value };
+static const struct keyword test_holding = {
+    .name = "holding",
+    .kind = KEYWORD_PACKET,
+    .parse = parse_holding,
+    .release = release_held,
+};
 static const struct keyword test_silent = { .name = "silent", .kind = KEYWORD_META, .parse = fail_silently };
 static const struct keyword test_buffer_a = {
     .name = "buffer.a",
@@ -190,8 +214,8 @@ static int parse_payload(struct rule_parser *parser, struct span value, bool neg
 }
 
 static const struct keyword *const test_keywords[] = {
-    &test_sid,  &test_rev,     &test_content, &test_within, &test_nocase,   &test_test,   &test_cheap,
-    &test_dear, &test_refused, &test_value,   &test_silent, &test_buffer_a, &test_into_b, &test_payload,
+    &test_sid,     &test_rev,   &test_content, &test_within,   &test_nocase, &test_test,    &test_cheap,   &test_dear,
+    &test_refused, &test_value, &test_silent,  &test_buffer_a, &test_into_b, &test_payload, &test_holding,
 };
 enum { TEST_KEYWORD_COUNT = sizeof(test_keywords) / sizeof(test_keywords[0]) };
 
@@ -472,6 +496,28 @@ START_TEST(what_is_missing_is_counted_by_rule)
 }
 END_TEST
 
+START_TEST(what_conditions_hold_is_given_back_once)
+{
+    struct rule_list_options options = { .keywords = table };
+    struct rule_list *other;
+    static const char text[] = "alert tcp any any -> any any (sid:1; holding:a; holding:bb; buffer.a; holding:cc;)\n"
+                               "alert tcp any any -> any any (sid:1; rev:1; holding:a;)\n"
+                               "alert tcp any any -> any any (sid:1; holding:a;)\n"
+                               "alert tcp any any -> any any (holding:a; holding:bb;)\n"
+                               "alert tcp any any -> any any (sid:2; holding:a; nosuch)\n"
+                               "alert tcp any any -> any any (sid:3; holding:a; refused:1;)\n";
+
+    held = 0;
+    ck_assert_int_eq(rule_list_new(&other, &options, diag), 0);
+    ck_assert_int_eq(rule_list_parse(other, "test", text, sizeof(text) - 1, diag), 0);
+    ck_assert_int_eq(held, 5);
+    ck_assert_int_eq(rule_list_finish(other, diag), 0);
+    ck_assert_int_eq(held, 1);
+    rule_list_free(other);
+    ck_assert_int_eq(held, 0);
+}
+END_TEST
+
 /* --- Keyword tables --------------------------------------------------------------------------------------------------------------- */
 
 START_TEST(keywords_are_found_by_every_name)
@@ -570,6 +616,7 @@ int main(void)
     tcase_add_test(tcase, a_moved_content_leaves_its_chain);
     tcase_add_test(tcase, values_are_bounded);
     tcase_add_test(tcase, what_is_missing_is_counted_by_rule);
+    tcase_add_test(tcase, what_conditions_hold_is_given_back_once);
     tcase_add_test(tcase, keywords_are_found_by_every_name);
     tcase_add_test(tcase, known_names_are_in_order);
     tcase_add_test(tcase, keywords_of_the_build_have_one_owner_each);

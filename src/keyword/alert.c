@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sluice/keyword.h"
+
+static int alert_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    rule_parser_rule(parser)->alert = true;
+    return 0;
+}
+
+const struct keyword keyword_alert = {
+    .name = "alert",
+    .help = "report also where the action would not: a pass rule that alerts",
+    .kind = KEYWORD_META,
+    .flags = KEYWORD_NO_VALUE,
+    .parse = alert_parse,
+};
