@@ -1,0 +1,691 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The firewall without a kernel: options, priorities beside rulesets that are made up, rules as text and as netlink, and the
+ * printed examples. What needs the kernel is in tests/netns/nft_*.sh.
+ */
+#include <check.h>
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <libnftnl/chain.h>
+#include <libnftnl/expr.h>
+#include <libnftnl/rule.h>
+#include <libnftnl/table.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/netfilter/xt_NFQUEUE.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "firewall/firewall_priv.h"
+#include "sluice/config.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static struct firewall_options options;
+static char error[FIREWALL_ERROR_SIZE];
+
+static void setup(void)
+{
+    firewall_options_default(&options);
+    error[0] = '\0';
+}
+
+/* --- Options ----------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(names_go_both_ways)
+{
+    static const enum attach_mode modes[] = { ATTACH_NONE,   ATTACH_AFTER, ATTACH_BEFORE,
+                                              ATTACH_REPEAT, ATTACH_CHAIN, ATTACH_ROUTE };
+    bool found;
+
+    for (size_t i = 0; i < COUNT(modes); i++) {
+        ck_assert_int_eq(firewall_mode_find(firewall_mode_name(modes[i]), &found), modes[i]);
+        ck_assert(found);
+    }
+    ck_assert_int_eq(firewall_mode_find("afte", &found), ATTACH_NONE);
+    ck_assert(!found);
+    ck_assert_str_eq(firewall_hook_name(FIREWALL_OUTPUT), "output");
+}
+END_TEST
+
+START_TEST(comment_is_known_again)
+{
+    char comment[COMMENT_SIZE];
+    enum attach_mode mode = ATTACH_NONE;
+
+    nft_comment(comment, ATTACH_ROUTE);
+    ck_assert_str_eq(comment, "made by sluice: route");
+    ck_assert(nft_comment_parse(comment, &mode));
+    ck_assert_int_eq(mode, ATTACH_ROUTE);
+    mode = ATTACH_AFTER;
+    ck_assert(!nft_comment_parse("made by sluice: sideways", &mode));
+    ck_assert(!nft_comment_parse("made by sluice", &mode));
+    ck_assert(!nft_comment_parse("", &mode));
+    ck_assert_int_eq(mode, ATTACH_AFTER);
+}
+END_TEST
+
+static const struct {
+    const char *settings[6];
+    int err;
+    const char *message; /* part of it */
+} configurations[] = {
+    { { "nft.attach=before", "queue.numbers=4-7", "nft.family=ip6", "nft.bypass=no", "nft.priority=-77" }, 0, "" },
+    { { "queue.numbers=1,3" }, -EINVAL, "one range" },
+    { { "queue.numbers=5,4" }, -EINVAL, "one range" },
+};
+
+START_TEST(settings_are_read)
+{
+    static const struct setting *const tables[] = { config_settings, NULL };
+    struct diag *diag = diag_new();
+    struct config *config;
+
+    ck_assert_int_eq(config_new(&config, tables), 0);
+    for (const char *const *set = configurations[_i].settings; *set; set++)
+        ck_assert_int_eq(config_set(config, *set, diag), 0);
+    ck_assert_int_eq(firewall_options_read(&options, config, error), configurations[_i].err);
+    ck_assert_ptr_nonnull(strstr(error, configurations[_i].message));
+    if (configurations[_i].err) {
+        ck_assert_int_eq(options.mode, ATTACH_AFTER); /* untouched */
+    } else {
+        ck_assert_int_eq(options.mode, ATTACH_BEFORE);
+        ck_assert_int_eq(options.family, FIREWALL_IPV6);
+        ck_assert_uint_eq(options.queue_first, 4);
+        ck_assert_uint_eq(options.queue_last, 7);
+        ck_assert(!options.bypass && options.has_priority);
+        ck_assert_int_eq(options.priority, -77);
+        ck_assert_uint_eq(options.hooks, FIREWALL_FORWARD);
+        ck_assert_uint_eq(options.reject_mask, 0x40000000);
+        ck_assert_str_eq(options.table, "sluice");
+    }
+    config_free(config);
+    diag_free(diag);
+}
+END_TEST
+
+START_TEST(hooks_and_marks_are_read)
+{
+    static const struct setting *const tables[] = { config_settings, NULL };
+    static const char *const settings[] = { "nft.hooks=input,output", "queue.mark=0x10/0xf0",
+                                            "nft.reject-mark=0x100/0x100", "nft.expression=xt", "nft.attach=repeat" };
+    struct diag *diag = diag_new();
+    struct config *config;
+
+    ck_assert_int_eq(config_new(&config, tables), 0);
+    for (size_t i = 0; i < COUNT(settings); i++)
+        ck_assert_int_eq(config_set(config, settings[i], diag), 0);
+    ck_assert_int_eq(firewall_options_read(&options, config, error), 0);
+    ck_assert_uint_eq(options.hooks, FIREWALL_INPUT | FIREWALL_OUTPUT);
+    ck_assert_uint_eq(options.mark, 0x10);
+    ck_assert_uint_eq(options.mark_mask, 0xf0);
+    ck_assert_uint_eq(options.reject_mark, 0x100);
+    ck_assert_uint_eq(options.reject_mask, 0x100);
+    ck_assert_int_eq(options.expression, QUEUE_EXPRESSION_XT);
+    config_free(config);
+    diag_free(diag);
+}
+END_TEST
+
+static const struct {
+    struct firewall_options options;
+    const char *message; /* NULL: they are good */
+} combinations[] = {
+    { { .mode = ATTACH_AFTER, .hooks = FIREWALL_FORWARD, .table = "sluice" }, NULL },
+    { { .mode = ATTACH_CHAIN, .table = "sluice" }, NULL },
+    { { .mode = ATTACH_REPEAT, .hooks = 1, .table = "x", .mark = 2, .mark_mask = 3, .reject_mask = 4 }, NULL },
+    { { .mode = ATTACH_NONE, .hooks = 1, .table = "sluice" }, "--mode" },
+    { { .mode = ATTACH_AFTER, .hooks = 0, .table = "sluice" }, "--hook" },
+    { { .mode = ATTACH_AFTER, .hooks = 1, .table = "" }, "name" },
+    { { .mode = ATTACH_AFTER, .hooks = 1, .table = NULL }, "name" },
+    { { .mode = ATTACH_AFTER, .hooks = 1, .table = "-x" }, "name" },
+    { { .mode = ATTACH_AFTER, .hooks = 1, .table = "a\" {" }, "name" },
+    { { .mode = ATTACH_AFTER, .hooks = 1, .table = "abcdefghijklmnopqrstuvwxyzabcdefg" }, "name" },
+    { { .mode = ATTACH_AFTER, .hooks = 1, .table = "x", .queue_first = 3, .queue_last = 2 }, "empty" },
+    { { .mode = ATTACH_AFTER, .hooks = 1, .table = "x", .reject_mark = 3, .reject_mask = 1 }, "outside" },
+    { { .mode = ATTACH_REPEAT, .hooks = 1, .table = "x" }, "--mark" },
+    { { .mode = ATTACH_REPEAT, .hooks = 1, .table = "x", .mark_mask = 1 }, "for ever" },
+    { { .mode = ATTACH_REPEAT, .hooks = 1, .table = "x", .mark = 3, .mark_mask = 1 }, "outside" },
+    { { .mode = ATTACH_REPEAT, .hooks = 1, .table = "x", .mark = 1, .mark_mask = 1, .reject_mask = 1 }, "shares" },
+};
+
+START_TEST(combinations_are_checked)
+{
+    const char *message = combinations[_i].message;
+    struct text out;
+    int err = nft_check_options(&combinations[_i].options, error);
+
+    ck_assert_int_eq(err, message ? -EINVAL : 0);
+    ck_assert(!message || strstr(error, message));
+    text_init(&out);
+    ck_assert_int_eq(firewall_print(&combinations[_i].options, &out, error), err);
+    ck_assert(!message || out.length == 0);
+    text_clear(&out);
+}
+END_TEST
+
+/* --- Priorities -------------------------------------------------------------------------------------------------------------- */
+
+enum { IP = NFPROTO_IPV4, IP6 = NFPROTO_IPV6, INET = NFPROTO_INET, BRIDGE = NFPROTO_BRIDGE, FORWARD = NF_INET_FORWARD };
+
+struct other {
+    uint32_t family, hook;
+    int32_t priority;
+    bool is_not_filter;
+    const char *table; /* NULL: "foreign" */
+};
+
+static const struct {
+    enum attach_mode mode;
+    enum firewall_family family;
+    struct other others[4];
+    int32_t wanted;
+} priorities[] = {
+    { ATTACH_AFTER, FIREWALL_INET, { { 0 } }, 60 },
+    { ATTACH_ROUTE, FIREWALL_INET, { { 0 } }, 60 },
+    { ATTACH_BEFORE, FIREWALL_INET, { { 0 } }, -10 },
+    { ATTACH_REPEAT, FIREWALL_INET, { { 0 } }, -10 },
+    /* The highest filter chain of any family that meets our packets counts. */
+    { ATTACH_AFTER, FIREWALL_INET, { { IP, FORWARD, 100, false, NULL }, { IP6, FORWARD, 200, false, NULL } }, 210 },
+    { ATTACH_AFTER, FIREWALL_IPV4, { { IP, FORWARD, 100, false, NULL }, { IP6, FORWARD, 200, false, NULL } }, 110 },
+    { ATTACH_AFTER, FIREWALL_IPV6, { { INET, FORWARD, 70, false, NULL } }, 80 },
+    { ATTACH_AFTER, FIREWALL_INET, { { BRIDGE, FORWARD, 500, false, NULL } }, 60 },
+    { ATTACH_AFTER, FIREWALL_INET, { { INET, NF_INET_LOCAL_IN, 500, false, NULL } }, 60 },
+    { ATTACH_AFTER, FIREWALL_INET, { { INET, FORWARD, 55, false, NULL } }, 65 },
+    { ATTACH_AFTER, FIREWALL_INET, { { INET, FORWARD, 10, false, NULL } }, 60 },
+    /* Other types have no say but for the place itself. */
+    { ATTACH_AFTER, FIREWALL_INET, { { INET, FORWARD, 90, true, NULL } }, 60 },
+    { ATTACH_AFTER, FIREWALL_INET, { { INET, FORWARD, 60, true, NULL } }, 61 },
+    { ATTACH_AFTER, FIREWALL_INET, { { INET, FORWARD, 290, false, NULL } }, 301 }, /* 300 is conntrack's helper */
+    { ATTACH_AFTER, FIREWALL_INET, { { INET, FORWARD, INT32_MAX, false, NULL } }, 60 },
+    { ATTACH_AFTER,
+      FIREWALL_INET,
+      { { INET, FORWARD, INT32_MAX - 1, false, NULL }, { IP, FORWARD, 70, false, NULL } },
+      80 },
+    /* Our own table that is replaced, and others of ours. */
+    { ATTACH_AFTER, FIREWALL_INET, { { INET, FORWARD, 60, false, "sluice" } }, 60 },
+    { ATTACH_AFTER, FIREWALL_INET, { { INET, FORWARD, 60, false, "second" } }, 61 },
+    { ATTACH_BEFORE, FIREWALL_INET, { { INET, FORWARD, -10, false, "second" } }, -11 },
+    /* Ahead of the first filter chain, behind mangle. */
+    { ATTACH_BEFORE, FIREWALL_INET, { { INET, FORWARD, -50, false, NULL }, { IP, FORWARD, 0, false, NULL } }, -60 },
+    { ATTACH_BEFORE, FIREWALL_INET, { { IP, FORWARD, -150, false, NULL }, { IP, FORWARD, -300, false, NULL } }, -10 },
+    { ATTACH_BEFORE, FIREWALL_INET, { { INET, FORWARD, -145, false, NULL } }, -149 },
+    { ATTACH_BEFORE, FIREWALL_INET, { { INET, FORWARD, -149, false, NULL } }, -151 },
+    { ATTACH_BEFORE, FIREWALL_INET, { { INET, FORWARD, -10, true, NULL } }, -11 },
+    { ATTACH_BEFORE, FIREWALL_INET, { { INET, FORWARD, -90, false, NULL } }, -101 }, /* -100 is where DNAT sits */
+    /* A bridge has places of its own. */
+    { ATTACH_AFTER, FIREWALL_BRIDGE, { { 0 } }, 10 },
+    { ATTACH_AFTER, FIREWALL_BRIDGE, { { BRIDGE, FORWARD, 40, false, NULL }, { INET, FORWARD, 70, false, NULL } }, 50 },
+    { ATTACH_BEFORE, FIREWALL_BRIDGE, { { BRIDGE, FORWARD, -200, false, NULL } }, -210 },
+};
+
+static void make_survey(struct survey *survey, const struct other *others)
+{
+    static struct survey_table tables[] = {
+        { .family = INET, .name = "sluice", .ours = true, .mode = ATTACH_AFTER },
+        { .family = INET, .name = "second", .ours = true, .mode = ATTACH_AFTER },
+    };
+    static struct survey_chain chains[4];
+
+    *survey = (struct survey){ .tables = tables, .table_count = COUNT(tables), .chains = chains };
+    for (; survey->chain_count < 4 && others[survey->chain_count].family; survey->chain_count++) {
+        const struct other *other = &others[survey->chain_count];
+        struct survey_chain *chain = &chains[survey->chain_count];
+
+        *chain = (struct survey_chain){ .family = other->family, .base = true, .filter = !other->is_not_filter };
+        chain->hook = other->hook;
+        chain->priority = other->priority;
+        snprintf(chain->table, sizeof(chain->table), "%s", other->table ? other->table : "foreign");
+    }
+}
+
+START_TEST(priority_is_found)
+{
+    struct survey survey;
+
+    options.mode = priorities[_i].mode;
+    options.family = priorities[_i].family;
+    make_survey(&survey, priorities[_i].others);
+    ck_assert_int_eq(nft_choose_priority(&options, FORWARD, &survey), priorities[_i].wanted);
+    if (survey.chain_count == 0)
+        ck_assert_int_eq(nft_choose_priority(&options, FORWARD, NULL), priorities[_i].wanted);
+    options.has_priority = true;
+    options.priority = 7;
+    ck_assert_int_eq(nft_choose_priority(&options, FORWARD, &survey), 7);
+}
+END_TEST
+
+/* A table of our name that is not ours is somebody else's firewall. */
+START_TEST(foreign_table_of_our_name_counts)
+{
+    struct survey_chain chain = { .family = IP, .table = "sluice", .base = true, .filter = true, .hook = FORWARD };
+    struct survey_table table = { .family = IP, .name = "sluice" };
+    struct survey survey = { .tables = &table, .table_count = 1, .chains = &chain, .chain_count = 1 };
+
+    chain.priority = 80;
+    ck_assert_int_eq(nft_choose_priority(&options, FORWARD, &survey), 90);
+}
+END_TEST
+
+/* --- Rules as text ------------------------------------------------------------------------------------------------------------ */
+
+static const struct {
+    enum plan_rule rule;
+    enum attach_mode mode;
+    uint16_t first, last;
+    bool bypass;
+    const char *nft, *iptables;
+} rules[] = {
+    { RULE_QUEUE, ATTACH_AFTER, 0, 3, true, "counter queue flags bypass to symhash mod 4",
+      "-j NFQUEUE --queue-balance 0:3 --queue-bypass" },
+    { RULE_QUEUE, ATTACH_AFTER, 10, 11, false, "counter queue to symhash mod 2 offset 10",
+      "-j NFQUEUE --queue-balance 10:11" },
+    { RULE_QUEUE, ATTACH_BEFORE, 65535, 65535, true, "counter queue flags bypass to 65535",
+      "-j NFQUEUE --queue-num 65535 --queue-bypass" },
+    { RULE_QUEUE, ATTACH_AFTER, 0, 65535, false, "counter queue to symhash mod 65536",
+      "-j NFQUEUE --queue-balance 0:65535" },
+    { RULE_QUEUE, ATTACH_REPEAT, 0, 0, true, "meta mark & 0x000000f0 != 0x00000010 counter queue flags bypass to 0",
+      "-m mark ! --mark 0x10/0xf0 -j NFQUEUE --queue-num 0" },
+    { RULE_REJECT_MARK, ATTACH_AFTER, 0, 0, true, "meta mark & 0x40000000 == 0x40000000 accept",
+      "-m mark --mark 0x40000000/0x40000000 -j RETURN" },
+    { RULE_REJECT_MARK, ATTACH_CHAIN, 0, 0, true, "meta mark & 0x40000000 == 0x40000000 accept",
+      "-m mark --mark 0x40000000/0x40000000 -j ACCEPT" },
+    { RULE_LOOPBACK_IN, ATTACH_AFTER, 0, 0, true, "iif \"lo\" accept", "-i lo -j RETURN" },
+    { RULE_LOOPBACK_OUT, ATTACH_AFTER, 0, 0, true, "oif \"lo\" accept", "-o lo -j RETURN" },
+    { RULE_EXCEPTIONS, ATTACH_CHAIN, 0, 0, true, "jump sluice_exceptions", "-j sluice_exceptions" },
+};
+
+START_TEST(rule_is_printed)
+{
+    struct plan plan;
+    struct text nft, iptables;
+
+    options.mode = rules[_i].mode;
+    options.queue_first = rules[_i].first;
+    options.queue_last = rules[_i].last;
+    options.bypass = rules[_i].bypass;
+    options.mark = 0x10;
+    options.mark_mask = 0xf0;
+    nft_plan_make(&plan, &options, NULL);
+    text_init(&nft);
+    text_init(&iptables);
+    nft_rule_print(&nft, rules[_i].rule, &plan);
+    nft_rule_print_iptables(&iptables, rules[_i].rule, &plan);
+    ck_assert_str_eq(nft.bytes, rules[_i].nft);
+    ck_assert_str_eq(iptables.bytes, rules[_i].iptables);
+    text_clear(&nft);
+    text_clear(&iptables);
+}
+END_TEST
+
+/* --- Rules as netlink ----------------------------------------------------------------------------------------------------------- */
+
+static struct nftnl_expr *nth(struct nftnl_rule *rule, unsigned n)
+{
+    struct nftnl_expr_iter *iterator = nftnl_expr_iter_create(rule);
+    struct nftnl_expr *expression = nftnl_expr_iter_next(iterator);
+
+    while (expression && n-- > 0)
+        expression = nftnl_expr_iter_next(iterator);
+    nftnl_expr_iter_destroy(iterator);
+    return expression;
+}
+
+static const char *name_of(const struct nftnl_expr *expression)
+{
+    return expression ? nftnl_expr_get_str(expression, NFTNL_EXPR_NAME) : "none";
+}
+
+static struct nftnl_rule *build(enum plan_rule kind, enum queue_expression expression)
+{
+    struct nftnl_rule *rule = nftnl_rule_alloc();
+    struct plan plan;
+
+    options.expression = expression;
+    nft_plan_make(&plan, &options, NULL);
+    ck_assert_int_eq(nft_rule_build(rule, kind, &plan), 0);
+    return rule;
+}
+
+START_TEST(native_queue_is_spread_by_symhash)
+{
+    options.queue_first = 8;
+    options.queue_last = 11;
+
+    struct nftnl_rule *rule = build(RULE_QUEUE, QUEUE_EXPRESSION_NATIVE);
+    struct nftnl_expr *hash = nth(rule, 1), *queue = nth(rule, 2);
+
+    ck_assert_str_eq(name_of(nth(rule, 0)), "counter");
+    ck_assert_str_eq(name_of(hash), "hash");
+    ck_assert_uint_eq(nftnl_expr_get_u32(hash, NFTNL_EXPR_HASH_TYPE), NFT_HASH_SYM);
+    ck_assert_uint_eq(nftnl_expr_get_u32(hash, NFTNL_EXPR_HASH_MODULUS), 4);
+    ck_assert_uint_eq(nftnl_expr_get_u32(hash, NFTNL_EXPR_HASH_OFFSET), 8);
+    ck_assert_str_eq(name_of(queue), "queue");
+    ck_assert_uint_eq(nftnl_expr_get_u32(queue, NFTNL_EXPR_QUEUE_SREG_QNUM),
+                      nftnl_expr_get_u32(hash, NFTNL_EXPR_HASH_DREG));
+    ck_assert_uint_eq(nftnl_expr_get_u16(queue, NFTNL_EXPR_QUEUE_FLAGS), NFT_QUEUE_FLAG_BYPASS);
+    ck_assert(!nftnl_expr_is_set(queue, NFTNL_EXPR_QUEUE_NUM));
+    ck_assert_ptr_null(nth(rule, 3));
+    nftnl_rule_free(rule);
+}
+END_TEST
+
+START_TEST(native_single_queue_has_a_number)
+{
+    options.queue_first = options.queue_last = 9;
+    options.bypass = false;
+
+    struct nftnl_rule *rule = build(RULE_QUEUE, QUEUE_EXPRESSION_NATIVE);
+    struct nftnl_expr *queue = nth(rule, 1);
+
+    ck_assert_str_eq(name_of(queue), "queue");
+    ck_assert_uint_eq(nftnl_expr_get_u16(queue, NFTNL_EXPR_QUEUE_NUM), 9);
+    ck_assert_uint_eq(nftnl_expr_get_u16(queue, NFTNL_EXPR_QUEUE_TOTAL), 1);
+    ck_assert_uint_eq(nftnl_expr_get_u16(queue, NFTNL_EXPR_QUEUE_FLAGS), 0);
+    nftnl_rule_free(rule);
+}
+END_TEST
+
+START_TEST(xt_queue_carries_the_range)
+{
+    struct xt_NFQ_info_v3 info;
+    uint32_t length;
+
+    options.queue_first = 3;
+    options.queue_last = 5;
+
+    struct nftnl_rule *rule = build(RULE_QUEUE, QUEUE_EXPRESSION_XT);
+    struct nftnl_expr *target = nth(rule, 1);
+
+    ck_assert_str_eq(name_of(target), "target");
+    ck_assert_str_eq(nftnl_expr_get_str(target, NFTNL_EXPR_TG_NAME), "NFQUEUE");
+    ck_assert_uint_eq(nftnl_expr_get_u32(target, NFTNL_EXPR_TG_REV), 3);
+
+    const void *data = nftnl_expr_get(target, NFTNL_EXPR_TG_INFO, &length);
+
+    ck_assert_uint_eq(length, 8);
+    memcpy(&info, data, sizeof(info));
+    ck_assert_uint_eq(info.queuenum, 3);
+    ck_assert_uint_eq(info.queues_total, 3);
+    ck_assert_uint_eq(info.flags, NFQ_FLAG_BYPASS);
+    nftnl_rule_free(rule);
+}
+END_TEST
+
+START_TEST(repeat_asks_for_the_mark_first)
+{
+    options.mode = ATTACH_REPEAT;
+    options.mark = 0x10;
+    options.mark_mask = 0xf0;
+
+    struct nftnl_rule *rule = build(RULE_QUEUE, QUEUE_EXPRESSION_NATIVE);
+    uint32_t length, mask;
+
+    ck_assert_str_eq(name_of(nth(rule, 0)), "meta");
+    ck_assert_uint_eq(nftnl_expr_get_u32(nth(rule, 0), NFTNL_EXPR_META_KEY), NFT_META_MARK);
+    memcpy(&mask, nftnl_expr_get(nth(rule, 1), NFTNL_EXPR_BITWISE_MASK, &length), sizeof(mask));
+    ck_assert_uint_eq(mask, 0xf0);
+    ck_assert_uint_eq(nftnl_expr_get_u32(nth(rule, 2), NFTNL_EXPR_CMP_OP), NFT_CMP_NEQ);
+    ck_assert_uint_eq(nftnl_expr_get_u32(nth(rule, 2), NFTNL_EXPR_CMP_DATA), 0x10);
+    ck_assert_str_eq(name_of(nth(rule, 3)), "counter");
+    ck_assert_str_eq(name_of(nth(rule, 4)), "queue");
+    nftnl_rule_free(rule);
+}
+END_TEST
+
+/* --- Plans and transactions --------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    enum attach_mode mode;
+    enum firewall_family family;
+    unsigned hooks;
+    uint32_t reject_mask;
+    unsigned chains, rules; /* of the plan */
+} plans[] = {
+    { ATTACH_AFTER, FIREWALL_INET, FIREWALL_FORWARD, 1, 1, 2 },
+    { ATTACH_AFTER, FIREWALL_INET, FIREWALL_FORWARD, 0, 1, 1 },
+    { ATTACH_BEFORE, FIREWALL_INET, FIREWALL_FORWARD | FIREWALL_INPUT | FIREWALL_OUTPUT, 1, 3, 8 },
+    { ATTACH_BEFORE, FIREWALL_BRIDGE, FIREWALL_FORWARD | FIREWALL_INPUT | FIREWALL_OUTPUT, 1, 3, 6 },
+    { ATTACH_CHAIN, FIREWALL_INET, FIREWALL_FORWARD | FIREWALL_INPUT, 1, 2, 3 },
+};
+
+/* The messages of a batch, in their order. */
+static unsigned list_messages(const struct batch *batch, uint16_t *types, unsigned max)
+{
+    const struct nlmsghdr *message = (const struct nlmsghdr *)batch->bytes;
+    int left = (int)batch->length;
+    unsigned count = 0;
+
+    for (; mnl_nlmsg_ok(message, left) && count < max; message = mnl_nlmsg_next(message, &left)) {
+        ck_assert_uint_eq(message->nlmsg_seq, batch->first + count);
+        types[count++] = (uint16_t)(message->nlmsg_type & 0xff);
+    }
+    ck_assert_int_eq(left, 0);
+    return count;
+}
+
+START_TEST(table_is_replaced_whole)
+{
+    struct session session = { .sequence = 100 };
+    struct batch *batch = nft_batch_new(&session, 42);
+    uint16_t types[BATCH_MESSAGES];
+    unsigned count, chains = 0, rule_count = 0;
+    struct plan plan;
+
+    options.mode = plans[_i].mode;
+    options.family = plans[_i].family;
+    options.hooks = plans[_i].hooks;
+    options.reject_mark = options.reject_mask = plans[_i].reject_mask;
+    nft_plan_make(&plan, &options, NULL);
+    ck_assert_int_eq(nft_build_tables(batch, &plan), 0);
+    count = list_messages(batch, types, BATCH_MESSAGES);
+    ck_assert_uint_eq(types[0], NFNL_MSG_BATCH_BEGIN & 0xff);
+    ck_assert_uint_eq(types[1], NFT_MSG_NEWTABLE);
+    ck_assert_uint_eq(types[2], NFT_MSG_DELTABLE);
+    ck_assert_uint_eq(types[3], NFT_MSG_NEWTABLE);
+    for (unsigned i = 4; i < count; i++) {
+        chains += types[i] == NFT_MSG_NEWCHAIN;
+        rule_count += types[i] == NFT_MSG_NEWRULE;
+    }
+    ck_assert_uint_eq(chains, plans[_i].chains);
+    ck_assert_uint_eq(rule_count, plans[_i].rules);
+    ck_assert_uint_eq(count, 4 + chains + rule_count);
+    nft_batch_free(batch);
+}
+END_TEST
+
+/* Three chains with all their rules, in two families: the most that a batch ever holds. */
+START_TEST(largest_plan_fits)
+{
+    struct session session = { .sequence = 1 };
+    struct batch *batch = nft_batch_new(&session, 0);
+    struct plan plan;
+
+    options.hooks = FIREWALL_FORWARD | FIREWALL_INPUT | FIREWALL_OUTPUT;
+    options.mode = ATTACH_REPEAT;
+    options.mark = options.mark_mask = 1;
+    options.queue_last = 65535;
+    options.table = "abcdefghijklmnopqrstuvwxyzabcdef";
+    nft_plan_make(&plan, &options, NULL);
+    nft_plan_split(&plan);
+    ck_assert_int_eq(nft_build_tables(batch, &plan), 0);
+    ck_assert_int_eq(nft_build_rules_again(batch, &plan), 0);
+    ck_assert_int_eq(nft_build_probe(batch, &plan), 0);
+    ck_assert_uint_lt(batch->length, BATCH_SIZE / 2);
+    ck_assert_uint_lt(batch->count, BATCH_MESSAGES / 2);
+    nft_batch_free(batch);
+}
+END_TEST
+
+START_TEST(exceptions_are_the_users)
+{
+    struct session session = { .sequence = 1 };
+    struct batch *batch = nft_batch_new(&session, 0);
+    uint16_t types[BATCH_MESSAGES];
+    struct plan plan;
+
+    options.mode = ATTACH_CHAIN;
+    nft_plan_make(&plan, &options, NULL);
+    ck_assert_int_eq(nft_build_rules_again(batch, &plan), 0);
+    ck_assert_uint_eq(list_messages(batch, types, BATCH_MESSAGES), 5);
+    ck_assert_uint_eq(types[1], NFT_MSG_DELRULE); /* of sluice_ips, and of nothing else */
+    for (unsigned i = 2; i < 5; i++)
+        ck_assert_uint_eq(types[i], NFT_MSG_NEWRULE);
+    nft_batch_free(batch);
+}
+END_TEST
+
+/* --- Errors ------------------------------------------------------------------------------------------------------------------ */
+
+static const struct {
+    int err;
+    enum subject subject;
+    const char *message;
+} errors[] = {
+    { -EPERM, SUBJECT_BATCH, "CAP_NET_ADMIN" },
+    { -EINVAL, SUBJECT_BATCH, "module nf_tables" },
+    { -EAFNOSUPPORT, SUBJECT_TABLE, "nf_tables_bridge" },
+    { -EOPNOTSUPP, SUBJECT_CHAIN, "nf_tables_bridge" },
+    { -ENOENT, SUBJECT_QUEUE, "nft_queue" },
+    { -ERESTART, SUBJECT_BATCH, "try again" },
+    { -EBUSY, SUBJECT_TABLE, "busy" },
+    { -EEXIST, SUBJECT_CHAIN, "exists" },
+    { -ENOMEM, SUBJECT_RULE, "memory" },
+};
+
+START_TEST(errors_are_one_line_that_says_what_to_do)
+{
+    ck_assert_int_eq(nft_explain(error, errors[_i].err, errors[_i].subject, "sluice"), errors[_i].err);
+    ck_assert_msg(strstr(error, errors[_i].message) != NULL, "%s", error);
+    ck_assert_ptr_nonnull(strstr(error, "nothing was changed"));
+    ck_assert_ptr_null(strchr(error, '\n'));
+}
+END_TEST
+
+/* --- The examples below nft/ -------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *file;
+    struct firewall_options options;
+} examples[] = {
+    { "nft/after.nft", { .mode = ATTACH_AFTER, .queue_last = 3, .has_priority = true, .priority = 60 } },
+    { "nft/before.nft", { .mode = ATTACH_BEFORE, .queue_last = 3, .has_priority = true, .priority = -10 } },
+    { "nft/repeat.nft",
+      { .mode = ATTACH_REPEAT, .queue_last = 3, .has_priority = true, .priority = -10, .mark = 1, .mark_mask = 1 } },
+    { "nft/chain.nft", { .mode = ATTACH_CHAIN, .queue_last = 3 } },
+    { "nft/route.nft", { .mode = ATTACH_ROUTE, .has_priority = true, .priority = 60 } },
+    { "nft/iptables/after.rules", { .mode = ATTACH_AFTER, .queue_last = 3, .expression = QUEUE_EXPRESSION_XT } },
+    { "nft/iptables/before.rules", { .mode = ATTACH_BEFORE, .queue_last = 3, .expression = QUEUE_EXPRESSION_XT } },
+    { "nft/iptables/repeat.rules",
+      { .mode = ATTACH_REPEAT, .queue_last = 3, .mark = 1, .mark_mask = 1, .expression = QUEUE_EXPRESSION_XT } },
+    { "nft/iptables/chain.rules", { .mode = ATTACH_CHAIN, .queue_last = 3, .expression = QUEUE_EXPRESSION_XT } },
+    { "nft/iptables/route.rules", { .mode = ATTACH_ROUTE, .expression = QUEUE_EXPRESSION_XT } },
+};
+
+static char *read_source(const char *name)
+{
+    const char *source = getenv("SLUICE_SOURCE");
+    char path[4096];
+    char *content = calloc(1, 65536);
+
+    snprintf(path, sizeof(path), "%s/%s", source ? source : ".", name);
+
+    FILE *file = fopen(path, "r");
+
+    ck_assert_msg(file != NULL, "cannot open %s (SLUICE_SOURCE names the source tree)", path);
+    ck_assert_uint_lt(fread(content, 1, 65535, file), 65535);
+    fclose(file);
+    return content;
+}
+
+/* What `sluice nft print` prints with the options of the second line. */
+START_TEST(example_is_what_print_says)
+{
+    struct firewall_options example = examples[_i].options;
+    char *wanted = read_source(examples[_i].file);
+    struct text out;
+
+    example.hooks = options.hooks;
+    example.table = options.table;
+    example.bypass = options.bypass;
+    example.reject_mark = options.reject_mark;
+    example.reject_mask = options.reject_mask;
+    text_init(&out);
+    ck_assert_int_eq(firewall_print(&example, &out, error), 0);
+    ck_assert_str_eq(out.bytes, wanted);
+    text_clear(&out);
+    free(wanted);
+}
+END_TEST
+
+START_TEST(print_names_all_options)
+{
+    struct text out;
+
+    options = (struct firewall_options){
+        .mode = ATTACH_REPEAT,
+        .family = FIREWALL_IPV6,
+        .hooks = FIREWALL_FORWARD | FIREWALL_OUTPUT,
+        .table = "ips",
+        .queue_first = 4,
+        .queue_last = 6,
+        .has_priority = true,
+        .priority = -42,
+        .mark = 1,
+        .mark_mask = 3,
+    };
+    text_init(&out);
+    ck_assert_int_eq(firewall_print(&options, &out, error), 0);
+    ck_assert_ptr_nonnull(strstr(out.bytes,
+                                 "sluice nft print --mode repeat --queue 4-6 --hook forward,output --family ip6 "
+                                 "--mark 0x1/0x3 --priority -42 --table ips --no-bypass\n"));
+    ck_assert_ptr_nonnull(strstr(out.bytes, "delete table ip6 ips\n"));
+    ck_assert_ptr_nonnull(
+        strstr(out.bytes, "type filter hook output priority -42; policy accept;\n\t\toif \"lo\" accept\n"));
+    ck_assert_ptr_null(strstr(out.bytes, "are our own answers")); /* there is no reject mark */
+    text_clear(&out);
+    options.family = FIREWALL_BRIDGE;
+    options.expression = QUEUE_EXPRESSION_XT;
+    text_init(&out);
+    ck_assert_int_eq(firewall_print(&options, &out, error), -EINVAL);
+    ck_assert_uint_eq(out.length, 0);
+}
+END_TEST
+
+/* --- Main -------------------------------------------------------------------------------------------------------------------- */
+
+int main(void)
+{
+    Suite *suite = suite_create("firewall");
+    TCase *tc = tcase_create("firewall");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_checked_fixture(tc, setup, NULL);
+    tcase_add_test(tc, names_go_both_ways);
+    tcase_add_test(tc, comment_is_known_again);
+    tcase_add_loop_test(tc, settings_are_read, 0, COUNT(configurations));
+    tcase_add_test(tc, hooks_and_marks_are_read);
+    tcase_add_loop_test(tc, combinations_are_checked, 0, COUNT(combinations));
+    tcase_add_loop_test(tc, priority_is_found, 0, COUNT(priorities));
+    tcase_add_test(tc, foreign_table_of_our_name_counts);
+    tcase_add_loop_test(tc, rule_is_printed, 0, COUNT(rules));
+    tcase_add_test(tc, native_queue_is_spread_by_symhash);
+    tcase_add_test(tc, native_single_queue_has_a_number);
+    tcase_add_test(tc, xt_queue_carries_the_range);
+    tcase_add_test(tc, repeat_asks_for_the_mark_first);
+    tcase_add_loop_test(tc, table_is_replaced_whole, 0, COUNT(plans));
+    tcase_add_test(tc, largest_plan_fits);
+    tcase_add_test(tc, exceptions_are_the_users);
+    tcase_add_loop_test(tc, errors_are_one_line_that_says_what_to_do, 0, COUNT(errors));
+    tcase_add_loop_test(tc, example_is_what_print_says, 0, COUNT(examples));
+    tcase_add_test(tc, print_names_all_options);
+    suite_add_tcase(suite, tc);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
