@@ -384,15 +384,18 @@ END_TEST
 START_TEST(survives_being_cut)
 {
     uint8_t bytes[PACKET_TEXT_MAX];
-    size_t length = packet_from_text(rows[_i].text, bytes);
     struct decoding decoding;
 
     decoding_open(&decoding, NULL);
-    for (size_t cut = 0; cut <= length; cut++) {
-        decoding_bytes(&decoding, rows[_i].link, bytes, cut);
-        ck_assert_uint_eq(decoding.count, 1);
-        if (decoding.packet.payload)
-            ck_assert(decoding.packet.payload + decoding.packet.payload_length <= decoding.bytes + cut);
+    for (int row = 0; row < ROW_COUNT; row++) {
+        size_t length = packet_from_text(rows[row].text, bytes);
+
+        for (size_t cut = 0; cut <= length; cut++) {
+            decoding_bytes(&decoding, rows[row].link, bytes, cut);
+            ck_assert_uint_eq(decoding.count, 1);
+            if (decoding.packet.payload)
+                ck_assert(decoding.packet.payload + decoding.packet.payload_length <= decoding.bytes + cut);
+        }
     }
     decoding_close(&decoding);
 }
@@ -593,7 +596,7 @@ int main(void)
     SRunner *runner;
 
     tcase_add_loop_test(tcase, leaves_its_fields, 0, ROW_COUNT);
-    tcase_add_loop_test(tcase, survives_being_cut, 0, ROW_COUNT);
+    tcase_add_test(tcase, survives_being_cut);
     tcase_add_loop_test(tcase, reads_ipv4_options, 0, sizeof(option_rows) / sizeof(option_rows[0]));
     tcase_add_test(tcase, reads_ipv4);
     tcase_add_test(tcase, reads_ipv6);

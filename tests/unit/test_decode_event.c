@@ -270,6 +270,22 @@ static void join_events(const struct packet *pkt, char *out)
     }
 }
 
+/* The bits, the list and the counters say the same. */
+static void check_record(const struct decoding *decoding)
+{
+    unsigned wanted[DECODE_EVENT_COUNT] = { 0 };
+
+    for (unsigned i = 0; i < decoding->packet.event_count; i++)
+        wanted[decoding->packet.event_list[i]]++;
+    for (unsigned event = 0; event < DECODE_EVENT_COUNT; event++) {
+        char name[80];
+
+        snprintf(name, sizeof(name), "event.%s", decode_event_name((enum decode_event)event));
+        ck_assert_uint_eq(packet_has_event(&decoding->packet, event), wanted[event] > 0);
+        ck_assert_uint_eq(decoding_counter(decoding, name), wanted[event]);
+    }
+}
+
 START_TEST(gives_its_events)
 {
     char got[PACKET_MAX_EVENTS * 64];
@@ -283,32 +299,13 @@ START_TEST(gives_its_events)
     ck_assert_msg(!!(decoding.packet.flags & PACKET_MALFORMED) == rows[_i].invalid, "row %d, %s", _i, rows[_i].events);
     ck_assert_msg(decoding.packet.ip_version == rows[_i].ip_version, "row %d, %s", _i, rows[_i].events);
     ck_assert_uint_eq(decoding_counter(&decoding, "invalid"), rows[_i].invalid);
+    check_record(&decoding);
     if (decoding.packet.ip_version == 0) {
         static const struct address none;
 
         ck_assert_ptr_null(decoding.packet.ip);
         ck_assert(address_equal(&decoding.packet.source_address, &none));
         ck_assert_uint_eq(decoding.packet.protocol, 0);
-    }
-    decoding_close(&decoding);
-}
-END_TEST
-
-START_TEST(bits_list_and_counters_agree)
-{
-    struct decoding decoding;
-    unsigned wanted[DECODE_EVENT_COUNT] = { 0 };
-
-    decoding_open(&decoding, NULL);
-    decoding_text(&decoding, rows[_i].link, rows[_i].text);
-    for (unsigned i = 0; i < decoding.packet.event_count; i++)
-        wanted[decoding.packet.event_list[i]]++;
-    for (unsigned event = 0; event < DECODE_EVENT_COUNT; event++) {
-        char name[80];
-
-        snprintf(name, sizeof(name), "event.%s", decode_event_name((enum decode_event)event));
-        ck_assert_uint_eq(packet_has_event(&decoding.packet, event), wanted[event] > 0);
-        ck_assert_uint_eq(decoding_counter(&decoding, name), wanted[event]);
     }
     decoding_close(&decoding);
 }
@@ -338,14 +335,17 @@ END_TEST
 START_TEST(survives_being_cut)
 {
     uint8_t bytes[PACKET_TEXT_MAX];
-    size_t length = packet_from_text(rows[_i].text, bytes);
     struct decoding decoding;
 
     decoding_open(&decoding, NULL);
-    for (size_t cut = 0; cut <= length; cut++) {
-        decoding_bytes(&decoding, rows[_i].link, bytes, cut);
-        ck_assert_uint_ge(decoding.count, 1);
-        ck_assert_ptr_eq(decoding.found[decoding.count - 1], &decoding.packet);
+    for (int row = 0; row < ROW_COUNT; row++) {
+        size_t length = packet_from_text(rows[row].text, bytes);
+
+        for (size_t cut = 0; cut <= length; cut++) {
+            decoding_bytes(&decoding, rows[row].link, bytes, cut);
+            ck_assert_uint_ge(decoding.count, 1);
+            ck_assert_ptr_eq(decoding.found[decoding.count - 1], &decoding.packet);
+        }
     }
     decoding_close(&decoding);
 }
@@ -407,8 +407,7 @@ int main(void)
     SRunner *runner;
 
     tcase_add_loop_test(tcase, gives_its_events, 0, ROW_COUNT);
-    tcase_add_loop_test(tcase, bits_list_and_counters_agree, 0, ROW_COUNT);
-    tcase_add_loop_test(tcase, survives_being_cut, 0, ROW_COUNT);
+    tcase_add_test(tcase, survives_being_cut);
     tcase_add_test(tcase, every_event_has_a_row);
     tcase_add_test(tcase, keeps_only_so_many);
     tcase_add_test(tcase, later_stages_add_events);

@@ -87,13 +87,16 @@ END_TEST
 START_TEST(survives_being_cut)
 {
     uint8_t bytes[PACKET_TEXT_MAX];
-    size_t length = packet_from_text(rows[_i].text, bytes);
     struct decoding decoding;
 
     decoding_open(&decoding, NULL);
-    for (size_t cut = 0; cut <= length; cut++) {
-        decoding_bytes(&decoding, LINK_RAW, bytes, cut);
-        ck_assert_uint_le(decoding.count, 2);
+    for (int row = 0; row < ROW_COUNT; row++) {
+        size_t length = packet_from_text(rows[row].text, bytes);
+
+        for (size_t cut = 0; cut <= length; cut++) {
+            decoding_bytes(&decoding, LINK_RAW, bytes, cut);
+            ck_assert_uint_le(decoding.count, 2);
+        }
     }
     decoding_close(&decoding);
 }
@@ -343,7 +346,7 @@ int main(void)
     SRunner *runner;
 
     tcase_add_loop_test(tcase, finds_the_packet_inside, 0, ROW_COUNT);
-    tcase_add_loop_test(tcase, survives_being_cut, 0, ROW_COUNT);
+    tcase_add_test(tcase, survives_being_cut);
     tcase_add_loop_test(tcase, leaves_the_carrier_alone, 0, sizeof(lone_rows) / sizeof(lone_rows[0]));
     tcase_add_loop_test(tcase, stops_at_max_layers, 1, DECODE_MAX_LAYERS + 1);
     tcase_add_test(tcase, finds_innermost_first);
