@@ -147,8 +147,7 @@ static inline void sample_arp(struct sample *sample)
 {
     sample_common(sample);
     sample->bytes[13] = 0x06;
-    sample->packet.events[DECODE_EVENT_ARP_PKT_TOO_SMALL / 64] |= UINT64_C(1) << (DECODE_EVENT_ARP_PKT_TOO_SMALL % 64);
-    sample->packet.event_count = 1;
+    packet_add_event(&sample->packet, DECODE_EVENT_ARP_PKT_TOO_SMALL);
 }
 
 /* The TCP packet, inside VXLAN. */

@@ -332,13 +332,14 @@ START_TEST(writes_one_anomaly_per_event)
 {
     open_output(1);
     sample_arp(&f->sample);
-    f->sample.packet.events[0] |= 1; /* the first in the table */
-    f->sample.packet.event_count = 2;
+    packet_add_event(&f->sample.packet, DECODE_EVENT_AFPACKET_TRUNC_PKT);
+    packet_add_event(&f->sample.packet, DECODE_EVENT_ARP_PKT_TOO_SMALL);
     put(0);
     finish(f->path);
-    ck_assert_uint_eq(f->count, 2);
-    expect(f->events[0], true, "\"event\":\"decoder.afpacket.trunc_pkt\"");
-    expect(f->events[1], true, "\"event\":\"decoder.arp.pkt_too_small\"");
+    ck_assert_uint_eq(f->count, 3); /* in the order they came, a repeated one again */
+    expect(f->events[0], true, "\"event\":\"decoder.arp.pkt_too_small\"");
+    expect(f->events[1], true, "\"event\":\"decoder.afpacket.trunc_pkt\"");
+    expect(f->events[2], true, "\"event\":\"decoder.arp.pkt_too_small\"");
 }
 END_TEST
 
