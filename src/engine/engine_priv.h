@@ -74,8 +74,10 @@ void affinity_describe(const struct affinity *affinity, unsigned workers, char *
 struct pipeline_counters {
     uint64_t drop_reason[DROP_REASON_COUNT];
     uint64_t accepted, blocked, rejected;
-    uint64_t marked;      /* came back marked */
-    uint64_t uninspected; /* accepted by policy without inspection */
+    uint64_t marked; /* came back marked */
+    /* Accepted without inspection, by reason. */
+    uint64_t uninspected_marked;
+    uint64_t uninspected_fragments; /* whose payload waits for defragmentation; headers were inspected */
 };
 
 enum checksum_checks {
