@@ -42,7 +42,11 @@ unsigned ruleset_generation(const struct ruleset *ruleset);
 bool ruleset_needs_checksums(const struct ruleset *ruleset);
 
 /* Scratch for one worker; made anew, or grown, for each ruleset. 0 or -ENOMEM. */
-int detector_new(struct detector **out);
+struct detector_options {
+    uint32_t pcre_match_limit, pcre_depth_limit;
+};
+void detector_options_default(struct detector_options *options);
+int detector_new(struct detector **out, const struct detector_options *options);
 int detector_prepare(struct detector *detector, const struct ruleset *ruleset);
 void detector_free(struct detector *detector);
 

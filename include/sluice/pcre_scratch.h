@@ -9,9 +9,18 @@
 #ifndef SLUICE_PCRE_SCRATCH_H
 #define SLUICE_PCRE_SCRATCH_H
 
+#include <stdint.h>
+
 struct pcre_scratch; /* defined in src/keyword/pcre_scratch_priv.h */
 
-struct pcre_scratch *pcre_scratch_new(void);          /* NULL when out of memory */
-void pcre_scratch_free(struct pcre_scratch *scratch); /* NULL is allowed */
+/* PCRE2's limits for one match: calls of its matching function, and how deep they nest. */
+struct pcre_limits {
+    uint32_t match, depth;
+};
+/* Suricata's defaults. */
+enum { PCRE_DEFAULT_MATCH_LIMIT = 3500, PCRE_DEFAULT_DEPTH_LIMIT = 1500 };
+
+struct pcre_scratch *pcre_scratch_new(const struct pcre_limits *limits); /* NULL when out of memory */
+void pcre_scratch_free(struct pcre_scratch *scratch);                    /* NULL is allowed */
 
 #endif

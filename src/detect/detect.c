@@ -17,13 +17,22 @@
 #include "sluice/decode_event.h"
 #include "sluice/pcre_scratch.h"
 
-int detector_new(struct detector **out)
+void detector_options_default(struct detector_options *options)
 {
+    *options = (struct detector_options){
+        .pcre_match_limit = PCRE_DEFAULT_MATCH_LIMIT,
+        .pcre_depth_limit = PCRE_DEFAULT_DEPTH_LIMIT,
+    };
+}
+
+int detector_new(struct detector **out, const struct detector_options *options)
+{
+    const struct pcre_limits limits = { options->pcre_match_limit, options->pcre_depth_limit };
     struct detector *detector = calloc(1, sizeof(*detector));
 
     if (!detector)
         return -ENOMEM;
-    detector->pcre = pcre_scratch_new();
+    detector->pcre = pcre_scratch_new(&limits);
     if (!detector->pcre) {
         free(detector);
         return -ENOMEM;

@@ -33,13 +33,19 @@
 
 enum { ENGINE_MAX_QUEUES = 256, ENGINE_MAX_CPUS = 1024 };
 
+struct pipeline_options;
+
 /* The queues of a configuration with the options of each. -errno with a line in `error`. */
 int engine_queue_options(const struct config *config, struct nfqueue_options *out, size_t max, size_t *count,
                          char error[ENGINE_ERROR_SIZE]);
 int engine_decode_options(const struct config *config, struct decode_options *out, struct diag *diag);
+/* All but the policy's inline mode and the checksums, which differ between run and replay. */
+int engine_pipeline_options(const struct config *config, struct pipeline_options *out, struct diag *diag);
 int engine_firewall_options(const struct config *config, struct firewall_options *out, char error[ENGINE_ERROR_SIZE]);
 int engine_action_order(const struct config *config, enum rule_action order[4], char error[ENGINE_ERROR_SIZE]);
 void engine_policy_options(const struct config *config, struct policy_options *out);
+int engine_eve_path(const struct config *config, const char *log_dir, char *out, size_t size,
+                    char error[ENGINE_ERROR_SIZE]);
 void engine_eve_options(const struct config *config, struct eve_options *out);
 
 /* --- affinity.c -------------------------------------------------------------------------------------------------------- */
@@ -72,6 +78,13 @@ struct pipeline_counters {
     uint64_t uninspected; /* accepted by policy without inspection */
 };
 
+enum checksum_checks {
+    CHECKSUMS_CHECK,
+    CHECKSUMS_IGNORE,
+    CHECKSUMS_AUTO, /* until over a tenth of the first thousand packets were wrong: a capture made where they are filled in
+                     * later */
+};
+
 /* All that one packet's path needs; owned by one worker. */
 struct pipeline {
     struct decoder *decoder;
@@ -80,14 +93,17 @@ struct pipeline {
     struct output_port *output; /* lent */
     struct injector *injector;  /* NULL: rejects are not answered (replay) */
     enum queue_marked_policy marked_policy;
+    enum checksum_checks checksums;
+    uint32_t checksums_seen, checksums_wrong; /* CHECKSUMS_AUTO */
     bool drop_undecodable;
-    bool inline_mode;
     struct pipeline_counters counters;
 };
 
 struct pipeline_options {
     struct decode_options decode;
+    struct detector_options detector;
     struct policy_options policy;
+    enum checksum_checks checksums;
     bool drop_undecodable;
 };
 
@@ -139,7 +155,7 @@ void worker_snapshot_clear(struct worker *worker);
 
 /* Sums the snapshots and writes one stats event. `queues` adds what is known of NFQUEUE. */
 struct stats;
-int stats_new(struct stats **out, unsigned workers, bool queues);
+int stats_new(struct stats **out, unsigned workers, bool queues, bool decoder_events);
 void stats_free(struct stats *stats);
 void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                  struct output *output, uint64_t uptime_seconds, uint64_t time_ns);

@@ -188,6 +188,31 @@ int engine_decode_options(const struct config *config, struct decode_options *ou
     return err;
 }
 
+int engine_pipeline_options(const struct config *config, struct pipeline_options *out, struct diag *diag)
+{
+    memset(out, 0, sizeof(*out));
+    detector_options_default(&out->detector);
+    out->detector.pcre_match_limit = (uint32_t)config_number(config, "detect.pcre-match-limit");
+    out->detector.pcre_depth_limit = (uint32_t)config_number(config, "detect.pcre-match-limit-recursion");
+    out->drop_undecodable = strcmp(config_string(config, "decode-error-policy"), "drop") == 0;
+    engine_policy_options(config, &out->policy);
+    return engine_decode_options(config, &out->decode, diag);
+}
+
+/* Where the events go: eve.filename in the log folder, unless it is absolute. */
+int engine_eve_path(const struct config *config, const char *log_dir, char *out, size_t size,
+                    char error[ENGINE_ERROR_SIZE])
+{
+    const char *folder = log_dir ? log_dir : config_string(config, "log-dir");
+    const char *name = config_string(config, "eve.filename");
+    int length = name[0] == '/' ? snprintf(out, size, "%s", name) : snprintf(out, size, "%s/%s", folder, name);
+
+    if (length >= 0 && (size_t)length < size)
+        return 0;
+    snprintf(error, ENGINE_ERROR_SIZE, "the path of the event file is too long");
+    return -ENAMETOOLONG;
+}
+
 /* --- Policy, firewall, events ------------------------------------------------------------------------------------------------ */
 
 int engine_action_order(const struct config *config, enum rule_action order[4], char error[ENGINE_ERROR_SIZE])
@@ -299,6 +324,8 @@ static void read_alert_options(const struct config *config, struct eve_options *
     out->alert.rule_metadata =
         config_bool_or(config, "eve.types.alert.metadata.rule.metadata", out->alert.rule_metadata);
     out->alert.reference = config_bool_or(config, "eve.types.alert.metadata.rule.reference", out->alert.reference);
+    if (!config_bool(config, "eve.types.alert.metadata"))
+        out->alert.rule_raw = out->alert.rule_metadata = false;
 }
 
 /* decode is on when `types` is not there, or says so. */

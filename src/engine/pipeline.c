@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+enum { CHECKSUM_SAMPLE = 1000 };
+
 int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options, struct policy_shared *shared,
                   struct output_port *output)
 {
@@ -18,14 +20,14 @@ int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *opti
     err = decoder_new(&pipeline->decoder, &options->decode);
     if (err)
         return err;
-    err = detector_new(&pipeline->detector);
+    err = detector_new(&pipeline->detector, &options->detector);
     if (err)
         goto free_decoder;
     err = policy_new(&pipeline->policy, &options->policy, shared);
     if (err)
         goto free_detector;
     pipeline->output = output;
-    pipeline->inline_mode = options->policy.inline_mode;
+    pipeline->checksums = options->checksums;
     pipeline->drop_undecodable = options->drop_undecodable;
     return 0;
 
@@ -63,13 +65,25 @@ static bool judged_by_policy(struct pipeline *pipeline, struct packet *pkt)
     return true;
 }
 
+static void check_checksums(struct pipeline *pipeline, struct packet *pkt)
+{
+    if (pipeline->checksums == CHECKSUMS_IGNORE)
+        return;
+    decode_check_checksums(pkt);
+    if (pipeline->checksums != CHECKSUMS_AUTO)
+        return;
+    pipeline->checksums_wrong += (pkt->flags & (PACKET_BAD_L3_CHECKSUM | PACKET_BAD_L4_CHECKSUM)) != 0;
+    if (++pipeline->checksums_seen == CHECKSUM_SAMPLE)
+        pipeline->checksums = pipeline->checksums_wrong > CHECKSUM_SAMPLE / 10 ? CHECKSUMS_IGNORE : CHECKSUMS_CHECK;
+}
+
 static void inspect(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt)
 {
     const struct hit *hits;
     struct decision decision;
 
     if (ruleset_needs_checksums(ruleset))
-        decode_check_checksums(pkt);
+        check_checksums(pipeline, pkt);
     size_t count = detect_packet(pipeline->detector, ruleset, pkt, &hits);
 
     policy_apply(pipeline->policy, ruleset_rules(ruleset), pkt, hits, count, &decision);

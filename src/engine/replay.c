@@ -77,12 +77,9 @@ static int open_output(struct replay *replay, char error[ENGINE_ERROR_SIZE])
 
     output_options_default(&out);
     engine_eve_options(options->config, &out.eve);
-    if (snprintf(path, sizeof(path), "%s/%s",
-                 options->log_dir ? options->log_dir : config_string(options->config, "log-dir"),
-                 config_string(options->config, "eve.filename")) >= (int)sizeof(path)) {
-        snprintf(error, ENGINE_ERROR_SIZE, "the path of the log folder is too long");
-        return -ENAMETOOLONG;
-    }
+    err = engine_eve_path(options->config, options->log_dir, path, sizeof(path), error);
+    if (err)
+        return err;
     out.eve_path = config_bool(options->config, "eve.enabled") ? path : NULL;
     out.eve_truncate = true;
     out.lossless = true;
@@ -100,12 +97,21 @@ static int open_output(struct replay *replay, char error[ENGINE_ERROR_SIZE])
     return err ? err : output_start(replay->output);
 }
 
+static enum checksum_checks checksum_checks(const struct config *config)
+{
+    const char *value = config_string(config, "replay.checksum-checks");
+
+    if (strcmp(value, "auto") == 0)
+        return CHECKSUMS_AUTO;
+    return strcmp(value, "yes") == 0 ? CHECKSUMS_CHECK : CHECKSUMS_IGNORE;
+}
+
 static int open_pipeline(struct replay *replay, char error[ENGINE_ERROR_SIZE])
 {
     const struct config *config = replay->options->config;
     struct pipeline_options pipeline;
     struct diag *diag = diag_new();
-    int err = diag ? engine_decode_options(config, &pipeline.decode, diag) : -ENOMEM;
+    int err = diag ? engine_pipeline_options(config, &pipeline, diag) : -ENOMEM;
 
     if (err) {
         snprintf(error, ENGINE_ERROR_SIZE, "the decoder's settings cannot be used");
@@ -115,10 +121,9 @@ static int open_pipeline(struct replay *replay, char error[ENGINE_ERROR_SIZE])
         return err;
     }
     diag_free(diag);
-    engine_policy_options(config, &pipeline.policy);
     pipeline.policy.inline_mode = replay->options->inline_mode;
-    pipeline.drop_undecodable =
-        replay->options->inline_mode && strcmp(config_string(config, "decode-error-policy"), "drop") == 0;
+    pipeline.drop_undecodable &= replay->options->inline_mode;
+    pipeline.checksums = checksum_checks(config);
     err = policy_shared_new(&replay->shared, &pipeline.policy);
     if (!err)
         err = worker_snapshot_init(&replay->worker);
@@ -127,7 +132,7 @@ static int open_pipeline(struct replay *replay, char error[ENGINE_ERROR_SIZE])
     if (!err)
         err = detector_prepare(replay->worker.pipeline.detector, replay->ruleset);
     if (!err)
-        err = stats_new(&replay->stats, 1, false);
+        err = stats_new(&replay->stats, 1, false, config_bool(config, "stats.decoder-events"));
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
     return err;

@@ -76,17 +76,15 @@ static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 static int open_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     const struct config *config = engine->options->config;
-    const char *folder = engine->options->log_dir ? engine->options->log_dir : config_string(config, "log-dir");
     struct output_options out;
     char path[4096], cause[256];
     int err;
 
     output_options_default(&out);
     engine_eve_options(config, &out.eve);
-    if (snprintf(path, sizeof(path), "%s/%s", folder, config_string(config, "eve.filename")) >= (int)sizeof(path)) {
-        snprintf(error, ENGINE_ERROR_SIZE, "the path of the log folder is too long");
-        return -ENAMETOOLONG;
-    }
+    err = engine_eve_path(config, engine->options->log_dir, path, sizeof(path), error);
+    if (err)
+        return err;
     out.eve_path = config_bool(config, "eve.enabled") ? path : NULL;
     out.inline_mode = true;
     out.queue_fields = true;
@@ -132,7 +130,7 @@ static int fill_pipeline_options(const struct config *config, struct pipeline_op
                                  char error[ENGINE_ERROR_SIZE])
 {
     struct diag *diag = diag_new();
-    int err = diag ? engine_decode_options(config, &out->decode, diag) : -ENOMEM;
+    int err = diag ? engine_pipeline_options(config, out, diag) : -ENOMEM;
 
     if (err) {
         snprintf(error, ENGINE_ERROR_SIZE, "the decoder's settings cannot be used");
@@ -140,8 +138,6 @@ static int fill_pipeline_options(const struct config *config, struct pipeline_op
             print_mistakes(diag);
     }
     diag_free(diag);
-    engine_policy_options(config, &out->policy);
-    out->drop_undecodable = strcmp(config_string(config, "decode-error-policy"), "drop") == 0;
     return err;
 }
 
@@ -178,7 +174,8 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         return err;
     err = policy_shared_new(&engine->shared, &options.policy);
     if (!err)
-        err = stats_new(&engine->stats, engine->worker_count, true);
+        err = stats_new(&engine->stats, engine->worker_count, true,
+                        config_bool(engine->options->config, "stats.decoder-events"));
     if (err) {
         snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
         return err;

@@ -21,7 +21,7 @@ struct stats {
     const char **reason_names; /* "ips.drop_reason." + name */
     const char **queue_names;  /* per worker STATS_PER_QUEUE names */
     unsigned workers;
-    bool queues;
+    bool queues, decoder_events;
 };
 
 /* The counters of one queue, in the order of queue_names. */
@@ -51,7 +51,7 @@ static const char *const queue_fields[] = {
 enum { QUEUE_FIELDS = sizeof(queue_fields) / sizeof(queue_fields[0]) };
 _Static_assert(sizeof(queue_fields) / sizeof(queue_fields[0]) <= STATS_PER_QUEUE, "names of queue counters");
 
-int stats_new(struct stats **out, unsigned workers, bool queues)
+int stats_new(struct stats **out, unsigned workers, bool queues, bool decoder_events)
 {
     struct stats *stats = calloc(1, sizeof(*stats));
 
@@ -62,6 +62,7 @@ int stats_new(struct stats **out, unsigned workers, bool queues)
         goto fail;
     stats->workers = workers;
     stats->queues = queues;
+    stats->decoder_events = decoder_events;
     stats->capacity = FIXED_STATS + DROP_REASON_COUNT + decode_counter_count() + (size_t)workers * STATS_PER_QUEUE;
     stats->values = calloc(stats->capacity, sizeof(*stats->values));
     stats->decode_names = arena_alloc(stats->arena, decode_counter_count() * sizeof(char *));
@@ -176,6 +177,9 @@ static void add_decode(struct stats *stats, struct worker *const *workers, unsig
     for (size_t i = 0; i < decode_counter_count(); i++) {
         bool maximum = strncmp(decode_counter_name(i), "max_", 4) == 0;
         uint64_t value = 0;
+
+        if (!stats->decoder_events && strncmp(decode_counter_name(i), "event.", 6) == 0)
+            continue;
 
         for (unsigned k = 0; k < count; k++) {
             uint64_t one = workers[k]->snapshot.decode[i];

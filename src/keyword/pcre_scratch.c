@@ -4,8 +4,6 @@
 #include <stdlib.h>
 
 enum {
-    MATCH_LIMIT = 3500, /* Suricata's defaults */
-    DEPTH_LIMIT = 1500,
     HEAP_LIMIT_KB = 512,          /* of the interpreter's frames, which grow by doubling and are kept */
     BLOCK_SIZE = 2 * 1024 * 1024, /* holds all sizes that they go through */
     STACK_START = 32 * 1024,
@@ -30,7 +28,7 @@ static void block_give_back(void *memory, void *user)
     (void)user;
 }
 
-struct pcre_scratch *pcre_scratch_new(void)
+struct pcre_scratch *pcre_scratch_new(const struct pcre_limits *limits)
 {
     struct pcre_scratch *scratch = calloc(1, sizeof(*scratch));
 
@@ -48,8 +46,8 @@ struct pcre_scratch *pcre_scratch_new(void)
         pcre_scratch_free(scratch);
         return NULL;
     }
-    pcre2_set_match_limit(scratch->context, MATCH_LIMIT);
-    pcre2_set_depth_limit(scratch->context, DEPTH_LIMIT);
+    pcre2_set_match_limit(scratch->context, limits->match);
+    pcre2_set_depth_limit(scratch->context, limits->depth);
     pcre2_set_heap_limit(scratch->context, HEAP_LIMIT_KB);
     if (scratch->stack) /* NULL where PCRE2 has no JIT */
         pcre2_jit_stack_assign(scratch->context, NULL, scratch->stack);

@@ -25,7 +25,7 @@ static struct pcre_scratch *scratch_once(void)
     static struct pcre_scratch *scratch; /* for the run; freed with the process */
 
     if (!scratch)
-        scratch = pcre_scratch_new();
+        scratch = pcre_scratch_new(&(struct pcre_limits){ PCRE_DEFAULT_MATCH_LIMIT, PCRE_DEFAULT_DEPTH_LIMIT });
     if (!scratch)
         abort();
     return scratch;

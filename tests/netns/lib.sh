@@ -30,9 +30,10 @@ fail() {
 [ "$(id -u)" = 0 ] || skip "needs root"
 for tool in ip iptables nft python3; do command -v "$tool" >/dev/null || skip "$tool is not installed"; done
 
+# In an EXIT trap the shell would stop at the first command that fails, as it does elsewhere.
 cleanup() {
-	set +e # a process that has gone already is no reason to stop
-	local pid
+	local pid host
+	set +e
 	for pid in "${PIDS[@]}"; do kill -CONT "$pid" 2>/dev/null && kill "$pid" 2>/dev/null; done
 	for pid in "${PIDS[@]}"; do
 		for _ in $(seq 50); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
@@ -40,7 +41,6 @@ cleanup() {
 	done
 	for host in cli gw srv; do ip netns del "$P-$host" 2>/dev/null; done
 	rm -rf "$WORK"
-	return 0
 }
 trap cleanup EXIT
 trap 'exit 1' INT TERM

@@ -22,8 +22,11 @@ START_TEST(arena_lends_zeroed_aligned_memory)
 
             ck_assert_ptr_nonnull(bytes);
             ck_assert_uint_eq((uintptr_t)bytes % 16, 0);
+            bool zeroed = true; /* Check writes a file at every assertion: one for all bytes */
+
             for (size_t k = 0; k < sizes[i]; k++)
-                ck_assert_uint_eq(bytes[k], 0);
+                zeroed &= bytes[k] == 0;
+            ck_assert(zeroed);
             memset(bytes, 0xff, sizes[i]);
         }
         size_t reserved = arena_reserved(arena);
@@ -43,8 +46,11 @@ START_TEST(arena_reuses_its_blocks_after_a_reset)
     struct arena *arena = arena_new(1024);
 
     for (int i = 0; i < 100; i++) {
+        bool lent = true;
+
         for (int k = 0; k < 50; k++)
-            ck_assert_ptr_nonnull(arena_alloc(arena, 100));
+            lent &= arena_alloc(arena, 100) != NULL;
+        ck_assert(lent);
         arena_reset(arena);
     }
     ck_assert_uint_le(arena_reserved(arena), 50 * 112 + 2 * 1024);
@@ -110,11 +116,11 @@ START_TEST(diag_cuts_a_long_line_around_the_caret)
     diag_warning(diag, at, "here");
 
     char *text = print(diag);
-    char *shown = strchr(text, '\n') + 1;
-    char *caret_line = strchr(shown, '\n') + 1;
+    size_t shown = strcspn(text, "\n") + 1;
+    size_t caret_line = shown + strcspn(text + shown, "\n") + 1;
 
     ck_assert_uint_lt(strlen(text), 500);
-    ck_assert_int_eq(shown[strcspn(caret_line, "^")], 'B');
+    ck_assert_int_eq(text[shown + strcspn(text + caret_line, "^")], 'B');
     free(text);
     diag_free(diag);
 }

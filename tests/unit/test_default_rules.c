@@ -62,13 +62,15 @@ static void teardown(void)
 
 static void setup_detector(void)
 {
+    struct detector_options detector_options;
     struct ruleset_options options;
 
     setup();
     ruleset_options_default(&options);
     ck_assert_int_eq(ruleset_new(&ruleset, list, &options, diag), 0);
     list = NULL; /* belongs to the ruleset now */
-    ck_assert_int_eq(detector_new(&detector), 0);
+    detector_options_default(&detector_options);
+    ck_assert_int_eq(detector_new(&detector, &detector_options), 0);
     ck_assert_int_eq(detector_prepare(detector, ruleset), 0);
 }
 

@@ -17,6 +17,7 @@ static struct detector *detector;
 
 static void load(const char *text)
 {
+    struct detector_options detector_options;
     struct ruleset_options options;
     struct diag *diag = diag_new();
     struct rule_list *list = NULL;
@@ -32,7 +33,8 @@ static void load(const char *text)
     ck_assert_uint_eq(diag_errors(diag), 0);
     ruleset_options_default(&options);
     ck_assert_int_eq(ruleset_new(&ruleset, list, &options, diag), 0);
-    ck_assert_int_eq(detector_new(&detector), 0);
+    detector_options_default(&detector_options);
+    ck_assert_int_eq(detector_new(&detector, &detector_options), 0);
     ck_assert_int_eq(detector_prepare(detector, ruleset), 0);
     diag_free(diag);
 }

@@ -304,9 +304,10 @@ static void bench_open(struct bench *bench, int end)
     output.eve_path = NULL;
     output.console = NULL;
     ck_assert_int_eq(output_open(&bench->output, &output, 1, error), 0);
+    memset(&options, 0, sizeof(options));
     decode_options_default(&options.decode);
+    detector_options_default(&options.detector);
     policy_options_default(&options.policy);
-    options.drop_undecodable = false;
     ck_assert_int_eq(policy_shared_new(&bench->shared, &options.policy), 0);
     bench->worker.capture = &bench->fake.capture;
     bench->worker.queue.batch = 64;

@@ -501,7 +501,7 @@ TABLE_TEST(buffer)
 
 static void open_scratch(void)
 {
-    scratch = pcre_scratch_new();
+    scratch = pcre_scratch_new(&(struct pcre_limits){ PCRE_DEFAULT_MATCH_LIMIT, PCRE_DEFAULT_DEPTH_LIMIT });
     ck_assert_ptr_nonnull(scratch);
 }
 
