@@ -134,8 +134,10 @@ END_TEST
 
 static const struct {
     enum threshold_track track;
-    unsigned distinct; /* counts kept apart for: 1->9, 2->9, 9->1 */
-} tracks[] = { { TRACK_SOURCE, 3 }, { TRACK_DESTINATION, 2 }, { TRACK_BOTH, 2 }, { TRACK_RULE, 1 } };
+    unsigned distinct; /* counts kept apart for: 1->9, 2->9, 9->1, 1->9 from another port */
+} tracks[] = {
+    { TRACK_SOURCE, 3 }, { TRACK_DESTINATION, 2 }, { TRACK_BOTH, 2 }, { TRACK_FLOW, 3 }, { TRACK_RULE, 1 },
+};
 
 START_TEST(counts_belong_to_what_is_tracked)
 {
@@ -145,7 +147,7 @@ START_TEST(counts_belong_to_what_is_tracked)
     unsigned alerts = 0;
 
     make_policy(true, 15, 1 << 20);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         struct packet pkt = make_packet(i == 1 ? 2 : 1, i);
 
         if (i == 2) {
@@ -153,7 +155,11 @@ START_TEST(counts_belong_to_what_is_tracked)
 
             pkt.source_address = pkt.destination_address;
             pkt.destination_address = swap;
+            pkt.source_port = 80;
+            pkt.destination_port = 1024;
         }
+        if (i == 3)
+            pkt.source_port = 1025;
         alerts += (unsigned)apply(&pkt, list, 1).alert_count;
     }
     ck_assert_uint_eq(alerts, tracks[_i].distinct);
