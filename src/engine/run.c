@@ -70,6 +70,8 @@ static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 
     log_info("%zu rules loaded, %zu rejected, in %.2f s", rule_list_count(rules), rule_list_rejected(rules),
              (double)(clock_monotonic_ns() - begin) / NS_PER_SECOND);
+    if (rule_list_count(rules) == 0)
+        log_warning("no rules are loaded: every packet will be accepted");
     return 0;
 }
 
