@@ -74,8 +74,10 @@ void affinity_describe(const struct affinity *affinity, unsigned workers, char *
 struct pipeline_counters {
     uint64_t drop_reason[DROP_REASON_COUNT];
     uint64_t accepted, blocked, rejected;
-    uint64_t marked;      /* came back marked */
-    uint64_t uninspected; /* accepted by policy without inspection */
+    uint64_t marked; /* came back marked */
+    /* Accepted without inspection, by reason. */
+    uint64_t uninspected_marked;
+    uint64_t uninspected_fragments; /* whose payload waits for defragmentation; headers were inspected */
 };
 
 enum checksum_checks {
@@ -147,7 +149,7 @@ struct worker {
 int worker_start(struct worker *worker);
 /* Asks for a snapshot and waits for it, at most a second; false when the worker did not answer. */
 bool worker_take_snapshot(struct worker *worker);
-void worker_copy_counters(struct worker *worker); /* by the worker, or by main when it is not running */
+void worker_copy_counters(struct worker *worker); /* by the worker, or by main after it was joined */
 int worker_snapshot_init(struct worker *worker);
 void worker_snapshot_clear(struct worker *worker);
 

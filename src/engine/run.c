@@ -311,9 +311,13 @@ static void stop_workers(struct engine *engine)
     for (unsigned i = 0; i < engine->worker_count; i++)
         atomic_store(&engine->workers[i].stop, true);
     for (unsigned i = 0; i < engine->worker_count; i++) {
-        if (engine->workers[i].started)
-            pthread_join(engine->workers[i].thread, NULL);
-        engine->workers[i].started = false;
+        struct worker *worker = &engine->workers[i];
+
+        if (!worker->started)
+            continue;
+        pthread_join(worker->thread, NULL);
+        worker_copy_counters(worker);
+        worker->started = false;
     }
 }
 

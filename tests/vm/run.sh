@@ -75,7 +75,7 @@ INIT
 chmod +x "$root/init"
 (cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) >"$work/initrd.gz"
 
-timeout 240 qemu-system-x86_64 -accel tcg -m 1024 -nographic -no-reboot -nic none -kernel "$VM_CACHE/kernel/boot/vmlinuz-$version" \
+timeout 240 qemu-system-x86_64 -accel tcg -cpu max -m 1024 -nographic -no-reboot -nic none -kernel "$VM_CACHE/kernel/boot/vmlinuz-$version" \
 	-initrd "$work/initrd.gz" -append "console=ttyS0 quiet panic=-1" </dev/null >"$work/console" 2>&1 || true
 tr -d '\r' <"$work/console" | sed -n '/^[[:print:]]/p' | tail -n 60
 grep -q "CASE PASSED" "$work/console"
