@@ -246,9 +246,14 @@ bool text_to_int(const char *bytes, size_t length, int64_t low, int64_t high, in
 
 /* --- The nearest name ----------------------------------------------------------------------------------------------------- */
 
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
 static bool same_letter(char a, char b)
 {
-    return strncasecmp(&a, &b, 1) == 0;
+    return lower(a) == lower(b);
 }
 
 static size_t min3(size_t a, size_t b, size_t c)
@@ -258,22 +263,28 @@ static size_t min3(size_t a, size_t b, size_t c)
     return least < c ? least : c;
 }
 
-/* Inserted, deleted, changed letters and swapped neighbours, without regard to case. Three rows of the usual table are
- * kept: a swap looks back two. */
-static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
+/* Inserted, deleted, changed letters and swapped neighbours, without regard to case; `limit` when it is no less than that.
+ * Three rows of the usual table are kept: a swap looks back two. */
+static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length, size_t limit)
 {
     size_t rows[3][NEAREST_MAX_LENGTH + 1];
     size_t *before = rows[0], *last = rows[1], *now = rows[2];
+    size_t last_least = 0;
 
     for (size_t j = 0; j <= b_length; j++)
         last[j] = before[j] = j;
     for (size_t i = 1; i <= a_length; i++) {
-        now[0] = i;
+        size_t least = now[0] = i;
+
         for (size_t j = 1; j <= b_length; j++) {
             now[j] = min3(last[j] + 1, now[j - 1] + 1, last[j - 1] + !same_letter(a[i - 1], b[j - 1]));
             if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]))
                 now[j] = min3(now[j], now[j], before[j - 2] + 1);
+            least = now[j] < least ? now[j] : least;
         }
+        if (least >= limit && last_least >= limit)
+            return limit; /* what follows comes from these two rows */
+        last_least = least;
         size_t *reused = before;
 
         before = last;
@@ -294,9 +305,10 @@ const char *text_nearest(const char *word, const char *const *names, size_t coun
     for (size_t i = 0; i < count; i++) {
         size_t name_length = strlen(names[i]);
 
-        if (name_length > NEAREST_MAX_LENGTH)
+        /* The distance is at least the difference of the lengths. */
+        if (name_length > NEAREST_MAX_LENGTH || name_length + best <= length || length + best <= name_length)
             continue;
-        size_t distance = edit_distance(word, length, names[i], name_length);
+        size_t distance = edit_distance(word, length, names[i], name_length, best);
 
         if (distance < best) {
             best = distance;
