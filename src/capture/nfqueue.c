@@ -59,7 +59,7 @@ static int set_wait(struct nfqueue *queue, int wait_ms)
     struct timeval timeout = { 0 }; /* for ever */
 
     if (wait_ms > 0)
-        timeout = (struct timeval){ .tv_sec = wait_ms / 1000, .tv_usec = wait_ms % 1000 * 1000 };
+        timeout = (struct timeval){ .tv_sec = wait_ms / 1000, .tv_usec = wait_ms % 1000 * 1000L };
     if (setsockopt(queue->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) < 0)
         return -errno;
     queue->wait_ms = wait_ms;

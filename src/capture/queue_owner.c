@@ -13,7 +13,26 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sluice/text.h"
+
 enum { NAME_SIZE = 32, PATH_SIZE = 64 };
+enum { FIELD_PROTOCOL = 1, FIELD_PORT = 2, FIELD_INODE = 9, SOCKET_FIELDS };
+
+/* A line of /proc/net/netlink: sk Eth Pid Groups Rmem Wmem Dump Locks Drops Inode. False for the line of titles. */
+static bool read_fields(char *line, uint64_t fields[SOCKET_FIELDS])
+{
+    static const char blanks[] = " \n";
+    char *rest;
+    char *word = strtok_r(line, blanks, &rest);
+
+    for (unsigned i = 0; i < SOCKET_FIELDS; i++, word = strtok_r(NULL, blanks, &rest)) {
+        bool wanted = i == FIELD_PROTOCOL || i == FIELD_PORT || i == FIELD_INODE;
+
+        if (!word || (wanted && !text_to_uint(word, strlen(word), 0, UINT64_MAX, &fields[i])))
+            return false;
+    }
+    return true;
+}
 
 /* 0 when there is no such socket. */
 static unsigned long find_inode(uint32_t port_id)
@@ -25,14 +44,10 @@ static unsigned long find_inode(uint32_t port_id)
     if (!file)
         return 0;
     while (!found && fgets(line, sizeof(line), file)) {
-        unsigned long inode;
-        unsigned protocol;
-        uint32_t port;
+        uint64_t fields[SOCKET_FIELDS];
 
-        /* sk Eth Pid Groups Rmem Wmem Dump Locks Drops Inode */
-        if (sscanf(line, "%*s %u %" SCNu32 " %*s %*s %*s %*s %*s %*s %lu", &protocol, &port, &inode) == 3 &&
-            protocol == NETLINK_NETFILTER && port == port_id)
-            found = inode;
+        if (read_fields(line, fields) && fields[FIELD_PROTOCOL] == NETLINK_NETFILTER && fields[FIELD_PORT] == port_id)
+            found = (unsigned long)fields[FIELD_INODE];
     }
     fclose(file);
     return found;

@@ -16,7 +16,7 @@ static bool options_are_sound(struct cursor cur)
     while (cursor_left(&cur) > 0) {
         const uint8_t *option = cursor_take(&cur, OPTION_HEADER_LENGTH);
 
-        if (!option || !cursor_skip(&cur, (option[3] & OPTION_LENGTH_MASK) * 4u))
+        if (!option || !cursor_skip(&cur, (size_t)(option[3] & OPTION_LENGTH_MASK) * 4))
             return false;
     }
     return true;
@@ -42,7 +42,7 @@ bool decode_geneve(struct decoder *decoder, struct packet *pkt, struct cursor cu
 
     if (!header || !decode_layer(decoder, pkt))
         return false;
-    size_t options_length = (header[0] & GENEVE_LENGTH_MASK) * 4u;
+    size_t options_length = (size_t)(header[0] & GENEVE_LENGTH_MASK) * 4;
     const uint8_t *options = cursor_take(&cur, options_length);
 
     if (!options || header[0] >> 6 != 0 || (header[1] & GENEVE_RESERVED_FLAGS) || header[7] != 0 ||

@@ -42,7 +42,7 @@ static bool take_version0(struct packet *pkt, const uint8_t *header, struct curs
     unsigned fields = !!(header[0] & GRE_KEY) + !!(header[0] & GRE_SEQUENCE);
 
     fields += !!(header[0] & (GRE_CHECKSUM | GRE_ROUTING));
-    if (!cursor_skip(cur, fields * GRE_FIELD_LENGTH))
+    if (!cursor_skip(cur, (size_t)fields * GRE_FIELD_LENGTH))
         return decode_invalid(pkt, DECODE_EVENT_GRE_VERSION0_HDR_TOO_BIG);
     if ((header[0] & GRE_ROUTING) && !skip_routes(cur))
         return decode_invalid(pkt, DECODE_EVENT_GRE_VERSION0_MALFORMED_SRE_HDR);
@@ -71,7 +71,7 @@ static bool take_version1(struct packet *pkt, const uint8_t *header, struct curs
         return decode_invalid(pkt, DECODE_EVENT_GRE_VERSION1_NO_KEY);
     unsigned fields = 1u + !!(header[0] & GRE_SEQUENCE) + !!(header[1] & GRE_ACKNOWLEDGMENT);
 
-    if (!cursor_skip(cur, fields * GRE_FIELD_LENGTH))
+    if (!cursor_skip(cur, (size_t)fields * GRE_FIELD_LENGTH))
         return decode_invalid(pkt, DECODE_EVENT_GRE_VERSION1_HDR_TOO_BIG);
     return true;
 }

@@ -45,7 +45,7 @@ static const uint8_t *take_header(struct walk *walk, size_t length)
 /* The usual length: in units of eight bytes, the first not counted. */
 static const uint8_t *take_usual_header(struct walk *walk)
 {
-    return take_header(walk, (walk->cur.at[1] + 1u) * EXTENSION_UNIT);
+    return take_header(walk, ((size_t)walk->cur.at[1] + 1) * EXTENSION_UNIT);
 }
 
 static bool walk_skipped(struct walk *walk)

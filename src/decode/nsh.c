@@ -31,7 +31,7 @@ bool decode_nsh(struct decoder *decoder, struct packet *pkt, struct cursor cur)
         decode_note(pkt, DECODE_EVENT_NSH_UNSUPPORTED_VERSION);
         return true;
     }
-    size_t length = (header[1] & NSH_LENGTH_MASK) * 4u;
+    size_t length = (size_t)(header[1] & NSH_LENGTH_MASK) * 4;
     uint8_t type = header[NSH_TYPE_OFFSET], next = header[NSH_NEXT_OFFSET];
 
     if (length >= cursor_left(&cur) || (type == MD_FIXED && length != MD_FIXED_LENGTH))

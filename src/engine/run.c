@@ -113,7 +113,7 @@ static int plan_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     if (err)
         return err;
     engine->workers = calloc(count, sizeof(*engine->workers));
-    engine->worker_list = calloc(count, sizeof(*engine->worker_list));
+    engine->worker_list = calloc(count, sizeof(struct worker *));
     if (!engine->workers || !engine->worker_list) {
         snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
         return -ENOMEM;

@@ -114,7 +114,7 @@ static int check(struct rule_parser *parser, struct span value, const struct byt
 static int byte_extract_parse(struct rule_parser *parser, struct span value, bool negated)
 {
     struct byte_extract *extract = arena_alloc(rule_parser_arena(parser), sizeof(*extract));
-    struct span rest = value, name;
+    struct span rest = value, name = value;
 
     (void)negated;
     if (!extract)

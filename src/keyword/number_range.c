@@ -88,7 +88,7 @@ static size_t find_separator(struct span text, size_t *length)
 static int parse_between(struct rule_parser *parser, struct span text, size_t separator, size_t separator_length,
                          uint64_t limit, struct number_range *range)
 {
-    uint64_t low, high;
+    uint64_t low = 0, high = 0;
     int err = number_range_number(parser, part(text, 0, separator), limit, &low);
 
     if (!err)
@@ -122,7 +122,7 @@ static int parse_compared(struct rule_parser *parser, struct span text, uint64_t
 {
     struct span rest = text;
     enum comparison comparison = take_comparison(&rest);
-    uint64_t number;
+    uint64_t number = 0;
     int err = number_range_number(parser, rest, limit, &number);
 
     if (err)

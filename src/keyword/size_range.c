@@ -71,7 +71,7 @@ static bool find_separator(struct span text, size_t *at, size_t *length)
 
 static int parse_between(struct rule_parser *parser, struct span text, uint64_t limit, struct size_range *range)
 {
-    uint64_t low, high;
+    uint64_t low = 0, high = 0;
     size_t at, length;
 
     if (!find_separator(text, &at, &length))
@@ -91,7 +91,7 @@ static int parse_compared(struct rule_parser *parser, struct span text, uint64_t
     struct span rest = text;
     bool at_least = take(&rest, ">="), at_most = !at_least && take(&rest, "<=");
     bool more = !at_least && !at_most && take(&rest, ">"), less = !at_least && !at_most && !more && take(&rest, "<");
-    uint64_t number;
+    uint64_t number = 0;
 
     if (!at_least && !at_most && !more && !less)
         take(&rest, "=");
