@@ -378,9 +378,12 @@ static void block_signals(sigset_t *signals)
 
 static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
-    int err = engine_firewall_options(engine->options->config, &engine->firewall, error);
+    char cause[FIREWALL_ERROR_SIZE];
+    int err = firewall_options_read(&engine->firewall, engine->options->config, cause);
 
-    if (!err)
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+    else
         err = plan_workers(engine, error);
     if (!err)
         err = load_rules(engine, error);
