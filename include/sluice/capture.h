@@ -150,7 +150,4 @@ int pcap_file_open(struct capture **out, const char *path, char error[CAPTURE_ER
 /* What is wrong with the file when receive has returned -EBADMSG, else NULL. Lives as long as the capture. */
 const char *pcap_file_error(const struct capture *capture);
 
-/* What libpcap says of the last failure of a file's capture_receive(). */
-const char *pcap_file_error(const struct capture *capture);
-
 #endif

@@ -129,9 +129,11 @@ size_t decode_reassembled(struct decoder *decoder, struct packet *pkt, const str
     return decode_from(decoder, pkt, fragment->ip_version == 6 ? decode_ipv6 : decode_ipv4, found);
 }
 
+/* A packet inside counts as a layer, and so does its first header: without room for both the carrier gets the event, since a
+ * packet inside that is given back would take it along. */
 static struct packet *take_inner(struct decoder *decoder, struct packet *outer)
 {
-    if (outer->layers + 1u >= decoder->options.max_layers || decoder->inner_used == DECODE_INNER_PACKETS) {
+    if (outer->layers + 2u >= decoder->options.max_layers || decoder->inner_used == DECODE_INNER_PACKETS) {
         decode_invalid(outer, DECODE_EVENT_TOO_MANY_LAYERS);
         return NULL;
     }

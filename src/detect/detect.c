@@ -149,6 +149,12 @@ static enum traffic traffic_of(const struct packet *pkt)
     return pkt->protocol == IPPROTO_UDP ? TRAFFIC_UDP : TRAFFIC_OTHER;
 }
 
+/* The payload of a carrier is the packet inside, which is inspected by itself. */
+static bool has_payload(const struct packet *pkt)
+{
+    return pkt->payload_length > 0 && !(pkt->flags & PACKET_CARRIES_TUNNEL);
+}
+
 static void collect(struct detector *detector, const struct ruleset *ruleset, const struct match_input *in)
 {
     const struct packet *pkt = in->packet;
@@ -162,7 +168,7 @@ static void collect(struct detector *detector, const struct ruleset *ruleset, co
     }
     enum traffic traffic = traffic_of(pkt);
 
-    if (ruleset->payload[traffic] && pkt->payload_length > 0)
+    if (ruleset->payload[traffic] && has_payload(pkt))
         prefilter_scan(ruleset->payload[traffic], detector, pkt->payload, pkt->payload_length);
     add_list(detector, &ruleset->unfiltered[traffic]);
     if (ruleset->buffer_count > 0)
@@ -246,10 +252,10 @@ static bool buffers_match(struct detector *detector, const struct check *check, 
             if (!inspection.data)
                 return false;
         } else {
+            if (!has_payload(in->packet))
+                return false;
             inspection.data = in->packet->payload;
             inspection.length = in->packet->payload_length;
-            if (inspection.length == 0)
-                return false;
         }
         if (!inspect_buffer(&inspection, buffer->conditions))
             return false;

@@ -41,7 +41,6 @@ int engine_queue_options(const struct config *config, struct nfqueue_options *ou
 int engine_decode_options(const struct config *config, struct decode_options *out, struct diag *diag);
 /* All but the policy's inline mode and the checksums, which differ between run and replay. */
 int engine_pipeline_options(const struct config *config, struct pipeline_options *out, struct diag *diag);
-int engine_firewall_options(const struct config *config, struct firewall_options *out, char error[ENGINE_ERROR_SIZE]);
 int engine_action_order(const struct config *config, enum rule_action order[4], char error[ENGINE_ERROR_SIZE]);
 void engine_policy_options(const struct config *config, struct policy_options *out);
 int engine_eve_path(const struct config *config, const char *log_dir, char *out, size_t size,
@@ -74,8 +73,10 @@ void affinity_describe(const struct affinity *affinity, unsigned workers, char *
 struct pipeline_counters {
     uint64_t drop_reason[DROP_REASON_COUNT];
     uint64_t accepted, blocked, rejected;
-    uint64_t marked;      /* came back marked */
-    uint64_t uninspected; /* accepted by policy without inspection */
+    uint64_t marked; /* came back marked */
+    /* Accepted without inspection, by reason. */
+    uint64_t uninspected_marked;
+    uint64_t uninspected_fragments; /* whose payload waits for defragmentation; headers were inspected */
 };
 
 enum checksum_checks {
@@ -147,7 +148,7 @@ struct worker {
 int worker_start(struct worker *worker);
 /* Asks for a snapshot and waits for it, at most a second; false when the worker did not answer. */
 bool worker_take_snapshot(struct worker *worker);
-void worker_copy_counters(struct worker *worker); /* by the worker, or by main when it is not running */
+void worker_copy_counters(struct worker *worker); /* by the worker, or by main after it was joined */
 int worker_snapshot_init(struct worker *worker);
 void worker_snapshot_clear(struct worker *worker);
 

@@ -60,7 +60,7 @@ static bool judged_by_policy(struct pipeline *pipeline, struct packet *pkt)
         pkt->verdict = VERDICT_DROP;
         pkt->drop_reason = DROP_REASON_MARKED;
     } else {
-        pipeline->counters.uninspected++;
+        pipeline->counters.uninspected_marked++;
     }
     return true;
 }
@@ -111,6 +111,7 @@ static void count_verdict(struct pipeline *pipeline, const struct packet *pkt)
         pipeline->counters.drop_reason[pkt->drop_reason]++;
     } else {
         pipeline->counters.accepted++;
+        pipeline->counters.uninspected_fragments += (pkt->flags & PACKET_FRAGMENT) != 0;
     }
 }
 

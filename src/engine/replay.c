@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sluice/diag.h"
@@ -164,6 +165,19 @@ static void replay_clear(struct replay *replay)
     ruleset_free(replay->ruleset);
 }
 
+/* The statistics count the events written: they are all to be there, or two runs would differ. */
+static void wait_for_output(const struct replay *replay)
+{
+    const struct timespec pause = { .tv_nsec = 200000 };
+
+    if (!replay->stats)
+        return;
+    uint64_t ticket = output_ticket(replay->output);
+
+    while (!output_drained(replay->output, ticket))
+        nanosleep(&pause, NULL);
+}
+
 int engine_replay(const struct replay_options *options, char error[ENGINE_ERROR_SIZE])
 {
     struct replay replay = { .options = options };
@@ -176,6 +190,7 @@ int engine_replay(const struct replay_options *options, char error[ENGINE_ERROR_
         err = open_pipeline(&replay, error);
     for (size_t i = 0; i < options->capture_count && !err; i++)
         err = replay_file(&replay, options->captures[i], error);
+    wait_for_output(&replay);
     if (replay.stats)
         stats_write(replay.stats, workers, 1, replay.ruleset, replay.output,
                     (replay.last_ns - replay.first_ns) / 1000000000u, replay.last_ns);

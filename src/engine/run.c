@@ -70,6 +70,8 @@ static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 
     log_info("%zu rules loaded, %zu rejected, in %.2f s", rule_list_count(rules), rule_list_rejected(rules),
              (double)(clock_monotonic_ns() - begin) / NS_PER_SECOND);
+    if (rule_list_count(rules) == 0)
+        log_warning("no rules are loaded: every packet will be accepted");
     return 0;
 }
 
@@ -311,9 +313,13 @@ static void stop_workers(struct engine *engine)
     for (unsigned i = 0; i < engine->worker_count; i++)
         atomic_store(&engine->workers[i].stop, true);
     for (unsigned i = 0; i < engine->worker_count; i++) {
-        if (engine->workers[i].started)
-            pthread_join(engine->workers[i].thread, NULL);
-        engine->workers[i].started = false;
+        struct worker *worker = &engine->workers[i];
+
+        if (!worker->started)
+            continue;
+        pthread_join(worker->thread, NULL);
+        worker_copy_counters(worker);
+        worker->started = false;
     }
 }
 
@@ -372,9 +378,12 @@ static void block_signals(sigset_t *signals)
 
 static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
-    int err = engine_firewall_options(engine->options->config, &engine->firewall, error);
+    char cause[FIREWALL_ERROR_SIZE];
+    int err = firewall_options_read(&engine->firewall, engine->options->config, cause);
 
-    if (!err)
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+    else
         err = plan_workers(engine, error);
     if (!err)
         err = load_rules(engine, error);

@@ -202,7 +202,8 @@ static void add_ips(struct stats *stats, const struct sums *sums)
     add(stats, "ips.rejected", sums->pipeline.rejected);
     add(stats, "ips.replaced", sums->capture.replaced);
     add(stats, "ips.marked", sums->pipeline.marked);
-    add(stats, "ips.uninspected", sums->pipeline.uninspected);
+    add(stats, "ips.uninspected.marked", sums->pipeline.uninspected_marked);
+    add(stats, "ips.uninspected.fragment", sums->pipeline.uninspected_fragments);
     add(stats, "ips.reject_packets_sent", sums->inject.sent);
     add(stats, "ips.reject_packets_failed", sums->inject.failed);
     for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT; i++)

@@ -103,7 +103,6 @@ static void *run(void *arg)
     if (worker->affinity)
         affinity_apply_worker(worker->affinity, worker->index);
     loop(worker);
-    worker_copy_counters(worker);
     return NULL;
 }
 

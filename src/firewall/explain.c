@@ -46,6 +46,10 @@ int nft_explain(char error[FIREWALL_ERROR_SIZE], int err, enum subject subject, 
         return nft_fail(error, err,
                         "the kernel takes no queue rule here (module nft_queue with nft_hash, or nft_compat with "
                         "xt_NFQUEUE); nothing was changed");
+    if (subject == SUBJECT_RULE && (err == -ENOENT || err == -EOPNOTSUPP))
+        return nft_fail(error, err,
+                        "the kernel can't match a mark here (for bridges load the module nft_meta_bridge); nothing was "
+                        "changed");
     return nft_fail(error, err, "the kernel refuses the %s of table '%s': %s; nothing was changed",
                     subject == SUBJECT_BATCH ? "change" : "rules", table, strerror(-err));
 }

@@ -161,7 +161,7 @@ static bool has_same_chains(const struct change *change, const struct plan *plan
     const struct survey_table *table;
     unsigned ours = 0;
 
-    for (size_t at = 0; (table = next_ours(change, &at));)
+    for (size_t at = 0; next_ours(change, &at);)
         ours++;
     if (ours != plan->family_count)
         return false;

@@ -130,20 +130,18 @@ static bool add_native_queue(struct nftnl_rule *rule, const struct firewall_opti
 
 static bool add_xt_queue(struct nftnl_rule *rule, const struct firewall_options *options)
 {
-    struct xt_NFQ_info_v3 *info = calloc(1, XT_SIZE); /* the expression frees it */
-    struct nftnl_expr *target = info ? add(rule, "target") : NULL;
+    struct nftnl_expr *target = add(rule, "target");
+    struct xt_NFQ_info_v3 *info = target ? calloc(1, XT_SIZE) : NULL;
 
-    if (!target) {
-        free(info);
+    if (!info)
         return false;
-    }
     info->queuenum = options->queue_first;
     info->queues_total = (uint16_t)queue_count(options);
     info->flags = options->bypass ? NFQ_FLAG_BYPASS : 0;
     nftnl_expr_set_str(target, NFTNL_EXPR_TG_NAME, "NFQUEUE");
     nftnl_expr_set_u32(target, NFTNL_EXPR_TG_REV, XT_REVISION);
     nftnl_expr_set(target, NFTNL_EXPR_TG_INFO, info, XT_SIZE);
-    return true;
+    return true; /* NOLINT(clang-analyzer-unix.Malloc): the expression owns `info` */
 }
 
 static bool build_queue(struct nftnl_rule *rule, const struct plan *plan)

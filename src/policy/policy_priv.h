@@ -15,7 +15,8 @@ struct threshold_key {
     uint8_t kind;
     uint8_t ip_version;
     uint8_t track;
-    uint8_t unused;
+    uint8_t protocol; /* with the ports: by_flow */
+    uint16_t first_port, second_port;
     struct address first, second;
 };
 

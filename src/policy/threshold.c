@@ -145,6 +145,23 @@ static bool suppressed(const struct threshold *threshold, const struct packet *p
     return threshold->track == TRACK_DESTINATION ? destination : source || destination;
 }
 
+/* A pair of hosts and a flow are the same in both directions. */
+static void order_ends(struct threshold_key *key)
+{
+    int order = memcmp(&key->first, &key->second, sizeof(key->first));
+
+    if (order < 0 || (order == 0 && key->first_port <= key->second_port))
+        return;
+
+    struct address address = key->first;
+    uint16_t port = key->first_port;
+
+    key->first = key->second;
+    key->second = address;
+    key->first_port = key->second_port;
+    key->second_port = port;
+}
+
 static void make_key(struct threshold_key *key, const struct threshold *threshold, const struct rule *rule,
                      const struct packet *pkt)
 {
@@ -160,13 +177,13 @@ static void make_key(struct threshold_key *key, const struct threshold *threshol
         key->first = pkt->source_address;
     if (threshold->track != TRACK_SOURCE)
         key->second = pkt->destination_address;
-    /* A pair is the same in both directions. */
-    if (threshold->track == TRACK_BOTH && memcmp(&key->first, &key->second, sizeof(key->first)) > 0) {
-        struct address swap = key->first;
-
-        key->first = key->second;
-        key->second = swap;
+    if (threshold->track == TRACK_FLOW) { /* by its five-tuple */
+        key->protocol = pkt->protocol;
+        key->first_port = pkt->source_port;
+        key->second_port = pkt->destination_port;
     }
+    if (threshold->track == TRACK_BOTH || threshold->track == TRACK_FLOW)
+        order_ends(key);
 }
 
 enum threshold_outcome threshold_apply(struct threshold_table *table, const struct threshold *threshold,

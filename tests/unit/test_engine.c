@@ -342,6 +342,7 @@ START_TEST(every_packet_is_judged_once)
     } while (bench.worker.snapshot.capture.packets < FAKE_BATCHES * FAKE_BATCH);
     atomic_store(&bench.worker.stop, true);
     pthread_join(bench.worker.thread, NULL);
+    worker_copy_counters(&bench.worker);
     ck_assert_uint_eq(bench.fake.judged, FAKE_BATCHES * FAKE_BATCH);
     ck_assert_uint_eq(bench.fake.dropped, FAKE_BATCHES * FAKE_BATCH / 4);
     ck_assert_uint_eq(bench.worker.snapshot.pipeline.drop_reason[DROP_REASON_RULES], bench.fake.dropped);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The firewall without a kernel: options, priorities beside rulesets that are made up, rules as text and as netlink, and the
- * printed examples. What needs the kernel is in tests/netns/nft_*.sh.
+ * The firewall: options, priorities beside rulesets that are made up, rules as text and as netlink, the printed examples;
+ * with the kernel only what the command line does not reach. The rest of that is in tests/netns/nft_*.sh.
  */
 #include <check.h>
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/xt_NFQUEUE.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -549,6 +550,7 @@ static const struct {
     { -EAFNOSUPPORT, SUBJECT_TABLE, "nf_tables_bridge" },
     { -EOPNOTSUPP, SUBJECT_CHAIN, "nf_tables_bridge" },
     { -ENOENT, SUBJECT_QUEUE, "nft_queue" },
+    { -ENOENT, SUBJECT_RULE, "nft_meta_bridge" },
     { -ERESTART, SUBJECT_BATCH, "try again" },
     { -EBUSY, SUBJECT_TABLE, "busy" },
     { -EEXIST, SUBJECT_CHAIN, "exists" },
@@ -654,6 +656,112 @@ START_TEST(print_names_all_options)
 }
 END_TEST
 
+/* --- With the kernel, in a network namespace of the test's own ------------------------------------------------------------------- */
+
+/* False, with a word why, where there is no root or no nf_tables with a way to queue. Check runs each test in a process. */
+static bool enter_namespace(void)
+{
+    struct firewall_status status;
+
+    if (unshare(CLONE_NEWNET) || firewall_status("sluice", &status, error)) {
+        puts("SKIP: needs root and a kernel with nf_tables");
+        return false;
+    }
+    ck_assert(!status.installed);
+    if (firewall_install(&options, error) == -EOPNOTSUPP) {
+        printf("SKIP: %s\n", error);
+        return false;
+    }
+    ck_assert_int_eq(firewall_remove("sluice", error), 0);
+    return true;
+}
+
+static struct firewall_status look(void)
+{
+    struct firewall_status status;
+
+    ck_assert_msg(firewall_status("sluice", &status, error) == 0, "%s", error);
+    return status;
+}
+
+START_TEST(quiet_chains_stay)
+{
+    struct firewall_status status;
+
+    options.hooks = FIREWALL_FORWARD | FIREWALL_INPUT;
+    options.queue_first = 4;
+    options.queue_last = 6;
+    if (!enter_namespace())
+        return;
+    ck_assert_int_eq(firewall_quiesce("sluice", error), 0); /* there is none */
+    ck_assert(!look().installed);
+    ck_assert_int_eq(firewall_install(&options, error), 0);
+    status = look();
+    ck_assert(status.installed && status.feeding && status.bypass);
+    ck_assert_uint_eq(status.queue_first, 4);
+    ck_assert_uint_eq(status.queue_last, 6);
+    ck_assert_int_eq(status.priority, 60);
+    ck_assert_int_eq(firewall_quiesce("sluice", error), 0);
+    status = look();
+    ck_assert(status.installed && !status.feeding);
+    ck_assert_uint_eq(status.hooks, options.hooks);
+    ck_assert_int_eq(firewall_install(&options, error), 0); /* feeds again */
+    ck_assert(look().feeding);
+    ck_assert_int_eq(firewall_remove("sluice", error), 0);
+    ck_assert(!look().installed);
+}
+END_TEST
+
+START_TEST(quiet_chain_accepts)
+{
+    options.mode = ATTACH_CHAIN;
+    if (!enter_namespace())
+        return;
+    ck_assert_int_eq(firewall_install(&options, error), 0);
+    ck_assert_int_eq(look().mode, ATTACH_CHAIN);
+    ck_assert_uint_eq(look().hooks, 0);
+    ck_assert_int_eq(firewall_quiesce("sluice", error), 0);
+    ck_assert(!look().feeding);
+    ck_assert_int_eq(system("nft list chain inet sluice sluice_ips | tr -d '\\n\\t ' | grep '{accept}' >/dev/null"), 0);
+}
+END_TEST
+
+/* What is validated only, and what names a ruleset that has changed, changes nothing. */
+START_TEST(only_commits_change_the_ruleset)
+{
+    struct session session;
+    struct plan plan;
+    uint32_t before, after;
+    enum subject subject;
+
+    if (!enter_namespace())
+        return;
+    ck_assert_int_eq(nft_session_open(&session, error), 0);
+    ck_assert_int_eq(nft_session_generation(&session, &before), 0);
+    nft_plan_make(&plan, &options, NULL);
+    ck_assert_int_eq(nft_probe(&session, &plan, error), 0);
+    ck_assert_int_ne(plan.expression, QUEUE_EXPRESSION_AUTO);
+
+    struct batch *batch = nft_batch_new(&session, before + 1);
+
+    ck_assert_int_eq(nft_build_tables(batch, &plan), 0);
+    ck_assert_int_eq(nft_batch_send(&session, batch, true, &subject), -ERESTART);
+    nft_batch_free(batch);
+    ck_assert_int_eq(nft_session_generation(&session, &after), 0);
+    ck_assert_uint_eq(after, before);
+    ck_assert(!look().installed);
+
+    batch = nft_batch_new(&session, before);
+    ck_assert_int_eq(nft_build_tables(batch, &plan), 0);
+    ck_assert_int_eq(nft_batch_send(&session, batch, true, &subject), 0);
+    nft_batch_free(batch);
+    ck_assert_int_eq(nft_session_generation(&session, &after), 0);
+    ck_assert_uint_eq(after, before + 1);
+    ck_assert(look().installed);
+    nft_session_close(&session);
+}
+END_TEST
+
 /* --- Main -------------------------------------------------------------------------------------------------------------------- */
 
 int main(void)
@@ -682,6 +790,10 @@ int main(void)
     tcase_add_loop_test(tc, errors_are_one_line_that_says_what_to_do, 0, COUNT(errors));
     tcase_add_loop_test(tc, example_is_what_print_says, 0, COUNT(examples));
     tcase_add_test(tc, print_names_all_options);
+    tcase_add_test(tc, quiet_chains_stay);
+    tcase_add_test(tc, quiet_chain_accepts);
+    tcase_add_test(tc, only_commits_change_the_ruleset);
+    tcase_set_timeout(tc, 30);
     suite_add_tcase(suite, tc);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -9,8 +9,21 @@
 #include "sluice/clock.h"
 #include "sluice/policy.h"
 
+static struct rule_list *no_rules; /* without thresholds for all */
 static struct policy_shared *shared;
 static struct policy *policy;
+
+static struct rule_list *empty_list(void)
+{
+    static const struct rule_list_options options;
+    struct diag *diag = diag_new();
+    struct rule_list *list = NULL;
+
+    ck_assert_int_eq(rule_list_new(&list, &options, diag), 0);
+    ck_assert_int_eq(rule_list_finish(list, diag), 0);
+    diag_free(diag);
+    return list;
+}
 
 static void make_policy(bool inline_mode, unsigned alert_max, size_t memcap)
 {
@@ -22,12 +35,14 @@ static void make_policy(bool inline_mode, unsigned alert_max, size_t memcap)
     options.threshold_memcap = memcap;
     ck_assert_int_eq(policy_shared_new(&shared, &options), 0);
     ck_assert_int_eq(policy_new(&policy, &options, shared), 0);
+    no_rules = empty_list();
 }
 
 static void free_policy(void)
 {
     policy_free(policy);
     policy_shared_free(shared);
+    rule_list_free(no_rules);
 }
 
 static struct packet make_packet(uint32_t source, double seconds)
@@ -45,29 +60,15 @@ static struct packet make_packet(uint32_t source, double seconds)
     return pkt;
 }
 
-static struct rule_list *empty_list(void)
-{
-    static const struct rule_list_options options;
-    struct diag *diag = diag_new();
-    struct rule_list *list = NULL;
-
-    ck_assert_int_eq(rule_list_new(&list, &options, diag), 0);
-    ck_assert_int_eq(rule_list_finish(list, diag), 0);
-    diag_free(diag);
-    return list;
-}
-
 static struct decision apply(struct packet *pkt, const struct rule *const *rules, size_t count)
 {
     struct hit hits[16];
     struct decision decision;
-    struct rule_list *list = empty_list();
 
     for (size_t i = 0; i < count; i++)
         hits[i].rule = rules[i];
     pkt->root = pkt;
-    policy_apply(policy, list, pkt, hits, count, &decision);
-    rule_list_free(list);
+    policy_apply(policy, no_rules, pkt, hits, count, &decision);
     return decision;
 }
 
@@ -133,8 +134,10 @@ END_TEST
 
 static const struct {
     enum threshold_track track;
-    unsigned distinct; /* counts kept apart for: 1->9, 2->9, 9->1 */
-} tracks[] = { { TRACK_SOURCE, 3 }, { TRACK_DESTINATION, 2 }, { TRACK_BOTH, 2 }, { TRACK_RULE, 1 } };
+    unsigned distinct; /* counts kept apart for: 1->9, 2->9, 9->1, 1->9 from another port */
+} tracks[] = {
+    { TRACK_SOURCE, 3 }, { TRACK_DESTINATION, 2 }, { TRACK_BOTH, 2 }, { TRACK_FLOW, 3 }, { TRACK_RULE, 1 },
+};
 
 START_TEST(counts_belong_to_what_is_tracked)
 {
@@ -144,7 +147,7 @@ START_TEST(counts_belong_to_what_is_tracked)
     unsigned alerts = 0;
 
     make_policy(true, 15, 1 << 20);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         struct packet pkt = make_packet(i == 1 ? 2 : 1, i);
 
         if (i == 2) {
@@ -152,7 +155,11 @@ START_TEST(counts_belong_to_what_is_tracked)
 
             pkt.source_address = pkt.destination_address;
             pkt.destination_address = swap;
+            pkt.source_port = 80;
+            pkt.destination_port = 1024;
         }
+        if (i == 3)
+            pkt.source_port = 1025;
         alerts += (unsigned)apply(&pkt, list, 1).alert_count;
     }
     ck_assert_uint_eq(alerts, tracks[_i].distinct);
@@ -331,19 +338,17 @@ START_TEST(a_drop_inside_a_tunnel_drops_its_carrier)
     struct packet outer = make_packet(1, 0), inner = make_packet(2, 0);
     struct hit hit = { &drop };
     struct decision decision;
-    struct rule_list *rules = empty_list();
 
     (void)list;
     outer.root = &outer;
     inner.root = &outer;
     inner.outer = &outer;
     make_policy(true, 15, 1 << 20);
-    policy_apply(policy, rules, &inner, &hit, 1, &decision);
+    policy_apply(policy, no_rules, &inner, &hit, 1, &decision);
     ck_assert_int_eq(inner.drop_reason, DROP_REASON_RULES);
     ck_assert_int_eq(outer.verdict, VERDICT_DROP);
     ck_assert_int_eq(outer.drop_reason, DROP_REASON_TUNNEL);
     free_policy();
-    rule_list_free(rules);
 }
 END_TEST
 
@@ -402,6 +407,7 @@ int main(void)
     tcase_add_test(tcase, alerts_per_packet_are_bounded);
     tcase_add_test(tcase, a_drop_inside_a_tunnel_drops_its_carrier);
     tcase_add_test(tcase, workers_share_counts);
+    tcase_set_timeout(tcase, 60);
     suite_add_tcase(suite, tcase);
 
     SRunner *runner = srunner_create(suite);

@@ -50,7 +50,7 @@ done | sort -u | while read -r library; do
 	cp -L "$library" "$root$library"
 done
 
-modules="nfnetlink_queue nft_queue nft_hash nft_ct nft_reject_inet nf_conntrack nf_conntrack_netlink veth nft_compat xt_NFQUEUE nft_counter nf_tables bridge"
+modules="nfnetlink_queue nft_queue nft_hash nft_ct nft_reject_inet nf_conntrack nf_conntrack_netlink veth nft_compat xt_NFQUEUE nft_counter nf_tables bridge nft_meta_bridge"
 for module in $modules; do # what is built in has no file
 	{ modprobe -d "$VM_CACHE/kernel" -S "$version" --show-depends "$module" 2>/dev/null || true; } | awk '$1 == "insmod" { print $2 }'
 done | awk '!seen[$0]++' | while read -r file; do

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Packets as text: hexadecimal digits, blanks ignored. A mark before a header has its length field filled in from what
+ * follows: {4 IPv4, {6 IPv6, {u UDP. Macros for the headers that most packets have.
+ */
+#ifndef PACKET_TEXT_H
+#define PACKET_TEXT_H
+
+#include <check.h>
+#include <ctype.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/decode.h"
+#include "sluice/decode_event.h"
+
+enum { PACKET_TEXT_MAX = 4096, PACKET_TEXT_MARKS = 32 };
+
+#define ETH(type) "020000000002 020000000001" type
+#define IP4_OPTIONS(first, protocol) "{4" first "00 0000 1234 4000 40" protocol "0000 0a000001 0a000002"
+#define IP4(protocol) IP4_OPTIONS("45", protocol)
+#define IP6_FROM "20010db8000000000000000000000001"
+#define IP6_TO "20010db8000000000000000000000002"
+#define IP6(next) "{6 60000000 0000" next "40" IP6_FROM IP6_TO
+#define UDP_PORTS(from, to) "{u" from to "0000 0000"
+#define UDP UDP_PORTS("3039", "0050")
+#define TCP_HEADER(offset) "3039 0050 00000001 00000002" offset "10 0100 0000 0000"
+#define TCP TCP_HEADER("50")
+
+struct text_mark {
+    char kind;
+    size_t at;
+};
+
+static inline void fill_length(uint8_t *bytes, size_t length, struct text_mark mark)
+{
+    size_t rest = length - mark.at, field = mark.at + (mark.kind == '4' ? 2 : 4);
+
+    if (mark.kind == '6')
+        rest -= 40;
+    bytes[field] = (uint8_t)(rest >> 8);
+    bytes[field + 1] = (uint8_t)rest;
+}
+
+static inline uint8_t digit_of(char c)
+{
+    ck_assert_msg(isxdigit((unsigned char)c), "'%c' is no hexadecimal digit", c);
+    return (uint8_t)(isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10);
+}
+
+static inline size_t packet_from_text(const char *text, uint8_t bytes[PACKET_TEXT_MAX])
+{
+    struct text_mark marks[PACKET_TEXT_MARKS];
+    size_t length = 0, count = 0;
+
+    while (*text) {
+        if (*text == ' ') {
+            text++;
+        } else if (*text == '{') {
+            ck_assert(count < PACKET_TEXT_MARKS);
+            marks[count++] = (struct text_mark){ text[1], length };
+            text += 2;
+        } else {
+            ck_assert(length < PACKET_TEXT_MAX);
+            bytes[length++] = (uint8_t)(digit_of(text[0]) << 4 | digit_of(text[1]));
+            text += 2;
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        fill_length(bytes, length, marks[i]);
+    return length;
+}
+
+/* A decoder and one packet; the bytes are on the heap with nothing after them, for the sanitizer. */
+struct decoding {
+    struct decoder *decoder;
+    struct packet packet;
+    uint8_t *bytes;
+    struct packet *found[DECODE_MAX_PACKETS];
+    size_t count;
+};
+
+static inline void decoding_open(struct decoding *decoding, const struct decode_options *options)
+{
+    struct decode_options standard;
+
+    decode_options_default(&standard);
+    memset(decoding, 0, sizeof(*decoding));
+    ck_assert_int_eq(decoder_new(&decoding->decoder, options ? options : &standard), 0);
+}
+
+static inline void decoding_bytes(struct decoding *decoding, enum link_type link, const uint8_t *bytes, size_t length)
+{
+    free(decoding->bytes);
+    decoding->bytes = malloc(length ? length : 1);
+    ck_assert_ptr_nonnull(decoding->bytes);
+    memcpy(decoding->bytes, bytes, length);
+    decoding->packet = (struct packet){
+        .data = decoding->bytes,
+        .length = (uint32_t)length,
+        .wire_length = (uint32_t)length,
+        .link = link,
+    };
+    decoding->count = decode_packet(decoding->decoder, &decoding->packet, decoding->found);
+}
+
+static inline void decoding_text(struct decoding *decoding, enum link_type link, const char *text)
+{
+    uint8_t bytes[PACKET_TEXT_MAX];
+
+    decoding_bytes(decoding, link, bytes, packet_from_text(text, bytes));
+}
+
+static inline void decoding_close(struct decoding *decoding)
+{
+    decoder_free(decoding->decoder);
+    free(decoding->bytes);
+}
+
+/* The counter's value by name; fails when there is no such counter. */
+static inline uint64_t decoding_counter(const struct decoding *decoding, const char *name)
+{
+    for (size_t i = 0; i < decode_counter_count(); i++) {
+        if (strcmp(decode_counter_name(i), name) == 0)
+            return decode_counter_value(decoding->decoder, i);
+    }
+    ck_abort_msg("no counter '%s'", name);
+    return 0;
+}
+
+#endif
