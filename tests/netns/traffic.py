@@ -5,6 +5,7 @@
     traffic.py udp-sink PORT FILE                    writes one line per datagram: source port and text
     traffic.py udp-send ADDRESS PORT TEXT...         one datagram a text
     traffic.py udp-flood ADDRESS PORT COUNT          COUNT datagrams "number N"
+    traffic.py udp-paced ADDRESS PORT RATE SECONDS   RATE datagrams "number N" a second, and prints how many it were
     traffic.py tcp-echo PORT                         echoes every connection
     traffic.py tcp-ask ADDRESS PORT TEXT             prints what comes back: the echo, RESET, TIMEOUT
     traffic.py tcp-bulk ADDRESS PORT BYTES           sends so many bytes to a tcp-echo server and counts what comes back
@@ -12,6 +13,7 @@
 import socket
 import sys
 import threading
+import time
 
 
 def family(address):
@@ -40,6 +42,18 @@ def udp_flood(address, port, count):
     sock = socket.socket(family(address), socket.SOCK_DGRAM)
     for number in range(int(count)):
         sock.sendto(b'number %d' % number, (address, int(port)))
+
+
+def udp_paced(address, port, rate, seconds):
+    """Catches up after a pause, a hundred at once at most."""
+    sock = socket.socket(family(address), socket.SOCK_DGRAM)
+    begin, sent = time.monotonic(), 0
+    while (passed := time.monotonic() - begin) < float(seconds):
+        for _ in range(min(int(passed * int(rate)) - sent, 100)):
+            sock.sendto(b'number %d' % sent, (address, int(port)))
+            sent += 1
+        time.sleep(0.001)
+    print(sent)
 
 
 def echo(conn):
@@ -95,7 +109,8 @@ def tcp_bulk(address, port, count):
 
 
 if __name__ == '__main__':
-    commands = {'udp-sink': udp_sink, 'udp-send': udp_send, 'udp-flood': udp_flood, 'tcp-echo': tcp_echo,
+    commands = {'udp-sink': udp_sink, 'udp-send': udp_send, 'udp-flood': udp_flood, 'udp-paced': udp_paced,
+                'tcp-echo': tcp_echo,
                 'tcp-ask': tcp_ask, 'tcp-bulk': tcp_bulk}
     if len(sys.argv) < 2 or sys.argv[1] not in commands:
         sys.exit(__doc__)
