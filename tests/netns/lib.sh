@@ -113,6 +113,12 @@ stop_process() {
 	wait "$1"
 }
 
+# kill_process PID: SIGKILL.
+kill_process() {
+	kill -9 "$1"
+	wait "$1" 2>/dev/null || true
+}
+
 # background cli|gw|srv COMMAND...: on that host, in the background until the test ends.
 background() {
 	ip netns exec "$P-$1" "${@:2}" >>"$WORK/background.log" 2>&1 &
