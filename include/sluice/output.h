@@ -106,6 +106,10 @@ void output_reopen(struct output *output);
 uint64_t output_ticket(struct output *output);
 bool output_drained(struct output *output, uint64_t ticket);
 
+/* Waits until all that the ports have recorded is written and counted, so that numbers taken next do not depend on how far
+ * the thread is. For replay; the ports must be silent meanwhile. */
+void output_settle(struct output *output);
+
 /* Events written and lost, by kind; written by the output thread and the ports, read by anybody. */
 struct output_counters {
     uint64_t written[OUTPUT_EVENT_COUNT], lost[OUTPUT_EVENT_COUNT];

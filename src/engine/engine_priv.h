@@ -76,6 +76,7 @@ struct pipeline_counters {
     uint64_t marked; /* came back marked */
     /* Accepted without inspection, by reason. */
     uint64_t uninspected_marked;
+    uint64_t uninspected_link;      /* of a link type that is not supported; only rules for any packet saw it */
     uint64_t uninspected_fragments; /* whose payload waits for defragmentation; headers were inspected */
 };
 

@@ -111,6 +111,7 @@ static void count_verdict(struct pipeline *pipeline, const struct packet *pkt)
         pipeline->counters.drop_reason[pkt->drop_reason]++;
     } else {
         pipeline->counters.accepted++;
+        pipeline->counters.uninspected_link += pkt->link == LINK_UNSUPPORTED;
         pipeline->counters.uninspected_fragments += (pkt->flags & PACKET_FRAGMENT) != 0;
     }
 }

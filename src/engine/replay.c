@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Capture files through the same pipeline as packets from a queue. One worker in the calling thread, events lossless, so
- * that the same capture and rules always give the same events.
+ * that the same capture and rules always give the same events, whatever the size of a batch (queue.batch).
  */
 #include "engine_priv.h"
 
@@ -9,13 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "sluice/clock.h"
 #include "sluice/diag.h"
 #include "sluice/log.h"
-
-enum { REPLAY_BATCH = 64 };
 
 struct replay {
     const struct replay_options *options;
@@ -27,40 +25,58 @@ struct replay {
     uint64_t first_ns, last_ns; /* of the packets */
 };
 
-static int replay_file(struct replay *replay, const char *path, char error[ENGINE_ERROR_SIZE])
+/* Judges the packets of the open capture until it ends: -ENODATA, or what ails it. */
+static int replay_packets(struct replay *replay, uint64_t *unsupported)
 {
-    struct packet *batch[REPLAY_BATCH];
-    char cause[CAPTURE_ERROR_SIZE];
-    struct capture_counters before = { 0 };
-    int count, err;
+    struct packet *batch[CAPTURE_MAX_BATCH];
+    size_t batch_size = (size_t)config_number(replay->options->config, "queue.batch");
 
-    err = pcap_file_open(&replay->worker.capture, path, cause);
-    if (err) {
-        snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
-        return err;
-    }
-    while ((count = capture_receive(replay->worker.capture, batch, REPLAY_BATCH, 0)) >= 0) {
+    for (;;) {
+        int count = capture_receive(replay->worker.capture, batch, batch_size, 0);
+
+        if (count < 0)
+            return count;
         for (int i = 0; i < count; i++) {
             if (replay->first_ns == 0)
                 replay->first_ns = batch[i]->time_ns;
             replay->last_ns = batch[i]->time_ns;
+            *unsupported += batch[i]->link == LINK_UNSUPPORTED;
             pipeline_packet(&replay->worker.pipeline, replay->ruleset, batch[i]);
         }
-        err = capture_send_verdicts(replay->worker.capture, batch, (size_t)count);
+        int err = capture_send_verdicts(replay->worker.capture, batch, (size_t)count);
+
         if (err)
-            break;
+            return err;
     }
-    if (count < 0 && count != -ENODATA) {
-        err = count;
+}
+
+static int replay_file(struct replay *replay, const char *path, char error[ENGINE_ERROR_SIZE])
+{
+    char cause[CAPTURE_ERROR_SIZE];
+    uint64_t unsupported = 0;
+    int err = pcap_file_open(&replay->worker.capture, path, cause);
+
+    if (err) {
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+        return err;
+    }
+    err = replay_packets(replay, &unsupported);
+    if (err == -EBADMSG)
         snprintf(error, ENGINE_ERROR_SIZE, "%s: %s", path, pcap_file_error(replay->worker.capture));
-    }
-    before = replay->worker.snapshot.capture;
+    else if (err != -ENODATA)
+        snprintf(error, ENGINE_ERROR_SIZE, "%s: %s", path, strerror(-err));
+    if (unsupported > 0)
+        log_warning("%s: its link type is not supported: %llu packets counted, not inspected", path,
+                    (unsigned long long)unsupported);
+
+    struct capture_counters before = replay->worker.snapshot.capture;
+
     worker_copy_counters(&replay->worker);
     replay->worker.snapshot.capture.packets += before.packets;
     replay->worker.snapshot.capture.bytes += before.bytes;
     capture_close(replay->worker.capture);
     replay->worker.capture = NULL;
-    return err;
+    return err == -ENODATA ? 0 : err;
 }
 
 static void print_mistakes(const struct diag *diag)
@@ -165,23 +181,20 @@ static void replay_clear(struct replay *replay)
     ruleset_free(replay->ruleset);
 }
 
-/* The statistics count the events written: they are all to be there, or two runs would differ. */
-static void wait_for_output(const struct replay *replay)
+/* Of the whole run, behind all events. The packets of a capture need not be in the order of their times. */
+static void write_stats(struct replay *replay)
 {
-    const struct timespec pause = { .tv_nsec = 200000 };
+    struct worker *workers[1] = { &replay->worker };
+    uint64_t duration_ns = replay->last_ns > replay->first_ns ? replay->last_ns - replay->first_ns : 0;
 
-    if (!replay->stats)
-        return;
-    uint64_t ticket = output_ticket(replay->output);
-
-    while (!output_drained(replay->output, ticket))
-        nanosleep(&pause, NULL);
+    output_settle(replay->output);
+    stats_write(replay->stats, workers, 1, replay->ruleset, replay->output, duration_ns / NS_PER_SECOND,
+                replay->last_ns);
 }
 
 int engine_replay(const struct replay_options *options, char error[ENGINE_ERROR_SIZE])
 {
     struct replay replay = { .options = options };
-    struct worker *workers[1] = { &replay.worker };
     int err = load(&replay, error);
 
     if (!err)
@@ -190,10 +203,8 @@ int engine_replay(const struct replay_options *options, char error[ENGINE_ERROR_
         err = open_pipeline(&replay, error);
     for (size_t i = 0; i < options->capture_count && !err; i++)
         err = replay_file(&replay, options->captures[i], error);
-    wait_for_output(&replay);
     if (replay.stats)
-        stats_write(replay.stats, workers, 1, replay.ruleset, replay.output,
-                    (replay.last_ns - replay.first_ns) / 1000000000u, replay.last_ns);
+        write_stats(&replay);
     if (replay.output)
         output_stop(replay.output);
     replay_clear(&replay);

@@ -203,6 +203,7 @@ static void add_ips(struct stats *stats, const struct sums *sums)
     add(stats, "ips.replaced", sums->capture.replaced);
     add(stats, "ips.marked", sums->pipeline.marked);
     add(stats, "ips.uninspected.marked", sums->pipeline.uninspected_marked);
+    add(stats, "ips.uninspected.link_type", sums->pipeline.uninspected_link);
     add(stats, "ips.uninspected.fragment", sums->pipeline.uninspected_fragments);
     add(stats, "ips.reject_packets_sent", sums->inject.sent);
     add(stats, "ips.reject_packets_failed", sums->inject.failed);

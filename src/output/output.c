@@ -34,6 +34,7 @@ enum {
     FLUSH_INTERVAL_NS = 100 * 1000 * 1000,
     CONSOLE_MAX_BYTES = 64 << 10,
     FULL_RING_WAIT_NS = 50 * 1000,
+    SETTLE_WAIT_NS = 50 * 1000,
 };
 
 struct output_port {
@@ -62,7 +63,7 @@ struct output {
     bool started;
     int wake_fd;
     atomic_bool stop, reopen;
-    _Atomic uint64_t rounds_begun, rounds_ended;
+    _Atomic uint64_t rounds_begun, rounds_ended, rounds_flushed; /* numbers of the last round that was */
 };
 
 /* --- Options --------------------------------------------------------------------------------------------------------------- */
@@ -285,6 +286,8 @@ static void *run(void *argument)
         if (run_round(output))
             continue;
         flush(output);
+        atomic_store_explicit(&output->rounds_flushed,
+                              atomic_load_explicit(&output->rounds_ended, memory_order_relaxed), memory_order_release);
         if (stop)
             break;
         wait_for_work(output);
@@ -478,6 +481,18 @@ uint64_t output_ticket(struct output *output)
 bool output_drained(struct output *output, uint64_t ticket)
 {
     return atomic_load_explicit(&output->rounds_ended, memory_order_acquire) >= ticket;
+}
+
+void output_settle(struct output *output)
+{
+    const struct timespec pause = { .tv_nsec = SETTLE_WAIT_NS };
+    uint64_t ticket = output_ticket(output);
+
+    if (!output->started)
+        return;
+    wake(output);
+    while (atomic_load_explicit(&output->rounds_flushed, memory_order_acquire) < ticket)
+        nanosleep(&pause, NULL);
 }
 
 void output_counters(const struct output *output, struct output_counters *out)

@@ -58,16 +58,14 @@ static int parse_config_line(struct rule_parser *parser, const char *kind, parse
     return parse(parser, span_trim(rest));
 }
 
-static int load(struct rule_list *list, const char *path, const char *kind, parse_line parse, struct diag *diag)
+static int parse_lines(struct rule_list *list, const struct source *source, const char *kind, parse_line parse,
+                       struct diag *diag)
 {
     struct statement statement;
     struct rule_parser parser;
     struct scanner scanner;
-    const struct source *source;
-    int more, err = source_read(list->arena, path, &source, diag);
+    int more;
 
-    if (err)
-        return err == -ENOMEM ? err : 0; /* reported: the rules can be read without it */
     scanner_init(&scanner, source);
     while ((more = scanner_next(&scanner, list->arena, &statement)) > 0) {
         rule_parser_init(&parser, list, &statement, diag);
@@ -124,9 +122,9 @@ static int parse_class(struct rule_parser *parser, struct span value)
     return 0;
 }
 
-int class_config_load(struct rule_list *list, const char *path, struct diag *diag)
+int class_config_parse(struct rule_list *list, const struct source *source, struct diag *diag)
 {
-    return load(list, path, "classification", parse_class, diag);
+    return parse_lines(list, source, "classification", parse_class, diag);
 }
 
 bool rule_parser_find_class(const struct rule_parser *parser, struct span name, const char **class_name,
@@ -180,9 +178,9 @@ static int parse_reference(struct rule_parser *parser, struct span value)
     return prefix && add_system(parser->list, name, prefix) ? 0 : -ENOMEM;
 }
 
-int reference_config_load(struct rule_list *list, const char *path, struct diag *diag)
+int reference_config_parse(struct rule_list *list, const struct source *source, struct diag *diag)
 {
-    return load(list, path, "reference", parse_reference, diag);
+    return parse_lines(list, source, "reference", parse_reference, diag);
 }
 
 bool rule_parser_find_reference(const struct rule_parser *parser, struct span system_name, const char **system_text,

@@ -13,17 +13,27 @@
 
 enum { ARENA_BLOCK = 1 << 20 };
 
+typedef int (*parse_file)(struct rule_list *list, const struct source *source, struct diag *diag);
+
+static int load_file(struct rule_list *list, const char *path, parse_file parse, struct diag *diag)
+{
+    const struct source *source;
+    int err = path ? source_read(list->arena, path, &source, diag) : 0;
+
+    if (err)
+        return err == -ENOMEM ? err : 0; /* reported: the rules can be read without it */
+    return path ? parse(list, source, diag) : 0;
+}
+
 static int load_files(struct rule_list *list, struct diag *diag)
 {
     const struct rule_list_options *options = &list->options;
-    int err = 0;
+    int err = load_file(list, options->classification_file, class_config_parse, diag);
 
-    if (options->classification_file)
-        err = class_config_load(list, options->classification_file, diag);
-    if (!err && options->reference_file)
-        err = reference_config_load(list, options->reference_file, diag);
-    if (!err && options->threshold_file)
-        err = threshold_config_load(list, options->threshold_file, diag);
+    if (!err)
+        err = load_file(list, options->reference_file, reference_config_parse, diag);
+    if (!err)
+        err = load_file(list, options->threshold_file, threshold_config_parse, diag);
     return err;
 }
 

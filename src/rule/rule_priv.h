@@ -179,8 +179,8 @@ struct reference_system {
     const char *name;
     const char *prefix; /* NULL: not in the file */
 };
-int class_config_load(struct rule_list *list, const char *path, struct diag *diag);
-int reference_config_load(struct rule_list *list, const char *path, struct diag *diag);
+int class_config_parse(struct rule_list *list, const struct source *source, struct diag *diag);
+int reference_config_parse(struct rule_list *list, const struct source *source, struct diag *diag);
 
 /* --- threshold.config -------------------------------------------------------------------------------------------------------------- */
 
@@ -194,7 +194,6 @@ struct global_suppression {
     uint32_t gid;
     struct threshold *first; /* its own, then those for all gids */
 };
-int threshold_config_load(struct rule_list *list, const char *path, struct diag *diag);
 int threshold_config_parse(struct rule_list *list, const struct source *source, struct diag *diag);
 int threshold_config_apply(struct rule_list *list, struct diag *diag);
 

@@ -145,16 +145,6 @@ int threshold_config_parse(struct rule_list *list, const struct source *source, 
     return more;
 }
 
-int threshold_config_load(struct rule_list *list, const char *path, struct diag *diag)
-{
-    const struct source *source;
-    int err = source_read(list->arena, path, &source, diag);
-
-    if (err)
-        return err == -ENOMEM ? err : 0;
-    return threshold_config_parse(list, source, diag);
-}
-
 /* --- Attaching ----------------------------------------------------------------------------------------------------------------- */
 
 static int attach(struct rule_list *list, struct rule *rule, const struct threshold *threshold)

@@ -8,45 +8,47 @@
 
 #include "../lib/rule_text.h"
 
+/* A mark stands below what it points at. */
+/* clang-format off */
 static const struct {
     const char *options;
     const char *mark; /* NULL: the place does not matter */
     const char *message;
 } bad_cases[] = {
-    { "content:abc;", //
+    { "content:abc;",
       "        ^", "double quotes" },
-    { "content:\"abc;", //
+    { "content:\"abc;",
       "        ^", "closing quote is missing" },
-    { "content:\"\";", //
+    { "content:\"\";",
       "        ^", "empty" },
-    { "content:\"||\";", //
+    { "content:\"||\";",
       "        ^", "empty" },
-    { "content:\"a\"b\";", //
+    { "content:\"a\"b\";",
       "          ^", "double quote inside" },
-    { "content:\"a|4\";", //
+    { "content:\"a|4\";",
       "          ^", "no second one" },
-    { "content:\"a|4|\";", //
+    { "content:\"a|4|\";",
       "           ^", "two hexadecimal digits" },
-    { "content:\"a|4g|\";", //
+    { "content:\"a|4g|\";",
       "            ^", "not a hexadecimal digit" },
-    { "content:\"a|41\";", //
+    { "content:\"a|41\";",
       "          ^", "no second one" },
-    { "content:\"a\\nb\";", //
+    { "content:\"a\\nb\";",
       "          ^^", "may be escaped" },
-    { "content:\"a\",nocase;", //
+    { "content:\"a\",nocase;",
       "           ^", "Snort 3" },
-    { "content:\"a\", offset 3;", //
+    { "content:\"a\", offset 3;",
       "           ^", "Snort 3" },
-    { "content:\"a\" x;", //
+    { "content:\"a\" x;",
       "            ^", "nothing may follow" },
     { "nocase;", NULL, "needs a content before" },
     { "content:\"a\"; nocase; nocase;", NULL, "already" },
     { "test.buffer; nocase;", NULL, "needs a content before" },
-    { "content:\"a\"; offset:x;", //
+    { "content:\"a\"; offset:x;",
       "                    ^", "sets 'x'" },
-    { "content:\"a\"; offset:-1;", //
+    { "content:\"a\"; offset:-1;",
       "                    ^", "from 0 to 65535" },
-    { "content:\"a\"; offset:65536;", //
+    { "content:\"a\"; offset:65536;",
       "                    ^", "from 0 to 65535" },
     { "content:\"a\"; offset:;", NULL, "needs a value" },
     { "content:\"a\"; offset:1; offset:2;", NULL, "already" },
@@ -54,7 +56,7 @@ static const struct {
     { "content:\"a\"; distance:1; offset:2;", NULL, "distance or within" },
     { "content:\"a\"; fast_pattern:only; offset:2;", NULL, "fast_pattern:only" },
     { "content:!\"a\"; fast_pattern; offset:2;", NULL, "negated content with fast_pattern" },
-    { "content:\"abc\"; depth:2;", //
+    { "content:\"abc\"; depth:2;",
       "                     ^", "less than the content's 3 bytes" },
     { "content:\"a\"; depth:1; depth:2;", NULL, "depth already" },
     { "content:\"a\"; startswith; depth:2;", NULL, "startswith already" },
@@ -63,13 +65,13 @@ static const struct {
     { "content:\"a\"; offset:1; startswith;", NULL, "another startswith" },
     { "content:\"a\"; distance:1; startswith;", NULL, "distance or within" },
     { "endswith;", NULL, "needs a content before" },
-    { "content:\"abc\"; within:2;", //
+    { "content:\"abc\"; within:2;",
       "                      ^", "less than the content's 3 bytes" },
     { "content:\"a\"; within:-1;", NULL, "less than" },
     { "content:\"a\"; within:1; within:1;", NULL, "already" },
     { "content:\"a\"; depth:1; within:1;", NULL, "offset, depth" },
     { "content:\"a\"; distance:1; distance:1;", NULL, "already" },
-    { "content:\"a\"; distance:1x;", //
+    { "content:\"a\"; distance:1x;",
       "                      ^", "got '1x'" },
     { "content:\"a\"; distance:9999999999;", NULL, "distance must be" },
     { "content:\"a\"; rawbytes; rawbytes;", NULL, "already" },
@@ -78,126 +80,127 @@ static const struct {
     { "content:\"a\"; fast_pattern; content:\"b\"; fast_pattern;", NULL, "only one" },
     { "content:\"a\"; fast_pattern; test.buffer; content:\"b\"; fast_pattern;", NULL, "only one" },
     { "content:\"abc\"; fast_pattern:1,3;", NULL, "beyond the content's 3 bytes" },
-    { "content:\"abc\"; fast_pattern:1,0;", //
+    { "content:\"abc\"; fast_pattern:1,0;",
       "                              ^", "the length" },
     { "content:\"abc\"; fast_pattern:1;", NULL, "OFFSET,LENGTH" },
     { "content:\"abc\"; fast_pattern:1,2,3;", NULL, "OFFSET,LENGTH" },
     { "content:\"abc\"; offset:1; fast_pattern:only;", NULL, "fast_pattern:only" },
     { "content:!\"abc\"; offset:1; fast_pattern;", NULL, "negated content with offset" },
-    { "isdataat:x;", //
+    { "isdataat:x;",
       "         ^", "sets 'x'" },
-    { "isdataat:70000;", //
+    { "isdataat:70000;",
       "         ^", "from 0 to 65535" },
-    { "isdataat:1,relativ;", //
+    { "isdataat:1,relativ;",
       "           ^", "'relative' and 'rawbytes'" },
-    { "byte_test:4,=,1;", //
+    { "byte_test:4,=,1;",
       "          ^", "BYTES,OPERATOR,VALUE,OFFSET" },
-    { "byte_test:9,=,1,0;", //
+    { "byte_test:9,=,1,0;",
       "          ^", "at most 8 bytes" },
-    { "byte_test:24,=,1,0,string,dec;", //
+    { "byte_test:24,=,1,0,string,dec;",
       "          ^", "from 0 to 23" },
-    { "byte_test:4,~,1,0;", //
+    { "byte_test:4,~,1,0;",
       "            ^", "the operator" },
-    { "byte_test:4,!~,1,0;", //
+    { "byte_test:4,!~,1,0;",
       "            ^", "the operator" },
-    { "byte_test:4,=,1z,0;", //
+    { "byte_test:4,=,1z,0;",
       "              ^", "to compare with" },
-    { "byte_test:4,=,v,0;", //
+    { "byte_test:4,=,v,0;",
       "              ^", "sets 'v'" },
     { "byte_test:4,=,1,0,hex;", NULL, "need 'string'" },
-    { "byte_test:4,=,1,0,string,hex,dec;", //
+    { "byte_test:4,=,1,0,string,hex,dec;",
       "                             ^", "a base already" },
-    { "byte_test:4,=,1,0,relative,huge;", //
+    { "byte_test:4,=,1,0,relative,huge;",
       "                           ^", "unknown option 'huge'" },
     { "byte_test:4,=,1,0,bitmask;", NULL, "needs a value" },
-    { "byte_test:4,=,1,0,bitmask 0x1ffffffff;", //
+    { "byte_test:4,=,1,0,bitmask 0x1ffffffff;",
       "                          ^", "32 bits" },
-    { "byte_test:4,=,1,0,relative 3;", //
+    { "byte_test:4,=,1,0,relative 3;",
       "                           ^", "takes no value" },
-    { "byte_test:4,=,1,0,dce;", //
+    { "byte_test:4,=,1,0,dce;",
       "                  ^", "not supported yet" },
     { "byte_jump:4;", NULL, "BYTES,OFFSET" },
     { "byte_jump:9,0;", NULL, "at most 8 bytes" },
-    { "byte_jump:4,65536;", //
+    { "byte_jump:4,65536;",
       "            ^", "the offset" },
-    { "byte_jump:4,0,from_end,from_beginning;", //
+    { "byte_jump:4,0,from_end,from_beginning;",
       "                       ^", "exclude each other" },
-    { "byte_jump:4,0,multiplier 0;", //
+    { "byte_jump:4,0,multiplier 0;",
       "                         ^", "the multiplier" },
-    { "byte_jump:4,0,post_offset x;", //
+    { "byte_jump:4,0,post_offset x;",
       "                          ^", "post_offset" },
     { "byte_jump:4,0,dec;", NULL, "need 'string'" },
     { "byte_extract:4,0;", NULL, "BYTES,OFFSET,VARIABLE" },
-    { "byte_extract:4,0,1x;", //
+    { "byte_extract:4,0,1x;",
       "                 ^", "start with a letter" },
     { "byte_extract:9,0,x;", NULL, "at most 8 bytes" },
     { "byte_extract:15,0,x,string,hex;", NULL, "at most 14 digits" },
     { "byte_extract:21,0,x,string,dec;", NULL, "at most 20 digits" },
-    { "byte_extract:4,0,x,hex;", //
+    { "byte_extract:4,0,x,hex;",
       "                   ^", "'string' must come before" },
     { "byte_extract:4,0,x,string,little;", NULL, "exclude each other" },
-    { "byte_extract:4,0,x,align 3;", //
+    { "byte_extract:4,0,x,align 3;",
       "                         ^", "2 or 4" },
     { "byte_extract:4,40000,x;", NULL, "the offset" },
     { "byte_extract:1,0,a; byte_extract:1,0,b; byte_extract:1,0,c; byte_extract:1,0,d; byte_extract:1,0,e; "
       "byte_extract:1,0,f; byte_extract:1,0,g; byte_extract:1,0,h; byte_extract:1,0,i;",
       NULL, "more than 8 variables" },
     { "byte_math:bytes 4, offset 0, oper +, rvalue 1;", NULL, "needs bytes, offset" },
-    { "byte_math:bytes 11, offset 0, oper +, rvalue 1, result r;", //
+    { "byte_math:bytes 11, offset 0, oper +, rvalue 1, result r;",
       "                ^", "from 1 to 10" },
-    { "byte_math:bytes 4, offset 0, oper %, rvalue 1, result r;", //
+    { "byte_math:bytes 4, offset 0, oper %, rvalue 1, result r;",
       "                                  ^", "oper must be" },
     { "byte_math:bytes 4, offset 70000, oper +, rvalue 1, result r;", NULL, "offset must be" },
     { "byte_math:bytes 8, offset 0, oper <<, rvalue 1, result r;", NULL, "can be shifted" },
     { "byte_math:bytes 4, offset 0, oper /, rvalue 0, result r;", NULL, "division by 0" },
-    { "byte_math:bytes 4, offset 0, oper +, rvalue v, result r;", //
+    { "byte_math:bytes 4, offset 0, oper +, rvalue v, result r;",
       "                                            ^", "sets 'v'" },
-    { "byte_math:bytes 4, offset 0, oper +, rvalue r, result r;", //
+    { "byte_math:bytes 4, offset 0, oper +, rvalue r, result r;",
       "                                            ^", "sets 'r'" },
     { "byte_math:bytes 4, bytes 4, offset 0, oper +, rvalue 1, result r;", NULL, "twice" },
     { "byte_math:bytes 4, offset 0, oper +, rvalue 1, result r, endian middle;", NULL, "big or little" },
     { "byte_math:bytes 4, offset 0, oper +, rvalue 1, result r, string bin;", NULL, "hex, dec or oct" },
     { "byte_math:bytes 4, offset 0, oper +, rvalue 1, result r, bitmask 0x123456789;", NULL, "32 bits" },
     { "byte_math:bytes 4, offset 0, oper +, rvalue 1, result r, dce;", NULL, "not supported yet" },
-    { "dsize:x;", //
+    { "dsize:x;",
       "      ^", "from 0 to 65535" },
     { "dsize:65536;", NULL, "from 0 to 65535" },
     { "dsize:10<>10;", NULL, "no size lies between" },
     { "dsize:10<>11;", NULL, "no size lies between" },
-    { "dsize:10<>x;", //
+    { "dsize:10<>x;",
       "          ^", "got 'x'" },
     { "dsize:<0;", NULL, "no size" },
     { "dsize:>65535;", NULL, "no size" },
     { "dsize:1zb;", NULL, "got '1zb'" },
-    { "content:\"abc\"; dsize:2;", //
+    { "content:\"abc\"; dsize:2;",
       "                     ^", "need 3 bytes" },
-    { "dsize:<5; content:\"abc\"; content:\"de\"; distance:0;", //
+    { "dsize:<5; content:\"abc\"; content:\"de\"; distance:0;",
       "      ^", "need 5 bytes" },
     { "dsize:5; content:\"abc\"; offset:3;", NULL, "need 6 bytes" },
     { "bsize:5;", NULL, "needs a buffer" },
-    { "test.buffer; content:\"abc\"; bsize:2;", //
+    { "test.buffer; content:\"abc\"; bsize:2;",
       "                                  ^", "need 3 bytes" },
-    { "pcre:\"abc\";", //
+    { "pcre:\"abc\";",
       "      ^", "/PATTERN/FLAGS" },
-    { "pcre:\"/abc\";", //
+    { "pcre:\"/abc\";",
       "      ^", "closing slash" },
-    { "pcre:\"/abc\\/\";", //
+    { "pcre:\"/abc\\/\";",
       "      ^", "closing slash" },
-    { "pcre:\"/a(b/\";", //
+    { "pcre:\"/a(b/\";",
       "          ^", "parenthesis" },
     { "pcre:\"/a[b/\";", NULL, "character class" },
-    { "pcre:\"/a/k\";", //
+    { "pcre:\"/a/k\";",
       "         ^", "unknown pcre modifier 'k'" },
-    { "pcre:\"/a/iU\";", //
+    { "pcre:\"/a/iU\";",
       "          ^", "pcre /U (http_uri) is not supported yet" },
-    { "pcre:\"/a/R\";", //
+    { "pcre:\"/a/R\";",
       "         ^", "before it in the payload" },
     { "byte_jump:1,0; pcre:\"/a/R\";", NULL, "before it in the payload" },
-    { "pcre:\"/a(b)/i, flow:x\";", //
+    { "pcre:\"/a(b)/i, flow:x\";",
       "             ^", "not supported yet" },
-    { "pcre:\"/(?P<flow_x>a)/\";", //
+    { "pcre:\"/(?P<flow_x>a)/\";",
       "       ^", "not supported yet" },
 };
+/* clang-format on */
 
 START_TEST(points_at_the_mistake)
 {

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A packet's way from bytes to events: the first byte chooses the link type and whether drops take effect, the rest is
+ * decoded, matched against a rule of every keyword (tests/replay/captures/keywords.rules), judged, and written as events.
+ *
+ * Contract: the same packet gives the same rules twice, each at most once; the rule for any packet is among them; a verdict
+ * has a reason; every event is one line of valid JSON. There are no thresholds over time: the policy is made anew.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/output_priv.h"
+#include "sluice/decode.h"
+#include "sluice/decode_event.h"
+#include "sluice/detect.h"
+#include "sluice/keyword.h"
+#include "sluice/policy.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { LINK_MASK = 0x0f, INLINE_BIT = 0x80, MAX_HITS = 256, SID_ANY_PACKET = 1, JSON_MAX_DEPTH = 16 };
+
+static void require(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+/* --- The rules, loaded once ----------------------------------------------------------------------------------------------- */
+
+static struct ruleset *load_rules(void)
+{
+    struct rule_variables *variables = rule_variables_new();
+    struct rule_list_options options = { .keywords = keyword_table_new(keyword_list, keyword_list_count),
+                                         .variables = variables };
+    struct ruleset_options ruleset_options;
+    struct diag *diag = diag_new();
+    struct ruleset *ruleset;
+    struct rule_list *list;
+
+    require(variables && options.keywords && diag);
+    require(rule_list_new(&list, &options, diag) == 0);
+    require(rule_list_load(list, SLUICE_SOURCE "/tests/replay/captures/keywords.rules", diag) == 0);
+    require(rule_list_finish(list, diag) == 0);
+    if (diag_errors(diag) > 0)
+        diag_print(diag, stderr, false);
+    require(diag_errors(diag) == 0 && rule_list_count(list) < MAX_HITS);
+    ruleset_options_default(&ruleset_options);
+    require(ruleset_new(&ruleset, list, &ruleset_options, diag) == 0);
+    diag_free(diag);
+    rule_variables_free(variables);
+    return ruleset;
+}
+
+/* --- JSON ------------------------------------------------------------------------------------------------------------------- */
+
+static const char *check_value(const char *at, unsigned depth);
+
+static const char *check_string(const char *at)
+{
+    require(*at++ == '"');
+    for (; *at != '"'; at++) {
+        require((unsigned char)*at >= 0x20 && *at != 0x7f);
+        if (*at != '\\')
+            continue;
+        at++;
+        require(*at && strchr("\"\\/bfnrtu", *at));
+        if (*at == 'u') {
+            require(strspn(at + 1, "0123456789abcdefABCDEF") >= 4);
+            at += 4;
+        }
+    }
+    return at + 1;
+}
+
+static const char *check_members(const char *at, char close, unsigned depth)
+{
+    require(depth < JSON_MAX_DEPTH);
+    if (*at == close)
+        return at + 1;
+    for (;; at++) {
+        if (close == '}') {
+            at = check_string(at);
+            require(*at++ == ':');
+        }
+        at = check_value(at, depth + 1);
+        if (*at == close)
+            return at + 1;
+        require(*at == ',');
+    }
+}
+
+static const char *check_value(const char *at, unsigned depth)
+{
+    static const char *const words[] = { "true", "false", "null" };
+
+    if (*at == '{')
+        return check_members(at + 1, '}', depth);
+    if (*at == '[')
+        return check_members(at + 1, ']', depth);
+    if (*at == '"')
+        return check_string(at);
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strncmp(at, words[i], strlen(words[i])) == 0)
+            return at + strlen(words[i]);
+    }
+    size_t digits = strspn(at, "-0123456789.");
+
+    require(digits > 0);
+    return at + digits;
+}
+
+static void check_event(struct text *text)
+{
+    require(!text->failed && text->length > 0);
+    text_append(text, "", 1);
+    require(*check_value(text->bytes, 0) == '\0');
+    text_reset(text);
+    text->need_comma = false;
+}
+
+/* --- A packet ---------------------------------------------------------------------------------------------------------------- */
+
+static void check_events(const struct output_options *options, const struct packet *pkt,
+                         const struct decision *decision)
+{
+    uint32_t kinds = record_kinds(1u << OUTPUT_ALERT | 1u << OUTPUT_DROP | 1u << OUTPUT_ANOMALY, pkt, decision);
+    size_t size = record_size(&options->eve, kinds, pkt, decision);
+    struct packet_record *record = malloc(size);
+    struct eve eve = { .options = options };
+    struct text text;
+
+    require(record != NULL);
+    record_write(record, &options->eve, kinds, pkt, decision, 1);
+    text_init(&text);
+    for (uint32_t i = 0; i < record->alert_count; i++) {
+        eve_alert(&eve, &text, record, &record_alerts(record)[i]);
+        check_event(&text);
+    }
+    if (kinds & 1u << OUTPUT_DROP) {
+        eve_drop(&eve, &text, record);
+        check_event(&text);
+    }
+    for (unsigned i = 0; i < record->event_count; i++) {
+        eve_anomaly(&eve, &text, record, record->event_list[i]);
+        check_event(&text);
+    }
+    console_packet(&text, options, record);
+    text_clear(&text);
+    text_clear(&eve.scratch);
+    free(record);
+}
+
+static size_t check_hits(struct detector *detector, const struct ruleset *ruleset, const struct packet *pkt,
+                         const struct hit **hits)
+{
+    const struct rule *first[MAX_HITS];
+    bool any_packet = false;
+    size_t count = detect_packet(detector, ruleset, pkt, hits);
+
+    require(count <= rule_list_count(ruleset_rules(ruleset)));
+    for (size_t i = 0; i < count; i++) {
+        first[i] = (*hits)[i].rule;
+        any_packet |= first[i]->sid == SID_ANY_PACKET;
+        for (size_t k = 0; k < i; k++)
+            require(first[k] != first[i]);
+    }
+    require(any_packet);
+    require(detect_packet(detector, ruleset, pkt, hits) == count);
+    for (size_t i = 0; i < count; i++)
+        require(first[i] == (*hits)[i].rule);
+    return count;
+}
+
+static void run(struct packet *const *found, size_t count, const struct ruleset *ruleset, struct detector *detector,
+                bool inline_mode)
+{
+    struct output_options output;
+    struct policy_options options;
+    struct policy_shared *shared;
+    struct policy *policy;
+
+    output_options_default(&output);
+    output.inline_mode = inline_mode;
+    output.eve.alert.payload = output.eve.alert.payload_printable = output.eve.alert.packet = true;
+    policy_options_default(&options);
+    options.inline_mode = inline_mode;
+    options.threshold_memcap = 1 << 16;
+    require(policy_shared_new(&shared, &options) == 0 && policy_new(&policy, &options, shared) == 0);
+    for (size_t i = 0; i < count; i++) {
+        struct decision decision;
+        const struct hit *hits;
+
+        decode_check_checksums(found[i]);
+        size_t hit_count = check_hits(detector, ruleset, found[i], &hits);
+
+        policy_apply(policy, ruleset_rules(ruleset), found[i], hits, hit_count, &decision);
+        require((found[i]->verdict == VERDICT_DROP) == (found[i]->drop_reason != DROP_REASON_NONE));
+        require(inline_mode || found[i]->verdict != VERDICT_DROP);
+        check_events(&output, found[i], &decision);
+    }
+    policy_free(policy);
+    policy_shared_free(shared);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct ruleset *ruleset; /* these for the run; they go with the process */
+    static struct detector *detector;
+    static struct decoder *decoder;
+    struct packet *found[DECODE_MAX_PACKETS];
+
+    if (!ruleset) {
+        struct detector_options detector_options;
+        struct decode_options decode_options;
+
+        ruleset = load_rules();
+        detector_options_default(&detector_options);
+        decode_options_default(&decode_options);
+        require(detector_new(&detector, &detector_options) == 0 && detector_prepare(detector, ruleset) == 0);
+        require(decoder_new(&decoder, &decode_options) == 0);
+    }
+    if (size == 0 || size > UINT16_MAX)
+        return 0;
+    struct packet pkt = {
+        .data = data + 1,
+        .length = (uint32_t)size - 1,
+        .wire_length = (uint32_t)size - 1,
+        .number = 1,
+        .link = (enum link_type)((data[0] & LINK_MASK) % (LINK_UNSUPPORTED + 1)),
+    };
+
+    run(found, decode_packet(decoder, &pkt, found), ruleset, detector, data[0] & INLINE_BIT);
+    return 0;
+}

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Fails on what the style does not allow and no compiler sees.
+
+    code_rules.py SOURCE_DIR [LIBRARY]
+
+Comments with //; a source file without its SPDX line; functions and files that have grown too long; and, in the objects of
+LIBRARY, variables that can change (an allow-list says which may).
+"""
+import os
+import re
+import subprocess
+import sys
+
+FOLDERS = ('src', 'include', 'tests', 'scripts')
+MAX_FUNCTION, MAX_FILE = 110, 900
+SPDX = 'SPDX-License-Identifier: GPL-2.0-or-later'
+
+# Of the whole process, and why.
+MUTABLE = {'highest_level'}  # log.c: stderr is process-wide too, and so is what goes there
+
+
+def source_files(root):
+    """Files by their ending, and scripts by their first line; data of tests is none of them."""
+    for folder in FOLDERS:
+        for base, folders, names in os.walk(os.path.join(root, folder)):
+            folders[:] = sorted(name for name in folders if name not in ('corpus', 'cases', '__pycache__'))
+            for name in sorted(names):
+                path = os.path.join(base, name)
+                if name.endswith(('.c', '.h', '.py', '.sh')) or name == 'CMakeLists.txt':
+                    yield path
+                elif '.' not in name:
+                    with open(path, 'rb') as f:
+                        if f.read(2) == b'#!':
+                            yield path
+
+
+def without_strings(text):
+    """C code with strings and characters emptied, and block comments as blank as their lines: what is left is code and //."""
+    def blank(match):
+        word = match[0]
+        return '\n' * word.count('\n') if word.startswith('/*') else word[0] * 2
+    return re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', blank, text, flags=re.S)
+
+
+def check_comments(name, text):
+    for number, line in enumerate(without_strings(text).splitlines(), 1):
+        if '//' in line:
+            yield f'{name}:{number}: comments are /* */'
+
+
+def check_functions(name, text):
+    """A body is what stands between a brace alone on a line and the next one, both at the margin; its head is counted too."""
+    lines = text.splitlines()
+    start = head = None
+    for number, line in enumerate(lines, 1):
+        if start is None:
+            if not line or line[0] in '}#/* ':
+                head = head if line.startswith(' ') and head else None
+            elif head is None:
+                head = number
+            if line == '{':
+                start = head or number
+        elif line == '}':
+            if number - start + 1 > MAX_FUNCTION:
+                yield f'{name}:{start}: a function of {number - start + 1} lines; {MAX_FUNCTION} are allowed'
+            start = head = None
+
+
+def check_file(name, text):
+    if SPDX not in '\n'.join(text.splitlines()[:2]):
+        yield f'{name}:1: no line "{SPDX}"'
+    length = text.count('\n')
+    if length > MAX_FILE:
+        yield f'{name}:{MAX_FILE + 1}: {length} lines; {MAX_FILE} are allowed in a file'
+    if name.endswith(('.c', '.h')):
+        yield from check_comments(name, text)
+        yield from check_functions(name, text)
+
+
+def mutable_variables(symbols):
+    """(object, name) of the variables in writable sections, from what nm prints. .data.rel.ro is read-only when the program runs."""
+    for line in symbols.splitlines():
+        fields = [field.strip() for field in line.split('|')]
+        if len(fields) != 7 or fields[3] not in ('OBJECT', 'TLS', 'COMMON'):
+            continue
+        where, _, name = fields[0].rpartition(':')
+        section = fields[6]
+        if re.match(r'\.(data|bss|tdata|tbss)\b|\*COM\*', section) and not section.startswith('.data.rel.ro'):
+            yield os.path.basename(where).rpartition(':')[2], re.sub(r'\.\d+$', '', name)
+
+
+def main():
+    root, problems = sys.argv[1], []
+    for path in source_files(root):
+        with open(path, encoding='utf-8') as f:
+            problems += check_file(os.path.relpath(path, root), f.read())
+    if len(sys.argv) > 2:
+        symbols = subprocess.run(['nm', '-A', '--format=sysv', sys.argv[2]], check=True, capture_output=True, text=True).stdout
+        problems += [f'{where}: the variable {name} can change: state belongs to somebody'
+                     for where, name in mutable_variables(symbols) if name not in MUTABLE]
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == '__main__':
+    main()
