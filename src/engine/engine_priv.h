@@ -118,7 +118,10 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
 
 /* --- worker.c ---------------------------------------------------------------------------------------------------------- */
 
-enum { WORKER_WAIT_MS = 200 };
+enum {
+    WORKER_WAIT_MS = 200,
+    WORKER_LAST_BATCHES = 1024, /* judged after it was asked to stop, at most */
+};
 
 /* A copy of all counters of a worker, taken by itself between two batches. */
 struct worker_snapshot {
