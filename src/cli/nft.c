@@ -294,15 +294,30 @@ static int unknown_action(const char *name)
     return EXIT_USAGE;
 }
 
-static int run_with(const struct config *config, const struct action *action, bool json)
+/* A mode that nobody chose is the default one, before anything is checked for it. */
+static int choose_mode(struct config *config)
+{
+    struct diag *diag;
+    int err;
+
+    if (strcmp(config_string(config, "nft.attach"), firewall_mode_name(ATTACH_NONE)) != 0)
+        return 0;
+    diag = diag_new();
+    err = diag ? config_set(config, "nft.attach=after", diag) : -ENOMEM;
+    diag_free(diag);
+    return err;
+}
+
+static int run_with(struct config *config, const struct action *action, bool json)
 {
     char error[FIREWALL_ERROR_SIZE];
     struct firewall_options firewall;
+    int err = choose_mode(config);
 
+    if (err)
+        return failed_by(err, strerror(-err));
     if (firewall_options_read(&firewall, config, error))
         return failed_by(-EINVAL, error);
-    if (firewall.mode == ATTACH_NONE)
-        firewall.mode = ATTACH_AFTER;
     return action->run(&firewall, json);
 }
 

@@ -41,7 +41,6 @@ int engine_queue_options(const struct config *config, struct nfqueue_options *ou
 int engine_decode_options(const struct config *config, struct decode_options *out, struct diag *diag);
 /* All but the policy's inline mode and the checksums, which differ between run and replay. */
 int engine_pipeline_options(const struct config *config, struct pipeline_options *out, struct diag *diag);
-int engine_firewall_options(const struct config *config, struct firewall_options *out, char error[ENGINE_ERROR_SIZE]);
 int engine_action_order(const struct config *config, enum rule_action order[4], char error[ENGINE_ERROR_SIZE]);
 void engine_policy_options(const struct config *config, struct policy_options *out);
 int engine_eve_path(const struct config *config, const char *log_dir, char *out, size_t size,
@@ -119,7 +118,10 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
 
 /* --- worker.c ---------------------------------------------------------------------------------------------------------- */
 
-enum { WORKER_WAIT_MS = 200 };
+enum {
+    WORKER_WAIT_MS = 200,
+    WORKER_LAST_BATCHES = 1024, /* judged after it was asked to stop, at most */
+};
 
 /* A copy of all counters of a worker, taken by itself between two batches. */
 struct worker_snapshot {

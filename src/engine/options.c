@@ -213,7 +213,7 @@ int engine_eve_path(const struct config *config, const char *log_dir, char *out,
     return -ENAMETOOLONG;
 }
 
-/* --- Policy, firewall, events ------------------------------------------------------------------------------------------------ */
+/* --- Policy, events ------------------------------------------------------------------------------------------------ */
 
 int engine_action_order(const struct config *config, enum rule_action order[4], char error[ENGINE_ERROR_SIZE])
 {
@@ -243,70 +243,6 @@ void engine_policy_options(const struct config *config, struct policy_options *o
     policy_options_default(out);
     out->packet_alert_max = (unsigned)config_number(config, "packet-alert-max");
     out->threshold_memcap = (size_t)config_number(config, "threshold.memcap");
-}
-
-static bool has_hook(const struct config *config, const char *name)
-{
-    for (size_t i = 0; i < config_list_count(config, "nft.hooks"); i++) {
-        if (strcmp(config_list_get(config, "nft.hooks", i), name) == 0)
-            return true;
-    }
-    return false;
-}
-
-static int read_firewall_queues(const struct config *config, struct firewall_options *out,
-                                char error[ENGINE_ERROR_SIZE])
-{
-    const char *numbers = config_string(config, "queue.numbers");
-    const char *mark = config_string(config, "queue.mark");
-
-    if (!parse_range(span_of(numbers), &out->queue_first, &out->queue_last)) {
-        snprintf(error, ENGINE_ERROR_SIZE, "attaching needs one range of queues, got '%s'", numbers);
-        return -EINVAL;
-    }
-    if (mark && !config_mark(mark, &out->mark, &out->mark_mask)) {
-        snprintf(error, ENGINE_ERROR_SIZE, "queue.mark '%s' is not VALUE/MASK", mark);
-        return -EINVAL;
-    }
-    if (!config_mark(config_string(config, "nft.reject-mark"), &out->reject_mark, &out->reject_mask)) {
-        snprintf(error, ENGINE_ERROR_SIZE, "nft.reject-mark is not VALUE/MASK");
-        return -EINVAL;
-    }
-    return 0;
-}
-
-int engine_firewall_options(const struct config *config, struct firewall_options *out, char error[ENGINE_ERROR_SIZE])
-{
-    static const char *const families[] = { "inet", "ip", "ip6", "bridge" };
-    static const char *const expressions[] = { "auto", "native", "xt" };
-    const char *priority = config_string(config, "nft.priority");
-    int64_t number;
-    bool found;
-
-    firewall_options_default(out);
-    out->mode = firewall_mode_find(config_string(config, "nft.attach"), &found);
-    out->table = config_string(config, "nft.table");
-    out->bypass = config_bool(config, "nft.bypass");
-    out->hooks = (has_hook(config, "forward") ? FIREWALL_FORWARD : 0u) |
-                 (has_hook(config, "input") ? FIREWALL_INPUT : 0u) |
-                 (has_hook(config, "output") ? FIREWALL_OUTPUT : 0u);
-    for (unsigned i = 0; i < 4; i++) {
-        if (strcmp(config_string(config, "nft.family"), families[i]) == 0)
-            out->family = (enum firewall_family)i;
-    }
-    for (unsigned i = 0; i < 3; i++) {
-        if (strcmp(config_string(config, "nft.expression"), expressions[i]) == 0)
-            out->expression = (enum queue_expression)i;
-    }
-    if (strcmp(priority, "auto") != 0) {
-        if (!span_to_int(span_of(priority), INT32_MIN, INT32_MAX, &number)) {
-            snprintf(error, ENGINE_ERROR_SIZE, "nft.priority '%s' is not auto or a number", priority);
-            return -EINVAL;
-        }
-        out->has_priority = true;
-        out->priority = (int32_t)number;
-    }
-    return read_firewall_queues(config, out, error);
 }
 
 static void read_alert_options(const struct config *config, struct eve_options *out)

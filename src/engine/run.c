@@ -9,6 +9,7 @@
 #include "engine_priv.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,14 @@
 #include "sluice/diag.h"
 #include "sluice/log.h"
 
-enum { MAX_PRINTED_MISTAKES = 20, DRAIN_ROUNDS = 50, DRAIN_PAUSE_MS = 20, POLL_MS = 250 };
+enum {
+    MAX_PRINTED_MISTAKES = 20,
+    DRAIN_ROUNDS = 200,
+    DRAIN_PAUSE_MS = 10,
+    DRAIN_QUIET = 2,
+    DRAIN_QUEUES = 256,
+    POLL_MS = 250
+};
 
 struct engine {
     const struct run_options *options;
@@ -289,23 +297,40 @@ static int main_loop(struct engine *engine, const sigset_t *signals, char error[
 
 /* --- Stop -------------------------------------------------------------------------------------------------------------------- */
 
-/* Waits until the queues are empty, so that nothing that was handed to us is dropped by closing them. */
-static void drain(struct engine *engine)
+/* Packets in all queues of the network namespace. */
+static unsigned count_waiting(int fd)
+{
+    struct queue_status queues[DRAIN_QUEUES];
+    int count = nfqueue_read_status(fd, queues, DRAIN_QUEUES);
+    unsigned waiting = 0;
+
+    for (int i = 0; i < count; i++)
+        waiting += queues[i].waiting;
+    return waiting;
+}
+
+/*
+ * Waits until the queues are empty. All of them, because the kernel drops what waits in any queue when our chain goes: in the
+ * next consumer's, too, where we sent it. And twice in a row, because a packet that met the rule on another CPU a moment
+ * before it went may still be on its way into the queue.
+ */
+static void drain(void)
 {
     const struct timespec pause = { .tv_nsec = DRAIN_PAUSE_MS * 1000000L };
+    int fd = open("/proc/thread-self/net/netfilter/nfnetlink_queue", O_RDONLY | O_CLOEXEC);
+    unsigned waiting = 1;
 
-    for (int round = 0; round < DRAIN_ROUNDS; round++) {
-        struct queue_status status;
-        uint32_t waiting = 0;
-
-        for (unsigned i = 0; i < engine->worker_count; i++) {
-            if (engine->workers[i].capture && capture_status(engine->workers[i].capture, &status) == 0)
-                waiting += status.waiting;
-        }
-        if (waiting == 0)
-            return;
-        nanosleep(&pause, NULL);
+    if (fd < 0)
+        return;
+    for (int round = 0, quiet = 0; round < DRAIN_ROUNDS && quiet < DRAIN_QUIET; round++) {
+        if (round > 0)
+            nanosleep(&pause, NULL);
+        waiting = count_waiting(fd);
+        quiet = waiting == 0 ? quiet + 1 : 0;
     }
+    if (waiting > 0)
+        log_warning("%u packets still wait in queues of this network namespace: the kernel drops them now", waiting);
+    close(fd);
 }
 
 static void stop_workers(struct engine *engine)
@@ -331,7 +356,7 @@ static void detach(struct engine *engine)
         return;
     if (firewall_quiesce(engine->firewall.table, cause))
         log_warning("%s", cause);
-    drain(engine);
+    drain();
     if (firewall_remove(engine->firewall.table, cause))
         log_warning("%s", cause);
     engine->attached = false;
@@ -378,9 +403,12 @@ static void block_signals(sigset_t *signals)
 
 static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
-    int err = engine_firewall_options(engine->options->config, &engine->firewall, error);
+    char cause[FIREWALL_ERROR_SIZE];
+    int err = firewall_options_read(&engine->firewall, engine->options->config, cause);
 
-    if (!err)
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+    else
         err = plan_workers(engine, error);
     if (!err)
         err = load_rules(engine, error);

@@ -59,41 +59,56 @@ bool worker_take_snapshot(struct worker *worker)
     return false;
 }
 
-static void loop(struct worker *worker)
+/* One ruleset for a batch; a new one needs its scratch. NULL when out of memory. */
+static const struct ruleset *current_ruleset(struct worker *worker, const struct ruleset **prepared)
+{
+    const struct ruleset *ruleset = atomic_load_explicit(&worker->ruleset, memory_order_acquire);
+
+    if (ruleset != *prepared) {
+        if (detector_prepare(worker->pipeline.detector, ruleset))
+            return NULL;
+        *prepared = ruleset;
+    }
+    return ruleset;
+}
+
+/* Receives, judges, answers. The number of packets, or -errno when there will be no more. */
+static int do_batch(struct worker *worker, int wait_ms, const struct ruleset **prepared)
 {
     struct packet *batch[CAPTURE_MAX_BATCH];
-    size_t batch_size = worker->queue.batch ? worker->queue.batch : 1;
+    int count = capture_receive(worker->capture, batch, worker->queue.batch ? worker->queue.batch : 1, wait_ms);
+    int err = 0;
+
+    if (count <= 0)
+        return count == -ENOBUFS ? 0 : count; /* the kernel dropped, not us: counted, and on we go */
+    const struct ruleset *ruleset = current_ruleset(worker, prepared);
+
+    if (!ruleset)
+        return -ENOMEM;
+    for (int i = 0; i < count; i++)
+        pipeline_packet(&worker->pipeline, ruleset, batch[i]);
+    err = capture_send_verdicts(worker->capture, batch, (size_t)count);
+    return err ? err : count;
+}
+
+/* Asked to stop, it still judges what waits: closing the queue would drop it. Bounded, should more keep coming. */
+static void loop(struct worker *worker)
+{
     const struct ruleset *prepared = NULL;
+    int count = 0;
 
-    while (!atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
-        int count = capture_receive(worker->capture, batch, batch_size, WORKER_WAIT_MS);
-
-        if (count < 0 && count != -ENOBUFS) {
-            atomic_store(&worker->error, count);
-            break;
-        }
-        const struct ruleset *ruleset = atomic_load_explicit(&worker->ruleset, memory_order_acquire);
-
-        if (ruleset != prepared) {
-            if (detector_prepare(worker->pipeline.detector, ruleset)) {
-                atomic_store(&worker->error, -ENOMEM);
-                break;
-            }
-            prepared = ruleset;
-        }
-        for (int i = 0; i < count; i++)
-            pipeline_packet(&worker->pipeline, ruleset, batch[i]);
-        if (count > 0) {
-            int err = capture_send_verdicts(worker->capture, batch, (size_t)count);
-
-            if (err) {
-                atomic_store(&worker->error, err);
-                break;
-            }
-        }
+    while (count >= 0 && !atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
+        count = do_batch(worker, WORKER_WAIT_MS, &prepared);
         atomic_fetch_add_explicit(&worker->epoch, 1, memory_order_release);
         answer_main(worker);
     }
+    for (int i = 0; i < WORKER_LAST_BATCHES && count >= 0; i++) {
+        count = do_batch(worker, 0, &prepared);
+        if (count == 0)
+            return;
+    }
+    if (count < 0)
+        atomic_store(&worker->error, count);
 }
 
 static void *run(void *arg)

@@ -121,7 +121,7 @@ static int read_queues(struct firewall_options *out, const struct config *config
 
     if (count <= 0)
         return nft_fail(error, -EINVAL, "queue.numbers '%s' names no queues", numbers);
-    for (int i = 1; i < count; i++)
+    for (int i = 1; i < count && out->mode != ATTACH_NONE; i++)
         if (queues[i] != queues[i - 1] + 1)
             return nft_fail(error, -EINVAL, "an own table needs queues in one range such as 0-3, got '%s'", numbers);
     out->queue_first = (uint16_t)queues[0];
@@ -175,7 +175,7 @@ int firewall_options_read(struct firewall_options *out, const struct config *con
     int err;
 
     firewall_options_default(&options);
-    options.mode = firewall_mode_find(config_string(config, "nft.attach"), &found);
+    options.mode = firewall_mode_find(config_string(config, "nft.attach"), &found); /* decides what is checked */
     options.table = config_string(config, "nft.table");
     options.family = family >= 0 ? (enum firewall_family)family : FIREWALL_INET;
     options.expression = expression >= 0 ? (enum queue_expression)expression : QUEUE_EXPRESSION_AUTO;

@@ -12,7 +12,6 @@ SOURCE=$(cd "$HERE/../.." && pwd)
 TEST=$(basename "$0" .sh)
 P="sl$$"
 WORK=$(mktemp -d)
-PIDS=()
 
 skip() {
 	echo "SKIP: $*"
@@ -30,12 +29,15 @@ fail() {
 [ "$(id -u)" = 0 ] || skip "needs root"
 for tool in ip iptables nft python3; do command -v "$tool" >/dev/null || skip "$tool is not installed"; done
 
-# In an EXIT trap the shell would stop at the first command that fails, as it does elsewhere.
+# In an EXIT trap, too, the shell would stop at the first command that fails. Only jobs that are still there are ended: the
+# number of one that has gone may be somebody else's by now.
 cleanup() {
-	local pid host
+	local pid pids host
 	set +e
-	for pid in "${PIDS[@]}"; do kill -CONT "$pid" 2>/dev/null && kill "$pid" 2>/dev/null; done
-	for pid in "${PIDS[@]}"; do
+	trap '' INT TERM HUP
+	pids=$(jobs -rp; jobs -sp)
+	for pid in $pids; do kill "$pid" 2>/dev/null; kill -CONT "$pid" 2>/dev/null; done
+	for pid in $pids; do
 		for _ in $(seq 50); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
 		kill -9 "$pid" 2>/dev/null
 	done
@@ -43,7 +45,7 @@ cleanup() {
 	rm -rf "$WORK"
 }
 trap cleanup EXIT
-trap 'exit 1' INT TERM
+trap 'echo "ended by a signal" >&2; exit 1' INT TERM HUP
 
 client() { ip netns exec "$P-cli" "$@"; }
 gateway() { ip netns exec "$P-gw" "$@"; }
@@ -93,10 +95,10 @@ start_sluice() {
 	local name=$1
 	shift
 	mkdir -p "$WORK/$name"
+	: >"$WORK/$name.log"
 	# Not by gateway(): the process id would be that of a shell in between.
 	ip netns exec "$P-gw" "$SLUICE" run --log-dir "$WORK/$name" "$@" >"$WORK/$name.log" 2>&1 &
 	LAST_PID=$!
-	PIDS+=("$LAST_PID")
 	for _ in $(seq 200); do
 		grep -q "ready" "$WORK/$name.log" && return 0
 		kill -0 "$LAST_PID" 2>/dev/null || fail "$name did not start"
@@ -107,20 +109,20 @@ start_sluice() {
 
 # stop_process PID: SIGTERM, and its exit code.
 stop_process() {
-	local code=0 pid
 	kill "$1"
-	wait "$1" || code=$?
-	local kept=()
-	for pid in "${PIDS[@]}"; do [ "$pid" = "$1" ] || kept+=("$pid"); done
-	PIDS=("${kept[@]}")
-	return $code
+	wait "$1"
+}
+
+# kill_process PID: SIGKILL.
+kill_process() {
+	kill -9 "$1"
+	wait "$1" 2>/dev/null || true
 }
 
 # background cli|gw|srv COMMAND...: on that host, in the background until the test ends.
 background() {
 	ip netns exec "$P-$1" "${@:2}" >>"$WORK/background.log" 2>&1 &
 	LAST_PID=$!
-	PIDS+=("$LAST_PID")
 }
 
 # events NAME KEY=VALUE...: how many events of $WORK/NAME/eve.json have all these values (dots walk objects).

@@ -5,13 +5,19 @@
     traffic.py udp-sink PORT FILE                    writes one line per datagram: source port and text
     traffic.py udp-send ADDRESS PORT TEXT...         one datagram a text
     traffic.py udp-flood ADDRESS PORT COUNT          COUNT datagrams "number N"
+    traffic.py udp-paced ADDRESS PORT RATE SECONDS   RATE datagrams "number N" a second until SIGTERM comes, or for SECONDS;
+                                                     prints how many it were
     traffic.py tcp-echo PORT                         echoes every connection
     traffic.py tcp-ask ADDRESS PORT TEXT             prints what comes back: the echo, RESET, TIMEOUT
     traffic.py tcp-bulk ADDRESS PORT BYTES           sends so many bytes to a tcp-echo server and counts what comes back
 """
+import signal
 import socket
 import sys
 import threading
+import time
+
+SO_RCVBUFFORCE = 33
 
 
 def family(address):
@@ -21,9 +27,9 @@ def family(address):
 def udp_sink(port, path):
     sock = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
     sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
+    sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 32 << 20)   # a busy machine must not look like loss
     sock.bind(('::', int(port)))
-    with open(path, 'w', buffering=1) as out:
+    with open(path, 'a', buffering=1) as out:
         out.write('listening\n')
         while True:
             data, peer = sock.recvfrom(65536)
@@ -40,6 +46,19 @@ def udp_flood(address, port, count):
     sock = socket.socket(family(address), socket.SOCK_DGRAM)
     for number in range(int(count)):
         sock.sendto(b'number %d' % number, (address, int(port)))
+
+
+def udp_paced(address, port, rate, seconds):
+    """Catches up after a pause, a hundred at once at most."""
+    sock = socket.socket(family(address), socket.SOCK_DGRAM)
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    begin, sent = time.monotonic(), 0
+    while (passed := time.monotonic() - begin) < float(seconds) and not ended.wait(0.001):
+        for _ in range(min(int(passed * int(rate)) - sent, 100)):
+            sock.sendto(b'number %d' % sent, (address, int(port)))
+            sent += 1
+    print(sent)
 
 
 def echo(conn):
@@ -95,8 +114,8 @@ def tcp_bulk(address, port, count):
 
 
 if __name__ == '__main__':
-    commands = {'udp-sink': udp_sink, 'udp-send': udp_send, 'udp-flood': udp_flood, 'tcp-echo': tcp_echo,
-                'tcp-ask': tcp_ask, 'tcp-bulk': tcp_bulk}
+    commands = {'udp-sink': udp_sink, 'udp-send': udp_send, 'udp-flood': udp_flood, 'udp-paced': udp_paced,
+                'tcp-echo': tcp_echo, 'tcp-ask': tcp_ask, 'tcp-bulk': tcp_bulk}
     if len(sys.argv) < 2 or sys.argv[1] not in commands:
         sys.exit(__doc__)
     commands[sys.argv[1]](*sys.argv[2:])

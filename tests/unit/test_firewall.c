@@ -74,9 +74,24 @@ static const struct {
     const char *message; /* part of it */
 } configurations[] = {
     { { "nft.attach=before", "queue.numbers=4-7", "nft.family=ip6", "nft.bypass=no", "nft.priority=-77" }, 0, "" },
-    { { "queue.numbers=1,3" }, -EINVAL, "one range" },
-    { { "queue.numbers=5,4" }, -EINVAL, "one range" },
+    { { "nft.attach=after", "queue.numbers=1,3" }, -EINVAL, "one range" },
+    { { "nft.attach=after", "queue.numbers=5,4" }, -EINVAL, "one range" },
 };
+
+START_TEST(queues_may_have_gaps_without_a_table)
+{
+    static const struct setting *const tables[] = { config_settings, NULL };
+    struct diag *diag = diag_new();
+    struct config *config;
+
+    ck_assert_int_eq(config_new(&config, tables), 0);
+    ck_assert_int_eq(config_set(config, "queue.numbers=1,3", diag), 0);
+    ck_assert_int_eq(firewall_options_read(&options, config, error), 0);
+    ck_assert_int_eq(options.mode, ATTACH_NONE);
+    config_free(config);
+    diag_free(diag);
+}
+END_TEST
 
 START_TEST(settings_are_read)
 {
@@ -774,6 +789,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, NULL);
     tcase_add_test(tc, names_go_both_ways);
     tcase_add_test(tc, comment_is_known_again);
+    tcase_add_test(tc, queues_may_have_gaps_without_a_table);
     tcase_add_loop_test(tc, settings_are_read, 0, COUNT(configurations));
     tcase_add_test(tc, hooks_and_marks_are_read);
     tcase_add_loop_test(tc, combinations_are_checked, 0, COUNT(combinations));
