@@ -15,8 +15,16 @@
 
 enum { ENGINE_ERROR_SIZE = 512 };
 
-/* The rules of a configuration (rule-files and --rules), loaded and compiled. 0 or -errno; mistakes are in `diag`. */
+struct rule_list;
 struct ruleset;
+
+/* The rules of a configuration (rule-files, then those of --rules), parsed and finished; the caller frees the list. Files that
+ * can't be read are left out and counted. 0 or -errno; mistakes are in `diag`. */
+int engine_parse_rules(struct rule_list **out, const struct config *config, const char *const *rule_files, size_t count,
+                       size_t *unread, struct diag *diag);
+/* Compiles them. The list is the ruleset's on success. */
+int engine_compile_rules(struct ruleset **out, struct rule_list *list, const struct config *config, struct diag *diag);
+/* Both, and every file is needed. */
 int engine_load_rules(struct ruleset **out, const struct config *config, const char *const *rule_files, size_t count,
                       struct diag *diag);
 

@@ -12,18 +12,16 @@
 
 #include "sluice/clock.h"
 #include "sluice/detect.h"
+#include "sluice/engine.h"
 
 enum {
-    OPTION_CONFIG = 1,
-    OPTION_RULES,
-    OPTION_SET,
-    OPTION_STRICT,
+    OPTION_STRICT = CLI_OPTION_OWN,
     OPTION_MAX,
     OPTION_COMPILE,
     OPTION_NO_COMPILE,
     OPTION_PRINT,
     OPTION_QUIET,
-    OPTION_JSON,
+    OPTION_JSON
 };
 
 enum compile_wish { COMPILE_WHEN_CLEAN, COMPILE_ALWAYS, COMPILE_NEVER };
@@ -39,28 +37,16 @@ struct arguments {
 struct result {
     struct diag *diag;
     struct config *config;
-    struct cli_rules rules;
-    size_t loaded, rejected;
+    struct rule_list *rules; /* NULL once they are compiled */
+    size_t files, loaded, rejected;
     double parse_seconds, compile_seconds;
     bool compiled;
 };
 
 static const struct cli_option options[] = {
-    { .id = OPTION_CONFIG,
-      .letter = 'c',
-      .name = "config",
-      .argument = "FILE",
-      .help = "the configuration; without it " CLI_DEFAULT_CONFIG " if it is there" },
-    { .id = OPTION_RULES,
-      .letter = 'r',
-      .name = "rules",
-      .argument = "FILE",
-      .help = "a file of rules, besides those of the configuration; may be given again" },
-    { .id = OPTION_SET,
-      .letter = 's',
-      .name = "set",
-      .argument = "NAME=VALUE",
-      .help = "any setting of the configuration; may be given again" },
+    CLI_ROW_CONFIG,
+    CLI_ROW_RULES,
+    CLI_ROW_SET,
     { .id = OPTION_STRICT, .name = "strict", .help = "warnings count as mistakes" },
     { .id = OPTION_MAX,
       .name = "max-diagnostics",
@@ -79,17 +65,8 @@ static const struct cli_option options[] = {
 static int take_option(void *user, const struct cli_option *option, const char *value)
 {
     struct arguments *arguments = user;
-    struct cli_input *input = &arguments->input;
 
     switch (option->id) {
-    case OPTION_CONFIG:
-        input->config_file = value;
-        break;
-    case OPTION_RULES:
-        input->rules.at[input->rules.count++] = value;
-        break;
-    case OPTION_SET:
-        return cli_settings_add(&input->settings, option, NULL, value) ? EXIT_FAILED : 0;
     case OPTION_MAX:
         return cli_number(&command_check, option, value, 0, DIAG_MAX_ENTRIES, &arguments->max_diagnostics);
     case OPTION_STRICT:
@@ -105,8 +82,11 @@ static int take_option(void *user, const struct cli_option *option, const char *
     case OPTION_PRINT:
         arguments->print_config = true;
         break;
-    default:
+    case OPTION_JSON:
         arguments->json = true;
+        break;
+    default:
+        return cli_input_take(&arguments->input, option, value);
     }
     return 0;
 }
@@ -166,7 +146,6 @@ static const char *plural(size_t count)
 
 static void print_summary(const struct result *result, FILE *to)
 {
-    const struct cli_rules *rules = &result->rules;
     size_t errors = diag_errors(result->diag), warnings = diag_warnings(result->diag), tags = 0;
 
     diag_each_tag(result->diag, count_tag, &tags);
@@ -176,7 +155,7 @@ static void print_summary(const struct result *result, FILE *to)
     }
     fprintf(to, "%zu error%s, %zu warning%s\n", errors, plural(errors), warnings, plural(warnings));
     fprintf(to, "%zu rule%s loaded, %zu rejected, from %zu file%s in %.2f s\n", result->loaded, plural(result->loaded),
-            result->rejected, rules->files, plural(rules->files), result->parse_seconds);
+            result->rejected, result->files, plural(result->files), result->parse_seconds);
     if (result->compiled)
         fprintf(to, "compiled in %.2f s\n", result->compile_seconds);
 }
@@ -212,7 +191,7 @@ static int print_json(const struct arguments *arguments, const struct result *re
     json_uint(&out, "warnings", diag_warnings(result->diag));
     json_uint(&out, "rules_loaded", result->loaded);
     json_uint(&out, "rules_rejected", result->rejected);
-    json_uint(&out, "rule_files", result->rules.files);
+    json_uint(&out, "rule_files", result->files);
     json_double(&out, "parse_seconds", result->parse_seconds);
     if (result->compiled)
         json_double(&out, "compile_seconds", result->compile_seconds);
@@ -255,22 +234,24 @@ static double seconds_since(uint64_t start_ns)
 static int load_rules(const struct arguments *arguments, struct result *result)
 {
     uint64_t start = clock_monotonic_ns();
-    int err = cli_rules_load(&result->rules, &arguments->input, result->config, result->diag);
+    const struct cli_strings *files = &arguments->input.rules;
+    size_t unread;
+    int err = engine_parse_rules(&result->rules, result->config, files->at, files->count, &unread, result->diag);
 
     if (err) {
         cli_error(&command_check, "rules can't be loaded: %s", strerror(-err));
         return EXIT_FAILED;
     }
     result->parse_seconds = seconds_since(start);
-    result->loaded = rule_list_count(result->rules.list);
-    result->rejected = rule_list_rejected(result->rules.list);
+    result->files = config_list_count(result->config, "rule-files") + files->count;
+    result->loaded = rule_list_count(result->rules);
+    result->rejected = rule_list_rejected(result->rules);
     return 0;
 }
 
 /* The ruleset takes the list over; nothing after this needs it. */
 static void compile(const struct arguments *arguments, struct result *result)
 {
-    struct ruleset_options ruleset_options;
     struct ruleset *ruleset;
     uint64_t start = clock_monotonic_ns();
 
@@ -278,13 +259,12 @@ static void compile(const struct arguments *arguments, struct result *result)
         return;
     if (arguments->compile == COMPILE_WHEN_CLEAN && diag_errors(result->diag) > 0)
         return;
-    ruleset_options_default(&ruleset_options);
-    if (ruleset_new(&ruleset, result->rules.list, &ruleset_options, result->diag)) {
+    if (engine_compile_rules(&ruleset, result->rules, result->config, result->diag)) {
         if (diag_errors(result->diag) == 0)
             diag_error(result->diag, (struct position){ .line = 0 }, "the rules can't be compiled");
         return;
     }
-    result->rules.list = NULL;
+    result->rules = NULL;
     result->compile_seconds = seconds_since(start);
     result->compiled = true;
     ruleset_free(ruleset);
@@ -307,7 +287,7 @@ static int check(const struct arguments *arguments)
     code = print_result(arguments, &result);
     if (diag_errors(result.diag) > 0 || (arguments->strict && diag_warnings(result.diag) > 0))
         code = EXIT_FAILED;
-    cli_rules_clear(&result.rules);
+    rule_list_free(result.rules);
 
 free_config:
     config_free(result.config);

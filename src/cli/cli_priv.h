@@ -8,8 +8,6 @@
 #include "sluice/cli.h"
 #include "sluice/config.h"
 #include "sluice/diag.h"
-#include "sluice/keyword.h"
-#include "sluice/rule.h"
 #include "sluice/text.h"
 
 /* Strings of argv; room for as many as there are arguments. */
@@ -38,6 +36,29 @@ struct cli_input {
     bool no_contradictions; /* those between settings are not looked for: they are about verdicts */
 };
 
+/* Rows for the option tables of commands that have a struct cli_input, and who takes them: the last resort of take_option(). A
+ * command's own ids begin with CLI_OPTION_OWN. */
+enum { CLI_OPTION_CONFIG = 1, CLI_OPTION_RULES, CLI_OPTION_SET, CLI_OPTION_OWN };
+
+#define CLI_ROW_CONFIG                                                                                                 \
+    {                                                                                                                  \
+        .id = CLI_OPTION_CONFIG, .letter = 'c', .name = "config", .argument = "FILE",                                  \
+        .help = "the configuration; without it " CLI_DEFAULT_CONFIG " if it is there"                                  \
+    }
+#define CLI_ROW_RULES                                                                                                  \
+    {                                                                                                                  \
+        .id = CLI_OPTION_RULES, .letter = 'r', .name = "rules", .argument = "FILE",                                    \
+        .help = "a file of rules, besides those of the configuration; may be given again"                              \
+    }
+#define CLI_ROW_SET                                                                                                    \
+    {                                                                                                                  \
+        .id = CLI_OPTION_SET, .letter = 's', .name = "set", .argument = "NAME=VALUE",                                  \
+        .help = "any setting of the configuration; may be given again"                                                 \
+    }
+
+/* 0 or an exit code. */
+int cli_input_take(struct cli_input *input, const struct cli_option *option, const char *value);
+
 /* 0 or -ENOMEM; room for `argc` of everything. */
 int cli_input_init(struct cli_input *input, const struct command *command, int argc);
 void cli_input_clear(struct cli_input *input);
@@ -57,22 +78,15 @@ int cli_settings_add(struct cli_settings *settings, const struct cli_option *opt
 int cli_load_config(const struct cli_input *input, enum config_strictness strictness, const char *default_file,
                     struct config **out, struct diag *diag);
 
+/* The same, and mistakes are printed; those in the file are a failure: "the configuration has mistakes: CONSEQUENCE". */
+int cli_load_sound_config(const struct cli_input *input, enum config_strictness strictness, const char *default_file,
+                          const char *consequence, struct config **out);
+
 /* Mistakes on stderr, all errors but only a few of the warnings; `sluice check` prints all. */
 void cli_print_brief(const struct diag *diag);
 
 /* Whether all files can be read; prints a line for each that can't. */
 bool cli_files_readable(const struct command *command, const char *const *files, size_t count);
-
-/* The rules that the configuration and the command line name, parsed and not compiled. */
-struct cli_rules {
-    struct keyword_table *keywords;
-    struct rule_variables *variables;
-    struct rule_list *list;
-    size_t files;
-};
-int cli_rules_load(struct cli_rules *rules, const struct cli_input *input, const struct config *config,
-                   struct diag *diag);
-void cli_rules_clear(struct cli_rules *rules);
 
 /* Writes a text to stdout with a line feed and frees it. An exit code. */
 int cli_write(struct text *text);

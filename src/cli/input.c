@@ -43,6 +43,17 @@ int cli_settings_add(struct cli_settings *settings, const struct cli_option *opt
     return 0;
 }
 
+int cli_input_take(struct cli_input *input, const struct cli_option *option, const char *value)
+{
+    if (option->id == CLI_OPTION_SET)
+        return cli_settings_add(&input->settings, option, NULL, value) ? EXIT_FAILED : 0;
+    if (option->id == CLI_OPTION_RULES)
+        input->rules.at[input->rules.count++] = value;
+    else
+        input->config_file = value;
+    return 0;
+}
+
 /* --- Configuration -------------------------------------------------------------------------------------------------------- */
 
 static int apply_setting(const struct cli_input *input, struct config *config, const struct cli_setting *setting)
@@ -133,6 +144,26 @@ void cli_print_brief(const struct diag *diag)
     }
     if (warnings > MAX_WARNINGS)
         fprintf(stderr, "... and %zu more warnings (`sluice check` prints all)\n", warnings - MAX_WARNINGS);
+}
+
+int cli_load_sound_config(const struct cli_input *input, enum config_strictness strictness, const char *default_file,
+                          const char *consequence, struct config **out)
+{
+    struct diag *diag = diag_new();
+    struct config *config = NULL;
+    int code = diag ? cli_load_config(input, strictness, default_file, &config, diag) : EXIT_FAILED;
+
+    if (diag)
+        cli_print_brief(diag);
+    if (!code && diag_errors(diag) > 0) {
+        cli_error(input->command, "the configuration has mistakes: %s", consequence);
+        config_free(config);
+        code = EXIT_FAILED;
+    }
+    if (!code)
+        *out = config;
+    diag_free(diag);
+    return code;
 }
 
 /* --- Files ------------------------------------------------------------------------------------------------------------------ */

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "sluice/keyword.h"
+
 enum { OPTION_JSON = 1, ALIASES = 4, VALUE_COLUMN = 34 };
 
 static const struct cli_option options[] = {

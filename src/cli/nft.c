@@ -9,7 +9,7 @@
 
 #include "sluice/firewall.h"
 
-enum { OPTION_CONFIG = 1, OPTION_SET, OPTION_JSON };
+enum { OPTION_JSON = CLI_OPTION_OWN };
 
 struct arguments {
     struct cli_input input;
@@ -17,11 +17,7 @@ struct arguments {
 };
 
 static const struct cli_option options[] = {
-    { .id = OPTION_CONFIG,
-      .letter = 'c',
-      .name = "config",
-      .argument = "FILE",
-      .help = "the configuration; without it " CLI_DEFAULT_CONFIG " if it is there" },
+    CLI_ROW_CONFIG,
     { .letter = 'm',
       .name = "mode",
       .argument = "MODE",
@@ -79,11 +75,7 @@ static const struct cli_option options[] = {
       .setting = "nft.expression",
       .value = "xt",
       .help = "print the rules for iptables-restore; the same as --xt" },
-    { .id = OPTION_SET,
-      .letter = 's',
-      .name = "set",
-      .argument = "NAME=VALUE",
-      .help = "any setting of the configuration; may be given again" },
+    CLI_ROW_SET,
     { .id = OPTION_JSON, .letter = 'j', .name = "json", .help = "status as JSON" },
     { .name = NULL },
 };
@@ -92,15 +84,9 @@ static int take_option(void *user, const struct cli_option *option, const char *
 {
     struct arguments *arguments = user;
 
-    switch (option->id) {
-    case OPTION_CONFIG:
-        arguments->input.config_file = value;
-        break;
-    case OPTION_SET:
-        return cli_settings_add(&arguments->input.settings, option, NULL, value) ? EXIT_FAILED : 0;
-    default:
-        arguments->json = true;
-    }
+    if (option->id != OPTION_JSON)
+        return cli_input_take(&arguments->input, option, value);
+    arguments->json = true;
     return 0;
 }
 
@@ -323,16 +309,9 @@ static int run_with(struct config *config, const struct action *action, bool jso
 
 static int load_and_run(const struct arguments *arguments, const struct action *action)
 {
-    struct diag *diag = diag_new();
     struct config *config = NULL;
-    int code =
-        diag ? cli_load_config(&arguments->input, CONFIG_STRICT, CLI_DEFAULT_CONFIG, &config, diag) : EXIT_FAILED;
+    int code = cli_load_sound_config(&arguments->input, CONFIG_STRICT, CLI_DEFAULT_CONFIG, "nothing was done", &config);
 
-    if (diag)
-        diag_print(diag, stderr, isatty(STDERR_FILENO));
-    if (!code && diag_errors(diag) > 0)
-        code = EXIT_FAILED; /* said by the diagnostics; nothing was done */
-    diag_free(diag);
     if (!code)
         code = run_with(config, action, arguments->json);
     config_free(config);

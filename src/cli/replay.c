@@ -6,7 +6,7 @@
 
 #include "sluice/engine.h"
 
-enum { OPTION_CONFIG = 1, OPTION_RULES, OPTION_LOG_DIR, OPTION_SET, OPTION_IPS, OPTION_CONSOLE, OPTION_NO_CONSOLE };
+enum { OPTION_LOG_DIR = CLI_OPTION_OWN, OPTION_IPS, OPTION_CONSOLE, OPTION_NO_CONSOLE };
 
 struct arguments {
     struct cli_input input;
@@ -17,12 +17,8 @@ struct arguments {
 };
 
 static const struct cli_option options[] = {
-    { .id = OPTION_RULES,
-      .letter = 'r',
-      .name = "rules",
-      .argument = "FILE",
-      .help = "a file of rules, besides those of the configuration; may be given again" },
-    { .id = OPTION_CONFIG, .letter = 'c', .name = "config", .argument = "FILE", .help = "the configuration" },
+    CLI_ROW_RULES,
+    { .id = CLI_OPTION_CONFIG, .letter = 'c', .name = "config", .argument = "FILE", .help = "the configuration" },
     { .id = OPTION_LOG_DIR,
       .letter = 'l',
       .name = "log-dir",
@@ -30,11 +26,7 @@ static const struct cli_option options[] = {
       .help =
           "folder of the event files; without it log-dir of the configuration if that is set, or the current folder" },
     { .id = OPTION_IPS, .name = "ips", .help = "as if the packets passed through: drops take effect" },
-    { .id = OPTION_SET,
-      .letter = 's',
-      .name = "set",
-      .argument = "NAME=VALUE",
-      .help = "any setting of the configuration; may be given again" },
+    CLI_ROW_SET,
     { .id = OPTION_CONSOLE,
       .name = "console",
       .help = "events as readable lines on stdout; the default on a terminal" },
@@ -47,22 +39,18 @@ static int take_option(void *user, const struct cli_option *option, const char *
     struct arguments *arguments = user;
 
     switch (option->id) {
-    case OPTION_CONFIG:
-        arguments->input.config_file = value;
-        break;
-    case OPTION_RULES:
-        arguments->input.rules.at[arguments->input.rules.count++] = value;
-        break;
     case OPTION_LOG_DIR:
         arguments->log_dir = value;
         break;
     case OPTION_IPS:
         arguments->inline_mode = true;
         break;
-    case OPTION_SET:
-        return cli_settings_add(&arguments->input.settings, option, NULL, value) ? EXIT_FAILED : 0;
-    default:
+    case OPTION_CONSOLE:
+    case OPTION_NO_CONSOLE:
         arguments->console = option->id == OPTION_CONSOLE;
+        break;
+    default:
+        return cli_input_take(&arguments->input, option, value);
     }
     return 0;
 }
@@ -94,17 +82,9 @@ static int replay(const struct arguments *arguments, const struct config *config
 static int load_and_replay(const struct arguments *arguments)
 {
     const struct cli_input *input = &arguments->input;
-    struct diag *diag = diag_new();
     struct config *config = NULL;
-    int code = diag ? cli_load_config(input, CONFIG_LENIENT, NULL, &config, diag) : EXIT_FAILED;
+    int code = cli_load_sound_config(input, CONFIG_LENIENT, NULL, "nothing replayed", &config);
 
-    if (diag)
-        cli_print_brief(diag);
-    if (!code && diag_errors(diag) > 0) {
-        cli_error(&command_replay, "the configuration has mistakes: nothing replayed");
-        code = EXIT_FAILED;
-    }
-    diag_free(diag);
     if (!code && !cli_files_readable(&command_replay, input->rules.at, input->rules.count))
         code = EXIT_FAILED;
     if (!code && !cli_files_readable(&command_replay, arguments->captures, arguments->capture_count))

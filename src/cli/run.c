@@ -6,7 +6,7 @@
 
 #include "sluice/engine.h"
 
-enum { OPTION_CONFIG = 1, OPTION_RULES, OPTION_LOG_DIR, OPTION_SET, OPTION_CONSOLE, OPTION_NO_CONSOLE };
+enum { OPTION_LOG_DIR = CLI_OPTION_OWN, OPTION_CONSOLE, OPTION_NO_CONSOLE };
 
 struct arguments {
     struct cli_input input;
@@ -15,16 +15,8 @@ struct arguments {
 };
 
 static const struct cli_option options[] = {
-    { .id = OPTION_CONFIG,
-      .letter = 'c',
-      .name = "config",
-      .argument = "FILE",
-      .help = "the configuration; without it " CLI_DEFAULT_CONFIG " if it is there" },
-    { .id = OPTION_RULES,
-      .letter = 'r',
-      .name = "rules",
-      .argument = "FILE",
-      .help = "a file of rules, besides those of the configuration; may be given again" },
+    CLI_ROW_CONFIG,
+    CLI_ROW_RULES,
     { .id = OPTION_LOG_DIR, .letter = 'l', .name = "log-dir", .argument = "DIR", .help = "folder of the event files" },
     { .letter = 'q',
       .name = "queue",
@@ -58,11 +50,7 @@ static const struct cli_option options[] = {
       .setting = "queue.fail-open",
       .value = "yes",
       .help = "the kernel accepts packets when the queue is full (queue.fail-open)" },
-    { .id = OPTION_SET,
-      .letter = 's',
-      .name = "set",
-      .argument = "NAME=VALUE",
-      .help = "any setting of the configuration; may be given again" },
+    CLI_ROW_SET,
     { .id = OPTION_CONSOLE,
       .name = "console",
       .help = "events as readable lines on stdout; the default on a terminal" },
@@ -75,19 +63,15 @@ static int take_option(void *user, const struct cli_option *option, const char *
     struct arguments *arguments = user;
 
     switch (option->id) {
-    case OPTION_CONFIG:
-        arguments->input.config_file = value;
-        break;
-    case OPTION_RULES:
-        arguments->input.rules.at[arguments->input.rules.count++] = value;
-        break;
     case OPTION_LOG_DIR:
         arguments->log_dir = value;
         break;
-    case OPTION_SET:
-        return cli_settings_add(&arguments->input.settings, option, NULL, value) ? EXIT_FAILED : 0;
-    default:
+    case OPTION_CONSOLE:
+    case OPTION_NO_CONSOLE:
         arguments->console = option->id == OPTION_CONSOLE;
+        break;
+    default:
+        return cli_input_take(&arguments->input, option, value);
     }
     return 0;
 }
@@ -115,18 +99,10 @@ static int start(const struct arguments *arguments, const struct config *config)
 
 static int load_and_start(const struct arguments *arguments)
 {
-    struct diag *diag = diag_new();
     struct config *config = NULL;
-    int code =
-        diag ? cli_load_config(&arguments->input, CONFIG_STRICT, CLI_DEFAULT_CONFIG, &config, diag) : EXIT_FAILED;
+    int code = cli_load_sound_config(&arguments->input, CONFIG_STRICT, CLI_DEFAULT_CONFIG,
+                                     "not started (`sluice check` shows them all)", &config);
 
-    if (diag)
-        cli_print_brief(diag);
-    if (!code && diag_errors(diag) > 0) {
-        cli_error(&command_run, "the configuration has mistakes: not started (`sluice check` shows them all)");
-        code = EXIT_FAILED;
-    }
-    diag_free(diag);
     if (!code)
         code = start(arguments, config);
     config_free(config);

@@ -34,9 +34,13 @@ static bool take_query(struct packet *pkt, struct cursor *cur)
     return true;
 }
 
+/* Consumes a version 3 report with its records. */
 static bool take_report(struct packet *pkt, struct cursor *cur)
 {
     const uint8_t *header = cursor_take(cur, IGMP_HEADER_LENGTH);
+
+    if (!header)
+        return decode_invalid(pkt, DECODE_EVENT_IGMP_PKT_TOO_SMALL);
     uint16_t records = load_be16(header + REPORT_RECORDS_OFFSET);
 
     for (unsigned i = 0; i < records; i++) {

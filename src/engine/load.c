@@ -19,31 +19,32 @@ static int set_variables(struct rule_variables *variables, const struct config *
     return err;
 }
 
+/* A file that can't be read is reported and counted; the others are loaded all the same. */
 static int load_files(struct rule_list *list, const struct config *config, const char *const *files, size_t count,
-                      struct diag *diag)
+                      size_t *unread, struct diag *diag)
 {
-    int err = 0;
+    size_t configured = config_list_count(config, "rule-files");
 
-    for (size_t i = 0; i < config_list_count(config, "rule-files") && !err; i++)
-        err = rule_list_load(list, config_list_get(config, "rule-files", i), diag);
-    for (size_t i = 0; i < count && !err; i++)
-        err = rule_list_load(list, files[i], diag);
-    return err ? err : rule_list_finish(list, diag);
+    *unread = 0;
+    for (size_t i = 0; i < configured + count; i++) {
+        const char *path = i < configured ? config_list_get(config, "rule-files", i) : files[i - configured];
+        int err = rule_list_load(list, path, diag);
+
+        if (err == -ENOMEM)
+            return err;
+        *unread += err != 0;
+    }
+    return rule_list_finish(list, diag);
 }
 
-int engine_load_rules(struct ruleset **out, const struct config *config, const char *const *rule_files, size_t count,
-                      struct diag *diag)
+int engine_parse_rules(struct rule_list **out, const struct config *config, const char *const *rule_files, size_t count,
+                       size_t *unread, struct diag *diag)
 {
-    char error[ENGINE_ERROR_SIZE];
-    struct ruleset_options options;
     struct rule_list *list = NULL;
     struct keyword_table *keywords = keyword_table_new(keyword_list, keyword_list_count);
     struct rule_variables *variables = rule_variables_new();
     int err = keywords && variables ? set_variables(variables, config) : -ENOMEM;
-
-    if (err)
-        goto out;
-    const struct rule_list_options list_options = {
+    const struct rule_list_options options = {
         .keywords = keywords,
         .variables = variables,
         .classification_file = config_string(config, "classification-file"),
@@ -51,24 +52,45 @@ int engine_load_rules(struct ruleset **out, const struct config *config, const c
         .threshold_file = config_string(config, "threshold-file"),
     };
 
-    err = rule_list_new(&list, &list_options, diag);
+    if (!err)
+        err = rule_list_new(&list, &options, diag);
+    if (!err)
+        err = load_files(list, config, rule_files, count, unread, diag);
+    rule_variables_free(variables);
+    keyword_table_free(keywords);
     if (err)
-        goto out;
-    err = load_files(list, config, rule_files, count, diag);
-    if (err)
-        goto out;
+        rule_list_free(list);
+    else
+        *out = list;
+    return err;
+}
+
+int engine_compile_rules(struct ruleset **out, struct rule_list *list, const struct config *config, struct diag *diag)
+{
+    char error[ENGINE_ERROR_SIZE];
+    struct ruleset_options options;
+    int err;
+
     ruleset_options_default(&options);
     err = engine_action_order(config, options.action_order, error);
     if (err) {
         diag_error(diag, config_position(config, "action-order"), "%s", error);
-        goto out;
+        return err;
     }
-    err = ruleset_new(out, list, &options, diag);
-    if (!err)
-        list = NULL;
-out:
-    rule_list_free(list);
-    rule_variables_free(variables);
-    keyword_table_free(keywords);
+    return ruleset_new(out, list, &options, diag);
+}
+
+int engine_load_rules(struct ruleset **out, const struct config *config, const char *const *rule_files, size_t count,
+                      struct diag *diag)
+{
+    struct rule_list *list;
+    size_t unread;
+    int err = engine_parse_rules(&list, config, rule_files, count, &unread, diag);
+
+    if (err)
+        return err;
+    err = unread > 0 ? -ENOENT : engine_compile_rules(out, list, config, diag);
+    if (err)
+        rule_list_free(list);
     return err;
 }

@@ -67,14 +67,7 @@ static int set_multiplier(struct rule_parser *parser, struct span value, void *d
 }
 
 static const struct option options[] = {
-    { "relative", byte_source_set_relative, 0, false },
-    { "string", byte_source_set_string, 0, false },
-    { "hex", set_base, 16, false },
-    { "dec", set_base, 10, false },
-    { "oct", set_base, 8, false },
-    { "big", byte_source_set_little, false, false },
-    { "little", byte_source_set_little, true, false },
-    { "dce", byte_source_refuse_dce, 0, false },
+    BYTE_SOURCE_OPTIONS(set_base),
     { "align", set_align, 0, true },
     { "multiplier", set_multiplier, 0, true },
 };

@@ -40,6 +40,15 @@ int byte_source_set_base(struct rule_parser *parser, struct span value, void *da
 int byte_source_set_little(struct rule_parser *parser, struct span value, void *data, int little);
 int byte_source_refuse_dce(struct rule_parser *parser, struct span value, void *data, int unused);
 
+/* Their rows, for keywords that separate them by commas; `set_base` takes the three bases. */
+#define BYTE_SOURCE_OPTIONS(set_base)                                                                                  \
+    { "relative", byte_source_set_relative, 0, false }, { "string", byte_source_set_string, 0, false },                \
+        { "hex", set_base, 16, false }, { "dec", set_base, 10, false }, { "oct", set_base, 8, false },                 \
+        { "big", byte_source_set_little, false, false }, { "little", byte_source_set_little, true, false },            \
+    {                                                                                                                  \
+        "dce", byte_source_refuse_dce, 0, false                                                                        \
+    }
+
 /* Whether the options fit together: bases need string, and the width has limits. 0 or -EINVAL after an error. */
 int byte_source_check(struct rule_parser *parser, struct span value, const struct byte_source *source);
 

@@ -62,14 +62,7 @@ static int set_mask(struct rule_parser *parser, struct span value, void *data, i
 }
 
 static const struct option options[] = {
-    { "relative", byte_source_set_relative, 0, false },
-    { "string", byte_source_set_string, 0, false },
-    { "hex", byte_source_set_base, 16, false },
-    { "dec", byte_source_set_base, 10, false },
-    { "oct", byte_source_set_base, 8, false },
-    { "big", byte_source_set_little, false, false },
-    { "little", byte_source_set_little, true, false },
-    { "dce", byte_source_refuse_dce, 0, false },
+    BYTE_SOURCE_OPTIONS(byte_source_set_base),
     { "bitmask", set_mask, 0, true },
 };
 

@@ -10,7 +10,7 @@ static struct span part(struct span text, size_t from, size_t to)
     return span_trim((struct span){ .at = text.at + from, .length = to - from });
 }
 
-static bool take(struct span *text, const char *prefix)
+bool number_range_take(struct span *text, const char *prefix)
 {
     size_t length = strlen(prefix);
 
@@ -74,8 +74,7 @@ static int parse_mask(struct rule_parser *parser, struct span text, uint64_t lim
     return err;
 }
 
-/* The place of `-` or `<>` between two numbers, or 0. */
-static size_t find_separator(struct span text, size_t *length)
+size_t number_range_separator(struct span text, size_t *length)
 {
     for (size_t i = 1; i < text.length; i++) {
         *length = text.at[i] == '-' ? 1 : 2;
@@ -106,15 +105,15 @@ enum comparison { IS_EQUAL, IS_LESS, IS_AT_MOST, IS_MORE, IS_AT_LEAST };
 
 static enum comparison take_comparison(struct span *text)
 {
-    if (take(text, "<="))
+    if (number_range_take(text, "<="))
         return IS_AT_MOST;
-    if (take(text, "<"))
+    if (number_range_take(text, "<"))
         return IS_LESS;
-    if (take(text, ">="))
+    if (number_range_take(text, ">="))
         return IS_AT_LEAST;
-    if (take(text, ">"))
+    if (number_range_take(text, ">"))
         return IS_MORE;
-    take(text, "=");
+    number_range_take(text, "=");
     return IS_EQUAL;
 }
 
@@ -159,10 +158,10 @@ static int parse_negatable(struct rule_parser *parser, struct span text, uint64_
     size_t separator_length;
     struct span rest = text;
 
-    range->negated = take(&rest, "!");
+    range->negated = number_range_take(&rest, "!");
     if (parse_name(rest, names, range))
         return 0;
-    size_t separator = find_separator(rest, &separator_length);
+    size_t separator = number_range_separator(rest, &separator_length);
 
     if (separator > 0)
         return parse_between(parser, rest, separator, separator_length, limit, range);
@@ -176,8 +175,8 @@ int number_range_parse(struct rule_parser *parser, struct span text, uint64_t li
 {
     struct number_range range = { .mask = UINT64_MAX };
     struct span rest = span_trim(text);
-    int err = take(&rest, "&") ? parse_mask(parser, rest, limit, &range)
-                               : parse_negatable(parser, rest, limit, names, &range);
+    int err = number_range_take(&rest, "&") ? parse_mask(parser, rest, limit, &range)
+                                            : parse_negatable(parser, rest, limit, names, &range);
 
     if (!err)
         *out = range;

@@ -47,4 +47,9 @@ int number_range_condition(struct rule_parser *parser, struct span text, uint64_
 /* One plain number in decimal or hexadecimal with an optional unit. 0 or -EINVAL after an error. */
 int number_range_number(struct rule_parser *parser, struct span text, uint64_t limit, uint64_t *out);
 
+/* For other forms of ranges. Takes `prefix` off the text, and blanks behind it; false when it has another beginning. */
+bool number_range_take(struct span *text, const char *prefix);
+/* The place of `-` or `<>` between two numbers and its length, or 0. */
+size_t number_range_separator(struct span text, size_t *length);
+
 #endif

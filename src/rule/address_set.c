@@ -116,8 +116,9 @@ static int address_item(struct set_walk *walk, struct span item, bool negated)
     return range_list_add(&lists[family], range.low, range.high);
 }
 
-static int merge(struct rule_parser *parser, struct span text, struct address_parts *parts)
+static int merge(struct set_walk *walk, struct span text)
 {
+    struct address_parts *parts = walk->user;
     int err = 0;
 
     for (int family = IPV4; family <= IPV6 && !err; family++) {
@@ -125,7 +126,7 @@ static int merge(struct rule_parser *parser, struct span text, struct address_pa
 
         range_list_normalise(out);
         if (family == IPV4 && range_list_is(out, 0, max_address[IPV4]))
-            return rule_parser_error(parser, text, "all addresses are negated");
+            return rule_parser_error(walk->parser, text, "all addresses are negated");
         if (in->count == 0 && out->count > 0)
             err = range_list_add(in, 0, max_address[family]);
         if (err)
@@ -134,19 +135,19 @@ static int merge(struct rule_parser *parser, struct span text, struct address_pa
         err = range_list_subtract(in, out);
     }
     if (!err && parts->in[IPV4].count + parts->in[IPV6].count == 0)
-        return rule_parser_error(parser, text, "no address is left after what is negated");
+        return rule_parser_error(walk->parser, text, "no address is left after what is negated");
     return err;
 }
 
-static struct address_set *make_set(struct arena *arena, const struct range_list *lists, const char *text,
-                                    size_t length)
+static void *make_set(struct set_walk *walk, const char *text)
 {
+    const struct range_list *lists = ((struct address_parts *)walk->user)->in;
+    struct arena *arena = walk->parser->list->arena;
     struct address_set *set = arena_alloc(arena, sizeof(*set));
     struct address_range4 *range4 = arena_alloc(arena, lists[IPV4].count * sizeof(*range4));
     struct address_range6 *range6 = arena_alloc(arena, lists[IPV6].count * sizeof(*range6));
-    char *copy = arena_strndup(arena, text, length);
 
-    if (!set || !range4 || !range6 || !copy)
+    if (!set || !range4 || !range6)
         return NULL;
     for (size_t i = 0; i < lists[IPV4].count; i++) {
         const struct range *range = &lists[IPV4].range[i];
@@ -164,59 +165,29 @@ static struct address_set *make_set(struct arena *arena, const struct range_list
         .count6 = (uint32_t)lists[IPV6].count,
         .range4 = range4,
         .range6 = range6,
-        .text = copy,
+        .text = text,
     };
     return set;
 }
 
-static const struct address_set *build(struct rule_parser *parser, struct span text)
+const struct address_set *rule_parser_addresses(struct rule_parser *parser, struct span text)
 {
-    struct map *known = &parser->list->address_sets.expanded;
     struct address_parts parts = { 0 };
     struct set_walk walk = {
         .parser = parser,
         .kind = VARIABLE_ADDRESS,
         .double_negation = true,
         .item = address_item,
+        .merge = merge,
+        .make = make_set,
         .user = &parts,
     };
-    struct address_set *set = NULL;
-    int err = set_walk(&walk, text);
+    const struct address_set *set = set_cache_get(&parser->list->address_sets, &walk, text);
 
-    if (!err) {
-        set = map_get(known, (struct span){ walk.expanded.bytes, walk.expanded.length });
-        if (set)
-            goto out;
-        err = merge(parser, text, &parts);
-    }
-    if (!err) {
-        set = make_set(parser->list->arena, parts.in, walk.expanded.bytes, walk.expanded.length);
-        if (!set || map_put(known, span_of(set->text), set))
-            err = -ENOMEM;
-    }
-    if (err == -ENOMEM) {
-        set = NULL;
-        rule_parser_error(parser, text, "out of memory");
-    }
-out:
-    text_clear(&walk.expanded);
     for (int family = IPV4; family <= IPV6; family++) {
         range_list_clear(&parts.in[family]);
         range_list_clear(&parts.out[family]);
     }
-    return set;
-}
-
-const struct address_set *rule_parser_addresses(struct rule_parser *parser, struct span text)
-{
-    struct map *known = &parser->list->address_sets.written;
-    const struct address_set *set = map_get(known, text);
-
-    if (set)
-        return set;
-    set = build(parser, text);
-    if (set && map_put(known, text, (void *)set))
-        return NULL;
     return set;
 }
 

@@ -52,13 +52,14 @@ static int port_item(struct set_walk *walk, struct span item, bool negated)
     return range_list_add(list, low, high);
 }
 
-static struct port_set *make_set(struct arena *arena, const struct range_list *list, const char *text, size_t length)
+static void *make_set(struct set_walk *walk, const char *text)
 {
+    const struct range_list *list = &((struct port_parts *)walk->user)->in;
+    struct arena *arena = walk->parser->list->arena;
     struct port_set *set = arena_alloc(arena, sizeof(*set));
     struct port_range *range = arena_alloc(arena, list->count * sizeof(*range));
-    char *copy = arena_strndup(arena, text, length);
 
-    if (!set || !range || !copy)
+    if (!set || !range)
         return NULL;
     for (size_t i = 0; i < list->count; i++)
         range[i] = (struct port_range){ (uint16_t)list->range[i].low, (uint16_t)list->range[i].high };
@@ -66,19 +67,20 @@ static struct port_set *make_set(struct arena *arena, const struct range_list *l
         .any = range_list_is(list, 0, MAX_PORT),
         .count = (uint32_t)list->count,
         .range = range,
-        .text = copy,
+        .text = text,
     };
     return set;
 }
 
 /* in minus out; reports when nothing is left. */
-static int merge(struct rule_parser *parser, struct span text, struct port_parts *parts)
+static int merge(struct set_walk *walk, struct span text)
 {
+    struct port_parts *parts = walk->user;
     int err = 0;
 
     range_list_normalise(&parts->out);
     if (range_list_is(&parts->out, 0, MAX_PORT))
-        return rule_parser_error(parser, text, "all ports are negated");
+        return rule_parser_error(walk->parser, text, "all ports are negated");
     if (parts->in.count == 0)
         err = range_list_add(&parts->in, 0, MAX_PORT);
     if (err)
@@ -86,50 +88,25 @@ static int merge(struct rule_parser *parser, struct span text, struct port_parts
     range_list_normalise(&parts->in);
     err = range_list_subtract(&parts->in, &parts->out);
     if (!err && parts->in.count == 0)
-        return rule_parser_error(parser, text, "no port is left after what is negated");
+        return rule_parser_error(walk->parser, text, "no port is left after what is negated");
     return err;
-}
-
-static const struct port_set *build(struct rule_parser *parser, struct span text)
-{
-    struct map *known = &parser->list->port_sets.expanded;
-    struct port_parts parts = { 0 };
-    struct set_walk walk = { .parser = parser, .kind = VARIABLE_PORT, .item = port_item, .user = &parts };
-    struct port_set *set = NULL;
-    int err = set_walk(&walk, text);
-
-    if (!err) {
-        set = map_get(known, (struct span){ walk.expanded.bytes, walk.expanded.length });
-        if (set)
-            goto out;
-        err = merge(parser, text, &parts);
-    }
-    if (!err) {
-        set = make_set(parser->list->arena, &parts.in, walk.expanded.bytes, walk.expanded.length);
-        if (!set || map_put(known, span_of(set->text), set))
-            err = -ENOMEM;
-    }
-    if (err == -ENOMEM) {
-        set = NULL;
-        rule_parser_error(parser, text, "out of memory");
-    }
-out:
-    text_clear(&walk.expanded);
-    range_list_clear(&parts.in);
-    range_list_clear(&parts.out);
-    return set;
 }
 
 const struct port_set *rule_parser_ports(struct rule_parser *parser, struct span text)
 {
-    struct map *known = &parser->list->port_sets.written;
-    const struct port_set *set = map_get(known, text);
+    struct port_parts parts = { 0 };
+    struct set_walk walk = {
+        .parser = parser,
+        .kind = VARIABLE_PORT,
+        .item = port_item,
+        .merge = merge,
+        .make = make_set,
+        .user = &parts,
+    };
+    const struct port_set *set = set_cache_get(&parser->list->port_sets, &walk, text);
 
-    if (set)
-        return set;
-    set = build(parser, text);
-    if (set && map_put(known, text, (void *)set))
-        return NULL;
+    range_list_clear(&parts.in);
+    range_list_clear(&parts.out);
     return set;
 }
 

@@ -122,6 +122,8 @@ struct set_walk {
     enum variable_kind kind;
     bool double_negation; /* !! is no negation: so with addresses, not with ports */
     int (*item)(struct set_walk *walk, struct span item, bool negated);
+    int (*merge)(struct set_walk *walk, struct span text);  /* what is negated out of the rest; reports */
+    void *(*make)(struct set_walk *walk, const char *text); /* the set of that, in the list's arena; keeps `text` */
     void *user;
 
     struct text expanded; /* as written, after variables */
@@ -141,6 +143,8 @@ struct set_cache {
 };
 void set_cache_init(struct set_cache *cache);
 void set_cache_clear(struct set_cache *cache);
+/* The set for a text: of the cache, or made by the walk and kept; NULL after an error was reported. */
+void *set_cache_get(struct set_cache *cache, struct set_walk *walk, struct span text);
 
 /* --- Words of the header ------------------------------------------------------------------------------------------------------- */
 

@@ -196,3 +196,39 @@ void set_cache_clear(struct set_cache *cache)
     map_clear(&cache->written);
     map_clear(&cache->expanded);
 }
+
+/* Walks, and takes the set that another text with the same expansion gave, or makes it. */
+static int expand_and_make(struct set_cache *cache, struct set_walk *walk, struct span text, void **out)
+{
+    struct arena *arena = walk->parser->list->arena;
+    int err = set_walk(walk, text);
+
+    if (err)
+        return err;
+    *out = map_get(&cache->expanded, (struct span){ walk->expanded.bytes, walk->expanded.length });
+    if (*out)
+        return 0;
+    err = walk->merge(walk, text);
+    if (err)
+        return err;
+    char *key = arena_strndup(arena, walk->expanded.bytes, walk->expanded.length);
+
+    *out = key ? walk->make(walk, key) : NULL;
+    return *out ? map_put(&cache->expanded, span_of(key), *out) : -ENOMEM;
+}
+
+void *set_cache_get(struct set_cache *cache, struct set_walk *walk, struct span text)
+{
+    void *set = map_get(&cache->written, text);
+    int err;
+
+    if (set)
+        return set;
+    err = expand_and_make(cache, walk, text, &set);
+    text_clear(&walk->expanded);
+    if (!err)
+        err = map_put(&cache->written, text, set);
+    if (err == -ENOMEM)
+        rule_parser_error(walk->parser, text, "out of memory");
+    return err ? NULL : set;
+}
