@@ -65,12 +65,14 @@ static const char *copy_line(struct diag *diag, const char *line)
 {
     if (!line)
         return NULL;
-    if (diag->last_line_source != line || !diag->last_line_copy ||
-        strncmp(diag->last_line_copy, line, strlen(diag->last_line_copy)) != 0) {
-        size_t length = strcspn(line, "\r\n");
+    size_t length = strcspn(line, "\r\n");
 
+    if (length > MAX_LINE_SHOWN)
+        length = MAX_LINE_SHOWN;
+    if (diag->last_line_source != line || !diag->last_line_copy || strlen(diag->last_line_copy) != length ||
+        memcmp(diag->last_line_copy, line, length) != 0) {
         diag->last_line_source = line;
-        diag->last_line_copy = arena_strndup(diag->arena, line, length < MAX_LINE_SHOWN ? length : MAX_LINE_SHOWN);
+        diag->last_line_copy = arena_strndup(diag->arena, line, length);
     }
     return diag->last_line_copy;
 }

@@ -91,12 +91,13 @@ const char *form_priority(const char *value)
 }
 
 /* What nftables takes as the name of a table. */
+/* What nft takes for a name, so that the printed ruleset can be read back. */
 const char *form_name(const char *value)
 {
     size_t length = strlen(value);
 
-    if (length > 0 && length <= NAME_LENGTH &&
+    if (length > 0 && length <= NAME_LENGTH && !strchr("0123456789-", value[0]) &&
         strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == length)
         return NULL;
-    return "a name of letters, digits, _, . and -, at most 32 long";
+    return "a name of letters, digits, _, . and -, at most 32 long, which does not begin with a digit or -";
 }

@@ -192,6 +192,19 @@ static void write_stats(struct replay *replay)
                 replay->last_ns);
 }
 
+/* A replay whose events are not all in the file has failed: nobody would look for them elsewhere. */
+static int check_written(const struct replay *replay, char error[ENGINE_ERROR_SIZE])
+{
+    struct output_counters counters;
+
+    output_counters(replay->output, &counters);
+    if (counters.write_errors == 0)
+        return 0;
+    snprintf(error, ENGINE_ERROR_SIZE, "not all events could be written to '%s': is the disk full?",
+             config_string(replay->options->config, "eve.filename"));
+    return -EIO;
+}
+
 int engine_replay(const struct replay_options *options, char error[ENGINE_ERROR_SIZE])
 {
     struct replay replay = { .options = options };
@@ -207,6 +220,8 @@ int engine_replay(const struct replay_options *options, char error[ENGINE_ERROR_
         write_stats(&replay);
     if (replay.output)
         output_stop(replay.output);
+    if (!err)
+        err = check_written(&replay, error);
     replay_clear(&replay);
     return err;
 }

@@ -111,6 +111,12 @@ class WrongFiles(Files):
         self.assertRegex(err, "gone.rules.*No such file")
         self.assertIn("1 rule loaded", out)
 
+    def test_replay_fails_when_events_are_lost(self):
+        capture = os.path.join(self.folder.name, "empty.pcap")
+        with open(capture, "wb") as file:
+            file.write(bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000"))
+        self.fails(1, "not all events could be written to '/dev/full'", "replay", "--set", "eve.filename=/dev/full", capture)
+
     def test_wrong_configuration_stops_run_and_replay(self):
         bad = self.file("bad.yaml", "queue: {length: abc}\nqueue.batch: 0\n")
         capture = self.file("x.pcap", "")

@@ -3,8 +3,11 @@
  * A packet's way from bytes to events: the first byte chooses the link type and whether drops take effect, the rest is
  * decoded, matched against a rule of every keyword (tests/replay/captures/keywords.rules), judged, and written as events.
  *
+ * What reject would answer is built for every packet.
+ *
  * Contract: the same packet gives the same rules twice, each at most once; the rule for any packet is among them; a verdict
- * has a reason; every event is one line of valid JSON. There are no thresholds over time: the policy is made anew.
+ * has a reason; every event is one line of valid JSON; an answer goes back to one of the two ends, has right checksums, and is
+ * not answered itself. There are no thresholds over time: the policy is made anew.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,6 +17,7 @@
 #include "sluice/decode.h"
 #include "sluice/decode_event.h"
 #include "sluice/detect.h"
+#include "sluice/inject.h"
 #include "sluice/keyword.h"
 #include "sluice/policy.h"
 
@@ -152,6 +156,25 @@ static void check_events(const struct output_options *options, const struct pack
     free(record);
 }
 
+static void check_answer(struct decoder *decoder, const struct packet *pkt, enum reject_kind to)
+{
+    uint8_t bytes[INJECT_MAX_PACKET], again[INJECT_MAX_PACKET];
+    struct packet *found[DECODE_MAX_PACKETS];
+    size_t length = inject_build(pkt, to, bytes);
+    struct packet answer = { .data = bytes, .length = (uint32_t)length, .wire_length = (uint32_t)length };
+
+    require(length <= INJECT_MAX_PACKET);
+    if (length == 0)
+        return;
+    decode_packet(decoder, &answer, found);
+    decode_check_checksums(&answer);
+    require(answer.ip_version == pkt->ip_version && answer.transport && !(answer.flags & PACKET_MALFORMED));
+    require(!(answer.flags & (PACKET_BAD_L3_CHECKSUM | PACKET_BAD_L4_CHECKSUM)));
+    require(address_equal(&answer.destination_address,
+                          to == REJECT_SOURCE ? &pkt->source_address : &pkt->destination_address));
+    require(inject_build(&answer, REJECT_SOURCE, again) == 0 && inject_build(&answer, REJECT_DESTINATION, again) == 0);
+}
+
 static size_t check_hits(struct detector *detector, const struct ruleset *ruleset, const struct packet *pkt,
                          const struct hit **hits)
 {
@@ -173,8 +196,14 @@ static size_t check_hits(struct detector *detector, const struct ruleset *rulese
     return count;
 }
 
-static void run(struct packet *const *found, size_t count, const struct ruleset *ruleset, struct detector *detector,
-                bool inline_mode)
+/* What stays from input to input; it goes with the process. */
+struct tools {
+    struct ruleset *ruleset;
+    struct detector *detector;
+    struct decoder *decoder, *answer_decoder;
+};
+
+static void run(const struct tools *tools, struct packet *const *found, size_t count, bool inline_mode)
 {
     struct output_options output;
     struct policy_options options;
@@ -193,34 +222,40 @@ static void run(struct packet *const *found, size_t count, const struct ruleset 
         const struct hit *hits;
 
         decode_check_checksums(found[i]);
-        size_t hit_count = check_hits(detector, ruleset, found[i], &hits);
+        size_t hit_count = check_hits(tools->detector, tools->ruleset, found[i], &hits);
 
-        policy_apply(policy, ruleset_rules(ruleset), found[i], hits, hit_count, &decision);
+        policy_apply(policy, ruleset_rules(tools->ruleset), found[i], hits, hit_count, &decision);
         require((found[i]->verdict == VERDICT_DROP) == (found[i]->drop_reason != DROP_REASON_NONE));
         require(inline_mode || found[i]->verdict != VERDICT_DROP);
         check_events(&output, found[i], &decision);
+        check_answer(tools->answer_decoder, found[i], REJECT_SOURCE);
+        check_answer(tools->answer_decoder, found[i], REJECT_DESTINATION);
     }
     policy_free(policy);
     policy_shared_free(shared);
 }
 
+static void open_tools(struct tools *tools)
+{
+    struct detector_options detector_options;
+    struct decode_options decode_options;
+
+    tools->ruleset = load_rules();
+    detector_options_default(&detector_options);
+    decode_options_default(&decode_options);
+    require(detector_new(&tools->detector, &detector_options) == 0);
+    require(detector_prepare(tools->detector, tools->ruleset) == 0);
+    require(decoder_new(&tools->decoder, &decode_options) == 0);
+    require(decoder_new(&tools->answer_decoder, &decode_options) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct ruleset *ruleset; /* these for the run; they go with the process */
-    static struct detector *detector;
-    static struct decoder *decoder;
+    static struct tools tools;
     struct packet *found[DECODE_MAX_PACKETS];
 
-    if (!ruleset) {
-        struct detector_options detector_options;
-        struct decode_options decode_options;
-
-        ruleset = load_rules();
-        detector_options_default(&detector_options);
-        decode_options_default(&decode_options);
-        require(detector_new(&detector, &detector_options) == 0 && detector_prepare(detector, ruleset) == 0);
-        require(decoder_new(&decoder, &decode_options) == 0);
-    }
+    if (!tools.ruleset)
+        open_tools(&tools);
     if (size == 0 || size > UINT16_MAX)
         return 0;
     struct packet pkt = {
@@ -231,6 +266,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .link = (enum link_type)((data[0] & LINK_MASK) % (LINK_UNSUPPORTED + 1)),
     };
 
-    run(found, decode_packet(decoder, &pkt, found), ruleset, detector, data[0] & INLINE_BIT);
+    run(&tools, found, decode_packet(tools.decoder, &pkt, found), data[0] & INLINE_BIT);
     return 0;
 }

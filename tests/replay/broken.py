@@ -133,7 +133,7 @@ def main():
     parser.add_argument('sluice')
     parser.add_argument('source')
     parser.add_argument('--seed', type=int, default=1)
-    parser.add_argument('--flips', type=int, default=20)
+    parser.add_argument('--flips', type=int, default=60)
     parser.add_argument('-j', dest='jobs', type=int, default=os.cpu_count())
     args = parser.parse_args()
 

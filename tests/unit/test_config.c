@@ -137,6 +137,8 @@ static const struct {
     { "queue: {numbers: '0,0'}", 1, 18, "queue numbers" },
     { "queue: {numbers: 65536}", 1, 18, "queue numbers" },
     { "queue: {numbers: '0,'}", 1, 18, "queue numbers" },
+    { "nft: {table: a b}", 1, 14, "letters, digits" },
+    { "nft: {table: 5a}", 1, 14, "does not begin with a digit" },
     { "queue: 5", 1, 8, "'queue' needs settings below it, got '5'" },
     { "queue: [length]", 1, 8, "'queue' needs settings below it, got a list" },
     { "action-order: [pass, dorp]", 1, 22, "needs pass, drop, reject or alert, got 'dorp'" },

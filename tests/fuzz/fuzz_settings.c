@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Settings as the command line has them, one NAME=VALUE a line, and all that is made of them: queues, marks, ports, CPUs, the
+ * decoder's and the firewall's options. The contract: what is given out is within its bounds and is one of the forms that
+ * `check` admits; where it is refused there is a message; the printed firewall has the names that were asked for.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine_priv.h"
+#include "sluice/firewall.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { MAX_LINES = 32, MAX_LINE = 512 };
+
+static void must(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void apply(struct config *config, const uint8_t *data, size_t size, struct diag *diag)
+{
+    const char *at = (const char *)data, *end = at + size;
+
+    for (unsigned i = 0; i < MAX_LINES && at < end; i++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t length = (size_t)((stop ? stop : end) - at);
+        char line[MAX_LINE];
+
+        if (length < sizeof(line)) {
+            size_t before = diag_count(diag);
+
+            memcpy(line, at, length);
+            line[length] = '\0';
+            must(config_set(config, line, diag) == 0 || diag_count(diag) > before);
+        }
+        at += length + 1;
+    }
+}
+
+static void check_queues(const struct config *config)
+{
+    struct nfqueue_options queues[ENGINE_MAX_QUEUES];
+    char error[ENGINE_ERROR_SIZE] = "";
+    size_t count;
+
+    if (engine_queue_options(config, queues, ENGINE_MAX_QUEUES, &count, error)) {
+        must(error[0] != '\0');
+        return;
+    }
+    must(count >= 1 && count <= ENGINE_MAX_QUEUES);
+    for (size_t i = 0; i < count; i++) {
+        must((queues[i].mark & ~queues[i].mark_mask) == 0);
+        must(queues[i].mode != QUEUE_REPEAT || queues[i].mark != 0);
+        must(queues[i].mode != QUEUE_ROUTE || queues[i].route_to != queues[i].queue);
+        must(queues[i].batch >= 1 && queues[i].batch <= CAPTURE_MAX_BATCH && queues[i].length >= 1);
+        for (size_t k = 0; k < i; k++)
+            must(queues[k].queue != queues[i].queue);
+    }
+}
+
+static void check_pipeline(const struct config *config, struct diag *diag)
+{
+    struct pipeline_options options;
+    struct eve_options eve;
+    enum rule_action order[4];
+    char error[ENGINE_ERROR_SIZE] = "", path[256];
+    size_t before = diag_errors(diag);
+
+    if (engine_pipeline_options(config, &options, diag)) {
+        must(diag_errors(diag) > before);
+        return;
+    }
+    must(options.decode.teredo.count <= DECODE_MAX_PORTS && options.decode.vxlan.count <= DECODE_MAX_PORTS);
+    must(options.decode.max_layers >= 1 && options.decode.max_layers <= DECODE_MAX_LAYERS);
+    must(options.policy.packet_alert_max >= 1 && options.policy.threshold_memcap > 0);
+    must(engine_action_order(config, order, error) == 0 || error[0] != '\0');
+    if (engine_eve_path(config, NULL, path, sizeof(path), error) == 0)
+        must(strlen(path) < sizeof(path));
+    engine_eve_options(config, &eve);
+}
+
+static void check_affinity(const struct config *config)
+{
+    struct affinity affinity;
+    char error[ENGINE_ERROR_SIZE] = "", text[256];
+
+    if (affinity_plan(&affinity, config, 2, error))
+        must(error[0] != '\0');
+    else
+        affinity_describe(&affinity, 2, text, sizeof(text));
+}
+
+/* With a priority given nothing is asked of the kernel. */
+static void check_firewall(const struct config *config)
+{
+    struct firewall_options options;
+    char error[FIREWALL_ERROR_SIZE] = "";
+    struct text out;
+
+    if (firewall_options_read(&options, config, error)) {
+        must(error[0] != '\0');
+        return;
+    }
+    options.has_priority = true;
+    if (options.mode == ATTACH_NONE)
+        options.mode = ATTACH_AFTER;
+    must(strspn(options.table, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") ==
+         strlen(options.table));
+    must(!strchr("0123456789-", options.table[0]));
+    text_init(&out);
+    if (firewall_print(&options, &out, error))
+        must(error[0] != '\0');
+    else
+        must(out.length > 0 && (options.expression == QUEUE_EXPRESSION_XT || strstr(out.bytes, options.table)));
+    text_clear(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct setting *const tables[] = { config_settings, NULL };
+    struct diag *diag = diag_new();
+    struct config *config;
+
+    must(diag && config_new(&config, tables) == 0);
+    apply(config, data, size, diag);
+    check_queues(config);
+    check_pipeline(config, diag);
+    if (memmem(data, size, "threading.", strlen("threading."))) /* reads the machine's topology, which takes its time */
+        check_affinity(config);
+    check_firewall(config);
+    config_check(config, diag);
+    config_free(config);
+    diag_free(diag);
+    return 0;
+}
