@@ -36,11 +36,11 @@ all_there() {
 	return 0
 }
 
-for mode in after before repeat; do
+for mode in ${MODES:-after before repeat}; do
 	arguments=(--attach $mode)
 	[ $mode != repeat ] || arguments+=(--verdict repeat --mark 0x1/0x1)
 	wave
-	for round in 1 2 3; do
+	for round in $(seq "${ROUNDS:-3}"); do
 		sleep 0.3
 		start_sluice $mode$round --queue 0-1 --rules "$WORK/t.rules" --set queue.length=20000 "${arguments[@]}"
 		sleep 0.3

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # `sluice nft` where the kernel has both ways of queueing: native by default, the text that is printed is the ruleset that is
 # installed, and both pass packets when nobody listens.
-. /test/lib.sh
+. "$(dirname "$0")/lib.sh"
 topology
 
 queues() { gateway nft list ruleset 2>/dev/null | grep -o 'queue .*' | sort -u; }

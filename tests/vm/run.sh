@@ -1,81 +1,115 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# run.sh CASE: boots Debian's cloud kernel in QEMU with a memory file system that has the program, its libraries, iproute2, nft and
-# busybox, runs CASE in it, and passes when it printed "CASE PASSED".
+# run.sh SCRIPT: boots Debian's cloud kernel in QEMU with this machine's programs in a memory file system, runs SCRIPT of tests/vm or
+# tests/netns in it as root, and passes when that ends with exit code 0. run.sh --fetch: only gets the kernel.
 #
-# The kernel comes from Debian's package, unpacked into VM_CACHE and not installed.
+# The kernel comes from Debian's package, unpacked into VM_CACHE and not installed. Software emulation on purpose: it runs
+# everywhere, and these tests ask for right and wrong only.
 set -euo pipefail
-case_file=$1
+script=$1
 : "${SLUICE:?path of the program}" "${VM_CACHE:?folder to keep the kernel in}"
-here=$(cd "$(dirname "$0")" && pwd)
+source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM HUP
 
-for tool in qemu-system-x86_64 busybox cpio depmod nft ip dpkg-deb; do
-	command -v "$tool" >/dev/null || { echo "SKIP: $tool is not installed"; exit 77; }
+tools="bash env cat cp mv ls ln mkdir rmdir rm mktemp touch chmod sleep seq sort uniq head tail tr wc cut tee date id kill
+	timeout basename dirname stat sed grep awk diff cmp ping setpriv unshare sysctl nproc ip ss nft xtables-nft-multi
+	python3 busybox"
+for tool in $tools qemu-system-x86_64 cpio depmod modprobe dpkg-deb; do
+	type -P "$tool" >/dev/null || { echo "SKIP: $tool is not installed"; exit 77; }
 done
 
 fetch_kernel() {
-	local package
+	local package version
 	mkdir -p "$VM_CACHE"
 	[ -f "$VM_CACHE/version" ] && return
-	apt-cache show linux-image-cloud-amd64 >/dev/null 2>&1 || apt-get update -qq
-	package=$(apt-cache depends linux-image-cloud-amd64 | awk '$1 == "Depends:" { print $2; exit }')
+	apt-cache show linux-image-cloud-amd64 >/dev/null 2>&1 || apt-get update -qq || true
+	package=$(apt-cache depends linux-image-cloud-amd64 2>/dev/null | awk '$1 == "Depends:" { print $2; exit }')
 	[ -n "$package" ] || { echo "SKIP: no package linux-image-cloud-amd64"; exit 77; }
-	(cd "$work" && apt-get download -qq "$package" && dpkg-deb -x "$package"_*.deb kernel)
+	# apt downloads as a user of its own, who can't write here; it says so, and goes on as root.
+	(cd "$work" && apt-get download -qq -o APT::Sandbox::User=root "$package" && dpkg-deb -x "$package"_*.deb kernel)
+	version=$(ls "$work/kernel/lib/modules")
+	depmod -b "$work/kernel" "$version"
 	rm -rf "$VM_CACHE/kernel"
 	mv "$work/kernel" "$VM_CACHE/kernel"
-	local version
-	version=$(ls "$VM_CACHE/kernel/lib/modules")
-	depmod -b "$VM_CACHE/kernel" "$version"
 	echo "$version" >"$VM_CACHE/version"
 }
 fetch_kernel
+[ "$script" != --fetch ] || exit 0
 version=$(cat "$VM_CACHE/version")
 
+# --- Programs and their libraries, under the names that they ask for -------------------------------------------------------------
 root=$work/root
-mkdir -p "$root"/{bin,sbin,usr/local/bin,dev,proc,sys,tmp,run/netns,etc,lib/modules,usr/lib,var/log,test}
-cp "$(command -v busybox)" "$root/bin/busybox"
-cp "$SLUICE" "$root/usr/local/bin/sluice"
-cp "$(command -v nft)" "$root/usr/local/bin/nft"
-cp "$(command -v ip)" "$root/usr/local/bin/ip"
-cp "$case_file" "$root/test/case.sh"
-cp "$here/lib.sh" "$root/test/lib.sh"
-cp -r "$here/../../rules" "$root/test/rules"
-# Libraries, under the names that the programs ask for.
-for program in sluice nft ip; do
-	ldd "$root/usr/local/bin/$program" | awk '$2 == "=>" { print $3 } $1 ~ /^\// { print $1 }'
-done | sort -u | while read -r library; do
-	mkdir -p "$root$(dirname "$library")"
-	cp -L "$library" "$root$library"
+mkdir -p "$root"/{usr/bin,usr/lib,usr/lib64,dev,proc,sys,tmp,run,etc,modules,source/tests}
+ln -s bin "$root/usr/sbin"
+for folder in bin sbin lib lib64; do ln -s usr/$folder "$root/$folder"; done
+
+add() { # add FILE [NAME]: a program
+	cp -L "$1" "$root/usr/bin/${2:-$(basename "$1")}"
+	{ ldd "$1" 2>/dev/null || true; } | awk '$2 == "=>" { print $3 } $1 ~ /^\// { print $1 }' >>"$work/libraries"
+}
+for tool in $tools; do add "$(type -P "$tool")" "$tool"; done
+add "$SLUICE" sluice
+ln -s bash "$root/usr/bin/sh"
+for name in iptables ip6tables iptables-nft ip6tables-nft iptables-nft-restore ip6tables-nft-restore; do
+	ln -s xtables-nft-multi "$root/usr/bin/$name"
 done
 
-modules="nfnetlink_queue nft_queue nft_hash nft_ct nft_reject_inet nf_conntrack nf_conntrack_netlink veth nft_compat xt_NFQUEUE nft_counter nf_tables bridge nft_meta_bridge"
+# Of Python the modules that the tests import, with what these import; compiled ones too, and so with their times.
+/usr/bin/python3 -c '
+import collections, encodings.ascii, encodings.idna, encodings.latin_1, json, signal, socket, struct, sys, threading, time
+for module in list(sys.modules.values()):
+    for path in (getattr(module, "__file__", None), getattr(module, "__cached__", None)):
+        if path:
+            print(path)' >"$work/python"
+add /usr/bin/python3
+for extension in $(grep '\.so$' "$work/python") /usr/lib/x86_64-linux-gnu/xtables/*.so; do
+	ldd "$extension" | awk '$2 == "=>" { print $3 }' >>"$work/libraries"
+	echo "$extension" >>"$work/libraries"
+done
+sort -u "$work/libraries" "$work/python" | while read -r file; do
+	[ -f "$file" ] || continue
+	mkdir -p "$root$(dirname "$file")"
+	cp -pL "$file" "$root$file"
+done
+
+# --- Modules, in the order in which they can be inserted -----------------------------------------------------------------------------
+modules="veth bridge nfnetlink_queue nf_tables nft_queue nft_hash nft_ct nft_objref nft_counter nft_compat nft_reject_inet nft_meta_bridge
+	nft_chain_nat nft_masq nf_conntrack nf_conntrack_netlink xt_NFQUEUE xt_mark xt_connmark xt_conntrack xt_tcpudp
+	ip_tables ip6_tables ipt_REJECT ip6t_REJECT"
 for module in $modules; do # what is built in has no file
 	{ modprobe -d "$VM_CACHE/kernel" -S "$version" --show-depends "$module" 2>/dev/null || true; } | awk '$1 == "insmod" { print $2 }'
 done | awk '!seen[$0]++' | while read -r file; do
-	cp "$file" "$root/lib/modules/"
-	echo "/lib/modules/$(basename "$file")" >>"$root/test/modules"
+	cp "$file" "$root/modules/"
+	echo "/modules/$(basename "$file")" >>"$root/modules/order"
 done
+
+cp /etc/protocols /etc/services "$root/etc/" 2>/dev/null || true # names, for nft
+cp -r "$source/rules" "$source/nft" "$root/source/"
+cp -r "$source/tests/netns" "$source/tests/vm" "$root/source/tests/"
+echo "$(basename "$(dirname "$script")")/$(basename "$script")" >"$root/case"
 
 cat >"$root/init" <<'INIT'
 #!/bin/busybox sh
-export PATH=/usr/local/bin:/bin:/sbin
-/bin/busybox --install -s /bin
-mount -t proc proc /proc
+export PATH=/usr/bin:/busybox HOME=/root LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 SLUICE=/usr/bin/sluice
+busybox mount -t proc proc /proc
+busybox mkdir -p /busybox /root
+busybox --install -s /busybox
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 mount -t tmpfs run /run
 mkdir -p /run/netns /run/sluice
-while read -r module; do insmod "$module" 2>/dev/null || case $module in *crc32c*) ;; *) echo "cannot insert $module" ;; esac; done </test/modules
-cd /test
-if timeout 150 sh /test/case.sh; then echo "CASE PASSED"; else echo "CASE FAILED"; fi
+ln -s /proc/self/fd /dev/fd
+while read -r module; do insmod "$module" 2>/dev/null || case $module in *crc32c*) ;; *) echo "cannot insert $module" ;; esac; done </modules/order
+ip link set lo up
+timeout 150 bash "/source/tests/$(cat /case)" && echo "CASE PASSED" || echo "CASE FAILED: $?"
 poweroff -f
 INIT
 chmod +x "$root/init"
-(cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) >"$work/initrd.gz"
+(cd "$root" && find . | cpio -o -H newc --quiet) >"$work/initrd"
 
 timeout 240 qemu-system-x86_64 -accel tcg -cpu max -m 1024 -nographic -no-reboot -nic none -kernel "$VM_CACHE/kernel/boot/vmlinuz-$version" \
-	-initrd "$work/initrd.gz" -append "console=ttyS0 quiet panic=-1" </dev/null >"$work/console" 2>&1 || true
-tr -d '\r' <"$work/console" | sed -n '/^[[:print:]]/p' | tail -n 60
+	-initrd "$work/initrd" -append "console=ttyS0 quiet panic=-1" </dev/null >"$work/console" 2>&1 || true
+tr -d '\r' <"$work/console" | sed -E 's/\x1b(c|\[[0-9;?]*[A-Za-z])//g' | grep -a '[[:graph:]]' | tail -n 60
 grep -q "CASE PASSED" "$work/console"

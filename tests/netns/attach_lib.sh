@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `sluice run --attach` in each mode beside a firewall made by iptables, and beside one made by nft: bad packets are dropped, and
-# the firewall's decisions and its rules stay what they were: while Sluice runs, after a clean stop, after kill -9, and after
-# `sluice nft remove`.
+# Sourced by attach_iptables.sh and attach_nft.sh, which make a firewall, then check_modes: `sluice run --attach` in each mode beside
+# that firewall drops bad packets, and the firewall's decisions and its rules stay what they were: while Sluice runs, after a
+# clean stop, after kill -9, and after `sluice nft remove`.
 . "$(dirname "$0")/lib.sh"
 topology
 echo 'drop udp any any -> any any (msg:"bad word"; content:"EVIL"; sid:1;)' >"$WORK/t.rules"
@@ -10,31 +10,6 @@ for port in 7000 7001; do background srv python3 "$HERE/traffic.py" udp-sink $po
 for port in 7000 7001; do
 	for _ in $(seq 100); do [ -s "$WORK/got$port" ] && break; sleep 0.05; done
 done
-
-# Both let port 7000 and echo requests through, and their answers; port 7001 is one of those that are closed.
-firewall_iptables() {
-	local ipt
-	for ipt in iptables ip6tables; do
-		gateway $ipt -P FORWARD DROP
-		gateway $ipt -A FORWARD -m conntrack --ctstate ESTABLISHED,RELATED -j ACCEPT
-		gateway $ipt -A FORWARD -p udp --dport 7000 -j ACCEPT
-	done
-	gateway iptables -A FORWARD -p icmp --icmp-type echo-request -j ACCEPT
-	gateway ip6tables -A FORWARD -p icmpv6 --icmpv6-type echo-request -j ACCEPT
-}
-firewall_nft() {
-	gateway nft -f - <<'NFT'
-table inet firewall {
-	chain forward {
-		type filter hook forward priority filter; policy drop;
-		ct state established,related accept
-		udp dport 7000 accept
-		icmp type echo-request accept
-		icmpv6 type echo-request accept
-	}
-}
-NFT
-}
 
 ruleset() { gateway nft list ruleset 2>/dev/null | sed -E 's/packets [0-9]+ bytes [0-9]+/packets 0 bytes 0/'; }
 unchanged() { ruleset | cmp -s - "$WORK/before" || fail "$1: the ruleset is not what it was: $(ruleset)"; }
@@ -55,13 +30,12 @@ pass() {
 
 # mode NAME SEEN ARGS...: SEEN is how many packets of one pass() reach the queue.
 mode() {
-	local name=$1 seen=$2 what
+	local what=$1 seen=$2
 	shift 2
-	what="$firewall, $name"
 	start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --attach "$@"
-	equal "$what: table" "$(gateway "$SLUICE" nft status --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["mode"])')" "$name"
+	equal "$what: table" "$(gateway "$SLUICE" nft status --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["mode"])')" "$what"
 	pass "$what, running" 0
-	equal "$what: bad datagrams seen" "$(events ips event_type=drop alert.signature_id=1)" 2
+	wait_events ips 2 event_type=drop alert.signature_id=1
 	stop_process "$LAST_PID" || fail "$what: exit code $?"
 	equal "$what: packets in the queues" "$(($(last_stats ips queue.0.packets) + $(last_stats ips queue.1.packets)))" "$seen"
 	unchanged "$what, stopped"
@@ -80,13 +54,12 @@ mode() {
 	rm -rf "$WORK"/{ips,killed,again}
 }
 
-for firewall in iptables nft; do
-	firewall_$firewall
+# The firewall lets port 7000 and echo requests through, and their answers; port 7001 is one of those that are closed.
+check_modes() {
 	ruleset >"$WORK/before"
 	# For each family 3 datagrams, and a ping there and back; ahead of the firewall also the one to the closed port.
 	mode after 10 after
 	mode before 12 before
 	mode repeat 12 repeat --verdict repeat --mark 0x1/0x1
 	mode route 10 route --verdict route --route-to 20 --route-bypass
-	gateway nft flush ruleset
-done
+}

@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A clean stop under traffic with the native queue expression.
+ROUNDS=1 MODES=after exec bash "$(dirname "$0")/../netns/attach_stop.sh"
