@@ -70,16 +70,17 @@ table ip nat {
 table ip feed {
 	chain prerouting {
 		type filter hook prerouting priority -120;
-		tcp dport 7001 jump queue
-		tcp sport 7001 jump queue
+		tcp dport 7001 jump spread
+		tcp sport 7001 jump spread
 	}
-	chain queue {
-		queue to jhash ct original ip saddr . ct original ip daddr . ct original proto-src . ct original proto-dst mod 4 offset 4
+	chain spread {
+		meta l4proto tcp queue to jhash ct original ip saddr . ct original ip daddr . ct original proto-src . ct original proto-dst mod 4 offset 4
 	}
 }
 NFT
 echo 'alert tcp any any -> any any (msg:"word"; content:"MARKER"; sid:1;)' >"$WORK/t.rules"
 start_sluice nat --queue 4-7 --rules "$WORK/t.rules"
+nat=$LAST_PID
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
 for _ in $(seq 100); do grep -q listening "$WORK/background.log" && break; sleep 0.1; done
 for i in $(seq 8); do
@@ -98,4 +99,4 @@ for line in open(sys.argv[1]):
 assert len(queues) == 8 and all(len(q) == 1 for q in queues.values()), queues
 assert len(used) > 1, used
 PY
-stop_process "$LAST_PID" || fail "exit code $?"
+stop_process "$nat" || fail "exit code $?"

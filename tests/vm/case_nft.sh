@@ -12,7 +12,7 @@ nft_command() {
 }
 plain() { sed -E -e "s/packets [0-9]+ bytes [0-9]+/packets 0 bytes 0/" -e "s/, [0-9]+ packets .*//"; }
 
-# same ARGS...: printed and loaded by nft, and installed by us, are the same.
+# same ARGS...: printed and loaded by nft, and installed by us, are the same. More of them are in tests/netns/nft_print.sh.
 same() {
 	nft_command print --native "$@" >/tmp/print.nft || fail "print $*"
 	gateway nft -f /tmp/print.nft || fail "nft -f: $*"
@@ -28,10 +28,7 @@ same() {
 	diff /tmp/status.loaded /tmp/status.installed || fail "the status differs: $*"
 	nft_command remove || fail "remove $*"
 }
-same --mode after --queue 0-3
 same --mode after --queue 8-11 --no-bypass --hook forward,input,output
-same --mode before --queue 5
-same --mode repeat --queue 4-5 --mark 0x1/0x3
 same --mode route --queue 7 --family ip6
 same --mode after --queue 0-1 --family bridge --hook forward,input,output
 
