@@ -146,6 +146,12 @@ void cli_print_brief(const struct diag *diag)
         fprintf(stderr, "... and %zu more warnings (`sluice check` prints all)\n", warnings - MAX_WARNINGS);
 }
 
+/* One error about a file as a whole, such as that there is none, needs no second line. */
+static bool says_it_all(const struct diag *diag)
+{
+    return diag_count(diag) == 1 && diag_get(diag, 0)->line == 0;
+}
+
 int cli_load_sound_config(const struct cli_input *input, enum config_strictness strictness, const char *default_file,
                           const char *consequence, struct config **out)
 {
@@ -156,7 +162,8 @@ int cli_load_sound_config(const struct cli_input *input, enum config_strictness 
     if (diag)
         cli_print_brief(diag);
     if (!code && diag_errors(diag) > 0) {
-        cli_error(input->command, "the configuration has mistakes: %s", consequence);
+        if (!says_it_all(diag))
+            cli_error(input->command, "the configuration has mistakes: %s", consequence);
         config_free(config);
         code = EXIT_FAILED;
     }
