@@ -11,9 +11,12 @@
 
 #include "sluice/rule.h"
 
+struct stream;
+
 /* A rule that matched; made by detect. */
 struct hit {
     const struct rule *rule;
+    bool in_stream; /* in the bytes of a stream: the action is the flow's */
 };
 
 /* What is reported of a hit; made by policy. */
@@ -21,13 +24,17 @@ struct alert {
     const struct rule *rule;
     enum rule_action action; /* as applied: rate_filter may have changed it */
     bool blocked;            /* EVE's alert.action: the packet is dropped or rejected */
+    bool in_stream;          /* the payload that matters is the stream's */
 };
 
 struct decision {
     const struct alert *alerts; /* lent until the worker's next packet */
     size_t alert_count;
-    const struct rule *drop_rule; /* the rule that dropped, or NULL */
-    bool passed;                  /* a pass rule ended it */
+    const struct rule *drop_rule;   /* the rule that dropped, or NULL */
+    bool passed;                    /* a pass rule ended it */
+    bool tagged;                    /* log the packet: a tag of an earlier alert asks for it */
+    const struct stream *stream;    /* where the bytes of pkt->flow are; NULL without streams */
+    const struct rule_names *names; /* of flow bits, for events; NULL for none */
 };
 
 #endif

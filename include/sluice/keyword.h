@@ -17,9 +17,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sluice/flow.h"
 #include "sluice/packet.h"
 #include "sluice/rule.h"
+#include "sluice/turn.h"
 
+struct host_table;
 struct rule_parser;
 
 enum keyword_kind {
@@ -38,11 +41,17 @@ enum keyword_flag {
     KEYWORD_ONCE = 1 << 4,            /* a second one in a rule is an error */
     KEYWORD_QUOTES_REQUIRED = 1 << 6, /* with KEYWORD_QUOTED: a value without quotes is an error */
     KEYWORD_NEEDS_CHECKSUMS = 1 << 5, /* looks at PACKET_BAD_L3_CHECKSUM or PACKET_BAD_L4_CHECKSUM */
+    KEYWORD_STATE = 1 << 7, /* KEYWORD_PACKET: looks at the flow or a host, not at this packet's headers; the rule's
+                                       * contents are looked for in the stream nevertheless */
 };
 
-/* What a condition may look at. Later issues add the flow, the stream and the transaction. */
+/* What a condition may look at, and an action change. The packet's flow is packet->flow (NULL for none). */
 struct match_input {
     const struct packet *packet;
+    struct flow_table *flows; /* where the flow's variables live; NULL when packet->flow is */
+    struct host_table *hosts; /* shared with other workers: turn_wait(turn) first */
+    struct turn *turn;        /* NULL in a daemon */
+    bool in_stream;           /* the buffer under inspection is the stream's, not the packet's payload */
 };
 
 /* A buffer under inspection; see src/detect/inspect.c for how the conditions of a buffer are walked. */
@@ -97,6 +106,10 @@ struct keyword {
      * for negated contents). An empty buffer is not NULL. */
     const uint8_t *(*buffer)(const struct match_input *in, uint32_t *length);
 
+    /* Optional: what the rule does once all its conditions hold, before thresholds are asked; for conditions added by
+     * rule_parser_add_action(). */
+    void (*act)(const struct match_input *in, const void *data);
+
     /* Optional: the literal by which the prefilter may find the condition; NULL when it has none or is negated.
      * content has one; pcre and others do not. The data of a keyword with this function is a struct content, allocated
      * in the list's arena: that is what modifiers change. */
@@ -124,6 +137,9 @@ static inline void keyword_release(const struct rule *rule)
         for (const struct condition *c = buffer->conditions; c; c = c->next)
             if (c->keyword->release)
                 c->keyword->release(c);
+    for (const struct condition *c = rule->actions; c; c = c->next)
+        if (c->keyword->release)
+            c->keyword->release(c);
 }
 
 /* --- For parse(): the rule under construction ------------------------------------------------------------------------------ */
@@ -142,6 +158,11 @@ void rule_parser_warning(struct rule_parser *parser, struct span where, const ch
 
 /* Adds a condition on the packet for the keyword being parsed. 0 or -ENOMEM. */
 int rule_parser_add_packet_condition(struct rule_parser *parser, const void *data, bool negated);
+
+/* Adds an action for the keyword being parsed (keyword->act). 0 or -ENOMEM. */
+int rule_parser_add_action(struct rule_parser *parser, const void *data);
+/* The number of a name of shared state, and that the rule uses it: RULE_STATE_READS, RULE_STATE_WRITES. 0 when out of memory. */
+uint32_t rule_parser_state(struct rule_parser *parser, enum rule_name_kind kind, struct span name, unsigned use);
 
 /* Adds a condition to the current buffer. `relative`: it counts from the end of the condition before it; then the
  * caller made sure that there is one (rule_parser_has_previous). 0 or -ENOMEM. */

@@ -23,6 +23,7 @@
 #include <stdio.h>
 
 #include "sluice/decision.h"
+#include "sluice/flow.h"
 #include "sluice/packet.h"
 
 enum output_event {
@@ -30,6 +31,9 @@ enum output_event {
     OUTPUT_DROP,
     OUTPUT_ANOMALY,
     OUTPUT_STATS,
+    OUTPUT_FLOW,    /* a flow ended */
+    OUTPUT_NETFLOW, /* the same, one event a direction */
+    OUTPUT_PACKET,  /* a tagged packet */
     OUTPUT_EVENT_COUNT,
 };
 
@@ -41,13 +45,15 @@ struct eve_options {
     const char *pcap_file_name; /* EVE's pcap_filename when pcap_file; or NULL */
     struct {
         bool payload, payload_printable, payload_length, packet, verdict, reference, rule_raw, rule_metadata;
+        bool tagged_packets, flow;
         uint32_t payload_buffer_size;
     } alert;
     struct {
         bool alerts, verdict;
+        bool all_flows; /* drop.flows: all; otherwise one event a dropped flow */
     } drop;
     struct {
-        bool decode, packet_header;
+        bool decode, stream, packet_header;
     } anomaly;
     struct {
         bool totals, threads, deltas, null_values;
@@ -88,6 +94,9 @@ struct output_port *output_port(struct output *output, unsigned worker);
  * ruleset. */
 void output_packet(struct output_port *port, const struct packet *pkt, const struct decision *decision,
                    unsigned generation);
+
+/* A flow that ended: flow and netflow events, as far as enabled. To be called before stream_end(). */
+void output_flow(struct output_port *port, const struct flow *flow, enum flow_end reason, unsigned generation);
 
 /* One stats event. Names are paths ("decoder.pkts", "queue.0.waiting"); dots nest, "engines[0].x" is in an array of one. Those below "threads." are of one worker
  * and are written when stats.threads is set, the others when stats.totals is. Names are lent for good. Called by one

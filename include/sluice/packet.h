@@ -45,9 +45,12 @@ enum packet_flag {
     PACKET_TO_CLIENT = 1 << 8,           /* flow's direction when it is known; otherwise to server */
     PACKET_BAD_L3_CHECKSUM = 1 << 9,
     PACKET_BAD_L4_CHECKSUM = 1 << 10,
-    PACKET_MALFORMED = 1 << 11,   /* an event says that the packet is invalid; mostly decoding stopped there */
-    PACKET_REASSEMBLED = 1 << 12, /* built by defrag from fragments */
-    PACKET_ROUTED = 1 << 13,      /* IPv6 routing header with segments left: the address is not the final one */
+    PACKET_MALFORMED = 1 << 11,    /* an event says that the packet is invalid; mostly decoding stopped there */
+    PACKET_REASSEMBLED = 1 << 12,  /* built by defrag from fragments */
+    PACKET_ROUTED = 1 << 13,       /* IPv6 routing header with segments left: the address is not the final one */
+    PACKET_ESTABLISHED = 1 << 14,  /* its flow is established, this packet included */
+    PACKET_STREAM_ADDED = 1 << 15, /* TCP: the payload is part of the stream, which is where it is inspected */
+    PACKET_PSEUDO = 1 << 16,       /* made when a flow ends, to inspect what its stream still held; was never sent */
 
     /* What capture knows of the bytes; packets inside have it too. The other flags are decode's and later. */
     PACKET_CAPTURE_FLAGS =
@@ -74,14 +77,26 @@ enum verdict {
     VERDICT_DROP,
 };
 
-/* Why a packet was dropped; names with output_drop_reason_name(). Later issues add exception policies. */
+/* Why a packet was dropped; names with output_drop_reason_name(). */
 enum drop_reason {
     DROP_REASON_NONE,
-    DROP_REASON_RULES,        /* a drop or reject rule */
-    DROP_REASON_RATE_FILTER,  /* an alert rule whose rate_filter or detection_filter turned it into a drop */
-    DROP_REASON_DECODE_ERROR, /* policy for packets that cannot be decoded */
-    DROP_REASON_MARKED,       /* policy for packets that come back marked */
-    DROP_REASON_TUNNEL,       /* a packet inside was dropped */
+    DROP_REASON_RULES,          /* a drop or reject rule */
+    DROP_REASON_RATE_FILTER,    /* an alert rule whose rate_filter or detection_filter turned it into a drop */
+    DROP_REASON_DECODE_ERROR,   /* policy for packets that cannot be decoded */
+    DROP_REASON_MARKED,         /* policy for packets that come back marked */
+    DROP_REASON_TUNNEL,         /* a packet inside was dropped */
+    DROP_REASON_FLOW,           /* its flow was dropped before, by a rule */
+    DROP_REASON_EXCEPTION_FLOW, /* its flow was dropped before, by an exception policy */
+    DROP_REASON_DEFRAG_ERROR,   /* a fragment that contradicts, or belongs to a dropped datagram */
+    DROP_REASON_DEFRAG_MEMCAP,  /* exception policies, by their cause */
+    DROP_REASON_FLOW_MEMCAP,
+    DROP_REASON_STREAM_MEMCAP,
+    DROP_REASON_STREAM_REASSEMBLY,
+    DROP_REASON_STREAM_MIDSTREAM,
+    DROP_REASON_STREAM_ERROR,  /* invalid for its session, or bytes that contradict what was seen first */
+    DROP_REASON_STREAM_URGENT, /* policy for urgent data */
+    DROP_REASON_APP_ERROR,
+    DROP_REASON_OVERLOAD,
     DROP_REASON_COUNT,
 };
 
@@ -177,6 +192,8 @@ enum ip_option_bit {
     IP_OPTION_RTRALT,
 };
 
+struct flow;
+
 struct packet {
     /* --- capture ------------------------------------------------------------------------------------------------ */
     const uint8_t *data;  /* first byte of the link layer */
@@ -229,9 +246,11 @@ struct packet {
         } udp;
     };
 
-    uint64_t events[PACKET_EVENT_WORDS];   /* bit set of enum decode_event */
+    uint64_t events[PACKET_EVENT_WORDS];   /* bit set of enum decode_event and enum stream_event */
     uint8_t event_list[PACKET_MAX_EVENTS]; /* the same in the order they came, repetitions included */
     uint8_t event_count;                   /* entries in event_list */
+
+    struct flow *flow; /* that it belongs to; NULL for none */
 
     /* --- policy -------------------------------------------------------------------------------------------------- */
     enum verdict verdict;

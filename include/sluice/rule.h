@@ -151,6 +151,25 @@ struct threshold {
     struct threshold *next;
 };
 
+/* Names of state that rules share: each has a number from 1 on, the same in every list made with the same struct rule_names. */
+enum rule_name_kind {
+    RULE_NAME_FLOWBIT,
+    RULE_NAME_FLOWINT,
+    RULE_NAME_XBIT,
+    RULE_NAME_HOSTBIT,
+    RULE_NAME_KIND_COUNT,
+};
+
+/* What a rule does with a kind of state: writers are evaluated before readers. */
+enum { RULE_STATE_READS = 1, RULE_STATE_WRITES = 2 };
+
+/* Where contents without a buffer keyword are looked for in TCP. */
+enum rule_payload {
+    RULE_PAYLOAD_DEFAULT,     /* by the rule's conditions: see detect */
+    RULE_PAYLOAD_PACKET_ONLY, /* flow:no_stream, tcp-pkt */
+    RULE_PAYLOAD_STREAM_ONLY, /* flow:only_stream, tcp-stream */
+};
+
 struct rule {
     enum rule_action action;
     struct rule_protocol protocol;
@@ -171,6 +190,10 @@ struct rule {
     enum target target;
 
     struct condition *packet_conditions; /* cheapest first */
+    struct condition *actions;           /* done when the rule matched, in their order: flowbits:set */
+    enum rule_payload payload;
+    uint8_t state_use[RULE_NAME_KIND_COUNT]; /* RULE_STATE_READS, RULE_STATE_WRITES */
+    bool bypass;                             /* the flow needs no more inspection once it matched */
     struct rule_buffer *buffers;
     struct threshold *thresholds; /* its own and those of threshold.config that name it */
 
@@ -188,13 +211,24 @@ void rule_variables_free(struct rule_variables *variables);
 int rule_variables_set_address(struct rule_variables *variables, const char *name, const char *value);
 int rule_variables_set_port(struct rule_variables *variables, const char *name, const char *value);
 
-/* What the options point at outlives the list's rule_list_finish(); the keywords outlive the list. */
+/* Numbers for names; outlives the lists made with it, so that flow bits survive a reload. Any thread. */
+struct rule_names;
+struct rule_names *rule_names_new(void); /* NULL when out of memory */
+void rule_names_free(struct rule_names *names);
+/* The number of a name, given now if need be; 0 when out of memory. */
+uint32_t rule_names_number(struct rule_names *names, enum rule_name_kind kind, struct span name);
+/* The name, lent for good; NULL for a number that was not given. */
+const char *rule_names_text(const struct rule_names *names, enum rule_name_kind kind, uint32_t number);
+
+/* What the options point at outlives the list's rule_list_finish(); the keywords and names outlive the list. */
 struct rule_list_options {
     const struct keyword_table *keywords;
     const struct rule_variables *variables;
     const char *classification_file; /* NULL: Suricata's default classes are not known, a classtype is a warning */
     const char *reference_file;      /* NULL: references are kept without prefix */
     const char *threshold_file;      /* NULL: none */
+    struct rule_names *names;        /* NULL: the list has its own */
+    const char *data_dir;            /* where datasets keep their state; NULL: nowhere */
     const char *const *applications; /* protocol words above TCP and UDP that are supported; NULL-terminated, or NULL */
 };
 
@@ -235,6 +269,7 @@ void rule_list_each_missing(const struct rule_list *list, void (*each)(const cha
 size_t rule_list_threshold_count(const struct rule_list *list);
 /* Suppressions of threshold.config for all rules of this gid (sig_id 0), to be asked besides the rule's own. */
 const struct threshold *rule_list_global_thresholds(const struct rule_list *list, uint32_t gid);
+struct rule_names *rule_list_names(const struct rule_list *list);
 struct arena *rule_list_arena(struct rule_list *list); /* for what lives as long as the rules */
 
 #endif

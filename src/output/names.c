@@ -28,6 +28,18 @@ static const char *const drop_reason_names[DROP_REASON_COUNT] = {
     [DROP_REASON_DECODE_ERROR] = "decode error",
     [DROP_REASON_MARKED] = "marked",
     [DROP_REASON_TUNNEL] = "tunnel packet drop",
+    [DROP_REASON_FLOW] = "flow drop",
+    [DROP_REASON_EXCEPTION_FLOW] = "exception policy flow drop",
+    [DROP_REASON_DEFRAG_ERROR] = "defrag error",
+    [DROP_REASON_DEFRAG_MEMCAP] = "defrag memcap",
+    [DROP_REASON_FLOW_MEMCAP] = "flow memcap",
+    [DROP_REASON_STREAM_MEMCAP] = "stream memcap",
+    [DROP_REASON_STREAM_REASSEMBLY] = "stream reassembly",
+    [DROP_REASON_STREAM_MIDSTREAM] = "stream midstream",
+    [DROP_REASON_STREAM_ERROR] = "stream error",
+    [DROP_REASON_STREAM_URGENT] = "stream urgent",
+    [DROP_REASON_APP_ERROR] = "applayer error",
+    [DROP_REASON_OVERLOAD] = "overload",
 };
 
 const char *output_drop_reason_name(enum drop_reason reason)

@@ -162,6 +162,29 @@ int rule_parser_add_packet_condition(struct rule_parser *parser, const void *dat
     return 0;
 }
 
+int rule_parser_add_action(struct rule_parser *parser, const void *data)
+{
+    struct condition *condition = new_condition(parser, data);
+    struct condition **link = &parser->rule->actions;
+
+    if (!condition)
+        return -ENOMEM;
+    while (*link)
+        link = &(*link)->next;
+    *link = condition;
+    return 0;
+}
+
+uint32_t rule_parser_state(struct rule_parser *parser, enum rule_name_kind kind, struct span name, unsigned use)
+{
+    uint32_t number = rule_names_number(parser->list->names, kind, name);
+
+    if (number == 0)
+        no_memory(parser);
+    parser->rule->state_use[kind] |= (uint8_t)use;
+    return number;
+}
+
 /* The rule's buffer for the keyword, made at first use; NULL when out of memory. */
 static struct rule_buffer *get_buffer(struct rule_parser *parser, const struct keyword *keyword)
 {

@@ -50,7 +50,9 @@ int rule_list_new(struct rule_list **out, const struct rule_list_options *option
     set_cache_init(&list->address_sets);
     set_cache_init(&list->port_sets);
     list->arena = arena_new(ARENA_BLOCK);
-    if (!list->arena || load_files(list, diag)) {
+    list->own_names = !options->names;
+    list->names = options->names ? options->names : rule_names_new();
+    if (!list->arena || !list->names || load_files(list, diag)) {
         rule_list_free(list);
         return -ENOMEM;
     }
@@ -73,6 +75,8 @@ void rule_list_free(struct rule_list *list)
     set_cache_clear(&list->port_sets);
     free(list->threshold_lines);
     free(list->entries);
+    if (list->own_names)
+        rule_names_free(list->names);
     arena_free(list->arena);
     free(list);
 }
@@ -172,6 +176,11 @@ size_t rule_list_replaced(const struct rule_list *list)
 size_t rule_list_threshold_count(const struct rule_list *list)
 {
     return list->threshold_count;
+}
+
+struct rule_names *rule_list_names(const struct rule_list *list)
+{
+    return list->names;
 }
 
 struct arena *rule_list_arena(struct rule_list *list)

@@ -12,6 +12,7 @@
  *   keyword_table.c      keywords by name;  known_keywords.c  names the field has and we do not
  *   class_config.c       classification.config and reference.config
  *   threshold_fields.c   "type limit, track by_src...";  threshold_config.c  threshold.config
+ *   names.c              numbers for the names of shared state
  *   rule_list.c          the list;  finish.c  what needs all rules: duplicates, thresholds
  */
 #ifndef SLUICE_RULE_PRIV_H
@@ -220,6 +221,8 @@ struct missing {
 
 struct rule_list {
     struct arena *arena;
+    struct rule_names *names;
+    bool own_names;
     struct rule_list_options options;
     struct map classes, references; /* struct rule_class, struct reference_system */
     struct set_cache address_sets, port_sets;

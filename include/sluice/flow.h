@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Flow: what the packets of one connection share, and the table that finds it. struct flow is public because the hot path
+ * reads its fields.
+ *
+ * The key is protocol, both addresses and ports (ICMP: type and code, the reply's being those of its request; other protocols:
+ * none), VLAN tags, and the level of tunnels; the last two as configured. Both directions find the same flow. An ICMP error
+ * belongs to the flow of the packet that it quotes, in the direction of that packet.
+ *
+ * All memory is reserved at the start; a look-up never allocates. A flow expires `timeout` after its last packet, exactly: one
+ * that is found later is ended and a new one begins, whether or not flow_table_expire() came by; so what a capture gives does not
+ * depend on budgets, batches or workers. When the table is full it is in emergency: timeouts are the emergency
+ * ones, and the oldest flow that is still new gives way; an established one never does.
+ *
+ * Threads:   a table and its flows belong to one worker.
+ * Ownership: flows are lent until they end; the `end` callback is the last to see one and gives back what hangs on it.
+ */
+#ifndef SLUICE_FLOW_H
+#define SLUICE_FLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice/address.h"
+#include "sluice/exception.h"
+#include "sluice/packet.h"
+
+/* Timeouts are by class. */
+enum flow_class { FLOW_CLASS_TCP, FLOW_CLASS_UDP, FLOW_CLASS_ICMP, FLOW_CLASS_OTHER, FLOW_CLASS_COUNT };
+
+enum flow_state {
+    FLOW_NEW,         /* one direction seen; TCP: no handshake yet */
+    FLOW_ESTABLISHED, /* both directions seen; TCP: handshake complete, or picked up midstream */
+    FLOW_CLOSED,      /* TCP only */
+    FLOW_BYPASSED,
+    FLOW_STATE_COUNT,
+};
+
+enum flow_direction { FLOW_TO_SERVER, FLOW_TO_CLIENT, FLOW_DIRECTIONS };
+
+enum flow_flag {
+    FLOW_DROPPED = 1 << 0,         /* every further packet is dropped */
+    FLOW_PASSED = 1 << 1,          /* no more rules are asked */
+    FLOW_ALERTED = 1 << 2,         /* a rule reported something of it */
+    FLOW_SWAPPED = 1 << 3,         /* client and server were exchanged after the first packet */
+    FLOW_NO_STREAM = 1 << 4,       /* TCP: no session, or it gave up: packets are inspected one by one */
+    FLOW_ACCEPTED_WHOLE = 1 << 5,  /* exception policy pass-flow */
+    FLOW_BYPASS_WANTED = 1 << 6,   /* a rule or policy asks for bypass */
+    FLOW_ICMP_ERROR_SEEN = 1 << 7, /* an ICMP error quoted a packet of it */
+    FLOW_DROP_LOGGED = 1 << 8,     /* a drop event of it has been written (eve drop.flows: start) */
+};
+
+/* Why a flow ended, EVE's flow.reason. */
+enum flow_end {
+    FLOW_END_TIMEOUT,
+    FLOW_END_FORCED,   /* gave way in emergency */
+    FLOW_END_SHUTDOWN, /* the program, or the capture, ended */
+    FLOW_END_REUSED,   /* TCP: its ports began a new connection */
+};
+
+struct flow_side {
+    uint64_t packets, bytes; /* seen in this direction; bytes as captured, link header included */
+    uint8_t ttl_low, ttl_high;
+};
+
+struct tcp_session;    /* stream's */
+struct flow_detection; /* detect's */
+struct flow_tag;       /* policy's */
+struct flow_variable;  /* in src/flow/variable.c */
+
+struct flow {
+    /* --- what a look-up reads --- */
+    struct flow *next; /* in the bucket */
+    uint32_t hash;
+    uint16_t client_port, server_port; /* ICMP: type and code as the first packet had them */
+    struct address client, server;
+    uint16_t vlan_id[PACKET_MAX_VLANS];
+    uint8_t vlan_count, ip_version, protocol, tunnel_depth;
+    uint8_t class, state; /* enum flow_class, enum flow_state */
+    uint16_t flags;       /* enum flow_flag */
+    uint64_t last_ns;     /* time of the last packet */
+
+    /* --- what a packet updates --- */
+    struct flow_side side[FLOW_DIRECTIONS];
+    struct tcp_session *tcp; /* owned by stream; NULL */
+    struct flow_variable *variables;
+    struct flow_detection *detection[FLOW_DIRECTIONS]; /* owned by detect; NULL */
+    struct flow_tag *tag;                              /* owned by policy; NULL */
+    uint32_t application;                              /* of the protocol found; 0: none (yet) */
+
+    /* --- cold --- */
+    uint64_t id; /* EVE's flow_id: of the key and the start, so the same in every run; at most 53 bits */
+    uint64_t start_ns;
+    uint64_t first_number;            /* number of the first packet */
+    uint32_t in_ifindex, out_ifindex; /* of the first packet; 0 */
+    uint8_t mac[FLOW_DIRECTIONS][6];  /* source address of the first frame of each direction */
+    bool has_mac[FLOW_DIRECTIONS];
+    uint8_t exceptions[EXCEPTION_COUNT]; /* enum exception_policy used for the cause, + 1; 0: not met */
+    bool emergency;                      /* began while the table was full */
+    bool drop_by_exception;              /* FLOW_DROPPED comes from an exception policy, not from a rule */
+    uint8_t drop_reason;                 /* enum drop_reason: why it was dropped */
+    uint32_t drop_sid, drop_gid;         /* the rule that dropped it; 0 */
+
+    /* --- the table's own: expiry --- */
+    struct flow *newer, *older;            /* among the new ones */
+    struct flow *wheel_next, **wheel_link; /* in a slot of the timer wheel */
+};
+
+/* Seconds. */
+struct flow_timeouts {
+    uint32_t seconds[FLOW_STATE_COUNT];
+};
+
+struct flow_options {
+    size_t memcap; /* bytes of flows, buckets and variables, of this table (one worker's share) */
+    struct flow_timeouts timeouts[FLOW_CLASS_COUNT], emergency[FLOW_CLASS_COUNT];
+    bool vlan_tracking, tunnel_level_tracking;
+    uint64_t seed; /* of the hash; the same for all workers */
+};
+/* Suricata's defaults; memcap 128 MiB. */
+void flow_options_default(struct flow_options *options);
+
+struct flow_table;
+
+/* Called for each flow that ends, before it is forgotten. */
+typedef void flow_end_function(struct flow *flow, enum flow_end reason, void *user);
+
+/* 0 or -ENOMEM. */
+int flow_table_new(struct flow_table **out, const struct flow_options *options, flow_end_function *end, void *user);
+/* Does not call `end`: flow_table_end_all() does. NULL is allowed. */
+void flow_table_free(struct flow_table *table);
+
+/*
+ * The packet's flow, made when there is none. Sets PACKET_TO_CLIENT by the flow's direction. NULL for a packet that belongs to none (no IP,
+ * a fragment, malformed headers), or that found no room: then *exception is EXCEPTION_FLOW_MEMCAP, otherwise EXCEPTION_NONE. The
+ * packet is not counted yet. It may end an expired flow.
+ */
+struct flow *flow_table_get(struct flow_table *table, struct packet *pkt, enum exception_cause *exception);
+
+/* Counts the packet to its flow: last_ns, sides, and for all but TCP the state; sets PACKET_ESTABLISHED (for TCP when stream
+ * said before that the flow is established, or both directions have been seen, as the field has it). */
+void flow_update(struct flow_table *table, struct flow *flow, struct packet *pkt);
+
+/* To another state: its timeout counts from now on. */
+void flow_set_state(struct flow_table *table, struct flow *flow, enum flow_state state);
+/* Client and server change places (the first packet seen was the server's). Clears nothing but exchanges the sides; the packet at hand
+ * changes PACKET_TO_CLIENT. */
+void flow_swap(struct flow *flow, struct packet *pkt);
+
+/* Ends one flow now. */
+void flow_table_end(struct flow_table *table, struct flow *flow, enum flow_end reason);
+/* Ends at most `budget` flows of those whose time is over at now_ns; how many. Cost is by what expires, not by what is there. */
+size_t flow_table_expire(struct flow_table *table, uint64_t now_ns, size_t budget);
+/* Ends all, the oldest (by start, then by first packet) first. */
+void flow_table_end_all(struct flow_table *table, enum flow_end reason);
+
+/* The hash by which both directions of a packet's flow agree; for spreading packets over workers. Fragments hash by addresses
+ * and protocol alone, and so do all packets when `addresses_only`. */
+uint32_t flow_packet_hash(const struct packet *pkt, uint64_t seed, bool addresses_only);
+
+/* --- Variables: flow bits and integers, by the number of their name -------------------------------------------------------- */
+
+/* A bit and an integer of the same number are different things. set: false when there is no memory (counted). */
+bool flow_bit_is_set(const struct flow *flow, uint32_t number);
+bool flow_bit_set(struct flow_table *table, struct flow *flow, uint32_t number);
+void flow_bit_clear(struct flow_table *table, struct flow *flow, uint32_t number);
+/* False when the integer has no value. */
+bool flow_integer_get(const struct flow *flow, uint32_t number, uint32_t *value);
+bool flow_integer_set(struct flow_table *table, struct flow *flow, uint32_t number, uint32_t value);
+/* Calls `each` for all of a flow, in the order of their numbers. */
+void flow_each_variable(const struct flow *flow, void (*each)(uint32_t number, bool is_bit, uint32_t value, void *user),
+                        void *user);
+
+/* --- Names ------------------------------------------------------------------------------------------------------------------ */
+
+const char *flow_state_name(enum flow_state state); /* "new", "established", "closed", "bypassed" */
+const char *flow_end_name(enum flow_end reason);    /* "timeout", "forced", "shutdown", "tcp_reuse" */
+
+/* Counters: names are EVE's below stats ("flow.total", "flow.tcp", "flow.active", "flow.memuse", "flow.end.state.new"...). Those that are
+ * a level and not a sum over time are summed over workers all the same. */
+size_t flow_counter_count(void);
+const char *flow_counter_name(size_t index);
+uint64_t flow_counter_value(const struct flow_table *table, size_t index);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Stream: TCP sessions (RFC 9293, 7323, 2018, 7413) and the byte streams of their two directions, in order.
+ *
+ * Inline, what a packet completes can be inspected before the packet is forwarded. A direction keeps every byte from the
+ * receiver's last acknowledgment on (and some history before it), in order or not, so that the first-seen data wins: a
+ * segment that brings other bytes for a place already seen is dropped, or rewritten to what was seen first (options.overlap). A
+ * segment out of order may pass; the one that fills the hole yields all that it releases. Passive (inline_mode false), the target's
+ * own way with overlaps counts, and bytes are yielded when the receiver has acknowledged them.
+ *
+ * A segment with a wrong checksum changes nothing, nor does one that the receiver would not accept (sequence out of window, old
+ * timestamp, bad RST): those are EXCEPTION_STREAM_INVALID inline.
+ *
+ * All memory is reserved at the start. Nothing here knows rules.
+ *
+ * Threads:   a stream engine belongs to one worker.
+ * Ownership: sessions belong to the engine and hang on their flow until stream_end(). Views are lent until the next call for the same
+ *            engine.
+ */
+#ifndef SLUICE_STREAM_H
+#define SLUICE_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice/exception.h"
+#include "sluice/flow.h"
+#include "sluice/host_os.h"
+#include "sluice/packet.h"
+
+struct stream;
+
+enum stream_overlap {
+    STREAM_OVERLAP_DROP,    /* the segment that contradicts is dropped */
+    STREAM_OVERLAP_REWRITE, /* it goes on with the bytes that were seen first */
+};
+
+/* What the byte that the urgent pointer marks is (RFC 6093; the field's stream.urgent-policy). */
+enum stream_urgent {
+    STREAM_URGENT_OOB,    /* out of band: not part of the stream */
+    STREAM_URGENT_INLINE, /* part of the stream */
+    STREAM_URGENT_DROP,   /* drop packets with URG */
+    STREAM_URGENT_GAP,    /* a hole of one byte in the stream */
+};
+
+struct stream_options {
+    bool inline_mode;
+    bool midstream;                   /* pick up sessions whose handshake was not seen */
+    bool async_oneside;               /* accept sessions of which one side is seen */
+    bool checksum_validation;         /* segments with PACKET_BAD_L4_CHECKSUM are not tracked */
+    uint32_t depth;                   /* bytes inspected per direction; 0: all */
+    uint32_t window[FLOW_DIRECTIONS]; /* bytes of history that stay for inspection, by direction */
+    uint32_t chunk[FLOW_DIRECTIONS];  /* passive: bytes inspected at once (the field's chunk sizes) */
+    size_t memcap;                    /* bytes of sessions of this worker */
+    size_t reassembly_memcap;         /* bytes of stream data of this worker */
+    enum stream_overlap overlap;
+    enum stream_urgent urgent, urgent_limit; /* urgent_limit: past 64 kB of out-of-band bytes */
+    uint32_t max_syn_queued, max_synack_queued;
+    struct host_os_policy host_os;
+};
+/* Suricata's defaults (depth 1 MiB, windows 2560, memcaps 64 and 256 MiB, urgent oob) and inline_mode. */
+void stream_options_default(struct stream_options *options);
+
+int stream_new(struct stream **out, const struct stream_options *options); /* 0 or -ENOMEM */
+void stream_free(struct stream *stream);                                   /* NULL is allowed */
+
+/* What the stream says of a packet. */
+struct stream_verdict {
+    enum exception_cause exception; /* EXCEPTION_NONE, or what prevented tracking */
+    bool drop;                      /* inline: this segment must not pass; `reason` says why */
+    enum drop_reason reason;        /* DROP_REASON_STREAM_... */
+};
+
+/* Whether the packet, a SYN, begins another connection on the ports of a flow that is over: then the caller ends the flow
+ * and asks for a new one. */
+bool stream_is_reuse(const struct stream *stream, const struct flow *flow, const struct packet *pkt);
+
+/*
+ * Tracks the packet (TCP, with transport) in its flow, after flow_update(): session, state of the flow (flow_set_state,
+ * flow_swap), events (packet_add_event, counted here), reassembly. Sets PACKET_STREAM_ADDED when the payload has become part
+ * of the stream, and so is inspected there. May set pkt->new_data (overlap rewritten), lent until the next packet.
+ */
+void stream_packet(struct stream *stream, struct flow_table *flows, struct flow *flow, struct packet *pkt,
+                   struct stream_verdict *verdict);
+
+/* Gives back the session of a flow that ends; flow->tcp is NULL afterwards. */
+void stream_end(struct stream *stream, struct flow *flow);
+/* No more reassembly for this direction (bypass, pass, drop): its memory is given back. */
+void stream_stop(struct stream *stream, struct flow *flow, enum flow_direction direction);
+
+/* --- What there is to inspect --------------------------------------------------------------------------------------------- */
+
+enum { STREAM_BEFORE_MAX = 64 };
+
+/* Bytes of one direction that were not yielded before, in order, without a hole. */
+struct stream_view {
+    const uint8_t *data;
+    uint32_t length;
+    uint64_t offset; /* of data[0] in the direction's bytes: 0 is the first after the SYN */
+    const uint8_t *
+        before; /* the bytes just before `data`, as many as are kept up to STREAM_BEFORE_MAX: for words on the border */
+    uint32_t before_length; /* 0 at the start and behind a gap */
+    bool gap;               /* bytes between this view and the last one were lost */
+    bool is_payload;        /* `data` is the packet's own payload, all of it */
+    bool end;               /* nothing will follow: FIN, RST, depth or the flow's end */
+};
+
+/*
+ * The next view of a direction; false when there is nothing. Call until false. Bytes count as inspected once yielded. `all`, passive: also what has not
+ * been acknowledged, and less than a chunk (the flow is over). Views are at most 64 KiB.
+ */
+bool stream_next_view(struct stream *stream, struct flow *flow, enum flow_direction direction, const struct packet *pkt,
+                      bool all, struct stream_view *view);
+
+/*
+ * The view with the history that is kept before it (options.window), in one piece: *bytes, *length; the view begins at *view_at.
+ * Returns the offset of *bytes[0] in the direction. Built at the first call for a view, then cached.
+ */
+uint64_t stream_window(struct stream *stream, const struct flow *flow, enum flow_direction direction,
+                       const struct stream_view *view, const uint8_t **bytes, uint32_t *length, uint32_t *view_at);
+
+/* Copies what is kept of a direction's stream, from the oldest byte on, for EVE's payload; returns the number of bytes. Holes are told
+ * by on_gap (may be NULL) at their place in `out`. */
+size_t stream_copy(const struct stream *stream, const struct flow *flow, enum flow_direction direction, uint8_t *out,
+                   size_t size, void (*on_gap)(size_t at, uint64_t missing, void *user), void *user);
+
+/* --- What rules and events ask --------------------------------------------------------------------------------------------- */
+
+enum tcp_state {
+    TCP_STATE_NONE,
+    TCP_STATE_SYN_SENT,
+    TCP_STATE_SYN_RECV,
+    TCP_STATE_ESTABLISHED,
+    TCP_STATE_FIN_WAIT1,
+    TCP_STATE_FIN_WAIT2,
+    TCP_STATE_TIME_WAIT,
+    TCP_STATE_LAST_ACK,
+    TCP_STATE_CLOSE_WAIT,
+    TCP_STATE_CLOSING,
+    TCP_STATE_CLOSED,
+    TCP_STATE_COUNT,
+};
+const char *tcp_state_name(enum tcp_state state); /* EVE's: "none", "syn_sent", ... */
+
+/* A copy of what is of interest about a session. Per direction: [FLOW_TO_SERVER] is what the client sent. */
+struct tcp_summary {
+    enum tcp_state state;
+    bool midstream, has_gap[FLOW_DIRECTIONS];
+    uint8_t flags[FLOW_DIRECTIONS];        /* all TCP flags seen */
+    uint32_t size[FLOW_DIRECTIONS];        /* stream_size: next sequence number - initial one */
+    uint16_t max_regions[FLOW_DIRECTIONS]; /* pieces that its bytes lay in at most (EVE's ts_max_regions) */
+    uint64_t bytes[FLOW_DIRECTIONS];       /* in order so far */
+    uint32_t urgent_oob[FLOW_DIRECTIONS];
+};
+/* All zero when the flow has no session. */
+void stream_summary(const struct flow *flow, struct tcp_summary *out);
+
+/* Counters, EVE's below stats: "tcp.sessions", "tcp.syn", "tcp.segment_memcap_drop", "tcp.reassembly_gap", "tcp.overlap",
+ * "tcp.overlap_diff_data", "tcp.memuse", "tcp.reassembly_memuse"... then "stream.EVENT" for every stream event. */
+size_t stream_counter_count(void);
+const char *stream_counter_name(size_t index);
+uint64_t stream_counter_value(const struct stream *stream, size_t index);
+
+#endif
