@@ -116,7 +116,7 @@ struct keyword {
      * in the list's arena: that is what modifiers change. */
     const struct content *(*literal)(const struct condition *condition);
 
-    /* Optional: the decoder event without which the condition can't hold; -1 for none. Rules about events are looked
+    /* Optional: the decoder or stream event without which the condition can't hold; -1 for none. Rules about events are looked
      * at only when the packet has the event. */
     int (*event)(const void *data);
 
