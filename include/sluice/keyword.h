@@ -52,7 +52,7 @@ struct match_input {
     struct flow_table *flows; /* where the flow's variables live; NULL when packet->flow is */
     struct host_table *hosts; /* shared with other workers: turn_wait(turn) first */
     struct turn *turn;        /* NULL in a daemon */
-    bool in_stream;           /* the buffer under inspection is the stream's, not the packet's payload */
+    bool in_stream; /* contents are looked for in the stream: the buffer under inspection is not the packet's payload */
 };
 
 /* A buffer under inspection; see src/detect/inspect.c for how the conditions of a buffer are walked. */

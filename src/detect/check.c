@@ -113,10 +113,6 @@ static bool has_addresses_alone(const struct rule *rule)
         if (!(c->keyword->flags & KEYWORD_IP_ONLY))
             return false;
     }
-    for (const struct condition *c = rule->actions; c; c = c->next) {
-        if (!(c->keyword->flags & KEYWORD_IP_ONLY))
-            return false;
-    }
     return true;
 }
 

@@ -192,12 +192,13 @@ static void evaluate(struct evaluation *ev, uint32_t index)
     const struct check *check = &ev->ruleset->checks[index];
     bool streamable = ev->view && check->scope != SCOPE_PACKET;
 
-    ev->match.in_stream = false;
+    ev->match.in_stream = streamable;
     if ((ev->view_only && !(streamable && check->has_payload)) || !header_matches(check, ev->input->packet))
         return;
     ev->detector->counters.evaluations++;
     if (!conditions_match(ev, check))
         return;
+    ev->match.in_stream = false;
     if (buffers_match(ev, check))
         matched(ev, check, index);
     else if (streamable && check->may_wait && check->has_literal)
