@@ -48,7 +48,8 @@ enum flow_flag {
     FLOW_ACCEPTED_WHOLE = 1 << 5,  /* exception policy pass-flow */
     FLOW_BYPASS_WANTED = 1 << 6,   /* a rule or policy asks for bypass */
     FLOW_ICMP_ERROR_SEEN = 1 << 7, /* an ICMP error quoted a packet of it */
-    FLOW_DROP_LOGGED = 1 << 8,     /* a drop event of it has been written (eve drop.flows: start) */
+    FLOW_DROP_LOGGED = 1 << 8,     /* a drop event to the server has been written (eve drop.flows: start) */
+    FLOW_DROP_LOGGED_TO_CLIENT = 1 << 9,
 };
 
 /* Why a flow ended, EVE's flow.reason. */

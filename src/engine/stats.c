@@ -218,6 +218,9 @@ static void add_output(struct stats *stats, const struct output *output)
         [OUTPUT_DROP] = { "output.drop.written", "output.drop.lost" },
         [OUTPUT_ANOMALY] = { "output.anomaly.written", "output.anomaly.lost" },
         [OUTPUT_STATS] = { "output.stats.written", "output.stats.lost" },
+        [OUTPUT_FLOW] = { "output.flow.written", "output.flow.lost" },
+        [OUTPUT_NETFLOW] = { "output.netflow.written", "output.netflow.lost" },
+        [OUTPUT_PACKET] = { "output.packet.written", "output.packet.lost" },
     };
     struct output_counters counters;
 
