@@ -188,14 +188,21 @@ int engine_decode_options(const struct config *config, struct decode_options *ou
     return err;
 }
 
-int engine_pipeline_options(const struct config *config, struct pipeline_options *out, struct diag *diag)
+int engine_pipeline_options(const struct config *config, unsigned workers, bool inline_mode,
+                            struct pipeline_options *out, struct diag *diag)
 {
     memset(out, 0, sizeof(*out));
     detector_options_default(&out->detector);
     out->detector.pcre_match_limit = (uint32_t)config_number(config, "detect.pcre-match-limit");
     out->detector.pcre_depth_limit = (uint32_t)config_number(config, "detect.pcre-match-limit-recursion");
     out->drop_undecodable = strcmp(config_string(config, "decode-error-policy"), "drop") == 0;
+    engine_flow_options(config, workers, &out->flow);
+    engine_stream_options(config, workers, inline_mode, &out->stream);
+    memcpy(out->detector.stream_window, out->stream.window, sizeof(out->detector.stream_window));
+    out->host_memcap = (size_t)config_number(config, "host.memcap");
     engine_policy_options(config, &out->policy);
+    out->policy.inline_mode = inline_mode;
+    engine_exception_policies(config, inline_mode, out->policy.exceptions);
     return engine_decode_options(config, &out->decode, diag);
 }
 

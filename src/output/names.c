@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of protocols, interfaces and policies, and why packets are dropped. */
+/* Names of protocols and interfaces, and why packets are dropped. */
 #include <netinet/in.h>
 #include <string.h>
 
@@ -42,38 +42,10 @@ static const char *const drop_reason_names[DROP_REASON_COUNT] = {
     [DROP_REASON_OVERLOAD] = "overload",
 };
 
-static const char *const exception_cause_names[EXCEPTION_COUNT] = {
-    [EXCEPTION_NONE] = "none",
-    [EXCEPTION_DEFRAG_MEMCAP] = "defrag_memcap",
-    [EXCEPTION_FLOW_MEMCAP] = "flow_memcap",
-    [EXCEPTION_STREAM_MEMCAP] = "stream_memcap",
-    [EXCEPTION_STREAM_REASSEMBLY] = "stream_reassembly_memcap",
-    [EXCEPTION_STREAM_MIDSTREAM] = "stream_midstream",
-    [EXCEPTION_STREAM_INVALID] = "stream_invalid",
-    [EXCEPTION_APP_ERROR] = "app_layer_error",
-    [EXCEPTION_OVERLOAD] = "overload",
-};
-
-static const char *const exception_policy_names[EXCEPTION_POLICY_COUNT] = {
-    [EXCEPTION_IGNORE] = "ignore", [EXCEPTION_PASS_PACKET] = "pass_packet", [EXCEPTION_PASS_FLOW] = "pass_flow",
-    [EXCEPTION_BYPASS] = "bypass", [EXCEPTION_DROP_PACKET] = "drop_packet", [EXCEPTION_DROP_FLOW] = "drop_flow",
-    [EXCEPTION_REJECT] = "reject", [EXCEPTION_REJECT_BOTH] = "reject_both",
-};
-
 /* Types that answer each other. */
 static const uint8_t icmp_pairs[][2] = { { 8, 0 }, { 13, 14 }, { 15, 16 }, { 10, 9 }, { 17, 18 } };
 static const uint8_t icmpv6_pairs[][2] = { { 128, 129 }, { 133, 134 }, { 135, 136 },
                                            { 130, 131 }, { 139, 140 }, { 144, 145 } };
-
-const char *exception_cause_name(enum exception_cause cause)
-{
-    return exception_cause_names[cause];
-}
-
-const char *exception_policy_name(enum exception_policy policy)
-{
-    return exception_policy_names[policy];
-}
 
 bool icmp_answer(uint8_t protocol, uint8_t type, uint8_t *answer)
 {

@@ -206,8 +206,6 @@ const char *protocol_name(uint8_t protocol);
 bool protocol_has_ports(uint8_t protocol);
 /* The type of ICMP or ICMPv6 message that answers this one; false when none does. */
 bool icmp_answer(uint8_t protocol, uint8_t type, uint8_t *answer);
-const char *exception_cause_name(enum exception_cause cause);
-const char *exception_policy_name(enum exception_policy policy);
 
 struct interface_name {
     uint32_t index;
