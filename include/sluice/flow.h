@@ -49,12 +49,13 @@ enum flow_flag {
     FLOW_ACCEPTED_WHOLE = 1 << 5,     /* exception policy pass-flow */
     FLOW_BYPASS_WANTED = 1 << 6,      /* a rule or policy asks for bypass */
     FLOW_ICMP_ERROR_SEEN = 1 << 7,    /* an ICMP error quoted a packet of it */
-    FLOW_DROP_LOGGED = 1 << 8,        /* a drop event of it has been written (eve drop.flows: start) */
+    FLOW_DROP_LOGGED = 1 << 8,        /* a drop event to the server has been written (eve drop.flows: start) */
     FLOW_SERVER_SEEN = 1 << 9,        /* the server sent a packet; ICMP errors are nobody's */
     FLOW_CLIENT_SEEN = 1 << 10,       /* the client did */
     FLOW_IP_ONLY_TO_SERVER = 1 << 11, /* rules on addresses alone were asked for the first packet to the server */
     FLOW_IP_ONLY_TO_CLIENT = 1 << 12,
     FLOW_RESCAN = 1 << 13, /* detect ran out of memory for what it would look at again: it scans its window anew */
+    FLOW_DROP_LOGGED_TO_CLIENT = 1 << 14,
 };
 
 /* Why a flow ended, EVE's flow.reason. */

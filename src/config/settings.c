@@ -26,14 +26,16 @@ static const char *const urgent_policies[] = { "oob", "inline", "drop", "gap", N
 static const char *const exception_policies[] = { "auto",        "ignore",    "pass-packet", "pass-flow",   "bypass",
                                                   "drop-packet", "drop-flow", "reject",      "reject-both", NULL };
 static const char *const all_or_start[] = { "all", "start", NULL };
-static const char *const default_event_types[] = { "alert", "drop", "anomaly", "stats", NULL };
+static const char *const default_event_types[] = { "alert", "drop", "anomaly", "flow", "stats", NULL };
 
 /* Event types of the field that are not written yet. */
 static const char *const later_event_types[] = {
-    "arp",    "bittorrent-dht", "dcerpc",  "dhcp", "dnp3",   "dns",    "doh2", "enip", "files",     "flow", "frame",
-    "ftp",    "http",           "http2",   "ike",  "igmp",   "imap",   "krb5", "ldap", "llmnr",     "mdns", "metadata",
-    "modbus", "mqtt",           "netflow", "nfs",  "ntp",    "pgsql",  "pop3", "quic", "rdp",       "rfb",  "sip",
-    "smb",    "smtp",           "snmp",    "ssh",  "stream", "telnet", "tftp", "tls",  "websocket", NULL,
+    "arp",   "bittorrent-dht", "dcerpc", "dhcp",   "dnp3",     "dns",    "doh2", "enip",
+    "files", "frame",          "ftp",    "http",   "http2",    "ike",    "igmp", "imap",
+    "krb5",  "ldap",           "llmnr",  "mdns",   "metadata", "modbus", "mqtt", "nfs",
+    "ntp",   "pgsql",          "pop3",   "quic",   "rdp",      "rfb",    "sip",  "smb",
+    "smtp",  "snmp",           "ssh",    "stream", "telnet",   "tftp",   "tls",  "websocket",
+    NULL,
 };
 
 static const char no_effect[] = "has no effect yet";
@@ -649,8 +651,8 @@ const struct setting config_settings[] = {
       .help = "the transaction that matched (not yet)" },
     { .name = "eve.types.alert.metadata.flow",
       .type = SETTING_BOOL,
-      .warning = no_effect,
-      .help = "the flow's state (not yet)" },
+      .default_value = "yes",
+      .help = "the flow: packets and bytes so far, who began it and when" },
     { .name = "eve.types.alert.reference",
       .type = SETTING_BOOL,
       .default_value = "no",
@@ -661,8 +663,8 @@ const struct setting config_settings[] = {
       .help = "what finally happened to the packet" },
     { .name = "eve.types.alert.tagged-packets",
       .type = SETTING_BOOL,
-      .warning = no_effect,
-      .help = "packets that the keyword tag asks for (not yet)" },
+      .default_value = "yes",
+      .help = "an event of type packet for each packet that the keyword tag asks for" },
     { .name = "eve.types.alert.http-body",
       .type = SETTING_BOOL,
       .warning = no_effect,
@@ -680,8 +682,8 @@ const struct setting config_settings[] = {
     { .name = "eve.types.drop.flows",
       .type = SETTING_ENUM,
       .choices = all_or_start,
-      .warning = no_effect,
-      .help = "every packet of a dropped flow, or the first of each direction (not yet)" },
+      .default_value = "start",
+      .help = "of a flow that is dropped: every packet, or the first of each direction" },
     { .name = "eve.types.anomaly", .type = SETTING_SECTION, .help = "a packet that is not as it should be" },
     { .name = "eve.types.anomaly.types.decode",
       .type = SETTING_BOOL,
@@ -689,8 +691,8 @@ const struct setting config_settings[] = {
       .help = "events of the decoder" },
     { .name = "eve.types.anomaly.types.stream",
       .type = SETTING_BOOL,
-      .warning = no_effect,
-      .help = "events of TCP tracking (not yet)" },
+      .default_value = "no",
+      .help = "events of TCP tracking and reassembly" },
     { .name = "eve.types.anomaly.types.applayer",
       .type = SETTING_BOOL,
       .warning = no_effect,
@@ -699,6 +701,8 @@ const struct setting config_settings[] = {
       .type = SETTING_BOOL,
       .default_value = "no",
       .help = "the packet's headers in Base64" },
+    { .name = "eve.types.flow", .type = SETTING_SECTION, .help = "a flow ended" },
+    { .name = "eve.types.netflow", .type = SETTING_SECTION, .help = "the same, one event for each direction" },
     { .name = "eve.types.stats", .type = SETTING_SECTION, .help = "counters, every stats.interval seconds" },
     { .name = "eve.types.stats.totals",
       .type = SETTING_BOOL,

@@ -267,24 +267,25 @@ static void read_alert_options(const struct config *config, struct eve_options *
     out->alert.rule_metadata =
         config_bool_or(config, "eve.types.alert.metadata.rule.metadata", out->alert.rule_metadata);
     out->alert.reference = config_bool_or(config, "eve.types.alert.metadata.rule.reference", out->alert.reference);
+    out->alert.flow = config_bool_or(config, "eve.types.alert.metadata.flow", out->alert.flow);
+    out->alert.tagged_packets = config_bool_or(config, "eve.types.alert.tagged-packets", out->alert.tagged_packets);
     if (!config_bool(config, "eve.types.alert.metadata"))
-        out->alert.rule_raw = out->alert.rule_metadata = false;
+        out->alert.rule_raw = out->alert.rule_metadata = out->alert.flow = false;
 }
 
-/* decode is on when `types` is not there, or says so. */
 static void read_anomaly_options(const struct config *config, struct eve_options *out)
 {
     out->anomaly.decode = config_bool_or(config, "eve.types.anomaly.types.decode", out->anomaly.decode);
+    out->anomaly.stream = config_bool_or(config, "eve.types.anomaly.types.stream", out->anomaly.stream);
     out->anomaly.packet_header = config_bool_or(config, "eve.types.anomaly.packethdr", out->anomaly.packet_header);
 }
 
 void engine_eve_options(const struct config *config, struct eve_options *out)
 {
     static const char *const types[OUTPUT_EVENT_COUNT] = {
-        [OUTPUT_ALERT] = "eve.types.alert",
-        [OUTPUT_DROP] = "eve.types.drop",
-        [OUTPUT_ANOMALY] = "eve.types.anomaly",
-        [OUTPUT_STATS] = "eve.types.stats",
+        [OUTPUT_ALERT] = "eve.types.alert",  [OUTPUT_DROP] = "eve.types.drop", [OUTPUT_ANOMALY] = "eve.types.anomaly",
+        [OUTPUT_STATS] = "eve.types.stats",  [OUTPUT_FLOW] = "eve.types.flow", [OUTPUT_NETFLOW] = "eve.types.netflow",
+        [OUTPUT_PACKET] = "eve.types.alert", /* when alert.tagged-packets */
     };
 
     eve_options_default(out);
@@ -301,6 +302,7 @@ void engine_eve_options(const struct config *config, struct eve_options *out)
     read_alert_options(config, out);
     read_anomaly_options(config, out);
     out->drop.alerts = config_bool_or(config, "eve.types.drop.alerts", out->drop.alerts);
+    out->drop.all_flows = strcmp(config_string_or(config, "eve.types.drop.flows", "start"), "all") == 0;
     out->drop.verdict = config_bool_or(config, "eve.types.drop.verdict", out->drop.verdict);
     out->stats.totals = config_bool_or(config, "eve.types.stats.totals", out->stats.totals);
     out->stats.threads = config_bool_or(config, "eve.types.stats.threads", out->stats.threads);
