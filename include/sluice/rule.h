@@ -284,6 +284,8 @@ void rule_list_each_missing(const struct rule_list *list, void (*each)(const cha
 size_t rule_list_threshold_count(const struct rule_list *list);
 /* Suppressions of threshold.config for all rules of this gid (sig_id 0), to be asked besides the rule's own. */
 const struct threshold *rule_list_global_thresholds(const struct rule_list *list, uint32_t gid);
+/* Whether a rule tags hosts: then packets must be looked up by host. */
+bool rule_list_has_host_tags(const struct rule_list *list);
 struct rule_names *rule_list_names(const struct rule_list *list);
 struct arena *rule_list_arena(struct rule_list *list); /* for what lives as long as the rules */
 

@@ -264,6 +264,7 @@ static void end_flow(struct flow *flow, enum flow_end reason, void *user)
         inspect_rest(pipeline, flow);
     output_flow(pipeline->output, flow, reason, pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);
     detect_flow_end(pipeline->detector, flow);
+    policy_flow_end(pipeline->policy, flow);
     stream_end(pipeline->stream, flow);
 }
 
