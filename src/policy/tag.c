@@ -16,6 +16,7 @@
 #include "sluice/clock.h"
 #include "sluice/pool.h"
 #include "sluice/shared_table.h"
+#include "sluice/turn.h"
 
 enum { TAGS_MAX = 4, MATCH_LIMIT = 10, HOST_TAG_SECONDS = 3600 };
 
