@@ -5,6 +5,7 @@
  *   pipeline.c   the packet's whole path, one function
  *   worker.c     the thread that owns a queue
  *   affinity.c   which CPU a thread runs on
+ *   host_os.c    how hosts treat what overlaps, as configured
  *   options.c    from the configuration to the options of the modules
  *   load.c       from rule files to a ruleset
  *   stats.c      from counters to a stats event
@@ -22,9 +23,11 @@
 #include "sluice/capture.h"
 #include "sluice/config.h"
 #include "sluice/decode.h"
+#include "sluice/defrag.h"
 #include "sluice/detect.h"
 #include "sluice/engine.h"
 #include "sluice/firewall.h"
+#include "sluice/host_os.h"
 #include "sluice/inject.h"
 #include "sluice/output.h"
 #include "sluice/policy.h"
@@ -39,13 +42,35 @@ struct pipeline_options;
 int engine_queue_options(const struct config *config, struct nfqueue_options *out, size_t max, size_t *count,
                          char error[ENGINE_ERROR_SIZE]);
 int engine_decode_options(const struct config *config, struct decode_options *out, struct diag *diag);
-/* All but the policy's inline mode and the checksums, which differ between run and replay. */
+/* All but the policy's inline mode and the checksums, which differ between run and replay. Memory is for all workers together:
+ * engine_share_memory() divides it. */
 int engine_pipeline_options(const struct config *config, struct pipeline_options *out, struct diag *diag);
+void engine_share_memory(struct pipeline_options *options, unsigned workers);
 int engine_action_order(const struct config *config, enum rule_action order[4], char error[ENGINE_ERROR_SIZE]);
 void engine_policy_options(const struct config *config, struct policy_options *out);
 int engine_eve_path(const struct config *config, const char *log_dir, char *out, size_t size,
                     char error[ENGINE_ERROR_SIZE]);
 void engine_eve_options(const struct config *config, struct eve_options *out);
+
+/* --- host_os.c --------------------------------------------------------------------------------------------------------- */
+
+enum { HOST_OS_MAX_NETWORKS = 1024 };
+
+struct host_network {
+    struct address network;
+    uint8_t version, prefix;
+    uint8_t os; /* enum host_os */
+};
+
+struct host_os_table {
+    size_t count;
+    struct host_network networks[HOST_OS_MAX_NETWORKS];
+};
+
+/* host-os-policy of a configuration; -EINVAL after a report. */
+int host_os_table_read(struct host_os_table *out, const struct config *config, struct diag *diag);
+/* The table must live as long, where it is. */
+struct host_os_policy host_os_table_policy(const struct host_os_table *table);
 
 /* --- affinity.c -------------------------------------------------------------------------------------------------------- */
 
@@ -77,7 +102,7 @@ struct pipeline_counters {
     /* Accepted without inspection, by reason. */
     uint64_t uninspected_marked;
     uint64_t uninspected_link;      /* of a link type that is not supported; only rules for any packet saw it */
-    uint64_t uninspected_fragments; /* whose payload waits for defragmentation; headers were inspected */
+    uint64_t uninspected_fragments; /* that defragmentation had no use or no room for; headers were inspected */
 };
 
 enum checksum_checks {
@@ -90,6 +115,7 @@ enum checksum_checks {
 /* All that one packet's path needs; owned by one worker. */
 struct pipeline {
     struct decoder *decoder;
+    struct defrag *defrag;
     struct detector *detector;
     struct policy *policy;
     struct output_port *output; /* lent */
@@ -98,11 +124,14 @@ struct pipeline {
     enum checksum_checks checksums;
     uint32_t checksums_seen, checksums_wrong; /* CHECKSUMS_AUTO */
     bool drop_undecodable;
+    struct host_os_table host_os;
     struct pipeline_counters counters;
 };
 
 struct pipeline_options {
     struct decode_options decode;
+    struct defrag_options defrag; /* its inline mode is the policy's, its hosts those of host_os */
+    struct host_os_table host_os;
     struct detector_options detector;
     struct policy_options policy;
     enum checksum_checks checksums;
@@ -131,6 +160,7 @@ struct worker_snapshot {
     struct detect_counters detect;
     struct inject_counters inject;
     uint64_t *decode; /* decode_counter_count() values */
+    uint64_t *defrag; /* defrag_counter_count() values */
 };
 
 struct worker {

@@ -188,15 +188,31 @@ int engine_decode_options(const struct config *config, struct decode_options *ou
     return err;
 }
 
+static void read_defrag_options(const struct config *config, struct defrag_options *out)
+{
+    defrag_options_default(out);
+    out->memcap = (size_t)config_number(config, "defrag.memcap");
+    out->timeout_seconds = (uint32_t)config_number(config, "defrag.timeout");
+}
+
 int engine_pipeline_options(const struct config *config, struct pipeline_options *out, struct diag *diag)
 {
+    int err;
+
     memset(out, 0, sizeof(*out));
     detector_options_default(&out->detector);
     out->detector.pcre_match_limit = (uint32_t)config_number(config, "detect.pcre-match-limit");
     out->detector.pcre_depth_limit = (uint32_t)config_number(config, "detect.pcre-match-limit-recursion");
     out->drop_undecodable = strcmp(config_string(config, "decode-error-policy"), "drop") == 0;
     engine_policy_options(config, &out->policy);
-    return engine_decode_options(config, &out->decode, diag);
+    read_defrag_options(config, &out->defrag);
+    err = host_os_table_read(&out->host_os, config, diag);
+    return err ? err : engine_decode_options(config, &out->decode, diag);
+}
+
+void engine_share_memory(struct pipeline_options *options, unsigned workers)
+{
+    options->defrag.memcap /= workers;
 }
 
 /* Where the events go: eve.filename in the log folder, unless it is absolute. */
@@ -283,7 +299,7 @@ void engine_eve_options(const struct config *config, struct eve_options *out)
     eve_options_default(out);
     if (config_has_section(config, "eve.types")) {
         for (unsigned i = 0; i < OUTPUT_EVENT_COUNT; i++)
-            out->enabled[i] = config_has_section(config, types[i]);
+            out->enabled[i] = types[i] && config_has_section(config, types[i]);
     }
     out->community_id = config_bool(config, "eve.community-id");
     out->community_id_seed = (uint16_t)config_number(config, "eve.community-id-seed");

@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A packet's whole path, top to bottom: decode -> (checksums) -> detect -> policy -> events -> reject.
+ * A packet's whole path, top to bottom: decode -> defrag -> (checksums) -> detect -> policy -> events -> reject.
  *
- * A packet that carries others (tunnels) is inspected after them, and has the one verdict for all. Defragmentation, flows
- * and streams take their places between decode and detect.
+ * A packet that carries others (tunnels) is inspected after them, and has the one verdict for all; so is a fragment after the
+ * datagram that it completes. Flows and streams take their places between decode and detect.
  */
 #include "engine_priv.h"
 
 #include <string.h>
 
 enum { CHECKSUM_SAMPLE = 1000 };
+
+static int new_defrag(struct pipeline *pipeline, const struct pipeline_options *options)
+{
+    struct defrag_options defrag = options->defrag;
+
+    pipeline->host_os = options->host_os;
+    defrag.inline_mode = options->policy.inline_mode;
+    defrag.host_os = host_os_table_policy(&pipeline->host_os);
+    return defrag_new(&pipeline->defrag, &defrag);
+}
 
 int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options, struct policy_shared *shared,
                   struct output_port *output)
@@ -20,9 +30,12 @@ int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *opti
     err = decoder_new(&pipeline->decoder, &options->decode);
     if (err)
         return err;
-    err = detector_new(&pipeline->detector, &options->detector);
+    err = new_defrag(pipeline, options);
     if (err)
         goto free_decoder;
+    err = detector_new(&pipeline->detector, &options->detector);
+    if (err)
+        goto free_defrag;
     err = policy_new(&pipeline->policy, &options->policy, shared);
     if (err)
         goto free_detector;
@@ -33,6 +46,8 @@ int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *opti
 
 free_detector:
     detector_free(pipeline->detector);
+free_defrag:
+    defrag_free(pipeline->defrag);
 free_decoder:
     decoder_free(pipeline->decoder);
     memset(pipeline, 0, sizeof(*pipeline));
@@ -44,6 +59,7 @@ void pipeline_clear(struct pipeline *pipeline)
     injector_free(pipeline->injector);
     policy_free(pipeline->policy);
     detector_free(pipeline->detector);
+    defrag_free(pipeline->defrag);
     decoder_free(pipeline->decoder);
     memset(pipeline, 0, sizeof(*pipeline));
 }
@@ -104,6 +120,60 @@ static void inspect(struct pipeline *pipeline, const struct ruleset *ruleset, st
     }
 }
 
+/* --- Fragments -------------------------------------------------------------------------------------------------------------- */
+
+static void inspect_found(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *const *found,
+                          size_t count);
+
+/* The fragment that completes a datagram carries the verdict for the whole. */
+static void inspect_whole(struct pipeline *pipeline, const struct ruleset *ruleset, const struct packet *fragment,
+                          struct packet *whole)
+{
+    struct packet *found[DECODE_MAX_PACKETS];
+    size_t count = decode_reassembled(pipeline->decoder, whole, fragment, found);
+
+    defrag_show_link(whole, fragment);
+    inspect_found(pipeline, ruleset, found, count);
+    if (whole->root->verdict == VERDICT_DROP)
+        defrag_drop(pipeline->defrag, whole);
+}
+
+/* Datagrams within fragments within datagrams: defrag says how deep this goes. */
+static void defragment(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *fragment)
+{
+    enum exception_cause exception;
+    struct packet whole;
+
+    switch (defrag_packet(pipeline->defrag, pipeline->decoder, fragment, &whole, &exception)) {
+    case DEFRAG_HELD:
+        break;
+    case DEFRAG_COMPLETE:
+        inspect_whole(pipeline, ruleset, fragment, &whole);
+        break;
+    case DEFRAG_DROPPED:
+        fragment->verdict = VERDICT_DROP;
+        fragment->drop_reason = DROP_REASON_DEFRAG_ERROR;
+        if (fragment->root->verdict != VERDICT_DROP) {
+            fragment->root->verdict = VERDICT_DROP;
+            fragment->root->drop_reason = DROP_REASON_TUNNEL;
+        }
+        break;
+    case DEFRAG_IGNORED:
+        pipeline->counters.uninspected_fragments++;
+        break;
+    }
+}
+
+static void inspect_found(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *const *found,
+                          size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (found[i]->flags & PACKET_FRAGMENT)
+            defragment(pipeline, ruleset, found[i]);
+        inspect(pipeline, ruleset, found[i]);
+    }
+}
+
 static void count_verdict(struct pipeline *pipeline, const struct packet *pkt)
 {
     if (pkt->verdict == VERDICT_DROP) {
@@ -112,7 +182,6 @@ static void count_verdict(struct pipeline *pipeline, const struct packet *pkt)
     } else {
         pipeline->counters.accepted++;
         pipeline->counters.uninspected_link += pkt->link == LINK_UNSUPPORTED;
-        pipeline->counters.uninspected_fragments += (pkt->flags & PACKET_FRAGMENT) != 0;
     }
 }
 
@@ -126,8 +195,7 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
 
         output_packet(pipeline->output, pkt, &nothing, ruleset_generation(ruleset));
     } else {
-        for (size_t i = 0; i < count; i++)
-            inspect(pipeline, ruleset, found[i]);
+        inspect_found(pipeline, ruleset, found, count);
     }
     count_verdict(pipeline, pkt);
 }

@@ -182,6 +182,7 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 
     if (err)
         return err;
+    engine_share_memory(&options, engine->worker_count);
     err = policy_shared_new(&engine->shared, &options.policy);
     if (!err)
         err = stats_new(&engine->stats, engine->worker_count, true,

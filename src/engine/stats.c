@@ -63,7 +63,8 @@ int stats_new(struct stats **out, unsigned workers, bool queues, bool decoder_ev
     stats->workers = workers;
     stats->queues = queues;
     stats->decoder_events = decoder_events;
-    stats->capacity = FIXED_STATS + DROP_REASON_COUNT + decode_counter_count() + (size_t)workers * STATS_PER_QUEUE;
+    stats->capacity = FIXED_STATS + DROP_REASON_COUNT + decode_counter_count() + defrag_counter_count() +
+                      (size_t)workers * STATS_PER_QUEUE;
     stats->values = calloc(stats->capacity, sizeof(*stats->values));
     stats->decode_names = arena_alloc(stats->arena, decode_counter_count() * sizeof(char *));
     stats->reason_names = arena_alloc(stats->arena, DROP_REASON_COUNT * sizeof(char *));
@@ -195,6 +196,17 @@ static void add_decode(struct stats *stats, struct worker *const *workers, unsig
     }
 }
 
+static void add_defrag(struct stats *stats, struct worker *const *workers, unsigned count)
+{
+    for (size_t i = 0; i < defrag_counter_count(); i++) {
+        uint64_t value = 0;
+
+        for (unsigned k = 0; k < count; k++)
+            value += workers[k]->snapshot.defrag[i];
+        add(stats, defrag_counter_name(i), value);
+    }
+}
+
 static void add_ips(struct stats *stats, const struct sums *sums)
 {
     add(stats, "ips.accepted", sums->pipeline.accepted);
@@ -247,6 +259,7 @@ void stats_write(struct stats *stats, struct worker *const *workers, unsigned co
     add(stats, "capture.kernel_packets", sums.capture.packets);
     add(stats, "capture.kernel_drops", sums.capture.lost);
     add_decode(stats, workers, count);
+    add_defrag(stats, workers, count);
     add_ips(stats, &sums);
     add_rules(stats, ruleset_rules(ruleset));
     add(stats, "detect.alert", sums.policy.alerts);

@@ -14,13 +14,16 @@
 int worker_snapshot_init(struct worker *worker)
 {
     worker->snapshot.decode = calloc(decode_counter_count(), sizeof(*worker->snapshot.decode));
-    return worker->snapshot.decode ? 0 : -ENOMEM;
+    worker->snapshot.defrag = calloc(defrag_counter_count(), sizeof(*worker->snapshot.defrag));
+    return worker->snapshot.decode && worker->snapshot.defrag ? 0 : -ENOMEM;
 }
 
 void worker_snapshot_clear(struct worker *worker)
 {
     free(worker->snapshot.decode);
     worker->snapshot.decode = NULL;
+    free(worker->snapshot.defrag);
+    worker->snapshot.defrag = NULL;
 }
 
 void worker_copy_counters(struct worker *worker)
@@ -36,6 +39,8 @@ void worker_copy_counters(struct worker *worker)
         snapshot->inject = *injector_counters(pipeline->injector);
     for (size_t i = 0; i < decode_counter_count(); i++)
         snapshot->decode[i] = decode_counter_value(pipeline->decoder, i);
+    for (size_t i = 0; i < defrag_counter_count(); i++)
+        snapshot->defrag[i] = defrag_counter_value(pipeline->defrag, i);
 }
 
 static void answer_main(struct worker *worker)
