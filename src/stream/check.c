@@ -44,8 +44,7 @@ static bool reset_is_in_place(struct segment *seg)
     case HOST_OS_OLD_LINUX:
     case HOST_OS_LINUX:
     case HOST_OS_SOLARIS:
-        return seq_at_or_after(seg->end, sender->last_ack) &&
-               seq_before(seg->seq, sender->next_seq + sender->window);
+        return seq_at_or_after(seg->end, sender->last_ack) && seq_before(seg->seq, sender->next_seq + sender->window);
     default:
         return seg->seq == sender->next_seq;
     }

@@ -59,12 +59,6 @@ static void add_piece(struct segment *seg, struct piece piece, struct assembly_r
     struct assembly_report report = { 0 };
     struct tcp_peer *peer = seg->sender;
 
-    if (piece.at < 0) { /* before the first byte: a retransmitted SYN's place, or nonsense */
-        uint32_t cut = -piece.at < piece.length ? (uint32_t)-piece.at : piece.length;
-
-        piece = (struct piece){ piece.at + cut, piece.bytes + cut, piece.length - cut };
-        all->too_old = true;
-    }
     if (piece.length == 0)
         return;
     if (assembly_add(seg->stream->store, &peer->assembly, (uint64_t)piece.at, piece.bytes, piece.length,
@@ -143,22 +137,21 @@ static void skip_urgent(struct segment *seg, int64_t urgent, enum stream_urgent 
         move_edge(peer, urgent + 1);
 }
 
-/* Adds the piece without its urgent byte, if it has one; returns whether it had. */
-static bool add_without_urgent(struct segment *seg, struct piece piece, struct assembly_report *report)
+/* Adds the piece without its urgent byte, if it has one. */
+static void add_without_urgent(struct segment *seg, struct piece piece, struct assembly_report *report)
 {
     enum stream_urgent policy = urgent_policy(seg);
     int64_t urgent = 0;
 
     if (policy == STREAM_URGENT_INLINE || policy == STREAM_URGENT_DROP || !is_cut(seg, piece, &urgent)) {
         add_piece(seg, piece, report);
-        return false;
+        return;
     }
     uint32_t before = (uint32_t)(urgent - piece.at);
 
     add_piece(seg, (struct piece){ piece.at, piece.bytes, before }, report);
     skip_urgent(seg, urgent, policy);
     add_piece(seg, (struct piece){ urgent + 1, piece.bytes + before + 1, piece.length - before - 1 }, report);
-    return true;
 }
 
 /* --- What came of it -------------------------------------------------------------------------------------------------------- */
@@ -176,16 +169,31 @@ static void report_failure(struct segment *seg, const struct assembly_report *re
     seg->verdict->exception = EXCEPTION_STREAM_REASSEMBLY;
 }
 
-static void report_contradiction(struct segment *seg, int64_t at, bool cut)
+static void note_contradiction(struct segment *seg)
 {
     segment_note(seg, STREAM_EVENT_REASSEMBLY_OVERLAP_DIFFERENT_DATA);
+    stream_count(seg->stream, STREAM_OVERLAP);
     stream_count(seg->stream, STREAM_OVERLAP_DIFF_DATA);
-    if (!segment_is_inline(seg))
-        return;
-    if (seg->stream->options.overlap == STREAM_OVERLAP_REWRITE && !cut && rewrite_payload(seg, at))
-        return;
+}
+
+/*
+ * Inline: a segment that contradicts what was seen first is rewritten, or dropped with all that it brings. True when it is
+ * dropped. A byte that is out of band was not kept, so nothing contradicts it.
+ */
+static bool is_dropped_as_contradiction(struct segment *seg, struct piece *piece)
+{
+    const struct assembly *assembly = &seg->sender->assembly;
+
+    if (!segment_is_inline(seg) || !assembly_differs(assembly, (uint64_t)piece->at, piece->bytes, piece->length))
+        return false;
+    note_contradiction(seg);
+    if (seg->stream->options.overlap == STREAM_OVERLAP_REWRITE && rewrite_payload(seg, piece->at)) {
+        piece->bytes = seg->pkt->payload;
+        return false;
+    }
     seg->verdict->drop = true;
     seg->verdict->reason = DROP_REASON_STREAM_ERROR;
+    return true;
 }
 
 static void report_depth(struct segment *seg)
@@ -197,25 +205,20 @@ static void report_depth(struct segment *seg)
     stream_count(seg->stream, STREAM_DEPTH_REACHED);
 }
 
-static void judge(struct segment *seg, struct piece piece, const struct assembly_report *report, bool cut)
+static void judge(struct segment *seg, const struct assembly_report *report)
 {
     if (report->no_memory || report->too_many_pieces)
         report_failure(seg, report);
     if (report->too_old)
         segment_note(seg, STREAM_EVENT_REASSEMBLY_SEGMENT_BEFORE_BASE_SEQ);
-    if (report->overlapping > 0)
-        stream_count(seg->stream, STREAM_OVERLAP);
     if (report->differs)
-        report_contradiction(seg, piece.at, cut);
+        note_contradiction(seg);
+    else if (report->overlapping > 0)
+        stream_count(seg->stream, STREAM_OVERLAP);
     if (report->beyond_limit)
         report_depth(seg);
-    if (report->no_memory || report->too_many_pieces || report->beyond_limit || seg->verdict->drop)
-        return;
-    seg->pkt->flags |= PACKET_STREAM_ADDED;
-    if (report->added == piece.length && !cut) {
-        seg->stream->whole = seg->pkt;
-        seg->stream->whole_offset = piece.at;
-    }
+    if (!report->no_memory && !report->too_many_pieces && !report->beyond_limit)
+        seg->pkt->flags |= PACKET_STREAM_ADDED;
 }
 
 static bool is_dropped_as_urgent(struct segment *seg)
@@ -237,17 +240,19 @@ static void take_payload(struct segment *seg)
         .length = seg->length,
     };
 
-    if (is_dropped_as_urgent(seg))
+    if (is_dropped_as_urgent(seg) || is_dropped_as_contradiction(seg, &piece))
         return;
-    bool cut = add_without_urgent(seg, piece, &report);
-
-    judge(seg, piece, &report, cut);
+    add_without_urgent(seg, piece, &report);
+    judge(seg, &report);
 }
 
 void data_take(struct segment *seg)
 {
+    /* What follows a reset is of no interest, nor are holes before it: nobody will miss what is in them. */
+    if (seg->kind == SEGMENT_RST)
+        return;
     acknowledge(seg, seg->receiver);
-    if (seg->length > 0 && seg->kind != SEGMENT_RST && !(seg->sender->flags & PEER_STOPPED))
+    if (seg->length > 0 && !(seg->sender->flags & PEER_STOPPED))
         take_payload(seg);
     acknowledge(seg, seg->sender); /* what it brought may have been acknowledged before it was seen */
 }

@@ -6,7 +6,7 @@
 
 enum { PREFIX_LENGTH = sizeof("stream.") - 1 };
 
-#define SLOT(event) [(event) - STREAM_EVENT_FIRST]
+#define SLOT(event) [(event)-STREAM_EVENT_FIRST]
 
 static const char *const names[STREAM_EVENT_COUNT] = {
     SLOT(STREAM_EVENT_3WHS_ACK_IN_WRONG_DIR) = "stream.3whs_ack_in_wrong_dir",

@@ -100,10 +100,11 @@ static bool is_outdated_ack(const struct segment *seg)
 static bool is_spurious_retransmission(struct segment *seg)
 {
     const struct tcp_peer *sender = seg->sender;
-    bool before_base = !(sender->flags & PEER_STOPPED) &&
-                       peer_offset(sender, seg->end) <= (int64_t)sender->assembly.base;
+    bool before_base =
+        !(sender->flags & PEER_STOPPED) && peer_offset(sender, seg->end) <= (int64_t)sender->assembly.base;
 
-    if (seg->length == 0 || (seg->pkt->tcp.flags & TCP_SYN) || (!before_base && !seq_at_or_before(seg->end, sender->last_ack)))
+    if (seg->length == 0 || (seg->pkt->tcp.flags & TCP_SYN) ||
+        (!before_base && !seq_at_or_before(seg->end, sender->last_ack)))
         return false;
     segment_note(seg, STREAM_EVENT_PKT_SPURIOUS_RETRANSMISSION);
     return before_base;

@@ -173,8 +173,7 @@ static void apply_syn_ack(struct segment *seg, const struct handshake_entry *ent
     apply_timestamp(session, entry);
     client->last_ack = entry->ack;
     server->last_ack = server->isn + 1;
-    client->window_scale =
-        entry->has_window_scale && (session->flags & SESSION_WINDOW_SCALE) ? entry->window_scale : 0;
+    client->window_scale = entry->has_window_scale && (session->flags & SESSION_WINDOW_SCALE) ? entry->window_scale : 0;
     set_flag(session, SESSION_SACK, entry->has_sack && (session->flags & SESSION_SYN_SACK));
     server->next_win = server->last_ack + server->window;
     client->next_win = client->last_ack + client->window;

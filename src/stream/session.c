@@ -128,6 +128,12 @@ void peer_widen(struct tcp_peer *peer, uint32_t right_edge)
         peer->next_win = right_edge;
 }
 
+void peer_follow_ack(struct segment *seg)
+{
+    if (seg->has_ack && seq_before(seg->receiver->next_seq, seg->ack))
+        peer_set_next_seq(seg->receiver, seg->ack);
+}
+
 /* Some systems are in the list under two names, and differ only in how they reassemble. */
 static enum host_os os_for_checks(enum host_os os)
 {

@@ -8,7 +8,10 @@
 #include "stream_priv.h"
 
 /* The same in both directions. */
-#define BOTH(...) { [FLOW_TO_SERVER] = { __VA_ARGS__ }, [FLOW_TO_CLIENT] = { __VA_ARGS__ } }
+#define BOTH(...)                                                                                                      \
+    {                                                                                                                  \
+        [FLOW_TO_SERVER] = { __VA_ARGS__ }, [FLOW_TO_CLIENT] = { __VA_ARGS__ }                                         \
+    }
 
 /* A segment that says nothing. Receivers ignore one without ACK (RFC 9293 §3.10.7.4, fifth): its data must not pass for data. */
 int without_flags(struct segment *seg)

@@ -12,19 +12,13 @@ int closing_on_syn(struct segment *seg)
     return segment_reject(seg, STREAM_EVENT_SHUTDOWN_SYN_RESEND);
 }
 
-static void go_on_to_ack(struct segment *seg)
-{
-    if (seg->has_ack && seq_before(seg->receiver->next_seq, seg->ack))
-        peer_set_next_seq(seg->receiver, seg->ack);
-}
-
 /* What all accepted segments of these states have in common; the window only of those that are not sent again. */
 static void accept(struct segment *seg, bool again)
 {
     if (!again)
         seg->receiver->window = segment_window(seg);
     take_timestamp(seg);
-    go_on_to_ack(seg);
+    peer_follow_ack(seg);
     if (seg->has_ack)
         peer_take_ack(seg->receiver, seg->ack);
 }
@@ -76,7 +70,7 @@ static void finish_ack(struct segment *seg, uint32_t expected)
     struct tcp_peer *receiver = seg->receiver;
 
     take_timestamp(seg);
-    go_on_to_ack(seg);
+    peer_follow_ack(seg);
     advance_from(seg, expected);
     peer_take_ack(receiver, seg->ack);
     sack_take(receiver, seg->pkt);
@@ -241,8 +235,11 @@ int close_wait_on_ack(struct segment *seg)
 /* Nothing but what was sent before can come: it is compared with what was seen. */
 int last_ack_on_other(struct segment *seg)
 {
-    if (seg->length > 0)
-        data_take(seg);
+    if (seg->length == 0)
+        return 0;
+    if (!check_window(seg))
+        return segment_is_inline(seg) ? -EINVAL : 0;
+    data_take(seg);
     return 0;
 }
 

@@ -28,13 +28,6 @@ int established_on_reset(struct segment *seg)
 
 /* --- FIN ------------------------------------------------------------------------------------------------------------------------ */
 
-/* The receiver's bytes that the segment acknowledges exist, even if they were not seen here. */
-static void go_on_to_ack(struct segment *seg)
-{
-    if (seg->has_ack && seq_before(seg->receiver->next_seq, seg->ack))
-        peer_set_next_seq(seg->receiver, seg->ack);
-}
-
 int established_on_fin(struct segment *seg)
 {
     struct tcp_peer *sender = seg->sender;
@@ -53,7 +46,7 @@ int established_on_fin(struct segment *seg)
     /* Of the client's FIN the number is not counted, of the server's it is: the states that follow expect it so. */
     peer_set_next_seq(sender, seg->end + (to_server ? 0 : 1));
     seg->receiver->window = segment_window(seg);
-    go_on_to_ack(seg);
+    peer_follow_ack(seg);
     if (seg->has_ack)
         peer_take_ack(seg->receiver, seg->ack);
     sender->flags |= PEER_FIN;

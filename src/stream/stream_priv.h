@@ -132,9 +132,6 @@ struct stream {
     struct pool *sessions, *handshakes;
     struct assembly_store *store;
     uint8_t *rewrite; /* STREAM_REWRITE_SIZE bytes for pkt->new_data */
-    /* The payload at hand, when all of it is in the stream as it is: views may point into it. */
-    const struct packet *whole;
-    int64_t whole_offset;
     uint64_t counters[STREAM_COUNTERS];
     uint64_t events[STREAM_EVENT_COUNT];
 };
@@ -243,6 +240,8 @@ void peer_set_next_seq(struct tcp_peer *peer, uint32_t seq);
 /* The same, when the segment went on from there; with one side alone seen it counts as acknowledged. */
 void peer_advance(struct segment *seg, struct tcp_peer *peer, uint32_t seq);
 void peer_take_ack(struct tcp_peer *peer, uint32_t ack);
+/* The receiver's bytes that the segment acknowledges exist, even if they were not seen here. */
+void peer_follow_ack(struct segment *seg);
 /* The right edge of the window never moves back. */
 void peer_widen(struct tcp_peer *peer, uint32_t right_edge);
 int64_t peer_offset(const struct tcp_peer *peer, uint32_t seq);
