@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stream/assembly_priv.h"
+#include "assembly_priv.h"
 
 enum { EXTENT_SHARE = 32 }; /* this part of the memcap is for extents */
 

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "stream/assembly_priv.h"
+#include "assembly_priv.h"
 
 static uint64_t block_start(uint64_t offset)
 {

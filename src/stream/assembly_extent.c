@@ -10,7 +10,7 @@
  */
 #include <errno.h>
 
-#include "stream/assembly_priv.h"
+#include "assembly_priv.h"
 
 struct walk walk_start(const struct assembly *assembly, uint64_t start, uint64_t end)
 {

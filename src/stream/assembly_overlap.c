@@ -10,7 +10,7 @@
  * Threads:   those of the store: one.
  * Ownership: the remembered segments belong to the assembly.
  */
-#include "stream/assembly_priv.h"
+#include "assembly_priv.h"
 
 /* How an end of the new segment lies to the same end of the old one. */
 enum side {

@@ -13,7 +13,7 @@
 #define SLUICE_STREAM_ASSEMBLY_PRIV_H
 
 #include "sluice/pool.h"
-#include "stream/assembly.h"
+#include "assembly.h"
 
 enum {
     BLOCK_SIZE = 2048,

@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "stream/assembly_priv.h"
+#include "assembly_priv.h"
 
 /* Passes over holes at `inspected`; returns where the next one begins, or `stop`. */
 static uint64_t pass_holes(struct assembly *assembly, uint64_t stop)
