@@ -47,7 +47,7 @@ static const uint8_t icmp_pairs[][2] = { { 8, 0 }, { 13, 14 }, { 15, 16 }, { 10,
 static const uint8_t icmpv6_pairs[][2] = { { 128, 129 }, { 133, 134 }, { 135, 136 },
                                            { 130, 131 }, { 139, 140 }, { 144, 145 } };
 
-bool icmp_answer(uint8_t protocol, uint8_t type, uint8_t *answer)
+bool icmp_counterpart(uint8_t protocol, uint8_t type, uint8_t *answer)
 {
     bool is_v4 = protocol == IPPROTO_ICMP;
     const uint8_t(*pairs)[2] = is_v4 ? icmp_pairs : icmpv6_pairs;
