@@ -24,10 +24,11 @@ enum {
     BUCKETS_PER_FLOW = 2, /* at least; at most twice that. A look-up that finds nothing should touch no flow */
     BUCKET_BYTES = 2 * BUCKETS_PER_FLOW * (int)sizeof(struct flow *), /* of a flow */
     CACHE_LINE = 64,
-    MAX_FLOWS = 1u << 30,   /* the mask has 32 bits */
-    EMERGENCY_OVER = 70,    /* percent of the flows in use: the field's emergency-recovery */
-    RECLAIM_VISITS = 8,     /* of the wheel when there is no room, so that no packet waits long */
-    VISITS_PER_EXPIRED = 8, /* flows looked at for one that may be ended */
+    MAX_FLOWS = 1u << 30,    /* the mask has 32 bits */
+    EMERGENCY_OVER = 70,     /* percent of the flows in use: the field's emergency-recovery */
+    RECLAIM_VISITS = 8,      /* of the wheel when there is no room, so that no packet waits long */
+    LAST_RESORT_VISITS = 64, /* where no new flow can give way */
+    VISITS_PER_EXPIRED = 8,  /* flows looked at for one that may be ended */
     ETHERNET_SOURCE_AT = 6,
 };
 
@@ -288,12 +289,12 @@ static void prefetch_victims(const struct flow_table *table)
 
 static struct flow *make_room(struct flow_table *table, uint64_t now_ns)
 {
-    size_t visits = RECLAIM_VISITS;
+    size_t planned = table->oldest ? RECLAIM_VISITS : LAST_RESORT_VISITS, visits = planned;
 
     enter_emergency(table);
     struct flow *victim = wheel_next_over(table, now_ns, &visits);
 
-    table->counters[FLOW_COUNTER_GET_USED_EVAL] += RECLAIM_VISITS - visits;
+    table->counters[FLOW_COUNTER_GET_USED_EVAL] += planned - visits;
     if (victim) {
         flow_table_end(table, victim, FLOW_END_TIMEOUT);
     } else if (table->oldest) {
