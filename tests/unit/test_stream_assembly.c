@@ -452,6 +452,35 @@ START_TEST(endless_gaps)
 }
 END_TEST
 
+/* Skipped places that become one take no bytes with them that a retransmission may still be compared with. */
+START_TEST(endless_skips)
+{
+    enum { COUNT = 1000, ROOM = 256 };
+    unsigned taken = 0;
+
+    while (taken < COUNT && assembly_skip(store, &assembly, taken * 2 + 1, 1) == 0) {
+        add(taken * 2, "x");
+        views(UINT64_MAX);
+        taken++;
+    }
+    ck_assert_uint_eq(taken, ROOM);
+    ck_assert(assembly_differs(&assembly, 0, (const uint8_t *)"y", 1));
+    assembly.window = 65536;
+    assembly_acknowledge(store, &assembly, ROOM * 2);
+    ck_assert_int_eq(assembly_skip(store, &assembly, ROOM * 2, 1), 0);
+    add(ROOM * 2 + 1, "z");
+
+    const uint8_t *bytes;
+    uint32_t length, view_at;
+    struct stream_view view;
+
+    ck_assert(assembly_next_view(store, &assembly, UINT64_MAX, NULL, 0, 0, &view));
+    ck_assert(!view.gap && view.offset == ROOM * 2 + 1);
+    assembly_window(store, &assembly, &view, &bytes, &length, &view_at);
+    ck_assert_uint_eq(view_at, ROOM - 2); /* behind the two that are one now */
+}
+END_TEST
+
 /* With no object left to remember a gap by, what was before it is forgotten. */
 START_TEST(gap_without_memory)
 {
@@ -566,6 +595,25 @@ START_TEST(history_before_the_view)
 }
 END_TEST
 
+START_TEST(no_window_of_another_stream)
+{
+    const uint8_t *bytes;
+    uint32_t length, view_at;
+    struct stream_view view;
+
+    for (unsigned i = 0; i < 2; i++) {
+        const char *text = i == 0 ? "old stream" : "new";
+
+        add(0, text);
+        ck_assert(assembly_next_view(store, &assembly, UINT64_MAX, NULL, 0, 0, &view));
+        assembly_window(store, &assembly, &view, &bytes, &length, &view_at);
+        ck_assert_uint_eq(length, strlen(text));
+        ck_assert_mem_eq(bytes, text, length);
+        assembly_clear(store, &assembly);
+    }
+}
+END_TEST
+
 /* What one side sends and nobody acknowledges is kept, up to the limit. */
 START_TEST(keeps_what_is_not_acknowledged)
 {
@@ -636,6 +684,8 @@ static void add_inline_tests(TCase *tcase)
     tcase_add_test(tcase, skipped_bytes_are_left_out);
     tcase_add_test(tcase, skipped_out_of_order);
     tcase_add_test(tcase, endless_gaps);
+    tcase_add_test(tcase, endless_skips);
+    tcase_add_test(tcase, no_window_of_another_stream);
     tcase_add_test(tcase, points_into_the_payload);
     tcase_add_test(tcase, does_not_point_where_other_bytes_are);
     tcase_add_test(tcase, views_of_64_kib);
