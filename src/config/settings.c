@@ -499,6 +499,14 @@ const struct setting config_settings[] = {
       .type = SETTING_BOOL,
       .default_value = "no",
       .help = "inspect TCP connections whose beginning was not seen" },
+    { .name = "stream.midstream-grace",
+      .type = SETTING_NUMBER,
+      .default_value = "600",
+      .low = 0,
+      .high = 1 << 24,
+      .help =
+          "seconds after the start of `sluice run` in which TCP connections whose beginning was not seen are inspected "
+          "from where they are, whatever stream.midstream and its policy say: they may be older than the program" },
     { .name = "stream.async-oneside",
       .type = SETTING_BOOL,
       .default_value = "no",

@@ -183,6 +183,9 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     if (err)
         return err;
     options.kernel_checksums = true;
+    options.stream.midstream_until_ns =
+        clock_realtime_ns() +
+        (uint64_t)config_number(engine->options->config, "stream.midstream-grace") * NS_PER_SECOND;
     err = pipeline_shared_init(&engine->shared, &options);
     if (!err)
         err = stats_new(&engine->stats, engine->worker_count, true, engine->options->config);
