@@ -80,7 +80,7 @@ struct flow_variable;  /* in src/flow/variable.c */
 /* Four cache lines, of which a packet touches the first two; keep it so. */
 struct flow {
     /* --- what a look-up reads --- */
-    struct flow *next; /* in the bucket */
+    struct flow *next; /* in a bucket that overflows */
     uint32_t hash;
     uint16_t client_port, server_port; /* ICMP: type and code as the first packet had them */
     struct address client, server;
