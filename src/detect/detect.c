@@ -14,7 +14,7 @@
 
 #include "detect_priv.h"
 #include "inspect.h"
-#include "sluice/decode_event.h"
+#include "sluice/stream_event.h"
 #include "sluice/pcre_scratch.h"
 
 void detector_options_default(struct detector_options *options)
@@ -125,7 +125,7 @@ static void add_events(struct detector *detector, const struct ruleset *ruleset,
         for (uint64_t bits = pkt->events[word]; bits; bits &= bits - 1) {
             unsigned event = word * 64 + (unsigned)__builtin_ctzll(bits);
 
-            if (event < DECODE_EVENT_COUNT)
+            if (event < STREAM_EVENT_END)
                 add_list(detector, &ruleset->by_event[event]);
         }
     }

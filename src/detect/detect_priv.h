@@ -61,7 +61,7 @@ struct ruleset {
     struct prefilter *payload[TRAFFIC_COUNT];    /* NULL where no rule has a literal */
     struct check_list unfiltered[TRAFFIC_COUNT]; /* rules without a literal, by the traffic they admit */
     struct check_list without_ip;                /* rules that admit packets without an IP header */
-    struct check_list *by_event;                 /* per enum decode_event: rules that need it */
+    struct check_list *by_event;                 /* per enum decode_event and stream_event: rules that need it */
     struct buffer_prefilter buffers[RULESET_MAX_BUFFERS];
     uint32_t buffer_count;
     bool needs_checksums;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Building a ruleset: rules are put into the order of evaluation, each gets a check, and each check goes either into a
- * prefilter by its literal, or into the list of a decoder event, or into the lists that are evaluated for every packet of
+ * prefilter by its literal, or into the list of an event, or into the lists that are evaluated for every packet of
  * a kind. The databases are compiled at the same time, one thread each: that is where loading spends its time.
  */
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "detect_priv.h"
-#include "sluice/decode_event.h"
+#include "sluice/stream_event.h"
 
 void ruleset_options_default(struct ruleset_options *options)
 {
@@ -160,7 +160,7 @@ static int add_to_payload(struct ruleset *ruleset, uint32_t check, const struct 
     return 0;
 }
 
-/* The decoder event without which the rule can't match, or -1. */
+/* The decoder or stream event without which the rule can't match, or -1. */
 static int needed_event(const struct rule *rule)
 {
     for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
@@ -210,7 +210,7 @@ static void note_demands(struct ruleset *ruleset, const struct rule *rule)
 
 static int group_rules(struct ruleset *ruleset)
 {
-    ruleset->by_event = calloc(DECODE_EVENT_COUNT, sizeof(*ruleset->by_event));
+    ruleset->by_event = calloc(STREAM_EVENT_END, sizeof(*ruleset->by_event));
     if (!ruleset->by_event)
         return -ENOMEM;
     for (uint32_t i = 0; i < ruleset->check_count; i++) {
@@ -302,7 +302,7 @@ void ruleset_free(struct ruleset *ruleset)
     }
     for (uint32_t i = 0; i < ruleset->buffer_count; i++)
         prefilter_free(ruleset->buffers[i].prefilter);
-    for (unsigned i = 0; ruleset->by_event && i < DECODE_EVENT_COUNT; i++)
+    for (unsigned i = 0; ruleset->by_event && i < STREAM_EVENT_END; i++)
         free(ruleset->by_event[i].index);
     free(ruleset->by_event);
     free(ruleset->without_ip.index);
