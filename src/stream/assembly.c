@@ -140,7 +140,7 @@ static void compare(const struct assembly *assembly, const struct clipped *clipp
         if (piece.kind == PIECE_NEW) {
             report->added += count;
         } else if (piece.kind == PIECE_LOST) {
-            report->too_old = true;
+            report->too_old = report->lost = true;
         } else {
             report->overlapping += count;
             report->differs |=
