@@ -641,7 +641,7 @@ static uint32_t next_random(uint64_t *state)
 
 START_TEST(as_the_model)
 {
-    enum { SCRIPTS = 20 };
+    enum { SCRIPTS = 10 };
     static uint8_t script[4096];
     uint64_t state = UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)_i;
 
