@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { CHECKSUM_SAMPLE = 1000 };
+enum { CHECKSUM_SAMPLE = 1000, EXPIRE_PER_FRAGMENT = 2 };
 
 static int new_defrag(struct pipeline *pipeline, const struct pipeline_options *options)
 {
@@ -144,6 +144,7 @@ static void defragment(struct pipeline *pipeline, const struct ruleset *ruleset,
     enum exception_cause exception;
     struct packet whole;
 
+    defrag_expire(pipeline->defrag, fragment->time_ns, EXPIRE_PER_FRAGMENT);
     switch (defrag_packet(pipeline->defrag, pipeline->decoder, fragment, &whole, &exception)) {
     case DEFRAG_HELD:
         break;
