@@ -270,6 +270,21 @@ START_TEST(settles_overlaps_as_the_host_does)
 }
 END_TEST
 
+/* What lost its front begins later from then on. */
+START_TEST(a_trimmed_fragment_begins_later)
+{
+    static const enum host_os os = HOST_OS_BSD;
+
+    open_with(false, fixed_os, &os);
+    send_letter(4, 7, 'A', 0, 16, true);
+    send_letter(4, 7, 'B', 8, 16, true); /* begins at 16 now */
+    send_letter(4, 7, 'C', 8, 16, true); /* is before it */
+    ck_assert_int_eq(send_letter(4, 7, 'D', 24, 1, false), DEFRAG_COMPLETE);
+    check_whole(4, "AAAAAAAAAAAAAAAACCCCCCCCD");
+    close_it();
+}
+END_TEST
+
 /* The header comes from the fragment whose first bytes count. */
 START_TEST(takes_the_header_of_the_winner)
 {
@@ -665,6 +680,7 @@ int main(void)
     tcase_add_loop_test(tcase, tells_datagrams_apart, 0, sizeof(keys) / sizeof(keys[0]));
     tcase_add_test(tcase, vlans_may_be_ignored);
     tcase_add_loop_test(tcase, settles_overlaps_as_the_host_does, 0, WINNERS);
+    tcase_add_test(tcase, a_trimmed_fragment_begins_later);
     tcase_add_test(tcase, takes_the_header_of_the_winner);
     tcase_add_loop_test(tcase, passive_takes_the_nearest_end, 0, 2);
     tcase_add_loop_test(tcase, forgets_in_time, 0, 2);

@@ -137,6 +137,24 @@ START_TEST(remembers_what_was_accepted)
 }
 END_TEST
 
+/* A copy that passes may begin the receiver's time again. */
+START_TEST(copies_keep_the_memory)
+{
+    int version = versions[_i];
+
+    open_inline();
+    send_text(version, 7, 0, true, "AAAAAAAA");
+    ck_assert_int_eq(send_text(version, 7, 8, false, "BB"), DEFRAG_COMPLETE);
+    d.now_ns += 50 * NS_PER_SECOND;
+    ck_assert_int_eq(send_text(version, 7, 8, false, "BB"), DEFRAG_HELD);
+    d.now_ns += 50 * NS_PER_SECOND;
+    ck_assert_int_eq(send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_DROPPED);
+    d.now_ns += 10 * NS_PER_SECOND;
+    ck_assert_int_eq(send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_HELD);
+    close_it();
+}
+END_TEST
+
 START_TEST(remembers_what_was_dropped)
 {
     int version = versions[_i];
@@ -244,6 +262,7 @@ int main(void)
     tcase_add_loop_test(tcase, inline_passes_copies, 0, 2);
     tcase_add_test(tcase, inline_wants_one_chain_of_headers);
     tcase_add_loop_test(tcase, remembers_what_was_accepted, 0, 2);
+    tcase_add_loop_test(tcase, copies_keep_the_memory, 0, 2);
     tcase_add_loop_test(tcase, remembers_what_was_dropped, 0, 2);
     tcase_add_test(tcase, passive_drops_nothing);
     tcase_add_test(tcase, knows_many_fragments_again);
