@@ -109,6 +109,7 @@ static int open_output(struct replay *replay, char error[ENGINE_ERROR_SIZE])
     out.eve_truncate = true;
     out.lossless = true;
     out.inline_mode = options->inline_mode;
+    out.names = rule_list_names(ruleset_rules(replay->ruleset));
     out.ring_size = (size_t)config_number(options->config, "output.ring-size");
     if (options->console) {
         out.console = stdout;

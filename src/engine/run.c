@@ -97,6 +97,7 @@ static int open_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         return err;
     out.eve_path = config_bool(config, "eve.enabled") ? path : NULL;
     out.inline_mode = true;
+    out.names = rule_list_names(ruleset_rules(engine->ruleset));
     out.queue_fields = true;
     out.ring_size = (size_t)config_number(config, "output.ring-size");
     if (engine->options->console) {
