@@ -89,6 +89,15 @@ void output_close(struct output *output); /* ends the thread too; NULL is allowe
 
 struct output_port *output_port(struct output *output, unsigned worker);
 
+/*
+ * From here on events of all ports are written in the order of their places, of equal ones the first port's first. `progress` is asked by
+ * the output thread: the place up to which a port has recorded all that it ever will. Before anything is recorded.
+ */
+typedef uint64_t output_progress_function(void *user, unsigned port);
+void output_set_progress(struct output *output, output_progress_function *progress, void *user);
+/* The place of what is recorded from now on; never smaller than before. */
+void output_port_place(struct output_port *port, uint64_t place);
+
 /* Everything there is to say of a packet: an alert event per alert, a drop event, an anomaly event per decoder event, as
  * far as enabled. Cheap when there is nothing. `decision` may be NULL when no rule was asked; `generation` is that of the
  * ruleset. */

@@ -21,6 +21,7 @@
 
 struct policy_shared;
 struct policy;
+struct turn;
 
 struct policy_options {
     bool inline_mode;          /* drops take effect; otherwise they are reported as alerts with action allowed */
@@ -34,6 +35,8 @@ int policy_shared_new(struct policy_shared **out, const struct policy_options *o
 void policy_shared_free(struct policy_shared *shared);
 int policy_new(struct policy **out, const struct policy_options *options, struct policy_shared *shared);
 void policy_free(struct policy *policy);
+/* Thresholds are touched in this turn; NULL (at first): at once. */
+void policy_set_turn(struct policy *policy, struct turn *turn);
 
 /* Applies the hits (rules of `rules`, which has the thresholds for all) to the packet: sets verdict, drop_reason and reject of it (and of pkt->root when inside a tunnel). */
 void policy_apply(struct policy *policy, const struct rule_list *rules, struct packet *pkt, const struct hit *hits,

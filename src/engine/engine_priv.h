@@ -8,7 +8,7 @@
  *   options.c    from the configuration to the options of the modules
  *   load.c       from rule files to a ruleset
  *   stats.c      from counters to a stats event
- *   run.c        the daemon        replay.c   capture files
+ *   run.c        the daemon        replay.c   capture files        replay_workers.c   their threads
  */
 #ifndef SLUICE_ENGINE_PRIV_H
 #define SLUICE_ENGINE_PRIV_H
@@ -28,6 +28,7 @@
 #include "sluice/inject.h"
 #include "sluice/output.h"
 #include "sluice/policy.h"
+#include "sluice/turn.h"
 
 /* --- options.c --------------------------------------------------------------------------------------------------------- */
 
@@ -87,6 +88,11 @@ enum checksum_checks {
                      * later */
 };
 
+/* What CHECKSUMS_AUTO has seen; all workers of a replay have one, and touch it in their turns. */
+struct checksum_sample {
+    uint32_t seen, wrong;
+};
+
 /* All that one packet's path needs; owned by one worker. */
 struct pipeline {
     struct decoder *decoder;
@@ -96,7 +102,8 @@ struct pipeline {
     struct injector *injector;  /* NULL: rejects are not answered (replay) */
     enum queue_marked_policy marked_policy;
     enum checksum_checks checksums;
-    uint32_t checksums_seen, checksums_wrong; /* CHECKSUMS_AUTO */
+    struct checksum_sample *checksum_sample; /* lent; CHECKSUMS_AUTO */
+    struct turn *turn;                       /* lent; NULL for none */
     bool drop_undecodable;
     struct pipeline_counters counters;
 };
@@ -106,6 +113,7 @@ struct pipeline_options {
     struct detector_options detector;
     struct policy_options policy;
     enum checksum_checks checksums;
+    struct checksum_sample *checksum_sample; /* lent; for CHECKSUMS_AUTO */
     bool drop_undecodable;
 };
 
@@ -113,6 +121,8 @@ struct pipeline_options {
 int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options, struct policy_shared *shared,
                   struct output_port *output);
 void pipeline_clear(struct pipeline *pipeline);
+/* What several workers share is touched in this turn; lent. */
+void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn);
 /* From a packet of capture to its verdict (written into the packet), with its events. */
 void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt);
 
@@ -155,6 +165,26 @@ bool worker_take_snapshot(struct worker *worker);
 void worker_copy_counters(struct worker *worker); /* by the worker, or by main after it was joined */
 int worker_snapshot_init(struct worker *worker);
 void worker_snapshot_clear(struct worker *worker);
+
+/* --- replay.c ---------------------------------------------------------------------------------------------------------- */
+
+/* Judges packets of the worker's capture and answers it. 0 or -errno. */
+int replay_judge(struct worker *worker, const struct ruleset *ruleset, struct packet **batch, int count);
+
+/* --- replay_workers.c -------------------------------------------------------------------------------------------------- */
+
+struct replay_workers;
+/* For workers whose pipelines are ready; gives each a capture, and its pipeline a turn. All that is passed is lent. 0 or -ENOMEM. */
+int replay_workers_new(struct replay_workers **out, struct worker *workers, unsigned count,
+                       const struct ruleset *ruleset, const struct decode_options *decode);
+void replay_workers_free(struct replay_workers *all); /* finishes, too; NULL is allowed */
+int replay_workers_start(struct replay_workers *all);
+/* Copies the packet for the worker that has its flow; waits while that one has no room. */
+void replay_workers_give(struct replay_workers *all, struct packet *pkt);
+/* Waits until all is judged, ends the threads and copies their counters. */
+void replay_workers_finish(struct replay_workers *all);
+/* output_progress_function; `user` is the struct replay_workers. */
+uint64_t replay_workers_progress(void *user, unsigned port);
 
 /* --- stats.c ----------------------------------------------------------------------------------------------------------- */
 

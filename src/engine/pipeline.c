@@ -28,6 +28,7 @@ int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *opti
         goto free_detector;
     pipeline->output = output;
     pipeline->checksums = options->checksums;
+    pipeline->checksum_sample = options->checksum_sample;
     pipeline->drop_undecodable = options->drop_undecodable;
     return 0;
 
@@ -48,6 +49,12 @@ void pipeline_clear(struct pipeline *pipeline)
     memset(pipeline, 0, sizeof(*pipeline));
 }
 
+void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn)
+{
+    pipeline->turn = turn;
+    policy_set_turn(pipeline->policy, turn);
+}
+
 /* What the policies for whole packets say before any rule is asked; true when the packet is not to be inspected. */
 static bool judged_by_policy(struct pipeline *pipeline, struct packet *pkt)
 {
@@ -65,16 +72,29 @@ static bool judged_by_policy(struct pipeline *pipeline, struct packet *pkt)
     return true;
 }
 
+/* In the order of the packets, so that it is the same ones that are sampled whatever the number of workers. */
+static void sample_checksums(struct pipeline *pipeline, struct packet *pkt)
+{
+    struct checksum_sample *sample = pipeline->checksum_sample;
+
+    turn_wait(pipeline->turn);
+    if (sample->seen < CHECKSUM_SAMPLE) {
+        decode_check_checksums(pkt);
+        sample->wrong += (pkt->flags & (PACKET_BAD_L3_CHECKSUM | PACKET_BAD_L4_CHECKSUM)) != 0;
+        sample->seen++;
+        return;
+    }
+    pipeline->checksums = sample->wrong > CHECKSUM_SAMPLE / 10 ? CHECKSUMS_IGNORE : CHECKSUMS_CHECK;
+    if (pipeline->checksums == CHECKSUMS_CHECK)
+        decode_check_checksums(pkt);
+}
+
 static void check_checksums(struct pipeline *pipeline, struct packet *pkt)
 {
-    if (pipeline->checksums == CHECKSUMS_IGNORE)
-        return;
-    decode_check_checksums(pkt);
-    if (pipeline->checksums != CHECKSUMS_AUTO)
-        return;
-    pipeline->checksums_wrong += (pkt->flags & (PACKET_BAD_L3_CHECKSUM | PACKET_BAD_L4_CHECKSUM)) != 0;
-    if (++pipeline->checksums_seen == CHECKSUM_SAMPLE)
-        pipeline->checksums = pipeline->checksums_wrong > CHECKSUM_SAMPLE / 10 ? CHECKSUMS_IGNORE : CHECKSUMS_CHECK;
+    if (pipeline->checksums == CHECKSUMS_AUTO)
+        sample_checksums(pipeline, pkt);
+    else if (pipeline->checksums == CHECKSUMS_CHECK)
+        decode_check_checksums(pkt);
 }
 
 static void inspect(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "policy_priv.h"
+#include "sluice/turn.h"
 
 struct policy_shared {
     struct threshold_table *thresholds;
@@ -17,6 +18,7 @@ struct policy_shared {
 struct policy {
     struct policy_options options;
     struct policy_shared *shared;
+    struct turn *turn; /* NULL: the only worker, or a daemon's */
     struct alert *alerts;
     struct policy_counters counters;
 };
@@ -77,6 +79,11 @@ void policy_free(struct policy *policy)
     free(policy);
 }
 
+void policy_set_turn(struct policy *policy, struct turn *turn)
+{
+    policy->turn = turn;
+}
+
 const struct policy_counters *policy_counters(const struct policy *policy)
 {
     return &policy->counters;
@@ -96,6 +103,8 @@ static enum threshold_outcome ask(struct policy *policy, const struct threshold 
     for (const struct threshold *t = list; t; t = t->next) {
         if ((t->kind == THRESHOLD_SUPPRESS) != suppressions)
             continue;
+        if (!suppressions)
+            turn_wait(policy->turn);
         enum threshold_outcome outcome =
             threshold_apply(policy->shared->thresholds, t, rule, pkt, action, &policy->counters.threshold_memcap_hits);
 
