@@ -283,7 +283,7 @@ void engine_eve_options(const struct config *config, struct eve_options *out)
     eve_options_default(out);
     if (config_has_section(config, "eve.types")) {
         for (unsigned i = 0; i < OUTPUT_EVENT_COUNT; i++)
-            out->enabled[i] = config_has_section(config, types[i]);
+            out->enabled[i] = types[i] && config_has_section(config, types[i]);
     }
     out->community_id = config_bool(config, "eve.community-id");
     out->community_id_seed = (uint16_t)config_number(config, "eve.community-id-seed");
