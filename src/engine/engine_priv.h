@@ -5,7 +5,7 @@
  *   pipeline.c   the packet's whole path, one function
  *   worker.c     the thread that owns a queue
  *   affinity.c   which CPU a thread runs on
- *   options.c    from the configuration to the options of the modules
+ *   options.c    from the configuration to the options of the modules;  options_flow.c  of flows and streams
  *   load.c       from rule files to a ruleset
  *   stats.c      from counters to a stats event
  *   run.c        the daemon        replay.c   capture files        replay_workers.c   their threads
@@ -25,9 +25,12 @@
 #include "sluice/detect.h"
 #include "sluice/engine.h"
 #include "sluice/firewall.h"
+#include "sluice/flow.h"
+#include "sluice/host.h"
 #include "sluice/inject.h"
 #include "sluice/output.h"
 #include "sluice/policy.h"
+#include "sluice/stream.h"
 #include "sluice/turn.h"
 
 /* --- options.c --------------------------------------------------------------------------------------------------------- */
@@ -40,8 +43,13 @@ struct pipeline_options;
 int engine_queue_options(const struct config *config, struct nfqueue_options *out, size_t max, size_t *count,
                          char error[ENGINE_ERROR_SIZE]);
 int engine_decode_options(const struct config *config, struct decode_options *out, struct diag *diag);
-/* All but the policy's inline mode and the checksums, which differ between run and replay. */
-int engine_pipeline_options(const struct config *config, struct pipeline_options *out, struct diag *diag);
+/* For one of `workers`, which share the memcaps. All but the checksums, which differ between run and replay. */
+int engine_pipeline_options(const struct config *config, unsigned workers, bool inline_mode,
+                            struct pipeline_options *out, struct diag *diag);
+void engine_flow_options(const struct config *config, unsigned workers, struct flow_options *out);
+void engine_stream_options(const struct config *config, unsigned workers, bool inline_mode, struct stream_options *out);
+void engine_exception_policies(const struct config *config, bool inline_mode,
+                               enum exception_policy out[EXCEPTION_COUNT]);
 int engine_action_order(const struct config *config, enum rule_action order[4], char error[ENGINE_ERROR_SIZE]);
 void engine_policy_options(const struct config *config, struct policy_options *out);
 int engine_eve_path(const struct config *config, const char *log_dir, char *out, size_t size,
@@ -96,40 +104,66 @@ struct checksum_sample {
 /* All that one packet's path needs; owned by one worker. */
 struct pipeline {
     struct decoder *decoder;
+    struct flow_table *flows;
+    struct stream *stream;
     struct detector *detector;
     struct policy *policy;
-    struct output_port *output; /* lent */
-    struct injector *injector;  /* NULL: rejects are not answered (replay) */
+    struct output_port *output;    /* lent, as the next three */
+    struct host_table *hosts;      /* shared */
+    struct turn *turn;             /* NULL unless several workers replay */
+    const struct ruleset *ruleset; /* of the packet at hand, and of the last one */
+    struct injector *injector;     /* NULL: rejects are not answered (replay) */
     enum queue_marked_policy marked_policy;
     enum checksum_checks checksums;
     struct checksum_sample *checksum_sample; /* lent; CHECKSUMS_AUTO */
-    struct turn *turn;                       /* lent; NULL for none */
     bool drop_undecodable;
+    bool passive;          /* streams are inspected as they are acknowledged, and what is left when a flow ends */
+    bool stream_checksums; /* segments with a wrong checksum are not part of their stream */
+    bool kernel_checksums; /* the kernel says which checksums it did not verify */
     struct pipeline_counters counters;
 };
 
 struct pipeline_options {
     struct decode_options decode;
+    struct flow_options flow;
+    struct stream_options stream;
     struct detector_options detector;
     struct policy_options policy;
     enum checksum_checks checksums;
     struct checksum_sample *checksum_sample; /* lent; for CHECKSUMS_AUTO */
+    size_t host_memcap;                      /* of the table that all workers share */
     bool drop_undecodable;
+    bool kernel_checksums;
 };
 
+/* What the pipelines of all workers have in common; outlives them. */
+struct pipeline_shared {
+    struct policy_shared *policy;
+    struct host_table *hosts;
+};
+int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options); /* 0 or -ENOMEM */
+void pipeline_shared_clear(struct pipeline_shared *shared);
+
 /* 0 or -ENOMEM. */
-int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options, struct policy_shared *shared,
-                  struct output_port *output);
+int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options,
+                  const struct pipeline_shared *shared, struct output_port *output);
 void pipeline_clear(struct pipeline *pipeline);
 /* What several workers share is touched in this turn; lent. */
 void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn);
 /* From a packet of capture to its verdict (written into the packet), with its events. */
 void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt);
+/* Ends at most `budget` flows whose time is over. */
+void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns, size_t budget);
+/* Ends all flows whose time is over, in the order in which they began. */
+void pipeline_expire_all(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns);
+/* Ends all flows: the program or the capture is over. */
+void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset);
 
 /* --- worker.c ---------------------------------------------------------------------------------------------------------- */
 
 enum {
     WORKER_WAIT_MS = 200,
+    WORKER_IDLE_EXPIRE = 4096,  /* flows that are ended at once when no packets come */
     WORKER_LAST_BATCHES = 1024, /* judged after it was asked to stop, at most */
 };
 
@@ -141,6 +175,8 @@ struct worker_snapshot {
     struct detect_counters detect;
     struct inject_counters inject;
     uint64_t *decode; /* decode_counter_count() values */
+    uint64_t *flow;   /* flow_counter_count() */
+    uint64_t *stream; /* stream_counter_count() */
 };
 
 struct worker {
@@ -166,31 +202,28 @@ void worker_copy_counters(struct worker *worker); /* by the worker, or by main a
 int worker_snapshot_init(struct worker *worker);
 void worker_snapshot_clear(struct worker *worker);
 
-/* --- replay.c ---------------------------------------------------------------------------------------------------------- */
-
-/* Judges packets of the worker's capture and answers it. 0 or -errno. */
-int replay_judge(struct worker *worker, const struct ruleset *ruleset, struct packet **batch, int count);
-
 /* --- replay_workers.c -------------------------------------------------------------------------------------------------- */
 
 struct replay_workers;
-/* For workers whose pipelines are ready; gives each a capture, and its pipeline a turn. All that is passed is lent. 0 or -ENOMEM. */
+/* For workers whose pipelines are ready; gives each a turn. All that is passed is lent. 0 or -ENOMEM. */
 int replay_workers_new(struct replay_workers **out, struct worker *workers, unsigned count,
                        const struct ruleset *ruleset, const struct decode_options *decode);
 void replay_workers_free(struct replay_workers *all); /* finishes, too; NULL is allowed */
 int replay_workers_start(struct replay_workers *all);
 /* Copies the packet for the worker that has its flow; waits while that one has no room. */
 void replay_workers_give(struct replay_workers *all, struct packet *pkt);
-/* Waits until all is judged, ends the threads and copies their counters. */
+/* All of them end the flows whose time is over. */
+void replay_workers_expire(struct replay_workers *all, uint64_t now_ns);
+/* Waits until all is judged, ends all flows and the threads, and copies their counters. */
 void replay_workers_finish(struct replay_workers *all);
-/* output_progress_function; `user` is the struct replay_workers. */
-uint64_t replay_workers_progress(void *user, unsigned port);
+/* An output_progress_function; `user` is the struct replay_workers. */
+void replay_workers_progress(void *user, unsigned port, struct turn_place *out);
 
 /* --- stats.c ----------------------------------------------------------------------------------------------------------- */
 
 /* Sums the snapshots and writes one stats event. `queues` adds what is known of NFQUEUE. */
 struct stats;
-int stats_new(struct stats **out, unsigned workers, bool queues, bool decoder_events);
+int stats_new(struct stats **out, unsigned workers, bool queues, const struct config *config);
 void stats_free(struct stats *stats);
 void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                  struct output *output, uint64_t uptime_seconds, uint64_t time_ns);

@@ -22,7 +22,7 @@ struct replay {
     const struct replay_options *options;
     struct ruleset *ruleset;
     struct output *output;
-    struct policy_shared *shared;
+    struct pipeline_shared shared;
     struct stats *stats;
     struct worker *workers;
     unsigned worker_count;
@@ -33,19 +33,37 @@ struct replay {
     uint64_t unsupported;       /* packets of the open file whose link type is */
 };
 
-int replay_judge(struct worker *worker, const struct ruleset *ruleset, struct packet **batch, int count)
+/* Time is looked at with each second of the capture, so that it does not depend on batches. */
+static bool begins_second(struct replay *replay, const struct packet *pkt)
 {
-    for (int i = 0; i < count; i++)
-        pipeline_packet(&worker->pipeline, ruleset, batch[i]);
-    return capture_send_verdicts(worker->capture, batch, (size_t)count);
-}
+    bool begins = pkt->time_ns / NS_PER_SECOND != replay->last_ns / NS_PER_SECOND;
 
-static void note(struct replay *replay, const struct packet *pkt)
-{
     if (replay->first_ns == 0)
         replay->first_ns = pkt->time_ns;
     replay->last_ns = pkt->time_ns;
     replay->unsupported += pkt->link == LINK_UNSUPPORTED;
+    return begins;
+}
+
+static int judge(struct replay *replay, struct packet **batch, int count)
+{
+    struct worker *worker = &replay->workers[0];
+
+    for (int i = 0; i < count; i++) {
+        if (begins_second(replay, batch[i]))
+            pipeline_expire_all(&worker->pipeline, replay->ruleset, batch[i]->time_ns);
+        pipeline_packet(&worker->pipeline, replay->ruleset, batch[i]);
+    }
+    return capture_send_verdicts(worker->capture, batch, (size_t)count);
+}
+
+static void hand_out(struct replay *replay, struct packet **batch, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (begins_second(replay, batch[i]))
+            replay_workers_expire(replay->threads, batch[i]->time_ns);
+        replay_workers_give(replay->threads, batch[i]);
+    }
 }
 
 /* Judges the packets of the open capture until it ends: -ENODATA, or what ails it. */
@@ -60,12 +78,10 @@ static int replay_packets(struct replay *replay)
 
         if (count < 0)
             return count;
-        for (int i = 0; i < count; i++)
-            note(replay, batch[i]);
-        if (!replay->threads)
-            err = replay_judge(&replay->workers[0], replay->ruleset, batch, count);
-        for (int i = 0; i < count && replay->threads; i++)
-            replay_workers_give(replay->threads, batch[i]);
+        if (replay->threads)
+            hand_out(replay, batch, count);
+        else
+            err = judge(replay, batch, count);
     }
     return err;
 }
@@ -158,17 +174,17 @@ static int read_pipeline_options(struct replay *replay, struct pipeline_options 
 {
     const struct config *config = replay->options->config;
     struct diag *diag = diag_new();
-    int err = diag ? engine_pipeline_options(config, out, diag) : -ENOMEM;
+    int err =
+        diag ? engine_pipeline_options(config, replay->worker_count, replay->options->inline_mode, out, diag) : -ENOMEM;
 
     if (err) {
-        snprintf(error, ENGINE_ERROR_SIZE, "the decoder's settings cannot be used");
+        snprintf(error, ENGINE_ERROR_SIZE, "the settings of the decoder, flows or streams cannot be used");
         if (diag)
             print_mistakes(diag);
         diag_free(diag);
         return err;
     }
     diag_free(diag);
-    out->policy.inline_mode = replay->options->inline_mode;
     out->drop_undecodable &= replay->options->inline_mode;
     out->checksums = checksum_checks(config);
     out->checksum_sample = &replay->checksum_sample;
@@ -181,7 +197,7 @@ static int open_worker(struct replay *replay, unsigned index, const struct pipel
     int err = worker_snapshot_init(worker);
 
     if (!err)
-        err = pipeline_init(&worker->pipeline, options, replay->shared, output_port(replay->output, index));
+        err = pipeline_init(&worker->pipeline, options, &replay->shared, output_port(replay->output, index));
     return err ? err : detector_prepare(worker->pipeline.detector, replay->ruleset);
 }
 
@@ -201,12 +217,11 @@ static int open_workers(struct replay *replay, char error[ENGINE_ERROR_SIZE])
 
     if (err)
         return err;
-    err = policy_shared_new(&replay->shared, &options.policy);
+    err = pipeline_shared_init(&replay->shared, &options);
     for (unsigned i = 0; i < replay->worker_count && !err; i++)
         err = open_worker(replay, i, &options);
     if (!err)
-        err = stats_new(&replay->stats, replay->worker_count, false,
-                        config_bool(replay->options->config, "stats.decoder-events"));
+        err = stats_new(&replay->stats, replay->worker_count, false, replay->options->config);
     if (!err && replay->worker_count > 1)
         err = open_threads(replay, &options.decode);
     if (!err)
@@ -254,8 +269,21 @@ static void replay_clear(struct replay *replay)
     }
     free(replay->workers);
     output_close(replay->output);
-    policy_shared_free(replay->shared);
+    pipeline_shared_clear(&replay->shared);
     ruleset_free(replay->ruleset);
+}
+
+/* Ends all flows. */
+static void finish(struct replay *replay)
+{
+    struct worker *worker = &replay->workers[0];
+
+    if (replay->threads) {
+        replay_workers_finish(replay->threads);
+    } else if (replay->worker_count == 1) {
+        pipeline_finish(&worker->pipeline, replay->ruleset);
+        worker_copy_counters(worker);
+    }
 }
 
 /* Of the whole run, behind all events. The packets of a capture need not be in the order of their times. */
@@ -297,10 +325,10 @@ int engine_replay(const struct replay_options *options, char error[ENGINE_ERROR_
         err = open_workers(&replay, error);
     for (size_t i = 0; i < options->capture_count && !err; i++)
         err = replay_file(&replay, options->captures[i], error);
-    if (replay.threads)
-        replay_workers_finish(replay.threads);
-    if (replay.stats)
+    if (replay.stats) {
+        finish(&replay);
         write_stats(&replay);
+    }
     if (replay.output)
         output_stop(replay.output);
     if (!err)

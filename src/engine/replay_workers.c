@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Several workers for one capture. The thread that reads the file copies each packet into the ring of a worker, chosen by the
- * pair of addresses as the kernel chooses a queue; the worker meets it as a capture of its own and has its own flows. So all
- * packets of a flow reach one worker, fragments and ICMP errors (by the packet that they quote) included, and those in
- * tunnels by the addresses outside; only a flow whose packets come through tunnels of different ends is torn apart.
+ * pair of addresses as the kernel chooses a queue. So all packets of a flow reach one worker, fragments and ICMP errors (by
+ * the packet that they quote) included, and those in tunnels by the addresses outside; only a flow whose packets come through
+ * tunnels of different ends is torn apart. Moments when flows end because their time is over are given to all.
  *
- * Order. The reader numbers the packets. A worker's `position` is the number up to which it has judged all that it was given:
- * it raises it when it begins a packet (to the number before) and when it is done with it. With each packet comes the
- * number that every other worker had been given last; a turn has come when all of them have got that far. Who waits, waits for smaller
- * numbers only, so two never wait for each other. The output asks the same positions to write events in the order of the packets.
+ * Order. The reader numbers packets and moments. A worker says how far it has come: all of its own that is before its `next` is
+ * judged. With each packet comes the number that every other worker had been given last; a packet's turn has come when all of
+ * them are past that. At a moment all workers end flows, each in the order of the flows' beginnings, and `next` names the flow.
+ * Who waits, waits for earlier things only, so two never wait for each other. The output asks for the same to write events in order.
  *
- * Threads: the reader gives and finishes; a worker's thread is its ring's only consumer. Positions pair a store (release)
- *          by the worker with a load (acquire) by who waits.
+ * Threads: the reader gives and finishes; a worker's thread is its ring's only consumer. `next` pairs a store (release) by the
+ *          worker with a load (acquire) by who waits; which flow it is at lies under a lock, that packets never take.
  */
 #include "engine_priv.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdalign.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,24 +36,27 @@ enum {
     PAUSE_NS = 20 * 1000,
 };
 
-/* What a ring carries: behind it a number for each worker, the last that it had been given before, then the bytes. */
+enum given_kind { GIVEN_PACKET, GIVEN_MOMENT, GIVEN_END };
+
+/* What a ring carries: behind it a number for each worker, the last that it had been given before; then the bytes. */
 struct given {
     uint64_t sequence;
     uint64_t time_ns, number;
+    uint32_t kind; /* enum given_kind */
     uint32_t length, wire_length, flags, link;
 };
 
 struct replay_worker {
-    struct capture base; /* first: a struct capture * is one of these */
-    struct turn turn;
+    struct turn turn; /* first: a struct turn * is one of these */
     struct replay_workers *all;
     struct worker *worker;
+    unsigned index;
     struct ring *ring;
-    struct capture_counters counters;
-    struct packet packet;
-    const struct given *current; /* lent by the ring; NULL between packets */
-    bool in_turn;                /* of the current packet */
-    alignas(CACHE_LINE) _Atomic uint64_t position;
+    const struct given *current; /* lent by the ring; NULL between two */
+    bool in_turn;                /* of what it is at */
+    struct turn_place at;        /* the flow that ends, when the lowest bit of `next` is set; under the lock */
+    pthread_mutex_t lock;
+    alignas(CACHE_LINE) _Atomic uint64_t next;       /* a sequence, times two */
     alignas(CACHE_LINE) _Atomic uint64_t last_given; /* written by the reader */
 };
 
@@ -61,9 +64,8 @@ struct replay_workers {
     const struct ruleset *ruleset;
     struct decoder *decoder; /* the reader's, to find the addresses */
     unsigned count, started;
-    uint64_t sequence; /* of the last packet */
+    uint64_t sequence; /* of the last that was given */
     alignas(CACHE_LINE) _Atomic uint64_t published;
-    atomic_bool finished;
     struct replay_worker workers[];
 };
 
@@ -85,129 +87,183 @@ static const uint64_t *given_before(const struct given *given)
     return (const uint64_t *)(given + 1);
 }
 
-/* --- Turns ------------------------------------------------------------------------------------------------------------------ */
+/* --- How far a worker has come ---------------------------------------------------------------------------------------------- */
 
-static void wait_for_turn(struct turn *turn)
+static void come_to(struct replay_worker *worker, uint64_t sequence)
 {
-    struct replay_worker *self = (struct replay_worker *)(void *)((char *)turn - offsetof(struct replay_worker, turn));
-    const struct replay_workers *all = self->all;
-
-    if (self->in_turn || !self->current)
-        return;
-    const uint64_t *before = given_before(self->current);
-
-    for (unsigned i = 0; i < all->count; i++) {
-        unsigned tries = 0;
-
-        while (&all->workers[i] != self &&
-               atomic_load_explicit(&all->workers[i].position, memory_order_acquire) < before[i])
-            back_off(&tries);
-    }
-    self->in_turn = true;
+    worker->in_turn = false;
+    atomic_store_explicit(&worker->next, sequence << 1, memory_order_release);
 }
 
-uint64_t replay_workers_progress(void *user, unsigned port)
+static void come_to_flow(struct replay_worker *worker, const struct turn_place *place)
+{
+    worker->in_turn = false;
+    pthread_mutex_lock(&worker->lock);
+    worker->at = *place;
+    atomic_store_explicit(&worker->next, place->sequence << 1 | 1, memory_order_release);
+    pthread_mutex_unlock(&worker->lock);
+}
+
+/* Never later than it is. */
+static struct turn_place place_of(struct replay_worker *worker)
+{
+    uint64_t next = atomic_load_explicit(&worker->next, memory_order_acquire), again;
+    struct turn_place place = { .sequence = next >> 1 };
+
+    if (!(next & 1))
+        return place;
+    pthread_mutex_lock(&worker->lock);
+    again = atomic_load_explicit(&worker->next, memory_order_acquire);
+    if (again & 1)
+        place = worker->at;
+    else
+        place.sequence = again >> 1;
+    pthread_mutex_unlock(&worker->lock);
+    return place;
+}
+
+void replay_workers_progress(void *user, unsigned port, struct turn_place *out)
 {
     struct replay_workers *all = user;
     struct replay_worker *worker = &all->workers[port];
     uint64_t published = atomic_load_explicit(&all->published, memory_order_acquire);
     uint64_t last_given = atomic_load_explicit(&worker->last_given, memory_order_acquire);
-    uint64_t position = atomic_load_explicit(&worker->position, memory_order_acquire);
 
-    return position >= last_given && published > position ? published : position;
+    *out = place_of(worker);
+    if (out->sequence > last_given && out->sequence <= published)
+        *out = (struct turn_place){ .sequence = published + 1 }; /* it has nothing to do */
 }
 
-/* --- A worker's ring as a capture --------------------------------------------------------------------------------------- */
+/* --- Turns ------------------------------------------------------------------------------------------------------------------ */
 
-static void take(struct replay_worker *worker, const struct given *given)
+static void wait_for_packets(const struct replay_worker *self)
 {
-    struct packet *pkt = &worker->packet;
+    const uint64_t *before = given_before(self->current);
 
-    memset(pkt, 0, sizeof(*pkt));
-    pkt->data = (const uint8_t *)(given_before(given) + worker->all->count);
-    pkt->length = given->length;
-    pkt->wire_length = given->wire_length;
-    pkt->time_ns = given->time_ns;
-    pkt->number = given->number;
-    pkt->link = (enum link_type)given->link;
-    pkt->flags = given->flags;
-    worker->current = given;
-    worker->in_turn = false;
-    worker->counters.packets++;
-    worker->counters.bytes += pkt->wire_length;
-    worker->counters.truncated += (pkt->flags & PACKET_TRUNCATED) != 0;
-    output_port_place(worker->worker->pipeline.output, given->sequence);
-    atomic_store_explicit(&worker->position, given->sequence - 1, memory_order_release);
+    for (unsigned i = 0; i < self->all->count; i++) {
+        struct replay_worker *other = &self->all->workers[i];
+        unsigned tries = 0;
+
+        while (other != self && atomic_load_explicit(&other->next, memory_order_acquire) >> 1 <= before[i])
+            back_off(&tries);
+    }
 }
 
-static int receive(struct capture *capture, struct packet **batch, size_t max, int wait_ms)
+static void wait_for_flows(const struct replay_worker *self)
 {
-    struct replay_worker *worker = (struct replay_worker *)capture;
-    bool finished = atomic_load_explicit(&worker->all->finished, memory_order_acquire);
-    size_t size;
-    const struct given *given = ring_peek(worker->ring, &size);
+    for (unsigned i = 0; i < self->all->count; i++) {
+        unsigned tries = 0;
 
-    (void)wait_ms;
-    assert(max > 0 && !worker->current);
-    worker->counters.receive_calls++;
-    if (!given)
-        return finished ? -ENODATA : 0;
-    take(worker, given);
-    batch[0] = &worker->packet;
-    return 1;
+        while (i != self->index) {
+            struct turn_place other = place_of(&self->all->workers[i]);
+            int order = turn_compare(&other, &self->at);
+
+            if (order > 0 || (order == 0 && i > self->index))
+                break;
+            back_off(&tries);
+        }
+    }
 }
 
-static int send_verdicts(struct capture *capture, struct packet *const *batch, size_t count)
+static void wait_for_turn(struct turn *turn)
 {
-    struct replay_worker *worker = (struct replay_worker *)capture;
-    uint64_t sequence = worker->current->sequence;
-    bool dropped = batch[0]->verdict == VERDICT_DROP;
+    struct replay_worker *self = (struct replay_worker *)turn;
 
-    assert(count == 1);
-    worker->counters.send_calls++;
-    worker->counters.dropped += dropped;
-    worker->counters.accepted += !dropped;
-    worker->counters.replaced += !dropped && batch[0]->new_data && batch[0]->new_length > 0;
-    worker->current = NULL;
-    ring_release(worker->ring);
-    atomic_store_explicit(&worker->position, sequence, memory_order_release);
-    return 0;
+    if (self->in_turn)
+        return;
+    if (self->current->kind == GIVEN_PACKET)
+        wait_for_packets(self);
+    else
+        wait_for_flows(self);
+    self->in_turn = true;
 }
 
-static const struct capture_counters *counters(const struct capture *capture)
+/* Flows also end because of a packet: then it is the packet's turn. */
+static void flow_ends(struct turn *turn, uint64_t start_ns, uint64_t number)
 {
-    return &((const struct replay_worker *)capture)->counters;
-}
+    struct replay_worker *self = (struct replay_worker *)turn;
+    struct turn_place place = { .sequence = self->current->sequence, .start_ns = start_ns, .number = number };
 
-static void close_capture(struct capture *capture)
-{
-    (void)capture; /* it lives with the others */
+    if (self->current->kind == GIVEN_PACKET)
+        return;
+    come_to_flow(self, &place);
+    output_port_place(self->worker->pipeline.output, &place);
 }
-
-static const struct capture_ops ring_capture_ops = {
-    .name = "replay-ring",
-    .receive = receive,
-    .send_verdicts = send_verdicts,
-    .counters = counters,
-    .close = close_capture,
-};
 
 /* --- The workers' threads ----------------------------------------------------------------------------------------------- */
+
+static struct packet packet_of(const struct replay_worker *worker, const struct given *given)
+{
+    return (struct packet){
+        .data = (const uint8_t *)(given_before(given) + worker->all->count),
+        .length = given->length,
+        .wire_length = given->wire_length,
+        .time_ns = given->time_ns,
+        .number = given->number,
+        .link = (enum link_type)given->link,
+        .flags = given->flags,
+    };
+}
+
+/* What a capture counts. */
+static void count(struct capture_counters *counters, const struct packet *pkt)
+{
+    bool dropped = pkt->verdict == VERDICT_DROP;
+
+    counters->packets++;
+    counters->bytes += pkt->wire_length;
+    counters->truncated += (pkt->flags & PACKET_TRUNCATED) != 0;
+    counters->dropped += dropped;
+    counters->accepted += !dropped;
+    counters->replaced += !dropped && pkt->new_data && pkt->new_length > 0;
+}
+
+static void judge(struct replay_worker *worker, const struct given *given)
+{
+    struct packet pkt = packet_of(worker, given);
+
+    pipeline_packet(&worker->worker->pipeline, worker->all->ruleset, &pkt);
+    count(&worker->worker->snapshot.capture, &pkt);
+}
+
+static void do_given(struct replay_worker *worker, const struct given *given)
+{
+    struct turn_place place = { .sequence = given->sequence };
+    struct pipeline *pipeline = &worker->worker->pipeline;
+
+    worker->current = given;
+    output_port_place(pipeline->output, &place);
+    come_to(worker, given->sequence);
+    if (given->kind == GIVEN_PACKET)
+        judge(worker, given);
+    else if (given->kind == GIVEN_MOMENT)
+        pipeline_expire_all(pipeline, worker->all->ruleset, given->time_ns);
+    else
+        pipeline_finish(pipeline, worker->all->ruleset);
+    worker->current = NULL;
+}
 
 static void *run(void *argument)
 {
     struct replay_worker *worker = argument;
-    struct packet *pkt;
+    bool over = false;
     unsigned tries = 0;
-    int count;
+    size_t size;
 
-    while ((count = capture_receive(&worker->base, &pkt, 1, 0)) >= 0) {
-        if (count == 0) {
+    while (!over) {
+        const struct given *given = ring_peek(worker->ring, &size);
+
+        if (!given) {
             back_off(&tries);
             continue;
         }
+        uint64_t sequence = given->sequence;
+
+        over = given->kind == GIVEN_END;
+        do_given(worker, given);
+        ring_release(worker->ring);
+        come_to(worker, sequence + 1);
         tries = 0;
-        replay_judge(worker->worker, worker->all->ruleset, &pkt, 1);
     }
     return NULL;
 }
@@ -234,57 +290,70 @@ static unsigned choose(struct replay_workers *all, struct packet *pkt)
     struct packet *found[DECODE_MAX_PACKETS];
 
     decode_packet(all->decoder, pkt, found);
-    return pkt->ip_version == 0 ? 0 : flow_packet_hash(pkt, 0, true) % all->count;
+    return flow_packet_hash(pkt, 0, true) % all->count;
 }
 
-static size_t given_size(const struct replay_workers *all, const struct packet *pkt)
+/* `what` says all but the sequence, which is that of the last. */
+static void give(struct replay_workers *all, struct replay_worker *worker, const struct given *what, const void *bytes)
 {
-    return sizeof(struct given) + all->count * sizeof(uint64_t) + pkt->length;
-}
+    size_t size = sizeof(*what) + all->count * sizeof(uint64_t) + what->length;
+    struct given *given;
+    unsigned tries = 0;
 
-static void fill(const struct replay_workers *all, struct given *given, const struct packet *pkt, uint32_t flags)
-{
+    while (!(given = ring_reserve(worker->ring, size)))
+        back_off(&tries);
     uint64_t *before = (uint64_t *)(given + 1);
 
-    *given = (struct given){
-        .sequence = all->sequence,
-        .time_ns = pkt->time_ns,
-        .number = pkt->number,
-        .length = pkt->length,
-        .wire_length = pkt->wire_length,
-        .flags = flags,
-        .link = pkt->link,
-    };
+    *given = *what;
+    given->sequence = all->sequence;
     for (unsigned i = 0; i < all->count; i++)
         before[i] = atomic_load_explicit(&all->workers[i].last_given, memory_order_relaxed);
-    memcpy(before + all->count, pkt->data, pkt->length);
+    if (what->length > 0)
+        memcpy(before + all->count, bytes, what->length);
+    atomic_store_explicit(&worker->last_given, all->sequence, memory_order_release);
+    ring_commit(worker->ring);
 }
 
 void replay_workers_give(struct replay_workers *all, struct packet *pkt)
 {
-    uint32_t flags = pkt->flags;
-    struct replay_worker *worker = &all->workers[choose(all, pkt)];
-    struct given *given;
-    unsigned tries = 0;
+    const struct given given = {
+        .kind = GIVEN_PACKET,
+        .time_ns = pkt->time_ns,
+        .number = pkt->number,
+        .length = pkt->length,
+        .wire_length = pkt->wire_length,
+        .flags = pkt->flags, /* before it is decoded */
+        .link = pkt->link,
+    };
 
-    while (!(given = ring_reserve(worker->ring, given_size(all, pkt))))
-        back_off(&tries);
     all->sequence++;
-    fill(all, given, pkt, flags);
-    atomic_store_explicit(&worker->last_given, all->sequence, memory_order_release);
-    ring_commit(worker->ring);
+    give(all, &all->workers[choose(all, pkt)], &given, pkt->data);
     atomic_store_explicit(&all->published, all->sequence, memory_order_release);
+}
+
+static void give_all(struct replay_workers *all, enum given_kind kind, uint64_t time_ns)
+{
+    const struct given given = { .kind = kind, .time_ns = time_ns };
+
+    all->sequence++;
+    for (unsigned i = 0; i < all->started; i++)
+        give(all, &all->workers[i], &given, NULL);
+    atomic_store_explicit(&all->published, all->sequence, memory_order_release);
+}
+
+void replay_workers_expire(struct replay_workers *all, uint64_t now_ns)
+{
+    give_all(all, GIVEN_MOMENT, now_ns);
 }
 
 void replay_workers_finish(struct replay_workers *all)
 {
-    atomic_store_explicit(&all->finished, true, memory_order_release);
+    give_all(all, GIVEN_END, 0);
     for (unsigned i = 0; i < all->started; i++) {
         pthread_join(all->workers[i].worker->thread, NULL);
         worker_copy_counters(all->workers[i].worker);
     }
     all->started = 0;
-    atomic_store_explicit(&all->published, UINT64_MAX, memory_order_release);
 }
 
 /* --- Life cycle ------------------------------------------------------------------------------------------------------------- */
@@ -293,12 +362,11 @@ static int init_worker(struct replay_workers *all, unsigned index, struct worker
 {
     struct replay_worker *own = &all->workers[index];
 
-    own->base.ops = &ring_capture_ops;
-    own->turn.wait = wait_for_turn;
+    own->turn = (struct turn){ .wait = wait_for_turn, .flow_ends = flow_ends };
     own->all = all;
     own->worker = worker;
-    worker->index = index;
-    worker->capture = &own->base;
+    own->index = worker->index = index;
+    pthread_mutex_init(&own->lock, NULL);
     pipeline_set_turn(&worker->pipeline, &own->turn);
     return ring_new(&own->ring, RING_SIZE);
 }
@@ -336,5 +404,3 @@ void replay_workers_free(struct replay_workers *all)
     decoder_free(all->decoder);
     free(all);
 }
-uint32_t flow_packet_hash(const struct packet *pkt, uint64_t seed, bool addresses_only)
-{ uint32_t h=0; (void)seed;(void)addresses_only; for(int i=0;i<16;i++){ h = h*31 + (pkt->source_address.bytes[i] ^ pkt->destination_address.bytes[i]);} return h*2654435761u>>8; }

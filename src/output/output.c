@@ -44,8 +44,9 @@ enum {
 struct output_port {
     alignas(CACHE_LINE) struct ring *ring;
     const struct output_options *options;
-    uint64_t place;  /* of what is recorded next */
-    size_t prefix;   /* bytes of a record's place; 0 when places are of no interest */
+    struct turn_place place; /* of what is recorded next */
+    size_t prefix;           /* bytes of a record's place; 0 when places are of no interest */
+    struct record_scratch *scratch;
     uint32_t wanted; /* bits 1 << enum output_event */
     _Atomic uint64_t lost[OUTPUT_EVENT_COUNT];
 };
@@ -65,7 +66,7 @@ struct output {
     uint64_t flushed_ns;
     output_progress_function *progress; /* NULL: ports have no order */
     void *progress_user;
-    uint64_t *progress_seen; /* by port */
+    struct turn_place *progress_seen; /* by port */
     struct event_counters counters;
 
     pthread_t thread;
@@ -80,9 +81,14 @@ struct output {
 void eve_options_default(struct eve_options *options)
 {
     *options = (struct eve_options){
-        .enabled = { [OUTPUT_ALERT] = true, [OUTPUT_DROP] = true, [OUTPUT_ANOMALY] = true, [OUTPUT_STATS] = true },
+        .enabled = { [OUTPUT_ALERT] = true,
+                     [OUTPUT_DROP] = true,
+                     [OUTPUT_ANOMALY] = true,
+                     [OUTPUT_STATS] = true,
+                     [OUTPUT_FLOW] = true,
+                     [OUTPUT_PACKET] = true },
         .metadata = true,
-        .alert = { .rule_metadata = true, .payload_buffer_size = 4096 },
+        .alert = { .rule_metadata = true, .tagged_packets = true, .flow = true, .payload_buffer_size = 4096 },
         .drop = { .alerts = true },
         .stats = { .totals = true, .null_values = true },
     };
@@ -101,9 +107,9 @@ struct output_port *output_port(struct output *output, unsigned worker)
     return worker < output->port_count ? &output->ports[worker] : NULL;
 }
 
-void output_port_place(struct output_port *port, uint64_t place)
+void output_port_place(struct output_port *port, const struct turn_place *place)
 {
-    port->place = place;
+    port->place = *place;
 }
 
 static void *reserve(struct output_port *port, size_t size)
@@ -128,27 +134,33 @@ static void lose_packet(struct output_port *port, uint32_t kinds, const struct p
 {
     for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
         if (kinds & 1u << kind)
-            counter_add(&port->lost[kind], record_event_count((enum output_event)kind, pkt, decision));
+            counter_add(&port->lost[kind],
+                        record_event_count((enum output_event)kind, &port->options->eve, pkt, decision));
 }
 
 static void write_packet(struct output_port *port, const struct packet *pkt, const struct decision *decision,
                          unsigned generation)
 {
     const struct eve_options *eve = &port->options->eve;
-    uint32_t kinds = record_kinds(port->wanted, pkt, decision);
+    uint32_t kinds = record_kinds(port->wanted, eve, pkt, decision);
 
     if (kinds == 0)
         return;
-    struct packet_record *record = reserve(port, record_size(eve, kinds, pkt, decision));
+    record_collect(port->scratch, eve, kinds, pkt, decision);
+
+    size_t size = record_size(port->scratch, eve, kinds, pkt, decision);
+    struct packet_record *record = reserve(port, size);
 
     if (!record) {
         lose_packet(port, kinds, pkt, decision);
         return;
     }
-    record_write(record, eve, kinds, pkt, decision, generation);
+    record_write(record, port->scratch, eve, kinds, pkt, decision, generation);
     if (kinds & 1u << OUTPUT_ALERT && record->alert_count < decision->alert_count)
         counter_add(&port->lost[OUTPUT_ALERT], decision->alert_count - record->alert_count);
     ring_commit(port->ring);
+    if (kinds & 1u << OUTPUT_DROP && pkt->flow)
+        pkt->flow->flags |= record_drop_flag(pkt);
 }
 
 void output_packet(struct output_port *port, const struct packet *pkt, const struct decision *decision,
@@ -158,9 +170,31 @@ void output_packet(struct output_port *port, const struct packet *pkt, const str
 
     if (!decision)
         decision = &nothing;
-    if (decision->alert_count == 0 && pkt->verdict != VERDICT_DROP && pkt->event_count == 0)
+    if (decision->alert_count == 0 && pkt->verdict != VERDICT_DROP && pkt->event_count == 0 && !decision->tagged)
         return;
     write_packet(port, pkt, decision, generation);
+}
+
+void output_flow(struct output_port *port, const struct flow *flow, enum flow_end reason, unsigned generation)
+{
+    uint32_t kinds = port->wanted & FLOW_RECORD_KINDS;
+
+    if (kinds == 0)
+        return;
+    flow_record_collect(port->scratch, &port->options->eve, flow);
+
+    struct flow_record *record = reserve(port, flow_record_size(port->scratch));
+
+    if (record) {
+        flow_record_write(record, port->scratch, kinds, flow, reason, generation);
+        if (port->options->queue_fields)
+            record->time_ns = clock_realtime_ns();
+        ring_commit(port->ring);
+        return;
+    }
+    for (int kind = OUTPUT_FLOW; kind <= OUTPUT_NETFLOW; kind++)
+        if (kinds & 1u << kind)
+            counter_add(&port->lost[kind], flow_record_event_count((enum output_event)kind, flow));
 }
 
 /* --- The output thread ------------------------------------------------------------------------------------------------------ */
@@ -219,6 +253,13 @@ static void anomaly_events(struct output *output, const struct packet_record *re
     }
 }
 
+static void tagged_packet_event(struct output *output, const struct packet_record *record)
+{
+    if (has_sink(output))
+        eve_tagged_packet(&output->eve, &output->sink.buffer, record);
+    event_done(output, OUTPUT_PACKET);
+}
+
 static void format_packet(struct output *output, const struct packet_record *record)
 {
     if (record->kinds & 1u << OUTPUT_ALERT)
@@ -227,11 +268,40 @@ static void format_packet(struct output *output, const struct packet_record *rec
         drop_event(output, record);
     if (record->kinds & 1u << OUTPUT_ANOMALY)
         anomaly_events(output, record);
+    if (record->kinds & 1u << OUTPUT_PACKET)
+        tagged_packet_event(output, record);
     if (output->options.console) {
         console_packet(&output->console, &output->options, record);
         if (output->console.length > CONSOLE_MAX_BYTES)
             flush(output);
     }
+}
+
+/* Only asked for with a file. */
+static void format_flow(struct output *output, const struct flow_record *record)
+{
+    struct text *out = &output->sink.buffer;
+
+    if (record->kinds & 1u << OUTPUT_FLOW) {
+        eve_flow(&output->eve, out, record);
+        event_done(output, OUTPUT_FLOW);
+    }
+    for (int direction = 0; record->kinds & 1u << OUTPUT_NETFLOW && direction < FLOW_DIRECTIONS; direction++) {
+        if (direction == FLOW_TO_CLIENT && record->flow.packets[FLOW_TO_CLIENT] == 0)
+            continue;
+        eve_netflow(&output->eve, out, record, (enum flow_direction)direction);
+        event_done(output, OUTPUT_NETFLOW);
+    }
+}
+
+static void format_record(struct output *output, const void *record)
+{
+    const uint32_t *kinds = record;
+
+    if (*kinds & FLOW_RECORD_KINDS)
+        format_flow(output, record);
+    else
+        format_packet(output, record);
 }
 
 static void format_stats(struct output *output, const struct stats_record *record)
@@ -247,7 +317,7 @@ static void format_oldest(struct output *output, struct output_port *port)
 {
     size_t size;
 
-    format_packet(output, (const void *)((const uint8_t *)ring_peek(port->ring, &size) + port->prefix));
+    format_record(output, (const void *)((const uint8_t *)ring_peek(port->ring, &size) + port->prefix));
     ring_release(port->ring);
     if (clock_monotonic_ns() - output->flushed_ns > FLUSH_INTERVAL_NS)
         flush(output);
@@ -269,35 +339,35 @@ static bool drain_port(struct output *output, struct output_port *port)
 /* The port whose record is next in the order of places; NULL when there is none, or an empty ring may still get an earlier one. */
 static struct output_port *next_in_order(struct output *output)
 {
+    struct turn_place place, first, empty_until = { .sequence = UINT64_MAX };
     struct output_port *next = NULL;
-    uint64_t place, first = UINT64_MAX, empty_until = UINT64_MAX;
     size_t size;
 
     for (unsigned i = 0; i < output->port_count; i++) {
         const void *record = ring_peek(output->ports[i].ring, &size);
 
         if (!record) {
-            if (output->progress_seen[i] < empty_until)
+            if (turn_compare(&output->progress_seen[i], &empty_until) < 0)
                 empty_until = output->progress_seen[i];
             continue;
         }
         memcpy(&place, record, sizeof(place));
-        if (!next || place < first) {
+        if (!next || turn_compare(&place, &first) < 0) {
             next = &output->ports[i];
             first = place;
         }
     }
-    return first <= empty_until ? next : NULL;
+    return next && turn_compare(&first, &empty_until) < 0 ? next : NULL;
 }
 
-/* A ring that was found empty after its progress was asked had nothing up to there. */
+/* A ring that is found empty after its progress was asked has nothing before that any more. */
 static bool drain_in_order(struct output *output)
 {
     struct output_port *port;
     bool found = false;
 
     for (unsigned i = 0; i < output->port_count; i++)
-        output->progress_seen[i] = output->progress(output->progress_user, i);
+        output->progress(output->progress_user, i, &output->progress_seen[i]);
     while ((port = next_in_order(output))) {
         format_oldest(output, port);
         found = true;
@@ -389,9 +459,27 @@ static uint32_t wanted_kinds(const struct output_options *options)
     for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
         if (options->eve.enabled[kind])
             wanted |= 1u << kind;
-    if (!options->eve.anomaly.decode)
+    if (!options->eve.anomaly.decode && !options->eve.anomaly.stream)
         wanted &= ~(1u << OUTPUT_ANOMALY);
+    if (!options->eve.alert.tagged_packets)
+        wanted &= ~(1u << OUTPUT_PACKET);
+    if (!options->eve_path) /* the terminal has no lines for these */
+        wanted &= ~(1u << OUTPUT_FLOW | 1u << OUTPUT_NETFLOW | 1u << OUTPUT_PACKET);
     return wanted;
+}
+
+/* With room for a stream's bytes when alerts are to show them. */
+static struct record_scratch *new_scratch(const struct eve_options *eve)
+{
+    bool wants_payload = eve->alert.payload || eve->alert.payload_printable || eve->alert.payload_length;
+    uint32_t size = wants_payload ? eve->alert.payload_buffer_size : 0;
+    struct record_scratch *scratch = calloc(1, sizeof(*scratch) + size);
+
+    if (scratch) {
+        scratch->stream = (uint8_t *)(scratch + 1);
+        scratch->stream_size = size;
+    }
+    return scratch;
 }
 
 static int make_ports(struct output *output, unsigned count)
@@ -408,6 +496,11 @@ static int make_ports(struct output *output, unsigned count)
 
         if (err)
             return err;
+        port->scratch = new_scratch(&output->options.eve);
+        if (!port->scratch) {
+            ring_free(port->ring);
+            return -ENOMEM;
+        }
     }
     return ring_new(&output->stats_ring, RING_MIN_SIZE);
 }
@@ -516,14 +609,17 @@ void output_close(struct output *output)
         return;
     if (output->started)
         output_stop(output);
-    for (unsigned i = 0; i < output->port_count; i++)
+    for (unsigned i = 0; i < output->port_count; i++) {
         ring_free(output->ports[i].ring);
+        free(output->ports[i].scratch);
+    }
     free(output->ports);
     free(output->progress_seen);
     ring_free(output->stats_ring);
     sink_close(&output->sink);
     text_clear(&output->console);
     text_clear(&output->eve.scratch);
+    text_clear(&output->eve.stream);
     free(output->eve.previous);
     if (output->wake_fd >= 0)
         close(output->wake_fd);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "sluice/policy.h"
+#include "sluice/shared_table.h"
 
 /* What a count belongs to. Unused fields are zero; the rule's ids make it survive a reload. */
 struct threshold_key {
@@ -21,13 +22,12 @@ struct threshold_key {
 };
 
 struct threshold_state {
+    struct shared_entry entry; /* expires_ns: the end of the window, or of what counts longer */
     struct threshold_key key;
     uint64_t start_ns;   /* of the window */
     uint64_t timeout_ns; /* rate_filter: when the new action began, 0 while it has not */
-    uint64_t expires_ns; /* the entry may be reused past this time */
     uint32_t count;
     uint32_t next_count; /* backoff */
-    uint32_t next;       /* chain of the bucket, or of the free entries; 0 ends it */
     uint32_t seen_block; /* unique_on: the block of seen ports, 0 for none */
 };
 
@@ -38,17 +38,14 @@ int threshold_table_new(struct threshold_table **out, size_t memcap);
 void threshold_table_free(struct threshold_table *table);
 size_t threshold_table_memory(const struct threshold_table *table);
 
-struct threshold_shard;
 /* Locks the shard of the key. */
-struct threshold_shard *threshold_table_lock(struct threshold_table *table, const struct threshold_key *key);
-void threshold_table_unlock(struct threshold_shard *shard);
-/* The state of the key, lent until unlock; `*fresh` when it was made now. NULL when the memcap is reached. */
-struct threshold_state *threshold_shard_get(struct threshold_shard *shard, const struct threshold_key *key,
-                                            uint64_t now_ns, bool *fresh);
+struct shared_shard *threshold_table_lock(struct threshold_table *table, const struct threshold_key *key);
 /* Marks a port as seen for the state; true when it was not before. False also when there is no memory for ports. */
-bool threshold_shard_see_port(struct threshold_shard *shard, struct threshold_state *state, uint16_t port);
+bool threshold_table_see_port(struct threshold_table *table, const struct shared_shard *shard,
+                              struct threshold_state *state, uint16_t port);
 /* Forgets the ports seen. */
-void threshold_shard_forget_ports(struct threshold_shard *shard, struct threshold_state *state);
+void threshold_table_forget_ports(struct threshold_table *table, const struct shared_shard *shard,
+                                  struct threshold_state *state);
 
 /* --- threshold.c ----------------------------------------------------------------------------------------------------- */
 

@@ -175,12 +175,12 @@ static void check_answer(struct decoder *decoder, const struct packet *pkt, enum
     require(inject_build(&answer, REJECT_SOURCE, again) == 0 && inject_build(&answer, REJECT_DESTINATION, again) == 0);
 }
 
-static size_t check_hits(struct detector *detector, const struct ruleset *ruleset, const struct packet *pkt,
+static size_t check_hits(struct detector *detector, const struct ruleset *ruleset, struct packet *pkt,
                          const struct hit **hits)
 {
     const struct rule *first[MAX_HITS];
     bool any_packet = false;
-    size_t count = detect_packet(detector, ruleset, pkt, hits);
+    size_t count = detect_packet(detector, ruleset, &(struct detect_input){ .packet = pkt }, hits);
 
     require(count <= rule_list_count(ruleset_rules(ruleset)));
     for (size_t i = 0; i < count; i++) {
@@ -190,7 +190,7 @@ static size_t check_hits(struct detector *detector, const struct ruleset *rulese
             require(first[k] != first[i]);
     }
     require(any_packet);
-    require(detect_packet(detector, ruleset, pkt, hits) == count);
+    require(detect_packet(detector, ruleset, &(struct detect_input){ .packet = pkt }, hits) == count);
     for (size_t i = 0; i < count; i++)
         require(first[i] == (*hits)[i].rule);
     return count;

@@ -199,6 +199,7 @@ static void print_rule(const struct rule *rule)
     print_conditions("packet", rule->packet_conditions);
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next)
         print_conditions(buffer->keyword ? buffer->keyword->name : "payload", buffer->conditions);
+    print_conditions("actions", rule->actions);
     print_thresholds(rule->thresholds);
 }
 

@@ -256,11 +256,11 @@ static const struct payload_case {
 };
 
 /* The sids of the hits in their order. */
-static const char *sids(const struct packet *pkt)
+static const char *sids(struct packet *pkt)
 {
     static char text[256];
     const struct hit *hits;
-    size_t count = detect_packet(detector, ruleset, pkt, &hits), used = 0;
+    size_t count = detect_packet(detector, ruleset, &(struct detect_input){ .packet = pkt }, &hits), used = 0;
 
     text[0] = '\0';
     for (size_t i = 0; i < count && used < sizeof(text); i++)
@@ -400,7 +400,7 @@ START_TEST(find_bad_ip)
     malformed.event_count = 1;
     const struct hit *hits;
 
-    ck_assert_uint_eq(detect_packet(detector, ruleset, &malformed, &hits), 1);
+    ck_assert_uint_eq(detect_packet(detector, ruleset, &(struct detect_input){ .packet = &malformed }, &hits), 1);
     ck_assert_str_eq(hits[0].rule->message, "SLUICE DECODER IPv4: header length below 20");
     ck_assert_int_eq(hits[0].rule->action, ACTION_DROP);
 }
