@@ -186,6 +186,9 @@ bool flow_integer_set(struct flow_table *table, struct flow *flow, uint32_t numb
 void flow_each_variable(const struct flow *flow, void (*each)(uint32_t number, bool is_bit, uint32_t value, void *user),
                         void *user);
 
+/* The type that answers an ICMP or ICMPv6 message of this type, in both directions; false when there is none. */
+bool flow_icmp_answer(uint8_t protocol, uint8_t type, uint8_t *answer);
+
 /* --- Names ------------------------------------------------------------------------------------------------------------------ */
 
 const char *flow_state_name(enum flow_state state); /* "new", "established", "closed", "bypassed" */

@@ -41,9 +41,11 @@ enum keyword_flag {
     KEYWORD_ONCE = 1 << 4,            /* a second one in a rule is an error */
     KEYWORD_QUOTES_REQUIRED = 1 << 6, /* with KEYWORD_QUOTED: a value without quotes is an error */
     KEYWORD_NEEDS_CHECKSUMS = 1 << 5, /* looks at PACKET_BAD_L3_CHECKSUM or PACKET_BAD_L4_CHECKSUM */
+    KEYWORD_STATE = 1 << 7,           /* KEYWORD_PACKET: contents of a rule that has it are looked for in the stream
+                                       * nevertheless; without it they are looked for in this packet's payload. The
+                                       * field draws the line (SIG_FLAG_REQUIRE_PACKET): flow, events, checksums have
+                                       * it, headers, sizes and flow.age have not */
     KEYWORD_IP_ONLY = 1 << 8, /* may stand in a rule on addresses alone, which is asked once a flow and direction */
-    KEYWORD_STATE = 1 << 7,   /* KEYWORD_PACKET: looks at the flow or a host, not at this packet's headers; the rule's
-                                       * contents are looked for in the stream nevertheless */
 };
 
 /* What a condition may look at, and an action change. The packet's flow is packet->flow (NULL for none). */

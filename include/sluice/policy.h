@@ -29,6 +29,7 @@ struct policy_options {
     bool inline_mode;          /* drops take effect; otherwise they are reported as alerts with action allowed */
     unsigned packet_alert_max; /* alerts kept per packet */
     size_t threshold_memcap;   /* bytes */
+    size_t tag_memcap;         /* bytes of tags of flows, of this worker; and of those of hosts, shared */
     enum exception_policy exceptions[EXCEPTION_COUNT];
 };
 void policy_options_default(struct policy_options *options);
@@ -38,8 +39,10 @@ int policy_shared_new(struct policy_shared **out, const struct policy_options *o
 void policy_shared_free(struct policy_shared *shared);
 int policy_new(struct policy **out, const struct policy_options *options, struct policy_shared *shared);
 void policy_free(struct policy *policy);
-/* Thresholds are touched in this turn; NULL (at first): at once. */
+/* Shared state is touched in this turn; NULL (at first): at once. */
 void policy_set_turn(struct policy *policy, struct turn *turn);
+/* Forgets what policy keeps with a flow that ends. */
+void policy_flow_end(struct policy *policy, struct flow *flow);
 
 /* Applies the hits (rules of `rules`, which has the thresholds for all) to the packet: sets verdict, drop_reason and reject of it (and of pkt->root when inside a tunnel). */
 void policy_apply(struct policy *policy, const struct rule_list *rules, struct packet *pkt, const struct hit *hits,

@@ -5,6 +5,7 @@
  *   pipeline.c   the packet's whole path, one function
  *   worker.c     the thread that owns a queue
  *   affinity.c   which CPU a thread runs on
+ *   host_os.c    how hosts treat what overlaps, as configured
  *   options.c    from the configuration to the options of the modules;  options_flow.c  of flows and streams
  *   load.c       from rule files to a ruleset
  *   stats.c      from counters to a stats event
@@ -22,11 +23,13 @@
 #include "sluice/capture.h"
 #include "sluice/config.h"
 #include "sluice/decode.h"
+#include "sluice/defrag.h"
 #include "sluice/detect.h"
 #include "sluice/engine.h"
 #include "sluice/firewall.h"
 #include "sluice/flow.h"
 #include "sluice/host.h"
+#include "sluice/host_os.h"
 #include "sluice/inject.h"
 #include "sluice/output.h"
 #include "sluice/policy.h"
@@ -55,6 +58,26 @@ void engine_policy_options(const struct config *config, struct policy_options *o
 int engine_eve_path(const struct config *config, const char *log_dir, char *out, size_t size,
                     char error[ENGINE_ERROR_SIZE]);
 void engine_eve_options(const struct config *config, struct eve_options *out);
+
+/* --- host_os.c --------------------------------------------------------------------------------------------------------- */
+
+enum { HOST_OS_MAX_NETWORKS = 1024 };
+
+struct host_network {
+    struct address network;
+    uint8_t version, prefix;
+    uint8_t os; /* enum host_os */
+};
+
+struct host_os_table {
+    size_t count;
+    struct host_network networks[HOST_OS_MAX_NETWORKS];
+};
+
+/* host-os-policy of a configuration; -EINVAL after a report. */
+int host_os_table_read(struct host_os_table *out, const struct config *config, struct diag *diag);
+/* The table must live as long, where it is. */
+struct host_os_policy host_os_table_policy(const struct host_os_table *table);
 
 /* --- affinity.c -------------------------------------------------------------------------------------------------------- */
 
@@ -86,7 +109,7 @@ struct pipeline_counters {
     /* Accepted without inspection, by reason. */
     uint64_t uninspected_marked;
     uint64_t uninspected_link;      /* of a link type that is not supported; only rules for any packet saw it */
-    uint64_t uninspected_fragments; /* whose payload waits for defragmentation; headers were inspected */
+    uint64_t uninspected_fragments; /* that defragmentation had no use or no room for; headers were inspected */
 };
 
 enum checksum_checks {
@@ -104,6 +127,7 @@ struct checksum_sample {
 /* All that one packet's path needs; owned by one worker. */
 struct pipeline {
     struct decoder *decoder;
+    struct defrag *defrag;
     struct flow_table *flows;
     struct stream *stream;
     struct detector *detector;
@@ -120,6 +144,7 @@ struct pipeline {
     bool passive;          /* streams are inspected as they are acknowledged, and what is left when a flow ends */
     bool stream_checksums; /* segments with a wrong checksum are not part of their stream */
     bool kernel_checksums; /* the kernel says which checksums it did not verify */
+    struct host_os_table host_os;
     struct pipeline_counters counters;
 };
 
@@ -127,6 +152,8 @@ struct pipeline_options {
     struct decode_options decode;
     struct flow_options flow;
     struct stream_options stream;
+    struct defrag_options defrag; /* its inline mode is the policy's, its hosts those of host_os */
+    struct host_os_table host_os;
     struct detector_options detector;
     struct policy_options policy;
     enum checksum_checks checksums;
@@ -177,6 +204,7 @@ struct worker_snapshot {
     uint64_t *decode; /* decode_counter_count() values */
     uint64_t *flow;   /* flow_counter_count() */
     uint64_t *stream; /* stream_counter_count() */
+    uint64_t *defrag; /* defrag_counter_count() values */
 };
 
 struct worker {

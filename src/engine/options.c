@@ -188,9 +188,18 @@ int engine_decode_options(const struct config *config, struct decode_options *ou
     return err;
 }
 
+static void read_defrag_options(const struct config *config, unsigned workers, struct defrag_options *out)
+{
+    defrag_options_default(out);
+    out->memcap = (size_t)config_number(config, "defrag.memcap") / workers;
+    out->timeout_seconds = (uint32_t)config_number(config, "defrag.timeout");
+}
+
 int engine_pipeline_options(const struct config *config, unsigned workers, bool inline_mode,
                             struct pipeline_options *out, struct diag *diag)
 {
+    int err;
+
     memset(out, 0, sizeof(*out));
     detector_options_default(&out->detector);
     out->detector.pcre_match_limit = (uint32_t)config_number(config, "detect.pcre-match-limit");
@@ -203,7 +212,9 @@ int engine_pipeline_options(const struct config *config, unsigned workers, bool 
     engine_policy_options(config, &out->policy);
     out->policy.inline_mode = inline_mode;
     engine_exception_policies(config, inline_mode, out->policy.exceptions);
-    return engine_decode_options(config, &out->decode, diag);
+    read_defrag_options(config, workers, &out->defrag);
+    err = host_os_table_read(&out->host_os, config, diag);
+    return err ? err : engine_decode_options(config, &out->decode, diag);
 }
 
 /* Where the events go: eve.filename in the log folder, unless it is absolute. */

@@ -13,12 +13,15 @@ static const char *const class_names[FLOW_CLASS_COUNT] = {
 };
 
 /* Only TCP knows the state closed: the others have no such setting and never get there. */
-static void read_timeouts(const struct config *config, const char *class, const char *prefix, struct flow_timeouts *out)
+static void read_timeouts(const struct config *config, enum flow_class class, const char *prefix,
+                          struct flow_timeouts *out)
 {
     for (enum flow_state state = 0; state < FLOW_STATE_COUNT; state++) {
         char name[64];
 
-        snprintf(name, sizeof(name), "flow.timeouts.%s.%s%s", class, prefix, flow_state_name(state));
+        if (state == FLOW_CLOSED && class != FLOW_CLASS_TCP)
+            continue;
+        snprintf(name, sizeof(name), "flow.timeouts.%s.%s%s", class_names[class], prefix, flow_state_name(state));
         out->seconds[state] = (uint32_t)config_number_or(config, name, out->seconds[state]);
     }
 }
@@ -35,8 +38,8 @@ void engine_flow_options(const struct config *config, unsigned workers, struct f
     out->vlan_tracking = config_bool(config, "flow.vlan-tracking");
     out->tunnel_level_tracking = config_bool(config, "flow.tunnel-level-tracking");
     for (enum flow_class class = 0; class < FLOW_CLASS_COUNT; class ++) {
-        read_timeouts(config, class_names[class], "", &out->timeouts[class]);
-        read_timeouts(config, class_names[class], "emergency-", &out->emergency[class]);
+        read_timeouts(config, class, "", &out->timeouts[class]);
+        read_timeouts(config, class, "emergency-", &out->emergency[class]);
     }
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A packet's whole path, top to bottom: decode -> flow -> stream -> detect -> policy -> events -> reject.
+ * A packet's whole path, top to bottom: decode -> defrag -> flow -> stream -> detect -> policy -> events -> reject.
  *
- * A packet that carries others (tunnels) is inspected after them, and has the one verdict for all. When a flow ends, what its stream
- * still held is inspected and its events are written: end_flow().
+ * A packet that carries others (tunnels) is inspected after them, and has the one verdict for all; so is a fragment after the
+ * datagram that it completes. When a flow ends, what its stream still held is inspected and its events are written: end_flow().
  */
 #include "engine_priv.h"
 
@@ -28,6 +28,24 @@ void pipeline_shared_clear(struct pipeline_shared *shared)
     memset(shared, 0, sizeof(*shared));
 }
 
+static int new_defrag(struct pipeline *pipeline, const struct pipeline_options *options)
+{
+    struct defrag_options defrag = options->defrag;
+
+    pipeline->host_os = options->host_os;
+    defrag.inline_mode = options->policy.inline_mode;
+    defrag.host_os = host_os_table_policy(&pipeline->host_os);
+    return defrag_new(&pipeline->defrag, &defrag);
+}
+
+static int new_stream(struct pipeline *pipeline, const struct pipeline_options *options)
+{
+    struct stream_options stream = options->stream;
+
+    stream.host_os = host_os_table_policy(&pipeline->host_os);
+    return stream_new(&pipeline->stream, &stream);
+}
+
 int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options,
                   const struct pipeline_shared *shared, struct output_port *output)
 {
@@ -37,10 +55,13 @@ int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *opti
     err = decoder_new(&pipeline->decoder, &options->decode);
     if (err)
         return err;
-    err = flow_table_new(&pipeline->flows, &options->flow, end_flow, pipeline);
+    err = new_defrag(pipeline, options);
     if (err)
         goto free_decoder;
-    err = stream_new(&pipeline->stream, &options->stream);
+    err = flow_table_new(&pipeline->flows, &options->flow, end_flow, pipeline);
+    if (err)
+        goto free_defrag;
+    err = new_stream(pipeline, options);
     if (err)
         goto free_flows;
     err = detector_new(&pipeline->detector, &options->detector);
@@ -65,6 +86,8 @@ free_stream:
     stream_free(pipeline->stream);
 free_flows:
     flow_table_free(pipeline->flows);
+free_defrag:
+    defrag_free(pipeline->defrag);
 free_decoder:
     decoder_free(pipeline->decoder);
     memset(pipeline, 0, sizeof(*pipeline));
@@ -78,6 +101,7 @@ void pipeline_clear(struct pipeline *pipeline)
     detector_free(pipeline->detector);
     stream_free(pipeline->stream);
     flow_table_free(pipeline->flows);
+    defrag_free(pipeline->defrag);
     decoder_free(pipeline->decoder);
     memset(pipeline, 0, sizeof(*pipeline));
 }
@@ -237,6 +261,54 @@ static void inspect(struct pipeline *pipeline, struct packet *pkt)
     }
 }
 
+/* --- Fragments -------------------------------------------------------------------------------------------------------------- */
+
+static void inspect_found(struct pipeline *pipeline, struct packet *const *found, size_t count);
+
+/* The fragment that completes a datagram carries the verdict for the whole. */
+static void inspect_whole(struct pipeline *pipeline, const struct packet *fragment, struct packet *whole)
+{
+    struct packet *found[DECODE_MAX_PACKETS];
+    size_t count = decode_reassembled(pipeline->decoder, whole, fragment, found);
+
+    defrag_show_link(whole, fragment);
+    inspect_found(pipeline, found, count);
+    if (whole->root->verdict == VERDICT_DROP)
+        defrag_drop(pipeline->defrag, whole);
+}
+
+/* Datagrams within fragments within datagrams: defrag says how deep this goes. */
+static void defragment(struct pipeline *pipeline, struct packet *fragment)
+{
+    enum exception_cause exception;
+    struct packet whole;
+
+    switch (defrag_packet(pipeline->defrag, pipeline->decoder, fragment, &whole, &exception)) {
+    case DEFRAG_HELD:
+        break;
+    case DEFRAG_COMPLETE:
+        inspect_whole(pipeline, fragment, &whole);
+        break;
+    case DEFRAG_DROPPED:
+        policy_drop(pipeline->policy, fragment, DROP_REASON_DEFRAG_ERROR);
+        break;
+    case DEFRAG_IGNORED:
+        pipeline->counters.uninspected_fragments++;
+        if (exception != EXCEPTION_NONE)
+            policy_exception(pipeline->policy, fragment, exception);
+        break;
+    }
+}
+
+static void inspect_found(struct pipeline *pipeline, struct packet *const *found, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (found[i]->flags & PACKET_FRAGMENT)
+            defragment(pipeline, found[i]);
+        inspect(pipeline, found[i]);
+    }
+}
+
 /* --- The end of a flow ------------------------------------------------------------------------------------------------------ */
 
 /* A packet that was never sent, for the rules that ask for headers. */
@@ -285,12 +357,14 @@ static void end_flow(struct flow *flow, enum flow_end reason, void *user)
         inspect_rest(pipeline, flow);
     output_flow(pipeline->output, flow, reason, pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);
     detect_flow_end(pipeline->detector, flow);
+    policy_flow_end(pipeline->policy, flow);
     stream_end(pipeline->stream, flow);
 }
 
 void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns, size_t budget)
 {
     pipeline->ruleset = ruleset;
+    defrag_expire(pipeline->defrag, now_ns, budget);
     flow_table_expire(pipeline->flows, now_ns, budget);
 }
 
@@ -316,7 +390,6 @@ static void count_verdict(struct pipeline *pipeline, const struct packet *pkt)
     } else {
         pipeline->counters.accepted++;
         pipeline->counters.uninspected_link += pkt->link == LINK_UNSUPPORTED;
-        pipeline->counters.uninspected_fragments += (pkt->flags & PACKET_FRAGMENT) != 0;
     }
 }
 
@@ -331,8 +404,7 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
 
         output_packet(pipeline->output, pkt, &nothing, ruleset_generation(ruleset));
     } else {
-        for (size_t i = 0; i < count; i++)
-            inspect(pipeline, found[i]);
+        inspect_found(pipeline, found, count);
     }
     count_verdict(pipeline, pkt);
 }

@@ -84,8 +84,8 @@ int stats_new(struct stats **out, unsigned workers, bool queues, const struct co
     stats->decoder_events = config_bool(config, "stats.decoder-events");
     stats->stream_events = config_bool(config, "stats.stream-events");
     stats->exceptions = config_bool(config, "stats.exception-policy.global-stats");
-    stats->capacity = FIXED_STATS + DROP_REASON_COUNT + decode_counter_count() + flow_counter_count() +
-                      stream_counter_count() + EXCEPTION_COUNT * EXCEPTION_POLICY_COUNT +
+    stats->capacity = FIXED_STATS + DROP_REASON_COUNT + decode_counter_count() + defrag_counter_count() +
+                      flow_counter_count() + stream_counter_count() + EXCEPTION_COUNT * EXCEPTION_POLICY_COUNT +
                       (size_t)workers * STATS_PER_QUEUE;
     stats->values = calloc(stats->capacity, sizeof(*stats->values));
     stats->decode_names = arena_alloc(stats->arena, decode_counter_count() * sizeof(char *));
@@ -256,6 +256,17 @@ static void add_exceptions(struct stats *stats, const struct sums *sums)
     }
 }
 
+static void add_defrag(struct stats *stats, struct worker *const *workers, unsigned count)
+{
+    for (size_t i = 0; i < defrag_counter_count(); i++) {
+        uint64_t value = 0;
+
+        for (unsigned k = 0; k < count; k++)
+            value += workers[k]->snapshot.defrag[i];
+        add(stats, defrag_counter_name(i), value);
+    }
+}
+
 static void add_ips(struct stats *stats, const struct sums *sums)
 {
     add(stats, "ips.accepted", sums->pipeline.accepted);
@@ -315,6 +326,7 @@ void stats_write(struct stats *stats, struct worker *const *workers, unsigned co
     add_streams(stats, workers, count);
     if (stats->exceptions)
         add_exceptions(stats, &sums);
+    add_defrag(stats, workers, count);
     add_ips(stats, &sums);
     add_rules(stats, ruleset_rules(ruleset));
     add(stats, "detect.alert", sums.policy.alerts);

@@ -18,17 +18,19 @@ int worker_snapshot_init(struct worker *worker)
     struct worker_snapshot *snapshot = &worker->snapshot;
 
     snapshot->decode = calloc(decode_counter_count(), sizeof(*snapshot->decode));
+    snapshot->defrag = calloc(defrag_counter_count(), sizeof(*snapshot->defrag));
     snapshot->flow = calloc(flow_counter_count(), sizeof(*snapshot->flow));
     snapshot->stream = calloc(stream_counter_count(), sizeof(*snapshot->stream));
-    return snapshot->decode && snapshot->flow && snapshot->stream ? 0 : -ENOMEM;
+    return snapshot->decode && snapshot->defrag && snapshot->flow && snapshot->stream ? 0 : -ENOMEM;
 }
 
 void worker_snapshot_clear(struct worker *worker)
 {
     free(worker->snapshot.decode);
+    free(worker->snapshot.defrag);
     free(worker->snapshot.flow);
     free(worker->snapshot.stream);
-    worker->snapshot.decode = worker->snapshot.flow = worker->snapshot.stream = NULL;
+    worker->snapshot = (struct worker_snapshot){ 0 };
 }
 
 void worker_copy_counters(struct worker *worker)
@@ -49,6 +51,8 @@ void worker_copy_counters(struct worker *worker)
         snapshot->flow[i] = flow_counter_value(pipeline->flows, i);
     for (size_t i = 0; i < stream_counter_count(); i++)
         snapshot->stream[i] = stream_counter_value(pipeline->stream, i);
+    for (size_t i = 0; i < defrag_counter_count(); i++)
+        snapshot->defrag[i] = defrag_counter_value(pipeline->defrag, i);
 }
 
 static void answer_main(struct worker *worker)

@@ -2,6 +2,7 @@
 #include "sluice/stream_event.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "sluice/keyword.h"
 
@@ -19,6 +20,29 @@ static int stream_event_number(const void *data)
     return (int)*event;
 }
 
+/* The name that may have been meant; NULL when none is near. */
+static const char *find_nearest(struct span value)
+{
+    const char *names[STREAM_EVENT_END - STREAM_EVENT_FIRST];
+    char copy[64];
+
+    if (value.length >= sizeof(copy))
+        return NULL;
+    memcpy(copy, value.at, value.length);
+    copy[value.length] = '\0';
+    for (unsigned i = 0; i < STREAM_EVENT_END - STREAM_EVENT_FIRST; i++)
+        names[i] = stream_event_name((enum stream_event)(STREAM_EVENT_FIRST + i));
+    return text_nearest(copy, names, STREAM_EVENT_END - STREAM_EVENT_FIRST);
+}
+
+static int unknown_event(struct rule_parser *parser, struct span value)
+{
+    const char *nearest = find_nearest(value);
+
+    return rule_parser_error(parser, value, "unknown stream event '" SPAN_FORMAT "'%s%s%s", SPAN_ARGS(value),
+                             nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+}
+
 static int stream_event_parse(struct rule_parser *parser, struct span value, bool negated)
 {
     enum stream_event *event = arena_alloc(rule_parser_arena(parser), sizeof(*event));
@@ -27,7 +51,7 @@ static int stream_event_parse(struct rule_parser *parser, struct span value, boo
     if (!event)
         return -ENOMEM;
     if (!stream_event_find(value.at, value.length, event))
-        return rule_parser_error(parser, value, "unknown stream event '" SPAN_FORMAT "'", SPAN_ARGS(value));
+        return unknown_event(parser, value);
     return rule_parser_add_packet_condition(parser, event, false);
 }
 

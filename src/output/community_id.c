@@ -24,7 +24,7 @@ static bool tuple_of(const struct endpoints *ends, uint8_t icmp_type, uint8_t ic
         *out = (struct tuple){ ends->source_port, ends->destination_port, false };
     else if (ends->protocol != IPPROTO_ICMP && ends->protocol != IPPROTO_ICMPV6)
         return false;
-    else if (icmp_answer(ends->protocol, icmp_type, &answer))
+    else if (flow_icmp_answer(ends->protocol, icmp_type, &answer))
         *out = (struct tuple){ icmp_type, answer, false };
     else
         *out = (struct tuple){ icmp_type, icmp_code, true };

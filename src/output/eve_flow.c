@@ -116,7 +116,7 @@ static void icmp(struct text *out, const struct flow_record *record, bool revers
 {
     const struct endpoints *ends = &record->flow.ends;
     uint8_t type = (uint8_t)ends->source_port, code = (uint8_t)ends->destination_port, answer;
-    bool has_answer = icmp_answer(ends->protocol, type, &answer);
+    bool has_answer = flow_icmp_answer(ends->protocol, type, &answer);
 
     json_uint(out, "icmp_type", reversed && has_answer ? answer : type);
     json_uint(out, "icmp_code", code);

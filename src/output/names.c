@@ -42,26 +42,6 @@ static const char *const drop_reason_names[DROP_REASON_COUNT] = {
     [DROP_REASON_OVERLOAD] = "overload",
 };
 
-/* Types that answer each other. */
-static const uint8_t icmp_pairs[][2] = { { 8, 0 }, { 13, 14 }, { 15, 16 }, { 10, 9 }, { 17, 18 } };
-static const uint8_t icmpv6_pairs[][2] = { { 128, 129 }, { 133, 134 }, { 135, 136 },
-                                           { 130, 131 }, { 139, 140 }, { 144, 145 } };
-
-bool icmp_answer(uint8_t protocol, uint8_t type, uint8_t *answer)
-{
-    bool is_v4 = protocol == IPPROTO_ICMP;
-    const uint8_t(*pairs)[2] = is_v4 ? icmp_pairs : icmpv6_pairs;
-    size_t count = is_v4 ? sizeof(icmp_pairs) / sizeof(icmp_pairs[0]) : sizeof(icmpv6_pairs) / sizeof(icmpv6_pairs[0]);
-
-    for (size_t i = 0; i < count; i++) {
-        if (pairs[i][0] != type && pairs[i][1] != type)
-            continue;
-        *answer = pairs[i][0] == type ? pairs[i][1] : pairs[i][0];
-        return true;
-    }
-    return false;
-}
-
 const char *output_drop_reason_name(enum drop_reason reason)
 {
     return drop_reason_names[reason];

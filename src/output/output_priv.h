@@ -204,8 +204,6 @@ void flow_record_write(struct flow_record *out, const struct record_scratch *scr
 /* "TCP"; NULL where the protocol has no name of its own. */
 const char *protocol_name(uint8_t protocol);
 bool protocol_has_ports(uint8_t protocol);
-/* The type of ICMP or ICMPv6 message that answers this one; false when none does. */
-bool icmp_answer(uint8_t protocol, uint8_t type, uint8_t *answer);
 
 struct interface_name {
     uint32_t index;

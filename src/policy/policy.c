@@ -9,16 +9,19 @@
 #include <stdlib.h>
 
 #include "policy_priv.h"
+#include "sluice/pool.h"
 #include "sluice/turn.h"
 
 struct policy_shared {
     struct threshold_table *thresholds;
+    struct host_tags *host_tags;
 };
 
 struct policy {
     struct policy_options options;
     struct policy_shared *shared;
     struct turn *turn; /* NULL: the only worker, or a daemon's */
+    struct pool *flow_tags;
     struct alert *alerts;
     struct policy_counters counters;
 };
@@ -29,6 +32,7 @@ void policy_options_default(struct policy_options *options)
         .inline_mode = true,
         .packet_alert_max = 15,
         .threshold_memcap = (size_t)16 << 20,
+        .tag_memcap = (size_t)1 << 20,
     };
 }
 
@@ -38,8 +42,9 @@ int policy_shared_new(struct policy_shared **out, const struct policy_options *o
 
     if (!shared)
         return -ENOMEM;
-    if (threshold_table_new(&shared->thresholds, options->threshold_memcap)) {
-        free(shared);
+    if (threshold_table_new(&shared->thresholds, options->threshold_memcap) ||
+        host_tags_new(&shared->host_tags, options->tag_memcap)) {
+        policy_shared_free(shared);
         return -ENOMEM;
     }
     *out = shared;
@@ -51,6 +56,7 @@ void policy_shared_free(struct policy_shared *shared)
     if (!shared)
         return;
     threshold_table_free(shared->thresholds);
+    host_tags_free(shared->host_tags);
     free(shared);
 }
 
@@ -63,8 +69,8 @@ int policy_new(struct policy **out, const struct policy_options *options, struct
     policy->options = *options;
     policy->shared = shared;
     policy->alerts = calloc(options->packet_alert_max + 1, sizeof(*policy->alerts));
-    if (!policy->alerts) {
-        free(policy);
+    if (!policy->alerts || flow_tags_new(&policy->flow_tags, options->tag_memcap)) {
+        policy_free(policy);
         return -ENOMEM;
     }
     *out = policy;
@@ -76,12 +82,19 @@ void policy_free(struct policy *policy)
     if (!policy)
         return;
     free(policy->alerts);
+    pool_free(policy->flow_tags);
     free(policy);
 }
 
 void policy_set_turn(struct policy *policy, struct turn *turn)
 {
     policy->turn = turn;
+}
+
+void policy_flow_end(struct policy *policy, struct flow *flow)
+{
+    pool_give(policy->flow_tags, flow->tag);
+    flow->tag = NULL;
 }
 
 const struct policy_counters *policy_counters(const struct policy *policy)
@@ -161,7 +174,7 @@ static void drop(struct packet *pkt, enum drop_reason reason)
     }
     if (pkt->root && pkt->root != pkt && pkt->root->verdict != VERDICT_DROP) {
         pkt->root->verdict = VERDICT_DROP;
-        pkt->root->drop_reason = DROP_REASON_TUNNEL;
+        pkt->root->drop_reason = pkt->flags & PACKET_REASSEMBLED ? reason : DROP_REASON_TUNNEL;
     }
 }
 
@@ -227,6 +240,8 @@ void policy_apply(struct policy *policy, const struct rule_list *rules, struct p
             policy->counters.alerts_suppressed++;
             continue;
         }
+        if (rule->tag)
+            tag_add(policy->flow_tags, policy->shared->host_tags, policy->turn, pkt, rule);
         act(policy, pkt, &hits[i], action, out);
         if (action == ACTION_PASS) {
             out->passed = true;
@@ -240,6 +255,7 @@ void policy_apply(struct policy *policy, const struct rule_list *rules, struct p
         else
             report(policy, pkt, &hits[i], action, out);
     }
+    out->tagged = tag_use(policy->shared->host_tags, rule_list_has_host_tags(rules), policy->turn, pkt);
     if (out->drop_rule) {
         policy->counters.dropped++;
         policy->counters.rejected += pkt->reject != REJECT_NONE;

@@ -21,9 +21,9 @@ static struct detector *detector;
 
 static const char *path_of(const char *name)
 {
-    static char paths[5][512];
+    static char paths[8][512];
     static unsigned next;
-    char *path = paths[next++ % 5];
+    char *path = paths[next++ % 8];
     const char *source = getenv("SLUICE_SOURCE");
 
     snprintf(path, sizeof(paths[0]), "%s/rules/%s", source ? source : ".", name);
@@ -49,6 +49,7 @@ static void setup(void)
     ck_assert_int_eq(rule_list_new(&list, &options, diag), 0);
     ck_assert_int_eq(rule_list_load(list, path_of("sluice.rules"), diag), 0);
     ck_assert_int_eq(rule_list_load(list, path_of("decoder-events.rules"), diag), 0);
+    ck_assert_int_eq(rule_list_load(list, path_of("scan.rules"), diag), 0);
     ck_assert_int_eq(rule_list_finish(list, diag), 0);
 }
 
