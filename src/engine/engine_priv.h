@@ -237,6 +237,8 @@ struct replay_workers;
 int replay_workers_new(struct replay_workers **out, struct worker *workers, unsigned count,
                        const struct ruleset *ruleset, const struct decode_options *decode);
 void replay_workers_free(struct replay_workers *all); /* finishes, too; NULL is allowed */
+/* A packet that will be given later: which pairs of addresses belong together? Before the first is given. */
+void replay_workers_survey(struct replay_workers *all, struct packet *pkt);
 int replay_workers_start(struct replay_workers *all);
 /* Copies the packet for the worker that has its flow; waits while that one has no room. */
 void replay_workers_give(struct replay_workers *all, struct packet *pkt);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sluice/clock.h"
@@ -64,6 +65,23 @@ static void hand_out(struct replay *replay, struct packet **batch, int count)
             replay_workers_expire(replay->threads, batch[i]->time_ns);
         replay_workers_give(replay->threads, batch[i]);
     }
+}
+
+/* What is wrong with a file is found when it is judged. */
+static void survey(struct replay *replay, const char *path)
+{
+    struct packet *batch[CAPTURE_MAX_BATCH];
+    char cause[CAPTURE_ERROR_SIZE];
+    struct capture *capture = NULL;
+    struct stat status;
+    int count;
+
+    if (stat(path, &status) || !S_ISREG(status.st_mode) || pcap_file_open(&capture, path, cause))
+        return;
+    while ((count = capture_receive(capture, batch, CAPTURE_MAX_BATCH, 0)) >= 0)
+        for (int i = 0; i < count; i++)
+            replay_workers_survey(replay->threads, batch[i]);
+    capture_close(capture);
 }
 
 /* Judges the packets of the open capture until it ends: -ENODATA, or what ails it. */
@@ -205,9 +223,12 @@ static int open_threads(struct replay *replay, const struct decode_options *deco
 {
     int err = replay_workers_new(&replay->threads, replay->workers, replay->worker_count, replay->ruleset, decode);
 
-    if (!err)
-        output_set_progress(replay->output, replay_workers_progress, replay->threads);
-    return err ? err : replay_workers_start(replay->threads);
+    if (err)
+        return err;
+    output_set_progress(replay->output, replay_workers_progress, replay->threads);
+    for (size_t i = 0; i < replay->options->capture_count; i++)
+        survey(replay, replay->options->captures[i]);
+    return replay_workers_start(replay->threads);
 }
 
 static int open_workers(struct replay *replay, char error[ENGINE_ERROR_SIZE])

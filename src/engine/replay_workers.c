@@ -2,8 +2,12 @@
 /*
  * Several workers for one capture. The thread that reads the file copies each packet into the ring of a worker, chosen by the
  * pair of addresses as the kernel chooses a queue. So all packets of a flow reach one worker, fragments and ICMP errors (by
- * the packet that they quote) included, and those in tunnels by the addresses outside; only a flow whose packets come through
- * tunnels of different ends is torn apart. Moments when flows end because their time is over are given to all.
+ * the packet that they quote) included. Moments when flows end because their time is over are given to all.
+ *
+ * A packet with a tunnel has several pairs of addresses, and a flow may come through several tunnels. Therefore the files are
+ * surveyed first, and all pairs that have to do with a tunnel are the first worker's; so are both of an ICMP error, which may
+ * have a flow of its own. They are remembered as bits by their hash: two that share one only lose a chance to be parallel.
+ * Not seen is what lies in a tunnel whose packets all come in fragments, or is quoted by fragments; nor is a pipe surveyed.
  *
  * Order. The reader numbers packets and moments. A worker says how far it has come: all of its own that is before its `next` is
  * judged. With each packet comes the number that every other worker had been given last; a packet's turn has come when all of
@@ -34,6 +38,7 @@ enum {
     SPINS = 64,
     YIELDS = 256,
     PAUSE_NS = 20 * 1000,
+    ENTANGLED_BITS = 1 << 20,
 };
 
 enum given_kind { GIVEN_PACKET, GIVEN_MOMENT, GIVEN_END };
@@ -64,7 +69,8 @@ struct replay_workers {
     const struct ruleset *ruleset;
     struct decoder *decoder; /* the reader's, to find the addresses */
     unsigned count, started;
-    uint64_t sequence; /* of the last that was given */
+    uint64_t sequence;                       /* of the last that was given */
+    uint64_t entangled[ENTANGLED_BITS / 64]; /* pairs of addresses that are the first worker's, by their hash */
     alignas(CACHE_LINE) _Atomic uint64_t published;
     struct replay_worker workers[];
 };
@@ -285,12 +291,52 @@ int replay_workers_start(struct replay_workers *all)
 
 /* --- The reader ----------------------------------------------------------------------------------------------------------- */
 
+static uint32_t hash_of_pair(const struct packet *pkt)
+{
+    return flow_packet_hash(pkt, 0, true);
+}
+
+static void entangle(struct replay_workers *all, uint32_t hash)
+{
+    all->entangled[hash % ENTANGLED_BITS / 64] |= UINT64_C(1) << hash % 64;
+}
+
+static bool is_entangled(const struct replay_workers *all, uint32_t hash)
+{
+    return all->entangled[hash % ENTANGLED_BITS / 64] >> hash % 64 & 1;
+}
+
+/* An ICMP error hashes as what it quotes; without its message it hashes as itself. */
+static void survey_error(struct replay_workers *all, const struct packet *pkt)
+{
+    struct packet itself = *pkt;
+
+    itself.transport = NULL;
+    if (hash_of_pair(&itself) == hash_of_pair(pkt))
+        return;
+    entangle(all, hash_of_pair(&itself));
+    entangle(all, hash_of_pair(pkt));
+}
+
+void replay_workers_survey(struct replay_workers *all, struct packet *pkt)
+{
+    struct packet *found[DECODE_MAX_PACKETS];
+    size_t count = decode_packet(all->decoder, pkt, found);
+
+    for (size_t i = 0; i < count && count > 1; i++)
+        entangle(all, hash_of_pair(found[i]));
+    for (size_t i = 0; i < count; i++)
+        survey_error(all, found[i]);
+}
+
 static unsigned choose(struct replay_workers *all, struct packet *pkt)
 {
     struct packet *found[DECODE_MAX_PACKETS];
+    uint32_t hash;
 
     decode_packet(all->decoder, pkt, found);
-    return flow_packet_hash(pkt, 0, true) % all->count;
+    hash = hash_of_pair(pkt);
+    return is_entangled(all, hash) ? 0 : hash / ENTANGLED_BITS % all->count;
 }
 
 /* `what` says all but the sequence, which is that of the last. */
