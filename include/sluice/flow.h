@@ -69,6 +69,7 @@ enum flow_end {
 struct flow_side {
     uint64_t packets, bytes; /* seen in this direction; bytes as captured, link header included */
     uint8_t ttl_low, ttl_high;
+    uint8_t mac[6]; /* source address of the first frame of this direction, when has_mac */
 };
 
 struct tcp_session;    /* stream's */
@@ -105,7 +106,6 @@ struct flow {
     uint32_t application;             /* of the protocol found; 0: none (yet) */
     uint32_t in_ifindex, out_ifindex; /* of the first packet; 0 */
     uint32_t drop_sid, drop_gid;      /* the rule that dropped it; 0 */
-    uint8_t mac[FLOW_DIRECTIONS][6];  /* source address of the first frame of each direction */
     bool has_mac[FLOW_DIRECTIONS];
     uint8_t exceptions[EXCEPTION_COUNT]; /* enum exception_policy used for the cause, + 1; 0: not met */
     bool emergency;                      /* began while the table was full */

@@ -278,7 +278,7 @@ const struct setting config_settings[] = {
       .help = "UDP ports of GENEVE: numbers, a port variable or any" },
     { .name = "decoder.erspan-type1",
       .type = SETTING_BOOL,
-      .default_value = "no",
+      .default_value = "yes",
       .help = "decode ERSPAN type I, which has no header to know it by" },
     /* --- Flows ---------------------------------------------------------------------------------------------------------- */
     { .name = "flow.memcap",

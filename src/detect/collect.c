@@ -65,7 +65,7 @@ static bool wants_payload_scan(const struct evaluation *ev, enum traffic traffic
         return false;
     if (ev->view && ev->view->is_payload)
         return false;
-    return !(pkt->flags & PACKET_STREAM_ADDED) || ev->ruleset->scans_packets;
+    return !(pkt->flags & PACKET_STREAM_ADDED) || pkt->new_data || ev->ruleset->scans_packets;
 }
 
 void collect_packet(struct evaluation *ev)

@@ -100,12 +100,16 @@ static bool matches_packet(struct evaluation *ev, const struct check *check, str
 
     if (ev->view_only || !packet_has_payload(pkt))
         return false;
-    if (check->scope == SCOPE_STREAM && pkt->flags & PACKET_STREAM_ADDED)
+    if (check->scope == SCOPE_STREAM && pkt->flags & PACKET_STREAM_ADDED && !pkt->new_data)
         return false;
     inspection->data = pkt->payload;
     inspection->length = pkt->payload_length;
     inspection->start_is_cut = inspection->end_is_cut = false;
-    return inspect_buffer(inspection, conditions);
+    if (!inspect_buffer(inspection, conditions))
+        return false;
+    /* A retransmission that was rewritten has the stream's bytes. */
+    ev->match.in_stream = check->scope == SCOPE_STREAM && pkt->new_data;
+    return true;
 }
 
 static bool matches_payload(struct evaluation *ev, const struct check *check, struct inspection *inspection,

@@ -177,20 +177,24 @@ static struct flow *find_flow(struct pipeline *pipeline, struct packet *pkt, enu
     return flow;
 }
 
+/* Of a segment that is dropped because nobody would accept it the rules may tell nevertheless. */
+static bool tells_of(enum exception_cause exception)
+{
+    return exception == EXCEPTION_STREAM_INVALID;
+}
+
 /* True when no rule is to be asked. */
 static bool track_stream(struct pipeline *pipeline, struct flow *flow, struct packet *pkt, bool settled)
 {
     struct stream_verdict verdict;
 
     stream_packet(pipeline->stream, pipeline->flows, flow, pkt, &verdict);
-    if (settled)
+    if (settled && !(flow->flags & FLOW_ACCEPTED_WHOLE))
         return true;
-    if (verdict.exception != EXCEPTION_NONE && policy_exception(pipeline->policy, pkt, verdict.exception))
-        settled = true;
-    if (verdict.drop) {
+    if (verdict.exception != EXCEPTION_NONE)
+        settled |= policy_exception(pipeline->policy, pkt, verdict.exception) && !tells_of(verdict.exception);
+    if (verdict.drop)
         policy_drop(pipeline->policy, pkt, verdict.reason);
-        settled |= pkt->verdict == VERDICT_DROP;
-    }
     return settled;
 }
 

@@ -20,12 +20,15 @@
 #include "sluice/pool.h"
 
 enum {
-    VARIABLE_SHARE = 16,    /* of the memcap, one part */
-    BUCKET_BYTES = 2 * 8,   /* a flow, at most: their number is rounded up to a power of two */
-    MAX_FLOWS = 1u << 30,   /* the mask has 32 bits */
-    EMERGENCY_OVER = 70,    /* percent of the flows in use: the field's emergency-recovery */
-    RECLAIM_VISITS = 8,     /* of the wheel when there is no room, so that no packet waits long */
-    VISITS_PER_EXPIRED = 8, /* flows looked at for one that may be ended */
+    VARIABLE_SHARE = 16,  /* of the memcap, one part */
+    BUCKETS_PER_FLOW = 2, /* at least; at most twice that. A look-up that finds nothing should touch no flow */
+    BUCKET_BYTES = 2 * BUCKETS_PER_FLOW * (int)sizeof(struct flow *), /* of a flow */
+    CACHE_LINE = 64,
+    MAX_FLOWS = 1u << 30,    /* the mask has 32 bits */
+    EMERGENCY_OVER = 70,     /* percent of the flows in use: the field's emergency-recovery */
+    RECLAIM_VISITS = 8,      /* of the wheel when there is no room, so that no packet waits long */
+    LAST_RESORT_VISITS = 64, /* where no new flow can give way */
+    VISITS_PER_EXPIRED = 8,  /* flows looked at for one that may be ended */
     ETHERNET_SOURCE_AT = 6,
 };
 
@@ -37,7 +40,7 @@ static int reserve(struct flow_table *table, size_t memcap)
     size_t count = (memcap - for_variables) / (sizeof(struct flow) + BUCKET_BYTES), buckets = 1;
 
     count = count == 0 ? 1 : count > MAX_FLOWS ? MAX_FLOWS : count;
-    while (buckets < count)
+    while (buckets < count * BUCKETS_PER_FLOW)
         buckets *= 2;
     if (pool_new(&table->flows, sizeof(struct flow), count * sizeof(struct flow)) ||
         pool_new(&table->variables, variable_size(), for_variables) ||
@@ -288,18 +291,32 @@ void flow_table_end_all(struct flow_table *table, enum flow_end reason)
 
 /* --- Beginnings ------------------------------------------------------------------------------------------------------------- */
 
+/* A flood ends a flow for each that it begins, the coldest there is: what that will touch is asked for ahead of time. */
+static void prefetch_victims(const struct flow_table *table)
+{
+    const struct flow *next = table->oldest->newer, *after = next ? next->newer : NULL;
+
+    if (next)
+        __builtin_prefetch(&table->buckets[next->hash & table->bucket_mask]);
+    if (after) {
+        for (size_t line = 0; line < sizeof(*after); line += CACHE_LINE)
+            __builtin_prefetch((const char *)after + line, 1);
+    }
+}
+
 static struct flow *make_room(struct flow_table *table, uint64_t now_ns)
 {
-    size_t visits = RECLAIM_VISITS;
+    size_t planned = table->oldest ? RECLAIM_VISITS : LAST_RESORT_VISITS, visits = planned;
 
     enter_emergency(table);
     struct flow *victim = wheel_next_over(table, now_ns, &visits);
 
-    table->counters[FLOW_COUNTER_GET_USED_EVAL] += RECLAIM_VISITS - visits;
+    table->counters[FLOW_COUNTER_GET_USED_EVAL] += planned - visits;
     if (victim) {
         flow_table_end(table, victim, FLOW_END_TIMEOUT);
     } else if (table->oldest) {
         table->counters[FLOW_COUNTER_GET_USED]++;
+        prefetch_victims(table);
         flow_table_end(table, table->oldest, FLOW_END_FORCED);
     } else {
         table->counters[FLOW_COUNTER_GET_USED_FAILED]++;
@@ -468,11 +485,11 @@ static void keep_mac(struct flow *flow, const struct packet *pkt, enum flow_dire
 {
     const uint8_t *mac = pkt->ethernet ? pkt->ethernet + ETHERNET_SOURCE_AT : NULL;
 
-    if (!mac && pkt->tunnel_depth == 0 && pkt->meta.hardware_address_length == sizeof(flow->mac[0]))
+    if (!mac && pkt->tunnel_depth == 0 && pkt->meta.hardware_address_length == sizeof(flow->side[0].mac))
         mac = pkt->meta.hardware_address;
     if (!mac)
         return;
-    memcpy(flow->mac[direction], mac, sizeof(flow->mac[direction]));
+    memcpy(flow->side[direction].mac, mac, sizeof(flow->side[direction].mac));
     flow->has_mac[direction] = true;
 }
 
@@ -525,7 +542,6 @@ void flow_swap(struct flow *flow, struct packet *pkt)
     swap_bytes(&flow->client_port, &flow->server_port, sizeof(flow->client_port));
     swap_bytes(&flow->side[0], &flow->side[1], sizeof(flow->side[0]));
     swap_bytes(&flow->detection[0], &flow->detection[1], sizeof(flow->detection[0]));
-    swap_bytes(&flow->mac[0], &flow->mac[1], sizeof(flow->mac[0]));
     swap_bytes(&flow->has_mac[0], &flow->has_mac[1], sizeof(flow->has_mac[0]));
     if ((flow->flags & both) != 0 && (flow->flags & both) != both)
         flow->flags ^= both;

@@ -37,8 +37,8 @@ static const struct {
     [LINK_NULL] = { 0, "NULL" },
     [LINK_LOOP] = { 108, "LOOP" },
     [LINK_PPP] = { 9, "PPP" },
-    [LINK_IPV4] = { 228, "IPV4" },
-    [LINK_IPV6] = { 229, "IPV6" },
+    [LINK_IPV4] = { 228, "IPv4" },
+    [LINK_IPV6] = { 229, "IPv6" },
     [LINK_CHDLC] = { 104, "C_HDLC" },
     [LINK_UNSUPPORTED] = { 0, NULL },
 };

@@ -16,7 +16,7 @@
 
 enum {
     RING_MIN_SIZE = 1 << 20,
-    RECORD_MAX_ALERTS = 2048,
+    RECORD_MAX_ALERTS = 1024,
     RECORD_MAX_PAYLOAD = 64 << 10,
     RECORD_MAX_PACKET = 96 << 10,
     RECORD_MAX_VARIABLES = 256,
@@ -106,6 +106,13 @@ struct packet_record {
     struct sctp_info sctp;
     struct igmp_info igmp;
 };
+
+_Static_assert(sizeof(struct packet_record) + RECORD_MAX_ALERTS * sizeof(struct alert) +
+                       RECORD_MAX_GAPS * sizeof(struct record_gap) +
+                       RECORD_MAX_VARIABLES * sizeof(struct record_variable) + 2 * RECORD_MAX_PAYLOAD +
+                       RECORD_MAX_PACKET <
+                   RING_MIN_SIZE / 4,
+               "the largest record must fit into the smallest ring");
 
 static inline const struct alert *record_alerts(const struct packet_record *record)
 {

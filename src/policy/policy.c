@@ -195,7 +195,7 @@ static void act(struct policy *policy, struct packet *pkt, const struct hit *hit
     const struct rule *rule = hit->rule;
     struct flow *flow = hit->of_flow ? pkt->flow : NULL;
 
-    if (action == ACTION_PASS && flow && !(flow->flags & FLOW_DROPPED))
+    if (action == ACTION_PASS && flow && !(flow->flags & FLOW_DROPPED) && pkt->verdict != VERDICT_DROP)
         flow->flags |= FLOW_PASSED;
     if (rule->bypass && pkt->flow)
         pkt->flow->flags |= FLOW_BYPASS_WANTED;

@@ -117,7 +117,7 @@ bool block_equal(const struct assembly *assembly, uint64_t start, uint64_t end, 
     for (uint64_t at = start; at < end; block = block->next) {
         size_t count = smaller(end, block_end(block)) - at;
 
-        if (memcmp(block->bytes + (at - block->start), bytes + (at - start), count))
+        if (memcmp(block->bytes + (at - block->start), bytes + (at - start), count) != 0)
             return false;
         at += count;
     }

@@ -219,7 +219,7 @@ static void print_rule(const struct rule *rule)
     print_conditions("packet", rule->packet_conditions);
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next)
         print_conditions(buffer->keyword ? buffer->keyword->name : "payload", buffer->conditions);
-    print_conditions("action", rule->actions);
+    print_conditions("actions", rule->actions);
     print_state(rule);
     print_thresholds(rule->thresholds);
 }
