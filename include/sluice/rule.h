@@ -21,6 +21,7 @@
 #include "sluice/diag.h"
 #include "sluice/text.h"
 
+struct datasets;
 struct keyword;
 struct keyword_table;
 
@@ -229,6 +230,11 @@ struct rule_list_options {
     const char *threshold_file;      /* NULL: none */
     struct rule_names *names;        /* NULL: the list has its own */
     const char *data_dir;            /* where datasets keep their state; NULL: nowhere */
+    struct datasets *datasets;       /* outlive the list; NULL: it has its own, below data_dir */
+    bool takes_datasets;             /* the list frees them; once rule_list_new() succeeded */
+    const char *reputation_categories;   /* for iprep; NULL: none */
+    const char *const *reputation_files; /* NULL-terminated, or NULL */
+    const char *geoip_database;          /* for geoip; NULL: none. Opened when a rule asks for it */
     const char *const *applications; /* protocol words above TCP and UDP that are supported; NULL-terminated, or NULL */
 };
 
@@ -270,6 +276,7 @@ size_t rule_list_threshold_count(const struct rule_list *list);
 /* Suppressions of threshold.config for all rules of this gid (sig_id 0), to be asked besides the rule's own. */
 const struct threshold *rule_list_global_thresholds(const struct rule_list *list, uint32_t gid);
 struct rule_names *rule_list_names(const struct rule_list *list);
+struct datasets *rule_list_datasets(const struct rule_list *list);
 struct arena *rule_list_arena(struct rule_list *list); /* for what lives as long as the rules */
 
 #endif

@@ -7,6 +7,7 @@
  *   affinity.c   which CPU a thread runs on
  *   options.c    from the configuration to the options of the modules
  *   load.c       from rule files to a ruleset
+ *   datasets.c   sets that rules share, from the configuration and back to their files
  *   stats.c      from counters to a stats event
  *   run.c        the daemon        replay.c   capture files
  */
@@ -46,6 +47,14 @@ void engine_policy_options(const struct config *config, struct policy_options *o
 int engine_eve_path(const struct config *config, const char *log_dir, char *out, size_t size,
                     char error[ENGINE_ERROR_SIZE]);
 void engine_eve_options(const struct config *config, struct eve_options *out);
+
+/* --- datasets.c -------------------------------------------------------------------------------------------------------- */
+
+/* The registry with the sets of the configuration; mistakes are in `diag`. 0 or -ENOMEM. */
+struct datasets;
+int engine_open_datasets(struct datasets **out, const struct config *config, struct diag *diag);
+/* Writes the sets that have a file for it, when no worker runs any more; logs what fails. NULL is allowed. */
+void engine_save_datasets(const struct ruleset *ruleset);
 
 /* --- affinity.c -------------------------------------------------------------------------------------------------------- */
 

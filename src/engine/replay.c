@@ -216,6 +216,8 @@ int engine_replay(const struct replay_options *options, char error[ENGINE_ERROR_
         err = open_pipeline(&replay, error);
     for (size_t i = 0; i < options->capture_count && !err; i++)
         err = replay_file(&replay, options->captures[i], error);
+    if (!err)
+        engine_save_datasets(replay.ruleset);
     if (replay.stats)
         write_stats(&replay);
     if (replay.output)
