@@ -225,13 +225,13 @@ const char *rule_names_text(const struct rule_names *names, enum rule_name_kind 
 struct rule_list_options {
     const struct keyword_table *keywords;
     const struct rule_variables *variables;
-    const char *classification_file; /* NULL: Suricata's default classes are not known, a classtype is a warning */
-    const char *reference_file;      /* NULL: references are kept without prefix */
-    const char *threshold_file;      /* NULL: none */
-    struct rule_names *names;        /* NULL: the list has its own */
-    const char *data_dir;            /* where datasets keep their state; NULL: nowhere */
-    struct datasets *datasets;       /* outlive the list; NULL: it has its own, below data_dir */
-    bool takes_datasets;             /* the list frees them; once rule_list_new() succeeded */
+    const char *classification_file;     /* NULL: Suricata's default classes are not known, a classtype is a warning */
+    const char *reference_file;          /* NULL: references are kept without prefix */
+    const char *threshold_file;          /* NULL: none */
+    struct rule_names *names;            /* NULL: the list has its own */
+    const char *data_dir;                /* where datasets keep their state; NULL: nowhere */
+    struct datasets *datasets;           /* outlive the list; NULL: it has its own, below data_dir */
+    bool takes_datasets;                 /* the list frees them; once rule_list_new() succeeded */
     const char *reputation_categories;   /* for iprep; NULL: none */
     const char *const *reputation_files; /* NULL-terminated, or NULL */
     const char *geoip_database;          /* for geoip; NULL: none. Opened when a rule asks for it */
