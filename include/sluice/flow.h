@@ -3,9 +3,10 @@
  * Flow: what the packets of one connection share, and the table that finds it. struct flow is public because the hot path
  * reads its fields.
  *
- * The key is protocol, both addresses and ports (ICMP: type and code, the reply's being those of its request; other protocols:
- * none), VLAN tags, and the level of tunnels; the last two as configured. Both directions find the same flow. An ICMP error
- * belongs to the flow of the packet that it quotes, in the direction of that packet.
+ * The key is protocol, both addresses and ports (ICMP: the type, a reply's being that of its request; other protocols: none),
+ * VLAN tags, and the level of tunnels; the last two as configured. Both directions find the same flow. As in the field, TCP, UDP,
+ * SCTP, ICMP, IGMP and ESP have flows. An ICMP error belongs to the flow of the packet that it quotes, in the direction that it
+ * travels itself: back to where that packet came from. Without such a flow, an ICMPv4 error has none and an ICMPv6 error its own.
  *
  * All memory is reserved at the start; a look-up never allocates. A flow expires `timeout` after its last packet, exactly: one
  * that is found later is ended and a new one begins, whether or not flow_table_expire() came by; so what a capture gives does not
@@ -40,15 +41,21 @@ enum flow_state {
 enum flow_direction { FLOW_TO_SERVER, FLOW_TO_CLIENT, FLOW_DIRECTIONS };
 
 enum flow_flag {
-    FLOW_DROPPED = 1 << 0,         /* every further packet is dropped */
-    FLOW_PASSED = 1 << 1,          /* no more rules are asked */
-    FLOW_ALERTED = 1 << 2,         /* a rule reported something of it */
-    FLOW_SWAPPED = 1 << 3,         /* client and server were exchanged after the first packet */
-    FLOW_NO_STREAM = 1 << 4,       /* TCP: no session, or it gave up: packets are inspected one by one */
-    FLOW_ACCEPTED_WHOLE = 1 << 5,  /* exception policy pass-flow */
-    FLOW_BYPASS_WANTED = 1 << 6,   /* a rule or policy asks for bypass */
-    FLOW_ICMP_ERROR_SEEN = 1 << 7, /* an ICMP error quoted a packet of it */
-    FLOW_DROP_LOGGED = 1 << 8,     /* a drop event of it has been written (eve drop.flows: start) */
+    FLOW_DROPPED = 1 << 0,            /* every further packet is dropped */
+    FLOW_PASSED = 1 << 1,             /* no more rules are asked */
+    FLOW_ALERTED = 1 << 2,            /* a rule reported something of it */
+    FLOW_SWAPPED = 1 << 3,            /* client and server were exchanged after the first packet */
+    FLOW_NO_STREAM = 1 << 4,          /* TCP: no session, or it gave up: packets are inspected one by one */
+    FLOW_ACCEPTED_WHOLE = 1 << 5,     /* exception policy pass-flow */
+    FLOW_BYPASS_WANTED = 1 << 6,      /* a rule or policy asks for bypass */
+    FLOW_ICMP_ERROR_SEEN = 1 << 7,    /* an ICMP error quoted a packet of it */
+    FLOW_DROP_LOGGED = 1 << 8,        /* a drop event to the server has been written (eve drop.flows: start) */
+    FLOW_SERVER_SEEN = 1 << 9,        /* the server sent a packet; ICMP errors are nobody's */
+    FLOW_CLIENT_SEEN = 1 << 10,       /* the client did */
+    FLOW_IP_ONLY_TO_SERVER = 1 << 11, /* rules on addresses alone were asked for the first packet to the server */
+    FLOW_IP_ONLY_TO_CLIENT = 1 << 12,
+    FLOW_RESCAN = 1 << 13, /* detect ran out of memory for what it would look at again: it scans its window anew */
+    FLOW_DROP_LOGGED_TO_CLIENT = 1 << 14,
 };
 
 /* Why a flow ended, EVE's flow.reason. */
@@ -62,6 +69,7 @@ enum flow_end {
 struct flow_side {
     uint64_t packets, bytes; /* seen in this direction; bytes as captured, link header included */
     uint8_t ttl_low, ttl_high;
+    uint8_t mac[6]; /* source address of the first frame of this direction, when has_mac */
 };
 
 struct tcp_session;    /* stream's */
@@ -69,6 +77,7 @@ struct flow_detection; /* detect's */
 struct flow_tag;       /* policy's */
 struct flow_variable;  /* in src/flow/variable.c */
 
+/* Four cache lines, of which a packet touches the first two; keep it so. */
 struct flow {
     /* --- what a look-up reads --- */
     struct flow *next; /* in the bucket */
@@ -79,28 +88,29 @@ struct flow {
     uint8_t vlan_count, ip_version, protocol, tunnel_depth;
     uint8_t class, state; /* enum flow_class, enum flow_state */
     uint16_t flags;       /* enum flow_flag */
-    uint64_t last_ns;     /* time of the last packet */
+    uint64_t last_ns;     /* time of the last packet; never goes back */
 
     /* --- what a packet updates --- */
     struct flow_side side[FLOW_DIRECTIONS];
     struct tcp_session *tcp; /* owned by stream; NULL */
+
+    /* --- what rules touch --- */
     struct flow_variable *variables;
     struct flow_detection *detection[FLOW_DIRECTIONS]; /* owned by detect; NULL */
     struct flow_tag *tag;                              /* owned by policy; NULL */
-    uint32_t application;                              /* of the protocol found; 0: none (yet) */
 
     /* --- cold --- */
     uint64_t id; /* EVE's flow_id: of the key and the start, so the same in every run; at most 53 bits */
     uint64_t start_ns;
     uint64_t first_number;            /* number of the first packet */
+    uint32_t application;             /* of the protocol found; 0: none (yet) */
     uint32_t in_ifindex, out_ifindex; /* of the first packet; 0 */
-    uint8_t mac[FLOW_DIRECTIONS][6];  /* source address of the first frame of each direction */
+    uint32_t drop_sid, drop_gid;      /* the rule that dropped it; 0 */
     bool has_mac[FLOW_DIRECTIONS];
     uint8_t exceptions[EXCEPTION_COUNT]; /* enum exception_policy used for the cause, + 1; 0: not met */
     bool emergency;                      /* began while the table was full */
     bool drop_by_exception;              /* FLOW_DROPPED comes from an exception policy, not from a rule */
     uint8_t drop_reason;                 /* enum drop_reason: why it was dropped */
-    uint32_t drop_sid, drop_gid;         /* the rule that dropped it; 0 */
 
     /* --- the table's own: expiry --- */
     struct flow *newer, *older;            /* among the new ones */
@@ -118,7 +128,7 @@ struct flow_options {
     bool vlan_tracking, tunnel_level_tracking;
     uint64_t seed; /* of the hash; the same for all workers */
 };
-/* Suricata's defaults; memcap 128 MiB. */
+/* The defaults of Suricata's configuration; memcap 128 MiB. */
 void flow_options_default(struct flow_options *options);
 
 struct flow_table;
@@ -145,18 +155,20 @@ void flow_update(struct flow_table *table, struct flow *flow, struct packet *pkt
 /* To another state: its timeout counts from now on. */
 void flow_set_state(struct flow_table *table, struct flow *flow, enum flow_state state);
 /* Client and server change places (the first packet seen was the server's). Clears nothing but exchanges the sides; the packet at hand
- * changes PACKET_TO_CLIENT. */
+ * (NULL is allowed) changes PACKET_TO_CLIENT. Nothing for ICMP, where the type tells who asks. */
 void flow_swap(struct flow *flow, struct packet *pkt);
 
 /* Ends one flow now. */
 void flow_table_end(struct flow_table *table, struct flow *flow, enum flow_end reason);
-/* Ends at most `budget` flows of those whose time is over at now_ns; how many. Cost is by what expires, not by what is there. */
+/* Ends at most `budget` flows of those whose time is over at now_ns; how many. Cost is by what expires, not by what is there: a flow
+ * is looked at once in its timeout, an eighth of a second late at most. */
 size_t flow_table_expire(struct flow_table *table, uint64_t now_ns, size_t budget);
 /* Ends all, the oldest (by start, then by first packet) first. */
 void flow_table_end_all(struct flow_table *table, enum flow_end reason);
 
-/* The hash by which both directions of a packet's flow agree; for spreading packets over workers. Fragments hash by addresses
- * and protocol alone, and so do all packets when `addresses_only`. */
+/* The hash by which both directions of a packet's flow agree, and an ICMP error with what it quotes; for spreading packets over
+ * workers. VLANs and tunnels have no part in it. Fragments hash by addresses alone, and so do all packets when `addresses_only`: the
+ * protocol of an IPv6 fragment is not always known. 0 without IP. */
 uint32_t flow_packet_hash(const struct packet *pkt, uint64_t seed, bool addresses_only);
 
 /* --- Variables: flow bits and integers, by the number of their name -------------------------------------------------------- */
@@ -172,13 +184,17 @@ bool flow_integer_set(struct flow_table *table, struct flow *flow, uint32_t numb
 void flow_each_variable(const struct flow *flow, void (*each)(uint32_t number, bool is_bit, uint32_t value, void *user),
                         void *user);
 
+/* The type that answers an ICMP or ICMPv6 message of this type, in both directions; false when there is none. */
+bool flow_icmp_answer(uint8_t protocol, uint8_t type, uint8_t *answer);
+
 /* --- Names ------------------------------------------------------------------------------------------------------------------ */
 
 const char *flow_state_name(enum flow_state state); /* "new", "established", "closed", "bypassed" */
 const char *flow_end_name(enum flow_end reason);    /* "timeout", "forced", "shutdown", "tcp_reuse" */
 
-/* Counters: names are EVE's below stats ("flow.total", "flow.tcp", "flow.active", "flow.memuse", "flow.end.state.new"...). Those that are
- * a level and not a sum over time are summed over workers all the same. */
+/* Counters: names are EVE's below stats ("flow.total", "flow.tcp", "flow.active", "flow.memuse", "flow.end.state.new"...), and
+ * "flow.variable_memcap" for variables that found no room. Those that are a level and not a sum over time are summed over workers all the
+ * same. */
 size_t flow_counter_count(void);
 const char *flow_counter_name(size_t index);
 uint64_t flow_counter_value(const struct flow_table *table, size_t index);

@@ -22,7 +22,7 @@ struct pool;
 int pool_new(struct pool **out, size_t size, size_t memcap);
 void pool_free(struct pool *pool); /* NULL is allowed */
 
-/* An object, not cleared; NULL when all are taken. */
+/* An object, not cleared (one that was never taken before is zero); NULL when all are taken. */
 void *pool_take(struct pool *pool);
 void pool_give(struct pool *pool, void *object); /* NULL is allowed */
 

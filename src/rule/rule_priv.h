@@ -229,7 +229,7 @@ struct missing {
 struct rule_list {
     struct arena *arena;
     struct rule_names *names;
-    bool own_names;
+    bool own_names, has_host_tags;
     struct datasets *datasets;
     bool own_datasets;
     struct reputation *reputation; /* NULL: none is configured */

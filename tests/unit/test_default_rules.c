@@ -21,9 +21,9 @@ static struct detector *detector;
 
 static const char *path_of(const char *name)
 {
-    static char paths[5][512];
+    static char paths[8][512];
     static unsigned next;
-    char *path = paths[next++ % 5];
+    char *path = paths[next++ % 8];
     const char *source = getenv("SLUICE_SOURCE");
 
     snprintf(path, sizeof(paths[0]), "%s/rules/%s", source ? source : ".", name);
@@ -49,6 +49,7 @@ static void setup(void)
     ck_assert_int_eq(rule_list_new(&list, &options, diag), 0);
     ck_assert_int_eq(rule_list_load(list, path_of("sluice.rules"), diag), 0);
     ck_assert_int_eq(rule_list_load(list, path_of("decoder-events.rules"), diag), 0);
+    ck_assert_int_eq(rule_list_load(list, path_of("scan.rules"), diag), 0);
     ck_assert_int_eq(rule_list_finish(list, diag), 0);
 }
 
@@ -256,11 +257,11 @@ static const struct payload_case {
 };
 
 /* The sids of the hits in their order. */
-static const char *sids(const struct packet *pkt)
+static const char *sids(struct packet *pkt)
 {
     static char text[256];
     const struct hit *hits;
-    size_t count = detect_packet(detector, ruleset, pkt, &hits), used = 0;
+    size_t count = detect_packet(detector, ruleset, &(struct detect_input){ .packet = pkt }, &hits), used = 0;
 
     text[0] = '\0';
     for (size_t i = 0; i < count && used < sizeof(text); i++)
@@ -400,7 +401,7 @@ START_TEST(find_bad_ip)
     malformed.event_count = 1;
     const struct hit *hits;
 
-    ck_assert_uint_eq(detect_packet(detector, ruleset, &malformed, &hits), 1);
+    ck_assert_uint_eq(detect_packet(detector, ruleset, &(struct detect_input){ .packet = &malformed }, &hits), 1);
     ck_assert_str_eq(hits[0].rule->message, "SLUICE DECODER IPv4: header length below 20");
     ck_assert_int_eq(hits[0].rule->action, ACTION_DROP);
 }

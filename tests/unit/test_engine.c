@@ -94,11 +94,33 @@ START_TEST(event_types_are_those_named)
     engine_eve_options(config, &eve);
     ck_assert(eve.enabled[OUTPUT_ALERT] && eve.enabled[OUTPUT_STATS]);
     ck_assert(!eve.enabled[OUTPUT_DROP] && !eve.enabled[OUTPUT_ANOMALY]);
+    ck_assert(!eve.enabled[OUTPUT_FLOW] && !eve.enabled[OUTPUT_NETFLOW] && eve.enabled[OUTPUT_PACKET]);
     ck_assert(eve.alert.payload && !eve.community_id);
     engine_eve_options(nothing, &eve);
     ck_assert(eve.enabled[OUTPUT_DROP] && eve.enabled[OUTPUT_ANOMALY]);
+    ck_assert(eve.enabled[OUTPUT_FLOW] && !eve.enabled[OUTPUT_NETFLOW] && eve.enabled[OUTPUT_PACKET]);
     ck_assert(eve.community_id && !eve.alert.payload);
+    ck_assert(eve.alert.flow && eve.alert.tagged_packets && !eve.drop.all_flows && !eve.anomaly.stream);
     config_free(nothing);
+    config_free(config);
+}
+END_TEST
+
+START_TEST(event_types_have_options_of_flows)
+{
+    struct config *config = config_of("eve: {types: {alert: {metadata: {flow: no}, tagged-packets: no}, netflow: {}, "
+                                      "drop: {flows: all}, anomaly: {types: {stream: yes}}}}");
+    struct config *bare = config_of("eve: {types: {alert: {metadata: no}, flow: {}, drop: {flows: start}}}");
+    struct eve_options eve;
+
+    engine_eve_options(config, &eve);
+    ck_assert(!eve.alert.flow && !eve.alert.tagged_packets && eve.alert.rule_metadata);
+    ck_assert(eve.enabled[OUTPUT_NETFLOW] && !eve.enabled[OUTPUT_FLOW] && eve.drop.all_flows);
+    ck_assert(eve.anomaly.stream && !eve.anomaly.decode);
+    engine_eve_options(bare, &eve);
+    ck_assert(!eve.alert.flow && eve.alert.tagged_packets && !eve.alert.rule_metadata);
+    ck_assert(eve.enabled[OUTPUT_FLOW] && !eve.enabled[OUTPUT_NETFLOW] && !eve.drop.all_flows);
+    config_free(bare);
     config_free(config);
 }
 END_TEST
@@ -385,6 +407,7 @@ int main(void)
 
     tcase_add_loop_test(tcase, queues_have_their_options, 0, sizeof(queue_cases) / sizeof(queue_cases[0]));
     tcase_add_test(tcase, event_types_are_those_named);
+    tcase_add_test(tcase, event_types_have_options_of_flows);
     tcase_add_test(tcase, action_order_is_complete);
     tcase_add_test(tcase, threads_get_cpus_of_this_machine);
     tcase_add_loop_test(tcase, sets_of_the_configuration_count, 0, sizeof(affinity_cases) / sizeof(affinity_cases[0]));

@@ -62,7 +62,7 @@ static struct packet make_packet(uint32_t source, double seconds)
 
 static struct decision apply(struct packet *pkt, const struct rule *const *rules, size_t count)
 {
-    struct hit hits[16];
+    struct hit hits[16] = { 0 };
     struct decision decision;
 
     for (size_t i = 0; i < count; i++)

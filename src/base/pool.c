@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The objects lie one after the other in one private mapping of which nothing is backed before it is used. `fresh` of them
+ * have been taken at least once; those given back are linked through their first word and go out again first, while they are
+ * still in the cache. Large reservations ask for huge pages and begin at the border of one: a table that is walked at random
+ * would otherwise pay for a miss of the address translation at each step, and a scan for a fault every few objects.
+ *
+ * Under AddressSanitizer an object that was given back is poisoned, so that a use of it is found.
+ */
+#include "sluice/pool.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(at, size) ((void)(at), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(at, size) ((void)(at), (void)(size))
+#endif
+
+enum { CACHE_LINE = 64, WORD = 8, HUGE_PAGE = 2 * 1024 * 1024, HUGE_PAGES_FROM = 2 * HUGE_PAGE };
+
+struct free_object {
+    struct free_object *next;
+};
+
+struct pool {
+    unsigned char *objects;
+    struct free_object *given_back;
+    size_t stride, capacity;
+    size_t fresh, used;
+    void *mapping;
+    size_t mapping_length;
+};
+
+static size_t round_up(size_t value, size_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+/* Address space only; aligned to a huge page when it is worth one. */
+static int reserve(struct pool *pool)
+{
+    size_t length = pool->stride * pool->capacity;
+    bool is_large = length >= HUGE_PAGES_FROM;
+    size_t room = is_large ? HUGE_PAGE : 0;
+
+    if (length > SIZE_MAX - room)
+        return -ENOMEM;
+    void *mapping =
+        mmap(NULL, length + room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (mapping == MAP_FAILED)
+        return -ENOMEM;
+    pool->mapping = mapping;
+    pool->mapping_length = length + room;
+    pool->objects = mapping;
+    if (is_large) {
+        pool->objects += round_up((uintptr_t)mapping, HUGE_PAGE) - (uintptr_t)mapping;
+        /* Only whole huge pages, so that the last, partial one cannot be backed past the memcap. A kernel without them does well
+         * enough without. */
+        (void)madvise(pool->objects, length / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+    }
+    return 0;
+}
+
+int pool_new(struct pool **out, size_t size, size_t memcap)
+{
+    assert(size > 0);
+    if (size > SIZE_MAX / 2)
+        return -ENOMEM;
+    struct pool *pool = calloc(1, sizeof(*pool));
+
+    if (!pool)
+        return -ENOMEM;
+    pool->stride = round_up(size, size >= CACHE_LINE ? CACHE_LINE : WORD);
+    pool->capacity = memcap / pool->stride > 0 ? memcap / pool->stride : 1;
+    int err = reserve(pool);
+
+    if (err) {
+        free(pool);
+        return err;
+    }
+    *out = pool;
+    return 0;
+}
+
+void pool_free(struct pool *pool)
+{
+    if (!pool)
+        return;
+    ASAN_UNPOISON_MEMORY_REGION(pool->objects, pool->stride * pool->fresh);
+    munmap(pool->mapping, pool->mapping_length);
+    free(pool);
+}
+
+void *pool_take(struct pool *pool)
+{
+    struct free_object *object = pool->given_back;
+
+    if (object) {
+        ASAN_UNPOISON_MEMORY_REGION(object, pool->stride);
+        pool->given_back = object->next;
+    } else if (pool->fresh < pool->capacity) {
+        object = (struct free_object *)(pool->objects + pool->stride * pool->fresh++);
+    } else {
+        return NULL;
+    }
+    pool->used++;
+    return object;
+}
+
+void pool_give(struct pool *pool, void *object)
+{
+    struct free_object *given = object;
+
+    if (!given)
+        return;
+    assert(pool->used > 0 && (unsigned char *)object >= pool->objects &&
+           (unsigned char *)object < pool->objects + pool->stride * pool->fresh);
+    given->next = pool->given_back;
+    pool->given_back = given;
+    pool->used--;
+    ASAN_POISON_MEMORY_REGION(object, pool->stride);
+}
+
+size_t pool_capacity(const struct pool *pool)
+{
+    return pool->capacity;
+}
+
+size_t pool_used(const struct pool *pool)
+{
+    return pool->used;
+}
+
+size_t pool_memory(const struct pool *pool)
+{
+    return pool->used * pool->stride;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the flow table's files share: the key of a packet, the timer wheel, and the table itself.
+ */
+#ifndef SLUICE_FLOW_PRIV_H
+#define SLUICE_FLOW_PRIV_H
+
+#include "sluice/flow.h"
+
+struct pool;
+
+/* --- key.c: a packet's key, as the packet goes --- */
+
+enum { ICMP_NO_ANSWER = 0xffff }; /* no type of ICMP */
+
+struct flow_key {
+    struct address source, destination;
+    uint16_t source_port, destination_port; /* ICMP: the type, and the type that answers it or ICMP_NO_ANSWER */
+    uint16_t vlan_id[PACKET_MAX_VLANS];
+    uint8_t vlan_count, ip_version, protocol, tunnel_depth;
+};
+
+static inline bool protocol_is_icmp(uint8_t protocol)
+{
+    return protocol == 1 || protocol == 58;
+}
+
+/* False when the packet has no flow. */
+bool key_of_packet(struct flow_key *key, const struct packet *pkt);
+void key_mask(struct flow_key *key, const struct flow_options *options);
+/* The same for both directions. */
+uint32_t key_hash(const struct flow_key *key, uint64_t seed);
+uint64_t key_flow_id(const struct flow_key *key, uint64_t start_ns, uint64_t number);
+/* Whether it is the flow's, and in which direction. */
+bool key_matches(const struct flow_key *key, const struct flow *flow, const struct flow_options *options,
+                 enum flow_direction *direction);
+
+/* --- icmp.c --- */
+
+uint16_t icmp_answer(uint8_t protocol, uint8_t type);
+bool icmp_is_error(const struct packet *pkt);
+/* The key of the packet that an error quotes; false when too little of it is there. */
+bool icmp_quoted_key(struct flow_key *key, const struct packet *error);
+
+/* --- wheel.c --- */
+
+enum {
+    WHEEL_TICK_SHIFT = 27, /* 134 ms */
+    WHEEL_SLOTS = 8192,    /* 18 minutes; what is later is put in again then */
+};
+
+struct wheel {
+    uint64_t tick;        /* of the slot that was emptied last */
+    unsigned sweep_left;  /* slots to look through because timeouts have become shorter */
+    struct flow *pending; /* from the slots emptied, still to be looked at */
+    struct flow *slots[WHEEL_SLOTS];
+};
+
+void wheel_add(struct flow_table *table, struct flow *flow);
+void wheel_remove(struct flow *flow); /* nothing when it is in none */
+/* The next flow that is over at now_ns, still in the wheel; NULL when there is none or *visits, counted down, is 0. */
+struct flow *wheel_next_over(struct flow_table *table, uint64_t now_ns, size_t *visits);
+/* Takes all out, as a list by wheel_next. */
+struct flow *wheel_take_all(struct wheel *wheel);
+
+/* --- table.c --- */
+
+enum flow_counter {
+    FLOW_COUNTER_MEMCAP,
+    FLOW_COUNTER_TOTAL,
+    FLOW_COUNTER_ACTIVE, /* a level */
+    FLOW_COUNTER_TCP,
+    FLOW_COUNTER_UDP,
+    FLOW_COUNTER_ICMPV4,
+    FLOW_COUNTER_ICMPV6,
+    FLOW_COUNTER_TCP_REUSE,
+    FLOW_COUNTER_GET_USED,
+    FLOW_COUNTER_GET_USED_EVAL,
+    FLOW_COUNTER_GET_USED_FAILED,
+    FLOW_COUNTER_EMERGENCY_ENTERED,
+    FLOW_COUNTER_EMERGENCY_OVER,
+    FLOW_COUNTER_SPARE,  /* a level */
+    FLOW_COUNTER_MEMUSE, /* a level */
+    FLOW_COUNTER_VARIABLE_MEMCAP,
+    FLOW_COUNTER_END_STATE, /* one a state */
+    FLOW_COUNTER_COUNT = FLOW_COUNTER_END_STATE + FLOW_STATE_COUNT,
+};
+
+struct flow_table {
+    struct flow **buckets;
+    uint32_t bucket_mask;
+    bool emergency;
+    struct pool *flows, *variables;
+    struct flow *newest, *oldest;                               /* of those in state FLOW_NEW, by their start */
+    uint64_t timeout_ns[2][FLOW_CLASS_COUNT][FLOW_STATE_COUNT]; /* [1]: emergency */
+    struct flow_options options;
+    flow_end_function *end;
+    void *user;
+    struct pool *bucket_pool;
+    size_t leave_emergency_at; /* flows in use */
+    uint64_t counters[FLOW_COUNTER_COUNT];
+    struct wheel wheel;
+};
+
+static inline uint64_t flow_timeout_ns(const struct flow_table *table, const struct flow *flow)
+{
+    return table->timeout_ns[table->emergency][flow->class][flow->state];
+}
+
+/* Time may go back: then nothing is over. */
+static inline bool flow_is_over(const struct flow_table *table, const struct flow *flow, uint64_t now_ns)
+{
+    return now_ns > flow->last_ns && now_ns - flow->last_ns > flow_timeout_ns(table, flow);
+}
+
+/* --- variable.c --- */
+
+size_t variable_size(void);
+void variables_free(struct flow_table *table, struct flow *flow);
+
+#endif

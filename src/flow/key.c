@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The key of a packet. It is kept as the packet goes, so that comparing it with a flow tells the direction; for the hash it is
+ * put in an order that both directions share. The hash is seeded, so that nobody outside can aim at one bucket.
+ */
+#include <assert.h>
+#include <netinet/in.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "flow_priv.h"
+
+/* Without holes, since it is hashed as it lies. */
+struct hash_input {
+    struct address low, high;
+    uint16_t low_port, high_port;
+    uint16_t vlan_id[PACKET_MAX_VLANS];
+    uint8_t vlan_count, ip_version, protocol, tunnel_depth;
+};
+
+static_assert(sizeof(struct hash_input) == 46, "no holes");
+
+/* As in the field. */
+static bool protocol_has_flows(uint8_t protocol)
+{
+    switch (protocol) {
+    case IPPROTO_TCP:
+    case IPPROTO_UDP:
+    case IPPROTO_SCTP:
+    case IPPROTO_ICMP:
+    case IPPROTO_ICMPV6:
+    case IPPROTO_IGMP:
+    case IPPROTO_ESP:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* What carries IP has no header of its own that could be broken. */
+static bool is_ip_in_ip(const struct packet *pkt)
+{
+    return (pkt->protocol == IPPROTO_IPIP || pkt->protocol == IPPROTO_IPV6) && pkt->flags & PACKET_CARRIES_TUNNEL;
+}
+
+bool key_of_packet(struct flow_key *key, const struct packet *pkt)
+{
+    if (!is_ip_in_ip(pkt) && (!pkt->transport || !protocol_has_flows(pkt->protocol)))
+        return false;
+    key->source = pkt->source_address;
+    key->destination = pkt->destination_address;
+    key->source_port = pkt->source_port;
+    key->destination_port = pkt->destination_port;
+    memcpy(key->vlan_id, pkt->vlan_id, sizeof(key->vlan_id));
+    key->vlan_count = pkt->vlan_count;
+    key->ip_version = pkt->ip_version;
+    key->protocol = pkt->protocol;
+    key->tunnel_depth = pkt->tunnel_depth;
+    if (protocol_is_icmp(pkt->protocol)) {
+        key->source_port = pkt->icmp.type;
+        key->destination_port = icmp_answer(pkt->protocol, pkt->icmp.type);
+    }
+    return true;
+}
+
+/* Numbers compare faster than bytes; any order will do. */
+static int compare_addresses(const struct address *a, const struct address *b)
+{
+    uint64_t left[2], right[2];
+
+    memcpy(left, a->bytes, sizeof(left));
+    memcpy(right, b->bytes, sizeof(right));
+    if (left[0] != right[0])
+        return left[0] < right[0] ? -1 : 1;
+    return left[1] == right[1] ? 0 : left[1] < right[1] ? -1 : 1;
+}
+
+static void order(const struct flow_key *key, struct hash_input *out)
+{
+    int comparison = compare_addresses(&key->source, &key->destination);
+    bool swap = comparison > 0 || (comparison == 0 && key->source_port > key->destination_port);
+
+    out->low = swap ? key->destination : key->source;
+    out->high = swap ? key->source : key->destination;
+    out->low_port = swap ? key->destination_port : key->source_port;
+    out->high_port = swap ? key->source_port : key->destination_port;
+    if (protocol_is_icmp(key->protocol)) {
+        uint16_t kind = key->source_port < key->destination_port ? key->source_port : key->destination_port;
+
+        out->low_port = out->high_port = kind;
+    }
+    memcpy(out->vlan_id, key->vlan_id, sizeof(out->vlan_id));
+    out->vlan_count = key->vlan_count;
+    out->ip_version = key->ip_version;
+    out->protocol = key->protocol;
+    out->tunnel_depth = key->tunnel_depth;
+}
+
+static uint64_t hash_ordered(const struct flow_key *key, uint64_t seed)
+{
+    struct hash_input input;
+
+    order(key, &input);
+    return XXH3_64bits_withSeed(&input, sizeof(input), seed);
+}
+
+uint32_t key_hash(const struct flow_key *key, uint64_t seed)
+{
+    uint64_t hash = hash_ordered(key, seed);
+
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
+uint64_t key_flow_id(const struct flow_key *key, uint64_t start_ns, uint64_t number)
+{
+    /* JSON readers keep 53 bits of a number. */
+    uint64_t id = hash_ordered(key, start_ns ^ number * UINT64_C(0x9E3779B97F4A7C15)) >> 11;
+
+    return id ? id : 1;
+}
+
+void key_mask(struct flow_key *key, const struct flow_options *options)
+{
+    if (!options->vlan_tracking) {
+        memset(key->vlan_id, 0, sizeof(key->vlan_id));
+        key->vlan_count = 0;
+    }
+    if (!options->tunnel_level_tracking)
+        key->tunnel_depth = 0;
+}
+
+static bool ends_match(const struct flow_key *key, const struct flow *flow, enum flow_direction direction)
+{
+    bool to_server = direction == FLOW_TO_SERVER;
+    uint16_t client_port = to_server ? key->source_port : key->destination_port;
+    uint16_t server_port = to_server ? key->destination_port : key->source_port;
+
+    return address_equal(&flow->client, to_server ? &key->source : &key->destination) &&
+           address_equal(&flow->server, to_server ? &key->destination : &key->source) &&
+           flow->client_port == client_port && (flow->server_port == server_port || protocol_is_icmp(flow->protocol));
+}
+
+bool key_matches(const struct flow_key *key, const struct flow *flow, const struct flow_options *options,
+                 enum flow_direction *direction)
+{
+    if (flow->protocol != key->protocol || flow->ip_version != key->ip_version)
+        return false;
+    if (options->tunnel_level_tracking && flow->tunnel_depth != key->tunnel_depth)
+        return false;
+    if (options->vlan_tracking &&
+        (flow->vlan_count != key->vlan_count || memcmp(flow->vlan_id, key->vlan_id, sizeof(flow->vlan_id)) != 0))
+        return false;
+    *direction = ends_match(key, flow, FLOW_TO_SERVER) ? FLOW_TO_SERVER : FLOW_TO_CLIENT;
+    return *direction == FLOW_TO_SERVER || ends_match(key, flow, FLOW_TO_CLIENT);
+}
+
+/* With ports where the packet has them for sure; an error stands for what it quotes. */
+static void spreading_key(struct flow_key *key, const struct packet *pkt)
+{
+    bool is_error = icmp_is_error(pkt);
+
+    if (is_error ? icmp_quoted_key(key, pkt) : key_of_packet(key, pkt))
+        return;
+    *key = (struct flow_key){
+        .source = pkt->source_address,
+        .destination = pkt->destination_address,
+        .ip_version = pkt->ip_version,
+        .protocol = pkt->protocol,
+    };
+}
+
+uint32_t flow_packet_hash(const struct packet *pkt, uint64_t seed, bool addresses_only)
+{
+    struct flow_key key;
+
+    if (pkt->ip_version == 0)
+        return 0;
+    spreading_key(&key, pkt);
+    memset(key.vlan_id, 0, sizeof(key.vlan_id));
+    key.vlan_count = key.tunnel_depth = 0;
+    if (addresses_only || (pkt->flags & PACKET_FRAGMENT)) {
+        key.source_port = key.destination_port = 0;
+        key.protocol = 0;
+    }
+    return key_hash(&key, seed);
+}

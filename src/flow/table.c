@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The table: buckets of lists, flows from a pool, a timer wheel. Who looks a flow up decides by the packet's own time whether it is
+ * over; the wheel only gives the memory back. So what a packet finds does not depend on how far the wheel has come.
+ *
+ * When the pool is empty the table is in emergency until a share of it is free again: timeouts become short, and a
+ * new flow takes the place of the one that has been new for the longest time. A flood so only replaces itself: flows of which
+ * both ends have spoken are not in that list.
+ *
+ * Threads:   one worker.
+ * Ownership: flows lie in the pool from create() to release().
+ */
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow_priv.h"
+#include "sluice/pool.h"
+
+enum {
+    VARIABLE_SHARE = 16,  /* of the memcap, one part */
+    BUCKETS_PER_FLOW = 2, /* at least; at most twice that. A look-up that finds nothing should touch no flow */
+    BUCKET_BYTES = 2 * BUCKETS_PER_FLOW * (int)sizeof(struct flow *), /* of a flow */
+    CACHE_LINE = 64,
+    MAX_FLOWS = 1u << 30,    /* the mask has 32 bits */
+    EMERGENCY_OVER = 70,     /* percent of the flows in use: the field's emergency-recovery */
+    RECLAIM_VISITS = 8,      /* of the wheel when there is no room, so that no packet waits long */
+    LAST_RESORT_VISITS = 64, /* where no new flow can give way */
+    VISITS_PER_EXPIRED = 8,  /* flows looked at for one that may be ended */
+    ETHERNET_SOURCE_AT = 6,
+};
+
+/* --- Life of a table -------------------------------------------------------------------------------------------------------- */
+
+static int reserve(struct flow_table *table, size_t memcap)
+{
+    size_t for_variables = memcap / VARIABLE_SHARE;
+    size_t count = (memcap - for_variables) / (sizeof(struct flow) + BUCKET_BYTES), buckets = 1;
+
+    count = count == 0 ? 1 : count > MAX_FLOWS ? MAX_FLOWS : count;
+    while (buckets < count * BUCKETS_PER_FLOW)
+        buckets *= 2;
+    if (pool_new(&table->flows, sizeof(struct flow), count * sizeof(struct flow)) ||
+        pool_new(&table->variables, variable_size(), for_variables) ||
+        pool_new(&table->bucket_pool, buckets * sizeof(struct flow *), 0))
+        return -ENOMEM;
+    table->buckets = pool_take(table->bucket_pool);
+    table->bucket_mask = (uint32_t)(buckets - 1);
+    table->leave_emergency_at = pool_capacity(table->flows) * EMERGENCY_OVER / 100;
+    return 0;
+}
+
+static void set_timeouts(struct flow_table *table)
+{
+    const uint64_t second = 1000000000;
+
+    for (int kind = 0; kind < FLOW_CLASS_COUNT; kind++) {
+        for (int state = 0; state < FLOW_STATE_COUNT; state++) {
+            uint64_t normal = table->options.timeouts[kind].seconds[state] * second;
+            uint64_t emergency = table->options.emergency[kind].seconds[state] * second;
+
+            table->timeout_ns[false][kind][state] = normal;
+            table->timeout_ns[true][kind][state] = emergency < normal ? emergency : normal;
+        }
+    }
+}
+
+int flow_table_new(struct flow_table **out, const struct flow_options *options, flow_end_function *end, void *user)
+{
+    struct flow_table *table = calloc(1, sizeof(*table));
+
+    if (!table)
+        return -ENOMEM;
+    table->options = *options;
+    table->end = end;
+    table->user = user;
+    set_timeouts(table);
+    if (reserve(table, options->memcap)) {
+        flow_table_free(table);
+        return -ENOMEM;
+    }
+    *out = table;
+    return 0;
+}
+
+void flow_table_free(struct flow_table *table)
+{
+    if (!table)
+        return;
+    pool_free(table->flows);
+    pool_free(table->variables);
+    pool_free(table->bucket_pool);
+    free(table);
+}
+
+/* --- Emergency -------------------------------------------------------------------------------------------------------------- */
+
+static void enter_emergency(struct flow_table *table)
+{
+    if (table->emergency)
+        return;
+    table->emergency = true;
+    table->wheel.sweep_left = WHEEL_SLOTS;
+    table->counters[FLOW_COUNTER_EMERGENCY_ENTERED]++;
+}
+
+static void leave_emergency(struct flow_table *table)
+{
+    if (!table->emergency || pool_used(table->flows) > table->leave_emergency_at)
+        return;
+    table->emergency = false;
+    table->wheel.sweep_left = 0;
+    table->counters[FLOW_COUNTER_EMERGENCY_OVER]++;
+}
+
+/* --- The flows that are new, in the order in which they began --------------------------------------------------------------- */
+
+static void link_new(struct flow_table *table, struct flow *flow)
+{
+    flow->newer = NULL;
+    flow->older = table->newest;
+    if (table->newest)
+        table->newest->newer = flow;
+    else
+        table->oldest = flow;
+    table->newest = flow;
+}
+
+static void unlink_new(struct flow_table *table, struct flow *flow)
+{
+    if (flow->newer)
+        flow->newer->older = flow->older;
+    else
+        table->newest = flow->older;
+    if (flow->older)
+        flow->older->newer = flow->newer;
+    else
+        table->oldest = flow->newer;
+    flow->newer = flow->older = NULL;
+}
+
+void flow_set_state(struct flow_table *table, struct flow *flow, enum flow_state state)
+{
+    uint64_t before = flow_timeout_ns(table, flow);
+
+    if (flow->state == state)
+        return;
+    if (flow->state == FLOW_NEW)
+        unlink_new(table, flow);
+    else if (state == FLOW_NEW)
+        link_new(table, flow);
+    flow->state = (uint8_t)state;
+    /* A longer one can wait until its slot is emptied. */
+    if (flow_timeout_ns(table, flow) < before) {
+        wheel_remove(flow);
+        wheel_add(table, flow);
+    }
+}
+
+/* --- Ends ------------------------------------------------------------------------------------------------------------------- */
+
+static void unlink_bucket(struct flow_table *table, struct flow *flow)
+{
+    struct flow **link = &table->buckets[flow->hash & table->bucket_mask];
+
+    while (*link != flow)
+        link = &(*link)->next;
+    *link = flow->next;
+}
+
+static void release(struct flow_table *table, struct flow *flow)
+{
+    unlink_bucket(table, flow);
+    wheel_remove(flow);
+    if (flow->state == FLOW_NEW)
+        unlink_new(table, flow);
+    variables_free(table, flow);
+    pool_give(table->flows, flow);
+    leave_emergency(table);
+}
+
+void flow_table_end(struct flow_table *table, struct flow *flow, enum flow_end reason)
+{
+    /* It is still in its place: the callback may set its state or variables. */
+    if (table->end)
+        table->end(flow, reason, table->user);
+    table->counters[FLOW_COUNTER_END_STATE + flow->state]++;
+    if (reason == FLOW_END_REUSED)
+        table->counters[FLOW_COUNTER_TCP_REUSE]++;
+    release(table, flow);
+}
+
+size_t flow_table_expire(struct flow_table *table, uint64_t now_ns, size_t budget)
+{
+    size_t visits = budget > SIZE_MAX / VISITS_PER_EXPIRED ? SIZE_MAX : budget * VISITS_PER_EXPIRED, ended = 0;
+    struct flow *flow;
+
+    while (ended < budget && (flow = wheel_next_over(table, now_ns, &visits))) {
+        flow_table_end(table, flow, FLOW_END_TIMEOUT);
+        ended++;
+    }
+    return ended;
+}
+
+static bool began_before(const struct flow *a, const struct flow *b)
+{
+    return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->first_number < b->first_number;
+}
+
+/* Moves the first `count` flows of a list to another's end; what is left of it. */
+static struct flow *merge(struct flow *left, struct flow *right, size_t count, struct flow ***tail)
+{
+    size_t left_count = count, right_count = count;
+
+    while ((left_count > 0 && left) || (right_count > 0 && right)) {
+        bool take_right = left_count == 0 || !left || (right_count > 0 && right && began_before(right, left));
+        struct flow *flow = take_right ? right : left;
+
+        if (take_right) {
+            right = right->wheel_next;
+            right_count--;
+        } else {
+            left = left->wheel_next;
+            left_count--;
+        }
+        **tail = flow;
+        *tail = &flow->wheel_next;
+    }
+    return right;
+}
+
+static struct flow *skip(struct flow *list, size_t count)
+{
+    while (list && count-- > 0)
+        list = list->wheel_next;
+    return list;
+}
+
+/* Merges runs of 1, 2, 4... flows: needs no memory. */
+static struct flow *sort_by_start(struct flow *list)
+{
+    bool merged = true;
+
+    for (size_t run = 1; merged; run *= 2) {
+        struct flow *rest = list, **tail = &list;
+
+        merged = false;
+        while (rest) {
+            struct flow *right = skip(rest, run);
+
+            merged |= right != NULL;
+            rest = merge(rest, right, run, &tail);
+            if (!right)
+                break;
+        }
+        *tail = NULL;
+    }
+    return list;
+}
+
+void flow_table_end_all(struct flow_table *table, enum flow_end reason)
+{
+    struct flow *flow = sort_by_start(wheel_take_all(&table->wheel));
+
+    while (flow) {
+        struct flow *next = flow->wheel_next;
+
+        flow_table_end(table, flow, reason);
+        flow = next;
+    }
+}
+
+/* --- Beginnings ------------------------------------------------------------------------------------------------------------- */
+
+/* A flood ends a flow for each that it begins, the coldest there is: what that will touch is asked for ahead of time. */
+static void prefetch_victims(const struct flow_table *table)
+{
+    const struct flow *next = table->oldest->newer, *after = next ? next->newer : NULL;
+
+    if (next)
+        __builtin_prefetch(&table->buckets[next->hash & table->bucket_mask]);
+    if (after) {
+        for (size_t line = 0; line < sizeof(*after); line += CACHE_LINE)
+            __builtin_prefetch((const char *)after + line, 1);
+    }
+}
+
+static struct flow *make_room(struct flow_table *table, uint64_t now_ns)
+{
+    size_t planned = table->oldest ? RECLAIM_VISITS : LAST_RESORT_VISITS, visits = planned;
+
+    enter_emergency(table);
+    struct flow *victim = wheel_next_over(table, now_ns, &visits);
+
+    table->counters[FLOW_COUNTER_GET_USED_EVAL] += planned - visits;
+    if (victim) {
+        flow_table_end(table, victim, FLOW_END_TIMEOUT);
+    } else if (table->oldest) {
+        table->counters[FLOW_COUNTER_GET_USED]++;
+        prefetch_victims(table);
+        flow_table_end(table, table->oldest, FLOW_END_FORCED);
+    } else {
+        table->counters[FLOW_COUNTER_GET_USED_FAILED]++;
+        table->counters[FLOW_COUNTER_MEMCAP]++;
+        return NULL;
+    }
+    return pool_take(table->flows);
+}
+
+static enum flow_class class_of(uint8_t protocol)
+{
+    switch (protocol) {
+    case IPPROTO_TCP:
+        return FLOW_CLASS_TCP;
+    case IPPROTO_UDP:
+        return FLOW_CLASS_UDP;
+    default:
+        return protocol_is_icmp(protocol) ? FLOW_CLASS_ICMP : FLOW_CLASS_OTHER;
+    }
+}
+
+static void count_new(struct flow_table *table, uint8_t protocol)
+{
+    table->counters[FLOW_COUNTER_TOTAL]++;
+    if (protocol == IPPROTO_TCP)
+        table->counters[FLOW_COUNTER_TCP]++;
+    else if (protocol == IPPROTO_UDP)
+        table->counters[FLOW_COUNTER_UDP]++;
+    else if (protocol == IPPROTO_ICMP)
+        table->counters[FLOW_COUNTER_ICMPV4]++;
+    else if (protocol == IPPROTO_ICMPV6)
+        table->counters[FLOW_COUNTER_ICMPV6]++;
+}
+
+static void fill(struct flow *flow, const struct packet *pkt, const struct flow_key *key, uint32_t hash)
+{
+    memset(flow, 0, sizeof(*flow));
+    flow->hash = hash;
+    flow->client = key->source;
+    flow->server = key->destination;
+    flow->client_port = key->source_port;
+    flow->server_port = protocol_is_icmp(key->protocol) ? pkt->icmp.code : key->destination_port;
+    memcpy(flow->vlan_id, pkt->vlan_id, sizeof(flow->vlan_id));
+    flow->vlan_count = pkt->vlan_count;
+    flow->tunnel_depth = pkt->tunnel_depth;
+    flow->ip_version = key->ip_version;
+    flow->protocol = key->protocol;
+    flow->class = (uint8_t)class_of(key->protocol);
+    flow->start_ns = flow->last_ns = pkt->time_ns;
+    flow->first_number = pkt->number;
+    flow->in_ifindex = pkt->meta.in_ifindex;
+    flow->out_ifindex = pkt->meta.out_ifindex;
+    flow->id = key_flow_id(key, pkt->time_ns, pkt->number);
+}
+
+static struct flow *create(struct flow_table *table, const struct packet *pkt, const struct flow_key *key,
+                           uint32_t hash)
+{
+    struct flow *flow = pool_take(table->flows);
+
+    if (!flow)
+        flow = make_room(table, pkt->time_ns);
+    if (!flow)
+        return NULL;
+    struct flow **bucket = &table->buckets[hash & table->bucket_mask];
+
+    fill(flow, pkt, key, hash);
+    flow->emergency = table->emergency;
+    flow->next = *bucket;
+    *bucket = flow;
+    link_new(table, flow);
+    wheel_add(table, flow);
+    count_new(table, flow->protocol);
+    return flow;
+}
+
+/* --- Look-up ---------------------------------------------------------------------------------------------------------------- */
+
+static struct flow *find(struct flow_table *table, const struct flow_key *key, uint32_t hash, uint64_t now_ns,
+                         enum flow_direction *direction)
+{
+    struct flow *flow = table->buckets[hash & table->bucket_mask];
+
+    while (flow && (flow->hash != hash || !key_matches(key, flow, &table->options, direction)))
+        flow = flow->next;
+    if (!flow || !flow_is_over(table, flow, now_ns))
+        return flow;
+    flow_table_end(table, flow, FLOW_END_TIMEOUT);
+    return NULL;
+}
+
+static void set_direction(struct packet *pkt, enum flow_direction direction)
+{
+    if (direction == FLOW_TO_CLIENT)
+        pkt->flags |= PACKET_TO_CLIENT;
+    else
+        pkt->flags &= ~(uint32_t)PACKET_TO_CLIENT;
+}
+
+/* The flow of which the error quotes a packet. */
+static struct flow *find_quoted(struct flow_table *table, struct packet *error)
+{
+    enum flow_direction quoted;
+    struct flow_key key;
+
+    if (!icmp_quoted_key(&key, error))
+        return NULL;
+    key_mask(&key, &table->options);
+    struct flow *flow = find(table, &key, key_hash(&key, table->options.seed), error->time_ns, &quoted);
+
+    if (flow)
+        set_direction(error, quoted == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
+    return flow;
+}
+
+struct flow *flow_table_get(struct flow_table *table, struct packet *pkt, enum exception_cause *exception)
+{
+    enum flow_direction direction = FLOW_TO_SERVER;
+    struct flow_key key;
+    struct flow *flow;
+
+    *exception = EXCEPTION_NONE;
+    if (!key_of_packet(&key, pkt))
+        return NULL;
+    if (icmp_is_error(pkt)) {
+        flow = find_quoted(table, pkt);
+        if (flow || pkt->protocol == IPPROTO_ICMP)
+            return flow;
+    }
+    key_mask(&key, &table->options);
+    uint32_t hash = key_hash(&key, table->options.seed);
+
+    flow = find(table, &key, hash, pkt->time_ns, &direction);
+    if (!flow) {
+        direction = FLOW_TO_SERVER;
+        flow = create(table, pkt, &key, hash);
+        if (!flow)
+            *exception = EXCEPTION_FLOW_MEMCAP;
+    }
+    set_direction(pkt, direction);
+    return flow;
+}
+
+/* --- A packet of a flow ----------------------------------------------------------------------------------------------------- */
+
+/* Of another flow's packet; an ICMPv6 error may have a flow of its own. */
+static bool is_foreign_error(const struct flow *flow, const struct packet *pkt)
+{
+    return icmp_is_error(pkt) && !(flow->protocol == pkt->protocol && flow->client_port == pkt->icmp.type);
+}
+
+static void count_side(struct flow_side *side, const struct packet *pkt)
+{
+    if (side->packets == 0) {
+        side->ttl_low = side->ttl_high = pkt->ttl;
+    } else if (pkt->ttl < side->ttl_low) {
+        side->ttl_low = pkt->ttl;
+    } else if (pkt->ttl > side->ttl_high) {
+        side->ttl_high = pkt->ttl;
+    }
+    side->packets++;
+    side->bytes += pkt->length;
+}
+
+static void keep_mac(struct flow *flow, const struct packet *pkt, enum flow_direction direction)
+{
+    const uint8_t *mac = pkt->ethernet ? pkt->ethernet + ETHERNET_SOURCE_AT : NULL;
+
+    if (!mac && pkt->tunnel_depth == 0 && pkt->meta.hardware_address_length == sizeof(flow->side[0].mac))
+        mac = pkt->meta.hardware_address;
+    if (!mac)
+        return;
+    memcpy(flow->side[direction].mac, mac, sizeof(flow->side[direction].mac));
+    flow->has_mac[direction] = true;
+}
+
+static void mark_seen(struct flow *flow, const struct packet *pkt, enum flow_direction direction)
+{
+    uint16_t seen = direction == FLOW_TO_CLIENT ? FLOW_SERVER_SEEN : FLOW_CLIENT_SEEN;
+
+    if (flow->flags & seen)
+        return;
+    flow->flags |= seen;
+    keep_mac(flow, pkt, direction);
+}
+
+void flow_update(struct flow_table *table, struct flow *flow, struct packet *pkt)
+{
+    const uint16_t both = FLOW_SERVER_SEEN | FLOW_CLIENT_SEEN;
+    enum flow_direction direction = pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+
+    if (pkt->time_ns > flow->last_ns)
+        flow->last_ns = pkt->time_ns;
+    count_side(&flow->side[direction], pkt);
+    if (is_foreign_error(flow, pkt))
+        flow->flags |= FLOW_ICMP_ERROR_SEEN;
+    else
+        mark_seen(flow, pkt, direction);
+    if (flow->state == FLOW_NEW && flow->class != FLOW_CLASS_TCP && (flow->flags & both) == both)
+        flow_set_state(table, flow, FLOW_ESTABLISHED);
+    /* As in the field a connection stays established for rules after its end. */
+    if (flow->state == FLOW_ESTABLISHED || flow->state == FLOW_CLOSED)
+        pkt->flags |= PACKET_ESTABLISHED;
+}
+
+static void swap_bytes(void *a, void *b, size_t size)
+{
+    uint8_t copy[sizeof(struct flow_side)];
+
+    assert(size <= sizeof(copy));
+    memcpy(copy, a, size);
+    memcpy(a, b, size);
+    memcpy(b, copy, size);
+}
+
+void flow_swap(struct flow *flow, struct packet *pkt)
+{
+    const uint16_t both = FLOW_SERVER_SEEN | FLOW_CLIENT_SEEN;
+
+    if (protocol_is_icmp(flow->protocol))
+        return;
+    swap_bytes(&flow->client, &flow->server, sizeof(flow->client));
+    swap_bytes(&flow->client_port, &flow->server_port, sizeof(flow->client_port));
+    swap_bytes(&flow->side[0], &flow->side[1], sizeof(flow->side[0]));
+    swap_bytes(&flow->detection[0], &flow->detection[1], sizeof(flow->detection[0]));
+    swap_bytes(&flow->has_mac[0], &flow->has_mac[1], sizeof(flow->has_mac[0]));
+    if ((flow->flags & both) != 0 && (flow->flags & both) != both)
+        flow->flags ^= both;
+    flow->flags ^= FLOW_SWAPPED;
+    if (pkt)
+        pkt->flags ^= PACKET_TO_CLIENT;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The timer wheel. A flow lies in the slot of the time at which it would be over if no more packets came. A packet does not move it: it
+ * only writes the flow's own last_ns, and whoever empties the slot puts those that have been refreshed where they belong
+ * now. So a packet touches no neighbour, and a flow costs one visit in a timeout however busy it is.
+ *
+ * A slot is emptied when its time is past altogether, so that what lies in it is over or refreshed. Its flows are looked at from a
+ * list of their own (`pending`), because a budget may end in the midst of it.
+ *
+ * Time comes from packets and may jump. Forward, past more than a turn: one turn visits all. Back by more than a turn: the wheel
+ * goes back too, and visits everybody within a turn from there. When emergency makes all timeouts shorter, flows lie too late: they
+ * are looked through once, slot by slot.
+ */
+#include "flow_priv.h"
+
+static uint64_t deadline_ns(const struct flow_table *table, const struct flow *flow)
+{
+    uint64_t timeout = flow_timeout_ns(table, flow);
+
+    return timeout > UINT64_MAX - flow->last_ns ? UINT64_MAX : flow->last_ns + timeout;
+}
+
+static void push(struct flow **head, struct flow *flow)
+{
+    flow->wheel_next = *head;
+    flow->wheel_link = head;
+    if (*head)
+        (*head)->wheel_link = &flow->wheel_next;
+    *head = flow;
+}
+
+void wheel_remove(struct flow *flow)
+{
+    if (!flow->wheel_link)
+        return;
+    *flow->wheel_link = flow->wheel_next;
+    if (flow->wheel_next)
+        flow->wheel_next->wheel_link = flow->wheel_link;
+    flow->wheel_link = NULL;
+    flow->wheel_next = NULL;
+}
+
+void wheel_add(struct flow_table *table, struct flow *flow)
+{
+    struct wheel *wheel = &table->wheel;
+    uint64_t tick = deadline_ns(table, flow) >> WHEEL_TICK_SHIFT;
+
+    if (tick <= wheel->tick)
+        tick = wheel->tick + 1;
+    else if (tick - wheel->tick > WHEEL_SLOTS)
+        tick = wheel->tick + WHEEL_SLOTS;
+    push(&wheel->slots[tick % WHEEL_SLOTS], flow);
+}
+
+static void empty_slot(struct wheel *wheel, uint64_t index)
+{
+    struct flow **slot = &wheel->slots[index % WHEEL_SLOTS];
+
+    wheel->pending = *slot;
+    if (wheel->pending)
+        wheel->pending->wheel_link = &wheel->pending;
+    *slot = NULL;
+}
+
+static void follow_jumps(struct wheel *wheel, uint64_t now)
+{
+    if (now > wheel->tick + WHEEL_SLOTS + 1)
+        wheel->tick = now - WHEEL_SLOTS - 1;
+    else if (now + WHEEL_SLOTS < wheel->tick)
+        wheel->tick = now > 0 ? now - 1 : 0;
+}
+
+/* Fills `pending`; false when no slot is due. At most a turn of steps, by follow_jumps(). */
+static bool next_slot(struct wheel *wheel, uint64_t now)
+{
+    while (wheel->tick + 1 < now) {
+        empty_slot(wheel, ++wheel->tick);
+        if (wheel->pending)
+            return true;
+    }
+    while (wheel->sweep_left > 0) {
+        empty_slot(wheel, --wheel->sweep_left);
+        if (wheel->pending)
+            return true;
+    }
+    return false;
+}
+
+struct flow *wheel_next_over(struct flow_table *table, uint64_t now_ns, size_t *visits)
+{
+    struct wheel *wheel = &table->wheel;
+    uint64_t now = now_ns >> WHEEL_TICK_SHIFT;
+
+    follow_jumps(wheel, now);
+    while (*visits > 0 && (wheel->pending || next_slot(wheel, now))) {
+        struct flow *flow = wheel->pending;
+
+        --*visits;
+        if (flow_is_over(table, flow, now_ns))
+            return flow;
+        wheel_remove(flow);
+        wheel_add(table, flow);
+    }
+    return NULL;
+}
+
+static struct flow *take_list(struct flow **head, struct flow *before)
+{
+    struct flow *flow;
+
+    while ((flow = *head)) {
+        wheel_remove(flow);
+        flow->wheel_next = before;
+        before = flow;
+    }
+    return before;
+}
+
+struct flow *wheel_take_all(struct wheel *wheel)
+{
+    struct flow *list = take_list(&wheel->pending, NULL);
+
+    for (size_t i = 0; i < WHEEL_SLOTS; i++)
+        list = take_list(&wheel->slots[i], list);
+    wheel->sweep_left = 0;
+    return list;
+}
