@@ -59,7 +59,7 @@ static void copy_sides(struct flow_record *out, const struct flow *flow)
         out->ttl_low[direction] = flow->side[direction].ttl_low;
         out->ttl_high[direction] = flow->side[direction].ttl_high;
         out->has_mac[direction] = flow->has_mac[direction];
-        memcpy(out->mac[direction], flow->mac[direction], sizeof(out->mac[direction]));
+        memcpy(out->mac[direction], flow->side[direction].mac, sizeof(out->mac[direction]));
     }
 }
 

@@ -306,6 +306,7 @@ static int establish(struct segment *seg)
     peer_advance(seg, seg->sender, seg->end);
     take_window(seg);
     session_set_state(seg, TCP_STATE_ESTABLISHED);
+    handshake_forget(seg->stream, seg->session);
     data_take(seg);
     return 0;
 }
@@ -409,10 +410,10 @@ int syn_recv_on_ack(struct segment *seg)
     bool to_client = seg->direction == FLOW_TO_CLIENT;
     bool may_be_server = session->flags & (SESSION_MIDSTREAM_SYNACK | SESSION_FAST_OPEN);
 
-    if (!to_client)
-        handshake_use_queued_syn_ack(seg);
     if (!check_timestamp(seg))
         return -EINVAL;
+    if (!to_client)
+        handshake_use_queued_syn_ack(seg);
     if ((session->flags & SESSION_FOUR_WAY) && to_client)
         return finish_four_way(seg);
     if (to_client && !may_be_server && segment_is_inline(seg))

@@ -185,12 +185,20 @@ static inline void sample_flow(struct sample *sample)
         .ip_version = pkt->ip_version,
         .protocol = pkt->protocol,
         .state = FLOW_ESTABLISHED,
-        .side = { { 3, 300, 63, 64 }, { 2, 200, 50, 51 } },
+        .side = { { .packets = 3,
+                    .bytes = 300,
+                    .ttl_low = 63,
+                    .ttl_high = 64,
+                    .mac = { 0x0c, 0x86, 0x10, 0xed, 0xd7, 0xc6 } },
+                  { .packets = 2,
+                    .bytes = 200,
+                    .ttl_low = 50,
+                    .ttl_high = 51,
+                    .mac = { 0, 0x25, 0x90, 0xe3, 0xd2, 0xe1 } } },
         .id = 4503599627370497,
         .start_ns = SAMPLE_TIME_NS - 900 * 1000 * 1000, /* in the second before */
         .last_ns = SAMPLE_TIME_NS,
         .in_ifindex = pkt->meta.in_ifindex,
-        .mac = { { 0x0c, 0x86, 0x10, 0xed, 0xd7, 0xc6 }, { 0, 0x25, 0x90, 0xe3, 0xd2, 0xe1 } },
         .has_mac = { true, true },
     };
     memcpy(sample->flow.vlan_id, pkt->vlan_id, sizeof(sample->flow.vlan_id));

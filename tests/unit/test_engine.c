@@ -308,7 +308,7 @@ struct bench {
     struct fake_capture fake;
     struct worker worker;
     struct ruleset *ruleset;
-    struct policy_shared *shared;
+    struct pipeline_shared shared;
     struct output *output;
 };
 
@@ -329,13 +329,18 @@ static void bench_open(struct bench *bench, int end)
     memset(&options, 0, sizeof(options));
     decode_options_default(&options.decode);
     detector_options_default(&options.detector);
+    flow_options_default(&options.flow);
+    stream_options_default(&options.stream);
+    defrag_options_default(&options.defrag);
     policy_options_default(&options.policy);
-    ck_assert_int_eq(policy_shared_new(&bench->shared, &options.policy), 0);
+    options.host_memcap = 1 << 20;
+    ck_assert_int_eq(pipeline_shared_init(&bench->shared, &options), 0);
     bench->worker.capture = &bench->fake.capture;
     bench->worker.queue.batch = 64;
     atomic_store(&bench->worker.ruleset, bench->ruleset);
     ck_assert_int_eq(worker_snapshot_init(&bench->worker), 0);
-    ck_assert_int_eq(pipeline_init(&bench->worker.pipeline, &options, bench->shared, output_port(bench->output, 0)), 0);
+    ck_assert_int_eq(pipeline_init(&bench->worker.pipeline, &options, &bench->shared, output_port(bench->output, 0)),
+                     0);
     ck_assert_int_eq(output_start(bench->output), 0);
     ck_assert_int_eq(worker_start(&bench->worker), 0);
 }
@@ -347,7 +352,7 @@ static void bench_close(struct bench *bench)
     pipeline_clear(&bench->worker.pipeline);
     worker_snapshot_clear(&bench->worker);
     output_close(bench->output);
-    policy_shared_free(bench->shared);
+    pipeline_shared_clear(&bench->shared);
     ruleset_free(bench->ruleset);
 }
 

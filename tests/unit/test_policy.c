@@ -336,7 +336,7 @@ START_TEST(a_drop_inside_a_tunnel_drops_its_carrier)
 {
     const struct rule *list[] = { &drop };
     struct packet outer = make_packet(1, 0), inner = make_packet(2, 0);
-    struct hit hit = { &drop };
+    struct hit hit = { .rule = &drop };
     struct decision decision;
 
     (void)list;
