@@ -349,6 +349,8 @@ int engine_replay(const struct replay_options *options, char error[ENGINE_ERROR_
         err = replay_file(&replay, options->captures[i], error);
     if (replay.stats) {
         finish(&replay);
+        if (!err)
+            engine_save_datasets(replay.ruleset);
         write_stats(&replay);
     }
     if (replay.output)
