@@ -27,11 +27,16 @@ struct host_key {
 
 int host_table_new(struct host_table **out, size_t memcap); /* 0 or -ENOMEM */
 void host_table_free(struct host_table *table);             /* NULL is allowed */
+/* Of the hash, before the first use: random in a daemon, so that nobody can choose addresses that make one chain; always
+ * the same (0) in a replay, where also what finds no room has to be the same in every run. */
+void host_table_set_seed(struct host_table *table, uint64_t seed);
 
 /* Whether the bit is set and has not expired. */
 bool host_bit_is_set(struct host_table *table, const struct host_key *key, uint64_t now_ns);
 /* Sets it until expires_ns (UINT64_MAX: for good). False when there is no memory, which is counted. */
 bool host_bit_set(struct host_table *table, const struct host_key *key, uint64_t now_ns, uint64_t expires_ns);
+/* Clears it when it is set, sets it otherwise; whether it is set now. */
+bool host_bit_toggle(struct host_table *table, const struct host_key *key, uint64_t now_ns, uint64_t expires_ns);
 void host_bit_clear(struct host_table *table, const struct host_key *key);
 
 uint64_t host_table_memcap_hits(const struct host_table *table);

@@ -41,8 +41,11 @@ enum keyword_flag {
     KEYWORD_ONCE = 1 << 4,            /* a second one in a rule is an error */
     KEYWORD_QUOTES_REQUIRED = 1 << 6, /* with KEYWORD_QUOTED: a value without quotes is an error */
     KEYWORD_NEEDS_CHECKSUMS = 1 << 5, /* looks at PACKET_BAD_L3_CHECKSUM or PACKET_BAD_L4_CHECKSUM */
-    KEYWORD_STATE = 1 << 7, /* KEYWORD_PACKET: looks at the flow or a host, not at this packet's headers; the rule's
-                                       * contents are looked for in the stream nevertheless */
+    KEYWORD_STATE = 1 << 7,           /* KEYWORD_PACKET: contents of a rule that has it are looked for in the stream
+                                       * nevertheless; without it they are looked for in this packet's payload. The
+                                       * field draws the line (SIG_FLAG_REQUIRE_PACKET): flow, events, checksums have
+                                       * it, headers, sizes and flow.age have not */
+    KEYWORD_IP_ONLY = 1 << 8, /* may stand in a rule on addresses alone, which is asked once a flow and direction */
 };
 
 /* What a condition may look at, and an action change. The packet's flow is packet->flow (NULL for none). */
@@ -51,7 +54,7 @@ struct match_input {
     struct flow_table *flows; /* where the flow's variables live; NULL when packet->flow is */
     struct host_table *hosts; /* shared with other workers: turn_wait(turn) first */
     struct turn *turn;        /* NULL in a daemon */
-    bool in_stream;           /* the buffer under inspection is the stream's, not the packet's payload */
+    bool in_stream; /* contents are looked for in the stream: the buffer under inspection is not the packet's payload */
 };
 
 /* A buffer under inspection; see src/detect/inspect.c for how the conditions of a buffer are walked. */
@@ -115,7 +118,7 @@ struct keyword {
      * in the list's arena: that is what modifiers change. */
     const struct content *(*literal)(const struct condition *condition);
 
-    /* Optional: the decoder event without which the condition can't hold; -1 for none. Rules about events are looked
+    /* Optional: the decoder or stream event without which the condition can't hold; -1 for none. Rules about events are looked
      * at only when the packet has the event. */
     int (*event)(const void *data);
 

@@ -151,6 +151,7 @@ struct tcp_info {
     uint8_t window_scale; /* when has_window_scale */
     uint8_t sack_count;   /* blocks at `sack` */
     bool has_mss, has_window_scale, has_sack_permitted, has_timestamp, has_fast_open;
+    bool has_signature;       /* RFC 2385 or RFC 5925 */
     uint8_t fast_open_length; /* cookie bytes at `fast_open` */
     const uint8_t *sack;      /* sack_count times left and right edge, in network order */
     const uint8_t *fast_open;

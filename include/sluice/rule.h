@@ -163,6 +163,20 @@ enum rule_name_kind {
 /* What a rule does with a kind of state: writers are evaluated before readers. */
 enum { RULE_STATE_READS = 1, RULE_STATE_WRITES = 2 };
 
+/* tag: which packets are written besides the one that matched. */
+enum tag_scope { TAG_SESSION, TAG_HOST };
+enum tag_unit { TAG_PACKETS, TAG_SECONDS, TAG_BYTES };
+enum { RULE_TAG_MAX_PACKETS = 256 };
+
+struct rule_tag {
+    enum tag_scope scope;
+    enum tag_unit unit;
+    uint32_t count;              /* of the unit */
+    bool of_source;              /* TAG_HOST: the sender of the packet that matched; otherwise its receiver */
+    bool exclusive;              /* what a tag of this rule follows already is not tagged anew */
+    const struct rule_tag *next; /* a rule may have several */
+};
+
 /* Where contents without a buffer keyword are looked for in TCP. */
 enum rule_payload {
     RULE_PAYLOAD_DEFAULT,     /* by the rule's conditions: see detect */
@@ -193,6 +207,7 @@ struct rule {
     struct condition *actions;           /* done when the rule matched, in their order: flowbits:set */
     enum rule_payload payload;
     uint8_t state_use[RULE_NAME_KIND_COUNT]; /* RULE_STATE_READS, RULE_STATE_WRITES */
+    const struct rule_tag *tag;              /* NULL for none */
     bool bypass;                             /* the flow needs no more inspection once it matched */
     struct rule_buffer *buffers;
     struct threshold *thresholds; /* its own and those of threshold.config that name it */
@@ -269,6 +284,8 @@ void rule_list_each_missing(const struct rule_list *list, void (*each)(const cha
 size_t rule_list_threshold_count(const struct rule_list *list);
 /* Suppressions of threshold.config for all rules of this gid (sig_id 0), to be asked besides the rule's own. */
 const struct threshold *rule_list_global_thresholds(const struct rule_list *list, uint32_t gid);
+/* Whether a rule tags hosts: then packets must be looked up by host. */
+bool rule_list_has_host_tags(const struct rule_list *list);
 struct rule_names *rule_list_names(const struct rule_list *list);
 struct arena *rule_list_arena(struct rule_list *list); /* for what lives as long as the rules */
 

@@ -110,6 +110,7 @@ static void take_experiment(struct packet *pkt, const uint8_t *option, unsigned 
 static void take_md5(struct packet *pkt, const uint8_t *option, unsigned length)
 {
     (void)option;
+    pkt->tcp.has_signature = true;
     if (length != 18)
         decode_invalid(pkt, DECODE_EVENT_TCP_OPT_INVALID_LEN);
 }
@@ -117,6 +118,7 @@ static void take_md5(struct packet *pkt, const uint8_t *option, unsigned length)
 static void take_ao(struct packet *pkt, const uint8_t *option, unsigned length)
 {
     (void)option;
+    pkt->tcp.has_signature = true;
     if (length < 4)
         decode_invalid(pkt, DECODE_EVENT_TCP_OPT_INVALID_LEN);
 }

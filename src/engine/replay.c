@@ -19,11 +19,18 @@ struct replay {
     const struct replay_options *options;
     struct ruleset *ruleset;
     struct output *output;
-    struct policy_shared *shared;
+    struct pipeline_shared shared;
     struct stats *stats;
     struct worker worker;
     uint64_t first_ns, last_ns; /* of the packets */
 };
+
+/* With each second of the capture, so that it does not depend on batches. */
+static void expire(struct replay *replay, uint64_t now_ns)
+{
+    if (now_ns / NS_PER_SECOND != replay->last_ns / NS_PER_SECOND)
+        pipeline_expire(&replay->worker.pipeline, replay->ruleset, now_ns, SIZE_MAX);
+}
 
 /* Judges the packets of the open capture until it ends: -ENODATA, or what ails it. */
 static int replay_packets(struct replay *replay, uint64_t *unsupported)
@@ -39,6 +46,7 @@ static int replay_packets(struct replay *replay, uint64_t *unsupported)
         for (int i = 0; i < count; i++) {
             if (replay->first_ns == 0)
                 replay->first_ns = batch[i]->time_ns;
+            expire(replay, batch[i]->time_ns);
             replay->last_ns = batch[i]->time_ns;
             *unsupported += batch[i]->link == LINK_UNSUPPORTED;
             pipeline_packet(&replay->worker.pipeline, replay->ruleset, batch[i]);
@@ -128,28 +136,27 @@ static int open_pipeline(struct replay *replay, char error[ENGINE_ERROR_SIZE])
     const struct config *config = replay->options->config;
     struct pipeline_options pipeline;
     struct diag *diag = diag_new();
-    int err = diag ? engine_pipeline_options(config, &pipeline, diag) : -ENOMEM;
+    int err = diag ? engine_pipeline_options(config, 1, replay->options->inline_mode, &pipeline, diag) : -ENOMEM;
 
     if (err) {
-        snprintf(error, ENGINE_ERROR_SIZE, "the decoder's settings cannot be used");
+        snprintf(error, ENGINE_ERROR_SIZE, "the settings of the decoder, flows or streams cannot be used");
         if (diag)
             print_mistakes(diag);
         diag_free(diag);
         return err;
     }
     diag_free(diag);
-    pipeline.policy.inline_mode = replay->options->inline_mode;
     pipeline.drop_undecodable &= replay->options->inline_mode;
     pipeline.checksums = checksum_checks(config);
-    err = policy_shared_new(&replay->shared, &pipeline.policy);
+    err = pipeline_shared_init(&replay->shared, &pipeline);
     if (!err)
         err = worker_snapshot_init(&replay->worker);
     if (!err)
-        err = pipeline_init(&replay->worker.pipeline, &pipeline, replay->shared, output_port(replay->output, 0));
+        err = pipeline_init(&replay->worker.pipeline, &pipeline, &replay->shared, output_port(replay->output, 0));
     if (!err)
         err = detector_prepare(replay->worker.pipeline.detector, replay->ruleset);
     if (!err)
-        err = stats_new(&replay->stats, 1, false, config_bool(config, "stats.decoder-events"));
+        err = stats_new(&replay->stats, 1, false, config);
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
     return err;
@@ -177,7 +184,7 @@ static void replay_clear(struct replay *replay)
     pipeline_clear(&replay->worker.pipeline);
     worker_snapshot_clear(&replay->worker);
     output_close(replay->output);
-    policy_shared_free(replay->shared);
+    pipeline_shared_clear(&replay->shared);
     ruleset_free(replay->ruleset);
 }
 
@@ -216,8 +223,11 @@ int engine_replay(const struct replay_options *options, char error[ENGINE_ERROR_
         err = open_pipeline(&replay, error);
     for (size_t i = 0; i < options->capture_count && !err; i++)
         err = replay_file(&replay, options->captures[i], error);
-    if (replay.stats)
+    if (replay.stats) {
+        pipeline_finish(&replay.worker.pipeline, replay.ruleset);
+        worker_copy_counters(&replay.worker);
         write_stats(&replay);
+    }
     if (replay.output)
         output_stop(replay.output);
     if (!err)

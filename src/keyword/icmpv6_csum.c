@@ -11,7 +11,7 @@ const struct keyword keyword_icmpv6_csum = {
     .value = CHECKSUM_FORM,
     .help = "whether the checksum of an ICMPv6 message is right",
     .kind = KEYWORD_PACKET,
-    .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS,
+    .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,
     .match = icmpv6_csum_match,
 };

@@ -13,7 +13,7 @@ const struct keyword keyword_ipv4_csum = {
     .value = CHECKSUM_FORM,
     .help = "whether the checksum of the IPv4 header is right",
     .kind = KEYWORD_PACKET,
-    .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS,
+    .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,
     .match = ipv4_csum_match,
 };

@@ -11,7 +11,7 @@ const struct keyword keyword_tcpv4_csum = {
     .value = CHECKSUM_FORM,
     .help = "whether the checksum of a TCP segment over IPv4 is right",
     .kind = KEYWORD_PACKET,
-    .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS,
+    .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,
     .match = tcpv4_csum_match,
 };

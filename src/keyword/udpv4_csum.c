@@ -12,7 +12,7 @@ const struct keyword keyword_udpv4_csum = {
     .value = CHECKSUM_FORM,
     .help = "whether the checksum of a UDP datagram over IPv4 is right; no match where it has none",
     .kind = KEYWORD_PACKET,
-    .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS,
+    .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,
     .match = udpv4_csum_match,
 };

@@ -11,7 +11,7 @@ const struct keyword keyword_udpv6_csum = {
     .value = CHECKSUM_FORM,
     .help = "whether the checksum of a UDP datagram over IPv6 is right",
     .kind = KEYWORD_PACKET,
-    .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS,
+    .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,
     .match = udpv6_csum_match,
 };

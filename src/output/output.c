@@ -40,6 +40,7 @@ enum {
 struct output_port {
     alignas(CACHE_LINE) struct ring *ring;
     const struct output_options *options;
+    struct record_scratch *scratch;
     uint32_t wanted; /* bits 1 << enum output_event */
     _Atomic uint64_t lost[OUTPUT_EVENT_COUNT];
 };
@@ -71,9 +72,14 @@ struct output {
 void eve_options_default(struct eve_options *options)
 {
     *options = (struct eve_options){
-        .enabled = { [OUTPUT_ALERT] = true, [OUTPUT_DROP] = true, [OUTPUT_ANOMALY] = true, [OUTPUT_STATS] = true },
+        .enabled = { [OUTPUT_ALERT] = true,
+                     [OUTPUT_DROP] = true,
+                     [OUTPUT_ANOMALY] = true,
+                     [OUTPUT_STATS] = true,
+                     [OUTPUT_FLOW] = true,
+                     [OUTPUT_PACKET] = true },
         .metadata = true,
-        .alert = { .rule_metadata = true, .payload_buffer_size = 4096 },
+        .alert = { .rule_metadata = true, .tagged_packets = true, .flow = true, .payload_buffer_size = 4096 },
         .drop = { .alerts = true },
         .stats = { .totals = true, .null_values = true },
     };
@@ -109,27 +115,33 @@ static void lose_packet(struct output_port *port, uint32_t kinds, const struct p
 {
     for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
         if (kinds & 1u << kind)
-            counter_add(&port->lost[kind], record_event_count((enum output_event)kind, pkt, decision));
+            counter_add(&port->lost[kind],
+                        record_event_count((enum output_event)kind, &port->options->eve, pkt, decision));
 }
 
 static void write_packet(struct output_port *port, const struct packet *pkt, const struct decision *decision,
                          unsigned generation)
 {
     const struct eve_options *eve = &port->options->eve;
-    uint32_t kinds = record_kinds(port->wanted, pkt, decision);
+    uint32_t kinds = record_kinds(port->wanted, eve, pkt, decision);
 
     if (kinds == 0)
         return;
-    struct packet_record *record = reserve(port->ring, record_size(eve, kinds, pkt, decision), port->options->lossless);
+    record_collect(port->scratch, eve, kinds, pkt, decision);
+
+    size_t size = record_size(port->scratch, eve, kinds, pkt, decision);
+    struct packet_record *record = reserve(port->ring, size, port->options->lossless);
 
     if (!record) {
         lose_packet(port, kinds, pkt, decision);
         return;
     }
-    record_write(record, eve, kinds, pkt, decision, generation);
+    record_write(record, port->scratch, eve, kinds, pkt, decision, generation);
     if (kinds & 1u << OUTPUT_ALERT && record->alert_count < decision->alert_count)
         counter_add(&port->lost[OUTPUT_ALERT], decision->alert_count - record->alert_count);
     ring_commit(port->ring);
+    if (kinds & 1u << OUTPUT_DROP && pkt->flow)
+        pkt->flow->flags |= record_drop_flag(pkt);
 }
 
 void output_packet(struct output_port *port, const struct packet *pkt, const struct decision *decision,
@@ -139,9 +151,31 @@ void output_packet(struct output_port *port, const struct packet *pkt, const str
 
     if (!decision)
         decision = &nothing;
-    if (decision->alert_count == 0 && pkt->verdict != VERDICT_DROP && pkt->event_count == 0)
+    if (decision->alert_count == 0 && pkt->verdict != VERDICT_DROP && pkt->event_count == 0 && !decision->tagged)
         return;
     write_packet(port, pkt, decision, generation);
+}
+
+void output_flow(struct output_port *port, const struct flow *flow, enum flow_end reason, unsigned generation)
+{
+    uint32_t kinds = port->wanted & FLOW_RECORD_KINDS;
+
+    if (kinds == 0)
+        return;
+    flow_record_collect(port->scratch, &port->options->eve, flow);
+
+    struct flow_record *record = reserve(port->ring, flow_record_size(port->scratch), port->options->lossless);
+
+    if (record) {
+        flow_record_write(record, port->scratch, kinds, flow, reason, generation);
+        if (port->options->queue_fields)
+            record->time_ns = clock_realtime_ns();
+        ring_commit(port->ring);
+        return;
+    }
+    for (int kind = OUTPUT_FLOW; kind <= OUTPUT_NETFLOW; kind++)
+        if (kinds & 1u << kind)
+            counter_add(&port->lost[kind], flow_record_event_count((enum output_event)kind, flow));
 }
 
 /* --- The output thread ------------------------------------------------------------------------------------------------------ */
@@ -200,6 +234,13 @@ static void anomaly_events(struct output *output, const struct packet_record *re
     }
 }
 
+static void tagged_packet_event(struct output *output, const struct packet_record *record)
+{
+    if (has_sink(output))
+        eve_tagged_packet(&output->eve, &output->sink.buffer, record);
+    event_done(output, OUTPUT_PACKET);
+}
+
 static void format_packet(struct output *output, const struct packet_record *record)
 {
     if (record->kinds & 1u << OUTPUT_ALERT)
@@ -208,11 +249,40 @@ static void format_packet(struct output *output, const struct packet_record *rec
         drop_event(output, record);
     if (record->kinds & 1u << OUTPUT_ANOMALY)
         anomaly_events(output, record);
+    if (record->kinds & 1u << OUTPUT_PACKET)
+        tagged_packet_event(output, record);
     if (output->options.console) {
         console_packet(&output->console, &output->options, record);
         if (output->console.length > CONSOLE_MAX_BYTES)
             flush(output);
     }
+}
+
+/* Only asked for with a file. */
+static void format_flow(struct output *output, const struct flow_record *record)
+{
+    struct text *out = &output->sink.buffer;
+
+    if (record->kinds & 1u << OUTPUT_FLOW) {
+        eve_flow(&output->eve, out, record);
+        event_done(output, OUTPUT_FLOW);
+    }
+    for (int direction = 0; record->kinds & 1u << OUTPUT_NETFLOW && direction < FLOW_DIRECTIONS; direction++) {
+        if (direction == FLOW_TO_CLIENT && record->flow.packets[FLOW_TO_CLIENT] == 0)
+            continue;
+        eve_netflow(&output->eve, out, record, (enum flow_direction)direction);
+        event_done(output, OUTPUT_NETFLOW);
+    }
+}
+
+static void format_record(struct output *output, const void *record)
+{
+    const uint32_t *kinds = record;
+
+    if (*kinds & FLOW_RECORD_KINDS)
+        format_flow(output, record);
+    else
+        format_packet(output, record);
 }
 
 static void format_stats(struct output *output, const struct stats_record *record)
@@ -232,7 +302,7 @@ static bool drain_port(struct output *output, struct ring *ring)
     size_t size;
 
     while (ring_released(ring) < end) {
-        format_packet(output, ring_peek(ring, &size));
+        format_record(output, ring_peek(ring, &size));
         ring_release(ring);
         found = true;
         if (clock_monotonic_ns() - output->flushed_ns > FLUSH_INTERVAL_NS)
@@ -308,9 +378,27 @@ static uint32_t wanted_kinds(const struct output_options *options)
     for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
         if (options->eve.enabled[kind])
             wanted |= 1u << kind;
-    if (!options->eve.anomaly.decode)
+    if (!options->eve.anomaly.decode && !options->eve.anomaly.stream)
         wanted &= ~(1u << OUTPUT_ANOMALY);
+    if (!options->eve.alert.tagged_packets)
+        wanted &= ~(1u << OUTPUT_PACKET);
+    if (!options->eve_path) /* the terminal has no lines for these */
+        wanted &= ~(1u << OUTPUT_FLOW | 1u << OUTPUT_NETFLOW | 1u << OUTPUT_PACKET);
     return wanted;
+}
+
+/* With room for a stream's bytes when alerts are to show them. */
+static struct record_scratch *new_scratch(const struct eve_options *eve)
+{
+    bool wants_payload = eve->alert.payload || eve->alert.payload_printable || eve->alert.payload_length;
+    uint32_t size = wants_payload ? eve->alert.payload_buffer_size : 0;
+    struct record_scratch *scratch = calloc(1, sizeof(*scratch) + size);
+
+    if (scratch) {
+        scratch->stream = (uint8_t *)(scratch + 1);
+        scratch->stream_size = size;
+    }
+    return scratch;
 }
 
 static int make_ports(struct output *output, unsigned count)
@@ -326,6 +414,11 @@ static int make_ports(struct output *output, unsigned count)
 
         if (err)
             return err;
+        port->scratch = new_scratch(&output->options.eve);
+        if (!port->scratch) {
+            ring_free(port->ring);
+            return -ENOMEM;
+        }
     }
     return ring_new(&output->stats_ring, RING_MIN_SIZE);
 }
@@ -434,13 +527,16 @@ void output_close(struct output *output)
         return;
     if (output->started)
         output_stop(output);
-    for (unsigned i = 0; i < output->port_count; i++)
+    for (unsigned i = 0; i < output->port_count; i++) {
         ring_free(output->ports[i].ring);
+        free(output->ports[i].scratch);
+    }
     free(output->ports);
     ring_free(output->stats_ring);
     sink_close(&output->sink);
     text_clear(&output->console);
     text_clear(&output->eve.scratch);
+    text_clear(&output->eve.stream);
     free(output->eve.previous);
     if (output->wake_fd >= 0)
         close(output->wake_fd);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "sluice/policy.h"
+#include "sluice/shared_table.h"
 
 /* What a count belongs to. Unused fields are zero; the rule's ids make it survive a reload. */
 struct threshold_key {
@@ -21,13 +22,12 @@ struct threshold_key {
 };
 
 struct threshold_state {
+    struct shared_entry entry; /* expires_ns: the end of the window, or of what counts longer */
     struct threshold_key key;
     uint64_t start_ns;   /* of the window */
     uint64_t timeout_ns; /* rate_filter: when the new action began, 0 while it has not */
-    uint64_t expires_ns; /* the entry may be reused past this time */
     uint32_t count;
     uint32_t next_count; /* backoff */
-    uint32_t next;       /* chain of the bucket, or of the free entries; 0 ends it */
     uint32_t seen_block; /* unique_on: the block of seen ports, 0 for none */
 };
 
@@ -38,17 +38,14 @@ int threshold_table_new(struct threshold_table **out, size_t memcap);
 void threshold_table_free(struct threshold_table *table);
 size_t threshold_table_memory(const struct threshold_table *table);
 
-struct threshold_shard;
 /* Locks the shard of the key. */
-struct threshold_shard *threshold_table_lock(struct threshold_table *table, const struct threshold_key *key);
-void threshold_table_unlock(struct threshold_shard *shard);
-/* The state of the key, lent until unlock; `*fresh` when it was made now. NULL when the memcap is reached. */
-struct threshold_state *threshold_shard_get(struct threshold_shard *shard, const struct threshold_key *key,
-                                            uint64_t now_ns, bool *fresh);
+struct shared_shard *threshold_table_lock(struct threshold_table *table, const struct threshold_key *key);
 /* Marks a port as seen for the state; true when it was not before. False also when there is no memory for ports. */
-bool threshold_shard_see_port(struct threshold_shard *shard, struct threshold_state *state, uint16_t port);
+bool threshold_table_see_port(struct threshold_table *table, const struct shared_shard *shard,
+                              struct threshold_state *state, uint16_t port);
 /* Forgets the ports seen. */
-void threshold_shard_forget_ports(struct threshold_shard *shard, struct threshold_state *state);
+void threshold_table_forget_ports(struct threshold_table *table, const struct shared_shard *shard,
+                                  struct threshold_state *state);
 
 /* --- threshold.c ----------------------------------------------------------------------------------------------------- */
 
@@ -62,5 +59,21 @@ enum threshold_outcome {
 enum threshold_outcome threshold_apply(struct threshold_table *table, const struct threshold *threshold,
                                        const struct rule *rule, const struct packet *pkt, enum rule_action *action,
                                        uint64_t *memcap_hits);
+
+/* --- tag.c ------------------------------------------------------------------------------------------------------------- */
+
+struct host_tags; /* shared */
+struct pool;
+struct turn;
+int host_tags_new(struct host_tags **out, size_t memcap);
+void host_tags_free(struct host_tags *tags);
+/* A pool for the tags of a worker's flows. */
+int flow_tags_new(struct pool **out, size_t memcap);
+
+/* The tags of a rule that matched. */
+void tag_add(struct pool *pool, struct host_tags *hosts, struct turn *turn, struct packet *pkt,
+             const struct rule *rule);
+/* Counts a packet to the tags of its flow and hosts; true when one wants it written. `has_host_tags`: a rule has one. */
+bool tag_use(struct host_tags *hosts, bool has_host_tags, struct turn *turn, struct packet *pkt);
 
 #endif

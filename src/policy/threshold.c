@@ -18,7 +18,8 @@
 #include "sluice/clock.h"
 
 struct update {
-    struct threshold_shard *shard;
+    struct threshold_table *table;
+    struct shared_shard *shard;
     struct threshold_state *state;
     const struct threshold *threshold;
     const struct packet *pkt;
@@ -36,7 +37,7 @@ static bool count_in_window(struct update *u)
         return false;
     }
     u->state->start_ns = u->pkt->time_ns;
-    u->state->expires_ns = u->pkt->time_ns + window_ns;
+    u->state->entry.expires_ns = u->pkt->time_ns + window_ns;
     u->state->count = 1;
     return true;
 }
@@ -72,7 +73,7 @@ static enum threshold_outcome update_backoff(struct update *u)
         state->next_count = u->threshold->count;
         state->start_ns = u->pkt->time_ns;
     }
-    state->expires_ns = u->pkt->time_ns + 3600 * NS_PER_SECOND;
+    state->entry.expires_ns = u->pkt->time_ns + 3600 * NS_PER_SECOND;
     if (state->count < UINT32_MAX)
         state->count++;
     if (state->count != state->next_count)
@@ -94,8 +95,8 @@ static enum threshold_outcome update_detection_filter(struct update *u)
         uint16_t port = u->threshold->unique == UNIQUE_SOURCE_PORT ? u->pkt->source_port : u->pkt->destination_port;
 
         if (opened)
-            threshold_shard_forget_ports(u->shard, u->state);
-        if (!threshold_shard_see_port(u->shard, u->state, port))
+            threshold_table_forget_ports(u->table, u->shard, u->state);
+        if (!threshold_table_see_port(u->table, u->shard, u->state, port))
             u->state->count = before;
     }
     return u->state->count > u->threshold->count ? OUTCOME_REPORT : OUTCOME_NOTHING;
@@ -116,7 +117,7 @@ static enum threshold_outcome update_rate_filter(struct update *u)
     count_in_window(u);
     if (state->count > u->threshold->count) {
         state->timeout_ns = u->pkt->time_ns;
-        state->expires_ns = u->pkt->time_ns + timeout_ns;
+        state->entry.expires_ns = u->pkt->time_ns + timeout_ns;
         *u->action = u->threshold->new_action;
     }
     return OUTCOME_REPORT;
@@ -197,14 +198,14 @@ enum threshold_outcome threshold_apply(struct threshold_table *table, const stru
     make_key(&key, threshold, rule, pkt);
 
     enum threshold_outcome outcome = OUTCOME_REPORT;
-    struct update update = { .threshold = threshold, .pkt = pkt, .action = action };
+    struct update update = { .table = table, .threshold = threshold, .pkt = pkt, .action = action };
 
     update.shard = threshold_table_lock(table, &key);
-    update.state = threshold_shard_get(update.shard, &key, pkt->time_ns, &update.fresh);
+    update.state = shared_shard_get(update.shard, &key, pkt->time_ns, &update.fresh);
     if (update.state)
         outcome = updates[threshold->kind](&update);
     else
         (*memcap_hits)++; /* not counted: reported rather than missed */
-    threshold_table_unlock(update.shard);
+    shared_table_unlock(update.shard);
     return outcome;
 }

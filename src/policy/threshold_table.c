@@ -1,212 +1,122 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The state of thresholds, shared by all workers: SHARDS hash tables, each with a lock of its own that is held for one
- * look-up and update. All memory is reserved at the start (and touched by the kernel only as it is used), so a match
- * never allocates; a scan from many addresses fills the table and then reuses expired entries, or is counted.
+ * The state of thresholds, shared by all workers: a shared table, and beside each of its shards, under the same lock, blocks
+ * of bits for the ports that `unique_on` has seen. A match never allocates; what finds no room is counted.
  *
- * Entry 0 and block 0 stand for none.
+ * Block 0 stands for none.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "policy_priv.h"
 
 enum {
-    SHARDS = 32,
-    MIN_ENTRIES = 64,
-    SWEEP_PER_INSERT = 64, /* entries looked at for an expired one when none is free */
     PORT_BLOCK_SIZE = 65536 / 8,
     PORT_SHARE = 4, /* one part in so many of the memcap is for seen ports */
 };
 
-struct threshold_shard {
-    pthread_mutex_t lock;
-    struct threshold_state *entries;
-    uint32_t *buckets;
-    uint8_t *port_blocks;
-    uint32_t entry_count, bucket_mask;
-    uint32_t fresh;      /* entries from here on were never used */
-    uint32_t free_entry; /* chain of freed entries */
-    uint32_t sweep;
-    uint32_t block_count, fresh_block;
-    uint32_t *free_blocks; /* stack */
-    uint32_t free_block_count;
+struct port_blocks {
+    uint8_t *blocks;
+    uint32_t count, fresh;
+    uint32_t *free; /* stack */
+    uint32_t free_count;
 };
 
 struct threshold_table {
-    struct threshold_shard shard[SHARDS];
-    size_t memory;
+    struct shared_table *states;
+    struct port_blocks ports[SHARED_TABLE_SHARDS];
 };
 
-static uint64_t hash_key(const struct threshold_key *key)
+_Static_assert(offsetof(struct threshold_state, key) == sizeof(struct shared_entry), "the key follows the head");
+_Static_assert(sizeof(struct threshold_key) == 48, "keys are hashed whole: no padding");
+
+static int port_blocks_init(struct port_blocks *ports, size_t memcap)
 {
-    return XXH3_64bits(key, sizeof(*key));
+    ports->count = (uint32_t)(memcap / (PORT_BLOCK_SIZE + sizeof(*ports->free))) + 2;
+    ports->fresh = 1;
+    ports->blocks = calloc(ports->count, PORT_BLOCK_SIZE);
+    ports->free = calloc(ports->count, sizeof(*ports->free));
+    return ports->blocks && ports->free ? 0 : -ENOMEM;
 }
 
-static int shard_init(struct threshold_shard *shard, size_t memcap)
+static void forget_ports(struct port_blocks *ports, struct threshold_state *state)
 {
-    size_t for_ports = memcap / PORT_SHARE;
-    size_t for_entries = memcap - for_ports;
-    uint32_t buckets = MIN_ENTRIES;
+    if (!state->seen_block)
+        return;
+    memset(&ports->blocks[(size_t)state->seen_block * PORT_BLOCK_SIZE], 0, PORT_BLOCK_SIZE);
+    ports->free[ports->free_count++] = state->seen_block;
+    state->seen_block = 0;
+}
 
-    shard->entry_count = (uint32_t)(for_entries / (sizeof(*shard->entries) + sizeof(*shard->buckets)));
-    if (shard->entry_count < MIN_ENTRIES)
-        shard->entry_count = MIN_ENTRIES;
-    while (buckets * 2 <= shard->entry_count)
-        buckets *= 2;
-    shard->bucket_mask = buckets - 1;
-    shard->block_count = (uint32_t)(for_ports / (PORT_BLOCK_SIZE + sizeof(*shard->free_blocks))) + 2;
-    shard->fresh = shard->fresh_block = shard->sweep = 1;
-    shard->entries = calloc(shard->entry_count, sizeof(*shard->entries));
-    shard->buckets = calloc(buckets, sizeof(*shard->buckets));
-    shard->port_blocks = calloc(shard->block_count, PORT_BLOCK_SIZE);
-    shard->free_blocks = calloc(shard->block_count, sizeof(*shard->free_blocks));
-    if (!shard->entries || !shard->buckets || !shard->port_blocks || !shard->free_blocks)
-        return -ENOMEM;
-    return -pthread_mutex_init(&shard->lock, NULL);
+static void forget_state(void *user, unsigned shard, void *entry)
+{
+    struct threshold_table *table = user;
+
+    forget_ports(&table->ports[shard], entry);
 }
 
 int threshold_table_new(struct threshold_table **out, size_t memcap)
 {
     struct threshold_table *table = calloc(1, sizeof(*table));
+    const struct shared_table_options options = {
+        .entry_size = sizeof(struct threshold_state),
+        .key_size = sizeof(struct threshold_key),
+        .memcap = memcap - memcap / PORT_SHARE,
+        .forget = forget_state,
+        .user = table,
+    };
+    int err = table ? shared_table_new(&table->states, &options) : -ENOMEM;
 
-    if (!table)
-        return -ENOMEM;
-    for (unsigned i = 0; i < SHARDS; i++) {
-        if (shard_init(&table->shard[i], memcap / SHARDS)) {
-            threshold_table_free(table);
-            return -ENOMEM;
-        }
-    }
-    for (unsigned i = 0; i < SHARDS; i++) {
-        const struct threshold_shard *shard = &table->shard[i];
-
-        table->memory += shard->entry_count * sizeof(*shard->entries) +
-                         (shard->bucket_mask + 1) * sizeof(*shard->buckets) +
-                         shard->block_count * (PORT_BLOCK_SIZE + sizeof(*shard->free_blocks));
-    }
-    *out = table;
-    return 0;
+    for (unsigned i = 0; i < SHARED_TABLE_SHARDS && !err; i++)
+        err = port_blocks_init(&table->ports[i], memcap / PORT_SHARE / SHARED_TABLE_SHARDS);
+    if (err)
+        threshold_table_free(table);
+    else
+        *out = table;
+    return err;
 }
 
 void threshold_table_free(struct threshold_table *table)
 {
     if (!table)
         return;
-    for (unsigned i = 0; i < SHARDS; i++) {
-        struct threshold_shard *shard = &table->shard[i];
-
-        free(shard->entries);
-        free(shard->buckets);
-        free(shard->port_blocks);
-        free(shard->free_blocks);
+    for (unsigned i = 0; i < SHARED_TABLE_SHARDS; i++) {
+        free(table->ports[i].blocks);
+        free(table->ports[i].free);
     }
+    shared_table_free(table->states);
     free(table);
 }
 
 size_t threshold_table_memory(const struct threshold_table *table)
 {
-    return table->memory;
+    size_t memory = shared_table_memory(table->states);
+
+    for (unsigned i = 0; i < SHARED_TABLE_SHARDS; i++)
+        memory += table->ports[i].count * (PORT_BLOCK_SIZE + sizeof(*table->ports[i].free));
+    return memory;
 }
 
-struct threshold_shard *threshold_table_lock(struct threshold_table *table, const struct threshold_key *key)
+struct shared_shard *threshold_table_lock(struct threshold_table *table, const struct threshold_key *key)
 {
-    struct threshold_shard *shard = &table->shard[hash_key(key) >> 32 & (SHARDS - 1)];
-
-    pthread_mutex_lock(&shard->lock);
-    return shard;
+    return shared_table_lock(table->states, key);
 }
 
-void threshold_table_unlock(struct threshold_shard *shard)
+bool threshold_table_see_port(struct threshold_table *table, const struct shared_shard *shard,
+                              struct threshold_state *state, uint16_t port)
 {
-    pthread_mutex_unlock(&shard->lock);
-}
+    struct port_blocks *ports = &table->ports[shared_shard_number(shard)];
 
-static uint32_t *bucket_of(struct threshold_shard *shard, const struct threshold_key *key)
-{
-    return &shard->buckets[hash_key(key) & shard->bucket_mask];
-}
-
-static void release_entry(struct threshold_shard *shard, uint32_t index)
-{
-    struct threshold_state *state = &shard->entries[index];
-
-    for (uint32_t *link = bucket_of(shard, &state->key); *link; link = &shard->entries[*link].next) {
-        if (*link == index) {
-            *link = state->next;
-            break;
-        }
-    }
-    threshold_shard_forget_ports(shard, state);
-    memset(state, 0, sizeof(*state));
-    state->next = shard->free_entry;
-    shard->free_entry = index;
-}
-
-/* Looks at the next few entries in turn and frees the expired ones: the cost is bounded, all get their turn. */
-static void sweep(struct threshold_shard *shard, uint64_t now_ns)
-{
-    for (unsigned i = 0; i < SWEEP_PER_INSERT; i++) {
-        uint32_t index = shard->sweep;
-
-        shard->sweep = index + 1 < shard->entry_count ? index + 1 : 1;
-        if (shard->entries[index].expires_ns != 0 && shard->entries[index].expires_ns < now_ns)
-            release_entry(shard, index);
-    }
-}
-
-static uint32_t take_entry(struct threshold_shard *shard, uint64_t now_ns)
-{
-    if (!shard->free_entry && shard->fresh < shard->entry_count)
-        return shard->fresh++;
-    if (!shard->free_entry)
-        sweep(shard, now_ns);
-
-    uint32_t index = shard->free_entry;
-
-    if (index)
-        shard->free_entry = shard->entries[index].next;
-    return index;
-}
-
-struct threshold_state *threshold_shard_get(struct threshold_shard *shard, const struct threshold_key *key,
-                                            uint64_t now_ns, bool *fresh)
-{
-    *fresh = false;
-    for (uint32_t i = *bucket_of(shard, key); i; i = shard->entries[i].next) {
-        if (memcmp(&shard->entries[i].key, key, sizeof(*key)) == 0)
-            return &shard->entries[i];
-    }
-    uint32_t index = take_entry(shard, now_ns);
-
-    if (!index)
-        return NULL;
-
-    struct threshold_state *state = &shard->entries[index];
-    uint32_t *bucket = bucket_of(shard, key);
-
-    memset(state, 0, sizeof(*state));
-    state->key = *key;
-    state->next = *bucket;
-    *bucket = index;
-    *fresh = true;
-    return state;
-}
-
-bool threshold_shard_see_port(struct threshold_shard *shard, struct threshold_state *state, uint16_t port)
-{
     if (!state->seen_block) {
-        if (shard->free_block_count > 0)
-            state->seen_block = shard->free_blocks[--shard->free_block_count];
-        else if (shard->fresh_block < shard->block_count)
-            state->seen_block = shard->fresh_block++;
+        if (ports->free_count > 0)
+            state->seen_block = ports->free[--ports->free_count];
+        else if (ports->fresh < ports->count)
+            state->seen_block = ports->fresh++;
         else
             return false;
     }
-    uint8_t *byte = &shard->port_blocks[(size_t)state->seen_block * PORT_BLOCK_SIZE + port / 8];
+    uint8_t *byte = &ports->blocks[(size_t)state->seen_block * PORT_BLOCK_SIZE + port / 8];
     uint8_t bit = (uint8_t)(1 << port % 8);
     bool is_new = !(*byte & bit);
 
@@ -214,11 +124,8 @@ bool threshold_shard_see_port(struct threshold_shard *shard, struct threshold_st
     return is_new;
 }
 
-void threshold_shard_forget_ports(struct threshold_shard *shard, struct threshold_state *state)
+void threshold_table_forget_ports(struct threshold_table *table, const struct shared_shard *shard,
+                                  struct threshold_state *state)
 {
-    if (!state->seen_block)
-        return;
-    memset(&shard->port_blocks[(size_t)state->seen_block * PORT_BLOCK_SIZE], 0, PORT_BLOCK_SIZE);
-    shard->free_blocks[shard->free_block_count++] = state->seen_block;
-    state->seen_block = 0;
+    forget_ports(&table->ports[shared_shard_number(shard)], state);
 }

@@ -313,6 +313,10 @@ static void parse_protocol(struct rule_parser *parser, struct span word)
     }
     switch (protocol_parse(word, parser->list->options.applications, &parser->rule->protocol)) {
     case PROTOCOL_OK:
+        if (parser->rule->protocol.packet_only)
+            parser->rule->payload = RULE_PAYLOAD_PACKET_ONLY;
+        else if (parser->rule->protocol.stream_only)
+            parser->rule->payload = RULE_PAYLOAD_STREAM_ONLY;
         return;
     case PROTOCOL_NOT_SUPPORTED:
         length = snprintf(tag, sizeof(tag), "protocol " SPAN_FORMAT, SPAN_ARGS(span_shown(word)));

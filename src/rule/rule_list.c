@@ -97,6 +97,8 @@ static int add_entry(struct rule_list *list, const struct rule_parser *parser, s
         list->capacity = capacity;
     }
     list->entries[list->count++] = (struct rule_entry){ rule, statement, parser->sid_text };
+    for (const struct rule_tag *tag = rule->tag; tag; tag = tag->next)
+        list->has_host_tags |= tag->scope == TAG_HOST;
     return 0;
 }
 
@@ -176,6 +178,11 @@ size_t rule_list_replaced(const struct rule_list *list)
 size_t rule_list_threshold_count(const struct rule_list *list)
 {
     return list->threshold_count;
+}
+
+bool rule_list_has_host_tags(const struct rule_list *list)
+{
+    return list->has_host_tags;
 }
 
 struct rule_names *rule_list_names(const struct rule_list *list)

@@ -222,7 +222,7 @@ struct missing {
 struct rule_list {
     struct arena *arena;
     struct rule_names *names;
-    bool own_names;
+    bool own_names, has_host_tags;
     struct rule_list_options options;
     struct map classes, references; /* struct rule_class, struct reference_system */
     struct set_cache address_sets, port_sets;

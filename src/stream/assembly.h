@@ -36,14 +36,18 @@ size_t assembly_store_memory(const struct assembly_store *store); /* bytes in us
 struct assembly {
     struct assembly_block *first, *last;
     struct assembly_extent *extents; /* seen ranges beyond `contiguous`, ascending, disjoint, not touching */
-    uint64_t base;                   /* bytes before it are given back */
-    uint64_t contiguous;             /* everything before it was seen, or given up as lost */
-    uint64_t acknowledged;           /* the receiver has everything before it */
-    uint64_t inspected;              /* yielded as views up to here */
-    uint64_t limit;                  /* no byte from here on is kept; 0: none. The depth */
-    uint32_t window;                 /* bytes of history kept before `inspected` */
-    uint16_t extent_count, max_extents_seen;
+    struct assembly_extent *holes; /* places that count as seen and have no bytes: lost ones, skipped ones; ascending */
+    struct assembly_extent *segments, *segments_last; /* passive: segments as they came, ascending by their start */
+    uint64_t base;                                    /* bytes before it are given back */
+    uint64_t contiguous;                              /* everything before it was seen, or given up as lost */
+    uint64_t acknowledged;                            /* the receiver has everything before it */
+    uint64_t inspected;                               /* yielded as views up to here */
+    uint64_t limit;                                   /* no byte from here on is kept; 0: none. The depth */
+    uint32_t window;                                  /* bytes of history kept before `inspected` */
+    uint16_t extent_count, hole_count, segment_count;
+    uint16_t max_extents_seen; /* 0: all came in order */
     bool has_gap, gap_before_next;
+    bool stopped;                      /* assembly_stop() */
     uint8_t before[STREAM_BEFORE_MAX]; /* the last bytes before `inspected` */
     uint8_t before_length;
 };
@@ -53,14 +57,21 @@ struct assembly_report {
     uint32_t overlapping; /* bytes that were */
     bool differs;         /* some of those were others */
     bool beyond_limit;    /* bytes past `limit` were not kept */
-    bool too_old;         /* bytes before `base`: nothing to compare them with */
+    bool too_old;         /* bytes before `base` or given up as lost: nothing to compare them with */
     bool no_memory;       /* not all could be kept: nothing of this segment was */
     bool too_many_pieces; /* the list of extents is full: nothing of this segment was kept */
 };
 
-/* Adds a segment's bytes. 0, or -ENOMEM (report->no_memory), -ENOSPC (too_many_pieces). `os` is the receiver's, passive mode. */
+/*
+ * Adds a segment's bytes; at most 64 KiB. An offset may be negative (two's complement): what lies before 0 is too old. 0, or -ENOMEM (report->no_memory), -ENOSPC (too_many_pieces). `os` is the receiver's, passive mode.
+ *
+ * What is new of a segment is added although other bytes of it differ: whoever drops those segments asks assembly_differs() before.
+ */
 int assembly_add(struct assembly_store *store, struct assembly *assembly, uint64_t offset, const uint8_t *bytes,
                  uint32_t length, enum host_os os, struct assembly_report *report);
+
+/* Whether some of the bytes are others than those seen first: report->differs, without adding. */
+bool assembly_differs(const struct assembly *assembly, uint64_t offset, const uint8_t *bytes, uint32_t length);
 
 /* Overwrites in `out` (a copy of the segment's bytes) what was seen before with what was seen first. */
 void assembly_rewrite(const struct assembly *assembly, uint64_t offset, uint8_t *out, uint32_t length);
@@ -77,7 +88,8 @@ void assembly_clear(struct assembly_store *store, struct assembly *assembly); /*
 
 /*
  * The next bytes to inspect, before `until` (inline: contiguous; passive: acknowledged); at most 64 KiB. When `payload` (of the packet at
- * hand, at payload_offset) has all of them the view points there and nothing is copied. False when there is nothing.
+ * hand, at payload_offset; the pointer and offset that the last assembly_add() took) has all of them the view points there and
+ * nothing is copied. False when there is nothing. `end` is set where the limit is reached; the session knows the other ends.
  */
 bool assembly_next_view(struct assembly_store *store, struct assembly *assembly, uint64_t until, const uint8_t *payload,
                         uint64_t payload_offset, uint32_t payload_length, struct stream_view *view);

@@ -185,6 +185,26 @@ static void print_meta(const struct rule *rule)
         printf("    metadata %s=%s\n", m->key, m->value);
 }
 
+static void print_state(const struct rule *rule)
+{
+    static const char *const payloads[] = { "", "packet-only", "stream-only" };
+    static const char *const uses[] = { "", "reads", "writes", "reads+writes" };
+    static const char *const kinds[] = { "flowbit", "flowint", "xbit", "hostbit" };
+    static const char *const units[] = { "packets", "seconds", "bytes" };
+
+    if (rule->payload != RULE_PAYLOAD_DEFAULT)
+        printf("    %s\n", payloads[rule->payload]);
+    for (size_t i = 0; i < RULE_NAME_KIND_COUNT; i++) {
+        if (rule->state_use[i])
+            printf("    %s %s\n", uses[rule->state_use[i]], kinds[i]);
+    }
+    for (const struct rule_tag *tag = rule->tag; tag; tag = tag->next)
+        printf("    tag %s %u %s%s%s\n", tag->scope == TAG_HOST ? "host" : "session", tag->count, units[tag->unit],
+               tag->of_source ? " source" : "", tag->exclusive ? " exclusive" : "");
+    if (rule->bypass)
+        printf("    bypass\n");
+}
+
 static void print_rule(const struct rule *rule)
 {
     printf("%u:%u:%u line %u: %s %s", rule->gid, rule->sid, rule->revision, rule->line, rule_action_name(rule->action),
@@ -199,6 +219,8 @@ static void print_rule(const struct rule *rule)
     print_conditions("packet", rule->packet_conditions);
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next)
         print_conditions(buffer->keyword ? buffer->keyword->name : "payload", buffer->conditions);
+    print_conditions("actions", rule->actions);
+    print_state(rule);
     print_thresholds(rule->thresholds);
 }
 

@@ -506,7 +506,7 @@ static const struct {
     { "icmpv6.mtu:4294967296", "4294967296" },
     { "igmp.type:0x100", "0x100" },
     { "decode-event:ipv4.nothing", "ipv4.nothing" },
-    { "engine-event:stream.3whs_ack_in_wrong_dir", "stream.3whs_ack_in_wrong_dir" },
+    { "engine-event:stream.3whs_nothing", "stream.3whs_nothing" },
     { "ipv4-csum:maybe", "maybe" },
     { "tcpv4-csum:maybe", "maybe" },
     { "vlan.id:4096", "4096" },

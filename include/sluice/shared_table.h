@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Shared table: state by key that several workers look up and change (thresholds, bits of hosts). Hash tables called shards, each
+ * with a lock of its own that is held for one look-up and update.
+ *
+ * All memory is reserved at the start (and backed by the kernel only as it is used), so a look-up never allocates; a
+ * scan from many addresses fills the table, then reuses entries that have expired, and is refused when there are none.
+ *
+ * Threads:   any, between lock and unlock of the key's shard.
+ * Ownership: entries are lent until unlock.
+ */
+#ifndef SLUICE_SHARED_TABLE_H
+#define SLUICE_SHARED_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct shared_table;
+struct shared_shard;
+
+/* An entry's struct begins with this, and its key comes right after. Keys are hashed and compared as bytes. */
+struct shared_entry {
+    uint64_t expires_ns; /* may be reused past this time; 0: not yet known, so kept */
+    uint32_t next;       /* the table's: chain of the bucket, or of free entries */
+    uint32_t reserved;
+};
+
+enum { SHARED_TABLE_SHARDS = 32 }; /* a power of two */
+
+struct shared_table_options {
+    size_t entry_size; /* a multiple of 8 */
+    size_t key_size;
+    size_t memcap; /* bytes; a shard has room for some entries in any case */
+    uint64_t seed; /* of the hash: random where senders must not find keys that share a bucket */
+    /* Called for an entry before it is forgotten; NULL for nothing. `shard` counts from 0. */
+    void (*forget)(void *user, unsigned shard, void *entry);
+    void *user;
+};
+
+/* 0 or -ENOMEM. */
+int shared_table_new(struct shared_table **out, const struct shared_table_options *options);
+void shared_table_free(struct shared_table *table); /* NULL is allowed; does not call forget() */
+size_t shared_table_memory(const struct shared_table *table);
+/* Only while the table is empty and nobody uses it. */
+void shared_table_set_seed(struct shared_table *table, uint64_t seed);
+
+struct shared_shard *shared_table_lock(struct shared_table *table, const void *key); /* the key's shard */
+void shared_table_unlock(struct shared_shard *shard);
+unsigned shared_shard_number(const struct shared_shard *shard);
+
+/* The entry of the key, expired or not; NULL when there is none. */
+void *shared_shard_find(struct shared_shard *shard, const void *key);
+/* The same, but made when there is none: `*fresh`, and zero behind its key. NULL when the memcap is reached. */
+void *shared_shard_get(struct shared_shard *shard, const void *key, uint64_t now_ns, bool *fresh);
+void shared_shard_remove(struct shared_shard *shard, void *entry);
+
+#endif

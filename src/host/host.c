@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Bits of hosts and of pairs of hosts, an entry each in a shared table: nothing hangs on a host, so there is nothing to give
+ * back but the entry, and a host costs nothing until a rule sets a bit on it.
+ */
+#include "sluice/host.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "sluice/shared_table.h"
+
+/* A host_key without padding, the ends of a pair in order. */
+struct key {
+    struct address first, second;
+    uint32_t number;
+    uint16_t ip_version, is_pair;
+};
+
+struct bit {
+    struct shared_entry entry; /* expires_ns: when the bit does; UINT64_MAX for never */
+    struct key key;
+};
+
+struct host_table {
+    struct shared_table *bits;
+    atomic_uint_least64_t memcap_hits;
+};
+
+_Static_assert(sizeof(struct key) == 40, "keys are hashed whole: no padding");
+_Static_assert(offsetof(struct bit, key) == sizeof(struct shared_entry), "the key follows the entry's head");
+
+int host_table_new(struct host_table **out, size_t memcap)
+{
+    const struct shared_table_options options = {
+        .entry_size = sizeof(struct bit),
+        .key_size = sizeof(struct key),
+        .memcap = memcap,
+    };
+    struct host_table *table = calloc(1, sizeof(*table));
+
+    if (!table)
+        return -ENOMEM;
+    if (shared_table_new(&table->bits, &options)) {
+        free(table);
+        return -ENOMEM;
+    }
+    *out = table;
+    return 0;
+}
+
+void host_table_free(struct host_table *table)
+{
+    if (!table)
+        return;
+    shared_table_free(table->bits);
+    free(table);
+}
+
+void host_table_set_seed(struct host_table *table, uint64_t seed)
+{
+    shared_table_set_seed(table->bits, seed);
+}
+
+static struct key make_key(const struct host_key *from)
+{
+    bool swap = from->is_pair && memcmp(&from->first, &from->second, sizeof(from->first)) > 0;
+
+    return (struct key){
+        .first = swap ? from->second : from->first,
+        .second = swap ? from->first : from->second,
+        .number = from->number,
+        .ip_version = from->ip_version,
+        .is_pair = from->is_pair,
+    };
+}
+
+/* The bit, if it is set; an expired one is removed. */
+static struct bit *find(struct shared_shard *shard, const struct key *key, uint64_t now_ns)
+{
+    struct bit *bit = shared_shard_find(shard, key);
+
+    if (bit && bit->entry.expires_ns < now_ns) {
+        shared_shard_remove(shard, bit);
+        bit = NULL;
+    }
+    return bit;
+}
+
+static bool set(struct host_table *table, struct shared_shard *shard, const struct key *key, uint64_t now_ns,
+                uint64_t expires_ns)
+{
+    bool fresh;
+    struct bit *bit = shared_shard_get(shard, key, now_ns, &fresh);
+
+    if (!bit) {
+        atomic_fetch_add_explicit(&table->memcap_hits, 1, memory_order_relaxed);
+        return false;
+    }
+    bit->entry.expires_ns = expires_ns ? expires_ns : 1; /* 0 has a meaning of its own there */
+    return true;
+}
+
+bool host_bit_is_set(struct host_table *table, const struct host_key *host_key, uint64_t now_ns)
+{
+    struct key key = make_key(host_key);
+    struct shared_shard *shard = shared_table_lock(table->bits, &key);
+    bool found = find(shard, &key, now_ns);
+
+    shared_table_unlock(shard);
+    return found;
+}
+
+bool host_bit_set(struct host_table *table, const struct host_key *host_key, uint64_t now_ns, uint64_t expires_ns)
+{
+    struct key key = make_key(host_key);
+    struct shared_shard *shard = shared_table_lock(table->bits, &key);
+    bool done = set(table, shard, &key, now_ns, expires_ns);
+
+    shared_table_unlock(shard);
+    return done;
+}
+
+bool host_bit_toggle(struct host_table *table, const struct host_key *host_key, uint64_t now_ns, uint64_t expires_ns)
+{
+    struct key key = make_key(host_key);
+    struct shared_shard *shard = shared_table_lock(table->bits, &key);
+    struct bit *bit = find(shard, &key, now_ns);
+    bool is_set = false;
+
+    if (bit)
+        shared_shard_remove(shard, bit);
+    else
+        is_set = set(table, shard, &key, now_ns, expires_ns);
+    shared_table_unlock(shard);
+    return is_set;
+}
+
+void host_bit_clear(struct host_table *table, const struct host_key *host_key)
+{
+    struct key key = make_key(host_key);
+    struct shared_shard *shard = shared_table_lock(table->bits, &key);
+    struct bit *bit = shared_shard_find(shard, &key);
+
+    if (bit)
+        shared_shard_remove(shard, bit);
+    shared_table_unlock(shard);
+}
+
+uint64_t host_table_memcap_hits(const struct host_table *table)
+{
+    return atomic_load_explicit(&table->memcap_hits, memory_order_relaxed);
+}
+
+size_t host_table_memory(const struct host_table *table)
+{
+    return sizeof(*table) + shared_table_memory(table->bits);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "flow_total.h"
+
+static int flow_bytes_toclient_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)negated;
+    return flow_total_condition_of(parser, value, UINT64_MAX, FLOW_TOTAL_TO_CLIENT);
+}
+
+const struct keyword keyword_flow_bytes_toclient = {
+    .name = "flow.bytes_toclient",
+    .value = NUMBER_RANGE_FORM,
+    .help = "how many bytes the flow has had so far to the client",
+    .kind = KEYWORD_PACKET,
+    .parse = flow_bytes_toclient_parse,
+    .match = flow_total_bytes,
+};

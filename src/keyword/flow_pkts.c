@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "flow_total.h"
+
+static int flow_pkts_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)negated;
+    return flow_total_condition(parser, value, UINT32_MAX);
+}
+
+const struct keyword keyword_flow_pkts = {
+    .name = "flow.pkts",
+    .value = FLOW_TOTAL_FORM,
+    .help = "how many packets the flow has had so far in a direction",
+    .manual = "either: in one of the directions, both: in each of them. Asked of every packet, not once at the end.",
+    .kind = KEYWORD_PACKET,
+    .parse = flow_pkts_parse,
+    .match = flow_total_packets,
+};

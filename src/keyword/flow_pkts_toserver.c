@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "flow_total.h"
+
+static int flow_pkts_toserver_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)negated;
+    return flow_total_condition_of(parser, value, UINT32_MAX, FLOW_TOTAL_TO_SERVER);
+}
+
+const struct keyword keyword_flow_pkts_toserver = {
+    .name = "flow.pkts_toserver",
+    .value = NUMBER_RANGE_FORM,
+    .help = "how many packets the flow has had so far to the server",
+    .kind = KEYWORD_PACKET,
+    .parse = flow_pkts_toserver_parse,
+    .match = flow_total_packets,
+};

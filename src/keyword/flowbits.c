@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * flowbits:COMMAND,NAME; marks that rules leave on a flow for other rules.
+ *
+ * isset and isnotset are conditions, which a packet without a flow fulfils never; set, unset and toggle are done once all
+ * conditions of the rule hold. `a|b` is one of several names: isset asks for any that is set, isnotset for any that is not.
+ */
+#include <errno.h>
+
+#include "state_name.h"
+
+extern const struct keyword keyword_flowbits;
+
+enum { MAX_NAMES = 100 };
+
+enum bit_command { BIT_IS_SET, BIT_IS_NOT_SET, BIT_SET, BIT_UNSET, BIT_TOGGLE };
+
+struct flow_bits {
+    enum bit_command command;
+    uint32_t count;
+    uint32_t numbers[];
+};
+
+static const struct {
+    const char *name;
+    enum bit_command command;
+    bool is_action;
+} commands[] = {
+    { "isset", BIT_IS_SET, false }, { "isnotset", BIT_IS_NOT_SET, false }, { "set", BIT_SET, true },
+    { "unset", BIT_UNSET, true },   { "toggle", BIT_TOGGLE, true },
+};
+
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static bool flowbits_match(const struct match_input *in, const void *data)
+{
+    const struct flow_bits *bits = data;
+    const struct flow *flow = in->packet->flow;
+    bool wanted = bits->command == BIT_IS_SET;
+
+    for (uint32_t i = 0; flow && i < bits->count; i++) {
+        if (flow_bit_is_set(flow, bits->numbers[i]) == wanted)
+            return true;
+    }
+    return false;
+}
+
+static void flowbits_act(const struct match_input *in, const void *data)
+{
+    const struct flow_bits *bits = data;
+    struct flow *flow = in->packet->flow;
+    uint32_t number = bits->numbers[0];
+
+    if (!flow)
+        return;
+    if (bits->command == BIT_SET || (bits->command == BIT_TOGGLE && !flow_bit_is_set(flow, number)))
+        flow_bit_set(in->flows, flow, number);
+    else
+        flow_bit_clear(in->flows, flow, number);
+}
+
+static uint32_t count_names(struct span names)
+{
+    uint32_t count = 1;
+
+    for (size_t i = 0; i < names.length; i++)
+        count += names.at[i] == '|';
+    return count;
+}
+
+static int parse_names(struct rule_parser *parser, struct span names, unsigned use, struct flow_bits *bits)
+{
+    for (struct span name; span_next(&names, '|', &name);) {
+        int err = state_name_number(parser, RULE_NAME_FLOWBIT, name, use, &bits->numbers[bits->count]);
+
+        if (err)
+            return err;
+        bits->count++;
+    }
+    return 0;
+}
+
+/* Whether the rule has a condition or action with this command on this name alone. */
+static bool has_command(const struct condition *conditions, enum bit_command command, uint32_t number)
+{
+    for (const struct condition *c = conditions; c; c = c->next) {
+        const struct flow_bits *bits = c->data;
+
+        if (c->keyword == &keyword_flowbits && bits->command == command && bits->count == 1 &&
+            bits->numbers[0] == number)
+            return true;
+    }
+    return false;
+}
+
+static int check_contradiction(struct rule_parser *parser, struct span value, const struct flow_bits *bits)
+{
+    enum bit_command opposite = bits->command == BIT_IS_SET ? BIT_IS_NOT_SET : BIT_IS_SET;
+
+    if (bits->count != 1 || (bits->command != BIT_IS_SET && bits->command != BIT_IS_NOT_SET) ||
+        !has_command(rule_parser_rule(parser)->packet_conditions, opposite, bits->numbers[0]))
+        return 0;
+    return rule_parser_error(parser, value, "the rule can't match: it asks for isset and isnotset of the same bit");
+}
+
+static int add_command(struct rule_parser *parser, struct span value, struct span names, size_t row)
+{
+    uint32_t count = count_names(names);
+    struct flow_bits *bits;
+    bool is_action = commands[row].is_action;
+
+    if (is_action && count > 1)
+        return rule_parser_error(parser, names, "'%s' takes one name; write a 'flowbits' for each", commands[row].name);
+    if (count > MAX_NAMES)
+        return rule_parser_error(parser, names, "at most %d names may stand in one list", MAX_NAMES);
+    bits = arena_alloc(rule_parser_arena(parser), sizeof(*bits) + count * sizeof(bits->numbers[0]));
+    if (!bits)
+        return -ENOMEM;
+    bits->command = commands[row].command;
+    int err = parse_names(parser, names, is_action ? RULE_STATE_WRITES : RULE_STATE_READS, bits);
+
+    if (!err)
+        err = check_contradiction(parser, value, bits);
+    if (err)
+        return err;
+    return is_action ? rule_parser_add_action(parser, bits) : rule_parser_add_packet_condition(parser, bits, false);
+}
+
+static int parse_noalert(struct rule_parser *parser, struct span rest)
+{
+    if (rest.at)
+        return rule_parser_error(parser, rest, "'noalert' takes no name");
+    rule_parser_rule(parser)->noalert = true;
+    return 0;
+}
+
+static int flowbits_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct span names = value, command;
+
+    (void)negated;
+    span_next(&names, ',', &command);
+    if (span_equal(command, "noalert"))
+        return parse_noalert(parser, names);
+    for (size_t row = 0; row < COMMANDS; row++) {
+        if (!span_equal(command, commands[row].name))
+            continue;
+        if (!names.at)
+            return rule_parser_error(parser, command, "'%s' needs a name: %s,NAME", commands[row].name,
+                                     commands[row].name);
+        return add_command(parser, value, span_trim(names), row);
+    }
+    return rule_parser_error(parser, command,
+                             "unknown command '" SPAN_FORMAT "'; flowbits has set, unset, toggle, isset, isnotset and "
+                             "noalert",
+                             SPAN_ARGS(command));
+}
+
+const struct keyword keyword_flowbits = {
+    .name = "flowbits",
+    .value = "set|unset|toggle,NAME; isset|isnotset,NAME[|NAME...]; or noalert",
+    .help = "marks on the packet's flow, for other rules to ask for",
+    .manual =
+        "isset and isnotset are conditions; of several names one that is (or is not) set suffices. set, unset and "
+        "toggle are done once the rule matched. Names are case sensitive. Packets without a flow never match.",
+    .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_STATE,
+    .cost = 1,
+    .parse = flowbits_parse,
+    .match = flowbits_match,
+    .act = flowbits_act,
+};

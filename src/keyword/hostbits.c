@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* hostbits:set,NAME[,src|dst]; marks that rules leave on an address. The field lets them last five minutes, and so do we. */
+#include "host_bit.h"
+
+enum { HOSTBITS_SECONDS = 300 };
+
+static int parse_track(struct rule_parser *parser, struct span text, enum host_bit_track *track)
+{
+    *track = HOST_BIT_SOURCE;
+    if (!text.at || span_equal(text, "src"))
+        return 0;
+    if (!span_equal(text, "dst"))
+        return rule_parser_error(parser, text, "a bit is of the 'src' or the 'dst' address, got '" SPAN_FORMAT "'",
+                                 SPAN_ARGS(text));
+    *track = HOST_BIT_DESTINATION;
+    return 0;
+}
+
+static int hostbits_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct host_bit bit = { .expire_seconds = HOSTBITS_SECONDS };
+    struct span name, rest = value;
+    bool done;
+    int err = host_bit_parse_command(parser, &rest, &bit.command, &done);
+
+    (void)negated;
+    if (err || done)
+        return err;
+    span_next(&rest, ',', &name);
+    err = parse_track(parser, rest.at ? span_trim(rest) : rest, &bit.track);
+    return err ? err : host_bit_add(parser, name, &bit);
+}
+
+const struct keyword keyword_hostbits = {
+    .name = "hostbits",
+    .value = "set|unset|toggle|isset|isnotset,NAME[,src|dst]; or noalert",
+    .help = "marks on the packet's source or destination address, for other rules to ask for",
+    .manual =
+        "isset and isnotset are conditions; set, unset and toggle are done once the rule matched. A mark lasts for "
+        "five minutes. Without src or dst it is the source's. The same mark is found by xbits with track ip_src or "
+        "ip_dst.",
+    .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_STATE | KEYWORD_IP_ONLY,
+    .cost = 2,
+    .parse = hostbits_parse,
+    .match = host_bit_match,
+    .act = host_bit_act,
+};

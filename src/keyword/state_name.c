@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "state_name.h"
+
+#include <ctype.h>
+#include <errno.h>
+
+static int check_name(struct rule_parser *parser, struct span name)
+{
+    if (name.length == 0)
+        return rule_parser_error(parser, name, "a name is missing here");
+    for (size_t i = 0; i < name.length; i++) {
+        if (isspace((unsigned char)name.at[i]))
+            return rule_parser_error(parser, (struct span){ name.at + i, 1 }, "a name can't have spaces");
+    }
+    return 0;
+}
+
+int state_name_number(struct rule_parser *parser, enum rule_name_kind kind, struct span name, unsigned use,
+                      uint32_t *out)
+{
+    int err = check_name(parser, name);
+
+    if (err)
+        return err;
+    uint32_t number = rule_parser_state(parser, kind, name, use);
+
+    if (number == 0)
+        return -ENOMEM;
+    *out = number;
+    return 0;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sluice/stream_event.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sluice/keyword.h"
+
+static bool stream_event_match(const struct match_input *in, const void *data)
+{
+    const enum stream_event *event = data;
+
+    return packet_has_event(in->packet, *event);
+}
+
+static int stream_event_number(const void *data)
+{
+    const enum stream_event *event = data;
+
+    return (int)*event;
+}
+
+/* The name that may have been meant; NULL when none is near. */
+static const char *find_nearest(struct span value)
+{
+    const char *names[STREAM_EVENT_END - STREAM_EVENT_FIRST];
+    char copy[64];
+
+    if (value.length >= sizeof(copy))
+        return NULL;
+    memcpy(copy, value.at, value.length);
+    copy[value.length] = '\0';
+    for (unsigned i = 0; i < STREAM_EVENT_END - STREAM_EVENT_FIRST; i++)
+        names[i] = stream_event_name((enum stream_event)(STREAM_EVENT_FIRST + i));
+    return text_nearest(copy, names, STREAM_EVENT_END - STREAM_EVENT_FIRST);
+}
+
+static int unknown_event(struct rule_parser *parser, struct span value)
+{
+    const char *nearest = find_nearest(value);
+
+    return rule_parser_error(parser, value, "unknown stream event '" SPAN_FORMAT "'%s%s%s", SPAN_ARGS(value),
+                             nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+static int stream_event_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    enum stream_event *event = arena_alloc(rule_parser_arena(parser), sizeof(*event));
+
+    (void)negated;
+    if (!event)
+        return -ENOMEM;
+    if (!stream_event_find(value.at, value.length, event))
+        return unknown_event(parser, value);
+    return rule_parser_add_packet_condition(parser, event, false);
+}
+
+const struct keyword keyword_stream_event = {
+    .name = "stream-event",
+    .value = "NAME",
+    .help = "tracking found this anomaly in the TCP segment",
+    .manual = "The names are those of the anomaly events without stream., like pkt_invalid_timestamp.",
+    .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_STATE,
+    .parse = stream_event_parse,
+    .match = stream_event_match,
+    .event = stream_event_number,
+};

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * xbits:set,NAME,track ip_src|ip_dst|ip_pair[,expire SECONDS]; marks that rules leave on an address or a pair of addresses. Bits
+ * of transactions (track tx) wait for parsers of protocols.
+ */
+#include "host_bit.h"
+#include "option.h"
+
+enum { XBITS_SECONDS = 30 };
+
+struct xbits {
+    struct host_bit bit;
+    bool has_track, has_expire;
+};
+
+static int set_track(struct rule_parser *parser, struct span value, void *data, int argument)
+{
+    static const char *const names[] = { "ip_src", "ip_dst", "ip_pair" }; /* by enum host_bit_track */
+    struct xbits *xbits = data;
+
+    (void)argument;
+    if (xbits->has_track)
+        return rule_parser_error(parser, value, "'track' was given before");
+    xbits->has_track = true;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (span_equal(value, names[i])) {
+            xbits->bit.track = (enum host_bit_track)i;
+            return 0;
+        }
+    }
+    if (span_equal(value, "tx"))
+        return rule_parser_missing(parser, value, "xbits track tx", "bits of transactions are not supported yet");
+    return rule_parser_error(parser, value, "a bit is tracked by ip_src, ip_dst or ip_pair, got '" SPAN_FORMAT "'",
+                             SPAN_ARGS(value));
+}
+
+static int set_expire(struct rule_parser *parser, struct span value, void *data, int argument)
+{
+    struct xbits *xbits = data;
+    int64_t seconds = 0;
+
+    (void)argument;
+    if (xbits->has_expire)
+        return rule_parser_error(parser, value, "'expire' was given before");
+    xbits->has_expire = true;
+    int err = option_number(parser, value, "the number of seconds", 1, UINT32_MAX, &seconds);
+
+    xbits->bit.expire_seconds = (uint32_t)seconds;
+    return err;
+}
+
+static int xbits_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    static const struct option options[] = {
+        { "track", set_track, 0, true },
+        { "expire", set_expire, 0, true },
+    };
+    struct xbits xbits = { .bit.expire_seconds = XBITS_SECONDS };
+    struct span name, rest = value;
+    bool done;
+    int err = host_bit_parse_command(parser, &rest, &xbits.bit.command, &done);
+
+    (void)negated;
+    if (err || done)
+        return err;
+    span_next(&rest, ',', &name);
+    err = option_list(parser, rest, options, sizeof(options) / sizeof(options[0]), &xbits);
+    if (!err && !xbits.has_track)
+        err = rule_parser_error(parser, value, "what does the bit belong to? 'track ip_src', 'ip_dst' or 'ip_pair'");
+    return err ? err : host_bit_add(parser, name, &xbits.bit);
+}
+
+const struct keyword keyword_xbits = {
+    .name = "xbits",
+    .value = "set|unset|toggle|isset|isnotset,NAME,track ip_src|ip_dst|ip_pair[,expire SECONDS]; or noalert",
+    .help = "marks on an address or a pair of addresses, for other rules to ask for",
+    .manual =
+        "isset and isnotset are conditions; set, unset and toggle are done once the rule matched. A mark lasts for "
+        "the seconds of expire, 30 without it. A pair is the same in both directions. track tx is not supported yet.",
+    .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_STATE | KEYWORD_IP_ONLY,
+    .cost = 2,
+    .parse = xbits_parse,
+    .match = host_bit_match,
+    .act = host_bit_act,
+};

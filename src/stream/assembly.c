@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Assembly: segments come in, here; views go out, in assembly_view.c. See assembly.h for what it promises and assembly_priv.h
+ * for how the bytes lie.
+ *
+ * A segment that continues what is there, with nothing waiting in its place, touches neither extents nor holes: one copy into
+ * the last blocks. All others go over their range piece by piece. Room for blocks and for an extent is asked for before
+ * anything is written, so a segment is kept or it is not.
+ *
+ * Memory is given back at the next call that changes something, and not when a view is made: the view may point there.
+ *
+ * Threads:   a store and its assemblies belong to one worker.
+ * Ownership: as in assembly.h.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "assembly_priv.h"
+
+enum { EXTENT_SHARE = 32 }; /* this part of the memcap is for extents */
+
+int assembly_store_new(struct assembly_store **out, const struct assembly_options *options)
+{
+    struct assembly_store *store = calloc(1, sizeof(*store));
+    size_t extents = options->memcap / EXTENT_SHARE;
+
+    if (!store)
+        return -ENOMEM;
+    store->inline_mode = options->inline_mode;
+    if (pool_new(&store->extents, sizeof(struct assembly_extent), extents) ||
+        pool_new(&store->blocks, sizeof(struct assembly_block), options->memcap - extents)) {
+        assembly_store_free(store);
+        return -ENOMEM;
+    }
+    *out = store;
+    return 0;
+}
+
+void assembly_store_free(struct assembly_store *store)
+{
+    if (!store)
+        return;
+    pool_free(store->blocks);
+    pool_free(store->extents);
+    free(store);
+}
+
+size_t assembly_store_memory(const struct assembly_store *store)
+{
+    return pool_memory(store->blocks) + pool_memory(store->extents);
+}
+
+/* --- Giving back ---------------------------------------------------------------------------------------------------------- */
+
+void assembly_release(struct assembly_store *store, struct assembly *assembly)
+{
+    uint64_t history = smaller(assembly->window, HISTORY_MAX);
+    uint64_t inspected = assembly->inspected > history ? assembly->inspected - history : 0;
+    uint64_t before = smaller(assembly->acknowledged, inspected);
+
+    if (before <= assembly->base)
+        return;
+    assembly->base = before;
+    block_release(store, assembly, before);
+    extent_release(store, assembly, before);
+}
+
+bool assembly_acknowledge(struct assembly_store *store, struct assembly *assembly, uint64_t offset)
+{
+    if (assembly->stopped)
+        return false;
+    assembly->acknowledged = larger(offset, assembly->acknowledged);
+
+    uint64_t until = assembly->limit ? smaller(assembly->acknowledged, assembly->limit) : assembly->acknowledged;
+    bool gap = assembly->contiguous < until && extent_give_up(store, assembly, until);
+
+    assembly_release(store, assembly);
+    return gap;
+}
+
+static void forget_views(struct assembly_store *store, const struct assembly *assembly)
+{
+    if (store->trusted_assembly == assembly)
+        store->trusted_assembly = NULL;
+    if (store->window_assembly == assembly)
+        store->window_assembly = NULL;
+}
+
+void assembly_stop(struct assembly_store *store, struct assembly *assembly)
+{
+    forget_views(store, assembly);
+    block_release(store, assembly, UINT64_MAX);
+    extent_clear(store, assembly);
+    assembly->base = assembly->inspected = assembly->limit = assembly->contiguous;
+    assembly->before_length = 0;
+    assembly->stopped = true;
+}
+
+void assembly_clear(struct assembly_store *store, struct assembly *assembly)
+{
+    assembly_stop(store, assembly);
+    *assembly = (struct assembly){ 0 };
+}
+
+/* --- Adding --------------------------------------------------------------------------------------------------------------- */
+
+/* A segment within the bounds of what is kept. */
+struct clipped {
+    uint64_t start, end;
+    const uint8_t *bytes; /* of `start`; NULL: there are none */
+};
+
+static struct clipped clip(const struct assembly *assembly, uint64_t offset, const uint8_t *bytes, uint32_t length,
+                           struct assembly_report *report)
+{
+    uint64_t base = assembly->base;
+    uint64_t missed = (int64_t)offset < 0 ? -offset + base : offset < base ? base - offset : 0;
+    uint64_t end = offset + length;
+
+    report->too_old = missed > 0 && length > 0;
+    if (missed >= length)
+        return (struct clipped){ 0 };
+    if ((assembly->limit || assembly->stopped) && end > assembly->limit) {
+        report->beyond_limit = true;
+        end = assembly->limit;
+    }
+    return (struct clipped){ offset + missed, end, bytes ? bytes + missed : NULL };
+}
+
+/* Looks at what is there of the segment's range, and counts. */
+static void compare(const struct assembly *assembly, const struct clipped *clipped, struct assembly_report *report)
+{
+    struct walk walk = walk_start(assembly, clipped->start, clipped->end);
+    struct piece piece;
+
+    while (walk_next(&walk, &piece)) {
+        uint32_t count = (uint32_t)(piece.end - piece.start);
+
+        if (piece.kind == PIECE_NEW) {
+            report->added += count;
+        } else if (piece.kind == PIECE_LOST) {
+            report->too_old = true;
+        } else {
+            report->overlapping += count;
+            report->differs |=
+                piece.kind == PIECE_SEEN && !report->differs &&
+                !block_equal(assembly, piece.start, piece.end, clipped->bytes + (piece.start - clipped->start));
+        }
+    }
+}
+
+/* Nothing of the segment is there, nor anything behind it that it would reach. */
+static bool is_in_order(const struct assembly *assembly, const struct clipped *clipped)
+{
+    return clipped->start == assembly->contiguous && (!assembly->extents || clipped->end < assembly->extents->start);
+}
+
+static int make_room(struct assembly_store *store, struct assembly *assembly, const struct clipped *clipped,
+                     struct assembly_report *report)
+{
+    int err = extent_room(store, assembly, clipped->start, clipped->end);
+
+    if (!err)
+        err = block_reserve(store, assembly, clipped->start, clipped->end);
+    report->no_memory = err == -ENOMEM;
+    report->too_many_pieces = err == -ENOSPC;
+    if (err)
+        report->added = 0;
+    return err;
+}
+
+static void write_pieces(const struct assembly_store *store, struct assembly *assembly, const struct clipped *clipped,
+                         enum host_os os, const struct assembly_extent *segment, bool differs)
+{
+    struct walk walk = walk_start(assembly, clipped->start, clipped->end);
+    struct piece piece;
+
+    while (walk_next(&walk, &piece)) {
+        const uint8_t *bytes = clipped->bytes + (piece.start - clipped->start);
+
+        if (piece.kind == PIECE_NEW)
+            block_write(assembly, piece.start, piece.end, bytes);
+        else if (piece.kind == PIECE_SEEN && differs && !store->inline_mode)
+            overlap_write(assembly, os, segment, &piece, bytes);
+    }
+}
+
+static int add_pieces(struct assembly_store *store, struct assembly *assembly, const struct clipped *clipped,
+                      enum host_os os, const struct assembly_extent *segment, struct assembly_report *report)
+{
+    compare(assembly, clipped, report);
+    if (report->added > 0) {
+        int err = make_room(store, assembly, clipped, report);
+
+        if (err)
+            return err;
+    }
+    write_pieces(store, assembly, clipped, os, segment, report->differs);
+    extent_add(store, assembly, clipped->start, clipped->end);
+    return 0;
+}
+
+static int add_in_order(struct assembly_store *store, struct assembly *assembly, const struct clipped *clipped,
+                        struct assembly_report *report)
+{
+    if (block_reserve(store, assembly, clipped->start, clipped->end)) {
+        report->no_memory = true;
+        return -ENOMEM;
+    }
+    block_write(assembly, clipped->start, clipped->end, clipped->bytes);
+    assembly->contiguous = clipped->end;
+    report->added = (uint32_t)(clipped->end - clipped->start);
+    return 0;
+}
+
+static void trust(struct assembly_store *store, const struct assembly *assembly, uint64_t offset, const uint8_t *bytes)
+{
+    store->trusted_assembly = assembly;
+    store->trusted_offset = offset;
+    store->trusted_bytes = bytes;
+}
+
+int assembly_add(struct assembly_store *store, struct assembly *assembly, uint64_t offset, const uint8_t *bytes,
+                 uint32_t length, enum host_os os, struct assembly_report *report)
+{
+    int err;
+
+    *report = (struct assembly_report){ 0 };
+    store->trusted_assembly = NULL;
+    assembly_release(store, assembly);
+
+    struct clipped clipped = clip(assembly, offset, bytes, length, report);
+    struct assembly_extent segment = { .start = (int64_t)offset < 0 ? 0 : offset, .end = clipped.end };
+
+    if (clipped.start >= clipped.end)
+        return 0;
+    if (is_in_order(assembly, &clipped))
+        err = add_in_order(store, assembly, &clipped, report);
+    else
+        err = add_pieces(store, assembly, &clipped, os, &segment, report);
+    if (err)
+        return err;
+    if (!store->inline_mode)
+        segment_add(store, assembly, &segment);
+    if (!report->differs)
+        trust(store, assembly, offset, bytes);
+    return 0;
+}
+
+bool assembly_differs(const struct assembly *assembly, uint64_t offset, const uint8_t *bytes, uint32_t length)
+{
+    struct assembly_report report = { 0 };
+    struct clipped clipped = clip(assembly, offset, bytes, length, &report);
+
+    if (clipped.start < clipped.end && !is_in_order(assembly, &clipped))
+        compare(assembly, &clipped, &report);
+    return report.differs;
+}
+
+void assembly_rewrite(const struct assembly *assembly, uint64_t offset, uint8_t *out, uint32_t length)
+{
+    struct assembly_report report;
+    struct clipped clipped = clip(assembly, offset, NULL, length, &report);
+    struct walk walk = walk_start(assembly, clipped.start, clipped.end);
+    struct piece piece;
+
+    while (walk_next(&walk, &piece))
+        if (piece.kind == PIECE_SEEN)
+            block_read(assembly, piece.start, piece.end, out + (piece.start - offset));
+}
+
+/* --- Skipping ------------------------------------------------------------------------------------------------------------- */
+
+int assembly_skip(struct assembly_store *store, struct assembly *assembly, uint64_t offset, uint32_t length)
+{
+    struct assembly_report report = { 0 };
+    struct clipped clipped = clip(assembly, offset, NULL, length, &report);
+
+    while (clipped.start < clipped.end) {
+        struct walk walk = walk_start(assembly, clipped.start, clipped.end);
+        struct piece piece;
+
+        walk_next(&walk, &piece);
+        if (piece.kind == PIECE_NEW) {
+            int err = extent_room(store, assembly, piece.start, piece.end);
+
+            if (!err && pool_capacity(store->extents) - pool_used(store->extents) < 2) /* an extent and a hole */
+                err = -ENOMEM;
+            if (!err)
+                err = hole_add(store, assembly, piece.start, piece.end, false);
+            if (err)
+                return err;
+            extent_add(store, assembly, piece.start, piece.end);
+        }
+        clipped.start = piece.end;
+    }
+    return 0;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The blocks of an assembly: bytes by their offset. Which of a block's bytes mean something the extents know; nothing here asks.
+ *
+ * Threads:   those of the store: one.
+ * Ownership: blocks belong to the assembly until block_release().
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "assembly_priv.h"
+
+static uint64_t block_start(uint64_t offset)
+{
+    return offset & ~(uint64_t)(BLOCK_SIZE - 1);
+}
+
+static uint64_t block_end(const struct assembly_block *block)
+{
+    return block->start + BLOCK_SIZE;
+}
+
+/* The last block that begins at or before `offset`; NULL when there is none. */
+static struct assembly_block *find_floor(const struct assembly *assembly, uint64_t offset)
+{
+    struct assembly_block *block = assembly->last;
+
+    if (!block || offset >= block->start)
+        return block;
+    if (offset < assembly->first->start)
+        return NULL;
+    if (offset - assembly->first->start < block->start - offset) {
+        for (block = assembly->first; block->next->start <= offset;)
+            block = block->next;
+        return block;
+    }
+    while (block->start > offset)
+        block = block->previous;
+    return block;
+}
+
+/* How many blocks of the range do not exist. */
+static size_t count_missing(const struct assembly_block *floor, const struct assembly *assembly, uint64_t start,
+                            uint64_t end)
+{
+    size_t missing = (block_start(end - 1) - block_start(start)) / BLOCK_SIZE + 1;
+    const struct assembly_block *block = floor && floor->start == block_start(start) ? floor
+                                         : floor                                     ? floor->next
+                                                                                     : assembly->first;
+
+    for (; block && block->start < end; block = block->next)
+        missing--;
+    return missing;
+}
+
+/* After `previous`, or in front when that is NULL. */
+static struct assembly_block *insert_after(struct assembly_store *store, struct assembly *assembly,
+                                           struct assembly_block *previous, uint64_t start)
+{
+    struct assembly_block *block = pool_take(store->blocks);
+
+    block->start = start;
+    block->previous = previous;
+    block->next = previous ? previous->next : assembly->first;
+    *(previous ? &previous->next : &assembly->first) = block;
+    *(block->next ? &block->next->previous : &assembly->last) = block;
+    return block;
+}
+
+int block_reserve(struct assembly_store *store, struct assembly *assembly, uint64_t start, uint64_t end)
+{
+    struct assembly_block *block = find_floor(assembly, start);
+
+    if (block && end <= block_end(block))
+        return 0;
+    if (count_missing(block, assembly, start, end) > pool_capacity(store->blocks) - pool_used(store->blocks))
+        return -ENOMEM;
+
+    for (uint64_t at = block_start(start); at < end; at += BLOCK_SIZE) {
+        struct assembly_block *next = block ? block->next : assembly->first;
+
+        if (block && block->start == at)
+            continue;
+        block = next && next->start == at ? next : insert_after(store, assembly, block, at);
+    }
+    return 0;
+}
+
+void block_write(struct assembly *assembly, uint64_t start, uint64_t end, const uint8_t *bytes)
+{
+    struct assembly_block *block = find_floor(assembly, start);
+
+    for (uint64_t at = start; at < end; block = block->next) {
+        size_t count = smaller(end, block_end(block)) - at;
+
+        memcpy(block->bytes + (at - block->start), bytes + (at - start), count);
+        at += count;
+    }
+}
+
+void block_read(const struct assembly *assembly, uint64_t start, uint64_t end, uint8_t *out)
+{
+    const struct assembly_block *block = find_floor(assembly, start);
+
+    for (uint64_t at = start; at < end; block = block->next) {
+        size_t count = smaller(end, block_end(block)) - at;
+
+        memcpy(out + (at - start), block->bytes + (at - block->start), count);
+        at += count;
+    }
+}
+
+bool block_equal(const struct assembly *assembly, uint64_t start, uint64_t end, const uint8_t *bytes)
+{
+    const struct assembly_block *block = find_floor(assembly, start);
+
+    for (uint64_t at = start; at < end; block = block->next) {
+        size_t count = smaller(end, block_end(block)) - at;
+
+        if (memcmp(block->bytes + (at - block->start), bytes + (at - start), count) != 0)
+            return false;
+        at += count;
+    }
+    return true;
+}
+
+const uint8_t *block_peek(const struct assembly *assembly, uint64_t start, uint64_t end)
+{
+    const struct assembly_block *block = find_floor(assembly, start);
+
+    return end <= block_end(block) ? block->bytes + (start - block->start) : NULL;
+}
+
+void block_release(struct assembly_store *store, struct assembly *assembly, uint64_t before)
+{
+    struct assembly_block *block;
+
+    while ((block = assembly->first) && block_end(block) <= before) {
+        assembly->first = block->next;
+        *(block->next ? &block->next->previous : &assembly->last) = NULL;
+        pool_give(store->blocks, block);
+    }
+}

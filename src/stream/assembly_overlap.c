@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Passive: which bytes the receiver keeps where segments overlap (Novak and Sturges, "Target-Based TCP Stream Reassembly"; the systems
+ * and their ways are those of Suricata's host-os-policy).
+ *
+ * A system decides by the shape: how the new segment's two ends lie to those of a segment that is there. So the segments are
+ * remembered as they came, with the part of them that is given back; a new one wins a byte when it wins against every
+ * segment that has brought that byte. What the receiver has acknowledged, or we have inspected, does not change.
+ *
+ * Threads:   those of the store: one.
+ * Ownership: the remembered segments belong to the assembly.
+ */
+#include "assembly_priv.h"
+
+/* How an end of the new segment lies to the same end of the old one. */
+enum side {
+    SIDE_BEFORE,
+    SIDE_SAME,
+    SIDE_BEHIND,
+    SIDE_COUNT,
+};
+
+enum {
+    BEFORE_BEFORE = 1 << (SIDE_BEFORE * SIDE_COUNT + SIDE_BEFORE), /* START_END: begins before, ends before */
+    BEFORE_SAME = 1 << (SIDE_BEFORE * SIDE_COUNT + SIDE_SAME),
+    BEFORE_BEHIND = 1 << (SIDE_BEFORE * SIDE_COUNT + SIDE_BEHIND),
+    SAME_SAME = 1 << (SIDE_SAME * SIDE_COUNT + SIDE_SAME),
+    SAME_BEHIND = 1 << (SIDE_SAME * SIDE_COUNT + SIDE_BEHIND),
+    BEHIND_BEHIND = 1 << (SIDE_BEHIND * SIDE_COUNT + SIDE_BEHIND),
+
+    BEGINS_BEFORE = BEFORE_BEFORE | BEFORE_SAME | BEFORE_BEHIND,
+    SOLARIS_WAY = BEFORE_SAME | BEFORE_BEHIND | SAME_SAME | SAME_BEHIND | BEHIND_BEHIND,
+};
+
+/* The shapes in which the new segment wins. */
+static const uint16_t new_wins[HOST_OS_COUNT] = {
+    [HOST_OS_BSD] = BEGINS_BEFORE,
+    [HOST_OS_BSD_RIGHT] = BEGINS_BEFORE,
+    [HOST_OS_OLD_LINUX] = BEGINS_BEFORE | SAME_SAME | SAME_BEHIND,
+    [HOST_OS_LINUX] = BEGINS_BEFORE | SAME_BEHIND,
+    [HOST_OS_OLD_SOLARIS] = SOLARIS_WAY,
+    [HOST_OS_SOLARIS] = SOLARIS_WAY,
+    [HOST_OS_HPUX10] = BEGINS_BEFORE,
+    [HOST_OS_HPUX11] = SOLARIS_WAY,
+    [HOST_OS_IRIX] = BEGINS_BEFORE,
+    [HOST_OS_MACOS] = BEGINS_BEFORE,
+    [HOST_OS_WINDOWS] = BEGINS_BEFORE,
+    [HOST_OS_VISTA] = 0,
+    [HOST_OS_WINDOWS2K3] = BEGINS_BEFORE,
+};
+
+static enum side side_of(uint64_t now, uint64_t old)
+{
+    return now < old ? SIDE_BEFORE : now == old ? SIDE_SAME : SIDE_BEHIND;
+}
+
+static bool wins(enum host_os os, const struct assembly_extent *segment, const struct assembly_extent *old)
+{
+    unsigned shape = side_of(segment->start, old->start) * SIDE_COUNT + side_of(segment->end, old->end);
+
+    return new_wins[os] >> shape & 1;
+}
+
+void overlap_write(struct assembly *assembly, enum host_os os, const struct assembly_extent *segment,
+                   const struct piece *piece, const uint8_t *bytes)
+{
+    uint64_t at = larger(piece->start, larger(assembly->acknowledged, assembly->inspected));
+    const struct assembly_extent *old = assembly->segments;
+
+    /* They ascend by their start: what is before `at` and not yet written is theirs. */
+    for (; old && old->start < piece->end; old = old->next) {
+        if (old->end <= at || wins(os, segment, old))
+            continue;
+        if (at < old->start)
+            block_write(assembly, at, old->start, bytes + (at - piece->start));
+        at = old->end;
+    }
+    if (at < piece->end)
+        block_write(assembly, at, piece->end, bytes + (at - piece->start));
+}
+
+/* The last segment that begins at or before `start`; NULL when there is none. */
+static struct assembly_extent *find_segment(const struct assembly *assembly, uint64_t start)
+{
+    struct assembly_extent *found = NULL;
+
+    if (assembly->segments_last && assembly->segments_last->start <= start)
+        return assembly->segments_last;
+    for (struct assembly_extent *at = assembly->segments; at && at->start <= start; at = at->next)
+        found = at;
+    return found;
+}
+
+void segment_add(struct assembly_store *store, struct assembly *assembly, const struct assembly_extent *segment)
+{
+    struct assembly_extent *previous = find_segment(assembly, segment->start);
+    struct assembly_extent *added;
+
+    if (previous && previous->start == segment->start && previous->end == segment->end)
+        return;
+    added = assembly->segment_count < MAX_SEGMENTS ? pool_take(store->extents) : NULL;
+    if (!added) { /* then its neighbour stands for both: the shapes are less exact, nothing is lost */
+        if (previous)
+            previous->end = larger(previous->end, segment->end);
+        else if (assembly->segments)
+            assembly->segments->start = segment->start;
+        return;
+    }
+    *added = (struct assembly_extent){ .start = segment->start, .end = segment->end };
+    added->next = previous ? previous->next : assembly->segments;
+    *(previous ? &previous->next : &assembly->segments) = added;
+    if (!added->next)
+        assembly->segments_last = added;
+    assembly->segment_count++;
+}

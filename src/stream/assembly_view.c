@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Views of an assembly: its bytes in order, each once.
+ *
+ * A view points into the packet's payload or into a block where one of them has all of it; it is put together in the store's
+ * scratch otherwise. Scratch has room for the history before the view, so the window of a view that lies there costs the copy
+ * of the history only.
+ *
+ * Threads:   those of the store: one.
+ * Ownership: views are lent until the next call with the same store.
+ */
+#include <string.h>
+
+#include "assembly_priv.h"
+
+/* Passes over holes at `inspected`; returns where the next one begins, or `stop`. */
+static uint64_t pass_holes(struct assembly *assembly, uint64_t stop)
+{
+    const struct assembly_extent *hole = assembly->holes;
+
+    for (; hole && hole->start <= assembly->inspected && assembly->inspected < stop; hole = hole->next) {
+        if (hole->end <= assembly->inspected)
+            continue;
+        assembly->inspected = smaller(hole->end, stop);
+        if (hole->lost) {
+            assembly->gap_before_next = true;
+            assembly->before_length = 0;
+        }
+    }
+    return hole ? smaller(hole->start, stop) : stop;
+}
+
+/* The payload, when it is what is kept of [start, end); NULL otherwise. */
+static const uint8_t *payload_at(const struct assembly_store *store, const struct assembly *assembly, uint64_t start,
+                                 uint64_t end, const uint8_t *payload, uint64_t payload_offset, uint32_t payload_length)
+{
+    bool trusted = payload && store->trusted_assembly == assembly && store->trusted_bytes == payload &&
+                   store->trusted_offset == payload_offset;
+    uint64_t skipped = start - payload_offset; /* the payload may begin before 0: differences do not mind */
+
+    if (!trusted || skipped >= payload_length || end - payload_offset > payload_length)
+        return NULL;
+    return payload + skipped;
+}
+
+static const uint8_t *kept_at(struct assembly_store *store, const struct assembly *assembly, uint64_t start,
+                              uint64_t end)
+{
+    const uint8_t *place = block_peek(assembly, start, end);
+
+    if (place)
+        return place;
+    block_read(assembly, start, end, store->scratch + HISTORY_MAX);
+    return store->scratch + HISTORY_MAX;
+}
+
+/* The last bytes of what has been yielded now. */
+static void keep_before(struct assembly *assembly, const uint8_t *data, uint32_t length)
+{
+    uint32_t added = (uint32_t)smaller(length, STREAM_BEFORE_MAX);
+    uint32_t kept = (uint32_t)smaller(assembly->before_length, STREAM_BEFORE_MAX - added);
+
+    memmove(assembly->before, assembly->before + (assembly->before_length - kept), kept);
+    memcpy(assembly->before + kept, data + (length - added), added);
+    assembly->before_length = (uint8_t)(kept + added);
+}
+
+bool assembly_next_view(struct assembly_store *store, struct assembly *assembly, uint64_t until, const uint8_t *payload,
+                        uint64_t payload_offset, uint32_t payload_length, struct stream_view *view)
+{
+    store->window_assembly = NULL;
+    assembly_release(store, assembly);
+
+    uint64_t stop = smaller(until, assembly->contiguous);
+    uint64_t end = pass_holes(assembly, stop), start = assembly->inspected;
+
+    if (start >= end)
+        return false;
+    end = smaller(end, start + VIEW_MAX);
+    memcpy(store->before, assembly->before, assembly->before_length);
+    *view = (struct stream_view){ .length = (uint32_t)(end - start),
+                                  .offset = start,
+                                  .before = store->before,
+                                  .before_length = assembly->before_length,
+                                  .gap = assembly->gap_before_next,
+                                  .end = assembly->limit && end == assembly->limit };
+    view->data = payload_at(store, assembly, start, end, payload, payload_offset, payload_length);
+    view->is_payload = view->data == payload && payload && view->length == payload_length;
+    if (!view->data)
+        view->data = kept_at(store, assembly, start, end);
+    keep_before(assembly, view->data, view->length);
+    assembly->gap_before_next = false;
+    assembly->inspected = end;
+    return true;
+}
+
+/* --- The window ----------------------------------------------------------------------------------------------------------- */
+
+/* Where the history of a view at `offset` begins; not before the last gap. *skipped: how many of its places have no bytes. */
+static uint64_t history_start(const struct assembly *assembly, uint64_t offset, uint64_t *skipped)
+{
+    uint64_t size = smaller(assembly->window, HISTORY_MAX);
+    uint64_t start = larger(assembly->base, offset > size ? offset - size : 0);
+    struct walk walk = walk_start(assembly, start, offset);
+    struct piece piece;
+
+    *skipped = 0;
+    while (walk_next(&walk, &piece)) {
+        if (piece.kind == PIECE_SKIPPED && piece.start > start) {
+            *skipped += piece.end - piece.start;
+        } else if (piece.kind != PIECE_SEEN) {
+            start = piece.end;
+            *skipped = 0;
+        }
+    }
+    return start;
+}
+
+static void copy_history(const struct assembly *assembly, uint64_t start, uint64_t end, uint8_t *out)
+{
+    struct walk walk = walk_start(assembly, start, end);
+    struct piece piece;
+
+    while (walk_next(&walk, &piece)) {
+        if (piece.kind != PIECE_SEEN)
+            continue;
+        block_read(assembly, piece.start, piece.end, out);
+        out += piece.end - piece.start;
+    }
+}
+
+/* Puts history and view together; the history is not empty. */
+static void build_window(struct assembly_store *store, const struct assembly *assembly, const struct stream_view *view,
+                         uint64_t start, uint32_t history)
+{
+    uint8_t *place = store->scratch + HISTORY_MAX;
+
+    if (view->data != place)
+        memcpy(place, view->data, view->length);
+    copy_history(assembly, start, view->offset, place - history);
+    store->window_bytes = place - history;
+}
+
+uint64_t assembly_window(struct assembly_store *store, const struct assembly *assembly, const struct stream_view *view,
+                         const uint8_t **bytes, uint32_t *length, uint32_t *view_at)
+{
+    if (store->window_assembly != assembly || store->window_view != view->offset) {
+        uint64_t skipped, start = history_start(assembly, view->offset, &skipped);
+        uint32_t history = (uint32_t)(view->offset - start - skipped);
+
+        store->window_bytes = view->data;
+        if (history > 0)
+            build_window(store, assembly, view, start, history);
+        store->window_assembly = assembly;
+        store->window_view = view->offset;
+        store->window_offset = start;
+        store->window_view_at = history;
+        store->window_length = history + view->length;
+    }
+    *bytes = store->window_bytes;
+    *length = store->window_length;
+    *view_at = store->window_view_at;
+    return store->window_offset;
+}
+
+/* --- What is kept --------------------------------------------------------------------------------------------------------- */
+
+static uint64_t end_of_all(const struct assembly *assembly)
+{
+    const struct assembly_extent *extent = assembly->extents;
+
+    while (extent && extent->next)
+        extent = extent->next;
+    return extent ? extent->end : assembly->contiguous;
+}
+
+size_t assembly_copy(const struct assembly *assembly, uint8_t *out, size_t size,
+                     void (*on_gap)(size_t at, uint64_t missing, void *user), void *user)
+{
+    struct walk walk = walk_start(assembly, assembly->base, end_of_all(assembly));
+    struct piece piece;
+    size_t at = 0;
+
+    while (at < size && walk_next(&walk, &piece)) {
+        uint64_t count = smaller(size - at, piece.end - piece.start);
+
+        if (piece.kind == PIECE_SEEN) {
+            block_read(assembly, piece.start, piece.start + count, out + at);
+            at += count;
+        } else if (piece.kind != PIECE_SKIPPED && on_gap) {
+            on_gap(at, piece.end - piece.start, user);
+        }
+    }
+    return at;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whether the receiver would accept a segment: its acknowledgment, its timestamp, its reset. Systems differ; the receiver's
+ * (host-os-policy) decides, as in Suricata, whose events are noted here.
+ */
+#include "stream_priv.h"
+
+/* RFC 7323 §5.5: a timestamp older than this may have wrapped. */
+enum { PAWS_SECONDS = 24 * 24 * 60 * 60 };
+
+bool check_ack(struct segment *seg)
+{
+    const struct tcp_peer *peer = seg->receiver;
+    uint32_t ack = seg->ack;
+
+    if (!seg->has_ack || ack == peer->last_ack)
+        return true;
+    if (seq_before(ack, peer->last_ack)) {
+        if (peer->window == 0 || !seq_before(ack, peer->last_ack - peer->window))
+            return true;
+        segment_note(seg, STREAM_EVENT_PKT_INVALID_ACK);
+        return false;
+    }
+    if (seq_at_or_before(ack, peer->next_win) || (seg->session->flags & SESSION_ASYNC))
+        return true;
+    /* A reset that answers a SYN comes before any window was told. */
+    if (seg->session->state == TCP_STATE_SYN_SENT && seg->direction == FLOW_TO_CLIENT && seg->kind == SEGMENT_RST &&
+        ack == peer->isn + 1)
+        return true;
+    segment_note(seg, STREAM_EVENT_PKT_INVALID_ACK);
+    return false;
+}
+
+/* Between Linux' and the others' way lies how far from the expected number a reset may be. */
+static bool reset_is_in_place(struct segment *seg)
+{
+    const struct tcp_peer *sender = seg->sender;
+
+    if (seg->session->flags & SESSION_ASYNC)
+        return seq_at_or_after(seg->seq, sender->next_seq);
+    switch (peer_os(seg, seg->receiver)) {
+    case HOST_OS_HPUX11:
+        return seq_at_or_after(seg->seq, sender->next_seq);
+    case HOST_OS_OLD_LINUX:
+    case HOST_OS_LINUX:
+    case HOST_OS_SOLARIS:
+        return seq_at_or_after(seg->end, sender->last_ack) && seq_before(seg->seq, sender->next_seq + sender->window);
+    default:
+        return seg->seq == sender->next_seq;
+    }
+}
+
+bool check_reset(struct segment *seg)
+{
+    if (!check_timestamp(seg))
+        return false;
+    if (seg->length > 0)
+        segment_note(seg, STREAM_EVENT_RST_WITH_DATA);
+    if (seg->has_ack && seg->ack != 0 && !check_ack(seg)) {
+        segment_note(seg, STREAM_EVENT_RST_INVALID_ACK);
+        return false;
+    }
+    if (!reset_is_in_place(seg))
+        return false;
+    /* RFC 2385 and RFC 5925: only who has the key can tell whether the reset is a true one; what its sender does next tells us. */
+    if (seg->pkt->tcp.has_signature)
+        seg->receiver->flags |= PEER_RESET_RECEIVED;
+    return true;
+}
+
+/* What a system makes of the timestamps of a peer that began with zero. */
+enum zero_start { ZERO_CHECKED, ZERO_IGNORED, ZERO_STARTS_NOW };
+
+static enum zero_start zero_start_of(const struct segment *seg, enum host_os os)
+{
+    if (!(seg->sender->flags & PEER_ZERO_TIMESTAMP))
+        return ZERO_CHECKED;
+    switch (os) {
+    case HOST_OS_LINUX:
+    case HOST_OS_WINDOWS2K3:
+        return ZERO_IGNORED;
+    case HOST_OS_OLD_LINUX:
+    case HOST_OS_WINDOWS:
+    case HOST_OS_VISTA:
+        return ZERO_STARTS_NOW;
+    default:
+        return ZERO_CHECKED;
+    }
+}
+
+static bool zero_is_allowed(enum host_os os)
+{
+    return os == HOST_OS_OLD_LINUX || os == HOST_OS_WINDOWS || os == HOST_OS_WINDOWS2K3 || os == HOST_OS_VISTA ||
+           os == HOST_OS_SOLARIS;
+}
+
+static bool is_compared(const struct segment *seg, enum host_os os)
+{
+    bool is_next = seg->seq == seg->sender->next_seq;
+    enum zero_start zero = zero_start_of(seg, os);
+
+    if (zero == ZERO_IGNORED || (zero == ZERO_STARTS_NOW && is_next))
+        return false;
+    return os != HOST_OS_HPUX11 || is_next;
+}
+
+static bool is_long_ago(const struct segment *seg)
+{
+    uint32_t last = seg->sender->last_seconds;
+
+    if (last == 0 && (seg->session->flags & SESSION_MIDSTREAM))
+        return false;
+    return segment_seconds(seg) > (uint64_t)last + PAWS_SECONDS;
+}
+
+/* One tick behind is let pass for every system, as Suricata does unless told otherwise. */
+static bool is_young_enough(const struct segment *seg)
+{
+    const struct tcp_peer *sender = seg->sender;
+    int32_t step = (int32_t)(seg->pkt->tcp.timestamp_value - sender->last_timestamp + 1);
+    bool long_ago = is_long_ago(seg);
+
+    if (step >= 0 && !(sender->last_timestamp != 0 && long_ago))
+        return true;
+    return seg->seq == sender->next_seq && long_ago;
+}
+
+bool check_timestamp(struct segment *seg)
+{
+    if (!(seg->session->flags & SESSION_TIMESTAMP) || !seg->pkt->tcp.has_timestamp)
+        return true;
+    enum host_os os = peer_os(seg, seg->receiver);
+
+    if ((seg->pkt->tcp.timestamp_value != 0 || zero_is_allowed(os)) && (!is_compared(seg, os) || is_young_enough(seg)))
+        return true;
+    segment_note(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
+    return false;
+}
+
+void take_timestamp(struct segment *seg)
+{
+    struct tcp_peer *sender = seg->sender;
+
+    if (!(seg->session->flags & SESSION_TIMESTAMP))
+        return;
+    enum host_os os = peer_os(seg, seg->receiver);
+
+    if (!seg->pkt->tcp.has_timestamp) {
+        if (os == HOST_OS_SOLARIS)
+            seg->session->flags &= (uint16_t)~SESSION_TIMESTAMP;
+        return;
+    }
+    enum zero_start zero = zero_start_of(seg, os);
+
+    if (zero == ZERO_IGNORED)
+        seg->session->flags &= (uint16_t)~SESSION_TIMESTAMP;
+    if (zero == ZERO_STARTS_NOW)
+        sender->flags &= (uint16_t)~PEER_ZERO_TIMESTAMP;
+    if (zero == ZERO_IGNORED || (os == HOST_OS_HPUX11 && seg->seq != sender->next_seq))
+        return;
+    if (seg->seq == sender->next_seq)
+        sender->last_timestamp = seg->pkt->tcp.timestamp_value;
+    sender->last_seconds = segment_seconds(seg);
+}
+
+bool check_syn_echo(const struct segment *seg)
+{
+    const struct tcp_peer *client = seg->receiver;
+    uint32_t echo = seg->pkt->tcp.timestamp_echo;
+
+    if (seg->direction == FLOW_TO_SERVER || !seg->pkt->tcp.has_timestamp || echo == 0)
+        return true;
+    if (client->flags & PEER_TIMESTAMP)
+        return client->last_timestamp == 0 || echo == client->last_timestamp;
+    return client->last_timestamp != 0;
+}
+
+bool check_window(const struct segment *seg)
+{
+    return seq_at_or_before(seg->end, seg->sender->next_win) ||
+           (seg->session->flags & (SESSION_MIDSTREAM | SESSION_ASYNC));
+}
+
+bool check_retransmission(struct segment *seg)
+{
+    uint32_t acknowledged = seg->sender->last_ack;
+
+    /* Of bytes that are in flight, or acknowledged in part or as a whole. */
+    if (seg->length == 0 || (!seq_at_or_before(seg->end, seg->sender->next_seq) &&
+                             !seq_at_or_before(seg->end, acknowledged) && !seq_before(seg->seq, acknowledged)))
+        return false;
+    segment_note(seg, STREAM_EVENT_PKT_RETRANSMISSION);
+    return true;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The counters by name, as they are in EVE below stats: those of sessions and data first, then one an event. */
+#include "stream_priv.h"
+
+static const char *const names[STREAM_COUNTERS] = {
+    [STREAM_SESSIONS] = "tcp.sessions",
+    [STREAM_SSN_MEMCAP_DROP] = "tcp.ssn_memcap_drop",
+    [STREAM_SSN_FROM_CACHE] = "tcp.ssn_from_cache",
+    [STREAM_SSN_FROM_POOL] = "tcp.ssn_from_pool",
+    [STREAM_PSEUDO] = "tcp.pseudo",
+    [STREAM_PSEUDO_FAILED] = "tcp.pseudo_failed",
+    [STREAM_INVALID_CHECKSUM] = "tcp.invalid_checksum",
+    [STREAM_MIDSTREAM_PICKUPS] = "tcp.midstream_pickups",
+    [STREAM_WRONG_THREAD] = "tcp.pkt_on_wrong_thread",
+    [STREAM_ACK_UNSEEN_DATA] = "tcp.ack_unseen_data",
+    [STREAM_SYN] = "tcp.syn",
+    [STREAM_SYNACK] = "tcp.synack",
+    [STREAM_RST] = "tcp.rst",
+    [STREAM_URG] = "tcp.urg",
+    [STREAM_ACTIVE_SESSIONS] = "tcp.active_sessions",
+    [STREAM_SEGMENT_MEMCAP_DROP] = "tcp.segment_memcap_drop",
+    [STREAM_SEGMENT_FROM_CACHE] = "tcp.segment_from_cache",
+    [STREAM_SEGMENT_FROM_POOL] = "tcp.segment_from_pool",
+    [STREAM_DEPTH_REACHED] = "tcp.stream_depth_reached",
+    [STREAM_GAP] = "tcp.reassembly_gap",
+    [STREAM_OVERLAP] = "tcp.overlap",
+    [STREAM_OVERLAP_DIFF_DATA] = "tcp.overlap_diff_data",
+    [STREAM_INSERT_NORMAL_FAIL] = "tcp.insert_data_normal_fail",
+    [STREAM_INSERT_OVERLAP_FAIL] = "tcp.insert_data_overlap_fail",
+    [STREAM_URGENT_OOB_DATA] = "tcp.urgent_oob_data",
+    [STREAM_MEMUSE] = "tcp.memuse",
+    [STREAM_REASSEMBLY_MEMUSE] = "tcp.reassembly_memuse",
+};
+
+size_t stream_counter_count(void)
+{
+    return STREAM_COUNTERS + STREAM_EVENT_COUNT;
+}
+
+const char *stream_counter_name(size_t index)
+{
+    if (index < STREAM_COUNTERS)
+        return names[index];
+    return index < stream_counter_count() ? stream_event_counter_name(index - STREAM_COUNTERS) : "";
+}
+
+uint64_t stream_counter_value(const struct stream *stream, size_t index)
+{
+    switch (index) {
+    case STREAM_ACTIVE_SESSIONS:
+        return pool_used(stream->sessions);
+    case STREAM_MEMUSE:
+        return pool_memory(stream->sessions) + pool_memory(stream->handshakes);
+    case STREAM_REASSEMBLY_MEMUSE:
+        return assembly_store_memory(stream->store);
+    default:
+        break;
+    }
+    if (index < STREAM_COUNTERS)
+        return stream->counters[index];
+    return index < stream_counter_count() ? stream->events[index - STREAM_COUNTERS] : 0;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Data: what an accepted segment brings, to the assembly of its sender, and what it acknowledges, to that of its receiver.
+ *
+ * Urgent data (RFC 6093) is one byte in fact: the one before the urgent pointer. A receiver takes it out of the stream unless it
+ * asked for it inline, so by default it is not part of what is inspected.
+ *
+ * An acknowledgment counts only as far as bytes have been seen: a receiver may have got them on a way past us, or a moment before
+ * us; a gap is declared when something comes behind it.
+ */
+#include <string.h>
+
+#include "stream_priv.h"
+
+enum { URGENT_LIMIT = UINT16_MAX }; /* the field's: then somebody hides a stream in urgent bytes */
+
+/* Bytes of a segment at their place. */
+struct piece {
+    int64_t at;
+    const uint8_t *bytes;
+    uint32_t length;
+};
+
+static void acknowledge(struct segment *seg, struct tcp_peer *peer)
+{
+    int64_t offset = peer_offset(peer, peer->last_ack);
+
+    if (offset > peer->edge)
+        offset = peer->edge;
+    if ((peer->flags & PEER_STOPPED) || offset <= (int64_t)peer->assembly.acknowledged)
+        return;
+    if (assembly_acknowledge(seg->stream->store, &peer->assembly, (uint64_t)offset)) {
+        segment_note(seg, STREAM_EVENT_REASSEMBLY_SEQ_GAP);
+        stream_count(seg->stream, STREAM_GAP);
+    }
+}
+
+static void move_edge(struct tcp_peer *peer, int64_t end)
+{
+    if (peer->assembly.limit > 0 && end > (int64_t)peer->assembly.limit)
+        end = (int64_t)peer->assembly.limit;
+    if (end > peer->edge)
+        peer->edge = end;
+}
+
+static void merge_report(struct assembly_report *all, const struct assembly_report *one)
+{
+    all->added += one->added;
+    all->overlapping += one->overlapping;
+    all->differs |= one->differs;
+    all->beyond_limit |= one->beyond_limit;
+    all->too_old |= one->too_old;
+    all->no_memory |= one->no_memory;
+    all->too_many_pieces |= one->too_many_pieces;
+}
+
+static void add_piece(struct segment *seg, struct piece piece, struct assembly_report *all)
+{
+    struct assembly_report report = { 0 };
+    struct tcp_peer *peer = seg->sender;
+
+    if (piece.length == 0)
+        return;
+    if (assembly_add(seg->stream->store, &peer->assembly, (uint64_t)piece.at, piece.bytes, piece.length,
+                     peer_os(seg, seg->receiver), &report) == 0)
+        move_edge(peer, piece.at + piece.length);
+    merge_report(all, &report);
+}
+
+/* --- Urgent data ------------------------------------------------------------------------------------------------------------ */
+
+static enum stream_urgent urgent_policy(struct segment *seg)
+{
+    const struct stream_options *options = &seg->stream->options;
+    struct tcp_peer *peer = seg->sender;
+
+    if (options->urgent != STREAM_URGENT_OOB || peer->urgent_oob < URGENT_LIMIT)
+        return options->urgent;
+    if (!(peer->flags & PEER_URGENT_LIMIT))
+        segment_note(seg, STREAM_EVENT_REASSEMBLY_URGENT_OOB_LIMIT_REACHED);
+    peer->flags |= PEER_URGENT_LIMIT;
+    return options->urgent_limit;
+}
+
+static bool is_linux(enum host_os os)
+{
+    return os == HOST_OS_LINUX || os == HOST_OS_OLD_LINUX;
+}
+
+/* Where the urgent byte of a segment with URG is. A pointer of zero means nothing to BSD, and the first byte to Linux. */
+static bool find_urgent(struct segment *seg, int64_t at, int64_t *urgent)
+{
+    uint16_t pointer = seg->pkt->tcp.urgent;
+
+    if (!(seg->pkt->tcp.flags & TCP_URG) || (pointer == 0 && !is_linux(peer_os(seg, seg->receiver))))
+        return false;
+    *urgent = at + (pointer > 0 ? pointer - 1 : 0);
+    return true;
+}
+
+static bool covers(struct piece piece, int64_t offset)
+{
+    return offset >= piece.at && offset < piece.at + piece.length;
+}
+
+/*
+ * True when a byte of the piece is not part of the stream. Linux takes the byte out when it comes, in whatever segment; others only
+ * out of a segment that has URG. One that was taken out before stays out when it is sent again.
+ */
+static bool is_cut(struct segment *seg, struct piece piece, int64_t *urgent)
+{
+    struct tcp_peer *peer = seg->sender;
+    bool announced = find_urgent(seg, piece.at, urgent);
+    bool cut = announced && covers(piece, *urgent);
+
+    if (!cut && (peer->flags & PEER_URGENT) && covers(piece, peer->urgent_offset)) {
+        *urgent = peer->urgent_offset;
+        return peer->urgent_offset < (int64_t)peer->assembly.contiguous || is_linux(peer_os(seg, seg->receiver));
+    }
+    if (announced) {
+        peer->urgent_offset = *urgent;
+        peer->flags |= PEER_URGENT;
+    }
+    return cut;
+}
+
+static void skip_urgent(struct segment *seg, int64_t urgent, enum stream_urgent policy)
+{
+    struct tcp_peer *peer = seg->sender;
+
+    if (urgent < 0 || policy != STREAM_URGENT_OOB)
+        return;
+    if (urgent >= (int64_t)peer->assembly.contiguous)
+        peer->urgent_oob++;
+    stream_count(seg->stream, STREAM_URGENT_OOB_DATA);
+    if (assembly_skip(seg->stream->store, &peer->assembly, (uint64_t)urgent, 1) == 0)
+        move_edge(peer, urgent + 1);
+}
+
+/* Adds the piece without its urgent byte, if it has one. */
+static void add_without_urgent(struct segment *seg, struct piece piece, struct assembly_report *report)
+{
+    enum stream_urgent policy = urgent_policy(seg);
+    int64_t urgent = 0;
+
+    if (policy == STREAM_URGENT_INLINE || policy == STREAM_URGENT_DROP || !is_cut(seg, piece, &urgent)) {
+        add_piece(seg, piece, report);
+        return;
+    }
+    uint32_t before = (uint32_t)(urgent - piece.at);
+
+    add_piece(seg, (struct piece){ piece.at, piece.bytes, before }, report);
+    skip_urgent(seg, urgent, policy);
+    add_piece(seg, (struct piece){ urgent + 1, piece.bytes + before + 1, piece.length - before - 1 }, report);
+}
+
+/* --- What came of it -------------------------------------------------------------------------------------------------------- */
+
+static void report_failure(struct segment *seg, const struct assembly_report *report)
+{
+    if (report->no_memory) {
+        segment_note(seg, STREAM_EVENT_REASSEMBLY_NO_SEGMENT);
+        segment_note(seg, STREAM_EVENT_REASSEMBLY_INSERT_MEMCAP);
+        stream_count(seg->stream, STREAM_SEGMENT_MEMCAP_DROP);
+    } else {
+        segment_note(seg, STREAM_EVENT_REASSEMBLY_INSERT_LIMIT);
+        stream_count(seg->stream, report->overlapping > 0 ? STREAM_INSERT_OVERLAP_FAIL : STREAM_INSERT_NORMAL_FAIL);
+    }
+    seg->verdict->exception = EXCEPTION_STREAM_REASSEMBLY;
+}
+
+static void note_contradiction(struct segment *seg)
+{
+    segment_note(seg, STREAM_EVENT_REASSEMBLY_OVERLAP_DIFFERENT_DATA);
+    stream_count(seg->stream, STREAM_OVERLAP);
+    stream_count(seg->stream, STREAM_OVERLAP_DIFF_DATA);
+}
+
+/*
+ * Inline: a segment that contradicts what was seen first is rewritten, or dropped with all that it brings. True when it is
+ * dropped. A byte that is out of band was not kept, so nothing contradicts it.
+ */
+static bool is_dropped_as_contradiction(struct segment *seg, struct piece *piece)
+{
+    const struct assembly *assembly = &seg->sender->assembly;
+
+    if (!segment_is_inline(seg) || !assembly_differs(assembly, (uint64_t)piece->at, piece->bytes, piece->length))
+        return false;
+    note_contradiction(seg);
+    if (seg->stream->options.overlap == STREAM_OVERLAP_REWRITE && rewrite_payload(seg, piece->at)) {
+        piece->bytes = seg->pkt->payload;
+        return false;
+    }
+    seg->verdict->drop = true;
+    seg->verdict->reason = DROP_REASON_STREAM_ERROR;
+    return true;
+}
+
+static void report_depth(struct segment *seg)
+{
+    if (seg->sender->flags & PEER_DEPTH_REACHED)
+        return;
+    seg->sender->flags |= PEER_DEPTH_REACHED;
+    segment_note(seg, STREAM_EVENT_REASSEMBLY_DEPTH_REACHED);
+    stream_count(seg->stream, STREAM_DEPTH_REACHED);
+}
+
+static void judge(struct segment *seg, const struct assembly_report *report)
+{
+    if (report->no_memory || report->too_many_pieces)
+        report_failure(seg, report);
+    if (report->too_old)
+        segment_note(seg, STREAM_EVENT_REASSEMBLY_SEGMENT_BEFORE_BASE_SEQ);
+    if (report->differs)
+        note_contradiction(seg);
+    else if (report->overlapping > 0)
+        stream_count(seg->stream, STREAM_OVERLAP);
+    if (report->beyond_limit)
+        report_depth(seg);
+    if (!report->no_memory && !report->too_many_pieces && !report->beyond_limit)
+        seg->pkt->flags |= PACKET_STREAM_ADDED;
+}
+
+static bool is_dropped_as_urgent(struct segment *seg)
+{
+    if (!segment_is_inline(seg) || !(seg->pkt->tcp.flags & TCP_URG) || urgent_policy(seg) != STREAM_URGENT_DROP)
+        return false;
+    seg->verdict->drop = true;
+    seg->verdict->reason = DROP_REASON_STREAM_URGENT;
+    return true;
+}
+
+static void take_payload(struct segment *seg)
+{
+    bool has_syn = seg->pkt->tcp.flags & TCP_SYN;
+    struct assembly_report report = { 0 };
+    struct piece piece = {
+        .at = peer_offset(seg->sender, seg->seq + has_syn),
+        .bytes = seg->pkt->payload,
+        .length = seg->length,
+    };
+
+    if (is_dropped_as_urgent(seg) || is_dropped_as_contradiction(seg, &piece))
+        return;
+    add_without_urgent(seg, piece, &report);
+    judge(seg, &report);
+}
+
+void data_take(struct segment *seg)
+{
+    /* What follows a reset is of no interest, nor are holes before it: nobody will miss what is in them. */
+    if (seg->kind == SEGMENT_RST)
+        return;
+    acknowledge(seg, seg->receiver);
+    if (seg->length > 0 && !(seg->sender->flags & PEER_STOPPED))
+        take_payload(seg);
+    acknowledge(seg, seg->sender); /* what it brought may have been acknowledged before it was seen */
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Segments that say nothing new, found before the state machine sees them: keep-alives and their answers, answers to probes of a
+ * closed window, old acknowledgments, retransmissions of what is over; and window updates that would shrink the window until the
+ * honest segments fall out of it.
+ */
+#include "stream_priv.h"
+
+static bool has_no_syn_fin_rst(const struct segment *seg)
+{
+    return !(seg->pkt->tcp.flags & (TCP_SYN | TCP_FIN | TCP_RST));
+}
+
+static bool is_bare_ack(const struct segment *seg)
+{
+    return seg->session->state >= TCP_STATE_ESTABLISHED && seg->length == 0 && seg->has_ack && has_no_syn_fin_rst(seg);
+}
+
+/*
+ * RFC 9293 §3.8.4: one number before the next, with or without a byte of garbage. Inline the byte must be one that the
+ * receiver has acknowledged: otherwise it may take it for data.
+ */
+static bool is_keepalive(struct segment *seg)
+{
+    struct tcp_peer *sender = seg->sender;
+
+    if (seg->length > 1 || !has_no_syn_fin_rst(seg) || seg->ack != seg->receiver->last_ack ||
+        seg->seq != sender->next_seq - 1)
+        return false;
+    if (segment_is_inline(seg) && seg->length == 1 && seq_before(sender->last_ack, sender->next_seq))
+        return false;
+    sender->flags |= PEER_KEEPALIVE;
+    return true;
+}
+
+static bool answers_keepalive(struct segment *seg)
+{
+    struct tcp_peer *receiver = seg->receiver;
+
+    if (seg->length > 0 || !has_no_syn_fin_rst(seg) || seg->pkt->tcp.window == 0 ||
+        segment_window(seg) != receiver->window || !(receiver->flags & PEER_KEEPALIVE) ||
+        seg->ack != receiver->last_ack || seg->seq != seg->sender->next_seq)
+        return false;
+    receiver->flags &= (uint16_t)~PEER_KEEPALIVE;
+    return true;
+}
+
+static bool answers_window_probe(const struct segment *seg)
+{
+    return seg->answers_probe && is_bare_ack(seg) && seg->pkt->tcp.window == 0 && seg->receiver->window == 0 &&
+           seg->seq == seg->sender->next_seq && seg->ack == seg->receiver->last_ack;
+}
+
+/* The last ACK of a connection that both sides have closed. */
+static bool is_last_ack(const struct segment *seg)
+{
+    uint8_t state = seg->session->state;
+
+    return (state == TCP_STATE_TIME_WAIT || state == TCP_STATE_CLOSE_WAIT || state == TCP_STATE_LAST_ACK) &&
+           seg->pkt->tcp.flags == TCP_ACK && seg->length == 0 && seg->seq == seg->sender->next_seq + 1 &&
+           seg->ack == seg->receiver->next_seq + 1;
+}
+
+static bool is_window_update(const struct segment *seg)
+{
+    return seg->session->state >= TCP_STATE_ESTABLISHED && seg->length == 0 && has_no_syn_fin_rst(seg) &&
+           seg->pkt->tcp.window != 0 && segment_window(seg) != seg->receiver->window &&
+           seg->ack == seg->receiver->last_ack && seg->seq == seg->sender->next_seq;
+}
+
+/* Unexpected numbers on both sides, and a window that shrinks by more than the data and the acknowledgment explain. */
+static bool is_bad_window_update(struct segment *seg)
+{
+    enum { WINDOW_WITH_MARGIN = 1024, MARGIN = 32 };
+    const struct tcp_peer *receiver = seg->receiver;
+    uint8_t state = seg->session->state;
+    uint32_t window = segment_window(seg), shrinks, acknowledges;
+
+    if (state < TCP_STATE_ESTABLISHED || state == TCP_STATE_CLOSED || !has_no_syn_fin_rst(seg) ||
+        window >= receiver->window)
+        return false;
+    shrinks = receiver->window - window;
+    acknowledges = seg->ack - receiver->last_ack;
+    if (shrinks <= seg->length || !seq_after(seg->ack, receiver->next_seq) ||
+        !seq_after(seg->seq, seg->sender->next_seq))
+        return false;
+    if (shrinks <= (uint64_t)acknowledges + (window > WINDOW_WITH_MARGIN ? MARGIN : 0))
+        return false;
+    segment_note(seg, STREAM_EVENT_PKT_BAD_WINDOW_UPDATE);
+    return true;
+}
+
+static bool is_outdated_ack(const struct segment *seg)
+{
+    return is_bare_ack(seg) && seg->seq == seg->sender->next_seq && seq_before(seg->ack, seg->receiver->last_ack) &&
+           (seg->pkt->tcp.sack_count == 0 || sack_is_outdated(seg->receiver, seg->pkt));
+}
+
+/* True when the bytes lie so far back that there is nothing left to compare them with. */
+static bool is_spurious_retransmission(struct segment *seg)
+{
+    const struct tcp_peer *sender = seg->sender;
+    bool before_base =
+        !(sender->flags & PEER_STOPPED) && peer_offset(sender, seg->end) <= (int64_t)sender->assembly.base;
+
+    if (seg->length == 0 || (seg->pkt->tcp.flags & TCP_SYN) ||
+        (!before_base && !seq_at_or_before(seg->end, sender->last_ack)))
+        return false;
+    segment_note(seg, STREAM_EVENT_PKT_SPURIOUS_RETRANSMISSION);
+    return before_base;
+}
+
+enum filtered filter_segment(struct segment *seg)
+{
+    if (is_keepalive(seg))
+        return FILTER_DONE;
+    bool is_answer = answers_keepalive(seg);
+
+    seg->sender->flags &= (uint16_t)~PEER_KEEPALIVE;
+    if (is_answer)
+        return FILTER_DONE;
+    seg->answers_probe = seg->receiver->flags & PEER_WINDOW_PROBE;
+    seg->receiver->flags &= (uint16_t)~PEER_WINDOW_PROBE;
+    if (answers_window_probe(seg))
+        return FILTER_DONE;
+    if (!is_last_ack(seg) && !is_window_update(seg)) {
+        /* Its data would reach the receiver without having been put in its place. */
+        if (is_bad_window_update(seg))
+            return segment_is_inline(seg) && seg->length > 0 ? FILTER_INVALID : FILTER_DONE;
+        if (is_outdated_ack(seg))
+            return FILTER_DONE;
+    }
+    return is_spurious_retransmission(seg) ? FILTER_DONE : FILTER_GO_ON;
+}

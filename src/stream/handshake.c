@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Handshakes with more than one SYN or SYN/ACK. Which of several was believed is known only from the answer: the SYN by the
+ * timestamp that the SYN/ACK echoes, the SYN/ACK by the number that the ACK acknowledges. Until then they wait in a
+ * short list, out of a pool.
+ */
+#include <errno.h>
+
+#include "stream_priv.h"
+
+static struct handshake_entry entry_of(const struct segment *seg)
+{
+    const struct tcp_info *tcp = &seg->pkt->tcp;
+
+    return (struct handshake_entry){
+        .seq = seg->seq,
+        .ack = seg->ack,
+        .window = tcp->window,
+        .seconds = segment_seconds(seg),
+        .has_sack = tcp->has_sack_permitted,
+        .has_window_scale = tcp->has_window_scale,
+        .window_scale = segment_scale(seg),
+        .has_timestamp = tcp->has_timestamp,
+        .timestamp = tcp->has_timestamp ? tcp->timestamp_value : 0,
+    };
+}
+
+/* What the session knows from the SYN that it follows now. */
+static struct handshake_entry entry_of_session(const struct tcp_session *session)
+{
+    const struct tcp_peer *client = &session->peer[FLOW_TO_SERVER], *server = &session->peer[FLOW_TO_CLIENT];
+
+    return (struct handshake_entry){
+        .window = (uint16_t)server->window,
+        .seconds = client->last_seconds,
+        .has_sack = session->flags & SESSION_SYN_SACK,
+        .has_window_scale = session->flags & SESSION_WINDOW_SCALE,
+        .window_scale = server->window_scale,
+        .has_timestamp = client->flags & PEER_TIMESTAMP,
+        .timestamp = client->flags & PEER_TIMESTAMP ? client->last_timestamp : 0,
+    };
+}
+
+static bool have_same_options(const struct handshake_entry *a, const struct handshake_entry *b)
+{
+    return a->window == b->window && a->has_sack == b->has_sack && a->has_window_scale == b->has_window_scale &&
+           a->window_scale == b->window_scale && a->has_timestamp == b->has_timestamp && a->timestamp == b->timestamp;
+}
+
+static void put_entry(struct segment *seg, const struct handshake_entry *entry)
+{
+    struct tcp_session *session = seg->session;
+    struct handshake_entry *kept = pool_take(seg->stream->handshakes);
+
+    if (!kept)
+        return;
+    *kept = *entry;
+    kept->next = session->queue;
+    session->queue = kept;
+    session->queued++;
+}
+
+void handshake_forget(struct stream *stream, struct tcp_session *session)
+{
+    while (session->queue) {
+        struct handshake_entry *next = session->queue->next;
+
+        pool_give(stream->handshakes, session->queue);
+        session->queue = next;
+    }
+    session->queued = 0;
+}
+
+int handshake_queue_syn_ack(struct segment *seg)
+{
+    struct handshake_entry wanted = entry_of(seg);
+
+    for (const struct handshake_entry *entry = seg->session->queue; entry; entry = entry->next) {
+        if (entry->seq == wanted.seq && entry->ack == wanted.ack && have_same_options(entry, &wanted))
+            return 0;
+    }
+    if (seg->session->queued >= seg->stream->options.max_synack_queued) {
+        segment_note(seg, STREAM_EVENT_3WHS_SYNACK_FLOOD);
+        return -ENOSPC;
+    }
+    put_entry(seg, &wanted);
+    return 0;
+}
+
+void handshake_queue_syn(struct segment *seg)
+{
+    struct handshake_entry mine = entry_of_session(seg->session), new_one = entry_of(seg);
+
+    if (have_same_options(&mine, &new_one))
+        return;
+    for (const struct handshake_entry *entry = seg->session->queue; entry; entry = entry->next) {
+        if (entry->has_timestamp == mine.has_timestamp && entry->timestamp == mine.timestamp)
+            return;
+    }
+    if (seg->session->queued >= seg->stream->options.max_syn_queued)
+        segment_note(seg, STREAM_EVENT_3WHS_SYN_FLOOD);
+    else
+        put_entry(seg, &mine);
+}
+
+static void set_flag(struct tcp_session *session, enum session_flag flag, bool on)
+{
+    session->flags = (uint16_t)(on ? session->flags | flag : session->flags & ~(unsigned)flag);
+}
+
+static void apply_syn(struct tcp_session *session, const struct handshake_entry *entry)
+{
+    struct tcp_peer *client = &session->peer[FLOW_TO_SERVER], *server = &session->peer[FLOW_TO_CLIENT];
+
+    if (entry->has_timestamp) {
+        client->last_seconds = entry->seconds;
+        client->last_timestamp = entry->timestamp;
+        client->flags |= PEER_TIMESTAMP;
+        if (entry->timestamp == 0)
+            client->flags |= PEER_ZERO_TIMESTAMP;
+    }
+    set_flag(session, SESSION_WINDOW_SCALE, entry->has_window_scale);
+    set_flag(session, SESSION_SYN_SACK, entry->has_sack);
+    server->window_scale = entry->window_scale;
+    server->window = entry->window;
+}
+
+bool handshake_use_queued_syn(struct segment *seg)
+{
+    bool has_timestamp = seg->pkt->tcp.has_timestamp;
+    uint32_t echo = has_timestamp ? seg->pkt->tcp.timestamp_echo : 0;
+
+    for (const struct handshake_entry *entry = seg->session->queue; entry; entry = entry->next) {
+        if (entry->has_timestamp == has_timestamp && entry->timestamp == echo) {
+            apply_syn(seg->session, entry);
+            return true;
+        }
+    }
+    return false;
+}
+
+void handshake_take_syn(struct segment *seg)
+{
+    struct handshake_entry entry = entry_of(seg);
+
+    apply_syn(seg->session, &entry);
+}
+
+static void apply_timestamp(struct tcp_session *session, const struct handshake_entry *entry)
+{
+    struct tcp_peer *client = &session->peer[FLOW_TO_SERVER], *server = &session->peer[FLOW_TO_CLIENT];
+
+    if (!entry->has_timestamp || !(client->flags & PEER_TIMESTAMP)) {
+        client->last_timestamp = server->last_timestamp = 0;
+        client->flags &= (uint16_t)~PEER_ZERO_TIMESTAMP;
+        return;
+    }
+    session->flags |= SESSION_TIMESTAMP;
+    server->last_timestamp = entry->timestamp;
+    server->last_seconds = entry->seconds;
+    if (entry->timestamp == 0)
+        server->flags |= PEER_ZERO_TIMESTAMP;
+}
+
+static void apply_syn_ack(struct segment *seg, const struct handshake_entry *entry)
+{
+    struct tcp_session *session = seg->session;
+    struct tcp_peer *client = &session->peer[FLOW_TO_SERVER], *server = &session->peer[FLOW_TO_CLIENT];
+
+    session_set_state(seg, TCP_STATE_SYN_RECV);
+    peer_begin(seg, server, entry->seq);
+    client->window = entry->window;
+    apply_timestamp(session, entry);
+    client->last_ack = entry->ack;
+    server->last_ack = server->isn + 1;
+    client->window_scale = entry->has_window_scale && (session->flags & SESSION_WINDOW_SCALE) ? entry->window_scale : 0;
+    set_flag(session, SESSION_SACK, entry->has_sack && (session->flags & SESSION_SYN_SACK));
+    server->next_win = server->last_ack + server->window;
+    client->next_win = client->last_ack + client->window;
+    set_flag(session, SESSION_FOUR_WAY, false);
+}
+
+void handshake_take_syn_ack(struct segment *seg)
+{
+    struct handshake_entry entry = entry_of(seg);
+
+    apply_syn_ack(seg, &entry);
+}
+
+void handshake_use_queued_syn_ack(struct segment *seg)
+{
+    for (const struct handshake_entry *entry = seg->session->queue; entry; entry = entry->next) {
+        if (entry->seq == seg->ack - 1 && entry->ack == seg->seq) {
+            apply_syn_ack(seg, entry);
+            return;
+        }
+    }
+}

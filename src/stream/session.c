@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Sessions and their peers: out of the pool and back, states, sequence numbers and their place in the stream.
+ *
+ * next_seq and next_offset move together, so that the place of any other number is its distance from next_seq, modulo 2^32
+ * as TCP counts, added to next_offset: right as long as that distance is below 2 GiB, which a window never is above.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "stream_priv.h"
+
+static void prepare_peer(const struct stream_options *options, struct tcp_peer *peer, enum flow_direction direction)
+{
+    peer->assembly.limit = options->depth;
+    peer->assembly.window = options->window[direction];
+}
+
+int session_begin(struct segment *seg)
+{
+    struct stream *stream = seg->stream;
+    struct tcp_session *session = pool_take(stream->sessions);
+
+    if (!session) {
+        stream_count(stream, STREAM_SSN_MEMCAP_DROP);
+        seg->verdict->exception = EXCEPTION_STREAM_MEMCAP;
+        return -ENOMEM;
+    }
+    memset(session, 0, sizeof(*session));
+    for (unsigned i = 0; i < FLOW_DIRECTIONS; i++)
+        prepare_peer(&stream->options, &session->peer[i], (enum flow_direction)i);
+    stream_count(stream, STREAM_SESSIONS);
+    stream_count(stream, STREAM_SSN_FROM_POOL);
+    seg->flow->tcp = seg->session = session;
+    seg->flow->flags &= (uint16_t)~FLOW_NO_STREAM;
+    segment_set_direction(seg, seg->direction);
+    seg->sender->tcp_flags = seg->pkt->tcp.flags;
+    return 0;
+}
+
+void session_release(struct stream *stream, struct tcp_session *session)
+{
+    for (unsigned i = 0; i < FLOW_DIRECTIONS; i++)
+        assembly_clear(stream->store, &session->peer[i].assembly);
+    handshake_forget(stream, session);
+    pool_give(stream->sessions, session);
+}
+
+/* What a state of the session makes of the flow; FLOW_NEW: nothing. */
+static enum flow_state flow_state_of(enum tcp_state state)
+{
+    switch (state) {
+    case TCP_STATE_ESTABLISHED:
+    case TCP_STATE_FIN_WAIT1:
+    case TCP_STATE_FIN_WAIT2:
+    case TCP_STATE_CLOSING:
+    case TCP_STATE_CLOSE_WAIT:
+        return FLOW_ESTABLISHED;
+    case TCP_STATE_LAST_ACK:
+    case TCP_STATE_TIME_WAIT:
+    case TCP_STATE_CLOSED:
+        return FLOW_CLOSED;
+    default:
+        return FLOW_NEW;
+    }
+}
+
+void session_set_state(struct segment *seg, enum tcp_state state)
+{
+    struct tcp_session *session = seg->session;
+    enum flow_state flow_state = flow_state_of(state);
+
+    if (session->state == state)
+        return;
+    session->previous = session->state;
+    session->state = (uint8_t)state;
+    if (flow_state != FLOW_NEW && seg->flow->state != flow_state && seg->flow->state != FLOW_BYPASSED)
+        flow_set_state(seg->flows, seg->flow, flow_state);
+}
+
+void session_close_by_reset(struct segment *seg)
+{
+    session_set_state(seg, TCP_STATE_CLOSED);
+}
+
+void peer_begin(struct segment *seg, struct tcp_peer *peer, uint32_t isn)
+{
+    enum flow_direction direction = peer == &seg->session->peer[FLOW_TO_SERVER] ? FLOW_TO_SERVER : FLOW_TO_CLIENT;
+
+    assembly_clear(seg->stream->store, &peer->assembly);
+    prepare_peer(&seg->stream->options, peer, direction);
+    peer->isn = isn;
+    peer->next_seq = isn + 1;
+    peer->next_offset = 0;
+    peer->edge = 0;
+}
+
+int64_t peer_offset(const struct tcp_peer *peer, uint32_t seq)
+{
+    return peer->next_offset + (int32_t)(seq - peer->next_seq);
+}
+
+void peer_set_next_seq(struct tcp_peer *peer, uint32_t seq)
+{
+    peer->next_offset = peer_offset(peer, seq);
+    peer->next_seq = seq;
+}
+
+void peer_advance(struct segment *seg, struct tcp_peer *peer, uint32_t seq)
+{
+    peer_set_next_seq(peer, seq);
+    if (seg->session->flags & SESSION_ASYNC)
+        peer_take_ack(peer, seq);
+}
+
+void peer_take_ack(struct tcp_peer *peer, uint32_t ack)
+{
+    if (!seq_after(ack, peer->last_ack))
+        return;
+    peer->last_ack = ack;
+    sack_prune(peer);
+}
+
+void peer_widen(struct tcp_peer *peer, uint32_t right_edge)
+{
+    right_edge += sack_size(peer);
+    if (seq_after(right_edge, peer->next_win))
+        peer->next_win = right_edge;
+}
+
+void peer_follow_ack(struct segment *seg)
+{
+    if (seg->has_ack && seq_before(seg->receiver->next_seq, seg->ack))
+        peer_set_next_seq(seg->receiver, seg->ack);
+}
+
+/* Some systems are in the list under two names, and differ only in how they reassemble. */
+static enum host_os os_for_checks(enum host_os os)
+{
+    return os == HOST_OS_OLD_SOLARIS ? HOST_OS_SOLARIS : os;
+}
+
+enum host_os peer_os(struct segment *seg, struct tcp_peer *peer)
+{
+    if (!(peer->flags & PEER_OS_KNOWN)) {
+        bool is_client = peer == &seg->session->peer[FLOW_TO_SERVER];
+
+        peer->os = (uint8_t)os_for_checks(host_os_of(&seg->stream->options.host_os, seg->flow->ip_version,
+                                                     is_client ? &seg->flow->client : &seg->flow->server));
+        peer->flags |= PEER_OS_KNOWN;
+    }
+    return (enum host_os)peer->os;
+}

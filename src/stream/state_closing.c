@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The states after a FIN. Which numbers are expected depends on whose FIN it was: that of the server is counted in its
+ * next_seq, that of the client is not (established_on_fin).
+ */
+#include <errno.h>
+
+#include "stream_priv.h"
+
+int closing_on_syn(struct segment *seg)
+{
+    return segment_reject(seg, STREAM_EVENT_SHUTDOWN_SYN_RESEND);
+}
+
+/* What all accepted segments of these states have in common; the window only of those that are not sent again. */
+static void accept(struct segment *seg, bool again)
+{
+    if (!again)
+        seg->receiver->window = segment_window(seg);
+    take_timestamp(seg);
+    peer_follow_ack(seg);
+    if (seg->has_ack)
+        peer_take_ack(seg->receiver, seg->ack);
+}
+
+static void advance_from(struct segment *seg, uint32_t expected)
+{
+    if (seg->seq == expected)
+        peer_advance(seg, seg->sender, seg->end);
+}
+
+static bool is_beyond_window(const struct segment *seg)
+{
+    return seq_after(seg->seq, seg->sender->last_ack + seg->sender->window);
+}
+
+/* A FIN that was sent again with nothing new. */
+static bool is_fin_again(const struct segment *seg)
+{
+    return seg->seq == seg->sender->next_seq - 1 && seg->ack == seg->receiver->last_ack;
+}
+
+/* --- FIN_WAIT1: the server has sent FIN --------------------------------------------------------------------------------------- */
+
+int fin_wait1_on_fin(struct segment *seg)
+{
+    struct tcp_peer *sender = seg->sender;
+    bool to_client = seg->direction == FLOW_TO_CLIENT;
+
+    if (!check_timestamp(seg))
+        return -EINVAL;
+    bool again = check_retransmission(seg) || (to_client && is_fin_again(seg));
+
+    if (!again && (seq_before(seg->seq, sender->next_seq - 1) || is_beyond_window(seg)))
+        return segment_reject(seg, STREAM_EVENT_FIN1_FIN_WRONG_SEQ);
+    if (!check_ack(seg))
+        return segment_reject(seg, STREAM_EVENT_FIN1_INVALID_ACK);
+    if (!again)
+        session_set_state(seg, seg->has_ack ? TCP_STATE_TIME_WAIT : TCP_STATE_CLOSING);
+    accept(seg, again);
+    if (!again)
+        advance_from(seg, to_client ? sender->next_seq - 1 : sender->next_seq);
+    sender->flags |= PEER_FIN;
+    data_take(seg);
+    return 0;
+}
+
+static void finish_ack(struct segment *seg, uint32_t expected)
+{
+    struct tcp_peer *receiver = seg->receiver;
+
+    take_timestamp(seg);
+    peer_follow_ack(seg);
+    advance_from(seg, expected);
+    peer_take_ack(receiver, seg->ack);
+    sack_take(receiver, seg->pkt);
+    peer_widen(receiver, receiver->last_ack + receiver->window);
+    data_take(seg);
+}
+
+/* Perhaps the client's acknowledgment of the FIN. */
+int fin_wait1_on_ack_to_server(struct segment *seg)
+{
+    struct tcp_peer *sender = seg->sender, *receiver = seg->receiver;
+
+    if (!check_timestamp(seg))
+        return -EINVAL;
+    bool again = check_retransmission(seg);
+
+    if (!check_ack(seg))
+        return segment_reject(seg, STREAM_EVENT_FIN1_INVALID_ACK);
+    if (!again && !check_window(seg))
+        return segment_reject(seg, STREAM_EVENT_FIN1_ACK_WRONG_SEQ);
+    if (!again && seg->ack == receiver->next_seq) {
+        if (seg->seq == sender->next_seq)
+            session_set_state(seg, TCP_STATE_FIN_WAIT2);
+        receiver->window = segment_window(seg);
+    }
+    finish_ack(seg, sender->next_seq);
+    return 0;
+}
+
+int fin_wait1_on_ack_to_client(struct segment *seg)
+{
+    struct tcp_peer *sender = seg->sender;
+
+    if (!check_timestamp(seg))
+        return -EINVAL;
+    bool again = check_retransmission(seg);
+
+    if (!check_ack(seg))
+        return segment_reject(seg, STREAM_EVENT_FIN1_INVALID_ACK);
+    if (!again) {
+        if (!check_window(seg))
+            return segment_reject(seg, STREAM_EVENT_FIN1_ACK_WRONG_SEQ);
+        if (seg->seq == sender->next_seq - 1)
+            session_set_state(seg, TCP_STATE_FIN_WAIT2);
+        seg->receiver->window = segment_window(seg);
+    }
+    finish_ack(seg, sender->next_seq - 1);
+    return 0;
+}
+
+/* --- FIN_WAIT2: and it was acknowledged ----------------------------------------------------------------------------------------- */
+
+int fin_wait2_on_fin(struct segment *seg)
+{
+    struct tcp_peer *sender = seg->sender;
+
+    if (!check_timestamp(seg))
+        return -EINVAL;
+    bool again = is_fin_again(seg) || check_retransmission(seg);
+
+    if (!again && (seq_before(seg->seq, sender->next_seq) || is_beyond_window(seg)))
+        return segment_reject(seg, STREAM_EVENT_FIN2_FIN_WRONG_SEQ);
+    if (!check_ack(seg))
+        return segment_reject(seg, STREAM_EVENT_FIN2_INVALID_ACK);
+    if (!again)
+        session_set_state(seg, TCP_STATE_TIME_WAIT);
+    accept(seg, again);
+    if (!again)
+        advance_from(seg, sender->next_seq);
+    sender->flags |= PEER_FIN;
+    data_take(seg);
+    return 0;
+}
+
+int fin_wait2_on_ack(struct segment *seg)
+{
+    if (!check_timestamp(seg))
+        return -EINVAL;
+    bool again = check_retransmission(seg);
+
+    if (!check_ack(seg))
+        return segment_reject(seg, STREAM_EVENT_FIN2_INVALID_ACK);
+    if (!again) {
+        if (!check_window(seg))
+            return segment_reject(seg, STREAM_EVENT_FIN2_ACK_WRONG_SEQ);
+        seg->receiver->window = segment_window(seg);
+    }
+    finish_ack(seg, seg->sender->next_seq);
+    return 0;
+}
+
+/* --- CLOSING: both have sent FIN at once ------------------------------------------------------------------------------------------ */
+
+int closing_on_fin(struct segment *seg)
+{
+    return seg->has_ack ? closing_on_ack(seg) : without_flags(seg);
+}
+
+int closing_on_ack(struct segment *seg)
+{
+    if (!check_timestamp(seg))
+        return -EINVAL;
+    bool again = check_retransmission(seg);
+
+    if (seg->seq != seg->sender->next_seq)
+        return segment_reject(seg, STREAM_EVENT_CLOSING_ACK_WRONG_SEQ);
+    if (!check_ack(seg))
+        return segment_reject(seg, STREAM_EVENT_CLOSING_INVALID_ACK);
+    if (!again)
+        session_set_state(seg, TCP_STATE_TIME_WAIT);
+    accept(seg, again);
+    data_take(seg);
+    return 0;
+}
+
+/* --- CLOSE_WAIT: the client has sent FIN --------------------------------------------------------------------------------------------- */
+
+int close_wait_on_fin(struct segment *seg)
+{
+    struct tcp_peer *sender = seg->sender;
+
+    if (!check_timestamp(seg))
+        return -EINVAL;
+    bool again = check_retransmission(seg);
+
+    if (!again && (seq_before(seg->seq, sender->next_seq) || is_beyond_window(seg)))
+        return segment_reject(seg, STREAM_EVENT_CLOSEWAIT_FIN_OUT_OF_WINDOW);
+    if (!check_ack(seg))
+        return segment_reject(seg, STREAM_EVENT_CLOSEWAIT_INVALID_ACK);
+    if (!again && seg->direction == FLOW_TO_CLIENT)
+        session_set_state(seg, TCP_STATE_LAST_ACK);
+    accept(seg, again);
+    if (!again)
+        advance_from(seg, sender->next_seq);
+    sender->flags |= PEER_FIN;
+    data_take(seg);
+    return 0;
+}
+
+int close_wait_on_ack(struct segment *seg)
+{
+    struct tcp_peer *sender = seg->sender;
+
+    if (!check_timestamp(seg))
+        return -EINVAL;
+    bool again = check_retransmission(seg);
+
+    if (seg->length > 0 && seq_at_or_before(seg->end, sender->last_ack))
+        return segment_reject(seg, STREAM_EVENT_CLOSEWAIT_PKT_BEFORE_LAST_ACK);
+    if (is_beyond_window(seg))
+        return segment_reject(seg, STREAM_EVENT_CLOSEWAIT_ACK_OUT_OF_WINDOW);
+    if (!check_ack(seg))
+        return segment_reject(seg, STREAM_EVENT_CLOSEWAIT_INVALID_ACK);
+    accept(seg, again);
+    advance_from(seg, sender->next_seq);
+    data_take(seg);
+    return 0;
+}
+
+/* --- LAST_ACK: and the server too ------------------------------------------------------------------------------------------------------ */
+
+/* Nothing but what was sent before can come: it is compared with what was seen. */
+int last_ack_on_other(struct segment *seg)
+{
+    if (seg->length == 0)
+        return 0;
+    if (!check_window(seg))
+        return segment_is_inline(seg) ? -EINVAL : 0;
+    data_take(seg);
+    return 0;
+}
+
+int last_ack_on_ack(struct segment *seg)
+{
+    uint32_t next_seq = seg->sender->next_seq;
+
+    if (!check_timestamp(seg))
+        return -EINVAL;
+    bool again = check_retransmission(seg);
+
+    if (!check_ack(seg))
+        return segment_reject(seg, STREAM_EVENT_LASTACK_INVALID_ACK);
+    if (!again && seq_at_or_after(seg->seq, next_seq)) {
+        if (seg->seq != next_seq && seg->seq != next_seq + 1)
+            return segment_reject(seg, STREAM_EVENT_LASTACK_ACK_WRONG_SEQ);
+        session_set_state(seg, TCP_STATE_CLOSED);
+    }
+    accept(seg, again);
+    data_take(seg);
+    return 0;
+}
+
+/* --- TIME_WAIT --------------------------------------------------------------------------------------------------------------------------- */
+
+int time_wait_on_fin(struct segment *seg)
+{
+    return last_ack_on_other(seg);
+}
+
+static bool is_expected_in_time_wait(const struct segment *seg)
+{
+    uint32_t next_seq = seg->sender->next_seq;
+
+    if (seg->direction == FLOW_TO_SERVER)
+        return seg->seq == next_seq || seg->seq == next_seq + 1;
+    return seg->seq == next_seq || seg->seq == next_seq - 1;
+}
+
+int time_wait_on_ack(struct segment *seg)
+{
+    if (!check_timestamp(seg))
+        return -EINVAL;
+    bool again = check_retransmission(seg);
+
+    if (!again && !is_expected_in_time_wait(seg)) {
+        if (seg->direction == FLOW_TO_CLIENT && seg->length > 0 && seg->seq == seg->sender->last_ack)
+            return last_ack_on_other(seg);
+        return segment_reject(seg, STREAM_EVENT_TIMEWAIT_ACK_WRONG_SEQ);
+    }
+    if (!check_ack(seg))
+        return segment_reject(seg, STREAM_EVENT_TIMEWAIT_INVALID_ACK);
+    if (!again)
+        session_set_state(seg, TCP_STATE_CLOSED);
+    accept(seg, again);
+    data_take(seg);
+    return 0;
+}
+
+/* --- CLOSED ---------------------------------------------------------------------------------------------------------------------------------- */
+
+int closed_on_reset(struct segment *seg)
+{
+    (void)seg;
+    return 0;
+}
+
+/*
+ * After a reset that the receiver may not have believed the session goes on as if there had been none. Otherwise nothing more is
+ * expected; inline new data must not pass, since nobody will look at it in its place.
+ */
+int closed_on_any(struct segment *seg)
+{
+    struct tcp_session *session = seg->session;
+
+    if ((seg->receiver->flags & PEER_RESET_RECEIVED) && !(seg->sender->flags & PEER_RESET_RECEIVED) &&
+        session->previous != TCP_STATE_CLOSED) {
+        int err = state_dispatch(seg, (enum tcp_state)session->previous);
+
+        if (!err && session->state == TCP_STATE_CLOSED)
+            session->state = session->previous;
+        return err;
+    }
+    bool is_old = seg->length == 0 || seq_at_or_before(seg->end, seg->sender->last_ack);
+
+    return segment_is_inline(seg) && !is_old ? -EINVAL : 0;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ESTABLISHED: data, its acknowledgments, and how a connection begins to end. */
+#include <errno.h>
+
+#include "stream_priv.h"
+
+/* --- Resets, in this state and all later ones -------------------------------------------------------------------------------- */
+
+int closing_on_reset(struct segment *seg)
+{
+    if (!check_reset(seg))
+        return -EINVAL;
+    bool ack_is_right = seg->has_ack && check_ack(seg);
+
+    session_close_by_reset(seg);
+    if (ack_is_right)
+        peer_take_ack(seg->receiver, seg->ack);
+    peer_take_ack(seg->sender, seg->seq);
+    take_timestamp(seg);
+    data_take(seg);
+    return 0;
+}
+
+int established_on_reset(struct segment *seg)
+{
+    return closing_on_reset(seg);
+}
+
+/* --- FIN ------------------------------------------------------------------------------------------------------------------------ */
+
+int established_on_fin(struct segment *seg)
+{
+    struct tcp_peer *sender = seg->sender;
+    bool to_server = seg->direction == FLOW_TO_SERVER;
+
+    if (!check_timestamp(seg))
+        return -EINVAL;
+    if (!check_ack(seg))
+        return segment_reject(seg, STREAM_EVENT_FIN_INVALID_ACK);
+    if (seq_before(seg->seq, sender->last_ack) || seq_after(seg->end, sender->next_win))
+        return segment_reject(seg, STREAM_EVENT_FIN_OUT_OF_WINDOW);
+    if (seg->pkt->tcp.flags & TCP_SYN)
+        return segment_reject(seg, STREAM_EVENT_FIN_SYN);
+    session_set_state(seg, to_server ? TCP_STATE_CLOSE_WAIT : TCP_STATE_FIN_WAIT1);
+    take_timestamp(seg);
+    /* Of the client's FIN the number is not counted, of the server's it is: the states that follow expect it so. */
+    peer_set_next_seq(sender, seg->end + (to_server ? 0 : 1));
+    seg->receiver->window = segment_window(seg);
+    peer_follow_ack(seg);
+    if (seg->has_ack)
+        peer_take_ack(seg->receiver, seg->ack);
+    sender->flags |= PEER_FIN;
+    data_take(seg);
+    return 0;
+}
+
+/* --- SYN and SYN/ACK again ------------------------------------------------------------------------------------------------------- */
+
+int established_on_syn_ack_to_server(struct segment *seg)
+{
+    return segment_reject(seg, STREAM_EVENT_EST_SYNACK_TOSERVER);
+}
+
+int established_on_syn_ack(struct segment *seg)
+{
+    if (seg->ack != seg->receiver->last_ack)
+        return segment_reject(seg, STREAM_EVENT_EST_SYNACK_RESEND_WITH_DIFFERENT_ACK);
+    if (seg->seq != seg->sender->isn)
+        return segment_reject(seg, STREAM_EVENT_EST_SYNACK_RESEND_WITH_DIFF_SEQ);
+    /* Before the server has said anything else it may just not have got the handshake's last ACK. */
+    if (seg->session->flags & SESSION_CONFIRMED)
+        return segment_reject(seg, STREAM_EVENT_EST_SYNACK_RESEND);
+    return 0;
+}
+
+int established_on_syn_to_client(struct segment *seg)
+{
+    return segment_reject(seg, STREAM_EVENT_EST_SYN_TOCLIENT);
+}
+
+int established_on_syn(struct segment *seg)
+{
+    return segment_reject(seg, seg->seq != seg->sender->isn ? STREAM_EVENT_EST_SYN_RESEND_DIFF_SEQ
+                                                            : STREAM_EVENT_EST_SYN_RESEND);
+}
+
+/* --- Data and acknowledgments ----------------------------------------------------------------------------------------------------- */
+
+/* A byte sent into a closed window may be acknowledged although it was not counted. */
+static int judge_ack(struct segment *seg)
+{
+    if (!seg->has_ack)
+        return 0;
+    if (seg->answers_probe && seg->ack == seg->receiver->next_seq + 1) {
+        segment_note(seg, STREAM_EVENT_EST_ACK_ZWP_DATA);
+        return 0;
+    }
+    return check_ack(seg) ? 0 : segment_reject(seg, STREAM_EVENT_EST_INVALID_ACK);
+}
+
+/* The server's first segment after a session was picked up: its window is the best guess at the client's. */
+static void take_midstream_window(struct segment *seg)
+{
+    struct tcp_session *session = seg->session;
+    struct tcp_peer *sender = seg->sender;
+
+    if (seg->direction != FLOW_TO_CLIENT || !(session->flags & SESSION_MIDSTREAM_ESTABLISHED))
+        return;
+    sender->window = (uint32_t)seg->pkt->tcp.window << sender->window_scale;
+    sender->next_win = sender->last_ack + sender->window;
+    session->flags &= (uint16_t)~SESSION_MIDSTREAM_ESTABLISHED;
+}
+
+/* True when nobody acknowledges what the sender says, so far as is seen here. */
+static bool is_one_sided(const struct segment *seg)
+{
+    const struct tcp_session *session = seg->session;
+    const struct tcp_peer *sender = seg->sender;
+
+    if (session->flags & SESSION_ASYNC)
+        return true;
+    return seg->direction == FLOW_TO_SERVER && seg->stream->options.async_oneside &&
+           (session->flags & SESSION_MIDSTREAM) &&
+           (sender->next_seq == seg->seq || sender->last_ack == sender->isn + 1);
+}
+
+static int judge_place(struct segment *seg)
+{
+    struct tcp_peer *sender = seg->sender;
+    bool is_keepalive = seg->length <= 1 && seg->seq == sender->next_seq - 1;
+
+    if (is_keepalive || seq_at_or_after(seg->end, sender->last_ack))
+        return 0;
+    if (is_one_sided(seg)) {
+        seg->session->flags |= SESSION_ASYNC;
+        peer_take_ack(sender, seg->seq);
+        return 0;
+    }
+    /* Acknowledged before it was seen. */
+    if (seq_after(sender->last_ack, sender->next_seq) && seq_after(seg->end, sender->next_seq))
+        return 0;
+    return segment_reject(seg, STREAM_EVENT_EST_PKT_BEFORE_LAST_ACK);
+}
+
+static bool is_window_probe(const struct segment *seg)
+{
+    return seg->length == 1 && seg->seq == seg->sender->next_seq && seg->sender->window == 0;
+}
+
+static void take_ack(struct segment *seg)
+{
+    struct tcp_peer *receiver = seg->receiver;
+
+    receiver->window = segment_window(seg);
+    if (!seg->has_ack)
+        return;
+    peer_take_ack(receiver, seg->ack);
+    if (!(seg->session->flags & SESSION_ASYNC) && seq_after(receiver->last_ack, receiver->next_seq))
+        stream_count(seg->stream, STREAM_ACK_UNSEEN_DATA);
+    sack_take(receiver, seg->pkt);
+    peer_widen(receiver, receiver->last_ack + receiver->window);
+}
+
+int established_on_ack(struct segment *seg)
+{
+    struct tcp_peer *sender = seg->sender;
+    int err;
+
+    if (!check_timestamp(seg))
+        return -EINVAL;
+    err = judge_ack(seg);
+    if (err)
+        return err;
+    take_midstream_window(seg);
+    err = judge_place(seg);
+    if (err)
+        return err;
+    if (is_window_probe(seg)) {
+        sender->flags |= PEER_WINDOW_PROBE;
+        data_take(seg);
+        return 0;
+    }
+    if (!check_window(seg))
+        return segment_reject(seg, STREAM_EVENT_EST_PACKET_OUT_OF_WINDOW);
+    if (seg->direction == FLOW_TO_CLIENT)
+        seg->session->flags |= SESSION_CONFIRMED;
+    take_timestamp(seg);
+    if (seq_at_or_after(seg->end, sender->next_seq))
+        peer_advance(seg, sender, seg->end);
+    take_ack(seg);
+    data_take(seg);
+    return 0;
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Handshakes: three ways, four ways (the server answers with a SYN of its own: simultaneous or split open), with data in the SYN (TCP fast open,
+ * RFC 7413), with one side alone seen, and with segments that got lost.
+ */
+#include <errno.h>
+
+#include "stream_priv.h"
+
+static struct tcp_peer *client_of(struct segment *seg)
+{
+    return &seg->session->peer[FLOW_TO_SERVER];
+}
+
+static struct tcp_peer *server_of(struct segment *seg)
+{
+    return &seg->session->peer[FLOW_TO_CLIENT];
+}
+
+/* --- SYN_SENT --------------------------------------------------------------------------------------------------------------- */
+
+/* The SYN's data may have been taken or not. */
+static int accept_fast_open(struct segment *seg)
+{
+    struct tcp_peer *client = client_of(seg);
+
+    if (seg->ack == client->next_seq)
+        return 0;
+    if (seg->ack != client->isn + 1)
+        return segment_reject(seg, STREAM_EVENT_3WHS_SYNACK_WITH_WRONG_ACK);
+    segment_note(seg, STREAM_EVENT_3WHS_SYNACK_TFO_DATA_IGNORED);
+    seg->session->flags |= SESSION_FAST_OPEN_IGNORED;
+    peer_set_next_seq(client, client->isn + 1);
+    return 0;
+}
+
+int syn_sent_on_syn_ack(struct segment *seg)
+{
+    struct tcp_session *session = seg->session;
+    bool fast_open = seg->pkt->tcp.has_fast_open || (session->flags & SESSION_FAST_OPEN);
+
+    if (!fast_open && seg->ack != client_of(seg)->isn + 1)
+        return segment_reject(seg, STREAM_EVENT_3WHS_SYNACK_WITH_WRONG_ACK);
+    if (!check_syn_echo(seg) && !handshake_use_queued_syn(seg))
+        return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
+    if (fast_open) {
+        int err = accept_fast_open(seg);
+
+        if (err)
+            return err;
+        session->flags |= SESSION_FAST_OPEN;
+        session_set_state(seg, TCP_STATE_ESTABLISHED);
+    }
+    handshake_forget(seg->stream, session);
+    handshake_take_syn_ack(seg);
+    if (fast_open && seg->length > 0) { /* the answer may come at once */
+        data_take(seg);
+        peer_set_next_seq(seg->sender, seg->sender->next_seq + seg->length);
+    }
+    return 0;
+}
+
+static void take_four_way_timestamp(struct segment *seg)
+{
+    struct tcp_peer *client = client_of(seg), *server = server_of(seg);
+
+    if (!seg->pkt->tcp.has_timestamp || !(server->flags & PEER_TIMESTAMP)) {
+        client->last_timestamp = server->last_timestamp = 0;
+        server->flags &= (uint16_t)~PEER_ZERO_TIMESTAMP;
+        return;
+    }
+    client->last_timestamp = seg->pkt->tcp.timestamp_value;
+    client->last_seconds = segment_seconds(seg);
+    seg->session->flags |= SESSION_TIMESTAMP;
+    if (client->last_timestamp == 0)
+        client->flags |= PEER_ZERO_TIMESTAMP;
+}
+
+/* The client's answer to the server's SYN. */
+int syn_sent_on_wrong_syn_ack(struct segment *seg)
+{
+    struct tcp_session *session = seg->session;
+    struct tcp_peer *client = client_of(seg), *server = server_of(seg);
+
+    if (!(session->flags & SESSION_FOUR_WAY))
+        return segment_reject(seg, STREAM_EVENT_3WHS_SYNACK_IN_WRONG_DIRECTION);
+    if (seg->ack != server->isn + 1)
+        return segment_reject(seg, STREAM_EVENT_4WHS_SYNACK_WITH_WRONG_ACK);
+    if (seg->seq != client->isn)
+        return segment_reject(seg, STREAM_EVENT_4WHS_SYNACK_WITH_WRONG_SYN);
+    session_set_state(seg, TCP_STATE_SYN_RECV);
+    peer_begin(seg, client, seg->seq);
+    server->window = seg->pkt->tcp.window;
+    take_four_way_timestamp(seg);
+    server->last_ack = seg->ack;
+    client->last_ack = client->isn + 1;
+    server->window_scale = session->flags & SESSION_WINDOW_SCALE ? segment_scale(seg) : 0;
+    if ((session->flags & SESSION_SYN_SACK) && seg->pkt->tcp.has_sack_permitted)
+        session->flags |= SESSION_SACK;
+    client->next_win = client->last_ack + client->window;
+    server->next_win = server->last_ack + server->window;
+    return 0;
+}
+
+int syn_sent_on_other(struct segment *seg)
+{
+    if (!check_syn_echo(seg))
+        return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
+    return without_flags(seg);
+}
+
+/*
+ * The server has sent nothing yet: the acknowledgment alone tells whether a reset answers the SYN. One without is ignored by
+ * receivers (RFC 9293 §3.10.7.3, second); Suricata believes it when it says nothing wrong.
+ */
+static bool answers_syn(struct segment *seg)
+{
+    if (seg->length > 0)
+        segment_note(seg, STREAM_EVENT_RST_WITH_DATA);
+    if (!seg->has_ack)
+        return !segment_is_inline(seg) && seg->seq == seg->sender->next_seq;
+    if (check_ack(seg))
+        return true;
+    segment_note(seg, STREAM_EVENT_RST_INVALID_ACK);
+    return false;
+}
+
+static bool takes_syn_back(const struct segment *seg)
+{
+    uint32_t isn = seg->sender->isn;
+
+    return seg->seq == isn && seg->pkt->tcp.window == 0 && seg->ack == isn + 1;
+}
+
+int syn_sent_on_reset(struct segment *seg)
+{
+    bool to_server = seg->direction == FLOW_TO_SERVER;
+
+    if (!check_syn_echo(seg))
+        return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
+    if (to_server && !takes_syn_back(seg) && !check_reset(seg))
+        return -EINVAL;
+    if (!to_server && !answers_syn(seg))
+        return -EINVAL;
+    seg->receiver->flags |= PEER_RESET_RECEIVED;
+    session_close_by_reset(seg);
+    handshake_forget(seg->stream, seg->session);
+    return 0;
+}
+
+void handshake_begin(struct segment *seg)
+{
+    peer_begin(seg, seg->sender, seg->seq);
+    seg->sender->last_ack = seg->sender->next_seq;
+    handshake_take_syn(seg);
+    if (!seg->pkt->tcp.has_fast_open)
+        return;
+    seg->session->flags |= SESSION_FAST_OPEN;
+    if (seg->length > 0) {
+        data_take(seg);
+        peer_set_next_seq(seg->sender, seg->sender->next_seq + seg->length);
+    }
+}
+
+/* Sent again, perhaps with other options: the last one counts until the answer says which. With another number it is a new attempt. */
+int syn_sent_on_syn(struct segment *seg)
+{
+    if (seg->seq != seg->sender->isn) {
+        handshake_forget(seg->stream, seg->session);
+        handshake_begin(seg);
+        return 0;
+    }
+    handshake_queue_syn(seg);
+    handshake_take_syn(seg);
+    if ((seg->session->flags & SESSION_FAST_OPEN) && seg->length > 0)
+        data_take(seg);
+    return 0;
+}
+
+/* A SYN of the server: the handshake may take four steps. */
+int syn_sent_on_server_syn(struct segment *seg)
+{
+    struct tcp_session *session = seg->session;
+    struct tcp_peer *server = seg->sender;
+    const struct tcp_info *tcp = &seg->pkt->tcp;
+
+    if (!check_syn_echo(seg))
+        return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
+    session->flags |= SESSION_FOUR_WAY;
+    session->flags &= (uint16_t) ~(SESSION_WINDOW_SCALE | SESSION_SYN_SACK);
+    peer_begin(seg, server, seg->seq);
+    if (tcp->has_timestamp) {
+        server->last_timestamp = tcp->timestamp_value;
+        server->last_seconds = segment_seconds(seg);
+        server->flags |= PEER_TIMESTAMP;
+        if (tcp->timestamp_value == 0)
+            server->flags |= PEER_ZERO_TIMESTAMP;
+    }
+    /* What it lets the client send; the client's scale stays until its SYN/ACK says otherwise. */
+    seg->receiver->window = tcp->window;
+    seg->receiver->window_scale = segment_scale(seg);
+    if (tcp->has_window_scale)
+        session->flags |= SESSION_WINDOW_SCALE;
+    if (tcp->has_sack_permitted)
+        session->flags |= SESSION_SYN_SACK;
+    return 0;
+}
+
+/* The server's SYN/ACK was not seen: only one side is. */
+int syn_sent_on_ack(struct segment *seg)
+{
+    struct tcp_session *session = seg->session;
+    struct tcp_peer *client = client_of(seg), *server = server_of(seg);
+
+    if (!check_syn_echo(seg))
+        return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
+    if (!seg->stream->options.async_oneside)
+        return without_flags(seg);
+    if (seg->direction == FLOW_TO_CLIENT || seg->seq != client->next_seq)
+        return segment_reject(seg, STREAM_EVENT_3WHS_ASYNC_WRONG_SEQ);
+    session->flags |= SESSION_ASYNC;
+    session_set_state(seg, TCP_STATE_ESTABLISHED);
+    handshake_forget(seg->stream, session);
+    client->window = seg->pkt->tcp.window;
+    client->last_ack = seg->seq;
+    client->next_win = client->last_ack + client->window;
+    peer_begin(seg, server, seg->ack - 1);
+    server->last_ack = server->next_win = server->next_seq;
+    if (session->flags & SESSION_WINDOW_SCALE)
+        client->window_scale = WINDOW_SCALE_MAX;
+    if (seg->pkt->tcp.has_timestamp && (client->flags & PEER_TIMESTAMP)) {
+        session->flags |= SESSION_TIMESTAMP;
+        client->last_seconds = segment_seconds(seg);
+    } else {
+        client->last_timestamp = 0;
+        client->flags &= (uint16_t)~PEER_ZERO_TIMESTAMP;
+    }
+    if (session->flags & SESSION_SYN_SACK)
+        session->flags |= SESSION_SACK;
+    data_take(seg);
+    peer_advance(seg, client, seg->end);
+    return 0;
+}
+
+/* --- SYN_RECV --------------------------------------------------------------------------------------------------------------- */
+
+/* After an ACK with a wrong number these answer with a reset of their own and keep the connection. */
+static bool survives_evasion(enum host_os os)
+{
+    return os == HOST_OS_LINUX || os == HOST_OS_OLD_LINUX || os == HOST_OS_SOLARIS;
+}
+
+int syn_recv_on_reset(struct segment *seg)
+{
+    if (!check_reset(seg))
+        return -EINVAL;
+    if ((seg->session->flags & SESSION_EVASION) && survives_evasion(peer_os(seg, seg->receiver)))
+        return 0;
+    session_close_by_reset(seg);
+    take_timestamp(seg);
+    return 0;
+}
+
+int syn_recv_on_fin(struct segment *seg)
+{
+    return established_on_fin(seg);
+}
+
+int syn_recv_on_syn_ack_to_server(struct segment *seg)
+{
+    return segment_reject(seg, STREAM_EVENT_3WHS_SYNACK_TOSERVER_ON_SYN_RECV);
+}
+
+int syn_recv_on_syn_ack(struct segment *seg)
+{
+    if (seg->ack != seg->receiver->last_ack)
+        return segment_reject(seg, STREAM_EVENT_3WHS_SYNACK_RESEND_WITH_DIFFERENT_ACK);
+    if (seg->seq != seg->sender->isn && handshake_queue_syn_ack(seg) != 0)
+        return -EINVAL;
+    return 0;
+}
+
+int syn_recv_on_syn_to_client(struct segment *seg)
+{
+    return segment_reject(seg, STREAM_EVENT_3WHS_SYN_TOCLIENT_ON_SYN_RECV);
+}
+
+int syn_recv_on_syn(struct segment *seg)
+{
+    if (seg->seq != seg->sender->isn)
+        return segment_reject(seg, STREAM_EVENT_3WHS_SYN_RESEND_DIFF_SEQ_ON_SYN_RECV);
+    return 0;
+}
+
+static void take_window(struct segment *seg)
+{
+    seg->receiver->window = segment_window(seg);
+    seg->receiver->next_win = seg->receiver->last_ack + seg->receiver->window;
+}
+
+/* The end of a handshake by this segment, which goes on from wherever it begins. */
+static int establish(struct segment *seg)
+{
+    take_timestamp(seg);
+    peer_take_ack(seg->receiver, seg->ack);
+    peer_advance(seg, seg->sender, seg->end);
+    take_window(seg);
+    session_set_state(seg, TCP_STATE_ESTABLISHED);
+    handshake_forget(seg->stream, seg->session);
+    data_take(seg);
+    return 0;
+}
+
+/* The other side's scale was never told. */
+static void assume_scales(struct segment *seg)
+{
+    seg->sender->window_scale = seg->receiver->window_scale = WINDOW_SCALE_MAX;
+    seg->session->flags |= SESSION_SACK;
+}
+
+static int finish_four_way(struct segment *seg)
+{
+    if (seg->seq != seg->sender->next_seq)
+        return segment_reject(seg, STREAM_EVENT_4WHS_WRONG_SEQ);
+    if (!check_ack(seg))
+        return segment_reject(seg, STREAM_EVENT_4WHS_INVALID_ACK);
+    return establish(seg);
+}
+
+static int finish_normally(struct segment *seg)
+{
+    struct tcp_session *session = seg->session;
+    struct tcp_peer *client = seg->sender;
+
+    if (session->flags & SESSION_MIDSTREAM) {
+        if (!(session->flags & SESSION_MIDSTREAM_SYNACK))
+            assume_scales(seg);
+        client->window = (uint32_t)seg->pkt->tcp.window << client->window_scale;
+        client->next_win = client->last_ack + client->window;
+    }
+    establish(seg);
+    /* The ACK by itself may have been lost: then data is the first that shows the handshake is over. */
+    if (seg->length > 0)
+        seg->pkt->flags |= PACKET_ESTABLISHED;
+    return 0;
+}
+
+static int go_on_with_one_side(struct segment *seg)
+{
+    struct tcp_session *session = seg->session;
+    struct tcp_peer *server = seg->sender, *client = seg->receiver;
+
+    session->flags |= SESSION_ASYNC;
+    take_timestamp(seg);
+    server->last_ack = seg->seq;
+    client->window = segment_window(seg);
+    client->last_ack = seg->ack;
+    if (session->flags & SESSION_MIDSTREAM) {
+        server->window = seg->pkt->tcp.window;
+        server->next_win = server->last_ack + server->window;
+        assume_scales(seg);
+    }
+    peer_advance(seg, server, seg->end);
+    session_set_state(seg, TCP_STATE_ESTABLISHED);
+    data_take(seg);
+    return 0;
+}
+
+/* Of the server, before the handshake's last ACK. Inline that cannot have been lost on the way to us alone. */
+static int reject_early_answer(struct segment *seg)
+{
+    bool fits = seg->ack == seg->receiver->last_ack && seg->seq == seg->sender->next_seq;
+
+    return segment_reject(seg, fits && seg->length > 0 ? STREAM_EVENT_3WHS_ACK_DATA_INJECT
+                                                       : STREAM_EVENT_3WHS_ACK_IN_WRONG_DIR);
+}
+
+/* The handshake's last ACK was not seen, or with fast open not waited for. */
+static int finish_from_server(struct segment *seg)
+{
+    if (seq_before(seg->seq, seg->sender->next_seq) || seq_before(seg->ack, seg->receiver->last_ack) ||
+        (segment_is_inline(seg) && (!check_window(seg) || !check_ack(seg))))
+        return segment_reject(seg, STREAM_EVENT_3WHS_WRONG_SEQ_WRONG_ACK);
+    return establish(seg);
+}
+
+static int finish_from_client(struct segment *seg)
+{
+    const struct tcp_peer *client = seg->sender, *server = seg->receiver;
+
+    if (seg->seq == client->next_seq) {
+        if (seg->ack == server->next_seq)
+            return finish_normally(seg);
+        seg->session->flags |= SESSION_EVASION;
+        return segment_reject(seg, STREAM_EVENT_3WHS_RIGHT_SEQ_WRONG_ACK_EVASION);
+    }
+    /* In the window and beyond what comes next: something was lost. */
+    if (seq_after(seg->seq, client->next_seq) && seq_at_or_before(seg->seq, client->next_win) &&
+        seg->ack == server->next_seq) {
+        if (seg->session->flags & SESSION_MIDSTREAM)
+            assume_scales(seg);
+        return establish(seg);
+    }
+    return segment_reject(seg, STREAM_EVENT_3WHS_WRONG_SEQ_WRONG_ACK);
+}
+
+int syn_recv_on_ack(struct segment *seg)
+{
+    struct tcp_session *session = seg->session;
+    bool to_client = seg->direction == FLOW_TO_CLIENT;
+    bool may_be_server = session->flags & (SESSION_MIDSTREAM_SYNACK | SESSION_FAST_OPEN);
+
+    if (!check_timestamp(seg))
+        return -EINVAL;
+    if (!to_client)
+        handshake_use_queued_syn_ack(seg);
+    if ((session->flags & SESSION_FOUR_WAY) && to_client)
+        return finish_four_way(seg);
+    if (to_client && !may_be_server && segment_is_inline(seg))
+        return reject_early_answer(seg);
+    if (to_client && seg->stream->options.async_oneside && seg->seq == seg->sender->next_seq)
+        return go_on_with_one_side(seg);
+    return to_client ? finish_from_server(seg) : finish_from_client(seg);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Stream: a packet's way through its session. What is said of every segment (checksum, flags, urgent data) is here; what
+ * depends on the session's state is in state.c and after it. See stream.h for the semantics and stream_priv.h for the parts.
+ *
+ * Threads:   an engine belongs to one worker.
+ * Ownership: sessions come out of the engine's pool and go back at stream_end().
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stream_priv.h"
+
+enum { HANDSHAKE_SHARE = 16 }; /* this part of the memcap is for handshakes with more than one SYN or SYN/ACK */
+
+void stream_options_default(struct stream_options *options)
+{
+    *options = (struct stream_options){
+        .inline_mode = true,
+        .checksum_validation = true,
+        .depth = 1 << 20,
+        .window = { 2560, 2560 },
+        .chunk = { 2560, 2560 },
+        .memcap = 64u << 20,
+        .reassembly_memcap = 256u << 20,
+        .overlap = STREAM_OVERLAP_DROP,
+        .urgent = STREAM_URGENT_OOB,
+        .urgent_limit = STREAM_URGENT_DROP,
+        .max_syn_queued = 10,
+        .max_synack_queued = 5,
+    };
+}
+
+int stream_new(struct stream **out, const struct stream_options *options)
+{
+    struct stream *stream = calloc(1, sizeof(*stream));
+    struct assembly_options assembly = { options->reassembly_memcap, options->inline_mode };
+    size_t handshakes = options->memcap / HANDSHAKE_SHARE;
+
+    if (!stream)
+        return -ENOMEM;
+    stream->options = *options;
+    stream->rewrite = malloc(STREAM_REWRITE_SIZE);
+    if (!stream->rewrite || pool_new(&stream->handshakes, sizeof(struct handshake_entry), handshakes) ||
+        pool_new(&stream->sessions, sizeof(struct tcp_session), options->memcap - handshakes) ||
+        assembly_store_new(&stream->store, &assembly)) {
+        stream_free(stream);
+        return -ENOMEM;
+    }
+    *out = stream;
+    return 0;
+}
+
+void stream_free(struct stream *stream)
+{
+    if (!stream)
+        return;
+    assembly_store_free(stream->store);
+    pool_free(stream->sessions);
+    pool_free(stream->handshakes);
+    free(stream->rewrite);
+    free(stream);
+}
+
+/* --- The segment ---------------------------------------------------------------------------------------------------------------- */
+
+void segment_note(struct segment *seg, enum stream_event event)
+{
+    packet_add_event(seg->pkt, event);
+    seg->stream->events[event - STREAM_EVENT_FIRST]++;
+}
+
+int segment_reject(struct segment *seg, enum stream_event event)
+{
+    segment_note(seg, event);
+    return -EINVAL;
+}
+
+void segment_set_direction(struct segment *seg, enum flow_direction direction)
+{
+    seg->direction = direction;
+    if (!seg->session)
+        return;
+    seg->sender = &seg->session->peer[direction];
+    seg->receiver = &seg->session->peer[!direction];
+}
+
+static enum segment_kind kind_of(uint8_t flags)
+{
+    if (flags & TCP_RST)
+        return SEGMENT_RST;
+    if (flags & TCP_FIN)
+        return SEGMENT_FIN;
+    if (flags & TCP_SYN)
+        return flags & TCP_ACK ? SEGMENT_SYN_ACK : SEGMENT_SYN;
+    return flags & TCP_ACK ? SEGMENT_ACK : SEGMENT_OTHER;
+}
+
+static void count_kind(struct stream *stream, uint8_t flags)
+{
+    if (flags & TCP_SYN)
+        stream_count(stream, flags & TCP_ACK ? STREAM_SYNACK : STREAM_SYN);
+    if (flags & TCP_RST)
+        stream_count(stream, STREAM_RST);
+    if (flags & TCP_URG)
+        stream_count(stream, STREAM_URG);
+}
+
+/* Once both sides have been heard the session is no longer of one. */
+static void track_flags(struct segment *seg)
+{
+    struct tcp_session *session = seg->session;
+
+    seg->sender->tcp_flags |= seg->pkt->tcp.flags;
+    if (seg->sender->tcp_flags && seg->receiver->tcp_flags)
+        session->flags &= (uint16_t)~SESSION_ASYNC;
+}
+
+/* --- The session's answer -------------------------------------------------------------------------------------------------------- */
+
+/* Who goes on after a reset has not sent it, or was not believed. */
+static void check_after_reset(struct segment *seg)
+{
+    if (seg->kind == SEGMENT_RST || !(seg->receiver->flags & PEER_RESET_RECEIVED))
+        return;
+    seg->receiver->flags &= (uint16_t)~PEER_RESET_RECEIVED;
+    segment_note(seg, STREAM_EVENT_SUSPECTED_RST_INJECT);
+}
+
+static int follow_session(struct segment *seg)
+{
+    enum filtered filtered;
+    int err = 0;
+
+    track_flags(seg);
+    filtered = filter_segment(seg);
+    if (filtered == FILTER_INVALID)
+        return -EINVAL;
+    if (filtered == FILTER_GO_ON)
+        err = state_dispatch(seg, (enum tcp_state)seg->session->state);
+    if (!err)
+        check_after_reset(seg);
+    return err;
+}
+
+static bool has_bad_checksum(struct stream *stream, const struct packet *pkt)
+{
+    if (!stream->options.checksum_validation || !(pkt->flags & PACKET_BAD_L4_CHECKSUM))
+        return false;
+    stream_count(stream, STREAM_INVALID_CHECKSUM);
+    return true;
+}
+
+static bool drops_urgent(const struct stream *stream, uint8_t flags, struct stream_verdict *verdict)
+{
+    if (!stream->options.inline_mode || stream->options.urgent != STREAM_URGENT_DROP || !(flags & TCP_URG))
+        return false;
+    verdict->drop = true;
+    verdict->reason = DROP_REASON_STREAM_URGENT;
+    return true;
+}
+
+static struct segment segment_of(struct stream *stream, struct flow_table *flows, struct flow *flow, struct packet *pkt,
+                                 struct stream_verdict *verdict)
+{
+    struct segment seg = {
+        .stream = stream,
+        .flows = flows,
+        .flow = flow,
+        .pkt = pkt,
+        .verdict = verdict,
+        .session = flow->tcp,
+        .kind = kind_of(pkt->tcp.flags),
+        .seq = pkt->tcp.sequence,
+        .ack = pkt->tcp.acknowledgment,
+        .length = pkt->payload_length,
+        .end = pkt->tcp.sequence + pkt->payload_length,
+        .has_ack = pkt->tcp.flags & TCP_ACK,
+    };
+
+    segment_set_direction(&seg, pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
+    return seg;
+}
+
+void stream_packet(struct stream *stream, struct flow_table *flows, struct flow *flow, struct packet *pkt,
+                   struct stream_verdict *verdict)
+{
+    int err;
+
+    *verdict = (struct stream_verdict){ 0 };
+    if (has_bad_checksum(stream, pkt)) {
+        if (stream->options.inline_mode)
+            verdict->exception = EXCEPTION_STREAM_INVALID;
+        return;
+    }
+    struct segment seg = segment_of(stream, flows, flow, pkt, verdict);
+
+    count_kind(stream, pkt->tcp.flags);
+    if (!seg.has_ack && seg.ack != 0)
+        segment_note(&seg, STREAM_EVENT_PKT_BROKEN_ACK);
+    if (drops_urgent(stream, pkt->tcp.flags, verdict))
+        return;
+    err = seg.session ? follow_session(&seg) : state_dispatch(&seg, TCP_STATE_NONE);
+    if (!seg.session)
+        flow->flags |= FLOW_NO_STREAM;
+    if (err && stream->options.inline_mode && verdict->exception == EXCEPTION_NONE)
+        verdict->exception = EXCEPTION_STREAM_INVALID;
+}
+
+/* --- Reuse, end ---------------------------------------------------------------------------------------------------------------------- */
+
+static bool is_over(const struct tcp_session *session)
+{
+    return session->state >= TCP_STATE_LAST_ACK || session->state == TCP_STATE_NONE;
+}
+
+bool stream_is_reuse(const struct stream *stream, const struct flow *flow, const struct packet *pkt)
+{
+    const struct stream_options *options = &stream->options;
+    const struct tcp_session *session = flow->tcp;
+    enum segment_kind kind = kind_of(pkt->tcp.flags);
+    bool to_client = pkt->flags & PACKET_TO_CLIENT;
+
+    if (pkt->protocol != IPPROTO_TCP || !pkt->transport)
+        return false;
+    if (kind != SEGMENT_SYN && (kind != SEGMENT_SYN_ACK || (!options->midstream && !options->async_oneside)))
+        return false;
+    if (options->checksum_validation && (pkt->flags & PACKET_BAD_L4_CHECKSUM))
+        return false;
+    if (!session)
+        return kind == SEGMENT_SYN || !to_client;
+    if (kind == SEGMENT_SYN && !to_client && (session->flags & SESSION_FAST_OPEN_IGNORED))
+        return true;
+    /* Of the side that speaks in this way first, the same number is the same connection. */
+    bool is_opener = kind == SEGMENT_SYN ? !to_client : to_client;
+
+    if (is_opener && session->peer[to_client].isn == pkt->tcp.sequence)
+        return false;
+    return is_over(session);
+}
+
+void stream_end(struct stream *stream, struct flow *flow)
+{
+    if (!flow->tcp)
+        return;
+    session_release(stream, flow->tcp);
+    flow->tcp = NULL;
+}
+
+void stream_stop(struct stream *stream, struct flow *flow, enum flow_direction direction)
+{
+    if (!flow->tcp)
+        return;
+    struct tcp_peer *peer = &flow->tcp->peer[direction];
+
+    assembly_stop(stream->store, &peer->assembly);
+    peer->flags |= PEER_STOPPED;
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Stream, inside: the session, the segment at hand, and the parts that work on them.
+ *
+ * A session has two peers, numbered by the direction of what they send. All that is said of a peer is about its sending: its
+ * sequence numbers, what the other side has acknowledged of them and how much the other side's window lets it send. So
+ * almost every rule is written once, for "the sender" and "the receiver" of a segment; where Suricata treats client and
+ * server unlike each other, the code says so.
+ *
+ * Handlers of segments change nothing before they have accepted a segment: they check, then record.
+ */
+#ifndef SLUICE_STREAM_PRIV_H
+#define SLUICE_STREAM_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "assembly.h"
+#include "sluice/pool.h"
+#include "sluice/stream.h"
+#include "sluice/stream_event.h"
+
+enum {
+    STREAM_EVENT_COUNT = STREAM_EVENT_END - STREAM_EVENT_FIRST,
+    STREAM_REWRITE_SIZE = 128 * 1024, /* a super-packet with its headers */
+    SACK_RANGES = 6,
+    WINDOW_SCALE_MAX = 14, /* RFC 7323 §2.3; assumed where the handshake was not seen */
+};
+
+enum session_flag {
+    SESSION_MIDSTREAM = 1 << 0,
+    SESSION_MIDSTREAM_ESTABLISHED = 1 << 1, /* and the other side has not been heard yet */
+    SESSION_MIDSTREAM_SYNACK = 1 << 2,
+    SESSION_TIMESTAMP = 1 << 3,
+    SESSION_WINDOW_SCALE = 1 << 4, /* offered by the SYN */
+    SESSION_ASYNC = 1 << 5,        /* one side alone is seen */
+    SESSION_FOUR_WAY = 1 << 6,     /* the server answered the SYN with a SYN of its own */
+    SESSION_EVASION = 1 << 7,      /* handshake's ACK with a wrong number */
+    SESSION_SYN_SACK = 1 << 8,
+    SESSION_SACK = 1 << 9,
+    SESSION_CONFIRMED = 1 << 10, /* the server has gone on after the handshake */
+    SESSION_FAST_OPEN = 1 << 11,
+    SESSION_FAST_OPEN_IGNORED = 1 << 12, /* the server did not take the SYN's data */
+};
+
+enum peer_flag {
+    PEER_KEEPALIVE = 1 << 0,
+    PEER_TIMESTAMP = 1 << 1,
+    PEER_ZERO_TIMESTAMP = 1 << 2,
+    PEER_RESET_RECEIVED = 1 << 3, /* and perhaps not believed */
+    PEER_DEPTH_REACHED = 1 << 4,
+    PEER_STOPPED = 1 << 5, /* nothing more is reassembled */
+    PEER_WINDOW_PROBE = 1 << 6,
+    PEER_URGENT = 1 << 7, /* urgent_offset is meant */
+    PEER_URGENT_LIMIT = 1 << 8,
+    PEER_OS_KNOWN = 1 << 9,
+    PEER_FIN = 1 << 10,
+};
+
+struct sack_range {
+    uint32_t from, to;
+};
+
+/* One side: what it sends, and what the other has said about that. */
+struct tcp_peer {
+    uint32_t isn, next_seq, last_ack;
+    uint32_t next_win, window; /* right edge of what it may send, and the window last advertised to it */
+    uint32_t last_timestamp, last_seconds;
+    uint16_t flags; /* enum peer_flag */
+    uint8_t window_scale, tcp_flags;
+    uint8_t os; /* enum host_os of this side, when PEER_OS_KNOWN */
+    uint8_t sack_count;
+    struct sack_range sack[SACK_RANGES]; /* ascending, disjoint, beyond last_ack */
+    int64_t next_offset;                 /* of next_seq in the stream */
+    int64_t edge;                        /* end of the last byte that was seen */
+    int64_t urgent_offset;               /* where the byte out of band is, or will be */
+    uint32_t urgent_oob;
+    struct assembly assembly;
+};
+
+/* What is remembered of a SYN or SYN/ACK of which there were several. */
+struct handshake_entry {
+    struct handshake_entry *next;
+    uint32_t seq, ack, timestamp, seconds;
+    uint16_t window;
+    uint8_t window_scale;
+    bool has_timestamp, has_window_scale, has_sack;
+};
+
+struct tcp_session {
+    uint8_t state, previous; /* enum tcp_state; before the last change */
+    uint8_t queued;
+    uint16_t flags; /* enum session_flag */
+    struct handshake_entry *queue;
+    struct tcp_peer peer[FLOW_DIRECTIONS];
+};
+
+enum stream_counter {
+    STREAM_SESSIONS,
+    STREAM_SSN_MEMCAP_DROP,
+    STREAM_SSN_FROM_CACHE,
+    STREAM_SSN_FROM_POOL,
+    STREAM_PSEUDO,
+    STREAM_PSEUDO_FAILED,
+    STREAM_INVALID_CHECKSUM,
+    STREAM_MIDSTREAM_PICKUPS,
+    STREAM_WRONG_THREAD,
+    STREAM_ACK_UNSEEN_DATA,
+    STREAM_SYN,
+    STREAM_SYNACK,
+    STREAM_RST,
+    STREAM_URG,
+    STREAM_ACTIVE_SESSIONS,
+    STREAM_SEGMENT_MEMCAP_DROP,
+    STREAM_SEGMENT_FROM_CACHE,
+    STREAM_SEGMENT_FROM_POOL,
+    STREAM_DEPTH_REACHED,
+    STREAM_GAP,
+    STREAM_OVERLAP,
+    STREAM_OVERLAP_DIFF_DATA,
+    STREAM_INSERT_NORMAL_FAIL,
+    STREAM_INSERT_OVERLAP_FAIL,
+    STREAM_URGENT_OOB_DATA,
+    STREAM_MEMUSE,
+    STREAM_REASSEMBLY_MEMUSE,
+    STREAM_COUNTERS,
+};
+
+struct stream {
+    struct stream_options options;
+    struct pool *sessions, *handshakes;
+    struct assembly_store *store;
+    uint8_t *rewrite; /* STREAM_REWRITE_SIZE bytes for pkt->new_data */
+    uint64_t counters[STREAM_COUNTERS];
+    uint64_t events[STREAM_EVENT_COUNT];
+};
+
+enum segment_kind {
+    SEGMENT_RST,
+    SEGMENT_FIN,
+    SEGMENT_SYN_ACK,
+    SEGMENT_SYN,
+    SEGMENT_ACK,
+    SEGMENT_OTHER, /* without any flag that counts */
+    SEGMENT_KINDS,
+};
+
+/* A segment on its way through its session. */
+struct segment {
+    struct stream *stream;
+    struct flow_table *flows;
+    struct flow *flow;
+    struct packet *pkt;
+    struct stream_verdict *verdict;
+    struct tcp_session *session; /* NULL until there is one */
+    struct tcp_peer *sender, *receiver;
+    enum flow_direction direction;
+    enum segment_kind kind;
+    uint32_t seq, ack, length, end; /* end: seq + length */
+    bool has_ack;
+    bool answers_probe; /* the other side had probed a window of zero */
+};
+
+/* --- sequence numbers modulo 2^32 -------------------------------------------------------------------------------------- */
+
+static inline bool seq_before(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) < 0;
+}
+
+static inline bool seq_after(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) > 0;
+}
+
+static inline bool seq_at_or_before(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) <= 0;
+}
+
+static inline bool seq_at_or_after(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) >= 0;
+}
+
+/* --- stream.c --------------------------------------------------------------------------------------------------------- */
+
+static inline void stream_count(struct stream *stream, enum stream_counter counter)
+{
+    stream->counters[counter]++;
+}
+
+static inline bool segment_is_inline(const struct segment *seg)
+{
+    return seg->stream->options.inline_mode;
+}
+
+static inline uint32_t segment_seconds(const struct segment *seg)
+{
+    return (uint32_t)(seg->pkt->time_ns / UINT64_C(1000000000));
+}
+
+/* The window that the segment advertises to its receiver, scaled. */
+static inline uint32_t segment_window(const struct segment *seg)
+{
+    return (uint32_t)seg->pkt->tcp.window << seg->receiver->window_scale;
+}
+
+/* The scale that a SYN asks for; more than 14 counts as 14 (RFC 7323 §2.3). */
+static inline uint8_t segment_scale(const struct segment *seg)
+{
+    const struct tcp_info *tcp = &seg->pkt->tcp;
+
+    if (!tcp->has_window_scale)
+        return 0;
+    return tcp->window_scale > WINDOW_SCALE_MAX ? WINDOW_SCALE_MAX : tcp->window_scale;
+}
+
+void segment_note(struct segment *seg, enum stream_event event);
+/* Notes the event; -EINVAL, for a handler to return. */
+int segment_reject(struct segment *seg, enum stream_event event);
+void segment_set_direction(struct segment *seg, enum flow_direction direction);
+
+/* --- event.c, counter.c ------------------------------------------------------------------------------------------------ */
+
+const char *stream_event_counter_name(size_t index);
+
+/* --- session.c --------------------------------------------------------------------------------------------------------- */
+
+/* Makes the segment's session. 0, or -ENOMEM (counted, and in the verdict). */
+int session_begin(struct segment *seg);
+void session_release(struct stream *stream, struct tcp_session *session);
+void session_set_state(struct segment *seg, enum tcp_state state);
+void session_close_by_reset(struct segment *seg);
+
+/* Begins a peer's sequence space: offset 0 is isn + 1. Bytes that were kept are forgotten. */
+void peer_begin(struct segment *seg, struct tcp_peer *peer, uint32_t isn);
+void peer_set_next_seq(struct tcp_peer *peer, uint32_t seq);
+/* The same, when the segment went on from there; with one side alone seen it counts as acknowledged. */
+void peer_advance(struct segment *seg, struct tcp_peer *peer, uint32_t seq);
+void peer_take_ack(struct tcp_peer *peer, uint32_t ack);
+/* The receiver's bytes that the segment acknowledges exist, even if they were not seen here. */
+void peer_follow_ack(struct segment *seg);
+/* The right edge of the window never moves back. */
+void peer_widen(struct tcp_peer *peer, uint32_t right_edge);
+int64_t peer_offset(const struct tcp_peer *peer, uint32_t seq);
+enum host_os peer_os(struct segment *seg, struct tcp_peer *peer);
+
+/* --- sack.c ------------------------------------------------------------------------------------------------------------ */
+
+void sack_take(struct tcp_peer *peer, const struct packet *pkt);
+void sack_prune(struct tcp_peer *peer);
+uint32_t sack_size(const struct tcp_peer *peer);
+/* True when the packet's blocks tell nothing new. */
+bool sack_is_outdated(const struct tcp_peer *peer, const struct packet *pkt);
+
+/* --- check.c: whether a segment is acceptable --------------------------------------------------------------------------- */
+
+/* Without an ACK flag it is. Notes pkt_invalid_ack. */
+bool check_ack(struct segment *seg);
+/* Notes what is wrong. */
+bool check_reset(struct segment *seg);
+/* PAWS (RFC 7323 §5) as the receiver's system does it; true for sessions without timestamps. Changes nothing. */
+bool check_timestamp(struct segment *seg);
+/* What an accepted segment leaves for the next check_timestamp(). */
+void take_timestamp(struct segment *seg);
+/* Of a segment that answers a SYN: the echo is that of the SYN. */
+bool check_syn_echo(const struct segment *seg);
+/* Within the window, or where that is not known. */
+bool check_window(const struct segment *seg);
+/* Notes pkt_retransmission. */
+bool check_retransmission(struct segment *seg);
+
+/* --- filter.c: segments that do not reach the states --------------------------------------------------------------------- */
+
+enum filtered { FILTER_GO_ON, FILTER_DONE, FILTER_INVALID };
+enum filtered filter_segment(struct segment *seg);
+
+/* --- handshake.c -------------------------------------------------------------------------------------------------------- */
+
+/* The segment's SYN/ACK among the others of this session. -ENOSPC, noted, when there are too many. */
+int handshake_queue_syn_ack(struct segment *seg);
+/* Remembers what the session knows from its SYN before another one replaces it. */
+void handshake_queue_syn(struct segment *seg);
+/* Takes the SYN whose timestamp the SYN/ACK echoes; false when there is none. */
+bool handshake_use_queued_syn(struct segment *seg);
+/* Takes the queued SYN/ACK that the ACK acknowledges. */
+void handshake_use_queued_syn_ack(struct segment *seg);
+void handshake_take_syn_ack(struct segment *seg);
+void handshake_take_syn(struct segment *seg);
+/* The first SYN, with its data when it has the option for it; in state_handshake.c. */
+void handshake_begin(struct segment *seg);
+void handshake_forget(struct stream *stream, struct tcp_session *session);
+
+/* --- data.c ------------------------------------------------------------------------------------------------------------- */
+
+/* Acknowledgments and payload of an accepted segment to the assemblies. */
+void data_take(struct segment *seg);
+
+/* --- rewrite.c ---------------------------------------------------------------------------------------------------------- */
+
+/* Makes pkt->new_data the packet with the bytes that were seen first; false when that cannot be done. */
+bool rewrite_payload(struct segment *seg, int64_t offset);
+
+/* --- state*.c: 0, or -EINVAL for a segment that its receiver would not accept --------------------------------------------- */
+
+typedef int segment_handler(struct segment *seg);
+
+/* By state, direction and kind; NULL: nothing happens. */
+extern segment_handler *const state_handlers[TCP_STATE_COUNT][FLOW_DIRECTIONS][SEGMENT_KINDS];
+int state_dispatch(struct segment *seg, enum tcp_state state);
+
+segment_handler none_on_reset, none_on_fin, none_on_syn_ack, none_on_syn, none_on_ack;
+segment_handler syn_sent_on_syn_ack, syn_sent_on_wrong_syn_ack, syn_sent_on_reset, syn_sent_on_syn,
+    syn_sent_on_server_syn, syn_sent_on_ack, syn_sent_on_other;
+segment_handler syn_recv_on_reset, syn_recv_on_fin, syn_recv_on_syn_ack, syn_recv_on_syn_ack_to_server, syn_recv_on_syn,
+    syn_recv_on_syn_to_client, syn_recv_on_ack;
+segment_handler established_on_reset, established_on_fin, established_on_syn_ack, established_on_syn_ack_to_server,
+    established_on_syn, established_on_syn_to_client, established_on_ack;
+segment_handler closing_on_reset, closing_on_syn;
+segment_handler fin_wait1_on_fin, fin_wait1_on_ack_to_server, fin_wait1_on_ack_to_client;
+segment_handler fin_wait2_on_fin, fin_wait2_on_ack;
+segment_handler closing_on_fin, closing_on_ack;
+segment_handler close_wait_on_fin, close_wait_on_ack;
+segment_handler last_ack_on_ack, last_ack_on_other;
+segment_handler time_wait_on_ack, time_wait_on_fin;
+segment_handler closed_on_reset, closed_on_any;
+segment_handler without_flags;
+
+#endif

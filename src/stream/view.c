@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What there is to inspect of a direction, and what rules and events ask of a session.
+ *
+ * Inline, all that is in order is yielded at once. Passive, only what the receiver has acknowledged is certain; it is yielded as
+ * Suricata does, in chunks, on a packet of that direction, so that rules see enough at once and the same.
+ */
+#include "stream_priv.h"
+
+/* Some states mean that it is inspected however little there is: nothing much will follow. */
+static bool is_ripe(const struct stream *stream, const struct tcp_session *session, enum flow_direction direction,
+                    const struct packet *pkt)
+{
+    const struct tcp_peer *peer = &session->peer[direction];
+    const struct assembly *assembly = &peer->assembly;
+
+    if (!pkt || !(pkt->flags & PACKET_TO_CLIENT) != (direction == FLOW_TO_SERVER))
+        return false;
+    if ((peer->flags & PEER_DEPTH_REACHED) || session->state > TCP_STATE_TIME_WAIT)
+        return true;
+    return assembly->acknowledged >= assembly->inspected &&
+           assembly->acknowledged - assembly->inspected >= stream->options.chunk[direction];
+}
+
+/* Up to where the direction may be inspected now. */
+static uint64_t find_limit(struct stream *stream, struct tcp_session *session, enum flow_direction direction,
+                           const struct packet *pkt, bool all)
+{
+    struct tcp_peer *peer = &session->peer[direction];
+
+    if (all) {
+        /* Holes stay holes now; nobody calls them gaps, since nothing was acknowledged. */
+        assembly_acknowledge(stream->store, &peer->assembly, (uint64_t)peer->edge);
+        return peer->assembly.contiguous;
+    }
+    if (stream->options.inline_mode)
+        return peer->assembly.contiguous;
+    return is_ripe(stream, session, direction, pkt) ? peer->assembly.acknowledged : 0;
+}
+
+bool stream_next_view(struct stream *stream, struct flow *flow, enum flow_direction direction, const struct packet *pkt,
+                      bool all, struct stream_view *view)
+{
+    struct tcp_session *session = flow->tcp;
+    const uint8_t *payload = NULL;
+    uint64_t payload_offset = 0;
+
+    if (!session || (session->peer[direction].flags & PEER_STOPPED))
+        return false;
+    struct tcp_peer *peer = &session->peer[direction];
+    uint64_t until = find_limit(stream, session, direction, pkt, all);
+
+    if (pkt && (pkt->flags & PACKET_STREAM_ADDED) &&
+        !(pkt->flags & PACKET_TO_CLIENT) == (direction == FLOW_TO_SERVER)) {
+        payload = pkt->payload;
+        payload_offset = (uint64_t)peer_offset(peer, pkt->tcp.sequence + (pkt->tcp.flags & TCP_SYN ? 1 : 0));
+    }
+    if (!assembly_next_view(stream->store, &peer->assembly, until, payload, payload_offset,
+                            payload ? pkt->payload_length : 0, view))
+        return false;
+    bool is_last = view->offset + view->length >= (uint64_t)peer->edge;
+
+    view->end |= is_last && (all || session->state == TCP_STATE_CLOSED || (peer->flags & PEER_FIN));
+    return true;
+}
+
+uint64_t stream_window(struct stream *stream, const struct flow *flow, enum flow_direction direction,
+                       const struct stream_view *view, const uint8_t **bytes, uint32_t *length, uint32_t *view_at)
+{
+    return assembly_window(stream->store, &flow->tcp->peer[direction].assembly, view, bytes, length, view_at);
+}
+
+size_t stream_copy(const struct stream *stream, const struct flow *flow, enum flow_direction direction, uint8_t *out,
+                   size_t size, void (*on_gap)(size_t at, uint64_t missing, void *user), void *user)
+{
+    (void)stream;
+    return flow->tcp ? assembly_copy(&flow->tcp->peer[direction].assembly, out, size, on_gap, user) : 0;
+}
+
+void stream_summary(const struct flow *flow, struct tcp_summary *out)
+{
+    const struct tcp_session *session = flow->tcp;
+
+    *out = (struct tcp_summary){ 0 };
+    if (!session)
+        return;
+    out->state = (enum tcp_state)session->state;
+    out->midstream = session->flags & SESSION_MIDSTREAM;
+    for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
+        const struct tcp_peer *peer = &session->peer[i];
+
+        out->has_gap[i] = peer->assembly.has_gap;
+        out->flags[i] = peer->tcp_flags;
+        out->size[i] = peer->next_seq - peer->isn;
+        out->max_regions[i] = (uint16_t)(peer->assembly.max_extents_seen + 1);
+        out->bytes[i] = peer->assembly.contiguous;
+        out->urgent_oob[i] = peer->urgent_oob;
+    }
+}
