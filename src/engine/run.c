@@ -97,6 +97,7 @@ static int open_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         return err;
     out.eve_path = config_bool(config, "eve.enabled") ? path : NULL;
     out.inline_mode = true;
+    out.names = rule_list_names(ruleset_rules(engine->ruleset));
     out.queue_fields = true;
     out.ring_size = (size_t)config_number(config, "output.ring-size");
     if (engine->options->console) {
@@ -449,6 +450,8 @@ int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
     }
     detach(&engine);
     stop_workers(&engine);
+    if (!err)
+        engine_save_datasets(engine.ruleset);
     if (engine.stats && !err)
         stats_write(engine.stats, engine.worker_list, engine.worker_count, engine.ruleset, engine.output,
                     (clock_monotonic_ns() - engine.started_ns) / NS_PER_SECOND, clock_realtime_ns());

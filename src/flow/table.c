@@ -250,16 +250,33 @@ static struct flow *sort_by_start(struct flow *list)
     return list;
 }
 
-void flow_table_end_all(struct flow_table *table, enum flow_end reason)
+/* Of flows that are in the list alone. */
+static void end_list(struct flow_table *table, struct flow *flow, enum flow_end reason)
 {
-    struct flow *flow = sort_by_start(wheel_take_all(&table->wheel));
-
     while (flow) {
         struct flow *next = flow->wheel_next;
 
         flow_table_end(table, flow, reason);
         flow = next;
     }
+}
+
+void flow_table_expire_all(struct flow_table *table, uint64_t now_ns)
+{
+    size_t visits = SIZE_MAX;
+    struct flow *list = NULL, *flow;
+
+    while ((flow = wheel_next_over(table, now_ns, &visits))) {
+        wheel_remove(flow);
+        flow->wheel_next = list;
+        list = flow;
+    }
+    end_list(table, sort_by_start(list), FLOW_END_TIMEOUT);
+}
+
+void flow_table_end_all(struct flow_table *table, enum flow_end reason)
+{
+    end_list(table, sort_by_start(wheel_take_all(&table->wheel)), reason);
 }
 
 /* --- Beginnings ------------------------------------------------------------------------------------------------------------- */
