@@ -263,7 +263,8 @@ static const struct test_case {
       0,
       { HANDSHAKE, "> PA 1,1 'abc'", "> PA 7,1 'ghi' | established",
         "< A 1,10 | established reassembly_seq_gap gap c:ghi",
-        "> PA 4,1 'def' | established pkt_spurious_retransmission est_pkt_before_last_ack reassembly_segment_before_base_seq" } },
+        "> PA 4,1 'def' | established pkt_spurious_retransmission est_pkt_before_last_ack "
+        "reassembly_segment_before_base_seq" } },
     { "acknowledged before it was seen is no gap",
       0,
       { HANDSHAKE, "< A 1,4 | established", "> PA 1,1 'abc' | established pkt_spurious_retransmission c:abc" } },
@@ -464,16 +465,46 @@ START_TEST(counts)
 }
 END_TEST
 
-START_TEST(no_session_to_be_had)
+/* As many clients as there are sessions, and one more. */
+static void fill_sessions(bool answered)
 {
-    rig.options.memcap = 1;
+    static const char *const lines[] = { HANDSHAKE };
+    unsigned count = answered ? 3 : 1;
+
+    rig.options.memcap = 16 << 10;
     open_rig();
-    send_line("> S 0,0");
-    rig.isn[FLOW_TO_SERVER] += 1 << 20;
-    send_line("> S 0,0");
+    for (rig.client = 1; rig.verdict.exception == EXCEPTION_NONE && counter("tcp.ssn_memcap_drop") == 0; rig.client++)
+        for (unsigned i = 0; i < count && rig.verdict.exception == EXCEPTION_NONE; i++)
+            send_line(lines[i]);
+}
+
+START_TEST(the_oldest_half_open_session_gives_way)
+{
+    fill_sessions(false);
     ck_assert_int_eq(rig.verdict.exception, EXCEPTION_NONE);
+    ck_assert_str_eq(state_name(), "syn_sent");
+    ck_assert_uint_eq(counter("tcp.ssn_memcap_drop"), 1);
+    rig.client = 1;
+    send_line("< SA 0,1");
+    ck_assert_ptr_null(rig.flow->tcp);
+    ck_assert(rig.flow->flags & FLOW_NO_STREAM);
+    ck_assert_int_eq(rig.verdict.exception, EXCEPTION_STREAM_MIDSTREAM);
+    rig.client = 2;
+    play("others stay", (const char *const[]){ "< SA 0,1 | syn_recv", "> A 1,1 | established", NULL });
+    rig.client = 1;
+    play("and come back", (const char *const[]){ "> S 0,0 | syn_sent", "< SA 0,1 | syn_recv", NULL });
     flow_table_end_all(rig.flows, FLOW_END_SHUTDOWN);
     ck_assert_uint_eq(counter("tcp.active_sessions"), 0);
+}
+END_TEST
+
+START_TEST(established_sessions_do_not)
+{
+    fill_sessions(true);
+    ck_assert_int_eq(rig.verdict.exception, EXCEPTION_STREAM_MEMCAP);
+    ck_assert(rig.flow->flags & FLOW_NO_STREAM);
+    rig.client = 1;
+    play("others stay", (const char *const[]){ "> PA 1,1 'abc' | established c:abc", NULL });
 }
 END_TEST
 
@@ -599,7 +630,8 @@ int main(void)
     tcase_add_loop_test(scripts, script, 0, sizeof(cases) / sizeof(cases[0]));
     tcase_add_checked_fixture(other, setup, teardown);
     tcase_add_test(other, counts);
-    tcase_add_test(other, no_session_to_be_had);
+    tcase_add_test(other, the_oldest_half_open_session_gives_way);
+    tcase_add_test(other, established_sessions_do_not);
     tcase_add_test(other, no_memory_for_data);
     tcase_add_test(other, rewrites_what_contradicts);
     tcase_add_test(other, all_is_yielded_at_the_end);
