@@ -126,6 +126,11 @@ static const struct test_case {
       MIDSTREAM,
       { "> PA 100,100 'abc' | established =midstream c:abc", "< PA 100,103 'x' | established s:x",
         "> FA 103,101 | close_wait" } },
+    { "midstream, acknowledging what came before",
+      MIDSTREAM,
+      { "> A 100,100 | established =midstream", "> A 100,5000 | established",
+        "< PA 5000,100 'x' | established reassembly_seq_gap gap s:x", "> A 100,5001 | established",
+        "> A 100,4000000000 | established pkt_invalid_ack est_invalid_ack =invalid" } },
     { "midstream with a FIN", MIDSTREAM, { "> FA 100,100 'abc' | fin_wait1 =midstream c:abc" } },
     { "midstream from a SYN/ACK: the flow turns",
       MIDSTREAM,
@@ -590,6 +595,36 @@ START_TEST(stopped_streams_give_their_memory_back)
 }
 END_TEST
 
+START_TEST(flows_follow_their_session)
+{
+    open_rig();
+    send_line("> S 0,0");
+    ck_assert_int_eq(rig.flow->state, FLOW_NEW);
+    send_line("< SA 0,1");
+    ck_assert_int_eq(rig.flow->state, FLOW_NEW);
+    send_line("> PA 1,1 'abc'");
+    ck_assert_int_eq(rig.flow->state, FLOW_ESTABLISHED);
+    ck_assert(rig.packet.flags & PACKET_ESTABLISHED);
+    send_line("> FA 4,1");
+    ck_assert_int_eq(rig.flow->state, FLOW_ESTABLISHED);
+    send_line("< FA 1,5");
+    ck_assert_int_eq(rig.flow->state, FLOW_CLOSED);
+}
+END_TEST
+
+START_TEST(a_flow_turns_when_the_server_is_seen_first)
+{
+    set_options(MIDSTREAM);
+    open_rig();
+    send_line("< SA 0,1");
+    ck_assert(rig.flow->flags & FLOW_SWAPPED);
+    ck_assert_uint_eq(rig.flow->server_port, 80);
+    ck_assert(rig.packet.flags & PACKET_TO_CLIENT);
+    send_line("> A 1,1");
+    ck_assert(!(rig.packet.flags & PACKET_TO_CLIENT));
+}
+END_TEST
+
 START_TEST(summary_tells_sizes)
 {
     struct tcp_summary summary;
@@ -637,6 +672,8 @@ int main(void)
     tcase_add_test(other, all_is_yielded_at_the_end);
     tcase_add_test(other, passive_yields_chunks_on_packets_of_the_direction);
     tcase_add_test(other, stopped_streams_give_their_memory_back);
+    tcase_add_test(other, flows_follow_their_session);
+    tcase_add_test(other, a_flow_turns_when_the_server_is_seen_first);
     tcase_add_test(other, summary_tells_sizes);
     tcase_add_test(other, names_of_events);
     suite_add_tcase(suite, scripts);
