@@ -130,7 +130,7 @@ static const struct test_case {
       MIDSTREAM,
       { "> A 100,100 | established =midstream", "> A 100,5000 | established",
         "< PA 5000,100 'x' | established reassembly_seq_gap gap s:x", "> A 100,5001 | established",
-        "> A 100,4000000000 | established pkt_invalid_ack est_invalid_ack =invalid" } },
+        "> PA 100,4000000000 'y' | established pkt_invalid_ack est_invalid_ack =invalid" } },
     { "midstream with a FIN", MIDSTREAM, { "> FA 100,100 'abc' | fin_wait1 =midstream c:abc" } },
     { "midstream from a SYN/ACK: the flow turns",
       MIDSTREAM,
