@@ -23,6 +23,9 @@ static inline bool address_equal(const struct address *a, const struct address *
  * uncompressed with all eight groups in four digits (what EVE has by default) when `full`. */
 void address_format(const struct address *address, int version, bool full, char *out);
 
+/* Makes all bits behind the first `prefix` zero. */
+void address_mask(struct address *address, unsigned prefix);
+
 /* Returns 4 or 6, or -EINVAL when the `length` bytes are no address. */
 int address_parse(const char *text, size_t length, struct address *out);
 

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sluice/address.h"
 #include "sluice/diag.h"
 
 enum setting_type {
@@ -104,6 +105,8 @@ int config_ports(const struct config *config, const char *name, uint16_t *out, s
 int config_ranges(const char *value, uint32_t high, uint32_t *out, size_t max);
 /* "0x1/0x1": a mark within a mask that is not 0. */
 bool config_mark(const char *value, uint32_t *mark, uint32_t *mask);
+/* "10.0.0.0/8", or an address alone: its version, with the bits behind the prefix zero; -EINVAL when it is neither. */
+int config_network(const char *value, struct address *network, unsigned *prefix);
 
 /* Reports contradictions between settings of config_settings: repeat without a mark, a route to a queue of our own... */
 void config_check(const struct config *config, struct diag *diag);

@@ -16,7 +16,8 @@ struct stream;
 /* A rule that matched; made by detect. */
 struct hit {
     const struct rule *rule;
-    bool in_stream; /* in the bytes of a stream: the action is the flow's */
+    bool in_stream; /* in the bytes of a stream */
+    bool of_flow;   /* pass and drop are for the whole flow: it matched in a stream, or by addresses alone */
 };
 
 /* What is reported of a hit; made by policy. */

@@ -4,13 +4,13 @@
  *
  * Inline, every fragment but the one that completes a datagram passes: a receiver can do nothing with them. The one that
  * completes it carries the verdict for the whole, and when that is drop the datagram is remembered until its time is
- * over: no copy of any fragment of it passes any more. Which bytes of overlapping fragments count depends on the receiver;
- * the policy is asked by address.
+ * over: no copy of any fragment of it passes any more. One that was accepted is remembered too, and copies alone pass. Which
+ * bytes of overlapping fragments count depends on the receiver; the policy is asked by address.
  *
  * All memory is reserved at the start. Where the kernel has reassembled before the queue there are no fragments to see.
  *
  * Threads:   a defragmenter belongs to one worker.
- * Ownership: a reassembled datagram is lent until the next defrag_packet().
+ * Ownership: a reassembled datagram is lent until the next defrag_packet() of a fragment that is not inside of it.
  */
 #ifndef SLUICE_DEFRAG_H
 #define SLUICE_DEFRAG_H
@@ -43,8 +43,9 @@ void defrag_free(struct defrag *defrag);                                   /* NU
 enum defrag_result {
     DEFRAG_HELD,     /* a fragment of a datagram that is not complete; its bytes are kept */
     DEFRAG_COMPLETE, /* `*whole` is the datagram: hand it to decode_reassembled() */
-    DEFRAG_DROPPED,  /* belongs to a datagram that was dropped, or its content contradicts what came before: drop it */
-    DEFRAG_IGNORED,  /* not to be used: malformed, too large, or no memory (then *exception says so) */
+    DEFRAG_DROPPED, /* belongs to a datagram that was dropped, contradicts what came before, or is beyond us (fragments in
+                      * fragments, endless headers): drop it; inline only */
+    DEFRAG_IGNORED, /* not to be used: malformed, too large, or no memory (then *exception says so) */
 };
 
 /*
@@ -55,8 +56,13 @@ enum defrag_result {
 enum defrag_result defrag_packet(struct defrag *defrag, struct decoder *decoder, struct packet *pkt,
                                  struct packet *whole, enum exception_cause *exception);
 
-/* The datagram that was completed last was dropped: none of its fragments passes from now on. */
-void defrag_drop_last(struct defrag *defrag);
+/* A datagram that was complete is dropped, and so is each fragment of it from now on. `whole` is as defrag_packet() set it, and the
+ * packet that completed it is still at hand. Does nothing where packets are not judged inline. */
+void defrag_drop(struct defrag *defrag, const struct packet *whole);
+
+/* After decode_reassembled(): puts the link header of the fragment that completed it before the bytes of `whole`, for who shows
+ * the packet as captured. */
+void defrag_show_link(struct packet *whole, const struct packet *fragment);
 
 /* Gives back at most `budget` datagrams whose time is over; how many. */
 size_t defrag_expire(struct defrag *defrag, uint64_t now_ns, size_t budget);

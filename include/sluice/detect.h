@@ -20,11 +20,15 @@
 
 #include "sluice/decision.h"
 #include "sluice/diag.h"
+#include "sluice/flow.h"
 #include "sluice/packet.h"
 #include "sluice/rule.h"
 
+struct host_table;
 struct ruleset;
 struct detector;
+struct stream;
+struct turn;
 
 struct ruleset_options {
     enum rule_action action_order[4]; /* default: pass, drop, reject, alert; ACTION_REJECT stands for all three */
@@ -44,19 +48,39 @@ bool ruleset_needs_checksums(const struct ruleset *ruleset);
 /* Scratch for one worker; made anew, or grown, for each ruleset. 0 or -ENOMEM. */
 struct detector_options {
     uint32_t pcre_match_limit, pcre_depth_limit;
+    uint32_t stream_window[FLOW_DIRECTIONS]; /* bytes of history that the stream keeps, as there */
+    size_t flow_memcap;                      /* bytes for candidates that wait for more of their stream */
 };
 void detector_options_default(struct detector_options *options);
 int detector_new(struct detector **out, const struct detector_options *options);
 int detector_prepare(struct detector *detector, const struct ruleset *ruleset);
 void detector_free(struct detector *detector);
 
-/* The rules that match, in order of evaluation: by action order, then priority, then position. At most as many as the
- * ruleset has. Thresholds, suppressions and noalert are policy's business, not looked at here. */
-size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct packet *pkt,
+/* What a packet is inspected with; all but the packet may be NULL. */
+struct detect_input {
+    struct packet *packet;
+    struct stream *stream;    /* the packet's flow has its session here */
+    struct flow_table *flows; /* where the flow's variables live */
+    struct host_table *hosts;
+    struct turn *turn;
+    bool flow_ends; /* the packet stands for the end of its flow: the stream gives all that is left */
+};
+
+/*
+ * The rules that match, in order of evaluation: by action order, then writers of flow bits and kin before readers, then
+ * priority, then position. At most as many as the ruleset has. Takes from the stream what there is to inspect in the packet's
+ * direction. Actions of rules that matched (flowbits:set) are done. Thresholds, suppressions and noalert are policy's
+ * business, not looked at here.
+ */
+size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
                      const struct hit **hits);
+/* Forgets what was remembered of a flow that ends. */
+void detect_flow_end(struct detector *detector, struct flow *flow);
 
 struct detect_counters {
     uint64_t packets_scanned, bytes_scanned, candidates, evaluations, matches;
+    uint64_t waiting;          /* candidates that were put off until more of the stream is there */
+    uint64_t flow_memcap_hits; /* there was no memory for it: the stream is scanned again instead */
 };
 const struct detect_counters *detector_counters(const struct detector *detector);
 

@@ -32,4 +32,8 @@ enum exception_policy {
     EXCEPTION_POLICY_COUNT,
 };
 
+/* EVE's: "stream_midstream", and "drop_flow"; "none" for EXCEPTION_NONE. */
+const char *exception_cause_name(enum exception_cause cause);
+const char *exception_policy_name(enum exception_policy policy);
+
 #endif

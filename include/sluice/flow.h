@@ -41,17 +41,21 @@ enum flow_state {
 enum flow_direction { FLOW_TO_SERVER, FLOW_TO_CLIENT, FLOW_DIRECTIONS };
 
 enum flow_flag {
-    FLOW_DROPPED = 1 << 0,         /* every further packet is dropped */
-    FLOW_PASSED = 1 << 1,          /* no more rules are asked */
-    FLOW_ALERTED = 1 << 2,         /* a rule reported something of it */
-    FLOW_SWAPPED = 1 << 3,         /* client and server were exchanged after the first packet */
-    FLOW_NO_STREAM = 1 << 4,       /* TCP: no session, or it gave up: packets are inspected one by one */
-    FLOW_ACCEPTED_WHOLE = 1 << 5,  /* exception policy pass-flow */
-    FLOW_BYPASS_WANTED = 1 << 6,   /* a rule or policy asks for bypass */
-    FLOW_ICMP_ERROR_SEEN = 1 << 7, /* an ICMP error quoted a packet of it */
-    FLOW_DROP_LOGGED = 1 << 8,     /* a drop event of it has been written (eve drop.flows: start) */
-    FLOW_SERVER_SEEN = 1 << 9,     /* the server sent a packet; ICMP errors are nobody's */
-    FLOW_CLIENT_SEEN = 1 << 10,    /* the client did */
+    FLOW_DROPPED = 1 << 0,            /* every further packet is dropped */
+    FLOW_PASSED = 1 << 1,             /* no more rules are asked */
+    FLOW_ALERTED = 1 << 2,            /* a rule reported something of it */
+    FLOW_SWAPPED = 1 << 3,            /* client and server were exchanged after the first packet */
+    FLOW_NO_STREAM = 1 << 4,          /* TCP: no session, or it gave up: packets are inspected one by one */
+    FLOW_ACCEPTED_WHOLE = 1 << 5,     /* exception policy pass-flow */
+    FLOW_BYPASS_WANTED = 1 << 6,      /* a rule or policy asks for bypass */
+    FLOW_ICMP_ERROR_SEEN = 1 << 7,    /* an ICMP error quoted a packet of it */
+    FLOW_DROP_LOGGED = 1 << 8,        /* a drop event to the server has been written (eve drop.flows: start) */
+    FLOW_SERVER_SEEN = 1 << 9,        /* the server sent a packet; ICMP errors are nobody's */
+    FLOW_CLIENT_SEEN = 1 << 10,       /* the client did */
+    FLOW_IP_ONLY_TO_SERVER = 1 << 11, /* rules on addresses alone were asked for the first packet to the server */
+    FLOW_IP_ONLY_TO_CLIENT = 1 << 12,
+    FLOW_RESCAN = 1 << 13, /* detect ran out of memory for what it would look at again: it scans its window anew */
+    FLOW_DROP_LOGGED_TO_CLIENT = 1 << 14,
 };
 
 /* Why a flow ended, EVE's flow.reason. */
@@ -76,7 +80,7 @@ struct flow_variable;  /* in src/flow/variable.c */
 /* Four cache lines, of which a packet touches the first two; keep it so. */
 struct flow {
     /* --- what a look-up reads --- */
-    struct flow *next; /* in the bucket */
+    struct flow *next; /* in a bucket that overflows */
     uint32_t hash;
     uint16_t client_port, server_port; /* ICMP: type and code as the first packet had them */
     struct address client, server;
@@ -159,6 +163,8 @@ void flow_table_end(struct flow_table *table, struct flow *flow, enum flow_end r
 /* Ends at most `budget` flows of those whose time is over at now_ns; how many. Cost is by what expires, not by what is there: a flow
  * is looked at once in its timeout, an eighth of a second late at most. */
 size_t flow_table_expire(struct flow_table *table, uint64_t now_ns, size_t budget);
+/* Ends all whose time is over, the oldest (by start, then by first packet) first. */
+void flow_table_expire_all(struct flow_table *table, uint64_t now_ns);
 /* Ends all, the oldest (by start, then by first packet) first. */
 void flow_table_end_all(struct flow_table *table, enum flow_end reason);
 
@@ -179,6 +185,9 @@ bool flow_integer_set(struct flow_table *table, struct flow *flow, uint32_t numb
 /* Calls `each` for all of a flow, in the order of their numbers. */
 void flow_each_variable(const struct flow *flow, void (*each)(uint32_t number, bool is_bit, uint32_t value, void *user),
                         void *user);
+
+/* The type that answers an ICMP or ICMPv6 message of this type, in both directions; false when there is none. */
+bool flow_icmp_answer(uint8_t protocol, uint8_t type, uint8_t *answer);
 
 /* --- Names ------------------------------------------------------------------------------------------------------------------ */
 

@@ -22,7 +22,10 @@
 #include "sluice/rule.h"
 #include "sluice/turn.h"
 
+struct datasets;
+struct geoip;
 struct host_table;
+struct reputation;
 struct rule_parser;
 
 enum keyword_kind {
@@ -45,6 +48,7 @@ enum keyword_flag {
                                        * nevertheless; without it they are looked for in this packet's payload. The
                                        * field draws the line (SIG_FLAG_REQUIRE_PACKET): flow, events, checksums have
                                        * it, headers, sizes and flow.age have not */
+    KEYWORD_IP_ONLY = 1 << 8, /* may stand in a rule on addresses alone, which is asked once a flow and direction */
 };
 
 /* What a condition may look at, and an action change. The packet's flow is packet->flow (NULL for none). */
@@ -53,7 +57,7 @@ struct match_input {
     struct flow_table *flows; /* where the flow's variables live; NULL when packet->flow is */
     struct host_table *hosts; /* shared with other workers: turn_wait(turn) first */
     struct turn *turn;        /* NULL in a daemon */
-    bool in_stream;           /* the buffer under inspection is the stream's, not the packet's payload */
+    bool in_stream; /* contents are looked for in the stream: the buffer under inspection is not the packet's payload */
 };
 
 /* A buffer under inspection; see src/detect/inspect.c for how the conditions of a buffer are walked. */
@@ -201,6 +205,15 @@ bool rule_parser_find_class(const struct rule_parser *parser, struct span name, 
 /* A reference system; its prefix is NULL when it has none. False the first time that an unknown name is asked for. */
 bool rule_parser_find_reference(const struct rule_parser *parser, struct span name, const char **system,
                                 const char **prefix);
+
+/* What the rules of a list share besides. */
+struct datasets *rule_parser_datasets(const struct rule_parser *parser);
+const struct reputation *rule_parser_reputation(const struct rule_parser *parser); /* NULL: none is configured */
+/* Opens the database at the first call; NULL after an error was reported at `where`. */
+const struct geoip *rule_parser_geoip(struct rule_parser *parser, struct span where);
+/* The file the rule stands in, as a path; and where mistakes in other files are reported. */
+const char *rule_parser_file(const struct rule_parser *parser);
+struct diag *rule_parser_diag(struct rule_parser *parser);
 
 /* Parses "type limit, track by_src, ..."; reports. 0 or -errno; the result is not yet added. */
 enum threshold_form {

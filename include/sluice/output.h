@@ -8,7 +8,8 @@
  * EVE: field names are Suricata's (docs.suricata.io, "EVE JSON Format"), plus one object of our own, "queue", for packets
  * from NFQUEUE: number, id, mark, hook, in_iface, out_iface, in_physical, out_physical, verdict, ruleset (the generation),
  * set_mark and set_mask when a rule asks for a mark. "in_iface" of the common header is there too. Reasons of drops are
- * those of output_drop_reason_name().
+ * those of output_drop_reason_name(). Events of packets that belong to a flow carry "flow_id", flow and netflow events of
+ * captures the time of the flow's last packet.
  *
  * Threads:   output_packet() by the worker that owns the port; the rest by the main thread.
  * Ownership: events point at rules: a ruleset may be freed when output_drained() says that everything written before has
@@ -25,6 +26,7 @@
 #include "sluice/decision.h"
 #include "sluice/flow.h"
 #include "sluice/packet.h"
+#include "sluice/turn.h"
 
 enum output_event {
     OUTPUT_ALERT,
@@ -50,7 +52,7 @@ struct eve_options {
     } alert;
     struct {
         bool alerts, verdict;
-        bool all_flows; /* drop.flows: all; otherwise one event a dropped flow */
+        bool all_flows; /* drop.flows: all; otherwise one event for each direction of a dropped flow */
     } drop;
     struct {
         bool decode, stream, packet_header;
@@ -66,11 +68,12 @@ struct output_options {
     bool eve_truncate;    /* start with an empty file (replay) instead of appending */
     FILE *console;        /* readable lines; NULL: none */
     bool console_colour;
-    bool console_stats; /* a line for stats events too */
-    bool lossless;      /* a full ring blocks: only with the thread started */
-    bool inline_mode;   /* drops take effect */
-    bool queue_fields;  /* packets come from NFQUEUE: add "queue" */
-    size_t ring_size;   /* bytes per worker; rounded up to a power of two of at least 1 MiB */
+    bool console_stats;             /* a line for stats events too */
+    bool lossless;                  /* a full ring blocks: only with the thread started */
+    bool inline_mode;               /* drops take effect */
+    bool queue_fields;              /* packets come from NFQUEUE: add "queue" */
+    size_t ring_size;               /* bytes per worker; rounded up to a power of two of at least 1 MiB */
+    const struct rule_names *names; /* of flow bits and integers, outlives the output; NULL: they are not written */
     struct eve_options eve;
 };
 void output_options_default(struct output_options *options);
@@ -89,9 +92,18 @@ void output_close(struct output *output); /* ends the thread too; NULL is allowe
 
 struct output_port *output_port(struct output *output, unsigned worker);
 
-/* Everything there is to say of a packet: an alert event per alert, a drop event, an anomaly event per decoder event, as
- * far as enabled. Cheap when there is nothing. `decision` may be NULL when no rule was asked; `generation` is that of the
- * ruleset. */
+/*
+ * From here on events of all ports are written in the order of their places, of equal ones the first port's first. `progress` is
+ * asked by the output thread: all of the port's that is before that place has been recorded. Before anything is recorded.
+ */
+typedef void output_progress_function(void *user, unsigned port, struct turn_place *out);
+void output_set_progress(struct output *output, output_progress_function *progress, void *user);
+/* The place of what is recorded from now on; never before the last. */
+void output_port_place(struct output_port *port, const struct turn_place *place);
+
+/* Everything there is to say of a packet: an alert event per alert, a drop event, an anomaly event per event of decoder and
+ * stream, as far as enabled, a packet event when it is tagged. Cheap when there is nothing. `decision` may be NULL when no rule was asked;
+ * `generation` is that of the ruleset. Notes in the packet's flow that its drop has been told. */
 void output_packet(struct output_port *port, const struct packet *pkt, const struct decision *decision,
                    unsigned generation);
 

@@ -17,15 +17,20 @@
 #include <stdint.h>
 
 #include "sluice/decision.h"
+#include "sluice/exception.h"
+#include "sluice/flow.h"
 #include "sluice/packet.h"
 
 struct policy_shared;
 struct policy;
+struct turn;
 
 struct policy_options {
     bool inline_mode;          /* drops take effect; otherwise they are reported as alerts with action allowed */
     unsigned packet_alert_max; /* alerts kept per packet */
     size_t threshold_memcap;   /* bytes */
+    size_t tag_memcap;         /* bytes of tags of flows, of this worker; and of those of hosts, shared */
+    enum exception_policy exceptions[EXCEPTION_COUNT];
 };
 void policy_options_default(struct policy_options *options);
 
@@ -34,14 +39,31 @@ int policy_shared_new(struct policy_shared **out, const struct policy_options *o
 void policy_shared_free(struct policy_shared *shared);
 int policy_new(struct policy **out, const struct policy_options *options, struct policy_shared *shared);
 void policy_free(struct policy *policy);
+/* Shared state is touched in this turn; NULL (at first): at once. */
+void policy_set_turn(struct policy *policy, struct turn *turn);
+/* Forgets what policy keeps with a flow that ends. */
+void policy_flow_end(struct policy *policy, struct flow *flow);
 
 /* Applies the hits (rules of `rules`, which has the thresholds for all) to the packet: sets verdict, drop_reason and reject of it (and of pkt->root when inside a tunnel). */
 void policy_apply(struct policy *policy, const struct rule_list *rules, struct packet *pkt, const struct hit *hits,
                   size_t hit_count, struct decision *out);
 
+/* A flow that was decided before: drops the packet of one that was dropped. True when no rules are to be asked: dropped, passed,
+ * or bypassed. */
+bool policy_flow(struct policy *policy, struct packet *pkt);
+
+/* Does what is configured for the cause to the packet and its flow, counts it and keeps it in the flow. True when the packet is
+ * not to be inspected further. */
+bool policy_exception(struct policy *policy, struct packet *pkt, enum exception_cause cause);
+
+/* Drops a packet for a reason that is not a rule; without effect when drops have none. */
+void policy_drop(struct policy *policy, struct packet *pkt, enum drop_reason reason);
+
 struct policy_counters {
     uint64_t alerts, alerts_suppressed, alerts_overflow, dropped, rejected, passed;
     uint64_t threshold_memcap_hits;
+    uint64_t exceptions[EXCEPTION_COUNT][EXCEPTION_POLICY_COUNT];
+    uint64_t flow_drops; /* packets of flows that were dropped before */
 };
 const struct policy_counters *policy_counters(const struct policy *policy);
 size_t policy_shared_memory(const struct policy_shared *shared);

@@ -28,6 +28,15 @@ void address_format(const struct address *address, int version, bool full, char 
         inet_ntop(version == 6 ? AF_INET6 : AF_INET, address->bytes, out, ADDRESS_TEXT_SIZE);
 }
 
+void address_mask(struct address *address, unsigned prefix)
+{
+    for (unsigned i = 0; i < sizeof(address->bytes); i++) {
+        unsigned bits = prefix > i * 8 ? prefix - i * 8 : 0;
+
+        address->bytes[i] &= (uint8_t)(bits >= 8 ? 0xff : 0xff00 >> bits);
+    }
+}
+
 int address_parse(const char *text, size_t length, struct address *out)
 {
     char copy[ADDRESS_TEXT_SIZE];

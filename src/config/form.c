@@ -90,7 +90,6 @@ const char *form_priority(const char *value)
     return "auto or a number such as 10 or -150";
 }
 
-/* What nftables takes as the name of a table. */
 /* What nft takes for a name, so that the printed ruleset can be read back. */
 const char *form_name(const char *value)
 {
@@ -100,4 +99,31 @@ const char *form_name(const char *value)
         strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == length)
         return NULL;
     return "a name of letters, digits, _, . and -, at most 32 long, which does not begin with a digit or -";
+}
+
+int config_network(const char *value, struct address *network, unsigned *prefix)
+{
+    struct span rest = span_of(value), address;
+    uint64_t bits;
+
+    if (!span_next(&rest, '/', &address))
+        return -EINVAL;
+    int version = address_parse(address.at, address.length, network);
+
+    if (version < 0)
+        return -EINVAL;
+    bits = version == 4 ? 32 : 128;
+    if (rest.at && !span_to_uint(span_trim(rest), 0, bits, &bits))
+        return -EINVAL;
+    *prefix = (unsigned)bits;
+    address_mask(network, *prefix);
+    return version;
+}
+
+const char *form_network(const char *value)
+{
+    struct address network;
+    unsigned prefix;
+
+    return config_network(value, &network, &prefix) > 0 ? NULL : "an address or a network such as 10.0.0.0/8";
 }

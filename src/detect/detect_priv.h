@@ -2,10 +2,13 @@
 /*
  * Inside detect: the parts of a ruleset and of a detector.
  *
- *   ruleset.c    builds the snapshot: order of rules, choice of literals, groups
+ *   ruleset.c    builds the snapshot: choice of literals, groups;  check.c  the checks and their order
  *   literal.c    which literal of a rule the prefilter looks for
  *   prefilter.c  a Hyperscan database over literals, and the scan that yields candidates
- *   detect.c     a packet's candidates and their evaluation
+ *   detect.c     the detector, and a packet's way through it
+ *   collect.c    a packet's candidates
+ *   evaluate.c   whether a candidate matches
+ *   waiting.c    candidates that wait for more of their stream
  *   inspect.c    the conditions on one buffer
  */
 #ifndef SLUICE_DETECT_PRIV_H
@@ -17,8 +20,17 @@
 
 #include "sluice/detect.h"
 #include "sluice/keyword.h"
+#include "sluice/pool.h"
+#include "sluice/stream.h"
 
-/* What the evaluation of a candidate reads, in one cache line; NULL sets are `any`. */
+/* Where contents without a buffer keyword are looked for, in TCP. */
+enum payload_scope {
+    SCOPE_STREAM, /* the stream; the packet when it is not part of one */
+    SCOPE_PACKET,
+    SCOPE_BOTH, /* either: the rule has offset or depth, which count from the start of both */
+};
+
+/* What the evaluation of a candidate reads; NULL sets are `any`. */
 struct check {
     const struct rule *rule;
     const struct address_set *source, *destination;
@@ -30,7 +42,13 @@ struct check {
     bool any_protocol;
     bool bidirectional;
     bool ipv4, ipv6;
-    bool any_packet; /* packets without an IP header too */
+    bool any_packet;  /* packets without an IP header too */
+    uint8_t scope;    /* enum payload_scope */
+    bool has_payload; /* conditions on the payload */
+    bool has_literal; /* found by a literal in the payload; otherwise evaluated for every view of a stream */
+    bool of_flow;     /* addresses alone, negated or not: pass and drop are the flow's */
+    bool ip_only;     /* addresses alone: asked for the first packet of a flow and direction */
+    bool may_wait;    /* its literal may come before the rest of it */
 };
 
 /* Traffic is divided by transport, so that UDP is not searched for TCP rules. */
@@ -50,7 +68,7 @@ struct buffer_prefilter {
     struct prefilter *prefilter;
 };
 
-enum { RULESET_MAX_BUFFERS = 64 };
+enum { RULESET_MAX_BUFFERS = 64, RULESET_MAX_EVENTS = PACKET_EVENT_WORDS * 64 };
 
 struct ruleset {
     struct rule_list *rules;
@@ -60,11 +78,14 @@ struct ruleset {
 
     struct prefilter *payload[TRAFFIC_COUNT];    /* NULL where no rule has a literal */
     struct check_list unfiltered[TRAFFIC_COUNT]; /* rules without a literal, by the traffic they admit */
-    struct check_list without_ip;                /* rules that admit packets without an IP header */
-    struct check_list *by_event;                 /* per enum decode_event and stream_event: rules that need it */
+    struct check_list ip_only[TRAFFIC_COUNT];
+    struct check_list stream_unfiltered; /* of those for TCP, the ones that look into the stream */
+    struct check_list without_ip;        /* rules that admit packets without an IP header */
+    struct check_list *by_event;         /* per event of a packet: rules that need it */
     struct buffer_prefilter buffers[RULESET_MAX_BUFFERS];
     uint32_t buffer_count;
     bool needs_checksums;
+    bool scans_packets; /* TCP: a rule with a literal looks at the packet and not only at the stream */
 };
 
 struct detector {
@@ -76,11 +97,33 @@ struct detector {
     uint32_t *seen; /* per check: the packet serial in which it became a candidate */
     uint32_t serial;
     struct hit *hits;
-    uint32_t capacity; /* checks that the arrays have room for */
+    uint32_t *hit_checks; /* index of each hit */
+    uint32_t hit_count;
+    uint32_t capacity;    /* checks that the arrays have room for */
+    struct pool *waiting; /* struct flow_detection */
+    uint32_t stream_window[FLOW_DIRECTIONS];
     struct detect_counters counters;
 };
 
+/* A packet, or a view of its stream, being evaluated. */
+struct evaluation {
+    struct detector *detector;
+    const struct ruleset *ruleset;
+    const struct detect_input *input;
+    struct match_input match;
+    enum flow_direction direction;
+    const struct stream_view *view; /* NULL: nothing new in the stream */
+    bool view_only;                 /* the packet itself was evaluated already, or there is none */
+};
+
+/* --- check.c ------------------------------------------------------------------------------------------------------------- */
+
+/* A check per rule, in the order of evaluation. 0 or -ENOMEM. */
+int checks_make(struct ruleset *ruleset, const struct ruleset_options *options);
+
 /* --- literal.c ----------------------------------------------------------------------------------------------------------- */
+
+enum { LITERAL_MAX = STREAM_BEFORE_MAX }; /* so that a stream's border needs no more bytes than a view lends */
 
 struct literal {
     const uint8_t *bytes;
@@ -104,8 +147,50 @@ int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch 
 /* Adds to the detector's candidates all checks whose literal occurs in the bytes. */
 void prefilter_scan(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                     uint32_t length);
+/* The same for literals that begin in the bytes before those of prefilter_scan() and end in them. */
+void prefilter_scan_border(const struct prefilter *prefilter, struct detector *detector, const uint8_t *before,
+                           uint32_t before_length, const uint8_t *bytes, uint32_t length);
 
-/* --- detect.c ------------------------------------------------------------------------------------------------------------ */
+/* --- collect.c ----------------------------------------------------------------------------------------------------------- */
+
+void collect_packet(struct evaluation *ev);
+void collect_view(struct evaluation *ev);
+
+/* --- evaluate.c ---------------------------------------------------------------------------------------------------------- */
+
+/* Evaluates the candidates in order; those that match become hits and have their actions done. */
+void evaluate_candidates(struct evaluation *ev);
+
+/* --- waiting.c ----------------------------------------------------------------------------------------------------------- */
+
+enum { WAITING_MAX = 20 };
+
+/* Per flow and direction: candidates whose literal was seen and whose rest was not; and rules without a literal that
+ * matched in bytes that are still in the window (muted), so that the same bytes do not match twice. */
+struct waiting {
+    uint64_t until; /* offset in the stream from which on the entry is of no use */
+    uint32_t check;
+    bool muted;
+};
+struct flow_detection {
+    uint32_t generation, count;
+    struct waiting list[WAITING_MAX];
+};
+
+/* Before and after the view was scanned: keeps muted rules out, puts waiting ones in. */
+void waiting_mute(struct evaluation *ev);
+void waiting_add_candidates(struct evaluation *ev);
+/* What is to be remembered of a candidate of the view. */
+void waiting_put(struct evaluation *ev, uint32_t check, bool muted);
+void waiting_remove(struct evaluation *ev, uint32_t check);
+
+/* The payload of a carrier is the packet inside, which is inspected by itself. */
+static inline bool packet_has_payload(const struct packet *pkt)
+{
+    return pkt->payload_length > 0 && !(pkt->flags & PACKET_CARRIES_TUNNEL);
+}
+
+/* --- for the collectors ------------------------------------------------------------------------------------------------------------ */
 
 static inline void detector_add_candidate(struct detector *detector, uint32_t check)
 {

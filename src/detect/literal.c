@@ -39,6 +39,8 @@ static void take(struct literal *out, const struct content *content, const struc
         out->bytes += content->fast_pattern_offset;
         out->length = content->fast_pattern_length;
     }
+    if (out->length > LITERAL_MAX)
+        out->length = LITERAL_MAX;
     out->nocase = content->nocase;
     out->buffer = buffer;
 }

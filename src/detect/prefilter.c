@@ -26,7 +26,8 @@ struct prefilter {
     uint32_t *first; /* per pattern: where its checks begin in `checks`; one more at the end */
     uint32_t *checks;
     uint32_t pattern_count;
-    size_t shortest;
+    size_t shortest, longest;
+    struct literal *literals; /* by pattern; their bytes are the rules' */
 };
 
 int prefilter_new(struct prefilter **out)
@@ -48,6 +49,7 @@ void prefilter_free(struct prefilter *prefilter)
     free(prefilter->entries);
     free(prefilter->first);
     free(prefilter->checks);
+    free(prefilter->literals);
     free(prefilter);
 }
 
@@ -135,7 +137,10 @@ static void number_patterns(struct prefilter *prefilter, struct pattern_arrays *
         patterns->lengths[count] = literal->length;
         patterns->flags[count] = HS_FLAG_SINGLEMATCH | (literal->nocase ? HS_FLAG_CASELESS : 0);
         patterns->ids[count] = count;
+        prefilter->literals[count] = *literal;
         prefilter->first[count++] = i;
+        if (literal->length > prefilter->longest)
+            prefilter->longest = literal->length;
         if (literal->length < prefilter->shortest)
             prefilter->shortest = literal->length;
     }
@@ -156,7 +161,9 @@ int prefilter_compile(struct prefilter *prefilter, char error[256])
 
     prefilter->first = calloc(count + 1, sizeof(*prefilter->first));
     prefilter->checks = calloc(count + 1, sizeof(*prefilter->checks));
-    if (patterns.bytes && patterns.flags && patterns.ids && patterns.lengths && prefilter->first && prefilter->checks) {
+    prefilter->literals = calloc(count + 1, sizeof(*prefilter->literals));
+    if (patterns.bytes && patterns.flags && patterns.ids && patterns.lengths && prefilter->first && prefilter->checks &&
+        prefilter->literals) {
         number_patterns(prefilter, &patterns);
         err = compile_patterns(prefilter, &patterns, error);
     }
@@ -179,28 +186,82 @@ int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch 
 struct scan {
     const struct prefilter *prefilter;
     struct detector *detector;
+    const uint8_t *bytes; /* of a border */
+    uint32_t border;      /* where its new bytes begin */
+    uint32_t length;
 };
+
+static void add_checks(const struct scan *scan, unsigned id)
+{
+    const struct prefilter *prefilter = scan->prefilter;
+
+    for (uint32_t i = prefilter->first[id]; i < prefilter->first[id + 1]; i++)
+        detector_add_candidate(scan->detector, prefilter->checks[i]);
+}
 
 static int on_match(unsigned id, unsigned long long from, unsigned long long to, unsigned flags, void *user)
 {
-    const struct scan *scan = user;
-    const struct prefilter *prefilter = scan->prefilter;
-
     (void)from;
     (void)to;
     (void)flags;
-    for (uint32_t i = prefilter->first[id]; i < prefilter->first[id + 1]; i++)
-        detector_add_candidate(scan->detector, prefilter->checks[i]);
+    add_checks(user, id);
     return 0;
 }
 
 void prefilter_scan(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes, uint32_t length)
 {
-    struct scan scan = { prefilter, detector };
+    struct scan scan = { .prefilter = prefilter, .detector = detector };
 
     if (length < prefilter->shortest)
         return;
     detector->counters.packets_scanned++;
     detector->counters.bytes_scanned += length;
     hs_scan(prefilter->database, (const char *)bytes, length, 0, detector->scratch, on_match, &scan);
+}
+
+static bool equal(const struct literal *literal, const uint8_t *bytes)
+{
+    for (size_t i = 0; i < literal->length; i++) {
+        if (fold(literal->bytes[i], literal->nocase) != fold(bytes[i], literal->nocase))
+            return false;
+    }
+    return true;
+}
+
+/* The pattern is reported once, at its first place. When that lies wholly before the border, one across it is looked for. */
+static int on_border_match(unsigned id, unsigned long long from, unsigned long long to, unsigned flags, void *user)
+{
+    const struct scan *scan = user;
+    const struct literal *literal = &scan->prefilter->literals[id];
+
+    (void)from;
+    (void)flags;
+    if (to > scan->border) {
+        add_checks(scan, id);
+        return 0;
+    }
+    for (uint64_t end = (uint64_t)scan->border + 1; end <= scan->length && end < scan->border + literal->length;
+         end++) {
+        if (end >= literal->length && equal(literal, scan->bytes + end - literal->length)) {
+            add_checks(scan, id);
+            return 0;
+        }
+    }
+    return 0;
+}
+
+void prefilter_scan_border(const struct prefilter *prefilter, struct detector *detector, const uint8_t *before,
+                           uint32_t before_length, const uint8_t *bytes, uint32_t length)
+{
+    uint32_t reach = prefilter->longest > 0 ? (uint32_t)prefilter->longest - 1 : 0;
+    uint32_t old = before_length < reach ? before_length : reach;
+    uint32_t new = length < reach ? length : reach;
+    uint8_t border[2 * LITERAL_MAX];
+    struct scan scan = { prefilter, detector, border, old, old + new };
+
+    if (old == 0 || new == 0 || old + new < prefilter->shortest)
+        return;
+    memcpy(border, before + before_length - old, old);
+    memcpy(border + old, bytes, new);
+    hs_scan(prefilter->database, (const char *)border, old + new, 0, detector->scratch, on_border_match, &scan);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Building a ruleset: rules are put into the order of evaluation, each gets a check, and each check goes either into a
- * prefilter by its literal, or into the list of an event, or into the lists that are evaluated for every packet of
+ * Building a ruleset: each rule has its check (check.c), and each check goes either into a
+ * prefilter by its literal, or into the list of a decoder event, or into the lists that are evaluated for every packet of
  * a kind. The databases are compiled at the same time, one thread each: that is where loading spends its time.
  */
 #include <errno.h>
@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "detect_priv.h"
-#include "sluice/stream_event.h"
 
 void ruleset_options_default(struct ruleset_options *options)
 {
@@ -19,86 +18,6 @@ void ruleset_options_default(struct ruleset_options *options)
         .action_order = { ACTION_PASS, ACTION_DROP, ACTION_REJECT, ACTION_ALERT },
         .generation = 1,
     };
-}
-
-/* --- Order --------------------------------------------------------------------------------------------------------------- */
-
-static unsigned action_rank(const struct ruleset_options *options, enum rule_action action)
-{
-    if (action == ACTION_REJECT_DESTINATION || action == ACTION_REJECT_BOTH)
-        action = ACTION_REJECT;
-    for (unsigned i = 0; i < 4; i++) {
-        if (options->action_order[i] == action)
-            return i;
-    }
-    return 4;
-}
-
-struct order_key {
-    const struct rule *rule;
-    unsigned rank;
-};
-
-static int compare_keys(const void *left, const void *right)
-{
-    const struct order_key *a = left, *b = right;
-
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    if (a->rule->priority != b->rule->priority)
-        return a->rule->priority < b->rule->priority ? -1 : 1;
-    return a->rule->index < b->rule->index ? -1 : a->rule->index > b->rule->index;
-}
-
-static void fill_check(struct check *check, const struct rule *rule)
-{
-    const struct rule_protocol *protocol = &rule->protocol;
-    unsigned admitted = 0, last = 0;
-
-    for (unsigned i = 0; i < 256; i++) {
-        if (protocol->ip_protocols[i / 64] >> (i % 64) & 1) {
-            admitted++;
-            last = i;
-        }
-    }
-    *check = (struct check){
-        .rule = rule,
-        .source = rule->source->any ? NULL : rule->source,
-        .destination = rule->destination->any ? NULL : rule->destination,
-        .source_port = rule->source_port->any ? NULL : rule->source_port,
-        .destination_port = rule->destination_port->any ? NULL : rule->destination_port,
-        .conditions = rule->packet_conditions,
-        .buffers = rule->buffers,
-        .protocol = (uint8_t)last,
-        .one_protocol = admitted == 1,
-        .any_protocol = admitted == 256,
-        .bidirectional = rule->bidirectional,
-        .ipv4 = protocol->ipv4,
-        .ipv6 = protocol->ipv6,
-        .any_packet = protocol->any_packet,
-    };
-}
-
-static int order_rules(struct ruleset *ruleset, const struct ruleset_options *options)
-{
-    size_t count = rule_list_count(ruleset->rules);
-    struct order_key *keys = calloc(count + 1, sizeof(*keys));
-
-    ruleset->checks = calloc(count + 1, sizeof(*ruleset->checks));
-    if (!keys || !ruleset->checks) {
-        free(keys);
-        return -ENOMEM;
-    }
-    for (size_t i = 0; i < count; i++) {
-        keys[i].rule = rule_list_get(ruleset->rules, i);
-        keys[i].rank = action_rank(options, keys[i].rule->action);
-    }
-    qsort(keys, count, sizeof(*keys), compare_keys);
-    for (size_t i = 0; i < count; i++)
-        fill_check(&ruleset->checks[i], keys[i].rule);
-    ruleset->check_count = (uint32_t)count;
-    free(keys);
-    return 0;
 }
 
 /* --- Groups -------------------------------------------------------------------------------------------------------------- */
@@ -149,6 +68,9 @@ static struct prefilter *buffer_prefilter(struct ruleset *ruleset, const struct 
 
 static int add_to_payload(struct ruleset *ruleset, uint32_t check, const struct literal *literal)
 {
+    ruleset->checks[check].has_literal = true;
+    ruleset->scans_packets |=
+        admits(&ruleset->checks[check], TRAFFIC_TCP) && ruleset->checks[check].scope != SCOPE_STREAM;
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
         if (!admits(&ruleset->checks[check], traffic))
             continue;
@@ -160,7 +82,7 @@ static int add_to_payload(struct ruleset *ruleset, uint32_t check, const struct 
     return 0;
 }
 
-/* The decoder or stream event without which the rule can't match, or -1. */
+/* The decoder event without which the rule can't match, or -1. */
 static int needed_event(const struct rule *rule)
 {
     for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
@@ -176,8 +98,13 @@ static int add_unfiltered(struct ruleset *ruleset, uint32_t index)
 
     if (check->any_packet && list_add(&ruleset->without_ip, index))
         return -ENOMEM;
+    if (check->has_payload && check->scope != SCOPE_PACKET && admits(check, TRAFFIC_TCP) &&
+        list_add(&ruleset->stream_unfiltered, index))
+        return -ENOMEM;
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
-        if (admits(check, traffic) && list_add(&ruleset->unfiltered[traffic], index))
+        struct check_list *list = check->ip_only ? &ruleset->ip_only[traffic] : &ruleset->unfiltered[traffic];
+
+        if (admits(check, traffic) && list_add(list, index))
             return -ENOMEM;
     }
     return 0;
@@ -210,7 +137,7 @@ static void note_demands(struct ruleset *ruleset, const struct rule *rule)
 
 static int group_rules(struct ruleset *ruleset)
 {
-    ruleset->by_event = calloc(STREAM_EVENT_END, sizeof(*ruleset->by_event));
+    ruleset->by_event = calloc(RULESET_MAX_EVENTS, sizeof(*ruleset->by_event));
     if (!ruleset->by_event)
         return -ENOMEM;
     for (uint32_t i = 0; i < ruleset->check_count; i++) {
@@ -278,7 +205,7 @@ int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct rule
         return -ENOMEM;
     ruleset->rules = rules;
     ruleset->generation = options->generation;
-    err = order_rules(ruleset, options);
+    err = checks_make(ruleset, options);
     if (!err)
         err = group_rules(ruleset);
     if (!err)
@@ -299,13 +226,15 @@ void ruleset_free(struct ruleset *ruleset)
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
         prefilter_free(ruleset->payload[traffic]);
         free(ruleset->unfiltered[traffic].index);
+        free(ruleset->ip_only[traffic].index);
     }
     for (uint32_t i = 0; i < ruleset->buffer_count; i++)
         prefilter_free(ruleset->buffers[i].prefilter);
-    for (unsigned i = 0; ruleset->by_event && i < STREAM_EVENT_END; i++)
+    for (unsigned i = 0; ruleset->by_event && i < RULESET_MAX_EVENTS; i++)
         free(ruleset->by_event[i].index);
     free(ruleset->by_event);
     free(ruleset->without_ip.index);
+    free(ruleset->stream_unfiltered.index);
     free(ruleset->checks);
     rule_list_free(ruleset->rules);
     free(ruleset);

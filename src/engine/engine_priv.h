@@ -5,10 +5,12 @@
  *   pipeline.c   the packet's whole path, one function
  *   worker.c     the thread that owns a queue
  *   affinity.c   which CPU a thread runs on
- *   options.c    from the configuration to the options of the modules
+ *   host_os.c    how hosts treat what overlaps, as configured
+ *   options.c    from the configuration to the options of the modules;  options_flow.c  of flows and streams
  *   load.c       from rule files to a ruleset
+ *   datasets.c   sets that rules share, from the configuration and back to their files
  *   stats.c      from counters to a stats event
- *   run.c        the daemon        replay.c   capture files
+ *   run.c        the daemon        replay.c   capture files        replay_workers.c   their threads
  */
 #ifndef SLUICE_ENGINE_PRIV_H
 #define SLUICE_ENGINE_PRIV_H
@@ -22,12 +24,18 @@
 #include "sluice/capture.h"
 #include "sluice/config.h"
 #include "sluice/decode.h"
+#include "sluice/defrag.h"
 #include "sluice/detect.h"
 #include "sluice/engine.h"
 #include "sluice/firewall.h"
+#include "sluice/flow.h"
+#include "sluice/host.h"
+#include "sluice/host_os.h"
 #include "sluice/inject.h"
 #include "sluice/output.h"
 #include "sluice/policy.h"
+#include "sluice/stream.h"
+#include "sluice/turn.h"
 
 /* --- options.c --------------------------------------------------------------------------------------------------------- */
 
@@ -39,13 +47,46 @@ struct pipeline_options;
 int engine_queue_options(const struct config *config, struct nfqueue_options *out, size_t max, size_t *count,
                          char error[ENGINE_ERROR_SIZE]);
 int engine_decode_options(const struct config *config, struct decode_options *out, struct diag *diag);
-/* All but the policy's inline mode and the checksums, which differ between run and replay. */
-int engine_pipeline_options(const struct config *config, struct pipeline_options *out, struct diag *diag);
+/* For one of `workers`, which share the memcaps. All but the checksums, which differ between run and replay. */
+int engine_pipeline_options(const struct config *config, unsigned workers, bool inline_mode,
+                            struct pipeline_options *out, struct diag *diag);
+void engine_flow_options(const struct config *config, unsigned workers, struct flow_options *out);
+void engine_stream_options(const struct config *config, unsigned workers, bool inline_mode, struct stream_options *out);
+void engine_exception_policies(const struct config *config, bool inline_mode,
+                               enum exception_policy out[EXCEPTION_COUNT]);
 int engine_action_order(const struct config *config, enum rule_action order[4], char error[ENGINE_ERROR_SIZE]);
 void engine_policy_options(const struct config *config, struct policy_options *out);
 int engine_eve_path(const struct config *config, const char *log_dir, char *out, size_t size,
                     char error[ENGINE_ERROR_SIZE]);
 void engine_eve_options(const struct config *config, struct eve_options *out);
+
+/* --- datasets.c -------------------------------------------------------------------------------------------------------- */
+
+/* The registry with the sets of the configuration; mistakes are in `diag`. 0 or -ENOMEM. */
+struct datasets;
+int engine_open_datasets(struct datasets **out, const struct config *config, struct diag *diag);
+/* Writes the sets that have a file for it, when no worker runs any more; logs what fails. NULL is allowed. */
+void engine_save_datasets(const struct ruleset *ruleset);
+
+/* --- host_os.c --------------------------------------------------------------------------------------------------------- */
+
+enum { HOST_OS_MAX_NETWORKS = 1024 };
+
+struct host_network {
+    struct address network;
+    uint8_t version, prefix;
+    uint8_t os; /* enum host_os */
+};
+
+struct host_os_table {
+    size_t count;
+    struct host_network networks[HOST_OS_MAX_NETWORKS];
+};
+
+/* host-os-policy of a configuration; -EINVAL after a report. */
+int host_os_table_read(struct host_os_table *out, const struct config *config, struct diag *diag);
+/* The table must live as long, where it is. */
+struct host_os_policy host_os_table_policy(const struct host_os_table *table);
 
 /* --- affinity.c -------------------------------------------------------------------------------------------------------- */
 
@@ -77,7 +118,7 @@ struct pipeline_counters {
     /* Accepted without inspection, by reason. */
     uint64_t uninspected_marked;
     uint64_t uninspected_link;      /* of a link type that is not supported; only rules for any packet saw it */
-    uint64_t uninspected_fragments; /* whose payload waits for defragmentation; headers were inspected */
+    uint64_t uninspected_fragments; /* that defragmentation had no use or no room for; headers were inspected */
 };
 
 enum checksum_checks {
@@ -87,39 +128,78 @@ enum checksum_checks {
                      * later */
 };
 
+/* What CHECKSUMS_AUTO has seen; all workers of a replay have one, and touch it in their turns. */
+struct checksum_sample {
+    uint32_t seen, wrong;
+};
+
 /* All that one packet's path needs; owned by one worker. */
 struct pipeline {
     struct decoder *decoder;
+    struct defrag *defrag;
+    struct flow_table *flows;
+    struct stream *stream;
     struct detector *detector;
     struct policy *policy;
-    struct output_port *output; /* lent */
-    struct injector *injector;  /* NULL: rejects are not answered (replay) */
+    struct output_port *output;    /* lent, as the next three */
+    struct host_table *hosts;      /* shared */
+    struct turn *turn;             /* NULL unless several workers replay */
+    const struct ruleset *ruleset; /* of the packet at hand, and of the last one */
+    struct injector *injector;     /* NULL: rejects are not answered (replay) */
     enum queue_marked_policy marked_policy;
     enum checksum_checks checksums;
-    uint32_t checksums_seen, checksums_wrong; /* CHECKSUMS_AUTO */
+    struct checksum_sample *checksum_sample; /* lent; CHECKSUMS_AUTO */
     bool drop_undecodable;
+    bool passive;          /* streams are inspected as they are acknowledged, and what is left when a flow ends */
+    bool stream_checksums; /* segments with a wrong checksum are not part of their stream */
+    bool kernel_checksums; /* the kernel says which checksums it did not verify */
+    struct host_os_table host_os;
     struct pipeline_counters counters;
 };
 
 struct pipeline_options {
     struct decode_options decode;
+    struct flow_options flow;
+    struct stream_options stream;
+    struct defrag_options defrag; /* its inline mode is the policy's, its hosts those of host_os */
+    struct host_os_table host_os;
     struct detector_options detector;
     struct policy_options policy;
     enum checksum_checks checksums;
+    struct checksum_sample *checksum_sample; /* lent; for CHECKSUMS_AUTO */
+    size_t host_memcap;                      /* of the table that all workers share */
     bool drop_undecodable;
+    bool kernel_checksums;
 };
 
+/* What the pipelines of all workers have in common; outlives them. */
+struct pipeline_shared {
+    struct policy_shared *policy;
+    struct host_table *hosts;
+};
+int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options); /* 0 or -ENOMEM */
+void pipeline_shared_clear(struct pipeline_shared *shared);
+
 /* 0 or -ENOMEM. */
-int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options, struct policy_shared *shared,
-                  struct output_port *output);
+int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options,
+                  const struct pipeline_shared *shared, struct output_port *output);
 void pipeline_clear(struct pipeline *pipeline);
+/* What several workers share is touched in this turn; lent. */
+void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn);
 /* From a packet of capture to its verdict (written into the packet), with its events. */
 void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt);
+/* Ends at most `budget` flows whose time is over. */
+void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns, size_t budget);
+/* Ends all flows whose time is over, in the order in which they began. */
+void pipeline_expire_all(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns);
+/* Ends all flows: the program or the capture is over. */
+void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset);
 
 /* --- worker.c ---------------------------------------------------------------------------------------------------------- */
 
 enum {
     WORKER_WAIT_MS = 200,
+    WORKER_IDLE_EXPIRE = 4096,  /* flows that are ended at once when no packets come */
     WORKER_LAST_BATCHES = 1024, /* judged after it was asked to stop, at most */
 };
 
@@ -131,6 +211,9 @@ struct worker_snapshot {
     struct detect_counters detect;
     struct inject_counters inject;
     uint64_t *decode; /* decode_counter_count() values */
+    uint64_t *flow;   /* flow_counter_count() */
+    uint64_t *stream; /* stream_counter_count() */
+    uint64_t *defrag; /* defrag_counter_count() values */
 };
 
 struct worker {
@@ -156,11 +239,30 @@ void worker_copy_counters(struct worker *worker); /* by the worker, or by main a
 int worker_snapshot_init(struct worker *worker);
 void worker_snapshot_clear(struct worker *worker);
 
+/* --- replay_workers.c -------------------------------------------------------------------------------------------------- */
+
+struct replay_workers;
+/* For workers whose pipelines are ready; gives each a turn. All that is passed is lent. 0 or -ENOMEM. */
+int replay_workers_new(struct replay_workers **out, struct worker *workers, unsigned count,
+                       const struct ruleset *ruleset, const struct decode_options *decode);
+void replay_workers_free(struct replay_workers *all); /* finishes, too; NULL is allowed */
+/* A packet that will be given later: which pairs of addresses belong together? Before the first is given. */
+void replay_workers_survey(struct replay_workers *all, struct packet *pkt);
+int replay_workers_start(struct replay_workers *all);
+/* Copies the packet for the worker that has its flow; waits while that one has no room. */
+void replay_workers_give(struct replay_workers *all, struct packet *pkt);
+/* All of them end the flows whose time is over. */
+void replay_workers_expire(struct replay_workers *all, uint64_t now_ns);
+/* Waits until all is judged, ends all flows and the threads, and copies their counters. */
+void replay_workers_finish(struct replay_workers *all);
+/* An output_progress_function; `user` is the struct replay_workers. */
+void replay_workers_progress(void *user, unsigned port, struct turn_place *out);
+
 /* --- stats.c ----------------------------------------------------------------------------------------------------------- */
 
 /* Sums the snapshots and writes one stats event. `queues` adds what is known of NFQUEUE. */
 struct stats;
-int stats_new(struct stats **out, unsigned workers, bool queues, bool decoder_events);
+int stats_new(struct stats **out, unsigned workers, bool queues, const struct config *config);
 void stats_free(struct stats *stats);
 void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                  struct output *output, uint64_t uptime_seconds, uint64_t time_ns);

@@ -188,15 +188,33 @@ int engine_decode_options(const struct config *config, struct decode_options *ou
     return err;
 }
 
-int engine_pipeline_options(const struct config *config, struct pipeline_options *out, struct diag *diag)
+static void read_defrag_options(const struct config *config, unsigned workers, struct defrag_options *out)
 {
+    defrag_options_default(out);
+    out->memcap = (size_t)config_number(config, "defrag.memcap") / workers;
+    out->timeout_seconds = (uint32_t)config_number(config, "defrag.timeout");
+}
+
+int engine_pipeline_options(const struct config *config, unsigned workers, bool inline_mode,
+                            struct pipeline_options *out, struct diag *diag)
+{
+    int err;
+
     memset(out, 0, sizeof(*out));
     detector_options_default(&out->detector);
     out->detector.pcre_match_limit = (uint32_t)config_number(config, "detect.pcre-match-limit");
     out->detector.pcre_depth_limit = (uint32_t)config_number(config, "detect.pcre-match-limit-recursion");
     out->drop_undecodable = strcmp(config_string(config, "decode-error-policy"), "drop") == 0;
+    engine_flow_options(config, workers, &out->flow);
+    engine_stream_options(config, workers, inline_mode, &out->stream);
+    memcpy(out->detector.stream_window, out->stream.window, sizeof(out->detector.stream_window));
+    out->host_memcap = (size_t)config_number(config, "host.memcap");
     engine_policy_options(config, &out->policy);
-    return engine_decode_options(config, &out->decode, diag);
+    out->policy.inline_mode = inline_mode;
+    engine_exception_policies(config, inline_mode, out->policy.exceptions);
+    read_defrag_options(config, workers, &out->defrag);
+    err = host_os_table_read(&out->host_os, config, diag);
+    return err ? err : engine_decode_options(config, &out->decode, diag);
 }
 
 /* Where the events go: eve.filename in the log folder, unless it is absolute. */
@@ -260,30 +278,31 @@ static void read_alert_options(const struct config *config, struct eve_options *
     out->alert.rule_metadata =
         config_bool_or(config, "eve.types.alert.metadata.rule.metadata", out->alert.rule_metadata);
     out->alert.reference = config_bool_or(config, "eve.types.alert.metadata.rule.reference", out->alert.reference);
+    out->alert.flow = config_bool_or(config, "eve.types.alert.metadata.flow", out->alert.flow);
+    out->alert.tagged_packets = config_bool_or(config, "eve.types.alert.tagged-packets", out->alert.tagged_packets);
     if (!config_bool(config, "eve.types.alert.metadata"))
-        out->alert.rule_raw = out->alert.rule_metadata = false;
+        out->alert.rule_raw = out->alert.rule_metadata = out->alert.flow = false;
 }
 
-/* decode is on when `types` is not there, or says so. */
 static void read_anomaly_options(const struct config *config, struct eve_options *out)
 {
     out->anomaly.decode = config_bool_or(config, "eve.types.anomaly.types.decode", out->anomaly.decode);
+    out->anomaly.stream = config_bool_or(config, "eve.types.anomaly.types.stream", out->anomaly.stream);
     out->anomaly.packet_header = config_bool_or(config, "eve.types.anomaly.packethdr", out->anomaly.packet_header);
 }
 
 void engine_eve_options(const struct config *config, struct eve_options *out)
 {
     static const char *const types[OUTPUT_EVENT_COUNT] = {
-        [OUTPUT_ALERT] = "eve.types.alert",
-        [OUTPUT_DROP] = "eve.types.drop",
-        [OUTPUT_ANOMALY] = "eve.types.anomaly",
-        [OUTPUT_STATS] = "eve.types.stats",
+        [OUTPUT_ALERT] = "eve.types.alert",  [OUTPUT_DROP] = "eve.types.drop", [OUTPUT_ANOMALY] = "eve.types.anomaly",
+        [OUTPUT_STATS] = "eve.types.stats",  [OUTPUT_FLOW] = "eve.types.flow", [OUTPUT_NETFLOW] = "eve.types.netflow",
+        [OUTPUT_PACKET] = "eve.types.alert", /* when alert.tagged-packets */
     };
 
     eve_options_default(out);
     if (config_has_section(config, "eve.types")) {
         for (unsigned i = 0; i < OUTPUT_EVENT_COUNT; i++)
-            out->enabled[i] = config_has_section(config, types[i]);
+            out->enabled[i] = types[i] && config_has_section(config, types[i]);
     }
     out->community_id = config_bool(config, "eve.community-id");
     out->community_id_seed = (uint16_t)config_number(config, "eve.community-id-seed");
@@ -294,6 +313,7 @@ void engine_eve_options(const struct config *config, struct eve_options *out)
     read_alert_options(config, out);
     read_anomaly_options(config, out);
     out->drop.alerts = config_bool_or(config, "eve.types.drop.alerts", out->drop.alerts);
+    out->drop.all_flows = strcmp(config_string_or(config, "eve.types.drop.flows", "start"), "all") == 0;
     out->drop.verdict = config_bool_or(config, "eve.types.drop.verdict", out->drop.verdict);
     out->stats.totals = config_bool_or(config, "eve.types.stats.totals", out->stats.totals);
     out->stats.threads = config_bool_or(config, "eve.types.stats.threads", out->stats.threads);

@@ -1,18 +1,53 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A packet's whole path, top to bottom: decode -> (checksums) -> detect -> policy -> events -> reject.
+ * A packet's whole path, top to bottom: decode -> defrag -> flow -> stream -> detect -> policy -> events -> reject.
  *
- * A packet that carries others (tunnels) is inspected after them, and has the one verdict for all. Defragmentation, flows
- * and streams take their places between decode and detect.
+ * A packet that carries others (tunnels) is inspected after them, and has the one verdict for all; so is a fragment after the
+ * datagram that it completes. When a flow ends, what its stream still held is inspected and its events are written: end_flow().
  */
 #include "engine_priv.h"
 
+#include <netinet/in.h>
 #include <string.h>
 
-enum { CHECKSUM_SAMPLE = 1000 };
+enum { CHECKSUM_SAMPLE = 1000, EXPIRE_PER_FRAGMENT = 2 };
 
-int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options, struct policy_shared *shared,
-                  struct output_port *output)
+static void end_flow(struct flow *flow, enum flow_end reason, void *user);
+
+int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options)
+{
+    int err = policy_shared_new(&shared->policy, &options->policy);
+
+    return err ? err : host_table_new(&shared->hosts, options->host_memcap);
+}
+
+void pipeline_shared_clear(struct pipeline_shared *shared)
+{
+    host_table_free(shared->hosts);
+    policy_shared_free(shared->policy);
+    memset(shared, 0, sizeof(*shared));
+}
+
+static int new_defrag(struct pipeline *pipeline, const struct pipeline_options *options)
+{
+    struct defrag_options defrag = options->defrag;
+
+    pipeline->host_os = options->host_os;
+    defrag.inline_mode = options->policy.inline_mode;
+    defrag.host_os = host_os_table_policy(&pipeline->host_os);
+    return defrag_new(&pipeline->defrag, &defrag);
+}
+
+static int new_stream(struct pipeline *pipeline, const struct pipeline_options *options)
+{
+    struct stream_options stream = options->stream;
+
+    stream.host_os = host_os_table_policy(&pipeline->host_os);
+    return stream_new(&pipeline->stream, &stream);
+}
+
+int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options,
+                  const struct pipeline_shared *shared, struct output_port *output)
 {
     int err;
 
@@ -20,19 +55,39 @@ int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *opti
     err = decoder_new(&pipeline->decoder, &options->decode);
     if (err)
         return err;
-    err = detector_new(&pipeline->detector, &options->detector);
+    err = new_defrag(pipeline, options);
     if (err)
         goto free_decoder;
-    err = policy_new(&pipeline->policy, &options->policy, shared);
+    err = flow_table_new(&pipeline->flows, &options->flow, end_flow, pipeline);
+    if (err)
+        goto free_defrag;
+    err = new_stream(pipeline, options);
+    if (err)
+        goto free_flows;
+    err = detector_new(&pipeline->detector, &options->detector);
+    if (err)
+        goto free_stream;
+    err = policy_new(&pipeline->policy, &options->policy, shared->policy);
     if (err)
         goto free_detector;
+    pipeline->hosts = shared->hosts;
+    pipeline->passive = !options->stream.inline_mode;
+    pipeline->stream_checksums = options->stream.checksum_validation;
+    pipeline->kernel_checksums = options->kernel_checksums;
     pipeline->output = output;
     pipeline->checksums = options->checksums;
+    pipeline->checksum_sample = options->checksum_sample;
     pipeline->drop_undecodable = options->drop_undecodable;
     return 0;
 
 free_detector:
     detector_free(pipeline->detector);
+free_stream:
+    stream_free(pipeline->stream);
+free_flows:
+    flow_table_free(pipeline->flows);
+free_defrag:
+    defrag_free(pipeline->defrag);
 free_decoder:
     decoder_free(pipeline->decoder);
     memset(pipeline, 0, sizeof(*pipeline));
@@ -44,8 +99,17 @@ void pipeline_clear(struct pipeline *pipeline)
     injector_free(pipeline->injector);
     policy_free(pipeline->policy);
     detector_free(pipeline->detector);
+    stream_free(pipeline->stream);
+    flow_table_free(pipeline->flows);
+    defrag_free(pipeline->defrag);
     decoder_free(pipeline->decoder);
     memset(pipeline, 0, sizeof(*pipeline));
+}
+
+void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn)
+{
+    pipeline->turn = turn;
+    policy_set_turn(pipeline->policy, turn);
 }
 
 /* What the policies for whole packets say before any rule is asked; true when the packet is not to be inspected. */
@@ -65,44 +129,263 @@ static bool judged_by_policy(struct pipeline *pipeline, struct packet *pkt)
     return true;
 }
 
-static void check_checksums(struct pipeline *pipeline, struct packet *pkt)
+/* In the order of the packets, so that it is the same ones that are sampled whatever the number of workers. */
+static void sample_checksums(struct pipeline *pipeline, struct packet *pkt)
 {
-    if (pipeline->checksums == CHECKSUMS_IGNORE)
+    struct checksum_sample *sample = pipeline->checksum_sample;
+
+    turn_wait(pipeline->turn);
+    if (sample->seen < CHECKSUM_SAMPLE) {
+        decode_check_checksums(pkt);
+        sample->wrong += (pkt->flags & (PACKET_BAD_L3_CHECKSUM | PACKET_BAD_L4_CHECKSUM)) != 0;
+        sample->seen++;
         return;
-    decode_check_checksums(pkt);
-    if (pipeline->checksums != CHECKSUMS_AUTO)
-        return;
-    pipeline->checksums_wrong += (pkt->flags & (PACKET_BAD_L3_CHECKSUM | PACKET_BAD_L4_CHECKSUM)) != 0;
-    if (++pipeline->checksums_seen == CHECKSUM_SAMPLE)
-        pipeline->checksums = pipeline->checksums_wrong > CHECKSUM_SAMPLE / 10 ? CHECKSUMS_IGNORE : CHECKSUMS_CHECK;
+    }
+    pipeline->checksums = sample->wrong > CHECKSUM_SAMPLE / 10 ? CHECKSUMS_IGNORE : CHECKSUMS_CHECK;
+    if (pipeline->checksums == CHECKSUMS_CHECK)
+        decode_check_checksums(pkt);
 }
 
-static void inspect(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt)
+static void check_checksums(struct pipeline *pipeline, struct packet *pkt)
 {
-    const struct hit *hits;
+    if (pipeline->checksums == CHECKSUMS_AUTO)
+        sample_checksums(pipeline, pkt);
+    else if (pipeline->checksums == CHECKSUMS_CHECK)
+        decode_check_checksums(pkt);
+}
+
+/* A wrong checksum keeps a segment from changing its stream. What the kernel or the card verified is not computed again. */
+static bool needs_checksums(const struct pipeline *pipeline, const struct packet *pkt)
+{
+    if (ruleset_needs_checksums(pipeline->ruleset))
+        return true;
+    return pipeline->stream_checksums && pkt->protocol == IPPROTO_TCP && pkt->transport &&
+           (!pipeline->kernel_checksums || pkt->flags & PACKET_CHECKSUM_UNVERIFIED);
+}
+
+/* --- Flow and stream -------------------------------------------------------------------------------------------------------- */
+
+static struct flow *find_flow(struct pipeline *pipeline, struct packet *pkt, enum exception_cause *exception)
+{
+    struct flow *flow = flow_table_get(pipeline->flows, pkt, exception);
+
+    if (flow && flow->tcp && pkt->protocol == IPPROTO_TCP && pkt->transport &&
+        stream_is_reuse(pipeline->stream, flow, pkt)) {
+        flow_table_end(pipeline->flows, flow, FLOW_END_REUSED);
+        flow = flow_table_get(pipeline->flows, pkt, exception);
+    }
+    return flow;
+}
+
+/* Of a segment that is dropped because nobody would accept it the rules may tell nevertheless. */
+static bool tells_of(enum exception_cause exception)
+{
+    return exception == EXCEPTION_STREAM_INVALID;
+}
+
+/* True when no rule is to be asked. */
+static bool track_stream(struct pipeline *pipeline, struct flow *flow, struct packet *pkt, bool settled)
+{
+    struct stream_verdict verdict;
+
+    stream_packet(pipeline->stream, pipeline->flows, flow, pkt, &verdict);
+    if (settled && !(flow->flags & FLOW_ACCEPTED_WHOLE))
+        return true;
+    if (verdict.exception != EXCEPTION_NONE)
+        settled |= policy_exception(pipeline->policy, pkt, verdict.exception) && !tells_of(verdict.exception);
+    if (verdict.drop)
+        policy_drop(pipeline->policy, pkt, verdict.reason);
+    return settled;
+}
+
+/* Finds the packet's flow and follows its stream. True when no rule is to be asked. */
+static bool track(struct pipeline *pipeline, struct packet *pkt)
+{
+    enum exception_cause exception = EXCEPTION_NONE;
+    struct flow *flow = find_flow(pipeline, pkt, &exception);
+    bool settled;
+
+    pkt->flow = flow;
+    if (!flow)
+        return exception != EXCEPTION_NONE && policy_exception(pipeline->policy, pkt, exception);
+    flow_update(pipeline->flows, flow, pkt);
+    settled = policy_flow(pipeline->policy, pkt);
+    if (pkt->protocol == IPPROTO_TCP && pkt->transport)
+        settled = track_stream(pipeline, flow, pkt, settled);
+    return settled;
+}
+
+/* What was decided for the flow: one that is dropped, passed or bypassed needs no stream any more. */
+static void settle_flow(struct pipeline *pipeline, struct flow *flow)
+{
+    if (flow->flags & FLOW_BYPASS_WANTED && flow->state != FLOW_BYPASSED)
+        flow_set_state(pipeline->flows, flow, FLOW_BYPASSED);
+    if (flow->tcp && (flow->flags & (FLOW_DROPPED | FLOW_PASSED) || flow->state == FLOW_BYPASSED)) {
+        stream_stop(pipeline->stream, flow, FLOW_TO_SERVER);
+        stream_stop(pipeline->stream, flow, FLOW_TO_CLIENT);
+    }
+}
+
+/* --- Rules ------------------------------------------------------------------------------------------------------------------ */
+
+static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settled, bool flow_ends)
+{
+    const struct ruleset *ruleset = pipeline->ruleset;
+    const struct detect_input in = {
+        .packet = pkt,
+        .stream = pipeline->stream,
+        .flows = pipeline->flows,
+        .hosts = pipeline->hosts,
+        .turn = pipeline->turn,
+        .flow_ends = flow_ends,
+    };
+    const struct hit *hits = NULL;
+    size_t count = settled ? 0 : detect_packet(pipeline->detector, ruleset, &in, &hits);
     struct decision decision;
 
-    if (ruleset_needs_checksums(ruleset))
-        check_checksums(pipeline, pkt);
-    size_t count = detect_packet(pipeline->detector, ruleset, pkt, &hits);
-
     policy_apply(pipeline->policy, ruleset_rules(ruleset), pkt, hits, count, &decision);
-    if (pipeline->drop_undecodable && (pkt->flags & PACKET_MALFORMED) && !decision.passed &&
-        pkt->verdict != VERDICT_DROP) {
-        pkt->verdict = VERDICT_DROP;
-        pkt->drop_reason = DROP_REASON_DECODE_ERROR;
-        if (pkt->root->verdict != VERDICT_DROP) {
-            pkt->root->verdict = VERDICT_DROP;
-            pkt->root->drop_reason = DROP_REASON_TUNNEL;
-        }
-    }
+    decision.stream = pipeline->stream;
+    decision.names = rule_list_names(ruleset_rules(ruleset));
+    if (pipeline->drop_undecodable && (pkt->flags & PACKET_MALFORMED) && !decision.passed && !settled)
+        policy_drop(pipeline->policy, pkt, DROP_REASON_DECODE_ERROR);
     output_packet(pipeline->output, pkt, &decision, ruleset_generation(ruleset));
+}
+
+static void inspect(struct pipeline *pipeline, struct packet *pkt)
+{
+    if (needs_checksums(pipeline, pkt))
+        check_checksums(pipeline, pkt);
+    ask_rules(pipeline, pkt, track(pipeline, pkt), false);
+    if (pkt->flow)
+        settle_flow(pipeline, pkt->flow);
     if (pkt->reject != REJECT_NONE) {
         pipeline->counters.rejected++;
         if (pipeline->injector)
             injector_reject(pipeline->injector, pkt);
     }
 }
+
+/* --- Fragments -------------------------------------------------------------------------------------------------------------- */
+
+static void inspect_found(struct pipeline *pipeline, struct packet *const *found, size_t count);
+
+/* The fragment that completes a datagram carries the verdict for the whole. */
+static void inspect_whole(struct pipeline *pipeline, const struct packet *fragment, struct packet *whole)
+{
+    struct packet *found[DECODE_MAX_PACKETS];
+    size_t count = decode_reassembled(pipeline->decoder, whole, fragment, found);
+
+    defrag_show_link(whole, fragment);
+    inspect_found(pipeline, found, count);
+    if (whole->root->verdict == VERDICT_DROP)
+        defrag_drop(pipeline->defrag, whole);
+}
+
+/* Datagrams within fragments within datagrams: defrag says how deep this goes. */
+static void defragment(struct pipeline *pipeline, struct packet *fragment)
+{
+    enum exception_cause exception;
+    struct packet whole;
+
+    defrag_expire(pipeline->defrag, fragment->time_ns, EXPIRE_PER_FRAGMENT);
+    switch (defrag_packet(pipeline->defrag, pipeline->decoder, fragment, &whole, &exception)) {
+    case DEFRAG_HELD:
+        break;
+    case DEFRAG_COMPLETE:
+        inspect_whole(pipeline, fragment, &whole);
+        break;
+    case DEFRAG_DROPPED:
+        policy_drop(pipeline->policy, fragment, DROP_REASON_DEFRAG_ERROR);
+        break;
+    case DEFRAG_IGNORED:
+        pipeline->counters.uninspected_fragments++;
+        if (exception != EXCEPTION_NONE)
+            policy_exception(pipeline->policy, fragment, exception);
+        break;
+    }
+}
+
+static void inspect_found(struct pipeline *pipeline, struct packet *const *found, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (found[i]->flags & PACKET_FRAGMENT)
+            defragment(pipeline, found[i]);
+        inspect(pipeline, found[i]);
+    }
+}
+
+/* --- The end of a flow ------------------------------------------------------------------------------------------------------ */
+
+/* A packet that was never sent, for the rules that ask for headers. */
+static struct packet pseudo_packet(struct flow *flow, enum flow_direction direction)
+{
+    bool to_client = direction == FLOW_TO_CLIENT;
+    struct packet pkt = {
+        .link = LINK_RAW,
+        .flags = PACKET_PSEUDO | PACKET_ESTABLISHED | (to_client ? PACKET_TO_CLIENT : 0u),
+        .time_ns = flow->last_ns,
+        .source = PACKET_SOURCE_STREAM_TIMEOUT,
+        .tunnel_depth = flow->tunnel_depth,
+        .ip_version = flow->ip_version,
+        .protocol = flow->protocol,
+        .source_address = to_client ? flow->server : flow->client,
+        .destination_address = to_client ? flow->client : flow->server,
+        .source_port = to_client ? flow->server_port : flow->client_port,
+        .destination_port = to_client ? flow->client_port : flow->server_port,
+        .vlan_count = flow->vlan_count,
+        .flow = flow,
+    };
+
+    memcpy(pkt.vlan_id, flow->vlan_id, sizeof(pkt.vlan_id));
+    return pkt;
+}
+
+/* Passive, bytes are inspected when they have been acknowledged: the last ones may not have been. */
+static void inspect_rest(struct pipeline *pipeline, struct flow *flow)
+{
+    if (!flow->tcp || flow->flags & (FLOW_DROPPED | FLOW_PASSED) || flow->state == FLOW_BYPASSED)
+        return;
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        struct packet pkt = pseudo_packet(flow, direction);
+
+        pkt.root = &pkt;
+        ask_rules(pipeline, &pkt, false, true);
+    }
+}
+
+static void end_flow(struct flow *flow, enum flow_end reason, void *user)
+{
+    struct pipeline *pipeline = user;
+
+    turn_flow_ends(pipeline->turn, flow->start_ns, flow->first_number);
+    if (pipeline->passive && pipeline->ruleset)
+        inspect_rest(pipeline, flow);
+    output_flow(pipeline->output, flow, reason, pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);
+    detect_flow_end(pipeline->detector, flow);
+    policy_flow_end(pipeline->policy, flow);
+    stream_end(pipeline->stream, flow);
+}
+
+void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns, size_t budget)
+{
+    pipeline->ruleset = ruleset;
+    defrag_expire(pipeline->defrag, now_ns, budget);
+    flow_table_expire(pipeline->flows, now_ns, budget);
+}
+
+void pipeline_expire_all(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns)
+{
+    pipeline->ruleset = ruleset;
+    flow_table_expire_all(pipeline->flows, now_ns);
+}
+
+void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset)
+{
+    pipeline->ruleset = ruleset;
+    flow_table_end_all(pipeline->flows, FLOW_END_SHUTDOWN);
+}
+
+/* --- A packet --------------------------------------------------------------------------------------------------------------- */
 
 static void count_verdict(struct pipeline *pipeline, const struct packet *pkt)
 {
@@ -112,7 +395,6 @@ static void count_verdict(struct pipeline *pipeline, const struct packet *pkt)
     } else {
         pipeline->counters.accepted++;
         pipeline->counters.uninspected_link += pkt->link == LINK_UNSUPPORTED;
-        pipeline->counters.uninspected_fragments += (pkt->flags & PACKET_FRAGMENT) != 0;
     }
 }
 
@@ -121,13 +403,13 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
     struct packet *found[DECODE_MAX_PACKETS];
     size_t count = decode_packet(pipeline->decoder, pkt, found);
 
+    pipeline->ruleset = ruleset;
     if (judged_by_policy(pipeline, pkt)) {
         struct decision nothing = { 0 };
 
         output_packet(pipeline->output, pkt, &nothing, ruleset_generation(ruleset));
     } else {
-        for (size_t i = 0; i < count; i++)
-            inspect(pipeline, ruleset, found[i]);
+        inspect_found(pipeline, found, count);
     }
     count_verdict(pipeline, pkt);
 }

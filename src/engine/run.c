@@ -35,7 +35,7 @@ struct engine {
     const struct run_options *options;
     struct ruleset *ruleset;
     struct output *output;
-    struct policy_shared *shared;
+    struct pipeline_shared shared;
     struct stats *stats;
     struct affinity affinity;
     struct firewall_options firewall;
@@ -97,6 +97,7 @@ static int open_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         return err;
     out.eve_path = config_bool(config, "eve.enabled") ? path : NULL;
     out.inline_mode = true;
+    out.names = rule_list_names(ruleset_rules(engine->ruleset));
     out.queue_fields = true;
     out.ring_size = (size_t)config_number(config, "output.ring-size");
     if (engine->options->console) {
@@ -136,14 +137,14 @@ static int plan_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return 0;
 }
 
-static int fill_pipeline_options(const struct config *config, struct pipeline_options *out,
+static int fill_pipeline_options(const struct config *config, unsigned workers, struct pipeline_options *out,
                                  char error[ENGINE_ERROR_SIZE])
 {
     struct diag *diag = diag_new();
-    int err = diag ? engine_pipeline_options(config, out, diag) : -ENOMEM;
+    int err = diag ? engine_pipeline_options(config, workers, true, out, diag) : -ENOMEM;
 
     if (err) {
-        snprintf(error, ENGINE_ERROR_SIZE, "the decoder's settings cannot be used");
+        snprintf(error, ENGINE_ERROR_SIZE, "the settings of the decoder, flows or streams cannot be used");
         if (diag)
             print_mistakes(diag);
     }
@@ -159,7 +160,7 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
     int err = worker_snapshot_init(worker);
 
     if (!err)
-        err = pipeline_init(&worker->pipeline, options, engine->shared, output_port(engine->output, worker->index));
+        err = pipeline_init(&worker->pipeline, options, &engine->shared, output_port(engine->output, worker->index));
     if (!err)
         err = detector_prepare(worker->pipeline.detector, engine->ruleset);
     if (err) {
@@ -178,14 +179,17 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
 static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     struct pipeline_options options;
-    int err = fill_pipeline_options(engine->options->config, &options, error);
+    int err = fill_pipeline_options(engine->options->config, engine->worker_count, &options, error);
 
     if (err)
         return err;
-    err = policy_shared_new(&engine->shared, &options.policy);
+    options.kernel_checksums = true;
+    options.stream.midstream_until_ns =
+        clock_realtime_ns() +
+        (uint64_t)config_number(engine->options->config, "stream.midstream-grace") * NS_PER_SECOND;
+    err = pipeline_shared_init(&engine->shared, &options);
     if (!err)
-        err = stats_new(&engine->stats, engine->worker_count, true,
-                        config_bool(engine->options->config, "stats.decoder-events"));
+        err = stats_new(&engine->stats, engine->worker_count, true, engine->options->config);
     if (err) {
         snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
         return err;
@@ -384,7 +388,7 @@ static void engine_clear(struct engine *engine)
     }
     stats_free(engine->stats);
     output_close(engine->output);
-    policy_shared_free(engine->shared);
+    pipeline_shared_clear(&engine->shared);
     ruleset_free(engine->ruleset);
     free(engine->worker_list);
     free(engine->workers);
@@ -446,6 +450,8 @@ int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
     }
     detach(&engine);
     stop_workers(&engine);
+    if (!err)
+        engine_save_datasets(engine.ruleset);
     if (engine.stats && !err)
         stats_write(engine.stats, engine.worker_list, engine.worker_count, engine.ruleset, engine.output,
                     (clock_monotonic_ns() - engine.started_ns) / NS_PER_SECOND, clock_realtime_ns());

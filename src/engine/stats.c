@@ -21,7 +21,9 @@ struct stats {
     const char **reason_names; /* "ips.drop_reason." + name */
     const char **queue_names;  /* per worker STATS_PER_QUEUE names */
     unsigned workers;
-    bool queues, decoder_events;
+    bool queues, decoder_events, stream_events;
+    bool exceptions; /* the policies that were used, by cause */
+    const char *exception_names[EXCEPTION_COUNT][EXCEPTION_POLICY_COUNT];
 };
 
 /* The counters of one queue, in the order of queue_names. */
@@ -51,7 +53,24 @@ static const char *const queue_fields[] = {
 enum { QUEUE_FIELDS = sizeof(queue_fields) / sizeof(queue_fields[0]) };
 _Static_assert(sizeof(queue_fields) / sizeof(queue_fields[0]) <= STATS_PER_QUEUE, "names of queue counters");
 
-int stats_new(struct stats **out, unsigned workers, bool queues, bool decoder_events)
+/* As the field has them: exception_policy.tcp.midstream.pass_flow. */
+static const char *const exception_paths[EXCEPTION_COUNT] = {
+    [EXCEPTION_DEFRAG_MEMCAP] = "defrag.memcap",    [EXCEPTION_FLOW_MEMCAP] = "flow.memcap",
+    [EXCEPTION_STREAM_MEMCAP] = "tcp.ssn_memcap",   [EXCEPTION_STREAM_REASSEMBLY] = "tcp.reassembly",
+    [EXCEPTION_STREAM_MIDSTREAM] = "tcp.midstream", [EXCEPTION_STREAM_INVALID] = "tcp.invalid",
+    [EXCEPTION_APP_ERROR] = "app_layer.error",      [EXCEPTION_OVERLOAD] = "queue.overload",
+};
+
+static void name_exceptions(struct stats *stats)
+{
+    for (enum exception_cause cause = EXCEPTION_NONE + 1; cause < EXCEPTION_COUNT; cause++) {
+        for (enum exception_policy policy = 0; policy < EXCEPTION_POLICY_COUNT; policy++)
+            stats->exception_names[cause][policy] = arena_printf(stats->arena, "exception_policy.%s.%s",
+                                                                 exception_paths[cause], exception_policy_name(policy));
+    }
+}
+
+int stats_new(struct stats **out, unsigned workers, bool queues, const struct config *config)
 {
     struct stats *stats = calloc(1, sizeof(*stats));
 
@@ -62,8 +81,12 @@ int stats_new(struct stats **out, unsigned workers, bool queues, bool decoder_ev
         goto fail;
     stats->workers = workers;
     stats->queues = queues;
-    stats->decoder_events = decoder_events;
-    stats->capacity = FIXED_STATS + DROP_REASON_COUNT + decode_counter_count() + (size_t)workers * STATS_PER_QUEUE;
+    stats->decoder_events = config_bool(config, "stats.decoder-events");
+    stats->stream_events = config_bool(config, "stats.stream-events");
+    stats->exceptions = config_bool(config, "stats.exception-policy.global-stats");
+    stats->capacity = FIXED_STATS + DROP_REASON_COUNT + decode_counter_count() + defrag_counter_count() +
+                      flow_counter_count() + stream_counter_count() + EXCEPTION_COUNT * EXCEPTION_POLICY_COUNT +
+                      (size_t)workers * STATS_PER_QUEUE;
     stats->values = calloc(stats->capacity, sizeof(*stats->values));
     stats->decode_names = arena_alloc(stats->arena, decode_counter_count() * sizeof(char *));
     stats->reason_names = arena_alloc(stats->arena, DROP_REASON_COUNT * sizeof(char *));
@@ -74,6 +97,7 @@ int stats_new(struct stats **out, unsigned workers, bool queues, bool decoder_ev
         stats->decode_names[i] = arena_printf(stats->arena, "decoder.%s", decode_counter_name(i));
     for (enum drop_reason i = 0; i < DROP_REASON_COUNT; i++)
         stats->reason_names[i] = arena_printf(stats->arena, "ips.drop_reason.%s", output_drop_reason_name(i));
+    name_exceptions(stats);
     *out = stats;
     return 0;
 
@@ -195,6 +219,54 @@ static void add_decode(struct stats *stats, struct worker *const *workers, unsig
     }
 }
 
+/* The counters of one module, summed over the workers. */
+static void add_flows(struct stats *stats, struct worker *const *workers, unsigned count)
+{
+    for (size_t i = 0; i < flow_counter_count(); i++) {
+        uint64_t value = 0;
+
+        for (unsigned k = 0; k < count; k++)
+            value += workers[k]->snapshot.flow[i];
+        add(stats, flow_counter_name(i), value);
+    }
+}
+
+static void add_streams(struct stats *stats, struct worker *const *workers, unsigned count)
+{
+    for (size_t i = 0; i < stream_counter_count(); i++) {
+        uint64_t value = 0;
+
+        if (!stats->stream_events && strncmp(stream_counter_name(i), "stream.", 7) == 0)
+            continue;
+        for (unsigned k = 0; k < count; k++)
+            value += workers[k]->snapshot.stream[i];
+        add(stats, stream_counter_name(i), value);
+    }
+}
+
+static void add_exceptions(struct stats *stats, const struct sums *sums)
+{
+    for (enum exception_cause cause = EXCEPTION_NONE + 1; cause < EXCEPTION_COUNT; cause++) {
+        for (enum exception_policy policy = 0; policy < EXCEPTION_POLICY_COUNT; policy++) {
+            uint64_t used = sums->policy.exceptions[cause][policy];
+
+            if (used > 0 || policy != EXCEPTION_IGNORE)
+                add(stats, stats->exception_names[cause][policy], used);
+        }
+    }
+}
+
+static void add_defrag(struct stats *stats, struct worker *const *workers, unsigned count)
+{
+    for (size_t i = 0; i < defrag_counter_count(); i++) {
+        uint64_t value = 0;
+
+        for (unsigned k = 0; k < count; k++)
+            value += workers[k]->snapshot.defrag[i];
+        add(stats, defrag_counter_name(i), value);
+    }
+}
+
 static void add_ips(struct stats *stats, const struct sums *sums)
 {
     add(stats, "ips.accepted", sums->pipeline.accepted);
@@ -218,6 +290,9 @@ static void add_output(struct stats *stats, const struct output *output)
         [OUTPUT_DROP] = { "output.drop.written", "output.drop.lost" },
         [OUTPUT_ANOMALY] = { "output.anomaly.written", "output.anomaly.lost" },
         [OUTPUT_STATS] = { "output.stats.written", "output.stats.lost" },
+        [OUTPUT_FLOW] = { "output.flow.written", "output.flow.lost" },
+        [OUTPUT_NETFLOW] = { "output.netflow.written", "output.netflow.lost" },
+        [OUTPUT_PACKET] = { "output.packet.written", "output.packet.lost" },
     };
     struct output_counters counters;
 
@@ -247,6 +322,11 @@ void stats_write(struct stats *stats, struct worker *const *workers, unsigned co
     add(stats, "capture.kernel_packets", sums.capture.packets);
     add(stats, "capture.kernel_drops", sums.capture.lost);
     add_decode(stats, workers, count);
+    add_flows(stats, workers, count);
+    add_streams(stats, workers, count);
+    if (stats->exceptions)
+        add_exceptions(stats, &sums);
+    add_defrag(stats, workers, count);
     add_ips(stats, &sums);
     add_rules(stats, ruleset_rules(ruleset));
     add(stats, "detect.alert", sums.policy.alerts);
@@ -254,6 +334,9 @@ void stats_write(struct stats *stats, struct worker *const *workers, unsigned co
     add(stats, "detect.alerts_suppressed", sums.policy.alerts_suppressed);
     add(stats, "detect.candidates", sums.detect.candidates);
     add(stats, "detect.evaluations", sums.detect.evaluations);
+    add(stats, "detect.waiting", sums.detect.waiting);
+    add(stats, "detect.flow_memcap", sums.detect.flow_memcap_hits);
+    add(stats, "ips.flow_drops", sums.policy.flow_drops);
     add(stats, "detect.threshold_memcap", sums.policy.threshold_memcap_hits);
     add_output(stats, output);
     for (unsigned i = 0; i < count && stats->queues; i++)

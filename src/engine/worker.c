@@ -11,16 +11,26 @@
 #include <string.h>
 #include <time.h>
 
+#include "sluice/clock.h"
+
 int worker_snapshot_init(struct worker *worker)
 {
-    worker->snapshot.decode = calloc(decode_counter_count(), sizeof(*worker->snapshot.decode));
-    return worker->snapshot.decode ? 0 : -ENOMEM;
+    struct worker_snapshot *snapshot = &worker->snapshot;
+
+    snapshot->decode = calloc(decode_counter_count(), sizeof(*snapshot->decode));
+    snapshot->defrag = calloc(defrag_counter_count(), sizeof(*snapshot->defrag));
+    snapshot->flow = calloc(flow_counter_count(), sizeof(*snapshot->flow));
+    snapshot->stream = calloc(stream_counter_count(), sizeof(*snapshot->stream));
+    return snapshot->decode && snapshot->defrag && snapshot->flow && snapshot->stream ? 0 : -ENOMEM;
 }
 
 void worker_snapshot_clear(struct worker *worker)
 {
     free(worker->snapshot.decode);
-    worker->snapshot.decode = NULL;
+    free(worker->snapshot.defrag);
+    free(worker->snapshot.flow);
+    free(worker->snapshot.stream);
+    worker->snapshot = (struct worker_snapshot){ 0 };
 }
 
 void worker_copy_counters(struct worker *worker)
@@ -28,7 +38,8 @@ void worker_copy_counters(struct worker *worker)
     struct worker_snapshot *snapshot = &worker->snapshot;
     const struct pipeline *pipeline = &worker->pipeline;
 
-    snapshot->capture = *capture_counters(worker->capture);
+    if (worker->capture)
+        snapshot->capture = *capture_counters(worker->capture);
     snapshot->pipeline = pipeline->counters;
     snapshot->policy = *policy_counters(pipeline->policy);
     snapshot->detect = *detector_counters(pipeline->detector);
@@ -36,6 +47,12 @@ void worker_copy_counters(struct worker *worker)
         snapshot->inject = *injector_counters(pipeline->injector);
     for (size_t i = 0; i < decode_counter_count(); i++)
         snapshot->decode[i] = decode_counter_value(pipeline->decoder, i);
+    for (size_t i = 0; i < flow_counter_count(); i++)
+        snapshot->flow[i] = flow_counter_value(pipeline->flows, i);
+    for (size_t i = 0; i < stream_counter_count(); i++)
+        snapshot->stream[i] = stream_counter_value(pipeline->stream, i);
+    for (size_t i = 0; i < defrag_counter_count(); i++)
+        snapshot->defrag[i] = defrag_counter_value(pipeline->defrag, i);
 }
 
 static void answer_main(struct worker *worker)
@@ -91,6 +108,15 @@ static int do_batch(struct worker *worker, int wait_ms, const struct ruleset **p
     return err ? err : count;
 }
 
+/* Twice as many flows as a batch can have begun, and more when there is nothing else to do. */
+static void expire(struct worker *worker, const struct ruleset *ruleset, int count)
+{
+    size_t budget = count > 0 ? 2 * (size_t)count : WORKER_IDLE_EXPIRE;
+
+    if (ruleset)
+        pipeline_expire(&worker->pipeline, ruleset, clock_realtime_ns(), budget);
+}
+
 /* Asked to stop, it still judges what waits: closing the queue would drop it. Bounded, should more keep coming. */
 static void loop(struct worker *worker)
 {
@@ -99,16 +125,19 @@ static void loop(struct worker *worker)
 
     while (count >= 0 && !atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
         count = do_batch(worker, WORKER_WAIT_MS, &prepared);
+        expire(worker, prepared, count);
         atomic_fetch_add_explicit(&worker->epoch, 1, memory_order_release);
         answer_main(worker);
     }
     for (int i = 0; i < WORKER_LAST_BATCHES && count >= 0; i++) {
         count = do_batch(worker, 0, &prepared);
         if (count == 0)
-            return;
+            break;
     }
     if (count < 0)
         atomic_store(&worker->error, count);
+    if (prepared)
+        pipeline_finish(&worker->pipeline, prepared);
 }
 
 static void *run(void *arg)

@@ -40,6 +40,16 @@ uint16_t icmp_answer(uint8_t protocol, uint8_t type)
                                     : answer_in(pairs_v6, sizeof(pairs_v6) / sizeof(pairs_v6[0]), type);
 }
 
+bool flow_icmp_answer(uint8_t protocol, uint8_t type, uint8_t *answer)
+{
+    uint16_t found = icmp_answer(protocol, type);
+
+    if (found == ICMP_NO_ANSWER)
+        return false;
+    *answer = (uint8_t)found;
+    return true;
+}
+
 static bool type_is_error(uint8_t protocol, uint8_t type)
 {
     if (protocol == IPPROTO_ICMPV6)

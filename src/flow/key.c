@@ -38,9 +38,15 @@ static bool protocol_has_flows(uint8_t protocol)
     }
 }
 
+/* What carries IP has no header of its own that could be broken. */
+static bool is_ip_in_ip(const struct packet *pkt)
+{
+    return (pkt->protocol == IPPROTO_IPIP || pkt->protocol == IPPROTO_IPV6) && pkt->flags & PACKET_CARRIES_TUNNEL;
+}
+
 bool key_of_packet(struct flow_key *key, const struct packet *pkt)
 {
-    if (!pkt->transport || !protocol_has_flows(pkt->protocol))
+    if (!is_ip_in_ip(pkt) && (!pkt->transport || !protocol_has_flows(pkt->protocol)))
         return false;
     key->source = pkt->source_address;
     key->destination = pkt->destination_address;

@@ -40,7 +40,7 @@ const struct keyword keyword_hostbits = {
         "five minutes. Without src or dst it is the source's. The same mark is found by xbits with track ip_src or "
         "ip_dst.",
     .kind = KEYWORD_PACKET,
-    .flags = KEYWORD_STATE,
+    .flags = KEYWORD_STATE | KEYWORD_IP_ONLY,
     .cost = 2,
     .parse = hostbits_parse,
     .match = host_bit_match,

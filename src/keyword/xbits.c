@@ -78,7 +78,7 @@ const struct keyword keyword_xbits = {
         "isset and isnotset are conditions; set, unset and toggle are done once the rule matched. A mark lasts for "
         "the seconds of expire, 30 without it. A pair is the same in both directions. track tx is not supported yet.",
     .kind = KEYWORD_PACKET,
-    .flags = KEYWORD_STATE,
+    .flags = KEYWORD_STATE | KEYWORD_IP_ONLY,
     .cost = 2,
     .parse = xbits_parse,
     .match = host_bit_match,

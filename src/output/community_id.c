@@ -16,37 +16,18 @@ struct tuple {
     bool one_way;
 };
 
-/* Types that answer each other. */
-static const uint8_t icmp_pairs[][2] = { { 8, 0 }, { 13, 14 }, { 15, 16 }, { 10, 9 }, { 17, 18 } };
-static const uint8_t icmpv6_pairs[][2] = { { 128, 129 }, { 133, 134 }, { 135, 136 },
-                                           { 130, 131 }, { 139, 140 }, { 144, 145 } };
-
-static struct tuple icmp_tuple(const uint8_t (*pairs)[2], size_t count, uint8_t type, uint8_t code)
+static bool tuple_of(const struct endpoints *ends, uint8_t icmp_type, uint8_t icmp_code, struct tuple *out)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (pairs[i][0] == type)
-            return (struct tuple){ type, pairs[i][1], false };
-        if (pairs[i][1] == type)
-            return (struct tuple){ type, pairs[i][0], false };
-    }
-    return (struct tuple){ type, code, true };
-}
+    uint8_t answer;
 
-static bool tuple_of(const struct packet_record *record, struct tuple *out)
-{
-    const struct endpoints *ends = &record->endpoints;
-
-    if (!record->has_transport)
-        return false;
     if (protocol_has_ports(ends->protocol))
         *out = (struct tuple){ ends->source_port, ends->destination_port, false };
-    else if (ends->protocol == IPPROTO_ICMP)
-        *out = icmp_tuple(icmp_pairs, sizeof(icmp_pairs) / sizeof(icmp_pairs[0]), record->icmp_type, record->icmp_code);
-    else if (ends->protocol == IPPROTO_ICMPV6)
-        *out = icmp_tuple(icmpv6_pairs, sizeof(icmpv6_pairs) / sizeof(icmpv6_pairs[0]), record->icmp_type,
-                          record->icmp_code);
-    else
+    else if (ends->protocol != IPPROTO_ICMP && ends->protocol != IPPROTO_ICMPV6)
         return false;
+    else if (flow_icmp_answer(ends->protocol, icmp_type, &answer))
+        *out = (struct tuple){ icmp_type, answer, false };
+    else
+        *out = (struct tuple){ icmp_type, icmp_code, true };
     return true;
 }
 
@@ -57,9 +38,9 @@ static void hash_u16(struct sha1_ctx *hash, uint16_t value)
     sha1_update(hash, sizeof(bytes), bytes);
 }
 
-bool community_id(const struct packet_record *record, uint16_t seed, char out[COMMUNITY_ID_SIZE])
+bool community_id(const struct endpoints *ends, uint8_t icmp_type, uint8_t icmp_code, uint16_t seed,
+                  char out[COMMUNITY_ID_SIZE])
 {
-    const struct endpoints *ends = &record->endpoints;
     const struct address *first = &ends->source, *second = &ends->destination;
     size_t address_size = ends->ip_version == 4 ? 4 : 16;
     const uint8_t protocol_and_padding[2] = { ends->protocol, 0 };
@@ -67,7 +48,7 @@ bool community_id(const struct packet_record *record, uint16_t seed, char out[CO
     struct sha1_ctx hash;
     struct tuple tuple;
 
-    if (!tuple_of(record, &tuple))
+    if (!tuple_of(ends, icmp_type, icmp_code, &tuple))
         return false;
 
     int order = memcmp(first->bytes, second->bytes, address_size);

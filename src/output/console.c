@@ -12,7 +12,9 @@
 #include "output_priv.h"
 #include "sluice/clock.h"
 #include "sluice/decode_event.h"
+#include "sluice/stream_event.h"
 
+enum { DETAIL_SIZE = 64 };
 enum colour { COLOUR_RED, COLOUR_YELLOW, COLOUR_DIM };
 
 static const char *const colours[] = {
@@ -86,13 +88,27 @@ static void place(struct text *out, const struct output_options *options, const 
     text_puts(out, ")");
 }
 
+/* The reason; of a flow dropped before, the rule that did it too. */
+static void drop_detail(char detail[DETAIL_SIZE], const struct packet_record *record)
+{
+    const char *reason = output_drop_reason_name((enum drop_reason)record->drop_reason);
+
+    if (record->drop_reason == DROP_REASON_FLOW && record->flow_drop_sid != 0)
+        snprintf(detail, DETAIL_SIZE, "%s, by %u:%u", reason, record->flow_drop_gid, record->flow_drop_sid);
+    else
+        snprintf(detail, DETAIL_SIZE, "%s", reason);
+}
+
 static void drop_line(struct text *out, const struct output_options *options, const struct packet_record *record)
 {
+    char detail[DETAIL_SIZE];
+
     begin(out, options, record->time_ns, COLOUR_RED, record->reject != REJECT_NONE ? "REJECT" : "DROP");
     if (record->drop_rule)
         rule_part(out, record->drop_rule);
     endpoints(out, &record->endpoints);
-    place(out, options, record, output_drop_reason_name((enum drop_reason)record->drop_reason));
+    drop_detail(detail, record);
+    place(out, options, record, detail);
     end(out, options);
 }
 
@@ -110,7 +126,10 @@ static void anomaly_line(struct text *out, const struct output_options *options,
                          unsigned event)
 {
     begin(out, options, record->time_ns, COLOUR_DIM, "ANOMALY");
-    text_printf(out, "decoder.%s ", decode_event_name((enum decode_event)event));
+    if (event < DECODE_EVENT_COUNT)
+        text_printf(out, "decoder.%s ", decode_event_name((enum decode_event)event));
+    else
+        text_printf(out, "stream.%s ", stream_event_name((enum stream_event)event));
     endpoints(out, &record->endpoints);
     place(out, options, record, NULL);
     end(out, options);

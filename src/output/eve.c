@@ -37,15 +37,15 @@ static const struct {
     [LINK_NULL] = { 0, "NULL" },
     [LINK_LOOP] = { 108, "LOOP" },
     [LINK_PPP] = { 9, "PPP" },
-    [LINK_IPV4] = { 228, "IPV4" },
-    [LINK_IPV6] = { 229, "IPV6" },
+    [LINK_IPV4] = { 228, "IPv4" },
+    [LINK_IPV6] = { 229, "IPv6" },
     [LINK_CHDLC] = { 104, "C_HDLC" },
     [LINK_UNSUPPORTED] = { 0, NULL },
 };
 
 static const char *const hooks[] = { "prerouting", "input", "forward", "output", "postrouting", "ingress" };
 
-void eve_timestamp(struct text *out, uint64_t time_ns)
+void eve_timestamp(struct text *out, const char *key, uint64_t time_ns)
 {
     time_t seconds = (time_t)(time_ns / NS_PER_SECOND);
     char date[32];
@@ -53,10 +53,10 @@ void eve_timestamp(struct text *out, uint64_t time_ns)
 
     gmtime_r(&seconds, &utc);
     strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &utc);
-    json_printf(out, "timestamp", "%s.%06u+0000", date, (unsigned)(time_ns % NS_PER_SECOND / 1000));
+    json_printf(out, key, "%s.%06u+0000", date, (unsigned)(time_ns % NS_PER_SECOND / 1000));
 }
 
-static void address(struct eve *eve, struct text *out, const char *key, const struct address *value, int version)
+void eve_address(struct eve *eve, struct text *out, const char *key, const struct address *value, int version)
 {
     char text[ADDRESS_TEXT_SIZE];
 
@@ -64,7 +64,7 @@ static void address(struct eve *eve, struct text *out, const char *key, const st
     json_string(out, key, text);
 }
 
-static void protocol(struct text *out, uint8_t number)
+void eve_protocol(struct text *out, uint8_t number)
 {
     const char *name = protocol_name(number);
 
@@ -74,6 +74,16 @@ static void protocol(struct text *out, uint8_t number)
         json_printf(out, "proto", "%u", number);
 }
 
+void eve_vlans(struct text *out, const uint16_t *ids, unsigned count)
+{
+    if (count == 0)
+        return;
+    json_array_open(out, "vlan");
+    for (unsigned i = 0; i < count; i++)
+        json_uint(out, NULL, ids[i]);
+    json_array_close(out);
+}
+
 static void endpoints(struct eve *eve, struct text *out, const struct packet_record *record)
 {
     const struct endpoints *ends = &record->endpoints;
@@ -81,13 +91,13 @@ static void endpoints(struct eve *eve, struct text *out, const struct packet_rec
 
     if (ends->ip_version == 0)
         return;
-    address(eve, out, "src_ip", &ends->source, ends->ip_version);
+    eve_address(eve, out, "src_ip", &ends->source, ends->ip_version);
     if (has_ports)
         json_uint(out, "src_port", ends->source_port);
-    address(eve, out, "dest_ip", &ends->destination, ends->ip_version);
+    eve_address(eve, out, "dest_ip", &ends->destination, ends->ip_version);
     if (has_ports)
         json_uint(out, "dest_port", ends->destination_port);
-    protocol(out, ends->protocol);
+    eve_protocol(out, ends->protocol);
     json_uint(out, "ip_v", ends->ip_version);
     if (record->has_transport && (ends->protocol == IPPROTO_ICMP || ends->protocol == IPPROTO_ICMPV6)) {
         json_uint(out, "icmp_type", record->icmp_type);
@@ -95,7 +105,7 @@ static void endpoints(struct eve *eve, struct text *out, const struct packet_rec
     }
 }
 
-static void mac(struct text *out, const char *key, const uint8_t *bytes)
+void eve_mac(struct text *out, const char *key, const uint8_t *bytes)
 {
     json_printf(out, key, "%02x:%02x:%02x:%02x:%02x:%02x", bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5]);
 }
@@ -106,12 +116,12 @@ static void ether(struct text *out, const struct packet_record *record)
     if (record->has_ethernet) {
         json_object_open(out, "ether");
         json_uint(out, "ether_type", load_be16(record->ethernet + 12));
-        mac(out, "src_mac", record->ethernet + 6);
-        mac(out, "dest_mac", record->ethernet);
+        eve_mac(out, "src_mac", record->ethernet + 6);
+        eve_mac(out, "dest_mac", record->ethernet);
         json_object_close(out);
     } else if (record->meta.hardware_address_length == 6) {
         json_object_open(out, "ether");
-        mac(out, "src_mac", record->meta.hardware_address);
+        eve_mac(out, "src_mac", record->meta.hardware_address);
         json_object_close(out);
     }
 }
@@ -143,26 +153,26 @@ static void queue(struct eve *eve, struct text *out, const struct packet_record 
 void eve_header(struct eve *eve, struct text *out, const struct packet_record *record, const char *event_type)
 {
     const struct eve_options *options = &eve->options->eve;
+    const struct rule_names *names = record->names ? record->names : eve->options->names;
     char id[COMMUNITY_ID_SIZE];
 
     json_object_open(out, NULL);
-    eve_timestamp(out, record->time_ns);
+    eve_timestamp(out, "timestamp", record->time_ns);
+    if (record->has_flow)
+        json_uint(out, "flow_id", record->flow.id);
     if (eve->options->queue_fields)
         json_string(out, "in_iface", interface_name(&eve->interfaces, record->meta.in_ifindex));
     else if (record->number > 0)
         json_uint(out, "pcap_cnt", record->number);
     json_string(out, "event_type", event_type);
-    if (record->vlan_count > 0) {
-        json_array_open(out, "vlan");
-        for (unsigned i = 0; i < record->vlan_count; i++)
-            json_uint(out, NULL, record->vlan_id[i]);
-        json_array_close(out);
-    }
+    eve_vlans(out, record->vlan_id, record->vlan_count);
     endpoints(eve, out, record);
     json_string(out, "pkt_src", packet_sources[record->endpoints.packet_source]);
+    eve_metadata(out, names, record_variables(record), record->variable_count);
     if (options->ethernet)
         ether(out, record);
-    if (options->community_id && community_id(record, options->community_id_seed, id))
+    if (options->community_id && record->has_transport &&
+        community_id(&record->endpoints, record->icmp_type, record->icmp_code, options->community_id_seed, id))
         json_string(out, "community_id", id);
     if (eve->options->queue_fields)
         queue(eve, out, record);
@@ -197,11 +207,11 @@ void eve_tunnel(struct eve *eve, struct text *out, const struct packet_record *r
         return;
     json_object_open(out, "tunnel");
     if (root->ip_version != 0) {
-        address(eve, out, "src_ip", &root->source, root->ip_version);
+        eve_address(eve, out, "src_ip", &root->source, root->ip_version);
         json_uint(out, "src_port", protocol_has_ports(root->protocol) ? root->source_port : 0);
-        address(eve, out, "dest_ip", &root->destination, root->ip_version);
+        eve_address(eve, out, "dest_ip", &root->destination, root->ip_version);
         json_uint(out, "dest_port", protocol_has_ports(root->protocol) ? root->destination_port : 0);
-        protocol(out, root->protocol);
+        eve_protocol(out, root->protocol);
     }
     json_uint(out, "depth", record->tunnel_depth);
     if (!eve->options->queue_fields && record->number > 0)
@@ -216,7 +226,7 @@ void eve_endpoint(struct eve *eve, struct text *out, const char *key, const stru
     const struct endpoints *ends = &record->endpoints;
 
     json_object_open(out, key);
-    address(eve, out, "ip", of_source ? &ends->source : &ends->destination, ends->ip_version);
+    eve_address(eve, out, "ip", of_source ? &ends->source : &ends->destination, ends->ip_version);
     if (protocol_has_ports(ends->protocol))
         json_uint(out, "port", of_source ? ends->source_port : ends->destination_port);
     json_object_close(out);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* EVE's alert, drop and anomaly events. */
+/* EVE's events of packets: alert, drop, anomaly, packet. */
 #include <netinet/in.h>
 #include <string.h>
 
 #include "output_priv.h"
 #include "sluice/decode_event.h"
+#include "sluice/stream_event.h"
 
 /* --- Parts ---------------------------------------------------------------------------------------------------------------- */
 
@@ -134,19 +135,55 @@ static void payload_printable(struct eve *eve, struct text *out, const uint8_t *
     json_stringn(out, "payload_printable", scratch->bytes, length);
 }
 
-static void payload(struct eve *eve, struct text *out, const struct packet_record *record)
+static void payload_fields(struct eve *eve, struct text *out, const uint8_t *bytes, uint32_t length, uint32_t whole)
 {
     const struct eve_options *options = &eve->options->eve;
 
+    if (options->alert.payload)
+        json_base64(out, "payload", bytes, length);
+    if (options->alert.payload_length)
+        json_uint(out, "payload_length", whole);
+    if (options->alert.payload_printable)
+        payload_printable(eve, out, bytes, length);
+}
+
+/* The stream's bytes, with words where some are missing. */
+static void stream_payload(struct eve *eve, struct text *out, const struct packet_record *record)
+{
+    const char *bytes = (const char *)record_stream(record);
+    const struct record_gap *gaps = record_gaps(record);
+    uint32_t limit = eve->options->eve.alert.payload_buffer_size;
+    struct text *whole = &eve->stream;
+    uint32_t at = 0;
+
+    text_reset(whole);
+    for (uint32_t i = 0; i < record->gap_count; i++) {
+        text_append(whole, bytes + at, gaps[i].at - at);
+        text_printf(whole, "[%llu bytes missing]", (unsigned long long)gaps[i].missing);
+        at = gaps[i].at;
+    }
+    text_append(whole, bytes + at, record->stream_copied - at);
+    if (whole->failed)
+        out->failed = true;
+
+    uint32_t length = whole->length < limit ? (uint32_t)whole->length : limit;
+
+    if (!whole->failed)
+        payload_fields(eve, out, (const uint8_t *)whole->bytes, length, length);
+}
+
+static void payload(struct eve *eve, struct text *out, const struct packet_record *record, const struct alert *alert)
+{
+    const struct eve_options *options = &eve->options->eve;
+    bool in_stream = alert->in_stream && record->endpoints.protocol == IPPROTO_TCP;
+
     if (!options->alert.payload && !options->alert.payload_printable && !options->alert.payload_length)
         return;
-    if (options->alert.payload)
-        json_base64(out, "payload", record_payload(record), record->payload_copied);
-    if (options->alert.payload_length)
-        json_uint(out, "payload_length", record->payload_length);
-    if (options->alert.payload_printable)
-        payload_printable(eve, out, record_payload(record), record->payload_copied);
-    json_uint(out, "stream", 0);
+    if (in_stream && record->stream_copied > 0)
+        stream_payload(eve, out, record);
+    else if (!in_stream || record->payload_length > 0)
+        payload_fields(eve, out, record_payload(record), record->payload_copied, record->payload_length);
+    json_uint(out, "stream", in_stream);
 }
 
 /* --- Protocols ------------------------------------------------------------------------------------------------------------ */
@@ -224,6 +261,28 @@ static void protocol_object(struct text *out, const struct packet_record *record
 
 /* --- Events ---------------------------------------------------------------------------------------------------------------- */
 
+static void direction(struct text *out, const struct packet_record *record)
+{
+    if (record->has_flow)
+        json_string(out, "direction", record->to_client ? "to_client" : "to_server");
+}
+
+static void flow_object(struct eve *eve, struct text *out, const struct packet_record *record)
+{
+    const struct endpoints *ends = &record->flow.ends;
+
+    if (!record->has_flow || !eve->options->eve.alert.flow)
+        return;
+    eve_flow_counts(out, &record->flow);
+    eve_address(eve, out, "src_ip", &ends->source, ends->ip_version);
+    eve_address(eve, out, "dest_ip", &ends->destination, ends->ip_version);
+    if (protocol_has_ports(ends->protocol)) {
+        json_uint(out, "src_port", ends->source_port);
+        json_uint(out, "dest_port", ends->destination_port);
+    }
+    json_object_close(out);
+}
+
 void eve_alert(struct eve *eve, struct text *out, const struct packet_record *record, const struct alert *alert)
 {
     const struct eve_options *options = &eve->options->eve;
@@ -232,8 +291,10 @@ void eve_alert(struct eve *eve, struct text *out, const struct packet_record *re
     alert_object(eve, out, record, alert->rule, alert->blocked, true);
     eve_tunnel(eve, out, record);
     protocol_object(out, record);
+    direction(out, record);
+    flow_object(eve, out, record);
     if (record->endpoints.ip_version != 0)
-        payload(eve, out, record);
+        payload(eve, out, record, alert);
     if (options->alert.packet)
         eve_packet(out, record, UINT32_MAX);
     if (options->alert.verdict)
@@ -309,6 +370,7 @@ void eve_drop(struct eve *eve, struct text *out, const struct packet_record *rec
     const struct eve_options *options = &eve->options->eve;
 
     eve_header(eve, out, record, "drop");
+    direction(out, record);
     json_object_open(out, "drop");
     drop_ip(out, record);
     drop_transport(out, record);
@@ -324,12 +386,24 @@ void eve_drop(struct eve *eve, struct text *out, const struct packet_record *rec
 
 void eve_anomaly(struct eve *eve, struct text *out, const struct packet_record *record, unsigned event)
 {
+    bool of_decoder = event < DECODE_EVENT_COUNT;
+
     eve_header(eve, out, record, "anomaly");
     json_object_open(out, "anomaly");
-    json_string(out, "type", "decode");
-    json_printf(out, "event", "decoder.%s", decode_event_name((enum decode_event)event));
+    json_string(out, "type", of_decoder ? "decode" : "stream");
+    if (of_decoder)
+        json_printf(out, "event", "decoder.%s", decode_event_name((enum decode_event)event));
+    else
+        json_printf(out, "event", "stream.%s", stream_event_name((enum stream_event)event));
     json_object_close(out);
     if (eve->options->eve.anomaly.packet_header)
         eve_packet(out, record, ANOMALY_PACKET_SIZE);
+    eve_end(eve, out);
+}
+
+void eve_tagged_packet(struct eve *eve, struct text *out, const struct packet_record *record)
+{
+    eve_header(eve, out, record, "packet");
+    eve_packet(out, record, UINT32_MAX);
     eve_end(eve, out);
 }

@@ -150,7 +150,7 @@ void eve_stats(struct eve *eve, struct text *out, const struct stats_record *rec
     struct nesting nesting = { 0 };
 
     json_object_open(out, NULL);
-    eve_timestamp(out, record->time_ns);
+    eve_timestamp(out, "timestamp", record->time_ns);
     json_string(out, "event_type", "stats");
     json_object_open(out, "stats");
     json_uint(out, "uptime", record->uptime_seconds);

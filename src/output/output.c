@@ -10,6 +10,10 @@
  * Rounds also answer when a ruleset is unused: a ticket is the number of the next round to begin, and is drained when that
  * round has ended. output_ticket() reads the number by an atomic addition of 0, the thread raises it by one: what the
  * caller saw happen before it took the ticket (its workers' records) is therefore seen by that round.
+ *
+ * In a replay with several workers each record has a place, and the rings are merged by it: the smallest place is written when
+ * no ring that is empty now can still get a smaller one. A worker that waits for room in its ring has records in it, so it never
+ * holds up the others' for good.
  */
 #include <errno.h>
 #include <poll.h>
@@ -40,6 +44,9 @@ enum {
 struct output_port {
     alignas(CACHE_LINE) struct ring *ring;
     const struct output_options *options;
+    struct turn_place place; /* of what is recorded next */
+    size_t prefix;           /* bytes of a record's place; 0 when places are of no interest */
+    struct record_scratch *scratch;
     uint32_t wanted; /* bits 1 << enum output_event */
     _Atomic uint64_t lost[OUTPUT_EVENT_COUNT];
 };
@@ -57,6 +64,9 @@ struct output {
     struct sink sink;
     struct text console;
     uint64_t flushed_ns;
+    output_progress_function *progress; /* NULL: ports have no order */
+    void *progress_user;
+    struct turn_place *progress_seen; /* by port */
     struct event_counters counters;
 
     pthread_t thread;
@@ -71,9 +81,14 @@ struct output {
 void eve_options_default(struct eve_options *options)
 {
     *options = (struct eve_options){
-        .enabled = { [OUTPUT_ALERT] = true, [OUTPUT_DROP] = true, [OUTPUT_ANOMALY] = true, [OUTPUT_STATS] = true },
+        .enabled = { [OUTPUT_ALERT] = true,
+                     [OUTPUT_DROP] = true,
+                     [OUTPUT_ANOMALY] = true,
+                     [OUTPUT_STATS] = true,
+                     [OUTPUT_FLOW] = true,
+                     [OUTPUT_PACKET] = true },
         .metadata = true,
-        .alert = { .rule_metadata = true, .payload_buffer_size = 4096 },
+        .alert = { .rule_metadata = true, .tagged_packets = true, .flow = true, .payload_buffer_size = 4096 },
         .drop = { .alerts = true },
         .stats = { .totals = true, .null_values = true },
     };
@@ -92,16 +107,26 @@ struct output_port *output_port(struct output *output, unsigned worker)
     return worker < output->port_count ? &output->ports[worker] : NULL;
 }
 
-static void *reserve(struct ring *ring, size_t size, bool lossless)
+void output_port_place(struct output_port *port, const struct turn_place *place)
+{
+    port->place = *place;
+}
+
+static void *reserve(struct output_port *port, size_t size)
 {
     const struct timespec pause = { .tv_nsec = FULL_RING_WAIT_NS };
-    void *room = ring_reserve(ring, size);
+    size_t whole = port->prefix + size;
+    uint8_t *room = ring_reserve(port->ring, whole);
 
-    while (!room && lossless && size <= ring_capacity(ring) / 4) {
+    while (!room && port->options->lossless && whole <= ring_capacity(port->ring) / 4) {
         nanosleep(&pause, NULL);
-        room = ring_reserve(ring, size);
+        room = ring_reserve(port->ring, whole);
     }
-    return room;
+    if (!room)
+        return NULL;
+    if (port->prefix)
+        memcpy(room, &port->place, sizeof(port->place));
+    return room + port->prefix;
 }
 
 static void lose_packet(struct output_port *port, uint32_t kinds, const struct packet *pkt,
@@ -109,27 +134,33 @@ static void lose_packet(struct output_port *port, uint32_t kinds, const struct p
 {
     for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
         if (kinds & 1u << kind)
-            counter_add(&port->lost[kind], record_event_count((enum output_event)kind, pkt, decision));
+            counter_add(&port->lost[kind],
+                        record_event_count((enum output_event)kind, &port->options->eve, pkt, decision));
 }
 
 static void write_packet(struct output_port *port, const struct packet *pkt, const struct decision *decision,
                          unsigned generation)
 {
     const struct eve_options *eve = &port->options->eve;
-    uint32_t kinds = record_kinds(port->wanted, pkt, decision);
+    uint32_t kinds = record_kinds(port->wanted, eve, pkt, decision);
 
     if (kinds == 0)
         return;
-    struct packet_record *record = reserve(port->ring, record_size(eve, kinds, pkt, decision), port->options->lossless);
+    record_collect(port->scratch, eve, kinds, pkt, decision);
+
+    size_t size = record_size(port->scratch, eve, kinds, pkt, decision);
+    struct packet_record *record = reserve(port, size);
 
     if (!record) {
         lose_packet(port, kinds, pkt, decision);
         return;
     }
-    record_write(record, eve, kinds, pkt, decision, generation);
+    record_write(record, port->scratch, eve, kinds, pkt, decision, generation);
     if (kinds & 1u << OUTPUT_ALERT && record->alert_count < decision->alert_count)
         counter_add(&port->lost[OUTPUT_ALERT], decision->alert_count - record->alert_count);
     ring_commit(port->ring);
+    if (kinds & 1u << OUTPUT_DROP && pkt->flow)
+        pkt->flow->flags |= record_drop_flag(pkt);
 }
 
 void output_packet(struct output_port *port, const struct packet *pkt, const struct decision *decision,
@@ -139,9 +170,31 @@ void output_packet(struct output_port *port, const struct packet *pkt, const str
 
     if (!decision)
         decision = &nothing;
-    if (decision->alert_count == 0 && pkt->verdict != VERDICT_DROP && pkt->event_count == 0)
+    if (decision->alert_count == 0 && pkt->verdict != VERDICT_DROP && pkt->event_count == 0 && !decision->tagged)
         return;
     write_packet(port, pkt, decision, generation);
+}
+
+void output_flow(struct output_port *port, const struct flow *flow, enum flow_end reason, unsigned generation)
+{
+    uint32_t kinds = port->wanted & FLOW_RECORD_KINDS;
+
+    if (kinds == 0)
+        return;
+    flow_record_collect(port->scratch, &port->options->eve, flow);
+
+    struct flow_record *record = reserve(port, flow_record_size(port->scratch));
+
+    if (record) {
+        flow_record_write(record, port->scratch, kinds, flow, reason, generation);
+        if (port->options->queue_fields)
+            record->time_ns = clock_realtime_ns();
+        ring_commit(port->ring);
+        return;
+    }
+    for (int kind = OUTPUT_FLOW; kind <= OUTPUT_NETFLOW; kind++)
+        if (kinds & 1u << kind)
+            counter_add(&port->lost[kind], flow_record_event_count((enum output_event)kind, flow));
 }
 
 /* --- The output thread ------------------------------------------------------------------------------------------------------ */
@@ -200,6 +253,13 @@ static void anomaly_events(struct output *output, const struct packet_record *re
     }
 }
 
+static void tagged_packet_event(struct output *output, const struct packet_record *record)
+{
+    if (has_sink(output))
+        eve_tagged_packet(&output->eve, &output->sink.buffer, record);
+    event_done(output, OUTPUT_PACKET);
+}
+
 static void format_packet(struct output *output, const struct packet_record *record)
 {
     if (record->kinds & 1u << OUTPUT_ALERT)
@@ -208,11 +268,40 @@ static void format_packet(struct output *output, const struct packet_record *rec
         drop_event(output, record);
     if (record->kinds & 1u << OUTPUT_ANOMALY)
         anomaly_events(output, record);
+    if (record->kinds & 1u << OUTPUT_PACKET)
+        tagged_packet_event(output, record);
     if (output->options.console) {
         console_packet(&output->console, &output->options, record);
         if (output->console.length > CONSOLE_MAX_BYTES)
             flush(output);
     }
+}
+
+/* Only asked for with a file. */
+static void format_flow(struct output *output, const struct flow_record *record)
+{
+    struct text *out = &output->sink.buffer;
+
+    if (record->kinds & 1u << OUTPUT_FLOW) {
+        eve_flow(&output->eve, out, record);
+        event_done(output, OUTPUT_FLOW);
+    }
+    for (int direction = 0; record->kinds & 1u << OUTPUT_NETFLOW && direction < FLOW_DIRECTIONS; direction++) {
+        if (direction == FLOW_TO_CLIENT && record->flow.packets[FLOW_TO_CLIENT] == 0)
+            continue;
+        eve_netflow(&output->eve, out, record, (enum flow_direction)direction);
+        event_done(output, OUTPUT_NETFLOW);
+    }
+}
+
+static void format_record(struct output *output, const void *record)
+{
+    const uint32_t *kinds = record;
+
+    if (*kinds & FLOW_RECORD_KINDS)
+        format_flow(output, record);
+    else
+        format_packet(output, record);
 }
 
 static void format_stats(struct output *output, const struct stats_record *record)
@@ -224,20 +313,76 @@ static void format_stats(struct output *output, const struct stats_record *recor
         console_stats(&output->console, record);
 }
 
-/* Takes what is in the ring now; what comes meanwhile is for the next round. */
-static bool drain_port(struct output *output, struct ring *ring)
+static void format_oldest(struct output *output, struct output_port *port)
 {
-    uint64_t end = ring_published(ring);
-    bool found = false;
     size_t size;
 
-    while (ring_released(ring) < end) {
-        format_packet(output, ring_peek(ring, &size));
-        ring_release(ring);
+    format_record(output, (const void *)((const uint8_t *)ring_peek(port->ring, &size) + port->prefix));
+    ring_release(port->ring);
+    if (clock_monotonic_ns() - output->flushed_ns > FLUSH_INTERVAL_NS)
+        flush(output);
+}
+
+/* Takes what is in the ring now; what comes meanwhile is for the next round. */
+static bool drain_port(struct output *output, struct output_port *port)
+{
+    uint64_t end = ring_published(port->ring);
+    bool found = false;
+
+    while (ring_released(port->ring) < end) {
+        format_oldest(output, port);
         found = true;
-        if (clock_monotonic_ns() - output->flushed_ns > FLUSH_INTERVAL_NS)
-            flush(output);
     }
+    return found;
+}
+
+/* The port whose record is next in the order of places; NULL when there is none, or an empty ring may still get an earlier one. */
+static struct output_port *next_in_order(struct output *output)
+{
+    struct turn_place place, first, empty_until = { .sequence = UINT64_MAX };
+    struct output_port *next = NULL;
+    size_t size;
+
+    for (unsigned i = 0; i < output->port_count; i++) {
+        const void *record = ring_peek(output->ports[i].ring, &size);
+
+        if (!record) {
+            if (turn_compare(&output->progress_seen[i], &empty_until) < 0)
+                empty_until = output->progress_seen[i];
+            continue;
+        }
+        memcpy(&place, record, sizeof(place));
+        if (!next || turn_compare(&place, &first) < 0) {
+            next = &output->ports[i];
+            first = place;
+        }
+    }
+    return next && turn_compare(&first, &empty_until) < 0 ? next : NULL;
+}
+
+/* A ring that is found empty after its progress was asked has nothing before that any more. */
+static bool drain_in_order(struct output *output)
+{
+    struct output_port *port;
+    bool found = false;
+
+    for (unsigned i = 0; i < output->port_count; i++)
+        output->progress(output->progress_user, i, &output->progress_seen[i]);
+    while ((port = next_in_order(output))) {
+        format_oldest(output, port);
+        found = true;
+    }
+    return found;
+}
+
+static bool drain(struct output *output)
+{
+    bool found = false;
+
+    if (output->progress)
+        return drain_in_order(output);
+    for (unsigned i = 0; i < output->port_count; i++)
+        found |= drain_port(output, &output->ports[i]);
     return found;
 }
 
@@ -246,10 +391,8 @@ static bool run_round(struct output *output)
     uint64_t round = atomic_fetch_add_explicit(&output->rounds_begun, 1, memory_order_acq_rel) + 1;
     size_t size;
     const void *stats = ring_peek(output->stats_ring, &size);
-    bool found = stats != NULL;
+    bool found = drain(output) || stats != NULL;
 
-    for (unsigned i = 0; i < output->port_count; i++)
-        found |= drain_port(output, output->ports[i].ring);
     if (stats) {
         format_stats(output, stats);
         ring_release(output->stats_ring);
@@ -299,6 +442,14 @@ static void *run(void *argument)
 
 /* --- The main thread's side --------------------------------------------------------------------------------------------------- */
 
+void output_set_progress(struct output *output, output_progress_function *progress, void *user)
+{
+    output->progress = progress;
+    output->progress_user = user;
+    for (unsigned i = 0; i < output->port_count; i++)
+        output->ports[i].prefix = sizeof(output->ports[i].place);
+}
+
 static uint32_t wanted_kinds(const struct output_options *options)
 {
     uint32_t wanted = 0;
@@ -308,15 +459,34 @@ static uint32_t wanted_kinds(const struct output_options *options)
     for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
         if (options->eve.enabled[kind])
             wanted |= 1u << kind;
-    if (!options->eve.anomaly.decode)
+    if (!options->eve.anomaly.decode && !options->eve.anomaly.stream)
         wanted &= ~(1u << OUTPUT_ANOMALY);
+    if (!options->eve.alert.tagged_packets)
+        wanted &= ~(1u << OUTPUT_PACKET);
+    if (!options->eve_path) /* the terminal has no lines for these */
+        wanted &= ~(1u << OUTPUT_FLOW | 1u << OUTPUT_NETFLOW | 1u << OUTPUT_PACKET);
     return wanted;
+}
+
+/* With room for a stream's bytes when alerts are to show them. */
+static struct record_scratch *new_scratch(const struct eve_options *eve)
+{
+    bool wants_payload = eve->alert.payload || eve->alert.payload_printable || eve->alert.payload_length;
+    uint32_t size = wants_payload ? eve->alert.payload_buffer_size : 0;
+    struct record_scratch *scratch = calloc(1, sizeof(*scratch) + size);
+
+    if (scratch) {
+        scratch->stream = (uint8_t *)(scratch + 1);
+        scratch->stream_size = size;
+    }
+    return scratch;
 }
 
 static int make_ports(struct output *output, unsigned count)
 {
     output->ports = aligned_alloc(CACHE_LINE, (count + 1) * sizeof(*output->ports));
-    if (!output->ports)
+    output->progress_seen = calloc(count + 1, sizeof(*output->progress_seen));
+    if (!output->ports || !output->progress_seen)
         return -ENOMEM;
     for (; output->port_count < count; output->port_count++) {
         struct output_port *port = &output->ports[output->port_count];
@@ -326,6 +496,11 @@ static int make_ports(struct output *output, unsigned count)
 
         if (err)
             return err;
+        port->scratch = new_scratch(&output->options.eve);
+        if (!port->scratch) {
+            ring_free(port->ring);
+            return -ENOMEM;
+        }
     }
     return ring_new(&output->stats_ring, RING_MIN_SIZE);
 }
@@ -434,13 +609,17 @@ void output_close(struct output *output)
         return;
     if (output->started)
         output_stop(output);
-    for (unsigned i = 0; i < output->port_count; i++)
+    for (unsigned i = 0; i < output->port_count; i++) {
         ring_free(output->ports[i].ring);
+        free(output->ports[i].scratch);
+    }
     free(output->ports);
+    free(output->progress_seen);
     ring_free(output->stats_ring);
     sink_close(&output->sink);
     text_clear(&output->console);
     text_clear(&output->eve.scratch);
+    text_clear(&output->eve.stream);
     free(output->eve.previous);
     if (output->wake_fd >= 0)
         close(output->wake_fd);

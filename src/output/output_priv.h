@@ -11,13 +11,16 @@
 #include <stdio.h>
 
 #include "sluice/output.h"
+#include "sluice/stream.h"
 #include "sluice/text.h"
 
 enum {
     RING_MIN_SIZE = 1 << 20,
-    RECORD_MAX_ALERTS = 2048,
+    RECORD_MAX_ALERTS = 1024,
     RECORD_MAX_PAYLOAD = 64 << 10,
     RECORD_MAX_PACKET = 96 << 10,
+    RECORD_MAX_VARIABLES = 256,
+    RECORD_MAX_GAPS = 64,
     ANOMALY_PACKET_SIZE = 32, /* what Suricata's packethdr gives */
     ETHERNET_HEADER_SIZE = 14,
     INTERFACE_CACHE_SIZE = 64,
@@ -34,23 +37,54 @@ struct endpoints {
     uint8_t packet_source; /* enum packet_source */
 };
 
+/* A flow as it was when the event was recorded. */
+struct flow_facts {
+    uint64_t id, start_ns;
+    uint64_t packets[FLOW_DIRECTIONS], bytes[FLOW_DIRECTIONS];
+    struct endpoints ends; /* the client is the source; for ICMP the ports are type and code */
+};
+
+/* A flow bit or integer, by the number of its name. */
+struct record_variable {
+    uint32_t number, value;
+    bool is_bit;
+};
+
+/* Bytes of a stream that are not there, before the byte `at` of those copied. */
+struct record_gap {
+    uint64_t missing;
+    uint32_t at;
+};
+
+/* What a worker collects before it knows how large the record will be. */
+struct record_scratch {
+    uint8_t *stream; /* stream_size bytes */
+    uint32_t stream_size, stream_length;
+    uint32_t gap_count, variable_count;
+    struct record_gap gaps[RECORD_MAX_GAPS];
+    struct record_variable variables[RECORD_MAX_VARIABLES];
+};
+
 /*
- * A packet with all that happened to it. Behind it in the ring: alert_count times struct alert, payload_copied bytes of
- * payload, packet_copied bytes of the packet.
+ * A packet with all that happened to it. Behind it in the ring: alert_count times struct alert, gap_count times struct
+ * record_gap, variable_count times struct record_variable, payload_copied bytes of payload, stream_copied bytes of the stream,
+ * packet_copied bytes of the packet.
  */
 struct packet_record {
     uint32_t kinds; /* bits 1 << enum output_event */
-    uint32_t alert_count;
-    uint32_t payload_length, payload_copied, packet_copied;
+    uint32_t alert_count, gap_count, variable_count;
+    uint32_t payload_length, payload_copied, stream_copied, packet_copied;
     uint32_t generation;
     uint64_t time_ns, number;
-    uint8_t event_count, event_list[PACKET_MAX_EVENTS];
+    uint8_t event_count, event_list[PACKET_MAX_EVENTS]; /* those that are wanted */
     const struct rule *drop_rule;
+    const struct rule_names *names; /* of the variables; NULL: those of the options */
+    struct flow_facts flow;         /* when has_flow */
     struct endpoints endpoints, root;
     struct queue_meta meta;
 
     uint8_t ethernet[ETHERNET_HEADER_SIZE];
-    bool has_ethernet, is_tunneled, has_transport, passed;
+    bool has_ethernet, is_tunneled, has_transport, has_flow, to_client, passed;
     uint8_t tunnel_depth, link, vlan_count;
     uint8_t verdict, drop_reason, reject;
     uint16_t vlan_id[PACKET_MAX_VLANS];
@@ -59,6 +93,7 @@ struct packet_record {
     uint32_t mark_value, mark_mask;
 
     /* for drop events */
+    uint32_t flow_drop_gid, flow_drop_sid; /* the rule that dropped the flow before; 0 */
     uint8_t tos, ttl;
     uint16_t ip_length; /* as the header has it */
     uint32_t ip_id, flow_label;
@@ -71,20 +106,68 @@ struct packet_record {
     struct igmp_info igmp;
 };
 
+_Static_assert(sizeof(struct packet_record) + RECORD_MAX_ALERTS * sizeof(struct alert) +
+                       RECORD_MAX_GAPS * sizeof(struct record_gap) +
+                       RECORD_MAX_VARIABLES * sizeof(struct record_variable) + 2 * RECORD_MAX_PAYLOAD +
+                       RECORD_MAX_PACKET <
+                   RING_MIN_SIZE / 4,
+               "the largest record must fit into the smallest ring");
+
 static inline const struct alert *record_alerts(const struct packet_record *record)
 {
     return (const struct alert *)(record + 1);
 }
 
+static inline const struct record_gap *record_gaps(const struct packet_record *record)
+{
+    return (const struct record_gap *)(record_alerts(record) + record->alert_count);
+}
+
+static inline const struct record_variable *record_variables(const struct packet_record *record)
+{
+    return (const struct record_variable *)(record_gaps(record) + record->gap_count);
+}
+
 static inline const uint8_t *record_payload(const struct packet_record *record)
 {
-    return (const uint8_t *)(record_alerts(record) + record->alert_count);
+    return (const uint8_t *)(record_variables(record) + record->variable_count);
+}
+
+static inline const uint8_t *record_stream(const struct packet_record *record)
+{
+    return record_payload(record) + record->payload_copied;
 }
 
 static inline const uint8_t *record_packet(const struct packet_record *record)
 {
-    return record_payload(record) + record->payload_copied;
+    return record_stream(record) + record->stream_copied;
 }
+
+/* A flow that ended. Begins as a packet_record does. Behind it: variable_count times struct record_variable. */
+struct flow_record {
+    uint32_t kinds; /* bits 1 << enum output_event */
+    uint32_t variable_count;
+    uint32_t generation;
+    uint16_t flags;        /* enum flow_flag */
+    uint8_t state, reason; /* enum flow_state, enum flow_end */
+    uint64_t time_ns, end_ns;
+    struct flow_facts flow;
+    struct tcp_summary tcp; /* when has_session */
+    uint32_t in_ifindex, out_ifindex;
+    uint16_t vlan_id[PACKET_MAX_VLANS];
+    uint8_t vlan_count;
+    uint8_t ttl_low[FLOW_DIRECTIONS], ttl_high[FLOW_DIRECTIONS];
+    uint8_t mac[FLOW_DIRECTIONS][6];
+    bool has_mac[FLOW_DIRECTIONS], has_session, emergency;
+    uint8_t exceptions[EXCEPTION_COUNT]; /* enum exception_policy + 1; 0 */
+};
+
+static inline const struct record_variable *flow_record_variables(const struct flow_record *record)
+{
+    return (const struct record_variable *)(record + 1);
+}
+
+enum { FLOW_RECORD_KINDS = 1 << OUTPUT_FLOW | 1 << OUTPUT_NETFLOW };
 
 /* Behind it: count times struct output_stat. */
 struct stats_record {
@@ -98,14 +181,29 @@ static inline const struct output_stat *record_stats(const struct stats_record *
 }
 
 /* Which events the packet gives, of those wanted; 0: none. */
-uint32_t record_kinds(uint32_t wanted, const struct packet *pkt, const struct decision *decision);
+uint32_t record_kinds(uint32_t wanted, const struct eve_options *eve, const struct packet *pkt,
+                      const struct decision *decision);
 /* How many of one kind. */
-uint64_t record_event_count(enum output_event kind, const struct packet *pkt, const struct decision *decision);
-/* The size of the record, and the record itself written to `out`. */
-size_t record_size(const struct eve_options *eve, uint32_t kinds, const struct packet *pkt,
-                   const struct decision *decision);
-void record_write(struct packet_record *out, const struct eve_options *eve, uint32_t kinds, const struct packet *pkt,
-                  const struct decision *decision, unsigned generation);
+uint64_t record_event_count(enum output_event kind, const struct eve_options *eve, const struct packet *pkt,
+                            const struct decision *decision);
+/* FLOW_DROP_LOGGED of the packet's direction. */
+uint16_t record_drop_flag(const struct packet *pkt);
+/* A record is made in three steps: what has no fixed size is collected, the size asked for, the record written to `out`. */
+void record_collect(struct record_scratch *scratch, const struct eve_options *eve, uint32_t kinds,
+                    const struct packet *pkt, const struct decision *decision);
+size_t record_size(const struct record_scratch *scratch, const struct eve_options *eve, uint32_t kinds,
+                   const struct packet *pkt, const struct decision *decision);
+void record_write(struct packet_record *out, const struct record_scratch *scratch, const struct eve_options *eve,
+                  uint32_t kinds, const struct packet *pkt, const struct decision *decision, unsigned generation);
+
+/* The same for flows. */
+void flow_facts_copy(struct flow_facts *out, const struct flow *flow);
+void flow_variables_collect(struct record_scratch *scratch, const struct flow *flow);
+uint64_t flow_record_event_count(enum output_event kind, const struct flow *flow);
+void flow_record_collect(struct record_scratch *scratch, const struct eve_options *eve, const struct flow *flow);
+size_t flow_record_size(const struct record_scratch *scratch);
+void flow_record_write(struct flow_record *out, const struct record_scratch *scratch, uint32_t kinds,
+                       const struct flow *flow, enum flow_end reason, unsigned generation);
 
 /* --- Names ---------------------------------------------------------------------------------------------------------------- */
 
@@ -131,12 +229,13 @@ const char *interface_name(struct interface_cache *cache, uint32_t index);
 enum { COMMUNITY_ID_SIZE = 31 }; /* "1:", 28 letters and NUL */
 
 /* Community ID version 1; false for protocols it does not know. */
-bool community_id(const struct packet_record *record, uint16_t seed, char out[COMMUNITY_ID_SIZE]);
+bool community_id(const struct endpoints *ends, uint8_t icmp_type, uint8_t icmp_code, uint16_t seed,
+                  char out[COMMUNITY_ID_SIZE]);
 
 struct eve {
     const struct output_options *options;
     struct interface_cache interfaces;
-    struct text scratch;
+    struct text scratch, stream;
     struct output_stat *previous; /* of the last stats event, for deltas */
     size_t previous_count;
 };
@@ -145,11 +244,23 @@ struct eve {
 void eve_alert(struct eve *eve, struct text *out, const struct packet_record *record, const struct alert *alert);
 void eve_drop(struct eve *eve, struct text *out, const struct packet_record *record);
 void eve_anomaly(struct eve *eve, struct text *out, const struct packet_record *record, unsigned event);
+void eve_tagged_packet(struct eve *eve, struct text *out, const struct packet_record *record);
+void eve_flow(struct eve *eve, struct text *out, const struct flow_record *record);
+void eve_netflow(struct eve *eve, struct text *out, const struct flow_record *record, enum flow_direction direction);
 void eve_stats(struct eve *eve, struct text *out, const struct stats_record *record);
 
 /* Parts that the events share: everything up to the event's own object, which stays open; and the packet's bytes. */
 void eve_header(struct eve *eve, struct text *out, const struct packet_record *record, const char *event_type);
-void eve_timestamp(struct text *out, uint64_t time_ns);
+void eve_timestamp(struct text *out, const char *key, uint64_t time_ns);
+void eve_address(struct eve *eve, struct text *out, const char *key, const struct address *value, int version);
+void eve_protocol(struct text *out, uint8_t number);
+void eve_vlans(struct text *out, const uint16_t *ids, unsigned count);
+void eve_mac(struct text *out, const char *key, const uint8_t *bytes);
+/* What flow and alert events both say of a flow; the object stays open. */
+void eve_flow_counts(struct text *out, const struct flow_facts *flow);
+/* The objects "traffic" and "metadata". */
+void eve_metadata(struct text *out, const struct rule_names *names, const struct record_variable *variables,
+                  uint32_t count);
 void eve_end(struct eve *eve, struct text *out);
 void eve_packet(struct text *out, const struct packet_record *record, uint32_t length);
 void eve_tunnel(struct eve *eve, struct text *out, const struct packet_record *record);

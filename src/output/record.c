@@ -8,32 +8,72 @@
 
 #include "output_priv.h"
 #include "sluice/bytes.h"
+#include "sluice/decode_event.h"
 
 static uint32_t at_most(uint32_t value, uint32_t limit)
 {
     return value < limit ? value : limit;
 }
 
-uint32_t record_kinds(uint32_t wanted, const struct packet *pkt, const struct decision *decision)
+static bool is_wanted_anomaly(const struct eve_options *eve, unsigned event)
+{
+    return event < DECODE_EVENT_COUNT ? eve->anomaly.decode : eve->anomaly.stream;
+}
+
+static unsigned anomaly_count(const struct eve_options *eve, const struct packet *pkt)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < pkt->event_count; i++)
+        count += is_wanted_anomaly(eve, pkt->event_list[i]);
+    return count;
+}
+
+static enum flow_direction direction_of(const struct packet *pkt)
+{
+    return pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+}
+
+uint16_t record_drop_flag(const struct packet *pkt)
+{
+    return direction_of(pkt) == FLOW_TO_CLIENT ? FLOW_DROP_LOGGED_TO_CLIENT : FLOW_DROP_LOGGED;
+}
+
+/* A packet that a rule dropped is always told; of the others of a dropped flow the first in each direction, unless all are
+ * asked for. */
+static bool is_wanted_drop(const struct eve_options *eve, const struct packet *pkt, const struct decision *decision)
+{
+    if (pkt->verdict != VERDICT_DROP || pkt->flags & PACKET_PSEUDO)
+        return false;
+    if (eve->drop.all_flows || decision->drop_rule || !pkt->flow || !(pkt->flow->flags & FLOW_DROPPED))
+        return true;
+    return !(pkt->flow->flags & record_drop_flag(pkt));
+}
+
+uint32_t record_kinds(uint32_t wanted, const struct eve_options *eve, const struct packet *pkt,
+                      const struct decision *decision)
 {
     uint32_t kinds = 0;
 
     if (decision->alert_count > 0)
         kinds |= 1u << OUTPUT_ALERT;
-    if (pkt->verdict == VERDICT_DROP)
+    if (is_wanted_drop(eve, pkt, decision))
         kinds |= 1u << OUTPUT_DROP;
-    if (pkt->event_count > 0)
+    if (anomaly_count(eve, pkt) > 0)
         kinds |= 1u << OUTPUT_ANOMALY;
+    if (decision->tagged && pkt->ip_version != 0 && !(pkt->flags & PACKET_PSEUDO))
+        kinds |= 1u << OUTPUT_PACKET;
     return kinds & wanted;
 }
 
-uint64_t record_event_count(enum output_event kind, const struct packet *pkt, const struct decision *decision)
+uint64_t record_event_count(enum output_event kind, const struct eve_options *eve, const struct packet *pkt,
+                            const struct decision *decision)
 {
     switch (kind) {
     case OUTPUT_ALERT:
         return decision->alert_count;
     case OUTPUT_ANOMALY:
-        return pkt->event_count;
+        return anomaly_count(eve, pkt);
     default:
         return 1;
     }
@@ -53,20 +93,68 @@ static uint32_t payload_copied(const struct eve_options *eve, uint32_t kinds, co
     return wanted && pkt->payload ? at_most(pkt->payload_length, eve->alert.payload_buffer_size) : 0;
 }
 
+/* The packet as it goes on: inline its bytes may have been rewritten. */
+static const uint8_t *packet_bytes(const struct packet *pkt)
+{
+    return pkt->new_data ? pkt->new_data : pkt->data;
+}
+
+static uint32_t packet_length(const struct packet *pkt)
+{
+    return pkt->new_data ? pkt->new_length : pkt->length;
+}
+
 static uint32_t packet_copied(const struct eve_options *eve, uint32_t kinds, const struct packet *pkt)
 {
-    if (kinds & 1u << OUTPUT_ALERT && eve->alert.packet)
-        return at_most(pkt->length, RECORD_MAX_PACKET);
+    if (kinds & 1u << OUTPUT_PACKET || (kinds & 1u << OUTPUT_ALERT && eve->alert.packet))
+        return at_most(packet_length(pkt), RECORD_MAX_PACKET);
     if (kinds & 1u << OUTPUT_ANOMALY && eve->anomaly.packet_header)
-        return at_most(pkt->length, ANOMALY_PACKET_SIZE);
+        return at_most(packet_length(pkt), ANOMALY_PACKET_SIZE);
     return 0;
 }
 
-size_t record_size(const struct eve_options *eve, uint32_t kinds, const struct packet *pkt,
-                   const struct decision *decision)
+static void add_gap(size_t at, uint64_t missing, void *user)
+{
+    struct record_scratch *scratch = user;
+
+    if (scratch->gap_count < RECORD_MAX_GAPS)
+        scratch->gaps[scratch->gap_count++] = (struct record_gap){ .missing = missing, .at = (uint32_t)at };
+}
+
+static bool has_stream_alert(const struct decision *decision)
+{
+    for (size_t i = 0; i < decision->alert_count; i++)
+        if (decision->alerts[i].in_stream)
+            return true;
+    return false;
+}
+
+static void collect_stream(struct record_scratch *scratch, const struct eve_options *eve, const struct packet *pkt,
+                           const struct decision *decision)
+{
+    bool wanted = eve->alert.payload || eve->alert.payload_printable || eve->alert.payload_length;
+    uint32_t size = at_most(scratch->stream_size, eve->alert.payload_buffer_size);
+
+    if (wanted && size > 0 && decision->stream && pkt->flow && pkt->flow->tcp && has_stream_alert(decision))
+        scratch->stream_length = (uint32_t)stream_copy(decision->stream, pkt->flow, direction_of(pkt), scratch->stream,
+                                                       size, add_gap, scratch);
+}
+
+void record_collect(struct record_scratch *scratch, const struct eve_options *eve, uint32_t kinds,
+                    const struct packet *pkt, const struct decision *decision)
+{
+    scratch->stream_length = scratch->gap_count = 0;
+    if (kinds & 1u << OUTPUT_ALERT)
+        collect_stream(scratch, eve, pkt, decision);
+    flow_variables_collect(scratch, eve->metadata ? pkt->flow : NULL);
+}
+
+size_t record_size(const struct record_scratch *scratch, const struct eve_options *eve, uint32_t kinds,
+                   const struct packet *pkt, const struct decision *decision)
 {
     return sizeof(struct packet_record) + alerts_copied(kinds, decision) * sizeof(struct alert) +
-           payload_copied(eve, kinds, pkt) + packet_copied(eve, kinds, pkt);
+           scratch->gap_count * sizeof(struct record_gap) + scratch->variable_count * sizeof(struct record_variable) +
+           payload_copied(eve, kinds, pkt) + scratch->stream_length + packet_copied(eve, kinds, pkt);
 }
 
 static struct endpoints endpoints_of(const struct packet *pkt)
@@ -155,6 +243,24 @@ static void copy_tunnel(struct packet_record *out, const struct packet *pkt)
         out->root = endpoints_of(root);
 }
 
+static void copy_flow(struct packet_record *out, const struct packet *pkt)
+{
+    out->has_flow = pkt->flow != NULL;
+    if (!pkt->flow)
+        return;
+    out->to_client = direction_of(pkt) == FLOW_TO_CLIENT;
+    flow_facts_copy(&out->flow, pkt->flow);
+    out->flow_drop_gid = pkt->flow->drop_gid;
+    out->flow_drop_sid = pkt->flow->drop_sid;
+}
+
+static void copy_events(struct packet_record *out, const struct eve_options *eve, const struct packet *pkt)
+{
+    for (unsigned i = 0; i < pkt->event_count; i++)
+        if (is_wanted_anomaly(eve, pkt->event_list[i]))
+            out->event_list[out->event_count++] = pkt->event_list[i];
+}
+
 static void copy_decision(struct packet_record *out, const struct packet *pkt, const struct decision *decision)
 {
     out->verdict = (uint8_t)pkt->verdict;
@@ -167,34 +273,44 @@ static void copy_decision(struct packet_record *out, const struct packet *pkt, c
     out->mark_mask = pkt->mark_mask;
 }
 
-void record_write(struct packet_record *out, const struct eve_options *eve, uint32_t kinds, const struct packet *pkt,
-                  const struct decision *decision, unsigned generation)
+/* Puts what lies behind the record in its place. */
+static uint8_t *append(uint8_t *at, const void *bytes, size_t size)
+{
+    if (bytes && size > 0)
+        memcpy(at, bytes, size);
+    return at + size;
+}
+
+void record_write(struct packet_record *out, const struct record_scratch *scratch, const struct eve_options *eve,
+                  uint32_t kinds, const struct packet *pkt, const struct decision *decision, unsigned generation)
 {
     *out = (struct packet_record){
         .kinds = kinds,
         .alert_count = alerts_copied(kinds, decision),
+        .gap_count = scratch->gap_count,
+        .variable_count = scratch->variable_count,
         .payload_length = pkt->payload ? pkt->payload_length : 0,
         .payload_copied = payload_copied(eve, kinds, pkt),
+        .stream_copied = scratch->stream_length,
         .packet_copied = packet_copied(eve, kinds, pkt),
         .generation = generation,
+        .names = decision->names,
         .endpoints = endpoints_of(pkt),
     };
-    out->event_count = pkt->event_count;
-    memcpy(out->event_list, pkt->event_list, sizeof(out->event_list));
+    copy_events(out, eve, pkt);
     copy_tunnel(out, pkt);
     copy_link(out, pkt);
     copy_ip(out, pkt);
     copy_transport(out, pkt);
+    copy_flow(out, pkt);
     copy_decision(out, pkt, decision);
 
     uint8_t *at = (uint8_t *)(out + 1);
 
-    if (out->alert_count > 0)
-        memcpy(at, decision->alerts, out->alert_count * sizeof(struct alert));
-    at += out->alert_count * sizeof(struct alert);
-    if (pkt->payload && out->payload_copied > 0)
-        memcpy(at, pkt->payload, out->payload_copied);
-    at += out->payload_copied;
-    if (out->packet_copied > 0)
-        memcpy(at, pkt->data, out->packet_copied);
+    at = append(at, decision->alerts, out->alert_count * sizeof(struct alert));
+    at = append(at, scratch->gaps, out->gap_count * sizeof(struct record_gap));
+    at = append(at, scratch->variables, out->variable_count * sizeof(struct record_variable));
+    at = append(at, pkt->payload, out->payload_copied);
+    at = append(at, scratch->stream, out->stream_copied);
+    append(at, packet_bytes(pkt), out->packet_copied);
 }

@@ -9,14 +9,19 @@
 #include <stdlib.h>
 
 #include "policy_priv.h"
+#include "sluice/pool.h"
+#include "sluice/turn.h"
 
 struct policy_shared {
     struct threshold_table *thresholds;
+    struct host_tags *host_tags;
 };
 
 struct policy {
     struct policy_options options;
     struct policy_shared *shared;
+    struct turn *turn; /* NULL: the only worker, or a daemon's */
+    struct pool *flow_tags;
     struct alert *alerts;
     struct policy_counters counters;
 };
@@ -27,6 +32,7 @@ void policy_options_default(struct policy_options *options)
         .inline_mode = true,
         .packet_alert_max = 15,
         .threshold_memcap = (size_t)16 << 20,
+        .tag_memcap = (size_t)1 << 20,
     };
 }
 
@@ -36,8 +42,9 @@ int policy_shared_new(struct policy_shared **out, const struct policy_options *o
 
     if (!shared)
         return -ENOMEM;
-    if (threshold_table_new(&shared->thresholds, options->threshold_memcap)) {
-        free(shared);
+    if (threshold_table_new(&shared->thresholds, options->threshold_memcap) ||
+        host_tags_new(&shared->host_tags, options->tag_memcap)) {
+        policy_shared_free(shared);
         return -ENOMEM;
     }
     *out = shared;
@@ -49,6 +56,7 @@ void policy_shared_free(struct policy_shared *shared)
     if (!shared)
         return;
     threshold_table_free(shared->thresholds);
+    host_tags_free(shared->host_tags);
     free(shared);
 }
 
@@ -61,8 +69,8 @@ int policy_new(struct policy **out, const struct policy_options *options, struct
     policy->options = *options;
     policy->shared = shared;
     policy->alerts = calloc(options->packet_alert_max + 1, sizeof(*policy->alerts));
-    if (!policy->alerts) {
-        free(policy);
+    if (!policy->alerts || flow_tags_new(&policy->flow_tags, options->tag_memcap)) {
+        policy_free(policy);
         return -ENOMEM;
     }
     *out = policy;
@@ -74,7 +82,19 @@ void policy_free(struct policy *policy)
     if (!policy)
         return;
     free(policy->alerts);
+    pool_free(policy->flow_tags);
     free(policy);
+}
+
+void policy_set_turn(struct policy *policy, struct turn *turn)
+{
+    policy->turn = turn;
+}
+
+void policy_flow_end(struct policy *policy, struct flow *flow)
+{
+    pool_give(policy->flow_tags, flow->tag);
+    flow->tag = NULL;
 }
 
 const struct policy_counters *policy_counters(const struct policy *policy)
@@ -96,6 +116,8 @@ static enum threshold_outcome ask(struct policy *policy, const struct threshold 
     for (const struct threshold *t = list; t; t = t->next) {
         if ((t->kind == THRESHOLD_SUPPRESS) != suppressions)
             continue;
+        if (!suppressions)
+            turn_wait(policy->turn);
         enum threshold_outcome outcome =
             threshold_apply(policy->shared->thresholds, t, rule, pkt, action, &policy->counters.threshold_memcap_hits);
 
@@ -144,37 +166,63 @@ static enum reject_kind reject_of(enum rule_action action)
 
 static void drop(struct packet *pkt, enum drop_reason reason)
 {
+    if (pkt->flags & PACKET_PSEUDO)
+        return; /* was never sent */
     if (pkt->verdict != VERDICT_DROP) {
         pkt->verdict = VERDICT_DROP;
         pkt->drop_reason = reason;
     }
     if (pkt->root && pkt->root != pkt && pkt->root->verdict != VERDICT_DROP) {
         pkt->root->verdict = VERDICT_DROP;
-        pkt->root->drop_reason = DROP_REASON_TUNNEL;
+        pkt->root->drop_reason = pkt->flags & PACKET_REASSEMBLED ? reason : DROP_REASON_TUNNEL;
     }
 }
 
-static void act(struct policy *policy, struct packet *pkt, const struct rule *rule, enum rule_action action,
+static void drop_flow(struct flow *flow, enum drop_reason reason, const struct rule *rule)
+{
+    if (flow->flags & (FLOW_DROPPED | FLOW_PASSED))
+        return; /* what came first holds */
+    flow->flags |= FLOW_DROPPED;
+    flow->drop_by_exception = !rule;
+    flow->drop_reason = (uint8_t)reason;
+    flow->drop_gid = rule ? rule->gid : 0;
+    flow->drop_sid = rule ? rule->sid : 0;
+}
+
+static void act(struct policy *policy, struct packet *pkt, const struct hit *hit, enum rule_action action,
                 struct decision *decision)
 {
+    const struct rule *rule = hit->rule;
+    struct flow *flow = hit->of_flow ? pkt->flow : NULL;
+
+    if (action == ACTION_PASS && flow && !(flow->flags & FLOW_DROPPED) && pkt->verdict != VERDICT_DROP)
+        flow->flags |= FLOW_PASSED;
+    if (rule->bypass && pkt->flow)
+        pkt->flow->flags |= FLOW_BYPASS_WANTED;
     if (!blocks(action) || !policy->options.inline_mode)
         return;
+    if (flow)
+        drop_flow(flow, DROP_REASON_RULES, rule);
     if (!decision->drop_rule)
         decision->drop_rule = rule;
     drop(pkt, action == rule->action ? DROP_REASON_RULES : DROP_REASON_RATE_FILTER);
     pkt->reject |= reject_of(action);
 }
 
-static void report(struct policy *policy, const struct rule *rule, enum rule_action action, struct decision *decision)
+static void report(struct policy *policy, struct packet *pkt, const struct hit *hit, enum rule_action action,
+                   struct decision *decision)
 {
+    if (pkt->flow)
+        pkt->flow->flags |= FLOW_ALERTED;
     if (decision->alert_count == policy->options.packet_alert_max) {
         policy->counters.alerts_overflow++;
         return;
     }
     policy->alerts[decision->alert_count++] = (struct alert){
-        .rule = rule,
+        .rule = hit->rule,
         .action = action,
         .blocked = blocks(action) && policy->options.inline_mode,
+        .in_stream = hit->in_stream,
     };
     policy->counters.alerts++;
 }
@@ -192,21 +240,90 @@ void policy_apply(struct policy *policy, const struct rule_list *rules, struct p
             policy->counters.alerts_suppressed++;
             continue;
         }
-        act(policy, pkt, rule, action, out);
+        if (rule->tag)
+            tag_add(policy->flow_tags, policy->shared->host_tags, policy->turn, pkt, rule);
+        act(policy, pkt, &hits[i], action, out);
         if (action == ACTION_PASS) {
             out->passed = true;
             policy->counters.passed++;
             if (rule->alert && outcome == OUTCOME_REPORT)
-                report(policy, rule, action, out);
+                report(policy, pkt, &hits[i], action, out);
             break;
         }
         if (outcome == OUTCOME_SILENT || rule->noalert)
             policy->counters.alerts_suppressed++;
         else
-            report(policy, rule, action, out);
+            report(policy, pkt, &hits[i], action, out);
     }
+    out->tagged = tag_use(policy->shared->host_tags, rule_list_has_host_tags(rules), policy->turn, pkt);
     if (out->drop_rule) {
         policy->counters.dropped++;
         policy->counters.rejected += pkt->reject != REJECT_NONE;
     }
+}
+
+/* --- What no rule says ------------------------------------------------------------------------------------------------------ */
+
+void policy_drop(struct policy *policy, struct packet *pkt, enum drop_reason reason)
+{
+    if (policy->options.inline_mode)
+        drop(pkt, reason);
+}
+
+bool policy_flow(struct policy *policy, struct packet *pkt)
+{
+    const struct flow *flow = pkt->flow;
+
+    if (flow->flags & FLOW_DROPPED) {
+        policy->counters.flow_drops++;
+        policy_drop(policy, pkt, flow->drop_by_exception ? DROP_REASON_EXCEPTION_FLOW : DROP_REASON_FLOW);
+        return true;
+    }
+    return flow->flags & FLOW_PASSED || flow->state == FLOW_BYPASSED;
+}
+
+static const enum drop_reason exception_reasons[EXCEPTION_COUNT] = {
+    [EXCEPTION_DEFRAG_MEMCAP] = DROP_REASON_DEFRAG_MEMCAP,
+    [EXCEPTION_FLOW_MEMCAP] = DROP_REASON_FLOW_MEMCAP,
+    [EXCEPTION_STREAM_MEMCAP] = DROP_REASON_STREAM_MEMCAP,
+    [EXCEPTION_STREAM_REASSEMBLY] = DROP_REASON_STREAM_REASSEMBLY,
+    [EXCEPTION_STREAM_MIDSTREAM] = DROP_REASON_STREAM_MIDSTREAM,
+    [EXCEPTION_STREAM_INVALID] = DROP_REASON_STREAM_ERROR,
+    [EXCEPTION_APP_ERROR] = DROP_REASON_APP_ERROR,
+    [EXCEPTION_OVERLOAD] = DROP_REASON_OVERLOAD,
+};
+
+static bool drops(enum exception_policy action)
+{
+    return action >= EXCEPTION_DROP_PACKET;
+}
+
+static void exception_to_flow(struct flow *flow, enum exception_policy action, enum drop_reason reason)
+{
+    if (action > EXCEPTION_DROP_PACKET)
+        drop_flow(flow, reason, NULL);
+    if (action == EXCEPTION_PASS_FLOW && !(flow->flags & FLOW_DROPPED))
+        flow->flags |= FLOW_PASSED | FLOW_ACCEPTED_WHOLE;
+    if (action == EXCEPTION_BYPASS)
+        flow->flags |= FLOW_BYPASS_WANTED;
+}
+
+bool policy_exception(struct policy *policy, struct packet *pkt, enum exception_cause cause)
+{
+    enum exception_policy action = policy->options.exceptions[cause];
+    enum drop_reason reason = exception_reasons[cause];
+
+    if (drops(action) && !policy->options.inline_mode)
+        action = EXCEPTION_IGNORE;
+    policy->counters.exceptions[cause][action]++;
+    if (pkt->flow) {
+        pkt->flow->exceptions[cause] = (uint8_t)(action + 1);
+        exception_to_flow(pkt->flow, action, reason);
+    }
+    if (drops(action)) {
+        drop(pkt, reason);
+        if (action >= EXCEPTION_REJECT)
+            pkt->reject |= action == EXCEPTION_REJECT ? REJECT_SOURCE : REJECT_BOTH;
+    }
+    return action != EXCEPTION_IGNORE;
 }

@@ -60,4 +60,20 @@ enum threshold_outcome threshold_apply(struct threshold_table *table, const stru
                                        const struct rule *rule, const struct packet *pkt, enum rule_action *action,
                                        uint64_t *memcap_hits);
 
+/* --- tag.c ------------------------------------------------------------------------------------------------------------- */
+
+struct host_tags; /* shared */
+struct pool;
+struct turn;
+int host_tags_new(struct host_tags **out, size_t memcap);
+void host_tags_free(struct host_tags *tags);
+/* A pool for the tags of a worker's flows. */
+int flow_tags_new(struct pool **out, size_t memcap);
+
+/* The tags of a rule that matched. */
+void tag_add(struct pool *pool, struct host_tags *hosts, struct turn *turn, struct packet *pkt,
+             const struct rule *rule);
+/* Counts a packet to the tags of its flow and hosts; true when one wants it written. `has_host_tags`: a rule has one. */
+bool tag_use(struct host_tags *hosts, bool has_host_tags, struct turn *turn, struct packet *pkt);
+
 #endif

@@ -52,7 +52,7 @@ int rule_list_new(struct rule_list **out, const struct rule_list_options *option
     list->arena = arena_new(ARENA_BLOCK);
     list->own_names = !options->names;
     list->names = options->names ? options->names : rule_names_new();
-    if (!list->arena || !list->names || load_files(list, diag)) {
+    if (!list->arena || !list->names || load_files(list, diag) || rule_resources_open(list, diag)) {
         rule_list_free(list);
         return -ENOMEM;
     }
@@ -77,6 +77,7 @@ void rule_list_free(struct rule_list *list)
     free(list->entries);
     if (list->own_names)
         rule_names_free(list->names);
+    rule_resources_close(list);
     arena_free(list->arena);
     free(list);
 }
@@ -97,6 +98,8 @@ static int add_entry(struct rule_list *list, const struct rule_parser *parser, s
         list->capacity = capacity;
     }
     list->entries[list->count++] = (struct rule_entry){ rule, statement, parser->sid_text };
+    for (const struct rule_tag *tag = rule->tag; tag; tag = tag->next)
+        list->has_host_tags |= tag->scope == TAG_HOST;
     return 0;
 }
 
@@ -176,6 +179,11 @@ size_t rule_list_replaced(const struct rule_list *list)
 size_t rule_list_threshold_count(const struct rule_list *list)
 {
     return list->threshold_count;
+}
+
+bool rule_list_has_host_tags(const struct rule_list *list)
+{
+    return list->has_host_tags;
 }
 
 struct rule_names *rule_list_names(const struct rule_list *list)

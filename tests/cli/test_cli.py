@@ -171,13 +171,13 @@ class Check(Files):
         self.assertEqual(sluice("check", "--strict", "--config", config)[0], 1)
 
     def test_unknown_setting_is_an_error_here_and_a_warning_in_replay(self):
-        config = self.file("later.yaml", "stream: {midstream: true}\nqueue: {lenght: 5}\n")
+        config = self.file("later.yaml", "streams: {midstream: true}\nqueue: {lenght: 5}\n")
         code, _, err = sluice("check", "--config", config)
         self.assertEqual(code, 1)
-        self.assertRegex(err, r"later\.yaml:1:1: error: unknown setting 'stream'")
+        self.assertRegex(err, r"later\.yaml:1:1: error: unknown setting 'streams'")
         self.assertRegex(err, r"later\.yaml:2:9: error: .*did you mean 'queue\.length'")
         _, _, err = sluice("replay", "--config", config, os.path.join(self.folder.name, "gone.pcap"))
-        self.assertRegex(err, r"later\.yaml:1:1: warning: unknown setting 'stream'")
+        self.assertRegex(err, r"later\.yaml:1:1: warning: unknown setting 'streams'")
         self.assertNotIn("has mistakes", err)
 
     def test_print_config_is_configuration(self):

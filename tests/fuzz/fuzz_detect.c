@@ -23,6 +23,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+#define CAPTURES SLUICE_SOURCE "/tests/replay/captures/"
+
 enum { LINK_MASK = 0x0f, INLINE_BIT = 0x80, MAX_HITS = 256, SID_ANY_PACKET = 1, JSON_MAX_DEPTH = 16 };
 
 static void require(bool holds)
@@ -36,8 +38,14 @@ static void require(bool holds)
 static struct ruleset *load_rules(void)
 {
     struct rule_variables *variables = rule_variables_new();
-    struct rule_list_options options = { .keywords = keyword_table_new(keyword_list, keyword_list_count),
-                                         .variables = variables };
+    const char *const reputations[] = { CAPTURES "reputations.list", NULL };
+    struct rule_list_options options = {
+        .keywords = keyword_table_new(keyword_list, keyword_list_count),
+        .variables = variables,
+        .reputation_categories = CAPTURES "categories.txt",
+        .reputation_files = reputations,
+        .geoip_database = CAPTURES "countries.mmdb",
+    };
     struct ruleset_options ruleset_options;
     struct diag *diag = diag_new();
     struct ruleset *ruleset;
@@ -45,7 +53,7 @@ static struct ruleset *load_rules(void)
 
     require(variables && options.keywords && diag);
     require(rule_list_new(&list, &options, diag) == 0);
-    require(rule_list_load(list, SLUICE_SOURCE "/tests/replay/captures/keywords.rules", diag) == 0);
+    require(rule_list_load(list, CAPTURES "keywords.rules", diag) == 0);
     require(rule_list_finish(list, diag) == 0);
     if (diag_errors(diag) > 0)
         diag_print(diag, stderr, false);
@@ -129,14 +137,19 @@ static void check_event(struct text *text)
 static void check_events(const struct output_options *options, const struct packet *pkt,
                          const struct decision *decision)
 {
-    uint32_t kinds = record_kinds(1u << OUTPUT_ALERT | 1u << OUTPUT_DROP | 1u << OUTPUT_ANOMALY, pkt, decision);
-    size_t size = record_size(&options->eve, kinds, pkt, decision);
-    struct packet_record *record = malloc(size);
+    uint32_t kinds = record_kinds(UINT32_MAX, &options->eve, pkt, decision);
+    size_t size;
     struct eve eve = { .options = options };
+    struct record_scratch scratch = { 0 };
     struct text text;
 
+    record_collect(&scratch, &options->eve, kinds, pkt, decision);
+    size = record_size(&scratch, &options->eve, kinds, pkt, decision);
+
+    struct packet_record *record = malloc(size);
+
     require(record != NULL);
-    record_write(record, &options->eve, kinds, pkt, decision, 1);
+    record_write(record, &scratch, &options->eve, kinds, pkt, decision, 1);
     text_init(&text);
     for (uint32_t i = 0; i < record->alert_count; i++) {
         eve_alert(&eve, &text, record, &record_alerts(record)[i]);
@@ -150,9 +163,14 @@ static void check_events(const struct output_options *options, const struct pack
         eve_anomaly(&eve, &text, record, record->event_list[i]);
         check_event(&text);
     }
+    if (kinds & 1u << OUTPUT_PACKET) {
+        eve_tagged_packet(&eve, &text, record);
+        check_event(&text);
+    }
     console_packet(&text, options, record);
     text_clear(&text);
     text_clear(&eve.scratch);
+    text_clear(&eve.stream);
     free(record);
 }
 
@@ -175,12 +193,12 @@ static void check_answer(struct decoder *decoder, const struct packet *pkt, enum
     require(inject_build(&answer, REJECT_SOURCE, again) == 0 && inject_build(&answer, REJECT_DESTINATION, again) == 0);
 }
 
-static size_t check_hits(struct detector *detector, const struct ruleset *ruleset, const struct packet *pkt,
+static size_t check_hits(struct detector *detector, const struct ruleset *ruleset, struct packet *pkt,
                          const struct hit **hits)
 {
     const struct rule *first[MAX_HITS];
     bool any_packet = false;
-    size_t count = detect_packet(detector, ruleset, pkt, hits);
+    size_t count = detect_packet(detector, ruleset, &(struct detect_input){ .packet = pkt }, hits);
 
     require(count <= rule_list_count(ruleset_rules(ruleset)));
     for (size_t i = 0; i < count; i++) {
@@ -190,7 +208,7 @@ static size_t check_hits(struct detector *detector, const struct ruleset *rulese
             require(first[k] != first[i]);
     }
     require(any_packet);
-    require(detect_packet(detector, ruleset, pkt, hits) == count);
+    require(detect_packet(detector, ruleset, &(struct detect_input){ .packet = pkt }, hits) == count);
     for (size_t i = 0; i < count; i++)
         require(first[i] == (*hits)[i].rule);
     return count;
@@ -212,6 +230,7 @@ static void run(const struct tools *tools, struct packet *const *found, size_t c
 
     output_options_default(&output);
     output.inline_mode = inline_mode;
+    output.eve.anomaly.decode = output.eve.anomaly.stream = true;
     output.eve.alert.payload = output.eve.alert.payload_printable = output.eve.alert.packet = true;
     policy_options_default(&options);
     options.inline_mode = inline_mode;

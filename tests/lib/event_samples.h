@@ -12,7 +12,9 @@
 
 #include "sluice/decision.h"
 #include "sluice/decode_event.h"
+#include "sluice/flow.h"
 #include "sluice/packet.h"
+#include "sluice/stream_event.h"
 
 #define SAMPLE_TIME_NS UINT64_C(1577836801000123999) /* 2020-01-01 00:00:01.000123999 */
 
@@ -20,6 +22,7 @@ enum { SAMPLE_HEADERS = 14 + 40 + 20, SAMPLE_PAYLOAD = 4096 };
 
 struct sample {
     struct packet packet, outer;
+    struct flow flow;
     struct rule rule, second_rule;
     struct metadata metadata[3];
     struct reference references[2];
@@ -165,6 +168,54 @@ static inline void sample_tunnel(struct sample *sample)
     sample->outer.destination_port = 4789;
     sample->outer.root = &sample->outer;
     sample->packet.outer = sample->packet.root = &sample->outer;
+}
+
+/* The packet's flow: the packet came from its client. Without a session. */
+static inline void sample_flow(struct sample *sample)
+{
+    struct packet *pkt = &sample->packet;
+    bool is_icmp = pkt->protocol == IPPROTO_ICMP || pkt->protocol == IPPROTO_ICMPV6;
+
+    sample->flow = (struct flow){
+        .client = pkt->source_address,
+        .server = pkt->destination_address,
+        .client_port = is_icmp ? pkt->icmp.type : pkt->source_port,
+        .server_port = is_icmp ? pkt->icmp.code : pkt->destination_port,
+        .vlan_count = pkt->vlan_count,
+        .ip_version = pkt->ip_version,
+        .protocol = pkt->protocol,
+        .state = FLOW_ESTABLISHED,
+        .side = { { .packets = 3,
+                    .bytes = 300,
+                    .ttl_low = 63,
+                    .ttl_high = 64,
+                    .mac = { 0x0c, 0x86, 0x10, 0xed, 0xd7, 0xc6 } },
+                  { .packets = 2,
+                    .bytes = 200,
+                    .ttl_low = 50,
+                    .ttl_high = 51,
+                    .mac = { 0, 0x25, 0x90, 0xe3, 0xd2, 0xe1 } } },
+        .id = 4503599627370497,
+        .start_ns = SAMPLE_TIME_NS - 900 * 1000 * 1000, /* in the second before */
+        .last_ns = SAMPLE_TIME_NS,
+        .in_ifindex = pkt->meta.in_ifindex,
+        .has_mac = { true, true },
+    };
+    memcpy(sample->flow.vlan_id, pkt->vlan_id, sizeof(sample->flow.vlan_id));
+    pkt->flow = &sample->flow;
+}
+
+/* The flow of an answer: the packet came from its server. */
+static inline void sample_answered_flow(struct sample *sample)
+{
+    struct flow *flow = &sample->flow;
+
+    sample_flow(sample);
+    flow->client = sample->packet.destination_address;
+    flow->server = sample->packet.source_address;
+    flow->client_port = sample->packet.destination_port;
+    flow->server_port = sample->packet.source_port;
+    sample->packet.flags |= PACKET_TO_CLIENT;
 }
 
 /* The TCP packet, as NFQUEUE gives it. */

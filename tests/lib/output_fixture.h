@@ -21,20 +21,36 @@ struct fixture {
     struct output_options options;
     struct output *output;
     struct sample sample;
+    struct rule_names *names;
+    struct flow_table *flows;
     char *events[MAX_EVENTS];
     size_t count;
 };
 
 static struct fixture *f;
 
+static inline void forget_flow(struct flow *flow, enum flow_end reason, void *user)
+{
+    (void)flow;
+    (void)reason;
+    (void)user;
+}
+
 static inline void setup(void)
 {
+    struct flow_options flows;
+
     f = calloc(1, sizeof(*f));
     strcpy(f->folder, "/tmp/sluice.XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(f->folder));
     snprintf(f->path, sizeof(f->path), "%s/eve.json", f->folder);
     snprintf(f->old_path, sizeof(f->old_path), "%s.1", f->path);
+    flow_options_default(&flows);
+    flows.memcap = 1 << 20;
+    ck_assert_int_eq(flow_table_new(&f->flows, &flows, forget_flow, NULL), 0);
+    f->names = rule_names_new();
     output_options_default(&f->options);
+    f->options.names = f->names;
     f->options.eve_path = f->path;
     f->options.eve.anomaly.decode = true;
     setenv("TZ", "UTC", 1);
@@ -43,6 +59,8 @@ static inline void setup(void)
 static inline void teardown(void)
 {
     output_close(f->output);
+    flow_table_free(f->flows);
+    rule_names_free(f->names);
     for (size_t i = 0; i < f->count; i++)
         free(f->events[i]);
     unlink(f->path);

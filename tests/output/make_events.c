@@ -5,6 +5,7 @@
 
 #include "event_samples.h"
 #include "sluice/output.h"
+#include "stream_double.h"
 
 typedef void (*sample_function)(struct sample *sample);
 
@@ -20,7 +21,75 @@ static void all_options(struct eve_options *eve)
     eve->alert.payload = eve->alert.payload_printable = eve->alert.payload_length = eve->alert.packet = true;
     eve->alert.verdict = eve->alert.reference = eve->alert.rule_raw = true;
     eve->drop.verdict = true;
-    eve->anomaly.packet_header = true;
+    eve->anomaly.packet_header = eve->anomaly.stream = true;
+    eve->enabled[OUTPUT_NETFLOW] = true;
+}
+
+/* What the samples share: names, the memory of variables, and a session with everything in it. */
+struct tools {
+    struct rule_names *names;
+    struct flow_table *flows;
+    struct sample_session session;
+};
+
+static void forget_flow(struct flow *flow, enum flow_end reason, void *user)
+{
+    (void)flow;
+    (void)reason;
+    (void)user;
+}
+
+static int make_tools(struct tools *tools)
+{
+    struct flow_options options;
+
+    flow_options_default(&options);
+    options.memcap = 1 << 22;
+    tools->names = rule_names_new();
+    tools->session = (struct sample_session){
+        .summary = { .state = TCP_STATE_LAST_ACK,
+                     .flags = { 0xff, TCP_SYN },
+                     .has_gap = { true, true },
+                     .max_regions = { 1, 2 },
+                     .urgent_oob = { 1, 2 } },
+        .bytes = { "to the server", "to the client" },
+        .gaps = { { 3, 10 } },
+        .gap_count = 1,
+    };
+    return tools->names ? flow_table_new(&tools->flows, &options, forget_flow, NULL) : -1;
+}
+
+static void set_variables(struct tools *tools, struct flow *flow)
+{
+    static const char *const bits[] = { "a.bit", "traffic/id/x", "traffic/label/y" };
+
+    for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++)
+        flow_bit_set(tools->flows, flow, rule_names_number(tools->names, RULE_NAME_FLOWBIT, span_of(bits[i])));
+    flow_integer_set(tools->flows, flow, rule_names_number(tools->names, RULE_NAME_FLOWINT, span_of("count")), 5);
+}
+
+/* Each sample has a flow that ended in another way. */
+static void add_flow(struct tools *tools, struct sample *sample, int number)
+{
+    struct flow *flow = &sample->flow;
+
+    if (number % 2 == 0)
+        sample_flow(sample);
+    else
+        sample_answered_flow(sample);
+    flow->state = (uint8_t)(number % FLOW_STATE_COUNT);
+    flow->flags = (uint16_t)(number % (FLOW_ACCEPTED_WHOLE << 1));
+    flow->emergency = number % 3 == 0;
+    for (int cause = 1; cause < EXCEPTION_COUNT; cause++)
+        flow->exceptions[cause] = (uint8_t)((number + cause) % (EXCEPTION_POLICY_COUNT + 1));
+    if (number % 3 > 0)
+        set_variables(tools, flow);
+    if (flow->protocol == IPPROTO_TCP && number % 3 < 2)
+        flow->tcp = (struct tcp_session *)&tools->session;
+    sample->alerts[0].in_stream = flow->protocol == IPPROTO_TCP;
+    sample->decision.stream = (const struct stream *)tools; /* the double does not look into it */
+    sample->decision.tagged = true;
+    packet_add_event(&sample->packet, STREAM_EVENT_FIRST);
 }
 
 static void write_stats(struct output *output)
@@ -34,27 +103,35 @@ enum {
     PACKETS = sizeof(packets) / sizeof(packets[0]),
     DECISIONS = sizeof(decisions) / sizeof(decisions[0]),
     TARGETS = TARGET_DESTINATION + 1,
+    SAMPLES = 2 * PACKETS * DECISIONS * TARGETS, /* without and with a flow */
 };
 
 /* Rules are lent to the output until it has formatted the event, so each event has a sample of its own. */
-static void write_packets(struct output *output, struct sample *samples)
+static void write_packets(struct output *output, struct tools *tools, struct sample *samples)
 {
-    for (int i = 0; i < PACKETS * DECISIONS * TARGETS; i++) {
+    struct output_port *port = output_port(output, 0);
+
+    for (int i = 0; i < SAMPLES; i++) {
         struct sample *sample = &samples[i];
 
-        packets[i / (DECISIONS * TARGETS)](sample);
+        packets[i / (DECISIONS * TARGETS) % PACKETS](sample);
         decisions[i / TARGETS % DECISIONS](sample);
         sample->rule.target = (enum target)(i % TARGETS);
-        output_packet(output_port(output, 0), &sample->packet, &sample->decision, 1);
+        if (i >= SAMPLES / 2 && sample->packet.ip_version != 0)
+            add_flow(tools, sample, i);
+        output_packet(port, &sample->packet, &sample->decision, 1);
+        if (sample->packet.flow)
+            output_flow(port, &sample->flow, (enum flow_end)(i % (FLOW_END_REUSED + 1)), 1);
     }
 }
 
 int main(int argc, char **argv)
 {
-    struct sample *samples = calloc((size_t)PACKETS * DECISIONS * TARGETS, sizeof(*samples));
+    struct sample *samples = calloc(SAMPLES, sizeof(*samples));
+    struct tools tools = { 0 };
     char error[256];
 
-    if (argc != 2 || !samples)
+    if (argc != 2 || !samples || make_tools(&tools))
         return EXIT_FAILURE;
     for (int run = 0; run < 4; run++) {
         struct output_options options;
@@ -64,6 +141,7 @@ int main(int argc, char **argv)
         options.eve_path = argv[1];
         options.eve_truncate = run == 0;
         options.queue_fields = run & 1;
+        options.names = tools.names;
         options.eve.anomaly.decode = true;
         if (run & 2)
             all_options(&options.eve);
@@ -71,11 +149,13 @@ int main(int argc, char **argv)
             fprintf(stderr, "%s\n", error);
             return EXIT_FAILURE;
         }
-        write_packets(output, samples);
+        write_packets(output, &tools, samples);
         write_stats(output);
         output_stop(output);
         output_close(output);
     }
+    flow_table_free(tools.flows);
+    rule_names_free(tools.names);
     free(samples);
     return EXIT_SUCCESS;
 }

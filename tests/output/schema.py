@@ -38,7 +38,7 @@ def main():
             print('/'.join(str(part) for part in error.absolute_path) or 'event', error.message, file=sys.stderr)
             bad += 1
     print(', '.join(f'{kind}: {count}' for kind, count in sorted(kinds.items())))
-    missing = {'alert', 'drop', 'anomaly', 'stats', 'with queue'} - set(kinds)
+    missing = {'alert', 'drop', 'anomaly', 'stats', 'flow', 'netflow', 'packet', 'with queue'} - set(kinds)
     if missing:
         print('no such events were written:', ', '.join(sorted(missing)), file=sys.stderr)
     return 1 if bad or missing else 0

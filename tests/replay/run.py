@@ -11,6 +11,9 @@ A case folder has
                    tcp 10.0.0.1:1000 > 10.0.0.2:80 flags=PA seq=1 ack=1 "text"
                    icmp 10.0.0.1 > 10.0.0.2 type=8 code=0 id=1 seq=1 "text"
                    hex 45000014...                                   a raw IP packet as it is
+                   frag 0-16 id=7 udp ...                            a fragment: those bytes of what is behind the IP header;
+                                                                     0-16+ says that more follows though it is the end
+                   inside 10.9.0.1 > 10.9.0.2 udp ...                the packet in IPv4 (id=N)
                +N before a packet moves the clock by N seconds; ttl=, tos=, bad-checksum may be added to any
     test.rules
     options    optional: more arguments of replay, one a line (--ips, --set key=value)
@@ -60,8 +63,28 @@ def endpoint(text):
     return (m[1] or m[3], int(m[2] or m[4])) if m else (text, 0)
 
 
+def fragment(data, first, last, more, number):
+    if data[0] >> 4 == 6:
+        part = data[40:][first:last]
+        head = struct.pack('!BBHI', data[6], 0, first | (more or last < len(data) - 40), number)
+        return data[:4] + struct.pack('!HB', 8 + len(part), 44) + data[7:40] + head + part
+    part = data[20:][first:last]
+    field = first >> 3 | (0x2000 if more or last < len(data) - 20 else 0)
+    header = data[:2] + struct.pack('!HHH', 20 + len(part), number, field) + data[8:10] + b'\0\0' + data[12:20]
+    return header[:10] + struct.pack('!H', checksum(header)) + header[12:] + part
+
+
 def parse(line):
     kind, rest = line.split(None, 1)
+    m = kind == 'frag' and re.fullmatch(r'(\d+)-(\d*)(\+?) id=(\d+) (.*)', rest)
+    if m:
+        return fragment(parse(m[5]), int(m[1]), int(m[2] or 65536), bool(m[3]), int(m[4]))
+    m = kind == 'inside' and re.fullmatch(r'(\S+) > (\S+) (id=(\d+) )?(.*)', rest)
+    if m:
+        inner = parse(m[5])
+        header = struct.pack('!BBHHHBBH', 0x45, 0, 20 + len(inner), int(m[4] or 1), 0, 64, 4 if inner[0] >> 4 == 4 else 41, 0)
+        header += ipaddress.ip_address(m[1]).packed + ipaddress.ip_address(m[2]).packed
+        return header[:10] + struct.pack('!H', checksum(header)) + header[12:] + inner
     if kind == 'hex':
         return bytes.fromhex(rest)
     m = re.search(r'"(.*)"\s*$', rest)

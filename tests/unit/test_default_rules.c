@@ -22,9 +22,9 @@ static struct detector *detector;
 
 static const char *path_of(const char *name)
 {
-    static char paths[6][512];
+    static char paths[8][512];
     static unsigned next;
-    char *path = paths[next++ % 6];
+    char *path = paths[next++ % 8];
     const char *source = getenv("SLUICE_SOURCE");
 
     snprintf(path, sizeof(paths[0]), "%s/rules/%s", source ? source : ".", name);
@@ -53,6 +53,33 @@ static void setup(void)
     ck_assert_int_eq(rule_list_load(list, path_of("stream-events.rules"), diag), 0);
     ck_assert_int_eq(rule_list_finish(list, diag), 0);
 }
+
+/* Scans are seen by how often something happens: every packet of theirs is a hit, so they are loaded by themselves. */
+START_TEST(scans_load)
+{
+    static const char *const files[] = { "scan.rules" };
+    size_t before = rule_list_count(list);
+
+    ck_assert_uint_gt(before, 0);
+    for (size_t i = 0; i < COUNT(files); i++) {
+        const struct rule_list_options options = {
+            .keywords = keywords,
+            .variables = variables,
+            .classification_file = path_of("classification.config"),
+        };
+        struct rule_list *more;
+
+        ck_assert_int_eq(rule_list_new(&more, &options, diag), 0);
+        ck_assert_int_eq(rule_list_load(more, path_of(files[i]), diag), 0);
+        ck_assert_int_eq(rule_list_finish(more, diag), 0);
+        ck_assert_uint_gt(rule_list_count(more), 5);
+        for (size_t k = 0; k < rule_list_count(more); k++) /* no sid twice in all of rules/ */
+            ck_assert_ptr_null(rule_list_find(list, 1, rule_list_get(more, k)->sid));
+        rule_list_free(more);
+    }
+    ck_assert_uint_eq(diag_count(diag), 0);
+}
+END_TEST
 
 static void teardown(void)
 {
@@ -264,11 +291,11 @@ static const struct payload_case {
 };
 
 /* The sids of the hits in their order. */
-static const char *sids(const struct packet *pkt)
+static const char *sids(struct packet *pkt)
 {
     static char text[256];
     const struct hit *hits;
-    size_t count = detect_packet(detector, ruleset, pkt, &hits), used = 0;
+    size_t count = detect_packet(detector, ruleset, &(struct detect_input){ .packet = pkt }, &hits), used = 0;
 
     text[0] = '\0';
     for (size_t i = 0; i < count && used < sizeof(text); i++)
@@ -408,7 +435,7 @@ START_TEST(find_bad_ip)
     malformed.event_count = 1;
     const struct hit *hits;
 
-    ck_assert_uint_eq(detect_packet(detector, ruleset, &malformed, &hits), 1);
+    ck_assert_uint_eq(detect_packet(detector, ruleset, &(struct detect_input){ .packet = &malformed }, &hits), 1);
     ck_assert_str_eq(hits[0].rule->message, "SLUICE DECODER IPv4: header length below 20");
     ck_assert_int_eq(hits[0].rule->action, ACTION_DROP);
 }
@@ -423,6 +450,7 @@ static Suite *suite(void)
     tcase_add_test(files, load_without_a_remark);
     tcase_add_test(files, are_in_their_own_range_and_classified);
     tcase_add_test(files, name_every_event_once);
+    tcase_add_test(files, scans_load);
     suite_add_tcase(s, files);
     tcase_add_unchecked_fixture(traffic, setup_detector, teardown_detector);
     tcase_set_timeout(traffic, 60);

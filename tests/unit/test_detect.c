@@ -64,11 +64,11 @@ static struct packet packet_of(uint8_t protocol, uint16_t sport, uint16_t dport,
 }
 
 /* The sids of the hits as text: "3 1 2". */
-static const char *sids(const struct packet *pkt)
+static const char *sids(struct packet *pkt)
 {
     static char text[256];
     const struct hit *hits;
-    size_t count = detect_packet(detector, ruleset, pkt, &hits);
+    size_t count = detect_packet(detector, ruleset, &(struct detect_input){ .packet = pkt }, &hits);
     size_t used = 0;
 
     text[0] = '\0';

@@ -94,11 +94,33 @@ START_TEST(event_types_are_those_named)
     engine_eve_options(config, &eve);
     ck_assert(eve.enabled[OUTPUT_ALERT] && eve.enabled[OUTPUT_STATS]);
     ck_assert(!eve.enabled[OUTPUT_DROP] && !eve.enabled[OUTPUT_ANOMALY]);
+    ck_assert(!eve.enabled[OUTPUT_FLOW] && !eve.enabled[OUTPUT_NETFLOW] && eve.enabled[OUTPUT_PACKET]);
     ck_assert(eve.alert.payload && !eve.community_id);
     engine_eve_options(nothing, &eve);
     ck_assert(eve.enabled[OUTPUT_DROP] && eve.enabled[OUTPUT_ANOMALY]);
+    ck_assert(eve.enabled[OUTPUT_FLOW] && !eve.enabled[OUTPUT_NETFLOW] && eve.enabled[OUTPUT_PACKET]);
     ck_assert(eve.community_id && !eve.alert.payload);
+    ck_assert(eve.alert.flow && eve.alert.tagged_packets && !eve.drop.all_flows && !eve.anomaly.stream);
     config_free(nothing);
+    config_free(config);
+}
+END_TEST
+
+START_TEST(event_types_have_options_of_flows)
+{
+    struct config *config = config_of("eve: {types: {alert: {metadata: {flow: no}, tagged-packets: no}, netflow: {}, "
+                                      "drop: {flows: all}, anomaly: {types: {stream: yes}}}}");
+    struct config *bare = config_of("eve: {types: {alert: {metadata: no}, flow: {}, drop: {flows: start}}}");
+    struct eve_options eve;
+
+    engine_eve_options(config, &eve);
+    ck_assert(!eve.alert.flow && !eve.alert.tagged_packets && eve.alert.rule_metadata);
+    ck_assert(eve.enabled[OUTPUT_NETFLOW] && !eve.enabled[OUTPUT_FLOW] && eve.drop.all_flows);
+    ck_assert(eve.anomaly.stream && !eve.anomaly.decode);
+    engine_eve_options(bare, &eve);
+    ck_assert(!eve.alert.flow && eve.alert.tagged_packets && !eve.alert.rule_metadata);
+    ck_assert(eve.enabled[OUTPUT_FLOW] && !eve.enabled[OUTPUT_NETFLOW] && !eve.drop.all_flows);
+    config_free(bare);
     config_free(config);
 }
 END_TEST
@@ -286,7 +308,7 @@ struct bench {
     struct fake_capture fake;
     struct worker worker;
     struct ruleset *ruleset;
-    struct policy_shared *shared;
+    struct pipeline_shared shared;
     struct output *output;
 };
 
@@ -306,14 +328,20 @@ static void bench_open(struct bench *bench, int end)
     ck_assert_int_eq(output_open(&bench->output, &output, 1, error), 0);
     memset(&options, 0, sizeof(options));
     decode_options_default(&options.decode);
+    defrag_options_default(&options.defrag);
     detector_options_default(&options.detector);
+    flow_options_default(&options.flow);
+    stream_options_default(&options.stream);
+    defrag_options_default(&options.defrag);
     policy_options_default(&options.policy);
-    ck_assert_int_eq(policy_shared_new(&bench->shared, &options.policy), 0);
+    options.host_memcap = 1 << 20;
+    ck_assert_int_eq(pipeline_shared_init(&bench->shared, &options), 0);
     bench->worker.capture = &bench->fake.capture;
     bench->worker.queue.batch = 64;
     atomic_store(&bench->worker.ruleset, bench->ruleset);
     ck_assert_int_eq(worker_snapshot_init(&bench->worker), 0);
-    ck_assert_int_eq(pipeline_init(&bench->worker.pipeline, &options, bench->shared, output_port(bench->output, 0)), 0);
+    ck_assert_int_eq(pipeline_init(&bench->worker.pipeline, &options, &bench->shared, output_port(bench->output, 0)),
+                     0);
     ck_assert_int_eq(output_start(bench->output), 0);
     ck_assert_int_eq(worker_start(&bench->worker), 0);
 }
@@ -325,7 +353,7 @@ static void bench_close(struct bench *bench)
     pipeline_clear(&bench->worker.pipeline);
     worker_snapshot_clear(&bench->worker);
     output_close(bench->output);
-    policy_shared_free(bench->shared);
+    pipeline_shared_clear(&bench->shared);
     ruleset_free(bench->ruleset);
 }
 
@@ -385,6 +413,7 @@ int main(void)
 
     tcase_add_loop_test(tcase, queues_have_their_options, 0, sizeof(queue_cases) / sizeof(queue_cases[0]));
     tcase_add_test(tcase, event_types_are_those_named);
+    tcase_add_test(tcase, event_types_have_options_of_flows);
     tcase_add_test(tcase, action_order_is_complete);
     tcase_add_test(tcase, threads_get_cpus_of_this_machine);
     tcase_add_loop_test(tcase, sets_of_the_configuration_count, 0, sizeof(affinity_cases) / sizeof(affinity_cases[0]));

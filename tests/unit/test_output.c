@@ -121,6 +121,100 @@ static void nothing(struct sample *sample)
     (void)sample;
 }
 
+static void sample_tcp_flow(struct sample *sample)
+{
+    sample_tcp(sample);
+    sample_flow(sample);
+}
+
+static void sample_tcp_answer(struct sample *sample)
+{
+    sample_tcp(sample);
+    sample_answered_flow(sample);
+}
+
+static void sample_icmp_flow(struct sample *sample)
+{
+    sample_icmp(sample);
+    sample_flow(sample);
+}
+
+/* Reassembly put back what was seen first. */
+static void sample_rewritten(struct sample *sample)
+{
+    static const uint8_t bytes[] = "rewritten";
+
+    sample_tcp(sample);
+    sample->packet.new_data = bytes;
+    sample->packet.new_length = sizeof(bytes) - 1;
+}
+
+/* Another packet of it is dropped. */
+static void flow_dropped_before(struct sample *sample)
+{
+    sample->packet.verdict = VERDICT_DROP;
+    sample->packet.drop_reason = DROP_REASON_FLOW;
+    sample->flow.flags |= FLOW_DROPPED;
+    sample->flow.drop_gid = 1;
+    sample->flow.drop_sid = 9000001;
+}
+
+static void tagged(struct sample *sample)
+{
+    sample->decision.tagged = true;
+}
+
+static void stream_event(struct sample *sample)
+{
+    packet_add_event(&sample->packet, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
+}
+
+static void stream_events_too(struct output_options *options)
+{
+    options->eve.anomaly.stream = true;
+}
+
+static void alert_without_flow(struct output_options *options)
+{
+    options->eve.alert.flow = false;
+}
+
+static void without_metadata(struct output_options *options)
+{
+    options->eve.metadata = false;
+}
+
+static uint32_t number_of(enum rule_name_kind kind, const char *name)
+{
+    return rule_names_number(f->names, kind, span_of(name));
+}
+
+static void set_bit(struct sample *sample, const char *name)
+{
+    ck_assert(flow_bit_set(f->flows, &sample->flow, number_of(RULE_NAME_FLOWBIT, name)));
+}
+
+static void set_variables(struct sample *sample)
+{
+    set_bit(sample, "ET.Evil");
+    set_bit(sample, "second \"bit\"");
+    ck_assert(flow_integer_set(f->flows, &sample->flow, number_of(RULE_NAME_FLOWINT, "count"), 4000000000u));
+}
+
+static void alert_with_variables(struct sample *sample)
+{
+    sample_alert(sample);
+    set_variables(sample);
+}
+
+static void alert_with_traffic(struct sample *sample)
+{
+    sample_alert(sample);
+    set_bit(sample, "traffic/id/curl");
+    set_bit(sample, "traffic/label/one");
+    set_bit(sample, "traffic/label/two");
+}
+
 enum { WITHOUT, WITH };
 
 /* Events are compact JSON in a fixed order, so a field is a piece of the line. That the lines are JSON is what schema.py
@@ -250,6 +344,44 @@ static const struct field_case {
     { sample_arp, nothing, NULL, "anomaly", WITHOUT, "\"packet\":" },
     { sample_arp, nothing, everything, "anomaly", WITH, "\"packet\":\"ACWQ49LhDIYQ7dfGCAYAAAAAAAAAAAAAAAAAAAAAAAA=\"" },
     { sample_arp, nothing, everything, "anomaly", WITH, "\"linktype\":1" },
+
+    { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"flow_id\":" },
+    { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"direction\":" },
+    { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"flow\":" },
+    { sample_tcp_flow, sample_alert, NULL, "alert", WITH,
+      "000123+0000\",\"flow_id\":4503599627370497,\"pcap_cnt\":13," },
+    { sample_tcp_flow, sample_alert, NULL, "alert", WITH,
+      "\"direction\":\"to_server\",\"flow\":{\"pkts_toserver\":3,\"pkts_toclient\":2,\"bytes_toserver\":300,"
+      "\"bytes_toclient\":200,\"start\":\"2020-01-01T00:00:00.100123+0000\",\"src_ip\":\"10.1.0.2\","
+      "\"dest_ip\":\"10.2.0.2\",\"src_port\":41234,\"dest_port\":80}" },
+    { sample_tcp_answer, sample_alert, NULL, "alert", WITH, "\"src_ip\":\"10.1.0.2\",\"src_port\":41234" },
+    { sample_tcp_answer, sample_alert, NULL, "alert", WITH, "\"direction\":\"to_client\"" },
+    { sample_tcp_answer, sample_alert, NULL, "alert", WITH,
+      "\"src_ip\":\"10.2.0.2\",\"dest_ip\":\"10.1.0.2\",\"src_port\":80,\"dest_port\":41234}" },
+    { sample_tcp_flow, sample_alert, alert_without_flow, "alert", WITH, "\"direction\":\"to_server\"" },
+    { sample_tcp_flow, sample_alert, alert_without_flow, "alert", WITHOUT, "\"flow\":" },
+    { sample_icmp_flow, sample_alert, NULL, "alert", WITH, "\"src_ip\":\"10.1.0.2\",\"dest_ip\":\"10.2.0.2\"}" },
+    { sample_rewritten, sample_alert, everything, "alert", WITH, "\"packet\":\"cmV3cml0dGVu\"" },
+    { sample_tcp_flow, sample_alert, NULL, "alert", WITHOUT, "\"flowbits\":" },
+    { sample_tcp_flow, alert_with_variables, NULL, "alert", WITH,
+      "\"pkt_src\":\"wire/pcap\",\"metadata\":{\"flowbits\":[\"ET.Evil\",\"second \\\"bit\\\"\"],"
+      "\"flowints\":{\"count\":4000000000}},\"alert\"" },
+    { sample_tcp_flow, alert_with_variables, without_metadata, "alert", WITHOUT, "\"flowbits\":" },
+    { sample_tcp_flow, alert_with_variables, without_metadata, "alert", WITHOUT, "\"flowints\":" },
+    { sample_tcp_flow, alert_with_traffic, NULL, "alert", WITH,
+      "\"pkt_src\":\"wire/pcap\",\"traffic\":{\"id\":[\"curl\"],\"label\":[\"one\",\"two\"]},\"alert\"" },
+    { sample_tcp_flow, sample_drop, NULL, "drop", WITH, "\"flow_id\":4503599627370497," },
+    { sample_tcp_flow, sample_drop, NULL, "drop", WITH, "\"direction\":\"to_server\",\"drop\":{" },
+    { sample_tcp_flow, sample_drop, NULL, "drop", WITHOUT, "\"flow\":" },
+    { sample_tcp_answer, flow_dropped_before, NULL, "drop", WITH, "\"direction\":\"to_client\",\"drop\":{" },
+    { sample_tcp_flow, flow_dropped_before, NULL, "drop", WITH, "\"reason\":\"flow drop\"}}" },
+    { sample_tcp_flow, stream_event, stream_events_too, "anomaly", WITH, "\"flow_id\":4503599627370497," },
+    { sample_tcp_flow, stream_event, stream_events_too, "anomaly", WITH,
+      "\"anomaly\":{\"type\":\"stream\",\"event\":\"stream.pkt_invalid_timestamp\"}}" },
+    { sample_tcp_flow, tagged, NULL, "packet", WITH, "\"flow_id\":4503599627370497," },
+    { sample_tcp_flow, tagged, NULL, "packet", WITH, "\"src_ip\":\"10.1.0.2\",\"src_port\":41234," },
+    { sample_tcp_flow, tagged, NULL, "packet", WITH, "\"packet\":\"ACWQ49LhDIYQ7dfGCAB" },
+    { sample_tcp_flow, tagged, NULL, "packet", WITH, "\"linktype_name\":\"EN10MB\"}}" },
 };
 
 START_TEST(writes_the_field)
@@ -276,29 +408,63 @@ END_TEST
 
 /* --- Which events ----------------------------------------------------------------------------------------------------------- */
 
+enum { A = 1 << OUTPUT_ALERT, D = 1 << OUTPUT_DROP, N = 1 << OUTPUT_ANOMALY, P = 1 << OUTPUT_PACKET, ALL = ~0 };
+
+static void both_kinds_of_anomaly(struct sample *sample)
+{
+    stream_event(sample);
+    packet_add_event(&sample->packet, DECODE_EVENT_AFPACKET_TRUNC_PKT);
+    stream_event(sample);
+}
+
+static void drop_of_pseudo_packet(struct sample *sample)
+{
+    sample_drop(sample);
+    sample->decision.tagged = true;
+    sample->packet.flags |= PACKET_PSEUDO;
+}
+
+static void tagged_alert(struct sample *sample)
+{
+    sample_alert(sample);
+    tagged(sample);
+}
+
 static const struct {
     void (*packet)(struct sample *sample);
     void (*decision)(struct sample *sample);
-    bool enabled[OUTPUT_EVENT_COUNT], decode;
-    uint64_t written[OUTPUT_EVENT_COUNT];
+    int enabled;
+    bool decode, stream, tagged;
+    uint64_t alerts, drops, anomalies, packets;
 } kinds[] = {
-    { sample_tcp, nothing, { true, true, true, true }, true, { 0, 0, 0, 0 } },
-    { sample_tcp, sample_alert, { true, true, true, true }, true, { 1, 0, 0, 0 } },
-    { sample_tcp, sample_second_drops, { true, true, true, true }, true, { 2, 1, 0, 0 } },
-    { sample_tcp, sample_second_drops, { false, true, true, true }, true, { 0, 1, 0, 0 } },
-    { sample_tcp, sample_second_drops, { true, false, true, true }, true, { 2, 0, 0, 0 } },
-    { sample_arp, sample_drop, { true, true, true, true }, true, { 1, 1, 1, 0 } },
-    { sample_arp, sample_drop, { true, true, true, true }, false, { 1, 1, 0, 0 } },
-    { sample_arp, sample_drop, { true, true, false, true }, true, { 1, 1, 0, 0 } },
-    { sample_arp, sample_drop, { false, false, false, false }, true, { 0, 0, 0, 0 } },
+    { sample_tcp, nothing, ALL, true, true, true, 0, 0, 0, 0 },
+    { sample_tcp, sample_alert, ALL, true, true, true, 1, 0, 0, 0 },
+    { sample_tcp, sample_second_drops, ALL, true, true, true, 2, 1, 0, 0 },
+    { sample_tcp, sample_second_drops, ALL & ~A, true, true, true, 0, 1, 0, 0 },
+    { sample_tcp, sample_second_drops, ALL & ~D, true, true, true, 2, 0, 0, 0 },
+    { sample_arp, sample_drop, ALL, true, true, true, 1, 1, 1, 0 },
+    { sample_arp, sample_drop, ALL, false, true, true, 1, 1, 0, 0 },
+    { sample_arp, sample_drop, ALL & ~N, true, true, true, 1, 1, 0, 0 },
+    { sample_arp, sample_drop, 0, true, true, true, 0, 0, 0, 0 },
+    { sample_tcp, both_kinds_of_anomaly, ALL, true, true, true, 0, 0, 3, 0 },
+    { sample_tcp, both_kinds_of_anomaly, ALL, true, false, true, 0, 0, 1, 0 },
+    { sample_tcp, both_kinds_of_anomaly, ALL, false, true, true, 0, 0, 2, 0 },
+    { sample_tcp, both_kinds_of_anomaly, ALL, false, false, true, 0, 0, 0, 0 },
+    { sample_tcp, drop_of_pseudo_packet, ALL, true, true, true, 1, 0, 0, 0 },
+    { sample_tcp, tagged, ALL, true, true, true, 0, 0, 0, 1 },
+    { sample_tcp, tagged_alert, ALL, true, true, true, 1, 0, 0, 1 },
+    { sample_tcp, tagged, ALL, true, true, false, 0, 0, 0, 0 },
+    { sample_tcp, tagged, ALL & ~P, true, true, true, 0, 0, 0, 0 },
+    { sample_arp, tagged, ALL, true, true, true, 0, 0, 1, 0 },
 };
 
 START_TEST(writes_what_is_enabled)
 {
-    uint64_t all = 0;
-
-    memcpy(f->options.eve.enabled, kinds[_i].enabled, sizeof(kinds[_i].enabled));
+    for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
+        f->options.eve.enabled[kind] = kinds[_i].enabled >> kind & 1;
     f->options.eve.anomaly.decode = kinds[_i].decode;
+    f->options.eve.anomaly.stream = kinds[_i].stream;
+    f->options.eve.alert.tagged_packets = kinds[_i].tagged;
     open_output(1);
     kinds[_i].packet(&f->sample);
     kinds[_i].decision(&f->sample);
@@ -307,12 +473,13 @@ START_TEST(writes_what_is_enabled)
 
     struct output_counters got = counters();
 
-    for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++) {
-        ck_assert_uint_eq(got.written[kind], kinds[_i].written[kind]);
+    ck_assert_uint_eq(got.written[OUTPUT_ALERT], kinds[_i].alerts);
+    ck_assert_uint_eq(got.written[OUTPUT_DROP], kinds[_i].drops);
+    ck_assert_uint_eq(got.written[OUTPUT_ANOMALY], kinds[_i].anomalies);
+    ck_assert_uint_eq(got.written[OUTPUT_PACKET], kinds[_i].packets);
+    for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
         ck_assert_uint_eq(got.lost[kind], 0);
-        all += kinds[_i].written[kind];
-    }
-    ck_assert_uint_eq(f->count, all);
+    ck_assert_uint_eq(f->count, kinds[_i].alerts + kinds[_i].drops + kinds[_i].anomalies + kinds[_i].packets);
 }
 END_TEST
 
@@ -373,19 +540,16 @@ static const struct {
 
 START_TEST(hashes_both_directions_alike)
 {
-    struct packet_record record = { .has_transport = true };
-    struct endpoints *ends = &record.endpoints;
+    struct endpoints ends = { .protocol = community_ids[_i].protocol };
+    uint16_t source_port = community_ids[_i].source_port, destination_port = community_ids[_i].destination_port;
     char id[COMMUNITY_ID_SIZE];
 
-    ends->protocol = community_ids[_i].protocol;
-    ends->ip_version =
-        (uint8_t)address_parse(community_ids[_i].source, strlen(community_ids[_i].source), &ends->source);
-    address_parse(community_ids[_i].destination, strlen(community_ids[_i].destination), &ends->destination);
-    ends->source_port = community_ids[_i].source_port;
-    ends->destination_port = community_ids[_i].destination_port;
-    record.icmp_type = (uint8_t)community_ids[_i].source_port;
-    record.icmp_code = (uint8_t)community_ids[_i].destination_port;
-    ck_assert_int_eq(community_id(&record, community_ids[_i].seed, id), community_ids[_i].id != NULL);
+    ends.ip_version = (uint8_t)address_parse(community_ids[_i].source, strlen(community_ids[_i].source), &ends.source);
+    address_parse(community_ids[_i].destination, strlen(community_ids[_i].destination), &ends.destination);
+    ends.source_port = source_port;
+    ends.destination_port = destination_port;
+    ck_assert_int_eq(community_id(&ends, (uint8_t)source_port, (uint8_t)destination_port, community_ids[_i].seed, id),
+                     community_ids[_i].id != NULL);
     if (community_ids[_i].id)
         ck_assert_str_eq(id, community_ids[_i].id);
 }
@@ -394,14 +558,12 @@ END_TEST
 /* An ICMP message that nobody answers has a direction. */
 START_TEST(keeps_the_direction_of_one_way_icmp)
 {
-    struct packet_record there = { .has_transport = true, .icmp_type = 3, .icmp_code = 1 }, back = there;
+    const struct endpoints there = { .ip_version = 4, .protocol = IPPROTO_ICMP, .source = { { 10, 0, 0, 2 } } };
+    const struct endpoints back = { .ip_version = 4, .protocol = IPPROTO_ICMP, .destination = { { 10, 0, 0, 2 } } };
     char id[COMMUNITY_ID_SIZE], other[COMMUNITY_ID_SIZE];
 
-    there.endpoints = (struct endpoints){ .ip_version = 4, .protocol = IPPROTO_ICMP, .source = { { 10, 0, 0, 2 } } };
-    back.endpoints =
-        (struct endpoints){ .ip_version = 4, .protocol = IPPROTO_ICMP, .destination = { { 10, 0, 0, 2 } } };
-    ck_assert(community_id(&there, 0, id));
-    ck_assert(community_id(&back, 0, other));
+    ck_assert(community_id(&there, 3, 1, 0, id));
+    ck_assert(community_id(&back, 3, 1, 0, other));
     ck_assert_str_ne(id, other);
 }
 END_TEST

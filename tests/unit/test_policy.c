@@ -62,7 +62,7 @@ static struct packet make_packet(uint32_t source, double seconds)
 
 static struct decision apply(struct packet *pkt, const struct rule *const *rules, size_t count)
 {
-    struct hit hits[16];
+    struct hit hits[16] = { 0 };
     struct decision decision;
 
     for (size_t i = 0; i < count; i++)
@@ -336,7 +336,7 @@ START_TEST(a_drop_inside_a_tunnel_drops_its_carrier)
 {
     const struct rule *list[] = { &drop };
     struct packet outer = make_packet(1, 0), inner = make_packet(2, 0);
-    struct hit hit = { &drop };
+    struct hit hit = { .rule = &drop };
     struct decision decision;
 
     (void)list;

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A fragment's way: what it says is read, held against what is known of its datagram, kept, and perhaps it completes it.
+ *
+ * Out of line Suricata's semantics hold: overlaps are settled as the receiver's system does, and a complete datagram is
+ * forgotten. Inline they do not suffice, since fragments pass before their datagram is known, and a receiver may have others
+ * of them than we saw: some are lost behind us (a small TTL, a router that does not take the size), some it discards. What it
+ * completes must have been inspected, so:
+ *
+ *   - Every byte of a datagram has one value. A fragment with another one, or that puts the end elsewhere or has another
+ *     chain of headers in front, is dropped, and so is all that follows (RFC 5722 for IPv4 too). Copies pass.
+ *   - A datagram that was dropped stays so: the receiver may hold all but the fragment that was dropped.
+ *   - A datagram that was accepted is remembered as well. The receiver may hold a part of it: a new fragment of the same
+ *     identification would complete a mixture that nobody inspected, while here it begins a new datagram. So only copies of
+ *     its fragments pass, known by keyed digests of range and bytes (of the first DIGESTS_MAX).
+ *
+ * Each is remembered `timeout` past its last fragment that passed, which is as long as receivers keep parts (30 or 60 s). A sender
+ * must not use an identification again in that time (RFC 6864, RFC 8200), but fast ones do over IPv4: so at most
+ * REMEMBERED_MAX accepted ones are remembered, the oldest gives way, and identifications that just count come around later than
+ * that. A sender who wants a mixture has to complete as many datagrams in between before the receiver's time is over; the
+ * price of a stricter rule would be paid by all fast senders.
+ *
+ * A fragment that receivers discard whatever else they have (no bytes, too large, IPv6 of a broken length) is not used, but
+ * passes: it can complete nothing.
+ *
+ * Threads:   a defragmenter belongs to one worker.
+ * Ownership: datagrams and pages are the table's; scratches are the defragmenter's, each lent until another datagram of the
+ *            same nesting is complete.
+ */
+#include "sluice/defrag.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "defrag_priv.h"
+#include "sluice/clock.h"
+#include "sluice/decode.h"
+
+static const char *const counter_names[COUNTER_COUNT] = {
+    [COUNTER_IPV4_FRAGMENTS] = "defrag.ipv4.fragments",       [COUNTER_IPV4_REASSEMBLED] = "defrag.ipv4.reassembled",
+    [COUNTER_IPV6_FRAGMENTS] = "defrag.ipv6.fragments",       [COUNTER_IPV6_REASSEMBLED] = "defrag.ipv6.reassembled",
+    [COUNTER_MAX_TRACKERS] = "defrag.max_trackers_reached",   [COUNTER_MAX_FRAGS] = "defrag.max_frags_reached",
+    [COUNTER_TIMEOUT_LOOKUP] = "defrag.wrk.tracker_timeout",  [COUNTER_TIMEOUT_EXPIRE] = "defrag.mgr.tracker_timeout",
+    [COUNTER_CONTRADICTIONS] = "defrag.contradictions",       [COUNTER_REPEATED] = "defrag.repeated_fragments",
+    [COUNTER_DROPPED_FRAGMENTS] = "defrag.dropped_fragments", [COUNTER_MEMUSE] = "defrag.memuse",
+};
+
+void defrag_options_default(struct defrag_options *options)
+{
+    *options = (struct defrag_options){
+        .memcap = (size_t)32 << 20,
+        .timeout_seconds = 60,
+        .vlan_tracking = true,
+    };
+}
+
+int defrag_new(struct defrag **out, const struct defrag_options *options)
+{
+    struct defrag *defrag = calloc(1, sizeof(*defrag));
+
+    if (!defrag)
+        return -ENOMEM;
+    defrag->options = *options;
+    defrag->timeout_ns = options->timeout_seconds * NS_PER_SECOND;
+    defrag->scratch = malloc((size_t)DEFRAG_NESTED * SCRATCH_SIZE);
+    if (!defrag->scratch || table_new(defrag)) {
+        defrag_free(defrag);
+        return -ENOMEM;
+    }
+    *out = defrag;
+    return 0;
+}
+
+void defrag_free(struct defrag *defrag)
+{
+    if (!defrag)
+        return;
+    table_free(defrag);
+    free(defrag->scratch);
+    free(defrag);
+}
+
+size_t defrag_counter_count(void)
+{
+    return COUNTER_COUNT;
+}
+
+const char *defrag_counter_name(size_t index)
+{
+    return counter_names[index];
+}
+
+uint64_t defrag_counter_value(const struct defrag *defrag, size_t index)
+{
+    if (index == COUNTER_MEMUSE)
+        return pool_memory(defrag->datagrams) + pool_memory(defrag->pages);
+    return defrag->counters[index];
+}
+
+/* --- What a fragment says ------------------------------------------------------------------------------------------------- */
+
+/* One packet's way through here. */
+struct passage {
+    struct defrag *defrag;
+    struct decoder *decoder;
+    struct packet *pkt;
+    struct fragment fragment;
+    unsigned level; /* of the scratch for the whole */
+};
+
+static void note(const struct passage *passage, enum decode_event ipv4, enum decode_event ipv6)
+{
+    decode_count_event(passage->decoder, passage->pkt, passage->pkt->ip_version == 4 ? ipv4 : ipv6);
+}
+
+static void note_ignored(const struct passage *passage)
+{
+    note(passage, DECODE_EVENT_IPV4_FRAG_IGNORED, DECODE_EVENT_IPV6_FRAG_IGNORED);
+}
+
+static void note_overlap(const struct passage *passage)
+{
+    note(passage, DECODE_EVENT_IPV4_FRAG_OVERLAP, DECODE_EVENT_IPV6_FRAG_OVERLAP);
+}
+
+static void note_too_large(const struct passage *passage)
+{
+    note(passage, DECODE_EVENT_IPV4_FRAG_PKT_TOO_LARGE, DECODE_EVENT_IPV6_FRAG_PKT_TOO_LARGE);
+}
+
+static enum defrag_result drop(const struct passage *passage)
+{
+    passage->defrag->counters[COUNTER_DROPPED_FRAGMENTS]++;
+    return DEFRAG_DROPPED;
+}
+
+/* What a receiver might use and we cannot: inline it must not pass. */
+static enum defrag_result refuse(const struct passage *passage)
+{
+    note_ignored(passage);
+    return passage->defrag->options.inline_mode ? drop(passage) : DEFRAG_IGNORED;
+}
+
+static void read_ipv6(struct fragment *fragment, const struct packet *pkt)
+{
+    const uint8_t *header;
+
+    fragment->header_length += pkt->ip_extension_length;
+    header = pkt->ip + fragment->header_length;
+    fragment->next_header = header[0];
+    fragment->bytes = header + FRAGMENT_HEADER;
+}
+
+/* False when receivers discard it. Decode has checked that headers and bytes are there. */
+static bool read_fragment(struct passage *passage)
+{
+    const struct packet *pkt = passage->pkt;
+    struct fragment *fragment = &passage->fragment;
+    uint32_t length, room = pkt->ip_version == 4 ? DATAGRAM_MAX - IPV4_HEADER_MIN : DATAGRAM_MAX;
+
+    *fragment = (struct fragment){
+        .pkt = pkt,
+        .header = pkt->ip,
+        .header_length = pkt->ip_header_length,
+        .bytes = pkt->ip + pkt->ip_header_length,
+        .start = pkt->fragment_offset,
+        .more = pkt->more_fragments,
+    };
+    if (pkt->ip_version == 6)
+        read_ipv6(fragment, pkt);
+    length = pkt->ip_total_length - (uint32_t)(fragment->bytes - pkt->ip);
+    if (fragment->start + length > room) {
+        note_too_large(passage);
+        return false;
+    }
+    if (fragment->more && length % UNIT != 0) {
+        /* IPv6: decode has noted it. Linux cuts IPv4 down, others discard it. */
+        if (pkt->ip_version == 6)
+            return false;
+        length -= length % UNIT;
+    }
+    fragment->end = fragment->start + length;
+    return length > 0;
+}
+
+/* --- Datagrams that are over ------------------------------------------------------------------------------------------------ */
+
+static uint64_t digest(const struct defrag *defrag, uint32_t start, uint32_t end, bool more, const uint8_t *bytes)
+{
+    uint64_t place = (uint64_t)start << 32 | end << 1 | more;
+
+    return XXH3_64bits_withSeed(bytes, end - start, defrag->seed ^ place * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+/* Of what header_same() compares. */
+static uint64_t chain_digest(const struct defrag *defrag, const uint8_t *header, uint32_t length, uint8_t next_header)
+{
+    if (header[0] >> 4 == 4)
+        return 0;
+    return XXH3_64bits_withSeed(header + IPV6_HEADER, length - IPV6_HEADER,
+                                defrag->seed + ((uint32_t)next_header << 8 | header[6]));
+}
+
+/* Goes over from bytes to digests. `bytes` are all of the datagram. */
+static void remember(struct defrag *defrag, struct datagram *datagram, const uint8_t *bytes, uint64_t now_ns)
+{
+    uint32_t starts[DIGESTS_MAX + 1];
+    uint64_t digests[DIGESTS_MAX];
+    size_t found = pages_starts(datagram, starts, DIGESTS_MAX + 1), count = found < DIGESTS_MAX ? found : DIGESTS_MAX;
+
+    for (size_t i = 0; i < count; i++) {
+        uint32_t end = i + 1 < found ? starts[i + 1] : datagram->end;
+
+        digests[i] = digest(defrag, starts[i], end, end != datagram->end, bytes + starts[i]);
+    }
+    digests[0] ^= chain_digest(defrag, header_bytes(datagram), datagram->header_length, datagram->next_header);
+    pages_clear(defrag, datagram);
+    datagram->count = count;
+    memcpy(datagram->digest, digests, count * sizeof(digests[0]));
+    table_move(defrag, datagram, DATAGRAM_DONE, now_ns);
+}
+
+static enum defrag_result after_accepted(const struct passage *passage, struct datagram *datagram)
+{
+    const struct fragment *fragment = &passage->fragment;
+    struct defrag *defrag = passage->defrag;
+    uint64_t wanted = digest(defrag, fragment->start, fragment->end, fragment->more, fragment->bytes);
+
+    if (fragment->start == 0)
+        wanted ^= chain_digest(defrag, fragment->header, fragment->header_length, fragment->next_header);
+    note_overlap(passage);
+    for (size_t i = 0; i < datagram->count; i++) {
+        if (datagram->digest[i] == wanted) {
+            defrag->counters[COUNTER_REPEATED]++;
+            table_move(defrag, datagram, DATAGRAM_DONE, passage->pkt->time_ns);
+            return DEFRAG_HELD;
+        }
+    }
+    defrag->counters[COUNTER_CONTRADICTIONS]++;
+    return drop(passage);
+}
+
+static void forbid(struct defrag *defrag, struct datagram *datagram, uint64_t now_ns)
+{
+    pages_clear(defrag, datagram);
+    table_move(defrag, datagram, DATAGRAM_DROPPED, now_ns);
+}
+
+/* --- An open datagram ------------------------------------------------------------------------------------------------------- */
+
+/* Whether the ends do not agree: of a fragment behind which more must come, and of the last. */
+static bool ends_contradict(const struct datagram *datagram, const struct fragment *fragment)
+{
+    if (fragment->more)
+        return fragment->end >= datagram->end;
+    return datagram->end == UINT32_MAX ? fragment->end <= datagram->reach : fragment->end != datagram->end;
+}
+
+static bool contradicts(const struct datagram *datagram, const struct fragment *fragment, bool overlaps)
+{
+    if (ends_contradict(datagram, fragment))
+        return true;
+    if (fragment->start == 0 && datagram->has_header && !header_same(datagram, fragment))
+        return true;
+    return overlaps && pages_differ(datagram, fragment);
+}
+
+static enum defrag_result no_memory(const struct passage *passage, enum defrag_counter counter,
+                                    enum exception_cause *exception)
+{
+    passage->defrag->counters[counter]++;
+    *exception = EXCEPTION_DEFRAG_MEMCAP;
+    note_ignored(passage);
+    return DEFRAG_IGNORED;
+}
+
+static enum defrag_result complete(const struct passage *passage, struct datagram *datagram, struct packet *whole)
+{
+    struct defrag *defrag = passage->defrag;
+
+    if (!whole_build(defrag, datagram, &passage->fragment, passage->level, whole)) {
+        note_too_large(passage);
+        if (defrag->options.inline_mode) {
+            forbid(defrag, datagram, passage->pkt->time_ns);
+            return drop(passage);
+        }
+        table_remove(defrag, datagram);
+        return DEFRAG_IGNORED;
+    }
+    defrag->counters[passage->pkt->ip_version == 4 ? COUNTER_IPV4_REASSEMBLED : COUNTER_IPV6_REASSEMBLED]++;
+    defrag->completed[passage->level] = NULL;
+    if (defrag->options.inline_mode) {
+        remember(defrag, datagram, whole->data + datagram->header_length, passage->pkt->time_ns);
+        defrag->completed[passage->level] = datagram;
+    } else {
+        table_remove(defrag, datagram);
+    }
+    return DEFRAG_COMPLETE;
+}
+
+static enum defrag_result keep(const struct passage *passage, struct datagram *datagram, struct packet *whole,
+                               enum exception_cause *exception)
+{
+    const struct fragment *fragment = &passage->fragment;
+    struct defrag *defrag = passage->defrag;
+    bool overlaps = pages_overlap(datagram, fragment);
+
+    if (overlaps)
+        note_overlap(passage);
+    if (defrag->options.inline_mode && contradicts(datagram, fragment, overlaps)) {
+        defrag->counters[COUNTER_CONTRADICTIONS]++;
+        forbid(defrag, datagram, passage->pkt->time_ns);
+        return drop(passage);
+    }
+    if (!pages_reserve(defrag, datagram, fragment)) {
+        if (datagram->reach == 0)
+            table_remove(defrag, datagram);
+        return no_memory(passage, COUNTER_MAX_FRAGS, exception);
+    }
+    if (pages_insert(defrag, datagram, fragment) && fragment->start == 0)
+        header_keep(datagram, fragment);
+    if (fragment->end > datagram->reach)
+        datagram->reach = fragment->end;
+    if (!fragment->more && fragment->end < datagram->end)
+        datagram->end = fragment->end;
+    table_move(defrag, datagram, DATAGRAM_OPEN, passage->pkt->time_ns);
+    return pages_complete(datagram) ? complete(passage, datagram, whole) : DEFRAG_HELD;
+}
+
+/* --- Entry ------------------------------------------------------------------------------------------------------------------ */
+
+/* The scratch that the bytes are in, or DEFRAG_NESTED. */
+static unsigned scratch_of(const struct defrag *defrag, const uint8_t *bytes)
+{
+    uintptr_t start = (uintptr_t)defrag->scratch, at = (uintptr_t)bytes;
+
+    if (at < start || at - start >= (uintptr_t)DEFRAG_NESTED * SCRATCH_SIZE)
+        return DEFRAG_NESTED;
+    return (unsigned)((at - start) / SCRATCH_SIZE);
+}
+
+enum defrag_result defrag_packet(struct defrag *defrag, struct decoder *decoder, struct packet *pkt,
+                                 struct packet *whole, enum exception_cause *exception)
+{
+    struct passage passage = { .defrag = defrag, .decoder = decoder, .pkt = pkt };
+    unsigned inside = scratch_of(defrag, pkt->ip);
+    struct datagram *datagram;
+
+    *exception = EXCEPTION_NONE;
+    defrag->counters[pkt->ip_version == 4 ? COUNTER_IPV4_FRAGMENTS : COUNTER_IPV6_FRAGMENTS]++;
+    passage.level = inside == DEFRAG_NESTED ? 0 : inside + 1;
+    if (passage.level == DEFRAG_NESTED)
+        return refuse(&passage);
+    if (!read_fragment(&passage))
+        return DEFRAG_IGNORED;
+    if (passage.fragment.start == 0 && passage.fragment.header_length > PAGE_BYTES)
+        return refuse(&passage);
+    datagram = table_find(defrag, pkt);
+    if (datagram && datagram->state == DATAGRAM_DROPPED)
+        return drop(&passage);
+    if (datagram && datagram->state == DATAGRAM_DONE)
+        return after_accepted(&passage, datagram);
+    if (!datagram)
+        datagram = table_add(defrag, pkt);
+    if (!datagram)
+        return no_memory(&passage, COUNTER_MAX_TRACKERS, exception);
+    return keep(&passage, datagram, whole, exception);
+}
+
+void defrag_drop(struct defrag *defrag, const struct packet *whole)
+{
+    unsigned level = scratch_of(defrag, whole->data);
+    struct datagram *datagram = level < DEFRAG_NESTED ? defrag->completed[level] : NULL;
+
+    if (!datagram)
+        return;
+    forbid(defrag, datagram, datagram->seen_ns);
+    defrag->completed[level] = NULL;
+}

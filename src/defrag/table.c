@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Datagrams by key. Half of the memcap is for them, half for pages of bytes.
+ *
+ * All datagrams have the same timeout, so a list for each state, in the order of the last change, is the order in which they
+ * expire. A look-up asks the time too, so that what is found does not depend on when defrag_expire() came by.
+ *
+ * Who gives way when memory is used up: what has expired, then complete datagrams that are only remembered. Never one that
+ * is open or dropped: a flood would otherwise make room for what was stopped.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <xxhash.h>
+
+#include "defrag_priv.h"
+
+enum { EXPIRE_FOR_ROOM = 8 };
+
+int table_new(struct defrag *defrag)
+{
+    size_t half = defrag->options.memcap / 2;
+    size_t page = sizeof(struct page) + (defrag->options.inline_mode ? 0 : PAGE_UNITS * sizeof(struct owner));
+    size_t buckets = 64;
+
+    if (pool_new(&defrag->datagrams, sizeof(struct datagram), half) || pool_new(&defrag->pages, page, half))
+        return -ENOMEM;
+    while (buckets < pool_capacity(defrag->datagrams) && buckets < UINT32_MAX / 2)
+        buckets *= 2;
+    defrag->buckets = calloc(buckets, sizeof(struct datagram *));
+    if (!defrag->buckets)
+        return -ENOMEM;
+    defrag->bucket_mask = (uint32_t)buckets - 1;
+    if (getrandom(&defrag->seed, sizeof(defrag->seed), GRND_NONBLOCK) != sizeof(defrag->seed))
+        defrag->seed = (uintptr_t)defrag;
+    return 0;
+}
+
+void table_free(struct defrag *defrag)
+{
+    pool_free(defrag->datagrams);
+    pool_free(defrag->pages);
+    free(defrag->buckets);
+}
+
+/* --- Lists ------------------------------------------------------------------------------------------------------------------ */
+
+static void list_remove(struct datagram_list *list, struct datagram *datagram)
+{
+    *(datagram->older ? &datagram->older->newer : &list->oldest) = datagram->newer;
+    *(datagram->newer ? &datagram->newer->older : &list->newest) = datagram->older;
+    list->count--;
+}
+
+static void list_append(struct datagram_list *list, struct datagram *datagram)
+{
+    datagram->older = list->newest;
+    datagram->newer = NULL;
+    *(list->newest ? &list->newest->newer : &list->oldest) = datagram;
+    list->newest = datagram;
+    list->count++;
+}
+
+void table_move(struct defrag *defrag, struct datagram *datagram, enum datagram_state state, uint64_t now_ns)
+{
+    list_remove(&defrag->lists[datagram->state], datagram);
+    datagram->state = (uint8_t)state;
+    datagram->seen_ns = now_ns;
+    list_append(&defrag->lists[state], datagram);
+    if (state == DATAGRAM_DONE && defrag->lists[state].count > REMEMBERED_MAX)
+        table_remove(defrag, defrag->lists[state].oldest);
+}
+
+/* --- Keys ------------------------------------------------------------------------------------------------------------------- */
+
+/* The level of tunnels is no part: who can send through a tunnel could hide half a datagram there. */
+static void key_of(const struct defrag *defrag, const struct packet *pkt, struct datagram_key *key)
+{
+    memset(key, 0, sizeof(*key));
+    key->source = pkt->source_address;
+    key->destination = pkt->destination_address;
+    key->id = pkt->fragment_id;
+    key->ip_version = pkt->ip_version;
+    key->protocol = pkt->ip_version == 4 ? pkt->protocol : 0;
+    if (defrag->options.vlan_tracking)
+        memcpy(key->vlan_id, pkt->vlan_id, sizeof(key->vlan_id));
+}
+
+static uint32_t hash_of(const struct defrag *defrag, const struct datagram_key *key)
+{
+    return (uint32_t)XXH3_64bits_withSeed(key, sizeof(*key), defrag->seed);
+}
+
+static bool expired(const struct defrag *defrag, const struct datagram *datagram, uint64_t now_ns)
+{
+    return now_ns > datagram->seen_ns && now_ns - datagram->seen_ns >= defrag->timeout_ns;
+}
+
+struct datagram *table_find(struct defrag *defrag, const struct packet *pkt)
+{
+    struct datagram_key key;
+
+    key_of(defrag, pkt, &key);
+    uint32_t hash = hash_of(defrag, &key);
+
+    for (struct datagram *d = defrag->buckets[hash & defrag->bucket_mask]; d; d = d->next) {
+        if (d->hash != hash || memcmp(&d->key, &key, sizeof(key)) != 0)
+            continue;
+        if (!expired(defrag, d, pkt->time_ns))
+            return d;
+        defrag->counters[COUNTER_TIMEOUT_LOOKUP]++;
+        table_remove(defrag, d);
+        return NULL;
+    }
+    return NULL;
+}
+
+void table_remove(struct defrag *defrag, struct datagram *datagram)
+{
+    struct datagram **link = &defrag->buckets[datagram->hash & defrag->bucket_mask];
+
+    while (*link != datagram)
+        link = &(*link)->next;
+    *link = datagram->next;
+    list_remove(&defrag->lists[datagram->state], datagram);
+    for (unsigned i = 0; i < DEFRAG_NESTED; i++) {
+        if (defrag->completed[i] == datagram)
+            defrag->completed[i] = NULL;
+    }
+    pages_clear(defrag, datagram);
+    pool_give(defrag->datagrams, datagram);
+}
+
+/* --- Memory ----------------------------------------------------------------------------------------------------------------- */
+
+static size_t expire_list(struct defrag *defrag, struct datagram_list *list, uint64_t now_ns, size_t budget)
+{
+    size_t count = 0;
+
+    for (; count < budget && list->oldest && expired(defrag, list->oldest, now_ns); count++)
+        table_remove(defrag, list->oldest);
+    return count;
+}
+
+size_t defrag_expire(struct defrag *defrag, uint64_t now_ns, size_t budget)
+{
+    size_t count = 0;
+
+    for (unsigned i = 0; i < DATAGRAM_STATES; i++)
+        count += expire_list(defrag, &defrag->lists[i], now_ns, budget - count);
+    defrag->counters[COUNTER_TIMEOUT_EXPIRE] += count;
+    return count;
+}
+
+static void *take(struct defrag *defrag, struct pool *pool, uint64_t now_ns)
+{
+    void *object = pool_take(pool);
+
+    if (!object && defrag_expire(defrag, now_ns, EXPIRE_FOR_ROOM) > 0)
+        object = pool_take(pool);
+    if (!object && pool == defrag->datagrams && defrag->lists[DATAGRAM_DONE].oldest) {
+        table_remove(defrag, defrag->lists[DATAGRAM_DONE].oldest);
+        object = pool_take(pool);
+    }
+    return object;
+}
+
+struct page *table_page(struct defrag *defrag, uint64_t now_ns)
+{
+    struct page *page = take(defrag, defrag->pages, now_ns);
+
+    if (page) {
+        memset(page->held, 0, sizeof(page->held));
+        memset(page->starts, 0, sizeof(page->starts));
+    }
+    return page;
+}
+
+struct datagram *table_add(struct defrag *defrag, const struct packet *pkt)
+{
+    struct datagram *datagram = take(defrag, defrag->datagrams, pkt->time_ns);
+
+    if (!datagram)
+        return NULL;
+    memset(datagram, 0, sizeof(*datagram));
+    key_of(defrag, pkt, &datagram->key);
+    datagram->hash = hash_of(defrag, &datagram->key);
+    datagram->seen_ns = pkt->time_ns;
+    datagram->end = UINT32_MAX;
+    datagram->host_os = (uint8_t)host_os_of(&defrag->options.host_os, pkt->ip_version, &pkt->destination_address);
+    datagram->next = defrag->buckets[datagram->hash & defrag->bucket_mask];
+    defrag->buckets[datagram->hash & defrag->bucket_mask] = datagram;
+    list_append(&defrag->lists[DATAGRAM_OPEN], datagram);
+    return datagram;
+}

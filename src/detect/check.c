@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A check is what evaluation reads of a rule. Checks stand in the order of evaluation: by action, then by what a rule does
+ * with shared state, then priority, then position.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detect_priv.h"
+
+/* --- Order --------------------------------------------------------------------------------------------------------------- */
+
+static unsigned action_rank(const struct ruleset_options *options, enum rule_action action)
+{
+    if (action == ACTION_REJECT_DESTINATION || action == ACTION_REJECT_BOTH)
+        action = ACTION_REJECT;
+    for (unsigned i = 0; i < 4; i++) {
+        if (options->action_order[i] == action)
+            return i;
+    }
+    return 4;
+}
+
+/* Of the kinds of state, in the order in which they are compared: rules that only write come first, then those that do both, then
+ * those that only read, then all others; so that a bit is seen by rules of the same packet. */
+static const enum rule_name_kind state_order[] = { RULE_NAME_FLOWBIT, RULE_NAME_FLOWINT, RULE_NAME_HOSTBIT,
+                                                   RULE_NAME_XBIT };
+
+static unsigned state_rank(const struct rule *rule)
+{
+    static const unsigned ranks[] = {
+        [0] = 3, [RULE_STATE_READS] = 2, [RULE_STATE_READS | RULE_STATE_WRITES] = 1, [RULE_STATE_WRITES] = 0
+    };
+    unsigned rank = 0;
+
+    for (size_t i = 0; i < sizeof(state_order) / sizeof(state_order[0]); i++)
+        rank = rank * 4 + ranks[rule->state_use[state_order[i]] & (RULE_STATE_READS | RULE_STATE_WRITES)];
+    return rank;
+}
+
+struct order_key {
+    const struct rule *rule;
+    unsigned rank, state_rank;
+};
+
+static int compare_keys(const void *left, const void *right)
+{
+    const struct order_key *a = left, *b = right;
+
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    if (a->state_rank != b->state_rank)
+        return a->state_rank < b->state_rank ? -1 : 1;
+    if (a->rule->priority != b->rule->priority)
+        return a->rule->priority < b->rule->priority ? -1 : 1;
+    return a->rule->index < b->rule->index ? -1 : a->rule->index > b->rule->index;
+}
+
+/* --- What kind of rule it is ------------------------------------------------------------------------------------------------ */
+
+static const struct rule_buffer *payload_buffer(const struct rule *rule)
+{
+    for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
+        if (!buffer->keyword)
+            return buffer;
+    }
+    return NULL;
+}
+
+/* Looks at headers of this one packet, so its payload is meant too. */
+static bool looks_at_packet(const struct rule *rule)
+{
+    for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
+        if (!(c->keyword->flags & KEYWORD_STATE))
+            return true;
+    }
+    for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
+        if (buffer->keyword && !(buffer->keyword->flags & KEYWORD_STATE))
+            return true;
+    }
+    return false;
+}
+
+static bool has_absolute_place(const struct rule_buffer *buffer)
+{
+    for (const struct condition *c = buffer->conditions; c; c = c->next) {
+        const struct content *content = c->keyword->literal ? c->data : NULL;
+
+        if (content && (content->has_offset || content->has_depth || content->starts_with))
+            return true;
+    }
+    return false;
+}
+
+/* As the field decides it: docs.suricata.io, "Differences from Snort", and "tcp-pkt" and "tcp-stream". */
+static enum payload_scope scope_of(const struct rule *rule, const struct rule_buffer *payload)
+{
+    if (rule->payload == RULE_PAYLOAD_PACKET_ONLY || rule->protocol.packet_only)
+        return SCOPE_PACKET;
+    if (rule->payload == RULE_PAYLOAD_STREAM_ONLY || rule->protocol.stream_only)
+        return SCOPE_STREAM;
+    if (looks_at_packet(rule))
+        return SCOPE_PACKET;
+    return has_absolute_place(payload) ? SCOPE_BOTH : SCOPE_STREAM;
+}
+
+static bool has_addresses_alone(const struct rule *rule)
+{
+    if (rule->buffers || rule->protocol.application || rule->protocol.any_packet)
+        return false;
+    for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
+        if (!(c->keyword->flags & KEYWORD_IP_ONLY))
+            return false;
+    }
+    return true;
+}
+
+static void fill_kind(struct check *check, const struct rule *rule)
+{
+    const struct rule_buffer *payload = payload_buffer(rule);
+
+    check->of_flow = has_addresses_alone(rule);
+    check->ip_only = check->of_flow && !strchr(rule->source->text, '!') && !strchr(rule->destination->text, '!');
+    check->has_payload = payload != NULL;
+    check->scope = SCOPE_PACKET;
+    if (!payload)
+        return;
+    check->scope = (uint8_t)scope_of(rule, payload);
+    check->may_wait = check->scope != SCOPE_PACKET && payload->conditions && payload->conditions->next;
+}
+
+static void fill_check(struct check *check, const struct rule *rule)
+{
+    const struct rule_protocol *protocol = &rule->protocol;
+    unsigned admitted = 0, last = 0;
+
+    for (unsigned i = 0; i < 256; i++) {
+        if (protocol->ip_protocols[i / 64] >> (i % 64) & 1) {
+            admitted++;
+            last = i;
+        }
+    }
+    *check = (struct check){
+        .rule = rule,
+        .source = rule->source->any ? NULL : rule->source,
+        .destination = rule->destination->any ? NULL : rule->destination,
+        .source_port = rule->source_port->any ? NULL : rule->source_port,
+        .destination_port = rule->destination_port->any ? NULL : rule->destination_port,
+        .conditions = rule->packet_conditions,
+        .buffers = rule->buffers,
+        .protocol = (uint8_t)last,
+        .one_protocol = admitted == 1,
+        .any_protocol = admitted == 256,
+        .bidirectional = rule->bidirectional,
+        .ipv4 = protocol->ipv4,
+        .ipv6 = protocol->ipv6,
+        .any_packet = protocol->any_packet,
+    };
+    fill_kind(check, rule);
+}
+
+int checks_make(struct ruleset *ruleset, const struct ruleset_options *options)
+{
+    size_t count = rule_list_count(ruleset->rules);
+    struct order_key *keys = calloc(count + 1, sizeof(*keys));
+
+    ruleset->checks = calloc(count + 1, sizeof(*ruleset->checks));
+    if (!keys || !ruleset->checks) {
+        free(keys);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < count; i++) {
+        keys[i].rule = rule_list_get(ruleset->rules, i);
+        keys[i].rank = action_rank(options, keys[i].rule->action);
+        keys[i].state_rank = state_rank(keys[i].rule);
+    }
+    qsort(keys, count, sizeof(*keys), compare_keys);
+    for (size_t i = 0; i < count; i++)
+        fill_check(&ruleset->checks[i], keys[i].rule);
+    ruleset->check_count = (uint32_t)count;
+    free(keys);
+    return 0;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Candidates: what the prefilters find in the packet's payload, its other buffers and the new bytes of its stream, and the
+ * rules that have no literal.
+ *
+ * Each byte of a stream is scanned once: as part of a view, with the words that lie across the border to the bytes before it.
+ * When the view is the packet's own payload that one scan is for both.
+ */
+#include <netinet/in.h>
+
+#include "detect_priv.h"
+
+static void add_list(struct detector *detector, const struct check_list *list)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        detector_add_candidate(detector, list->index[i]);
+}
+
+static void add_events(struct detector *detector, const struct ruleset *ruleset, const struct packet *pkt)
+{
+    for (unsigned word = 0; word < PACKET_EVENT_WORDS; word++) {
+        for (uint64_t bits = pkt->events[word]; bits; bits &= bits - 1) {
+            add_list(detector, &ruleset->by_event[word * 64 + (unsigned)__builtin_ctzll(bits)]);
+        }
+    }
+}
+
+static void scan_buffers(struct detector *detector, const struct ruleset *ruleset, const struct match_input *in)
+{
+    for (uint32_t i = 0; i < ruleset->buffer_count; i++) {
+        uint32_t length = 0;
+        const uint8_t *bytes = ruleset->buffers[i].buffer->buffer(in, &length);
+
+        if (bytes && length > 0)
+            prefilter_scan(ruleset->buffers[i].prefilter, detector, bytes, length);
+    }
+}
+
+static enum traffic traffic_of(const struct packet *pkt)
+{
+    if (pkt->protocol == IPPROTO_TCP)
+        return TRAFFIC_TCP;
+    return pkt->protocol == IPPROTO_UDP ? TRAFFIC_UDP : TRAFFIC_OTHER;
+}
+
+/* Rules on addresses alone are asked for the first packet of a flow in each direction. */
+static bool wants_ip_only(const struct packet *pkt)
+{
+    unsigned flag = pkt->flags & PACKET_TO_CLIENT ? FLOW_IP_ONLY_TO_CLIENT : FLOW_IP_ONLY_TO_SERVER;
+
+    if (!pkt->flow)
+        return true;
+    if (pkt->flow->flags & flag)
+        return false;
+    pkt->flow->flags |= (uint16_t)flag;
+    return true;
+}
+
+/* Where all rules that look at a packet of TCP look at its stream, what went into the stream is scanned there. */
+static bool wants_payload_scan(const struct evaluation *ev, enum traffic traffic)
+{
+    const struct packet *pkt = ev->input->packet;
+
+    if (!ev->ruleset->payload[traffic] || !packet_has_payload(pkt))
+        return false;
+    if (ev->view && ev->view->is_payload)
+        return false;
+    return !(pkt->flags & PACKET_STREAM_ADDED) || pkt->new_data || ev->ruleset->scans_packets;
+}
+
+void collect_packet(struct evaluation *ev)
+{
+    struct detector *detector = ev->detector;
+    const struct ruleset *ruleset = ev->ruleset;
+    const struct packet *pkt = ev->input->packet;
+
+    if (pkt->event_count > 0)
+        add_events(detector, ruleset, pkt);
+    if (pkt->ip_version == 0) {
+        add_list(detector, &ruleset->without_ip);
+        scan_buffers(detector, ruleset, &ev->match);
+        return;
+    }
+    enum traffic traffic = traffic_of(pkt);
+
+    if (wants_payload_scan(ev, traffic))
+        prefilter_scan(ruleset->payload[traffic], detector, pkt->payload, pkt->payload_length);
+    add_list(detector, &ruleset->unfiltered[traffic]);
+    if (ruleset->ip_only[traffic].count > 0 && wants_ip_only(pkt))
+        add_list(detector, &ruleset->ip_only[traffic]);
+    if (ruleset->buffer_count > 0)
+        scan_buffers(detector, ruleset, &ev->match);
+}
+
+static void scan_view(struct evaluation *ev, const struct prefilter *prefilter)
+{
+    const struct stream_view *view = ev->view;
+    struct flow *flow = ev->input->packet->flow;
+
+    if (flow->flags & FLOW_RESCAN) {
+        const uint8_t *bytes;
+        uint32_t length, view_at;
+
+        stream_window(ev->input->stream, flow, ev->direction, view, &bytes, &length, &view_at);
+        prefilter_scan(prefilter, ev->detector, bytes, length);
+        return;
+    }
+    prefilter_scan_border(prefilter, ev->detector, view->before, view->before_length, view->data, view->length);
+    prefilter_scan(prefilter, ev->detector, view->data, view->length);
+}
+
+void collect_view(struct evaluation *ev)
+{
+    const struct prefilter *prefilter = ev->ruleset->payload[TRAFFIC_TCP];
+
+    waiting_mute(ev);
+    if (prefilter)
+        scan_view(ev, prefilter);
+    add_list(ev->detector, &ev->ruleset->stream_unfiltered);
+    waiting_add_candidates(ev);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whether a candidate matches: header, packet and flow conditions, buffers, cheapest first.
+ *
+ * Contents without a buffer keyword are looked for in the stream: in the new bytes with the history before them, so that words may be in
+ * different segments. A rule whose contents count from the start (offset, depth) is asked for the stream only while its
+ * window begins there, and for the packet.
+ */
+#include <netinet/in.h>
+#include <stdlib.h>
+
+#include "detect_priv.h"
+#include "inspect.h"
+#include "sluice/pcre_scratch.h"
+
+static int compare_index(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+    return a < b ? -1 : a > b;
+}
+
+/* Most packets have a handful of candidates: insertion beats qsort there. */
+static void sort_candidates(uint32_t *candidates, uint32_t count)
+{
+    if (count > 32) {
+        qsort(candidates, count, sizeof(*candidates), compare_index);
+        return;
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        uint32_t value = candidates[i], k = i;
+
+        for (; k > 0 && candidates[k - 1] > value; k--)
+            candidates[k] = candidates[k - 1];
+        candidates[k] = value;
+    }
+}
+
+/* --- Header ---------------------------------------------------------------------------------------------------------------- */
+
+static bool protocol_matches(const struct check *check, const struct packet *pkt)
+{
+    if (pkt->ip_version == 0)
+        return check->any_packet;
+    if (!(pkt->ip_version == 4 ? check->ipv4 : check->ipv6))
+        return false;
+    if (check->any_protocol)
+        return true;
+    if (check->one_protocol)
+        return check->protocol == pkt->protocol;
+    return check->rule->protocol.ip_protocols[pkt->protocol / 64] >> (pkt->protocol % 64) & 1;
+}
+
+/* Ports of a fragment are not known: a rule that asks for one does not match it. */
+static bool port_matches(const struct port_set *set, const struct packet *pkt, uint16_t port)
+{
+    return !set || (!(pkt->flags & PACKET_FRAGMENT) && port_set_has(set, port));
+}
+
+static bool direction_matches(const struct check *check, const struct packet *pkt, bool swapped)
+{
+    const struct address_set *source = swapped ? check->destination : check->source;
+    const struct address_set *destination = swapped ? check->source : check->destination;
+
+    return port_matches(swapped ? check->destination_port : check->source_port, pkt, pkt->source_port) &&
+           port_matches(swapped ? check->source_port : check->destination_port, pkt, pkt->destination_port) &&
+           (!source || address_set_has(source, pkt->ip_version, &pkt->source_address)) &&
+           (!destination || address_set_has(destination, pkt->ip_version, &pkt->destination_address));
+}
+
+static bool header_matches(const struct check *check, const struct packet *pkt)
+{
+    if (!protocol_matches(check, pkt))
+        return false;
+    return direction_matches(check, pkt, false) || (check->bidirectional && direction_matches(check, pkt, true));
+}
+
+/* --- Buffers --------------------------------------------------------------------------------------------------------------- */
+
+/* The contents of the payload in the stream's window. */
+static bool matches_stream(struct evaluation *ev, const struct check *check, struct inspection *inspection,
+                           const struct condition *conditions)
+{
+    uint32_t view_at;
+    uint64_t offset = stream_window(ev->input->stream, ev->input->packet->flow, ev->direction, ev->view,
+                                    &inspection->data, &inspection->length, &view_at);
+
+    if (check->scope == SCOPE_BOTH && offset > 0)
+        return false;
+    inspection->start_is_cut = offset > 0;
+    inspection->end_is_cut = !ev->view->end;
+    ev->match.in_stream = inspect_buffer(inspection, conditions);
+    return ev->match.in_stream;
+}
+
+static bool matches_packet(struct evaluation *ev, const struct check *check, struct inspection *inspection,
+                           const struct condition *conditions)
+{
+    const struct packet *pkt = ev->input->packet;
+
+    if (ev->view_only || !packet_has_payload(pkt))
+        return false;
+    if (check->scope == SCOPE_STREAM && pkt->flags & PACKET_STREAM_ADDED && !pkt->new_data)
+        return false;
+    inspection->data = pkt->payload;
+    inspection->length = pkt->payload_length;
+    inspection->start_is_cut = inspection->end_is_cut = false;
+    if (!inspect_buffer(inspection, conditions))
+        return false;
+    /* A retransmission that was rewritten has the stream's bytes. */
+    ev->match.in_stream = check->scope == SCOPE_STREAM && pkt->new_data;
+    return true;
+}
+
+static bool matches_payload(struct evaluation *ev, const struct check *check, struct inspection *inspection,
+                            const struct condition *conditions)
+{
+    uint32_t steps = inspection->steps_left;
+
+    if (ev->view && check->scope != SCOPE_PACKET && matches_stream(ev, check, inspection, conditions))
+        return true;
+    inspection->steps_left = steps;
+    return matches_packet(ev, check, inspection, conditions);
+}
+
+static bool buffers_match(struct evaluation *ev, const struct check *check)
+{
+    struct inspection inspection = {
+        .input = &ev->match,
+        .pcre = ev->detector->pcre,
+    };
+
+    for (const struct rule_buffer *buffer = check->buffers; buffer; buffer = buffer->next) {
+        inspection.steps_left = INSPECT_STEPS;
+        if (!buffer->keyword) {
+            if (!matches_payload(ev, check, &inspection, buffer->conditions))
+                return false;
+            continue;
+        }
+        inspection.start_is_cut = inspection.end_is_cut = false;
+        inspection.data = buffer->keyword->buffer(&ev->match, &inspection.length);
+        if (!inspection.data || !inspect_buffer(&inspection, buffer->conditions))
+            return false;
+    }
+    return true;
+}
+
+/* --- Candidates ------------------------------------------------------------------------------------------------------------ */
+
+static bool conditions_match(struct evaluation *ev, const struct check *check)
+{
+    for (const struct condition *c = check->conditions; c; c = c->next) {
+        if (c->keyword->match(&ev->match, c->data) == c->negated)
+            return false;
+    }
+    return true;
+}
+
+static void add_hit(struct evaluation *ev, uint32_t index)
+{
+    struct detector *detector = ev->detector;
+    uint32_t at = detector->hit_count;
+
+    for (uint32_t i = 0; i < detector->hit_count; i++) {
+        if (detector->hit_checks[i] == index)
+            return; /* another view of the same packet */
+    }
+    for (; at > 0 && detector->hit_checks[at - 1] > index; at--) {
+        detector->hits[at] = detector->hits[at - 1];
+        detector->hit_checks[at] = detector->hit_checks[at - 1];
+    }
+    detector->hits[at] = (struct hit){
+        .rule = ev->ruleset->checks[index].rule,
+        .in_stream = ev->match.in_stream,
+        .of_flow = ev->match.in_stream || ev->ruleset->checks[index].of_flow,
+    };
+    detector->hit_checks[at] = index;
+    detector->hit_count++;
+}
+
+static void matched(struct evaluation *ev, const struct check *check, uint32_t index)
+{
+    for (const struct condition *c = check->rule->actions; c; c = c->next)
+        c->keyword->act(&ev->match, c->data);
+    add_hit(ev, index);
+    if (!ev->match.in_stream)
+        return;
+    if (!check->has_literal)
+        waiting_put(ev, index, true);
+    else if (check->may_wait)
+        waiting_remove(ev, index);
+}
+
+static void evaluate(struct evaluation *ev, uint32_t index)
+{
+    const struct check *check = &ev->ruleset->checks[index];
+    bool streamable = ev->view && check->scope != SCOPE_PACKET;
+
+    ev->match.in_stream = streamable;
+    if ((ev->view_only && !(streamable && check->has_payload)) || !header_matches(check, ev->input->packet))
+        return;
+    ev->detector->counters.evaluations++;
+    if (!conditions_match(ev, check))
+        return;
+    ev->match.in_stream = false;
+    if (buffers_match(ev, check))
+        matched(ev, check, index);
+    else if (streamable && check->may_wait && check->has_literal)
+        waiting_put(ev, index, false);
+}
+
+void evaluate_candidates(struct evaluation *ev)
+{
+    struct detector *detector = ev->detector;
+
+    if (detector->candidate_count == 0)
+        return;
+    detector->counters.candidates += detector->candidate_count;
+    sort_candidates(detector->candidates, detector->candidate_count);
+    for (uint32_t i = 0; i < detector->candidate_count; i++)
+        evaluate(ev, detector->candidates[i]);
+}

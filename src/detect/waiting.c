@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A rule becomes a candidate when its literal comes, and the rest of it may come in a later segment: it is remembered with the flow and
+ * looked at again with each view until its literal has left the window. A rule without a literal is looked at with each view, and when
+ * it matched it is muted for as long as the same bytes are in the window.
+ *
+ * Few rules wait in few flows; the memory is reserved at the start. When it is used up, or a direction has more than WAITING_MAX at
+ * once, the flow's window is scanned anew with each view from then on: that costs time, but misses nothing.
+ */
+#include <string.h>
+
+#include "detect_priv.h"
+
+static struct flow_detection **slot_of(const struct evaluation *ev)
+{
+    return &ev->input->packet->flow->detection[ev->direction];
+}
+
+/* Of the ruleset in use; what another one left is forgotten: its numbers mean other rules. */
+static struct flow_detection *current(const struct evaluation *ev)
+{
+    struct flow_detection *detection = *slot_of(ev);
+
+    if (detection && detection->generation != ev->ruleset->generation) {
+        detection->generation = ev->ruleset->generation;
+        detection->count = 0;
+    }
+    return detection;
+}
+
+static void forget(struct flow_detection *detection, uint32_t at)
+{
+    detection->list[at] = detection->list[--detection->count];
+}
+
+static void expire(struct flow_detection *detection, uint64_t offset)
+{
+    for (uint32_t i = detection->count; i-- > 0;) {
+        if (detection->list[i].until <= offset)
+            forget(detection, i);
+    }
+}
+
+void waiting_mute(struct evaluation *ev)
+{
+    struct flow_detection *detection = current(ev);
+
+    if (!detection)
+        return;
+    expire(detection, ev->view->offset);
+    for (uint32_t i = 0; i < detection->count; i++) {
+        if (detection->list[i].muted)
+            ev->detector->seen[detection->list[i].check] = ev->detector->serial;
+    }
+}
+
+/* One that the scan has found again waits anew when it does not match. */
+void waiting_add_candidates(struct evaluation *ev)
+{
+    struct flow_detection *detection = current(ev);
+
+    if (!detection)
+        return;
+    for (uint32_t i = detection->count; i-- > 0;) {
+        uint32_t check = detection->list[i].check;
+
+        if (detection->list[i].muted)
+            continue;
+        if (ev->detector->seen[check] == ev->detector->serial)
+            forget(detection, i);
+        else
+            detector_add_candidate(ev->detector, check);
+    }
+}
+
+void waiting_put(struct evaluation *ev, uint32_t check, bool muted)
+{
+    struct flow *flow = ev->input->packet->flow;
+    struct flow_detection *detection = current(ev);
+
+    if (!detection) {
+        detection = pool_take(ev->detector->waiting);
+        if (detection)
+            *detection = (struct flow_detection){ .generation = ev->ruleset->generation };
+        *slot_of(ev) = detection;
+    }
+    if (!detection || detection->count == WAITING_MAX) {
+        flow->flags |= FLOW_RESCAN;
+        ev->detector->counters.flow_memcap_hits++;
+        return;
+    }
+    for (uint32_t i = 0; i < detection->count; i++) {
+        if (detection->list[i].check == check)
+            return;
+    }
+    detection->list[detection->count++] = (struct waiting){
+        .until = ev->view->offset + ev->view->length + ev->detector->stream_window[ev->direction],
+        .check = check,
+        .muted = muted,
+    };
+    ev->detector->counters.waiting++;
+}
+
+void waiting_remove(struct evaluation *ev, uint32_t check)
+{
+    struct flow_detection *detection = current(ev);
+
+    for (uint32_t i = 0; detection && i < detection->count; i++) {
+        if (detection->list[i].check == check) {
+            forget(detection, i);
+            return;
+        }
+    }
+}
+
+void detect_flow_end(struct detector *detector, struct flow *flow)
+{
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        pool_give(detector->waiting, flow->detection[direction]);
+        flow->detection[direction] = NULL;
+    }
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * EVE's events of flows that ended, flow and netflow, and what events of packets say of their flow. Names, order and
+ * conditions are Suricata's; ours is "queue" alone: the interfaces of the first packet, and the ruleset at the end.
+ */
+#include <netinet/in.h>
+#include <string.h>
+
+#include "output_priv.h"
+#include "sluice/clock.h"
+
+/* --- Parts that events of packets have too ---------------------------------------------------------------------------------- */
+
+void eve_flow_counts(struct text *out, const struct flow_facts *flow)
+{
+    json_object_open(out, "flow");
+    json_uint(out, "pkts_toserver", flow->packets[FLOW_TO_SERVER]);
+    json_uint(out, "pkts_toclient", flow->packets[FLOW_TO_CLIENT]);
+    json_uint(out, "bytes_toserver", flow->bytes[FLOW_TO_SERVER]);
+    json_uint(out, "bytes_toclient", flow->bytes[FLOW_TO_CLIENT]);
+    eve_timestamp(out, "start", flow->start_ns);
+}
+
+/* Rules tell what traffic is by flow bits with these beginnings; they have an object of their own. */
+static const char traffic_id[] = "traffic/id/", traffic_label[] = "traffic/label/";
+
+static bool begins(const char *name, const char *with)
+{
+    return strncmp(name, with, strlen(with)) == 0;
+}
+
+static const char *bit_name(const struct rule_names *names, const struct record_variable *variable)
+{
+    return variable->is_bit ? rule_names_text(names, RULE_NAME_FLOWBIT, variable->number) : NULL;
+}
+
+/* What a bit is listed as in the array that `prefix` stands for; NULL when it is not of that array. */
+static const char *listed_as(const char *name, const char *prefix)
+{
+    if (prefix)
+        return begins(name, prefix) ? name + strlen(prefix) : NULL;
+    return begins(name, traffic_id) || begins(name, traffic_label) ? NULL : name;
+}
+
+/* Opens `object` before the first element, unless it is open. */
+static void bits(struct text *out, const struct rule_names *names, const struct record_variable *variables,
+                 uint32_t count, const char *object, bool *is_open, const char *key, const char *prefix)
+{
+    bool has_array = false;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = bit_name(names, &variables[i]);
+        const char *listed = name ? listed_as(name, prefix) : NULL;
+
+        if (!listed)
+            continue;
+        if (!*is_open)
+            json_object_open(out, object);
+        if (!has_array)
+            json_array_open(out, key);
+        *is_open = has_array = true;
+        json_string(out, NULL, listed);
+    }
+    if (has_array)
+        json_array_close(out);
+}
+
+static void integers(struct text *out, const struct rule_names *names, const struct record_variable *variables,
+                     uint32_t count, bool *is_open)
+{
+    bool has_object = false;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = variables[i].is_bit ? NULL : rule_names_text(names, RULE_NAME_FLOWINT, variables[i].number);
+
+        if (!name)
+            continue;
+        if (!*is_open)
+            json_object_open(out, "metadata");
+        if (!has_object)
+            json_object_open(out, "flowints");
+        *is_open = has_object = true;
+        json_uint(out, name, variables[i].value);
+    }
+    if (has_object)
+        json_object_close(out);
+}
+
+void eve_metadata(struct text *out, const struct rule_names *names, const struct record_variable *variables,
+                  uint32_t count)
+{
+    bool has_traffic = false, has_metadata = false;
+
+    if (!names || count == 0)
+        return;
+    bits(out, names, variables, count, "traffic", &has_traffic, "id", traffic_id);
+    bits(out, names, variables, count, "traffic", &has_traffic, "label", traffic_label);
+    if (has_traffic)
+        json_object_close(out);
+    bits(out, names, variables, count, "metadata", &has_metadata, "flowbits", NULL);
+    integers(out, names, variables, count, &has_metadata);
+    if (has_metadata)
+        json_object_close(out);
+}
+
+/* --- The header ------------------------------------------------------------------------------------------------------------- */
+
+static void icmp(struct text *out, const struct flow_record *record, bool reversed, bool with_response)
+{
+    const struct endpoints *ends = &record->flow.ends;
+    uint8_t type = (uint8_t)ends->source_port, code = (uint8_t)ends->destination_port, answer;
+    bool has_answer = flow_icmp_answer(ends->protocol, type, &answer);
+
+    json_uint(out, "icmp_type", reversed && has_answer ? answer : type);
+    json_uint(out, "icmp_code", code);
+    if (with_response && has_answer && record->flow.packets[FLOW_TO_CLIENT] > 0) {
+        json_uint(out, "response_icmp_type", answer);
+        json_uint(out, "response_icmp_code", code);
+    }
+}
+
+/* Who talks to whom; `reversed` from the server's point of view. */
+static void flow_endpoints(struct eve *eve, struct text *out, const struct flow_record *record, bool reversed,
+                           bool with_response)
+{
+    const struct endpoints *ends = &record->flow.ends;
+    bool has_ports = protocol_has_ports(ends->protocol);
+
+    eve_address(eve, out, "src_ip", reversed ? &ends->destination : &ends->source, ends->ip_version);
+    if (has_ports)
+        json_uint(out, "src_port", reversed ? ends->destination_port : ends->source_port);
+    eve_address(eve, out, "dest_ip", reversed ? &ends->source : &ends->destination, ends->ip_version);
+    if (has_ports)
+        json_uint(out, "dest_port", reversed ? ends->source_port : ends->destination_port);
+    json_uint(out, "ip_v", ends->ip_version);
+    eve_protocol(out, ends->protocol);
+    if (ends->protocol == IPPROTO_ICMP || ends->protocol == IPPROTO_ICMPV6)
+        icmp(out, record, reversed, with_response);
+}
+
+static void flow_header(struct eve *eve, struct text *out, const struct flow_record *record, const char *event_type,
+                        bool reversed, bool with_response)
+{
+    json_object_open(out, NULL);
+    eve_timestamp(out, "timestamp", record->time_ns);
+    json_uint(out, "flow_id", record->flow.id);
+    if (eve->options->queue_fields)
+        json_string(out, "in_iface", interface_name(&eve->interfaces, record->in_ifindex));
+    json_string(out, "event_type", event_type);
+    eve_vlans(out, record->vlan_id, record->vlan_count);
+    flow_endpoints(eve, out, record, reversed, with_response);
+}
+
+/* --- Common parts ------------------------------------------------------------------------------------------------------------- */
+
+static void macs(struct text *out, const char *key, const struct flow_record *record, enum flow_direction direction)
+{
+    if (!record->has_mac[direction])
+        return;
+    json_array_open(out, key);
+    eve_mac(out, NULL, record->mac[direction]);
+    json_array_close(out);
+}
+
+static void ether(struct text *out, const struct flow_record *record, bool reversed)
+{
+    if (!record->has_mac[FLOW_TO_SERVER] && !record->has_mac[FLOW_TO_CLIENT])
+        return;
+    json_object_open(out, "ether");
+    macs(out, "dest_macs", record, reversed ? FLOW_TO_SERVER : FLOW_TO_CLIENT);
+    macs(out, "src_macs", record, reversed ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
+    json_object_close(out);
+}
+
+static void queue(struct eve *eve, struct text *out, const struct flow_record *record)
+{
+    json_object_open(out, "queue");
+    json_string(out, "in_iface", interface_name(&eve->interfaces, record->in_ifindex));
+    json_string(out, "out_iface", interface_name(&eve->interfaces, record->out_ifindex));
+    json_uint(out, "ruleset", record->generation);
+    json_object_close(out);
+}
+
+static void common_options(struct eve *eve, struct text *out, const struct flow_record *record, bool reversed)
+{
+    const struct eve_options *options = &eve->options->eve;
+    const struct endpoints *ends = &record->flow.ends;
+    char id[COMMUNITY_ID_SIZE];
+
+    eve_metadata(out, eve->options->names, flow_record_variables(record), record->variable_count);
+    if (options->ethernet)
+        ether(out, record, reversed);
+    if (options->community_id &&
+        community_id(ends, (uint8_t)ends->source_port, (uint8_t)ends->destination_port, options->community_id_seed, id))
+        json_string(out, "community_id", id);
+    if (eve->options->queue_fields)
+        queue(eve, out, record);
+}
+
+static uint64_t age(const struct flow_record *record)
+{
+    return record->end_ns / NS_PER_SECOND - record->flow.start_ns / NS_PER_SECOND;
+}
+
+static void tcp_flags(struct text *out, uint8_t flags)
+{
+    static const struct {
+        const char *name;
+        uint8_t bit;
+    } names[] = { { "syn", TCP_SYN }, { "fin", TCP_FIN }, { "rst", TCP_RST }, { "psh", TCP_PSH },
+                  { "ack", TCP_ACK }, { "urg", TCP_URG }, { "ecn", TCP_ECE }, { "cwr", TCP_CWR } };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (flags & names[i].bit)
+            json_bool(out, names[i].name, true);
+}
+
+/* --- Events ------------------------------------------------------------------------------------------------------------------- */
+
+static const char *action(uint16_t flags)
+{
+    if (flags & FLOW_DROPPED)
+        return "drop";
+    return flags & (FLOW_PASSED | FLOW_ACCEPTED_WHOLE) ? "pass" : NULL;
+}
+
+static void exceptions(struct text *out, const struct flow_record *record)
+{
+    bool is_open = false;
+
+    for (int cause = 0; cause < EXCEPTION_COUNT; cause++) {
+        uint8_t used = record->exceptions[cause];
+
+        if (used == 0 || used > EXCEPTION_POLICY_COUNT)
+            continue;
+        if (!is_open)
+            json_array_open(out, "exception_policy");
+        is_open = true;
+        json_object_open(out, NULL);
+        json_string(out, "target", exception_cause_name((enum exception_cause)cause));
+        json_string(out, "policy", exception_policy_name((enum exception_policy)(used - 1)));
+        json_object_close(out);
+    }
+    if (is_open)
+        json_array_close(out);
+}
+
+static void flow_object(struct text *out, const struct flow_record *record)
+{
+    eve_flow_counts(out, &record->flow);
+    eve_timestamp(out, "end", record->end_ns);
+    json_uint(out, "age", age(record));
+    if (record->emergency)
+        json_bool(out, "emergency", true);
+    json_string(out, "state", flow_state_name((enum flow_state)record->state));
+    if (record->state == FLOW_BYPASSED)
+        json_string(out, "bypass", "local");
+    json_string(out, "reason", flow_end_name((enum flow_end)record->reason));
+    json_bool(out, "alerted", record->flags & FLOW_ALERTED);
+    json_string(out, "action", action(record->flags));
+    exceptions(out, record);
+    json_object_close(out);
+}
+
+static void session(struct text *out, const struct tcp_summary *tcp)
+{
+    json_string(out, "state", tcp_state_name(tcp->state));
+    if (tcp->has_gap[FLOW_TO_CLIENT])
+        json_bool(out, "tc_gap", true);
+    if (tcp->has_gap[FLOW_TO_SERVER])
+        json_bool(out, "ts_gap", true);
+    json_uint(out, "ts_max_regions", tcp->max_regions[FLOW_TO_SERVER]);
+    json_uint(out, "tc_max_regions", tcp->max_regions[FLOW_TO_CLIENT]);
+    if (tcp->urgent_oob[FLOW_TO_SERVER] > 0)
+        json_uint(out, "ts_urgent_oob_data", tcp->urgent_oob[FLOW_TO_SERVER]);
+    if (tcp->urgent_oob[FLOW_TO_CLIENT] > 0)
+        json_uint(out, "tc_urgent_oob_data", tcp->urgent_oob[FLOW_TO_CLIENT]);
+}
+
+static void tcp_object(struct text *out, const struct flow_record *record)
+{
+    const struct tcp_summary *tcp = &record->tcp;
+    uint8_t all = tcp->flags[FLOW_TO_SERVER] | tcp->flags[FLOW_TO_CLIENT];
+
+    json_object_open(out, "tcp");
+    json_printf(out, "tcp_flags", "%02x", all);
+    json_printf(out, "tcp_flags_ts", "%02x", tcp->flags[FLOW_TO_SERVER]);
+    json_printf(out, "tcp_flags_tc", "%02x", tcp->flags[FLOW_TO_CLIENT]);
+    tcp_flags(out, all);
+    if (record->has_session)
+        session(out, tcp);
+    json_object_close(out);
+}
+
+void eve_flow(struct eve *eve, struct text *out, const struct flow_record *record)
+{
+    flow_header(eve, out, record, "flow", false, true);
+    flow_object(out, record);
+    common_options(eve, out, record, false);
+    if (record->flow.ends.protocol == IPPROTO_TCP)
+        tcp_object(out, record);
+    eve_end(eve, out);
+}
+
+void eve_netflow(struct eve *eve, struct text *out, const struct flow_record *record, enum flow_direction direction)
+{
+    bool reversed = direction == FLOW_TO_CLIENT;
+    uint8_t flags = record->tcp.flags[direction];
+
+    flow_header(eve, out, record, "netflow", reversed, false);
+    json_object_open(out, "netflow");
+    json_uint(out, "pkts", record->flow.packets[direction]);
+    json_uint(out, "bytes", record->flow.bytes[direction]);
+    eve_timestamp(out, "start", record->flow.start_ns);
+    eve_timestamp(out, "end", record->end_ns);
+    json_uint(out, "age", age(record));
+    json_uint(out, "min_ttl", record->ttl_low[direction]);
+    json_uint(out, "max_ttl", record->ttl_high[direction]);
+    json_object_close(out);
+    common_options(eve, out, record, reversed);
+    if (record->flow.ends.protocol == IPPROTO_TCP) {
+        json_object_open(out, "tcp");
+        json_printf(out, "tcp_flags", "%02x", flags);
+        tcp_flags(out, flags);
+        json_object_close(out);
+    }
+    eve_end(eve, out);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From a flow to a record: the worker copies numbers, as many as there is room for; the output thread finds the names. */
+#include <string.h>
+
+#include "output_priv.h"
+
+void flow_facts_copy(struct flow_facts *out, const struct flow *flow)
+{
+    out->id = flow->id;
+    out->start_ns = flow->start_ns;
+    for (int direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        out->packets[direction] = flow->side[direction].packets;
+        out->bytes[direction] = flow->side[direction].bytes;
+    }
+    out->ends = (struct endpoints){
+        .source = flow->client,
+        .destination = flow->server,
+        .source_port = flow->client_port,
+        .destination_port = flow->server_port,
+        .ip_version = flow->ip_version,
+        .protocol = flow->protocol,
+    };
+}
+
+static void add_variable(uint32_t number, bool is_bit, uint32_t value, void *user)
+{
+    struct record_scratch *scratch = user;
+
+    if (scratch->variable_count < RECORD_MAX_VARIABLES)
+        scratch->variables[scratch->variable_count++] =
+            (struct record_variable){ .number = number, .value = value, .is_bit = is_bit };
+}
+
+void flow_variables_collect(struct record_scratch *scratch, const struct flow *flow)
+{
+    scratch->variable_count = 0;
+    if (flow && flow->variables)
+        flow_each_variable(flow, add_variable, scratch);
+}
+
+uint64_t flow_record_event_count(enum output_event kind, const struct flow *flow)
+{
+    return kind == OUTPUT_NETFLOW && flow->side[FLOW_TO_CLIENT].packets > 0 ? 2 : 1;
+}
+
+void flow_record_collect(struct record_scratch *scratch, const struct eve_options *eve, const struct flow *flow)
+{
+    flow_variables_collect(scratch, eve->metadata ? flow : NULL);
+}
+
+size_t flow_record_size(const struct record_scratch *scratch)
+{
+    return sizeof(struct flow_record) + scratch->variable_count * sizeof(struct record_variable);
+}
+
+static void copy_sides(struct flow_record *out, const struct flow *flow)
+{
+    for (int direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        out->ttl_low[direction] = flow->side[direction].ttl_low;
+        out->ttl_high[direction] = flow->side[direction].ttl_high;
+        out->has_mac[direction] = flow->has_mac[direction];
+        memcpy(out->mac[direction], flow->side[direction].mac, sizeof(out->mac[direction]));
+    }
+}
+
+void flow_record_write(struct flow_record *out, const struct record_scratch *scratch, uint32_t kinds,
+                       const struct flow *flow, enum flow_end reason, unsigned generation)
+{
+    *out = (struct flow_record){
+        .kinds = kinds,
+        .variable_count = scratch->variable_count,
+        .generation = generation,
+        .flags = flow->flags,
+        .state = flow->state,
+        .reason = (uint8_t)reason,
+        .time_ns = flow->last_ns,
+        .end_ns = flow->last_ns,
+        .in_ifindex = flow->in_ifindex,
+        .out_ifindex = flow->out_ifindex,
+        .vlan_count = flow->vlan_count < PACKET_MAX_VLANS ? flow->vlan_count : PACKET_MAX_VLANS,
+        .has_session = flow->tcp != NULL,
+        .emergency = flow->emergency,
+    };
+    flow_facts_copy(&out->flow, flow);
+    copy_sides(out, flow);
+    memcpy(out->vlan_id, flow->vlan_id, sizeof(out->vlan_id));
+    memcpy(out->exceptions, flow->exceptions, sizeof(out->exceptions));
+    if (out->has_session)
+        stream_summary(flow, &out->tcp);
+    if (scratch->variable_count > 0)
+        memcpy(out + 1, scratch->variables, scratch->variable_count * sizeof(struct record_variable));
+}

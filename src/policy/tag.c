@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Tags: after a rule with `tag` matched, the packets that follow in its flow, or to and from one of its hosts, are written
+ * too, so many packets, seconds or bytes long.
+ *
+ * Tags of a flow hang on it; those of hosts are in a table that the workers share, which is asked only while it has any. A
+ * flow or host has at most TAGS_MAX tags; a rule that matches again starts its tag anew, at most MATCH_LIMIT times, so that
+ * nobody can have everything written for ever.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy_priv.h"
+#include "sluice/clock.h"
+#include "sluice/pool.h"
+#include "sluice/shared_table.h"
+#include "sluice/turn.h"
+
+enum { TAGS_MAX = 4, MATCH_LIMIT = 10, HOST_TAG_SECONDS = 3600 };
+
+struct tag {
+    uint32_t gid, sid, index; /* index: a rule may have several */
+    uint32_t count, used;     /* of the unit; seconds: unused */
+    uint64_t first_ns;
+    uint8_t unit; /* enum tag_unit */
+    uint8_t matches;
+    bool exclusive, begun; /* begun: the packet that matched is behind us */
+};
+
+struct tag_list {
+    uint32_t count;
+    struct tag tags[TAGS_MAX];
+};
+
+struct flow_tag {
+    struct tag_list list;
+};
+
+struct host_tag_key {
+    struct address address;
+    uint64_t ip_version; /* wide, so that there is no padding */
+};
+
+struct host_tag {
+    struct shared_entry entry;
+    struct host_tag_key key;
+    struct tag_list list;
+};
+
+struct host_tags {
+    struct shared_table *table;
+    atomic_uint_least64_t last_expiry_ns; /* no host has a tag past it */
+};
+
+int host_tags_new(struct host_tags **out, size_t memcap)
+{
+    const struct shared_table_options options = {
+        .entry_size = sizeof(struct host_tag),
+        .key_size = sizeof(struct host_tag_key),
+        .memcap = memcap,
+    };
+    struct host_tags *tags = calloc(1, sizeof(*tags));
+
+    if (!tags)
+        return -ENOMEM;
+    if (shared_table_new(&tags->table, &options)) {
+        free(tags);
+        return -ENOMEM;
+    }
+    *out = tags;
+    return 0;
+}
+
+void host_tags_free(struct host_tags *tags)
+{
+    if (!tags)
+        return;
+    shared_table_free(tags->table);
+    free(tags);
+}
+
+int flow_tags_new(struct pool **out, size_t memcap)
+{
+    return pool_new(out, sizeof(struct flow_tag), memcap);
+}
+
+/* --- A list ------------------------------------------------------------------------------------------------------------------ */
+
+static void list_add(struct tag_list *list, const struct rule *rule, uint32_t index, const struct rule_tag *tag,
+                     uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        struct tag *old = &list->tags[i];
+
+        if (old->gid != rule->gid || old->sid != rule->sid || old->index != index)
+            continue;
+        if (!old->exclusive && ++old->matches < MATCH_LIMIT) {
+            old->first_ns = now_ns;
+            old->used = 0;
+        }
+        return;
+    }
+    if (list->count == TAGS_MAX)
+        return;
+    list->tags[list->count++] = (struct tag){
+        .gid = rule->gid,
+        .sid = rule->sid,
+        .index = index,
+        .count = tag->count,
+        .unit = (uint8_t)tag->unit,
+        .exclusive = tag->exclusive,
+        .first_ns = now_ns,
+    };
+}
+
+static bool is_over(const struct tag *tag, uint64_t now_ns)
+{
+    if (tag->unit == TAG_SECONDS)
+        return now_ns > tag->first_ns && (now_ns - tag->first_ns) / NS_PER_SECOND > tag->count;
+    return tag->used > tag->count;
+}
+
+static void use(struct tag *tag, const struct packet *pkt)
+{
+    uint32_t more = tag->unit == TAG_PACKETS ? 1 : pkt->wire_length;
+
+    tag->used = tag->used > UINT32_MAX - more ? UINT32_MAX : tag->used + more;
+}
+
+/* Counts the packet to all tags of the list; true when one of them asks for it. */
+static bool list_use(struct tag_list *list, const struct packet *pkt)
+{
+    bool wanted = false;
+
+    for (uint32_t i = list->count; i-- > 0;) {
+        struct tag *tag = &list->tags[i];
+
+        use(tag, pkt);
+        if (!tag->begun)
+            tag->begun = true; /* the packet that matched has its alert */
+        else if (is_over(tag, pkt->time_ns))
+            *tag = list->tags[--list->count];
+        else
+            wanted = true;
+    }
+    return wanted;
+}
+
+/* --- Hosts ------------------------------------------------------------------------------------------------------------------- */
+
+static struct host_tag_key host_key(const struct packet *pkt, const struct address *address)
+{
+    return (struct host_tag_key){ .address = *address, .ip_version = pkt->ip_version };
+}
+
+static void host_add(struct host_tags *tags, const struct packet *pkt, const struct rule *rule, uint32_t index,
+                     const struct rule_tag *tag)
+{
+    struct host_tag_key key = host_key(pkt, tag->of_source ? &pkt->source_address : &pkt->destination_address);
+    struct shared_shard *shard = shared_table_lock(tags->table, &key);
+    bool fresh;
+    struct host_tag *host = shared_shard_get(shard, &key, pkt->time_ns, &fresh);
+
+    if (host) {
+        list_add(&host->list, rule, index, tag, pkt->time_ns);
+        host->entry.expires_ns = pkt->time_ns + HOST_TAG_SECONDS * NS_PER_SECOND;
+        if (host->entry.expires_ns > atomic_load_explicit(&tags->last_expiry_ns, memory_order_relaxed))
+            atomic_store_explicit(&tags->last_expiry_ns, host->entry.expires_ns, memory_order_relaxed);
+    }
+    shared_table_unlock(shard);
+}
+
+static bool host_use(struct host_tags *tags, const struct packet *pkt, const struct address *address)
+{
+    struct host_tag_key key = host_key(pkt, address);
+    struct shared_shard *shard = shared_table_lock(tags->table, &key);
+    struct host_tag *host = shared_shard_find(shard, &key);
+    bool wanted = false;
+
+    if (host) {
+        wanted = host->entry.expires_ns > pkt->time_ns && list_use(&host->list, pkt);
+        if (host->list.count == 0)
+            shared_shard_remove(shard, host);
+    }
+    shared_table_unlock(shard);
+    return wanted;
+}
+
+/* --- Packets ----------------------------------------------------------------------------------------------------------------- */
+
+static void flow_add(struct pool *pool, struct flow *flow, const struct packet *pkt, const struct rule *rule,
+                     uint32_t index, const struct rule_tag *tag)
+{
+    if (!flow->tag) {
+        flow->tag = pool_take(pool);
+        if (!flow->tag)
+            return; /* less is written; nothing else is missed */
+        memset(flow->tag, 0, sizeof(*flow->tag));
+    }
+    list_add(&flow->tag->list, rule, index, tag, pkt->time_ns);
+}
+
+void tag_add(struct pool *pool, struct host_tags *hosts, struct turn *turn, struct packet *pkt, const struct rule *rule)
+{
+    uint32_t index = 0;
+
+    for (const struct rule_tag *tag = rule->tag; tag; tag = tag->next, index++) {
+        if (tag->scope == TAG_SESSION) {
+            if (pkt->flow)
+                flow_add(pool, pkt->flow, pkt, rule, index, tag);
+        } else if (pkt->ip_version != 0) {
+            turn_wait(turn);
+            host_add(hosts, pkt, rule, index, tag);
+        }
+    }
+}
+
+bool tag_use(struct host_tags *hosts, bool has_host_tags, struct turn *turn, struct packet *pkt)
+{
+    struct flow *flow = pkt->flow;
+    bool wanted = flow && flow->tag && list_use(&flow->tag->list, pkt);
+
+    if (!has_host_tags || pkt->ip_version == 0)
+        return wanted;
+    turn_wait(turn);
+    if (atomic_load_explicit(&hosts->last_expiry_ns, memory_order_relaxed) < pkt->time_ns)
+        return wanted;
+    wanted |= host_use(hosts, pkt, &pkt->source_address);
+    wanted |= host_use(hosts, pkt, &pkt->destination_address);
+    return wanted;
+}

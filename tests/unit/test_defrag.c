@@ -1,0 +1,704 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Order, headers, keys, time, memory, and whose bytes count where nothing is dropped. What is dropped: test_defrag_inline.c. */
+#include "defrag_check.h"
+
+/* --- Order ------------------------------------------------------------------------------------------------------------------ */
+
+static const unsigned orders[][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
+
+START_TEST(completes_in_any_order)
+{
+    static const char *const parts[] = { "AAAAAAAABBBBBBBB", "CCCCCCCC", "DDD" };
+    static const uint32_t offsets[] = { 0, 16, 24 };
+
+    for (unsigned mode = 0; mode < 4; mode++) {
+        int version = versions[mode / 2];
+
+        open_with(mode % 2, NULL, NULL);
+        for (unsigned i = 0; i < 3; i++) {
+            unsigned part = orders[_i][i];
+
+            ck_assert_int_eq(send_text(version, 7, offsets[part], part < 2, parts[part]),
+                             i == 2 ? DEFRAG_COMPLETE : DEFRAG_HELD);
+            ck_assert_int_eq(d.exception, EXCEPTION_NONE);
+            ck_assert_uint_eq(d.packet.event_count, 0);
+        }
+        check_whole(version, "AAAAAAAABBBBBBBBCCCCCCCCDDD");
+        ck_assert_uint_eq(defragging_counter(&d, version == 4 ? "defrag.ipv4.fragments" : "defrag.ipv6.fragments"), 3);
+        ck_assert_uint_eq(defragging_counter(&d, version == 4 ? "defrag.ipv4.reassembled" : "defrag.ipv6.reassembled"),
+                          1);
+        close_it();
+    }
+}
+END_TEST
+
+/* The smallest fragments of the largest datagram, in an order that is neither. */
+START_TEST(completes_from_the_smallest)
+{
+    enum { UNITS = 65504 / 8 };
+    char text[9] = "";
+
+    for (unsigned mode = 0; mode < 2; mode++) {
+        open_with(mode, NULL, NULL);
+        for (uint32_t i = 0; i < UNITS; i++) {
+            uint32_t unit = (uint32_t)((uint64_t)i * 4099 % UNITS);
+
+            memcpy(text,
+                   (char[8]){ (char)((unit & 63) | 64), (char)((unit >> 6 & 63) | 64), (char)(unit >> 12 | 64), 'x',
+                              'x', 'x', 'x', 'x' },
+                   8);
+            ck_assert_int_eq(send_text(versions[_i], 7, unit * 8, unit + 1 < UNITS, text),
+                             i + 1 < UNITS ? DEFRAG_HELD : DEFRAG_COMPLETE);
+        }
+        const uint8_t *bytes = d.whole.data + (versions[_i] == 4 ? 20 : 40);
+
+        for (uint32_t unit = 0; unit < UNITS; unit++)
+            ck_assert_int_eq(
+                (bytes[unit * 8] & 63) | (bytes[unit * 8 + 1] & 63) << 6 | (bytes[unit * 8 + 2] & 63) << 12, unit);
+        close_it();
+    }
+}
+END_TEST
+
+START_TEST(forgets_what_is_complete_when_passive)
+{
+    int version = versions[_i];
+
+    open_passive();
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_HELD);
+        ck_assert_int_eq(send_text(version, 7, 8, false, "B"), DEFRAG_COMPLETE);
+        check_whole(version, "AAAAAAAAB");
+    }
+    ck_assert_uint_eq(defragging_counter(&d, "defrag.memuse"), 0);
+    close_it();
+}
+END_TEST
+
+/* --- Headers ---------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(makes_a_packet_that_decodes)
+{
+    static const uint8_t udp[] = { 0x10, 0, 0, 53, 0, 16, 0, 0, 'g', 'o', 'o', 'd', 'n', 'e', 's', 's' };
+    static const uint8_t options[] = { 1, 1, 1, 0 };
+    static const uint8_t chain[] = { 60, 0, 1, 4, 0, 0, 0, 0, 44, 1, 1, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+    int version = versions[_i];
+    struct piece first = {
+        .version = version,
+        .id = 7,
+        .more = true,
+        .bytes = udp,
+        .length = 8,
+        .chain = version == 4 ? options : chain,
+        .chain_length = version == 4 ? sizeof(options) : sizeof(chain),
+    };
+    struct piece last = { .version = version, .id = 7, .offset = 8, .bytes = udp + 8, .length = 8 };
+
+    open_inline();
+    ck_assert_int_eq(defragging_send(&d, &last), DEFRAG_HELD);
+    d.vlan = 5;
+    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_HELD); /* another VLAN */
+    d.vlan = 0;
+    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_COMPLETE);
+    ck_assert_uint_eq(decode_reassembled(d.decoder, &d.whole, &d.packet, d.found), 1);
+    decode_check_checksums(&d.whole);
+    ck_assert_uint_eq(d.whole.flags & (PACKET_BAD_L3_CHECKSUM | PACKET_FRAGMENT | PACKET_MALFORMED), 0);
+    ck_assert_uint_eq(d.whole.protocol, IPPROTO_UDP);
+    ck_assert_uint_eq(d.whole.ip_extension_length, version == 6 ? sizeof(chain) : 0);
+    ck_assert_uint_eq(d.whole.ip_header_length, version == 6 ? 40 : 24);
+    ck_assert_uint_eq(d.whole.destination_port, 53);
+    ck_assert_uint_eq(d.whole.payload_length, 8);
+    ck_assert_mem_eq(d.whole.payload, "goodness", 8);
+    close_it();
+}
+END_TEST
+
+/* More in front of the fragment header than the datagram itself has room for. */
+START_TEST(keeps_long_chains)
+{
+    uint8_t chain[1000] = { 44 }; /* padding without end */
+    struct piece piece = { .version = 6,
+                           .id = 7,
+                           .more = true,
+                           .bytes = (const uint8_t *)"AAAAAAAABBBBBBBB",
+                           .length = 8,
+                           .chain = chain,
+                           .chain_length = 960 };
+
+    for (unsigned mode = 0; mode < 2; mode++) {
+        open_with(mode, NULL, NULL);
+        chain[1] = 960 / 8 - 1;
+        piece.chain_length = 960;
+        ck_assert_int_eq(defragging_send(&d, &piece), DEFRAG_HELD);
+        ck_assert_int_eq(send_text(6, 7, 8, false, "BBBBBBBB"), DEFRAG_COMPLETE);
+        ck_assert_uint_eq(d.whole.length, 40 + 960 + 16);
+        ck_assert_uint_eq(d.whole.data[6], 0);
+        ck_assert_uint_eq(d.whole.data[40], IPPROTO_UDP);
+        ck_assert_mem_eq(d.whole.data + 40 + 960, "AAAAAAAABBBBBBBB", 16);
+        /* Without end: nobody sends that, and inline it must not pass unseen. */
+        chain[1] = 1000 / 8 - 1;
+        piece.chain_length = 1000;
+        piece.id = 8;
+        ck_assert_int_eq(defragging_send(&d, &piece), mode ? DEFRAG_DROPPED : DEFRAG_IGNORED);
+        ck_assert(packet_has_event(&d.packet, DECODE_EVENT_IPV6_FRAG_IGNORED));
+        piece.id = 7;
+        close_it();
+    }
+}
+END_TEST
+
+START_TEST(shows_the_link_header)
+{
+    open_inline();
+    d.vlan = 9;
+    send_text(4, 7, 0, true, "AAAAAAAA");
+    ck_assert_int_eq(send_text(4, 7, 8, false, "B"), DEFRAG_COMPLETE);
+    decode_reassembled(d.decoder, &d.whole, &d.packet, d.found);
+    defrag_show_link(&d.whole, &d.packet);
+    ck_assert_int_eq(d.whole.link, LINK_ETHERNET);
+    ck_assert_uint_eq(d.whole.length, 18 + 20 + 9);
+    ck_assert_mem_eq(d.whole.data, d.bytes, 18);
+    ck_assert_ptr_eq(d.whole.ip, d.whole.data + 18);
+    defrag_drop(d.defrag, &d.whole);
+    ck_assert_int_eq(send_text(4, 7, 8, false, "B"), DEFRAG_DROPPED);
+    close_it();
+}
+END_TEST
+
+/* --- Keys ------------------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *what;
+    struct piece other; /* than version, id 7, UDP, host 2 */
+    uint16_t vlan;
+    bool joins[2]; /* in IPv4, IPv6 */
+} keys[] = {
+    { "the same", { .id = 7 }, 0, { true, true } },
+    { "id", { .id = 8 }, 0, { false, false } },
+    { "high bits of the id", { .id = 7 | 1 << 16 }, 0, { true, false } }, /* IPv4 has none */
+    { "destination", { .id = 7, .host = 3 }, 0, { false, false } },
+    { "protocol", { .id = 7, .protocol = 6 }, 0, { false, true } },
+    { "vlan", { .id = 7 }, 4, { false, false } },
+};
+
+START_TEST(tells_datagrams_apart)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct piece other = keys[_i].other;
+
+        open_inline();
+        ck_assert_int_eq(send_text(versions[i], 7, 0, true, "AAAAAAAA"), DEFRAG_HELD);
+        other.version = versions[i];
+        other.offset = 8;
+        other.bytes = (const uint8_t *)"BBBB";
+        other.length = 4;
+        d.vlan = keys[_i].vlan;
+        ck_assert_msg(defragging_send(&d, &other) == (keys[_i].joins[i] ? DEFRAG_COMPLETE : DEFRAG_HELD), "%s, IPv%d",
+                      keys[_i].what, versions[i]);
+        close_it();
+    }
+}
+END_TEST
+
+START_TEST(vlans_may_be_ignored)
+{
+    struct defrag_options options;
+
+    defrag_options_default(&options);
+    options.vlan_tracking = false;
+    defragging_open(&d, &options);
+    d.vlan = 4;
+    send_text(4, 7, 0, true, "AAAAAAAA");
+    d.vlan = 5;
+    ck_assert_int_eq(send_text(4, 7, 8, false, "B"), DEFRAG_COMPLETE);
+    close_it();
+}
+END_TEST
+
+/* --- Overlaps, passive: whose bytes count --------------------------------------------------------------------------------- */
+
+/* Novak's sequence: units of eight bytes. The second half overlaps the first in all ways. */
+static const struct {
+    char letter;
+    uint8_t offset, length;
+} novak[] = {
+    { 'A', 0, 3 },  { 'B', 4, 2 },  { 'C', 6, 3 },  { 'D', 10, 1 }, { 'E', 13, 2 }, { 'F', 15, 3 },
+    { 'G', 18, 2 }, { 'H', 20, 2 }, { 'I', 22, 1 }, { 'J', 1, 4 },  { 'K', 6, 3 },  { 'L', 9, 3 },
+    { 'M', 12, 3 }, { 'N', 16, 1 }, { 'O', 19, 1 }, { 'P', 20, 1 }, { 'Q', 22, 2 },
+};
+enum { NOVAK = sizeof(novak) / sizeof(novak[0]), NOVAK_FIRST = 9, NOVAK_UNITS = 24 };
+
+static const struct {
+    enum host_os os;
+    const char *units;
+} winners[] = {
+    { HOST_OS_BSD, "AAAJJBCCCLLLMMMFFFGGHHIQ" },       { HOST_OS_HPUX10, "AAAJJBCCCLLLMMMFFFGGHHIQ" },
+    { HOST_OS_IRIX, "AAAJJBCCCLLLMMMFFFGGHHIQ" },      { HOST_OS_LINUX, "AAAJJBKKKLLLMMMFFFGGPHQQ" },
+    { HOST_OS_OLD_LINUX, "AAAJJBKKKLLLMMMFFFGGPHQQ" }, { HOST_OS_WINDOWS, "AAAJBBCCCLLLMEEFFFGGHHIQ" },
+    { HOST_OS_VISTA, "AAAJBBCCCLLLMEEFFFGGHHIQ" },     { HOST_OS_WINDOWS2K3, "AAAJBBCCCLLLMEEFFFGGHHIQ" },
+    { HOST_OS_SOLARIS, "AAAJBBCCCLLLMMMFFFGGHHIQ" },   { HOST_OS_OLD_SOLARIS, "AAAJBBCCCLDLMEEFFFGGHHIQ" },
+    { HOST_OS_HPUX11, "AAAJBBCCCLDLMEEFFFGGHHIQ" },    { HOST_OS_MACOS, "AAAJBBCCCLDLMEEFFFGGHHIQ" },
+    { HOST_OS_BSD_RIGHT, "AJJJBBKKKLDLMEEFNFGOPHQQ" },
+};
+enum { WINNERS = sizeof(winners) / sizeof(winners[0]) };
+_Static_assert(WINNERS == (int)HOST_OS_COUNT, "every policy has its row");
+
+static enum host_os fixed_os(const void *user, int ip_version, const struct address *host)
+{
+    ck_assert(ip_version == 4 || ip_version == 6);
+    ck_assert_uint_eq(host->bytes[ip_version == 4 ? 3 : 15], 2); /* the receiver */
+    return *(const enum host_os *)user;
+}
+
+START_TEST(settles_overlaps_as_the_host_does)
+{
+    char expected[NOVAK_UNITS * 8 + 1] = "";
+
+    for (unsigned i = 0; i < NOVAK_UNITS; i++)
+        memset(expected + i * 8, winners[_i].units[i], 8);
+    for (unsigned v = 0; v < 2; v++) {
+        open_with(false, fixed_os, &winners[_i].os);
+        for (unsigned i = 0; i < NOVAK; i++) {
+            ck_assert_int_eq(
+                send_letter(versions[v], 7, novak[i].letter, novak[i].offset * 8u, novak[i].length * 8u, i + 1 < NOVAK),
+                i + 1 < NOVAK ? DEFRAG_HELD : DEFRAG_COMPLETE);
+            ck_assert_int_eq(overlapped(versions[v]), i >= NOVAK_FIRST);
+        }
+        check_whole(versions[v], expected);
+        close_it();
+    }
+}
+END_TEST
+
+/* What lost its front begins later from then on. */
+START_TEST(a_trimmed_fragment_begins_later)
+{
+    static const enum host_os os = HOST_OS_BSD;
+
+    open_with(false, fixed_os, &os);
+    send_letter(4, 7, 'A', 0, 16, true);
+    send_letter(4, 7, 'B', 8, 16, true); /* begins at 16 now */
+    send_letter(4, 7, 'C', 8, 16, true); /* is before it */
+    ck_assert_int_eq(send_letter(4, 7, 'D', 24, 1, false), DEFRAG_COMPLETE);
+    check_whole(4, "AAAAAAAAAAAAAAAACCCCCCCCD");
+    close_it();
+}
+END_TEST
+
+/* The header comes from the fragment whose first bytes count. */
+START_TEST(takes_the_header_of_the_winner)
+{
+    static const enum host_os first = HOST_OS_MACOS, second = HOST_OS_LINUX;
+    static const uint8_t options[] = { 1, 1, 1, 0 };
+    struct piece again = { .version = 4,
+                           .id = 7,
+                           .more = true,
+                           .bytes = (const uint8_t *)"BBBBBBBB",
+                           .length = 8,
+                           .chain = options,
+                           .chain_length = sizeof(options) };
+
+    for (unsigned i = 0; i < 2; i++) {
+        open_with(false, fixed_os, i ? &second : &first);
+        send_text(4, 7, 0, true, "AAAAAAAA");
+        defragging_send(&d, &again);
+        ck_assert_int_eq(send_text(4, 7, 8, false, "C"), DEFRAG_COMPLETE);
+        ck_assert_uint_eq(d.whole.length, (i ? 24 : 20) + 9);
+        ck_assert_mem_eq(d.whole.data + (i ? 24 : 20), i ? "BBBBBBBBC" : "AAAAAAAAC", 9);
+        close_it();
+    }
+}
+END_TEST
+
+/* Several ends: the nearest counts. */
+START_TEST(passive_takes_the_nearest_end)
+{
+    int version = versions[_i];
+
+    open_passive();
+    ck_assert_int_eq(send_letter(version, 7, 'C', 24, 8, false), DEFRAG_HELD);
+    ck_assert_int_eq(send_letter(version, 7, 'D', 32, 8, true), DEFRAG_HELD);
+    ck_assert_int_eq(send_letter(version, 7, 'B', 8, 4, false), DEFRAG_HELD);
+    ck_assert_int_eq(send_letter(version, 7, 'A', 0, 8, true), DEFRAG_COMPLETE);
+    check_whole(version, "AAAAAAAABBBB");
+    close_it();
+}
+END_TEST
+
+/* --- Time ------------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(forgets_in_time)
+{
+    int version = versions[_i];
+
+    open_inline();
+    send_text(version, 7, 0, true, "AAAAAAAA");
+    d.now_ns += 60 * NS_PER_SECOND - 1;
+    ck_assert_int_eq(send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_HELD); /* its time begins again */
+    d.now_ns += 60 * NS_PER_SECOND - 1;
+    ck_assert_int_eq(send_text(version, 7, 24, false, "D"), DEFRAG_HELD);
+    d.now_ns += 60 * NS_PER_SECOND;
+    ck_assert_int_eq(send_text(version, 7, 8, true, "BBBBBBBB"), DEFRAG_HELD); /* alone now */
+    ck_assert_uint_eq(defragging_counter(&d, "defrag.wrk.tracker_timeout"), 1);
+    ck_assert_int_eq(send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_HELD);
+    ck_assert_int_eq(send_text(version, 7, 16, false, "Z"), DEFRAG_COMPLETE);
+    check_whole(version, "XXXXXXXXBBBBBBBBZ");
+    close_it();
+}
+END_TEST
+
+START_TEST(expires_by_budget)
+{
+    open_inline();
+    for (uint32_t id = 0; id < 10; id++) {
+        send_text(4, id, 0, true, "AAAAAAAA");
+        d.now_ns += NS_PER_SECOND;
+    }
+    ck_assert_uint_eq(defrag_expire(d.defrag, d.now_ns + 49 * NS_PER_SECOND, 100), 0);
+    ck_assert_uint_eq(defrag_expire(d.defrag, d.now_ns + 55 * NS_PER_SECOND, 2), 2);
+    ck_assert_uint_eq(defrag_expire(d.defrag, d.now_ns + 55 * NS_PER_SECOND, 100), 4);
+    ck_assert_uint_eq(defrag_expire(d.defrag, d.now_ns + 55 * NS_PER_SECOND, 100), 0);
+    ck_assert_uint_eq(defrag_expire(d.defrag, d.now_ns + 60 * NS_PER_SECOND, 100), 4);
+    ck_assert_uint_eq(defragging_counter(&d, "defrag.mgr.tracker_timeout"), 10);
+    ck_assert_uint_eq(defragging_counter(&d, "defrag.memuse"), 0);
+    /* Accepted and dropped ones too. */
+    send_text(4, 1, 0, true, "AAAAAAAA");
+    send_text(4, 1, 8, false, "B");
+    send_text(4, 2, 0, true, "AAAAAAAA");
+    send_text(4, 2, 0, true, "BBBBBBBB");
+    ck_assert_uint_eq(defrag_expire(d.defrag, d.now_ns + 60 * NS_PER_SECOND, 100), 2);
+    ck_assert_uint_eq(defragging_counter(&d, "defrag.memuse"), 0);
+    close_it();
+}
+END_TEST
+
+/* --- Memory ----------------------------------------------------------------------------------------------------------------- */
+
+static void open_small(bool inline_mode, size_t memcap)
+{
+    struct defrag_options options;
+
+    defrag_options_default(&options);
+    options.memcap = memcap;
+    options.inline_mode = inline_mode;
+    defragging_open(&d, &options);
+}
+
+/* Sends until there is no memory; how many found room. */
+static uint32_t fill(int version, size_t length)
+{
+    for (uint32_t id = 0; id < 100000; id++) {
+        enum defrag_result result = send_letter(version, id, 'A', 0, length, true);
+
+        if (result == DEFRAG_HELD)
+            continue;
+        ck_assert_int_eq(result, DEFRAG_IGNORED);
+        ck_assert_int_eq(d.exception, EXCEPTION_DEFRAG_MEMCAP);
+        ck_assert(has_event(version, DECODE_EVENT_IPV4_FRAG_IGNORED, DECODE_EVENT_IPV6_FRAG_IGNORED));
+        return id;
+    }
+    ck_abort_msg("there is always room");
+    return 0;
+}
+
+START_TEST(stays_within_its_memory)
+{
+    enum { MEMCAP = 256 << 10 };
+    int version = versions[_i % 2];
+    size_t length = _i < 2 ? 8 : 8000;
+
+    open_small(true, MEMCAP);
+    uint32_t room = fill(version, length);
+
+    ck_assert_uint_gt(room, _i < 2 ? 100 : 10);
+    ck_assert_uint_le(defragging_counter(&d, "defrag.memuse"), MEMCAP);
+    ck_assert_uint_eq(
+        defragging_counter(&d, "defrag.max_trackers_reached") + defragging_counter(&d, "defrag.max_frags_reached"), 1);
+    /* Those that are there go on, and the rest is forgotten in time. */
+    ck_assert_int_eq(send_letter(version, 3, 'B', (uint32_t)length - 8, 8, true), DEFRAG_DROPPED);
+    ck_assert_int_eq(send_letter(version, room, 'A', 0, length, true), DEFRAG_HELD);
+    d.now_ns += 61 * NS_PER_SECOND;
+    ck_assert_int_eq(send_letter(version, 99999, 'A', 0, length, true), DEFRAG_HELD);
+    close_it();
+}
+END_TEST
+
+/* Remembered datagrams give way, dropped and open ones do not. */
+START_TEST(gives_up_what_was_accepted)
+{
+    open_small(true, 64 << 10);
+    send_text(4, 60000, 0, true, "AAAAAAAA");
+    send_text(4, 60000, 0, true, "BBBBBBBB");
+    send_text(4, 60001, 0, true, "AAAAAAAA");
+    for (uint32_t id = 0; id < 5000; id++) {
+        ck_assert_int_eq(send_text(4, id, 0, true, "AAAAAAAA"), DEFRAG_HELD);
+        ck_assert_int_eq(send_text(4, id, 8, false, "B"), DEFRAG_COMPLETE);
+    }
+    ck_assert_int_eq(send_text(4, 4999, 0, true, "XXXXXXXX"), DEFRAG_DROPPED);
+    ck_assert_int_eq(send_text(4, 0, 0, true, "XXXXXXXX"), DEFRAG_HELD);
+    ck_assert_int_eq(send_text(4, 60000, 0, true, "AAAAAAAA"), DEFRAG_DROPPED);
+    ck_assert_int_eq(send_text(4, 60001, 8, false, "B"), DEFRAG_COMPLETE);
+    close_it();
+}
+END_TEST
+
+/* The rest of a fragment that found room for a part only is not taken for bytes. */
+START_TEST(half_a_fragment_is_none)
+{
+    open_small(true, 24 << 10);
+    ck_assert_int_eq(send_letter(4, 1, 'A', 0, 8, true), DEFRAG_HELD);
+    ck_assert_int_eq(send_letter(4, 1, 'A', 8, 20000, true), DEFRAG_IGNORED);
+    ck_assert_int_eq(d.exception, EXCEPTION_DEFRAG_MEMCAP);
+    ck_assert_int_eq(send_letter(4, 1, 'B', 8, 8, true), DEFRAG_HELD);
+    ck_assert_int_eq(send_letter(4, 1, 'C', 16, 1, false), DEFRAG_COMPLETE);
+    check_whole(4, "AAAAAAAABBBBBBBBC");
+    close_it();
+}
+END_TEST
+
+/* --- What is not used ------------------------------------------------------------------------------------------------------- */
+
+START_TEST(ignores_what_is_too_large)
+{
+    int version = versions[_i];
+    uint32_t room = version == 4 ? 65515 : 65535, offset = 65512 - 8;
+
+    for (unsigned mode = 0; mode < 2; mode++) {
+        open_with(mode, NULL, NULL);
+        ck_assert_int_eq(send_letter(version, 7, 'A', offset, room - offset + 1, false), DEFRAG_IGNORED);
+        ck_assert(has_event(version, DECODE_EVENT_IPV4_FRAG_PKT_TOO_LARGE, DECODE_EVENT_IPV6_FRAG_PKT_TOO_LARGE));
+        ck_assert_int_eq(d.exception, EXCEPTION_NONE);
+        ck_assert_uint_eq(defragging_counter(&d, "defrag.memuse"), 0);
+        ck_assert_int_eq(send_letter(version, 7, 'A', offset, room - offset, false), DEFRAG_HELD);
+        ck_assert_uint_eq(d.packet.event_count, 0);
+        ck_assert_int_eq(send_letter(version, 7, 'B', 0, offset / 2, true), DEFRAG_HELD);
+        ck_assert_int_eq(send_letter(version, 7, 'B', offset / 2, offset / 2, true), DEFRAG_COMPLETE);
+        ck_assert_uint_eq(d.whole.length, room + (version == 4 ? 20 : 40));
+        close_it();
+    }
+}
+END_TEST
+
+/* Only the first fragment tells how long the header is. */
+START_TEST(ignores_what_is_too_large_with_its_header)
+{
+    static const uint8_t options[8] = { 1, 1, 1, 1, 1, 1, 1, 0 }, chain[8] = { 44, 0, 1, 4, 0, 0, 0, 0 };
+    int version = versions[_i];
+    uint32_t room = version == 4 ? 65515 : 65535, half = 32752;
+    static uint8_t bytes[40000];
+    struct piece first = { .version = version,
+                           .id = 7,
+                           .more = true,
+                           .bytes = bytes,
+                           .length = half,
+                           .chain = version == 4 ? options : chain,
+                           .chain_length = 8 };
+
+    memset(bytes, 'A', sizeof(bytes));
+    for (unsigned mode = 0; mode < 2; mode++) {
+        open_with(mode, NULL, NULL);
+        ck_assert_int_eq(send_letter(version, 7, 'A', half, room - half - 8 + (mode ? 1 : 0), false), DEFRAG_HELD);
+        ck_assert_int_eq(defragging_send(&d, &first), mode ? DEFRAG_DROPPED : DEFRAG_COMPLETE);
+        close_it();
+    }
+    open_passive();
+    send_letter(version, 7, 'A', half, room - half - 7, false);
+    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_IGNORED);
+    ck_assert(has_event(version, DECODE_EVENT_IPV4_FRAG_PKT_TOO_LARGE, DECODE_EVENT_IPV6_FRAG_PKT_TOO_LARGE));
+    ck_assert_uint_eq(defragging_counter(&d, "defrag.memuse"), 0);
+    close_it();
+}
+END_TEST
+
+START_TEST(ignores_what_has_no_bytes)
+{
+    int version = versions[_i];
+
+    open_inline();
+    ck_assert_int_eq(send_text(version, 7, 8, true, ""), DEFRAG_IGNORED);
+    ck_assert_int_eq(send_text(version, 7, 8, false, ""), DEFRAG_IGNORED);
+    ck_assert_int_eq(send_text(version, 7, 0, true, ""), DEFRAG_IGNORED);
+    ck_assert_uint_eq(defragging_counter(&d, "defrag.memuse"), 0);
+    close_it();
+}
+END_TEST
+
+/* Linux cuts an IPv4 fragment down to whole units; an IPv6 one is discarded by all. */
+START_TEST(broken_lengths)
+{
+    open_inline();
+    ck_assert_int_eq(send_text(4, 7, 0, true, "AAAAAAAABBB"), DEFRAG_HELD);
+    ck_assert_int_eq(send_text(4, 7, 16, true, "ABC"), DEFRAG_IGNORED);
+    ck_assert_int_eq(send_text(4, 7, 8, false, "CCC"), DEFRAG_COMPLETE);
+    check_whole(4, "AAAAAAAACCC");
+    ck_assert_int_eq(send_text(6, 7, 0, true, "AAAAAAAABBB"), DEFRAG_IGNORED);
+    ck_assert(packet_has_event(&d.packet, DECODE_EVENT_IPV6_FRAG_INVALID_LENGTH));
+    ck_assert_int_eq(send_text(6, 7, 8, false, "CCC"), DEFRAG_HELD);
+    close_it();
+}
+END_TEST
+
+/* RFC 6946: whole by itself, whatever else has its identification. */
+START_TEST(atomic_fragments_are_none)
+{
+    open_inline();
+    ck_assert_int_eq(send_text(6, 7, 8, false, "BB"), DEFRAG_HELD);
+    defragging_decode(&d, &(struct piece){
+                              .version = 6,
+                              .id = 7,
+                              .bytes = (const uint8_t *)"\x10\x00\x00\x35\x00\x08\x00\x00",
+                              .length = 8,
+                          });
+    ck_assert(!(d.packet.flags & PACKET_FRAGMENT));
+    ck_assert_uint_eq(d.packet.destination_port, 53);
+    ck_assert(packet_has_event(&d.packet, DECODE_EVENT_IPV6_EXTHDR_USELESS_FH));
+    ck_assert_int_eq(send_text(6, 7, 0, true, "AAAAAAAA"), DEFRAG_COMPLETE);
+    check_whole(6, "AAAAAAAABB");
+    close_it();
+}
+END_TEST
+
+/* --- Fragments in datagrams -------------------------------------------------------------------------------------------------- */
+
+/* The fragment header of datagram `id` as the bytes of another one: the last eight bytes of it follow. */
+static void inner_header(uint8_t out[8], uint8_t id)
+{
+    memcpy(out, (const uint8_t[8]){ 44, 0, 0, 8, 0, 0, 0, id }, 8);
+}
+
+START_TEST(nests_to_a_bound)
+{
+    enum { CHAIN = 8 };
+    struct packet wholes[CHAIN];
+    const struct packet *fragment = &d.packet;
+    uint8_t bytes[8];
+    unsigned depth = 0;
+    enum defrag_result result;
+
+    open_with(_i, NULL, NULL);
+    for (uint8_t id = 2; id < CHAIN; id++) {
+        inner_header(bytes, id + 1);
+        struct piece piece = { .version = 6, .id = id, .more = true, .bytes = bytes, .length = 8, .protocol = 44 };
+
+        ck_assert_int_eq(defragging_send(&d, &piece), DEFRAG_HELD);
+    }
+    inner_header(bytes, 2);
+    ck_assert_int_eq(
+        defragging_send(
+            &d, &(struct piece){ .version = 6, .id = 1, .more = true, .bytes = bytes, .length = 8, .protocol = 44 }),
+        DEFRAG_HELD);
+    result = defragging_send(
+        &d,
+        &(struct piece){
+            .version = 6, .id = 1, .offset = 8, .bytes = (const uint8_t *)"ENDENDEN", .length = 8, .protocol = 44 });
+    wholes[0] = d.whole;
+    while (result == DEFRAG_COMPLETE) {
+        struct packet *whole = &wholes[depth++];
+
+        ck_assert_uint_eq(decode_reassembled(d.decoder, whole, fragment, d.found), 1);
+        ck_assert(whole->flags & PACKET_FRAGMENT);
+        result = defrag_packet(d.defrag, d.decoder, whole, &wholes[depth], &d.exception);
+        fragment = whole;
+    }
+    ck_assert_uint_eq(depth, DEFRAG_NESTED);
+    ck_assert_int_eq(result, _i ? DEFRAG_DROPPED : DEFRAG_IGNORED);
+    ck_assert(packet_has_event(&wholes[depth - 1], DECODE_EVENT_IPV6_FRAG_IGNORED));
+    /* All are still there, and each can be dropped by itself. */
+    for (unsigned i = 0; i < depth; i++)
+        ck_assert_mem_eq(wholes[i].data + 48, "ENDENDEN", 8);
+    if (_i) {
+        defrag_drop(d.defrag, &wholes[2]);
+        ck_assert_int_eq(send_text(6, 3, 0, true, "AAAAAAAA"), DEFRAG_DROPPED);
+        ck_assert_uint_eq(d.packet.event_count, 0); /* not because it contradicts */
+        send_text(6, 2, 0, true, "AAAAAAAA");
+        ck_assert(overlapped(6));
+    }
+    close_it();
+}
+END_TEST
+
+/* --- Random, against a model ---------------------------------------------------------------------------------------------- */
+
+/* macOS: the first wins, byte by byte. BSD-right: the one that begins farthest right, of those the latest. */
+START_TEST(agrees_with_a_model_when_passive)
+{
+    static const enum host_os policies[] = { HOST_OS_MACOS, HOST_OS_BSD_RIGHT };
+    unsigned complete = 0;
+
+    random_state = 88172645463325252u + (unsigned)_i;
+    open_with(false, fixed_os, &policies[_i % 2]);
+    for (unsigned round = 0; round < 400; round++) {
+        unsigned units = 2 + random_below(MODEL_UNITS - 2);
+        struct model model = { 0 };
+        bool ended = false;
+
+        for (unsigned sent = 0; sent < 200; sent++) {
+            unsigned start = random_below(units), length = 1 + random_below(units - start > 6 ? 6 : units - start);
+            bool last = start + length == units && start > 0;
+            int letter = 'A' + (int)random_below(26);
+
+            if (!last && start + length == units)
+                length--;
+            if (length == 0)
+                continue;
+            for (unsigned i = start; i < start + length; i++) {
+                if (model.letter[i] && !(_i % 2 && start >= model.start[i]))
+                    continue;
+                model.letter[i] = letter;
+                model.start[i] = start;
+            }
+            ended |= last;
+            bool is_complete = ended && model_complete(&model, units);
+
+            ck_assert_int_eq(send_letter(4, round, (char)letter, start * 8, length * 8, !last),
+                             is_complete ? DEFRAG_COMPLETE : DEFRAG_HELD);
+            if (is_complete) {
+                check_model(&model, 4, units);
+                complete++;
+                break;
+            }
+        }
+    }
+    ck_assert_uint_gt(complete, 350);
+    close_it();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("defrag");
+    TCase *tcase = tcase_create("defrag");
+    SRunner *runner;
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test(tcase, completes_in_any_order, 0, 6);
+    tcase_add_loop_test(tcase, completes_from_the_smallest, 0, 2);
+    tcase_add_loop_test(tcase, forgets_what_is_complete_when_passive, 0, 2);
+    tcase_add_loop_test(tcase, makes_a_packet_that_decodes, 0, 2);
+    tcase_add_test(tcase, keeps_long_chains);
+    tcase_add_test(tcase, shows_the_link_header);
+    tcase_add_loop_test(tcase, tells_datagrams_apart, 0, sizeof(keys) / sizeof(keys[0]));
+    tcase_add_test(tcase, vlans_may_be_ignored);
+    tcase_add_loop_test(tcase, settles_overlaps_as_the_host_does, 0, WINNERS);
+    tcase_add_test(tcase, a_trimmed_fragment_begins_later);
+    tcase_add_test(tcase, takes_the_header_of_the_winner);
+    tcase_add_loop_test(tcase, passive_takes_the_nearest_end, 0, 2);
+    tcase_add_loop_test(tcase, forgets_in_time, 0, 2);
+    tcase_add_test(tcase, expires_by_budget);
+    tcase_add_loop_test(tcase, stays_within_its_memory, 0, 4);
+    tcase_add_test(tcase, gives_up_what_was_accepted);
+    tcase_add_test(tcase, half_a_fragment_is_none);
+    tcase_add_loop_test(tcase, ignores_what_is_too_large, 0, 2);
+    tcase_add_loop_test(tcase, ignores_what_is_too_large_with_its_header, 0, 2);
+    tcase_add_loop_test(tcase, ignores_what_has_no_bytes, 0, 2);
+    tcase_add_test(tcase, broken_lengths);
+    tcase_add_test(tcase, atomic_fragments_are_none);
+    tcase_add_loop_test(tcase, nests_to_a_bound, 0, 2);
+    tcase_add_loop_test(tcase, agrees_with_a_model_when_passive, 0, 4);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

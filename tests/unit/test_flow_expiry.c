@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* When flows end: timeouts, emergency, and random operations against a model. */
+#include <stdio.h>
+
+#include "flow_fixture.h"
+
+/* --- Time ------------------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    uint8_t protocol;
+    enum flow_class class;
+    enum flow_state state;
+} timed[] = {
+    { IPPROTO_TCP, FLOW_CLASS_TCP, FLOW_NEW },
+    { IPPROTO_TCP, FLOW_CLASS_TCP, FLOW_ESTABLISHED },
+    { IPPROTO_TCP, FLOW_CLASS_TCP, FLOW_CLOSED },
+    { IPPROTO_TCP, FLOW_CLASS_TCP, FLOW_BYPASSED },
+    { IPPROTO_UDP, FLOW_CLASS_UDP, FLOW_NEW },
+    { IPPROTO_UDP, FLOW_CLASS_UDP, FLOW_ESTABLISHED },
+    { IPPROTO_ICMP, FLOW_CLASS_ICMP, FLOW_NEW },
+    { IPPROTO_ICMPV6, FLOW_CLASS_ICMP, FLOW_NEW },
+    { IPPROTO_SCTP, FLOW_CLASS_OTHER, FLOW_ESTABLISHED },
+    { IPPROTO_ESP, FLOW_CLASS_OTHER, FLOW_NEW },
+};
+
+static uint64_t timeout_of(int i)
+{
+    return fixture.options.timeouts[timed[i].class].seconds[timed[i].state] * SECOND;
+}
+
+/* With nobody expiring, and with somebody expiring all the time. */
+START_TEST(timeouts_are_exact)
+{
+    for (int expiring = 0; expiring < 2; expiring++) {
+        struct packet pkt = request(timed[_i].protocol);
+        uint64_t time = START + 123456789, timeout = timeout_of(_i);
+        struct flow *flow = see_at(pkt, START);
+        uint64_t number = flow->first_number;
+
+        ck_assert_uint_gt(timeout, 0);
+        flow_set_state(fixture.table, flow, timed[_i].state);
+        see_at(pkt, time);
+        if (expiring)
+            ck_assert_uint_eq(flow_table_expire(fixture.table, time + timeout, 100), 0);
+        see_at(pkt, time + timeout);
+        ck_assert_uint_eq(fixture.ended, 0);
+        if (expiring) {
+            flow_table_expire(fixture.table, time + timeout + timeout, 100);
+            ck_assert_uint_eq(fixture.ended, 0);
+        }
+        pkt.number = number + 1;
+        flow = see_at(pkt, time + 2 * timeout + 1);
+        ck_assert_uint_eq(fixture.ended, 1);
+        ck_assert_int_eq(fixture.ends[0].reason, FLOW_END_TIMEOUT);
+        ck_assert_int_eq(fixture.ends[0].state, timed[_i].state);
+        ck_assert_uint_eq(flow->first_number, number + 1);
+        ck_assert_int_eq(flow->state, FLOW_NEW);
+        ck_assert_uint_eq(flow->start_ns, time + 2 * timeout + 1);
+        flow_table_end_all(fixture.table, FLOW_END_SHUTDOWN);
+        fixture.ended = 0;
+    }
+}
+END_TEST
+
+START_TEST(the_wheel_ends_within_an_eighth)
+{
+    struct packet pkt = request(timed[_i].protocol);
+    uint64_t timeout = timeout_of(_i);
+
+    flow_set_state(fixture.table, see_at(pkt, START), timed[_i].state);
+    ck_assert_uint_eq(flow_table_expire(fixture.table, START + timeout, 100), 0);
+    ck_assert_uint_eq(flow_table_expire(fixture.table, START + timeout + SECOND / 7 * 2, 100), 1);
+    ck_assert_uint_eq(fixture.ended, 1);
+    ck_assert_uint_eq(counter("flow.active"), 0);
+    ck_assert_uint_eq(flow_table_expire(fixture.table, START + 3 * timeout, 100), 0);
+}
+END_TEST
+
+START_TEST(a_shorter_timeout_is_kept_too)
+{
+    struct packet pkt = request(IPPROTO_TCP);
+    struct flow *flow = see_at(pkt, START);
+
+    flow_set_state(fixture.table, flow, FLOW_ESTABLISHED);
+    flow_table_expire(fixture.table, START + 100 * SECOND, 100); /* by now in the slot of 600 s */
+    see_at(pkt, START + 200 * SECOND);
+    flow_set_state(fixture.table, flow, FLOW_CLOSED);
+    ck_assert_uint_eq(flow_table_expire(fixture.table, START + 259 * SECOND, 100), 0);
+    ck_assert_uint_eq(flow_table_expire(fixture.table, START + 261 * SECOND, 100), 1);
+}
+END_TEST
+
+START_TEST(a_timeout_longer_than_the_wheel)
+{
+    struct packet pkt = request(IPPROTO_UDP);
+
+    fixture.options.timeouts[FLOW_CLASS_UDP].seconds[FLOW_NEW] = 100000;
+    fixture.options.timeouts[FLOW_CLASS_UDP].seconds[FLOW_ESTABLISHED] = UINT32_MAX;
+    reopen();
+    see_at(pkt, START);
+    for (uint64_t t = 0; t <= 100000; t += 50)
+        ck_assert_uint_eq(flow_table_expire(fixture.table, START + t * SECOND, 1), 0);
+    ck_assert_uint_eq(flow_table_expire(fixture.table, START + 100001 * SECOND, 1), 1);
+    flow_set_state(fixture.table, see_at(pkt, UINT64_MAX - SECOND), FLOW_ESTABLISHED);
+    ck_assert_uint_eq(flow_table_expire(fixture.table, UINT64_MAX, 10), 0);
+}
+END_TEST
+
+START_TEST(the_budget_is_kept)
+{
+    enum { FLOWS = 1000 };
+
+    for (uint16_t i = 0; i < FLOWS; i++)
+        see_at(packet_of(IPPROTO_UDP, CLIENT, i, SERVER, 53), START + i * SECOND / FLOWS);
+    for (size_t i = 1; i <= FLOWS / 7; i++) {
+        ck_assert_uint_eq(flow_table_expire(fixture.table, START + 40 * SECOND, 7), 7);
+        ck_assert_uint_eq(fixture.ended, i * 7);
+    }
+    ck_assert_uint_eq(flow_table_expire(fixture.table, START + 40 * SECOND, 0), 0);
+    ck_assert_uint_eq(flow_table_expire(fixture.table, START + 40 * SECOND, SIZE_MAX), FLOWS % 7);
+    ck_assert_uint_eq(counter("flow.end.state.new"), FLOWS);
+}
+END_TEST
+
+START_TEST(time_may_go_back)
+{
+    struct packet pkt = request(IPPROTO_UDP), other = request(IPPROTO_TCP);
+    struct flow *flow = see_at(pkt, START + 1000 * SECOND);
+
+    ck_assert_uint_eq(flow_table_expire(fixture.table, START + 1000 * SECOND, 10), 0);
+    ck_assert_ptr_eq(see_at(pkt, START), flow);
+    ck_assert_uint_eq(flow->last_ns, START + 1000 * SECOND);
+    see_at(other, START);
+    ck_assert_uint_eq(flow_table_expire(fixture.table, START, 10), 0);
+    ck_assert_uint_eq(flow_table_expire(fixture.table, START + 61 * SECOND, 10),
+                      0); /* the wheel is elsewhere: late, not lost */
+    ck_assert_uint_eq(flow_table_expire(fixture.table, START + 1001 * SECOND, 10), 1);
+    see_at(other, START + 100000 * SECOND);
+    flow_table_expire(fixture.table, START + 100000 * SECOND, 10);
+    ck_assert_uint_eq(fixture.ended, 2);
+    see_at(pkt, START); /* back by more than a turn: everything goes on from there */
+    ck_assert_uint_eq(flow_table_expire(fixture.table, START + SECOND, 10), 0);
+    ck_assert_uint_eq(flow_table_expire(fixture.table, START + 1200 * SECOND, 10), 1);
+    ck_assert_uint_eq(counter("flow.active"), 1);
+}
+END_TEST
+
+START_TEST(all_end_the_oldest_first)
+{
+    enum { FLOWS = 50 };
+
+    for (uint16_t i = 0; i < FLOWS; i++) {
+        struct packet pkt = packet_of(IPPROTO_UDP, CLIENT, i, SERVER, 53);
+
+        pkt.number = 1000 - i * 37u % FLOWS;
+        see_at(pkt, START + i * 11u % 5 * SECOND);
+    }
+    flow_table_expire(fixture.table, START + 6 * SECOND, 100);
+    flow_table_end_all(fixture.table, FLOW_END_SHUTDOWN);
+    ck_assert_uint_eq(fixture.ended, FLOWS);
+    for (int i = 0; i < FLOWS; i++) {
+        unsigned second = fixture.ends[i].client_port * 11u % 5;
+
+        ck_assert_int_eq(fixture.ends[i].reason, FLOW_END_SHUTDOWN);
+        if (i == 0)
+            continue;
+        unsigned before = fixture.ends[i - 1].client_port * 11u % 5;
+
+        ck_assert(before < second || (before == second && fixture.ends[i - 1].number < fixture.ends[i].number));
+    }
+    ck_assert_uint_eq(counter("flow.active"), 0);
+    flow_table_end_all(fixture.table, FLOW_END_SHUTDOWN);
+    ck_assert_uint_eq(fixture.ended, FLOWS);
+    struct packet pkt = request(IPPROTO_TCP);
+
+    see(&pkt); /* the table goes on */
+}
+END_TEST
+
+START_TEST(ends_one_now)
+{
+    struct packet pkt = request(IPPROTO_TCP), other = request(IPPROTO_UDP);
+    struct flow *flow = see(&pkt);
+
+    see(&other);
+    flow_table_end(fixture.table, flow, FLOW_END_REUSED);
+    ck_assert_uint_eq(fixture.ended, 1);
+    ck_assert_int_eq(fixture.ends[0].reason, FLOW_END_REUSED);
+    ck_assert_uint_eq(counter("flow.tcp_reuse"), 1);
+    ck_assert_uint_eq(counter("flow.active"), 1);
+    flow = see(&pkt);
+    ck_assert_uint_eq(flow->side[FLOW_TO_SERVER].packets, 1);
+}
+END_TEST
+
+/* --- Emergency -------------------------------------------------------------------------------------------------------------- */
+
+static struct flow *knock(uint32_t i, uint64_t time_ns)
+{
+    struct packet pkt = packet_of(IPPROTO_TCP, 0xc0000000 + i, 1024, SERVER, 80);
+
+    pkt.time_ns = time_ns;
+    pkt.number = i;
+    return see(&pkt);
+}
+
+START_TEST(the_oldest_new_flow_gives_way)
+{
+    open_small();
+    uint64_t capacity = counter("flow.spare");
+
+    for (uint32_t i = 0; i < capacity; i++)
+        knock(i, START + i);
+    ck_assert_uint_eq(fixture.ended, 0);
+    ck_assert_uint_eq(counter("flow.emerg_mode_entered"), 0);
+    for (uint32_t i = 0; i < 10; i++) {
+        ck_assert(knock((uint32_t)capacity + i, START + capacity + i)->emergency);
+        ck_assert_uint_eq(fixture.ended, i + 1);
+        ck_assert_int_eq(fixture.ends[i].reason, FLOW_END_FORCED);
+        ck_assert_uint_eq(fixture.ends[i].number, i);
+    }
+    ck_assert_uint_eq(counter("flow.emerg_mode_entered"), 1);
+    ck_assert_uint_eq(counter("flow.get_used"), 10);
+    ck_assert_uint_eq(counter("flow.active"), capacity);
+}
+END_TEST
+
+START_TEST(an_established_flow_never_gives_way)
+{
+    enum exception_cause exception = EXCEPTION_NONE;
+
+    open_small();
+    uint32_t capacity = (uint32_t)counter("flow.spare");
+    struct packet pkt = request(IPPROTO_UDP);
+
+    for (uint32_t i = 0; i < capacity; i++)
+        flow_set_state(fixture.table, knock(i, START), (enum flow_state)(FLOW_ESTABLISHED + i % 3));
+    ck_assert_ptr_null(flow_table_get(fixture.table, &pkt, &exception));
+    ck_assert_int_eq(exception, EXCEPTION_FLOW_MEMCAP);
+    ck_assert_uint_eq(fixture.ended, 0);
+    ck_assert_uint_eq(counter("flow.memcap"), 1);
+    ck_assert_uint_eq(counter("flow.get_used_failed"), 1);
+    for (uint32_t i = 0; i < capacity; i++)
+        knock(i, START + SECOND); /* they are found as ever */
+    flow_table_end(fixture.table, knock(7, START + SECOND), FLOW_END_TIMEOUT);
+    ck_assert_ptr_nonnull(get(&pkt));
+}
+END_TEST
+
+START_TEST(emergency_has_timeouts_of_its_own)
+{
+    enum exception_cause exception;
+    struct packet pkt = request(IPPROTO_UDP);
+
+    open_small();
+    uint32_t capacity = (uint32_t)counter("flow.spare"), old = capacity / 2;
+
+    for (uint32_t i = 0; i < capacity; i++)
+        flow_set_state(fixture.table, knock(i, START + (i < old ? 0 : 90 * SECOND)), FLOW_ESTABLISHED);
+    flow_table_expire(fixture.table, START + 101 * SECOND, 10000);
+    ck_assert_uint_eq(fixture.ended, 0); /* 600 s */
+    pkt.time_ns = START + 101 * SECOND;
+    flow_table_get(fixture.table, &pkt,
+                   &exception); /* no room is what begins it, even if this finds one that is over */
+    ck_assert_uint_eq(counter("flow.emerg_mode_entered"), 1);
+    ck_assert_int_eq(knock(0, START + 101 * SECOND)->state, FLOW_NEW); /* 100 s, to the look-up too */
+    for (int i = 0; i < 100; i++) /* looked through by budget, until enough is free */
+        flow_table_expire(fixture.table, START + 101 * SECOND, 10);
+    ck_assert_uint_eq(counter("flow.emerg_mode_over"), 1);
+    ck_assert_uint_ge(counter("flow.end.state.established"), capacity * 3 / 10);
+    ck_assert_uint_le(counter("flow.end.state.established"), old);
+    flow_table_expire(fixture.table, START + 689 * SECOND, 10000); /* the young have their 600 s again */
+    ck_assert_uint_eq(counter("flow.active"), capacity - old);
+    flow_table_expire(fixture.table, START + 691 * SECOND, 10000);
+    ck_assert_uint_eq(counter("flow.active"), 0);
+}
+END_TEST
+
+static size_t resident_pages(void)
+{
+    size_t total, resident;
+    FILE *file = fopen("/proc/self/statm", "r");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "%zu %zu", &total, &resident), 2);
+    fclose(file);
+    return resident;
+}
+
+/* A flood of a million sources, 20 established flows in its midst. */
+START_TEST(a_flood_keeps_the_memcap)
+{
+    enum { SOURCES = 1000000, FRIENDS = 20 };
+    struct flow *friends[FRIENDS];
+    size_t half = 0;
+
+    for (uint16_t i = 0; i < FRIENDS; i++) {
+        see_at(packet_of(IPPROTO_UDP, CLIENT, i, SERVER, 53), START);
+        friends[i] = see_at(packet_of(IPPROTO_UDP, SERVER, 53, CLIENT, i), START);
+    }
+    for (uint32_t i = 0; i < SOURCES; i++) {
+        struct packet pkt = packet_of(IPPROTO_TCP, i * 2654435761u, (uint16_t)(i % 60000), SERVER, 80);
+        enum exception_cause exception;
+
+        pkt.time_ns = START + i * UINT64_C(1000);
+        struct flow *flow = flow_table_get(fixture.table, &pkt, &exception);
+
+        if (!flow)
+            ck_abort_msg("no flow for source %u", i);
+        flow_update(fixture.table, flow, &pkt);
+        if (i % 64 == 0)
+            flow_table_expire(fixture.table, pkt.time_ns, 64);
+        if (i == SOURCES / 2)
+            half = resident_pages();
+    }
+    ck_assert_uint_le(resident_pages(), half + 256);
+    ck_assert_uint_le(counter("flow.memuse"), fixture.options.memcap);
+    ck_assert_uint_ge(counter("flow.memuse"), fixture.options.memcap / 10 * 8);
+    ck_assert_uint_eq(counter("flow.total"), SOURCES + FRIENDS);
+    ck_assert_uint_eq(counter("flow.active") + fixture.ended, SOURCES + FRIENDS);
+    ck_assert_uint_eq(counter("flow.end.state.established"), 0);
+    for (uint16_t i = 0; i < FRIENDS; i++)
+        ck_assert_ptr_eq(see_at(packet_of(IPPROTO_UDP, CLIENT, i, SERVER, 53), START + SECOND), friends[i]);
+}
+END_TEST
+
+/* --- Against a model -------------------------------------------------------------------------------------------------------- */
+
+enum { MODEL_FLOWS = 64, MODEL_STEPS = 200000, SERVER_PORT = 5353 };
+
+/* Port pairs between two hosts: number i is client port i. `alive` as the contract says: by the time of the last packet. */
+struct model {
+    struct flow *flow;
+    uint64_t last_ns, packets;
+    bool alive;
+    unsigned seen; /* directions, as bits */
+    enum flow_state state;
+};
+
+static void must(bool ok, const char *what, int step)
+{
+    if (!ok)
+        ck_abort_msg("step %d: %s", step, what);
+}
+
+static bool model_over(const struct model *model, uint64_t now)
+{
+    return now > model->last_ns &&
+           now - model->last_ns > fixture.options.timeouts[FLOW_CLASS_UDP].seconds[model->state] * SECOND;
+}
+
+static void model_packet(struct model *model, uint16_t port, bool back, uint64_t now, int step)
+{
+    struct packet pkt = back ? packet_of(IPPROTO_UDP, SERVER, SERVER_PORT, CLIENT, port)
+                             : packet_of(IPPROTO_UDP, CLIENT, port, SERVER, SERVER_PORT);
+    enum exception_cause exception;
+
+    pkt.time_ns = now;
+    pkt.number = (uint64_t)step;
+    if (model->alive && model_over(model, now))
+        model->alive = false;
+    struct flow *flow = flow_table_get(fixture.table, &pkt, &exception);
+
+    must(flow, "there is room", step);
+    if (!model->alive) {
+        must(flow->first_number == (uint64_t)step, "a flow that is over begins anew", step);
+        /* The first packet is the client's, whoever that is. */
+        *model = (struct model){ .flow = flow, .alive = true, .state = FLOW_NEW };
+    }
+    must(flow == model->flow, "a flow that is not over is found", step);
+    flow_update(fixture.table, flow, &pkt);
+    model->packets++;
+    model->last_ns = now > model->last_ns ? now : model->last_ns;
+    model->seen |= back ? 2 : 1;
+    if (model->state == FLOW_NEW && model->seen == 3)
+        model->state = FLOW_ESTABLISHED;
+    must(flow->state == (uint8_t)model->state, "its state", step);
+    must(flow->side[0].packets + flow->side[1].packets == model->packets, "its packets", step);
+}
+
+/* What ended was over; and when time never went back, all that was is gone. Returns how many ended. */
+static size_t model_expire(struct model *models, uint64_t now, size_t budget, bool complete, int step)
+{
+    size_t before = fixture.ended = 0, count = flow_table_expire(fixture.table, now, budget);
+
+    must(count <= budget && fixture.ended == before + count, "the budget", step);
+    for (size_t i = 0; i < count; i++) {
+        bool is_client = fixture.ends[i].client_port != SERVER_PORT;
+        struct model *model = &models[is_client ? fixture.ends[i].client_port : fixture.ends[i].server_port];
+
+        must(model->alive && model_over(model, now), "what ended was over", step);
+        model->alive = false;
+    }
+    for (unsigned i = 0; i < MODEL_FLOWS && complete; i++)
+        must(!models[i].alive || !model_over(&models[i], now - SECOND / 7 * 2), "what was over is gone", step);
+    return count;
+}
+
+START_TEST(random_operations_follow_the_model)
+{
+    struct model models[MODEL_FLOWS] = { { 0 } };
+    uint64_t now = START, random = UINT64_C(88172645463325252) + (uint64_t)_i;
+    bool jumps_back = _i > 0;
+    size_t expired = 0;
+
+    for (int step = 1; step <= MODEL_STEPS; step++) {
+        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+        uint16_t port = (uint16_t)((random >> 8) % MODEL_FLOWS);
+        unsigned choice = (unsigned)(random >> 16) % 1000;
+
+        now += (random >> 24) % (SECOND / 2);
+        if (choice < 10 && jumps_back)
+            now -= (random >> 30) % (now - START + 1);
+        else if (choice < 20)
+            now += (random >> 30) % 400 * SECOND;
+        if (choice < 800) {
+            model_packet(&models[port], port, choice & 1, now, step);
+        } else if (choice < 850) {
+            model_packet(&models[port], port, false, now, step);
+            models[port].state = (enum flow_state)(FLOW_ESTABLISHED + choice % 3);
+            flow_set_state(fixture.table, models[port].flow, models[port].state);
+        } else if (choice < 900) {
+            expired += model_expire(models, now, MODEL_FLOWS, !jumps_back, step);
+        } else {
+            expired += model_expire(models, now, random % 3, false, step);
+        }
+    }
+    ck_assert_uint_gt(expired, 1000);
+    flow_table_end_all(fixture.table, FLOW_END_SHUTDOWN);
+    ck_assert_uint_eq(counter("flow.active"), 0);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const plain[] = {
+        a_shorter_timeout_is_kept_too,
+        a_timeout_longer_than_the_wheel,
+        the_budget_is_kept,
+        time_may_go_back,
+        all_end_the_oldest_first,
+        ends_one_now,
+        the_oldest_new_flow_gives_way,
+        an_established_flow_never_gives_way,
+        emergency_has_timeouts_of_its_own,
+        a_flood_keeps_the_memcap,
+    };
+    Suite *suite = suite_create("flow expiry");
+
+    add_loop(suite, timeouts_are_exact, COUNT(timed));
+    add_loop(suite, the_wheel_ends_within_an_eighth, COUNT(timed));
+    add_loop(suite, random_operations_follow_the_model, 3);
+    add(suite, "flow expiry", plain, sizeof(plain) / sizeof(plain[0]));
+    return run(suite);
+}

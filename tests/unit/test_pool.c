@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sluice/pool.h"
+
+static struct pool *new_pool(size_t size, size_t memcap)
+{
+    struct pool *pool = NULL;
+
+    ck_assert_int_eq(pool_new(&pool, size, memcap), 0);
+    return pool;
+}
+
+static const struct {
+    size_t size, memcap, capacity, stride;
+} shapes[] = {
+    { 8, 80, 10, 8 },
+    { 1, 80, 10, 8 },
+    { 24, 100, 4, 24 },
+    { 63, 640, 10, 64 },
+    { 64, 640, 10, 64 },
+    { 65, 640, 5, 128 },
+    { 200, 1000, 3, 256 },
+    { 100, 0, 1, 128 },
+    { 100, 99, 1, 128 },
+    { 4096, 1 << 20, 256, 4096 },
+    { 256, 9 << 20, 36864, 256 },
+};
+
+START_TEST(keeps_the_memcap)
+{
+    struct pool *pool = new_pool(shapes[_i].size, shapes[_i].memcap);
+    size_t unit = shapes[_i].size >= 64 ? 64 : 8;
+
+    ck_assert_uint_eq(pool_capacity(pool), shapes[_i].capacity);
+    for (size_t i = 0; i < shapes[_i].capacity; i++) {
+        unsigned char *object = pool_take(pool);
+
+        if (!object || (uintptr_t)object % unit != 0)
+            ck_abort_msg("object %zu: %p", i, (void *)object);
+        memset(object, 0xa5, shapes[_i].size);
+    }
+    ck_assert_ptr_null(pool_take(pool));
+    ck_assert_uint_eq(pool_used(pool), shapes[_i].capacity);
+    ck_assert_uint_eq(pool_memory(pool), shapes[_i].capacity * shapes[_i].stride);
+    pool_free(pool);
+}
+END_TEST
+
+START_TEST(gives_the_last_one_first)
+{
+    struct pool *pool = new_pool(32, 3 * 32);
+    void *a = pool_take(pool), *b = pool_take(pool), *c = pool_take(pool);
+
+    ck_assert(a && b && c && a != b && b != c && a != c);
+    pool_give(pool, NULL);
+    ck_assert_uint_eq(pool_used(pool), 3);
+    pool_give(pool, a);
+    pool_give(pool, c);
+    ck_assert_uint_eq(pool_used(pool), 1);
+    ck_assert_uint_eq(pool_memory(pool), 32);
+    ck_assert_ptr_eq(pool_take(pool), c);
+    ck_assert_ptr_eq(pool_take(pool), a);
+    ck_assert_ptr_null(pool_take(pool));
+    pool_free(pool);
+}
+END_TEST
+
+/* Objects do not overlap, whatever the order in which they come and go. */
+START_TEST(objects_are_apart)
+{
+    enum { OBJECTS = 50, ROUNDS = 20000, SIZE = 40 };
+    struct pool *pool = new_pool(SIZE, (size_t)OBJECTS * SIZE);
+    unsigned char *taken[OBJECTS] = { NULL };
+    unsigned random = 1;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        random = random * 1103515245 + 12345;
+        unsigned i = random / 65536 % OBJECTS;
+
+        if (!taken[i]) {
+            taken[i] = pool_take(pool);
+            if (!taken[i])
+                ck_abort_msg("there is room");
+            memset(taken[i], (int)i + 1, SIZE);
+            continue;
+        }
+        for (int k = 0; k < SIZE; k++) {
+            if (taken[i][k] != i + 1)
+                ck_abort_msg("object %u was written over", i);
+        }
+        pool_give(pool, taken[i]);
+        taken[i] = NULL;
+    }
+    pool_free(pool);
+}
+END_TEST
+
+/* A reservation costs no memory: the kernel has backed nothing of it. */
+START_TEST(reserves_address_space_only)
+{
+    enum { SIZE = 1 << 20, COUNT = 64 };
+    struct pool *pool = new_pool(SIZE, (size_t)SIZE * COUNT);
+    unsigned char *objects[COUNT], resident[SIZE / 4096];
+    size_t backed = 0;
+
+    ck_assert_int_eq(sysconf(_SC_PAGESIZE), 4096);
+    for (int i = 0; i < COUNT; i++)
+        objects[i] = pool_take(pool);
+    for (int i = 0; i < COUNT; i++) {
+        unsigned char *page = objects[i] + (4096 - (uintptr_t)objects[i] % 4096) % 4096;
+
+        ck_assert_int_eq(mincore(page, SIZE - 4096, resident), 0);
+        for (int k = 0; k < (SIZE - 4096) / 4096; k++)
+            backed += resident[k] & 1;
+    }
+    ck_assert_uint_eq(backed, 0);
+    ck_assert_uint_eq(objects[COUNT - 1][SIZE - 1], 0);
+    pool_free(pool);
+}
+END_TEST
+
+START_TEST(too_much_is_an_error)
+{
+    struct pool *pool = NULL;
+
+    ck_assert_int_eq(pool_new(&pool, SIZE_MAX, SIZE_MAX), -ENOMEM);
+    ck_assert_int_eq(pool_new(&pool, 64, SIZE_MAX), -ENOMEM);
+    ck_assert_ptr_null(pool);
+    pool_free(NULL);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("pool");
+    TCase *tcase = tcase_create("pool");
+
+    tcase_add_loop_test(tcase, keeps_the_memcap, 0, sizeof(shapes) / sizeof(shapes[0]));
+    tcase_add_test(tcase, gives_the_last_one_first);
+    tcase_add_test(tcase, objects_are_apart);
+    tcase_add_test(tcase, reserves_address_space_only);
+    tcase_add_test(tcase, too_much_is_an_error);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
