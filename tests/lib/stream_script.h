@@ -49,6 +49,7 @@ struct rig {
     struct stream_verdict verdict;
     char yielded[FLOW_DIRECTIONS][YIELDED];
     bool gap, end;
+    bool keeps_flows; /* never asks for reuse */
 };
 
 static struct rig rig;
@@ -293,7 +294,7 @@ static void send_packet(size_t length, bool bad_checksum)
     pkt->flags &= ~(uint32_t)PACKET_BAD_L3_CHECKSUM;
     rig.flow = flow_table_get(rig.flows, pkt, &exception);
     ck_assert_ptr_nonnull(rig.flow);
-    if (stream_is_reuse(rig.stream, rig.flow, pkt)) {
+    if (!rig.keeps_flows && stream_is_reuse(rig.stream, rig.flow, pkt)) {
         flow_table_end(rig.flows, rig.flow, FLOW_END_REUSED);
         rig.flow = flow_table_get(rig.flows, pkt, &exception);
     }

@@ -625,6 +625,19 @@ START_TEST(a_flow_turns_when_the_server_is_seen_first)
 }
 END_TEST
 
+/* The caller may as well go on with the flow that has no session. */
+START_TEST(a_flow_without_session_turns_to_the_client)
+{
+    rig.keeps_flows = true;
+    open_rig();
+    send_line("< R 1,0");
+    send_line("> S 0,0");
+    ck_assert(!(rig.packet.flags & PACKET_TO_CLIENT));
+    ck_assert_uint_eq(rig.flow->server_port, 80);
+    play("turned", (const char *const[]){ "< SA 0,1 | syn_recv", "> PA 1,1 'abc' | established c:abc", NULL });
+}
+END_TEST
+
 START_TEST(summary_tells_sizes)
 {
     struct tcp_summary summary;
@@ -674,6 +687,7 @@ int main(void)
     tcase_add_test(other, stopped_streams_give_their_memory_back);
     tcase_add_test(other, flows_follow_their_session);
     tcase_add_test(other, a_flow_turns_when_the_server_is_seen_first);
+    tcase_add_test(other, a_flow_without_session_turns_to_the_client);
     tcase_add_test(other, summary_tells_sizes);
     tcase_add_test(other, names_of_events);
     suite_add_tcase(suite, scripts);
