@@ -21,9 +21,8 @@
 #include "sluice/pool.h"
 
 enum {
-    VARIABLE_SHARE = 16, /* of the memcap, one part */
-    BUCKET_SHARE = 8,    /* one part at most, half of it at least: two or three flows a bucket */
-    CACHE_LINE = 64,
+    VARIABLE_SHARE = 16,     /* of the memcap, one part */
+    BUCKET_SHARE = 8,        /* one part at most, half of it at least: two or three flows a bucket */
     MAX_BUCKETS = 1 << 30,   /* the mask has 32 bits */
     EMERGENCY_OVER = 70,     /* percent of the flows in use: the field's emergency-recovery */
     RECLAIM_VISITS = 8,      /* of the wheel when there is no room, so that no packet waits long */
@@ -93,11 +92,6 @@ void flow_table_free(struct flow_table *table)
     pool_free(table->variables);
     pool_free(table->bucket_pool);
     free(table);
-}
-
-static struct bucket *bucket_of(const struct flow_table *table, uint32_t hash)
-{
-    return &table->buckets[hash & table->bucket_mask];
 }
 
 /* --- Emergency -------------------------------------------------------------------------------------------------------------- */
@@ -287,19 +281,6 @@ void flow_table_end_all(struct flow_table *table, enum flow_end reason)
 
 /* --- Beginnings ------------------------------------------------------------------------------------------------------------- */
 
-/* A flood ends a flow for each that it begins, the coldest there is: what that will touch is asked for ahead of time. */
-static void prefetch_victims(const struct flow_table *table)
-{
-    const struct flow *next = table->oldest->newer, *after = next ? next->newer : NULL;
-
-    if (next)
-        __builtin_prefetch(bucket_of(table, next->hash), 1);
-    if (after) {
-        for (size_t line = 0; line < sizeof(*after); line += CACHE_LINE)
-            __builtin_prefetch((const char *)after + line, 1);
-    }
-}
-
 static struct flow *make_room(struct flow_table *table, uint64_t now_ns)
 {
     size_t planned = table->oldest ? RECLAIM_VISITS : LAST_RESORT_VISITS, visits = planned;
@@ -311,9 +292,11 @@ static struct flow *make_room(struct flow_table *table, uint64_t now_ns)
     if (victim) {
         flow_table_end(table, victim, FLOW_END_TIMEOUT);
     } else if (table->oldest) {
+        struct flow *oldest = table->oldest, *next = oldest->newer;
+
         table->counters[FLOW_COUNTER_GET_USED]++;
-        prefetch_victims(table);
-        flow_table_end(table, table->oldest, FLOW_END_FORCED);
+        bucket_prefetch_end(table, next, next ? next->newer : NULL);
+        flow_table_end(table, oldest, FLOW_END_FORCED);
     } else {
         table->counters[FLOW_COUNTER_GET_USED_FAILED]++;
         table->counters[FLOW_COUNTER_MEMCAP]++;
@@ -423,6 +406,16 @@ static void set_direction(struct packet *pkt, enum flow_direction direction)
         pkt->flags |= PACKET_TO_CLIENT;
     else
         pkt->flags &= ~(uint32_t)PACKET_TO_CLIENT;
+}
+
+void flow_table_prefetch(const struct flow_table *table, const struct packet *pkt)
+{
+    struct flow_key key;
+
+    if (!key_of_packet(&key, pkt))
+        return;
+    key_mask(&key, &table->options);
+    __builtin_prefetch(bucket_of(table, key_hash(&key, table->options.seed)), 1);
 }
 
 /* The flow of which the error quotes a packet. */
