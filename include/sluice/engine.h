@@ -38,6 +38,8 @@ struct run_options {
 /* The daemon, until SIGTERM or SIGINT. 0, or -errno with a line in `error`. Prints its own log. */
 int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE]);
 
+enum { REPLAY_MAX_WORKERS = 64 };
+
 struct replay_options {
     const struct config *config;
     const char *const *rule_files;
@@ -45,6 +47,7 @@ struct replay_options {
     const char *const *captures;
     size_t capture_count;
     const char *log_dir;
+    unsigned workers; /* threads that judge, besides the reader; 1 or 0: the calling thread does it all */
     bool inline_mode; /* --ips */
     bool console;
 };

@@ -80,7 +80,7 @@ struct flow_variable;  /* in src/flow/variable.c */
 /* Four cache lines, of which a packet touches the first two; keep it so. */
 struct flow {
     /* --- what a look-up reads --- */
-    struct flow *next; /* in the bucket */
+    struct flow *next; /* in a bucket that overflows */
     uint32_t hash;
     uint16_t client_port, server_port; /* ICMP: type and code as the first packet had them */
     struct address client, server;
@@ -163,6 +163,8 @@ void flow_table_end(struct flow_table *table, struct flow *flow, enum flow_end r
 /* Ends at most `budget` flows of those whose time is over at now_ns; how many. Cost is by what expires, not by what is there: a flow
  * is looked at once in its timeout, an eighth of a second late at most. */
 size_t flow_table_expire(struct flow_table *table, uint64_t now_ns, size_t budget);
+/* Ends all whose time is over, the oldest (by start, then by first packet) first. */
+void flow_table_expire_all(struct flow_table *table, uint64_t now_ns);
 /* Ends all, the oldest (by start, then by first packet) first. */
 void flow_table_end_all(struct flow_table *table, enum flow_end reason);
 

@@ -26,6 +26,7 @@
 #include "sluice/decision.h"
 #include "sluice/flow.h"
 #include "sluice/packet.h"
+#include "sluice/turn.h"
 
 enum output_event {
     OUTPUT_ALERT,
@@ -90,6 +91,15 @@ void output_stop(struct output *output);
 void output_close(struct output *output); /* ends the thread too; NULL is allowed */
 
 struct output_port *output_port(struct output *output, unsigned worker);
+
+/*
+ * From here on events of all ports are written in the order of their places, of equal ones the first port's first. `progress` is
+ * asked by the output thread: all of the port's that is before that place has been recorded. Before anything is recorded.
+ */
+typedef void output_progress_function(void *user, unsigned port, struct turn_place *out);
+void output_set_progress(struct output *output, output_progress_function *progress, void *user);
+/* The place of what is recorded from now on; never before the last. */
+void output_port_place(struct output_port *port, const struct turn_place *place);
 
 /* Everything there is to say of a packet: an alert event per alert, a drop event, an anomaly event per event of decoder and
  * stream, as far as enabled, a packet event when it is tagged. Cheap when there is nothing. `decision` may be NULL when no rule was asked;

@@ -6,13 +6,14 @@
 
 #include "sluice/engine.h"
 
-enum { OPTION_LOG_DIR = CLI_OPTION_OWN, OPTION_IPS, OPTION_CONSOLE, OPTION_NO_CONSOLE };
+enum { OPTION_LOG_DIR = CLI_OPTION_OWN, OPTION_IPS, OPTION_CONSOLE, OPTION_NO_CONSOLE, OPTION_WORKERS };
 
 struct arguments {
     struct cli_input input;
     const char *const *captures;
     size_t capture_count;
     const char *log_dir;
+    unsigned workers;
     bool inline_mode, console;
 };
 
@@ -26,6 +27,12 @@ static const struct cli_option options[] = {
       .help =
           "folder of the event files; without it log-dir of the configuration if that is set, or the current folder" },
     { .id = OPTION_IPS, .name = "ips", .help = "as if the packets passed through: drops take effect" },
+    { .id = OPTION_WORKERS,
+      .letter = 'w',
+      .name = "workers",
+      .argument = "NUMBER",
+      .help =
+          "threads that judge packets, each with its own flows; the events are the same whatever their number (1)" },
     CLI_ROW_SET,
     { .id = OPTION_CONSOLE,
       .name = "console",
@@ -33,6 +40,18 @@ static const struct cli_option options[] = {
     { .id = OPTION_NO_CONSOLE, .name = "no-console", .help = "no events on stdout" },
     { .name = NULL },
 };
+
+static int take_workers(struct arguments *arguments, const char *value)
+{
+    uint64_t number;
+
+    if (!span_to_uint(span_of(value), 1, REPLAY_MAX_WORKERS, &number)) {
+        cli_error(&command_replay, "option '--workers': '%s' is no number from 1 to %d", value, REPLAY_MAX_WORKERS);
+        return EXIT_USAGE;
+    }
+    arguments->workers = (unsigned)number;
+    return 0;
+}
 
 static int take_option(void *user, const struct cli_option *option, const char *value)
 {
@@ -45,6 +64,8 @@ static int take_option(void *user, const struct cli_option *option, const char *
     case OPTION_IPS:
         arguments->inline_mode = true;
         break;
+    case OPTION_WORKERS:
+        return take_workers(arguments, value);
     case OPTION_CONSOLE:
     case OPTION_NO_CONSOLE:
         arguments->console = option->id == OPTION_CONSOLE;
@@ -65,6 +86,7 @@ static int replay(const struct arguments *arguments, const struct config *config
         .captures = arguments->captures,
         .capture_count = arguments->capture_count,
         .log_dir = arguments->log_dir,
+        .workers = arguments->workers,
         .inline_mode = arguments->inline_mode,
         .console = arguments->console,
     };

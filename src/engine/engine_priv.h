@@ -8,8 +8,9 @@
  *   host_os.c    how hosts treat what overlaps, as configured
  *   options.c    from the configuration to the options of the modules;  options_flow.c  of flows and streams
  *   load.c       from rule files to a ruleset
+ *   datasets.c   sets that rules share, from the configuration and back to their files
  *   stats.c      from counters to a stats event
- *   run.c        the daemon        replay.c   capture files
+ *   run.c        the daemon        replay.c   capture files        replay_workers.c   their threads
  */
 #ifndef SLUICE_ENGINE_PRIV_H
 #define SLUICE_ENGINE_PRIV_H
@@ -58,6 +59,14 @@ void engine_policy_options(const struct config *config, struct policy_options *o
 int engine_eve_path(const struct config *config, const char *log_dir, char *out, size_t size,
                     char error[ENGINE_ERROR_SIZE]);
 void engine_eve_options(const struct config *config, struct eve_options *out);
+
+/* --- datasets.c -------------------------------------------------------------------------------------------------------- */
+
+/* The registry with the sets of the configuration; mistakes are in `diag`. 0 or -ENOMEM. */
+struct datasets;
+int engine_open_datasets(struct datasets **out, const struct config *config, struct diag *diag);
+/* Writes the sets that have a file for it, when no worker runs any more; logs what fails. NULL is allowed. */
+void engine_save_datasets(const struct ruleset *ruleset);
 
 /* --- host_os.c --------------------------------------------------------------------------------------------------------- */
 
@@ -119,6 +128,11 @@ enum checksum_checks {
                      * later */
 };
 
+/* What CHECKSUMS_AUTO has seen; all workers of a replay have one, and touch it in their turns. */
+struct checksum_sample {
+    uint32_t seen, wrong;
+};
+
 /* All that one packet's path needs; owned by one worker. */
 struct pipeline {
     struct decoder *decoder;
@@ -134,7 +148,7 @@ struct pipeline {
     struct injector *injector;     /* NULL: rejects are not answered (replay) */
     enum queue_marked_policy marked_policy;
     enum checksum_checks checksums;
-    uint32_t checksums_seen, checksums_wrong; /* CHECKSUMS_AUTO */
+    struct checksum_sample *checksum_sample; /* lent; CHECKSUMS_AUTO */
     bool drop_undecodable;
     bool passive;          /* streams are inspected as they are acknowledged, and what is left when a flow ends */
     bool stream_checksums; /* segments with a wrong checksum are not part of their stream */
@@ -152,7 +166,8 @@ struct pipeline_options {
     struct detector_options detector;
     struct policy_options policy;
     enum checksum_checks checksums;
-    size_t host_memcap; /* of the table that all workers share */
+    struct checksum_sample *checksum_sample; /* lent; for CHECKSUMS_AUTO */
+    size_t host_memcap;                      /* of the table that all workers share */
     bool drop_undecodable;
     bool kernel_checksums;
 };
@@ -169,10 +184,14 @@ void pipeline_shared_clear(struct pipeline_shared *shared);
 int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options,
                   const struct pipeline_shared *shared, struct output_port *output);
 void pipeline_clear(struct pipeline *pipeline);
+/* What several workers share is touched in this turn; lent. */
+void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn);
 /* From a packet of capture to its verdict (written into the packet), with its events. */
 void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt);
 /* Ends at most `budget` flows whose time is over. */
 void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns, size_t budget);
+/* Ends all flows whose time is over, in the order in which they began. */
+void pipeline_expire_all(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns);
 /* Ends all flows: the program or the capture is over. */
 void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset);
 
@@ -219,6 +238,25 @@ bool worker_take_snapshot(struct worker *worker);
 void worker_copy_counters(struct worker *worker); /* by the worker, or by main after it was joined */
 int worker_snapshot_init(struct worker *worker);
 void worker_snapshot_clear(struct worker *worker);
+
+/* --- replay_workers.c -------------------------------------------------------------------------------------------------- */
+
+struct replay_workers;
+/* For workers whose pipelines are ready; gives each a turn. All that is passed is lent. 0 or -ENOMEM. */
+int replay_workers_new(struct replay_workers **out, struct worker *workers, unsigned count,
+                       const struct ruleset *ruleset, const struct decode_options *decode);
+void replay_workers_free(struct replay_workers *all); /* finishes, too; NULL is allowed */
+/* A packet that will be given later: which pairs of addresses belong together? Before the first is given. */
+void replay_workers_survey(struct replay_workers *all, struct packet *pkt);
+int replay_workers_start(struct replay_workers *all);
+/* Copies the packet for the worker that has its flow; waits while that one has no room. */
+void replay_workers_give(struct replay_workers *all, struct packet *pkt);
+/* All of them end the flows whose time is over. */
+void replay_workers_expire(struct replay_workers *all, uint64_t now_ns);
+/* Waits until all is judged, ends all flows and the threads, and copies their counters. */
+void replay_workers_finish(struct replay_workers *all);
+/* An output_progress_function; `user` is the struct replay_workers. */
+void replay_workers_progress(void *user, unsigned port, struct turn_place *out);
 
 /* --- stats.c ----------------------------------------------------------------------------------------------------------- */
 

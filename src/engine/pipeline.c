@@ -76,6 +76,7 @@ int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *opti
     pipeline->kernel_checksums = options->kernel_checksums;
     pipeline->output = output;
     pipeline->checksums = options->checksums;
+    pipeline->checksum_sample = options->checksum_sample;
     pipeline->drop_undecodable = options->drop_undecodable;
     return 0;
 
@@ -105,6 +106,12 @@ void pipeline_clear(struct pipeline *pipeline)
     memset(pipeline, 0, sizeof(*pipeline));
 }
 
+void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn)
+{
+    pipeline->turn = turn;
+    policy_set_turn(pipeline->policy, turn);
+}
+
 /* What the policies for whole packets say before any rule is asked; true when the packet is not to be inspected. */
 static bool judged_by_policy(struct pipeline *pipeline, struct packet *pkt)
 {
@@ -122,16 +129,29 @@ static bool judged_by_policy(struct pipeline *pipeline, struct packet *pkt)
     return true;
 }
 
+/* In the order of the packets, so that it is the same ones that are sampled whatever the number of workers. */
+static void sample_checksums(struct pipeline *pipeline, struct packet *pkt)
+{
+    struct checksum_sample *sample = pipeline->checksum_sample;
+
+    turn_wait(pipeline->turn);
+    if (sample->seen < CHECKSUM_SAMPLE) {
+        decode_check_checksums(pkt);
+        sample->wrong += (pkt->flags & (PACKET_BAD_L3_CHECKSUM | PACKET_BAD_L4_CHECKSUM)) != 0;
+        sample->seen++;
+        return;
+    }
+    pipeline->checksums = sample->wrong > CHECKSUM_SAMPLE / 10 ? CHECKSUMS_IGNORE : CHECKSUMS_CHECK;
+    if (pipeline->checksums == CHECKSUMS_CHECK)
+        decode_check_checksums(pkt);
+}
+
 static void check_checksums(struct pipeline *pipeline, struct packet *pkt)
 {
-    if (pipeline->checksums == CHECKSUMS_IGNORE)
-        return;
-    decode_check_checksums(pkt);
-    if (pipeline->checksums != CHECKSUMS_AUTO)
-        return;
-    pipeline->checksums_wrong += (pkt->flags & (PACKET_BAD_L3_CHECKSUM | PACKET_BAD_L4_CHECKSUM)) != 0;
-    if (++pipeline->checksums_seen == CHECKSUM_SAMPLE)
-        pipeline->checksums = pipeline->checksums_wrong > CHECKSUM_SAMPLE / 10 ? CHECKSUMS_IGNORE : CHECKSUMS_CHECK;
+    if (pipeline->checksums == CHECKSUMS_AUTO)
+        sample_checksums(pipeline, pkt);
+    else if (pipeline->checksums == CHECKSUMS_CHECK)
+        decode_check_checksums(pkt);
 }
 
 /* A wrong checksum keeps a segment from changing its stream. What the kernel or the card verified is not computed again. */
@@ -337,6 +357,7 @@ static void end_flow(struct flow *flow, enum flow_end reason, void *user)
 {
     struct pipeline *pipeline = user;
 
+    turn_flow_ends(pipeline->turn, flow->start_ns, flow->first_number);
     if (pipeline->passive && pipeline->ruleset)
         inspect_rest(pipeline, flow);
     output_flow(pipeline->output, flow, reason, pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);
@@ -350,6 +371,12 @@ void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, u
     pipeline->ruleset = ruleset;
     defrag_expire(pipeline->defrag, now_ns, budget);
     flow_table_expire(pipeline->flows, now_ns, budget);
+}
+
+void pipeline_expire_all(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns)
+{
+    pipeline->ruleset = ruleset;
+    flow_table_expire_all(pipeline->flows, now_ns);
 }
 
 void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Capture files through the same pipeline as packets from a queue. One worker in the calling thread, events lossless, so
- * that the same capture and rules always give the same events, whatever the size of a batch (queue.batch).
+ * Capture files through the same pipeline as packets from a queue. Events are lossless, and the same capture and rules always
+ * give the same ones, whatever the size of a batch (queue.batch) and the number of workers.
+ *
+ * Threads: one worker is the calling thread. With more of them it reads and hands the packets to their threads
+ *          (replay_workers.c).
  */
 #include "engine_priv.h"
 
@@ -9,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sluice/clock.h"
@@ -21,69 +25,122 @@ struct replay {
     struct output *output;
     struct pipeline_shared shared;
     struct stats *stats;
-    struct worker worker;
+    struct worker *workers;
+    unsigned worker_count;
+    struct replay_workers *threads; /* NULL: one worker, in the calling thread */
+    struct checksum_sample checksum_sample;
+    struct capture *capture;    /* the open file */
     uint64_t first_ns, last_ns; /* of the packets */
+    uint64_t unsupported;       /* packets of the open file whose link type is */
 };
 
-/* With each second of the capture, so that it does not depend on batches. */
-static void expire(struct replay *replay, uint64_t now_ns)
+/* Time is looked at with each second of the capture, so that it does not depend on batches. */
+static bool begins_second(struct replay *replay, const struct packet *pkt)
 {
-    if (now_ns / NS_PER_SECOND != replay->last_ns / NS_PER_SECOND)
-        pipeline_expire(&replay->worker.pipeline, replay->ruleset, now_ns, SIZE_MAX);
+    bool begins = pkt->time_ns / NS_PER_SECOND != replay->last_ns / NS_PER_SECOND;
+
+    if (replay->first_ns == 0)
+        replay->first_ns = pkt->time_ns;
+    replay->last_ns = pkt->time_ns;
+    replay->unsupported += pkt->link == LINK_UNSUPPORTED;
+    return begins;
+}
+
+static int judge(struct replay *replay, struct packet **batch, int count)
+{
+    struct worker *worker = &replay->workers[0];
+
+    for (int i = 0; i < count; i++) {
+        if (begins_second(replay, batch[i]))
+            pipeline_expire_all(&worker->pipeline, replay->ruleset, batch[i]->time_ns);
+        pipeline_packet(&worker->pipeline, replay->ruleset, batch[i]);
+    }
+    return capture_send_verdicts(worker->capture, batch, (size_t)count);
+}
+
+static void hand_out(struct replay *replay, struct packet **batch, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (begins_second(replay, batch[i]))
+            replay_workers_expire(replay->threads, batch[i]->time_ns);
+        replay_workers_give(replay->threads, batch[i]);
+    }
+}
+
+/* What is wrong with a file is found when it is judged. */
+static void survey(struct replay *replay, const char *path)
+{
+    struct packet *batch[CAPTURE_MAX_BATCH];
+    char cause[CAPTURE_ERROR_SIZE];
+    struct capture *capture = NULL;
+    struct stat status;
+    int count;
+
+    if (stat(path, &status) || !S_ISREG(status.st_mode) || pcap_file_open(&capture, path, cause))
+        return;
+    while ((count = capture_receive(capture, batch, CAPTURE_MAX_BATCH, 0)) >= 0)
+        for (int i = 0; i < count; i++)
+            replay_workers_survey(replay->threads, batch[i]);
+    capture_close(capture);
 }
 
 /* Judges the packets of the open capture until it ends: -ENODATA, or what ails it. */
-static int replay_packets(struct replay *replay, uint64_t *unsupported)
+static int replay_packets(struct replay *replay)
 {
     struct packet *batch[CAPTURE_MAX_BATCH];
     size_t batch_size = (size_t)config_number(replay->options->config, "queue.batch");
+    int err = 0;
 
-    for (;;) {
-        int count = capture_receive(replay->worker.capture, batch, batch_size, 0);
+    while (!err) {
+        int count = capture_receive(replay->capture, batch, batch_size, 0);
 
         if (count < 0)
             return count;
-        for (int i = 0; i < count; i++) {
-            if (replay->first_ns == 0)
-                replay->first_ns = batch[i]->time_ns;
-            expire(replay, batch[i]->time_ns);
-            replay->last_ns = batch[i]->time_ns;
-            *unsupported += batch[i]->link == LINK_UNSUPPORTED;
-            pipeline_packet(&replay->worker.pipeline, replay->ruleset, batch[i]);
-        }
-        int err = capture_send_verdicts(replay->worker.capture, batch, (size_t)count);
-
-        if (err)
-            return err;
+        if (replay->threads)
+            hand_out(replay, batch, count);
+        else
+            err = judge(replay, batch, count);
     }
+    return err;
+}
+
+/* The calling thread's worker has been the file's reader: its counters go on with the next file. */
+static void end_file(struct replay *replay)
+{
+    struct worker *worker = &replay->workers[0];
+    struct capture_counters before = worker->snapshot.capture;
+
+    if (!replay->threads) {
+        worker_copy_counters(worker);
+        worker->snapshot.capture.packets += before.packets;
+        worker->snapshot.capture.bytes += before.bytes;
+        worker->capture = NULL;
+    }
+    capture_close(replay->capture);
+    replay->capture = NULL;
 }
 
 static int replay_file(struct replay *replay, const char *path, char error[ENGINE_ERROR_SIZE])
 {
     char cause[CAPTURE_ERROR_SIZE];
-    uint64_t unsupported = 0;
-    int err = pcap_file_open(&replay->worker.capture, path, cause);
+    int err = pcap_file_open(&replay->capture, path, cause);
 
     if (err) {
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
         return err;
     }
-    err = replay_packets(replay, &unsupported);
+    replay->unsupported = 0;
+    if (!replay->threads)
+        replay->workers[0].capture = replay->capture;
+    err = replay_packets(replay);
     if (err == -EBADMSG)
-        snprintf(error, ENGINE_ERROR_SIZE, "%s: %s", path, pcap_file_error(replay->worker.capture));
+        snprintf(error, ENGINE_ERROR_SIZE, "%s: %s", path, pcap_file_error(replay->capture));
     else if (err != -ENODATA)
         snprintf(error, ENGINE_ERROR_SIZE, "%s: %s", path, strerror(-err));
-    if (unsupported > 0)
+    if (replay->unsupported > 0)
         log_warning("%s: its link type is not supported: %llu packets counted, not inspected", path,
-                    (unsigned long long)unsupported);
-
-    struct capture_counters before = replay->worker.snapshot.capture;
-
-    worker_copy_counters(&replay->worker);
-    replay->worker.snapshot.capture.packets += before.packets;
-    replay->worker.snapshot.capture.bytes += before.bytes;
-    capture_close(replay->worker.capture);
-    replay->worker.capture = NULL;
+                    (unsigned long long)replay->unsupported);
+    end_file(replay);
     return err == -ENODATA ? 0 : err;
 }
 
@@ -109,6 +166,7 @@ static int open_output(struct replay *replay, char error[ENGINE_ERROR_SIZE])
     out.eve_truncate = true;
     out.lossless = true;
     out.inline_mode = options->inline_mode;
+    out.names = rule_list_names(ruleset_rules(replay->ruleset));
     out.ring_size = (size_t)config_number(options->config, "output.ring-size");
     if (options->console) {
         out.console = stdout;
@@ -116,10 +174,10 @@ static int open_output(struct replay *replay, char error[ENGINE_ERROR_SIZE])
     }
     if (options->capture_count > 0)
         out.eve.pcap_file_name = options->captures[0];
-    err = output_open(&replay->output, &out, 1, cause);
+    err = output_open(&replay->output, &out, replay->worker_count, cause);
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
-    return err ? err : output_start(replay->output);
+    return err;
 }
 
 static enum checksum_checks checksum_checks(const struct config *config)
@@ -131,12 +189,12 @@ static enum checksum_checks checksum_checks(const struct config *config)
     return strcmp(value, "yes") == 0 ? CHECKSUMS_CHECK : CHECKSUMS_IGNORE;
 }
 
-static int open_pipeline(struct replay *replay, char error[ENGINE_ERROR_SIZE])
+static int read_pipeline_options(struct replay *replay, struct pipeline_options *out, char error[ENGINE_ERROR_SIZE])
 {
     const struct config *config = replay->options->config;
-    struct pipeline_options pipeline;
     struct diag *diag = diag_new();
-    int err = diag ? engine_pipeline_options(config, 1, replay->options->inline_mode, &pipeline, diag) : -ENOMEM;
+    int err =
+        diag ? engine_pipeline_options(config, replay->worker_count, replay->options->inline_mode, out, diag) : -ENOMEM;
 
     if (err) {
         snprintf(error, ENGINE_ERROR_SIZE, "the settings of the decoder, flows or streams cannot be used");
@@ -146,19 +204,52 @@ static int open_pipeline(struct replay *replay, char error[ENGINE_ERROR_SIZE])
         return err;
     }
     diag_free(diag);
-    pipeline.drop_undecodable &= replay->options->inline_mode;
-    pipeline.checksums = checksum_checks(config);
-    err = pipeline_shared_init(&replay->shared, &pipeline);
+    out->drop_undecodable &= replay->options->inline_mode;
+    out->checksums = checksum_checks(config);
+    out->checksum_sample = &replay->checksum_sample;
+    return 0;
+}
+
+static int open_worker(struct replay *replay, unsigned index, const struct pipeline_options *options)
+{
+    struct worker *worker = &replay->workers[index];
+    int err = worker_snapshot_init(worker);
+
     if (!err)
-        err = worker_snapshot_init(&replay->worker);
-    if (!err)
-        err = pipeline_init(&replay->worker.pipeline, &pipeline, &replay->shared, output_port(replay->output, 0));
-    if (!err)
-        err = detector_prepare(replay->worker.pipeline.detector, replay->ruleset);
-    if (!err)
-        err = stats_new(&replay->stats, 1, false, config);
+        err = pipeline_init(&worker->pipeline, options, &replay->shared, output_port(replay->output, index));
+    return err ? err : detector_prepare(worker->pipeline.detector, replay->ruleset);
+}
+
+static int open_threads(struct replay *replay, const struct decode_options *decode)
+{
+    int err = replay_workers_new(&replay->threads, replay->workers, replay->worker_count, replay->ruleset, decode);
+
     if (err)
-        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+        return err;
+    output_set_progress(replay->output, replay_workers_progress, replay->threads);
+    for (size_t i = 0; i < replay->options->capture_count; i++)
+        survey(replay, replay->options->captures[i]);
+    return replay_workers_start(replay->threads);
+}
+
+static int open_workers(struct replay *replay, char error[ENGINE_ERROR_SIZE])
+{
+    struct pipeline_options options;
+    int err = read_pipeline_options(replay, &options, error);
+
+    if (err)
+        return err;
+    err = pipeline_shared_init(&replay->shared, &options);
+    for (unsigned i = 0; i < replay->worker_count && !err; i++)
+        err = open_worker(replay, i, &options);
+    if (!err)
+        err = stats_new(&replay->stats, replay->worker_count, false, replay->options->config);
+    if (!err && replay->worker_count > 1)
+        err = open_threads(replay, &options.decode);
+    if (!err)
+        err = output_start(replay->output);
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "no workers could be made: %s", strerror(-err));
     return err;
 }
 
@@ -178,25 +269,56 @@ static int load(struct replay *replay, char error[ENGINE_ERROR_SIZE])
     return err;
 }
 
+static int make_workers(struct replay *replay, char error[ENGINE_ERROR_SIZE])
+{
+    if (replay->worker_count > REPLAY_MAX_WORKERS) {
+        snprintf(error, ENGINE_ERROR_SIZE, "a replay has at most %d workers", REPLAY_MAX_WORKERS);
+        return -EINVAL;
+    }
+    replay->workers = calloc(replay->worker_count, sizeof(*replay->workers));
+    if (!replay->workers)
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+    return replay->workers ? 0 : -ENOMEM;
+}
+
 static void replay_clear(struct replay *replay)
 {
     stats_free(replay->stats);
-    pipeline_clear(&replay->worker.pipeline);
-    worker_snapshot_clear(&replay->worker);
+    replay_workers_free(replay->threads);
+    for (unsigned i = 0; replay->workers && i < replay->worker_count; i++) {
+        pipeline_clear(&replay->workers[i].pipeline);
+        worker_snapshot_clear(&replay->workers[i]);
+    }
+    free(replay->workers);
     output_close(replay->output);
     pipeline_shared_clear(&replay->shared);
     ruleset_free(replay->ruleset);
 }
 
+/* Ends all flows. */
+static void finish(struct replay *replay)
+{
+    struct worker *worker = &replay->workers[0];
+
+    if (replay->threads) {
+        replay_workers_finish(replay->threads);
+    } else if (replay->worker_count == 1) {
+        pipeline_finish(&worker->pipeline, replay->ruleset);
+        worker_copy_counters(worker);
+    }
+}
+
 /* Of the whole run, behind all events. The packets of a capture need not be in the order of their times. */
 static void write_stats(struct replay *replay)
 {
-    struct worker *workers[1] = { &replay->worker };
+    struct worker *workers[REPLAY_MAX_WORKERS];
     uint64_t duration_ns = replay->last_ns > replay->first_ns ? replay->last_ns - replay->first_ns : 0;
 
+    for (unsigned i = 0; i < replay->worker_count; i++)
+        workers[i] = &replay->workers[i];
     output_settle(replay->output);
-    stats_write(replay->stats, workers, 1, replay->ruleset, replay->output, duration_ns / NS_PER_SECOND,
-                replay->last_ns);
+    stats_write(replay->stats, workers, replay->worker_count, replay->ruleset, replay->output,
+                duration_ns / NS_PER_SECOND, replay->last_ns);
 }
 
 /* A replay whose events are not all in the file has failed: nobody would look for them elsewhere. */
@@ -214,18 +336,21 @@ static int check_written(const struct replay *replay, char error[ENGINE_ERROR_SI
 
 int engine_replay(const struct replay_options *options, char error[ENGINE_ERROR_SIZE])
 {
-    struct replay replay = { .options = options };
+    struct replay replay = { .options = options, .worker_count = options->workers > 0 ? options->workers : 1 };
     int err = load(&replay, error);
 
     if (!err)
+        err = make_workers(&replay, error);
+    if (!err)
         err = open_output(&replay, error);
     if (!err)
-        err = open_pipeline(&replay, error);
+        err = open_workers(&replay, error);
     for (size_t i = 0; i < options->capture_count && !err; i++)
         err = replay_file(&replay, options->captures[i], error);
     if (replay.stats) {
-        pipeline_finish(&replay.worker.pipeline, replay.ruleset);
-        worker_copy_counters(&replay.worker);
+        finish(&replay);
+        if (!err)
+            engine_save_datasets(replay.ruleset);
         write_stats(&replay);
     }
     if (replay.output)

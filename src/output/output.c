@@ -10,6 +10,10 @@
  * Rounds also answer when a ruleset is unused: a ticket is the number of the next round to begin, and is drained when that
  * round has ended. output_ticket() reads the number by an atomic addition of 0, the thread raises it by one: what the
  * caller saw happen before it took the ticket (its workers' records) is therefore seen by that round.
+ *
+ * In a replay with several workers each record has a place, and the rings are merged by it: the smallest place is written when
+ * no ring that is empty now can still get a smaller one. A worker that waits for room in its ring has records in it, so it never
+ * holds up the others' for good.
  */
 #include <errno.h>
 #include <poll.h>
@@ -40,6 +44,8 @@ enum {
 struct output_port {
     alignas(CACHE_LINE) struct ring *ring;
     const struct output_options *options;
+    struct turn_place place; /* of what is recorded next */
+    size_t prefix;           /* bytes of a record's place; 0 when places are of no interest */
     struct record_scratch *scratch;
     uint32_t wanted; /* bits 1 << enum output_event */
     _Atomic uint64_t lost[OUTPUT_EVENT_COUNT];
@@ -58,6 +64,9 @@ struct output {
     struct sink sink;
     struct text console;
     uint64_t flushed_ns;
+    output_progress_function *progress; /* NULL: ports have no order */
+    void *progress_user;
+    struct turn_place *progress_seen; /* by port */
     struct event_counters counters;
 
     pthread_t thread;
@@ -98,16 +107,26 @@ struct output_port *output_port(struct output *output, unsigned worker)
     return worker < output->port_count ? &output->ports[worker] : NULL;
 }
 
-static void *reserve(struct ring *ring, size_t size, bool lossless)
+void output_port_place(struct output_port *port, const struct turn_place *place)
+{
+    port->place = *place;
+}
+
+static void *reserve(struct output_port *port, size_t size)
 {
     const struct timespec pause = { .tv_nsec = FULL_RING_WAIT_NS };
-    void *room = ring_reserve(ring, size);
+    size_t whole = port->prefix + size;
+    uint8_t *room = ring_reserve(port->ring, whole);
 
-    while (!room && lossless && size <= ring_capacity(ring) / 4) {
+    while (!room && port->options->lossless && whole <= ring_capacity(port->ring) / 4) {
         nanosleep(&pause, NULL);
-        room = ring_reserve(ring, size);
+        room = ring_reserve(port->ring, whole);
     }
-    return room;
+    if (!room)
+        return NULL;
+    if (port->prefix)
+        memcpy(room, &port->place, sizeof(port->place));
+    return room + port->prefix;
 }
 
 static void lose_packet(struct output_port *port, uint32_t kinds, const struct packet *pkt,
@@ -130,7 +149,7 @@ static void write_packet(struct output_port *port, const struct packet *pkt, con
     record_collect(port->scratch, eve, kinds, pkt, decision);
 
     size_t size = record_size(port->scratch, eve, kinds, pkt, decision);
-    struct packet_record *record = reserve(port->ring, size, port->options->lossless);
+    struct packet_record *record = reserve(port, size);
 
     if (!record) {
         lose_packet(port, kinds, pkt, decision);
@@ -164,7 +183,7 @@ void output_flow(struct output_port *port, const struct flow *flow, enum flow_en
         return;
     flow_record_collect(port->scratch, &port->options->eve, flow);
 
-    struct flow_record *record = reserve(port->ring, flow_record_size(port->scratch), port->options->lossless);
+    struct flow_record *record = reserve(port, flow_record_size(port->scratch));
 
     if (record) {
         flow_record_write(record, port->scratch, kinds, flow, reason, generation);
@@ -294,20 +313,76 @@ static void format_stats(struct output *output, const struct stats_record *recor
         console_stats(&output->console, record);
 }
 
-/* Takes what is in the ring now; what comes meanwhile is for the next round. */
-static bool drain_port(struct output *output, struct ring *ring)
+static void format_oldest(struct output *output, struct output_port *port)
 {
-    uint64_t end = ring_published(ring);
-    bool found = false;
     size_t size;
 
-    while (ring_released(ring) < end) {
-        format_record(output, ring_peek(ring, &size));
-        ring_release(ring);
+    format_record(output, (const void *)((const uint8_t *)ring_peek(port->ring, &size) + port->prefix));
+    ring_release(port->ring);
+    if (clock_monotonic_ns() - output->flushed_ns > FLUSH_INTERVAL_NS)
+        flush(output);
+}
+
+/* Takes what is in the ring now; what comes meanwhile is for the next round. */
+static bool drain_port(struct output *output, struct output_port *port)
+{
+    uint64_t end = ring_published(port->ring);
+    bool found = false;
+
+    while (ring_released(port->ring) < end) {
+        format_oldest(output, port);
         found = true;
-        if (clock_monotonic_ns() - output->flushed_ns > FLUSH_INTERVAL_NS)
-            flush(output);
     }
+    return found;
+}
+
+/* The port whose record is next in the order of places; NULL when there is none, or an empty ring may still get an earlier one. */
+static struct output_port *next_in_order(struct output *output)
+{
+    struct turn_place place, first, empty_until = { .sequence = UINT64_MAX };
+    struct output_port *next = NULL;
+    size_t size;
+
+    for (unsigned i = 0; i < output->port_count; i++) {
+        const void *record = ring_peek(output->ports[i].ring, &size);
+
+        if (!record) {
+            if (turn_compare(&output->progress_seen[i], &empty_until) < 0)
+                empty_until = output->progress_seen[i];
+            continue;
+        }
+        memcpy(&place, record, sizeof(place));
+        if (!next || turn_compare(&place, &first) < 0) {
+            next = &output->ports[i];
+            first = place;
+        }
+    }
+    return next && turn_compare(&first, &empty_until) < 0 ? next : NULL;
+}
+
+/* A ring that is found empty after its progress was asked has nothing before that any more. */
+static bool drain_in_order(struct output *output)
+{
+    struct output_port *port;
+    bool found = false;
+
+    for (unsigned i = 0; i < output->port_count; i++)
+        output->progress(output->progress_user, i, &output->progress_seen[i]);
+    while ((port = next_in_order(output))) {
+        format_oldest(output, port);
+        found = true;
+    }
+    return found;
+}
+
+static bool drain(struct output *output)
+{
+    bool found = false;
+
+    if (output->progress)
+        return drain_in_order(output);
+    for (unsigned i = 0; i < output->port_count; i++)
+        found |= drain_port(output, &output->ports[i]);
     return found;
 }
 
@@ -316,10 +391,8 @@ static bool run_round(struct output *output)
     uint64_t round = atomic_fetch_add_explicit(&output->rounds_begun, 1, memory_order_acq_rel) + 1;
     size_t size;
     const void *stats = ring_peek(output->stats_ring, &size);
-    bool found = stats != NULL;
+    bool found = drain(output) || stats != NULL;
 
-    for (unsigned i = 0; i < output->port_count; i++)
-        found |= drain_port(output, output->ports[i].ring);
     if (stats) {
         format_stats(output, stats);
         ring_release(output->stats_ring);
@@ -369,6 +442,14 @@ static void *run(void *argument)
 
 /* --- The main thread's side --------------------------------------------------------------------------------------------------- */
 
+void output_set_progress(struct output *output, output_progress_function *progress, void *user)
+{
+    output->progress = progress;
+    output->progress_user = user;
+    for (unsigned i = 0; i < output->port_count; i++)
+        output->ports[i].prefix = sizeof(output->ports[i].place);
+}
+
 static uint32_t wanted_kinds(const struct output_options *options)
 {
     uint32_t wanted = 0;
@@ -404,7 +485,8 @@ static struct record_scratch *new_scratch(const struct eve_options *eve)
 static int make_ports(struct output *output, unsigned count)
 {
     output->ports = aligned_alloc(CACHE_LINE, (count + 1) * sizeof(*output->ports));
-    if (!output->ports)
+    output->progress_seen = calloc(count + 1, sizeof(*output->progress_seen));
+    if (!output->ports || !output->progress_seen)
         return -ENOMEM;
     for (; output->port_count < count; output->port_count++) {
         struct output_port *port = &output->ports[output->port_count];
@@ -532,6 +614,7 @@ void output_close(struct output *output)
         free(output->ports[i].scratch);
     }
     free(output->ports);
+    free(output->progress_seen);
     ring_free(output->stats_ring);
     sink_close(&output->sink);
     text_clear(&output->console);

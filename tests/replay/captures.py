@@ -29,9 +29,9 @@ def number_of(path):
     return int.from_bytes(hashlib.sha256(path.encode()).digest()[:4], 'big')
 
 
-def find_captures(shared, share, largest, parts):
+def find_captures(shared, share, largest, parts, folders=FOLDERS):
     found = []
-    for folder in FOLDERS:
+    for folder in folders:
         for base, _, names in os.walk(os.path.join(shared, folder)):
             for name in names:
                 path = os.path.relpath(os.path.join(base, name), shared)

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The events of a replay are the same whatever the number of workers and the size of a batch.
+
+    determinism.py SLUICE SOURCE SHARED [--share N] [--largest BYTES] [--timeout S] [-j N] [PART OF A PATH...]
+
+All captures in SHARED/pcaps, or with --share N one in N; a PART takes only those whose path has it. Each is replayed with all the
+rules that are shipped, captures/keywords.rules and captures/determinism.rules, half of them with --ips, by 1, 2 and 4
+workers and in batches of 1 and 64. Every byte of every event has to be the same, and their order, but for the statistics.
+"""
+import argparse
+import concurrent.futures
+import os
+import sys
+import tempfile
+
+import captures
+import replaying
+
+RUNS = [(1, 64), (1, 1), (2, 64), (2, 1), (4, 64), (4, 1)]
+CONFIG = """%YAML 1.1
+---
+eve:
+  types:
+    alert: {payload: yes, packet: yes, metadata: yes, tagged-packets: yes}
+    anomaly: {types: {decode: yes, stream: yes}}
+    drop: {alerts: yes, flows: all}
+    flow: yes
+    netflow: yes
+    stats: yes
+"""
+
+
+def events(run):
+    return [line for line in run.lines if b'"event_type":"stats"' not in line]
+
+
+def first_difference(one, other):
+    """Words for the first event that is not the same, or None."""
+    for a, b in zip(one, other):
+        if a != b:
+            return f'{a.decode(errors="replace")[:600]}\n    and {b.decode(errors="replace")[:600]}'
+    return None if len(one) == len(other) else f'{len(one)} events and {len(other)}'
+
+
+def check(sluice, arguments, shared, path, timeout):
+    """What is wrong with this capture, or None; and how many events it has."""
+    arguments = arguments + (['--ips'] if captures.number_of(path) % 2 else [])
+    reference = None
+    with tempfile.TemporaryDirectory() as folder:
+        for workers, batch in RUNS:
+            run = replaying.Run(sluice, arguments + ['--workers', str(workers), '--set', f'queue.batch={batch}'],
+                                [os.path.join(shared, path)], folder, timeout)
+            who = f'{workers} workers, batch {batch}'
+            problem = run.problem(may_fail=True)
+            if problem:
+                return f'{who}: {problem}', 0
+            reference = reference or run
+            if (run.code, run.said) != (reference.code, reference.said):
+                return f'{who}: exit code {run.code}, {run.said!r}, not {reference.code}, {reference.said!r}', 0
+            difference = first_difference(events(reference), events(run))
+            if difference:
+                return f'1 worker and {who} differ: {difference}', 0
+    return None, len(events(reference))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('sluice')
+    parser.add_argument('source')
+    parser.add_argument('shared')
+    parser.add_argument('--share', type=int, default=1)
+    parser.add_argument('--largest', type=int, default=1 << 40)
+    parser.add_argument('--timeout', type=int, default=120)
+    parser.add_argument('-j', dest='jobs', type=int, default=os.cpu_count())
+    parser.add_argument('part', nargs='*')
+    args = parser.parse_args()
+
+    found = captures.find_captures(args.shared, args.share, args.largest, args.part, ['pcaps'])
+    if not found:
+        print(f'no captures in {args.shared}/pcaps')
+        sys.exit(77)
+    failed = total = 0
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        config = folder + '/sluice.yaml'
+        with open(config, 'w') as f:
+            f.write(CONFIG)
+        source = os.path.abspath(args.source)
+        arguments = ['--config', config, *replaying.default_arguments(source),
+                     '--rules', source + '/tests/replay/captures/determinism.rules']
+        results = pool.map(lambda path: check(os.path.abspath(args.sluice), arguments, args.shared, path, args.timeout), found)
+        for path, (problem, count) in zip(found, results):
+            total += count
+            if problem:
+                failed += 1
+                print(f'{path}: {problem}', flush=True)
+    print(f'{len(found)} captures, {total} events, {failed} failed')
+    sys.exit(1 if failed or total == 0 else 0)
+
+
+if __name__ == '__main__':
+    main()
