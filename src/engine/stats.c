@@ -11,7 +11,7 @@
 
 #include "sluice/arena.h"
 
-enum { FIXED_STATS = 64, STATS_PER_QUEUE = 24 };
+enum { FIXED_STATS = 128, STATS_PER_QUEUE = 24 };
 
 struct stats {
     struct arena *arena;
