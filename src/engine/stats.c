@@ -273,6 +273,7 @@ static void add_ips(struct stats *stats, const struct sums *sums)
     add(stats, "ips.blocked", sums->pipeline.blocked);
     add(stats, "ips.rejected", sums->pipeline.rejected);
     add(stats, "ips.replaced", sums->capture.replaced);
+    add(stats, "ips.replace_refused", sums->pipeline.replace_refused);
     add(stats, "ips.marked", sums->pipeline.marked);
     add(stats, "ips.uninspected.marked", sums->pipeline.uninspected_marked);
     add(stats, "ips.uninspected.link_type", sums->pipeline.uninspected_link);
