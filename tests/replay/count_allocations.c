@@ -45,6 +45,8 @@ void *realloc(void *old, size_t size)
     return __libc_realloc(old, size);
 }
 
+void *memalign(size_t alignment, size_t size); /* of malloc.h, which would declare the others too */
+
 void *memalign(size_t alignment, size_t size)
 {
     count_allocation();
