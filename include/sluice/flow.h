@@ -80,7 +80,7 @@ struct flow_variable;  /* in src/flow/variable.c */
 /* Four cache lines, of which a packet touches the first two; keep it so. */
 struct flow {
     /* --- what a look-up reads --- */
-    struct flow *next; /* in the bucket */
+    struct flow *next; /* in a bucket that overflows */
     uint32_t hash;
     uint16_t client_port, server_port; /* ICMP: type and code as the first packet had them */
     struct address client, server;
@@ -147,6 +147,9 @@ void flow_table_free(struct flow_table *table);
  * packet is not counted yet. It may end an expired flow.
  */
 struct flow *flow_table_get(struct flow_table *table, struct packet *pkt, enum exception_cause *exception);
+
+/* Asks for the memory where the look-up of this packet will begin; for the packets of a batch, all before the first look-up. */
+void flow_table_prefetch(const struct flow_table *table, const struct packet *pkt);
 
 /* Counts the packet to its flow: last_ns, sides, and for all but TCP the state; sets PACKET_ESTABLISHED (for TCP when stream
  * said before that the flow is established, or both directions have been seen, as the field has it). */

@@ -46,8 +46,11 @@ enum stream_urgent {
 
 struct stream_options {
     bool inline_mode;
-    bool midstream;                   /* pick up sessions whose handshake was not seen */
-    bool async_oneside;               /* accept sessions of which one side is seen */
+    bool midstream; /* pick up sessions whose handshake was not seen */
+    uint64_t
+        midstream_until_ns; /* so too, and without an exception, for packets before this time: connections that are older
+                                  * than the program; 0: none */
+    bool async_oneside;     /* accept sessions of which one side is seen */
     bool checksum_validation;         /* segments with PACKET_BAD_L4_CHECKSUM are not tracked */
     uint32_t depth;                   /* bytes inspected per direction; 0: all */
     uint32_t window[FLOW_DIRECTIONS]; /* bytes of history that stay for inspection, by direction */

@@ -105,42 +105,42 @@ bool pages_differ(const struct datagram *datagram, const struct fragment *fragme
 
 /* --- Policies --------------------------------------------------------------------------------------------------------------- */
 
-/* Whether the new fragment's bytes count where it meets a held one. */
-typedef bool new_wins(const struct owner *held, const struct owner *new);
+/* Whether the later fragment's bytes count where it meets a held one. */
+typedef bool later_wins(const struct owner *held, const struct owner *later);
 
-static bool wins_never(const struct owner *held, const struct owner *new)
+static bool wins_never(const struct owner *held, const struct owner *later)
 {
     (void)held;
-    (void)new;
+    (void)later;
     return false;
 }
 
-static bool wins_before(const struct owner *held, const struct owner *new)
+static bool wins_before(const struct owner *held, const struct owner *later)
 {
-    return new->start < held->start;
+    return later->start < held->start;
 }
 
-static bool wins_not_after(const struct owner *held, const struct owner *new)
+static bool wins_not_after(const struct owner *held, const struct owner *later)
 {
-    return new->start <= held->start;
+    return later->start <= held->start;
 }
 
-static bool wins_not_before(const struct owner *held, const struct owner *new)
+static bool wins_not_before(const struct owner *held, const struct owner *later)
 {
-    return new->start >= held->start;
+    return later->start >= held->start;
 }
 
-static bool wins_around(const struct owner *held, const struct owner *new)
+static bool wins_around(const struct owner *held, const struct owner *later)
 {
-    return new->start<held->start &&new->end> held->end;
+    return later->start < held->start && later->end > held->end;
 }
 
-static bool wins_over(const struct owner *held, const struct owner *new)
+static bool wins_over(const struct owner *held, const struct owner *later)
 {
-    return new->start < held->start &&new->end >= held->end;
+    return later->start < held->start && later->end >= held->end;
 }
 
-static new_wins *const by_host[HOST_OS_COUNT] = {
+static later_wins *const by_host[HOST_OS_COUNT] = {
     [HOST_OS_BSD] = wins_before,        [HOST_OS_BSD_RIGHT] = wins_not_before, [HOST_OS_OLD_LINUX] = wins_not_after,
     [HOST_OS_LINUX] = wins_not_after,   [HOST_OS_OLD_SOLARIS] = wins_never,    [HOST_OS_SOLARIS] = wins_over,
     [HOST_OS_HPUX10] = wins_before,     [HOST_OS_HPUX11] = wins_never,         [HOST_OS_IRIX] = wins_before,
@@ -173,7 +173,7 @@ static void insert_equal(struct datagram *datagram, const struct fragment *fragm
 
 static void insert_by_policy(struct datagram *datagram, const struct fragment *fragment, struct units units)
 {
-    new_wins *wins = by_host[datagram->host_os];
+    later_wins *wins = by_host[datagram->host_os];
     const struct owner whole = { (uint16_t)units.first, (uint16_t)units.last };
     struct owner owner = whole;
 

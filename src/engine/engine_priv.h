@@ -8,6 +8,7 @@
  *   host_os.c    how hosts treat what overlaps, as configured
  *   options.c    from the configuration to the options of the modules;  options_flow.c  of flows and streams
  *   load.c       from rule files to a ruleset
+ *   datasets.c   sets that rules share, from the configuration and back to their files
  *   stats.c      from counters to a stats event
  *   run.c        the daemon        replay.c   capture files        replay_workers.c   their threads
  */
@@ -58,6 +59,14 @@ void engine_policy_options(const struct config *config, struct policy_options *o
 int engine_eve_path(const struct config *config, const char *log_dir, char *out, size_t size,
                     char error[ENGINE_ERROR_SIZE]);
 void engine_eve_options(const struct config *config, struct eve_options *out);
+
+/* --- datasets.c -------------------------------------------------------------------------------------------------------- */
+
+/* The registry with the sets of the configuration; mistakes are in `diag`. 0 or -ENOMEM. */
+struct datasets;
+int engine_open_datasets(struct datasets **out, const struct config *config, struct diag *diag);
+/* Writes the sets that have a file for it, when no worker runs any more; logs what fails. NULL is allowed. */
+void engine_save_datasets(const struct ruleset *ruleset);
 
 /* --- host_os.c --------------------------------------------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-enum { CHECKSUM_SAMPLE = 1000 };
+enum { CHECKSUM_SAMPLE = 1000, EXPIRE_PER_FRAGMENT = 2 };
 
 static void end_flow(struct flow *flow, enum flow_end reason, void *user);
 
@@ -287,6 +287,7 @@ static void defragment(struct pipeline *pipeline, struct packet *fragment)
     enum exception_cause exception;
     struct packet whole;
 
+    defrag_expire(pipeline->defrag, fragment->time_ns, EXPIRE_PER_FRAGMENT);
     switch (defrag_packet(pipeline->defrag, pipeline->decoder, fragment, &whole, &exception)) {
     case DEFRAG_HELD:
         break;

@@ -166,6 +166,7 @@ static int open_output(struct replay *replay, char error[ENGINE_ERROR_SIZE])
     out.eve_truncate = true;
     out.lossless = true;
     out.inline_mode = options->inline_mode;
+    out.names = rule_list_names(ruleset_rules(replay->ruleset));
     out.ring_size = (size_t)config_number(options->config, "output.ring-size");
     if (options->console) {
         out.console = stdout;
@@ -348,6 +349,8 @@ int engine_replay(const struct replay_options *options, char error[ENGINE_ERROR_
         err = replay_file(&replay, options->captures[i], error);
     if (replay.stats) {
         finish(&replay);
+        if (!err)
+            engine_save_datasets(replay.ruleset);
         write_stats(&replay);
     }
     if (replay.output)

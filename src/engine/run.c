@@ -97,6 +97,7 @@ static int open_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         return err;
     out.eve_path = config_bool(config, "eve.enabled") ? path : NULL;
     out.inline_mode = true;
+    out.names = rule_list_names(ruleset_rules(engine->ruleset));
     out.queue_fields = true;
     out.ring_size = (size_t)config_number(config, "output.ring-size");
     if (engine->options->console) {
@@ -183,6 +184,9 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     if (err)
         return err;
     options.kernel_checksums = true;
+    options.stream.midstream_until_ns =
+        clock_realtime_ns() +
+        (uint64_t)config_number(engine->options->config, "stream.midstream-grace") * NS_PER_SECOND;
     err = pipeline_shared_init(&engine->shared, &options);
     if (!err)
         err = stats_new(&engine->stats, engine->worker_count, true, engine->options->config);
@@ -446,6 +450,8 @@ int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
     }
     detach(&engine);
     stop_workers(&engine);
+    if (!err)
+        engine_save_datasets(engine.ruleset);
     if (engine.stats && !err)
         stats_write(engine.stats, engine.worker_list, engine.worker_count, engine.ruleset, engine.output,
                     (clock_monotonic_ns() - engine.started_ns) / NS_PER_SECOND, clock_realtime_ns());

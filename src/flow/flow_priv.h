@@ -7,6 +7,7 @@
 
 #include "sluice/flow.h"
 
+struct bucket; /* bucket.h */
 struct pool;
 
 /* --- key.c: a packet's key, as the packet goes --- */
@@ -87,7 +88,7 @@ enum flow_counter {
 };
 
 struct flow_table {
-    struct flow **buckets;
+    struct bucket *buckets;
     uint32_t bucket_mask;
     bool emergency;
     struct pool *flows, *variables;

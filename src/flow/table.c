@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table: buckets of lists, flows from a pool, a timer wheel. Who looks a flow up decides by the packet's own time whether it is
+ * The table: buckets, flows from a pool, a timer wheel. Who looks a flow up decides by the packet's own time whether it is
  * over; the wheel only gives the memory back. So what a packet finds does not depend on how far the wheel has come.
  *
  * When the pool is empty the table is in emergency until a share of it is free again: timeouts become short, and a
@@ -16,15 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bucket.h"
 #include "flow_priv.h"
 #include "sluice/pool.h"
 
 enum {
-    VARIABLE_SHARE = 16,  /* of the memcap, one part */
-    BUCKETS_PER_FLOW = 2, /* at least; at most twice that. A look-up that finds nothing should touch no flow */
-    BUCKET_BYTES = 2 * BUCKETS_PER_FLOW * (int)sizeof(struct flow *), /* of a flow */
-    CACHE_LINE = 64,
-    MAX_FLOWS = 1u << 30,    /* the mask has 32 bits */
+    VARIABLE_SHARE = 16,     /* of the memcap, one part */
+    BUCKET_SHARE = 8,        /* one part at most, half of it at least: two or three flows a bucket */
+    MAX_BUCKETS = 1 << 30,   /* the mask has 32 bits */
     EMERGENCY_OVER = 70,     /* percent of the flows in use: the field's emergency-recovery */
     RECLAIM_VISITS = 8,      /* of the wheel when there is no room, so that no packet waits long */
     LAST_RESORT_VISITS = 64, /* where no new flow can give way */
@@ -36,15 +35,15 @@ enum {
 
 static int reserve(struct flow_table *table, size_t memcap)
 {
-    size_t for_variables = memcap / VARIABLE_SHARE;
-    size_t count = (memcap - for_variables) / (sizeof(struct flow) + BUCKET_BYTES), buckets = 1;
+    size_t for_variables = memcap / VARIABLE_SHARE, buckets = 1;
 
-    count = count == 0 ? 1 : count > MAX_FLOWS ? MAX_FLOWS : count;
-    while (buckets < count * BUCKETS_PER_FLOW)
+    while (buckets < MAX_BUCKETS && 2 * buckets * sizeof(struct bucket) <= memcap / BUCKET_SHARE)
         buckets *= 2;
-    if (pool_new(&table->flows, sizeof(struct flow), count * sizeof(struct flow)) ||
+    size_t taken = for_variables + buckets * sizeof(struct bucket);
+
+    if (pool_new(&table->flows, sizeof(struct flow), memcap > taken ? memcap - taken : 0) ||
         pool_new(&table->variables, variable_size(), for_variables) ||
-        pool_new(&table->bucket_pool, buckets * sizeof(struct flow *), 0))
+        pool_new(&table->bucket_pool, buckets * sizeof(struct bucket), 0))
         return -ENOMEM;
     table->buckets = pool_take(table->bucket_pool);
     table->bucket_mask = (uint32_t)(buckets - 1);
@@ -161,18 +160,9 @@ void flow_set_state(struct flow_table *table, struct flow *flow, enum flow_state
 
 /* --- Ends ------------------------------------------------------------------------------------------------------------------- */
 
-static void unlink_bucket(struct flow_table *table, struct flow *flow)
-{
-    struct flow **link = &table->buckets[flow->hash & table->bucket_mask];
-
-    while (*link != flow)
-        link = &(*link)->next;
-    *link = flow->next;
-}
-
 static void release(struct flow_table *table, struct flow *flow)
 {
-    unlink_bucket(table, flow);
+    bucket_remove(bucket_of(table, flow->hash), flow);
     wheel_remove(flow);
     if (flow->state == FLOW_NEW)
         unlink_new(table, flow);
@@ -291,19 +281,6 @@ void flow_table_end_all(struct flow_table *table, enum flow_end reason)
 
 /* --- Beginnings ------------------------------------------------------------------------------------------------------------- */
 
-/* A flood ends a flow for each that it begins, the coldest there is: what that will touch is asked for ahead of time. */
-static void prefetch_victims(const struct flow_table *table)
-{
-    const struct flow *next = table->oldest->newer, *after = next ? next->newer : NULL;
-
-    if (next)
-        __builtin_prefetch(&table->buckets[next->hash & table->bucket_mask]);
-    if (after) {
-        for (size_t line = 0; line < sizeof(*after); line += CACHE_LINE)
-            __builtin_prefetch((const char *)after + line, 1);
-    }
-}
-
 static struct flow *make_room(struct flow_table *table, uint64_t now_ns)
 {
     size_t planned = table->oldest ? RECLAIM_VISITS : LAST_RESORT_VISITS, visits = planned;
@@ -315,9 +292,11 @@ static struct flow *make_room(struct flow_table *table, uint64_t now_ns)
     if (victim) {
         flow_table_end(table, victim, FLOW_END_TIMEOUT);
     } else if (table->oldest) {
+        struct flow *oldest = table->oldest, *next = oldest->newer;
+
         table->counters[FLOW_COUNTER_GET_USED]++;
-        prefetch_victims(table);
-        flow_table_end(table, table->oldest, FLOW_END_FORCED);
+        bucket_prefetch_end(table, next, next ? next->newer : NULL);
+        flow_table_end(table, oldest, FLOW_END_FORCED);
     } else {
         table->counters[FLOW_COUNTER_GET_USED_FAILED]++;
         table->counters[FLOW_COUNTER_MEMCAP]++;
@@ -381,12 +360,9 @@ static struct flow *create(struct flow_table *table, const struct packet *pkt, c
         flow = make_room(table, pkt->time_ns);
     if (!flow)
         return NULL;
-    struct flow **bucket = &table->buckets[hash & table->bucket_mask];
-
     fill(flow, pkt, key, hash);
     flow->emergency = table->emergency;
-    flow->next = *bucket;
-    *bucket = flow;
+    bucket_add(bucket_of(table, hash), flow);
     link_new(table, flow);
     wheel_add(table, flow);
     count_new(table, flow->protocol);
@@ -395,13 +371,29 @@ static struct flow *create(struct flow_table *table, const struct packet *pkt, c
 
 /* --- Look-up ---------------------------------------------------------------------------------------------------------------- */
 
+static struct flow *find_in(const struct bucket *bucket, const struct flow_table *table, const struct flow_key *key,
+                            uint32_t hash, enum flow_direction *direction)
+{
+    uint32_t places = bucket_places(bucket);
+    struct flow *flow;
+
+    for (uint32_t i = 0; i < places; i++) {
+        if (bucket->hashes[i] == hash && key_matches(key, bucket->flows[i], &table->options, direction))
+            return bucket->flows[i];
+    }
+    if (bucket->count <= BUCKET_PLACES)
+        return NULL;
+    flow = bucket->flows[BUCKET_LAST]->next;
+    while (flow && (flow->hash != hash || !key_matches(key, flow, &table->options, direction)))
+        flow = flow->next;
+    return flow;
+}
+
 static struct flow *find(struct flow_table *table, const struct flow_key *key, uint32_t hash, uint64_t now_ns,
                          enum flow_direction *direction)
 {
-    struct flow *flow = table->buckets[hash & table->bucket_mask];
+    struct flow *flow = find_in(bucket_of(table, hash), table, key, hash, direction);
 
-    while (flow && (flow->hash != hash || !key_matches(key, flow, &table->options, direction)))
-        flow = flow->next;
     if (!flow || !flow_is_over(table, flow, now_ns))
         return flow;
     flow_table_end(table, flow, FLOW_END_TIMEOUT);
@@ -414,6 +406,16 @@ static void set_direction(struct packet *pkt, enum flow_direction direction)
         pkt->flags |= PACKET_TO_CLIENT;
     else
         pkt->flags &= ~(uint32_t)PACKET_TO_CLIENT;
+}
+
+void flow_table_prefetch(const struct flow_table *table, const struct packet *pkt)
+{
+    struct flow_key key;
+
+    if (!key_of_packet(&key, pkt))
+        return;
+    key_mask(&key, &table->options);
+    __builtin_prefetch(bucket_of(table, key_hash(&key, table->options.seed)), 1);
 }
 
 /* The flow of which the error quotes a packet. */

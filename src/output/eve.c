@@ -159,7 +159,7 @@ void eve_header(struct eve *eve, struct text *out, const struct packet_record *r
     json_object_open(out, NULL);
     eve_timestamp(out, "timestamp", record->time_ns);
     if (record->has_flow)
-        eve_flow_id(out, &record->flow);
+        json_uint(out, "flow_id", record->flow.id);
     if (eve->options->queue_fields)
         json_string(out, "in_iface", interface_name(&eve->interfaces, record->meta.in_ifindex));
     else if (record->number > 0)

@@ -11,13 +11,6 @@
 
 /* --- Parts that events of packets have too ---------------------------------------------------------------------------------- */
 
-void eve_flow_id(struct text *out, const struct flow_facts *flow)
-{
-    json_uint(out, "flow_id", flow->id);
-    if (flow->parent_id != 0)
-        json_uint(out, "parent_id", flow->parent_id);
-}
-
 void eve_flow_counts(struct text *out, const struct flow_facts *flow)
 {
     json_object_open(out, "flow");
@@ -150,7 +143,7 @@ static void flow_header(struct eve *eve, struct text *out, const struct flow_rec
 {
     json_object_open(out, NULL);
     eve_timestamp(out, "timestamp", record->time_ns);
-    eve_flow_id(out, &record->flow);
+    json_uint(out, "flow_id", record->flow.id);
     if (eve->options->queue_fields)
         json_string(out, "in_iface", interface_name(&eve->interfaces, record->in_ifindex));
     json_string(out, "event_type", event_type);

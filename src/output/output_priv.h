@@ -39,8 +39,7 @@ struct endpoints {
 
 /* A flow as it was when the event was recorded. */
 struct flow_facts {
-    uint64_t id, parent_id; /* parent_id: of the flow that carries it through a tunnel; 0 */
-    uint64_t start_ns;
+    uint64_t id, start_ns;
     uint64_t packets[FLOW_DIRECTIONS], bytes[FLOW_DIRECTIONS];
     struct endpoints ends; /* the client is the source; for ICMP the ports are type and code */
 };
@@ -257,7 +256,6 @@ void eve_address(struct eve *eve, struct text *out, const char *key, const struc
 void eve_protocol(struct text *out, uint8_t number);
 void eve_vlans(struct text *out, const uint16_t *ids, unsigned count);
 void eve_mac(struct text *out, const char *key, const uint8_t *bytes);
-void eve_flow_id(struct text *out, const struct flow_facts *flow);
 /* What flow and alert events both say of a flow; the object stays open. */
 void eve_flow_counts(struct text *out, const struct flow_facts *flow);
 /* The objects "traffic" and "metadata". */

@@ -93,12 +93,23 @@ static uint32_t payload_copied(const struct eve_options *eve, uint32_t kinds, co
     return wanted && pkt->payload ? at_most(pkt->payload_length, eve->alert.payload_buffer_size) : 0;
 }
 
+/* The packet as it goes on: inline its bytes may have been rewritten. */
+static const uint8_t *packet_bytes(const struct packet *pkt)
+{
+    return pkt->new_data ? pkt->new_data : pkt->data;
+}
+
+static uint32_t packet_length(const struct packet *pkt)
+{
+    return pkt->new_data ? pkt->new_length : pkt->length;
+}
+
 static uint32_t packet_copied(const struct eve_options *eve, uint32_t kinds, const struct packet *pkt)
 {
     if (kinds & 1u << OUTPUT_PACKET || (kinds & 1u << OUTPUT_ALERT && eve->alert.packet))
-        return at_most(pkt->length, RECORD_MAX_PACKET);
+        return at_most(packet_length(pkt), RECORD_MAX_PACKET);
     if (kinds & 1u << OUTPUT_ANOMALY && eve->anomaly.packet_header)
-        return at_most(pkt->length, ANOMALY_PACKET_SIZE);
+        return at_most(packet_length(pkt), ANOMALY_PACKET_SIZE);
     return 0;
 }
 
@@ -234,14 +245,11 @@ static void copy_tunnel(struct packet_record *out, const struct packet *pkt)
 
 static void copy_flow(struct packet_record *out, const struct packet *pkt)
 {
-    const struct flow *parent = pkt->outer ? pkt->outer->flow : NULL;
-
     out->has_flow = pkt->flow != NULL;
     if (!pkt->flow)
         return;
     out->to_client = direction_of(pkt) == FLOW_TO_CLIENT;
     flow_facts_copy(&out->flow, pkt->flow);
-    out->flow.parent_id = parent ? parent->id : 0;
     out->flow_drop_gid = pkt->flow->drop_gid;
     out->flow_drop_sid = pkt->flow->drop_sid;
 }
@@ -304,5 +312,5 @@ void record_write(struct packet_record *out, const struct record_scratch *scratc
     at = append(at, scratch->variables, out->variable_count * sizeof(struct record_variable));
     at = append(at, pkt->payload, out->payload_copied);
     at = append(at, scratch->stream, out->stream_copied);
-    append(at, pkt->data, out->packet_copied);
+    append(at, packet_bytes(pkt), out->packet_copied);
 }

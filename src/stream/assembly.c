@@ -140,12 +140,12 @@ static void compare(const struct assembly *assembly, const struct clipped *clipp
         if (piece.kind == PIECE_NEW) {
             report->added += count;
         } else if (piece.kind == PIECE_LOST) {
-            report->too_old = true;
+            report->too_old = report->lost = true;
         } else {
             report->overlapping += count;
-            report->differs |=
-                piece.kind == PIECE_SEEN && !report->differs &&
-                !block_equal(assembly, piece.start, piece.end, clipped->bytes + (piece.start - clipped->start));
+            report->differs |= piece.kind == PIECE_SEEN && !report->differs &&
+                               !block_equal(assembly, &walk.block, piece.start, piece.end,
+                                            clipped->bytes + (piece.start - clipped->start));
         }
     }
 }
@@ -180,9 +180,9 @@ static void write_pieces(const struct assembly_store *store, struct assembly *as
         const uint8_t *bytes = clipped->bytes + (piece.start - clipped->start);
 
         if (piece.kind == PIECE_NEW)
-            block_write(assembly, piece.start, piece.end, bytes);
+            block_write(assembly, &walk.block, piece.start, piece.end, bytes);
         else if (piece.kind == PIECE_SEEN && differs && !store->inline_mode)
-            overlap_write(assembly, os, segment, &piece, bytes);
+            overlap_write(assembly, &walk.block, os, segment, &piece, bytes);
     }
 }
 
@@ -204,11 +204,13 @@ static int add_pieces(struct assembly_store *store, struct assembly *assembly, c
 static int add_in_order(struct assembly_store *store, struct assembly *assembly, const struct clipped *clipped,
                         struct assembly_report *report)
 {
+    struct assembly_block *hint = NULL;
+
     if (block_reserve(store, assembly, clipped->start, clipped->end)) {
         report->no_memory = true;
         return -ENOMEM;
     }
-    block_write(assembly, clipped->start, clipped->end, clipped->bytes);
+    block_write(assembly, &hint, clipped->start, clipped->end, clipped->bytes);
     assembly->contiguous = clipped->end;
     report->added = (uint32_t)(clipped->end - clipped->start);
     return 0;
@@ -267,7 +269,7 @@ void assembly_rewrite(const struct assembly *assembly, uint64_t offset, uint8_t 
 
     while (walk_next(&walk, &piece))
         if (piece.kind == PIECE_SEEN)
-            block_read(assembly, piece.start, piece.end, out + (piece.start - offset));
+            block_read(assembly, &walk.block, piece.start, piece.end, out + (piece.start - offset));
 }
 
 /* --- Skipping ------------------------------------------------------------------------------------------------------------- */

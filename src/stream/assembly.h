@@ -58,6 +58,7 @@ struct assembly_report {
     bool differs;         /* some of those were others */
     bool beyond_limit;    /* bytes past `limit` were not kept */
     bool too_old;         /* bytes before `base` or given up as lost: nothing to compare them with */
+    bool lost;            /* too old, and nobody has inspected what was in their place */
     bool no_memory;       /* not all could be kept: nothing of this segment was */
     bool too_many_pieces; /* the list of extents is full: nothing of this segment was kept */
 };

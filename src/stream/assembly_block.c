@@ -39,6 +39,18 @@ static struct assembly_block *find_floor(const struct assembly *assembly, uint64
     return block;
 }
 
+static struct assembly_block *find_near(const struct assembly *assembly, struct assembly_block **hint, uint64_t offset)
+{
+    struct assembly_block *block = *hint;
+
+    if (!block || block->start > offset)
+        block = find_floor(assembly, offset);
+    while (block->next && block->next->start <= offset)
+        block = block->next;
+    *hint = block;
+    return block;
+}
+
 /* How many blocks of the range do not exist. */
 static size_t count_missing(const struct assembly_block *floor, const struct assembly *assembly, uint64_t start,
                             uint64_t end)
@@ -86,9 +98,10 @@ int block_reserve(struct assembly_store *store, struct assembly *assembly, uint6
     return 0;
 }
 
-void block_write(struct assembly *assembly, uint64_t start, uint64_t end, const uint8_t *bytes)
+void block_write(struct assembly *assembly, struct assembly_block **hint, uint64_t start, uint64_t end,
+                 const uint8_t *bytes)
 {
-    struct assembly_block *block = find_floor(assembly, start);
+    struct assembly_block *block = find_near(assembly, hint, start);
 
     for (uint64_t at = start; at < end; block = block->next) {
         size_t count = smaller(end, block_end(block)) - at;
@@ -98,9 +111,10 @@ void block_write(struct assembly *assembly, uint64_t start, uint64_t end, const 
     }
 }
 
-void block_read(const struct assembly *assembly, uint64_t start, uint64_t end, uint8_t *out)
+void block_read(const struct assembly *assembly, struct assembly_block **hint, uint64_t start, uint64_t end,
+                uint8_t *out)
 {
-    const struct assembly_block *block = find_floor(assembly, start);
+    const struct assembly_block *block = find_near(assembly, hint, start);
 
     for (uint64_t at = start; at < end; block = block->next) {
         size_t count = smaller(end, block_end(block)) - at;
@@ -110,9 +124,10 @@ void block_read(const struct assembly *assembly, uint64_t start, uint64_t end, u
     }
 }
 
-bool block_equal(const struct assembly *assembly, uint64_t start, uint64_t end, const uint8_t *bytes)
+bool block_equal(const struct assembly *assembly, struct assembly_block **hint, uint64_t start, uint64_t end,
+                 const uint8_t *bytes)
 {
-    const struct assembly_block *block = find_floor(assembly, start);
+    const struct assembly_block *block = find_near(assembly, hint, start);
 
     for (uint64_t at = start; at < end; block = block->next) {
         size_t count = smaller(end, block_end(block)) - at;

@@ -61,8 +61,8 @@ static bool wins(enum host_os os, const struct assembly_extent *segment, const s
     return new_wins[os] >> shape & 1;
 }
 
-void overlap_write(struct assembly *assembly, enum host_os os, const struct assembly_extent *segment,
-                   const struct piece *piece, const uint8_t *bytes)
+void overlap_write(struct assembly *assembly, struct assembly_block **hint, enum host_os os,
+                   const struct assembly_extent *segment, const struct piece *piece, const uint8_t *bytes)
 {
     uint64_t at = larger(piece->start, larger(assembly->acknowledged, assembly->inspected));
     const struct assembly_extent *old = assembly->segments;
@@ -72,11 +72,11 @@ void overlap_write(struct assembly *assembly, enum host_os os, const struct asse
         if (old->end <= at || wins(os, segment, old))
             continue;
         if (at < old->start)
-            block_write(assembly, at, old->start, bytes + (at - piece->start));
+            block_write(assembly, hint, at, old->start, bytes + (at - piece->start));
         at = old->end;
     }
     if (at < piece->end)
-        block_write(assembly, at, piece->end, bytes + (at - piece->start));
+        block_write(assembly, hint, at, piece->end, bytes + (at - piece->start));
 }
 
 /* The last segment that begins at or before `start`; NULL when there is none. */

@@ -69,10 +69,16 @@ static inline uint64_t larger(uint64_t a, uint64_t b)
 
 /* Makes the blocks of a range exist. 0, or -ENOMEM and nothing has changed. */
 int block_reserve(struct assembly_store *store, struct assembly *assembly, uint64_t start, uint64_t end);
-/* The range has blocks. */
-void block_write(struct assembly *assembly, uint64_t start, uint64_t end, const uint8_t *bytes);
-void block_read(const struct assembly *assembly, uint64_t start, uint64_t end, uint8_t *out);
-bool block_equal(const struct assembly *assembly, uint64_t start, uint64_t end, const uint8_t *bytes);
+/*
+ * The range has blocks. Whoever goes over several ranges, ascending, keeps a hint (NULL at first) so that the list is searched once:
+ * a segment over many small pieces would be costly otherwise.
+ */
+void block_write(struct assembly *assembly, struct assembly_block **hint, uint64_t start, uint64_t end,
+                 const uint8_t *bytes);
+void block_read(const struct assembly *assembly, struct assembly_block **hint, uint64_t start, uint64_t end,
+                uint8_t *out);
+bool block_equal(const struct assembly *assembly, struct assembly_block **hint, uint64_t start, uint64_t end,
+                 const uint8_t *bytes);
 /* The bytes in place, when one block has all of them; NULL otherwise. */
 const uint8_t *block_peek(const struct assembly *assembly, uint64_t start, uint64_t end);
 void block_release(struct assembly_store *store, struct assembly *assembly, uint64_t before);
@@ -93,6 +99,7 @@ struct piece {
 
 /* Goes over a range piece by piece. The lists must not change meanwhile. */
 struct walk {
+    struct assembly_block *block; /* the hint for the pieces' bytes */
     uint64_t at, end, contiguous;
     const struct assembly_extent *extent, *hole;
 };
@@ -113,8 +120,8 @@ void extent_clear(struct assembly_store *store, struct assembly *assembly);
 /* --- Passive: the receiver's way with overlaps (assembly_overlap.c) ------------------------------------------------------- */
 
 /* Writes what of a segment's bytes wins over those that are kept in [start, end), which were seen before. */
-void overlap_write(struct assembly *assembly, enum host_os os, const struct assembly_extent *segment,
-                   const struct piece *piece, const uint8_t *bytes);
+void overlap_write(struct assembly *assembly, struct assembly_block **hint, enum host_os os,
+                   const struct assembly_extent *segment, const struct piece *piece, const uint8_t *bytes);
 /* Remembers a segment as it came. */
 void segment_add(struct assembly_store *store, struct assembly *assembly, const struct assembly_extent *segment);
 

@@ -47,10 +47,11 @@ static const uint8_t *kept_at(struct assembly_store *store, const struct assembl
                               uint64_t end)
 {
     const uint8_t *place = block_peek(assembly, start, end);
+    struct assembly_block *hint = NULL;
 
     if (place)
         return place;
-    block_read(assembly, start, end, store->scratch + HISTORY_MAX);
+    block_read(assembly, &hint, start, end, store->scratch + HISTORY_MAX);
     return store->scratch + HISTORY_MAX;
 }
 
@@ -124,7 +125,7 @@ static void copy_history(const struct assembly *assembly, uint64_t start, uint64
     while (walk_next(&walk, &piece)) {
         if (piece.kind != PIECE_SEEN)
             continue;
-        block_read(assembly, piece.start, piece.end, out);
+        block_read(assembly, &walk.block, piece.start, piece.end, out);
         out += piece.end - piece.start;
     }
 }
@@ -185,7 +186,7 @@ size_t assembly_copy(const struct assembly *assembly, uint8_t *out, size_t size,
         uint64_t count = smaller(size - at, piece.end - piece.start);
 
         if (piece.kind == PIECE_SEEN) {
-            block_read(assembly, piece.start, piece.start + count, out + at);
+            block_read(assembly, &walk.block, piece.start, piece.start + count, out + at);
             at += count;
         } else if (piece.kind != PIECE_SKIPPED && on_gap) {
             on_gap(at, piece.end - piece.start, user);

@@ -131,7 +131,9 @@ bool check_timestamp(struct segment *seg)
         return true;
     enum host_os os = peer_os(seg, seg->receiver);
 
-    if ((seg->pkt->tcp.timestamp_value != 0 || zero_is_allowed(os)) && (!is_compared(seg, os) || is_young_enough(seg)))
+    bool zero_is_odd = !zero_is_allowed(os) && !(seg->sender->flags & PEER_ZERO_TIMESTAMP);
+
+    if ((seg->pkt->tcp.timestamp_value != 0 || !zero_is_odd) && (!is_compared(seg, os) || is_young_enough(seg)))
         return true;
     segment_note(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
     return false;

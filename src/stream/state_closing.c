@@ -34,10 +34,11 @@ static bool is_beyond_window(const struct segment *seg)
     return seq_after(seg->seq, seg->sender->last_ack + seg->sender->window);
 }
 
-/* A FIN that was sent again with nothing new. */
+/* The server's FIN again; perhaps with a later acknowledgment. */
 static bool is_fin_again(const struct segment *seg)
 {
-    return seg->seq == seg->sender->next_seq - 1 && seg->ack == seg->receiver->last_ack;
+    return seg->end == seg->sender->next_seq - 1 &&
+           (seg->direction == FLOW_TO_CLIENT || seg->ack == seg->receiver->last_ack);
 }
 
 /* --- FIN_WAIT1: the server has sent FIN --------------------------------------------------------------------------------------- */
@@ -49,7 +50,7 @@ int fin_wait1_on_fin(struct segment *seg)
 
     if (!check_timestamp(seg))
         return -EINVAL;
-    bool again = check_retransmission(seg) || (to_client && is_fin_again(seg));
+    bool again = (to_client && is_fin_again(seg)) || check_retransmission(seg);
 
     if (!again && (seq_before(seg->seq, sender->next_seq - 1) || is_beyond_window(seg)))
         return segment_reject(seg, STREAM_EVENT_FIN1_FIN_WRONG_SEQ);
@@ -218,8 +219,12 @@ int close_wait_on_ack(struct segment *seg)
         return -EINVAL;
     bool again = check_retransmission(seg);
 
-    if (seg->length > 0 && seq_at_or_before(seg->end, sender->last_ack))
-        return segment_reject(seg, STREAM_EVENT_CLOSEWAIT_PKT_BEFORE_LAST_ACK);
+    if (seg->length > 0 && seq_at_or_before(seg->end, sender->last_ack)) { /* passes, as in ESTABLISHED */
+        segment_note(seg, STREAM_EVENT_CLOSEWAIT_PKT_BEFORE_LAST_ACK);
+        if (segment_is_inline(seg))
+            data_take(seg);
+        return 0;
+    }
     if (is_beyond_window(seg))
         return segment_reject(seg, STREAM_EVENT_CLOSEWAIT_ACK_OUT_OF_WINDOW);
     if (!check_ack(seg))

@@ -124,22 +124,31 @@ static bool is_one_sided(const struct segment *seg)
            (sender->next_seq == seg->seq || sender->last_ack == sender->isn + 1);
 }
 
-static int judge_place(struct segment *seg)
+enum place { PLACE_EXPECTED, PLACE_OLD };
+
+/*
+ * An old segment passes: the receiver has all of it and only acknowledges again, which its sender may be waiting for. Inline it is
+ * compared with what was seen, as far as that is still there.
+ */
+static enum place judge_place(struct segment *seg)
 {
     struct tcp_peer *sender = seg->sender;
     bool is_keepalive = seg->length <= 1 && seg->seq == sender->next_seq - 1;
 
     if (is_keepalive || seq_at_or_after(seg->end, sender->last_ack))
-        return 0;
+        return PLACE_EXPECTED;
     if (is_one_sided(seg)) {
         seg->session->flags |= SESSION_ASYNC;
         peer_take_ack(sender, seg->seq);
-        return 0;
+        return PLACE_EXPECTED;
     }
     /* Acknowledged before it was seen. */
     if (seq_after(sender->last_ack, sender->next_seq) && seq_after(seg->end, sender->next_seq))
-        return 0;
-    return segment_reject(seg, STREAM_EVENT_EST_PKT_BEFORE_LAST_ACK);
+        return PLACE_EXPECTED;
+    segment_note(seg, STREAM_EVENT_EST_PKT_BEFORE_LAST_ACK);
+    if (segment_is_inline(seg))
+        data_take(seg);
+    return PLACE_OLD;
 }
 
 static bool is_window_probe(const struct segment *seg)
@@ -172,9 +181,8 @@ int established_on_ack(struct segment *seg)
     if (err)
         return err;
     take_midstream_window(seg);
-    err = judge_place(seg);
-    if (err)
-        return err;
+    if (judge_place(seg) == PLACE_OLD)
+        return 0;
     if (is_window_probe(seg)) {
         sender->flags |= PEER_WINDOW_PROBE;
         data_take(seg);

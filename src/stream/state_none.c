@@ -7,9 +7,11 @@
 
 #include "stream_priv.h"
 
-/* The policy for such sessions is asked in either case. */
+/* The policy for such sessions is asked in either case, but not for those that are older than the program. */
 static bool may_pick_up(struct segment *seg, bool allowed)
 {
+    if (seg->pkt->time_ns < seg->stream->options.midstream_until_ns)
+        return true;
     seg->verdict->exception = EXCEPTION_STREAM_MIDSTREAM;
     return allowed;
 }
@@ -72,7 +74,7 @@ int none_on_reset(struct segment *seg)
 
 int none_on_fin(struct segment *seg)
 {
-    if (!may_pick_up(seg, seg->stream->options.midstream && seg->length > 0)) {
+    if (!may_pick_up(seg, seg->stream->options.midstream) || seg->length == 0) {
         segment_note(seg, STREAM_EVENT_FIN_BUT_NO_SESSION);
         return 0;
     }

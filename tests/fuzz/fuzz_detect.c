@@ -23,6 +23,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+#define CAPTURES SLUICE_SOURCE "/tests/replay/captures/"
+
 enum { LINK_MASK = 0x0f, INLINE_BIT = 0x80, MAX_HITS = 256, SID_ANY_PACKET = 1, JSON_MAX_DEPTH = 16 };
 
 static void require(bool holds)
@@ -36,8 +38,14 @@ static void require(bool holds)
 static struct ruleset *load_rules(void)
 {
     struct rule_variables *variables = rule_variables_new();
-    struct rule_list_options options = { .keywords = keyword_table_new(keyword_list, keyword_list_count),
-                                         .variables = variables };
+    const char *const reputations[] = { CAPTURES "reputations.list", NULL };
+    struct rule_list_options options = {
+        .keywords = keyword_table_new(keyword_list, keyword_list_count),
+        .variables = variables,
+        .reputation_categories = CAPTURES "categories.txt",
+        .reputation_files = reputations,
+        .geoip_database = CAPTURES "countries.mmdb",
+    };
     struct ruleset_options ruleset_options;
     struct diag *diag = diag_new();
     struct ruleset *ruleset;
@@ -45,7 +53,7 @@ static struct ruleset *load_rules(void)
 
     require(variables && options.keywords && diag);
     require(rule_list_new(&list, &options, diag) == 0);
-    require(rule_list_load(list, SLUICE_SOURCE "/tests/replay/captures/keywords.rules", diag) == 0);
+    require(rule_list_load(list, CAPTURES "keywords.rules", diag) == 0);
     require(rule_list_finish(list, diag) == 0);
     if (diag_errors(diag) > 0)
         diag_print(diag, stderr, false);

@@ -126,6 +126,13 @@ static inline size_t model_count_extents(const struct model *model, uint64_t sta
     return count;
 }
 
+/* Counting takes long: it is done when the answer may matter, and at the end to see that this was known. */
+static inline bool model_is_full(const struct model *model, uint64_t start, uint64_t end)
+{
+    return model->assembly.extent_count >= MODEL_MAX_EXTENTS &&
+           model_count_extents(model, start, end) > MODEL_MAX_EXTENTS;
+}
+
 /* Suricata's rules, written down shape by shape: whether the new segment's bytes replace those of an old one. */
 static inline bool model_new_wins(enum host_os os, const struct model_segment *new, const struct model_segment *old)
 {
@@ -233,7 +240,7 @@ static inline void model_add(struct model_run *run, struct model *model, uint64_
     }
     const uint8_t *bytes = run->payload + (start - offset);
     struct model_expectation expected = model_expect(model, start, end, bytes);
-    bool full = expected.added > 0 && model_count_extents(model, start, end) > MODEL_MAX_EXTENTS;
+    bool full = expected.added > 0 && model_is_full(model, start, end);
 
     MODEL_MUST((err == -ENOSPC) == report.too_many_pieces && (err == -ENOMEM) == report.no_memory);
     MODEL_MUST(full ? err == -ENOSPC : err == 0 || (err == -ENOMEM && run->small));
@@ -282,7 +289,7 @@ static inline void model_skip(struct model_run *run, struct model *model, uint64
 {
     uint64_t start = offset, end = offset + length;
 
-    if (model->holes >= MODEL_HOLES || model_count_extents(model, offset, end) > MODEL_MAX_EXTENTS)
+    if (model->holes >= MODEL_HOLES || model_is_full(model, offset, end))
         return;
     int err = assembly_skip(run->store, &model->assembly, offset, length);
 
@@ -336,6 +343,8 @@ static inline void model_check_window(struct model_run *run, struct model *model
 
 static inline void model_keep_before(struct model *model, uint64_t start, uint64_t end)
 {
+    if (end - start > STREAM_BEFORE_MAX)
+        start = end - STREAM_BEFORE_MAX;
     for (uint64_t at = start; at < end; at++) {
         if (model->before_length == STREAM_BEFORE_MAX)
             memmove(model->before, model->before + 1, --model->before_length);
@@ -491,6 +500,7 @@ static inline void model_command(struct model_run *run)
 /* Everything is yielded, and given back. */
 static inline void model_finish(struct model_run *run, struct model *model)
 {
+    MODEL_MUST(model->assembly.extent_count == model_count_extents(model, model->contiguous, model->contiguous));
     while (model_view(run, model, UINT64_MAX, true))
         ;
     MODEL_MUST(model->inspected == model->contiguous);

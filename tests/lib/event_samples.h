@@ -22,7 +22,7 @@ enum { SAMPLE_HEADERS = 14 + 40 + 20, SAMPLE_PAYLOAD = 4096 };
 
 struct sample {
     struct packet packet, outer;
-    struct flow flow, outer_flow;
+    struct flow flow;
     struct rule rule, second_rule;
     struct metadata metadata[3];
     struct reference references[2];

@@ -9,6 +9,7 @@
 #include "sluice/decode_event.h"
 #include "sluice/detect.h"
 #include "sluice/keyword.h"
+#include "sluice/stream_event.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -49,13 +50,14 @@ static void setup(void)
     ck_assert_int_eq(rule_list_new(&list, &options, diag), 0);
     ck_assert_int_eq(rule_list_load(list, path_of("sluice.rules"), diag), 0);
     ck_assert_int_eq(rule_list_load(list, path_of("decoder-events.rules"), diag), 0);
+    ck_assert_int_eq(rule_list_load(list, path_of("stream-events.rules"), diag), 0);
     ck_assert_int_eq(rule_list_finish(list, diag), 0);
 }
 
 /* Scans are seen by how often something happens: every packet of theirs is a hit, so they are loaded by themselves. */
-START_TEST(scans_and_stream_events_load)
+START_TEST(scans_load)
 {
-    static const char *const files[] = { "scan.rules", "stream-events.rules" };
+    static const char *const files[] = { "scan.rules" };
     size_t before = rule_list_count(list);
 
     ck_assert_uint_gt(before, 0);
@@ -115,7 +117,7 @@ START_TEST(load_without_a_remark)
     diag_print(diag, stderr, false);
     ck_assert_uint_eq(diag_count(diag), 0);
     ck_assert_uint_eq(rule_list_rejected(list), 0);
-    ck_assert_uint_gt(rule_list_count(list), DECODE_EVENT_COUNT + 100);
+    ck_assert_uint_gt(rule_list_count(list), STREAM_EVENT_END + 100);
 }
 END_TEST
 
@@ -132,17 +134,23 @@ START_TEST(are_in_their_own_range_and_classified)
 }
 END_TEST
 
-START_TEST(name_every_decoder_event_once)
+static const char *event_name(unsigned event)
 {
-    unsigned seen[DECODE_EVENT_COUNT] = { 0 };
+    return event < DECODE_EVENT_COUNT ? decode_event_name((enum decode_event)event)
+                                      : stream_event_name((enum stream_event)event);
+}
+
+START_TEST(name_every_event_once)
+{
+    unsigned seen[STREAM_EVENT_END] = { 0 };
 
     for (size_t i = 0; i < rule_list_count(list); i++) {
         const struct condition *c = rule_list_get(list, i)->packet_conditions;
         if (c && c->keyword->event)
             seen[c->keyword->event(c->data)]++;
     }
-    for (int event = 0; event < DECODE_EVENT_COUNT; event++)
-        ck_assert_msg(seen[event] == 1, "%s: %u rules", decode_event_name((enum decode_event)event), seen[event]);
+    for (unsigned event = 0; event < STREAM_EVENT_END; event++)
+        ck_assert_msg(seen[event] == 1, "%s: %u rules", event_name(event), seen[event]);
 }
 END_TEST
 
@@ -441,8 +449,8 @@ static Suite *suite(void)
     tcase_add_checked_fixture(files, setup, teardown);
     tcase_add_test(files, load_without_a_remark);
     tcase_add_test(files, are_in_their_own_range_and_classified);
-    tcase_add_test(files, name_every_decoder_event_once);
-    tcase_add_test(files, scans_and_stream_events_load);
+    tcase_add_test(files, name_every_event_once);
+    tcase_add_test(files, scans_load);
     suite_add_tcase(s, files);
     tcase_add_unchecked_fixture(traffic, setup_detector, teardown_detector);
     tcase_set_timeout(traffic, 60);

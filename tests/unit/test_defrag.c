@@ -1,87 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <check.h>
-#include <netinet/in.h>
-
-#include "defrag/defrag_priv.h"
-#include "fragments.h"
-
-static const int versions[] = { 4, 6 };
-
-static struct defragging d; /* one test at a time */
-
-static void open_with(bool inline_mode, enum host_os (*of)(const void *, int, const struct address *), const void *user)
-{
-    struct defrag_options options;
-
-    defrag_options_default(&options);
-    options.memcap = 4 << 20;
-    options.inline_mode = inline_mode;
-    options.host_os = (struct host_os_policy){ of, user };
-    defragging_open(&d, &options);
-}
-
-static void open_inline(void)
-{
-    open_with(true, NULL, NULL);
-}
-
-static void open_passive(void)
-{
-    open_with(false, NULL, NULL);
-}
-
-static void close_it(void)
-{
-    defragging_close(&d);
-}
-
-static enum defrag_result send_text(int version, uint32_t id, uint32_t offset, bool more, const char *text)
-{
-    return defragging_send(&d, &(struct piece){ .version = version,
-                                                .id = id,
-                                                .offset = offset,
-                                                .more = more,
-                                                .bytes = (const uint8_t *)text,
-                                                .length = strlen(text) });
-}
-
-/* `length` times the letter. */
-static enum defrag_result send_letter(int version, uint32_t id, char letter, uint32_t offset, size_t length, bool more)
-{
-    static char text[FRAGMENTS_MAX];
-
-    ck_assert_uint_lt(length, sizeof(text));
-    memset(text, letter, length);
-    text[length] = '\0';
-    return send_text(version, id, offset, more, text);
-}
-
-static bool has_event(int version, enum decode_event ipv4, enum decode_event ipv6)
-{
-    return packet_has_event(&d.packet, version == 4 ? ipv4 : ipv6);
-}
-
-static bool overlapped(int version)
-{
-    return has_event(version, DECODE_EVENT_IPV4_FRAG_OVERLAP, DECODE_EVENT_IPV6_FRAG_OVERLAP);
-}
-
-/* The whole is a header as it should be and then the text. */
-static void check_whole(int version, const char *text)
-{
-    size_t header = version == 4 ? 20 : 40, length = strlen(text);
-
-    ck_assert_uint_eq(d.whole.length, header + length);
-    ck_assert_uint_eq(d.whole.wire_length, header + length);
-    ck_assert_mem_eq(d.whole.data + header, text, length);
-    if (version == 4) {
-        ck_assert_uint_eq(d.whole.data[6] << 8 | d.whole.data[7], 0);
-        ck_assert_uint_eq(d.whole.data[2] << 8 | d.whole.data[3], header + length);
-    } else {
-        ck_assert_uint_eq(d.whole.data[4] << 8 | d.whole.data[5], length);
-        ck_assert_uint_eq(d.whole.data[6], IPPROTO_UDP);
-    }
-}
+/* Order, headers, keys, time, memory, and whose bytes count where nothing is dropped. What is dropped: test_defrag_inline.c. */
+#include "defrag_check.h"
 
 /* --- Order ------------------------------------------------------------------------------------------------------------------ */
 
@@ -351,6 +270,21 @@ START_TEST(settles_overlaps_as_the_host_does)
 }
 END_TEST
 
+/* What lost its front begins later from then on. */
+START_TEST(a_trimmed_fragment_begins_later)
+{
+    static const enum host_os os = HOST_OS_BSD;
+
+    open_with(false, fixed_os, &os);
+    send_letter(4, 7, 'A', 0, 16, true);
+    send_letter(4, 7, 'B', 8, 16, true); /* begins at 16 now */
+    send_letter(4, 7, 'C', 8, 16, true); /* is before it */
+    ck_assert_int_eq(send_letter(4, 7, 'D', 24, 1, false), DEFRAG_COMPLETE);
+    check_whole(4, "AAAAAAAAAAAAAAAACCCCCCCCD");
+    close_it();
+}
+END_TEST
+
 /* The header comes from the fragment whose first bytes count. */
 START_TEST(takes_the_header_of_the_winner)
 {
@@ -387,184 +321,6 @@ START_TEST(passive_takes_the_nearest_end)
     ck_assert_int_eq(send_letter(version, 7, 'B', 8, 4, false), DEFRAG_HELD);
     ck_assert_int_eq(send_letter(version, 7, 'A', 0, 8, true), DEFRAG_COMPLETE);
     check_whole(version, "AAAAAAAABBBB");
-    close_it();
-}
-END_TEST
-
-/* --- Overlaps, inline ------------------------------------------------------------------------------------------------------- */
-
-/* What contradicts "AAAAAAAABBBBBBBB" at 8, with more to come; or a datagram that ends at 32, for `ended`. */
-static const struct {
-    const char *what, *text;
-    uint32_t offset;
-    bool more, ended, overlaps;
-} contradictions[] = {
-    { "other bytes, same place", "AAAAAAAABBBBBBBX", 8, true, false, true },
-    { "other bytes, inside", "BBBBBBBX", 16, true, false, true },
-    { "other bytes, around", "ZZZZZZZZAAAAAAAAXBBBBBBBZZZZZZZZ", 0, true, false, true },
-    { "other bytes in front", "ZZZZZZZZXAAAAAAA", 0, true, false, true },
-    { "other bytes behind", "BBBBBBBXZZZZZZZZ", 16, true, false, true },
-    { "other bytes at the end", "BBBBBBBXZZ", 16, false, false, true },
-    { "an end inside of what is held", "AAAAAAAA", 8, false, false, true },
-    { "an end where more was promised", "BBBBBBBB", 16, false, false, true },
-    { "a second end behind", "Z", 32, false, true, false },
-    { "a second end before", "Z", 24, false, true, true },
-    { "more behind the end", "ZZZZZZZZ", 40, true, true, false },
-    { "more across the end", "ZZZZZZZZZZZZZZZZ", 24, true, true, true },
-    { "more that reaches the end", "EEEEEEEE", 24, true, true, true },
-};
-
-static const char *const probes[] = { "ZZZZZZZZ", "AAAAAAAA", "BBBBBBBB" };
-
-START_TEST(inline_drops_what_contradicts)
-{
-    for (unsigned i = 0; i < 2; i++) {
-        int version = versions[i];
-
-        open_inline();
-        ck_assert_int_eq(send_text(version, 7, 8, true, "AAAAAAAABBBBBBBB"), DEFRAG_HELD);
-        if (contradictions[_i].ended)
-            ck_assert_int_eq(send_text(version, 7, 24, false, "EEEEEEEE"), DEFRAG_HELD);
-        ck_assert_msg(send_text(version, 7, contradictions[_i].offset, contradictions[_i].more,
-                                contradictions[_i].text) == DEFRAG_DROPPED,
-                      "%s", contradictions[_i].what);
-        ck_assert_int_eq(overlapped(version), contradictions[_i].overlaps);
-        /* Nothing of it passes now, good or bad. */
-        for (unsigned k = 0; k < 3; k++)
-            ck_assert_int_eq(send_text(version, 7, k * 8, true, probes[k]), DEFRAG_DROPPED);
-        ck_assert_int_eq(send_text(version, 8, 0, true, "AAAAAAAA"), DEFRAG_HELD);
-        ck_assert_uint_eq(defragging_counter(&d, "defrag.contradictions"), 1);
-        ck_assert_uint_eq(defragging_counter(&d, "defrag.dropped_fragments"), 4);
-        d.now_ns += 60 * NS_PER_SECOND;
-        ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_HELD);
-        close_it();
-    }
-}
-END_TEST
-
-START_TEST(inline_passes_copies)
-{
-    int version = versions[_i];
-
-    open_inline();
-    for (unsigned i = 0; i < 3; i++) {
-        ck_assert_int_eq(send_text(version, 7, 8, true, "AAAAAAAABBBBBBBB"), DEFRAG_HELD);
-        ck_assert_int_eq(overlapped(version), i > 0);
-    }
-    ck_assert_int_eq(send_text(version, 7, 16, true, "BBBBBBBBCCCCCCCC"), DEFRAG_HELD);
-    ck_assert(overlapped(version));
-    ck_assert_int_eq(send_text(version, 7, 32, false, "DD"), DEFRAG_HELD);
-    ck_assert_int_eq(send_text(version, 7, 32, false, "DD"), DEFRAG_HELD);
-    ck_assert_int_eq(send_text(version, 7, 0, true, "ZZZZZZZZAAAAAAAABBBBBBBB"), DEFRAG_COMPLETE);
-    check_whole(version, "ZZZZZZZZAAAAAAAABBBBBBBBCCCCCCCCDD");
-    close_it();
-}
-END_TEST
-
-/* The receiver takes one of them for the protocol. */
-START_TEST(inline_wants_one_chain_of_headers)
-{
-    static const uint8_t chain[] = { 44, 0, 1, 4, 0, 0, 0, 0 };
-    const struct piece first = {
-        .version = 6, .id = 7, .more = true, .bytes = (const uint8_t *)"AAAAAAAA", .length = 8
-    };
-    struct piece other = first;
-
-    open_inline();
-    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_HELD);
-    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_HELD);
-    other.protocol = 6;
-    ck_assert_int_eq(defragging_send(&d, &other), DEFRAG_DROPPED);
-    close_it();
-    open_inline();
-    other = first;
-    other.chain = chain;
-    other.chain_length = sizeof(chain);
-    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_HELD);
-    ck_assert_int_eq(defragging_send(&d, &other), DEFRAG_DROPPED);
-    close_it();
-    /* And when it was complete. */
-    open_inline();
-    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_HELD);
-    ck_assert_int_eq(send_text(6, 7, 8, false, "B"), DEFRAG_COMPLETE);
-    ck_assert_int_eq(defragging_send(&d, &first), DEFRAG_HELD);
-    ck_assert_int_eq(defragging_send(&d, &other), DEFRAG_DROPPED);
-    close_it();
-}
-END_TEST
-
-/* --- Inline: datagrams that are over ---------------------------------------------------------------------------------------- */
-
-START_TEST(remembers_what_was_accepted)
-{
-    int version = versions[_i];
-
-    open_inline();
-    ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAABBBBBBBB"), DEFRAG_HELD);
-    ck_assert_int_eq(send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_HELD);
-    ck_assert_int_eq(send_text(version, 7, 24, false, "DD"), DEFRAG_COMPLETE);
-    /* Copies pass, and complete nothing. */
-    ck_assert_int_eq(send_text(version, 7, 24, false, "DD"), DEFRAG_HELD);
-    ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAABBBBBBBB"), DEFRAG_HELD);
-    ck_assert_int_eq(send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_HELD);
-    ck_assert_uint_eq(defragging_counter(&d, "defrag.repeated_fragments"), 3);
-    /* What a receiver that lacks some of it could complete does not. */
-    ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAABBBBBBBX"), DEFRAG_DROPPED);
-    ck_assert(overlapped(version));
-    ck_assert_int_eq(send_text(version, 7, 16, false, "CCCCCCCC"), DEFRAG_DROPPED);
-    ck_assert_int_eq(send_text(version, 7, 8, true, "BBBBBBBB"), DEFRAG_DROPPED);
-    ck_assert_int_eq(send_text(version, 7, 24, false, "D"), DEFRAG_DROPPED);
-    ck_assert_int_eq(send_text(version, 7, 32, true, "XXXXXXXX"), DEFRAG_DROPPED);
-    ck_assert_int_eq(send_text(version, 7, 16, true, "CCCCCCCC"), DEFRAG_HELD);
-    d.now_ns += 59 * NS_PER_SECOND;
-    ck_assert_int_eq(send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_DROPPED);
-    d.now_ns += 1 * NS_PER_SECOND;
-    ck_assert_int_eq(send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_HELD);
-    ck_assert_int_eq(send_text(version, 7, 8, false, "YY"), DEFRAG_COMPLETE);
-    check_whole(version, "XXXXXXXXYY");
-    close_it();
-}
-END_TEST
-
-START_TEST(remembers_what_was_dropped)
-{
-    int version = versions[_i];
-
-    open_inline();
-    ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_HELD);
-    ck_assert_int_eq(send_text(version, 7, 8, false, "BB"), DEFRAG_COMPLETE);
-    defrag_drop(d.defrag, &d.whole);
-    for (unsigned i = 0; i < 2; i++) {
-        ck_assert_int_eq(send_text(version, 7, 8, false, "BB"), DEFRAG_DROPPED);
-        ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_DROPPED);
-        ck_assert_int_eq(send_text(version, 7, 0, true, "XXXXXXXX"), DEFRAG_DROPPED);
-        d.now_ns += 59 * NS_PER_SECOND;
-    }
-    ck_assert_int_eq(send_text(version, 7, 0, true, "AAAAAAAA"), DEFRAG_HELD);
-    close_it();
-}
-END_TEST
-
-START_TEST(passive_drops_nothing)
-{
-    open_passive();
-    send_text(4, 7, 0, true, "AAAAAAAA");
-    ck_assert_int_eq(send_text(4, 7, 8, false, "BB"), DEFRAG_COMPLETE);
-    defrag_drop(d.defrag, &d.whole);
-    ck_assert_int_eq(send_text(4, 7, 8, false, "BB"), DEFRAG_HELD);
-    close_it();
-}
-END_TEST
-
-/* Digests are kept of so many fragments; copies of others are not known. */
-START_TEST(knows_many_fragments_again)
-{
-    open_inline();
-    for (unsigned i = 0; i < 70; i++)
-        ck_assert_int_eq(send_letter(4, 7, (char)('0' + i), i * 8, 8, i < 69), i < 69 ? DEFRAG_HELD : DEFRAG_COMPLETE);
-    for (unsigned i = 0; i < 70; i++)
-        ck_assert_int_eq(send_letter(4, 7, (char)('0' + i), i * 8, 8, i < 69),
-                         i < DIGESTS_MAX ? DEFRAG_HELD : DEFRAG_DROPPED);
     close_it();
 }
 END_TEST
@@ -863,41 +619,6 @@ END_TEST
 
 /* --- Random, against a model ---------------------------------------------------------------------------------------------- */
 
-enum { MODEL_UNITS = 40 };
-
-struct model {
-    int letter[MODEL_UNITS]; /* 0: missing */
-    unsigned start[MODEL_UNITS];
-};
-
-static uint64_t random_state;
-
-static unsigned random_below(unsigned bound)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (unsigned)(random_state >> 33) % bound;
-}
-
-static bool model_complete(const struct model *model, unsigned units)
-{
-    for (unsigned i = 0; i < units; i++) {
-        if (!model->letter[i])
-            return false;
-    }
-    return true;
-}
-
-static void check_model(const struct model *model, int version, unsigned units)
-{
-    char expected[MODEL_UNITS * 8 + 1] = "";
-
-    for (unsigned i = 0; i < units; i++)
-        memset(expected + i * 8, model->letter[i], 8);
-    check_whole(version, expected);
-}
-
 /* macOS: the first wins, byte by byte. BSD-right: the one that begins farthest right, of those the latest. */
 START_TEST(agrees_with_a_model_when_passive)
 {
@@ -943,57 +664,6 @@ START_TEST(agrees_with_a_model_when_passive)
 }
 END_TEST
 
-/* Inline every byte has one value: a contradiction ends it. */
-START_TEST(agrees_with_a_model_inline)
-{
-    unsigned complete = 0, dropped = 0;
-
-    random_state = 88172645463325252u + (unsigned)_i;
-    open_inline();
-    for (unsigned round = 0; round < 600; round++) {
-        unsigned units = 2 + random_below(MODEL_UNITS - 2);
-        char text[MODEL_UNITS * 8 + 1] = "", part[MODEL_UNITS * 8 + 1];
-        struct model model = { 0 };
-        bool ended = false;
-
-        for (unsigned i = 0; i < units * 8; i++)
-            text[i] = (char)('a' + random_below(26));
-        for (unsigned sent = 0; sent < 200; sent++) {
-            unsigned start = random_below(units), length = 1 + random_below(units - start > 6 ? 6 : units - start);
-            bool last = start + length == units && start > 0, wrong = random_below(60) == 0, contradicts = false;
-
-            if (!last && start + length == units && --length == 0)
-                continue;
-            memcpy(part, text + start * 8, length * 8);
-            part[length * 8] = '\0';
-            unsigned at = random_below(length);
-
-            if (wrong && model.letter[start + at]) {
-                part[at * 8 + random_below(8)] ^= 1;
-                contradicts = true;
-            }
-            for (unsigned i = start; i < start + length; i++)
-                model.letter[i] = 1;
-            ended |= last;
-            bool is_complete = ended && model_complete(&model, units);
-            enum defrag_result expected = contradicts ? DEFRAG_DROPPED : is_complete ? DEFRAG_COMPLETE : DEFRAG_HELD;
-
-            ck_assert_int_eq(send_text(6, round, start * 8, !last, part), expected);
-            if (expected != DEFRAG_HELD) {
-                complete += !contradicts;
-                dropped += contradicts;
-                if (is_complete && !contradicts)
-                    check_whole(6, text);
-                break;
-            }
-        }
-    }
-    ck_assert_uint_gt(complete, 100);
-    ck_assert_uint_gt(dropped, 50);
-    close_it();
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("defrag");
@@ -1010,15 +680,9 @@ int main(void)
     tcase_add_loop_test(tcase, tells_datagrams_apart, 0, sizeof(keys) / sizeof(keys[0]));
     tcase_add_test(tcase, vlans_may_be_ignored);
     tcase_add_loop_test(tcase, settles_overlaps_as_the_host_does, 0, WINNERS);
+    tcase_add_test(tcase, a_trimmed_fragment_begins_later);
     tcase_add_test(tcase, takes_the_header_of_the_winner);
     tcase_add_loop_test(tcase, passive_takes_the_nearest_end, 0, 2);
-    tcase_add_loop_test(tcase, inline_drops_what_contradicts, 0, sizeof(contradictions) / sizeof(contradictions[0]));
-    tcase_add_loop_test(tcase, inline_passes_copies, 0, 2);
-    tcase_add_test(tcase, inline_wants_one_chain_of_headers);
-    tcase_add_loop_test(tcase, remembers_what_was_accepted, 0, 2);
-    tcase_add_loop_test(tcase, remembers_what_was_dropped, 0, 2);
-    tcase_add_test(tcase, passive_drops_nothing);
-    tcase_add_test(tcase, knows_many_fragments_again);
     tcase_add_loop_test(tcase, forgets_in_time, 0, 2);
     tcase_add_test(tcase, expires_by_budget);
     tcase_add_loop_test(tcase, stays_within_its_memory, 0, 4);
@@ -1031,7 +695,6 @@ int main(void)
     tcase_add_test(tcase, atomic_fragments_are_none);
     tcase_add_loop_test(tcase, nests_to_a_bound, 0, 2);
     tcase_add_loop_test(tcase, agrees_with_a_model_when_passive, 0, 4);
-    tcase_add_loop_test(tcase, agrees_with_a_model_inline, 0, 2);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

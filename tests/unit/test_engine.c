@@ -328,6 +328,7 @@ static void bench_open(struct bench *bench, int end)
     ck_assert_int_eq(output_open(&bench->output, &output, 1, error), 0);
     memset(&options, 0, sizeof(options));
     decode_options_default(&options.decode);
+    defrag_options_default(&options.defrag);
     detector_options_default(&options.detector);
     flow_options_default(&options.flow);
     stream_options_default(&options.stream);

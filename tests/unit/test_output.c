@@ -139,12 +139,14 @@ static void sample_icmp_flow(struct sample *sample)
     sample_flow(sample);
 }
 
-static void sample_tunnel_flow(struct sample *sample)
+/* Reassembly put back what was seen first. */
+static void sample_rewritten(struct sample *sample)
 {
-    sample_tunnel(sample);
-    sample_flow(sample);
-    sample->outer_flow.id = 77;
-    sample->outer.flow = &sample->outer_flow;
+    static const uint8_t bytes[] = "rewritten";
+
+    sample_tcp(sample);
+    sample->packet.new_data = bytes;
+    sample->packet.new_length = sizeof(bytes) - 1;
 }
 
 /* Another packet of it is dropped. */
@@ -348,7 +350,6 @@ static const struct field_case {
     { sample_tcp, sample_alert, NULL, "alert", WITHOUT, "\"flow\":" },
     { sample_tcp_flow, sample_alert, NULL, "alert", WITH,
       "000123+0000\",\"flow_id\":4503599627370497,\"pcap_cnt\":13," },
-    { sample_tcp_flow, sample_alert, NULL, "alert", WITHOUT, "\"parent_id\":" },
     { sample_tcp_flow, sample_alert, NULL, "alert", WITH,
       "\"direction\":\"to_server\",\"flow\":{\"pkts_toserver\":3,\"pkts_toclient\":2,\"bytes_toserver\":300,"
       "\"bytes_toclient\":200,\"start\":\"2020-01-01T00:00:00.100123+0000\",\"src_ip\":\"10.1.0.2\","
@@ -360,7 +361,7 @@ static const struct field_case {
     { sample_tcp_flow, sample_alert, alert_without_flow, "alert", WITH, "\"direction\":\"to_server\"" },
     { sample_tcp_flow, sample_alert, alert_without_flow, "alert", WITHOUT, "\"flow\":" },
     { sample_icmp_flow, sample_alert, NULL, "alert", WITH, "\"src_ip\":\"10.1.0.2\",\"dest_ip\":\"10.2.0.2\"}" },
-    { sample_tunnel_flow, sample_alert, NULL, "alert", WITH, "\"flow_id\":4503599627370497,\"parent_id\":77," },
+    { sample_rewritten, sample_alert, everything, "alert", WITH, "\"packet\":\"cmV3cml0dGVu\"" },
     { sample_tcp_flow, sample_alert, NULL, "alert", WITHOUT, "\"flowbits\":" },
     { sample_tcp_flow, alert_with_variables, NULL, "alert", WITH,
       "\"pkt_src\":\"wire/pcap\",\"metadata\":{\"flowbits\":[\"ET.Evil\",\"second \\\"bit\\\"\"],"

@@ -263,7 +263,8 @@ static const struct test_case {
       0,
       { HANDSHAKE, "> PA 1,1 'abc'", "> PA 7,1 'ghi' | established",
         "< A 1,10 | established reassembly_seq_gap gap c:ghi",
-        "> PA 4,1 'def' | established pkt_spurious_retransmission est_pkt_before_last_ack =invalid" } },
+        "> PA 4,1 'def' | established pkt_spurious_retransmission est_pkt_before_last_ack "
+        "reassembly_segment_before_base_seq" } },
     { "acknowledged before it was seen is no gap",
       0,
       { HANDSHAKE, "< A 1,4 | established", "> PA 1,1 'abc' | established pkt_spurious_retransmission c:abc" } },

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A bucket of the table is one cache line: the hashes of its flows beside the pointers to them, so that a look-up that finds nothing
+ * touches no flow, and one that finds its flow touches no other. Flows past the last place hang in a list on it.
+ */
+#ifndef SLUICE_FLOW_BUCKET_H
+#define SLUICE_FLOW_BUCKET_H
+
+#include "flow_priv.h"
+
+enum { BUCKET_PLACES = 5, BUCKET_LAST = BUCKET_PLACES - 1 };
+
+struct bucket {
+    uint32_t hashes[BUCKET_PLACES];
+    uint32_t count; /* flows, those in the list included */
+    struct flow *flows[BUCKET_PLACES];
+};
+
+static inline uint32_t bucket_places(const struct bucket *bucket)
+{
+    return bucket->count < BUCKET_PLACES ? bucket->count : BUCKET_PLACES;
+}
+
+static inline void bucket_put(struct bucket *bucket, uint32_t place, struct flow *flow)
+{
+    bucket->flows[place] = flow;
+    bucket->hashes[place] = flow->hash;
+}
+
+static inline void bucket_add(struct bucket *bucket, struct flow *flow)
+{
+    uint32_t place = bucket_places(bucket);
+
+    flow->next = place == BUCKET_PLACES ? bucket->flows[BUCKET_LAST] : NULL;
+    bucket_put(bucket, place == BUCKET_PLACES ? BUCKET_LAST : place, flow);
+    bucket->count++;
+}
+
+static inline void bucket_unlist(struct bucket *bucket, struct flow *flow)
+{
+    struct flow *before = bucket->flows[BUCKET_LAST];
+
+    while (before->next != flow)
+        before = before->next;
+    before->next = flow->next;
+}
+
+static inline void bucket_move(struct bucket *bucket, uint32_t from, uint32_t to)
+{
+    bucket->flows[to] = bucket->flows[from];
+    bucket->hashes[to] = bucket->hashes[from];
+}
+
+/* The flow is in it. What is in the last place fills the gap, the list moves up; without a list no other flow is touched. */
+static inline void bucket_remove(struct bucket *bucket, struct flow *flow)
+{
+    uint32_t places = bucket_places(bucket), place = 0;
+
+    while (place < places && bucket->flows[place] != flow)
+        place++;
+    if (place == places) {
+        bucket_unlist(bucket, flow);
+    } else if (bucket->count <= BUCKET_PLACES) {
+        bucket_move(bucket, places - 1, place);
+    } else {
+        struct flow *last = bucket->flows[BUCKET_LAST], *rest = last->next;
+
+        last->next = NULL;
+        bucket_move(bucket, BUCKET_LAST, place);
+        bucket_put(bucket, BUCKET_LAST, rest);
+    }
+    bucket->count--;
+}
+
+static inline struct bucket *bucket_of(const struct flow_table *table, uint32_t hash)
+{
+    return &table->buckets[hash & table->bucket_mask];
+}
+
+/* Many flows end one after the other, the coldest there are: asks ahead of time for what the end of `next` touches, provided that it
+ * was `after` in the call before. Both may be NULL. */
+static inline void bucket_prefetch_end(const struct flow_table *table, const struct flow *next,
+                                       const struct flow *after)
+{
+    enum { CACHE_LINE = 64 };
+
+    if (next)
+        __builtin_prefetch(bucket_of(table, next->hash), 1);
+    for (size_t at = 0; after && at < sizeof(*after); at += CACHE_LINE)
+        __builtin_prefetch((const char *)after + at, 1);
+}
+
+#endif
