@@ -24,6 +24,8 @@ struct shared_shard {
     uint32_t fresh;      /* entries from here on were never used */
     uint32_t free_entry; /* chain of freed entries */
     uint32_t sweep;
+    uint64_t next_expiry_ns; /* the earliest that this round of the sweep has met */
+    uint64_t quiet_until_ns; /* a whole round found nothing that expires before */
 };
 
 struct shared_table {
@@ -64,6 +66,7 @@ static int shard_init(struct shared_shard *shard, struct shared_table *table)
         buckets *= 2;
     shard->bucket_mask = buckets - 1;
     shard->fresh = shard->sweep = 1;
+    shard->next_expiry_ns = UINT64_MAX;
     shard->entries = calloc(shard->entry_count, table->options.entry_size);
     shard->buckets = calloc(buckets, sizeof(*shard->buckets));
     if (!shard->entries || !shard->buckets || pthread_mutex_init(&shard->lock, NULL)) {
@@ -160,16 +163,32 @@ void shared_shard_remove(struct shared_shard *shard, void *removed)
     memset(entry, 0, options->entry_size);
     entry->next = shard->free_entry;
     shard->free_entry = index;
+    shard->quiet_until_ns = 0;
+}
+
+/* A round is over: when it freed nothing there is no use in another before the first entry expires. */
+static void begin_round(struct shared_shard *shard)
+{
+    shard->sweep = 1;
+    shard->quiet_until_ns = shard->next_expiry_ns;
+    shard->next_expiry_ns = UINT64_MAX;
 }
 
 static void sweep(struct shared_shard *shard, uint64_t now_ns)
 {
+    if (now_ns <= shard->quiet_until_ns)
+        return;
     for (unsigned i = 0; i < SWEEP_PER_INSERT; i++) {
         struct shared_entry *entry = entry_at(shard, shard->sweep);
 
-        shard->sweep = shard->sweep + 1 < shard->entry_count ? shard->sweep + 1 : 1;
-        if (entry->expires_ns != 0 && entry->expires_ns < now_ns)
+        if (entry->expires_ns != 0 && entry->expires_ns < now_ns) {
             shared_shard_remove(shard, entry);
+            shard->next_expiry_ns = 0; /* what takes its place may expire at any time */
+        } else if (entry->expires_ns < shard->next_expiry_ns) {
+            shard->next_expiry_ns = entry->expires_ns;
+        }
+        if (++shard->sweep >= shard->entry_count)
+            begin_round(shard);
     }
 }
 
