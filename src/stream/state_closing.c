@@ -23,9 +23,10 @@ static void accept(struct segment *seg, bool again)
         peer_take_ack(seg->receiver, seg->ack);
 }
 
+/* What is sent again may come together with what is new. */
 static void advance_from(struct segment *seg, uint32_t expected)
 {
-    if (seg->seq == expected)
+    if (seq_at_or_before(seg->seq, expected) && seq_at_or_after(seg->end, expected))
         peer_advance(seg, seg->sender, seg->end);
 }
 
@@ -52,7 +53,7 @@ int fin_wait1_on_fin(struct segment *seg)
         return -EINVAL;
     bool again = (to_client && is_fin_again(seg)) || check_retransmission(seg);
 
-    if (!again && (seq_before(seg->seq, sender->next_seq - 1) || is_beyond_window(seg)))
+    if (!again && (seq_before(seg->end, sender->next_seq - 1) || is_beyond_window(seg)))
         return segment_reject(seg, STREAM_EVENT_FIN1_FIN_WRONG_SEQ);
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_FIN1_INVALID_ACK);
@@ -132,7 +133,7 @@ int fin_wait2_on_fin(struct segment *seg)
         return -EINVAL;
     bool again = is_fin_again(seg) || check_retransmission(seg);
 
-    if (!again && (seq_before(seg->seq, sender->next_seq) || is_beyond_window(seg)))
+    if (!again && (seq_before(seg->end, sender->next_seq) || is_beyond_window(seg)))
         return segment_reject(seg, STREAM_EVENT_FIN2_FIN_WRONG_SEQ);
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_FIN2_INVALID_ACK);
@@ -197,7 +198,7 @@ int close_wait_on_fin(struct segment *seg)
         return -EINVAL;
     bool again = check_retransmission(seg);
 
-    if (!again && (seq_before(seg->seq, sender->next_seq) || is_beyond_window(seg)))
+    if (!again && (seq_before(seg->end, sender->next_seq) || is_beyond_window(seg)))
         return segment_reject(seg, STREAM_EVENT_CLOSEWAIT_FIN_OUT_OF_WINDOW);
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_CLOSEWAIT_INVALID_ACK);

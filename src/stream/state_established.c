@@ -37,7 +37,8 @@ int established_on_fin(struct segment *seg)
         return -EINVAL;
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_FIN_INVALID_ACK);
-    if (seq_before(seg->seq, sender->last_ack) || seq_after(seg->end, sender->next_win))
+    /* Before it may come what was acknowledged: it is sent again with what was not. */
+    if (seq_before(seg->end, sender->last_ack) || !check_window(seg))
         return segment_reject(seg, STREAM_EVENT_FIN_OUT_OF_WINDOW);
     if (seg->pkt->tcp.flags & TCP_SYN)
         return segment_reject(seg, STREAM_EVENT_FIN_SYN);
