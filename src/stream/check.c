@@ -184,9 +184,14 @@ bool check_syn_echo(const struct segment *seg)
     return client->last_timestamp != 0;
 }
 
+bool check_window_probe(const struct segment *seg)
+{
+    return seg->length == 1 && seg->seq == seg->sender->next_seq && seg->sender->window == 0;
+}
+
 bool check_window(const struct segment *seg)
 {
-    return seq_at_or_before(seg->end, seg->sender->next_win) ||
+    return seq_at_or_before(seg->end, seg->sender->next_win) || check_window_probe(seg) ||
            (seg->session->flags & (SESSION_MIDSTREAM | SESSION_ASYNC));
 }
 
