@@ -212,6 +212,15 @@ static int check_written(const struct replay *replay, char error[ENGINE_ERROR_SI
     return -EIO;
 }
 
+static int save_datasets(const struct replay *replay, char error[ENGINE_ERROR_SIZE])
+{
+    int err = engine_save_datasets(replay->ruleset);
+
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "not all datasets could be saved");
+    return err;
+}
+
 int engine_replay(const struct replay_options *options, char error[ENGINE_ERROR_SIZE])
 {
     struct replay replay = { .options = options };
@@ -226,14 +235,14 @@ int engine_replay(const struct replay_options *options, char error[ENGINE_ERROR_
     if (replay.stats) {
         pipeline_finish(&replay.worker.pipeline, replay.ruleset);
         worker_copy_counters(&replay.worker);
-        if (!err)
-            engine_save_datasets(replay.ruleset);
         write_stats(&replay);
     }
     if (replay.output)
         output_stop(replay.output);
     if (!err)
         err = check_written(&replay, error);
+    if (!err)
+        err = save_datasets(&replay, error);
     replay_clear(&replay);
     return err;
 }
