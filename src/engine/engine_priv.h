@@ -2,7 +2,7 @@
 /*
  * Inside the engine:
  *
- *   pipeline.c   the packet's whole path, one function
+ *   pipeline.c   the packet's whole path, one function;  rewrite.c  packets that go on with other bytes
  *   worker.c     the thread that owns a queue
  *   affinity.c   which CPU a thread runs on
  *   host_os.c    how hosts treat what overlaps, as configured
@@ -26,6 +26,7 @@
 #include "sluice/decode.h"
 #include "sluice/defrag.h"
 #include "sluice/detect.h"
+#include "sluice/edit.h"
 #include "sluice/engine.h"
 #include "sluice/firewall.h"
 #include "sluice/flow.h"
@@ -109,12 +110,31 @@ int affinity_apply_output(const struct affinity *affinity);
 /* "worker 0 on CPU 1, ..." for the log. */
 void affinity_describe(const struct affinity *affinity, unsigned workers, char *out, size_t size);
 
+/* --- rewrite.c --------------------------------------------------------------------------------------------------------- */
+
+enum { REWRITE_SLOTS = CAPTURE_MAX_BATCH, REWRITE_SLOT_SIZE = 128 * 1024 };
+
+/* A worker's packets that go on with other bytes. */
+struct rewriter {
+    uint8_t *slots;
+    unsigned next;
+    struct packet_edits edits; /* of the packet at hand */
+};
+int rewriter_init(struct rewriter *rewriter); /* 0 or -ENOMEM */
+void rewriter_clear(struct rewriter *rewriter);
+/* Rules may replace bytes of this packet from here on... */
+void rewriter_begin(struct rewriter *rewriter, struct packet *pkt);
+/* ... until here: makes pkt->new_data, of what rules replaced and of what the stream made of it, lent as long as a batch. False
+ * when the packet goes on without what rules replaced. */
+bool rewriter_finish(struct rewriter *rewriter, struct packet *pkt);
+
 /* --- pipeline.c -------------------------------------------------------------------------------------------------------- */
 
 struct pipeline_counters {
     uint64_t drop_reason[DROP_REASON_COUNT];
     uint64_t accepted, blocked, rejected;
-    uint64_t marked; /* came back marked */
+    uint64_t marked;          /* came back marked */
+    uint64_t replace_refused; /* a rule replaced bytes, and they went on as they were: a packet that was cut */
     /* Accepted without inspection, by reason. */
     uint64_t uninspected_marked;
     uint64_t uninspected_link;      /* of a link type that is not supported; only rules for any packet saw it */
@@ -154,6 +174,7 @@ struct pipeline {
     bool stream_checksums; /* segments with a wrong checksum are not part of their stream */
     bool kernel_checksums; /* the kernel says which checksums it did not verify */
     struct host_os_table host_os;
+    struct rewriter rewriter;
     struct pipeline_counters counters;
 };
 

@@ -11,7 +11,7 @@
 
 #include "sluice/arena.h"
 
-enum { FIXED_STATS = 64, STATS_PER_QUEUE = 24 };
+enum { FIXED_STATS = 128, STATS_PER_QUEUE = 24 };
 
 struct stats {
     struct arena *arena;
@@ -52,6 +52,18 @@ static const char *const queue_fields[] = {
 };
 enum { QUEUE_FIELDS = sizeof(queue_fields) / sizeof(queue_fields[0]) };
 _Static_assert(sizeof(queue_fields) / sizeof(queue_fields[0]) <= STATS_PER_QUEUE, "names of queue counters");
+
+/* The reason "flow drop" is counted as flow_drop. */
+static const char *reason_path(struct stats *stats, const char *reason)
+{
+    char *path = arena_printf(stats->arena, "ips.drop_reason.%s", reason);
+
+    for (char *at = path; at && *at; at++) {
+        if (*at == ' ')
+            *at = '_';
+    }
+    return path;
+}
 
 /* As the field has them: exception_policy.tcp.midstream.pass_flow. */
 static const char *const exception_paths[EXCEPTION_COUNT] = {
@@ -96,7 +108,7 @@ int stats_new(struct stats **out, unsigned workers, bool queues, const struct co
     for (size_t i = 0; i < decode_counter_count(); i++)
         stats->decode_names[i] = arena_printf(stats->arena, "decoder.%s", decode_counter_name(i));
     for (enum drop_reason i = 0; i < DROP_REASON_COUNT; i++)
-        stats->reason_names[i] = arena_printf(stats->arena, "ips.drop_reason.%s", output_drop_reason_name(i));
+        stats->reason_names[i] = reason_path(stats, output_drop_reason_name(i));
     name_exceptions(stats);
     *out = stats;
     return 0;
@@ -273,6 +285,7 @@ static void add_ips(struct stats *stats, const struct sums *sums)
     add(stats, "ips.blocked", sums->pipeline.blocked);
     add(stats, "ips.rejected", sums->pipeline.rejected);
     add(stats, "ips.replaced", sums->capture.replaced);
+    add(stats, "ips.replace_refused", sums->pipeline.replace_refused);
     add(stats, "ips.marked", sums->pipeline.marked);
     add(stats, "ips.uninspected.marked", sums->pipeline.uninspected_marked);
     add(stats, "ips.uninspected.link_type", sums->pipeline.uninspected_link);

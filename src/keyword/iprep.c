@@ -126,6 +126,7 @@ const struct keyword keyword_iprep = {
         "Out of the files of reputation.categories and reputation.files. An address has its own value, or that of the "
         "smallest network around it; one of which nothing is known does not match.",
     .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_IP_ONLY,
     .cost = 2,
     .parse = iprep_parse,
     .match = iprep_match,

@@ -174,7 +174,9 @@ static void drop(struct packet *pkt, enum drop_reason reason)
     }
     if (pkt->root && pkt->root != pkt && pkt->root->verdict != VERDICT_DROP) {
         pkt->root->verdict = VERDICT_DROP;
-        pkt->root->drop_reason = pkt->flags & PACKET_REASSEMBLED ? reason : DROP_REASON_TUNNEL;
+        pkt->root->drop_reason = pkt->flags & PACKET_REASSEMBLED && !(pkt->root->flags & PACKET_CARRIES_TUNNEL)
+                                     ? reason
+                                     : DROP_REASON_TUNNEL;
     }
 }
 

@@ -21,7 +21,9 @@ bool check_ack(struct segment *seg)
         segment_note(seg, STREAM_EVENT_PKT_INVALID_ACK);
         return false;
     }
-    if (seq_at_or_before(ack, peer->next_win) || (seg->session->flags & SESSION_ASYNC))
+    /* Of one side alone nobody tells the window; nor does the other side of a session picked up before it has spoken. */
+    if (seq_at_or_before(ack, peer->next_win) ||
+        (seg->session->flags & (SESSION_ASYNC | SESSION_MIDSTREAM_ESTABLISHED)))
         return true;
     /* A reset that answers a SYN comes before any window was told. */
     if (seg->session->state == TCP_STATE_SYN_SENT && seg->direction == FLOW_TO_CLIENT && seg->kind == SEGMENT_RST &&

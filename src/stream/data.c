@@ -12,7 +12,10 @@
 
 #include "stream_priv.h"
 
-enum { URGENT_LIMIT = UINT16_MAX }; /* the field's: then somebody hides a stream in urgent bytes */
+enum {
+    URGENT_LIMIT = UINT16_MAX, /* the field's: then somebody hides a stream in urgent bytes */
+    PIECE_MAX = 65535,         /* an assembly takes no more at once */
+};
 
 /* Bytes of a segment at their place. */
 struct piece {
@@ -56,15 +59,18 @@ static void merge_report(struct assembly_report *all, const struct assembly_repo
 
 static void add_piece(struct segment *seg, struct piece piece, struct assembly_report *all)
 {
-    struct assembly_report report = { 0 };
     struct tcp_peer *peer = seg->sender;
+    uint32_t length;
 
-    if (piece.length == 0)
-        return;
-    if (assembly_add(seg->stream->store, &peer->assembly, (uint64_t)piece.at, piece.bytes, piece.length,
-                     peer_os(seg, seg->receiver), &report) == 0)
-        move_edge(peer, piece.at + piece.length);
-    merge_report(all, &report);
+    for (uint32_t done = 0; done < piece.length; done += length) { /* once, but for jumbograms */
+        struct assembly_report report = { 0 };
+
+        length = piece.length - done < PIECE_MAX ? piece.length - done : PIECE_MAX;
+        if (assembly_add(seg->stream->store, &peer->assembly, (uint64_t)(piece.at + done), piece.bytes + done, length,
+                         peer_os(seg, seg->receiver), &report) == 0)
+            move_edge(peer, piece.at + done + length);
+        merge_report(all, &report);
+    }
 }
 
 /* --- Urgent data ------------------------------------------------------------------------------------------------------------ */

@@ -325,7 +325,7 @@ int closed_on_any(struct segment *seg)
         int err = state_dispatch(seg, (enum tcp_state)session->previous);
 
         if (!err && session->state == TCP_STATE_CLOSED)
-            session->state = session->previous;
+            session_set_state(seg, (enum tcp_state)session->previous);
         return err;
     }
     bool is_old = seg->length == 0 || seq_at_or_before(seg->end, seg->sender->last_ack);

@@ -93,6 +93,8 @@ struct tcp_session {
     uint8_t queued;
     uint16_t flags; /* enum session_flag */
     struct handshake_entry *queue;
+    struct flow *flow;
+    struct tcp_session *newer, *older; /* among the half-open ones: SYN_SENT */
     struct tcp_peer peer[FLOW_DIRECTIONS];
 };
 
@@ -131,7 +133,8 @@ struct stream {
     struct stream_options options;
     struct pool *sessions, *handshakes;
     struct assembly_store *store;
-    uint8_t *rewrite; /* STREAM_REWRITE_SIZE bytes for pkt->new_data */
+    struct tcp_session *newest, *oldest; /* of the half-open sessions */
+    uint8_t *rewrite;                    /* STREAM_REWRITE_SIZE bytes for pkt->new_data */
     uint64_t counters[STREAM_COUNTERS];
     uint64_t events[STREAM_EVENT_COUNT];
 };
