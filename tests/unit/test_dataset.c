@@ -375,7 +375,15 @@ START_TEST(mistakes_in_a_file_are_told_once)
     spec = spec_of("none", DATASET_IPV4);
     spec.load = span_of("not-there.lst");
     ck_assert_int_eq(datasets_get(datasets, &spec, &set, diag, error), -EINVAL);
-    ck_assert_uint_eq(diag_errors(diag), 3);
+    ck_assert_ptr_nonnull(strstr(error, "No such file"));
+    spec = spec_of("folder", DATASET_IPV4);
+    spec.load = span_of(".");
+    ck_assert_int_eq(datasets_get(datasets, &spec, &set, diag, error), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(error, "directory"));
+    spec = spec_of("endless", DATASET_IPV4);
+    spec.load = span_of("/dev/zero");
+    ck_assert_int_eq(datasets_get(datasets, &spec, &set, diag, error), -EINVAL);
+    ck_assert_uint_eq(diag_errors(diag), 2);
     datasets_free(datasets);
 }
 END_TEST
