@@ -157,7 +157,8 @@ void shared_shard_remove(struct shared_shard *shard, void *removed)
     struct shared_entry *entry = removed;
     uint32_t index = index_of(shard, entry);
 
-    for (uint32_t *link = bucket_of(shard, hash_key(shard->table, key_of(entry))); *link; link = &entry_at(shard, *link)->next) {
+    for (uint32_t *link = bucket_of(shard, hash_key(shard->table, key_of(entry))); *link;
+         link = &entry_at(shard, *link)->next) {
         if (*link == index) {
             *link = entry->next;
             break;

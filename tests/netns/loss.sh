@@ -47,5 +47,8 @@ with concurrent.futures.ThreadPoolExecutor(20) as pool:
 PY
 )
 equal "short connections" "$answer" 200
-equal "contradictions" "$(events ips event_type=drop drop.reason="stream error")" 0
+kill -USR1 "$ips"
+sleep 0.3
+[ "$(last_stats ips tcp.overlap)" -gt 0 ] || fail "nothing was sent twice"
+equal "contradictions" "$(last_stats ips tcp.overlap_diff_data)" 0
 stop_process "$ips" || fail "exit code $?"

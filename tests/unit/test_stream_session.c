@@ -367,7 +367,7 @@ static const struct test_case {
       { HANDSHAKE, "< FA 1,1 | fin_wait1", "> PA 1,2 'abc' | fin_wait2 c:abc", "> FA 4,2 | time_wait",
         "< A 2,1 | time_wait", "> FA 1,2 'abc' | time_wait", "< A 2,5 | closed",
         "> FA 1,2 'abc' | closed pkt_spurious_retransmission" } },
-    { "probe of a closed window, half closed",
+    { "a window that shrinks leaves what was allowed, half closed",
       0,
       { HANDSHAKE, "> FA 1,1 win=0 | close_wait", "< PA 1,2 'a' | close_wait s:a",
         "< PA 2,2 'bc' | close_wait s:bc" } },
