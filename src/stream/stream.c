@@ -258,3 +258,11 @@ void stream_stop(struct stream *stream, struct flow *flow, enum flow_direction d
     assembly_stop(stream->store, &peer->assembly);
     peer->flags |= PEER_STOPPED;
 }
+
+void stream_release_closed(struct stream *stream, struct flow *flow)
+{
+    if (!flow->tcp || !stream->options.inline_mode || flow->tcp->state != TCP_STATE_CLOSED)
+        return;
+    stream_stop(stream, flow, FLOW_TO_SERVER);
+    stream_stop(stream, flow, FLOW_TO_CLIENT);
+}
