@@ -28,7 +28,8 @@ int dataset_each(struct dataset *set, int (*each)(const uint8_t *bytes, size_t l
 
 /* --- file.c ------------------------------------------------------------------------------------------------------------ */
 
-/* 0, -errno when the file can't be read, -EINVAL when it has mistakes, -ENOSPC when the set is full; all are in `diag`. */
+/* 0, -errno when the file can't be read, -EINVAL for one that is none or has mistakes, -ENOSPC when the set is full. Lines with mistakes, and
+ * the one that did not fit, are in `diag`. */
 int dataset_load(struct dataset *set, const char *path, struct diag *diag);
 /* 0 or -errno, not reported. */
 int dataset_save(struct dataset *set, const char *path);

@@ -69,18 +69,37 @@ static int load_lines(struct load *load, FILE *file)
     return ferror(file) ? -EIO : load->full ? -ENOSPC : load->mistakes ? -EINVAL : 0;
 }
 
+/* Of regular files only: others may never end, or never begin. */
+static int open_file(const char *path, FILE **out)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
+    struct stat status;
+
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &status))
+        err = -errno;
+    else if (!S_ISREG(status.st_mode))
+        err = S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL;
+    else if (!(*out = fdopen(fd, "r")))
+        err = -errno;
+    if (err)
+        close(fd);
+    return err;
+}
+
 int dataset_load(struct dataset *set, const char *path, struct diag *diag)
 {
     struct load load = { .set = set, .diag = diag, .path = path, .bytes = malloc(DATASET_MAX_STRING) };
     struct position whole = { .file = path };
-    FILE *file = load.bytes ? fopen(path, "re") : NULL;
-    int err = !load.bytes ? -ENOMEM : !file ? -errno : load_lines(&load, file);
+    FILE *file = NULL;
+    int err = load.bytes ? open_file(path, &file) : -ENOMEM;
 
+    if (!err)
+        err = load_lines(&load, file);
     if (file)
         fclose(file);
     free(load.bytes);
-    if (err && load.mistakes == 0)
-        diag_error(diag, whole, "cannot be read: %s", strerror(-err));
     if (load.mistakes > MAX_MISTAKES)
         diag_error(diag, whole, "%u more lines have mistakes", load.mistakes - MAX_MISTAKES);
     return err;
@@ -166,7 +185,8 @@ int dataset_save(struct dataset *set, const char *path)
     text_init(&lines.text);
     err = dataset_each(set, add_line, &lines);
     if (!err) {
-        qsort_r(lines.starts, lines.count, sizeof(*lines.starts), compare_lines, &lines);
+        if (lines.count > 0) /* an empty set has no array, and no sort takes NULL */
+            qsort_r(lines.starts, lines.count, sizeof(*lines.starts), compare_lines, &lines);
         err = replace_file(&lines, path);
     }
     text_clear(&lines.text);

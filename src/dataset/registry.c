@@ -223,7 +223,10 @@ static int make_set(struct datasets *datasets, const struct dataset_spec *spec, 
         return 0;
     dataset_free(named->set);
     named->set = NULL;
-    return refuse(error, "the dataset '%s' could not be read from '%s'", named->name, named->load);
+    return refuse(error, "the dataset '%s' could not be read from '%s': %s", named->name, named->load,
+                  err == -EINVAL   ? "it is no file of values without mistakes"
+                  : err == -ENOSPC ? "it has too many"
+                                   : strerror(-err));
 }
 
 /* Takes the paths. */

@@ -2,6 +2,7 @@
 /* The section `datasets` of the configuration: limits, and sets that rules may name without saying more. */
 #include "engine_priv.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -70,13 +71,15 @@ int engine_open_datasets(struct datasets **out, const struct config *config, str
     return err;
 }
 
-void engine_save_datasets(const struct ruleset *ruleset)
+int engine_save_datasets(const struct ruleset *ruleset)
 {
     struct diag *diag = diag_new();
+    int err = diag ? 0 : -ENOMEM;
 
-    if (diag && ruleset && datasets_save(rule_list_datasets(ruleset_rules(ruleset)), diag)) {
-        for (size_t i = 0; i < diag_count(diag); i++)
-            log_error("%s: %s", diag_get(diag, i)->file, diag_get(diag, i)->message);
-    }
+    if (diag && ruleset)
+        err = datasets_save(rule_list_datasets(ruleset_rules(ruleset)), diag);
+    for (size_t i = 0; err && diag && i < diag_count(diag); i++)
+        log_error("%s: %s", diag_get(diag, i)->file, diag_get(diag, i)->message);
     diag_free(diag);
+    return err;
 }

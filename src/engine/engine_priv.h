@@ -66,8 +66,9 @@ void engine_eve_options(const struct config *config, struct eve_options *out);
 /* The registry with the sets of the configuration; mistakes are in `diag`. 0 or -ENOMEM. */
 struct datasets;
 int engine_open_datasets(struct datasets **out, const struct config *config, struct diag *diag);
-/* Writes the sets that have a file for it, when no worker runs any more; logs what fails. NULL is allowed. */
-void engine_save_datasets(const struct ruleset *ruleset);
+/* Writes the sets that have a file for it, when no worker runs any more; logs what fails, and returns the first -errno. NULL is
+ * allowed. */
+int engine_save_datasets(const struct ruleset *ruleset);
 
 /* --- host_os.c --------------------------------------------------------------------------------------------------------- */
 

@@ -18,7 +18,11 @@ int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_o
 {
     int err = policy_shared_new(&shared->policy, &options->policy);
 
-    return err ? err : host_table_new(&shared->hosts, options->host_memcap);
+    if (!err)
+        err = host_table_new(&shared->hosts, options->host_memcap);
+    if (!err)
+        host_table_set_seed(shared->hosts, options->flow.seed);
+    return err;
 }
 
 void pipeline_shared_clear(struct pipeline_shared *shared)

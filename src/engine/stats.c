@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "sluice/arena.h"
+#include "sluice/dataset.h"
+#include "sluice/host.h"
 
 enum { FIXED_STATS = 128, STATS_PER_QUEUE = 24 };
 
@@ -296,6 +298,15 @@ static void add_ips(struct stats *stats, const struct sums *sums)
         add(stats, stats->reason_names[i], sums->pipeline.drop_reason[i]);
 }
 
+/* State that all workers share. */
+static void add_shared(struct stats *stats, const struct worker *worker, const struct ruleset *ruleset)
+{
+    const struct datasets *datasets = rule_list_datasets(ruleset_rules(ruleset));
+
+    add(stats, "detect.host_memcap", host_table_memcap_hits(worker->pipeline.hosts));
+    add(stats, "detect.dataset_memcap", datasets_memcap_hits(datasets));
+}
+
 static void add_output(struct stats *stats, const struct output *output)
 {
     static const char *const names[OUTPUT_EVENT_COUNT][2] = {
@@ -351,6 +362,7 @@ void stats_write(struct stats *stats, struct worker *const *workers, unsigned co
     add(stats, "detect.flow_memcap", sums.detect.flow_memcap_hits);
     add(stats, "ips.flow_drops", sums.policy.flow_drops);
     add(stats, "detect.threshold_memcap", sums.policy.threshold_memcap_hits);
+    add_shared(stats, workers[0], ruleset);
     add_output(stats, output);
     for (unsigned i = 0; i < count && stats->queues; i++)
         add_queue(stats, workers[i]);

@@ -199,51 +199,53 @@ static bool began_before(const struct flow *a, const struct flow *b)
     return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->first_number < b->first_number;
 }
 
-/* Moves the first `count` flows of a list to another's end; what is left of it. */
-static struct flow *merge(struct flow *left, struct flow *right, size_t count, struct flow ***tail)
+/* Where the link to the next run is: flows that come after each other as they should. */
+static struct flow **end_of_run(struct flow *flow)
 {
-    size_t left_count = count, right_count = count;
+    while (flow->wheel_next && !began_before(flow->wheel_next, flow))
+        flow = flow->wheel_next;
+    return &flow->wheel_next;
+}
 
-    while ((left_count > 0 && left) || (right_count > 0 && right)) {
-        bool take_right = left_count == 0 || !left || (right_count > 0 && right && began_before(right, left));
-        struct flow *flow = take_right ? right : left;
+/* Cuts the first run off; what is left of the list. */
+static struct flow *cut_run(struct flow *list, struct flow ***end)
+{
+    *end = end_of_run(list);
 
-        if (take_right) {
-            right = right->wheel_next;
-            right_count--;
-        } else {
-            left = left->wheel_next;
-            left_count--;
-        }
-        **tail = flow;
-        *tail = &flow->wheel_next;
+    struct flow *rest = **end;
+
+    **end = NULL;
+    return rest;
+}
+
+/* Moves two runs to the end of another list; its new end. */
+static struct flow **merge(struct flow *left, struct flow **left_end, struct flow *right, struct flow **right_end,
+                           struct flow **tail)
+{
+    while (left && right) {
+        struct flow **first = began_before(right, left) ? &right : &left;
+
+        *tail = *first;
+        tail = &(*first)->wheel_next;
+        *first = *tail;
     }
-    return right;
+    *tail = left ? left : right;
+    return left ? left_end : right_end;
 }
 
-static struct flow *skip(struct flow *list, size_t count)
-{
-    while (list && count-- > 0)
-        list = list->wheel_next;
-    return list;
-}
-
-/* Merges runs of 1, 2, 4... flows: needs no memory. */
+/* Merges the runs that are there, two by two: needs no memory, and little time for what is nearly in order, as slots are. */
 static struct flow *sort_by_start(struct flow *list)
 {
-    bool merged = true;
+    size_t runs = 2;
 
-    for (size_t run = 1; merged; run *= 2) {
-        struct flow *rest = list, **tail = &list;
+    while (runs > 1) {
+        struct flow *rest = list, **tail = &list, **left_end, **right_end;
 
-        merged = false;
-        while (rest) {
-            struct flow *right = skip(rest, run);
+        for (runs = 0; rest; runs++) {
+            struct flow *left = rest, *right = cut_run(left, &left_end);
 
-            merged |= right != NULL;
-            rest = merge(rest, right, run, &tail);
-            if (!right)
-                break;
+            rest = right ? cut_run(right, &right_end) : NULL;
+            tail = merge(left, left_end, right, right ? right_end : NULL, tail);
         }
         *tail = NULL;
     }

@@ -42,8 +42,8 @@ int policy_shared_new(struct policy_shared **out, const struct policy_options *o
 
     if (!shared)
         return -ENOMEM;
-    if (threshold_table_new(&shared->thresholds, options->threshold_memcap) ||
-        host_tags_new(&shared->host_tags, options->tag_memcap)) {
+    if (threshold_table_new(&shared->thresholds, options->threshold_memcap, options->seed) ||
+        host_tags_new(&shared->host_tags, options->tag_memcap, options->seed)) {
         policy_shared_free(shared);
         return -ENOMEM;
     }

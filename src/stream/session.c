@@ -122,6 +122,17 @@ void session_set_state(struct segment *seg, enum tcp_state state)
         flow_set_state(seg->flows, seg->flow, flow_state);
 }
 
+bool session_is_complete(const struct tcp_session *session)
+{
+    for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
+        const struct tcp_peer *peer = &session->peer[i];
+
+        if (!(peer->flags & PEER_FIN) || !seq_after(peer->last_ack, peer->fin_seq))
+            return false;
+    }
+    return true;
+}
+
 void session_close_by_reset(struct segment *seg)
 {
     session_set_state(seg, TCP_STATE_CLOSED);
@@ -170,6 +181,25 @@ void peer_widen(struct tcp_peer *peer, uint32_t right_edge)
     right_edge += sack_size(peer);
     if (seq_after(right_edge, peer->next_win))
         peer->next_win = right_edge;
+}
+
+void peer_take_fin(struct segment *seg)
+{
+    if (seg->sender->flags & PEER_FIN)
+        return;
+    seg->sender->flags |= PEER_FIN;
+    seg->sender->fin_seq = seg->end;
+}
+
+void peer_take_answer(struct segment *seg)
+{
+    struct tcp_peer *receiver = seg->receiver;
+
+    if (!seg->has_ack)
+        return;
+    peer_take_ack(receiver, seg->ack);
+    sack_take(receiver, seg->pkt);
+    peer_widen(receiver, receiver->last_ack + receiver->window);
 }
 
 void peer_follow_ack(struct segment *seg)

@@ -19,19 +19,14 @@ static void accept(struct segment *seg, bool again)
         seg->receiver->window = segment_window(seg);
     take_timestamp(seg);
     peer_follow_ack(seg);
-    if (seg->has_ack)
-        peer_take_ack(seg->receiver, seg->ack);
+    peer_take_answer(seg);
 }
 
+/* What is sent again may come together with what is new. */
 static void advance_from(struct segment *seg, uint32_t expected)
 {
-    if (seg->seq == expected)
+    if (seq_at_or_before(seg->seq, expected) && seq_at_or_after(seg->end, expected))
         peer_advance(seg, seg->sender, seg->end);
-}
-
-static bool is_beyond_window(const struct segment *seg)
-{
-    return seq_after(seg->seq, seg->sender->last_ack + seg->sender->window);
 }
 
 /* The server's FIN again; perhaps with a later acknowledgment. */
@@ -52,7 +47,7 @@ int fin_wait1_on_fin(struct segment *seg)
         return -EINVAL;
     bool again = (to_client && is_fin_again(seg)) || check_retransmission(seg);
 
-    if (!again && (seq_before(seg->seq, sender->next_seq - 1) || is_beyond_window(seg)))
+    if (!again && (seq_before(seg->end, sender->next_seq - 1) || !check_window(seg)))
         return segment_reject(seg, STREAM_EVENT_FIN1_FIN_WRONG_SEQ);
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_FIN1_INVALID_ACK);
@@ -61,21 +56,17 @@ int fin_wait1_on_fin(struct segment *seg)
     accept(seg, again);
     if (!again)
         advance_from(seg, to_client ? sender->next_seq - 1 : sender->next_seq);
-    sender->flags |= PEER_FIN;
+    peer_take_fin(seg);
     data_take(seg);
     return 0;
 }
 
 static void finish_ack(struct segment *seg, uint32_t expected)
 {
-    struct tcp_peer *receiver = seg->receiver;
-
     take_timestamp(seg);
     peer_follow_ack(seg);
     advance_from(seg, expected);
-    peer_take_ack(receiver, seg->ack);
-    sack_take(receiver, seg->pkt);
-    peer_widen(receiver, receiver->last_ack + receiver->window);
+    peer_take_answer(seg);
     data_take(seg);
 }
 
@@ -132,7 +123,7 @@ int fin_wait2_on_fin(struct segment *seg)
         return -EINVAL;
     bool again = is_fin_again(seg) || check_retransmission(seg);
 
-    if (!again && (seq_before(seg->seq, sender->next_seq) || is_beyond_window(seg)))
+    if (!again && (seq_before(seg->end, sender->next_seq) || !check_window(seg)))
         return segment_reject(seg, STREAM_EVENT_FIN2_FIN_WRONG_SEQ);
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_FIN2_INVALID_ACK);
@@ -141,7 +132,7 @@ int fin_wait2_on_fin(struct segment *seg)
     accept(seg, again);
     if (!again)
         advance_from(seg, sender->next_seq);
-    sender->flags |= PEER_FIN;
+    peer_take_fin(seg);
     data_take(seg);
     return 0;
 }
@@ -197,7 +188,7 @@ int close_wait_on_fin(struct segment *seg)
         return -EINVAL;
     bool again = check_retransmission(seg);
 
-    if (!again && (seq_before(seg->seq, sender->next_seq) || is_beyond_window(seg)))
+    if (!again && (seq_before(seg->end, sender->next_seq) || !check_window(seg)))
         return segment_reject(seg, STREAM_EVENT_CLOSEWAIT_FIN_OUT_OF_WINDOW);
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_CLOSEWAIT_INVALID_ACK);
@@ -206,7 +197,7 @@ int close_wait_on_fin(struct segment *seg)
     accept(seg, again);
     if (!again)
         advance_from(seg, sender->next_seq);
-    sender->flags |= PEER_FIN;
+    peer_take_fin(seg);
     data_take(seg);
     return 0;
 }
@@ -225,7 +216,7 @@ int close_wait_on_ack(struct segment *seg)
             data_take(seg);
         return 0;
     }
-    if (is_beyond_window(seg))
+    if (!check_window(seg))
         return segment_reject(seg, STREAM_EVENT_CLOSEWAIT_ACK_OUT_OF_WINDOW);
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_CLOSEWAIT_INVALID_ACK);
@@ -240,10 +231,9 @@ int close_wait_on_ack(struct segment *seg)
 /* Nothing but what was sent before can come: it is compared with what was seen. */
 int last_ack_on_other(struct segment *seg)
 {
-    if (seg->length == 0)
-        return 0;
-    if (!check_window(seg))
+    if (!check_window(seg) || (seg->has_ack && !check_ack(seg)))
         return segment_is_inline(seg) ? -EINVAL : 0;
+    peer_take_answer(seg);
     data_take(seg);
     return 0;
 }
@@ -258,12 +248,11 @@ int last_ack_on_ack(struct segment *seg)
 
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_LASTACK_INVALID_ACK);
-    if (!again && seq_at_or_after(seg->seq, next_seq)) {
-        if (seg->seq != next_seq && seg->seq != next_seq + 1)
-            return segment_reject(seg, STREAM_EVENT_LASTACK_ACK_WRONG_SEQ);
-        session_set_state(seg, TCP_STATE_CLOSED);
-    }
+    if (!again && seq_after(seg->seq, next_seq + 1))
+        return segment_reject(seg, STREAM_EVENT_LASTACK_ACK_WRONG_SEQ);
     accept(seg, again);
+    if (session_is_complete(seg->session)) /* it may be just one of many for what came before the FIN */
+        session_set_state(seg, TCP_STATE_CLOSED);
     data_take(seg);
     return 0;
 }
@@ -297,9 +286,9 @@ int time_wait_on_ack(struct segment *seg)
     }
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_TIMEWAIT_INVALID_ACK);
-    if (!again)
-        session_set_state(seg, TCP_STATE_CLOSED);
     accept(seg, again);
+    if (session_is_complete(seg->session))
+        session_set_state(seg, TCP_STATE_CLOSED);
     data_take(seg);
     return 0;
 }

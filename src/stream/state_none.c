@@ -82,6 +82,7 @@ int none_on_fin(struct segment *seg)
         return 0;
     session_set_state(seg, TCP_STATE_FIN_WAIT1);
     begin_in_the_middle(seg, seg->end + 1);
+    peer_take_fin(seg);
     return 0;
 }
 

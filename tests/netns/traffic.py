@@ -10,7 +10,13 @@
     traffic.py tcp-echo PORT                         echoes every connection
     traffic.py tcp-ask ADDRESS PORT TEXT             prints what comes back: the echo, RESET, TIMEOUT
     traffic.py tcp-bulk ADDRESS PORT BYTES           sends so many bytes to a tcp-echo server and counts what comes back
+    traffic.py tcp-same PORT BYTES ADDRESS...        random bytes to tcp-echo servers, a connection for each address at once; prints
+                                                     for how many the same came back
+    traffic.py tcp-steps ADDRESS PORT                a connection to a tcp-echo server: sends each line that it reads and prints what
+                                                     comes back, TIMEOUT (4 s), RESET; an empty line only waits for what comes
 """
+import hashlib
+import os
 import signal
 import socket
 import sys
@@ -62,9 +68,12 @@ def udp_paced(address, port, rate, seconds):
 
 
 def echo(conn):
+    """What begins with LATER is answered two seconds later."""
     with conn:
         try:
             while data := conn.recv(262144):
+                if data.startswith(b'LATER'):
+                    time.sleep(2)
                 conn.sendall(data)
         except OSError:
             pass
@@ -113,9 +122,61 @@ def tcp_bulk(address, port, count):
     print(got)
 
 
+def same(address, port, count, results):
+    sent, got = hashlib.sha256(), hashlib.sha256()
+    sock = socket.create_connection((address, port), timeout=60)
+
+    def send():
+        left = count
+        while left > 0:
+            part = os.urandom(min(left, 50000))
+            sent.update(part)
+            sock.sendall(part)
+            left -= len(part)
+        sock.shutdown(socket.SHUT_WR)
+
+    sender = threading.Thread(target=send, daemon=True)
+    sender.start()
+    try:
+        while data := sock.recv(262144):
+            got.update(data)
+        sender.join(10)
+    except OSError as err:
+        print(address, err, file=sys.stderr)
+    results.append(sent.digest() == got.digest())
+
+
+def tcp_same(port, count, *addresses):
+    results = []
+    threads = [threading.Thread(target=same, args=(address, int(port), int(count), results)) for address in addresses]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print(sum(results))
+
+
+def tcp_steps(address, port):
+    sock = socket.create_connection((address, int(port)), timeout=3)
+    sock.settimeout(4)
+    for line in sys.stdin:
+        text = line.rstrip('\n').encode()
+        try:
+            sock.sendall(text)
+            got = b''
+            while len(got) < max(len(text), 1) and (data := sock.recv(65536)):
+                got += data
+            print(got.decode('latin-1') or 'CLOSED', flush=True)
+        except ConnectionResetError:
+            print('RESET', flush=True)
+        except socket.timeout:
+            print('TIMEOUT', flush=True)
+
+
 if __name__ == '__main__':
     commands = {'udp-sink': udp_sink, 'udp-send': udp_send, 'udp-flood': udp_flood, 'udp-paced': udp_paced,
-                'tcp-echo': tcp_echo, 'tcp-ask': tcp_ask, 'tcp-bulk': tcp_bulk}
+                'tcp-echo': tcp_echo, 'tcp-ask': tcp_ask, 'tcp-bulk': tcp_bulk, 'tcp-same': tcp_same,
+                'tcp-steps': tcp_steps}
     if len(sys.argv) < 2 or sys.argv[1] not in commands:
         sys.exit(__doc__)
     commands[sys.argv[1]](*sys.argv[2:])

@@ -173,7 +173,7 @@ static const struct {
     { "ip.src; dataset:isset,a b,type ip;", "can't have spaces", true },
     { "ip.src; dataset:isset,x;", "give its type", true },
     { "ip.src; dataset:isset,x,type text;", "a dataset's type is", true },
-    { "ip.src; dataset:isset,x,type ip,load none.lst;", "cannot be read", true },
+    { "ip.src; dataset:isset,x,type ip,load none.lst;", "No such file", true },
     { "ip.src; dataset:isset,x,type ip,state a,save b;", "given before", true },
     { "ip.src; dataset:isset,x,type ip,memcap big;", "'memcap' is a size", true },
     { "ip.src; dataset:isset,x,type ip,memcap 17gb;", "'memcap' is a size", true },
