@@ -222,6 +222,7 @@ static const struct {
     { "offset", "tcp any any -> any any (content:\"abc\"; offset:3; sid:1;)", "xxx", "abc", "", "1" },
     { "negated with", "tcp any any -> any any (content:\"abc\"; content:!\"xyz\"; sid:1;)", "xyz", "abc", "", "" },
     { "pcre over segments", "tcp any any -> any any (pcre:\"/ab+c/\"; sid:1;)", "xxab", "bbc", "", "1" },
+    { "pcre matches again", "tcp any any -> any any (pcre:\"/ab+c/\"; sid:1;)", "abc", "xabc", "1", "1" },
     { "pcre matches once", "tcp any any -> any any (pcre:\"/ab+c/\"; sid:1;)", "abc", "xx", "1", "" },
     { "distance over segments", "tcp any any -> any any (content:\"abc\"; content:\"def\"; distance:2; sid:1;)", "abc",
       "..def", "", "1" },
