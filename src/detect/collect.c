@@ -111,7 +111,7 @@ void collect_view(struct evaluation *ev)
     const struct rule_group *groups[GROUPS_PER_PACKET];
     unsigned count = groups_of_packet(ev->ruleset, TRAFFIC_TCP, ev->input->packet, groups);
 
-    waiting_mute(ev);
+    waiting_expire(ev);
     for (unsigned i = 0; i < count; i++) {
         if (groups[i]->prefilter)
             scan_view(ev, groups[i]->prefilter);

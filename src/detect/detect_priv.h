@@ -223,12 +223,13 @@ struct flow_detection {
     struct waiting list[WAITING_MAX];
 };
 
-/* Before and after the view was scanned: keeps muted rules out, puts waiting ones in. */
-void waiting_mute(struct evaluation *ev);
+/* Before and after the view was scanned. */
+void waiting_expire(struct evaluation *ev);
 void waiting_add_candidates(struct evaluation *ev);
 /* What is to be remembered of a candidate of the view. */
 void waiting_put(struct evaluation *ev, uint32_t check, bool muted);
 void waiting_remove(struct evaluation *ev, uint32_t check);
+bool waiting_is_muted(const struct evaluation *ev, uint32_t check);
 
 /* The payload of a carrier is the packet inside, which is inspected by itself. */
 static inline bool packet_has_payload(const struct packet *pkt)

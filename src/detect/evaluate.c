@@ -81,7 +81,7 @@ static bool header_matches(const struct check *check, const struct packet *pkt)
 
 /* --- Buffers --------------------------------------------------------------------------------------------------------------- */
 
-static bool inspect_part(struct inspection *inspection, uint32_t from, uint32_t length,
+static bool inspect_part(const struct inspection *inspection, uint32_t from, uint32_t length,
                          const struct condition *conditions)
 {
     struct inspection part = *inspection;
@@ -92,18 +92,21 @@ static bool inspect_part(struct inspection *inspection, uint32_t from, uint32_t 
     return inspect_buffer(&part, conditions);
 }
 
-/*
- * Whether a match in the window was one before the view came. Asked only where there was no memory to remember that: of a rule
- * whose literal is not in the view, and of one without a literal, which would have been muted.
- */
-static bool is_old(const struct evaluation *ev, const struct check *check, struct inspection *inspection,
+/* Whether the rule may have matched already in bytes that are still in the window. */
+static bool may_be_old(const struct evaluation *ev, const struct check *check)
+{
+    if (check->has_literal)
+        return ev->again; /* otherwise its literal is in the view, or it waits */
+    return ev->input->packet->flow->flags & FLOW_RESCAN ||
+           waiting_is_muted(ev, (uint32_t)(check - ev->ruleset->checks));
+}
+
+/* Whether a match in the window is one without the view, and not one in the view alone. */
+static bool is_old(const struct evaluation *ev, const struct check *check, const struct inspection *inspection,
                    uint32_t view_at, const struct condition *conditions)
 {
-    bool unmuted = !check->has_literal && ev->input->packet->flow->flags & FLOW_RESCAN;
-
-    if ((!ev->again && !unmuted) || !inspect_part(inspection, 0, view_at, conditions))
-        return false;
-    return ev->again || !inspect_part(inspection, view_at, ev->view->length, conditions);
+    return may_be_old(ev, check) && inspect_part(inspection, 0, view_at, conditions) &&
+           !inspect_part(inspection, view_at, ev->view->length, conditions);
 }
 
 /* The contents of the payload in the stream's window. */

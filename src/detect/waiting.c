@@ -2,7 +2,7 @@
 /*
  * A rule becomes a candidate when its literal comes, and the rest of it may come in a later segment: it is remembered with the flow and
  * looked at again with each view until its literal has left the window. A rule without a literal is looked at with each view, and when
- * it matched it is muted for as long as the same bytes are in the window.
+ * it matched it is muted: it must match anew for as long as the same bytes are in the window.
  *
  * Few rules wait in few flows; the memory is reserved at the start. When it is used up, or a direction has more than WAITING_MAX at
  * once, the flow's window is scanned anew with each view from then on: that costs time, but misses nothing.
@@ -51,17 +51,20 @@ static void expire(struct flow_detection *detection, uint64_t offset)
     }
 }
 
-void waiting_mute(struct evaluation *ev)
+void waiting_expire(struct evaluation *ev)
 {
     struct flow_detection *detection = current(ev);
 
-    if (!detection)
-        return;
-    expire(detection, ev->view->offset);
-    for (uint32_t i = 0; i < detection->count; i++) {
-        if (detection->list[i].muted)
-            ev->detector->seen[detection->list[i].check] = ev->detector->serial;
-    }
+    if (detection)
+        expire(detection, ev->view->offset);
+}
+
+bool waiting_is_muted(const struct evaluation *ev, uint32_t check)
+{
+    const struct flow_detection *detection = current(ev);
+    int at = find(detection, check);
+
+    return at >= 0 && detection->list[at].muted;
 }
 
 /* One that the scan has found again waits anew when it does not match. */
@@ -86,9 +89,14 @@ void waiting_add_candidates(struct evaluation *ev)
 void waiting_put(struct evaluation *ev, uint32_t check, bool muted)
 {
     struct flow_detection *detection = current(ev);
+    uint64_t until = ev->view->offset + ev->view->length + ev->detector->stream_window[ev->direction];
+    int at = find(detection, check);
 
-    if (find(detection, check) >= 0)
+    if (at >= 0) { /* what waits has its literal where it was */
+        if (muted)
+            detection->list[at].until = until;
         return;
+    }
     if (!detection) {
         detection = pool_take(ev->detector->waiting);
         if (detection)
@@ -101,7 +109,7 @@ void waiting_put(struct evaluation *ev, uint32_t check, bool muted)
         return;
     }
     detection->list[detection->count++] = (struct waiting){
-        .until = ev->view->offset + ev->view->length + ev->detector->stream_window[ev->direction],
+        .until = until,
         .check = check,
         .muted = muted,
     };

@@ -171,7 +171,7 @@ struct pipeline {
     enum checksum_checks checksums;
     struct checksum_sample *checksum_sample; /* lent; CHECKSUMS_AUTO */
     bool drop_undecodable;
-    bool passive;          /* streams are inspected as they are acknowledged, and what is left when a flow ends */
+    bool inline_mode;      /* what rules replace goes on so */
     bool stream_checksums; /* segments with a wrong checksum are not part of their stream */
     bool kernel_checksums; /* the kernel says which checksums it did not verify */
     struct host_os_table host_os;

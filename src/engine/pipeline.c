@@ -78,7 +78,7 @@ int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *opti
     if (err)
         goto free_policy;
     pipeline->hosts = shared->hosts;
-    pipeline->passive = !options->stream.inline_mode;
+    pipeline->inline_mode = options->policy.inline_mode;
     pipeline->stream_checksums = options->stream.checksum_validation;
     pipeline->kernel_checksums = options->kernel_checksums;
     pipeline->output = output;
@@ -179,8 +179,7 @@ static struct flow *find_flow(struct pipeline *pipeline, struct packet *pkt, enu
 {
     struct flow *flow = flow_table_get(pipeline->flows, pkt, exception);
 
-    if (flow && flow->tcp && pkt->protocol == IPPROTO_TCP && pkt->transport &&
-        stream_is_reuse(pipeline->stream, flow, pkt)) {
+    if (flow && pkt->protocol == IPPROTO_TCP && pkt->transport && stream_is_reuse(pipeline->stream, flow, pkt)) {
         flow_table_end(pipeline->flows, flow, FLOW_END_REUSED);
         flow = flow_table_get(pipeline->flows, pkt, exception);
     }
@@ -199,11 +198,11 @@ static bool track_stream(struct pipeline *pipeline, struct flow *flow, struct pa
     struct stream_verdict verdict;
 
     stream_packet(pipeline->stream, pipeline->flows, flow, pkt, &verdict);
-    if (settled && !(flow->flags & FLOW_ACCEPTED_WHOLE))
+    if (settled && !(flow->flags & FLOW_ACCEPTED_WHOLE)) /* of those the exceptions are counted on */
         return true;
     if (verdict.exception != EXCEPTION_NONE)
         settled |= policy_exception(pipeline->policy, pkt, verdict.exception) && !tells_of(verdict.exception);
-    if (verdict.drop)
+    if (verdict.drop && !(flow->flags & FLOW_PASSED))
         policy_drop(pipeline->policy, pkt, verdict.reason);
     return settled;
 }
@@ -255,6 +254,8 @@ static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settle
     size_t count = settled ? 0 : detect_packet(pipeline->detector, ruleset, &in, &hits);
     struct decision decision;
 
+    if (flow_ends && count == 0)
+        return; /* of a packet that was never sent there is nothing else to say */
     policy_apply(pipeline->policy, ruleset_rules(ruleset), pkt, hits, count, &decision);
     decision.stream = pipeline->stream;
     decision.names = rule_list_names(ruleset_rules(ruleset));
@@ -352,7 +353,10 @@ static struct packet pseudo_packet(struct flow *flow, enum flow_direction direct
     return pkt;
 }
 
-/* Passive, bytes are inspected when they have been acknowledged: the last ones may not have been. */
+/*
+ * Passive, bytes are inspected when they have been acknowledged: the last ones may not have been. Inline, those behind a hole that
+ * never was filled here are left, though the receiver may have had them all.
+ */
 static void inspect_rest(struct pipeline *pipeline, struct flow *flow)
 {
     if (!flow->tcp || flow->flags & (FLOW_DROPPED | FLOW_PASSED) || flow->state == FLOW_BYPASSED)
@@ -370,7 +374,7 @@ static void end_flow(struct flow *flow, enum flow_end reason, void *user)
     struct pipeline *pipeline = user;
 
     turn_flow_ends(pipeline->turn, flow->start_ns, flow->first_number);
-    if (pipeline->passive && pipeline->ruleset)
+    if (pipeline->ruleset)
         inspect_rest(pipeline, flow);
     output_flow(pipeline->output, flow, reason, pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);
     detect_flow_end(pipeline->detector, flow);
@@ -421,10 +425,10 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
 
         output_packet(pipeline->output, pkt, &nothing, ruleset_generation(ruleset));
     } else {
-        if (!pipeline->passive)
+        if (pipeline->inline_mode)
             rewriter_begin(&pipeline->rewriter, pkt);
         inspect_found(pipeline, found, count);
-        pipeline->counters.replace_refused += !pipeline->passive && !rewriter_finish(&pipeline->rewriter, pkt);
+        pipeline->counters.replace_refused += pipeline->inline_mode && !rewriter_finish(&pipeline->rewriter, pkt);
     }
     count_verdict(pipeline, pkt);
 }

@@ -94,14 +94,13 @@ static int do_batch(struct worker *worker, int wait_ms, const struct ruleset **p
 {
     struct packet *batch[CAPTURE_MAX_BATCH];
     int count = capture_receive(worker->capture, batch, worker->queue.batch ? worker->queue.batch : 1, wait_ms);
+    const struct ruleset *ruleset = current_ruleset(worker, prepared); /* without packets, too: an old one goes */
     int err = 0;
-
-    if (count <= 0)
-        return count == -ENOBUFS ? 0 : count; /* the kernel dropped, not us: counted, and on we go */
-    const struct ruleset *ruleset = current_ruleset(worker, prepared);
 
     if (!ruleset)
         return -ENOMEM;
+    if (count <= 0)
+        return count == -ENOBUFS ? 0 : count; /* the kernel dropped, not us: counted, and on we go */
     for (int i = 0; i < count; i++)
         pipeline_packet(&worker->pipeline, ruleset, batch[i]);
     err = capture_send_verdicts(worker->capture, batch, (size_t)count);

@@ -317,6 +317,8 @@ bool policy_exception(struct policy *policy, struct packet *pkt, enum exception_
 
     if (drops(action) && !policy->options.inline_mode)
         action = EXCEPTION_IGNORE;
+    if (drops(action) && pkt->flow && pkt->flow->flags & FLOW_PASSED)
+        return true; /* what came first holds, for its packets too */
     policy->counters.exceptions[cause][action]++;
     if (pkt->flow) {
         pkt->flow->exceptions[cause] = (uint8_t)(action + 1);

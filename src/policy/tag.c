@@ -221,6 +221,8 @@ void tag_add(struct pool *pool, struct host_tags *hosts, struct turn *turn, stru
 bool tag_use(struct host_tags *hosts, bool has_host_tags, struct turn *turn, struct packet *pkt)
 {
     struct flow *flow = pkt->flow;
+    if (pkt->flags & PACKET_PSEUDO)
+        return false; /* was never sent: neither written nor counted */
     bool wanted = flow && flow->tag && list_use(&flow->tag->list, pkt);
 
     if (!has_host_tags || pkt->ip_version == 0)

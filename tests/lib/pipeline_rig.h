@@ -25,6 +25,7 @@ struct rig {
     struct pipeline_shared shared;
     struct pipeline pipeline;
     struct output *output;
+    const char *eve_path; /* NULL: no events */
     struct keyword_table *keywords;
     struct rule_variables *variables;
     struct ruleset *ruleset;
@@ -84,7 +85,8 @@ static inline void rig_open(const char *rules)
     char error[256];
 
     output_options_default(&output);
-    output.eve_path = NULL;
+    output.eve_path = rig.eve_path;
+    output.eve.enabled[OUTPUT_FLOW] = true;
     output.console = NULL;
     ck_assert_int_eq(output_open(&rig.output, &output, 1, error), 0);
     rig.keywords = keyword_table_new(keyword_list, keyword_list_count);

@@ -154,6 +154,74 @@ START_TEST(what_fills_a_hole_brings_all_of_it)
 }
 END_TEST
 
+/* --- Any order ------------------------------------------------------------------------------------------------------------------ */
+
+enum { ROUNDS = 300, TEXT = 60, PIECES = 8 };
+
+static uint32_t next_random(uint32_t *state)
+{
+    *state = *state * 1664525 + 1013904223;
+    return *state >> 8;
+}
+
+/* Cuts [0, TEXT) into pieces, in random order: start and end of each. */
+static size_t cut_and_shuffle(uint32_t *state, size_t pieces[PIECES][2])
+{
+    size_t count = 0;
+
+    for (size_t at = 0; at < TEXT; count++) {
+        size_t left = TEXT - at, length = count == PIECES - 1 ? left : 1 + next_random(state) % 15;
+
+        pieces[count][0] = at;
+        pieces[count][1] = at += length < left ? length : left;
+    }
+    for (size_t i = count; i-- > 1;) {
+        size_t k = next_random(state) % (i + 1), start = pieces[k][0], end = pieces[k][1];
+
+        memcpy(pieces[k], pieces[i], sizeof(pieces[k]));
+        pieces[i][0] = start;
+        pieces[i][1] = end;
+    }
+    return count;
+}
+
+/* Some bytes of the neighbours come along: they are the same wherever they come. */
+static int send_piece(uint32_t *state, const char *text, const size_t piece[2])
+{
+    size_t before = next_random(state) % 4, after = next_random(state) % 4;
+    size_t start = piece[0] > before ? piece[0] - before : 0;
+    size_t end = piece[1] + after < TEXT ? piece[1] + after : TEXT;
+    const char *hits =
+        rig_segment(RIG_CLIENT, TCP_ACK, (int64_t)(rig.next[RIG_CLIENT] + start), text + start, end - start);
+
+    ck_assert_int_eq(rig.packet.verdict, VERDICT_ACCEPT);
+    ck_assert(strcmp(hits, "") == 0 || strcmp(hits, "1") == 0);
+    return hits[0] == '1';
+}
+
+START_TEST(a_word_is_told_once_in_whatever_order_its_pieces_come)
+{
+    uint32_t state = 4711;
+
+    open_inline("alert tcp any any -> any any (content:\"EvilWord\"; sid:1;)");
+    for (int round = 0; round < ROUNDS; round++) {
+        char text[TEXT + 1];
+        size_t pieces[PIECES][2], count = cut_and_shuffle(&state, pieces);
+        int hits = 0;
+
+        memset(text, '.', TEXT);
+        memcpy(text + next_random(&state) % (TEXT - strlen(word)), word, strlen(word));
+        for (size_t i = 0; i < count; i++)
+            hits += send_piece(&state, text, pieces[i]);
+        ck_assert_msg(hits == 1, "round %d: %d", round, hits);
+        rig.next[RIG_CLIENT] += TEXT;
+        rig_acknowledge(RIG_SERVER);
+    }
+}
+END_TEST
+
+/* --- ICMP ----------------------------------------------------------------------------------------------------------------------- */
+
 /* An ICMP error belongs to the flow, and takes nothing away from its stream. */
 static const char *send_icmp_error(int from)
 {
@@ -222,6 +290,7 @@ static const struct {
     { "offset", "tcp any any -> any any (content:\"abc\"; offset:3; sid:1;)", "xxx", "abc", "", "1" },
     { "negated with", "tcp any any -> any any (content:\"abc\"; content:!\"xyz\"; sid:1;)", "xyz", "abc", "", "" },
     { "pcre over segments", "tcp any any -> any any (pcre:\"/ab+c/\"; sid:1;)", "xxab", "bbc", "", "1" },
+    { "pcre matches again", "tcp any any -> any any (pcre:\"/ab+c/\"; sid:1;)", "abc", "xabc", "1", "1" },
     { "pcre matches once", "tcp any any -> any any (pcre:\"/ab+c/\"; sid:1;)", "abc", "xx", "1", "" },
     { "distance over segments", "tcp any any -> any any (content:\"abc\"; content:\"def\"; distance:2; sid:1;)", "abc",
       "..def", "", "1" },
@@ -401,6 +470,7 @@ int main(void)
     tcase_add_test(tcase, a_hole_parts_words);
     tcase_add_test(tcase, bytes_of_a_lost_place_are_looked_at);
     tcase_add_test(tcase, what_fills_a_hole_brings_all_of_it);
+    tcase_add_test(tcase, a_word_is_told_once_in_whatever_order_its_pieces_come);
     tcase_add_test(tcase, an_icmp_error_does_not_consume_the_stream);
     tcase_add_test(tcase, an_icmp_error_does_not_consume_rules_on_addresses);
     tcase_add_loop_test(tcase, contents_are_looked_for_where_they_should, 0, sizeof(scopes) / sizeof(scopes[0]));

@@ -381,6 +381,32 @@ START_TEST(every_packet_is_judged_once)
 }
 END_TEST
 
+/* Main frees an old ruleset when two batches have passed, and there may be none with packets. */
+START_TEST(an_idle_worker_takes_another_ruleset)
+{
+    struct bench bench;
+    struct ruleset *old;
+
+    bench_open(&bench, 0);
+    do {
+        ck_assert(worker_take_snapshot(&bench.worker));
+    } while (bench.worker.snapshot.capture.packets < FAKE_BATCHES * FAKE_BATCH);
+    old = bench.ruleset;
+    bench.ruleset = ruleset_of("drop udp any any -> any 53 (content:\"other\"; sid:1;)");
+    atomic_store(&bench.worker.ruleset, bench.ruleset);
+    uint_fast64_t epoch = atomic_load(&bench.worker.epoch);
+
+    while (atomic_load(&bench.worker.epoch) < epoch + 2)
+        usleep(1000);
+    ruleset_free(old);
+    atomic_store(&bench.worker.stop, true);
+    pthread_join(bench.worker.thread, NULL);
+    ck_assert_ptr_eq(bench.worker.pipeline.ruleset, bench.ruleset);
+    ck_assert_int_eq(worker_start(&bench.worker), 0); /* stops at once: for bench_close() to join */
+    bench_close(&bench);
+}
+END_TEST
+
 START_TEST(a_source_that_fails_ends_the_worker)
 {
     struct bench bench;
@@ -418,6 +444,7 @@ int main(void)
     tcase_add_test(tcase, threads_get_cpus_of_this_machine);
     tcase_add_loop_test(tcase, sets_of_the_configuration_count, 0, sizeof(affinity_cases) / sizeof(affinity_cases[0]));
     tcase_add_test(tcase, every_packet_is_judged_once);
+    tcase_add_test(tcase, an_idle_worker_takes_another_ruleset);
     tcase_add_test(tcase, a_source_that_fails_ends_the_worker);
     tcase_add_test(tcase, an_overrun_does_not_end_it);
     tcase_set_timeout(tcase, 60);
