@@ -58,11 +58,11 @@ static bool wants_ip_only(const struct packet *pkt)
 }
 
 /* Where all rules that look at a packet of TCP look at its stream, what went into the stream is scanned there. */
-static bool wants_payload_scan(const struct evaluation *ev, enum traffic traffic)
+static bool wants_payload_scan(const struct evaluation *ev)
 {
     const struct packet *pkt = ev->input->packet;
 
-    if (!ev->ruleset->payload[traffic] || !packet_has_payload(pkt))
+    if (!packet_has_payload(pkt))
         return false;
     if (ev->view && ev->view->is_payload)
         return false;
@@ -83,10 +83,15 @@ void collect_packet(struct evaluation *ev)
         return;
     }
     enum traffic traffic = traffic_of(pkt);
+    const struct rule_group *groups[GROUPS_PER_PACKET];
+    unsigned count = groups_of_packet(ruleset, traffic, pkt, groups);
+    bool scan = wants_payload_scan(ev);
 
-    if (wants_payload_scan(ev, traffic))
-        prefilter_scan(ruleset->payload[traffic], detector, pkt->payload, pkt->payload_length);
-    add_list(detector, &ruleset->unfiltered[traffic]);
+    for (unsigned i = 0; i < count; i++) {
+        if (scan && groups[i]->prefilter)
+            prefilter_scan(groups[i]->prefilter, detector, pkt->payload, pkt->payload_length);
+        add_list(detector, &groups[i]->unfiltered);
+    }
     if (ruleset->ip_only[traffic].count > 0 && wants_ip_only(pkt))
         add_list(detector, &ruleset->ip_only[traffic]);
     if (ruleset->buffer_count > 0)
@@ -103,24 +108,29 @@ static void scan_view(struct evaluation *ev, const struct prefilter *prefilter)
 
 void collect_view(struct evaluation *ev)
 {
-    const struct prefilter *prefilter = ev->ruleset->payload[TRAFFIC_TCP];
+    const struct rule_group *groups[GROUPS_PER_PACKET];
+    unsigned count = groups_of_packet(ev->ruleset, TRAFFIC_TCP, ev->input->packet, groups);
 
     waiting_mute(ev);
-    if (prefilter)
-        scan_view(ev, prefilter);
-    add_list(ev->detector, &ev->ruleset->stream_unfiltered);
+    for (unsigned i = 0; i < count; i++) {
+        if (groups[i]->prefilter)
+            scan_view(ev, groups[i]->prefilter);
+        add_list(ev->detector, &groups[i]->stream_unfiltered);
+    }
     waiting_add_candidates(ev);
 }
 
 void collect_window(struct evaluation *ev)
 {
-    const struct prefilter *prefilter = ev->ruleset->payload[TRAFFIC_TCP];
+    const struct rule_group *groups[GROUPS_PER_PACKET];
+    unsigned count = groups_of_packet(ev->ruleset, TRAFFIC_TCP, ev->input->packet, groups);
     const uint8_t *bytes;
     uint32_t length, view_at;
 
     ev->detector->candidate_count = 0;
-    if (!prefilter)
-        return;
     stream_window(ev->input->stream, ev->input->packet->flow, ev->direction, ev->view, &bytes, &length, &view_at);
-    prefilter_scan(prefilter, ev->detector, bytes, length);
+    for (unsigned i = 0; i < count; i++) {
+        if (groups[i]->prefilter)
+            prefilter_scan(groups[i]->prefilter, ev->detector, bytes, length);
+    }
 }

@@ -90,10 +90,10 @@ int detector_prepare(struct detector *detector, const struct ruleset *ruleset)
 
     if (ruleset->check_count > detector->capacity || !detector->candidates)
         err = grow_arrays(detector, ruleset->check_count);
-    for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT && !err; traffic++) {
-        if (ruleset->payload[traffic])
-            err = prefilter_grow_scratch(ruleset->payload[traffic], &detector->scratch);
-    }
+    for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT && !err; traffic++)
+        err = prefilter_grow_scratch(ruleset->generic[traffic].prefilter, &detector->scratch);
+    for (uint32_t i = 0; i < ruleset->group_count && !err; i++)
+        err = prefilter_grow_scratch(ruleset->groups[i].prefilter, &detector->scratch);
     for (uint32_t i = 0; i < ruleset->buffer_count && !err; i++)
         err = prefilter_grow_scratch(ruleset->buffers[i].prefilter, &detector->scratch);
     if (err)

@@ -3,6 +3,7 @@
  * Inside detect: the parts of a ruleset and of a detector.
  *
  *   ruleset.c    builds the snapshot: choice of literals, groups;  check.c  the checks and their order
+ *   group.c      rules by the ports they ask for;  compile.c  their databases, by several threads
  *   literal.c    which literal of a rule the prefilter looks for
  *   prefilter.c  a Hyperscan database over literals, and the scan that yields candidates
  *   detect.c     the detector, and a packet's way through it
@@ -68,6 +69,15 @@ struct buffer_prefilter {
     struct prefilter *prefilter;
 };
 
+/* Rules that are looked at for the same packets. */
+struct rule_group {
+    struct prefilter *prefilter;                     /* NULL where no rule has a literal in the payload */
+    struct check_list unfiltered, stream_unfiltered; /* without one; of them those that look into the stream */
+};
+
+enum { PORT_TRAFFICS = 2 /* TCP and UDP */, GROUPS_PER_PACKET = 3 };
+enum port_end { PORT_DESTINATION, PORT_SOURCE, PORT_ENDS };
+
 enum { RULESET_MAX_BUFFERS = 64, RULESET_MAX_EVENTS = PACKET_EVENT_WORDS * 64 };
 
 struct ruleset {
@@ -76,12 +86,13 @@ struct ruleset {
     struct check *checks; /* in the order of evaluation */
     uint32_t check_count;
 
-    struct prefilter *payload[TRAFFIC_COUNT];    /* NULL where no rule has a literal */
-    struct check_list unfiltered[TRAFFIC_COUNT]; /* rules without a literal, by the traffic they admit */
+    struct rule_group generic[TRAFFIC_COUNT]; /* rules for any port, by the traffic they admit */
+    struct rule_group *groups;                /* rules for some ports; the first is empty */
+    uint32_t group_count;
+    uint16_t *group_of; /* [traffic][end][port]: index into groups */
     struct check_list ip_only[TRAFFIC_COUNT];
-    struct check_list stream_unfiltered; /* of those for TCP, the ones that look into the stream */
-    struct check_list without_ip;        /* rules that admit packets without an IP header */
-    struct check_list *by_event;         /* per event of a packet: rules that need it */
+    struct check_list without_ip; /* rules that admit packets without an IP header */
+    struct check_list *by_event;  /* per event of a packet: rules that need it */
     struct buffer_prefilter buffers[RULESET_MAX_BUFFERS];
     uint32_t buffer_count;
     bool needs_checksums;
@@ -137,6 +148,36 @@ struct literal {
 /* The literal by which the rule is found: the one marked fast_pattern, otherwise the strongest. False: it has none. */
 bool literal_choose(const struct rule *rule, struct literal *out);
 
+/* --- group.c -------------------------------------------------------------------------------------------------------------- */
+
+int check_list_add(struct check_list *list, uint32_t check); /* 0 or -ENOMEM */
+
+/* A rule on its way into a group. */
+struct group_entry {
+    uint32_t check;
+    bool has_literal, in_stream;
+    struct literal literal;
+};
+int group_add(struct rule_group *group, const struct group_entry *entry); /* 0 or -ENOMEM */
+void group_clear(struct rule_group *group);
+
+/* Collects the rules of a ruleset and puts them into the groups of their ports, or into the generic one at once. */
+struct group_keys;
+int group_keys_new(struct group_keys **out);
+void group_keys_free(struct group_keys *keys);
+int group_keys_add(struct group_keys *keys, struct ruleset *ruleset, enum traffic traffic,
+                   const struct group_entry *entry);
+int group_keys_build(struct ruleset *ruleset, const struct group_keys *keys);
+
+/* The groups that a packet meets; how many. */
+unsigned groups_of_packet(const struct ruleset *ruleset, enum traffic traffic, const struct packet *pkt,
+                          const struct rule_group *out[GROUPS_PER_PACKET]);
+
+/* --- compile.c ------------------------------------------------------------------------------------------------------------ */
+
+/* 0, -ENOMEM, or -EINVAL with the cause in `diag`. */
+int ruleset_compile(struct ruleset *ruleset, struct diag *diag);
+
 /* --- prefilter.c --------------------------------------------------------------------------------------------------------- */
 
 /* Collects literals, then is compiled once; shared read-only afterwards. */
@@ -145,6 +186,7 @@ void prefilter_free(struct prefilter *prefilter);
 int prefilter_add(struct prefilter *prefilter, const struct literal *literal, uint32_t check);
 /* Threads: different prefilters may be compiled at the same time. 0, -ENOMEM, or -EINVAL with the cause in `error`. */
 int prefilter_compile(struct prefilter *prefilter, char error[256]);
+/* NULL is allowed. */
 int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch **scratch);
 /* Adds to the detector's candidates all checks whose literal occurs in the bytes. */
 void prefilter_scan(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,

@@ -180,6 +180,8 @@ int prefilter_compile(struct prefilter *prefilter, char error[256])
 
 int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch **scratch)
 {
+    if (!prefilter)
+        return 0;
     return hs_alloc_scratch(prefilter->database, scratch) == HS_SUCCESS ? 0 : -ENOMEM;
 }
 

@@ -2,11 +2,10 @@
 /*
  * Building a ruleset: each rule has its check (check.c), and each check goes either into a
  * prefilter by its literal, or into the list of a decoder event, or into the lists that are evaluated for every packet of
- * a kind. The databases are compiled at the same time, one thread each: that is where loading spends its time.
+ * a kind, by the ports that it asks for (group.c).
  */
 #include <errno.h>
 #include <netinet/in.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,21 +20,6 @@ void ruleset_options_default(struct ruleset_options *options)
 }
 
 /* --- Groups -------------------------------------------------------------------------------------------------------------- */
-
-static int list_add(struct check_list *list, uint32_t check)
-{
-    if (list->count == list->capacity) {
-        uint32_t capacity = list->capacity ? list->capacity * 2 : 16;
-        uint32_t *index = realloc(list->index, capacity * sizeof(*index));
-
-        if (!index)
-            return -ENOMEM;
-        list->index = index;
-        list->capacity = capacity;
-    }
-    list->index[list->count++] = check;
-    return 0;
-}
 
 static bool admits_protocol(const struct check *check, unsigned protocol)
 {
@@ -66,22 +50,27 @@ static struct prefilter *buffer_prefilter(struct ruleset *ruleset, const struct 
     return slot->prefilter;
 }
 
-static int add_to_payload(struct ruleset *ruleset, uint32_t check, const struct literal *literal)
+static int add_to_groups(struct ruleset *ruleset, struct group_keys *keys, const struct group_entry *entry)
 {
+    const struct check *check = &ruleset->checks[entry->check];
+
+    for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
+        if (admits(check, traffic) && group_keys_add(keys, ruleset, traffic, entry))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int add_to_payload(struct ruleset *ruleset, struct group_keys *keys, uint32_t check,
+                          const struct literal *literal)
+{
+    const struct group_entry entry = { .check = check, .has_literal = true, .literal = *literal };
     struct check *added = &ruleset->checks[check];
 
     added->has_literal = true;
     added->may_wait |= added->scope != SCOPE_PACKET && literal->is_part;
     ruleset->scans_packets |= admits(added, TRAFFIC_TCP) && added->scope != SCOPE_STREAM;
-    for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
-        if (!admits(added, traffic))
-            continue;
-        if (!ruleset->payload[traffic] && prefilter_new(&ruleset->payload[traffic]))
-            return -ENOMEM;
-        if (prefilter_add(ruleset->payload[traffic], literal, check))
-            return -ENOMEM;
-    }
-    return 0;
+    return add_to_groups(ruleset, keys, &entry);
 }
 
 /* The decoder event without which the rule can't match, or -1. */
@@ -94,41 +83,43 @@ static int needed_event(const struct rule *rule)
     return -1;
 }
 
-static int add_unfiltered(struct ruleset *ruleset, uint32_t index)
+static int add_ip_only(struct ruleset *ruleset, uint32_t index)
 {
-    const struct check *check = &ruleset->checks[index];
-
-    if (check->any_packet && list_add(&ruleset->without_ip, index))
-        return -ENOMEM;
-    if (check->has_payload && check->scope != SCOPE_PACKET && admits(check, TRAFFIC_TCP) &&
-        list_add(&ruleset->stream_unfiltered, index))
-        return -ENOMEM;
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
-        struct check_list *list = check->ip_only ? &ruleset->ip_only[traffic] : &ruleset->unfiltered[traffic];
-
-        if (admits(check, traffic) && list_add(list, index))
+        if (admits(&ruleset->checks[index], traffic) && check_list_add(&ruleset->ip_only[traffic], index))
             return -ENOMEM;
     }
     return 0;
 }
 
-static int group_check(struct ruleset *ruleset, uint32_t index)
+static int add_unfiltered(struct ruleset *ruleset, struct group_keys *keys, uint32_t index)
+{
+    const struct check *check = &ruleset->checks[index];
+    const struct group_entry entry = { .check = index,
+                                       .in_stream = check->has_payload && check->scope != SCOPE_PACKET };
+
+    if (check->any_packet && check_list_add(&ruleset->without_ip, index))
+        return -ENOMEM;
+    return check->ip_only ? add_ip_only(ruleset, index) : add_to_groups(ruleset, keys, &entry);
+}
+
+static int group_check(struct ruleset *ruleset, struct group_keys *keys, uint32_t index)
 {
     const struct rule *rule = ruleset->checks[index].rule;
     struct literal literal;
     int event = needed_event(rule);
 
     if (event >= 0)
-        return list_add(&ruleset->by_event[event], index);
+        return check_list_add(&ruleset->by_event[event], index);
     if (!literal_choose(rule, &literal))
-        return add_unfiltered(ruleset, index);
+        return add_unfiltered(ruleset, keys, index);
     if (!literal.buffer)
-        return add_to_payload(ruleset, index, &literal);
+        return add_to_payload(ruleset, keys, index, &literal);
 
     struct prefilter *prefilter = buffer_prefilter(ruleset, literal.buffer);
 
     /* No room for one more kind of buffer: the rule still works, it is only looked at more often. */
-    return prefilter ? prefilter_add(prefilter, &literal, index) : add_unfiltered(ruleset, index);
+    return prefilter ? prefilter_add(prefilter, &literal, index) : add_unfiltered(ruleset, keys, index);
 }
 
 static void note_demands(struct ruleset *ruleset, const struct rule *rule)
@@ -139,62 +130,21 @@ static void note_demands(struct ruleset *ruleset, const struct rule *rule)
 
 static int group_rules(struct ruleset *ruleset)
 {
+    struct group_keys *keys;
+    int err = group_keys_new(&keys);
+
+    if (err)
+        return err;
     ruleset->by_event = calloc(RULESET_MAX_EVENTS, sizeof(*ruleset->by_event));
     if (!ruleset->by_event)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < ruleset->check_count; i++) {
-        int err = group_check(ruleset, i);
-
-        if (err)
-            return err;
+        err = -ENOMEM;
+    for (uint32_t i = 0; i < ruleset->check_count && !err; i++) {
+        err = group_check(ruleset, keys, i);
         note_demands(ruleset, ruleset->checks[i].rule);
     }
-    return 0;
-}
-
-/* --- Compiling ----------------------------------------------------------------------------------------------------------- */
-
-struct compile_job {
-    struct prefilter *prefilter;
-    pthread_t thread;
-    bool started;
-    int err;
-    char error[256];
-};
-
-static void *compile_one(void *arg)
-{
-    struct compile_job *job = arg;
-
-    job->err = prefilter_compile(job->prefilter, job->error);
-    return NULL;
-}
-
-static int compile_all(struct ruleset *ruleset, struct diag *diag)
-{
-    struct compile_job jobs[TRAFFIC_COUNT + RULESET_MAX_BUFFERS] = { 0 };
-    unsigned count = 0;
-    int err = 0;
-
-    for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
-        if (ruleset->payload[traffic])
-            jobs[count++].prefilter = ruleset->payload[traffic];
-    }
-    for (uint32_t i = 0; i < ruleset->buffer_count; i++)
-        jobs[count++].prefilter = ruleset->buffers[i].prefilter;
-    for (unsigned i = 0; i < count; i++) {
-        jobs[i].started = pthread_create(&jobs[i].thread, NULL, compile_one, &jobs[i]) == 0;
-        if (!jobs[i].started)
-            compile_one(&jobs[i]);
-    }
-    for (unsigned i = 0; i < count; i++) {
-        if (jobs[i].started)
-            pthread_join(jobs[i].thread, NULL);
-        if (jobs[i].err && !err) {
-            err = jobs[i].err;
-            diag_error(diag, (struct position){ 0 }, "%s", jobs[i].error);
-        }
-    }
+    if (!err)
+        err = group_keys_build(ruleset, keys);
+    group_keys_free(keys);
     return err;
 }
 
@@ -211,7 +161,7 @@ int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct rule
     if (!err)
         err = group_rules(ruleset);
     if (!err)
-        err = compile_all(ruleset, diag);
+        err = ruleset_compile(ruleset, diag);
     if (err) {
         ruleset->rules = NULL; /* stays the caller's */
         ruleset_free(ruleset);
@@ -226,8 +176,7 @@ void ruleset_free(struct ruleset *ruleset)
     if (!ruleset)
         return;
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
-        prefilter_free(ruleset->payload[traffic]);
-        free(ruleset->unfiltered[traffic].index);
+        group_clear(&ruleset->generic[traffic]);
         free(ruleset->ip_only[traffic].index);
     }
     for (uint32_t i = 0; i < ruleset->buffer_count; i++)
@@ -236,7 +185,10 @@ void ruleset_free(struct ruleset *ruleset)
         free(ruleset->by_event[i].index);
     free(ruleset->by_event);
     free(ruleset->without_ip.index);
-    free(ruleset->stream_unfiltered.index);
+    for (uint32_t i = 0; i < ruleset->group_count; i++)
+        group_clear(&ruleset->groups[i]);
+    free(ruleset->groups);
+    free(ruleset->group_of);
     free(ruleset->checks);
     rule_list_free(ruleset->rules);
     free(ruleset);

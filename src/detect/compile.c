@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Compiling the databases of a ruleset: where loading spends its time, so as many threads as there are CPUs share it. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "detect_priv.h"
+
+enum { MAX_THREADS = 64, ERROR_SIZE = 256 };
+
+struct compile_work {
+    struct prefilter **prefilters;
+    unsigned count;
+    atomic_uint next;
+    atomic_int err;         /* the first one */
+    char error[ERROR_SIZE]; /* written by who set err */
+};
+
+static void *compile_some(void *arg)
+{
+    struct compile_work *work = arg;
+
+    for (;;) {
+        unsigned i = atomic_fetch_add(&work->next, 1);
+        char error[ERROR_SIZE];
+        int none = 0, err;
+
+        if (i >= work->count || atomic_load(&work->err))
+            return NULL;
+        err = prefilter_compile(work->prefilters[i], error);
+        if (err && atomic_compare_exchange_strong(&work->err, &none, err))
+            memcpy(work->error, error, sizeof(error));
+    }
+}
+
+static void collect_prefilters(const struct ruleset *ruleset, struct compile_work *work)
+{
+    for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
+        if (ruleset->generic[traffic].prefilter) /* the large ones first */
+            work->prefilters[work->count++] = ruleset->generic[traffic].prefilter;
+    }
+    for (uint32_t i = 0; i < ruleset->buffer_count; i++)
+        work->prefilters[work->count++] = ruleset->buffers[i].prefilter;
+    for (uint32_t i = 0; i < ruleset->group_count; i++) {
+        if (ruleset->groups[i].prefilter)
+            work->prefilters[work->count++] = ruleset->groups[i].prefilter;
+    }
+}
+
+int ruleset_compile(struct ruleset *ruleset, struct diag *diag)
+{
+    struct compile_work work = { 0 };
+    pthread_t threads[MAX_THREADS];
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned started = 0;
+
+    work.prefilters = calloc(TRAFFIC_COUNT + RULESET_MAX_BUFFERS + ruleset->group_count, sizeof(*work.prefilters));
+    if (!work.prefilters)
+        return -ENOMEM;
+    collect_prefilters(ruleset, &work);
+    while (started + 1 < work.count && started + 1 < MAX_THREADS && (long)started + 1 < cpus &&
+           pthread_create(&threads[started], NULL, compile_some, &work) == 0)
+        started++;
+    compile_some(&work);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    free(work.prefilters);
+    if (atomic_load(&work.err))
+        diag_error(diag, (struct position){ 0 }, "%s", work.error);
+    return atomic_load(&work.err);
+}

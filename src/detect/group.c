@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rules by the ports that they ask for. A rule for port 445 need not be looked for in traffic of port 80, and half of a usual
+ * ruleset is for some few ports each, with words too short to be scanned for everywhere.
+ *
+ * A rule that asks for some ports at its receiving end (or else at its sending end) is in a group of that end; all others are in the generic group
+ * of their traffic. Ports for which the same rules ask share a group, so a packet is scanned with three groups: the generic one, and
+ * those of its two ports, most of which are empty.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detect_priv.h"
+
+enum {
+    WIDE_PORTS = 8192, /* a rule for more ports than this is as good as one for all */
+    MAX_GROUPS = 1024, /* of one end; where there would be more, all its rules are generic */
+    PORTS = 65536,
+};
+
+/* A rule that waits for its groups. */
+struct keyed {
+    struct group_entry entry;
+    const struct port_set *ports;
+};
+
+struct group_keys {
+    struct keyed *keyed[PORT_TRAFFICS][PORT_ENDS];
+    uint32_t count[PORT_TRAFFICS][PORT_ENDS], capacity[PORT_TRAFFICS][PORT_ENDS];
+};
+
+int check_list_add(struct check_list *list, uint32_t check)
+{
+    if (list->count == list->capacity) {
+        uint32_t capacity = list->capacity ? list->capacity * 2 : 16;
+        uint32_t *index = realloc(list->index, capacity * sizeof(*index));
+
+        if (!index)
+            return -ENOMEM;
+        list->index = index;
+        list->capacity = capacity;
+    }
+    list->index[list->count++] = check;
+    return 0;
+}
+
+/* --- One group ------------------------------------------------------------------------------------------------------------- */
+
+int group_add(struct rule_group *group, const struct group_entry *entry)
+{
+    if (!entry->has_literal) {
+        if (entry->in_stream && check_list_add(&group->stream_unfiltered, entry->check))
+            return -ENOMEM;
+        return check_list_add(&group->unfiltered, entry->check);
+    }
+    if (!group->prefilter && prefilter_new(&group->prefilter))
+        return -ENOMEM;
+    return prefilter_add(group->prefilter, &entry->literal, entry->check);
+}
+
+void group_clear(struct rule_group *group)
+{
+    prefilter_free(group->prefilter);
+    free(group->unfiltered.index);
+    free(group->stream_unfiltered.index);
+}
+
+/* --- By port --------------------------------------------------------------------------------------------------------------- */
+
+int group_keys_new(struct group_keys **out)
+{
+    *out = calloc(1, sizeof(**out));
+    return *out ? 0 : -ENOMEM;
+}
+
+void group_keys_free(struct group_keys *keys)
+{
+    if (!keys)
+        return;
+    for (unsigned traffic = 0; traffic < PORT_TRAFFICS; traffic++) {
+        for (unsigned end = 0; end < PORT_ENDS; end++)
+            free(keys->keyed[traffic][end]);
+    }
+    free(keys);
+}
+
+static bool is_narrow(const struct port_set *ports)
+{
+    uint32_t total = 0;
+
+    if (!ports)
+        return false;
+    for (uint32_t i = 0; i < ports->count; i++)
+        total += (uint32_t)ports->range[i].high - ports->range[i].low + 1;
+    return total <= WIDE_PORTS;
+}
+
+static int keep(struct group_keys *keys, unsigned traffic, unsigned end, const struct keyed *keyed)
+{
+    uint32_t *count = &keys->count[traffic][end], *capacity = &keys->capacity[traffic][end];
+
+    if (*count == *capacity) {
+        uint32_t larger = *capacity ? *capacity * 2 : 64;
+        struct keyed *list = realloc(keys->keyed[traffic][end], larger * sizeof(*list));
+
+        if (!list)
+            return -ENOMEM;
+        keys->keyed[traffic][end] = list;
+        *capacity = larger;
+    }
+    keys->keyed[traffic][end][(*count)++] = *keyed;
+    return 0;
+}
+
+/* A rule for both directions would have to be in the groups of both its ends. */
+int group_keys_add(struct group_keys *keys, struct ruleset *ruleset, enum traffic traffic,
+                   const struct group_entry *entry)
+{
+    const struct check *check = &ruleset->checks[entry->check];
+    struct keyed keyed = { .entry = *entry, .ports = check->destination_port };
+
+    if (traffic == TRAFFIC_OTHER || check->bidirectional)
+        return group_add(&ruleset->generic[traffic], entry);
+    if (is_narrow(keyed.ports))
+        return keep(keys, traffic, PORT_DESTINATION, &keyed);
+    keyed.ports = check->source_port;
+    if (is_narrow(keyed.ports))
+        return keep(keys, traffic, PORT_SOURCE, &keyed);
+    return group_add(&ruleset->generic[traffic], entry);
+}
+
+/* Where the set of rules may change: at the first port of a range, and behind its last. */
+static uint32_t mark_edges(const struct keyed *keyed, uint32_t count, bool edges[PORTS + 1])
+{
+    uint32_t marked = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < keyed[i].ports->count; k++) {
+            const struct port_range *range = &keyed[i].ports->range[k];
+
+            marked += !edges[range->low] + !edges[range->high + 1u];
+            edges[range->low] = edges[range->high + 1u] = true;
+        }
+    }
+    return marked;
+}
+
+/* The rules for a port, as places in `keyed`. */
+static uint32_t rules_of_port(const struct keyed *keyed, uint32_t count, uint16_t port, uint32_t *out)
+{
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (port_set_has(keyed[i].ports, port))
+            out[found++] = i;
+    }
+    return found;
+}
+
+struct building {
+    struct ruleset *ruleset;
+    const struct keyed *keyed;
+    uint32_t count;
+    uint32_t *rules;            /* of the port at hand */
+    struct check_list *members; /* by group of this end: its rules, to find a group that exists */
+    uint32_t first_group;       /* of this end */
+};
+
+static bool same_members(const struct check_list *list, const uint32_t *rules, uint32_t count)
+{
+    return list->count == count && memcmp(list->index, rules, count * sizeof(*rules)) == 0;
+}
+
+/* The group for the rules at hand; made when there is none. 0 or -ENOMEM. */
+static int find_group(struct building *b, uint32_t found, uint16_t *group)
+{
+    struct ruleset *ruleset = b->ruleset;
+    uint32_t used = ruleset->group_count - b->first_group;
+
+    for (uint32_t i = 0; i < used; i++) {
+        if (same_members(&b->members[i], b->rules, found)) {
+            *group = (uint16_t)(b->first_group + i);
+            return 0;
+        }
+    }
+    struct rule_group *made = &ruleset->groups[ruleset->group_count++];
+
+    *group = (uint16_t)(ruleset->group_count - 1);
+    for (uint32_t i = 0; i < found; i++) {
+        if (check_list_add(&b->members[used], b->rules[i]) || group_add(made, &b->keyed[b->rules[i]].entry))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int fill_ports(struct building *b, const bool *edges, uint16_t *group_of)
+{
+    uint16_t group = 0;
+
+    for (uint32_t port = 0; port < PORTS; port++) {
+        if (edges[port]) {
+            uint32_t found = rules_of_port(b->keyed, b->count, (uint16_t)port, b->rules);
+
+            group = 0;
+            if (found > 0 && find_group(b, found, &group))
+                return -ENOMEM;
+        }
+        group_of[port] = group;
+    }
+    return 0;
+}
+
+static int all_generic(struct ruleset *ruleset, enum traffic traffic, const struct keyed *keyed, uint32_t count)
+{
+    int err = 0;
+
+    for (uint32_t i = 0; i < count && !err; i++)
+        err = group_add(&ruleset->generic[traffic], &keyed[i].entry);
+    return err;
+}
+
+static int build_end(struct ruleset *ruleset, const struct group_keys *keys, enum traffic traffic, unsigned end)
+{
+    struct building b = {
+        .ruleset = ruleset,
+        .keyed = keys->keyed[traffic][end],
+        .count = keys->count[traffic][end],
+        .first_group = ruleset->group_count,
+    };
+    bool *edges = calloc(PORTS + 1, sizeof(*edges));
+    int err = -ENOMEM;
+
+    if (!edges)
+        return -ENOMEM;
+    b.rules = calloc(b.count + 1, sizeof(*b.rules));
+    b.members = calloc(MAX_GROUPS + 1, sizeof(*b.members));
+    if (b.rules && b.members)
+        err = mark_edges(b.keyed, b.count, edges) > MAX_GROUPS
+                  ? all_generic(ruleset, traffic, b.keyed, b.count)
+                  : fill_ports(&b, edges, ruleset->group_of + ((size_t)traffic * PORT_ENDS + end) * PORTS);
+    for (uint32_t i = 0; b.members && i <= MAX_GROUPS; i++)
+        free(b.members[i].index);
+    free(b.members);
+    free(b.rules);
+    free(edges);
+    return err;
+}
+
+int group_keys_build(struct ruleset *ruleset, const struct group_keys *keys)
+{
+    int err = 0;
+
+    ruleset->groups = calloc(PORT_TRAFFICS * PORT_ENDS * MAX_GROUPS + 1, sizeof(*ruleset->groups));
+    ruleset->group_of = calloc((size_t)PORT_TRAFFICS * PORT_ENDS * PORTS, sizeof(*ruleset->group_of));
+    if (!ruleset->groups || !ruleset->group_of)
+        return -ENOMEM;
+    ruleset->group_count = 1; /* group 0 is empty: the ports that no rule asks for */
+    for (unsigned traffic = 0; traffic < PORT_TRAFFICS && !err; traffic++) {
+        for (unsigned end = 0; end < PORT_ENDS && !err; end++)
+            err = build_end(ruleset, keys, traffic, end);
+    }
+    return err;
+}
+
+unsigned groups_of_packet(const struct ruleset *ruleset, enum traffic traffic, const struct packet *pkt,
+                          const struct rule_group *out[GROUPS_PER_PACKET])
+{
+    const uint16_t ports[PORT_ENDS] = { [PORT_DESTINATION] = pkt->destination_port, [PORT_SOURCE] = pkt->source_port };
+    unsigned count = 0;
+
+    out[count++] = &ruleset->generic[traffic];
+    if (traffic == TRAFFIC_OTHER || pkt->flags & PACKET_FRAGMENT)
+        return count;
+    for (unsigned end = 0; end < PORT_ENDS; end++) {
+        uint16_t group = ruleset->group_of[((size_t)traffic * PORT_ENDS + end) * PORTS + ports[end]];
+
+        if (group > 0)
+            out[count++] = &ruleset->groups[group];
+    }
+    return count;
+}
