@@ -80,6 +80,7 @@ void session_set_state(struct segment *seg, enum tcp_state state)
 
 void session_close_by_reset(struct segment *seg)
 {
+    seg->session->flags |= SESSION_RESET;
     session_set_state(seg, TCP_STATE_CLOSED);
 }
 
@@ -119,6 +120,12 @@ void peer_take_ack(struct tcp_peer *peer, uint32_t ack)
         return;
     peer->last_ack = ack;
     sack_prune(peer);
+}
+
+void peer_take_fin(struct segment *seg)
+{
+    seg->sender->flags |= PEER_FIN;
+    seg->sender->fin = seg->end;
 }
 
 void peer_widen(struct tcp_peer *peer, uint32_t right_edge)

@@ -19,14 +19,50 @@ static void accept(struct segment *seg, bool again)
         seg->receiver->window = segment_window(seg);
     take_timestamp(seg);
     peer_follow_ack(seg);
-    if (seg->has_ack)
-        peer_take_ack(seg->receiver, seg->ack);
+    if (!seg->has_ack)
+        return;
+    peer_take_ack(seg->receiver, seg->ack);
+    sack_take(seg->receiver, seg->pkt);
+    peer_widen(seg->receiver, seg->receiver->last_ack + seg->receiver->window);
 }
 
+/* Inline also when something before it is missing: that will come, and is no new data then. */
 static void advance_from(struct segment *seg, uint32_t expected)
 {
-    if (seg->seq == expected)
+    if (seg->seq == expected || (segment_is_inline(seg) && seq_after(seg->seq, expected)))
         peer_advance(seg, seg->sender, seg->end);
+}
+
+/*
+ * What was lost before the FIN, or behind us, comes again, however far the session is. It is put in its place and inspected
+ * there; without it neither side would ever be done.
+ */
+static bool is_late_data(const struct segment *seg)
+{
+    return segment_is_inline(seg) && seg->length > 0 && (seg->kind == SEGMENT_ACK || seg->kind == SEGMENT_FIN) &&
+           seg->has_ack && (seg->sender->flags & PEER_FIN) && !(seg->session->flags & SESSION_RESET) &&
+           seq_at_or_before(seg->end, seg->sender->fin);
+}
+
+static int take_late_data(struct segment *seg)
+{
+    if (!check_timestamp(seg) || !check_ack(seg))
+        return -EINVAL;
+    accept(seg, true);
+    data_take(seg);
+    return 0;
+}
+
+static bool has_acknowledged_fin(const struct tcp_peer *peer)
+{
+    return !(peer->flags & PEER_FIN) || seq_after(peer->last_ack, peer->fin);
+}
+
+/* Suricata takes any acknowledgment for the last one. Inline what is still on its way must pass. */
+static void close_if_over(struct segment *seg)
+{
+    if (!segment_is_inline(seg) || (has_acknowledged_fin(seg->sender) && has_acknowledged_fin(seg->receiver)))
+        session_set_state(seg, TCP_STATE_CLOSED);
 }
 
 static bool is_beyond_window(const struct segment *seg)
@@ -61,7 +97,7 @@ int fin_wait1_on_fin(struct segment *seg)
     accept(seg, again);
     if (!again)
         advance_from(seg, to_client ? sender->next_seq - 1 : sender->next_seq);
-    sender->flags |= PEER_FIN;
+    peer_take_fin(seg);
     data_take(seg);
     return 0;
 }
@@ -141,7 +177,7 @@ int fin_wait2_on_fin(struct segment *seg)
     accept(seg, again);
     if (!again)
         advance_from(seg, sender->next_seq);
-    sender->flags |= PEER_FIN;
+    peer_take_fin(seg);
     data_take(seg);
     return 0;
 }
@@ -172,6 +208,8 @@ int closing_on_fin(struct segment *seg)
 
 int closing_on_ack(struct segment *seg)
 {
+    if (is_late_data(seg))
+        return take_late_data(seg);
     if (!check_timestamp(seg))
         return -EINVAL;
     bool again = check_retransmission(seg);
@@ -206,7 +244,7 @@ int close_wait_on_fin(struct segment *seg)
     accept(seg, again);
     if (!again)
         advance_from(seg, sender->next_seq);
-    sender->flags |= PEER_FIN;
+    peer_take_fin(seg);
     data_take(seg);
     return 0;
 }
@@ -258,12 +296,13 @@ int last_ack_on_ack(struct segment *seg)
 
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_LASTACK_INVALID_ACK);
-    if (!again && seq_at_or_after(seg->seq, next_seq)) {
-        if (seg->seq != next_seq && seg->seq != next_seq + 1)
-            return segment_reject(seg, STREAM_EVENT_LASTACK_ACK_WRONG_SEQ);
-        session_set_state(seg, TCP_STATE_CLOSED);
-    }
+    bool is_last = !again && seq_at_or_after(seg->seq, next_seq);
+
+    if (is_last && seg->seq != next_seq && seg->seq != next_seq + 1)
+        return segment_reject(seg, STREAM_EVENT_LASTACK_ACK_WRONG_SEQ);
     accept(seg, again);
+    if (is_last)
+        close_if_over(seg);
     data_take(seg);
     return 0;
 }
@@ -284,11 +323,19 @@ static bool is_expected_in_time_wait(const struct segment *seg)
     return seg->seq == next_seq || seg->seq == next_seq - 1;
 }
 
+/* Inline: one that others have overtaken. */
+static bool is_old_ack(const struct segment *seg)
+{
+    return segment_is_inline(seg) && seg->length == 0 && seq_before(seg->seq, seg->sender->next_seq);
+}
+
 int time_wait_on_ack(struct segment *seg)
 {
+    if (is_late_data(seg))
+        return take_late_data(seg);
     if (!check_timestamp(seg))
         return -EINVAL;
-    bool again = check_retransmission(seg);
+    bool again = check_retransmission(seg) || is_old_ack(seg);
 
     if (!again && !is_expected_in_time_wait(seg)) {
         if (seg->direction == FLOW_TO_CLIENT && seg->length > 0 && seg->seq == seg->sender->last_ack)
@@ -297,9 +344,9 @@ int time_wait_on_ack(struct segment *seg)
     }
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_TIMEWAIT_INVALID_ACK);
-    if (!again)
-        session_set_state(seg, TCP_STATE_CLOSED);
     accept(seg, again);
+    if (!again)
+        close_if_over(seg);
     data_take(seg);
     return 0;
 }
@@ -328,6 +375,8 @@ int closed_on_any(struct segment *seg)
             session->state = session->previous;
         return err;
     }
+    if (is_late_data(seg))
+        return take_late_data(seg);
     bool is_old = seg->length == 0 || seq_at_or_before(seg->end, seg->sender->last_ack);
 
     return segment_is_inline(seg) && !is_old ? -EINVAL : 0;

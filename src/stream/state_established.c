@@ -49,7 +49,7 @@ int established_on_fin(struct segment *seg)
     peer_follow_ack(seg);
     if (seg->has_ack)
         peer_take_ack(seg->receiver, seg->ack);
-    sender->flags |= PEER_FIN;
+    peer_take_fin(seg);
     data_take(seg);
     return 0;
 }

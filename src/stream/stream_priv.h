@@ -42,6 +42,7 @@ enum session_flag {
     SESSION_CONFIRMED = 1 << 10, /* the server has gone on after the handshake */
     SESSION_FAST_OPEN = 1 << 11,
     SESSION_FAST_OPEN_IGNORED = 1 << 12, /* the server did not take the SYN's data */
+    SESSION_RESET = 1 << 13,
 };
 
 enum peer_flag {
@@ -67,6 +68,7 @@ struct tcp_peer {
     uint32_t isn, next_seq, last_ack;
     uint32_t next_win, window; /* right edge of what it may send, and the window last advertised to it */
     uint32_t last_timestamp, last_seconds;
+    uint32_t fin;   /* the number of its FIN, when PEER_FIN */
     uint16_t flags; /* enum peer_flag */
     uint8_t window_scale, tcp_flags;
     uint8_t os; /* enum host_os of this side, when PEER_OS_KNOWN */
@@ -242,6 +244,8 @@ void peer_advance(struct segment *seg, struct tcp_peer *peer, uint32_t seq);
 void peer_take_ack(struct tcp_peer *peer, uint32_t ack);
 /* The receiver's bytes that the segment acknowledges exist, even if they were not seen here. */
 void peer_follow_ack(struct segment *seg);
+/* The segment has its sender's FIN. */
+void peer_take_fin(struct segment *seg);
 /* The right edge of the window never moves back. */
 void peer_widen(struct tcp_peer *peer, uint32_t right_edge);
 int64_t peer_offset(const struct tcp_peer *peer, uint32_t seq);
