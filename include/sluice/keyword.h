@@ -22,7 +22,10 @@
 #include "sluice/rule.h"
 #include "sluice/turn.h"
 
+struct datasets;
+struct geoip;
 struct host_table;
+struct reputation;
 struct rule_parser;
 
 enum keyword_kind {
@@ -202,6 +205,15 @@ bool rule_parser_find_class(const struct rule_parser *parser, struct span name, 
 /* A reference system; its prefix is NULL when it has none. False the first time that an unknown name is asked for. */
 bool rule_parser_find_reference(const struct rule_parser *parser, struct span name, const char **system,
                                 const char **prefix);
+
+/* What the rules of a list share besides. */
+struct datasets *rule_parser_datasets(const struct rule_parser *parser);
+const struct reputation *rule_parser_reputation(const struct rule_parser *parser); /* NULL: none is configured */
+/* Opens the database at the first call; NULL after an error was reported at `where`. */
+const struct geoip *rule_parser_geoip(struct rule_parser *parser, struct span where);
+/* The file the rule stands in, as a path; and where mistakes in other files are reported. */
+const char *rule_parser_file(const struct rule_parser *parser);
+struct diag *rule_parser_diag(struct rule_parser *parser);
 
 /* Parses "type limit, track by_src, ..."; reports. 0 or -errno; the result is not yet added. */
 enum threshold_form {

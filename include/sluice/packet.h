@@ -194,6 +194,7 @@ enum ip_option_bit {
 };
 
 struct flow;
+struct packet_edits;
 
 struct packet {
     /* --- capture ------------------------------------------------------------------------------------------------ */
@@ -251,7 +252,8 @@ struct packet {
     uint8_t event_list[PACKET_MAX_EVENTS]; /* the same in the order they came, repetitions included */
     uint8_t event_count;                   /* entries in event_list */
 
-    struct flow *flow; /* that it belongs to; NULL for none */
+    struct flow *flow;          /* that it belongs to; NULL for none */
+    struct packet_edits *edits; /* what rules replace in it; NULL where nothing may be: passive, inside a tunnel */
 
     /* --- policy -------------------------------------------------------------------------------------------------- */
     enum verdict verdict;

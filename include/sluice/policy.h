@@ -29,6 +29,7 @@ struct policy_options {
     bool inline_mode;          /* drops take effect; otherwise they are reported as alerts with action allowed */
     unsigned packet_alert_max; /* alerts kept per packet */
     size_t threshold_memcap;   /* bytes */
+    uint64_t seed;             /* of hashes: random where senders must not find addresses that collide */
     size_t tag_memcap;         /* bytes of tags of flows, of this worker; and of those of hosts, shared */
     enum exception_policy exceptions[EXCEPTION_COUNT];
 };

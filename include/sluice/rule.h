@@ -21,6 +21,7 @@
 #include "sluice/diag.h"
 #include "sluice/text.h"
 
+struct datasets;
 struct keyword;
 struct keyword_table;
 
@@ -239,11 +240,16 @@ const char *rule_names_text(const struct rule_names *names, enum rule_name_kind 
 struct rule_list_options {
     const struct keyword_table *keywords;
     const struct rule_variables *variables;
-    const char *classification_file; /* NULL: Suricata's default classes are not known, a classtype is a warning */
-    const char *reference_file;      /* NULL: references are kept without prefix */
-    const char *threshold_file;      /* NULL: none */
-    struct rule_names *names;        /* NULL: the list has its own */
-    const char *data_dir;            /* where datasets keep their state; NULL: nowhere */
+    const char *classification_file;     /* NULL: Suricata's default classes are not known, a classtype is a warning */
+    const char *reference_file;          /* NULL: references are kept without prefix */
+    const char *threshold_file;          /* NULL: none */
+    struct rule_names *names;            /* NULL: the list has its own */
+    const char *data_dir;                /* where datasets keep their state; NULL: nowhere */
+    struct datasets *datasets;           /* outlive the list; NULL: it has its own, below data_dir */
+    bool takes_datasets;                 /* the list frees them; once rule_list_new() succeeded */
+    const char *reputation_categories;   /* for iprep; NULL: none */
+    const char *const *reputation_files; /* NULL-terminated, or NULL */
+    const char *geoip_database;          /* for geoip; NULL: none. Opened when a rule asks for it */
     const char *const *applications; /* protocol words above TCP and UDP that are supported; NULL-terminated, or NULL */
 };
 
@@ -287,6 +293,7 @@ const struct threshold *rule_list_global_thresholds(const struct rule_list *list
 /* Whether a rule tags hosts: then packets must be looked up by host. */
 bool rule_list_has_host_tags(const struct rule_list *list);
 struct rule_names *rule_list_names(const struct rule_list *list);
+struct datasets *rule_list_datasets(const struct rule_list *list);
 struct arena *rule_list_arena(struct rule_list *list); /* for what lives as long as the rules */
 
 #endif

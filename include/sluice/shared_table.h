@@ -23,7 +23,7 @@ struct shared_shard;
 struct shared_entry {
     uint64_t expires_ns; /* may be reused past this time; 0: not yet known, so kept */
     uint32_t next;       /* the table's: chain of the bucket, or of free entries */
-    uint32_t reserved;
+    uint32_t tag;        /* the table's: part of the key's hash */
 };
 
 enum { SHARED_TABLE_SHARDS = 32 }; /* a power of two */

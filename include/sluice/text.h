@@ -45,6 +45,9 @@ void text_init(struct text *text);
 void text_clear(struct text *text); /* frees */
 void text_reset(struct text *text); /* empties, keeps the memory */
 
+/* Room for `length` bytes at the end, to be written and then committed, all or fewer; NULL when out of memory (text->failed). */
+char *text_reserve(struct text *text, size_t length);
+void text_commit(struct text *text, size_t length);
 void text_append(struct text *text, const char *bytes, size_t length);
 void text_puts(struct text *text, const char *string);
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));

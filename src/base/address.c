@@ -20,12 +20,32 @@ static void format_full(const uint8_t *bytes, char *out)
     }
 }
 
+static char *put_octet(char *out, uint8_t value)
+{
+    if (value >= 100)
+        *out++ = (char)('0' + value / 100);
+    if (value >= 10)
+        *out++ = (char)('0' + value / 10 % 10);
+    *out++ = (char)('0' + value % 10);
+    return out;
+}
+
+static void format_v4(const uint8_t *bytes, char *out)
+{
+    for (int i = 0; i < 4; i++) {
+        out = put_octet(out, bytes[i]);
+        *out++ = i == 3 ? '\0' : '.';
+    }
+}
+
 void address_format(const struct address *address, int version, bool full, char *out)
 {
-    if (version == 6 && full)
+    if (version != 6)
+        format_v4(address->bytes, out);
+    else if (full)
         format_full(address->bytes, out);
     else
-        inet_ntop(version == 6 ? AF_INET6 : AF_INET, address->bytes, out, ADDRESS_TEXT_SIZE);
+        inet_ntop(AF_INET6, address->bytes, out, ADDRESS_TEXT_SIZE);
 }
 
 void address_mask(struct address *address, unsigned prefix)

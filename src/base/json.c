@@ -32,16 +32,43 @@ static bool is_plain(uint8_t byte)
     return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
 }
 
+static size_t plain_length(const uint8_t *bytes, size_t length)
+{
+    size_t run = 0;
+
+    while (run < length && is_plain(bytes[run]))
+        run++;
+    return run;
+}
+
+/* What needs no escape is nearly everything: one reservation and one copy. False when it is not so. */
+static bool write_plain_string(struct text *text, const uint8_t *bytes, size_t length, char after)
+{
+    char *at;
+
+    if (plain_length(bytes, length) < length)
+        return false;
+    at = text_reserve(text, length + 3);
+    if (!at)
+        return true; /* failed, and remembered in the text */
+    *at = '"';
+    memcpy(at + 1, bytes, length);
+    at[length + 1] = '"';
+    at[length + 2] = after;
+    text_commit(text, length + (after ? 3 : 2));
+    return true;
+}
+
 static void write_string(struct text *text, const uint8_t *bytes, size_t length)
 {
     size_t i = 0;
 
+    if (write_plain_string(text, bytes, length, '\0'))
+        return;
     text_append(text, "\"", 1);
     while (i < length) {
-        size_t run = 0;
+        size_t run = plain_length(bytes + i, length - i);
 
-        while (i + run < length && is_plain(bytes[i + run]))
-            run++;
         text_append(text, (const char *)bytes + i, run);
         i += run;
         if (i == length)
@@ -65,7 +92,7 @@ static void begin_value(struct text *text, const char *key)
 {
     if (text->need_comma)
         text_append(text, ",", 1);
-    if (key) {
+    if (key && !write_plain_string(text, (const uint8_t *)key, strlen(key), ':')) {
         write_string(text, (const uint8_t *)key, strlen(key));
         text_append(text, ":", 1);
     }

@@ -24,6 +24,8 @@ struct shared_shard {
     uint32_t fresh;      /* entries from here on were never used */
     uint32_t free_entry; /* chain of freed entries */
     uint32_t sweep;
+    uint64_t next_expiry_ns; /* the earliest that this round of the sweep has met */
+    uint64_t quiet_until_ns; /* a whole round found nothing that expires before */
 };
 
 struct shared_table {
@@ -55,15 +57,16 @@ static void *key_of(struct shared_entry *entry)
 static int shard_init(struct shared_shard *shard, struct shared_table *table)
 {
     size_t memcap = table->options.memcap / SHARED_TABLE_SHARDS;
-    size_t count = memcap / (table->options.entry_size + sizeof(*shard->buckets));
+    size_t count = memcap / (table->options.entry_size + 2 * sizeof(*shard->buckets)); /* a bucket an entry, or two */
     uint32_t buckets = MIN_ENTRIES;
 
     shard->table = table;
     shard->entry_count = count < MIN_ENTRIES ? MIN_ENTRIES : count > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)count;
-    while (buckets * 2 <= shard->entry_count)
+    while (buckets < shard->entry_count)
         buckets *= 2;
     shard->bucket_mask = buckets - 1;
     shard->fresh = shard->sweep = 1;
+    shard->next_expiry_ns = UINT64_MAX;
     shard->entries = calloc(shard->entry_count, table->options.entry_size);
     shard->buckets = calloc(buckets, sizeof(*shard->buckets));
     if (!shard->entries || !shard->buckets || pthread_mutex_init(&shard->lock, NULL)) {
@@ -138,9 +141,14 @@ unsigned shared_shard_number(const struct shared_shard *shard)
     return (unsigned)(shard - shard->table->shard);
 }
 
-static uint32_t *bucket_of(struct shared_shard *shard, const void *key)
+static uint32_t *bucket_of(struct shared_shard *shard, uint64_t hash)
 {
-    return &shard->buckets[hash_key(shard->table, key) & shard->bucket_mask];
+    return &shard->buckets[hash & shard->bucket_mask];
+}
+
+static uint32_t tag_of(uint64_t hash)
+{
+    return (uint32_t)(hash >> 32);
 }
 
 void shared_shard_remove(struct shared_shard *shard, void *removed)
@@ -149,7 +157,8 @@ void shared_shard_remove(struct shared_shard *shard, void *removed)
     struct shared_entry *entry = removed;
     uint32_t index = index_of(shard, entry);
 
-    for (uint32_t *link = bucket_of(shard, key_of(entry)); *link; link = &entry_at(shard, *link)->next) {
+    for (uint32_t *link = bucket_of(shard, hash_key(shard->table, key_of(entry))); *link;
+         link = &entry_at(shard, *link)->next) {
         if (*link == index) {
             *link = entry->next;
             break;
@@ -160,16 +169,32 @@ void shared_shard_remove(struct shared_shard *shard, void *removed)
     memset(entry, 0, options->entry_size);
     entry->next = shard->free_entry;
     shard->free_entry = index;
+    shard->quiet_until_ns = 0;
+}
+
+/* A round is over: when it freed nothing there is no use in another before the first entry expires. */
+static void begin_round(struct shared_shard *shard)
+{
+    shard->sweep = 1;
+    shard->quiet_until_ns = shard->next_expiry_ns;
+    shard->next_expiry_ns = UINT64_MAX;
 }
 
 static void sweep(struct shared_shard *shard, uint64_t now_ns)
 {
+    if (now_ns <= shard->quiet_until_ns)
+        return;
     for (unsigned i = 0; i < SWEEP_PER_INSERT; i++) {
         struct shared_entry *entry = entry_at(shard, shard->sweep);
 
-        shard->sweep = shard->sweep + 1 < shard->entry_count ? shard->sweep + 1 : 1;
-        if (entry->expires_ns != 0 && entry->expires_ns < now_ns)
+        if (entry->expires_ns != 0 && entry->expires_ns < now_ns) {
             shared_shard_remove(shard, entry);
+            shard->next_expiry_ns = 0; /* what takes its place may expire at any time */
+        } else if (entry->expires_ns < shard->next_expiry_ns) {
+            shard->next_expiry_ns = entry->expires_ns;
+        }
+        if (++shard->sweep >= shard->entry_count)
+            begin_round(shard);
     }
 }
 
@@ -187,18 +212,26 @@ static uint32_t take_entry(struct shared_shard *shard, uint64_t now_ns)
     return index;
 }
 
-void *shared_shard_find(struct shared_shard *shard, const void *key)
+static struct shared_entry *find(struct shared_shard *shard, const void *key, uint64_t hash)
 {
-    for (uint32_t i = *bucket_of(shard, key); i; i = entry_at(shard, i)->next) {
-        if (memcmp(key_of(entry_at(shard, i)), key, shard->table->options.key_size) == 0)
-            return entry_at(shard, i);
+    for (uint32_t i = *bucket_of(shard, hash); i; i = entry_at(shard, i)->next) {
+        struct shared_entry *entry = entry_at(shard, i);
+
+        if (entry->tag == tag_of(hash) && memcmp(key_of(entry), key, shard->table->options.key_size) == 0)
+            return entry;
     }
     return NULL;
 }
 
+void *shared_shard_find(struct shared_shard *shard, const void *key)
+{
+    return find(shard, key, hash_key(shard->table, key));
+}
+
 void *shared_shard_get(struct shared_shard *shard, const void *key, uint64_t now_ns, bool *fresh)
 {
-    struct shared_entry *entry = shared_shard_find(shard, key);
+    uint64_t hash = hash_key(shard->table, key);
+    struct shared_entry *entry = find(shard, key, hash);
     uint32_t index, *bucket;
 
     *fresh = false;
@@ -210,7 +243,8 @@ void *shared_shard_get(struct shared_shard *shard, const void *key, uint64_t now
     entry = entry_at(shard, index);
     memset(entry, 0, shard->table->options.entry_size);
     memcpy(key_of(entry), key, shard->table->options.key_size);
-    bucket = bucket_of(shard, key); /* after take_entry: the sweep may have changed it */
+    entry->tag = tag_of(hash);
+    bucket = bucket_of(shard, hash); /* after take_entry: the sweep may have changed it */
     entry->next = *bucket;
     *bucket = index;
     *fresh = true;

@@ -123,6 +123,17 @@ static bool grow(struct text *text, size_t more)
     return true;
 }
 
+char *text_reserve(struct text *text, size_t length)
+{
+    return grow(text, length) ? text->bytes + text->length : NULL;
+}
+
+void text_commit(struct text *text, size_t length)
+{
+    text->length += length;
+    text->bytes[text->length] = '\0';
+}
+
 void text_append(struct text *text, const char *bytes, size_t length)
 {
     if (!grow(text, length))

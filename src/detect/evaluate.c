@@ -20,14 +20,18 @@ static int compare_index(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Most packets have a handful of candidates: insertion beats qsort there. */
+/* Most packets have a handful of candidates: insertion beats qsort there. Where no literal was found they are in order. */
 static void sort_candidates(uint32_t *candidates, uint32_t count)
 {
-    if (count > 32) {
+    uint32_t ordered = 1;
+
+    while (ordered < count && candidates[ordered - 1] <= candidates[ordered])
+        ordered++;
+    if (count - ordered > 32 && ordered < count) {
         qsort(candidates, count, sizeof(*candidates), compare_index);
         return;
     }
-    for (uint32_t i = 1; i < count; i++) {
+    for (uint32_t i = ordered; i < count; i++) {
         uint32_t value = candidates[i], k = i;
 
         for (; k > 0 && candidates[k - 1] > value; k--)

@@ -2,12 +2,13 @@
 /*
  * Inside the engine:
  *
- *   pipeline.c   the packet's whole path, one function
+ *   pipeline.c   the packet's whole path, one function;  rewrite.c  packets that go on with other bytes
  *   worker.c     the thread that owns a queue
  *   affinity.c   which CPU a thread runs on
  *   host_os.c    how hosts treat what overlaps, as configured
  *   options.c    from the configuration to the options of the modules;  options_flow.c  of flows and streams
  *   load.c       from rule files to a ruleset
+ *   datasets.c   sets that rules share, from the configuration and back to their files
  *   stats.c      from counters to a stats event
  *   run.c        the daemon        replay.c   capture files        replay_workers.c   their threads
  */
@@ -25,6 +26,7 @@
 #include "sluice/decode.h"
 #include "sluice/defrag.h"
 #include "sluice/detect.h"
+#include "sluice/edit.h"
 #include "sluice/engine.h"
 #include "sluice/firewall.h"
 #include "sluice/flow.h"
@@ -58,6 +60,15 @@ void engine_policy_options(const struct config *config, struct policy_options *o
 int engine_eve_path(const struct config *config, const char *log_dir, char *out, size_t size,
                     char error[ENGINE_ERROR_SIZE]);
 void engine_eve_options(const struct config *config, struct eve_options *out);
+
+/* --- datasets.c -------------------------------------------------------------------------------------------------------- */
+
+/* The registry with the sets of the configuration; mistakes are in `diag`. 0 or -ENOMEM. */
+struct datasets;
+int engine_open_datasets(struct datasets **out, const struct config *config, struct diag *diag);
+/* Writes the sets that have a file for it, when no worker runs any more; logs what fails, and returns the first -errno. NULL is
+ * allowed. */
+int engine_save_datasets(const struct ruleset *ruleset);
 
 /* --- host_os.c --------------------------------------------------------------------------------------------------------- */
 
@@ -100,12 +111,31 @@ int affinity_apply_output(const struct affinity *affinity);
 /* "worker 0 on CPU 1, ..." for the log. */
 void affinity_describe(const struct affinity *affinity, unsigned workers, char *out, size_t size);
 
+/* --- rewrite.c --------------------------------------------------------------------------------------------------------- */
+
+enum { REWRITE_SLOTS = CAPTURE_MAX_BATCH, REWRITE_SLOT_SIZE = 128 * 1024 };
+
+/* A worker's packets that go on with other bytes. */
+struct rewriter {
+    uint8_t *slots;
+    unsigned next;
+    struct packet_edits edits; /* of the packet at hand */
+};
+int rewriter_init(struct rewriter *rewriter); /* 0 or -ENOMEM */
+void rewriter_clear(struct rewriter *rewriter);
+/* Rules may replace bytes of this packet from here on... */
+void rewriter_begin(struct rewriter *rewriter, struct packet *pkt);
+/* ... until here: makes pkt->new_data, of what rules replaced and of what the stream made of it, lent as long as a batch. False
+ * when the packet goes on without what rules replaced. */
+bool rewriter_finish(struct rewriter *rewriter, struct packet *pkt);
+
 /* --- pipeline.c -------------------------------------------------------------------------------------------------------- */
 
 struct pipeline_counters {
     uint64_t drop_reason[DROP_REASON_COUNT];
     uint64_t accepted, blocked, rejected;
-    uint64_t marked; /* came back marked */
+    uint64_t marked;          /* came back marked */
+    uint64_t replace_refused; /* a rule replaced bytes, and they went on as they were: a packet that was cut */
     /* Accepted without inspection, by reason. */
     uint64_t uninspected_marked;
     uint64_t uninspected_link;      /* of a link type that is not supported; only rules for any packet saw it */
@@ -145,6 +175,7 @@ struct pipeline {
     bool stream_checksums; /* segments with a wrong checksum are not part of their stream */
     bool kernel_checksums; /* the kernel says which checksums it did not verify */
     struct host_os_table host_os;
+    struct rewriter rewriter;
     struct pipeline_counters counters;
 };
 

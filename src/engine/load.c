@@ -3,7 +3,9 @@
 #include "engine_priv.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
+#include "sluice/dataset.h"
 #include "sluice/keyword.h"
 #include "sluice/rule.h"
 
@@ -37,27 +39,52 @@ static int load_files(struct rule_list *list, const struct config *config, const
     return rule_list_finish(list, diag);
 }
 
+/* The strings of a list with NULL at the end, to be freed; NULL when out of memory. */
+static const char **list_of(const struct config *config, const char *name)
+{
+    size_t count = config_list_count(config, name);
+    const char **list = calloc(count + 1, sizeof(*list));
+
+    for (size_t i = 0; list && i < count; i++)
+        list[i] = config_list_get(config, name, i);
+    return list;
+}
+
 int engine_parse_rules(struct rule_list **out, const struct config *config, const char *const *rule_files, size_t count,
                        size_t *unread, struct diag *diag)
 {
     struct rule_list *list = NULL;
     struct keyword_table *keywords = keyword_table_new(keyword_list, keyword_list_count);
     struct rule_variables *variables = rule_variables_new();
-    int err = keywords && variables ? set_variables(variables, config) : -ENOMEM;
+    struct datasets *datasets = NULL;
+    const char **reputations = list_of(config, "reputation.files");
+    int err = keywords && variables && reputations ? set_variables(variables, config) : -ENOMEM;
+
+    if (!err)
+        err = engine_open_datasets(&datasets, config, diag);
     const struct rule_list_options options = {
         .keywords = keywords,
         .variables = variables,
         .classification_file = config_string(config, "classification-file"),
         .reference_file = config_string(config, "reference-config-file"),
         .threshold_file = config_string(config, "threshold-file"),
+        .datasets = datasets,
+        .takes_datasets = true,
+        .reputation_categories = config_string(config, "reputation.categories"),
+        .reputation_files = reputations,
+        .geoip_database = config_string(config, "geoip-database"),
     };
 
-    if (!err)
+    if (!err) {
         err = rule_list_new(&list, &options, diag);
+        if (err)
+            datasets_free(datasets);
+    }
     if (!err)
         err = load_files(list, config, rule_files, count, unread, diag);
     rule_variables_free(variables);
     keyword_table_free(keywords);
+    free(reputations);
     if (err)
         rule_list_free(list);
     else

@@ -193,6 +193,7 @@ static void read_defrag_options(const struct config *config, unsigned workers, s
     defrag_options_default(out);
     out->memcap = (size_t)config_number(config, "defrag.memcap") / workers;
     out->timeout_seconds = (uint32_t)config_number(config, "defrag.timeout");
+    out->vlan_tracking = config_bool(config, "flow.vlan-tracking");
 }
 
 int engine_pipeline_options(const struct config *config, unsigned workers, bool inline_mode,

@@ -18,7 +18,11 @@ int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_o
 {
     int err = policy_shared_new(&shared->policy, &options->policy);
 
-    return err ? err : host_table_new(&shared->hosts, options->host_memcap);
+    if (!err)
+        err = host_table_new(&shared->hosts, options->host_memcap);
+    if (!err)
+        host_table_set_seed(shared->hosts, options->flow.seed);
+    return err;
 }
 
 void pipeline_shared_clear(struct pipeline_shared *shared)
@@ -70,6 +74,9 @@ int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *opti
     err = policy_new(&pipeline->policy, &options->policy, shared->policy);
     if (err)
         goto free_detector;
+    err = rewriter_init(&pipeline->rewriter);
+    if (err)
+        goto free_policy;
     pipeline->hosts = shared->hosts;
     pipeline->passive = !options->stream.inline_mode;
     pipeline->stream_checksums = options->stream.checksum_validation;
@@ -80,6 +87,8 @@ int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *opti
     pipeline->drop_undecodable = options->drop_undecodable;
     return 0;
 
+free_policy:
+    policy_free(pipeline->policy);
 free_detector:
     detector_free(pipeline->detector);
 free_stream:
@@ -97,6 +106,7 @@ free_decoder:
 void pipeline_clear(struct pipeline *pipeline)
 {
     injector_free(pipeline->injector);
+    rewriter_clear(&pipeline->rewriter);
     policy_free(pipeline->policy);
     detector_free(pipeline->detector);
     stream_free(pipeline->stream);
@@ -409,7 +419,10 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
 
         output_packet(pipeline->output, pkt, &nothing, ruleset_generation(ruleset));
     } else {
+        if (!pipeline->passive)
+            rewriter_begin(&pipeline->rewriter, pkt);
         inspect_found(pipeline, found, count);
+        pipeline->counters.replace_refused += !pipeline->passive && !rewriter_finish(&pipeline->rewriter, pkt);
     }
     count_verdict(pipeline, pkt);
 }

@@ -334,6 +334,15 @@ static int check_written(const struct replay *replay, char error[ENGINE_ERROR_SI
     return -EIO;
 }
 
+static int save_datasets(const struct replay *replay, char error[ENGINE_ERROR_SIZE])
+{
+    int err = engine_save_datasets(replay->ruleset);
+
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "not all datasets could be saved");
+    return err;
+}
+
 int engine_replay(const struct replay_options *options, char error[ENGINE_ERROR_SIZE])
 {
     struct replay replay = { .options = options, .worker_count = options->workers > 0 ? options->workers : 1 };
@@ -355,6 +364,8 @@ int engine_replay(const struct replay_options *options, char error[ENGINE_ERROR_
         output_stop(replay.output);
     if (!err)
         err = check_written(&replay, error);
+    if (!err)
+        err = save_datasets(&replay, error);
     replay_clear(&replay);
     return err;
 }

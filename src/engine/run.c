@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <systemd/sd-daemon.h>
 #include <time.h>
 #include <unistd.h>
@@ -184,6 +185,11 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     if (err)
         return err;
     options.kernel_checksums = true;
+    if (getrandom(&options.flow.seed, sizeof(options.flow.seed), 0) != sizeof(options.flow.seed)) {
+        snprintf(error, ENGINE_ERROR_SIZE, "no random numbers for the hash of flows: %s", strerror(errno));
+        return -EIO;
+    }
+    options.policy.seed = options.flow.seed;
     options.stream.midstream_until_ns =
         clock_realtime_ns() +
         (uint64_t)config_number(engine->options->config, "stream.midstream-grace") * NS_PER_SECOND;
@@ -450,6 +456,8 @@ int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
     }
     detach(&engine);
     stop_workers(&engine);
+    if (!err)
+        engine_save_datasets(engine.ruleset);
     if (engine.stats && !err)
         stats_write(engine.stats, engine.worker_list, engine.worker_count, engine.ruleset, engine.output,
                     (clock_monotonic_ns() - engine.started_ns) / NS_PER_SECOND, clock_realtime_ns());

@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "sluice/arena.h"
+#include "sluice/dataset.h"
+#include "sluice/host.h"
 
-enum { FIXED_STATS = 64, STATS_PER_QUEUE = 24 };
+enum { FIXED_STATS = 128, STATS_PER_QUEUE = 24 };
 
 struct stats {
     struct arena *arena;
@@ -52,6 +54,18 @@ static const char *const queue_fields[] = {
 };
 enum { QUEUE_FIELDS = sizeof(queue_fields) / sizeof(queue_fields[0]) };
 _Static_assert(sizeof(queue_fields) / sizeof(queue_fields[0]) <= STATS_PER_QUEUE, "names of queue counters");
+
+/* The reason "flow drop" is counted as flow_drop. */
+static const char *reason_path(struct stats *stats, const char *reason)
+{
+    char *path = arena_printf(stats->arena, "ips.drop_reason.%s", reason);
+
+    for (char *at = path; at && *at; at++) {
+        if (*at == ' ')
+            *at = '_';
+    }
+    return path;
+}
 
 /* As the field has them: exception_policy.tcp.midstream.pass_flow. */
 static const char *const exception_paths[EXCEPTION_COUNT] = {
@@ -96,7 +110,7 @@ int stats_new(struct stats **out, unsigned workers, bool queues, const struct co
     for (size_t i = 0; i < decode_counter_count(); i++)
         stats->decode_names[i] = arena_printf(stats->arena, "decoder.%s", decode_counter_name(i));
     for (enum drop_reason i = 0; i < DROP_REASON_COUNT; i++)
-        stats->reason_names[i] = arena_printf(stats->arena, "ips.drop_reason.%s", output_drop_reason_name(i));
+        stats->reason_names[i] = reason_path(stats, output_drop_reason_name(i));
     name_exceptions(stats);
     *out = stats;
     return 0;
@@ -273,6 +287,7 @@ static void add_ips(struct stats *stats, const struct sums *sums)
     add(stats, "ips.blocked", sums->pipeline.blocked);
     add(stats, "ips.rejected", sums->pipeline.rejected);
     add(stats, "ips.replaced", sums->capture.replaced);
+    add(stats, "ips.replace_refused", sums->pipeline.replace_refused);
     add(stats, "ips.marked", sums->pipeline.marked);
     add(stats, "ips.uninspected.marked", sums->pipeline.uninspected_marked);
     add(stats, "ips.uninspected.link_type", sums->pipeline.uninspected_link);
@@ -281,6 +296,15 @@ static void add_ips(struct stats *stats, const struct sums *sums)
     add(stats, "ips.reject_packets_failed", sums->inject.failed);
     for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT; i++)
         add(stats, stats->reason_names[i], sums->pipeline.drop_reason[i]);
+}
+
+/* State that all workers share. */
+static void add_shared(struct stats *stats, const struct worker *worker, const struct ruleset *ruleset)
+{
+    const struct datasets *datasets = rule_list_datasets(ruleset_rules(ruleset));
+
+    add(stats, "detect.host_memcap", host_table_memcap_hits(worker->pipeline.hosts));
+    add(stats, "detect.dataset_memcap", datasets_memcap_hits(datasets));
 }
 
 static void add_output(struct stats *stats, const struct output *output)
@@ -338,6 +362,7 @@ void stats_write(struct stats *stats, struct worker *const *workers, unsigned co
     add(stats, "detect.flow_memcap", sums.detect.flow_memcap_hits);
     add(stats, "ips.flow_drops", sums.policy.flow_drops);
     add(stats, "detect.threshold_memcap", sums.policy.threshold_memcap_hits);
+    add_shared(stats, workers[0], ruleset);
     add_output(stats, output);
     for (unsigned i = 0; i < count && stats->queues; i++)
         add_queue(stats, workers[i]);

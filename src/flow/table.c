@@ -21,9 +21,8 @@
 #include "sluice/pool.h"
 
 enum {
-    VARIABLE_SHARE = 16, /* of the memcap, one part */
-    BUCKET_SHARE = 8,    /* one part at most, half of it at least: two or three flows a bucket */
-    CACHE_LINE = 64,
+    VARIABLE_SHARE = 16,     /* of the memcap, one part */
+    BUCKET_SHARE = 8,        /* one part at most, half of it at least: two or three flows a bucket */
     MAX_BUCKETS = 1 << 30,   /* the mask has 32 bits */
     EMERGENCY_OVER = 70,     /* percent of the flows in use: the field's emergency-recovery */
     RECLAIM_VISITS = 8,      /* of the wheel when there is no room, so that no packet waits long */
@@ -93,11 +92,6 @@ void flow_table_free(struct flow_table *table)
     pool_free(table->variables);
     pool_free(table->bucket_pool);
     free(table);
-}
-
-static struct bucket *bucket_of(const struct flow_table *table, uint32_t hash)
-{
-    return &table->buckets[hash & table->bucket_mask];
 }
 
 /* --- Emergency -------------------------------------------------------------------------------------------------------------- */
@@ -205,51 +199,53 @@ static bool began_before(const struct flow *a, const struct flow *b)
     return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->first_number < b->first_number;
 }
 
-/* Moves the first `count` flows of a list to another's end; what is left of it. */
-static struct flow *merge(struct flow *left, struct flow *right, size_t count, struct flow ***tail)
+/* Where the link to the next run is: flows that come after each other as they should. */
+static struct flow **end_of_run(struct flow *flow)
 {
-    size_t left_count = count, right_count = count;
+    while (flow->wheel_next && !began_before(flow->wheel_next, flow))
+        flow = flow->wheel_next;
+    return &flow->wheel_next;
+}
 
-    while ((left_count > 0 && left) || (right_count > 0 && right)) {
-        bool take_right = left_count == 0 || !left || (right_count > 0 && right && began_before(right, left));
-        struct flow *flow = take_right ? right : left;
+/* Cuts the first run off; what is left of the list. */
+static struct flow *cut_run(struct flow *list, struct flow ***end)
+{
+    *end = end_of_run(list);
 
-        if (take_right) {
-            right = right->wheel_next;
-            right_count--;
-        } else {
-            left = left->wheel_next;
-            left_count--;
-        }
-        **tail = flow;
-        *tail = &flow->wheel_next;
+    struct flow *rest = **end;
+
+    **end = NULL;
+    return rest;
+}
+
+/* Moves two runs to the end of another list; its new end. */
+static struct flow **merge(struct flow *left, struct flow **left_end, struct flow *right, struct flow **right_end,
+                           struct flow **tail)
+{
+    while (left && right) {
+        struct flow **first = began_before(right, left) ? &right : &left;
+
+        *tail = *first;
+        tail = &(*first)->wheel_next;
+        *first = *tail;
     }
-    return right;
+    *tail = left ? left : right;
+    return left ? left_end : right_end;
 }
 
-static struct flow *skip(struct flow *list, size_t count)
-{
-    while (list && count-- > 0)
-        list = list->wheel_next;
-    return list;
-}
-
-/* Merges runs of 1, 2, 4... flows: needs no memory. */
+/* Merges the runs that are there, two by two: needs no memory, and little time for what is nearly in order, as slots are. */
 static struct flow *sort_by_start(struct flow *list)
 {
-    bool merged = true;
+    size_t runs = 2;
 
-    for (size_t run = 1; merged; run *= 2) {
-        struct flow *rest = list, **tail = &list;
+    while (runs > 1) {
+        struct flow *rest = list, **tail = &list, **left_end, **right_end;
 
-        merged = false;
-        while (rest) {
-            struct flow *right = skip(rest, run);
+        for (runs = 0; rest; runs++) {
+            struct flow *left = rest, *right = cut_run(left, &left_end);
 
-            merged |= right != NULL;
-            rest = merge(rest, right, run, &tail);
-            if (!right)
-                break;
+            rest = right ? cut_run(right, &right_end) : NULL;
+            tail = merge(left, left_end, right, right ? right_end : NULL, tail);
         }
         *tail = NULL;
     }
@@ -287,19 +283,6 @@ void flow_table_end_all(struct flow_table *table, enum flow_end reason)
 
 /* --- Beginnings ------------------------------------------------------------------------------------------------------------- */
 
-/* A flood ends a flow for each that it begins, the coldest there is: what that will touch is asked for ahead of time. */
-static void prefetch_victims(const struct flow_table *table)
-{
-    const struct flow *next = table->oldest->newer, *after = next ? next->newer : NULL;
-
-    if (next)
-        __builtin_prefetch(bucket_of(table, next->hash), 1);
-    if (after) {
-        for (size_t line = 0; line < sizeof(*after); line += CACHE_LINE)
-            __builtin_prefetch((const char *)after + line, 1);
-    }
-}
-
 static struct flow *make_room(struct flow_table *table, uint64_t now_ns)
 {
     size_t planned = table->oldest ? RECLAIM_VISITS : LAST_RESORT_VISITS, visits = planned;
@@ -311,9 +294,11 @@ static struct flow *make_room(struct flow_table *table, uint64_t now_ns)
     if (victim) {
         flow_table_end(table, victim, FLOW_END_TIMEOUT);
     } else if (table->oldest) {
+        struct flow *oldest = table->oldest, *next = oldest->newer;
+
         table->counters[FLOW_COUNTER_GET_USED]++;
-        prefetch_victims(table);
-        flow_table_end(table, table->oldest, FLOW_END_FORCED);
+        bucket_prefetch_end(table, next, next ? next->newer : NULL);
+        flow_table_end(table, oldest, FLOW_END_FORCED);
     } else {
         table->counters[FLOW_COUNTER_GET_USED_FAILED]++;
         table->counters[FLOW_COUNTER_MEMCAP]++;
@@ -423,6 +408,16 @@ static void set_direction(struct packet *pkt, enum flow_direction direction)
         pkt->flags |= PACKET_TO_CLIENT;
     else
         pkt->flags &= ~(uint32_t)PACKET_TO_CLIENT;
+}
+
+void flow_table_prefetch(const struct flow_table *table, const struct packet *pkt)
+{
+    struct flow_key key;
+
+    if (!key_of_packet(&key, pkt))
+        return;
+    key_mask(&key, &table->options);
+    __builtin_prefetch(bucket_of(table, key_hash(&key, table->options.seed)), 1);
 }
 
 /* The flow of which the error quotes a packet. */

@@ -11,6 +11,7 @@
  * goes back too, and visits everybody within a turn from there. When emergency makes all timeouts shorter, flows lie too late: they
  * are looked through once, slot by slot.
  */
+#include "bucket.h"
 #include "flow_priv.h"
 
 static uint64_t deadline_ns(const struct flow_table *table, const struct flow *flow)
@@ -93,8 +94,9 @@ struct flow *wheel_next_over(struct flow_table *table, uint64_t now_ns, size_t *
 
     follow_jumps(wheel, now);
     while (*visits > 0 && (wheel->pending || next_slot(wheel, now))) {
-        struct flow *flow = wheel->pending;
+        struct flow *flow = wheel->pending, *next = flow->wheel_next;
 
+        bucket_prefetch_end(table, next, next ? next->wheel_next : NULL);
         --*visits;
         if (flow_is_over(table, flow, now_ns))
             return flow;

@@ -17,11 +17,19 @@
 
 #include "sluice/keyword.h"
 
+struct replacement; /* replace.c */
+
 /* condition->data of a content. `content` comes first: the parser hands out pointers to it. */
 struct content_condition {
     struct content content;
-    bool retry; /* further occurrences are tried */
+    bool retry;                            /* further occurrences are tried */
+    const struct replacement *replacement; /* what goes on instead of the bytes; NULL */
 };
+
+/* The content was found there: notes it for the case that the rule matches. */
+void replacement_note(const struct inspection *in, const struct replacement *replacement, uint32_t offset);
+/* 0, or -EINVAL when the rule turned out to be one for streams. */
+int replacement_finish(struct rule_parser *parser, const struct content_condition *condition);
 
 extern const struct keyword keyword_content, keyword_pcre;
 

@@ -9,10 +9,10 @@
  * A content without distance or within that is not found makes the buffer fail for good, since no other place of an
  * earlier content could help.
  */
-#include <ctype.h>
 #include <errno.h>
 
 #include "condition.h"
+#include "literal.h"
 #include "search.h"
 
 /* --- Matching ----------------------------------------------------------------------------------------------------- */
@@ -107,6 +107,8 @@ static enum inspect_result content_inspect(struct inspection *in, const struct c
 
     if (content->negated)
         return found_negated(content, window, match_start + content->length);
+    if (data->replacement)
+        replacement_note(in, data->replacement, match_start);
     in->at = match_start + content->length;
     *retry = (struct inspect_retry){ .from = match_start + 1, .more = data->retry, .alone = !data->retry };
     return INSPECT_YES;
@@ -114,138 +116,21 @@ static enum inspect_result content_inspect(struct inspection *in, const struct c
 
 /* --- Parsing ------------------------------------------------------------------------------------------------------ */
 
-/* The text between the quotes on its way to bytes. */
-struct literal {
-    struct rule_parser *parser;
-    struct span text;
-    size_t at;
-    uint8_t *bytes;
-    size_t length;
-};
-
-static struct span piece(const struct literal *literal, size_t start, size_t length)
-{
-    return (struct span){ .at = literal->text.at + start, .length = length };
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return isxdigit((unsigned char)c) ? (c | 0x20) - 'a' + 10 : -1;
-}
-
-/* |0d 0a|: from after the first bar to after the second. */
-static int parse_hex(struct literal *literal)
-{
-    const char *text = literal->text.at;
-    size_t start = literal->at - 1;
-    int high = -1;
-
-    for (; literal->at < literal->text.length; literal->at++) {
-        char c = text[literal->at];
-        int digit = hex_digit(c);
-
-        if (c == '|' && high < 0) {
-            literal->at++;
-            return 0;
-        }
-        if (c == '|')
-            return rule_parser_error(literal->parser, piece(literal, literal->at - 1, 1),
-                                     "a byte between bars has two hexadecimal digits");
-        if (digit < 0 && c != ' ' && c != ',')
-            return rule_parser_error(literal->parser, piece(literal, literal->at, 1),
-                                     "'%c' is not a hexadecimal digit; bytes between bars look like |0d 0a|", c);
-        if (digit < 0)
-            continue;
-        if (high >= 0)
-            literal->bytes[literal->length++] = (uint8_t)(high << 4 | digit);
-        high = high < 0 ? digit : -1;
-    }
-    return rule_parser_error(literal->parser, piece(literal, start, 1),
-                             "this bar has no second one; a bar itself is |7C|");
-}
-
-static int parse_escape(struct literal *literal)
-{
-    char c = literal->at < literal->text.length ? literal->text.at[literal->at] : '\0';
-
-    if (c == '"' || c == ';' || c == ':' || c == '\\') {
-        literal->bytes[literal->length++] = (uint8_t)c;
-        literal->at++;
-        return 0;
-    }
-    return rule_parser_error(literal->parser, piece(literal, literal->at - 1, c ? 2 : 1),
-                             "only \\\" \\; \\: and \\\\ may be escaped; other bytes are written as |5C|");
-}
-
-static int parse_literal(struct literal *literal)
-{
-    while (literal->at < literal->text.length) {
-        char c = literal->text.at[literal->at++];
-        int err = 0;
-
-        if (c == '|')
-            err = parse_hex(literal);
-        else if (c == '\\')
-            err = parse_escape(literal);
-        else if (c == '"')
-            err = rule_parser_error(literal->parser, piece(literal, literal->at - 1, 1),
-                                    "a double quote inside a content is written \\\" or |22|");
-        else
-            literal->bytes[literal->length++] = (uint8_t)c;
-        if (err)
-            return err;
-    }
-    return 0;
-}
-
-/* Takes the quotes off. `content:"x",nocase;` gets a message of its own: it is how Snort 3 writes modifiers. */
-static int unquote(struct rule_parser *parser, struct span value, struct span *text)
-{
-    if (value.length < 2 || value.at[0] != '"')
-        return rule_parser_error(parser, value, "the bytes to look for must stand in double quotes");
-    if (value.at[value.length - 1] == '"') {
-        *text = (struct span){ .at = value.at + 1, .length = value.length - 2 };
-        return 0;
-    }
-    for (size_t i = value.length - 1; i > 0; i--) {
-        if (value.at[i] != '"')
-            continue;
-        struct span rest = span_trim((struct span){ .at = value.at + i + 1, .length = value.length - i - 1 });
-
-        if (rest.length > 0 && rest.at[0] == ',')
-            return rule_parser_error(parser, rest,
-                                     "modifiers after a comma are Snort 3's; here each is an option: \"...\"; nocase;");
-        return rule_parser_error(parser, rest, "nothing may follow the closing quote");
-    }
-    return rule_parser_error(parser, value, "the closing quote is missing");
-}
-
 static int content_parse(struct rule_parser *parser, struct span value, bool negated)
 {
-    struct arena *arena = rule_parser_arena(parser);
-    struct literal literal = { .parser = parser };
-    int err = unquote(parser, value, &literal.text);
+    struct content_condition *data = arena_alloc(rule_parser_arena(parser), sizeof(*data));
+    uint16_t length = 0;
+    uint8_t *bytes;
 
-    if (err)
-        return err;
-    if (literal.text.length == 0)
-        return rule_parser_error(parser, value, "the content is empty");
-    struct content_condition *data = arena_alloc(arena, sizeof(*data));
-
-    literal.bytes = arena_alloc(arena, literal.text.length);
-    if (!data || !literal.bytes)
+    if (!data)
         return -ENOMEM;
-    err = parse_literal(&literal);
+    int err = literal_parse(parser, value, &bytes, &length);
+
     if (err)
         return err;
-    if (literal.length == 0 || literal.length > UINT16_MAX)
-        return rule_parser_error(parser, value,
-                                 literal.length == 0 ? "the content is empty" : "the content is too long");
     data->content = (struct content){
-        .bytes = literal.bytes,
-        .length = (uint16_t)literal.length,
+        .bytes = bytes,
+        .length = length,
         .negated = negated,
         .offset_value = -1,
         .depth_value = -1,
@@ -260,7 +145,7 @@ static int content_finish(struct rule_parser *parser, const struct condition *co
     struct content_condition *data = (struct content_condition *)condition->data;
 
     data->retry = condition_needs_retry(parser, condition);
-    return 0;
+    return data->replacement ? replacement_finish(parser, data) : 0;
 }
 
 static const struct content *content_literal(const struct condition *condition)

@@ -5,7 +5,6 @@
  */
 #include <netinet/in.h>
 #include <string.h>
-#include <time.h>
 
 #include "output_priv.h"
 #include "sluice/bytes.h"
@@ -45,15 +44,47 @@ static const struct {
 
 static const char *const hooks[] = { "prerouting", "input", "forward", "output", "postrouting", "ingress" };
 
+static char *put_digits(char *at, unsigned value, unsigned digits)
+{
+    for (unsigned i = digits; i-- > 0; value /= 10)
+        at[i] = (char)('0' + value % 10);
+    return at + digits;
+}
+
+/* The Gregorian date of a day since 1970, by eras of 400 years that begin on the first of March, so that the day that leap
+ * years have is the last of a year. */
+static char *put_date(char *at, uint64_t day_of_1970)
+{
+    uint64_t day = day_of_1970 + 719468, era = day / 146097;
+    unsigned day_of_era = (unsigned)(day % 146097);
+    unsigned year = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    unsigned day_of_year = day_of_era - (365 * year + year / 4 - year / 100);
+    unsigned month = (5 * day_of_year + 2) / 153; /* from March */
+
+    at = put_digits(at, (unsigned)(era * 400 + year) + (month >= 10), 4);
+    *at++ = '-';
+    at = put_digits(at, month < 10 ? month + 3 : month - 9, 2);
+    *at++ = '-';
+    return put_digits(at, day_of_year - (153 * month + 2) / 5 + 1, 2);
+}
+
+/* Every event has one and a flow has three: strftime() would take a fifth of the time to write it. */
 void eve_timestamp(struct text *out, const char *key, uint64_t time_ns)
 {
-    time_t seconds = (time_t)(time_ns / NS_PER_SECOND);
-    char date[32];
-    struct tm utc;
+    uint64_t seconds = time_ns / NS_PER_SECOND;
+    unsigned in_day = (unsigned)(seconds % 86400);
+    char text[sizeof("2026-01-01T00:00:00.000000+0000")], *at = put_date(text, seconds / 86400);
 
-    gmtime_r(&seconds, &utc);
-    strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &utc);
-    json_printf(out, key, "%s.%06u+0000", date, (unsigned)(time_ns % NS_PER_SECOND / 1000));
+    *at++ = 'T';
+    at = put_digits(at, in_day / 3600, 2);
+    *at++ = ':';
+    at = put_digits(at, in_day / 60 % 60, 2);
+    *at++ = ':';
+    at = put_digits(at, in_day % 60, 2);
+    *at++ = '.';
+    at = put_digits(at, (unsigned)(time_ns % NS_PER_SECOND / 1000), 6);
+    memcpy(at, "+0000", 5);
+    json_stringn(out, key, text, (size_t)(at + 5 - text));
 }
 
 void eve_address(struct eve *eve, struct text *out, const char *key, const struct address *value, int version)

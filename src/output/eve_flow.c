@@ -277,15 +277,22 @@ static void session(struct text *out, const struct tcp_summary *tcp)
         json_uint(out, "tc_urgent_oob_data", tcp->urgent_oob[FLOW_TO_CLIENT]);
 }
 
+static void flags_hex(struct text *out, const char *key, uint8_t flags)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    json_stringn(out, key, (const char[]){ digits[flags >> 4], digits[flags & 15] }, 2);
+}
+
 static void tcp_object(struct text *out, const struct flow_record *record)
 {
     const struct tcp_summary *tcp = &record->tcp;
     uint8_t all = tcp->flags[FLOW_TO_SERVER] | tcp->flags[FLOW_TO_CLIENT];
 
     json_object_open(out, "tcp");
-    json_printf(out, "tcp_flags", "%02x", all);
-    json_printf(out, "tcp_flags_ts", "%02x", tcp->flags[FLOW_TO_SERVER]);
-    json_printf(out, "tcp_flags_tc", "%02x", tcp->flags[FLOW_TO_CLIENT]);
+    flags_hex(out, "tcp_flags", all);
+    flags_hex(out, "tcp_flags_ts", tcp->flags[FLOW_TO_SERVER]);
+    flags_hex(out, "tcp_flags_tc", tcp->flags[FLOW_TO_CLIENT]);
     tcp_flags(out, all);
     if (record->has_session)
         session(out, tcp);
@@ -320,7 +327,7 @@ void eve_netflow(struct eve *eve, struct text *out, const struct flow_record *re
     common_options(eve, out, record, reversed);
     if (record->flow.ends.protocol == IPPROTO_TCP) {
         json_object_open(out, "tcp");
-        json_printf(out, "tcp_flags", "%02x", flags);
+        flags_hex(out, "tcp_flags", flags);
         tcp_flags(out, flags);
         json_object_close(out);
     }

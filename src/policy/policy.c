@@ -42,8 +42,8 @@ int policy_shared_new(struct policy_shared **out, const struct policy_options *o
 
     if (!shared)
         return -ENOMEM;
-    if (threshold_table_new(&shared->thresholds, options->threshold_memcap) ||
-        host_tags_new(&shared->host_tags, options->tag_memcap)) {
+    if (threshold_table_new(&shared->thresholds, options->threshold_memcap, options->seed) ||
+        host_tags_new(&shared->host_tags, options->tag_memcap, options->seed)) {
         policy_shared_free(shared);
         return -ENOMEM;
     }
@@ -174,7 +174,9 @@ static void drop(struct packet *pkt, enum drop_reason reason)
     }
     if (pkt->root && pkt->root != pkt && pkt->root->verdict != VERDICT_DROP) {
         pkt->root->verdict = VERDICT_DROP;
-        pkt->root->drop_reason = pkt->flags & PACKET_REASSEMBLED ? reason : DROP_REASON_TUNNEL;
+        pkt->root->drop_reason = pkt->flags & PACKET_REASSEMBLED && !(pkt->root->flags & PACKET_CARRIES_TUNNEL)
+                                     ? reason
+                                     : DROP_REASON_TUNNEL;
     }
 }
 

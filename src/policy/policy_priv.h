@@ -34,7 +34,7 @@ struct threshold_state {
 /* --- threshold_table.c ----------------------------------------------------------------------------------------------- */
 
 struct threshold_table;
-int threshold_table_new(struct threshold_table **out, size_t memcap);
+int threshold_table_new(struct threshold_table **out, size_t memcap, uint64_t seed);
 void threshold_table_free(struct threshold_table *table);
 size_t threshold_table_memory(const struct threshold_table *table);
 
@@ -65,7 +65,7 @@ enum threshold_outcome threshold_apply(struct threshold_table *table, const stru
 struct host_tags; /* shared */
 struct pool;
 struct turn;
-int host_tags_new(struct host_tags **out, size_t memcap);
+int host_tags_new(struct host_tags **out, size_t memcap, uint64_t seed);
 void host_tags_free(struct host_tags *tags);
 /* A pool for the tags of a worker's flows. */
 int flow_tags_new(struct pool **out, size_t memcap);

@@ -54,12 +54,13 @@ struct host_tags {
     atomic_uint_least64_t last_expiry_ns; /* no host has a tag past it */
 };
 
-int host_tags_new(struct host_tags **out, size_t memcap)
+int host_tags_new(struct host_tags **out, size_t memcap, uint64_t seed)
 {
     const struct shared_table_options options = {
         .entry_size = sizeof(struct host_tag),
         .key_size = sizeof(struct host_tag_key),
         .memcap = memcap,
+        .seed = seed,
     };
     struct host_tags *tags = calloc(1, sizeof(*tags));
 

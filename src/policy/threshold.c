@@ -132,6 +132,20 @@ static enum threshold_outcome (*const updates[])(struct update *u) = {
     [THRESHOLD_RATE_FILTER] = update_rate_filter,
 };
 
+/* No memory: every match is the first. A limit reports it, and what waits for a number of them is never reached: a scan from many
+ * addresses gives no flood of alerts. */
+static enum threshold_outcome count_nowhere(struct update *u)
+{
+    struct threshold_state nowhere = { 0 };
+    enum threshold_outcome outcome;
+
+    u->state = &nowhere;
+    u->fresh = true;
+    outcome = updates[u->threshold->kind](u);
+    threshold_table_forget_ports(u->table, u->shard, &nowhere);
+    return outcome;
+}
+
 static bool suppressed(const struct threshold *threshold, const struct packet *pkt)
 {
     const struct address_set *set = threshold->addresses;
@@ -202,10 +216,12 @@ enum threshold_outcome threshold_apply(struct threshold_table *table, const stru
 
     update.shard = threshold_table_lock(table, &key);
     update.state = shared_shard_get(update.shard, &key, pkt->time_ns, &update.fresh);
-    if (update.state)
+    if (update.state) {
         outcome = updates[threshold->kind](&update);
-    else
-        (*memcap_hits)++; /* not counted: reported rather than missed */
+    } else {
+        outcome = count_nowhere(&update);
+        (*memcap_hits)++;
+    }
     shared_table_unlock(update.shard);
     return outcome;
 }

@@ -56,13 +56,14 @@ static void forget_state(void *user, unsigned shard, void *entry)
     forget_ports(&table->ports[shard], entry);
 }
 
-int threshold_table_new(struct threshold_table **out, size_t memcap)
+int threshold_table_new(struct threshold_table **out, size_t memcap, uint64_t seed)
 {
     struct threshold_table *table = calloc(1, sizeof(*table));
     const struct shared_table_options options = {
         .entry_size = sizeof(struct threshold_state),
         .key_size = sizeof(struct threshold_key),
         .memcap = memcap - memcap / PORT_SHARE,
+        .seed = seed,
         .forget = forget_state,
         .user = table,
     };

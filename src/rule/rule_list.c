@@ -52,7 +52,7 @@ int rule_list_new(struct rule_list **out, const struct rule_list_options *option
     list->arena = arena_new(ARENA_BLOCK);
     list->own_names = !options->names;
     list->names = options->names ? options->names : rule_names_new();
-    if (!list->arena || !list->names || load_files(list, diag)) {
+    if (!list->arena || !list->names || load_files(list, diag) || rule_resources_open(list, diag)) {
         rule_list_free(list);
         return -ENOMEM;
     }
@@ -77,6 +77,7 @@ void rule_list_free(struct rule_list *list)
     free(list->entries);
     if (list->own_names)
         rule_names_free(list->names);
+    rule_resources_close(list);
     arena_free(list->arena);
     free(list);
 }

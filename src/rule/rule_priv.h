@@ -13,6 +13,7 @@
  *   class_config.c       classification.config and reference.config
  *   threshold_fields.c   "type limit, track by_src...";  threshold_config.c  threshold.config
  *   names.c              numbers for the names of shared state
+ *   resources.c          what the rules of a list share: datasets, reputations, the database of countries
  *   rule_list.c          the list;  finish.c  what needs all rules: duplicates, thresholds
  */
 #ifndef SLUICE_RULE_PRIV_H
@@ -202,6 +203,12 @@ struct global_suppression {
 int threshold_config_parse(struct rule_list *list, const struct source *source, struct diag *diag);
 int threshold_config_apply(struct rule_list *list, struct diag *diag);
 
+/* --- What rules share ---------------------------------------------------------------------------------------------------------------- */
+
+/* Reads the files of reputations, makes datasets when the options have none. 0 or -ENOMEM; mistakes are in the diag. */
+int rule_resources_open(struct rule_list *list, struct diag *diag);
+void rule_resources_close(struct rule_list *list);
+
 /* --- The list and the parser --------------------------------------------------------------------------------------------------------- */
 
 /* What is known of a rule besides what its users see. */
@@ -223,6 +230,11 @@ struct rule_list {
     struct arena *arena;
     struct rule_names *names;
     bool own_names, has_host_tags;
+    struct datasets *datasets;
+    bool own_datasets;
+    struct reputation *reputation; /* NULL: none is configured */
+    struct geoip *geoip;           /* NULL: not opened */
+    bool geoip_failed;             /* told once */
     struct rule_list_options options;
     struct map classes, references; /* struct rule_class, struct reference_system */
     struct set_cache address_sets, port_sets;

@@ -21,7 +21,9 @@ bool check_ack(struct segment *seg)
         segment_note(seg, STREAM_EVENT_PKT_INVALID_ACK);
         return false;
     }
-    if (seq_at_or_before(ack, peer->next_win) || (seg->session->flags & SESSION_ASYNC))
+    /* Of one side alone nobody tells the window; nor does the other side of a session picked up before it has spoken. */
+    if (seq_at_or_before(ack, peer->next_win) ||
+        (seg->session->flags & (SESSION_ASYNC | SESSION_MIDSTREAM_ESTABLISHED)))
         return true;
     /* A reset that answers a SYN comes before any window was told. */
     if (seg->session->state == TCP_STATE_SYN_SENT && seg->direction == FLOW_TO_CLIENT && seg->kind == SEGMENT_RST &&
@@ -31,10 +33,15 @@ bool check_ack(struct segment *seg)
     return false;
 }
 
-/* Between Linux' and the others' way lies how far from the expected number a reset may be. */
+/*
+ * What the receiver expects next for sure is what it has acknowledged (RFC 5961 §3.2), as a host says it that knows nothing of the
+ * connection; what the sender would send next it has, if nothing got lost. Between Linux' and the others' way lies how far
+ * from there a reset may be.
+ */
 static bool reset_is_in_place(struct segment *seg)
 {
     const struct tcp_peer *sender = seg->sender;
+    bool follows_fin = (sender->flags & PEER_FIN) && seg->seq == sender->next_seq + 1;
 
     if (seg->session->flags & SESSION_ASYNC)
         return seq_at_or_after(seg->seq, sender->next_seq);
@@ -46,7 +53,7 @@ static bool reset_is_in_place(struct segment *seg)
     case HOST_OS_SOLARIS:
         return seq_at_or_after(seg->end, sender->last_ack) && seq_before(seg->seq, sender->next_seq + sender->window);
     default:
-        return seg->seq == sender->next_seq;
+        return seg->seq == sender->next_seq || seg->seq == sender->last_ack || follows_fin;
     }
 }
 
@@ -177,9 +184,14 @@ bool check_syn_echo(const struct segment *seg)
     return client->last_timestamp != 0;
 }
 
+bool check_window_probe(const struct segment *seg)
+{
+    return seg->length == 1 && seg->seq == seg->sender->next_seq && seg->sender->window == 0;
+}
+
 bool check_window(const struct segment *seg)
 {
-    return seq_at_or_before(seg->end, seg->sender->next_win) ||
+    return seq_at_or_before(seg->end, seg->sender->next_win) || check_window_probe(seg) ||
            (seg->session->flags & (SESSION_MIDSTREAM | SESSION_ASYNC));
 }
 

@@ -12,7 +12,10 @@
 
 #include "stream_priv.h"
 
-enum { URGENT_LIMIT = UINT16_MAX }; /* the field's: then somebody hides a stream in urgent bytes */
+enum {
+    URGENT_LIMIT = UINT16_MAX, /* the field's: then somebody hides a stream in urgent bytes */
+    PIECE_MAX = 65535,         /* an assembly takes no more at once */
+};
 
 /* Bytes of a segment at their place. */
 struct piece {
@@ -50,21 +53,25 @@ static void merge_report(struct assembly_report *all, const struct assembly_repo
     all->differs |= one->differs;
     all->beyond_limit |= one->beyond_limit;
     all->too_old |= one->too_old;
+    all->lost |= one->lost;
     all->no_memory |= one->no_memory;
     all->too_many_pieces |= one->too_many_pieces;
 }
 
 static void add_piece(struct segment *seg, struct piece piece, struct assembly_report *all)
 {
-    struct assembly_report report = { 0 };
     struct tcp_peer *peer = seg->sender;
+    uint32_t length;
 
-    if (piece.length == 0)
-        return;
-    if (assembly_add(seg->stream->store, &peer->assembly, (uint64_t)piece.at, piece.bytes, piece.length,
-                     peer_os(seg, seg->receiver), &report) == 0)
-        move_edge(peer, piece.at + piece.length);
-    merge_report(all, &report);
+    for (uint32_t done = 0; done < piece.length; done += length) { /* once, but for jumbograms */
+        struct assembly_report report = { 0 };
+
+        length = piece.length - done < PIECE_MAX ? piece.length - done : PIECE_MAX;
+        if (assembly_add(seg->stream->store, &peer->assembly, (uint64_t)(piece.at + done), piece.bytes + done, length,
+                         peer_os(seg, seg->receiver), &report) == 0)
+            move_edge(peer, piece.at + done + length);
+        merge_report(all, &report);
+    }
 }
 
 /* --- Urgent data ------------------------------------------------------------------------------------------------------------ */
@@ -205,6 +212,14 @@ static void report_depth(struct segment *seg)
     stream_count(seg->stream, STREAM_DEPTH_REACHED);
 }
 
+/* Whether all of the payload is, was or will be in a view. Behind a gap the oldest bytes may have been given up unseen. */
+static bool is_inspected_there(const struct tcp_peer *peer, const struct assembly_report *report)
+{
+    bool given_up = report->lost || (report->too_old && peer->assembly.has_gap);
+
+    return !report->no_memory && !report->too_many_pieces && !report->beyond_limit && !given_up;
+}
+
 static void judge(struct segment *seg, const struct assembly_report *report)
 {
     if (report->no_memory || report->too_many_pieces)
@@ -217,7 +232,7 @@ static void judge(struct segment *seg, const struct assembly_report *report)
         stream_count(seg->stream, STREAM_OVERLAP);
     if (report->beyond_limit)
         report_depth(seg);
-    if (!report->no_memory && !report->too_many_pieces && !report->beyond_limit)
+    if (is_inspected_there(seg->sender, report))
         seg->pkt->flags |= PACKET_STREAM_ADDED;
 }
 

@@ -16,6 +16,40 @@ static void prepare_peer(const struct stream_options *options, struct tcp_peer *
     peer->assembly.window = options->window[direction];
 }
 
+/* --- Half-open sessions ------------------------------------------------------------------------------------------------------ */
+
+static void link_half_open(struct stream *stream, struct tcp_session *session)
+{
+    session->older = stream->newest;
+    session->newer = NULL;
+    *(session->older ? &session->older->newer : &stream->oldest) = session;
+    stream->newest = session;
+}
+
+static void unlink_half_open(struct stream *stream, struct tcp_session *session)
+{
+    *(session->newer ? &session->newer->older : &stream->newest) = session->older;
+    *(session->older ? &session->older->newer : &stream->oldest) = session->newer;
+}
+
+/*
+ * A flood of SYNs must not lock out those who mean it: when there is no session left, the oldest that nobody has answered gives
+ * way. Its flow stays; should the client try again, it begins anew.
+ */
+static struct tcp_session *take_oldest(struct stream *stream)
+{
+    struct tcp_session *session = stream->oldest;
+
+    if (!session)
+        return NULL;
+    session->flow->tcp = NULL;
+    session->flow->flags |= FLOW_NO_STREAM;
+    session_release(stream, session);
+    return pool_take(stream->sessions);
+}
+
+/* --- Sessions ------------------------------------------------------------------------------------------------------------------ */
+
 int session_begin(struct segment *seg)
 {
     struct stream *stream = seg->stream;
@@ -23,6 +57,9 @@ int session_begin(struct segment *seg)
 
     if (!session) {
         stream_count(stream, STREAM_SSN_MEMCAP_DROP);
+        session = take_oldest(stream);
+    }
+    if (!session) {
         seg->verdict->exception = EXCEPTION_STREAM_MEMCAP;
         return -ENOMEM;
     }
@@ -31,6 +68,7 @@ int session_begin(struct segment *seg)
         prepare_peer(&stream->options, &session->peer[i], (enum flow_direction)i);
     stream_count(stream, STREAM_SESSIONS);
     stream_count(stream, STREAM_SSN_FROM_POOL);
+    session->flow = seg->flow;
     seg->flow->tcp = seg->session = session;
     seg->flow->flags &= (uint16_t)~FLOW_NO_STREAM;
     segment_set_direction(seg, seg->direction);
@@ -40,6 +78,8 @@ int session_begin(struct segment *seg)
 
 void session_release(struct stream *stream, struct tcp_session *session)
 {
+    if (session->state == TCP_STATE_SYN_SENT)
+        unlink_half_open(stream, session);
     for (unsigned i = 0; i < FLOW_DIRECTIONS; i++)
         assembly_clear(stream->store, &session->peer[i].assembly);
     handshake_forget(stream, session);
@@ -72,15 +112,29 @@ void session_set_state(struct segment *seg, enum tcp_state state)
 
     if (session->state == state)
         return;
+    if (session->state == TCP_STATE_SYN_SENT)
+        unlink_half_open(seg->stream, session);
+    else if (state == TCP_STATE_SYN_SENT)
+        link_half_open(seg->stream, session);
     session->previous = session->state;
     session->state = (uint8_t)state;
     if (flow_state != FLOW_NEW && seg->flow->state != flow_state && seg->flow->state != FLOW_BYPASSED)
         flow_set_state(seg->flows, seg->flow, flow_state);
 }
 
+bool session_is_complete(const struct tcp_session *session)
+{
+    for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
+        const struct tcp_peer *peer = &session->peer[i];
+
+        if (!(peer->flags & PEER_FIN) || !seq_after(peer->last_ack, peer->fin_seq))
+            return false;
+    }
+    return true;
+}
+
 void session_close_by_reset(struct segment *seg)
 {
-    seg->session->flags |= SESSION_RESET;
     session_set_state(seg, TCP_STATE_CLOSED);
 }
 
@@ -122,17 +176,30 @@ void peer_take_ack(struct tcp_peer *peer, uint32_t ack)
     sack_prune(peer);
 }
 
-void peer_take_fin(struct segment *seg)
-{
-    seg->sender->flags |= PEER_FIN;
-    seg->sender->fin = seg->end;
-}
-
 void peer_widen(struct tcp_peer *peer, uint32_t right_edge)
 {
     right_edge += sack_size(peer);
     if (seq_after(right_edge, peer->next_win))
         peer->next_win = right_edge;
+}
+
+void peer_take_fin(struct segment *seg)
+{
+    if (seg->sender->flags & PEER_FIN)
+        return;
+    seg->sender->flags |= PEER_FIN;
+    seg->sender->fin_seq = seg->end;
+}
+
+void peer_take_answer(struct segment *seg)
+{
+    struct tcp_peer *receiver = seg->receiver;
+
+    if (!seg->has_ack)
+        return;
+    peer_take_ack(receiver, seg->ack);
+    sack_take(receiver, seg->pkt);
+    peer_widen(receiver, receiver->last_ack + receiver->window);
 }
 
 void peer_follow_ack(struct segment *seg)

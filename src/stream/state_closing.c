@@ -19,55 +19,14 @@ static void accept(struct segment *seg, bool again)
         seg->receiver->window = segment_window(seg);
     take_timestamp(seg);
     peer_follow_ack(seg);
-    if (!seg->has_ack)
-        return;
-    peer_take_ack(seg->receiver, seg->ack);
-    sack_take(seg->receiver, seg->pkt);
-    peer_widen(seg->receiver, seg->receiver->last_ack + seg->receiver->window);
+    peer_take_answer(seg);
 }
 
-/* Inline also when something before it is missing: that will come, and is no new data then. */
+/* What is sent again may come together with what is new. */
 static void advance_from(struct segment *seg, uint32_t expected)
 {
-    if (seg->seq == expected || (segment_is_inline(seg) && seq_after(seg->seq, expected)))
+    if (seq_at_or_before(seg->seq, expected) && seq_at_or_after(seg->end, expected))
         peer_advance(seg, seg->sender, seg->end);
-}
-
-/*
- * What was lost before the FIN, or behind us, comes again, however far the session is. It is put in its place and inspected
- * there; without it neither side would ever be done.
- */
-static bool is_late_data(const struct segment *seg)
-{
-    return segment_is_inline(seg) && seg->length > 0 && (seg->kind == SEGMENT_ACK || seg->kind == SEGMENT_FIN) &&
-           seg->has_ack && (seg->sender->flags & PEER_FIN) && !(seg->session->flags & SESSION_RESET) &&
-           seq_at_or_before(seg->end, seg->sender->fin);
-}
-
-static int take_late_data(struct segment *seg)
-{
-    if (!check_timestamp(seg) || !check_ack(seg))
-        return -EINVAL;
-    accept(seg, true);
-    data_take(seg);
-    return 0;
-}
-
-static bool has_acknowledged_fin(const struct tcp_peer *peer)
-{
-    return !(peer->flags & PEER_FIN) || seq_after(peer->last_ack, peer->fin);
-}
-
-/* Suricata takes any acknowledgment for the last one. Inline what is still on its way must pass. */
-static void close_if_over(struct segment *seg)
-{
-    if (!segment_is_inline(seg) || (has_acknowledged_fin(seg->sender) && has_acknowledged_fin(seg->receiver)))
-        session_set_state(seg, TCP_STATE_CLOSED);
-}
-
-static bool is_beyond_window(const struct segment *seg)
-{
-    return seq_after(seg->seq, seg->sender->last_ack + seg->sender->window);
 }
 
 /* The server's FIN again; perhaps with a later acknowledgment. */
@@ -88,7 +47,7 @@ int fin_wait1_on_fin(struct segment *seg)
         return -EINVAL;
     bool again = (to_client && is_fin_again(seg)) || check_retransmission(seg);
 
-    if (!again && (seq_before(seg->seq, sender->next_seq - 1) || is_beyond_window(seg)))
+    if (!again && (seq_before(seg->end, sender->next_seq - 1) || !check_window(seg)))
         return segment_reject(seg, STREAM_EVENT_FIN1_FIN_WRONG_SEQ);
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_FIN1_INVALID_ACK);
@@ -104,14 +63,10 @@ int fin_wait1_on_fin(struct segment *seg)
 
 static void finish_ack(struct segment *seg, uint32_t expected)
 {
-    struct tcp_peer *receiver = seg->receiver;
-
     take_timestamp(seg);
     peer_follow_ack(seg);
     advance_from(seg, expected);
-    peer_take_ack(receiver, seg->ack);
-    sack_take(receiver, seg->pkt);
-    peer_widen(receiver, receiver->last_ack + receiver->window);
+    peer_take_answer(seg);
     data_take(seg);
 }
 
@@ -168,7 +123,7 @@ int fin_wait2_on_fin(struct segment *seg)
         return -EINVAL;
     bool again = is_fin_again(seg) || check_retransmission(seg);
 
-    if (!again && (seq_before(seg->seq, sender->next_seq) || is_beyond_window(seg)))
+    if (!again && (seq_before(seg->end, sender->next_seq) || !check_window(seg)))
         return segment_reject(seg, STREAM_EVENT_FIN2_FIN_WRONG_SEQ);
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_FIN2_INVALID_ACK);
@@ -208,8 +163,6 @@ int closing_on_fin(struct segment *seg)
 
 int closing_on_ack(struct segment *seg)
 {
-    if (is_late_data(seg))
-        return take_late_data(seg);
     if (!check_timestamp(seg))
         return -EINVAL;
     bool again = check_retransmission(seg);
@@ -235,7 +188,7 @@ int close_wait_on_fin(struct segment *seg)
         return -EINVAL;
     bool again = check_retransmission(seg);
 
-    if (!again && (seq_before(seg->seq, sender->next_seq) || is_beyond_window(seg)))
+    if (!again && (seq_before(seg->end, sender->next_seq) || !check_window(seg)))
         return segment_reject(seg, STREAM_EVENT_CLOSEWAIT_FIN_OUT_OF_WINDOW);
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_CLOSEWAIT_INVALID_ACK);
@@ -263,7 +216,7 @@ int close_wait_on_ack(struct segment *seg)
             data_take(seg);
         return 0;
     }
-    if (is_beyond_window(seg))
+    if (!check_window(seg))
         return segment_reject(seg, STREAM_EVENT_CLOSEWAIT_ACK_OUT_OF_WINDOW);
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_CLOSEWAIT_INVALID_ACK);
@@ -278,10 +231,9 @@ int close_wait_on_ack(struct segment *seg)
 /* Nothing but what was sent before can come: it is compared with what was seen. */
 int last_ack_on_other(struct segment *seg)
 {
-    if (seg->length == 0)
-        return 0;
-    if (!check_window(seg))
+    if (!check_window(seg) || (seg->has_ack && !check_ack(seg)))
         return segment_is_inline(seg) ? -EINVAL : 0;
+    peer_take_answer(seg);
     data_take(seg);
     return 0;
 }
@@ -296,13 +248,11 @@ int last_ack_on_ack(struct segment *seg)
 
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_LASTACK_INVALID_ACK);
-    bool is_last = !again && seq_at_or_after(seg->seq, next_seq);
-
-    if (is_last && seg->seq != next_seq && seg->seq != next_seq + 1)
+    if (!again && seq_after(seg->seq, next_seq + 1))
         return segment_reject(seg, STREAM_EVENT_LASTACK_ACK_WRONG_SEQ);
     accept(seg, again);
-    if (is_last)
-        close_if_over(seg);
+    if (session_is_complete(seg->session)) /* it may be just one of many for what came before the FIN */
+        session_set_state(seg, TCP_STATE_CLOSED);
     data_take(seg);
     return 0;
 }
@@ -323,19 +273,21 @@ static bool is_expected_in_time_wait(const struct segment *seg)
     return seg->seq == next_seq || seg->seq == next_seq - 1;
 }
 
-/* Inline: one that others have overtaken. */
-static bool is_old_ack(const struct segment *seg)
+/* Inline: an acknowledgment alone that others have overtaken, or that comes while something before the FIN is missing. */
+static bool is_bare_and_old(const struct segment *seg)
 {
-    return segment_is_inline(seg) && seg->length == 0 && seq_before(seg->seq, seg->sender->next_seq);
+    const struct tcp_peer *sender = seg->sender;
+
+    return segment_is_inline(seg) && seg->length == 0 &&
+           (seq_before(seg->seq, sender->next_seq) ||
+            ((sender->flags & PEER_FIN) && seq_at_or_before(seg->seq, sender->fin_seq + 1)));
 }
 
 int time_wait_on_ack(struct segment *seg)
 {
-    if (is_late_data(seg))
-        return take_late_data(seg);
     if (!check_timestamp(seg))
         return -EINVAL;
-    bool again = check_retransmission(seg) || is_old_ack(seg);
+    bool again = check_retransmission(seg) || is_bare_and_old(seg);
 
     if (!again && !is_expected_in_time_wait(seg)) {
         if (seg->direction == FLOW_TO_CLIENT && seg->length > 0 && seg->seq == seg->sender->last_ack)
@@ -345,8 +297,8 @@ int time_wait_on_ack(struct segment *seg)
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_TIMEWAIT_INVALID_ACK);
     accept(seg, again);
-    if (!again)
-        close_if_over(seg);
+    if (session_is_complete(seg->session))
+        session_set_state(seg, TCP_STATE_CLOSED);
     data_take(seg);
     return 0;
 }
@@ -372,11 +324,9 @@ int closed_on_any(struct segment *seg)
         int err = state_dispatch(seg, (enum tcp_state)session->previous);
 
         if (!err && session->state == TCP_STATE_CLOSED)
-            session->state = session->previous;
+            session_set_state(seg, (enum tcp_state)session->previous);
         return err;
     }
-    if (is_late_data(seg))
-        return take_late_data(seg);
     bool is_old = seg->length == 0 || seq_at_or_before(seg->end, seg->sender->last_ack);
 
     return segment_is_inline(seg) && !is_old ? -EINVAL : 0;

@@ -37,7 +37,8 @@ int established_on_fin(struct segment *seg)
         return -EINVAL;
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_FIN_INVALID_ACK);
-    if (seq_before(seg->seq, sender->last_ack) || seq_after(seg->end, sender->next_win))
+    /* Before it may come what was acknowledged: it is sent again with what was not. */
+    if (seq_before(seg->end, sender->last_ack) || !check_window(seg))
         return segment_reject(seg, STREAM_EVENT_FIN_OUT_OF_WINDOW);
     if (seg->pkt->tcp.flags & TCP_SYN)
         return segment_reject(seg, STREAM_EVENT_FIN_SYN);
@@ -47,8 +48,7 @@ int established_on_fin(struct segment *seg)
     peer_set_next_seq(sender, seg->end + (to_server ? 0 : 1));
     seg->receiver->window = segment_window(seg);
     peer_follow_ack(seg);
-    if (seg->has_ack)
-        peer_take_ack(seg->receiver, seg->ack);
+    peer_take_answer(seg);
     peer_take_fin(seg);
     data_take(seg);
     return 0;
@@ -151,23 +151,14 @@ static enum place judge_place(struct segment *seg)
     return PLACE_OLD;
 }
 
-static bool is_window_probe(const struct segment *seg)
+static void take_answer(struct segment *seg)
 {
-    return seg->length == 1 && seg->seq == seg->sender->next_seq && seg->sender->window == 0;
-}
+    const struct tcp_peer *receiver = seg->receiver;
 
-static void take_ack(struct segment *seg)
-{
-    struct tcp_peer *receiver = seg->receiver;
-
-    receiver->window = segment_window(seg);
-    if (!seg->has_ack)
-        return;
-    peer_take_ack(receiver, seg->ack);
-    if (!(seg->session->flags & SESSION_ASYNC) && seq_after(receiver->last_ack, receiver->next_seq))
+    seg->receiver->window = segment_window(seg);
+    peer_take_answer(seg);
+    if (seg->has_ack && !(seg->session->flags & SESSION_ASYNC) && seq_after(receiver->last_ack, receiver->next_seq))
         stream_count(seg->stream, STREAM_ACK_UNSEEN_DATA);
-    sack_take(receiver, seg->pkt);
-    peer_widen(receiver, receiver->last_ack + receiver->window);
 }
 
 int established_on_ack(struct segment *seg)
@@ -183,7 +174,7 @@ int established_on_ack(struct segment *seg)
     take_midstream_window(seg);
     if (judge_place(seg) == PLACE_OLD)
         return 0;
-    if (is_window_probe(seg)) {
+    if (check_window_probe(seg)) {
         sender->flags |= PEER_WINDOW_PROBE;
         data_take(seg);
         return 0;
@@ -195,7 +186,7 @@ int established_on_ack(struct segment *seg)
     take_timestamp(seg);
     if (seq_at_or_after(seg->end, sender->next_seq))
         peer_advance(seg, sender, seg->end);
-    take_ack(seg);
+    take_answer(seg);
     data_take(seg);
     return 0;
 }

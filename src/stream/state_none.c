@@ -82,6 +82,7 @@ int none_on_fin(struct segment *seg)
         return 0;
     session_set_state(seg, TCP_STATE_FIN_WAIT1);
     begin_in_the_middle(seg, seg->end + 1);
+    peer_take_fin(seg);
     return 0;
 }
 
@@ -94,13 +95,13 @@ int none_on_ack(struct segment *seg)
     return 0;
 }
 
-/* The sender is the server, so the flow is the wrong way round. */
-static void turn_round(struct segment *seg)
+/* The segment tells who is the server; the flow may be the wrong way round. */
+static void turn_round(struct segment *seg, enum flow_direction direction)
 {
-    if (seg->direction == FLOW_TO_CLIENT)
+    if (seg->direction == direction)
         return;
     flow_swap(seg->flow, seg->pkt);
-    segment_set_direction(seg, FLOW_TO_CLIENT);
+    segment_set_direction(seg, direction);
 }
 
 int none_on_syn_ack(struct segment *seg)
@@ -109,7 +110,7 @@ int none_on_syn_ack(struct segment *seg)
 
     if (!may_pick_up(seg, options->midstream || options->async_oneside))
         return 0;
-    turn_round(seg);
+    turn_round(seg, FLOW_TO_CLIENT);
     if (begin_midstream(seg) != 0)
         return 0;
     struct tcp_peer *server = seg->sender, *client = seg->receiver;
@@ -135,6 +136,7 @@ int none_on_syn_ack(struct segment *seg)
 
 int none_on_syn(struct segment *seg)
 {
+    turn_round(seg, FLOW_TO_SERVER);
     if (session_begin(seg) != 0)
         return 0;
     session_set_state(seg, TCP_STATE_SYN_SENT);

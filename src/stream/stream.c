@@ -242,8 +242,8 @@ bool stream_is_reuse(const struct stream *stream, const struct flow *flow, const
         return false;
     if (options->checksum_validation && (pkt->flags & PACKET_BAD_L4_CHECKSUM))
         return false;
-    if (!session)
-        return kind == SEGMENT_SYN || !to_client;
+    if (!session) /* one that has just been made is not over */
+        return (kind == SEGMENT_SYN || !to_client) && flow->side[0].packets + flow->side[1].packets > 0;
     if (kind == SEGMENT_SYN && !to_client && (session->flags & SESSION_FAST_OPEN_IGNORED))
         return true;
     /* Of the side that speaks in this way first, the same number is the same connection. */

@@ -42,7 +42,6 @@ enum session_flag {
     SESSION_CONFIRMED = 1 << 10, /* the server has gone on after the handshake */
     SESSION_FAST_OPEN = 1 << 11,
     SESSION_FAST_OPEN_IGNORED = 1 << 12, /* the server did not take the SYN's data */
-    SESSION_RESET = 1 << 13,
 };
 
 enum peer_flag {
@@ -68,8 +67,8 @@ struct tcp_peer {
     uint32_t isn, next_seq, last_ack;
     uint32_t next_win, window; /* right edge of what it may send, and the window last advertised to it */
     uint32_t last_timestamp, last_seconds;
-    uint32_t fin;   /* the number of its FIN, when PEER_FIN */
-    uint16_t flags; /* enum peer_flag */
+    uint32_t fin_seq; /* the place of its FIN, when PEER_FIN */
+    uint16_t flags;   /* enum peer_flag */
     uint8_t window_scale, tcp_flags;
     uint8_t os; /* enum host_os of this side, when PEER_OS_KNOWN */
     uint8_t sack_count;
@@ -95,6 +94,8 @@ struct tcp_session {
     uint8_t queued;
     uint16_t flags; /* enum session_flag */
     struct handshake_entry *queue;
+    struct flow *flow;
+    struct tcp_session *newer, *older; /* among the half-open ones: SYN_SENT */
     struct tcp_peer peer[FLOW_DIRECTIONS];
 };
 
@@ -133,7 +134,8 @@ struct stream {
     struct stream_options options;
     struct pool *sessions, *handshakes;
     struct assembly_store *store;
-    uint8_t *rewrite; /* STREAM_REWRITE_SIZE bytes for pkt->new_data */
+    struct tcp_session *newest, *oldest; /* of the half-open sessions */
+    uint8_t *rewrite;                    /* STREAM_REWRITE_SIZE bytes for pkt->new_data */
     uint64_t counters[STREAM_COUNTERS];
     uint64_t events[STREAM_EVENT_COUNT];
 };
@@ -234,6 +236,8 @@ const char *stream_event_counter_name(size_t index);
 int session_begin(struct segment *seg);
 void session_release(struct stream *stream, struct tcp_session *session);
 void session_set_state(struct segment *seg, enum tcp_state state);
+/* True when both sides have sent FIN and know that it arrived: nothing can come any more that is not old. */
+bool session_is_complete(const struct tcp_session *session);
 void session_close_by_reset(struct segment *seg);
 
 /* Begins a peer's sequence space: offset 0 is isn + 1. Bytes that were kept are forgotten. */
@@ -244,8 +248,10 @@ void peer_advance(struct segment *seg, struct tcp_peer *peer, uint32_t seq);
 void peer_take_ack(struct tcp_peer *peer, uint32_t ack);
 /* The receiver's bytes that the segment acknowledges exist, even if they were not seen here. */
 void peer_follow_ack(struct segment *seg);
-/* The segment has its sender's FIN. */
+/* The segment is its sender's FIN; the first one counts. */
 void peer_take_fin(struct segment *seg);
+/* The acknowledgment and the window of a segment, for what its receiver sends. */
+void peer_take_answer(struct segment *seg);
 /* The right edge of the window never moves back. */
 void peer_widen(struct tcp_peer *peer, uint32_t right_edge);
 int64_t peer_offset(const struct tcp_peer *peer, uint32_t seq);
@@ -271,8 +277,9 @@ bool check_timestamp(struct segment *seg);
 void take_timestamp(struct segment *seg);
 /* Of a segment that answers a SYN: the echo is that of the SYN. */
 bool check_syn_echo(const struct segment *seg);
-/* Within the window, or where that is not known. */
+/* Within the window, or where that is not known; or one byte that asks whether a closed window has been opened. */
 bool check_window(const struct segment *seg);
+bool check_window_probe(const struct segment *seg);
 /* Notes pkt_retransmission. */
 bool check_retransmission(struct segment *seg);
 

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -116,6 +117,45 @@ class WrongFiles(Files):
         with open(capture, "wb") as file:
             file.write(bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000"))
         self.fails(1, "not all events could be written to '/dev/full'", "replay", "--set", "eve.filename=/dev/full", capture)
+
+    def replay_packet(self, config, rules):
+        """Of one UDP packet from 10.0.0.1."""
+        packet = bytes.fromhex("4500001c00000000401100000a0000010a0000020001000200080000")
+        capture = os.path.join(self.folder.name, "one.pcap")
+        with open(capture, "wb") as file:
+            file.write(bytes.fromhex("d4c3b2a1020004000000000000000000ffff000065000000"))
+            file.write(struct.pack("<IIII", 1, 0, len(packet), len(packet)) + packet)
+        return sluice("replay", "--no-console", "--log-dir", self.folder.name, "--config", self.file("d.yaml", config),
+                      "--rules", self.file("d.rules", rules), capture)
+
+    def test_datasets_are_kept_from_run_to_run(self):
+        config = f"data-dir: {self.folder.name}\ndatasets:\n  seen: {{type: ip, state: seen.lst}}\n"
+        rules = ('alert udp any any -> any any (ip.src; dataset:set,seen; sid:1;)\n'
+                 'alert udp any any -> any any (ip.dst; dataset:set,to,type ipv4,save to.lst; sid:2;)\n')
+        for alerts in (2, 1):
+            code, _, err = self.replay_packet(config, rules)
+            self.assertEqual((code, err), (0, ""))
+            with open(os.path.join(self.folder.name, "eve.json"), encoding="utf-8") as file:
+                self.assertEqual(sum('"event_type":"alert"' in line for line in file), alerts)
+            for name, value in (("seen.lst", "10.0.0.1\n"), ("to.lst", "10.0.0.2\n")):
+                with open(os.path.join(self.folder.name, name), encoding="utf-8") as file:
+                    self.assertEqual(file.read(), value)
+
+    def test_datasets_that_cannot_be_kept_are_a_failure(self):
+        rules = 'alert udp any any -> any any (ip.src; dataset:set,seen,type ip,save seen.lst; sid:1;)\n'
+        code, _, err = self.replay_packet(f"data-dir: {self.folder.name}/gone\n", rules)
+        self.assertEqual(code, 1)
+        self.assertRegex(err, "seen.lst: the dataset 'seen' could not be saved: No such file")
+        self.assertRegex(err, "not all datasets could be saved")
+
+    def test_mistakes_in_lists_are_told(self):
+        config = (f"data-dir: {self.folder.name}\ndatasets:\n  listed: {{type: md5, load: {self.file('md5.lst', 'abc' + chr(10))}}}\n"
+                  f"reputation: {{files: {self.file('x.list', '10.0.0.1,99,1' + chr(10))}}}\n")
+        code, _, err = sluice("check", "--config", self.file("l.yaml", config), "--rules", self.file("good.rules", RULE))
+        self.assertEqual(code, 1)
+        self.assertRegex(err, "md5.lst:1:1: error: an MD5 sum has 32")
+        self.assertRegex(err, "the dataset 'listed' could not be read")
+        self.assertRegex(err, "x.list:1:10: error: a category's number")
 
     def test_wrong_configuration_stops_run_and_replay(self):
         bad = self.file("bad.yaml", "queue: {length: abc}\nqueue.batch: 0\n")

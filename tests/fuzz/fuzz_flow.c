@@ -21,7 +21,7 @@
             abort();                                                                                                   \
     } while (0)
 
-enum { MEMCAP = 32 * 1024, MAX_ENTRIES = 256, STEP = 4, HOSTS = 4, PORTS = 16, BITS = 4, MAX_STEPS = 4000 };
+enum { MEMCAP = 60 * 1024, MAX_ENTRIES = 256, STEP = 4, HOSTS = 4, PORTS = 16, BITS = 4, MAX_STEPS = 4000 };
 
 static const uint64_t second = 1000000000;
 
@@ -166,6 +166,7 @@ static struct flow *send_packet(struct run *run, const uint8_t *operation)
     bool must_stay = entry && !in_emergency(run) && idle <= timeout_of(entry->flow);
     bool must_go = entry && idle > timeout_of(entry->flow);
     uint64_t number = entry ? entry->number : 0;
+    flow_table_prefetch(run->table, &pkt);
     struct flow *flow = flow_table_get(run->table, &pkt, &exception);
 
     MUST(exception == (flow ? EXCEPTION_NONE : EXCEPTION_FLOW_MEMCAP));

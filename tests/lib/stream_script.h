@@ -42,12 +42,14 @@ struct rig {
     struct decoder *decoder;
     uint32_t isn[FLOW_DIRECTIONS];
     uint64_t time_ns, number;
+    unsigned client; /* added to the client's address */
     uint8_t bytes[70000];
     struct packet packet;
     struct flow *flow;
     struct stream_verdict verdict;
     char yielded[FLOW_DIRECTIONS][YIELDED];
     bool gap, end;
+    bool keeps_flows; /* never asks for reuse */
 };
 
 static struct rig rig;
@@ -242,8 +244,8 @@ static size_t put_packet(const struct line *line)
     put_be16(ip + 2, (uint32_t)length);
     ip[8] = 64;
     ip[9] = 6;
-    put_be32(ip + 12, line->from_server ? 0x0a000002 : 0x0a000001);
-    put_be32(ip + 16, line->from_server ? 0x0a000001 : 0x0a000002);
+    put_be32(ip + 12, line->from_server ? 0x0a000002 : 0x0b000000 + rig.client);
+    put_be32(ip + 16, line->from_server ? 0x0b000000 + rig.client : 0x0a000002);
     put_be16(tcp, line->from_server ? 80 : 1234);
     put_be16(tcp + 2, line->from_server ? 1234 : 80);
     put_be32(tcp + 4, line->seq);
@@ -292,7 +294,7 @@ static void send_packet(size_t length, bool bad_checksum)
     pkt->flags &= ~(uint32_t)PACKET_BAD_L3_CHECKSUM;
     rig.flow = flow_table_get(rig.flows, pkt, &exception);
     ck_assert_ptr_nonnull(rig.flow);
-    if (stream_is_reuse(rig.stream, rig.flow, pkt)) {
+    if (!rig.keeps_flows && stream_is_reuse(rig.stream, rig.flow, pkt)) {
         flow_table_end(rig.flows, rig.flow, FLOW_END_REUSED);
         rig.flow = flow_table_get(rig.flows, pkt, &exception);
     }

@@ -85,8 +85,12 @@ def default_arguments(source):
     rules = [source + '/rules/decoder-events.rules', source + '/rules/sluice.rules',
              source + '/tests/replay/captures/keywords.rules']
     arguments = [word for path in rules for word in ('--rules', path)]
-    return arguments + ['--set', f'classification-file={source}/rules/classification.config',
-                        '--set', f'reference-config-file={source}/rules/reference.config']
+    settings = {'classification-file': 'rules/classification.config',
+                'reference-config-file': 'rules/reference.config',
+                'reputation.categories': 'tests/replay/captures/categories.txt',
+                'reputation.files': 'tests/replay/captures/reputations.list',
+                'geoip-database': 'tests/replay/captures/countries.mmdb'}
+    return arguments + [word for name, path in settings.items() for word in ('--set', f'{name}={source}/{path}')]
 
 
 def decoder_events(stats):

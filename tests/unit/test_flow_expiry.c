@@ -177,6 +177,33 @@ START_TEST(all_end_the_oldest_first)
 }
 END_TEST
 
+START_TEST(all_whose_time_is_over_end_the_oldest_first)
+{
+    enum { FLOWS = 60 };
+
+    for (uint16_t i = 0; i < FLOWS; i++) {
+        struct packet pkt = packet_of(IPPROTO_UDP, CLIENT, i, SERVER, 53);
+
+        pkt.number = 1000 - i * 37u % FLOWS;
+        see_at(pkt, START + i * 11u % 6 * 20 * SECOND);
+    }
+    flow_table_expire_all(fixture.table, START + 95 * SECOND);
+    ck_assert_uint_eq(fixture.ended, FLOWS / 6 * 4); /* began at 0, 20, 40 and 60; the timeout is 30 */
+    for (size_t i = 0; i < fixture.ended; i++) {
+        unsigned begin = fixture.ends[i].client_port * 11u % 6;
+        unsigned before = i == 0 ? 0 : fixture.ends[i - 1].client_port * 11u % 6;
+
+        ck_assert_int_eq(fixture.ends[i].reason, FLOW_END_TIMEOUT);
+        ck_assert_uint_lt(begin, 4);
+        ck_assert(i == 0 || before < begin || (before == begin && fixture.ends[i - 1].number < fixture.ends[i].number));
+    }
+    flow_table_expire_all(fixture.table, START + 95 * SECOND);
+    ck_assert_uint_eq(counter("flow.active"), FLOWS / 6 * 2);
+    flow_table_expire_all(fixture.table, START + 200 * SECOND);
+    ck_assert_uint_eq(counter("flow.active"), 0);
+}
+END_TEST
+
 START_TEST(ends_one_now)
 {
     struct packet pkt = request(IPPROTO_TCP), other = request(IPPROTO_UDP);
@@ -439,6 +466,7 @@ int main(void)
         the_budget_is_kept,
         time_may_go_back,
         all_end_the_oldest_first,
+        all_whose_time_is_over_end_the_oldest_first,
         ends_one_now,
         the_oldest_new_flow_gives_way,
         an_established_flow_never_gives_way,

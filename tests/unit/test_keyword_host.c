@@ -18,7 +18,7 @@ static void count_turn(struct turn *turn)
     turns++;
 }
 
-static struct turn turn = { count_turn };
+static struct turn turn = { .wait = count_turn };
 
 /* A packet between hosts a to z at a second; the rule's conditions, and its actions when they hold. */
 static bool run(const struct rule *rule, char from, char to, uint64_t second)

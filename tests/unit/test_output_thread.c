@@ -114,6 +114,103 @@ START_TEST(keeps_the_order_of_each_port)
 }
 END_TEST
 
+struct merge_worker {
+    struct output_port *port;
+    unsigned index;
+    _Atomic uint64_t next; /* the place that it comes to */
+};
+
+static void progress_of(void *user, unsigned port, struct turn_place *out)
+{
+    struct merge_worker *workers = user;
+
+    *out = (struct turn_place){ .sequence = atomic_load(&workers[port].next) };
+}
+
+/* Whose place it is; without a pattern. */
+static unsigned owner_of(uint64_t place)
+{
+    return (unsigned)(place * UINT64_C(0x9E3779B97F4A7C15) >> 60) % 3;
+}
+
+static void *record_own_places(void *argument)
+{
+    struct merge_worker *worker = argument;
+    struct sample *sample = calloc(1, sizeof(*sample));
+
+    sample_tcp(sample);
+    sample_alert(sample);
+    sample->alerts[0].rule = &f->sample.rule;
+    for (uint64_t i = 1; i <= LOSSLESS_PACKETS; i++) {
+        struct turn_place place = { .sequence = i };
+
+        if (owner_of(i) != worker->index)
+            continue;
+        atomic_store(&worker->next, i);
+        output_port_place(worker->port, &place);
+        sample->packet.number = i;
+        output_packet(worker->port, &sample->packet, &sample->decision, 0);
+    }
+    atomic_store(&worker->next, UINT64_MAX);
+    free(sample);
+    return NULL;
+}
+
+START_TEST(merges_ports_by_their_places)
+{
+    struct merge_worker workers[3] = { { 0 } };
+    pthread_t threads[3];
+
+    f->options.ring_size = RING_MIN_SIZE;
+    f->options.lossless = true;
+    sample_rules(&f->sample);
+    sample_tcp(&f->sample);
+    open_output(3);
+    output_set_progress(f->output, progress_of, workers);
+    ck_assert_int_eq(output_start(f->output), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        workers[i].port = output_port(f->output, i);
+        workers[i].index = i;
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, record_own_places, &workers[i]), 0);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    finish(f->path);
+    ck_assert_uint_eq(f->count, LOSSLESS_PACKETS);
+    for (size_t i = 0; i < f->count; i++)
+        ck_assert_uint_eq(number_at(f->events[i], "pcap_cnt"), i + 1);
+}
+END_TEST
+
+/* Of the same moment: by the start of the flow, then by its first packet. */
+START_TEST(merges_flows_of_a_moment)
+{
+    static const struct {
+        unsigned port;
+        struct turn_place place;
+        uint64_t rank;
+    } records[] = {
+        { 0, { 5, 10, 1 }, 1 }, { 1, { 5, 10, 2 }, 2 }, { 0, { 5, 20, 1 }, 4 },
+        { 1, { 5, 11, 9 }, 3 }, { 1, { 6, 0, 0 }, 5 },  { 0, { 7, 0, 0 }, 6 },
+    };
+    struct merge_worker workers[2] = { { .next = UINT64_MAX }, { .next = UINT64_MAX } };
+
+    open_output(2);
+    output_set_progress(f->output, progress_of, workers);
+    sample_tcp(&f->sample);
+    sample_alert(&f->sample);
+    for (int i = 0; i < ROWS(records); i++) {
+        output_port_place(output_port(f->output, records[i].port), &records[i].place);
+        f->sample.packet.number = records[i].rank;
+        put(records[i].port);
+    }
+    finish(f->path);
+    ck_assert_uint_eq(f->count, ROWS(records));
+    for (size_t i = 0; i < f->count; i++)
+        ck_assert_uint_eq(number_at(f->events[i], "pcap_cnt"), i + 1);
+}
+END_TEST
+
 /* Polls, because the other thread says when; the limit is for a hang only. */
 static bool eventually(bool (*condition)(void *argument), void *argument)
 {
@@ -325,6 +422,8 @@ int main(void)
     tcase_add_test(tcase, counts_what_a_full_ring_loses);
     tcase_add_test(tcase, loses_nothing_when_lossless);
     tcase_add_test(tcase, keeps_the_order_of_each_port);
+    tcase_add_test(tcase, merges_ports_by_their_places);
+    tcase_add_test(tcase, merges_flows_of_a_moment);
     tcase_add_test(tcase, tells_when_rules_are_unused);
     tcase_add_test(tcase, reopens_after_rotation);
     tcase_add_test(tcase, appends_or_truncates);

@@ -378,7 +378,7 @@ START_TEST(workers_share_counts)
     pthread_t threads[THREADS];
     uintptr_t total = 0;
 
-    ck_assert_int_eq(threshold_table_new(&table, 1 << 20), 0);
+    ck_assert_int_eq(threshold_table_new(&table, 1 << 20, 0), 0);
     for (int i = 0; i < THREADS; i++)
         ck_assert_int_eq(pthread_create(&threads[i], NULL, count_matches, table), 0);
     for (int i = 0; i < THREADS; i++) {

@@ -126,6 +126,11 @@ static const struct test_case {
       MIDSTREAM,
       { "> PA 100,100 'abc' | established =midstream c:abc", "< PA 100,103 'x' | established s:x",
         "> FA 103,101 | close_wait" } },
+    { "midstream, acknowledging what came before",
+      MIDSTREAM,
+      { "> A 100,100 | established =midstream", "> A 100,5000 | established",
+        "< PA 5000,100 'x' | established reassembly_seq_gap gap s:x", "> A 100,5001 | established",
+        "> PA 100,4000000000 'y' | established pkt_invalid_ack est_invalid_ack =invalid" } },
     { "midstream with a FIN", MIDSTREAM, { "> FA 100,100 'abc' | fin_wait1 =midstream c:abc" } },
     { "midstream from a SYN/ACK: the flow turns",
       MIDSTREAM,
@@ -144,6 +149,10 @@ static const struct test_case {
       { "> S 0,0", "> A 1,1", "> PA 1,1 'abc'", "> PA 4,1 'def'", "> FA 7,1 | close_wait c:abcdef" } },
     /* --- resets --- */
     { "RST in its place", 0, { HANDSHAKE, "> R 1,0 | closed" } },
+    { "RST of a host that knows nothing: at what was acknowledged",
+      0,
+      { HANDSHAKE, "> PA 1,1 'abc'", "< PA 1,1 'inflight'", "< R 1,0 | closed" } },
+    { "RST after FIN", 0, { HANDSHAKE, "> FA 1,1 | close_wait", "> R 2,0 | closed" } },
     { "RST elsewhere",
       0,
       { HANDSHAKE, "> R 2,0 | established =invalid", "> R 0,0 | established =invalid",
@@ -343,6 +352,32 @@ static const struct test_case {
       0,
       { HANDSHAKE, "< FA 1,1 | fin_wait1", "> F 1,0 | closing", "> A 2,2 | closing closing_ack_wrong_seq =invalid",
         "> A 1,2 | time_wait" } },
+    { "FIN sent again together with data that got lost",
+      0,
+      { HANDSHAKE, "< PA 1,1 'abc' | established s:abc", "> FA 1,1 | close_wait", "< PA 4,2 'def' | close_wait s:def",
+        "< FA 1,2 'abcdefg' | last_ack s:g", "> A 2,9 | closed" } },
+    { "the same of the server first",
+      0,
+      { HANDSHAKE, "< PA 1,1 'abc'", "> A 1,3 | established", "< FA 1,1 'abcdef' | fin_wait1 s:def",
+        "> A 1,8 | fin_wait2" } },
+    { "FIN of a session picked up",
+      MIDSTREAM,
+      { "> A 1,1 | established =midstream", "< FA 1,1 'abc' | fin_wait1 s:abc" } },
+    { "half closed: much data follows",
+      0,
+      { "> S 0,0 win=4", "< SA 0,1 win=4", "> A 1,1 win=4", "> FA 1,1 win=4 | close_wait",
+        "< PA 1,2 'abcd' | close_wait s:abcd", "> A 2,5 win=4 | close_wait", "< PA 5,2 'efgh' | close_wait s:efgh",
+        "> A 2,9 win=4 | close_wait", "< FA 9,2 'ijkl' | last_ack s:ijkl", "> A 2,11 win=4 | last_ack",
+        "< PA 9,2 'ijkl' | last_ack", "> A 2,14 win=4 | closed" } },
+    { "the last data is lost after both have closed",
+      0,
+      { HANDSHAKE, "< FA 1,1 | fin_wait1", "> PA 1,2 'abc' | fin_wait2 c:abc", "> FA 4,2 | time_wait",
+        "< A 2,1 | time_wait", "> FA 1,2 'abc' | time_wait", "< A 2,5 | closed",
+        "> FA 1,2 'abc' | closed pkt_spurious_retransmission" } },
+    { "a window that shrinks leaves what was allowed, half closed",
+      0,
+      { HANDSHAKE, "> FA 1,1 win=0 | close_wait", "< PA 1,2 'a' | close_wait s:a",
+        "< PA 2,2 'bc' | close_wait s:bc" } },
     { "FIN out of the window", 0, { HANDSHAKE, "> FA 30000,1 | established fin_out_of_window =invalid" } },
     { "FIN with SYN", 0, { HANDSHAKE, "> FSA 1,1 | established fin_syn =invalid" } },
     { "FIN with a wrong acknowledgment",
@@ -502,16 +537,46 @@ START_TEST(counts)
 }
 END_TEST
 
-START_TEST(no_session_to_be_had)
+/* As many clients as there are sessions, and one more. */
+static void fill_sessions(bool answered)
 {
-    rig.options.memcap = 1;
+    static const char *const lines[] = { HANDSHAKE };
+    unsigned count = answered ? 3 : 1;
+
+    rig.options.memcap = 16 << 10;
     open_rig();
-    send_line("> S 0,0");
-    rig.isn[FLOW_TO_SERVER] += 1 << 20;
-    send_line("> S 0,0");
+    for (rig.client = 1; rig.verdict.exception == EXCEPTION_NONE && counter("tcp.ssn_memcap_drop") == 0; rig.client++)
+        for (unsigned i = 0; i < count && rig.verdict.exception == EXCEPTION_NONE; i++)
+            send_line(lines[i]);
+}
+
+START_TEST(the_oldest_half_open_session_gives_way)
+{
+    fill_sessions(false);
     ck_assert_int_eq(rig.verdict.exception, EXCEPTION_NONE);
+    ck_assert_str_eq(state_name(), "syn_sent");
+    ck_assert_uint_eq(counter("tcp.ssn_memcap_drop"), 1);
+    rig.client = 1;
+    send_line("< SA 0,1");
+    ck_assert_ptr_null(rig.flow->tcp);
+    ck_assert(rig.flow->flags & FLOW_NO_STREAM);
+    ck_assert_int_eq(rig.verdict.exception, EXCEPTION_STREAM_MIDSTREAM);
+    rig.client = 2;
+    play("others stay", (const char *const[]){ "< SA 0,1 | syn_recv", "> A 1,1 | established", NULL });
+    rig.client = 1;
+    play("and come back", (const char *const[]){ "> S 0,0 | syn_sent", "< SA 0,1 | syn_recv", NULL });
     flow_table_end_all(rig.flows, FLOW_END_SHUTDOWN);
     ck_assert_uint_eq(counter("tcp.active_sessions"), 0);
+}
+END_TEST
+
+START_TEST(established_sessions_do_not)
+{
+    fill_sessions(true);
+    ck_assert_int_eq(rig.verdict.exception, EXCEPTION_STREAM_MEMCAP);
+    ck_assert(rig.flow->flags & FLOW_NO_STREAM);
+    rig.client = 1;
+    play("others stay", (const char *const[]){ "> PA 1,1 'abc' | established c:abc", NULL });
 }
 END_TEST
 
@@ -597,6 +662,49 @@ START_TEST(stopped_streams_give_their_memory_back)
 }
 END_TEST
 
+START_TEST(flows_follow_their_session)
+{
+    open_rig();
+    send_line("> S 0,0");
+    ck_assert_int_eq(rig.flow->state, FLOW_NEW);
+    send_line("< SA 0,1");
+    ck_assert_int_eq(rig.flow->state, FLOW_NEW);
+    send_line("> PA 1,1 'abc'");
+    ck_assert_int_eq(rig.flow->state, FLOW_ESTABLISHED);
+    ck_assert(rig.packet.flags & PACKET_ESTABLISHED);
+    send_line("> FA 4,1");
+    ck_assert_int_eq(rig.flow->state, FLOW_ESTABLISHED);
+    send_line("< FA 1,5");
+    ck_assert_int_eq(rig.flow->state, FLOW_CLOSED);
+}
+END_TEST
+
+START_TEST(a_flow_turns_when_the_server_is_seen_first)
+{
+    set_options(MIDSTREAM);
+    open_rig();
+    send_line("< SA 0,1");
+    ck_assert(rig.flow->flags & FLOW_SWAPPED);
+    ck_assert_uint_eq(rig.flow->server_port, 80);
+    ck_assert(rig.packet.flags & PACKET_TO_CLIENT);
+    send_line("> A 1,1");
+    ck_assert(!(rig.packet.flags & PACKET_TO_CLIENT));
+}
+END_TEST
+
+/* The caller may as well go on with the flow that has no session. */
+START_TEST(a_flow_without_session_turns_to_the_client)
+{
+    rig.keeps_flows = true;
+    open_rig();
+    send_line("< R 1,0");
+    send_line("> S 0,0");
+    ck_assert(!(rig.packet.flags & PACKET_TO_CLIENT));
+    ck_assert_uint_eq(rig.flow->server_port, 80);
+    play("turned", (const char *const[]){ "< SA 0,1 | syn_recv", "> PA 1,1 'abc' | established c:abc", NULL });
+}
+END_TEST
+
 START_TEST(summary_tells_sizes)
 {
     struct tcp_summary summary;
@@ -637,12 +745,16 @@ int main(void)
     tcase_add_loop_test(scripts, script, 0, sizeof(cases) / sizeof(cases[0]));
     tcase_add_checked_fixture(other, setup, teardown);
     tcase_add_test(other, counts);
-    tcase_add_test(other, no_session_to_be_had);
+    tcase_add_test(other, the_oldest_half_open_session_gives_way);
+    tcase_add_test(other, established_sessions_do_not);
     tcase_add_test(other, no_memory_for_data);
     tcase_add_test(other, rewrites_what_contradicts);
     tcase_add_test(other, all_is_yielded_at_the_end);
     tcase_add_test(other, passive_yields_chunks_on_packets_of_the_direction);
     tcase_add_test(other, stopped_streams_give_their_memory_back);
+    tcase_add_test(other, flows_follow_their_session);
+    tcase_add_test(other, a_flow_turns_when_the_server_is_seen_first);
+    tcase_add_test(other, a_flow_without_session_turns_to_the_client);
     tcase_add_test(other, summary_tells_sizes);
     tcase_add_test(other, names_of_events);
     suite_add_tcase(suite, scripts);

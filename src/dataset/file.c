@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files of values: a line each. Read at the start, written sorted at a clean stop, so that two runs with the same values give
+ * the same file; the old file is replaced only by a whole new one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dataset_priv.h"
+
+enum { MAX_MISTAKES = 20 }; /* told of one file */
+
+/* --- Reading -------------------------------------------------------------------------------------------------------------- */
+
+struct load {
+    struct dataset *set;
+    struct diag *diag;
+    const char *path;
+    uint8_t *bytes;
+    uint32_t line, mistakes;
+    bool full;
+};
+
+static void report(struct load *load, const char *text, const char *message)
+{
+    struct position at = { .file = load->path, .line_text = text, .line = load->line, .column = 1 };
+
+    if (++load->mistakes <= MAX_MISTAKES)
+        diag_error(load->diag, at, "%s", message);
+}
+
+static void load_line(struct load *load, struct span line, const char *text)
+{
+    uint16_t value;
+    size_t length;
+    const char *mistake = dataset_parse_line(dataset_type_of(load->set), line, load->bytes, &length, &value);
+
+    if (mistake) {
+        report(load, text, mistake);
+    } else if (dataset_put(load->set, load->bytes, length, value) == DATASET_FULL) {
+        load->full = true;
+        report(load, text, "no more values fit: the dataset's memcap is too small for this file");
+    }
+}
+
+static int load_lines(struct load *load, FILE *file)
+{
+    char *text = NULL;
+    size_t size = 0;
+    ssize_t length;
+
+    while (!load->full && (length = getline(&text, &size, file)) >= 0) {
+        struct span line = { text, (size_t)length };
+
+        load->line++;
+        while (line.length > 0 && strchr("\r\n", line.at[line.length - 1]))
+            line.length--;
+        text[line.length] = '\0';
+        line = span_trim(line);
+        if (line.length > 0)
+            load_line(load, line, text);
+    }
+    free(text);
+    return ferror(file) ? -EIO : load->full ? -ENOSPC : load->mistakes ? -EINVAL : 0;
+}
+
+/* Of regular files only: others may never end, or never begin. */
+static int open_file(const char *path, FILE **out)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
+    struct stat status;
+
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &status))
+        err = -errno;
+    else if (!S_ISREG(status.st_mode))
+        err = S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL;
+    else if (!(*out = fdopen(fd, "r")))
+        err = -errno;
+    if (err)
+        close(fd);
+    return err;
+}
+
+int dataset_load(struct dataset *set, const char *path, struct diag *diag)
+{
+    struct load load = { .set = set, .diag = diag, .path = path, .bytes = malloc(DATASET_MAX_STRING) };
+    struct position whole = { .file = path };
+    FILE *file = NULL;
+    int err = load.bytes ? open_file(path, &file) : -ENOMEM;
+
+    if (!err)
+        err = load_lines(&load, file);
+    if (file)
+        fclose(file);
+    free(load.bytes);
+    if (load.mistakes > MAX_MISTAKES)
+        diag_error(diag, whole, "%u more lines have mistakes", load.mistakes - MAX_MISTAKES);
+    return err;
+}
+
+/* --- Writing -------------------------------------------------------------------------------------------------------------- */
+
+/* All lines in one text, and where each begins. */
+struct lines {
+    enum dataset_type type;
+    struct text text;
+    size_t *starts;
+    size_t count, capacity;
+};
+
+static int add_line(const uint8_t *bytes, size_t length, void *user)
+{
+    struct lines *lines = user;
+
+    if (lines->count == lines->capacity) {
+        size_t capacity = lines->capacity ? lines->capacity * 2 : 1024;
+        size_t *starts = realloc(lines->starts, capacity * sizeof(*starts));
+
+        if (!starts)
+            return -ENOMEM;
+        lines->starts = starts;
+        lines->capacity = capacity;
+    }
+    lines->starts[lines->count++] = lines->text.length;
+    dataset_print_value(lines->type, bytes, length, &lines->text);
+    text_append(&lines->text, "", 1);
+    return lines->text.failed ? -ENOMEM : 0;
+}
+
+static int compare_lines(const void *left, const void *right, void *user)
+{
+    const struct lines *lines = user;
+
+    return strcmp(lines->text.bytes + *(const size_t *)left, lines->text.bytes + *(const size_t *)right);
+}
+
+static int write_lines(const struct lines *lines, FILE *file)
+{
+    for (size_t i = 0; i < lines->count; i++)
+        fprintf(file, "%s\n", lines->text.bytes + lines->starts[i]);
+    if (fflush(file) || ferror(file))
+        return errno ? -errno : -EIO;
+    return fsync(fileno(file)) ? -errno : 0;
+}
+
+static int replace_file(const struct lines *lines, const char *path)
+{
+    char temporary[4096];
+    int length = snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path), fd, err;
+
+    if (length < 0 || (size_t)length >= sizeof(temporary))
+        return -ENAMETOOLONG;
+    fd = mkstemp(temporary);
+    if (fd < 0)
+        return -errno;
+    FILE *file = fchmod(fd, 0640) ? NULL : fdopen(fd, "w");
+
+    if (!file) {
+        err = -errno;
+        close(fd);
+    } else {
+        err = write_lines(lines, file);
+        if (fclose(file) && !err)
+            err = -errno;
+    }
+    if (!err && rename(temporary, path))
+        err = -errno;
+    if (err)
+        unlink(temporary);
+    return err;
+}
+
+int dataset_save(struct dataset *set, const char *path)
+{
+    struct lines lines = { .type = dataset_type_of(set) };
+    int err;
+
+    text_init(&lines.text);
+    err = dataset_each(set, add_line, &lines);
+    if (!err) {
+        qsort_r(lines.starts, lines.count, sizeof(*lines.starts), compare_lines, &lines);
+        err = replace_file(&lines, path);
+    }
+    text_clear(&lines.text);
+    free(lines.starts);
+    return err;
+}

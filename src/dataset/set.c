@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One set: hash tables called shards, each with a lock and memory of its own.
+ *
+ * Values have all lengths, and memory is reserved once: it is cut into blocks of 64 bytes. A value takes a first block and as
+ * many more as it is long, chained; so there is no fragmentation, any freed block serves any value, and how much fits is
+ * known. (The shared table of base has entries of one size, which a string has not.)
+ *
+ * Block 0 stands for none.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "dataset_priv.h"
+
+enum { SHARDS = 16, MIN_BLOCKS = 64, BLOCK_SIZE = 64, FIRST_BYTES = 46, MORE_BYTES = 60 };
+
+/* The first block of a value... */
+struct entry {
+    uint32_t more; /* the value's next block; of a free block, the next free one */
+    uint32_t next; /* in the bucket */
+    uint32_t hash;
+    uint32_t length;
+    uint16_t value; /* datarep */
+    uint8_t bytes[FIRST_BYTES];
+};
+
+/* ... and those that follow. */
+struct more {
+    uint32_t more;
+    uint8_t bytes[MORE_BYTES];
+};
+
+union block {
+    struct entry entry;
+    struct more more;
+};
+_Static_assert(sizeof(union block) == BLOCK_SIZE, "a cache line each");
+
+struct shard {
+    pthread_mutex_t lock;
+    union block *blocks;
+    uint32_t *buckets;
+    uint32_t block_count, bucket_mask;
+    uint32_t fresh; /* blocks from here on were never used */
+    uint32_t free_block, free_count;
+    size_t entries;
+};
+
+struct dataset {
+    enum dataset_type type;
+    uint64_t seed;
+    atomic_uint_least64_t memcap_hits;
+    unsigned shards_made;
+    struct shard shard[SHARDS];
+};
+
+/* A value in the form in which it is kept. */
+struct key {
+    const uint8_t *bytes;
+    uint32_t length;
+    uint64_t hash;
+    uint8_t address[16];
+};
+
+static int shard_init(struct shard *shard, size_t memcap)
+{
+    size_t count = memcap / (BLOCK_SIZE + sizeof(*shard->buckets));
+    uint32_t buckets = MIN_BLOCKS;
+
+    shard->block_count = count < MIN_BLOCKS ? MIN_BLOCKS : count > UINT32_MAX / 4 ? UINT32_MAX / 4 : (uint32_t)count;
+    while (buckets * 2 <= shard->block_count)
+        buckets *= 2;
+    shard->bucket_mask = buckets - 1;
+    shard->fresh = 1;
+    shard->blocks = calloc(shard->block_count, sizeof(*shard->blocks));
+    shard->buckets = calloc(buckets, sizeof(*shard->buckets));
+    if (!shard->blocks || !shard->buckets || pthread_mutex_init(&shard->lock, NULL)) {
+        free(shard->blocks);
+        free(shard->buckets);
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+int dataset_new(struct dataset **out, enum dataset_type type, size_t memcap, uint64_t seed)
+{
+    struct dataset *set = calloc(1, sizeof(*set));
+
+    if (!set)
+        return -ENOMEM;
+    set->type = type;
+    set->seed = seed;
+    for (; set->shards_made < SHARDS; set->shards_made++) {
+        if (shard_init(&set->shard[set->shards_made], memcap / SHARDS)) {
+            dataset_free(set);
+            return -ENOMEM;
+        }
+    }
+    *out = set;
+    return 0;
+}
+
+void dataset_free(struct dataset *set)
+{
+    if (!set)
+        return;
+    for (unsigned i = 0; i < set->shards_made; i++) {
+        pthread_mutex_destroy(&set->shard[i].lock);
+        free(set->shard[i].blocks);
+        free(set->shard[i].buckets);
+    }
+    free(set);
+}
+
+size_t dataset_memory(const struct dataset *set)
+{
+    size_t memory = sizeof(*set);
+
+    for (unsigned i = 0; i < SHARDS; i++)
+        memory += set->shard[i].block_count * sizeof(union block) +
+                  ((size_t)set->shard[i].bucket_mask + 1) * sizeof(uint32_t);
+    return memory;
+}
+
+uint64_t dataset_memcap_hits(const struct dataset *set)
+{
+    return atomic_load_explicit(&set->memcap_hits, memory_order_relaxed);
+}
+
+enum dataset_type dataset_type_of(const struct dataset *set)
+{
+    return set->type;
+}
+
+/* --- Keys ---------------------------------------------------------------------------------------------------------------- */
+
+/* IPv4 addresses among IPv6 ones are ::ffff:a.b.c.d, which no sender may have (RFC 4291 §2.5.5.2). */
+static void map_address(struct key *key, const uint8_t *bytes)
+{
+    static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+
+    memcpy(key->address, prefix, sizeof(prefix));
+    memcpy(key->address + sizeof(prefix), bytes, 4);
+    key->bytes = key->address;
+    key->length = sizeof(key->address);
+}
+
+static bool make_key(const struct dataset *set, const uint8_t *bytes, size_t length, struct key *key)
+{
+    static const uint8_t lengths[DATASET_TYPE_COUNT] = {
+        [DATASET_MD5] = 16, [DATASET_SHA256] = 32, [DATASET_IPV4] = 4, [DATASET_IP] = 16
+    };
+
+    key->bytes = bytes;
+    key->length = (uint32_t)length;
+    if (set->type == DATASET_IP && length == 4)
+        map_address(key, bytes);
+    else if (set->type == DATASET_STRING ? length == 0 || length > DATASET_MAX_STRING : length != lengths[set->type])
+        return false;
+    key->hash = XXH3_64bits_withSeed(key->bytes, key->length, set->seed);
+    return true;
+}
+
+static struct shard *lock_shard(struct dataset *set, const struct key *key)
+{
+    struct shard *shard = &set->shard[key->hash >> 32 & (SHARDS - 1)];
+
+    pthread_mutex_lock(&shard->lock);
+    return shard;
+}
+
+/* --- Blocks ---------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t blocks_needed(uint32_t length)
+{
+    return length <= FIRST_BYTES ? 1 : 1 + (length - FIRST_BYTES + MORE_BYTES - 1) / MORE_BYTES;
+}
+
+static uint32_t take_block(struct shard *shard)
+{
+    uint32_t index = shard->free_block;
+
+    if (!index)
+        return shard->fresh++;
+    shard->free_block = shard->blocks[index].more.more;
+    shard->free_count--;
+    return index;
+}
+
+static void give_blocks(struct shard *shard, uint32_t index)
+{
+    while (index) {
+        uint32_t more = shard->blocks[index].more.more;
+
+        shard->blocks[index].more.more = shard->free_block;
+        shard->free_block = index;
+        shard->free_count++;
+        index = more;
+    }
+}
+
+/* The caller made sure that there are enough. */
+static uint32_t store(struct shard *shard, const struct key *key)
+{
+    uint32_t first = take_block(shard), last = first;
+    uint32_t at = key->length < FIRST_BYTES ? key->length : FIRST_BYTES;
+    struct entry *entry = &shard->blocks[first].entry;
+
+    *entry = (struct entry){ .hash = (uint32_t)key->hash, .length = key->length };
+    memcpy(entry->bytes, key->bytes, at);
+    while (at < key->length) {
+        uint32_t index = take_block(shard), part = key->length - at < MORE_BYTES ? key->length - at : MORE_BYTES;
+
+        shard->blocks[index].more.more = 0;
+        memcpy(shard->blocks[index].more.bytes, key->bytes + at, part);
+        shard->blocks[last].more.more = index;
+        last = index;
+        at += part;
+    }
+    return first;
+}
+
+static bool equals(const struct shard *shard, const struct entry *entry, const struct key *key)
+{
+    uint32_t at = key->length < FIRST_BYTES ? key->length : FIRST_BYTES;
+
+    if (entry->hash != (uint32_t)key->hash || entry->length != key->length || memcmp(entry->bytes, key->bytes, at) != 0)
+        return false;
+    for (uint32_t index = entry->more; index; index = shard->blocks[index].more.more) {
+        uint32_t part = key->length - at < MORE_BYTES ? key->length - at : MORE_BYTES;
+
+        if (memcmp(shard->blocks[index].more.bytes, key->bytes + at, part) != 0)
+            return false;
+        at += part;
+    }
+    return true;
+}
+
+/* The link that leads to the value's entry; to 0 when it is not there. */
+static uint32_t *find(struct shard *shard, const struct key *key)
+{
+    uint32_t *link = &shard->buckets[key->hash & shard->bucket_mask];
+
+    while (*link && !equals(shard, &shard->blocks[*link].entry, key))
+        link = &shard->blocks[*link].entry.next;
+    return link;
+}
+
+/* --- Look-ups and changes --------------------------------------------------------------------------------------------- */
+
+bool dataset_value(struct dataset *set, const uint8_t *bytes, size_t length, uint16_t *value)
+{
+    struct key key;
+
+    if (!make_key(set, bytes, length, &key))
+        return false;
+    struct shard *shard = lock_shard(set, &key);
+    uint32_t index = *find(shard, &key);
+
+    if (index)
+        *value = shard->blocks[index].entry.value;
+    pthread_mutex_unlock(&shard->lock);
+    return index != 0;
+}
+
+bool dataset_has(struct dataset *set, const uint8_t *bytes, size_t length)
+{
+    uint16_t value;
+
+    return dataset_value(set, bytes, length, &value);
+}
+
+static enum dataset_change put_locked(struct shard *shard, const struct key *key, uint16_t value)
+{
+    uint32_t *link = find(shard, key);
+
+    if (*link) {
+        shard->blocks[*link].entry.value = value;
+        return DATASET_UNCHANGED;
+    }
+    if (blocks_needed(key->length) > shard->free_count + (shard->block_count - shard->fresh))
+        return DATASET_FULL;
+    uint32_t index = store(shard, key);
+
+    shard->blocks[index].entry.value = value;
+    *link = index;
+    shard->entries++;
+    return DATASET_CHANGED;
+}
+
+enum dataset_change dataset_put(struct dataset *set, const uint8_t *bytes, size_t length, uint16_t value)
+{
+    struct key key;
+
+    if (!make_key(set, bytes, length, &key))
+        return DATASET_UNCHANGED;
+    struct shard *shard = lock_shard(set, &key);
+    enum dataset_change change = put_locked(shard, &key, value);
+
+    pthread_mutex_unlock(&shard->lock);
+    if (change == DATASET_FULL)
+        atomic_fetch_add_explicit(&set->memcap_hits, 1, memory_order_relaxed);
+    return change;
+}
+
+enum dataset_change dataset_add(struct dataset *set, const uint8_t *bytes, size_t length)
+{
+    return dataset_put(set, bytes, length, 0);
+}
+
+enum dataset_change dataset_remove(struct dataset *set, const uint8_t *bytes, size_t length)
+{
+    struct key key;
+
+    if (!make_key(set, bytes, length, &key))
+        return DATASET_UNCHANGED;
+    struct shard *shard = lock_shard(set, &key);
+    uint32_t *link = find(shard, &key), index = *link;
+
+    if (index) {
+        *link = shard->blocks[index].entry.next;
+        give_blocks(shard, index);
+        shard->entries--;
+    }
+    pthread_mutex_unlock(&shard->lock);
+    return index ? DATASET_CHANGED : DATASET_UNCHANGED;
+}
+
+size_t dataset_count(struct dataset *set)
+{
+    size_t count = 0;
+
+    for (unsigned i = 0; i < SHARDS; i++) {
+        pthread_mutex_lock(&set->shard[i].lock);
+        count += set->shard[i].entries;
+        pthread_mutex_unlock(&set->shard[i].lock);
+    }
+    return count;
+}
+
+static void gather(const struct shard *shard, uint32_t index, uint8_t *bytes)
+{
+    const struct entry *entry = &shard->blocks[index].entry;
+    uint32_t at = entry->length < FIRST_BYTES ? entry->length : FIRST_BYTES;
+
+    memcpy(bytes, entry->bytes, at);
+    for (index = entry->more; index; index = shard->blocks[index].more.more) {
+        uint32_t part = entry->length - at < MORE_BYTES ? entry->length - at : MORE_BYTES;
+
+        memcpy(bytes + at, shard->blocks[index].more.bytes, part);
+        at += part;
+    }
+}
+
+static int each_in_shard(struct shard *shard, uint8_t *bytes,
+                         int (*each)(const uint8_t *bytes, size_t length, void *user), void *user)
+{
+    int err = 0;
+
+    for (uint32_t bucket = 0; bucket <= shard->bucket_mask && !err; bucket++) {
+        for (uint32_t i = shard->buckets[bucket]; i && !err; i = shard->blocks[i].entry.next) {
+            gather(shard, i, bytes);
+            err = each(bytes, shard->blocks[i].entry.length, user);
+        }
+    }
+    return err;
+}
+
+int dataset_each(struct dataset *set, int (*each)(const uint8_t *bytes, size_t length, void *user), void *user)
+{
+    uint8_t *bytes = malloc(DATASET_MAX_STRING);
+    int err = bytes ? 0 : -ENOMEM;
+
+    for (unsigned i = 0; i < SHARDS && !err; i++) {
+        pthread_mutex_lock(&set->shard[i].lock);
+        err = each_in_shard(&set->shard[i], bytes, each, user);
+        pthread_mutex_unlock(&set->shard[i].lock);
+    }
+    free(bytes);
+    return err;
+}

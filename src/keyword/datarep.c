@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* datarep:NAME,>,200,load FILE,type string; the number that stands behind the buffer's value in a set's file. */
+#include <errno.h>
+
+#include "dataset_option.h"
+
+struct datarep {
+    struct dataset *set;
+    char sign;
+    uint16_t value;
+};
+
+static enum inspect_result datarep_inspect(struct inspection *in, const struct condition *condition,
+                                           struct inspect_retry *retry)
+{
+    const struct datarep *rep = condition->data;
+    uint16_t value;
+    bool holds;
+
+    (void)retry;
+    turn_wait(in->input->turn);
+    if (!dataset_value(rep->set, in->data, in->length, &value))
+        return INSPECT_GIVE_UP;
+    holds = rep->sign == '<' ? value < rep->value : rep->sign == '>' ? value > rep->value : value == rep->value;
+    return holds ? INSPECT_YES : INSPECT_GIVE_UP;
+}
+
+static int parse_comparison(struct rule_parser *parser, struct span *rest, struct span value, struct datarep *rep)
+{
+    struct span sign = { value.at, 0 }, number = { value.at, 0 };
+    int64_t parsed = 0;
+
+    if (!span_next(rest, ',', &sign) ||
+        !(span_equal(sign, "<") || span_equal(sign, ">") || span_equal(sign, "=") || span_equal(sign, "==")))
+        return rule_parser_error(parser, sign, "'<', '>' or '==' must follow the name");
+    rep->sign = sign.at[0];
+    if (!span_next(rest, ',', &number))
+        return rule_parser_error(parser, value, "a number must follow the sign");
+    int err = option_number(parser, number, "a reputation", 0, UINT16_MAX, &parsed);
+
+    rep->value = (uint16_t)parsed;
+    return err;
+}
+
+static int datarep_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct datarep *rep = arena_alloc(rule_parser_arena(parser), sizeof(*rep));
+    struct span rest = value, name = value;
+
+    (void)negated;
+    if (!rep)
+        return -ENOMEM;
+    span_next(&rest, ',', &name);
+    int err = parse_comparison(parser, &rest, value, rep);
+
+    if (!err)
+        err = dataset_option_get(parser, value, name, rest, false, &rep->set);
+    return err ? err : rule_parser_add_content_condition(parser, rep, false);
+}
+
+const struct keyword keyword_datarep = {
+    .name = "datarep",
+    .value = "NAME,<|>|==,NUMBER[,load FILE][,type string|md5|sha256|ipv4|ip][,memcap SIZE]",
+    .help = "the number that a set of values has for the buffer",
+    .manual = "The set's file has lines VALUE,NUMBER with numbers up to 65535. A buffer that is not in the set never "
+              "matches. Otherwise as dataset.",
+    .kind = KEYWORD_CONTENT,
+    .parse = datarep_parse,
+    .inspect = datarep_inspect,
+};

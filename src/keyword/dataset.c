@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * dataset:isset,NAME,type string,load FILE; whether the whole buffer is in a set. set and unset change it where they stand, when
+ * what was written before them in the rule held, and hold themselves when they changed something: so does the field.
+ */
+#include <errno.h>
+
+#include "dataset_option.h"
+
+enum dataset_command { COMMAND_IS_SET, COMMAND_IS_NOT_SET, COMMAND_SET, COMMAND_UNSET };
+
+struct dataset_condition {
+    struct dataset *set;
+    enum dataset_command command;
+};
+
+static bool holds(const struct dataset_condition *condition, const uint8_t *bytes, size_t length)
+{
+    switch (condition->command) {
+    case COMMAND_IS_SET:
+        return dataset_has(condition->set, bytes, length);
+    case COMMAND_IS_NOT_SET:
+        return !dataset_has(condition->set, bytes, length);
+    case COMMAND_SET:
+        return dataset_add(condition->set, bytes, length) == DATASET_CHANGED;
+    default:
+        return dataset_remove(condition->set, bytes, length) == DATASET_CHANGED;
+    }
+}
+
+static enum inspect_result dataset_inspect(struct inspection *in, const struct condition *condition,
+                                           struct inspect_retry *retry)
+{
+    (void)retry;
+    turn_wait(in->input->turn);
+    return holds(condition->data, in->data, in->length) ? INSPECT_YES : INSPECT_GIVE_UP;
+}
+
+static bool find_command(struct span word, enum dataset_command *out)
+{
+    static const char *const names[] = { "isset", "isnotset", "set", "unset" }; /* by enum dataset_command */
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (span_equal(word, names[i])) {
+            *out = (enum dataset_command)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int dataset_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct dataset_condition *condition = arena_alloc(rule_parser_arena(parser), sizeof(*condition));
+    struct span rest = value, word = value, name = { value.at, 0 };
+
+    (void)negated;
+    if (!condition)
+        return -ENOMEM;
+    span_next(&rest, ',', &word);
+    if (!find_command(word, &condition->command))
+        return rule_parser_error(parser, word,
+                                 "unknown command '" SPAN_FORMAT "'; dataset has isset, isnotset, set, unset",
+                                 SPAN_ARGS(word));
+    span_next(&rest, ',', &name);
+    int err = dataset_option_get(parser, value, name, rest, true, &condition->set);
+
+    return err ? err : rule_parser_add_content_condition(parser, condition, false);
+}
+
+const struct keyword keyword_dataset = {
+    .name = "dataset",
+    .value = "isset|isnotset|set|unset,NAME[,type string|md5|sha256|ipv4|ip][,load FILE][,save FILE][,state FILE]"
+             "[,memcap SIZE]",
+    .help = "whether the buffer is in a set of values; or puts it there, or takes it out",
+    .manual =
+        "The whole buffer is compared. set and unset hold when they changed the set. A set is made by the first rule "
+        "that "
+        "names it, or below datasets in the configuration; only that one needs the type. load is a file of values, a "
+        "line "
+        "each (strings in Base64), beside the rule file, in data-dir, or relative to where the program runs; save is "
+        "written in data-dir at a clean stop; state is both. Adding to a full set fails and is counted. hashsize is "
+        "accepted and not needed.",
+    .kind = KEYWORD_CONTENT,
+    .parse = dataset_parse,
+    .inspect = dataset_inspect,
+};

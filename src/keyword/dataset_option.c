@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "dataset_option.h"
+
+#include <ctype.h>
+#include <errno.h>
+
+struct fields {
+    struct dataset_spec spec;
+    bool has_load, has_save, may_write;
+};
+
+static int set_type(struct rule_parser *parser, struct span value, void *data, int argument)
+{
+    struct fields *fields = data;
+
+    (void)argument;
+    if (!dataset_type_parse(value, &fields->spec.type))
+        return rule_parser_error(parser, value, "a dataset's type is string, md5, sha256, ipv4 or ip");
+    fields->spec.has_type = true;
+    return 0;
+}
+
+enum { FILE_LOAD, FILE_SAVE, FILE_STATE };
+
+static int set_file(struct rule_parser *parser, struct span value, void *data, int argument)
+{
+    struct fields *fields = data;
+    bool loads = argument != FILE_SAVE, saves = argument != FILE_LOAD;
+
+    if (saves && !fields->may_write)
+        return rule_parser_error(parser, value, "'datarep' can only 'load'");
+    if ((loads && fields->has_load) || (saves && fields->has_save))
+        return rule_parser_error(parser, value, "the file was given before; 'state' stands for both 'load' and 'save'");
+    if (loads) {
+        fields->spec.load = value;
+        fields->has_load = true;
+    }
+    if (saves) {
+        fields->spec.save = value;
+        fields->has_save = true;
+    }
+    fields->spec.has_state = argument == FILE_STATE;
+    return 0;
+}
+
+/* 1024 or "100mb", as in the field. */
+static bool parse_size(struct span text, uint64_t *out)
+{
+    static const char units[] = "kmg";
+    size_t digits = 0;
+    unsigned shift = 0;
+
+    while (digits < text.length && isdigit((unsigned char)text.at[digits]))
+        digits++;
+    struct span unit = span_trim((struct span){ text.at + digits, text.length - digits });
+
+    for (unsigned i = 0; i < 3 && unit.length > 0; i++) {
+        const char both[] = { units[i], 'b', '\0' }, letter[] = { units[i], '\0' };
+
+        if (span_equal_nocase(unit, both) || span_equal_nocase(unit, letter))
+            shift = 10 * (i + 1);
+    }
+    if ((unit.length > 0 && shift == 0) || !span_to_uint((struct span){ text.at, digits }, 1, UINT32_MAX, out))
+        return false;
+    *out <<= shift;
+    return true;
+}
+
+static int set_memcap(struct rule_parser *parser, struct span value, void *data, int argument)
+{
+    enum { MOST = 16 }; /* GiB */
+    struct fields *fields = data;
+    uint64_t size;
+
+    (void)argument;
+    if (!parse_size(value, &size) || size > (uint64_t)MOST << 30)
+        return rule_parser_error(parser, value, "'memcap' is a size of at most 16gb: 65536, 512kb, 100mb");
+    fields->spec.memcap = (size_t)size;
+    return 0;
+}
+
+/* The table's size follows from the memcap. */
+static int set_hashsize(struct rule_parser *parser, struct span value, void *data, int argument)
+{
+    uint64_t size;
+
+    (void)data;
+    (void)argument;
+    return parse_size(value, &size) ? 0 : rule_parser_error(parser, value, "'hashsize' is a number");
+}
+
+static int set_missing(struct rule_parser *parser, struct span value, void *data, int argument)
+{
+    (void)data;
+    (void)argument;
+    return rule_parser_missing(parser, value, "dataset format", "datasets with JSON are not supported yet");
+}
+
+static const struct option options[] = {
+    { "type", set_type, 0, true },
+    { "load", set_file, FILE_LOAD, true },
+    { "save", set_file, FILE_SAVE, true },
+    { "state", set_file, FILE_STATE, true },
+    { "memcap", set_memcap, 0, true },
+    { "hashsize", set_hashsize, 0, true },
+    { "format", set_missing, 0, true },
+    { "context_key", set_missing, 0, true },
+    { "enrichment_key", set_missing, 0, true },
+    { "value_key", set_missing, 0, true },
+    { "array_key", set_missing, 0, true },
+    { "remove_key", set_missing, 0, false },
+};
+
+static int check_name(struct rule_parser *parser, struct span value, struct span name)
+{
+    if (name.length == 0)
+        return rule_parser_error(parser, value, "the name of the dataset is missing");
+    for (size_t i = 0; i < name.length; i++) {
+        if (isspace((unsigned char)name.at[i]))
+            return rule_parser_error(parser, (struct span){ name.at + i, 1 }, "a name can't have spaces");
+    }
+    return 0;
+}
+
+int dataset_option_get(struct rule_parser *parser, struct span value, struct span name, struct span rest, bool write,
+                       struct dataset **out)
+{
+    struct fields fields = {
+        .spec = { .name = name, .from_rule = true, .rule_file = rule_parser_file(parser) },
+        .may_write = write,
+    };
+    char error[DATASET_ERROR_SIZE];
+    int err = check_name(parser, value, name);
+
+    if (!err)
+        err = option_list(parser, rest, options, sizeof(options) / sizeof(options[0]), &fields);
+    if (!err && !rule_parser_current_buffer(parser))
+        err = rule_parser_error(parser, value, "a buffer must be selected before: ip.src; dataset:...");
+    if (err)
+        return err;
+    err = datasets_get(rule_parser_datasets(parser), &fields.spec, out, rule_parser_diag(parser), error);
+    return err == -EINVAL ? rule_parser_error(parser, value, "%s", error) : err;
+}

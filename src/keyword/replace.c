@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * replace:"BYTES"; inline, the content before goes on as these bytes when the rule matches. A rule with it looks at packets one
+ * by one: what was in the stream before has gone on already.
+ */
+#include <errno.h>
+
+#include "condition.h"
+#include "literal.h"
+#include "sluice/edit.h"
+
+extern const struct keyword keyword_replace;
+
+struct replacement {
+    const uint8_t *bytes;
+    struct span value; /* for mistakes found later */
+    uint16_t length;
+    uint8_t slot; /* of the rule's pending edits */
+};
+
+void replacement_note(const struct inspection *in, const struct replacement *replacement, uint32_t offset)
+{
+    const struct packet *pkt = in->input->packet;
+
+    if (pkt->edits && in->data == pkt->payload)
+        edit_note(pkt->edits, replacement->slot, offset, replacement->length, replacement->bytes);
+}
+
+static void replace_act(const struct match_input *in, const void *data)
+{
+    const struct replacement *replacement = data;
+
+    if (in->packet->edits && !in->in_stream)
+        edit_commit(in->packet->edits, replacement->slot);
+}
+
+int replacement_finish(struct rule_parser *parser, const struct content_condition *condition)
+{
+    const struct rule *rule = rule_parser_rule(parser);
+
+    if (rule->payload == RULE_PAYLOAD_PACKET_ONLY && !rule->protocol.stream_only)
+        return 0;
+    return rule_parser_error(parser, condition->replacement->value,
+                             "'replace' can't be used in a stream, of which the bytes before have gone on already; "
+                             "it needs single packets: tcp, tcp-pkt, udp or icmp, without flow:only_stream");
+}
+
+/* Only where the checksum over the payload is known how to be kept right. */
+static bool protocol_can(const struct rule *rule)
+{
+    enum { TCP = 6, UDP = 17, ICMP = 1, ICMPV6 = 58 };
+    uint64_t first = rule->protocol.ip_protocols[0];
+
+    return (first & (UINT64_C(1) << TCP | UINT64_C(1) << UDP | UINT64_C(1) << ICMP | UINT64_C(1) << ICMPV6)) &&
+           !rule->protocol.stream_only;
+}
+
+static uint8_t count_replacements(const struct rule *rule)
+{
+    unsigned count = 0;
+
+    for (const struct condition *c = rule->actions; c; c = c->next)
+        count += c->keyword == &keyword_replace;
+    return (uint8_t)(count < EDIT_MAX_PENDING ? count : EDIT_MAX_PENDING);
+}
+
+static int check_place(struct rule_parser *parser, struct span value, const struct content_condition *condition)
+{
+    if (!condition || rule_parser_current_buffer(parser))
+        return rule_parser_error(parser, value, "'replace' needs a content of the payload before it");
+    if (condition->content.negated)
+        return rule_parser_error(parser, value, "a negated content can't be replaced");
+    if (condition->replacement)
+        return rule_parser_error(parser, value, "the content has a replace already");
+    if (!protocol_can(rule_parser_rule(parser)))
+        return rule_parser_error(parser, value, "'replace' is for tcp, udp and icmp, packet by packet");
+    return 0;
+}
+
+static int replace_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    /* The content is the first member of its condition's data: condition.h. */
+    struct content_condition *condition = (struct content_condition *)rule_parser_last_content(parser);
+    struct replacement *replacement = arena_alloc(rule_parser_arena(parser), sizeof(*replacement));
+    struct rule *rule = rule_parser_rule(parser);
+    uint8_t *bytes;
+    int err = replacement ? check_place(parser, value, condition) : -ENOMEM;
+
+    (void)negated;
+    if (!err)
+        err = literal_parse(parser, value, &bytes, &replacement->length);
+    if (err)
+        return err;
+    if (replacement->length != condition->content.length)
+        return rule_parser_error(parser, value, "the content has %u bytes, and these are %u: they must be as many",
+                                 condition->content.length, replacement->length);
+    replacement->bytes = bytes;
+    replacement->value = value;
+    replacement->slot = count_replacements(rule);
+    if (replacement->slot == EDIT_MAX_PENDING)
+        return rule_parser_error(parser, value, "at most %d contents of a rule can be replaced", EDIT_MAX_PENDING);
+    if (rule->payload == RULE_PAYLOAD_DEFAULT)
+        rule->payload = RULE_PAYLOAD_PACKET_ONLY;
+    condition->replacement = replacement;
+    return rule_parser_add_action(parser, replacement);
+}
+
+const struct keyword keyword_replace = {
+    .name = "replace",
+    .value = "\"BYTES\"",
+    .help = "inline, the content before goes on as these bytes, as many",
+    .manual = "Written as a content. Checksums are kept right. The rule looks at single packets, not at the stream, "
+              "and packets "
+              "inside of tunnels and reassembled ones go on as they are. Other rules see the packet as it came. "
+              "Passive, nothing "
+              "is replaced.",
+    .kind = KEYWORD_MODIFIER,
+    .parse = replace_parse,
+    .act = replace_act,
+};

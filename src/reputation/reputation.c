@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One hash table of all addresses and networks of all categories, by category, length of prefix and the bits of it. A look-up
+ * tries the lengths that the category has, longest first: lists have addresses and a few lengths, so that is a probe or two.
+ *
+ * A value that comes twice: the last one counts.
+ */
+#include "sluice/reputation.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum { NAME_SIZE = 32, MAX_PREFIX = 128, FIRST_SLOTS = 1024, MAX_MISTAKES = 100 };
+
+struct key {
+    struct address address;
+    uint8_t category, version, prefix, used; /* used: 1; 0 marks a free slot */
+};
+
+struct slot {
+    struct key key;
+    uint8_t value;
+};
+
+_Static_assert(sizeof(struct key) == 20, "keys are hashed whole: no padding");
+
+struct reputation {
+    struct slot *slots;
+    size_t count, capacity;                                           /* a power of two */
+    uint64_t prefixes[REPUTATION_CATEGORIES][2][MAX_PREFIX / 64 + 1]; /* [version 6] lengths that are there */
+    char names[REPUTATION_CATEGORIES][NAME_SIZE];
+};
+
+int reputation_new(struct reputation **out)
+{
+    struct reputation *reputation = calloc(1, sizeof(*reputation));
+
+    if (!reputation)
+        return -ENOMEM;
+    reputation->capacity = FIRST_SLOTS;
+    reputation->slots = calloc(reputation->capacity, sizeof(*reputation->slots));
+    if (!reputation->slots) {
+        free(reputation);
+        return -ENOMEM;
+    }
+    *out = reputation;
+    return 0;
+}
+
+void reputation_free(struct reputation *reputation)
+{
+    if (!reputation)
+        return;
+    free(reputation->slots);
+    free(reputation);
+}
+
+size_t reputation_count(const struct reputation *reputation)
+{
+    return reputation->count;
+}
+
+/* --- The table ------------------------------------------------------------------------------------------------------------- */
+
+/* The key's slot, or the free one where it belongs: at most half of them are in use. */
+static struct slot *find(const struct reputation *reputation, const struct key *key)
+{
+    size_t mask = reputation->capacity - 1;
+
+    for (size_t i = XXH3_64bits(key, sizeof(*key)) & mask;; i = (i + 1) & mask) {
+        struct slot *slot = &reputation->slots[i];
+
+        if (!slot->key.used || memcmp(&slot->key, key, sizeof(*key)) == 0)
+            return slot;
+    }
+}
+
+static int grow(struct reputation *reputation)
+{
+    struct slot *old = reputation->slots;
+    size_t old_capacity = reputation->capacity;
+
+    reputation->slots = calloc(old_capacity * 2, sizeof(*old));
+    if (!reputation->slots) {
+        reputation->slots = old;
+        return -ENOMEM;
+    }
+    reputation->capacity = old_capacity * 2;
+    for (size_t i = 0; i < old_capacity; i++) {
+        if (old[i].key.used)
+            *find(reputation, &old[i].key) = old[i];
+    }
+    free(old);
+    return 0;
+}
+
+static struct key make_key(unsigned category, int version, const struct address *address, unsigned prefix)
+{
+    struct key key = {
+        .address = *address,
+        .category = (uint8_t)category,
+        .version = (uint8_t)version,
+        .prefix = (uint8_t)prefix,
+        .used = 1,
+    };
+    unsigned whole = prefix / 8;
+
+    if (whole < sizeof(key.address.bytes)) {
+        key.address.bytes[whole] &= (uint8_t)(0xff00 >> prefix % 8);
+        memset(key.address.bytes + whole + 1, 0, sizeof(key.address.bytes) - whole - 1);
+    }
+    return key;
+}
+
+static int put(struct reputation *reputation, const struct key *key, uint8_t value)
+{
+    if (reputation->count * 2 >= reputation->capacity && grow(reputation))
+        return -ENOMEM;
+    struct slot *slot = find(reputation, key);
+
+    reputation->count += !slot->key.used;
+    *slot = (struct slot){ *key, value };
+    reputation->prefixes[key->category][key->version == 6][key->prefix / 64] |= UINT64_C(1) << key->prefix % 64;
+    return 0;
+}
+
+int reputation_value(const struct reputation *reputation, unsigned category, int ip_version,
+                     const struct address *address)
+{
+    if (category >= REPUTATION_CATEGORIES)
+        return -1;
+    for (int word = MAX_PREFIX / 64; word >= 0; word--) {
+        uint64_t bits = reputation->prefixes[category][ip_version == 6][word];
+
+        while (bits) {
+            unsigned bit = 63 - (unsigned)__builtin_clzll(bits);
+            struct key key = make_key(category, ip_version, address, (unsigned)word * 64 + bit);
+            const struct slot *slot = find(reputation, &key);
+
+            if (slot->key.used)
+                return slot->value;
+            bits &= ~(UINT64_C(1) << bit);
+        }
+    }
+    return -1;
+}
+
+int reputation_category(const struct reputation *reputation, struct span name)
+{
+    for (int i = 0; i < REPUTATION_CATEGORIES; i++)
+        if (reputation->names[i][0] && span_equal(name, reputation->names[i]))
+            return i;
+    return -1;
+}
+
+/* --- Lines ------------------------------------------------------------------------------------------------------------------ */
+
+struct reader {
+    struct reputation *reputation;
+    struct diag *diag;
+    const char *file, *line_text;
+    uint32_t line, mistakes;
+};
+
+typedef int read_line(struct reader *reader, struct span line);
+
+static int mistake(struct reader *reader, struct span where, const char *message)
+{
+    struct position at = {
+        .file = reader->file,
+        .line_text = reader->line_text,
+        .line = reader->line,
+        .column = (uint32_t)(where.at - reader->line_text) + 1,
+        .width = (uint32_t)where.length,
+    };
+
+    if (++reader->mistakes <= MAX_MISTAKES)
+        diag_error(reader->diag, at, "%s", message);
+    return 0;
+}
+
+/* The next part, which must be there. */
+static bool take(struct reader *reader, struct span *rest, struct span line, struct span *part)
+{
+    if (span_next(rest, ',', part) && part->length > 0)
+        return true;
+    mistake(reader, line, "three parts with commas between them are expected");
+    return false;
+}
+
+static int read_category(struct reader *reader, struct span line)
+{
+    struct span rest = line, number, name;
+    uint64_t index;
+
+    if (!take(reader, &rest, line, &number) || !take(reader, &rest, line, &name))
+        return 0;
+    if (!span_to_uint(number, 0, REPUTATION_CATEGORIES - 1, &index))
+        return mistake(reader, number, "a category's number is from 0 to 59");
+    if (name.length >= NAME_SIZE)
+        return mistake(reader, name, "a category's short name has at most 31 characters");
+    memcpy(reader->reputation->names[index], name.at, name.length);
+    reader->reputation->names[index][name.length] = '\0';
+    return 0;
+}
+
+/* "ADDRESS" or "ADDRESS/BITS"; the version, or -EINVAL. */
+static int read_network(struct span text, struct address *address, uint64_t *prefix)
+{
+    struct span rest = text, part = text;
+
+    span_next(&rest, '/', &part);
+    int version = address_parse(part.at, part.length, address);
+    uint64_t most = version == 4 ? 32 : 128;
+
+    *prefix = most;
+    if (version < 0 || (rest.at && !span_to_uint(span_trim(rest), 0, most, prefix)))
+        return -EINVAL;
+    return version;
+}
+
+static int read_value(struct reader *reader, struct span line)
+{
+    struct span rest = line, where, category_text, value_text;
+    struct address address = { 0 };
+    uint64_t category, value, prefix;
+
+    if (!take(reader, &rest, line, &where) || !take(reader, &rest, line, &category_text) ||
+        !take(reader, &rest, line, &value_text))
+        return 0;
+    if (span_equal(where, "ip")) /* a head line */
+        return 0;
+    int version = read_network(where, &address, &prefix);
+
+    if (version < 0)
+        return mistake(reader, where, "this is not an address or a network");
+    if (!span_to_uint(category_text, 0, REPUTATION_CATEGORIES - 1, &category))
+        return mistake(reader, category_text, "a category's number is from 0 to 59");
+    if (!span_to_uint(value_text, 0, REPUTATION_MAX, &value))
+        return mistake(reader, value_text, "a value is from 0 to 127");
+    struct key key = make_key((unsigned)category, version, &address, (unsigned)prefix);
+
+    return put(reader->reputation, &key, (uint8_t)value);
+}
+
+static int read_lines(struct reader *reader, const char *text, size_t length, read_line *read)
+{
+    struct span rest = { text, length }, line;
+    int err = 0;
+
+    while (!err && span_next(&rest, '\n', &line)) {
+        reader->line++;
+        reader->line_text = line.at;
+        while (line.length > 0 && line.at[line.length - 1] == '\r')
+            line.length--;
+        line = span_trim(line);
+        if (line.length > 0 && line.at[0] != '#')
+            err = read(reader, line);
+    }
+    if (reader->mistakes > MAX_MISTAKES)
+        diag_error(reader->diag, (struct position){ .file = reader->file }, "%u more lines have mistakes",
+                   reader->mistakes - MAX_MISTAKES);
+    return err;
+}
+
+/* Positions show lines up to their end: the text must end in a NUL. */
+static int parse(struct reputation *reputation, const char *name, const char *text, size_t length, struct diag *diag,
+                 read_line *read)
+{
+    struct reader reader = { .reputation = reputation, .diag = diag, .file = name };
+    char *copy = malloc(length + 1);
+
+    if (!copy)
+        return -ENOMEM;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    int err = read_lines(&reader, copy, length, read);
+
+    free(copy);
+    return err;
+}
+
+int reputation_parse_categories(struct reputation *reputation, const char *name, const char *text, size_t length,
+                                struct diag *diag)
+{
+    return parse(reputation, name, text, length, diag, read_category);
+}
+
+int reputation_parse(struct reputation *reputation, const char *name, const char *text, size_t length,
+                     struct diag *diag)
+{
+    return parse(reputation, name, text, length, diag, read_value);
+}
+
+/* --- Files ----------------------------------------------------------------------------------------------------------------- */
+
+static int read_file(const char *path, char **out, size_t *length)
+{
+    FILE *file = fopen(path, "re");
+    size_t capacity = 0;
+    int err = file ? 0 : -errno;
+
+    *out = NULL;
+    *length = 0;
+    while (!err && !feof(file)) {
+        if (*length == capacity) {
+            char *grown = realloc(*out, capacity = capacity ? capacity * 2 : 1 << 16);
+
+            if (!grown) {
+                err = -ENOMEM;
+                break;
+            }
+            *out = grown;
+        }
+        *length += fread(*out + *length, 1, capacity - *length, file);
+        err = ferror(file) ? -EIO : 0;
+    }
+    if (file)
+        fclose(file);
+    return err;
+}
+
+static int load(struct reputation *reputation, const char *path, struct diag *diag, read_line *read)
+{
+    size_t length;
+    char *text;
+    int err = read_file(path, &text, &length);
+
+    if (err)
+        diag_error(diag, (struct position){ .file = path }, "cannot be read: %s", strerror(-err));
+    else
+        err = parse(reputation, path, text, length, diag, read);
+    free(text);
+    return err;
+}
+
+int reputation_load_categories(struct reputation *reputation, const char *path, struct diag *diag)
+{
+    return load(reputation, path, diag, read_category);
+}
+
+int reputation_load(struct reputation *reputation, const char *path, struct diag *diag)
+{
+    return load(reputation, path, diag, read_value);
+}

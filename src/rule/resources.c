@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the rules of a list share and other modules keep: datasets, reputations, the database of countries. A file of it that
+ * can't be read is told and does without: the rules that need it are refused.
+ */
+#include <errno.h>
+
+#include "rule_priv.h"
+#include "sluice/dataset.h"
+#include "sluice/geoip.h"
+#include "sluice/reputation.h"
+
+static int open_datasets(struct rule_list *list)
+{
+    struct datasets_options options;
+
+    list->datasets = list->options.datasets;
+    if (list->datasets)
+        return 0; /* they become the list's own at the end: a failure before leaves them to the caller */
+    datasets_options_default(&options);
+    options.data_dir = list->options.data_dir;
+    list->own_datasets = true;
+    return datasets_new(&list->datasets, &options);
+}
+
+static int open_reputation(struct rule_list *list, struct diag *diag)
+{
+    const char *categories = list->options.reputation_categories;
+    const char *const *files = list->options.reputation_files;
+    int err = 0;
+
+    if (!categories && !(files && files[0]))
+        return 0;
+    err = reputation_new(&list->reputation);
+    if (!err && categories)
+        err = reputation_load_categories(list->reputation, categories, diag);
+    for (size_t i = 0; err != -ENOMEM && files && files[i]; i++)
+        err = reputation_load(list->reputation, files[i], diag);
+    return err == -ENOMEM ? err : 0;
+}
+
+int rule_resources_open(struct rule_list *list, struct diag *diag)
+{
+    int err = open_datasets(list);
+
+    if (!err)
+        err = open_reputation(list, diag);
+    if (!err && list->options.takes_datasets)
+        list->own_datasets = true;
+    return err;
+}
+
+void rule_resources_close(struct rule_list *list)
+{
+    if (list->own_datasets)
+        datasets_free(list->datasets);
+    reputation_free(list->reputation);
+    geoip_close(list->geoip);
+}
+
+struct datasets *rule_list_datasets(const struct rule_list *list)
+{
+    return list->datasets;
+}
+
+/* --- For keywords ----------------------------------------------------------------------------------------------------- */
+
+struct datasets *rule_parser_datasets(const struct rule_parser *parser)
+{
+    return parser->list->datasets;
+}
+
+const struct reputation *rule_parser_reputation(const struct rule_parser *parser)
+{
+    return parser->list->reputation;
+}
+
+const struct geoip *rule_parser_geoip(struct rule_parser *parser, struct span where)
+{
+    struct rule_list *list = parser->list;
+    const char *path = list->options.geoip_database;
+    char error[512] = "the database of countries could not be opened, see above";
+
+    if (!path)
+        rule_parser_error(parser, where, "there is no database of countries: set geoip-database");
+    else if (list->geoip_failed || (!list->geoip && geoip_open(&list->geoip, path, error, sizeof(error))))
+        rule_parser_error(parser, where, "%s", error);
+    list->geoip_failed = path && !list->geoip;
+    return list->geoip;
+}
+
+const char *rule_parser_file(const struct rule_parser *parser)
+{
+    return parser->statement->source->name;
+}
+
+struct diag *rule_parser_diag(struct rule_parser *parser)
+{
+    return parser->diag;
+}

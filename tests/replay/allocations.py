@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""No allocation for a packet after warm-up: a capture twice as long asks the allocator for nothing more.
+
+    allocations.py SLUICE SOURCE COUNTER
+
+COUNTER is the library of count_allocations.c. The traffic has everything that keeps state: TCP connections with handshake, data
+out of order and both ends, datagrams, fragments, ICMP errors, tunnels, flows that expire, rules with thresholds, bits and streams. Of
+the thread that judges the packets both runs must have the same number of allocations and mappings exactly; the writer of events
+may have grown its buffers.
+"""
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+import packets
+import replaying
+from packets import ICMP, TCP, UDP
+from run import checksum
+
+WRITER_MAY_GROW = 40
+ROUNDS = 1500
+
+
+def address(number):
+    return bytes([10, 0, number >> 8 & 255, number & 255])
+
+
+def tcp(ends, ports, sequence, acknowledgment, flags, payload=b''):
+    header = struct.pack('!HHIIBBHHH', *ports, sequence & 0xffffffff, acknowledgment & 0xffffffff, 5 << 4, flags, 8192, 0, 0)
+    segment = header + payload
+    pseudo = ends[0] + ends[1] + struct.pack('!BBH', 0, TCP, len(segment))
+    segment = segment[:16] + struct.pack('!H', checksum(pseudo + segment)) + segment[18:]
+    return packets.ipv4(TCP, segment, addresses=ends)
+
+
+def connection(rng, client, server):
+    """A whole connection; every second one has its data in another order, every third one no end."""
+    ports, ends = (rng.randrange(1024, 60000), 80), (client, server)
+    back, back_ports = ends[::-1], ports[::-1]
+    a, b = rng.getrandbits(32), rng.getrandbits(32)
+    data = [bytes(rng.choice(b'abcdet \r\n\0GHT/1.0') for _ in range(rng.randrange(20, 600))) for _ in range(6)]
+    yield tcp(ends, ports, a, 0, 2)
+    yield tcp(back, back_ports, b, a + 1, 0x12)
+    yield tcp(ends, ports, a + 1, b + 1, 0x10)
+    at, segments = a + 1, []
+    for piece in data:
+        segments.append(tcp(ends, ports, at, b + 1, 0x18, piece))
+        at += len(piece)
+    if rng.random() < 0.5:
+        rng.shuffle(segments)
+    yield from segments
+    yield tcp(back, back_ports, b + 1, at, 0x18, packets.HTTP)
+    yield tcp(ends, ports, at, b + 1 + len(packets.HTTP), 0x10)
+    if rng.random() < 0.66:
+        yield tcp(ends, ports, at, b + 1 + len(packets.HTTP), 0x11)
+        yield tcp(back, back_ports, b + 1 + len(packets.HTTP), at + 1, 0x11)
+        yield tcp(ends, ports, at + 1, b + 2 + len(packets.HTTP), 0x10)
+
+
+def traffic(rng, number):
+    client, server = address(number % 60000), bytes([192, 0, 2, number % 200])
+    yield from connection(rng, client, server)
+    question = packets.ipv4(UDP, packets.udp(source=1024 + number % 60000), addresses=(client, server))
+    yield question
+    yield packets.ipv4(ICMP, packets.icmp(3, 3, bytes(4) + question[:28]), addresses=(server, client))
+    whole = packets.udp(bytes(1200))
+    yield packets.ipv4(UDP, whole[:800], fragment=0x2000, addresses=(client, server))
+    yield packets.ipv4(UDP, whole[800:], fragment=100, addresses=(client, server))
+    yield packets.ipv4(4, question, addresses=(server, client))
+    yield packets.ipv4(ICMP, packets.icmp(), addresses=(client, server))
+    yield packets.ipv4(6, bytes(rng.randrange(30)), addresses=(client, server))
+
+
+def write_capture(path, rounds):
+    """The first half of a longer one is a shorter one."""
+    rng, count = random.Random(1), 0
+    with open(path, 'wb') as out:
+        out.write(struct.pack('<IHHIIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 101))
+        for number in range(rounds):
+            for packet in traffic(rng, number):
+                out.write(struct.pack('<IIII', 1_600_000_000 + number // 2, count % 1_000_000, len(packet), len(packet)) + packet)
+                count += 1
+    return count
+
+
+class Counted:
+    def __init__(self, sluice, arguments, counter, folder, captures):
+        report = folder + '/counts'
+        env = dict(os.environ, LD_PRELOAD=counter, COUNT_ALLOCATIONS=report)
+        run = subprocess.run([sluice, 'replay', '--no-console', '--log-dir', folder, *arguments, *captures], env=env,
+                             capture_output=True, timeout=120)
+        if run.returncode != 0:
+            sys.exit(f'replay failed ({run.returncode}): {run.stderr.decode(errors="replace")}')
+        with open(report) as f:
+            self.allocations, self.maps, self.others, self.other_maps = map(int, f.read().split())
+        with open(folder + '/eve.json') as f:
+            lines = f.readlines()
+        self.events, self.stats = len(lines), json.loads(lines[-1])['stats']
+
+    def __str__(self):
+        return (f"{self.stats['capture']['kernel_packets']} packets, {self.events} events: {self.allocations} allocations and {self.maps} mappings, "
+                f'of the writer {self.others} and {self.other_maps}')
+
+
+def main():
+    sluice, source, counter = (os.path.abspath(path) for path in sys.argv[1:4])
+    arguments = [*replaying.default_arguments(source), '--rules', source + '/tests/replay/captures/determinism.rules', '--set', 'queue.batch=64']
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        once, twice = folder + '/once.pcap', folder + '/twice.pcap'
+        counts = write_capture(once, ROUNDS), write_capture(twice, 2 * ROUNDS)
+        for mode in [], ['--ips']:
+            runs = [Counted(sluice, arguments + mode, counter, folder, [path]) for path in (once, twice)]
+            control = Counted(sluice, arguments + mode, counter, folder, [once, once])
+            for run in runs:
+                print(' '.join(mode), run)
+            if [run.stats['capture']['kernel_packets'] for run in runs] != list(counts) or runs[1].events < 1.5 * runs[0].events:
+                print('not all packets were judged, or hardly any event came of the second half')
+                failed = True
+            if control.allocations <= runs[0].allocations or runs[0].others == 0:
+                print('a second file has to be opened: the counter does not count')
+                failed = True
+            if (runs[0].allocations, runs[0].maps) != (runs[1].allocations, runs[1].maps):
+                print('the second half of the capture has allocated')
+                failed = True
+            if runs[1].others - runs[0].others > WRITER_MAY_GROW:
+                print('the writer of events allocates for events')
+                failed = True
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == '__main__':
+    main()
