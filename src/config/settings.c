@@ -150,7 +150,8 @@ const struct setting config_settings[] = {
       .default_value = "16 MiB",
       .low = 65536,
       .high = INT64_C(1) << 40,
-      .help = "memory for the state of thresholds; when it is used up, thresholds count as not reached" },
+      .help =
+          "memory for the state of thresholds, of all workers; when it is used up, each match counts as the first" },
 
     /* --- Queues --------------------------------------------------------------------------------------------------------- */
     { .name = "queue.numbers",
@@ -346,9 +347,9 @@ const struct setting config_settings[] = {
       .default_value = "128 MiB",
       .low = 65536,
       .high = INT64_C(1) << 40,
-      .help =
-          "memory for flows, shared by the workers. When it is used up the oldest flow that is not established gives "
-          "way" },
+      .help = "memory for flows, divided between the workers. When it is used up the oldest flow of which one side was "
+              "seen "
+              "gives way" },
     { .name = "flow.vlan-tracking",
       .type = SETTING_BOOL,
       .default_value = "yes",
@@ -423,19 +424,21 @@ const struct setting config_settings[] = {
       .default_value = "64 MiB",
       .low = 65536,
       .high = INT64_C(1) << 40,
-      .help = "memory for TCP sessions, shared by the workers" },
+      .help = "memory for TCP sessions, divided between the workers" },
     { .name = "stream.reassembly-memcap",
       .type = SETTING_SIZE,
       .default_value = "256 MiB",
       .low = 1 << 20,
       .high = INT64_C(1) << 40,
-      .help = "memory for TCP data, shared by the workers" },
+      .help = "memory for TCP data, divided between the workers" },
     { .name = "stream.depth",
       .type = SETTING_SIZE,
       .default_value = "1 MiB",
       .low = 0,
       .high = INT64_C(1) << 31,
-      .help = "bytes of a TCP connection that are inspected in each direction; 0: all" },
+      .help = "bytes of a TCP connection that are inspected as a stream in each direction; what follows is looked at "
+              "packet by "
+              "packet. 0: all" },
     { .name = "stream.midstream",
       .type = SETTING_BOOL,
       .default_value = "no",
@@ -451,7 +454,8 @@ const struct setting config_settings[] = {
     { .name = "stream.async-oneside",
       .type = SETTING_BOOL,
       .default_value = "no",
-      .help = "inspect TCP connections of which only one side is seen" },
+      .help = "inspect TCP connections of which only one side is seen; where that may be the server's set "
+              "stream.midstream, too" },
     { .name = "stream.checksum-validation",
       .type = SETTING_BOOL,
       .default_value = "yes",
@@ -461,7 +465,9 @@ const struct setting config_settings[] = {
       .default_value = "2560",
       .low = 64,
       .high = 1 << 16,
-      .help = "bytes to the server that are looked at together: a rule's contents may be that far apart" },
+      .help =
+          "bytes to the server that are kept and looked at together with new ones: a rule's contents may be that far "
+          "apart" },
     { .name = "stream.toclient-chunk-size",
       .type = SETTING_SIZE,
       .default_value = "2560",
@@ -525,13 +531,16 @@ const struct setting config_settings[] = {
     { .name = "stream.midstream-policy",
       .type = SETTING_ENUM,
       .choices = exception_policies,
-      .help = "exception-policy for a TCP connection whose beginning was not seen" },
+      .help =
+          "exception-policy for a TCP connection whose beginning was not seen; pass-packet and drop-packet are ignore "
+          "here, and with stream.midstream so is what drops" },
     { .name = "stream.invalid-policy",
       .type = SETTING_ENUM,
       .default_value = "drop-packet",
       .choices = exception_policies,
-      .help = "exception-policy for a TCP segment that does not belong to its connection's state: its receiver would "
-              "not accept it" },
+      .help =
+          "what to do with a TCP segment that its receiver would not accept: a wrong checksum, outside of the window, "
+          "not of the connection's state. exception-policy does not change it" },
     { .name = "host.memcap",
       .type = SETTING_SIZE,
       .default_value = "16 MiB",
@@ -550,8 +559,8 @@ const struct setting config_settings[] = {
       .default_value = "32 MiB",
       .low = 65536,
       .high = INT64_C(1) << 40,
-      .help =
-          "memory for fragments, of all queues together; when it is used up, further datagrams are not put together" },
+      .help = "memory for fragments, divided between the workers; when it is used up, further datagrams are not put "
+              "together" },
     { .name = "defrag.timeout",
       .type = SETTING_NUMBER,
       .default_value = "60",

@@ -17,7 +17,7 @@ static int detection_filter_parse(struct rule_parser *parser, struct span value,
 const struct keyword keyword_detection_filter = {
     .name = "detection_filter",
     .value = "track by_src|by_dst|by_both|by_rule|by_flow, count N, seconds N[, unique_on src_port|dst_port]",
-    .help = "the rule matches only from the count'th time within the seconds on",
+    .help = "the rule matches only past the first count times within the seconds",
     .kind = KEYWORD_META,
     .parse = detection_filter_parse,
 };
