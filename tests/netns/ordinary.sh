@@ -14,6 +14,7 @@ cat >"$WORK/t.yaml" <<'YAML'
 eve: {types: {alert: {}, drop: {flows: all}, flow: {}, stats: {}}}
 YAML
 addresses="10.66.2.2 10.66.2.3 10.66.2.4 fd66:2::2 fd66:2::3"
+: >"$WORK/background.log"
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
 for _ in $(seq 50); do grep -q listening "$WORK/background.log" && break; sleep 0.05; done
 
