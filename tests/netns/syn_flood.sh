@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# 50000 SYNs at a time, several times, from everywhere, at full speed: a connection that was there goes on and is inspected, memory
+# 30000 SYNs at a time, several times, from everywhere, at full speed: a connection that was there goes on and is inspected, memory
 # does not grow, every packet is accounted for. Once with memory for all of them, once with so little that flows must give way.
 . "$(dirname "$0")/lib.sh"
 topology
@@ -19,7 +19,7 @@ resident() { # of Sluice, in KiB
 }
 
 flood() { # flood SEED
-	client python3 "$HERE/flood.py" c0 "$mac" 10.66.2.2 50000 "$1"
+	client python3 "$HERE/flood.py" c0 "$mac" 10.66.2.2 30000 "$1"
 }
 
 ask() { # ask TEXT WANTED
