@@ -7,36 +7,32 @@
  * window begins there, and for the packet.
  */
 #include <netinet/in.h>
-#include <stdlib.h>
 
 #include "detect_priv.h"
 #include "inspect.h"
 #include "sluice/pcre_scratch.h"
 
-static int compare_index(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-
-    return a < b ? -1 : a > b;
-}
-
-/* Most packets have a handful of candidates: insertion beats qsort there. Where no literal was found they are in order. */
+/* Where no literal was found they are in order. Shell's sort with Ciura's gaps: a handful or some hundreds, and qsort() takes
+ * memory from the system for the latter. */
 static void sort_candidates(uint32_t *candidates, uint32_t count)
 {
+    static const uint32_t gaps[] = { 1750, 701, 301, 132, 57, 23, 10, 4, 1 };
     uint32_t ordered = 1;
 
     while (ordered < count && candidates[ordered - 1] <= candidates[ordered])
         ordered++;
-    if (count - ordered > 32 && ordered < count) {
-        qsort(candidates, count, sizeof(*candidates), compare_index);
+    if (ordered >= count)
         return;
-    }
-    for (uint32_t i = ordered; i < count; i++) {
-        uint32_t value = candidates[i], k = i;
+    for (size_t g = 0; g < sizeof(gaps) / sizeof(gaps[0]); g++) {
+        uint32_t gap = gaps[g];
 
-        for (; k > 0 && candidates[k - 1] > value; k--)
-            candidates[k] = candidates[k - 1];
-        candidates[k] = value;
+        for (uint32_t i = gap; i < count; i++) {
+            uint32_t value = candidates[i], k = i;
+
+            for (; k >= gap && candidates[k - gap] > value; k -= gap)
+                candidates[k] = candidates[k - gap];
+            candidates[k] = value;
+        }
     }
 }
 

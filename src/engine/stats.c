@@ -83,8 +83,8 @@ static void name_exceptions(struct stats *stats)
 {
     for (enum exception_cause cause = EXCEPTION_NONE + 1; cause < EXCEPTION_COUNT; cause++) {
         for (enum exception_policy policy = 0; policy < EXCEPTION_POLICY_COUNT; policy++)
-            stats->exception_names[cause][policy] = arena_printf(stats->arena, "exception_policy.%s.%s",
-                                                                 exception_paths[cause], exception_policy_name(policy));
+            stats->exception_names[cause][policy] =
+                arena_printf(stats->arena, "%s.%s", exception_paths[cause], exception_policy_name(policy));
     }
 }
 
@@ -262,9 +262,12 @@ static void add_streams(struct stats *stats, struct worker *const *workers, unsi
     }
 }
 
-static void add_exceptions(struct stats *stats, const struct sums *sums)
+/* Names that share a beginning must come together: those of the field, or those below ips. */
+static void add_exceptions(struct stats *stats, const struct sums *sums, bool below_ips)
 {
     for (enum exception_cause cause = EXCEPTION_NONE + 1; cause < EXCEPTION_COUNT; cause++) {
+        if ((strncmp(exception_paths[cause], "ips.", 4) == 0) != below_ips)
+            continue;
         for (enum exception_policy policy = 0; policy < EXCEPTION_POLICY_COUNT; policy++) {
             uint64_t used = sums->policy.exceptions[cause][policy];
 
@@ -279,8 +282,8 @@ static void add_defrag(struct stats *stats, struct worker *const *workers, unsig
     for (size_t i = 0; i < defrag_counter_count(); i++) {
         uint64_t value = 0;
 
-        for (unsigned k = 0; k < count; k++)
-            value += workers[k]->snapshot.defrag[i];
+        for (unsigned w = 0; w < count; w++)
+            value += workers[w]->snapshot.defrag[i];
         add(stats, defrag_counter_name(i), value);
     }
 }
@@ -290,6 +293,7 @@ static void add_ips(struct stats *stats, const struct sums *sums)
     add(stats, "ips.accepted", sums->pipeline.accepted);
     add(stats, "ips.blocked", sums->pipeline.blocked);
     add(stats, "ips.rejected", sums->pipeline.rejected);
+    add(stats, "ips.flow_drops", sums->policy.flow_drops);
     add(stats, "ips.replaced", sums->capture.replaced);
     add(stats, "ips.replace_refused", sums->pipeline.replace_refused);
     add(stats, "ips.marked", sums->pipeline.marked);
@@ -300,6 +304,8 @@ static void add_ips(struct stats *stats, const struct sums *sums)
     add(stats, "ips.reject_packets_failed", sums->inject.failed);
     for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT; i++)
         add(stats, stats->reason_names[i], sums->pipeline.drop_reason[i]);
+    if (stats->exceptions)
+        add_exceptions(stats, sums, true);
 }
 
 /* State that all workers share. */
@@ -353,7 +359,7 @@ void stats_write(struct stats *stats, struct worker *const *workers, unsigned co
     add_flows(stats, workers, count);
     add_streams(stats, workers, count);
     if (stats->exceptions)
-        add_exceptions(stats, &sums);
+        add_exceptions(stats, &sums, false);
     add_defrag(stats, workers, count);
     add_ips(stats, &sums);
     add_rules(stats, ruleset_rules(ruleset));
@@ -364,7 +370,6 @@ void stats_write(struct stats *stats, struct worker *const *workers, unsigned co
     add(stats, "detect.evaluations", sums.detect.evaluations);
     add(stats, "detect.waiting", sums.detect.waiting);
     add(stats, "detect.flow_memcap", sums.detect.flow_memcap_hits);
-    add(stats, "ips.flow_drops", sums.policy.flow_drops);
     add(stats, "detect.threshold_memcap", sums.policy.threshold_memcap_hits);
     add_shared(stats, workers[0], ruleset);
     add_output(stats, output);
