@@ -164,13 +164,19 @@ static void check_checksums(struct pipeline *pipeline, struct packet *pkt)
         decode_check_checksums(pkt);
 }
 
+/* What the kernel says is about the packet that it had, not about one inside or one made of fragments. */
+static bool is_verified(const struct pipeline *pipeline, const struct packet *pkt)
+{
+    return pipeline->kernel_checksums && pkt->root == pkt && !(pkt->flags & PACKET_REASSEMBLED) &&
+           !(pkt->flags & PACKET_CHECKSUM_UNVERIFIED);
+}
+
 /* A wrong checksum keeps a segment from changing its stream. What the kernel or the card verified is not computed again. */
 static bool needs_checksums(const struct pipeline *pipeline, const struct packet *pkt)
 {
     if (ruleset_needs_checksums(pipeline->ruleset))
         return true;
-    return pipeline->stream_checksums && pkt->protocol == IPPROTO_TCP && pkt->transport &&
-           (!pipeline->kernel_checksums || pkt->flags & PACKET_CHECKSUM_UNVERIFIED);
+    return pipeline->stream_checksums && pkt->protocol == IPPROTO_TCP && pkt->transport && !is_verified(pipeline, pkt);
 }
 
 /* --- Flow and stream -------------------------------------------------------------------------------------------------------- */

@@ -166,6 +166,20 @@ START_TEST(the_drop_of_what_is_inside_is_that_of_the_packet)
 }
 END_TEST
 
+/* The kernel verified the packet's checksum, but not the one inside. */
+START_TEST(what_is_inside_is_not_verified_by_the_kernel)
+{
+    rig.options.checksums = CHECKSUMS_CHECK;
+    rig.options.kernel_checksums = true;
+    rig.options.policy.exceptions[EXCEPTION_STREAM_INVALID] = EXCEPTION_DROP_PACKET;
+    rig_open("");
+    rig_segment(RIG_CLIENT, TCP_SYN, -1, NULL, 0);
+    ck_assert_int_eq(rig.packet.verdict, VERDICT_ACCEPT);
+    send_in_tunnel(RIG_HEADERS);
+    ck_assert_int_eq(rig.packet.verdict, VERDICT_DROP);
+}
+END_TEST
+
 /* --- Replaced bytes -------------------------------------------------------------------------------------------------------------- */
 
 /* How streams are followed has nothing to do with what goes on. */
@@ -206,6 +220,7 @@ int main(void)
     tcase_add_test(tcase, a_wrong_checksum_keeps_a_segment_out_of_its_stream);
     tcase_add_test(tcase, without_validation_a_wrong_checksum_is_no_matter);
     tcase_add_test(tcase, the_drop_of_what_is_inside_is_that_of_the_packet);
+    tcase_add_test(tcase, what_is_inside_is_not_verified_by_the_kernel);
     tcase_add_loop_test(tcase, bytes_are_replaced_however_streams_are_followed, 0, 2);
     tcase_add_test(tcase, passive_no_bytes_are_replaced);
     return rig_run(tcase, "pipeline");
