@@ -89,6 +89,9 @@ void stream_packet(struct stream *stream, struct flow_table *flows, struct flow 
 
 /* Gives back the session of a flow that ends; flow->tcp is NULL afterwards. */
 void stream_end(struct stream *stream, struct flow *flow);
+/* Gives back the bytes of a connection that is over, inline: nothing that its sides would take can come any more, and what came
+ * has been inspected. To be called when the events of the packet are written. */
+void stream_release_closed(struct stream *stream, struct flow *flow);
 /* No more reassembly for this direction (bypass, pass, drop): its memory is given back. */
 void stream_stop(struct stream *stream, struct flow *flow, enum flow_direction direction);
 

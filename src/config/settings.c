@@ -360,7 +360,7 @@ const struct setting config_settings[] = {
       .help = "so is the number of tunnels that a packet is in" },
     FLOW_TIMEOUT("flow.timeouts.tcp.new", "60", "TCP of which one side was seen"),
     FLOW_TIMEOUT("flow.timeouts.tcp.emergency-new", "5", "TCP of which one side was seen, when flow.memcap is reached"),
-    FLOW_TIMEOUT("flow.timeouts.tcp.established", "600", "TCP of which both sides were seen"),
+    FLOW_TIMEOUT("flow.timeouts.tcp.established", "7440", "TCP of which both sides were seen"),
     FLOW_TIMEOUT("flow.timeouts.tcp.emergency-established", "100",
                  "TCP of which both sides were seen, when flow.memcap is reached"),
     FLOW_TIMEOUT("flow.timeouts.tcp.closed", "60", "TCP that is over"),
@@ -445,7 +445,7 @@ const struct setting config_settings[] = {
       .help = "inspect TCP connections whose beginning was not seen" },
     { .name = "stream.midstream-grace",
       .type = SETTING_NUMBER,
-      .default_value = "600",
+      .default_value = "7440",
       .low = 0,
       .high = 1 << 24,
       .help =

@@ -230,7 +230,7 @@ static bool track(struct pipeline *pipeline, struct packet *pkt)
     return settled;
 }
 
-/* What was decided for the flow: one that is dropped, passed or bypassed needs no stream any more. */
+/* What was decided for the flow: one that is dropped, passed, bypassed or over needs no stream any more. */
 static void settle_flow(struct pipeline *pipeline, struct flow *flow)
 {
     if (flow->flags & FLOW_BYPASS_WANTED && flow->state != FLOW_BYPASSED)
@@ -238,6 +238,8 @@ static void settle_flow(struct pipeline *pipeline, struct flow *flow)
     if (flow->tcp && (flow->flags & (FLOW_DROPPED | FLOW_PASSED) || flow->state == FLOW_BYPASSED)) {
         stream_stop(pipeline->stream, flow, FLOW_TO_SERVER);
         stream_stop(pipeline->stream, flow, FLOW_TO_CLIENT);
+    } else if (flow->state == FLOW_CLOSED) {
+        stream_release_closed(pipeline->stream, flow);
     }
 }
 

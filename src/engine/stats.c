@@ -67,12 +67,16 @@ static const char *reason_path(struct stats *stats, const char *reason)
     return path;
 }
 
-/* As the field has them: exception_policy.tcp.midstream.pass_flow. */
+/* As the field has them: exception_policy.tcp.midstream.pass_flow. It has none for the two that are below ips. */
 static const char *const exception_paths[EXCEPTION_COUNT] = {
-    [EXCEPTION_DEFRAG_MEMCAP] = "defrag.memcap",    [EXCEPTION_FLOW_MEMCAP] = "flow.memcap",
-    [EXCEPTION_STREAM_MEMCAP] = "tcp.ssn_memcap",   [EXCEPTION_STREAM_REASSEMBLY] = "tcp.reassembly",
-    [EXCEPTION_STREAM_MIDSTREAM] = "tcp.midstream", [EXCEPTION_STREAM_INVALID] = "tcp.invalid",
-    [EXCEPTION_APP_ERROR] = "app_layer.error",      [EXCEPTION_OVERLOAD] = "queue.overload",
+    [EXCEPTION_DEFRAG_MEMCAP] = "exception_policy.defrag.memcap",
+    [EXCEPTION_FLOW_MEMCAP] = "exception_policy.flow.memcap",
+    [EXCEPTION_STREAM_MEMCAP] = "exception_policy.tcp.ssn_memcap",
+    [EXCEPTION_STREAM_REASSEMBLY] = "exception_policy.tcp.reassembly",
+    [EXCEPTION_STREAM_MIDSTREAM] = "exception_policy.tcp.midstream",
+    [EXCEPTION_STREAM_INVALID] = "ips.exception.stream_invalid",
+    [EXCEPTION_APP_ERROR] = "exception_policy.app_layer.error",
+    [EXCEPTION_OVERLOAD] = "ips.exception.overload",
 };
 
 static void name_exceptions(struct stats *stats)

@@ -80,7 +80,7 @@ void flow_options_default(struct flow_options *options)
 
     *options = (struct flow_options){
         .memcap = (size_t)128 * 1024 * 1024,
-        .timeouts = { [FLOW_CLASS_TCP] = { { 60, 600, 60, 100 } },
+        .timeouts = { [FLOW_CLASS_TCP] = { { 60, 7440, 60, 100 } },
                       [FLOW_CLASS_UDP] = normal,
                       [FLOW_CLASS_ICMP] = normal,
                       [FLOW_CLASS_OTHER] = normal },

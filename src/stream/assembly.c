@@ -53,9 +53,16 @@ size_t assembly_store_memory(const struct assembly_store *store)
 
 /* --- Giving back ---------------------------------------------------------------------------------------------------------- */
 
+/* History is dispensable; what has not been acknowledged is not. With many connections the last quarter is for that alone. */
+static bool is_tight(const struct assembly_store *store)
+{
+    return pool_used(store->blocks) > pool_capacity(store->blocks) / 4 * 3;
+}
+
 void assembly_release(struct assembly_store *store, struct assembly *assembly)
 {
-    uint64_t history = smaller(assembly->window, HISTORY_MAX);
+    bool tight = is_tight(store);
+    uint64_t history = tight ? 0 : smaller(assembly->window, HISTORY_MAX);
     uint64_t inspected = assembly->inspected > history ? assembly->inspected - history : 0;
     uint64_t before = smaller(assembly->acknowledged, inspected);
 
@@ -63,6 +70,8 @@ void assembly_release(struct assembly_store *store, struct assembly *assembly)
         return;
     assembly->base = before;
     block_release(store, assembly, before);
+    if (tight && before == assembly->contiguous && assembly->extent_count == 0)
+        block_release(store, assembly, UINT64_MAX); /* the last one has nothing but old bytes */
     extent_release(store, assembly, before);
 }
 

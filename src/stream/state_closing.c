@@ -273,11 +273,21 @@ static bool is_expected_in_time_wait(const struct segment *seg)
     return seg->seq == next_seq || seg->seq == next_seq - 1;
 }
 
+/* Inline: an acknowledgment alone that others have overtaken, or that comes while something before the FIN is missing. */
+static bool is_bare_and_old(const struct segment *seg)
+{
+    const struct tcp_peer *sender = seg->sender;
+
+    return segment_is_inline(seg) && seg->length == 0 &&
+           (seq_before(seg->seq, sender->next_seq) ||
+            ((sender->flags & PEER_FIN) && seq_at_or_before(seg->seq, sender->fin_seq + 1)));
+}
+
 int time_wait_on_ack(struct segment *seg)
 {
     if (!check_timestamp(seg))
         return -EINVAL;
-    bool again = check_retransmission(seg);
+    bool again = check_retransmission(seg) || is_bare_and_old(seg);
 
     if (!again && !is_expected_in_time_wait(seg)) {
         if (seg->direction == FLOW_TO_CLIENT && seg->length > 0 && seg->seq == seg->sender->last_ack)

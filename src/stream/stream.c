@@ -129,6 +129,19 @@ static void check_after_reset(struct segment *seg)
     segment_note(seg, STREAM_EVENT_SUSPECTED_RST_INJECT);
 }
 
+/*
+ * Inline: an old timestamp in a segment that others have overtaken. Its receiver ignores it, so nothing is lost by letting it
+ * pass; what it brings is compared with what was seen.
+ */
+static bool is_overtaken(struct segment *seg)
+{
+    if (!segment_is_inline(seg) || seg->kind != SEGMENT_ACK || seg->session->state < TCP_STATE_ESTABLISHED ||
+        (seg->length > 0 && !seq_at_or_before(seg->end, seg->sender->next_seq)) || check_timestamp(seg))
+        return false;
+    data_take(seg);
+    return true;
+}
+
 static int follow_session(struct segment *seg)
 {
     enum filtered filtered;
@@ -138,7 +151,7 @@ static int follow_session(struct segment *seg)
     filtered = filter_segment(seg);
     if (filtered == FILTER_INVALID)
         return -EINVAL;
-    if (filtered == FILTER_GO_ON)
+    if (filtered == FILTER_GO_ON && !is_overtaken(seg))
         err = state_dispatch(seg, (enum tcp_state)seg->session->state);
     if (!err)
         check_after_reset(seg);
@@ -257,4 +270,12 @@ void stream_stop(struct stream *stream, struct flow *flow, enum flow_direction d
 
     assembly_stop(stream->store, &peer->assembly);
     peer->flags |= PEER_STOPPED;
+}
+
+void stream_release_closed(struct stream *stream, struct flow *flow)
+{
+    if (!flow->tcp || !stream->options.inline_mode || flow->tcp->state != TCP_STATE_CLOSED)
+        return;
+    stream_stop(stream, flow, FLOW_TO_SERVER);
+    stream_stop(stream, flow, FLOW_TO_CLIENT);
 }

@@ -92,7 +92,16 @@ static inline uint8_t model_content(uint64_t offset, unsigned variant)
 
 /* --- The model's own steps ------------------------------------------------------------------------------------------------- */
 
-static inline void model_release(struct model *model)
+/* When memory is scarce history goes earlier, but nothing that was not acknowledged and inspected. */
+static inline void model_follow_base(const struct model_run *run, struct model *model)
+{
+    if (!run->small || model->assembly.base <= model->base)
+        return;
+    MODEL_MUST(model->assembly.base <= model->inspected && model->assembly.base <= model->acknowledged);
+    model->base = model->assembly.base;
+}
+
+static inline void model_release(const struct model_run *run, struct model *model)
 {
     uint64_t history = model_min(model->window, MODEL_HISTORY);
     uint64_t inspected = model->inspected > history ? model->inspected - history : 0;
@@ -100,6 +109,7 @@ static inline void model_release(struct model *model)
 
     if (before > model->base)
         model->base = before;
+    model_follow_base(run, model);
 }
 
 static inline void model_advance(struct model *model)
@@ -233,7 +243,7 @@ static inline void model_add(struct model_run *run, struct model *model, uint64_
     int err = assembly_add(run->store, &model->assembly, offset, run->payload, length, run->os, &report);
     uint64_t base = model->base;
 
-    model_release(model);
+    model_release(run, model);
     if (!model_clip(model, &start, &end)) {
         MODEL_MUST(err == 0 && report.added == 0 && report.overlapping == 0 && !report.differs);
         return;
@@ -282,7 +292,7 @@ static inline void model_acknowledge(struct model_run *run, struct model *model,
     }
     MODEL_MUST(gap == lost);
     model_advance(model);
-    model_release(model);
+    model_release(run, model);
 }
 
 static inline void model_skip(struct model_run *run, struct model *model, uint64_t offset, uint32_t length)
@@ -321,6 +331,7 @@ static inline void model_check_window(struct model_run *run, struct model *model
     uint32_t length, view_at, count = 0;
     uint64_t offset = assembly_window(run->store, &model->assembly, view, &bytes, &length, &view_at);
 
+    model_follow_base(run, model);
     if (start < model->base)
         start = model->base;
     for (uint64_t at = view->offset; at > start; at--)
@@ -382,7 +393,7 @@ static inline bool model_view(struct model_run *run, struct model *model, uint64
     struct stream_view view;
     const uint8_t *payload = run->payload_of == model ? run->payload : NULL;
 
-    model_release(model);
+    model_release(run, model);
     for (; model->inspected < stop && model->kind[model->inspected] > MODEL_SEEN; model->inspected++) {
         if (model->kind[model->inspected] == MODEL_LOST) {
             model->gap_before_next = true;
@@ -494,6 +505,7 @@ static inline void model_command(struct model_run *run)
         break;
     }
     MODEL_MUST(model->assembly.contiguous == model->contiguous && model->assembly.inspected == model->inspected);
+    model_follow_base(run, model);
     MODEL_MUST(model->assembly.base == model->base);
 }
 

@@ -14,6 +14,7 @@ cat >"$WORK/t.yaml" <<'YAML'
 eve: {types: {alert: {}, drop: {flows: all}, flow: {}, stats: {}}}
 YAML
 addresses="10.66.2.2 10.66.2.3 10.66.2.4 fd66:2::2 fd66:2::3"
+: >"$WORK/background.log"
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
 for _ in $(seq 50); do grep -q listening "$WORK/background.log" && break; sleep 0.05; done
 
@@ -24,6 +25,7 @@ transfer() {
 	equal "$1: connections with the same bytes back" \
 		"$(client timeout 80 python3 "$HERE/traffic.py" tcp-same 7001 2000000 $addresses)" 5
 	stop_process "$LAST_PID" || fail "exit code $?"
+	grep '"event_type": *"drop"' "$WORK/$1/eve.json" >"$WORK/drop-events.log" || true
 	equal "$1: drop events" "$(events "$1" event_type=drop)" 0
 	equal "$1: alerts" "$(events "$1" event_type=alert)" 0
 	equal "$1: packets dropped" "$(($(last_stats "$1" queue.0.dropped) + $(last_stats "$1" queue.1.dropped)))" 0
@@ -37,9 +39,9 @@ segments() { # segments on|off: whether the kernel hands over packets of many se
 
 # Some packets wait in a slow class until others have passed them.
 out_of_order() { # out_of_order HOST DEVICE
-	ip netns exec "$P-$1" tc qdisc add dev "$2" root handle 1: htb default 10 r2q 10000
-	ip netns exec "$P-$1" tc class add dev "$2" parent 1: classid 1:10 htb rate 10gbit
-	ip netns exec "$P-$1" tc class add dev "$2" parent 1: classid 1:20 htb rate 40mbit burst 2k cburst 2k
+	ip netns exec "$P-$1" tc qdisc add dev "$2" root handle 1: htb default 10
+	ip netns exec "$P-$1" tc class add dev "$2" parent 1: classid 1:10 htb rate 10gbit quantum 60000
+	ip netns exec "$P-$1" tc class add dev "$2" parent 1: classid 1:20 htb rate 40mbit quantum 6000 burst 2k cburst 2k
 	for command in iptables ip6tables; do
 		ip netns exec "$P-$1" $command -t mangle -A POSTROUTING -p tcp -m statistic --mode random --probability 0.02 \
 			-j CLASSIFY --set-class 1:20

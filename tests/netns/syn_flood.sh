@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# 30000 SYNs at a time, several times, from everywhere, at full speed: a connection that was there goes on and is inspected, memory
+# does not grow, every packet is accounted for. Once with memory for all of them, once with so little that flows must give way.
+. "$(dirname "$0")/lib.sh"
+topology
+client sysctl -qw net.ipv4.ip_forward=0
+gateway ip route add 10.128.0.0/9 via 10.66.1.2
+queue_rule --queue-num 0
+echo 'drop tcp any any -> any any (msg:"the pattern"; content:"EVIL-PATTERN"; sid:1;)' >"$WORK/t.rules"
+: >"$WORK/background.log"
+background srv python3 "$HERE/traffic.py" tcp-echo 7001
+background srv python3 "$HERE/traffic.py" tcp-echo 80
+for _ in $(seq 50); do [ "$(grep -c listening "$WORK/background.log")" = 2 ] && break; sleep 0.05; done
+mac=$(gateway cat /sys/class/net/g0/address)
+
+resident() { # of Sluice, in KiB
+	awk '$1 == "VmRSS:" { print $2 }' "/proc/$ips/status"
+}
+
+flood() { # flood SEED
+	client python3 "$HERE/flood.py" c0 "$mac" 10.66.2.2 30000 "$1"
+}
+
+ask() { # ask TEXT WANTED
+	echo "$1" >&"$talk"
+	read -r -t 30 -u "$hear" answer || answer="nothing"
+	equal "the connection" "$answer" "$2"
+}
+
+drained() {
+	for _ in $(seq 200); do [ "$(kernel_queue 0 waiting)" = 0 ] && break; sleep 0.05; done
+}
+
+# accounted NAME: packets that the kernel queued are judged or lost, exactly. Asked again when some came while we asked.
+accounted() {
+	local before judged
+	for _ in $(seq 20); do
+		drained
+		before=$(kernel_queue 0 sequence)
+		kill -USR1 "$ips"
+		sleep 0.5
+		[ "$(kernel_queue 0 sequence)" = "$before" ] && break
+	done
+	judged=$(last_stats "$1" queue.0.packets)
+	lost=$(($(kernel_queue 0 queue_dropped) + $(kernel_queue 0 user_dropped)))
+	equal "$1: accepted + dropped" "$(($(last_stats "$1" queue.0.accepted) + $(last_stats "$1" queue.0.dropped)))" "$judged"
+	equal "$1: judged + lost to a full socket buffer" "$((judged + $(kernel_queue 0 user_dropped)))" "$before"
+	equal "$1: the loss in the statistics" "$(last_stats "$1" queue.0.queue_dropped)" "$(kernel_queue 0 queue_dropped)"
+	equal "$1: verdicts that the kernel refused" "$(last_stats "$1" queue.0.verdict_errors)" 0
+}
+
+# survives NAME ADDRESS LIMIT GROWTH ARGS...: the connection is with ADDRESS; resident memory stays below LIMIT MiB, and grows by less than GROWTH at last.
+survives() {
+	local name=$1 address=$2 limit=$3 growth=$4 warm end
+	shift 4
+	start_sluice "$name" --queue 0 --rules "$WORK/t.rules" "$@"
+	ips=$LAST_PID
+	coproc TALK { client python3 -u "$HERE/traffic.py" tcp-steps "$address" 7001; }
+	hear=${TALK[0]} talk=${TALK[1]}
+	ask "before" "before"
+	flood 1 &
+	flooding=$!
+	bytes=$(client timeout 60 python3 "$HERE/traffic.py" tcp-bulk "$address" 7001 1000000)
+	ask "in the middle" "in the middle"
+	wait $flooding || fail "the flood ended by itself"
+	drained
+	# Until what was reserved is in use: how much of a flood gets as far as Sluice depends on the machine.
+	warm=$(resident)
+	for seed in 2 3 4 5; do
+		before=$warm
+		flood $seed
+		drained
+		warm=$(resident)
+		[ $((warm - before)) -lt 128 ] && break
+	done
+	flood 9
+	ask "after" "after"
+	drained
+	end=$(resident)
+	equal "$name: bytes of a connection begun in the flood" "$bytes" 1000000
+	[ $((end - warm)) -lt $((growth * 1024)) ] || fail "$name: resident memory grew from $warm to $end KiB"
+	[ "$end" -lt $((limit * 1024)) ] || fail "$name: resident memory is $end KiB, more than $limit MiB"
+	ask "EVIL-PATTERN" TIMEOUT
+	equal "$name: drops by the rule" "$(events "$name" event_type=alert alert.signature_id=1 dest_ip="$address")" 1
+	exec {talk}>&-
+	accounted "$name"
+	stop_process "$ips" || fail "exit code $?"
+	echo "$name: $(last_stats "$name" queue.0.packets) packets judged, $lost lost, resident $warm, then $end KiB" >>"$WORK/survived.log"
+}
+
+# Memory that was reserved counts as resident when it is used first: with ample memory that is until the caps are reached.
+# The addresses differ: what the first connection had to say is sent again for minutes.
+survives ample 10.66.2.3 620 620
+survives scarce 10.66.2.4 120 1 --set flow.memcap=2MiB --set stream.memcap=4MiB --set stream.reassembly-memcap=16MiB
+cat "$WORK/survived.log"
