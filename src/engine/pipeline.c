@@ -13,6 +13,7 @@
 enum { CHECKSUM_SAMPLE = 1000, EXPIRE_PER_FRAGMENT = 2 };
 
 static void end_flow(struct flow *flow, enum flow_end reason, void *user);
+static void inspect_rest(struct pipeline *pipeline, struct flow *flow);
 
 int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options)
 {
@@ -230,6 +231,18 @@ static bool track(struct pipeline *pipeline, struct packet *pkt)
     return settled;
 }
 
+/* Inline, the bytes of a connection that is over are given back at once, those that are left being inspected before. */
+static void release_closed(struct pipeline *pipeline, struct flow *flow)
+{
+    struct tcp_summary summary;
+
+    stream_summary(flow, &summary);
+    if (!pipeline->inline_mode || summary.state != TCP_STATE_CLOSED)
+        return;
+    inspect_rest(pipeline, flow);
+    stream_release_closed(pipeline->stream, flow);
+}
+
 /* What was decided for the flow: one that is dropped, passed, bypassed or over needs no stream any more. */
 static void settle_flow(struct pipeline *pipeline, struct flow *flow)
 {
@@ -239,7 +252,7 @@ static void settle_flow(struct pipeline *pipeline, struct flow *flow)
         stream_stop(pipeline->stream, flow, FLOW_TO_SERVER);
         stream_stop(pipeline->stream, flow, FLOW_TO_CLIENT);
     } else if (flow->state == FLOW_CLOSED) {
-        stream_release_closed(pipeline->stream, flow);
+        release_closed(pipeline, flow);
     }
 }
 

@@ -83,8 +83,8 @@ static void name_exceptions(struct stats *stats)
 {
     for (enum exception_cause cause = EXCEPTION_NONE + 1; cause < EXCEPTION_COUNT; cause++) {
         for (enum exception_policy policy = 0; policy < EXCEPTION_POLICY_COUNT; policy++)
-            stats->exception_names[cause][policy] = arena_printf(stats->arena, "exception_policy.%s.%s",
-                                                                 exception_paths[cause], exception_policy_name(policy));
+            stats->exception_names[cause][policy] =
+                arena_printf(stats->arena, "%s.%s", exception_paths[cause], exception_policy_name(policy));
     }
 }
 

@@ -47,6 +47,19 @@ START_TEST(inline_what_is_behind_a_hole_is_inspected_at_the_end)
 }
 END_TEST
 
+START_TEST(what_is_left_of_a_closed_connection_is_inspected)
+{
+    rig_open("alert tcp any any -> any any (content:\"EvilWord\"; sid:1;)");
+    rig_handshake();
+    rig_send_at(RIG_CLIENT, 5, "EvilWord");
+    rig.next[RIG_CLIENT] = 13;
+    rig_acknowledge(RIG_SERVER);
+    rig_segment(RIG_SERVER, TCP_RST | TCP_ACK, 0, NULL, 0);
+    rig_finish();
+    ck_assert_uint_eq(policy_counters(rig.pipeline.policy)->alerts, 1);
+}
+END_TEST
+
 START_TEST(a_dropped_flow_is_not_inspected_at_the_end)
 {
     rig_open("drop tcp any any -> any any (content:\"EvilWord\"; sid:1;)\n"
@@ -212,6 +225,7 @@ int main(void)
     tcase_add_test(tcase, passive_what_is_left_is_inspected_at_the_end);
     tcase_add_test(tcase, what_was_inspected_is_not_inspected_again);
     tcase_add_test(tcase, inline_what_is_behind_a_hole_is_inspected_at_the_end);
+    tcase_add_test(tcase, what_is_left_of_a_closed_connection_is_inspected);
     tcase_add_test(tcase, a_dropped_flow_is_not_inspected_at_the_end);
     tcase_add_test(tcase, flows_that_end_are_told);
     tcase_add_test(tcase, a_flow_whose_time_is_over_ends);
