@@ -13,6 +13,7 @@
 enum { CHECKSUM_SAMPLE = 1000, EXPIRE_PER_FRAGMENT = 2 };
 
 static void end_flow(struct flow *flow, enum flow_end reason, void *user);
+static void inspect_rest(struct pipeline *pipeline, struct flow *flow);
 
 int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options)
 {
@@ -164,13 +165,19 @@ static void check_checksums(struct pipeline *pipeline, struct packet *pkt)
         decode_check_checksums(pkt);
 }
 
+/* What the kernel says is about the packet that it had, not about one inside or one made of fragments. */
+static bool is_verified(const struct pipeline *pipeline, const struct packet *pkt)
+{
+    return pipeline->kernel_checksums && pkt->root == pkt && !(pkt->flags & PACKET_REASSEMBLED) &&
+           !(pkt->flags & PACKET_CHECKSUM_UNVERIFIED);
+}
+
 /* A wrong checksum keeps a segment from changing its stream. What the kernel or the card verified is not computed again. */
 static bool needs_checksums(const struct pipeline *pipeline, const struct packet *pkt)
 {
     if (ruleset_needs_checksums(pipeline->ruleset))
         return true;
-    return pipeline->stream_checksums && pkt->protocol == IPPROTO_TCP && pkt->transport &&
-           (!pipeline->kernel_checksums || pkt->flags & PACKET_CHECKSUM_UNVERIFIED);
+    return pipeline->stream_checksums && pkt->protocol == IPPROTO_TCP && pkt->transport && !is_verified(pipeline, pkt);
 }
 
 /* --- Flow and stream -------------------------------------------------------------------------------------------------------- */
@@ -224,6 +231,18 @@ static bool track(struct pipeline *pipeline, struct packet *pkt)
     return settled;
 }
 
+/* Inline, the bytes of a connection that is over are given back at once, those that are left being inspected before. */
+static void release_closed(struct pipeline *pipeline, struct flow *flow)
+{
+    struct tcp_summary summary;
+
+    stream_summary(flow, &summary);
+    if (!pipeline->inline_mode || summary.state != TCP_STATE_CLOSED)
+        return;
+    inspect_rest(pipeline, flow);
+    stream_release_closed(pipeline->stream, flow);
+}
+
 /* What was decided for the flow: one that is dropped, passed, bypassed or over needs no stream any more. */
 static void settle_flow(struct pipeline *pipeline, struct flow *flow)
 {
@@ -233,7 +252,7 @@ static void settle_flow(struct pipeline *pipeline, struct flow *flow)
         stream_stop(pipeline->stream, flow, FLOW_TO_SERVER);
         stream_stop(pipeline->stream, flow, FLOW_TO_CLIENT);
     } else if (flow->state == FLOW_CLOSED) {
-        stream_release_closed(pipeline->stream, flow);
+        release_closed(pipeline, flow);
     }
 }
 

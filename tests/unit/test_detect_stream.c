@@ -392,6 +392,32 @@ START_TEST(without_memory_the_window_is_scanned_again)
 }
 END_TEST
 
+/* What is kept behind bytes that were not is looked at when those are acknowledged. */
+START_TEST(without_memory_for_bytes_nothing_is_missed)
+{
+    rig.options.stream.reassembly_memcap = 8192;
+    open_inline("alert tcp any any -> any any (content:\"EvilWord\"; sid:1;)");
+    for (int i = 0; i < 3; i++)
+        rig_send_filler(RIG_CLIENT, 4000);
+    ck_assert(!(rig.packet.flags & PACKET_STREAM_ADDED));
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "EvilWord"), rig.packet.flags & PACKET_STREAM_ADDED ? "" : "1");
+    rig_acknowledge(RIG_SERVER);
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "EvilWord"), "1");
+}
+END_TEST
+
+START_TEST(without_memory_for_flows_packets_are_looked_at)
+{
+    rig.options.flow.memcap = 1;
+    open_inline("alert tcp any any -> any any (content:\"EvilWord\"; sid:1;)");
+    for (int i = 0; i < 3; i++) {
+        rig.client_port++;
+        rig_handshake();
+        ck_assert_str_eq(rig_send(RIG_CLIENT, "EvilWord"), "1");
+    }
+}
+END_TEST
+
 static void many_rules(char *out, size_t size, int count)
 {
     size_t used = 0;
@@ -480,6 +506,8 @@ int main(void)
     tcase_add_test(tcase, a_rewritten_segment_is_looked_at_without_a_view);
     tcase_add_test(tcase, a_contradiction_is_dropped);
     tcase_add_test(tcase, without_memory_the_window_is_scanned_again);
+    tcase_add_test(tcase, without_memory_for_bytes_nothing_is_missed);
+    tcase_add_test(tcase, without_memory_for_flows_packets_are_looked_at);
     tcase_add_test(tcase, as_many_as_there_is_room_for_wait);
     tcase_add_test(tcase, one_more_is_not_missed);
     tcase_add_test(tcase, passive_streams_are_looked_at_when_acknowledged);

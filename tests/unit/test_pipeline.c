@@ -47,6 +47,19 @@ START_TEST(inline_what_is_behind_a_hole_is_inspected_at_the_end)
 }
 END_TEST
 
+START_TEST(what_is_left_of_a_closed_connection_is_inspected)
+{
+    rig_open("alert tcp any any -> any any (content:\"EvilWord\"; sid:1;)");
+    rig_handshake();
+    rig_send_at(RIG_CLIENT, 5, "EvilWord");
+    rig.next[RIG_CLIENT] = 13;
+    rig_acknowledge(RIG_SERVER);
+    rig_segment(RIG_SERVER, TCP_RST | TCP_ACK, 0, NULL, 0);
+    rig_finish();
+    ck_assert_uint_eq(policy_counters(rig.pipeline.policy)->alerts, 1);
+}
+END_TEST
+
 START_TEST(a_dropped_flow_is_not_inspected_at_the_end)
 {
     rig_open("drop tcp any any -> any any (content:\"EvilWord\"; sid:1;)\n"
@@ -166,6 +179,20 @@ START_TEST(the_drop_of_what_is_inside_is_that_of_the_packet)
 }
 END_TEST
 
+/* The kernel verified the packet's checksum, but not the one inside. */
+START_TEST(what_is_inside_is_not_verified_by_the_kernel)
+{
+    rig.options.checksums = CHECKSUMS_CHECK;
+    rig.options.kernel_checksums = true;
+    rig.options.policy.exceptions[EXCEPTION_STREAM_INVALID] = EXCEPTION_DROP_PACKET;
+    rig_open("");
+    rig_segment(RIG_CLIENT, TCP_SYN, -1, NULL, 0);
+    ck_assert_int_eq(rig.packet.verdict, VERDICT_ACCEPT);
+    send_in_tunnel(RIG_HEADERS);
+    ck_assert_int_eq(rig.packet.verdict, VERDICT_DROP);
+}
+END_TEST
+
 /* --- Replaced bytes -------------------------------------------------------------------------------------------------------------- */
 
 /* How streams are followed has nothing to do with what goes on. */
@@ -198,6 +225,7 @@ int main(void)
     tcase_add_test(tcase, passive_what_is_left_is_inspected_at_the_end);
     tcase_add_test(tcase, what_was_inspected_is_not_inspected_again);
     tcase_add_test(tcase, inline_what_is_behind_a_hole_is_inspected_at_the_end);
+    tcase_add_test(tcase, what_is_left_of_a_closed_connection_is_inspected);
     tcase_add_test(tcase, a_dropped_flow_is_not_inspected_at_the_end);
     tcase_add_test(tcase, flows_that_end_are_told);
     tcase_add_test(tcase, a_flow_whose_time_is_over_ends);
@@ -206,6 +234,7 @@ int main(void)
     tcase_add_test(tcase, a_wrong_checksum_keeps_a_segment_out_of_its_stream);
     tcase_add_test(tcase, without_validation_a_wrong_checksum_is_no_matter);
     tcase_add_test(tcase, the_drop_of_what_is_inside_is_that_of_the_packet);
+    tcase_add_test(tcase, what_is_inside_is_not_verified_by_the_kernel);
     tcase_add_loop_test(tcase, bytes_are_replaced_however_streams_are_followed, 0, 2);
     tcase_add_test(tcase, passive_no_bytes_are_replaced);
     return rig_run(tcase, "pipeline");
