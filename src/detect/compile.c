@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Compiling the databases of a ruleset: where loading spends its time, so as many threads as there are CPUs share it. */
+/*
+ * Compiling the databases of a ruleset: where loading spends its time, so as many threads as the process may use CPUs share
+ * it.
+ */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +40,14 @@ static void *compile_some(void *arg)
     }
 }
 
+/* Not those of the machine: a thread for a CPU that is not ours only takes turns with the others. */
+static long count_cpus(void)
+{
+    cpu_set_t allowed;
+
+    return sched_getaffinity(0, sizeof(allowed), &allowed) ? sysconf(_SC_NPROCESSORS_ONLN) : CPU_COUNT(&allowed);
+}
+
 static void collect_prefilters(const struct ruleset *ruleset, struct compile_work *work)
 {
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
@@ -54,7 +66,7 @@ int ruleset_compile(struct ruleset *ruleset, struct diag *diag)
 {
     struct compile_work work = { 0 };
     pthread_t threads[MAX_THREADS];
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    long cpus = count_cpus();
     unsigned started = 0;
 
     work.prefilters = calloc(TRAFFIC_COUNT + RULESET_MAX_BUFFERS + ruleset->group_count, sizeof(*work.prefilters));
