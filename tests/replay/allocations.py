@@ -103,6 +103,12 @@ class Counted:
             lines = f.readlines()
         self.events, self.stats = len(lines), json.loads(lines[-1])['stats']
 
+    def total(self):
+        return self.allocations + self.others
+
+    def total_maps(self):
+        return self.maps + self.other_maps
+
     def __str__(self):
         return (f"{self.stats['capture']['kernel_packets']} packets, {self.events} events: {self.allocations} allocations and {self.maps} mappings, "
                 f'of the writer {self.others} and {self.other_maps}')
@@ -123,14 +129,12 @@ def main():
             if [run.stats['capture']['kernel_packets'] for run in runs] != list(counts) or runs[1].events < 1.5 * runs[0].events:
                 print('not all packets were judged, or hardly any event came of the second half')
                 failed = True
-            if control.allocations <= runs[0].allocations or runs[0].others == 0:
+            if control.total() <= runs[0].total() or runs[0].others == 0:
                 print('a second file has to be opened: the counter does not count')
                 failed = True
-            if (runs[0].allocations, runs[0].maps) != (runs[1].allocations, runs[1].maps):
+            # Together: the threads that compile the rules share that work as it comes. The writer's buffers grow a few times.
+            if runs[1].total() - runs[0].total() > WRITER_MAY_GROW or runs[1].total_maps() != runs[0].total_maps():
                 print('the second half of the capture has allocated')
-                failed = True
-            if runs[1].others - runs[0].others > WRITER_MAY_GROW:
-                print('the writer of events allocates for events')
                 failed = True
     sys.exit(1 if failed else 0)
 
