@@ -42,6 +42,7 @@ enum stream_urgent {
     STREAM_URGENT_INLINE, /* part of the stream */
     STREAM_URGENT_DROP,   /* drop packets with URG */
     STREAM_URGENT_GAP,    /* a hole of one byte in the stream */
+    STREAM_URGENT_CLEAR, /* inline: part of the stream, and made so for the receiver: it does not learn that it was urgent */
 };
 
 struct stream_options {

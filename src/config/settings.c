@@ -23,7 +23,8 @@ static const char *const dataset_types[] = { "string", "md5", "sha256", "ipv4", 
 static const char *const strictness[] = { "strict", "permissive", NULL };
 static const char *const yes_no_auto[] = { "auto", "yes", "no", NULL };
 static const char *const rewrite_or_drop[] = { "rewrite", "drop", NULL };
-static const char *const urgent_policies[] = { "oob", "inline", "drop", "gap", NULL };
+static const char *const urgent_policies[] = { "auto", "oob", "inline", "drop", "gap", "clear", NULL };
+static const char *const urgent_limit_policies[] = { "oob", "inline", "drop", "gap", NULL };
 static const char *const exception_policies[] = { "auto",        "ignore",    "pass-packet", "pass-flow",   "bypass",
                                                   "drop-packet", "drop-flow", "reject",      "reject-both", NULL };
 static const char *const all_or_start[] = { "all", "start", NULL };
@@ -483,13 +484,16 @@ const struct setting config_settings[] = {
               "drop it" },
     { .name = "stream.urgent-policy",
       .type = SETTING_ENUM,
-      .default_value = "oob",
+      .default_value = "auto",
       .choices = urgent_policies,
-      .help = "urgent data: oob (not part of the stream), inline (part of it), gap (a hole in it), drop (the packet)" },
+      .help = "urgent data: oob (not part of the stream), inline (part of it), gap (a hole in it), drop (the packet), "
+              "clear (part of "
+              "it, and the packet goes on without URG, so that its receiver agrees). auto is clear inline and oob "
+              "otherwise" },
     { .name = "stream.urgent-oob-limit-policy",
       .type = SETTING_ENUM,
       .default_value = "drop",
-      .choices = urgent_policies,
+      .choices = urgent_limit_policies,
       .help = "the same past 64 kB of urgent data in a connection" },
     { .name = "stream.max-syn-queued",
       .type = SETTING_NUMBER,

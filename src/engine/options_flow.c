@@ -43,13 +43,11 @@ void engine_flow_options(const struct config *config, unsigned workers, struct f
     }
 }
 
-static enum stream_urgent urgent_policy(const struct config *config, const char *name)
+static enum stream_urgent urgent_policy(const struct config *config, const char *name, bool inline_mode)
 {
     static const char *const names[] = {
-        [STREAM_URGENT_OOB] = "oob",
-        [STREAM_URGENT_INLINE] = "inline",
-        [STREAM_URGENT_DROP] = "drop",
-        [STREAM_URGENT_GAP] = "gap",
+        [STREAM_URGENT_OOB] = "oob", [STREAM_URGENT_INLINE] = "inline", [STREAM_URGENT_DROP] = "drop",
+        [STREAM_URGENT_GAP] = "gap", [STREAM_URGENT_CLEAR] = "clear",
     };
     const char *value = config_string(config, name);
 
@@ -57,7 +55,7 @@ static enum stream_urgent urgent_policy(const struct config *config, const char 
         if (strcmp(names[i], value) == 0)
             return i;
     }
-    return STREAM_URGENT_OOB;
+    return inline_mode ? STREAM_URGENT_CLEAR : STREAM_URGENT_OOB; /* auto */
 }
 
 static bool stream_inline(const struct config *config, bool inline_mode)
@@ -82,8 +80,8 @@ void engine_stream_options(const struct config *config, unsigned workers, bool i
     out->reassembly_memcap = share(config, "stream.reassembly-memcap", workers);
     out->overlap =
         strcmp(config_string(config, "stream.overlap"), "drop") == 0 ? STREAM_OVERLAP_DROP : STREAM_OVERLAP_REWRITE;
-    out->urgent = urgent_policy(config, "stream.urgent-policy");
-    out->urgent_limit = urgent_policy(config, "stream.urgent-oob-limit-policy");
+    out->urgent = urgent_policy(config, "stream.urgent-policy", out->inline_mode);
+    out->urgent_limit = urgent_policy(config, "stream.urgent-oob-limit-policy", out->inline_mode);
     out->max_syn_queued = (uint32_t)config_number(config, "stream.max-syn-queued");
     out->max_synack_queued = (uint32_t)config_number(config, "stream.max-synack-queued");
 }

@@ -150,7 +150,8 @@ static void add_without_urgent(struct segment *seg, struct piece piece, struct a
     enum stream_urgent policy = urgent_policy(seg);
     int64_t urgent = 0;
 
-    if (policy == STREAM_URGENT_INLINE || policy == STREAM_URGENT_DROP || !is_cut(seg, piece, &urgent)) {
+    if (policy == STREAM_URGENT_INLINE || policy == STREAM_URGENT_CLEAR || policy == STREAM_URGENT_DROP ||
+        !is_cut(seg, piece, &urgent)) {
         add_piece(seg, piece, report);
         return;
     }

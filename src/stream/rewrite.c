@@ -8,7 +8,7 @@
 #include "sluice/decode.h"
 #include "stream_priv.h"
 
-enum { CHECKSUM_OFFSET = 16 };
+enum { FLAGS_OFFSET = 13, CHECKSUM_OFFSET = 16, URGENT_OFFSET = 18 };
 
 static const uint8_t *moved(const uint8_t *at, const uint8_t *from, const uint8_t *to)
 {
@@ -20,6 +20,22 @@ static bool can_be_rewritten(const struct packet *pkt)
 {
     return pkt->root == pkt && !(pkt->flags & (PACKET_TRUNCATED | PACKET_REASSEMBLED)) &&
            pkt->length <= STREAM_REWRITE_SIZE;
+}
+
+/* Of a copy of the packet's bytes that has been changed. */
+static void refresh_checksum(const struct packet *pkt, uint8_t *out)
+{
+    struct packet copy = *pkt;
+
+    copy.ip = moved(pkt->ip, pkt->data, out);
+    copy.transport = moved(pkt->transport, pkt->data, out);
+    copy.payload = moved(pkt->payload, pkt->data, out);
+    if (pkt->flags & PACKET_CHECKSUM_NOT_READY)
+        return;
+    uint16_t checksum = decode_transport_checksum(&copy);
+
+    out[copy.transport - out + CHECKSUM_OFFSET] = (uint8_t)(checksum >> 8);
+    out[copy.transport - out + CHECKSUM_OFFSET + 1] = (uint8_t)checksum;
 }
 
 bool rewrite_payload(struct segment *seg, int64_t offset)
@@ -34,19 +50,32 @@ bool rewrite_payload(struct segment *seg, int64_t offset)
     assembly_rewrite(&seg->sender->assembly, (uint64_t)(offset + before), out + (pkt->payload - pkt->data) + before,
                      pkt->payload_length - before);
 
-    struct packet copy = *pkt;
-
-    copy.ip = moved(pkt->ip, pkt->data, out);
-    copy.transport = moved(pkt->transport, pkt->data, out);
-    copy.payload = moved(pkt->payload, pkt->data, out);
-    if (!(pkt->flags & PACKET_CHECKSUM_NOT_READY)) {
-        uint16_t checksum = decode_transport_checksum(&copy);
-
-        out[copy.transport - out + CHECKSUM_OFFSET] = (uint8_t)(checksum >> 8);
-        out[copy.transport - out + CHECKSUM_OFFSET + 1] = (uint8_t)checksum;
-    }
+    refresh_checksum(pkt, out);
     pkt->new_data = out;
     pkt->new_length = pkt->length;
-    pkt->payload = copy.payload; /* what is inspected is what goes on */
+    pkt->payload = moved(pkt->payload, pkt->data, out); /* what is inspected is what goes on */
+    return true;
+}
+
+bool rewrite_without_urgent(struct segment *seg)
+{
+    struct packet *pkt = seg->pkt;
+    uint8_t *out = seg->stream->rewrite, *header;
+
+    if (!can_be_rewritten(pkt))
+        return false;
+    if (!pkt->new_data)
+        memcpy(out, pkt->data, pkt->length);
+    header = out + (pkt->transport - pkt->data);
+    header[FLAGS_OFFSET] &= (uint8_t)~TCP_URG;
+    header[URGENT_OFFSET] = header[URGENT_OFFSET + 1] = 0;
+
+    struct packet plain = *pkt;
+
+    if (pkt->new_data)
+        plain.payload = pkt->data + (pkt->payload - out); /* where refresh_checksum() looks for it */
+    refresh_checksum(&plain, out);
+    pkt->new_data = out;
+    pkt->new_length = pkt->length;
     return true;
 }

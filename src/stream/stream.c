@@ -197,6 +197,21 @@ static struct segment segment_of(struct stream *stream, struct flow_table *flows
     return seg;
 }
 
+/*
+ * Which byte is urgent, and whether it is part of the stream, depends on the receiver's system, on what it read when, and on which
+ * copy of a segment arrives. Without URG there is only one answer.
+ */
+static void clear_urgent(struct segment *seg)
+{
+    const struct stream_options *options = &seg->stream->options;
+
+    if (!options->inline_mode || options->urgent != STREAM_URGENT_CLEAR || !(seg->pkt->tcp.flags & TCP_URG) ||
+        seg->verdict->drop || rewrite_without_urgent(seg))
+        return;
+    seg->verdict->drop = true;
+    seg->verdict->reason = DROP_REASON_STREAM_URGENT;
+}
+
 void stream_packet(struct stream *stream, struct flow_table *flows, struct flow *flow, struct packet *pkt,
                    struct stream_verdict *verdict)
 {
@@ -220,6 +235,7 @@ void stream_packet(struct stream *stream, struct flow_table *flows, struct flow 
         flow->flags |= FLOW_NO_STREAM;
     if (err && stream->options.inline_mode && verdict->exception == EXCEPTION_NONE)
         verdict->exception = EXCEPTION_STREAM_INVALID;
+    clear_urgent(&seg);
 }
 
 /* --- Reuse, end ---------------------------------------------------------------------------------------------------------------------- */

@@ -313,6 +313,8 @@ void data_take(struct segment *seg);
 
 /* Makes pkt->new_data the packet with the bytes that were seen first; false when that cannot be done. */
 bool rewrite_payload(struct segment *seg, int64_t offset);
+/* Takes URG and the urgent pointer out of the packet, rewritten or not. False where it cannot be written anew. */
+bool rewrite_without_urgent(struct segment *seg);
 
 /* --- state*.c: 0, or -EINVAL for a segment that its receiver would not accept --------------------------------------------- */
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Crafted TCP to a real Linux server: its stack must never hand a program the pattern that a drop rule forbids.
 
-    evasion.py PREFIX RUN control|sluice [--no-urgent] [--only TEXT] [--show]
+    evasion.py PREFIX RUN control|sluice [--only TEXT] [--show]
 
 PREFIX names the network namespaces (PREFIX-cli, -gw, -srv) of lib.sh, RUN (1..9) makes addresses that no other run uses. The cases
 are those of ../replay/evasion.py and some that need a real receiver. Here nobody judges by a model what a receiver would take: the
@@ -10,9 +10,6 @@ client writes packets to the wire, a socket of the server namespace reads.
 
 A packet that leaves with a TTL of 2 passes the gateway and is lost before the server, as at a further router; the shell script's rules
 see to that. The client's addresses are routed to a host that does not have them, so that no kernel answers for them.
-
---no-urgent: the policy is that urgent data does not pass. Without, the attacks of URGENT may succeed: which byte is out of band depends on
-the receiver's system, and on when its program reads.
 
 control: nothing is queued. Then every attack must succeed, but for those that Linux refuses (REFUSED): a case that cannot succeed
 tests nothing. sluice: no attack may succeed. Ordinary data must arrive in both.
@@ -47,7 +44,6 @@ LOST = 2  # TTL of packets that the gateway forwards and the server never gets
 REFUSED = ('harmless bytes overwritten, 1 at', 'harmless bytes overwritten, 4 at', 'changed retransmission after the first was accepted',
            'changed retransmission of a part', 'overlapping fragments, harmless first', 'TCP in fragments, overlapping (', 'decoy with all flags')
 UNSURE = ('decoy with a very old acknowledgment',)
-URGENT = ('urgent pointer into', 'urgent pointer moved', 'urgent pointer of 0', 'urgent byte lost')
 
 
 def enter(namespace):
@@ -383,7 +379,7 @@ def settle(server, queues):
         time.sleep(0.02)
 
 
-def judge(case, got, control, no_urgent):
+def judge(case, got, control):
     """What is wrong, or None."""
     if not case.attack:
         return None if got == case.sent else f'ordinary data did not arrive: {bytes(got)[:80]}'
@@ -394,7 +390,7 @@ def judge(case, got, control, no_urgent):
         return f'Linux does not take it: {bytes(got)}'
     if control and succeeded and case.name.startswith(REFUSED):
         return 'Linux takes it'
-    if not control and succeeded and (no_urgent or not case.name.startswith(URGENT)):
+    if not control and succeeded:
         return f'THE PATTERN ARRIVED: {bytes(got)}'
     return None
 
@@ -404,7 +400,6 @@ def main():
     parser.add_argument('prefix')
     parser.add_argument('run', type=int)
     parser.add_argument('mode', choices=('control', 'sluice'))
-    parser.add_argument('--no-urgent', action='store_true')
     parser.add_argument('--only', default='')
     parser.add_argument('--show', action='store_true')
     arguments = parser.parse_args()
@@ -419,7 +414,7 @@ def main():
     problems = 0
     for case in all_cases:
         got = server.got.get((case.address, case.port), b'')
-        problem = judge(case, got, arguments.mode == 'control', arguments.no_urgent)
+        problem = judge(case, got, arguments.mode == 'control')
         problems += problem is not None
         if problem or arguments.show:
             print(f'{case.name}: {problem or bytes(got)[:60]}')

@@ -54,6 +54,6 @@ for overlap in rewrite drop; do
 done
 queue_rule --queue-num 0
 start_sluice no-urgent --queue 0 --rules "$WORK/t.rules" --set stream.urgent-policy=drop
-attack $run sluice --no-urgent --only urgent
+attack $run sluice --only urgent
 stop_process "$LAST_PID" || fail "exit code $?"
 judged no-urgent 0
