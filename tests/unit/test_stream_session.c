@@ -602,6 +602,23 @@ START_TEST(no_memory_for_data)
 }
 END_TEST
 
+/* What goes on instead of the packet, with a good checksum. */
+static struct packet what_goes_on(void)
+{
+    struct packet again = { .data = rig.packet.new_data,
+                            .length = rig.packet.new_length,
+                            .wire_length = rig.packet.new_length,
+                            .link = LINK_RAW };
+    struct packet *found[DECODE_MAX_PACKETS];
+
+    ck_assert_ptr_nonnull(rig.packet.new_data);
+    ck_assert_uint_eq(rig.packet.new_length, rig.packet.length);
+    ck_assert_uint_eq(decode_packet(rig.decoder, &again, found), 1);
+    decode_check_checksums(&again);
+    ck_assert(!(again.flags & PACKET_BAD_L4_CHECKSUM));
+    return again;
+}
+
 START_TEST(rewrites_what_contradicts)
 {
     set_options(REWRITE);
@@ -610,20 +627,29 @@ START_TEST(rewrites_what_contradicts)
     send_line("> PA 3,1 'XXmore'");
     ck_assert(!rig.verdict.drop);
     ck_assert(packet_has_event(&rig.packet, STREAM_EVENT_REASSEMBLY_OVERLAP_DIFFERENT_DATA));
-    ck_assert_ptr_nonnull(rig.packet.new_data);
-    ck_assert_uint_eq(rig.packet.new_length, rig.packet.length);
     ck_assert_str_eq(rig.yielded[FLOW_TO_SERVER], "more");
+    ck_assert_mem_eq(what_goes_on().payload, "ODmore", 6);
+}
+END_TEST
 
-    struct packet again = { .data = rig.packet.new_data,
-                            .length = rig.packet.new_length,
-                            .wire_length = rig.packet.new_length };
-    struct packet *found[DECODE_MAX_PACKETS];
+START_TEST(urgent_data_goes_on_as_what_it_was_inspected_as)
+{
+    set_options(REWRITE);
+    rig.options.urgent = STREAM_URGENT_CLEAR;
+    open_rig();
+    play("urgent", (const char *const[]){ HANDSHAKE, "> PA 1,1 'GOOD' | established c:GOOD", NULL });
+    send_line("> PAU 5,1 'malXicious' urg=4");
+    ck_assert_str_eq(rig.yielded[FLOW_TO_SERVER], "malXicious");
+    struct packet plain = what_goes_on();
 
-    again.link = LINK_RAW;
-    ck_assert_uint_eq(decode_packet(rig.decoder, &again, found), 1);
-    decode_check_checksums(&again);
-    ck_assert(!(again.flags & PACKET_BAD_L4_CHECKSUM));
-    ck_assert_mem_eq(again.payload, "ODmore", 6);
+    ck_assert(!(plain.tcp.flags & TCP_URG) && plain.tcp.urgent == 0);
+    ck_assert_mem_eq(plain.payload, "malXicious", 10);
+    send_line("> PAU 3,1 'XXmal' urg=2"); /* contradicts as well */
+    plain = what_goes_on();
+    ck_assert(!(plain.tcp.flags & TCP_URG) && plain.tcp.urgent == 0);
+    ck_assert_mem_eq(plain.payload, "ODmal", 5);
+    send_line("> AU 15,1 urg=1"); /* of the next segment */
+    ck_assert(!(what_goes_on().tcp.flags & TCP_URG));
 }
 END_TEST
 
@@ -749,6 +775,7 @@ int main(void)
     tcase_add_test(other, established_sessions_do_not);
     tcase_add_test(other, no_memory_for_data);
     tcase_add_test(other, rewrites_what_contradicts);
+    tcase_add_test(other, urgent_data_goes_on_as_what_it_was_inspected_as);
     tcase_add_test(other, all_is_yielded_at_the_end);
     tcase_add_test(other, passive_yields_chunks_on_packets_of_the_direction);
     tcase_add_test(other, stopped_streams_give_their_memory_back);
