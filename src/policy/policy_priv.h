@@ -28,7 +28,7 @@ struct threshold_state {
     uint64_t timeout_ns; /* rate_filter: when the new action began, 0 while it has not */
     uint32_t count;
     uint32_t next_count; /* backoff */
-    uint32_t seen_block; /* unique_on: the block of seen ports, 0 for none */
+    uint32_t seen_block; /* unique_on: the first block of seen ports, 0 for none */
 };
 
 /* --- threshold_table.c ----------------------------------------------------------------------------------------------- */
@@ -40,9 +40,10 @@ size_t threshold_table_memory(const struct threshold_table *table);
 
 /* Locks the shard of the key. */
 struct shared_shard *threshold_table_lock(struct threshold_table *table, const struct threshold_key *key);
-/* Marks a port as seen for the state; true when it was not before. False also when there is no memory for ports. */
-bool threshold_table_see_port(struct threshold_table *table, const struct shared_shard *shard,
-                              struct threshold_state *state, uint16_t port);
+/* Marks a port as seen for the state. The cost grows with the ports that it has. */
+enum port_seen { PORT_OLD, PORT_NEW, PORT_NO_MEMORY };
+enum port_seen threshold_table_see_port(struct threshold_table *table, const struct shared_shard *shard,
+                                        struct threshold_state *state, uint16_t port);
 /* Forgets the ports seen. */
 void threshold_table_forget_ports(struct threshold_table *table, const struct shared_shard *shard,
                                   struct threshold_state *state);

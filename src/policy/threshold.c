@@ -24,6 +24,7 @@ struct update {
     const struct threshold *threshold;
     const struct packet *pkt;
     enum rule_action *action;
+    uint64_t *memcap_hits; /* counts what could not be kept */
     bool fresh;
 };
 
@@ -85,6 +86,15 @@ static enum threshold_outcome update_backoff(struct update *u)
     return OUTCOME_REPORT;
 }
 
+static void count_port(struct update *u, uint16_t port, uint32_t before)
+{
+    enum port_seen seen = threshold_table_see_port(u->table, u->shard, u->state, port);
+
+    if (seen != PORT_NEW)
+        u->state->count = before;
+    *u->memcap_hits += seen == PORT_NO_MEMORY;
+}
+
 /* With unique_on a port that was seen in the window before does not count again. */
 static enum threshold_outcome update_detection_filter(struct update *u)
 {
@@ -96,8 +106,10 @@ static enum threshold_outcome update_detection_filter(struct update *u)
 
         if (opened)
             threshold_table_forget_ports(u->table, u->shard, u->state);
-        if (!threshold_table_see_port(u->table, u->shard, u->state, port))
-            u->state->count = before;
+        if (before > u->threshold->count && !opened)
+            u->state->count = before; /* reached: which ports follow is of no interest */
+        else
+            count_port(u, port, opened ? 0 : before);
     }
     return u->state->count > u->threshold->count ? OUTCOME_REPORT : OUTCOME_NOTHING;
 }
@@ -212,7 +224,9 @@ enum threshold_outcome threshold_apply(struct threshold_table *table, const stru
     make_key(&key, threshold, rule, pkt);
 
     enum threshold_outcome outcome = OUTCOME_REPORT;
-    struct update update = { .table = table, .threshold = threshold, .pkt = pkt, .action = action };
+    struct update update = {
+        .table = table, .threshold = threshold, .pkt = pkt, .action = action, .memcap_hits = memcap_hits
+    };
 
     update.shard = threshold_table_lock(table, &key);
     update.state = shared_shard_get(update.shard, &key, pkt->time_ns, &update.fresh);

@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The state of thresholds, shared by all workers: a shared table, and beside each of its shards, under the same lock, blocks
- * of bits for the ports that `unique_on` has seen. A match never allocates; what finds no room is counted.
+ * for the ports that `unique_on` has seen, in chains: a few ports of many hosts are the usual case. Nobody keeps more ports
+ * than the count that he waits for. A match never allocates; what finds no room is counted.
  *
  * Block 0 stands for none.
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "policy_priv.h"
 
 enum {
-    PORT_BLOCK_SIZE = 65536 / 8,
+    PORTS_PER_BLOCK = 61,
     PORT_SHARE = 4, /* one part in so many of the memcap is for seen ports */
 };
 
+struct port_block {
+    uint32_t next; /* of the chain, or of those that are free */
+    uint16_t used;
+    uint16_t ports[PORTS_PER_BLOCK];
+};
+
 struct port_blocks {
-    uint8_t *blocks;
-    uint32_t count, fresh;
-    uint32_t *free; /* stack */
-    uint32_t free_count;
+    struct port_block *blocks;
+    uint32_t count, fresh, free;
 };
 
 struct threshold_table {
@@ -33,20 +37,50 @@ _Static_assert(sizeof(struct threshold_key) == 48, "keys are hashed whole: no pa
 
 static int port_blocks_init(struct port_blocks *ports, size_t memcap)
 {
-    ports->count = (uint32_t)(memcap / (PORT_BLOCK_SIZE + sizeof(*ports->free))) + 2;
+    ports->count = (uint32_t)(memcap / sizeof(*ports->blocks)) + 2;
     ports->fresh = 1;
-    ports->blocks = calloc(ports->count, PORT_BLOCK_SIZE);
-    ports->free = calloc(ports->count, sizeof(*ports->free));
-    return ports->blocks && ports->free ? 0 : -ENOMEM;
+    ports->blocks = calloc(ports->count, sizeof(*ports->blocks));
+    return ports->blocks ? 0 : -ENOMEM;
 }
 
 static void forget_ports(struct port_blocks *ports, struct threshold_state *state)
 {
-    if (!state->seen_block)
-        return;
-    memset(&ports->blocks[(size_t)state->seen_block * PORT_BLOCK_SIZE], 0, PORT_BLOCK_SIZE);
-    ports->free[ports->free_count++] = state->seen_block;
+    uint32_t next;
+
+    for (uint32_t block = state->seen_block; block; block = next) {
+        next = ports->blocks[block].next;
+        ports->blocks[block].next = ports->free;
+        ports->free = block;
+    }
     state->seen_block = 0;
+}
+
+/* A block in front of the chain; 0 when there is none. */
+static uint32_t add_block(struct port_blocks *ports, struct threshold_state *state)
+{
+    uint32_t block = ports->free;
+
+    if (block)
+        ports->free = ports->blocks[block].next;
+    else if (ports->fresh < ports->count)
+        block = ports->fresh++;
+    else
+        return 0;
+    ports->blocks[block].next = state->seen_block;
+    ports->blocks[block].used = 0;
+    state->seen_block = block;
+    return block;
+}
+
+static bool has_port(const struct port_blocks *ports, const struct threshold_state *state, uint16_t port)
+{
+    for (uint32_t block = state->seen_block; block; block = ports->blocks[block].next) {
+        for (uint16_t i = 0; i < ports->blocks[block].used; i++) {
+            if (ports->blocks[block].ports[i] == port)
+                return true;
+        }
+    }
+    return false;
 }
 
 static void forget_state(void *user, unsigned shard, void *entry)
@@ -84,7 +118,6 @@ void threshold_table_free(struct threshold_table *table)
         return;
     for (unsigned i = 0; i < SHARED_TABLE_SHARDS; i++) {
         free(table->ports[i].blocks);
-        free(table->ports[i].free);
     }
     shared_table_free(table->states);
     free(table);
@@ -95,7 +128,7 @@ size_t threshold_table_memory(const struct threshold_table *table)
     size_t memory = shared_table_memory(table->states);
 
     for (unsigned i = 0; i < SHARED_TABLE_SHARDS; i++)
-        memory += table->ports[i].count * (PORT_BLOCK_SIZE + sizeof(*table->ports[i].free));
+        memory += table->ports[i].count * sizeof(*table->ports[i].blocks);
     return memory;
 }
 
@@ -104,25 +137,20 @@ struct shared_shard *threshold_table_lock(struct threshold_table *table, const s
     return shared_table_lock(table->states, key);
 }
 
-bool threshold_table_see_port(struct threshold_table *table, const struct shared_shard *shard,
-                              struct threshold_state *state, uint16_t port)
+enum port_seen threshold_table_see_port(struct threshold_table *table, const struct shared_shard *shard,
+                                        struct threshold_state *state, uint16_t port)
 {
     struct port_blocks *ports = &table->ports[shared_shard_number(shard)];
+    uint32_t block = state->seen_block;
 
-    if (!state->seen_block) {
-        if (ports->free_count > 0)
-            state->seen_block = ports->free[--ports->free_count];
-        else if (ports->fresh < ports->count)
-            state->seen_block = ports->fresh++;
-        else
-            return false;
-    }
-    uint8_t *byte = &ports->blocks[(size_t)state->seen_block * PORT_BLOCK_SIZE + port / 8];
-    uint8_t bit = (uint8_t)(1 << port % 8);
-    bool is_new = !(*byte & bit);
-
-    *byte |= bit;
-    return is_new;
+    if (has_port(ports, state, port))
+        return PORT_OLD;
+    if (!block || ports->blocks[block].used == PORTS_PER_BLOCK)
+        block = add_block(ports, state);
+    if (!block)
+        return PORT_NO_MEMORY;
+    ports->blocks[block].ports[ports->blocks[block].used++] = port;
+    return PORT_NEW;
 }
 
 void threshold_table_forget_ports(struct threshold_table *table, const struct shared_shard *shard,

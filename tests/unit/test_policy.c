@@ -352,6 +352,42 @@ START_TEST(a_drop_inside_a_tunnel_drops_its_carrier)
 }
 END_TEST
 
+/* Hosts with few ports leave room for those with many; what finds none is counted. */
+START_TEST(ports_of_many_hosts_have_room)
+{
+    struct threshold filter = { .kind = THRESHOLD_DETECTION_FILTER,
+                                .track = TRACK_SOURCE,
+                                .unique = UNIQUE_DESTINATION_PORT,
+                                .count = 60,
+                                .seconds = 60 };
+    const struct rule rule = { .action = ACTION_ALERT, .sid = 1, .gid = 1, .thresholds = &filter };
+    const struct rule *list[] = { &rule };
+    unsigned alerts = 0;
+
+    make_policy(true, 15, 1 << 20);
+    for (unsigned source = 2; source < 1500; source++) {
+        struct packet pkt = make_packet(source, 1);
+
+        ck_assert_uint_eq(apply(&pkt, list, 1).alert_count, 0);
+    }
+    ck_assert_uint_eq(policy_counters(policy)->threshold_memcap_hits, 0);
+    for (unsigned port = 1; port <= 200; port++) {
+        struct packet pkt = make_packet(1, 2);
+
+        pkt.destination_port = (uint16_t)port;
+        alerts += apply(&pkt, list, 1).alert_count > 0;
+    }
+    ck_assert_uint_eq(alerts, 200 - 60);
+    for (unsigned source = 2000; source < 6000; source++) {
+        struct packet pkt = make_packet(source, 3);
+
+        apply(&pkt, list, 1);
+    }
+    ck_assert_uint_gt(policy_counters(policy)->threshold_memcap_hits, 0);
+    free_policy();
+}
+END_TEST
+
 /* Two workers count the same key: nothing is lost between them. */
 enum { THREADS = 4, PER_THREAD = 2000 };
 
@@ -401,6 +437,7 @@ int main(void)
     tcase_add_loop_test(tcase, counts_belong_to_what_is_tracked, 0, sizeof(tracks) / sizeof(tracks[0]));
     tcase_add_test(tcase, rate_filter_changes_the_action_for_a_while);
     tcase_add_test(tcase, distinct_ports_count_once);
+    tcase_add_test(tcase, ports_of_many_hosts_have_room);
     tcase_add_test(tcase, suppression_hides_the_alert_and_keeps_the_drop);
     tcase_add_test(tcase, state_is_bounded);
     tcase_add_loop_test(tcase, actions_in_their_order, 0, sizeof(actions) / sizeof(actions[0]));
