@@ -79,7 +79,8 @@ table ip feed {
 }
 NFT
 echo 'alert tcp any any -> any any (msg:"word"; content:"MARKER"; sid:1;)' >"$WORK/t.rules"
-start_sluice nat --queue 4-7 --rules "$WORK/t.rules"
+# To Sluice they are two connections, of each of which it sees one side.
+start_sluice nat --queue 4-7 --rules "$WORK/t.rules" --set stream.async-oneside=yes --set stream.midstream=yes
 nat=$LAST_PID
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
 for _ in $(seq 100); do grep -q listening "$WORK/background.log" && break; sleep 0.1; done
