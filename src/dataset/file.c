@@ -185,7 +185,8 @@ int dataset_save(struct dataset *set, const char *path)
     text_init(&lines.text);
     err = dataset_each(set, add_line, &lines);
     if (!err) {
-        qsort_r(lines.starts, lines.count, sizeof(*lines.starts), compare_lines, &lines);
+        if (lines.count > 0) /* an empty set has no array, and no sort takes NULL */
+            qsort_r(lines.starts, lines.count, sizeof(*lines.starts), compare_lines, &lines);
         err = replace_file(&lines, path);
     }
     text_clear(&lines.text);

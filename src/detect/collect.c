@@ -43,12 +43,13 @@ static enum traffic traffic_of(const struct packet *pkt)
     return pkt->protocol == IPPROTO_UDP ? TRAFFIC_UDP : TRAFFIC_OTHER;
 }
 
-/* Rules on addresses alone are asked for the first packet of a flow in each direction. */
+/* Rules on addresses alone are asked for the first packet of a flow in each direction. An ICMP error that belongs to the flow is
+ * not that packet: its protocol, and perhaps its sender, are others. */
 static bool wants_ip_only(const struct packet *pkt)
 {
     unsigned flag = pkt->flags & PACKET_TO_CLIENT ? FLOW_IP_ONLY_TO_CLIENT : FLOW_IP_ONLY_TO_SERVER;
 
-    if (!pkt->flow)
+    if (!pkt->flow || pkt->flow->protocol != pkt->protocol)
         return true;
     if (pkt->flow->flags & flag)
         return false;
@@ -95,16 +96,7 @@ void collect_packet(struct evaluation *ev)
 static void scan_view(struct evaluation *ev, const struct prefilter *prefilter)
 {
     const struct stream_view *view = ev->view;
-    struct flow *flow = ev->input->packet->flow;
 
-    if (flow->flags & FLOW_RESCAN) {
-        const uint8_t *bytes;
-        uint32_t length, view_at;
-
-        stream_window(ev->input->stream, flow, ev->direction, view, &bytes, &length, &view_at);
-        prefilter_scan(prefilter, ev->detector, bytes, length);
-        return;
-    }
     prefilter_scan_border(prefilter, ev->detector, view->before, view->before_length, view->data, view->length);
     prefilter_scan(prefilter, ev->detector, view->data, view->length);
 }
@@ -118,4 +110,17 @@ void collect_view(struct evaluation *ev)
         scan_view(ev, prefilter);
     add_list(ev->detector, &ev->ruleset->stream_unfiltered);
     waiting_add_candidates(ev);
+}
+
+void collect_window(struct evaluation *ev)
+{
+    const struct prefilter *prefilter = ev->ruleset->payload[TRAFFIC_TCP];
+    const uint8_t *bytes;
+    uint32_t length, view_at;
+
+    ev->detector->candidate_count = 0;
+    if (!prefilter)
+        return;
+    stream_window(ev->input->stream, ev->input->packet->flow, ev->direction, ev->view, &bytes, &length, &view_at);
+    prefilter_scan(prefilter, ev->detector, bytes, length);
 }

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <hs.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,8 +125,23 @@ static bool next_view(const struct evaluation *ev, struct stream_view *view)
     const struct detect_input *in = ev->input;
     struct flow *flow = in->packet->flow;
 
-    return in->stream && flow && flow->tcp &&
+    /* An ICMP error may belong to the flow: no rule would find its stream there. */
+    return in->stream && flow && flow->tcp && in->packet->protocol == IPPROTO_TCP &&
            stream_next_view(in->stream, flow, ev->direction, in->packet, in->flow_ends, view);
+}
+
+/* What could not be remembered of the flow is found anew. */
+static void look_again(struct evaluation *ev)
+{
+    bool view_only = ev->view_only;
+
+    if (!ev->view || !(ev->input->packet->flow->flags & FLOW_RESCAN))
+        return;
+    collect_window(ev);
+    ev->again = ev->view_only = true;
+    evaluate_candidates(ev);
+    ev->again = false;
+    ev->view_only = view_only;
 }
 
 size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
@@ -150,11 +166,13 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
     if (!ev.view_only)
         collect_packet(&ev);
     evaluate_candidates(&ev);
+    look_again(&ev);
     ev.view_only = true;
     while (ev.view && next_view(&ev, &view)) {
         next_serial(detector);
         collect_view(&ev);
         evaluate_candidates(&ev);
+        look_again(&ev);
     }
     detector->counters.matches += detector->hit_count;
     return detector->hit_count;

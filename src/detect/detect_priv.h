@@ -114,6 +114,7 @@ struct evaluation {
     enum flow_direction direction;
     const struct stream_view *view; /* NULL: nothing new in the stream */
     bool view_only;                 /* the packet itself was evaluated already, or there is none */
+    bool again; /* the candidates' literals lie before the view: only what the view completes is new */
 };
 
 /* --- check.c ------------------------------------------------------------------------------------------------------------- */
@@ -129,6 +130,7 @@ struct literal {
     const uint8_t *bytes;
     size_t length;
     bool nocase;
+    bool is_part;                 /* of a longer content */
     const struct keyword *buffer; /* NULL: payload */
 };
 
@@ -155,6 +157,8 @@ void prefilter_scan_border(const struct prefilter *prefilter, struct detector *d
 
 void collect_packet(struct evaluation *ev);
 void collect_view(struct evaluation *ev);
+/* For a flow that had no memory for what waits: what the whole window has, and was not collected already. */
+void collect_window(struct evaluation *ev);
 
 /* --- evaluate.c ---------------------------------------------------------------------------------------------------------- */
 

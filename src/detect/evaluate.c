@@ -81,6 +81,31 @@ static bool header_matches(const struct check *check, const struct packet *pkt)
 
 /* --- Buffers --------------------------------------------------------------------------------------------------------------- */
 
+static bool inspect_part(struct inspection *inspection, uint32_t from, uint32_t length,
+                         const struct condition *conditions)
+{
+    struct inspection part = *inspection;
+
+    part.steps_left = INSPECT_STEPS;
+    part.data += from;
+    part.length = length;
+    return inspect_buffer(&part, conditions);
+}
+
+/*
+ * Whether a match in the window was one before the view came. Asked only where there was no memory to remember that: of a rule
+ * whose literal is not in the view, and of one without a literal, which would have been muted.
+ */
+static bool is_old(const struct evaluation *ev, const struct check *check, struct inspection *inspection,
+                   uint32_t view_at, const struct condition *conditions)
+{
+    bool unmuted = !check->has_literal && ev->input->packet->flow->flags & FLOW_RESCAN;
+
+    if ((!ev->again && !unmuted) || !inspect_part(inspection, 0, view_at, conditions))
+        return false;
+    return ev->again || !inspect_part(inspection, view_at, ev->view->length, conditions);
+}
+
 /* The contents of the payload in the stream's window. */
 static bool matches_stream(struct evaluation *ev, const struct check *check, struct inspection *inspection,
                            const struct condition *conditions)
@@ -88,12 +113,13 @@ static bool matches_stream(struct evaluation *ev, const struct check *check, str
     uint32_t view_at;
     uint64_t offset = stream_window(ev->input->stream, ev->input->packet->flow, ev->direction, ev->view,
                                     &inspection->data, &inspection->length, &view_at);
+    struct inspection start = *inspection;
 
     if (check->scope == SCOPE_BOTH && offset > 0)
         return false;
     inspection->start_is_cut = offset > 0;
     inspection->end_is_cut = !ev->view->end;
-    ev->match.in_stream = inspect_buffer(inspection, conditions);
+    ev->match.in_stream = inspect_buffer(inspection, conditions) && !is_old(ev, check, &start, view_at, conditions);
     return ev->match.in_stream;
 }
 
@@ -160,14 +186,26 @@ static bool conditions_match(struct evaluation *ev, const struct check *check)
     return true;
 }
 
+/* Where the hit is, or -1. */
+static int find_hit(const struct detector *detector, uint32_t index)
+{
+    for (uint32_t i = 0; i < detector->hit_count; i++) {
+        if (detector->hit_checks[i] == index)
+            return (int)i;
+    }
+    return -1;
+}
+
 static void add_hit(struct evaluation *ev, uint32_t index)
 {
     struct detector *detector = ev->detector;
+    int old = find_hit(detector, index);
     uint32_t at = detector->hit_count;
 
-    for (uint32_t i = 0; i < detector->hit_count; i++) {
-        if (detector->hit_checks[i] == index)
-            return; /* another view of the same packet */
+    if (old >= 0) { /* another view of the same packet; what matched in the stream is the flow's */
+        detector->hits[old].in_stream |= ev->match.in_stream;
+        detector->hits[old].of_flow |= ev->match.in_stream;
+        return;
     }
     for (; at > 0 && detector->hit_checks[at - 1] > index; at--) {
         detector->hits[at] = detector->hits[at - 1];
@@ -187,7 +225,7 @@ static void matched(struct evaluation *ev, const struct check *check, uint32_t i
     for (const struct condition *c = check->rule->actions; c; c = c->next)
         c->keyword->act(&ev->match, c->data);
     add_hit(ev, index);
-    if (!ev->match.in_stream)
+    if (!ev->match.in_stream || !ev->view) /* without a view: in a segment that was rewritten */
         return;
     if (!check->has_literal)
         waiting_put(ev, index, true);
@@ -209,7 +247,7 @@ static void evaluate(struct evaluation *ev, uint32_t index)
     ev->match.in_stream = false;
     if (buffers_match(ev, check))
         matched(ev, check, index);
-    else if (streamable && check->may_wait && check->has_literal)
+    else if (streamable && check->may_wait && check->has_literal && !ev->again)
         waiting_put(ev, index, false);
 }
 

@@ -68,11 +68,13 @@ static struct prefilter *buffer_prefilter(struct ruleset *ruleset, const struct 
 
 static int add_to_payload(struct ruleset *ruleset, uint32_t check, const struct literal *literal)
 {
-    ruleset->checks[check].has_literal = true;
-    ruleset->scans_packets |=
-        admits(&ruleset->checks[check], TRAFFIC_TCP) && ruleset->checks[check].scope != SCOPE_STREAM;
+    struct check *added = &ruleset->checks[check];
+
+    added->has_literal = true;
+    added->may_wait |= added->scope != SCOPE_PACKET && literal->is_part;
+    ruleset->scans_packets |= admits(added, TRAFFIC_TCP) && added->scope != SCOPE_STREAM;
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
-        if (!admits(&ruleset->checks[check], traffic))
+        if (!admits(added, traffic))
             continue;
         if (!ruleset->payload[traffic] && prefilter_new(&ruleset->payload[traffic]))
             return -ENOMEM;

@@ -33,6 +33,16 @@ static void forget(struct flow_detection *detection, uint32_t at)
     detection->list[at] = detection->list[--detection->count];
 }
 
+/* The entry of a check, or -1; nothing is remembered where there is no list. */
+static int find(const struct flow_detection *detection, uint32_t check)
+{
+    for (uint32_t i = 0; detection && i < detection->count; i++) {
+        if (detection->list[i].check == check)
+            return (int)i;
+    }
+    return -1;
+}
+
 static void expire(struct flow_detection *detection, uint64_t offset)
 {
     for (uint32_t i = detection->count; i-- > 0;) {
@@ -75,9 +85,10 @@ void waiting_add_candidates(struct evaluation *ev)
 
 void waiting_put(struct evaluation *ev, uint32_t check, bool muted)
 {
-    struct flow *flow = ev->input->packet->flow;
     struct flow_detection *detection = current(ev);
 
+    if (find(detection, check) >= 0)
+        return;
     if (!detection) {
         detection = pool_take(ev->detector->waiting);
         if (detection)
@@ -85,13 +96,9 @@ void waiting_put(struct evaluation *ev, uint32_t check, bool muted)
         *slot_of(ev) = detection;
     }
     if (!detection || detection->count == WAITING_MAX) {
-        flow->flags |= FLOW_RESCAN;
+        ev->input->packet->flow->flags |= FLOW_RESCAN;
         ev->detector->counters.flow_memcap_hits++;
         return;
-    }
-    for (uint32_t i = 0; i < detection->count; i++) {
-        if (detection->list[i].check == check)
-            return;
     }
     detection->list[detection->count++] = (struct waiting){
         .until = ev->view->offset + ev->view->length + ev->detector->stream_window[ev->direction],
@@ -104,13 +111,10 @@ void waiting_put(struct evaluation *ev, uint32_t check, bool muted)
 void waiting_remove(struct evaluation *ev, uint32_t check)
 {
     struct flow_detection *detection = current(ev);
+    int at = find(detection, check);
 
-    for (uint32_t i = 0; detection && i < detection->count; i++) {
-        if (detection->list[i].check == check) {
-            forget(detection, i);
-            return;
-        }
-    }
+    if (at >= 0)
+        forget(detection, (uint32_t)at);
 }
 
 void detect_flow_end(struct detector *detector, struct flow *flow)

@@ -53,6 +53,7 @@ static void merge_report(struct assembly_report *all, const struct assembly_repo
     all->differs |= one->differs;
     all->beyond_limit |= one->beyond_limit;
     all->too_old |= one->too_old;
+    all->lost |= one->lost;
     all->no_memory |= one->no_memory;
     all->too_many_pieces |= one->too_many_pieces;
 }
@@ -211,6 +212,14 @@ static void report_depth(struct segment *seg)
     stream_count(seg->stream, STREAM_DEPTH_REACHED);
 }
 
+/* Whether all of the payload is, was or will be in a view. Behind a gap the oldest bytes may have been given up unseen. */
+static bool is_inspected_there(const struct tcp_peer *peer, const struct assembly_report *report)
+{
+    bool given_up = report->lost || (report->too_old && peer->assembly.has_gap);
+
+    return !report->no_memory && !report->too_many_pieces && !report->beyond_limit && !given_up;
+}
+
 static void judge(struct segment *seg, const struct assembly_report *report)
 {
     if (report->no_memory || report->too_many_pieces)
@@ -223,7 +232,7 @@ static void judge(struct segment *seg, const struct assembly_report *report)
         stream_count(seg->stream, STREAM_OVERLAP);
     if (report->beyond_limit)
         report_depth(seg);
-    if (!report->no_memory && !report->too_many_pieces && !report->beyond_limit)
+    if (is_inspected_there(seg->sender, report))
         seg->pkt->flags |= PACKET_STREAM_ADDED;
 }
 

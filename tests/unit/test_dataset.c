@@ -331,6 +331,21 @@ START_TEST(state_survives_a_stop)
 }
 END_TEST
 
+START_TEST(an_empty_set_is_saved_too)
+{
+    struct dataset_spec spec = spec_of("none", DATASET_STRING);
+    struct datasets *datasets = open_datasets(true, false);
+    struct dataset *set;
+
+    spec.save = span_of("none.lst");
+    ck_assert_int_eq(datasets_get(datasets, &spec, &set, diag, error), 0);
+    ck_assert_int_eq(datasets_save(datasets, diag), 0);
+    ck_assert_uint_eq(diag_count(diag), 0);
+    datasets_free(datasets);
+    expect_file("none.lst", "");
+}
+END_TEST
+
 START_TEST(files_are_looked_for_beside_the_rules_first)
 {
     struct dataset_spec spec = spec_of("one", DATASET_IP), second = spec_of("two", DATASET_IPV4);
@@ -469,6 +484,7 @@ int main(void)
     tcase_add_test(tcase, workers_share_a_set);
     tcase_add_loop_test(tcase, lines_are_read_and_written, 0, sizeof(lines) / sizeof(lines[0]));
     tcase_add_test(tcase, state_survives_a_stop);
+    tcase_add_test(tcase, an_empty_set_is_saved_too);
     tcase_add_test(tcase, files_are_looked_for_beside_the_rules_first);
     tcase_add_test(tcase, mistakes_in_a_file_are_told_once);
     tcase_add_loop_test(tcase, rules_write_in_the_data_folder_only, 0, sizeof(saves) / sizeof(saves[0]));
