@@ -195,7 +195,8 @@ static int find_hit(const struct detector *detector, uint32_t index)
     return -1;
 }
 
-static void add_hit(struct evaluation *ev, uint32_t index)
+/* False when the rule has matched in another view of the same packet. */
+static bool add_hit(struct evaluation *ev, uint32_t index)
 {
     struct detector *detector = ev->detector;
     int old = find_hit(detector, index);
@@ -204,7 +205,7 @@ static void add_hit(struct evaluation *ev, uint32_t index)
     if (old >= 0) { /* another view of the same packet; what matched in the stream is the flow's */
         detector->hits[old].in_stream |= ev->match.in_stream;
         detector->hits[old].of_flow |= ev->match.in_stream;
-        return;
+        return false;
     }
     for (; at > 0 && detector->hit_checks[at - 1] > index; at--) {
         detector->hits[at] = detector->hits[at - 1];
@@ -217,13 +218,15 @@ static void add_hit(struct evaluation *ev, uint32_t index)
     };
     detector->hit_checks[at] = index;
     detector->hit_count++;
+    return true;
 }
 
 static void matched(struct evaluation *ev, const struct check *check, uint32_t index)
 {
-    for (const struct condition *c = check->rule->actions; c; c = c->next)
+    bool is_new = add_hit(ev, index);
+
+    for (const struct condition *c = check->rule->actions; c && is_new; c = c->next)
         c->keyword->act(&ev->match, c->data);
-    add_hit(ev, index);
     if (!ev->match.in_stream || !ev->view) /* without a view: in a segment that was rewritten */
         return;
     if (!check->has_literal)

@@ -468,6 +468,23 @@ END_TEST
 
 /* --- Passive ------------------------------------------------------------------------------------------------------------------- */
 
+/* What lies before and behind a gap are two views, of one packet. */
+START_TEST(actions_are_done_once_a_packet)
+{
+    rig_passive();
+    rig.options.stream.chunk[FLOW_TO_SERVER] = 1;
+    open_inline("alert tcp any any -> any any (content:\"EVIL\"; flowint:found,+,1; sid:1;)"
+                "\nalert tcp any any -> any any (content:\"ask\"; flowint:found,==,1; sid:2;)");
+    rig_send_at(RIG_CLIENT, 0, "EVIL");
+    rig_send_at(RIG_CLIENT, 10, "EVIL");
+    rig.next[RIG_CLIENT] = 14;
+    rig_acknowledge(RIG_SERVER);
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "ask"), "1");
+    rig_acknowledge(RIG_SERVER);
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "more"), "2");
+}
+END_TEST
+
 START_TEST(passive_streams_are_looked_at_when_acknowledged)
 {
     rig_passive();
@@ -510,6 +527,7 @@ int main(void)
     tcase_add_test(tcase, without_memory_for_flows_packets_are_looked_at);
     tcase_add_test(tcase, as_many_as_there_is_room_for_wait);
     tcase_add_test(tcase, one_more_is_not_missed);
+    tcase_add_test(tcase, actions_are_done_once_a_packet);
     tcase_add_test(tcase, passive_streams_are_looked_at_when_acknowledged);
     return rig_run(tcase, "detect_stream");
 }
