@@ -156,6 +156,16 @@ static struct host_tag_key host_key(const struct packet *pkt, const struct addre
     return (struct host_tag_key){ .address = *address, .ip_version = pkt->ip_version };
 }
 
+/* Other workers raise it too, under locks of other shards. */
+static void raise_to(atomic_uint_least64_t *maximum, uint64_t value)
+{
+    uint_least64_t old = atomic_load_explicit(maximum, memory_order_relaxed);
+
+    while (old < value &&
+           !atomic_compare_exchange_weak_explicit(maximum, &old, value, memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
 static void host_add(struct host_tags *tags, const struct packet *pkt, const struct rule *rule, uint32_t index,
                      const struct rule_tag *tag)
 {
@@ -167,8 +177,7 @@ static void host_add(struct host_tags *tags, const struct packet *pkt, const str
     if (host) {
         list_add(&host->list, rule, index, tag, pkt->time_ns);
         host->entry.expires_ns = pkt->time_ns + HOST_TAG_SECONDS * NS_PER_SECOND;
-        if (host->entry.expires_ns > atomic_load_explicit(&tags->last_expiry_ns, memory_order_relaxed))
-            atomic_store_explicit(&tags->last_expiry_ns, host->entry.expires_ns, memory_order_relaxed);
+        raise_to(&tags->last_expiry_ns, host->entry.expires_ns);
     }
     shared_table_unlock(shard);
 }
