@@ -55,7 +55,8 @@ struct app_detection; /* detect's */
 struct app_tx {
     struct app_tx *next;
     const struct app_proto *proto;
-    uint64_t id; /* from 0 on in each flow */
+    uint8_t protocol; /* its id */
+    uint64_t id;      /* from 0 on in each flow */
     uint8_t progress[FLOW_DIRECTIONS];
     uint8_t inspected[FLOW_DIRECTIONS]; /* progress up to which rules were asked */
     bool fresh[FLOW_DIRECTIONS]; /* a buffer has grown, or an event or file came, since it was inspected last; a new
@@ -297,11 +298,11 @@ struct app_verdict {
     bool stop_stream;               /* app_no_more(whole): nobody needs the bytes that follow */
 };
 
-/* Bytes of a TCP stream, in order; `gap` bytes were lost before them. The flow's state may ask for FLOW_BYPASS_WANTED. */
+/* Bytes of a TCP stream, in order. The flow's state may ask for FLOW_BYPASS_WANTED. */
 struct app_stream_bytes {
     const uint8_t *bytes;
     uint32_t length;
-    uint64_t offset, gap;
+    uint64_t offset; /* of bytes[0] in the direction: what lies between it and the bytes before was lost */
     bool end;
 };
 void app_stream(struct app *app, struct flow *flow, enum flow_direction direction, const struct app_stream_bytes *in,
