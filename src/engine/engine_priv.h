@@ -160,6 +160,7 @@ struct pipeline {
     struct defrag *defrag;
     struct flow_table *flows;
     struct stream *stream;
+    struct app *app;
     struct detector *detector;
     struct policy *policy;
     struct output_port *output;    /* lent, as the next three */
@@ -183,6 +184,7 @@ struct pipeline_options {
     struct decode_options decode;
     struct flow_options flow;
     struct stream_options stream;
+    struct app_options app;
     struct defrag_options defrag; /* its inline mode is the policy's, its hosts those of host_os */
     struct host_os_table host_os;
     struct detector_options detector;
@@ -197,6 +199,7 @@ struct pipeline_options {
 /* What the pipelines of all workers have in common; outlives them. */
 struct pipeline_shared {
     struct policy_shared *policy;
+    struct app_shared *apps;
     struct host_table *hosts;
 };
 int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options); /* 0 or -ENOMEM */
@@ -235,6 +238,7 @@ struct worker_snapshot {
     uint64_t *decode; /* decode_counter_count() values */
     uint64_t *flow;   /* flow_counter_count() */
     uint64_t *stream; /* stream_counter_count() */
+    uint64_t *app;    /* app_counter_count() values */
     uint64_t *defrag; /* defrag_counter_count() values */
 };
 
