@@ -381,6 +381,8 @@ static void inspect_rest(struct pipeline *pipeline, struct flow *flow)
     if (!flow->tcp || flow->flags & (FLOW_DROPPED | FLOW_PASSED) || flow->state == FLOW_BYPASSED)
         return;
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        if (!stream_has_rest(flow, direction))
+            continue;
         struct packet pkt = pseudo_packet(flow, direction);
 
         pkt.root = &pkt;

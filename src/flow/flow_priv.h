@@ -51,9 +51,10 @@ enum {
 };
 
 struct wheel {
-    uint64_t tick;        /* of the slot that was emptied last */
-    unsigned sweep_left;  /* slots to look through because timeouts have become shorter */
-    struct flow *pending; /* from the slots emptied, still to be looked at */
+    uint64_t tick;                   /* of the slot that was emptied last */
+    unsigned sweep_left;             /* slots to look through because timeouts have become shorter */
+    struct flow *pending;            /* from the slots emptied, still to be looked at */
+    uint64_t used[WHEEL_SLOTS / 64]; /* a bit for each slot in which something may lie */
     struct flow *slots[WHEEL_SLOTS];
 };
 

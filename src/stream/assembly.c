@@ -108,7 +108,10 @@ void assembly_stop(struct assembly_store *store, struct assembly *assembly)
 
 void assembly_clear(struct assembly_store *store, struct assembly *assembly)
 {
-    assembly_stop(store, assembly);
+    if (assembly->first || assembly->extents || assembly->holes || assembly->segments)
+        assembly_stop(store, assembly);
+    else
+        forget_views(store, assembly);
     *assembly = (struct assembly){ 0 };
 }
 
