@@ -144,10 +144,11 @@ static struct flow *take_list(struct flow **head, struct flow *before)
 
 struct flow *wheel_take_all(struct wheel *wheel)
 {
-    struct flow *list = take_list(&wheel->pending, NULL);
+    struct flow *list = NULL;
 
-    for (size_t i = 0; i < WHEEL_SLOTS; i++)
-        list = take_list(&wheel->slots[i], list);
+    /* What is over first, and so mostly what began first, comes first. */
+    for (uint64_t i = WHEEL_SLOTS; i > 0; i--)
+        list = take_list(&wheel->slots[(wheel->tick + i) % WHEEL_SLOTS], list);
     wheel->sweep_left = 0;
-    return list;
+    return take_list(&wheel->pending, list);
 }
