@@ -150,8 +150,8 @@ void flow_table_free(struct flow_table *table);
  */
 struct flow *flow_table_get(struct flow_table *table, struct packet *pkt, enum exception_cause *exception);
 
-/* Asks for the memory where the look-up of this packet will begin; for the packets of a batch, all before the first look-up. */
-void flow_table_prefetch(const struct flow_table *table, const struct packet *pkt);
+/* Asks for the memory where the look-up of this packet will begin, a little before; the packet is decoded, and stays as it is. */
+void flow_table_prefetch(const struct flow_table *table, struct packet *pkt);
 
 /* Counts the packet to its flow: last_ns, sides, and for all but TCP the state; sets PACKET_ESTABLISHED (for TCP when stream
  * said before that the flow is established, or both directions have been seen, as the field has it). */

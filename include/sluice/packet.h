@@ -252,6 +252,7 @@ struct packet {
     uint8_t event_list[PACKET_MAX_EVENTS]; /* the same in the order they came, repetitions included */
     uint8_t event_count;                   /* entries in event_list */
 
+    uint32_t flow_hash;         /* the flow table's: of its key, where it is known already; otherwise 0 */
     struct flow *flow;          /* that it belongs to; NULL for none */
     struct packet_edits *edits; /* what rules replace in it; NULL where nothing may be: passive, inside a tunnel */
 

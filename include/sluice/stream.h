@@ -120,6 +120,9 @@ struct stream_view {
 bool stream_next_view(struct stream *stream, struct flow *flow, enum flow_direction direction, const struct packet *pkt,
                       bool all, struct stream_view *view);
 
+/* Whether stream_next_view() with `all` may give something: costs less than to ask it. */
+bool stream_has_rest(const struct flow *flow, enum flow_direction direction);
+
 /*
  * The view with the history that is kept before it (options.window), in one piece: *bytes, *length; the view begins at *view_at.
  * Returns the offset of *bytes[0] in the direction. Built at the first call for a view, then cached.

@@ -154,6 +154,13 @@ struct checksum_sample {
     uint32_t seen, wrong;
 };
 
+/* What decode made of a packet. */
+struct decoded_packet {
+    const struct packet *of; /* NULL: nothing yet */
+    size_t count;
+    struct packet *found[DECODE_MAX_PACKETS];
+};
+
 /* All that one packet's path needs; owned by one worker. */
 struct pipeline {
     struct decoder *decoder;
@@ -177,6 +184,8 @@ struct pipeline {
     bool kernel_checksums; /* the kernel says which checksums it did not verify */
     struct host_os_table host_os;
     struct rewriter rewriter;
+    struct decoded_packet decoded[2]; /* the packet at hand and the next one, in turn */
+    unsigned at_hand;                 /* which of them */
     struct pipeline_counters counters;
 };
 
@@ -212,7 +221,8 @@ void pipeline_clear(struct pipeline *pipeline);
 /* What several workers share is touched in this turn; lent. */
 void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn);
 /* From a packet of capture to its verdict (written into the packet), with its events. */
-void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt);
+/* `next`, if it is known already, must be the packet of the next call: it is decoded ahead, so that its flow is on the way to the cache. */
+void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt, struct packet *next);
 /* Ends at most `budget` flows whose time is over. */
 void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns, size_t budget);
 /* Ends all flows whose time is over, in the order in which they began. */

@@ -479,6 +479,8 @@ static struct packet pseudo_packet(struct flow *flow, enum flow_direction direct
 static void ask_at_end(struct pipeline *pipeline, struct flow *flow)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        if (!stream_has_rest(flow, direction))
+            continue;
         struct packet pkt = pseudo_packet(flow, direction);
 
         pkt.root = &pkt;
@@ -557,12 +559,38 @@ static void count_verdict(struct pipeline *pipeline, const struct packet *pkt)
     }
 }
 
-void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt)
+static void decode(struct pipeline *pipeline, struct decoded_packet *decoded, struct packet *pkt)
 {
-    struct packet *found[DECODE_MAX_PACKETS];
-    size_t count = decode_packet(pipeline->decoder, pkt, found);
+    decoded->of = pkt;
+    decoded->count = decode_packet(pipeline->decoder, pkt, decoded->found);
+}
+
+/* The packets inside of the one at hand, and those that come out of a datagram, are lent until the decoder's next one. */
+static void decode_ahead(struct pipeline *pipeline, const struct decoded_packet *now, struct packet *next)
+{
+    if (!next || now->count > 1 || now->found[0]->flags & PACKET_FRAGMENT)
+        return;
+    decode(pipeline, &pipeline->decoded[!pipeline->at_hand], next);
+    flow_table_prefetch(pipeline->flows, next);
+}
+
+/* Of the packet that is at hand now. */
+static struct decoded_packet *take_decoded(struct pipeline *pipeline, struct packet *pkt)
+{
+    struct decoded_packet *decoded = &pipeline->decoded[pipeline->at_hand = !pipeline->at_hand];
+
+    if (decoded->of != pkt)
+        decode(pipeline, decoded, pkt);
+    decoded->of = NULL;
+    return decoded;
+}
+
+void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt, struct packet *next)
+{
+    const struct decoded_packet *decoded = take_decoded(pipeline, pkt);
 
     pipeline->ruleset = ruleset;
+    decode_ahead(pipeline, decoded, next);
     if (judged_by_policy(pipeline, pkt)) {
         struct decision nothing = { 0 };
 
@@ -570,7 +598,7 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
     } else {
         if (pipeline->inline_mode)
             rewriter_begin(&pipeline->rewriter, pkt);
-        inspect_found(pipeline, found, count);
+        inspect_found(pipeline, decoded->found, decoded->count);
         pipeline->counters.replace_refused += pipeline->inline_mode && !rewriter_finish(&pipeline->rewriter, pkt);
     }
     count_verdict(pipeline, pkt);

@@ -102,7 +102,7 @@ static int do_batch(struct worker *worker, int wait_ms, const struct ruleset **p
     if (count <= 0)
         return count == -ENOBUFS ? 0 : count; /* the kernel dropped, not us: counted, and on we go */
     for (int i = 0; i < count; i++)
-        pipeline_packet(&worker->pipeline, ruleset, batch[i]);
+        pipeline_packet(&worker->pipeline, ruleset, batch[i], i + 1 < count ? batch[i + 1] : NULL);
     err = capture_send_verdicts(worker->capture, batch, (size_t)count);
     return err ? err : count;
 }

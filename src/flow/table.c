@@ -76,6 +76,7 @@ int flow_table_new(struct flow_table **out, const struct flow_options *options, 
     table->end = end;
     table->user = user;
     set_timeouts(table);
+    key_secret_init(&table->secret, options->seed);
     if (reserve(table, options->memcap)) {
         flow_table_free(table);
         return -ENOMEM;
@@ -258,6 +259,7 @@ static void end_list(struct flow_table *table, struct flow *flow, enum flow_end 
     while (flow) {
         struct flow *next = flow->wheel_next;
 
+        bucket_prefetch_end(table, next, next ? next->wheel_next : NULL);
         flow_table_end(table, flow, reason);
         flow = next;
     }
@@ -410,14 +412,15 @@ static void set_direction(struct packet *pkt, enum flow_direction direction)
         pkt->flags &= ~(uint32_t)PACKET_TO_CLIENT;
 }
 
-void flow_table_prefetch(const struct flow_table *table, const struct packet *pkt)
+void flow_table_prefetch(const struct flow_table *table, struct packet *pkt)
 {
     struct flow_key key;
 
     if (!key_of_packet(&key, pkt))
         return;
     key_mask(&key, &table->options);
-    __builtin_prefetch(bucket_of(table, key_hash(&key, table->options.seed)), 1);
+    pkt->flow_hash = key_hash(&key, &table->secret);
+    __builtin_prefetch(bucket_of(table, pkt->flow_hash), 1);
 }
 
 /* The flow of which the error quotes a packet. */
@@ -429,7 +432,7 @@ static struct flow *find_quoted(struct flow_table *table, struct packet *error)
     if (!icmp_quoted_key(&key, error))
         return NULL;
     key_mask(&key, &table->options);
-    struct flow *flow = find(table, &key, key_hash(&key, table->options.seed), error->time_ns, &quoted);
+    struct flow *flow = find(table, &key, key_hash(&key, &table->secret), error->time_ns, &quoted);
 
     if (flow)
         set_direction(error, quoted == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
@@ -451,7 +454,7 @@ struct flow *flow_table_get(struct flow_table *table, struct packet *pkt, enum e
             return flow;
     }
     key_mask(&key, &table->options);
-    uint32_t hash = key_hash(&key, table->options.seed);
+    uint32_t hash = pkt->flow_hash ? pkt->flow_hash : key_hash(&key, &table->secret);
 
     flow = find(table, &key, hash, pkt->time_ns, &direction);
     if (!flow) {

@@ -157,7 +157,7 @@ static inline const char *rig_judge(size_t length)
                                   .link = LINK_RAW,
                                   .time_ns = rig.time_ns,
                                   .number = ++rig.number };
-    pipeline_packet(&rig.pipeline, rig.ruleset, &rig.packet);
+    pipeline_packet(&rig.pipeline, rig.ruleset, &rig.packet, NULL);
     text[0] = '\0';
     for (uint32_t i = 0; i < detector->hit_count; i++)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u", i ? " " : "",
