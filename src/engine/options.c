@@ -113,6 +113,23 @@ static int read_mode(struct queue_reader *reader, struct nfqueue_options *out, c
     return 0;
 }
 
+static bool wants_conntrack(struct queue_reader *reader)
+{
+    const char *wanted = queue_string(reader, "conntrack");
+
+    if (strcmp(wanted, "auto") == 0)
+        return config_bool(reader->config, "stream.midstream") ||
+               config_number(reader->config, "stream.midstream-grace") > 0;
+    return strcmp(wanted, "always") == 0;
+}
+
+bool engine_conntrack_ends(const struct config *config, uint16_t queue)
+{
+    struct queue_reader reader = { .config = config, .range = range_of(config, queue) };
+
+    return strcmp(queue_string(&reader, "conntrack"), "always") != 0 && !config_bool(config, "stream.midstream");
+}
+
 static int read_queue(const struct config *config, uint16_t queue, struct nfqueue_options *out,
                       char error[ENGINE_ERROR_SIZE])
 {
@@ -123,6 +140,7 @@ static int read_queue(const struct config *config, uint16_t queue, struct nfqueu
     out->queue = queue;
     out->fail_open = queue_bool(&reader, "fail-open");
     out->gso = queue_bool(&reader, "gso");
+    out->conntrack = wants_conntrack(&reader);
     out->length = (uint32_t)queue_number(&reader, "length");
     out->receive_buffer = (uint32_t)queue_number(&reader, "receive-buffer");
     out->batch = (uint32_t)queue_number(&reader, "batch");

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netfilter/nfnetlink_queue.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,6 +169,8 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
         snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
         return err;
     }
+    if (worker->queue.conntrack && engine_conntrack_ends(engine->options->config, worker->queue.queue))
+        worker->conntrack_until_ns = options->stream.midstream_until_ns;
     worker->pipeline.marked_policy = worker->queue.marked_policy;
     atomic_store(&worker->ruleset, engine->ruleset);
     if (injector_new(&worker->pipeline.injector, engine->firewall.reject_mark, cause)) {
@@ -205,6 +208,26 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return err;
 }
 
+/* What was got of what was asked for, once for all queues. */
+static void tell_conntrack(const struct engine *engine)
+{
+    unsigned wanted = 0, got = 0, ends = 0;
+
+    for (unsigned i = 0; i < engine->worker_count; i++) {
+        const struct worker *worker = &engine->workers[i];
+
+        wanted += worker->queue.conntrack;
+        got += (nfqueue_flags(worker->capture) & NFQA_CFG_F_CONNTRACK) != 0;
+        ends += worker->conntrack_until_ns != 0;
+    }
+    if (wanted == 0)
+        return;
+    if (got == 0)
+        log_info("conntrack: this kernel does not tell what it knows of packets (queue.conntrack)");
+    else
+        log_info("conntrack: told with each packet%s", ends > 0 ? " until stream.midstream-grace is over" : "");
+}
+
 /* Binding a queue makes packets wait in it, so it comes last, and the threads follow at once. */
 static int open_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
@@ -218,6 +241,7 @@ static int open_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
             return err;
         }
     }
+    tell_conntrack(engine);
     for (unsigned i = 0; i < engine->worker_count; i++) {
         int err = worker_start(&engine->workers[i]);
 
