@@ -202,11 +202,9 @@ const struct setting config_settings[] = {
       .type = SETTING_ENUM,
       .default_value = "auto",
       .choices = conntrack_modes,
-      .help =
-          "whether the kernel says with each packet what its connection tracking knows, where it can: it tells who is "
-          "the client of "
-          "connections that are older than the program. auto: for the time of stream.midstream-grace, and always with "
-          "stream.midstream" },
+      .help = "the kernel says with each packet what its connection tracking knows, where it can: who is the client of "
+              "a connection that is older than the program, and whether there is one. auto: for 600 seconds after the "
+              "start, stream.midstream-grace if that is less or stream.midstream-conntrack is only" },
     { .name = "queue.length",
       .type = SETTING_NUMBER,
       .default_value = "4096",

@@ -8,6 +8,9 @@
 
 #include "sluice/text.h"
 
+/* Old connections that are not silent are seen by then, and the kernel's work for each small packet is a third more as long. */
+enum { CONNTRACK_SECONDS = 600 };
+
 /* --- Queues ---------------------------------------------------------------------------------------------------------------- */
 
 /* Reads settings of one queue: those of its range if it has one, otherwise the general ones. */
@@ -123,11 +126,16 @@ static bool wants_conntrack(struct queue_reader *reader)
     return strcmp(wanted, "always") == 0;
 }
 
-bool engine_conntrack_ends(const struct config *config, uint16_t queue)
+int64_t engine_conntrack_seconds(const struct config *config, uint16_t queue)
 {
     struct queue_reader reader = { .config = config, .range = range_of(config, queue) };
+    int64_t grace = config_number(config, "stream.midstream-grace");
 
-    return strcmp(queue_string(&reader, "conntrack"), "always") != 0 && !config_bool(config, "stream.midstream");
+    if (strcmp(queue_string(&reader, "conntrack"), "always") == 0)
+        return 0;
+    if (grace > 0 && strcmp(config_string(config, "stream.midstream-conntrack"), "only") == 0)
+        return grace;
+    return grace > 0 && grace < CONNTRACK_SECONDS ? grace : CONNTRACK_SECONDS;
 }
 
 static int read_queue(const struct config *config, uint16_t queue, struct nfqueue_options *out,

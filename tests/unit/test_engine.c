@@ -87,18 +87,21 @@ END_TEST
 
 static const struct {
     const char *yaml;
-    bool wanted, ends;
+    bool wanted;
+    int64_t seconds;
 } conntrack_cases[] = {
-    { "queue: {numbers: 0}", true, true },
-    { "stream: {midstream-grace: 0}", false, true },
-    { "stream: {midstream-grace: 0, midstream: yes}", true, false },
-    { "stream: {midstream: yes}", true, false },
-    { "queue: {conntrack: no}", false, true },
-    { "queue: {conntrack: no}\nstream: {midstream: yes}", false, false },
-    { "queue: {conntrack: always}", true, false },
-    { "queue: {conntrack: always}\nstream: {midstream-grace: 0}", true, false },
-    { "queue: {conntrack: always}\nqueues: {'0-3': {conntrack: no}}", false, true },
-    { "queue: {conntrack: no}\nqueues: {'0-3': {conntrack: always}}", true, false },
+    { "queue: {numbers: 0}", true, 600 },
+    { "stream: {midstream-grace: 5}", true, 5 },
+    { "stream: {midstream-conntrack: only}", true, 7440 },
+    { "stream: {midstream-grace: 0}", false, 600 },
+    { "stream: {midstream-grace: 0, midstream: yes}", true, 600 },
+    { "stream: {midstream-grace: 0, midstream: yes, midstream-conntrack: only}", true, 600 },
+    { "queue: {conntrack: no}", false, 600 },
+    { "queue: {conntrack: no}\nstream: {midstream: yes}", false, 600 },
+    { "queue: {conntrack: always}", true, 0 },
+    { "queue: {conntrack: always}\nstream: {midstream-grace: 0}", true, 0 },
+    { "queue: {conntrack: always}\nqueues: {'0-3': {conntrack: no}}", false, 600 },
+    { "queue: {conntrack: no}\nqueues: {'0-3': {conntrack: always}}", true, 0 },
 };
 
 START_TEST(conntrack_is_asked_for_while_it_is_of_use)
@@ -110,7 +113,7 @@ START_TEST(conntrack_is_asked_for_while_it_is_of_use)
 
     ck_assert_int_eq(engine_queue_options(config, &options, 1, &count, error), 0);
     ck_assert_int_eq(options.conntrack, conntrack_cases[_i].wanted);
-    ck_assert_int_eq(engine_conntrack_ends(config, 0), conntrack_cases[_i].ends);
+    ck_assert_int_eq(engine_conntrack_seconds(config, 0), conntrack_cases[_i].seconds);
     config_free(config);
 }
 END_TEST
