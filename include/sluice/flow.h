@@ -72,6 +72,7 @@ struct flow_side {
     uint8_t mac[6]; /* source address of the first frame of this direction, when has_mac */
 };
 
+struct app_flow;       /* app's */
 struct tcp_session;    /* stream's */
 struct flow_detection; /* detect's */
 struct flow_tag;       /* policy's */
@@ -97,6 +98,7 @@ struct flow {
     /* --- what rules touch --- */
     struct flow_variable *variables;
     struct flow_detection *detection[FLOW_DIRECTIONS]; /* owned by detect; NULL */
+    struct app_flow *app;                              /* owned by app; NULL */
     struct flow_tag *tag;                              /* owned by policy; NULL */
 
     /* --- cold --- */
