@@ -47,6 +47,8 @@ struct pipeline_options;
 /* The queues of a configuration with the options of each. -errno with a line in `error`. */
 int engine_queue_options(const struct config *config, struct nfqueue_options *out, size_t max, size_t *count,
                          char error[ENGINE_ERROR_SIZE]);
+/* For how long after the start a queue that asks for conntrack's word has use for it; 0: always. */
+int64_t engine_conntrack_seconds(const struct config *config, uint16_t queue);
 int engine_decode_options(const struct config *config, struct decode_options *out, struct diag *diag);
 /* For one of `workers`, which share the memcaps. All but the checksums, which differ between run and replay. */
 int engine_pipeline_options(const struct config *config, unsigned workers, bool inline_mode,
@@ -258,6 +260,7 @@ struct worker {
     bool started;
     struct capture *capture;
     struct nfqueue_options queue;
+    uint64_t conntrack_until_ns; /* then the kernel need not say any more what conntrack knows; 0: it goes on */
     struct pipeline pipeline;
     const struct affinity *affinity;
     _Atomic(const struct ruleset *) ruleset;
