@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sluice/app.h"
+
 enum { MAX_WARNINGS = 5 };
 
 int cli_input_init(struct cli_input *input, const struct command *command, int argc)

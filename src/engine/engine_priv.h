@@ -306,7 +306,9 @@ void replay_workers_progress(void *user, unsigned port, struct turn_place *out);
 
 /* Sums the snapshots and writes one stats event. `queues` adds what is known of NFQUEUE. */
 struct stats;
-int stats_new(struct stats **out, unsigned workers, bool queues, const struct config *config);
+/* `apps` outlives the stats. */
+int stats_new(struct stats **out, unsigned workers, bool queues, const struct config *config,
+              const struct app_shared *apps);
 void stats_free(struct stats *stats);
 void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                  struct output *output, uint64_t uptime_seconds, uint64_t time_ns);
