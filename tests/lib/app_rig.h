@@ -157,7 +157,7 @@ static inline const char *app_rig_json(struct app_rig *rig, uint64_t id)
 }
 
 /* All that is there of each transaction is read once, as rules and events would. */
-static inline void app_rig_read_all(struct app_rig *rig, struct app_tx *tx)
+static inline void app_rig_read_all(struct app_tx *tx)
 {
     for (size_t i = 0; i < tx->proto->buffer_count; i++) {
         const struct app_buffer *buffer = &tx->proto->buffers[i];
@@ -181,7 +181,7 @@ static inline void app_rig_after(struct app_rig *rig)
     if (!rig->tidy)
         return;
     for (struct app_tx *tx = app_transactions(&rig->flow); tx; tx = tx->next) {
-        app_rig_read_all(rig, tx);
+        app_rig_read_all(tx);
         for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
             tx->inspected[direction] = tx->progress[direction];
             tx->fresh[direction] = false;
