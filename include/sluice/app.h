@@ -50,20 +50,31 @@ enum {
 
 struct app_detection; /* detect's */
 
-/* The first member of a protocol's own transaction. A parser writes progress, fresh and directions; the rest is the framework's. */
+/* The first member of a protocol's own transaction. A parser writes progress, fresh, directions and log_never; the rest is the
+ * framework's. One that is complete in both directions may be gone when the parser is called next: a state keeps no pointer to it. */
 struct app_tx {
     struct app_tx *next;
-    uint64_t id; /* from 0 on in each flow */
+    const struct app_proto *proto;
+    uint8_t protocol; /* its id */
+    uint64_t id;      /* from 0 on in each flow */
     uint8_t progress[FLOW_DIRECTIONS];
-    bool fresh
-        [FLOW_DIRECTIONS]; /* a buffer has grown or an event came since it was inspected last; app_tx_event() sets it */
-    uint8_t directions;    /* those that it will ever have; APP_BOTH at first */
-    bool logged, log_never;
+    uint8_t inspected[FLOW_DIRECTIONS]; /* progress up to which rules were asked */
+    bool fresh[FLOW_DIRECTIONS]; /* a buffer has grown, or an event or file came, since it was inspected last; a new
+                                  * progress need not be told */
+    uint8_t directions;          /* those that it will ever have; APP_BOTH at first */
+    bool logged;
+    bool log_never; /* not worth an event */
     uint64_t events[APP_EVENT_WORDS];
     struct file_list files[FLOW_DIRECTIONS];
     struct app_detection *detection[FLOW_DIRECTIONS]; /* owned by detect; NULL */
     uint64_t begin_ns;
 };
+
+static inline bool app_tx_wants_inspection(const struct app_tx *tx, enum flow_direction direction)
+{
+    return tx->directions >> direction & 1 &&
+           (tx->fresh[direction] || tx->progress[direction] != tx->inspected[direction]);
+}
 
 static inline bool app_tx_has_event(const struct app_tx *tx, unsigned event)
 {
@@ -169,8 +180,8 @@ struct app_proto {
     enum app_guess (*probe)(const struct app_probe *in);
     bool probe_any_port; /* the probe is strict enough to be asked for any port */
 
-    /* State: `state_size` zeroed bytes a flow. start may be NULL. stop gives back what the state itself holds; transactions are freed
-     * before it. */
+    /* State: `state_size` zeroed bytes a flow. start and stop may be NULL. stop gives back what the state itself holds, not its
+     * transactions. */
     size_t state_size;
     int (*start)(struct app_context *context, void *state);
     void (*stop)(struct app_context *context, void *state);
@@ -178,7 +189,8 @@ struct app_proto {
     bool accepts_gaps;
     uint32_t pending_max; /* bytes that may stay unconsumed in a direction; more is an error; 0: 64 KiB */
 
-    /* Transactions: `tx_size` bytes that begin with struct app_tx. tx_free gives back what it holds besides its files. */
+    /* Transactions: `tx_size` bytes that begin with struct app_tx. tx_free gives back what it holds besides its files; it may be called
+     * after stop, and does not look at the state. */
     size_t tx_size;
     void (*tx_free)(struct app_context *context, struct app_tx *tx);
     uint8_t complete[FLOW_DIRECTIONS]; /* the progress at which nothing more will come; 0: 1 */
@@ -227,7 +239,8 @@ uint32_t app_next_file_id(struct app_context *context);
 
 /* A new transaction behind the last; NULL when there is no memory, or too many are open: return APP_ERROR then. */
 struct app_tx *app_tx_new(struct app_context *context);
-struct app_tx *app_tx_first(const struct app_context *context); /* the oldest that is kept; NULL for none */
+struct app_tx *
+app_tx_first(const struct app_context *context); /* the oldest that is kept, of this protocol; NULL for none */
 struct app_tx *app_tx_last(const struct app_context *context);
 /* An event (index in proto->events) on a transaction; NULL: on the last one, made if there is none. */
 void app_event(struct app_context *context, struct app_tx *tx, unsigned event);
@@ -261,30 +274,35 @@ struct app_options {
     struct file_options files;
     bool enabled[APP_MAX_PROTOCOLS]; /* by index in app_list */
     const void *settings[APP_MAX_PROTOCOLS];
-    bool bypass_encrypted; /* app_no_more(whole) asks for bypass */
-    uint32_t detect_limit; /* bytes of a direction after which a protocol is not looked for any more */
+    bool bypass_encrypted;        /* app_no_more(whole) asks for bypass */
+    uint32_t detect_limit;        /* bytes of a direction after which a protocol is not looked for any more */
+    uint32_t expectation_seconds; /* how long an announced flow is waited for */
 };
 void app_options_default(struct app_options *options);
 
-struct app_shared; /* expectations of all workers */
+struct app_shared; /* expectations of all workers, names of counters */
 int app_shared_new(struct app_shared **out);
 void app_shared_free(struct app_shared *shared);
 
 int app_new(struct app **out, const struct app_options *options, struct app_shared *shared); /* 0 or -ENOMEM */
 void app_free(struct app *app);
 struct file_engine *app_file_engine(struct app *app);
+void app_set_turn(struct app *app, struct turn *turn); /* for expectations; NULL in a daemon */
+
+typedef void app_release_function(void *user, struct app_detection *detection);
 
 /* What came of it. */
 struct app_verdict {
     enum exception_cause exception; /* no memory, or a parser's error; EXCEPTION_NONE */
-    bool detected;                  /* the protocol became known */
+    bool reversed;                  /* the datagram's flow was swapped: the packet goes the other way */
+    bool stop_stream;               /* app_no_more(whole): nobody needs the bytes that follow */
 };
 
-/* Bytes of a TCP stream, in order; `gap` bytes were lost before them. The flow's state may ask for FLOW_BYPASS_WANTED. */
+/* Bytes of a TCP stream, in order. The flow's state may ask for FLOW_BYPASS_WANTED. */
 struct app_stream_bytes {
     const uint8_t *bytes;
     uint32_t length;
-    uint64_t offset, gap;
+    uint64_t offset; /* of bytes[0] in the direction: what lies between it and the bytes before was lost */
     bool end;
 };
 void app_stream(struct app *app, struct flow *flow, enum flow_direction direction, const struct app_stream_bytes *in,
@@ -294,29 +312,39 @@ void app_datagram(struct app *app, struct flow *flow, enum flow_direction direct
                   uint32_t length, uint64_t now_ns, struct app_verdict *verdict);
 /* The flow is over: nothing more will come; what is open is closed. */
 void app_finish(struct app *app, struct flow *flow);
-/* Gives back all there is of a flow; flow->app is NULL afterwards. */
-void app_end(struct app *app, struct flow *flow);
+/* Gives back all there is of a flow; flow->app is NULL afterwards. `release` as for app_tidy(). */
+void app_end(struct app *app, struct flow *flow, app_release_function *release, void *user);
 
-/* The protocol by direction: 0 not known (yet); APP_FAILED when it was given up. */
+/* The protocol: 0 not known (yet); APP_FAILED when it was given up. flow->application holds all of them. */
 enum { APP_FAILED = 255 };
-unsigned app_of_flow(const struct flow *flow);
-unsigned app_of_direction(const struct flow *flow, enum flow_direction direction);
-unsigned app_original(const struct flow *flow); /* before a change; 0 */
-const char *app_name_of_id(unsigned id);        /* "failed" for APP_FAILED, NULL for 0 */
+static inline unsigned app_of_flow(const struct flow *flow)
+{
+    return flow->application & 0xff;
+}
+static inline unsigned app_of_direction(const struct flow *flow, enum flow_direction direction)
+{
+    return flow->application >> (direction == FLOW_TO_SERVER ? 8 : 16) & 0xff;
+}
+/* What it was before a change; 0. */
+static inline unsigned app_original(const struct flow *flow)
+{
+    return flow->application >> 24;
+}
+const char *app_name_of_id(unsigned id); /* "failed" for APP_FAILED, NULL for 0 */
 
 /* The transactions of a flow, oldest first. */
 struct app_tx *app_transactions(const struct flow *flow);
-/* The protocol of the transactions. */
-const struct app_proto *app_proto_of(const struct flow *flow);
-bool app_tx_is_complete(const struct app_proto *proto, const struct app_tx *tx, enum flow_direction direction);
-bool app_tx_wants_log(const struct app *app, const struct flow *flow, const struct app_tx *tx, bool flow_ends);
+bool app_tx_is_complete(const struct app_tx *tx, enum flow_direction direction);
+/* Whether its event should be written now. `flow_ends`: nothing more will come. */
+bool app_tx_wants_log(const struct app *app, const struct app_tx *tx, bool flow_ends);
 const void *app_proto_settings(const struct app *app, const struct app_proto *proto);
-/* Frees what is complete, was logged, and was inspected: `release` is called with what detect left on it. */
-typedef void app_release_function(void *user, struct app_detection *detection);
+/* Frees what is complete, inspected and logged (or not to be): `release` is called with what detect left on it. */
 void app_tidy(struct app *app, struct flow *flow, app_release_function *release, void *user);
 
-size_t app_counter_count(void); /* "app_layer.flow.http", "app_layer.tx.http", "app_layer.error.http.parser", ... */
-const char *app_counter_name(size_t index);
+/* "app_layer.flow.http", "app_layer.tx.http", "app_layer.error.http.parser"...; a protocol of both transports has "dns_tcp" and
+ * "dns_udp". Names live as long as `shared`. */
+size_t app_counter_count(void);
+const char *app_counter_name(const struct app_shared *shared, size_t index);
 uint64_t app_counter_value(const struct app *app, size_t index);
 
 #endif

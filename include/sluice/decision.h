@@ -11,13 +11,15 @@
 
 #include "sluice/rule.h"
 
+struct app_tx;
 struct stream;
 
 /* A rule that matched; made by detect. */
 struct hit {
     const struct rule *rule;
-    bool in_stream; /* in the bytes of a stream */
-    bool of_flow;   /* pass and drop are for the whole flow: it matched in a stream, or by addresses alone */
+    bool in_stream;          /* in the bytes of a stream */
+    bool of_flow;            /* pass and drop are for the whole flow: it matched in a stream, or by addresses alone */
+    const struct app_tx *tx; /* the transaction it matched in; NULL. Lent until app_tidy() */
 };
 
 /* What is reported of a hit; made by policy. */
@@ -26,6 +28,7 @@ struct alert {
     enum rule_action action; /* as applied: rate_filter may have changed it */
     bool blocked;            /* EVE's alert.action: the packet is dropped or rejected */
     bool in_stream;          /* the payload that matters is the stream's */
+    const struct app_tx *tx; /* as in struct hit */
 };
 
 struct decision {
