@@ -11,6 +11,7 @@
 
 #include "sluice/rule.h"
 
+struct app;
 struct app_tx;
 struct stream;
 
@@ -37,6 +38,7 @@ struct decision {
     const struct rule *drop_rule;   /* the rule that dropped, or NULL */
     bool passed;                    /* a pass rule ended it */
     bool tagged;                    /* log the packet: a tag of an earlier alert asks for it */
+    const struct app *app;          /* whose transactions the alerts' are; NULL without */
     const struct stream *stream;    /* where the bytes of pkt->flow are; NULL without streams */
     const struct rule_names *names; /* of flow bits, for events; NULL for none */
 };

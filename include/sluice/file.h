@@ -80,6 +80,9 @@ void file_append(struct file_engine *engine, struct file *file, const void *byte
 /* Bytes that are lost: `length` 0 is unknown. */
 void file_gap(struct file_engine *engine, struct file *file, uint64_t length);
 void file_close(struct file_engine *engine, struct file *file, enum file_state state);
+/* Members of EVE's fileinfo. */
+struct fields;
+void file_describe(const struct file *file, uint64_t tx_id, struct fields *out);
 void file_list_clear(struct file_engine *engine, struct file_list *list);
 
 #endif

@@ -47,6 +47,8 @@ struct pipeline_options;
 /* The queues of a configuration with the options of each. -errno with a line in `error`. */
 int engine_queue_options(const struct config *config, struct nfqueue_options *out, size_t max, size_t *count,
                          char error[ENGINE_ERROR_SIZE]);
+/* For how long after the start a queue that asks for conntrack's word has use for it; 0: always. */
+int64_t engine_conntrack_seconds(const struct config *config, uint16_t queue);
 int engine_decode_options(const struct config *config, struct decode_options *out, struct diag *diag);
 /* For one of `workers`, which share the memcaps. All but the checksums, which differ between run and replay. */
 int engine_pipeline_options(const struct config *config, unsigned workers, bool inline_mode,
@@ -154,12 +156,20 @@ struct checksum_sample {
     uint32_t seen, wrong;
 };
 
+/* What decode made of a packet. */
+struct decoded_packet {
+    const struct packet *of; /* NULL: nothing yet */
+    size_t count;
+    struct packet *found[DECODE_MAX_PACKETS];
+};
+
 /* All that one packet's path needs; owned by one worker. */
 struct pipeline {
     struct decoder *decoder;
     struct defrag *defrag;
     struct flow_table *flows;
     struct stream *stream;
+    struct app *app;
     struct detector *detector;
     struct policy *policy;
     struct output_port *output;    /* lent, as the next three */
@@ -176,6 +186,8 @@ struct pipeline {
     bool kernel_checksums; /* the kernel says which checksums it did not verify */
     struct host_os_table host_os;
     struct rewriter rewriter;
+    struct decoded_packet decoded[2]; /* the packet at hand and the next one, in turn */
+    unsigned at_hand;                 /* which of them */
     struct pipeline_counters counters;
 };
 
@@ -183,6 +195,7 @@ struct pipeline_options {
     struct decode_options decode;
     struct flow_options flow;
     struct stream_options stream;
+    struct app_options app;
     struct defrag_options defrag; /* its inline mode is the policy's, its hosts those of host_os */
     struct host_os_table host_os;
     struct detector_options detector;
@@ -197,6 +210,7 @@ struct pipeline_options {
 /* What the pipelines of all workers have in common; outlives them. */
 struct pipeline_shared {
     struct policy_shared *policy;
+    struct app_shared *apps;
     struct host_table *hosts;
 };
 int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options); /* 0 or -ENOMEM */
@@ -209,7 +223,8 @@ void pipeline_clear(struct pipeline *pipeline);
 /* What several workers share is touched in this turn; lent. */
 void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn);
 /* From a packet of capture to its verdict (written into the packet), with its events. */
-void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt);
+/* `next`, if it is known already, must be the packet of the next call: it is decoded ahead, so that its flow is on the way to the cache. */
+void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt, struct packet *next);
 /* Ends at most `budget` flows whose time is over. */
 void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns, size_t budget);
 /* Ends all flows whose time is over, in the order in which they began. */
@@ -235,6 +250,7 @@ struct worker_snapshot {
     uint64_t *decode; /* decode_counter_count() values */
     uint64_t *flow;   /* flow_counter_count() */
     uint64_t *stream; /* stream_counter_count() */
+    uint64_t *app;    /* app_counter_count() values */
     uint64_t *defrag; /* defrag_counter_count() values */
 };
 
@@ -244,6 +260,7 @@ struct worker {
     bool started;
     struct capture *capture;
     struct nfqueue_options queue;
+    uint64_t conntrack_until_ns; /* then the kernel need not say any more what conntrack knows; 0: it goes on */
     struct pipeline pipeline;
     const struct affinity *affinity;
     _Atomic(const struct ruleset *) ruleset;

@@ -8,6 +8,9 @@
 
 #include "sluice/text.h"
 
+/* Old connections that are not silent are seen by then, and the kernel's work for each small packet is a third more as long. */
+enum { CONNTRACK_SECONDS = 600 };
+
 /* --- Queues ---------------------------------------------------------------------------------------------------------------- */
 
 /* Reads settings of one queue: those of its range if it has one, otherwise the general ones. */
@@ -113,6 +116,28 @@ static int read_mode(struct queue_reader *reader, struct nfqueue_options *out, c
     return 0;
 }
 
+static bool wants_conntrack(struct queue_reader *reader)
+{
+    const char *wanted = queue_string(reader, "conntrack");
+
+    if (strcmp(wanted, "auto") == 0)
+        return config_bool(reader->config, "stream.midstream") ||
+               config_number(reader->config, "stream.midstream-grace") > 0;
+    return strcmp(wanted, "always") == 0;
+}
+
+int64_t engine_conntrack_seconds(const struct config *config, uint16_t queue)
+{
+    struct queue_reader reader = { .config = config, .range = range_of(config, queue) };
+    int64_t grace = config_number(config, "stream.midstream-grace");
+
+    if (strcmp(queue_string(&reader, "conntrack"), "always") == 0)
+        return 0;
+    if (grace > 0 && strcmp(config_string(config, "stream.midstream-conntrack"), "only") == 0)
+        return grace;
+    return grace > 0 && grace < CONNTRACK_SECONDS ? grace : CONNTRACK_SECONDS;
+}
+
 static int read_queue(const struct config *config, uint16_t queue, struct nfqueue_options *out,
                       char error[ENGINE_ERROR_SIZE])
 {
@@ -123,6 +148,7 @@ static int read_queue(const struct config *config, uint16_t queue, struct nfqueu
     out->queue = queue;
     out->fail_open = queue_bool(&reader, "fail-open");
     out->gso = queue_bool(&reader, "gso");
+    out->conntrack = wants_conntrack(&reader);
     out->length = (uint32_t)queue_number(&reader, "length");
     out->receive_buffer = (uint32_t)queue_number(&reader, "receive-buffer");
     out->batch = (uint32_t)queue_number(&reader, "batch");

@@ -53,7 +53,7 @@ static int judge(struct replay *replay, struct packet **batch, int count)
     for (int i = 0; i < count; i++) {
         if (begins_second(replay, batch[i]))
             pipeline_expire_all(&worker->pipeline, replay->ruleset, batch[i]->time_ns);
-        pipeline_packet(&worker->pipeline, replay->ruleset, batch[i]);
+        pipeline_packet(&worker->pipeline, replay->ruleset, batch[i], i + 1 < count ? batch[i + 1] : NULL);
     }
     return capture_send_verdicts(worker->capture, batch, (size_t)count);
 }

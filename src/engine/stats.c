@@ -47,6 +47,7 @@ static const char *const queue_fields[] = {
     "verdict_errors",
     "malformed_messages",
     "lost",
+    "conntrack",
     "waiting",
     "queue_dropped",
     "user_dropped",
@@ -170,6 +171,7 @@ static void add_queue(struct stats *stats, struct worker *worker)
         c->verdict_errors,
         c->malformed_messages,
         c->lost,
+        c->conntrack,
     };
 
     if (capture_status(worker->capture, &status) == 0) {
