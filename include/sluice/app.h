@@ -225,6 +225,10 @@ extern const struct app_proto *const app_list[];
 extern const size_t app_list_count;
 /* By name or by one of its words; 0 for none. */
 unsigned app_find(const char *name);
+/* The tables of the protocols' settings, for config_new(); how many (at most app_list_count). */
+size_t app_setting_tables(const struct setting **out);
+/* The words that rules may use, NULL-terminated; how many. At most `max` - 1 are written. */
+size_t app_words(const char **out, size_t max);
 const struct app_proto *app_by_id(unsigned id); /* NULL for 0 */
 
 /* --- For parsers ---------------------------------------------------------------------------------------------------------------- */
@@ -273,12 +277,15 @@ struct app_options {
     size_t memcap; /* bytes of heap, of this worker */
     struct file_options files;
     bool enabled[APP_MAX_PROTOCOLS]; /* by index in app_list */
-    const void *settings[APP_MAX_PROTOCOLS];
+    void *settings[APP_MAX_PROTOCOLS];
     bool bypass_encrypted;        /* app_no_more(whole) asks for bypass */
     uint32_t detect_limit;        /* bytes of a direction after which a protocol is not looked for any more */
     uint32_t expectation_seconds; /* how long an announced flow is waited for */
 };
 void app_options_default(struct app_options *options);
+/* Asks each protocol for its settings. 0, -ENOMEM, or -EINVAL with diag; then nothing is kept. */
+int app_options_configure(struct app_options *options, const struct config *config, struct diag *diag);
+void app_options_clear(struct app_options *options); /* gives back what configure made */
 
 struct app_shared; /* expectations of all workers, names of counters */
 int app_shared_new(struct app_shared **out);

@@ -30,6 +30,7 @@ static const char *const urgent_limit_policies[] = { "oob", "inline", "drop", "g
 static const char *const exception_policies[] = { "auto",        "ignore",    "pass-packet", "pass-flow",   "bypass",
                                                   "drop-packet", "drop-flow", "reject",      "reject-both", NULL };
 static const char *const all_or_start[] = { "all", "start", NULL };
+static const char *const enabled_choices[] = { "yes", "no", "detection-only", NULL };
 static const char *const default_event_types[] = { "alert", "drop", "anomaly", "flow", "stats", NULL };
 
 /* Event types of the field that are not written yet. */
@@ -320,6 +321,21 @@ const struct setting config_settings[] = {
       .help = "CPUs of the thread that writes events" },
 
     /* --- Decoding ------------------------------------------------------------------------------------------------------- */
+    { .name = "app-layer.memcap",
+      .type = SETTING_SIZE,
+      .default_value = "256 MiB",
+      .low = 1 << 20,
+      .high = INT64_C(64) << 30,
+      .help = "memory of application protocols: what their parsers keep, and bodies and files for rules" },
+    { .name = "app-layer.error-policy",
+      .type = SETTING_ENUM,
+      .choices = exception_policies,
+      .help = "exception-policy for a flow whose protocol could not be parsed" },
+    { .name = "app-layer.protocols.*.enabled",
+      .type = SETTING_ENUM,
+      .choices = enabled_choices,
+      .default_value = "yes",
+      .help = "whether the protocol is looked for and parsed; detection-only is taken as yes" },
     { .name = "decode-error-policy",
       .type = SETTING_ENUM,
       .default_value = "accept",

@@ -21,8 +21,8 @@ static bool names_protocol(const struct rule *rule, unsigned id)
     return rule->applications == NULL;
 }
 
-const struct app_buffer *transaction_access(const struct app_proto *proto, const struct keyword *keyword,
-                                            enum flow_direction direction)
+static const struct app_buffer *transaction_access(const struct app_proto *proto, const struct keyword *keyword,
+                                                   enum flow_direction direction)
 {
     for (size_t i = 0; i < proto->buffer_count; i++) {
         if (proto->buffers[i].keyword == keyword && proto->buffers[i].direction == direction)

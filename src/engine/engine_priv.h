@@ -51,6 +51,9 @@ int engine_queue_options(const struct config *config, struct nfqueue_options *ou
 int64_t engine_conntrack_seconds(const struct config *config, uint16_t queue);
 int engine_decode_options(const struct config *config, struct decode_options *out, struct diag *diag);
 /* For one of `workers`, which share the memcaps. All but the checksums, which differ between run and replay. */
+/* Protocols and files; mistakes are in `diag`. What it makes goes to pipeline_shared_init(), or app_options_clear(). */
+int engine_app_options(const struct config *config, unsigned workers, struct app_options *out, struct diag *diag);
+void engine_app_events(const struct config *config, struct eve_options *out);
 int engine_pipeline_options(const struct config *config, unsigned workers, bool inline_mode,
                             struct pipeline_options *out, struct diag *diag);
 void engine_flow_options(const struct config *config, unsigned workers, struct flow_options *out);
@@ -211,9 +214,11 @@ struct pipeline_options {
 struct pipeline_shared {
     struct policy_shared *policy;
     struct app_shared *apps;
+    struct app_options app_options; /* owns the settings of protocols */
     struct host_table *hosts;
 };
-int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options); /* 0 or -ENOMEM */
+/* Takes over options->app.settings, also when it fails. 0 or -ENOMEM. */
+int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options);
 void pipeline_shared_clear(struct pipeline_shared *shared);
 
 /* 0 or -ENOMEM. */
@@ -301,7 +306,9 @@ void replay_workers_progress(void *user, unsigned port, struct turn_place *out);
 
 /* Sums the snapshots and writes one stats event. `queues` adds what is known of NFQUEUE. */
 struct stats;
-int stats_new(struct stats **out, unsigned workers, bool queues, const struct config *config);
+/* `apps` outlives the stats. */
+int stats_new(struct stats **out, unsigned workers, bool queues, const struct config *config,
+              const struct app_shared *apps);
 void stats_free(struct stats *stats);
 void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                  struct output *output, uint64_t uptime_seconds, uint64_t time_ns);

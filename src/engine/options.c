@@ -241,7 +241,9 @@ int engine_pipeline_options(const struct config *config, unsigned workers, bool 
     engine_exception_policies(config, inline_mode, out->policy.exceptions);
     read_defrag_options(config, workers, &out->defrag);
     err = host_os_table_read(&out->host_os, config, diag);
-    return err ? err : engine_decode_options(config, &out->decode, diag);
+    if (!err)
+        err = engine_decode_options(config, &out->decode, diag);
+    return err ? err : engine_app_options(config, workers, &out->app, diag);
 }
 
 /* Where the events go: eve.filename in the log folder, unless it is absolute. */
@@ -306,6 +308,7 @@ static void read_alert_options(const struct config *config, struct eve_options *
         config_bool_or(config, "eve.types.alert.metadata.rule.metadata", out->alert.rule_metadata);
     out->alert.reference = config_bool_or(config, "eve.types.alert.metadata.rule.reference", out->alert.reference);
     out->alert.flow = config_bool_or(config, "eve.types.alert.metadata.flow", out->alert.flow);
+    out->alert.app_layer = config_bool_or(config, "eve.types.alert.metadata.app-layer", out->alert.app_layer);
     out->alert.tagged_packets = config_bool_or(config, "eve.types.alert.tagged-packets", out->alert.tagged_packets);
     if (!config_bool(config, "eve.types.alert.metadata"))
         out->alert.rule_raw = out->alert.rule_metadata = out->alert.flow = false;
@@ -315,6 +318,7 @@ static void read_anomaly_options(const struct config *config, struct eve_options
 {
     out->anomaly.decode = config_bool_or(config, "eve.types.anomaly.types.decode", out->anomaly.decode);
     out->anomaly.stream = config_bool_or(config, "eve.types.anomaly.types.stream", out->anomaly.stream);
+    out->anomaly.application = config_bool_or(config, "eve.types.anomaly.types.applayer", out->anomaly.application);
     out->anomaly.packet_header = config_bool_or(config, "eve.types.anomaly.packethdr", out->anomaly.packet_header);
 }
 
@@ -337,6 +341,7 @@ void engine_eve_options(const struct config *config, struct eve_options *out)
     out->pcap_file = config_bool(config, "eve.pcap-file");
     out->metadata = config_bool(config, "eve.metadata");
     out->ipv6_compress = config_bool(config, "eve.ipv6-compress");
+    engine_app_events(config, out);
     read_alert_options(config, out);
     read_anomaly_options(config, out);
     out->drop.alerts = config_bool_or(config, "eve.types.drop.alerts", out->drop.alerts);

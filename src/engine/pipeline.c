@@ -17,7 +17,10 @@ static void inspect_rest(struct pipeline *pipeline, struct flow *flow);
 
 int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options)
 {
-    int err = policy_shared_new(&shared->policy, &options->policy);
+    int err;
+
+    shared->app_options = options->app;
+    err = policy_shared_new(&shared->policy, &options->policy);
 
     if (!err)
         err = host_table_new(&shared->hosts, options->host_memcap);
@@ -30,6 +33,7 @@ int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_o
 
 void pipeline_shared_clear(struct pipeline_shared *shared)
 {
+    app_options_clear(&shared->app_options);
     app_shared_free(shared->apps);
     host_table_free(shared->hosts);
     policy_shared_free(shared->policy);

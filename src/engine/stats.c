@@ -16,6 +16,7 @@
 enum { FIXED_STATS = 128, STATS_PER_QUEUE = 24 };
 
 struct stats {
+    const struct app_shared *apps;
     struct arena *arena;
     struct output_stat *values;
     size_t count, capacity;
@@ -89,7 +90,8 @@ static void name_exceptions(struct stats *stats)
     }
 }
 
-int stats_new(struct stats **out, unsigned workers, bool queues, const struct config *config)
+int stats_new(struct stats **out, unsigned workers, bool queues, const struct config *config,
+              const struct app_shared *apps)
 {
     struct stats *stats = calloc(1, sizeof(*stats));
 
@@ -99,13 +101,14 @@ int stats_new(struct stats **out, unsigned workers, bool queues, const struct co
     if (!stats->arena)
         goto fail;
     stats->workers = workers;
+    stats->apps = apps;
     stats->queues = queues;
     stats->decoder_events = config_bool(config, "stats.decoder-events");
     stats->stream_events = config_bool(config, "stats.stream-events");
     stats->exceptions = config_bool(config, "stats.exception-policy.global-stats");
     stats->capacity = FIXED_STATS + DROP_REASON_COUNT + decode_counter_count() + defrag_counter_count() +
-                      flow_counter_count() + stream_counter_count() + EXCEPTION_COUNT * EXCEPTION_POLICY_COUNT +
-                      (size_t)workers * STATS_PER_QUEUE;
+                      flow_counter_count() + stream_counter_count() + app_counter_count() +
+                      EXCEPTION_COUNT * EXCEPTION_POLICY_COUNT + (size_t)workers * STATS_PER_QUEUE;
     stats->values = calloc(stats->capacity, sizeof(*stats->values));
     stats->decode_names = arena_alloc(stats->arena, decode_counter_count() * sizeof(char *));
     stats->reason_names = arena_alloc(stats->arena, DROP_REASON_COUNT * sizeof(char *));
@@ -264,6 +267,17 @@ static void add_streams(struct stats *stats, struct worker *const *workers, unsi
     }
 }
 
+static void add_apps(struct stats *stats, struct worker *const *workers, unsigned count)
+{
+    for (size_t i = 0; i < app_counter_count(); i++) {
+        uint64_t value = 0;
+
+        for (unsigned k = 0; k < count; k++)
+            value += workers[k]->snapshot.app[i];
+        add(stats, app_counter_name(stats->apps, i), value);
+    }
+}
+
 /* Names that share a beginning must come together: those of the field, or those below ips. */
 static void add_exceptions(struct stats *stats, const struct sums *sums, bool below_ips)
 {
@@ -360,6 +374,7 @@ void stats_write(struct stats *stats, struct worker *const *workers, unsigned co
     add_decode(stats, workers, count);
     add_flows(stats, workers, count);
     add_streams(stats, workers, count);
+    add_apps(stats, workers, count);
     if (stats->exceptions)
         add_exceptions(stats, &sums, false);
     add_defrag(stats, workers, count);

@@ -21,7 +21,8 @@ int worker_snapshot_init(struct worker *worker)
     snapshot->defrag = calloc(defrag_counter_count(), sizeof(*snapshot->defrag));
     snapshot->flow = calloc(flow_counter_count(), sizeof(*snapshot->flow));
     snapshot->stream = calloc(stream_counter_count(), sizeof(*snapshot->stream));
-    return snapshot->decode && snapshot->defrag && snapshot->flow && snapshot->stream ? 0 : -ENOMEM;
+    snapshot->app = calloc(app_counter_count(), sizeof(*snapshot->app));
+    return snapshot->app && snapshot->decode && snapshot->defrag && snapshot->flow && snapshot->stream ? 0 : -ENOMEM;
 }
 
 void worker_snapshot_clear(struct worker *worker)
@@ -30,6 +31,7 @@ void worker_snapshot_clear(struct worker *worker)
     free(worker->snapshot.defrag);
     free(worker->snapshot.flow);
     free(worker->snapshot.stream);
+    free(worker->snapshot.app);
     worker->snapshot = (struct worker_snapshot){ 0 };
 }
 
@@ -51,6 +53,8 @@ void worker_copy_counters(struct worker *worker)
         snapshot->flow[i] = flow_counter_value(pipeline->flows, i);
     for (size_t i = 0; i < stream_counter_count(); i++)
         snapshot->stream[i] = stream_counter_value(pipeline->stream, i);
+    for (size_t i = 0; i < app_counter_count(); i++)
+        snapshot->app[i] = app_counter_value(pipeline->app, i);
     for (size_t i = 0; i < defrag_counter_count(); i++)
         snapshot->defrag[i] = defrag_counter_value(pipeline->defrag, i);
 }
