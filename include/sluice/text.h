@@ -77,6 +77,8 @@ void json_double(struct text *text, const char *key, double value);
 void json_bool(struct text *text, const char *key, bool value);
 void json_null(struct text *text, const char *key);
 void json_base64(struct text *text, const char *key, const void *bytes, size_t length);
+/* A key that is no constant: the value follows, written with a NULL key. */
+void json_key(struct text *text, const void *key, size_t length);
 void json_printf(struct text *text, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /*

@@ -199,6 +199,14 @@ static void begin_value(struct text *text, const char *key)
     text->need_comma = true;
 }
 
+void json_key(struct text *text, const void *key, size_t length)
+{
+    begin_value(text, NULL);
+    write_string(text, key, length);
+    text_append(text, ":", 1);
+    text->need_comma = false;
+}
+
 static void write_plain(struct text *text, const char *key, const char *value)
 {
     begin_value(text, key);

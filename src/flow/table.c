@@ -18,6 +18,7 @@
 
 #include "bucket.h"
 #include "flow_priv.h"
+#include "sluice/conntrack.h"
 #include "sluice/pool.h"
 
 enum {
@@ -373,6 +374,33 @@ static struct flow *create(struct flow_table *table, const struct packet *pkt, c
     return flow;
 }
 
+/*
+ * Of two ends of which nothing is known the one that sends first is the client. Conntrack may know better, of a flow that began before
+ * the program; then it has seen the client's packet, too, and only TCP's own states say more.
+ */
+static struct flow *begin(struct flow_table *table, const struct packet *pkt, const struct flow_key *key, uint32_t hash,
+                          enum flow_direction *direction)
+{
+    struct flow_key turned = *key;
+    struct flow *flow;
+
+    *direction = FLOW_TO_SERVER;
+    if (!conntrack_is_reply(pkt))
+        return create(table, pkt, key, hash);
+    turned.source = key->destination;
+    turned.destination = key->source;
+    turned.source_port = key->destination_port;
+    turned.destination_port = key->source_port;
+    flow = create(table, pkt, &turned, hash);
+    if (!flow)
+        return NULL;
+    *direction = FLOW_TO_CLIENT;
+    table->counters[FLOW_COUNTER_CONNTRACK_REPLY]++;
+    if (flow->class != FLOW_CLASS_TCP)
+        flow_set_state(table, flow, FLOW_ESTABLISHED);
+    return flow;
+}
+
 /* --- Look-up ---------------------------------------------------------------------------------------------------------------- */
 
 static struct flow *find_in(const struct bucket *bucket, const struct flow_table *table, const struct flow_key *key,
@@ -458,8 +486,7 @@ struct flow *flow_table_get(struct flow_table *table, struct packet *pkt, enum e
 
     flow = find(table, &key, hash, pkt->time_ns, &direction);
     if (!flow) {
-        direction = FLOW_TO_SERVER;
-        flow = create(table, pkt, &key, hash);
+        flow = begin(table, pkt, &key, hash, &direction);
         if (!flow)
             *exception = EXCEPTION_FLOW_MEMCAP;
     }
