@@ -16,6 +16,14 @@ static void add_list(struct detector *detector, const struct check_list *list)
         detector_add_candidate(detector, list->index[i]);
 }
 
+static void add_unfiltered(struct evaluation *ev, const struct unfiltered_list *list)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (needs_met(&list->entries[i].needs, &ev->facts))
+            detector_add_candidate(ev->detector, list->entries[i].check);
+    }
+}
+
 static void add_events(struct detector *detector, const struct ruleset *ruleset, const struct packet *pkt)
 {
     for (unsigned word = 0; word < PACKET_EVENT_WORDS; word++) {
@@ -90,7 +98,7 @@ void collect_packet(struct evaluation *ev)
     for (unsigned i = 0; i < count; i++) {
         if (scan && groups[i]->prefilter)
             prefilter_scan(groups[i]->prefilter, detector, pkt->payload, pkt->payload_length);
-        add_list(detector, &groups[i]->unfiltered);
+        add_unfiltered(ev, &groups[i]->unfiltered);
     }
     if (ruleset->ip_only[traffic].count > 0 && wants_ip_only(pkt))
         add_list(detector, &ruleset->ip_only[traffic]);
@@ -115,7 +123,7 @@ void collect_view(struct evaluation *ev)
     for (unsigned i = 0; i < count; i++) {
         if (groups[i]->prefilter)
             scan_view(ev, groups[i]->prefilter);
-        add_list(ev->detector, &groups[i]->stream_unfiltered);
+        add_unfiltered(ev, &groups[i]->stream_unfiltered);
     }
     waiting_add_candidates(ev);
 }

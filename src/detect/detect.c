@@ -144,6 +144,16 @@ static void look_again(struct evaluation *ev)
     ev->view_only = view_only;
 }
 
+static struct packet_facts facts_of(const struct packet *pkt)
+{
+    return (struct packet_facts){
+        .flags = pkt->flags,
+        .payload_length = pkt->payload_length,
+        .protocol = pkt->protocol,
+        .tcp_flags = pkt->protocol == IPPROTO_TCP && pkt->transport ? pkt->tcp.flags : 0,
+    };
+}
+
 size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
                      const struct hit **hits)
 {
@@ -153,6 +163,7 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
         .ruleset = ruleset,
         .input = in,
         .match = { .packet = in->packet, .flows = in->flows, .hosts = in->hosts, .turn = in->turn },
+        .facts = facts_of(in->packet),
         .direction = in->packet->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER,
         .view_only = in->flow_ends,
     };

@@ -33,6 +33,7 @@ enum payload_scope {
 
 /* What the evaluation of a candidate reads; NULL sets are `any`. */
 struct check {
+    struct packet_needs needs;
     const struct rule *rule;
     const struct address_set *source, *destination;
     const struct port_set *source_port, *destination_port;
@@ -60,6 +61,17 @@ struct check_list {
     uint32_t count, capacity;
 };
 
+/* Rules that are looked at for every packet of a group: what each needs lies here side by side, so that passing one over costs a
+ * few compares. */
+struct unfiltered {
+    struct packet_needs needs;
+    uint32_t check;
+};
+struct unfiltered_list {
+    struct unfiltered *entries; /* ascending */
+    uint32_t count, capacity;
+};
+
 struct prefilter;
 struct hs_scratch;
 
@@ -71,8 +83,8 @@ struct buffer_prefilter {
 
 /* Rules that are looked at for the same packets. */
 struct rule_group {
-    struct prefilter *prefilter;                     /* NULL where no rule has a literal in the payload */
-    struct check_list unfiltered, stream_unfiltered; /* without one; of them those that look into the stream */
+    struct prefilter *prefilter;                          /* NULL where no rule has a literal in the payload */
+    struct unfiltered_list unfiltered, stream_unfiltered; /* without one; of them those that look into the stream */
 };
 
 enum { PORT_TRAFFICS = 2 /* TCP and UDP */, GROUPS_PER_PACKET = 3 };
@@ -116,12 +128,19 @@ struct detector {
     struct detect_counters counters;
 };
 
+/* Of a packet: what rules ask for in struct packet_needs. */
+struct packet_facts {
+    uint32_t flags, payload_length;
+    uint8_t protocol, tcp_flags;
+};
+
 /* A packet, or a view of its stream, being evaluated. */
 struct evaluation {
     struct detector *detector;
     const struct ruleset *ruleset;
     const struct detect_input *input;
     struct match_input match;
+    struct packet_facts facts;
     enum flow_direction direction;
     const struct stream_view *view; /* NULL: nothing new in the stream */
     bool view_only;                 /* the packet itself was evaluated already, or there is none */
@@ -155,7 +174,8 @@ int check_list_add(struct check_list *list, uint32_t check); /* 0 or -ENOMEM */
 /* A rule on its way into a group. */
 struct group_entry {
     uint32_t check;
-    bool has_literal, in_stream;
+    struct packet_needs needs;
+    bool has_literal, has_payload, in_stream;
     struct literal literal;
 };
 int group_add(struct rule_group *group, const struct group_entry *entry); /* 0 or -ENOMEM */
@@ -235,6 +255,14 @@ bool waiting_is_muted(const struct evaluation *ev, uint32_t check);
 static inline bool packet_has_payload(const struct packet *pkt)
 {
     return pkt->payload_length > 0 && !(pkt->flags & PACKET_CARRIES_TUNNEL);
+}
+
+/* Whether a rule that needs this may match a packet. */
+static inline bool needs_met(const struct packet_needs *needs, const struct packet_facts *facts)
+{
+    return (facts->flags & needs->flags_mask) == needs->flags && facts->payload_length >= needs->payload_low &&
+           facts->payload_length <= needs->payload_high && facts->protocol >= needs->protocol_low &&
+           facts->protocol <= needs->protocol_high && (facts->tcp_flags & needs->tcp_flags_mask) == needs->tcp_flags;
 }
 
 /* --- for the collectors ------------------------------------------------------------------------------------------------------------ */

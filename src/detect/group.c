@@ -45,15 +45,38 @@ int check_list_add(struct check_list *list, uint32_t check)
     return 0;
 }
 
+static int unfiltered_add(struct unfiltered_list *list, const struct unfiltered *entry)
+{
+    if (list->count == list->capacity) {
+        uint32_t capacity = list->capacity ? list->capacity * 2 : 16;
+        struct unfiltered *entries = realloc(list->entries, capacity * sizeof(*entries));
+
+        if (!entries)
+            return -ENOMEM;
+        list->entries = entries;
+        list->capacity = capacity;
+    }
+    list->entries[list->count++] = *entry;
+    return 0;
+}
+
 /* --- One group ------------------------------------------------------------------------------------------------------------- */
+
+static int add_unfiltered(struct rule_group *group, const struct group_entry *entry)
+{
+    struct unfiltered added = { entry->needs, entry->check };
+
+    if (entry->in_stream && unfiltered_add(&group->stream_unfiltered, &added))
+        return -ENOMEM;
+    if (entry->has_payload && added.needs.payload_low == 0)
+        added.needs.payload_low = 1; /* a packet without payload has at most a view to be looked at for it */
+    return unfiltered_add(&group->unfiltered, &added);
+}
 
 int group_add(struct rule_group *group, const struct group_entry *entry)
 {
-    if (!entry->has_literal) {
-        if (entry->in_stream && check_list_add(&group->stream_unfiltered, entry->check))
-            return -ENOMEM;
-        return check_list_add(&group->unfiltered, entry->check);
-    }
+    if (!entry->has_literal)
+        return add_unfiltered(group, entry);
     if (!group->prefilter && prefilter_new(&group->prefilter))
         return -ENOMEM;
     return prefilter_add(group->prefilter, &entry->literal, entry->check);
@@ -62,8 +85,8 @@ int group_add(struct rule_group *group, const struct group_entry *entry)
 void group_clear(struct rule_group *group)
 {
     prefilter_free(group->prefilter);
-    free(group->unfiltered.index);
-    free(group->stream_unfiltered.index);
+    free(group->unfiltered.entries);
+    free(group->stream_unfiltered.entries);
 }
 
 /* --- By port --------------------------------------------------------------------------------------------------------------- */

@@ -23,7 +23,8 @@ void ruleset_options_default(struct ruleset_options *options)
 
 static bool admits_protocol(const struct check *check, unsigned protocol)
 {
-    return check->rule->protocol.ip_protocols[protocol / 64] >> (protocol % 64) & 1;
+    return check->rule->protocol.ip_protocols[protocol / 64] >> (protocol % 64) & 1 &&
+           protocol >= check->needs.protocol_low && protocol <= check->needs.protocol_high;
 }
 
 static bool admits(const struct check *check, enum traffic traffic)
@@ -64,8 +65,10 @@ static int add_to_groups(struct ruleset *ruleset, struct group_keys *keys, const
 static int add_to_payload(struct ruleset *ruleset, struct group_keys *keys, uint32_t check,
                           const struct literal *literal)
 {
-    const struct group_entry entry = { .check = check, .has_literal = true, .literal = *literal };
     struct check *added = &ruleset->checks[check];
+    const struct group_entry entry = {
+        .check = check, .needs = added->needs, .has_literal = true, .literal = *literal
+    };
 
     added->has_literal = true;
     added->may_wait |= added->scope != SCOPE_PACKET && literal->is_part;
@@ -96,6 +99,8 @@ static int add_unfiltered(struct ruleset *ruleset, struct group_keys *keys, uint
 {
     const struct check *check = &ruleset->checks[index];
     const struct group_entry entry = { .check = index,
+                                       .needs = check->needs,
+                                       .has_payload = check->has_payload,
                                        .in_stream = check->has_payload && check->scope != SCOPE_PACKET };
 
     if (check->any_packet && check_list_add(&ruleset->without_ip, index))
