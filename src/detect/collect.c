@@ -91,8 +91,8 @@ void collect_packet(struct evaluation *ev)
         return;
     }
     enum traffic traffic = traffic_of(pkt);
-    const struct rule_group *groups[GROUPS_PER_PACKET];
-    unsigned count = groups_of_packet(ruleset, traffic, pkt, groups);
+    const struct group_side *groups[GROUPS_PER_PACKET];
+    unsigned count = groups_of_packet(ev, traffic, groups);
     bool scan = wants_payload_scan(ev);
 
     for (unsigned i = 0; i < count; i++) {
@@ -116,8 +116,8 @@ static void scan_view(struct evaluation *ev, const struct prefilter *prefilter)
 
 void collect_view(struct evaluation *ev)
 {
-    const struct rule_group *groups[GROUPS_PER_PACKET];
-    unsigned count = groups_of_packet(ev->ruleset, TRAFFIC_TCP, ev->input->packet, groups);
+    const struct group_side *groups[GROUPS_PER_PACKET];
+    unsigned count = groups_of_packet(ev, TRAFFIC_TCP, groups);
 
     waiting_expire(ev);
     for (unsigned i = 0; i < count; i++) {
@@ -130,8 +130,8 @@ void collect_view(struct evaluation *ev)
 
 void collect_window(struct evaluation *ev)
 {
-    const struct rule_group *groups[GROUPS_PER_PACKET];
-    unsigned count = groups_of_packet(ev->ruleset, TRAFFIC_TCP, ev->input->packet, groups);
+    const struct group_side *groups[GROUPS_PER_PACKET];
+    unsigned count = groups_of_packet(ev, TRAFFIC_TCP, groups);
     const uint8_t *bytes;
     uint32_t length, view_at;
 

@@ -84,6 +84,17 @@ static int grow_arrays(struct detector *detector, uint32_t count)
     return 0;
 }
 
+static int grow_scratch(struct detector *detector, const struct rule_group *group)
+{
+    struct prefilter *prefilters[GROUP_PREFILTERS];
+    int err = 0;
+
+    group_prefilters(group, prefilters);
+    for (unsigned i = 0; i < GROUP_PREFILTERS && !err; i++)
+        err = prefilter_grow_scratch(prefilters[i], &detector->scratch);
+    return err;
+}
+
 int detector_prepare(struct detector *detector, const struct ruleset *ruleset)
 {
     int err = 0;
@@ -91,9 +102,9 @@ int detector_prepare(struct detector *detector, const struct ruleset *ruleset)
     if (ruleset->check_count > detector->capacity || !detector->candidates)
         err = grow_arrays(detector, ruleset->check_count);
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT && !err; traffic++)
-        err = prefilter_grow_scratch(ruleset->generic[traffic].prefilter, &detector->scratch);
+        err = grow_scratch(detector, &ruleset->generic[traffic]);
     for (uint32_t i = 0; i < ruleset->group_count && !err; i++)
-        err = prefilter_grow_scratch(ruleset->groups[i].prefilter, &detector->scratch);
+        err = grow_scratch(detector, &ruleset->groups[i]);
     for (uint32_t i = 0; i < ruleset->buffer_count && !err; i++)
         err = prefilter_grow_scratch(ruleset->buffers[i].prefilter, &detector->scratch);
     if (err)

@@ -81,10 +81,15 @@ struct buffer_prefilter {
     struct prefilter *prefilter;
 };
 
-/* Rules that are looked at for the same packets. */
-struct rule_group {
+/* Rules that are looked at for the same packets: those of one direction. */
+struct group_side {
     struct prefilter *prefilter;                          /* NULL where no rule has a literal in the payload */
     struct unfiltered_list unfiltered, stream_unfiltered; /* without one; of them those that look into the stream */
+};
+
+/* A rule without a direction is in both. Where neither has rules of its own (UDP, mostly) the prefilter is one for both. */
+struct rule_group {
+    struct group_side to[FLOW_DIRECTIONS];
 };
 
 enum { PORT_TRAFFICS = 2 /* TCP and UDP */, GROUPS_PER_PACKET = 3 };
@@ -179,7 +184,11 @@ struct group_entry {
     struct literal literal;
 };
 int group_add(struct rule_group *group, const struct group_entry *entry); /* 0 or -ENOMEM */
+void group_share(struct rule_group *group); /* after the last rule: what is the same in both directions is there once */
 void group_clear(struct rule_group *group);
+/* For each of a group's prefilters; NULL for what it has not. */
+enum { GROUP_PREFILTERS = FLOW_DIRECTIONS };
+void group_prefilters(const struct rule_group *group, struct prefilter *out[GROUP_PREFILTERS]);
 
 /* Collects the rules of a ruleset and puts them into the groups of their ports, or into the generic one at once. */
 struct group_keys;
@@ -189,9 +198,9 @@ int group_keys_add(struct group_keys *keys, struct ruleset *ruleset, enum traffi
                    const struct group_entry *entry);
 int group_keys_build(struct ruleset *ruleset, const struct group_keys *keys);
 
-/* The groups that a packet meets; how many. */
-unsigned groups_of_packet(const struct ruleset *ruleset, enum traffic traffic, const struct packet *pkt,
-                          const struct rule_group *out[GROUPS_PER_PACKET]);
+/* The groups that a packet meets, of its direction; how many. */
+unsigned groups_of_packet(const struct evaluation *ev, enum traffic traffic,
+                          const struct group_side *out[GROUPS_PER_PACKET]);
 
 /* --- compile.c ------------------------------------------------------------------------------------------------------------ */
 
@@ -204,6 +213,8 @@ int ruleset_compile(struct ruleset *ruleset, struct diag *diag);
 int prefilter_new(struct prefilter **out);
 void prefilter_free(struct prefilter *prefilter);
 int prefilter_add(struct prefilter *prefilter, const struct literal *literal, uint32_t check);
+/* Whether both have the same literals for the same checks, so far; NULL has none. */
+bool prefilter_equal(const struct prefilter *a, const struct prefilter *b);
 /* Threads: different prefilters may be compiled at the same time. 0, -ENOMEM, or -EINVAL with the cause in `error`. */
 int prefilter_compile(struct prefilter *prefilter, char error[256]);
 /* NULL is allowed. */

@@ -68,6 +68,17 @@ int prefilter_add(struct prefilter *prefilter, const struct literal *literal, ui
     return 0;
 }
 
+bool prefilter_equal(const struct prefilter *a, const struct prefilter *b)
+{
+    if (!a || !b || a->entry_count != b->entry_count)
+        return a == b;
+    for (uint32_t i = 0; i < a->entry_count; i++) { /* a check has one literal */
+        if (a->entries[i].check != b->entries[i].check)
+            return false;
+    }
+    return true;
+}
+
 /* ASCII only: Hyperscan's caseless literals fold no other letters. */
 static uint8_t fold(uint8_t byte, bool nocase)
 {
