@@ -106,12 +106,18 @@ void collect_packet(struct evaluation *ev)
         scan_buffers(detector, ruleset, &ev->match);
 }
 
-static void scan_view(struct evaluation *ev, const struct prefilter *prefilter)
+/* For rules that count from the stream's start. */
+static struct stream_start start_of_stream(const struct evaluation *ev)
 {
     const struct stream_view *view = ev->view;
+    struct stream_start start = { view->data, view->length, 0 };
 
-    prefilter_scan_border(prefilter, ev->detector, view->before, view->before_length, view->data, view->length);
-    prefilter_scan(prefilter, ev->detector, view->data, view->length);
+    if (view->offset == 0)
+        return start;
+    if (view->offset >= LITERAL_NEAR || stream_window(ev->input->stream, ev->input->packet->flow, ev->direction, view,
+                                                      &start.bytes, &start.length, &start.view_at) > 0)
+        start.bytes = NULL;
+    return start;
 }
 
 void collect_view(struct evaluation *ev)
@@ -119,10 +125,12 @@ void collect_view(struct evaluation *ev)
     const struct group_side *groups[GROUPS_PER_PACKET];
     unsigned count = groups_of_packet(ev, TRAFFIC_TCP, groups);
 
+    const struct stream_start start = start_of_stream(ev);
+
     waiting_expire(ev);
     for (unsigned i = 0; i < count; i++) {
         if (groups[i]->prefilter)
-            scan_view(ev, groups[i]->prefilter);
+            prefilter_scan_view(groups[i]->prefilter, ev->detector, ev->view, &start);
         add_unfiltered(ev, &groups[i]->stream_unfiltered);
     }
     waiting_add_candidates(ev);
@@ -134,11 +142,12 @@ void collect_window(struct evaluation *ev)
     unsigned count = groups_of_packet(ev, TRAFFIC_TCP, groups);
     const uint8_t *bytes;
     uint32_t length, view_at;
+    uint64_t offset =
+        stream_window(ev->input->stream, ev->input->packet->flow, ev->direction, ev->view, &bytes, &length, &view_at);
 
     ev->detector->candidate_count = 0;
-    stream_window(ev->input->stream, ev->input->packet->flow, ev->direction, ev->view, &bytes, &length, &view_at);
     for (unsigned i = 0; i < count; i++) {
         if (groups[i]->prefilter)
-            prefilter_scan(groups[i]->prefilter, ev->detector, bytes, length);
+            prefilter_scan_window(groups[i]->prefilter, ev->detector, bytes, length, offset);
     }
 }

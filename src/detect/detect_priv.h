@@ -5,7 +5,8 @@
  *   ruleset.c    builds the snapshot: choice of literals, groups;  check.c  the checks and their order
  *   group.c      rules by the ports they ask for;  compile.c  their databases, by several threads
  *   literal.c    which literal of a rule the prefilter looks for
- *   prefilter.c  a Hyperscan database over literals, and the scan that yields candidates
+ *   prefilter.c  literals by whether their place is known, and the scan that yields candidates
+ *   matcher.c    a Hyperscan database over literals;  anchored.c  literals that can be at one place only
  *   detect.c     the detector, and a packet's way through it
  *   collect.c    a packet's candidates
  *   evaluate.c   whether a candidate matches
@@ -161,16 +162,25 @@ int checks_make(struct ruleset *ruleset, const struct ruleset_options *options);
 
 enum { LITERAL_MAX = STREAM_BEFORE_MAX }; /* so that a stream's border needs no more bytes than a view lends */
 
+/* LITERAL_NEAR: what can be at one place, and ends within so many bytes of the payload, is looked up and not searched. */
+enum { LITERAL_ANYWHERE = UINT32_MAX, LITERAL_NEAR = 128 };
+
 struct literal {
     const uint8_t *bytes;
     size_t length;
     bool nocase;
-    bool is_part;                 /* of a longer content */
+    bool is_part;   /* of a longer content */
+    uint32_t at;    /* in its buffer, or LITERAL_ANYWHERE */
+    uint32_t reach; /* it ends within so many bytes of its buffer; LITERAL_ANYWHERE when that is not known */
     const struct keyword *buffer; /* NULL: payload */
 };
 
 /* The literal by which the rule is found: the one marked fast_pattern, otherwise the strongest. False: it has none. */
 bool literal_choose(const struct rule *rule, struct literal *out);
+/* Whether the bytes, as many as it has, are the literal. */
+bool literal_equal(const struct literal *literal, const uint8_t *bytes);
+/* ASCII only: Hyperscan's caseless literals fold no other letters. */
+uint8_t literal_fold(uint8_t byte, bool nocase);
 
 /* --- group.c -------------------------------------------------------------------------------------------------------------- */
 
@@ -219,12 +229,53 @@ bool prefilter_equal(const struct prefilter *a, const struct prefilter *b);
 int prefilter_compile(struct prefilter *prefilter, char error[256]);
 /* NULL is allowed. */
 int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch **scratch);
-/* Adds to the detector's candidates all checks whose literal occurs in the bytes. */
+/* Adds to the detector's candidates all checks whose literal occurs in the bytes, which are a packet's payload or another whole buffer. */
 void prefilter_scan(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                     uint32_t length);
-/* The same for literals that begin in the bytes before those of prefilter_scan() and end in them. */
-void prefilter_scan_border(const struct prefilter *prefilter, struct detector *detector, const uint8_t *before,
-                           uint32_t before_length, const uint8_t *bytes, uint32_t length);
+
+/* A stream from its first byte to the end of a view; no bytes where the first one is not kept any more, or the view lies past
+ * LITERAL_NEAR. */
+struct stream_start {
+    const uint8_t *bytes;
+    uint32_t length, view_at;
+};
+/* The same for literals that end in the view, and for the packet whose payload the view is. */
+void prefilter_scan_view(const struct prefilter *prefilter, struct detector *detector, const struct stream_view *view,
+                         const struct stream_start *start);
+/* The same for all of a stream's window, which begins at `offset` of the stream. */
+void prefilter_scan_window(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
+                           uint32_t length, uint64_t offset);
+
+/* --- matcher.c ----------------------------------------------------------------------------------------------------------- */
+
+/* As a prefilter: collects, is compiled once, and then shared read-only. */
+struct matcher;
+int matcher_new(struct matcher **out);
+void matcher_free(struct matcher *matcher);
+int matcher_add(struct matcher *matcher, const struct literal *literal, uint32_t check);
+bool matcher_equal(const struct matcher *a, const struct matcher *b);
+int matcher_compile(struct matcher *matcher, char error[256]);
+int matcher_grow_scratch(const struct matcher *matcher, struct hs_scratch **scratch);
+/* Within how many bytes of the buffer all its literals end; LITERAL_ANYWHERE. */
+uint32_t matcher_reach(const struct matcher *matcher);
+/* Bytes past the reach are not looked at. */
+void matcher_scan(const struct matcher *matcher, struct detector *detector, const uint8_t *bytes, uint32_t length);
+/* The same for literals that begin in the bytes before those of matcher_scan() and end in them. */
+void matcher_scan_border(const struct matcher *matcher, struct detector *detector, const uint8_t *before,
+                         uint32_t before_length, const uint8_t *bytes, uint32_t length);
+
+/* --- anchored.c ---------------------------------------------------------------------------------------------------------- */
+
+struct anchored;
+bool anchored_takes(const struct literal *literal); /* the others belong into a matcher */
+int anchored_new(struct anchored **out);
+void anchored_free(struct anchored *anchored);
+int anchored_add(struct anchored *anchored, const struct literal *literal, uint32_t check);
+bool anchored_equal(const struct anchored *a, const struct anchored *b);
+int anchored_build(struct anchored *anchored); /* after the last one; 0 or -ENOMEM */
+/* Candidates are the checks whose literal is at its place and ends behind the first `from` bytes. */
+void anchored_scan(const struct anchored *anchored, struct detector *detector, const uint8_t *bytes, uint32_t length,
+                   uint32_t from);
 
 /* --- collect.c ----------------------------------------------------------------------------------------------------------- */
 
