@@ -131,7 +131,7 @@ static unsigned by_probe(const struct app *app, struct app_side *side, struct ap
 
 unsigned app_identify_by_pattern(const struct app *app, struct app_side *side, const struct app_probe *probe)
 {
-    bool unsure;
+    bool unsure = false;
 
     return by_pattern(app, side, probe, 0, &unsure);
 }
