@@ -65,6 +65,7 @@ struct detect_input {
     struct flow_table *flows; /* where the flow's variables live */
     struct host_table *hosts;
     struct turn *turn;
+    struct file_engine *files; /* of the application protocols; NULL without them */
     /* Optional: is given each view of the stream before its rules are asked, so that the transactions know what they are asked about. */
     void (*on_view)(void *user, const struct stream_view *view);
     void *user;

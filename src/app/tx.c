@@ -108,6 +108,18 @@ bool app_tx_wants_log(const struct app *app, const struct app_tx *tx, bool flow_
     return !proto->wants_log || proto->wants_log(tx, app_proto_settings(app, proto));
 }
 
+void app_keep_files(struct flow *flow, struct file_engine *files, enum flow_direction direction, uint32_t sid)
+{
+    struct app_flow *af = flow ? flow->app : NULL;
+
+    if (!af)
+        return;
+    af->keep_files[direction] = true;
+    af->keep_sid[direction] = sid;
+    for (struct app_tx *tx = af->first; tx; tx = tx->next)
+        file_list_keep(files, &tx->files[direction], sid);
+}
+
 void app_tx_release(struct app *app, struct app_flow *af, struct app_tx *tx, app_release_function *release, void *user)
 {
     struct app_context context = { .app = app, .af = af };

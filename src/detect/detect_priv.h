@@ -282,7 +282,7 @@ bool evaluate_header(const struct evaluation *ev, const struct check *check);
 bool evaluate_packet_conditions(struct evaluation *ev, const struct check *check);
 bool evaluate_payload(struct evaluation *ev, const struct check *check, struct inspection *inspection,
                       const struct condition *conditions);
-void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, const struct app_tx *tx);
+void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_tx *tx);
 void evaluate_sort(struct detector *detector);
 
 /* --- transaction_groups.c -------------------------------------------------------------------------------------------------- */
