@@ -43,6 +43,8 @@ int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct rule
 void ruleset_free(struct ruleset *ruleset);
 const struct rule_list *ruleset_rules(const struct ruleset *ruleset);
 unsigned ruleset_generation(const struct ruleset *ruleset);
+/* What its rules want to know of files: RULE_FILE_... */
+unsigned ruleset_file_needs(const struct ruleset *ruleset);
 /* Whether a rule asks for checksums (tcpv4-csum and kin): then decode_check_checksums() is called before detection. */
 bool ruleset_needs_checksums(const struct ruleset *ruleset);
 

@@ -28,6 +28,10 @@ struct app_tx *app_tx_new(struct app_context *context)
     tx->id = af->next_tx++;
     tx->directions = APP_BOTH;
     tx->begin_ns = context->now_ns;
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        tx->files[direction].keep = af->keep_files[direction];
+        tx->files[direction].keep_sid = af->keep_sid[direction];
+    }
     if (af->last)
         af->last->next = tx;
     else
