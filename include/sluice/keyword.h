@@ -25,6 +25,7 @@
 struct app_tx;
 struct datasets;
 struct file;
+struct file_engine;
 struct geoip;
 struct host_table;
 struct reputation;
@@ -65,6 +66,9 @@ struct match_input {
     struct host_table *hosts; /* shared with other workers: turn_wait(turn) first */
     struct turn *turn;        /* NULL in a daemon */
     bool in_stream; /* contents are looked for in the stream: the buffer under inspection is not the packet's payload */
+    struct file_engine *files;  /* the worker's; NULL where there are no application protocols */
+    struct app_tx *transaction; /* that the rule has matched in; NULL for other rules. For act() */
+    enum flow_direction direction;
 };
 
 /* What a packet must have for a rule to match, as far as a few compares tell: asked before anything else of the rule is looked at. At

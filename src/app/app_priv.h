@@ -55,6 +55,8 @@ struct app_flow {
     void *fallback_state;
     void *tag; /* of the expectation that it fulfils */
     uint32_t tag_length;
+    bool keep_files[FLOW_DIRECTIONS]; /* filestore for the whole flow, and the rule that asked for it */
+    uint32_t keep_sid[FLOW_DIRECTIONS];
 };
 
 enum app_count { COUNT_FLOW, COUNT_TX, COUNT_PARSER, COUNT_ALLOC, COUNT_GAP, COUNT_KINDS };

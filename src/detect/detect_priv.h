@@ -179,6 +179,7 @@ struct ruleset {
     struct buffer_prefilter buffers[RULESET_MAX_BUFFERS];
     uint32_t buffer_count;
     bool needs_checksums;
+    unsigned file_needs; /* of all rules: RULE_FILE_... */
     bool scans_packets; /* TCP: a rule with a literal looks at the packet and not only at the stream */
 };
 
@@ -364,7 +365,7 @@ bool evaluate_header(const struct evaluation *ev, const struct check *check);
 bool evaluate_packet_conditions(struct evaluation *ev, const struct check *check);
 bool evaluate_payload(struct evaluation *ev, const struct check *check, struct inspection *inspection,
                       const struct condition *conditions);
-void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, const struct app_tx *tx);
+void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_tx *tx);
 void evaluate_sort(struct detector *detector);
 
 /* --- transaction_groups.c -------------------------------------------------------------------------------------------------- */

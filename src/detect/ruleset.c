@@ -145,6 +145,7 @@ static void note_demands(struct ruleset *ruleset, const struct rule *rule)
 {
     for (const struct condition *c = rule->packet_conditions; c; c = c->next)
         ruleset->needs_checksums |= (c->keyword->flags & KEYWORD_NEEDS_CHECKSUMS) != 0;
+    ruleset->file_needs |= rule->file_needs;
 }
 
 static int group_rules(struct ruleset *ruleset)
@@ -225,6 +226,11 @@ const struct rule_list *ruleset_rules(const struct ruleset *ruleset)
 unsigned ruleset_generation(const struct ruleset *ruleset)
 {
     return ruleset->generation;
+}
+
+unsigned ruleset_file_needs(const struct ruleset *ruleset)
+{
+    return ruleset->file_needs;
 }
 
 bool ruleset_needs_checksums(const struct ruleset *ruleset)
