@@ -52,6 +52,15 @@ void text_append(struct text *text, const char *bytes, size_t length);
 void text_puts(struct text *text, const char *string);
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* 0 to 99 as two digits; behind them. */
+extern const char text_pairs[2 * 100 + 1];
+static inline char *text_put_pair(char *at, unsigned value)
+{
+    at[0] = text_pairs[2 * value];
+    at[1] = text_pairs[2 * value + 1];
+    return at + 2;
+}
+
 /* Appends text that goes to a terminal: control characters, and bytes that are not UTF-8, become \xNN. */
 void text_printable(struct text *text, const char *bytes, size_t length);
 

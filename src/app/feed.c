@@ -379,6 +379,7 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
     struct app_flow *af;
     struct feeding f = { .app = app, .verdict = verdict, .now_ns = now_ns, .transport = APP_TCP };
 
+    file_engine_tick(app->files);
     *verdict = (struct app_verdict){ 0 };
     af = get_flow(app, flow, verdict);
     if (!af || af->stopped)
@@ -446,6 +447,7 @@ void app_datagram(struct app *app, struct flow *flow, enum flow_direction direct
     struct feeding f = { .app = app, .verdict = verdict, .now_ns = now_ns, .transport = APP_UDP };
     struct app_flow *af;
 
+    file_engine_tick(app->files);
     *verdict = (struct app_verdict){ 0 };
     if (length == 0)
         return;

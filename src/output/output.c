@@ -36,6 +36,7 @@ enum {
     IDLE_WAIT_MS = 10,
     LOSSLESS_WAIT_MS = 1,
     FLUSH_INTERVAL_NS = 100 * 1000 * 1000,
+    RECORDS_PER_CLOCK = 16, /* formatted between two looks at the clock */
     CONSOLE_MAX_BYTES = 64 << 10,
     FULL_RING_WAIT_NS = 50 * 1000,
     SETTLE_WAIT_NS = 50 * 1000,
@@ -64,6 +65,7 @@ struct output {
     struct sink sink;
     struct text console;
     uint64_t flushed_ns;
+    uint64_t formatted;                 /* records */
     output_progress_function *progress; /* NULL: ports have no order */
     void *progress_user;
     struct turn_place *progress_seen; /* by port */
@@ -361,7 +363,7 @@ static void format_oldest(struct output *output, struct output_port *port)
 
     format_record(output, (const void *)((const uint8_t *)ring_peek(port->ring, &size) + port->prefix));
     ring_release(port->ring);
-    if (clock_monotonic_ns() - output->flushed_ns > FLUSH_INTERVAL_NS)
+    if (++output->formatted % RECORDS_PER_CLOCK == 0 && clock_monotonic_ns() - output->flushed_ns > FLUSH_INTERVAL_NS)
         flush(output);
 }
 
