@@ -227,6 +227,9 @@ struct app_proto {
     void (*log)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: whether this one is worth an event (tls sessions that never got to a certificate...). */
     bool (*wants_log)(const struct app_tx *tx, const void *settings);
+    /* Optional: whether the event goes from the server to the client, as what it tells of does (a response of DNS); otherwise
+     * it is the flow's, from the client to the server. */
+    bool (*logs_from_server)(const struct app_tx *tx, const void *settings);
 
     /* Settings of the protocol below "app-layer.protocols.NAME." and "eve.types.TYPE."; ends with a row without a name; or NULL.
      * "app-layer.protocols.NAME.enabled" is there for all. configure makes what is lent as app_settings(); 0, -ENOMEM, or -EINVAL with diag. */
