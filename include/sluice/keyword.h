@@ -158,7 +158,8 @@ struct keyword {
      * at only when the packet has the event. */
     int (*event)(const void *data);
 
-    /* Optional: after all options were read; reports contradictions. 0 or -errno. */
+    /* Optional: after all options were read; reports contradictions. 0 or -errno. KEYWORD_BUFFER: called with the first of the
+     * conditions of each selection of the buffer. */
     int (*finish)(struct rule_parser *parser, const struct condition *condition);
 
     /* Optional: gives back what the parsed data holds outside of the arena (compiled code). Called once for every

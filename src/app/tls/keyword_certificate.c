@@ -51,6 +51,7 @@ const struct keyword keyword_tls_cert_serial = {
     .applications = tls_words,
     .directions = APP_BOTH,
     .parse = tls_cert_serial_parse,
+    .finish = tls_finish_serial,
 };
 
 const struct keyword keyword_tls_cert_fingerprint = {
@@ -63,6 +64,7 @@ const struct keyword keyword_tls_cert_fingerprint = {
     .applications = tls_words,
     .directions = APP_BOTH,
     .parse = tls_cert_fingerprint_parse,
+    .finish = tls_finish_fingerprint,
 };
 
 const struct keyword keyword_tls_certs = {

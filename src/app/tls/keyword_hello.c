@@ -86,6 +86,7 @@ const struct keyword keyword_ja3_hash = {
     .applications = tls_words,
     .directions = TO_SERVER,
     .parse = ja3_hash_parse,
+    .finish = tls_finish_ja3,
 };
 
 const struct keyword keyword_ja3_string = {
@@ -108,6 +109,7 @@ const struct keyword keyword_ja3s_hash = {
     .applications = tls_words,
     .directions = TO_CLIENT,
     .parse = ja3s_hash_parse,
+    .finish = tls_finish_ja3,
 };
 
 const struct keyword keyword_ja3s_string = {
@@ -129,4 +131,5 @@ const struct keyword keyword_ja4_hash = {
     .applications = tls_words,
     .directions = TO_SERVER,
     .parse = ja4_hash_parse,
+    .finish = tls_finish_ja4,
 };

@@ -6,7 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../keyword/number_range.h"
+#include "sluice/number_range.h"
+
 #include "der.h"
 #include "tls_priv.h"
 

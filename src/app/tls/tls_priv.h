@@ -12,6 +12,7 @@
  *   log.c          the EVE object
  *   settings.c     the settings
  *   keyword_*.c    keywords
+ *   contents.c     the form of what is looked for in fingerprints
  *   der.c x509.c   certificates
  *
  * A flow has one transaction. It keeps the two hellos and the certificates as they came; everything that is derived from them (fingerprints, lists)
@@ -320,6 +321,13 @@ bool tls_wants_log(const struct app_tx *tx, const void *settings);
 
 enum { TLS_BUFFER_COUNT = 25 };
 extern const struct app_buffer tls_buffers[TLS_BUFFER_COUNT];
+
+/* --- contents.c: keyword.finish of buffers ------------------------------------------------------------------------------------- */
+
+int tls_finish_ja3(struct rule_parser *parser, const struct condition *conditions);
+int tls_finish_ja4(struct rule_parser *parser, const struct condition *conditions);
+int tls_finish_fingerprint(struct rule_parser *parser, const struct condition *conditions);
+int tls_finish_serial(struct rule_parser *parser, const struct condition *conditions);
 
 /* --- keywords ------------------------------------------------------------------------------------------------------------------ */
 
