@@ -269,6 +269,8 @@ static void evaluate(struct evaluation *ev, uint32_t index)
     const struct check *check = &ev->ruleset->checks[index];
     bool streamable = ev->view && check->scope != SCOPE_PACKET;
 
+    if (!needs_met(&check->needs, &ev->facts))
+        return;
     ev->match.in_stream = streamable;
     if ((ev->view_only && !(streamable && check->has_payload)) || !evaluate_header(ev, check))
         return;

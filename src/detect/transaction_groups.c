@@ -167,6 +167,11 @@ static int add_unfiltered(struct transaction_group *group, uint32_t check, const
     return 0;
 }
 
+static bool is_growing(const struct transaction_buffer *buffer)
+{
+    return buffer && buffer->access->grows;
+}
+
 static int add_to_group(struct ruleset *ruleset, uint32_t index, const struct transaction_plan *plan)
 {
     struct transaction_group *group = &ruleset->transactions[plan->proto * FLOW_DIRECTIONS + plan->direction];
@@ -177,6 +182,8 @@ static int add_to_group(struct ruleset *ruleset, uint32_t index, const struct tr
         struct transaction_buffer *buffer = group_buffer(
             group, transaction_access(app_by_id(plan->proto), literal.buffer, plan->direction), literal.rule_buffer);
 
+        if (is_growing(buffer))
+            literal.at = literal.reach = LITERAL_ANYWHERE; /* it is scanned in parts */
         /* No room for one more kind of buffer: the rule still works, it is only looked at more often. */
         if (buffer)
             return prefilter_add(buffer->prefilter, &literal, index);
