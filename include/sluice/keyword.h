@@ -67,6 +67,27 @@ struct match_input {
     bool in_stream; /* contents are looked for in the stream: the buffer under inspection is not the packet's payload */
 };
 
+/* What a packet must have for a rule to match, as far as a few compares tell: asked before anything else of the rule is looked at. At
+ * first everything is allowed; conditions narrow it, and go on deciding themselves. */
+struct packet_needs {
+    uint32_t flags_mask, flags;          /* of packet->flags */
+    uint32_t payload_low, payload_high;  /* packet->payload_length; both belong to it */
+    uint8_t protocol_low, protocol_high; /* packet->protocol */
+    uint8_t tcp_flags_mask, tcp_flags;   /* of packet->tcp.flags; only where the protocol is narrowed to TCP */
+};
+
+static inline void packet_needs_flags(struct packet_needs *needs, uint32_t mask, uint32_t flags)
+{
+    needs->flags_mask |= mask;
+    needs->flags = (needs->flags & ~mask) | flags;
+}
+
+static inline void packet_needs_protocols(struct packet_needs *needs, uint8_t low, uint8_t high)
+{
+    needs->protocol_low = low > needs->protocol_low ? low : needs->protocol_low;
+    needs->protocol_high = high < needs->protocol_high ? high : needs->protocol_high;
+}
+
 /* A buffer under inspection; see src/detect/inspect.c for how the conditions of a buffer are walked. */
 struct pcre_scratch;
 struct inspection {
@@ -158,6 +179,9 @@ struct keyword {
      * at only when the packet has the event. */
     int (*event)(const void *data);
 
+    /* Optional, KEYWORD_PACKET: narrows what the packet must have; not called for a negated condition. */
+    void (*narrow)(const void *data, struct packet_needs *needs);
+
     /* Optional: after all options were read; reports contradictions. 0 or -errno. */
     int (*finish)(struct rule_parser *parser, const struct condition *condition);
 
@@ -166,19 +190,24 @@ struct keyword {
     void (*release)(const struct condition *condition);
 };
 
+static inline void keyword_release_all(const struct condition *conditions)
+{
+    for (const struct condition *c = conditions; c; c = c->next)
+        if (c->keyword->release)
+            c->keyword->release(c);
+}
+
 /* For the owner of a rule: to be called once when it is rejected, replaced, or its list is freed. */
 static inline void keyword_release(const struct rule *rule)
 {
-    for (const struct condition *c = rule->packet_conditions; c; c = c->next)
-        if (c->keyword->release)
-            c->keyword->release(c);
-    for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next)
-        for (const struct condition *c = buffer->conditions; c; c = c->next)
-            if (c->keyword->release)
-                c->keyword->release(c);
-    for (const struct condition *c = rule->actions; c; c = c->next)
-        if (c->keyword->release)
-            c->keyword->release(c);
+    for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
+        keyword_release_all(buffer->transforms);
+        keyword_release_all(buffer->conditions);
+    }
+    keyword_release_all(rule->packet_conditions);
+    keyword_release_all(rule->transaction_conditions);
+    keyword_release_all(rule->file_conditions);
+    keyword_release_all(rule->actions);
 }
 
 /* --- For parse(): the rule under construction ------------------------------------------------------------------------------ */
@@ -210,6 +239,10 @@ int rule_parser_add_content_condition(struct rule_parser *parser, const void *da
 /* Adds a condition on the transaction, or on a file of it, for the keyword being parsed. 0 or -ENOMEM. */
 int rule_parser_add_transaction_condition(struct rule_parser *parser, const void *data, bool negated);
 int rule_parser_add_file_condition(struct rule_parser *parser, const void *data, bool negated);
+/* What the rule is about besides what its keywords' own tables say: words of protocols (app-layer-event, by its value) and bits of
+ * directions (flow). 0, or -errno after a report of what they contradict. */
+int rule_parser_require_applications(struct rule_parser *parser, const char *const *words);
+int rule_parser_require_directions(struct rule_parser *parser, unsigned directions);
 /* Adds the keyword being parsed to the transforms of the selected buffer; an error when none is selected or it has conditions already. */
 int rule_parser_add_transform(struct rule_parser *parser, const void *data);
 /* absent: the selected buffer must not be there (or_else: or its conditions hold). 0 or -errno after a report. */
@@ -226,8 +259,8 @@ void rule_parser_set_relative(struct rule_parser *parser);
 /* The content that a modifier changes: the last one of the current buffer, or NULL. */
 struct content *rule_parser_last_content(struct rule_parser *parser);
 
-/* Selects the buffer for the conditions that follow; NULL is the payload (pkt_data). The same buffer again continues
- * it. 0 or -ENOMEM. */
+/* Selects the buffer for the conditions that follow; NULL is the payload (pkt_data). The same buffer again, with the same transforms,
+ * continues it, unless it is KEYWORD_MULTI. 0 or -errno. */
 int rule_parser_select_buffer(struct rule_parser *parser, const struct keyword *buffer);
 const struct keyword *rule_parser_current_buffer(const struct rule_parser *parser);
 /* Moves the last content of the current buffer into another one (the http_uri style of modifier). 0 or -errno. */

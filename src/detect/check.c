@@ -76,7 +76,7 @@ static bool looks_at_packet(const struct rule *rule)
             return true;
     }
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
-        if (buffer->keyword && !(buffer->keyword->flags & KEYWORD_STATE))
+        if (buffer->keyword && !buffer->keyword->applications && !(buffer->keyword->flags & KEYWORD_STATE))
             return true;
     }
     return false;
@@ -107,13 +107,22 @@ static enum payload_scope scope_of(const struct rule *rule, const struct rule_bu
 
 static bool has_addresses_alone(const struct rule *rule)
 {
-    if (rule->buffers || rule->protocol.application || rule->protocol.any_packet)
+    if (rule->buffers || rule->applications || rule->protocol.any_packet)
         return false;
     for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
         if (!(c->keyword->flags & KEYWORD_IP_ONLY))
             return false;
     }
     return true;
+}
+
+static void fill_needs(struct packet_needs *needs, const struct rule *rule)
+{
+    *needs = (struct packet_needs){ .payload_high = UINT32_MAX, .protocol_high = UINT8_MAX };
+    for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
+        if (c->keyword->narrow && !c->negated)
+            c->keyword->narrow(c->data, needs);
+    }
 }
 
 static void fill_kind(struct check *check, const struct rule *rule)
@@ -123,6 +132,8 @@ static void fill_kind(struct check *check, const struct rule *rule)
     check->of_flow = has_addresses_alone(rule);
     check->ip_only = check->of_flow && !strchr(rule->source->text, '!') && !strchr(rule->destination->text, '!');
     check->has_payload = payload != NULL;
+    check->of_transaction = rule_is_of_transaction(rule);
+    check->applications = rule_application_mask(rule);
     check->scope = SCOPE_PACKET;
     if (!payload)
         return;
@@ -157,6 +168,9 @@ static void fill_check(struct check *check, const struct rule *rule)
         .ipv6 = protocol->ipv6,
         .any_packet = protocol->any_packet,
     };
+    fill_needs(&check->needs, rule);
+    if (check->one_protocol)
+        packet_needs_protocols(&check->needs, check->protocol, check->protocol);
     fill_kind(check, rule);
 }
 

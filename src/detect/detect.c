@@ -14,6 +14,7 @@
 
 #include "detect_priv.h"
 #include "sluice/pcre_scratch.h"
+#include "sluice/transform.h"
 
 void detector_options_default(struct detector_options *options)
 {
@@ -21,6 +22,7 @@ void detector_options_default(struct detector_options *options)
         .pcre_match_limit = PCRE_DEFAULT_MATCH_LIMIT,
         .pcre_depth_limit = PCRE_DEFAULT_DEPTH_LIMIT,
         .flow_memcap = (size_t)16 << 20,
+        .transaction_memcap = (size_t)32 << 20,
         .stream_window = { 2560, 2560 },
     };
 }
@@ -34,7 +36,10 @@ int detector_new(struct detector **out, const struct detector_options *options)
         return -ENOMEM;
     memcpy(detector->stream_window, options->stream_window, sizeof(detector->stream_window));
     detector->pcre = pcre_scratch_new(&limits);
-    if (!detector->pcre || pool_new(&detector->waiting, sizeof(struct flow_detection), options->flow_memcap)) {
+    detector->transforms = transform_scratch_new();
+    if (!detector->pcre || !detector->transforms ||
+        pool_new(&detector->waiting, sizeof(struct flow_detection), options->flow_memcap) ||
+        pool_new(&detector->transactions, sizeof(struct app_detection), options->transaction_memcap)) {
         detector_free(detector);
         return -ENOMEM;
     }
@@ -50,6 +55,8 @@ void detector_free(struct detector *detector)
         hs_free_scratch(detector->scratch);
     pcre_scratch_free(detector->pcre);
     pool_free(detector->waiting);
+    pool_free(detector->transactions);
+    transform_scratch_free(detector->transforms);
     free(detector->candidates);
     free(detector->seen);
     free(detector->hits);
@@ -84,6 +91,26 @@ static int grow_arrays(struct detector *detector, uint32_t count)
     return 0;
 }
 
+static int grow_for_transactions(const struct transaction_group *group, struct detector *detector)
+{
+    int err = 0;
+
+    for (uint32_t i = 0; i < group->buffer_count && !err; i++)
+        err = prefilter_grow_scratch(group->buffers[i].prefilter, &detector->scratch);
+    return err;
+}
+
+static int grow_scratch(struct detector *detector, const struct rule_group *group)
+{
+    struct prefilter *prefilters[GROUP_PREFILTERS];
+    int err = 0;
+
+    group_prefilters(group, prefilters);
+    for (unsigned i = 0; i < GROUP_PREFILTERS && !err; i++)
+        err = prefilter_grow_scratch(prefilters[i], &detector->scratch);
+    return err;
+}
+
 int detector_prepare(struct detector *detector, const struct ruleset *ruleset)
 {
     int err = 0;
@@ -91,11 +118,13 @@ int detector_prepare(struct detector *detector, const struct ruleset *ruleset)
     if (ruleset->check_count > detector->capacity || !detector->candidates)
         err = grow_arrays(detector, ruleset->check_count);
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT && !err; traffic++)
-        err = prefilter_grow_scratch(ruleset->generic[traffic].prefilter, &detector->scratch);
+        err = grow_scratch(detector, &ruleset->generic[traffic]);
     for (uint32_t i = 0; i < ruleset->group_count && !err; i++)
-        err = prefilter_grow_scratch(ruleset->groups[i].prefilter, &detector->scratch);
+        err = grow_scratch(detector, &ruleset->groups[i]);
     for (uint32_t i = 0; i < ruleset->buffer_count && !err; i++)
         err = prefilter_grow_scratch(ruleset->buffers[i].prefilter, &detector->scratch);
+    for (size_t i = 0; i < transaction_group_count() && !err; i++)
+        err = grow_for_transactions(&ruleset->transactions[i], detector);
     if (err)
         return err;
     memset(detector->seen, 0, detector->capacity * sizeof(*detector->seen));
@@ -111,7 +140,7 @@ const struct detect_counters *detector_counters(const struct detector *detector)
 
 /* --- A packet --------------------------------------------------------------------------------------------------------------- */
 
-static void next_serial(struct detector *detector)
+void detector_next_serial(struct detector *detector)
 {
     if (++detector->serial == 0) {
         memset(detector->seen, 0, detector->capacity * sizeof(*detector->seen));
@@ -126,8 +155,12 @@ static bool next_view(const struct evaluation *ev, struct stream_view *view)
     struct flow *flow = in->packet->flow;
 
     /* An ICMP error may belong to the flow: no rule would find its stream there. */
-    return in->stream && flow && flow->tcp && in->packet->protocol == IPPROTO_TCP &&
-           stream_next_view(in->stream, flow, ev->direction, in->packet, in->flow_ends, view);
+    if (!in->stream || !flow || !flow->tcp || in->packet->protocol != IPPROTO_TCP ||
+        !stream_next_view(in->stream, flow, ev->direction, in->packet, in->flow_ends, view))
+        return false;
+    if (in->on_view)
+        in->on_view(in->user, view);
+    return true;
 }
 
 /* What could not be remembered of the flow is found anew. */
@@ -144,6 +177,16 @@ static void look_again(struct evaluation *ev)
     ev->view_only = view_only;
 }
 
+static struct packet_facts facts_of(const struct packet *pkt)
+{
+    return (struct packet_facts){
+        .flags = pkt->flags,
+        .payload_length = pkt->payload_length,
+        .protocol = pkt->protocol,
+        .tcp_flags = pkt->protocol == IPPROTO_TCP && pkt->transport ? pkt->tcp.flags : 0,
+    };
+}
+
 size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
                      const struct hit **hits)
 {
@@ -153,6 +196,7 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
         .ruleset = ruleset,
         .input = in,
         .match = { .packet = in->packet, .flows = in->flows, .hosts = in->hosts, .turn = in->turn },
+        .facts = facts_of(in->packet),
         .direction = in->packet->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER,
         .view_only = in->flow_ends,
     };
@@ -160,19 +204,21 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
     detector->hit_count = 0;
     *hits = detector->hits;
     ev.view = next_view(&ev, &view) ? &view : NULL;
-    next_serial(detector);
+    detector_next_serial(detector);
     if (ev.view)
         collect_view(&ev);
     if (!ev.view_only)
         collect_packet(&ev);
     evaluate_candidates(&ev);
     look_again(&ev);
+    detect_transactions(&ev);
     ev.view_only = true;
     while (ev.view && next_view(&ev, &view)) {
-        next_serial(detector);
+        detector_next_serial(detector);
         collect_view(&ev);
         evaluate_candidates(&ev);
         look_again(&ev);
+        detect_transactions(&ev);
     }
     detector->counters.matches += detector->hit_count;
     return detector->hit_count;

@@ -5,10 +5,12 @@
  *   ruleset.c    builds the snapshot: choice of literals, groups;  check.c  the checks and their order
  *   group.c      rules by the ports they ask for;  compile.c  their databases, by several threads
  *   literal.c    which literal of a rule the prefilter looks for
- *   prefilter.c  a Hyperscan database over literals, and the scan that yields candidates
+ *   prefilter.c  literals by whether their place is known, and the scan that yields candidates
+ *   matcher.c    a Hyperscan database over literals;  anchored.c  literals that can be at one place only
  *   detect.c     the detector, and a packet's way through it
  *   collect.c    a packet's candidates
  *   evaluate.c   whether a candidate matches
+ *   transaction_groups.c, transaction.c  rules on transactions of application protocols
  *   waiting.c    candidates that wait for more of their stream
  *   inspect.c    the conditions on one buffer
  */
@@ -19,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sluice/app.h"
+#include "sluice/arena.h"
 #include "sluice/detect.h"
 #include "sluice/keyword.h"
 #include "sluice/pool.h"
@@ -33,6 +37,7 @@ enum payload_scope {
 
 /* What the evaluation of a candidate reads; NULL sets are `any`. */
 struct check {
+    struct packet_needs needs;
     const struct rule *rule;
     const struct address_set *source, *destination;
     const struct port_set *source_port, *destination_port;
@@ -43,13 +48,16 @@ struct check {
     bool any_protocol;
     bool bidirectional;
     bool ipv4, ipv6;
-    bool any_packet;  /* packets without an IP header too */
-    uint8_t scope;    /* enum payload_scope */
-    bool has_payload; /* conditions on the payload */
-    bool has_literal; /* found by a literal in the payload; otherwise evaluated for every view of a stream */
-    bool of_flow;     /* addresses alone, negated or not: pass and drop are the flow's */
-    bool ip_only;     /* addresses alone: asked for the first packet of a flow and direction */
-    bool may_wait;    /* its literal may come before the rest of it */
+    bool any_packet;       /* packets without an IP header too */
+    uint8_t scope;         /* enum payload_scope */
+    bool has_payload;      /* conditions on the payload */
+    bool has_literal;      /* found by a literal in the payload; otherwise evaluated for every view of a stream */
+    bool of_flow;          /* addresses alone, negated or not: pass and drop are the flow's */
+    bool ip_only;          /* addresses alone: asked for the first packet of a flow and direction */
+    bool of_transaction;   /* asked for transactions, by its plans, and not for packets */
+    uint64_t applications; /* bits of ids, one of which is the flow's; 0: any */
+    struct transaction_plan *plans;
+    bool may_wait; /* its literal may come before the rest of it */
 };
 
 /* Traffic is divided by transport, so that UDP is not searched for TCP rules. */
@@ -57,6 +65,17 @@ enum traffic { TRAFFIC_TCP, TRAFFIC_UDP, TRAFFIC_OTHER, TRAFFIC_COUNT };
 
 struct check_list {
     uint32_t *index; /* into ruleset.checks, ascending */
+    uint32_t count, capacity;
+};
+
+/* Rules that are looked at for every packet of a group: what each needs lies here side by side, so that passing one over costs a
+ * few compares. */
+struct unfiltered {
+    struct packet_needs needs;
+    uint32_t check;
+};
+struct unfiltered_list {
+    struct unfiltered *entries; /* ascending */
     uint32_t count, capacity;
 };
 
@@ -69,10 +88,72 @@ struct buffer_prefilter {
     struct prefilter *prefilter;
 };
 
-/* Rules that are looked at for the same packets. */
+/* Rules that are looked at for the same packets: those of one direction. */
+struct group_side {
+    struct prefilter *prefilter;                          /* NULL where no rule has a literal in the payload */
+    struct unfiltered_list unfiltered, stream_unfiltered; /* without one; of them those that look into the stream */
+};
+
+/* A rule without a direction is in both. Where neither has rules of its own (UDP, mostly) the prefilter is one for both. */
 struct rule_group {
-    struct prefilter *prefilter;                     /* NULL where no rule has a literal in the payload */
-    struct check_list unfiltered, stream_unfiltered; /* without one; of them those that look into the stream */
+    struct group_side to[FLOW_DIRECTIONS];
+};
+
+/* --- Transactions --- */
+
+enum {
+    TRANSACTION_BUFFERS = 128,   /* kinds with literals, of a protocol and direction */
+    TRANSACTION_VALUES = 1024,   /* of a buffer of which there are several */
+    TRANSACTION_CANDIDATES = 24, /* that a transaction remembers, by direction */
+    TRANSACTION_GROWN = 6,       /* values that grow */
+};
+
+/* How a rule is decided in transactions of one protocol, in one direction. */
+struct transaction_plan {
+    struct transaction_plan *next;
+    uint8_t proto, direction;         /* id of the protocol */
+    uint8_t progress;                 /* from which on all that does not grow can be read */
+    bool grows, files, events;        /* it asks for what may come at any time */
+    const struct app_buffer **access; /* by buffer of the rule; NULL for those of packets */
+    uint8_t *condition_progress;      /* by condition on the transaction */
+};
+
+struct transaction_buffer {
+    const struct app_buffer *access;
+    const struct condition *transforms;
+    struct prefilter *prefilter;
+};
+struct transaction_unfiltered {
+    uint32_t check;
+    uint8_t progress;
+    bool always; /* whenever the transaction is looked at */
+};
+struct transaction_group {
+    bool has_rules;
+    struct transaction_buffer *buffers;
+    uint32_t buffer_count;
+    struct transaction_unfiltered *unfiltered;
+    uint32_t unfiltered_count, unfiltered_capacity;
+};
+
+/* What is remembered of a transaction in one direction. */
+struct transaction_candidate {
+    uint32_t check;
+    uint32_t matched; /* bits: buffers that hold */
+    bool done;        /* it matched; kept so that it does not match again */
+};
+struct transaction_grown {
+    uint64_t to; /* place in the buffer up to which it was scanned */
+    uint16_t index;
+    uint8_t buffer;
+};
+struct app_detection {
+    uint32_t generation, count, grown_count;
+    uint8_t progress; /* when it was looked at last */
+    bool asked, rescan;
+    uint64_t scanned[TRANSACTION_BUFFERS / 64];
+    struct transaction_grown grown[TRANSACTION_GROWN];
+    struct transaction_candidate list[TRANSACTION_CANDIDATES];
 };
 
 enum { PORT_TRAFFICS = 2 /* TCP and UDP */, GROUPS_PER_PACKET = 3 };
@@ -91,8 +172,10 @@ struct ruleset {
     uint32_t group_count;
     uint16_t *group_of; /* [traffic][end][port]: index into groups */
     struct check_list ip_only[TRAFFIC_COUNT];
-    struct check_list without_ip; /* rules that admit packets without an IP header */
-    struct check_list *by_event;  /* per event of a packet: rules that need it */
+    struct check_list without_ip;           /* rules that admit packets without an IP header */
+    struct arena *arena;                    /* of plans */
+    struct transaction_group *transactions; /* [id of protocol][direction] */
+    struct check_list *by_event;            /* per event of a packet: rules that need it */
     struct buffer_prefilter buffers[RULESET_MAX_BUFFERS];
     uint32_t buffer_count;
     bool needs_checksums;
@@ -110,10 +193,19 @@ struct detector {
     struct hit *hits;
     uint32_t *hit_checks; /* index of each hit */
     uint32_t hit_count;
-    uint32_t capacity;    /* checks that the arrays have room for */
-    struct pool *waiting; /* struct flow_detection */
+    uint32_t capacity;           /* checks that the arrays have room for */
+    struct pool *waiting;        /* struct flow_detection */
+    struct pool *transactions;   /* struct app_detection */
+    struct app_detection memory; /* of the transaction at hand */
+    struct transform_scratch *transforms;
     uint32_t stream_window[FLOW_DIRECTIONS];
     struct detect_counters counters;
+};
+
+/* Of a packet: what rules ask for in struct packet_needs. */
+struct packet_facts {
+    uint32_t flags, payload_length;
+    uint8_t protocol, tcp_flags;
 };
 
 /* A packet, or a view of its stream, being evaluated. */
@@ -122,6 +214,7 @@ struct evaluation {
     const struct ruleset *ruleset;
     const struct detect_input *input;
     struct match_input match;
+    struct packet_facts facts;
     enum flow_direction direction;
     const struct stream_view *view; /* NULL: nothing new in the stream */
     bool view_only;                 /* the packet itself was evaluated already, or there is none */
@@ -137,16 +230,27 @@ int checks_make(struct ruleset *ruleset, const struct ruleset_options *options);
 
 enum { LITERAL_MAX = STREAM_BEFORE_MAX }; /* so that a stream's border needs no more bytes than a view lends */
 
+/* LITERAL_NEAR: what can be at one place, and ends within so many bytes of the payload, is looked up and not searched. */
+enum { LITERAL_ANYWHERE = UINT32_MAX, LITERAL_NEAR = 128 };
+
 struct literal {
     const uint8_t *bytes;
     size_t length;
     bool nocase;
-    bool is_part;                 /* of a longer content */
+    bool is_part;   /* of a longer content */
+    uint32_t at;    /* in its buffer, or LITERAL_ANYWHERE */
+    uint32_t reach; /* it ends within so many bytes of its buffer; LITERAL_ANYWHERE when that is not known */
     const struct keyword *buffer; /* NULL: payload */
+    const struct rule_buffer *rule_buffer;
 };
 
-/* The literal by which the rule is found: the one marked fast_pattern, otherwise the strongest. False: it has none. */
-bool literal_choose(const struct rule *rule, struct literal *out);
+/* The literal by which the rule is found: the one marked fast_pattern, otherwise the strongest; in a buffer of a transaction, or in one
+ * of packets. False: it has none. */
+bool literal_choose(const struct rule *rule, bool of_transaction, struct literal *out);
+/* Whether the bytes, as many as it has, are the literal. */
+bool literal_equal(const struct literal *literal, const uint8_t *bytes);
+/* ASCII only: Hyperscan's caseless literals fold no other letters. */
+uint8_t literal_fold(uint8_t byte, bool nocase);
 
 /* --- group.c -------------------------------------------------------------------------------------------------------------- */
 
@@ -155,11 +259,16 @@ int check_list_add(struct check_list *list, uint32_t check); /* 0 or -ENOMEM */
 /* A rule on its way into a group. */
 struct group_entry {
     uint32_t check;
-    bool has_literal, in_stream;
+    struct packet_needs needs;
+    bool has_literal, has_payload, in_stream;
     struct literal literal;
 };
 int group_add(struct rule_group *group, const struct group_entry *entry); /* 0 or -ENOMEM */
+void group_share(struct rule_group *group); /* after the last rule: what is the same in both directions is there once */
 void group_clear(struct rule_group *group);
+/* For each of a group's prefilters; NULL for what it has not. */
+enum { GROUP_PREFILTERS = FLOW_DIRECTIONS };
+void group_prefilters(const struct rule_group *group, struct prefilter *out[GROUP_PREFILTERS]);
 
 /* Collects the rules of a ruleset and puts them into the groups of their ports, or into the generic one at once. */
 struct group_keys;
@@ -169,9 +278,9 @@ int group_keys_add(struct group_keys *keys, struct ruleset *ruleset, enum traffi
                    const struct group_entry *entry);
 int group_keys_build(struct ruleset *ruleset, const struct group_keys *keys);
 
-/* The groups that a packet meets; how many. */
-unsigned groups_of_packet(const struct ruleset *ruleset, enum traffic traffic, const struct packet *pkt,
-                          const struct rule_group *out[GROUPS_PER_PACKET]);
+/* The groups that a packet meets, of its direction; how many. */
+unsigned groups_of_packet(const struct evaluation *ev, enum traffic traffic,
+                          const struct group_side *out[GROUPS_PER_PACKET]);
 
 /* --- compile.c ------------------------------------------------------------------------------------------------------------ */
 
@@ -184,16 +293,59 @@ int ruleset_compile(struct ruleset *ruleset, struct diag *diag);
 int prefilter_new(struct prefilter **out);
 void prefilter_free(struct prefilter *prefilter);
 int prefilter_add(struct prefilter *prefilter, const struct literal *literal, uint32_t check);
+/* Whether both have the same literals for the same checks, so far; NULL has none. */
+bool prefilter_equal(const struct prefilter *a, const struct prefilter *b);
 /* Threads: different prefilters may be compiled at the same time. 0, -ENOMEM, or -EINVAL with the cause in `error`. */
 int prefilter_compile(struct prefilter *prefilter, char error[256]);
 /* NULL is allowed. */
 int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch **scratch);
-/* Adds to the detector's candidates all checks whose literal occurs in the bytes. */
+/* Adds to the detector's candidates all checks whose literal occurs in the bytes, which are a packet's payload or another whole buffer. */
 void prefilter_scan(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                     uint32_t length);
-/* The same for literals that begin in the bytes before those of prefilter_scan() and end in them. */
-void prefilter_scan_border(const struct prefilter *prefilter, struct detector *detector, const uint8_t *before,
-                           uint32_t before_length, const uint8_t *bytes, uint32_t length);
+
+/* A stream from its first byte to the end of a view; no bytes where the first one is not kept any more, or the view lies past
+ * LITERAL_NEAR. */
+struct stream_start {
+    const uint8_t *bytes;
+    uint32_t length, view_at;
+};
+/* The same for literals that end in the view, and for the packet whose payload the view is. */
+void prefilter_scan_view(const struct prefilter *prefilter, struct detector *detector, const struct stream_view *view,
+                         const struct stream_start *start);
+/* The same for all of a stream's window, which begins at `offset` of the stream. */
+void prefilter_scan_window(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
+                           uint32_t length, uint64_t offset);
+
+/* --- matcher.c ----------------------------------------------------------------------------------------------------------- */
+
+/* As a prefilter: collects, is compiled once, and then shared read-only. */
+struct matcher;
+int matcher_new(struct matcher **out);
+void matcher_free(struct matcher *matcher);
+int matcher_add(struct matcher *matcher, const struct literal *literal, uint32_t check);
+bool matcher_equal(const struct matcher *a, const struct matcher *b);
+int matcher_compile(struct matcher *matcher, char error[256]);
+int matcher_grow_scratch(const struct matcher *matcher, struct hs_scratch **scratch);
+/* Within how many bytes of the buffer all its literals end; LITERAL_ANYWHERE. */
+uint32_t matcher_reach(const struct matcher *matcher);
+/* Bytes past the reach are not looked at. */
+void matcher_scan(const struct matcher *matcher, struct detector *detector, const uint8_t *bytes, uint32_t length);
+/* The same for literals that begin in the bytes before those of matcher_scan() and end in them. */
+void matcher_scan_border(const struct matcher *matcher, struct detector *detector, const uint8_t *before,
+                         uint32_t before_length, const uint8_t *bytes, uint32_t length);
+
+/* --- anchored.c ---------------------------------------------------------------------------------------------------------- */
+
+struct anchored;
+bool anchored_takes(const struct literal *literal); /* the others belong into a matcher */
+int anchored_new(struct anchored **out);
+void anchored_free(struct anchored *anchored);
+int anchored_add(struct anchored *anchored, const struct literal *literal, uint32_t check);
+bool anchored_equal(const struct anchored *a, const struct anchored *b);
+int anchored_build(struct anchored *anchored); /* after the last one; 0 or -ENOMEM */
+/* Candidates are the checks whose literal is at its place and ends behind the first `from` bytes. */
+void anchored_scan(const struct anchored *anchored, struct detector *detector, const uint8_t *bytes, uint32_t length,
+                   uint32_t from);
 
 /* --- collect.c ----------------------------------------------------------------------------------------------------------- */
 
@@ -206,6 +358,30 @@ void collect_window(struct evaluation *ev);
 
 /* Evaluates the candidates in order; those that match become hits and have their actions done. */
 void evaluate_candidates(struct evaluation *ev);
+
+/* For rules on transactions. */
+bool evaluate_header(const struct evaluation *ev, const struct check *check);
+bool evaluate_packet_conditions(struct evaluation *ev, const struct check *check);
+bool evaluate_payload(struct evaluation *ev, const struct check *check, struct inspection *inspection,
+                      const struct condition *conditions);
+void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, const struct app_tx *tx);
+void evaluate_sort(struct detector *detector);
+
+/* --- transaction_groups.c -------------------------------------------------------------------------------------------------- */
+
+bool rule_is_of_transaction(const struct rule *rule);
+/* Bits of the ids of protocols that the rule is about; 0: any. */
+uint64_t rule_application_mask(const struct rule *rule);
+static inline size_t transaction_group_count(void)
+{
+    return (app_list_count + 1) * FLOW_DIRECTIONS;
+}
+int transaction_rule_add(struct ruleset *ruleset, uint32_t index); /* 0 or -ENOMEM */
+void transaction_groups_clear(struct ruleset *ruleset);
+
+/* --- transaction.c --------------------------------------------------------------------------------------------------------- */
+
+void detect_transactions(struct evaluation *ev);
 
 /* --- waiting.c ----------------------------------------------------------------------------------------------------------- */
 
@@ -236,6 +412,19 @@ static inline bool packet_has_payload(const struct packet *pkt)
 {
     return pkt->payload_length > 0 && !(pkt->flags & PACKET_CARRIES_TUNNEL);
 }
+
+/* Whether a rule that needs this may match a packet. */
+static inline bool needs_met(const struct packet_needs *needs, const struct packet_facts *facts)
+{
+    return (facts->flags & needs->flags_mask) == needs->flags && facts->payload_length >= needs->payload_low &&
+           facts->payload_length <= needs->payload_high && facts->protocol >= needs->protocol_low &&
+           facts->protocol <= needs->protocol_high && (facts->tcp_flags & needs->tcp_flags_mask) == needs->tcp_flags;
+}
+
+/* --- detect.c ---------------------------------------------------------------------------------------------------------------- */
+
+/* No check is a candidate. */
+void detector_next_serial(struct detector *detector);
 
 /* --- for the collectors ------------------------------------------------------------------------------------------------------------ */
 

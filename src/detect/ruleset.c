@@ -23,7 +23,8 @@ void ruleset_options_default(struct ruleset_options *options)
 
 static bool admits_protocol(const struct check *check, unsigned protocol)
 {
-    return check->rule->protocol.ip_protocols[protocol / 64] >> (protocol % 64) & 1;
+    return check->rule->protocol.ip_protocols[protocol / 64] >> (protocol % 64) & 1 &&
+           protocol >= check->needs.protocol_low && protocol <= check->needs.protocol_high;
 }
 
 static bool admits(const struct check *check, enum traffic traffic)
@@ -61,12 +62,26 @@ static int add_to_groups(struct ruleset *ruleset, struct group_keys *keys, const
     return 0;
 }
 
+/* Within how many bytes of the payload the literal ends. Contents that are looked for in the stream alone count from the window's start,
+ * which moves on. */
+static uint32_t reach_of(const struct check *check, const struct literal *literal)
+{
+    if (check->scope == SCOPE_STREAM)
+        return LITERAL_ANYWHERE;
+    if (check->scope == SCOPE_PACKET && check->needs.payload_high < literal->reach)
+        return check->needs.payload_high;
+    return literal->reach;
+}
+
 static int add_to_payload(struct ruleset *ruleset, struct group_keys *keys, uint32_t check,
                           const struct literal *literal)
 {
-    const struct group_entry entry = { .check = check, .has_literal = true, .literal = *literal };
     struct check *added = &ruleset->checks[check];
+    struct group_entry entry = { .check = check, .needs = added->needs, .has_literal = true, .literal = *literal };
 
+    entry.literal.reach = reach_of(added, literal);
+    if (entry.literal.reach == LITERAL_ANYWHERE)
+        entry.literal.at = LITERAL_ANYWHERE;
     added->has_literal = true;
     added->may_wait |= added->scope != SCOPE_PACKET && literal->is_part;
     ruleset->scans_packets |= admits(added, TRAFFIC_TCP) && added->scope != SCOPE_STREAM;
@@ -96,6 +111,8 @@ static int add_unfiltered(struct ruleset *ruleset, struct group_keys *keys, uint
 {
     const struct check *check = &ruleset->checks[index];
     const struct group_entry entry = { .check = index,
+                                       .needs = check->needs,
+                                       .has_payload = check->has_payload,
                                        .in_stream = check->has_payload && check->scope != SCOPE_PACKET };
 
     if (check->any_packet && check_list_add(&ruleset->without_ip, index))
@@ -109,9 +126,11 @@ static int group_check(struct ruleset *ruleset, struct group_keys *keys, uint32_
     struct literal literal;
     int event = needed_event(rule);
 
+    if (ruleset->checks[index].of_transaction)
+        return transaction_rule_add(ruleset, index);
     if (event >= 0)
         return check_list_add(&ruleset->by_event[event], index);
-    if (!literal_choose(rule, &literal))
+    if (!literal_choose(rule, false, &literal))
         return add_unfiltered(ruleset, keys, index);
     if (!literal.buffer)
         return add_to_payload(ruleset, keys, index, &literal);
@@ -136,7 +155,9 @@ static int group_rules(struct ruleset *ruleset)
     if (err)
         return err;
     ruleset->by_event = calloc(RULESET_MAX_EVENTS, sizeof(*ruleset->by_event));
-    if (!ruleset->by_event)
+    ruleset->transactions = calloc(transaction_group_count(), sizeof(*ruleset->transactions));
+    ruleset->arena = arena_new(0);
+    if (!ruleset->by_event || !ruleset->transactions || !ruleset->arena)
         err = -ENOMEM;
     for (uint32_t i = 0; i < ruleset->check_count && !err; i++) {
         err = group_check(ruleset, keys, i);
@@ -184,6 +205,8 @@ void ruleset_free(struct ruleset *ruleset)
     for (unsigned i = 0; ruleset->by_event && i < RULESET_MAX_EVENTS; i++)
         free(ruleset->by_event[i].index);
     free(ruleset->by_event);
+    transaction_groups_clear(ruleset);
+    arena_free(ruleset->arena);
     free(ruleset->without_ip.index);
     for (uint32_t i = 0; i < ruleset->group_count; i++)
         group_clear(&ruleset->groups[i]);

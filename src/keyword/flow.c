@@ -51,6 +51,13 @@ static bool flow_match(const struct match_input *in, const void *data)
     return want->payload == RULE_PAYLOAD_DEFAULT || in->in_stream == (want->payload == RULE_PAYLOAD_STREAM_ONLY);
 }
 
+static void flow_narrow(const void *data, struct packet_needs *needs)
+{
+    const struct flow_condition *want = data;
+
+    packet_needs_flags(needs, want->mask, want->value);
+}
+
 static const struct flow_word *find_word(struct span text)
 {
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -125,6 +132,12 @@ static int flow_parse(struct rule_parser *parser, struct span value, bool negate
     err = check_earlier(parser, value, condition);
     if (err)
         return err;
+    if (seen[GROUP_DIRECTION]) {
+        err = rule_parser_require_directions(
+            parser, 1U << (seen[GROUP_DIRECTION]->value & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER));
+        if (err)
+            return err;
+    }
     if (condition->payload != RULE_PAYLOAD_DEFAULT)
         rule_parser_rule(parser)->payload = condition->payload;
     return rule_parser_add_packet_condition(parser, condition, false);
@@ -145,4 +158,5 @@ const struct keyword keyword_flow = {
     .flags = KEYWORD_STATE,
     .parse = flow_parse,
     .match = flow_match,
+    .narrow = flow_narrow,
 };

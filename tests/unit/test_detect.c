@@ -130,6 +130,49 @@ static const struct {
       1, 2, "..abcdef", "1" },
     { "no payload", "alert tcp any any -> any any (content:!\"abc\"; sid:1;)\nalert tcp any any -> any any (sid:2;)",
       IPPROTO_TCP, 1, 2, "", "2" },
+    { "at one place",
+      "alert tcp any any -> any any (content:\"ab\"; depth:2; sid:1;)\n"
+      "alert tcp any any -> any any (content:\"BC\"; nocase; offset:1; depth:2; sid:2;)\n"
+      "alert tcp any any -> any any (content:\"bc\"; offset:2; depth:2; sid:3;)\n"
+      "alert tcp any any -> any any (content:\"cdefghijkl\"; offset:2; depth:10; sid:4;)\n"
+      "alert tcp any any -> any any (content:\"a\"; depth:1; content:\"cde\"; distance:1; within:3; sid:5;)\n"
+      "alert tcp any any -> any any (content:\"a\"; depth:1; content:\"def\"; distance:1; within:3; sid:6;)\n"
+      "alert tcp any any -> any any (content:\"kl\"; offset:10; depth:2; sid:7;)",
+      IPPROTO_TCP, 1, 2, "abcdefghijkl", "1 2 4 5 7" },
+    { "at one place, behind a content that may be anywhere",
+      "alert tcp any any -> any any (content:\"a\"; content:\"cde\"; distance:1; within:3; sid:1;)", IPPROTO_TCP, 1, 2,
+      "..abcde", "1" },
+    { "at one place, behind something else that moves",
+      "alert tcp any any -> any any (content:\"|01|\"; depth:1; byte_jump:1,0; content:\"def\"; distance:0; within:3; "
+      "sid:1;)",
+      IPPROTO_TCP, 1, 2, "\1.def", "1" },
+    { "at one place that the payload has not",
+      "alert tcp any any -> any any (content:\"abcd\"; depth:4; sid:1;)\n"
+      "alert tcp any any -> any any (content:\"bc|00|\"; offset:1; depth:3; sid:2;)\n"
+      "alert tcp any any -> any any (content:\"cd\"; offset:2; depth:2; sid:3;)\n"
+      "alert tcp any any -> any any (content:\"gh\"; offset:100; depth:2; sid:4;)",
+      IPPROTO_TCP, 1, 2, "abc", "" },
+    { "at one place, not letters that differ as case does",
+      "alert tcp any any -> any any (content:\"@[a\"; nocase; depth:3; sid:1;)\n"
+      "alert tcp any any -> any any (content:\"`{A\"; nocase; depth:3; sid:2;)",
+      IPPROTO_TCP, 1, 2, "`{a", "2" },
+    { "at one place, part as fast_pattern",
+      "alert tcp any any -> any any (content:\"abcdef\"; depth:6; fast_pattern:2,3; sid:1;)", IPPROTO_TCP, 1, 2,
+      "abcdef", "1" },
+    { "directions",
+      "alert tcp any any -> any any (flow:to_server; content:\"abc\"; sid:1;)\n"
+      "alert tcp any any -> any any (flow:to_client; content:\"abc\"; sid:2;)\n"
+      "alert tcp any any -> any 2 (flow:to_client; content:\"abc\"; sid:3;)\n"
+      "alert tcp any any -> any 2 (flow:to_server; dsize:3; sid:4;)\n"
+      "alert tcp any any -> any 2 (flow:to_client; dsize:3; sid:5;)",
+      IPPROTO_TCP, 1, 2, "abc", "1 4" },
+    { "what a rule needs of a packet",
+      "alert ip any any -> any any (ip_proto:6; sid:1;)\nalert ip any any -> any any (ip_proto:!6; sid:2;)\n"
+      "alert ip any any -> any any (ip_proto:>5; ip_proto:<7; sid:3;)\nalert ip any any -> any any (ip_proto:17; "
+      "sid:4;)\n"
+      "alert tcp any any -> any any (dsize:!3; sid:5;)\nalert tcp any any -> any any (dsize:>2; sid:6;)\n"
+      "alert tcp any any -> any any (dsize:2<>4; sid:7;)\nalert tcp any any -> any any (dsize:<3; sid:8;)",
+      IPPROTO_TCP, 1, 2, "abc", "1 3 6 7" },
     { "binary", "alert tcp any any -> any any (content:\"|01 02|a|03|\"; sid:1;)", IPPROTO_TCP, 1, 2, "\1\2a\3", "1" },
 };
 
