@@ -145,6 +145,9 @@ struct keyword {
     bool (*transform)(struct transform_scratch *scratch, const uint8_t *bytes, uint32_t length, const void *data,
                       const uint8_t **out, uint32_t *out_length);
 
+    /* KEYWORD_TRANSFORM, optional: whether a content can be in what it yields; a rule that looks for another one is a mistake. */
+    bool (*admits)(const struct content *content);
+
     /* Optional: what the rule does once all its conditions hold, before thresholds are asked; for conditions added by
      * rule_parser_add_action(). */
     void (*act)(const struct match_input *in, const void *data);

@@ -485,6 +485,21 @@ static int check_absence(struct rule_parser *parser, const struct rule_buffer *b
     return 0;
 }
 
+/* A content that can't be in the buffer after its transforms is a mistake, unless it is to be missing. */
+static int check_transforms(struct rule_parser *parser, const struct rule_buffer *buffer)
+{
+    for (const struct condition *c = buffer->transforms ? buffer->conditions : NULL; c; c = c->next) {
+        const struct content *content = c->keyword->literal ? c->keyword->literal(c) : NULL;
+
+        for (const struct condition *t = buffer->transforms; t && content && !content->negated; t = t->next) {
+            if (t->keyword->admits && !t->keyword->admits(content))
+                return rule_parser_error(parser, parser->statement->text, "a content of '%s' can't be found after '%s'",
+                                         buffer->keyword->name, t->keyword->name);
+        }
+    }
+    return 0;
+}
+
 static int finish_buffers(struct rule_parser *parser)
 {
     struct rule_buffer **link = &parser->rule->buffers;
@@ -502,7 +517,7 @@ static int finish_buffers(struct rule_parser *parser)
         mark_next_relative(buffer);
         if (finish_conditions(parser, buffer->transforms) || finish_conditions(parser, buffer->conditions))
             return -ENOMEM;
-        if (check_absence(parser, buffer))
+        if (check_absence(parser, buffer) || check_transforms(parser, buffer))
             return -EINVAL;
         link = &buffer->next;
     }
