@@ -55,7 +55,8 @@ struct app_detection; /* detect's */
 struct app_tx {
     struct app_tx *next;
     const struct app_proto *proto;
-    uint64_t id; /* from 0 on in each flow */
+    uint8_t protocol; /* its id */
+    uint64_t id;      /* from 0 on in each flow */
     uint8_t progress[FLOW_DIRECTIONS];
     uint8_t inspected[FLOW_DIRECTIONS]; /* progress up to which rules were asked */
     bool fresh[FLOW_DIRECTIONS]; /* a buffer has grown, or an event or file came, since it was inspected last; a new
@@ -224,6 +225,10 @@ extern const struct app_proto *const app_list[];
 extern const size_t app_list_count;
 /* By name or by one of its words; 0 for none. */
 unsigned app_find(const char *name);
+/* The tables of the protocols' settings, for config_new(); how many (at most app_list_count). */
+size_t app_setting_tables(const struct setting **out);
+/* The words that rules may use, NULL-terminated; how many. At most `max` - 1 are written. */
+size_t app_words(const char **out, size_t max);
 const struct app_proto *app_by_id(unsigned id); /* NULL for 0 */
 
 /* --- For parsers ---------------------------------------------------------------------------------------------------------------- */
@@ -272,12 +277,15 @@ struct app_options {
     size_t memcap; /* bytes of heap, of this worker */
     struct file_options files;
     bool enabled[APP_MAX_PROTOCOLS]; /* by index in app_list */
-    const void *settings[APP_MAX_PROTOCOLS];
+    void *settings[APP_MAX_PROTOCOLS];
     bool bypass_encrypted;        /* app_no_more(whole) asks for bypass */
     uint32_t detect_limit;        /* bytes of a direction after which a protocol is not looked for any more */
     uint32_t expectation_seconds; /* how long an announced flow is waited for */
 };
 void app_options_default(struct app_options *options);
+/* Asks each protocol for its settings. 0, -ENOMEM, or -EINVAL with diag; then nothing is kept. */
+int app_options_configure(struct app_options *options, const struct config *config, struct diag *diag);
+void app_options_clear(struct app_options *options); /* gives back what configure made */
 
 struct app_shared; /* expectations of all workers, names of counters */
 int app_shared_new(struct app_shared **out);
@@ -297,11 +305,11 @@ struct app_verdict {
     bool stop_stream;               /* app_no_more(whole): nobody needs the bytes that follow */
 };
 
-/* Bytes of a TCP stream, in order; `gap` bytes were lost before them. The flow's state may ask for FLOW_BYPASS_WANTED. */
+/* Bytes of a TCP stream, in order. The flow's state may ask for FLOW_BYPASS_WANTED. */
 struct app_stream_bytes {
     const uint8_t *bytes;
     uint32_t length;
-    uint64_t offset, gap;
+    uint64_t offset; /* of bytes[0] in the direction: what lies between it and the bytes before was lost */
     bool end;
 };
 void app_stream(struct app *app, struct flow *flow, enum flow_direction direction, const struct app_stream_bytes *in,

@@ -29,13 +29,25 @@ const char *file_state_name(enum file_state state); /* EVE's: "UNKNOWN", "CLOSED
 enum file_digest { FILE_MD5, FILE_SHA1, FILE_SHA256, FILE_DIGESTS };
 
 struct file_hash;  /* digest contexts */
-struct file_store; /* what is written to disk */
+struct file_spool; /* a worker's way to the file store */
+
+enum {
+    FILE_NAME_MAX = 4096,
+    FILE_MAX_SIDS = 8,
+    FILE_MAGIC_BYTES = 4096, /* libmagic is asked about so many of the first bytes, or all of a smaller file */
+};
 
 struct file {
     struct file *next;
     uint32_t id; /* from 0 on, within the flow */
     enum file_state state;
-    bool has_gaps, stored, store_wanted, store_refused, magic_done;
+    bool has_gaps;
+    bool store_wanted;  /* a rule or the configuration wants it stored */
+    bool stored;        /* all of it was handed to the file store */
+    bool store_refused; /* it can't be stored any more: bytes were lost */
+    bool magic_done;
+    uint8_t sid_count;
+    uint32_t sids[FILE_MAX_SIDS]; /* rules that wanted it stored */
     struct buffer name;
     uint64_t size;                    /* bytes so far; those of gaps not counted */
     uint64_t start, end;              /* of a range (HTTP 206); 0 and 0: none */
@@ -44,8 +56,12 @@ struct file {
     uint8_t digest[FILE_DIGESTS][32]; /* once closed, as far as in `digests` */
     unsigned digests;                 /* bits 1 << enum file_digest: computed */
     const char *magic;                /* libmagic's text; NULL: not asked, or not known yet. Lent by the engine */
+    /* the engine's own */
     struct file_hash *hash;
-    struct file_store *store;
+    uint64_t fresh_offset; /* of the first byte that came since file_engine_tick() */
+    uint64_t tick;
+    bool has_store_name; /* the SHA-256 is known, though it may not be told */
+    uint64_t spooled;    /* its number in the file store; 0: nothing of it went there */
 };
 
 struct file_list {
@@ -56,12 +72,13 @@ struct file_list {
 struct file_engine;
 
 struct file_options {
-    uint32_t inspect_limit;  /* bytes kept from the start; 100 KiB */
-    uint32_t inspect_window; /* kept behind them; 16 KiB */
-    unsigned digests;        /* wanted by the configuration (force-hash) */
-    bool magic;              /* force-magic */
-    const char *store_dir;   /* NULL: nothing is stored */
-    uint64_t store_limit;    /* bytes of one file; 0: all */
+    uint32_t inspect_limit;   /* bytes kept from the start; 100 KiB */
+    uint32_t inspect_window;  /* kept behind them; 16 KiB */
+    unsigned digests;         /* wanted by the configuration (force-hash) */
+    bool magic;               /* force-magic */
+    struct file_spool *spool; /* outlives the engine; NULL: nothing is stored */
+    bool store_all;           /* force-filestore */
+    uint64_t store_limit;     /* larger files are not stored; 0: all are */
 };
 void file_options_default(struct file_options *options);
 
@@ -70,6 +87,16 @@ int file_engine_new(struct file_engine **out, const struct file_options *options
 void file_engine_free(struct file_engine *engine);
 /* What the rules at hand ask for besides. Between packets. */
 void file_engine_want(struct file_engine *engine, unsigned digests, bool magic);
+/* Rules may ask for files to be stored (filestore): files are kept so that it can still be done when they are complete. */
+void file_engine_want_store(struct file_engine *engine, bool may_store);
+/* Before more bytes are fed: those that came before have been inspected, and the window may leave them behind. */
+void file_engine_tick(struct file_engine *engine);
+
+struct file_counts {
+    uint64_t opened, no_memory, magic;
+    uint64_t stored, store_refused; /* files */
+};
+const struct file_counts *file_engine_counts(const struct file_engine *engine);
 
 /* A new file at the end of the list; NULL when there is no memory (counted). `name` may be NULL; it is cut at 4,096 bytes. `id` is unique
  * in the flow. */
@@ -80,6 +107,11 @@ void file_append(struct file_engine *engine, struct file *file, const void *byte
 /* Bytes that are lost: `length` 0 is unknown. */
 void file_gap(struct file_engine *engine, struct file *file, uint64_t length);
 void file_close(struct file_engine *engine, struct file *file, enum file_state state);
+/* Members of EVE's fileinfo. */
+struct fields;
+void file_describe(const struct file *file, uint64_t tx_id, struct fields *out);
 void file_list_clear(struct file_engine *engine, struct file_list *list);
+/* Wants a file stored, now or when it is complete; `sid` is the rule that does, or 0. */
+void file_keep(struct file_engine *engine, struct file *file, uint32_t sid);
 
 #endif

@@ -40,6 +40,7 @@ struct app_side {
 struct app_flow {
     struct flow *flow;
     const struct app_proto *proto; /* whose parser is fed; NULL while it is looked for */
+    uint8_t protocol;              /* its id, and after a change the last one's */
     void *state;
     struct app_side side[FLOW_DIRECTIONS];
     struct app_tx *first, *last;
@@ -98,10 +99,9 @@ static inline unsigned app_index(const struct app_proto *proto)
     return app_find(proto->name) - 1;
 }
 
-static inline void app_count(struct app *app, const struct flow *flow, const struct app_proto *proto,
-                             enum app_count what)
+static inline void app_count(struct app *app, const struct app_flow *af, enum app_count what)
 {
-    app->counters[app_index(proto)][flow->protocol == IPPROTO_UDP][what]++;
+    app->counters[af->protocol - 1][af->flow->protocol == IPPROTO_UDP][what]++;
 }
 
 /* --- identify.c ---------------------------------------------------------------------------------------------------------- */

@@ -26,11 +26,6 @@ static void look_for_protocol(struct feeding *f, enum flow_direction direction);
 
 /* --- What is known of the flow ---------------------------------------------------------------------------------------------- */
 
-static unsigned id_of(const struct app_proto *proto)
-{
-    return app_find(proto->name);
-}
-
 static void note_direction(struct flow *flow, enum flow_direction direction, unsigned id)
 {
     unsigned shift = direction == FLOW_TO_SERVER ? 8 : 16;
@@ -60,7 +55,7 @@ static void stop(struct feeding *f)
 static void fail(struct feeding *f, enum app_count why)
 {
     if (f->af->proto)
-        app_count(f->app, f->af->flow, f->af->proto, why);
+        app_count(f->app, f->af, why);
     if (why != COUNT_GAP)
         f->verdict->exception = EXCEPTION_APP_ERROR;
     stop(f);
@@ -75,7 +70,7 @@ static void begin_change(struct feeding *f)
 
     af->change_wanted = false;
     af->changing = true;
-    af->old = (uint8_t)id_of(af->proto);
+    af->old = af->protocol;
     if (af->change_optional) {
         af->fallback = af->proto;
         af->fallback_state = af->state;
@@ -164,6 +159,13 @@ static void feed_waiting(struct feeding *f, enum flow_direction direction)
         go_on(f, direction);
 }
 
+static uint64_t gap_before(const struct app_side *side, const struct app_stream_bytes *bytes)
+{
+    uint64_t expected = side->offset + side->pending.length;
+
+    return bytes->offset > expected ? bytes->offset - expected : 0;
+}
+
 static bool take_gap(struct feeding *f, enum flow_direction direction, struct app_input *in)
 {
     struct app_side *side = &f->af->side[direction];
@@ -172,7 +174,7 @@ static bool take_gap(struct feeding *f, enum flow_direction direction, struct ap
         fail(f, COUNT_GAP);
         return false;
     }
-    app_count(f->app, f->af->flow, f->af->proto, COUNT_GAP);
+    app_count(f->app, f->af, COUNT_GAP);
     in->gap += side->pending.length;
     side->offset += in->gap;
     side->seen = side->needed = 0;
@@ -188,7 +190,7 @@ static void feed_known(struct feeding *f, enum flow_direction direction, const s
         .transport = f->transport,
         .bytes = bytes->bytes,
         .length = bytes->length,
-        .gap = bytes->gap,
+        .gap = gap_before(side, bytes),
         .end = bytes->end,
     };
 
@@ -217,6 +219,7 @@ static bool start_parser(struct feeding *f, unsigned id)
     struct app_context context = { .app = f->app, .af = af, .now_ns = f->now_ns };
 
     af->proto = proto;
+    af->protocol = (uint8_t)id;
     af->state = heap_take(f->app->heap, proto->state_size > 0 ? proto->state_size : 1);
     if (!af->state || (proto->start && proto->start(&context, af->state))) {
         fail(f, COUNT_ALLOC);
@@ -265,7 +268,7 @@ static void found(struct feeding *f, unsigned id, enum flow_direction direction)
     note_direction(af->flow, FLOW_TO_CLIENT, id);
     if (!start_parser(f, id))
         return;
-    app_count(f->app, af->flow, af->proto, COUNT_FLOW);
+    app_count(f->app, af, COUNT_FLOW);
     feed_both(f, direction);
 }
 
@@ -276,6 +279,7 @@ static void give_up(struct feeding *f, enum flow_direction direction)
 
     if (af->fallback) {
         af->proto = af->fallback;
+        af->protocol = af->old;
         af->state = af->fallback_state;
         af->fallback = NULL;
         af->fallback_state = NULL;
@@ -340,9 +344,11 @@ static void feed_unknown(struct feeding *f, enum flow_direction direction, const
 {
     struct app_side *side = &f->af->side[direction];
 
-    if (bytes->gap > 0) { /* the beginning is lost */
+    uint64_t gap = gap_before(side, bytes);
+
+    if (gap > 0) { /* the beginning is lost */
         side->failed = true;
-        side->offset += bytes->gap + side->pending.length;
+        side->offset += gap + side->pending.length;
         buffer_clear(f->app->heap, &side->pending);
     }
     if (buffer_append(f->app->heap, &side->pending, bytes->bytes, bytes->length, UINT32_MAX) < bytes->length) {
@@ -373,6 +379,7 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
     struct app_flow *af;
     struct feeding f = { .app = app, .verdict = verdict, .now_ns = now_ns, .transport = APP_TCP };
 
+    file_engine_tick(app->files);
     *verdict = (struct app_verdict){ 0 };
     af = get_flow(app, flow, verdict);
     if (!af || af->stopped)
@@ -440,6 +447,7 @@ void app_datagram(struct app *app, struct flow *flow, enum flow_direction direct
     struct feeding f = { .app = app, .verdict = verdict, .now_ns = now_ns, .transport = APP_UDP };
     struct app_flow *af;
 
+    file_engine_tick(app->files);
     *verdict = (struct app_verdict){ 0 };
     if (length == 0)
         return;
@@ -464,7 +472,7 @@ void app_datagram(struct app *app, struct flow *flow, enum flow_direction direct
     verdict->stop_stream |= context.stop_stream;
     if (result.status != APP_ERROR)
         return;
-    app_count(app, flow, af->proto, context.no_memory ? COUNT_ALLOC : COUNT_PARSER);
+    app_count(app, af, context.no_memory ? COUNT_ALLOC : COUNT_PARSER);
     verdict->exception = EXCEPTION_APP_ERROR;
 }
 

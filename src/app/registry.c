@@ -38,3 +38,50 @@ const char *app_name_of_id(unsigned id)
         return "failed";
     return proto ? proto->name : NULL;
 }
+
+size_t app_setting_tables(const struct setting **out)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < app_list_count; i++) {
+        if (app_list[i]->settings)
+            out[count++] = app_list[i]->settings;
+    }
+    return count;
+}
+
+size_t app_words(const char **out, size_t max)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < app_list_count; i++) {
+        if (count + 1 < max)
+            out[count++] = app_list[i]->name;
+        for (const char *const *word = app_list[i]->words; word && *word && count + 1 < max; word++)
+            out[count++] = *word;
+    }
+    out[count] = NULL;
+    return count;
+}
+
+int app_options_configure(struct app_options *options, const struct config *config, struct diag *diag)
+{
+    int err = 0;
+
+    for (size_t i = 0; i < app_list_count && !err; i++) {
+        if (app_list[i]->configure)
+            err = app_list[i]->configure(config, diag, &options->settings[i]);
+    }
+    if (err)
+        app_options_clear(options);
+    return err;
+}
+
+void app_options_clear(struct app_options *options)
+{
+    for (size_t i = 0; i < app_list_count; i++) {
+        if (app_list[i]->unconfigure && options->settings[i])
+            app_list[i]->unconfigure(options->settings[i]);
+        options->settings[i] = NULL;
+    }
+}

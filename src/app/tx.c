@@ -24,6 +24,7 @@ struct app_tx *app_tx_new(struct app_context *context)
         return NULL;
     }
     tx->proto = proto;
+    tx->protocol = af->protocol;
     tx->id = af->next_tx++;
     tx->directions = APP_BOTH;
     tx->begin_ns = context->now_ns;
@@ -33,7 +34,7 @@ struct app_tx *app_tx_new(struct app_context *context)
         af->first = tx;
     af->last = tx;
     af->tx_count++;
-    app_count(context->app, af->flow, proto, COUNT_TX);
+    app_count(context->app, af, COUNT_TX);
     return tx;
 }
 

@@ -56,6 +56,10 @@ static void collect_prefilters(const struct ruleset *ruleset, struct compile_wor
     }
     for (uint32_t i = 0; i < ruleset->buffer_count; i++)
         work->prefilters[work->count++] = ruleset->buffers[i].prefilter;
+    for (size_t i = 0; i < transaction_group_count(); i++) {
+        for (uint32_t k = 0; k < ruleset->transactions[i].buffer_count; k++)
+            work->prefilters[work->count++] = ruleset->transactions[i].buffers[k].prefilter;
+    }
     for (uint32_t i = 0; i < ruleset->group_count; i++) {
         if (ruleset->groups[i].prefilter)
             work->prefilters[work->count++] = ruleset->groups[i].prefilter;
@@ -69,7 +73,9 @@ int ruleset_compile(struct ruleset *ruleset, struct diag *diag)
     long cpus = count_cpus();
     unsigned started = 0;
 
-    work.prefilters = calloc(TRAFFIC_COUNT + RULESET_MAX_BUFFERS + ruleset->group_count, sizeof(*work.prefilters));
+    work.prefilters = calloc(TRAFFIC_COUNT + RULESET_MAX_BUFFERS + ruleset->group_count +
+                                 transaction_group_count() * TRANSACTION_BUFFERS,
+                             sizeof(*work.prefilters));
     if (!work.prefilters)
         return -ENOMEM;
     collect_prefilters(ruleset, &work);

@@ -31,7 +31,7 @@ static unsigned strength(const uint8_t *bytes, size_t length)
     return sum;
 }
 
-static void take(struct literal *out, const struct content *content, const struct keyword *buffer)
+static void take(struct literal *out, const struct content *content, const struct rule_buffer *buffer)
 {
     out->bytes = content->bytes;
     out->length = content->length;
@@ -43,21 +43,31 @@ static void take(struct literal *out, const struct content *content, const struc
         out->length = LITERAL_MAX;
     out->is_part = out->length < content->length;
     out->nocase = content->nocase;
-    out->buffer = buffer;
+    out->buffer = buffer->keyword;
+    out->rule_buffer = buffer;
 }
 
-bool literal_choose(const struct rule *rule, struct literal *out)
+/* Of a rule on transactions only their buffers say when it is to be looked at. */
+static bool has_literal(const struct rule_buffer *buffer, bool of_transaction)
+{
+    bool is_transaction = buffer->keyword && buffer->keyword->applications;
+
+    return is_transaction == of_transaction && buffer->absence == BUFFER_PRESENT;
+}
+
+bool literal_choose(const struct rule *rule, bool of_transaction, struct literal *out)
 {
     unsigned best = 0;
 
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
-        for (const struct condition *c = buffer->conditions; c; c = c->next) {
+        for (const struct condition *c = has_literal(buffer, of_transaction) ? buffer->conditions : NULL; c;
+             c = c->next) {
             const struct content *content = c->keyword->literal ? c->keyword->literal(c) : NULL;
 
             if (!content || content->negated || content->length == 0)
                 continue;
             if (content->fast_pattern) {
-                take(out, content, buffer->keyword);
+                take(out, content, buffer);
                 return true;
             }
             unsigned score = strength(content->bytes, content->length);
@@ -65,7 +75,7 @@ bool literal_choose(const struct rule *rule, struct literal *out)
             /* At equal strength the payload wins: its scan is made anyway. */
             if (score * 2 + (buffer->keyword == NULL) > best) {
                 best = score * 2 + (buffer->keyword == NULL);
-                take(out, content, buffer->keyword);
+                take(out, content, buffer);
             }
         }
     }
