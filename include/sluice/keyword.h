@@ -54,6 +54,8 @@ enum keyword_flag {
                                        * field draws the line (SIG_FLAG_REQUIRE_PACKET): flow, events, checksums have
                                        * it, headers, sizes and flow.age have not */
     KEYWORD_IP_ONLY = 1 << 8, /* may stand in a rule on addresses alone, which is asked once a flow and direction */
+    KEYWORD_NESTED = 1 << 10, /* KEYWORD_BUFFER: what a condition in another buffer of the rule makes; that one asks its
+                               * conditions (rule->nested). Nothing is absent from it, and it has no transforms */
     KEYWORD_MULTI =
         1 << 9, /* KEYWORD_BUFFER: a transaction may have several; each selection in a rule asks for one of its own */
 };
@@ -69,6 +71,7 @@ struct match_input {
 
 /* A buffer under inspection; see src/detect/inspect.c for how the conditions of a buffer are walked. */
 struct pcre_scratch;
+struct transform_scratch;
 struct inspection {
     const struct match_input *input;
     const uint8_t *data; /* the whole buffer */
@@ -77,6 +80,9 @@ struct inspection {
     bool start_is_cut, end_is_cut; /* bytes before or after the buffer exist that are not in it */
     uint32_t steps_left;           /* work that may still be done for this packet and rule; at 0 nothing matches */
     struct pcre_scratch *pcre;     /* the worker's match data and JIT stack */
+    struct transform_scratch *transforms; /* the worker's memory for what is decoded on the way */
+    /* Walks other conditions, over other bytes: for what decodes a part of the buffer. `in` is a copy. */
+    bool (*walk)(struct inspection *in, const struct condition *first);
     uint64_t values[RULE_MAX_VALUES];
 };
 
@@ -183,6 +189,8 @@ static inline void keyword_release(const struct rule *rule)
         keyword_release_all(buffer->transforms);
         keyword_release_all(buffer->conditions);
     }
+    for (const struct rule_buffer *buffer = rule->nested; buffer; buffer = buffer->next)
+        keyword_release_all(buffer->conditions);
     keyword_release_all(rule->packet_conditions);
     keyword_release_all(rule->transaction_conditions);
     keyword_release_all(rule->file_conditions);
@@ -192,6 +200,7 @@ static inline void keyword_release(const struct rule *rule)
 /* --- For parse(): the rule under construction ------------------------------------------------------------------------------ */
 
 struct rule *rule_parser_rule(struct rule_parser *parser);
+struct span rule_parser_rule_span(const struct rule_parser *parser); /* the whole: where finish() reports */
 struct arena *rule_parser_arena(struct rule_parser *parser);
 
 /* Reports at `where`, which lies inside the value given to parse() (or is the whole value). Returns -EINVAL. */
@@ -242,6 +251,8 @@ struct content *rule_parser_last_content(struct rule_parser *parser);
  * continues it, unless it is KEYWORD_MULTI. 0 or -errno. */
 int rule_parser_select_buffer(struct rule_parser *parser, const struct keyword *buffer);
 const struct keyword *rule_parser_current_buffer(const struct rule_parser *parser);
+/* What the conditions that follow go to; NULL: the payload's, and there is none yet. */
+const struct rule_buffer *rule_parser_selected(const struct rule_parser *parser);
 /* Moves the last content of the current buffer into another one (the http_uri style of modifier). 0 or -errno. */
 int rule_parser_move_last_content(struct rule_parser *parser, const struct keyword *buffer);
 

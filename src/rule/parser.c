@@ -524,6 +524,20 @@ static int finish_buffers(struct rule_parser *parser)
     return 0;
 }
 
+/* What is in other buffers' conditions goes where only they look. */
+static void move_nested(struct rule *rule)
+{
+    for (struct rule_buffer **link = &rule->buffers, *buffer; (buffer = *link);) {
+        if (!buffer->keyword || !(buffer->keyword->flags & KEYWORD_NESTED)) {
+            link = &buffer->next;
+            continue;
+        }
+        *link = buffer->next;
+        buffer->next = rule->nested;
+        rule->nested = buffer;
+    }
+}
+
 static int finish_rule(struct rule_parser *parser)
 {
     struct rule *rule = parser->rule;
@@ -537,7 +551,10 @@ static int finish_rule(struct rule_parser *parser)
         finish_conditions(parser, rule->file_conditions))
         return -ENOMEM;
     err = finish_buffers(parser);
-    return err ? err : applications_finish(parser);
+    if (err)
+        return err;
+    move_nested(rule);
+    return applications_finish(parser);
 }
 
 static struct rule *new_rule(const struct rule_parser *parser)

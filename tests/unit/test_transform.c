@@ -189,6 +189,16 @@ static const char *const bad_rows[] = {
     "to_uppercase; content:\"aB\";",
     "strip_whitespace; content:\"a b\";",
     "compress_whitespace; content:\"a  b\";",
+    "absent;",
+    "absent:or;",
+    "content:\"a\"; dotprefix;",
+    "base64_data; content:\"a\";",
+    "base64_decode; base64_data; to_lowercase; content:\"a\";",
+    "base64_decode; base64_data; absent:or_else; content:\"a\";",
+    "base64_decode:relatve; base64_data; content:\"a\";",
+    "base64_decode:bytes 70000; base64_data; content:\"a\";",
+    "base64_decode:bytes 1, bytes 1; base64_data; content:\"a\";",
+    "base64_decode:offset -1; base64_data; content:\"a\";",
     "dotprefix; to_lowercase; content:\".A\";",
 };
 
@@ -197,7 +207,7 @@ START_TEST(mistakes_are_refused)
     struct rule_text text;
 
     ck_assert_ptr_null(parse_transforms(&text, bad_rows[_i]));
-    ck_assert_uint_eq(text.errors, 1);
+    ck_assert_uint_gt(text.errors, 0);
     rule_text_close(&text);
 }
 END_TEST
