@@ -365,6 +365,8 @@ bool evaluate_header(const struct evaluation *ev, const struct check *check);
 bool evaluate_packet_conditions(struct evaluation *ev, const struct check *check);
 bool evaluate_payload(struct evaluation *ev, const struct check *check, struct inspection *inspection,
                       const struct condition *conditions);
+/* A buffer of the packet, after its transforms; and whether it is absent as it should be. */
+bool evaluate_packet_buffer(struct evaluation *ev, struct inspection *inspection, const struct rule_buffer *buffer);
 void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_tx *tx);
 void evaluate_sort(struct detector *detector);
 
