@@ -30,6 +30,7 @@ struct capture_counters {
     uint64_t verdict_errors;     /* other refused verdicts */
     uint64_t malformed_messages; /* netlink messages that were not (or not wholly) understood */
     uint64_t marked;             /* packets that came back marked */
+    uint64_t conntrack;          /* packets that came with what conntrack says of them */
     uint64_t lost; /* packet ids that never arrived (gaps): dropped, or with fail-open passed on uninspected */
 };
 
@@ -116,6 +117,7 @@ struct nfqueue_options {
     enum queue_marked_policy marked_policy;
     bool fail_open;          /* NFQA_CFG_F_FAIL_OPEN: full queues let packets pass */
     bool gso;                /* NFQA_CFG_F_GSO */
+    bool conntrack;          /* NFQA_CFG_F_CONNTRACK: each packet says what conntrack knows of it (packet->conntrack) */
     uint32_t length;         /* packets the kernel keeps */
     uint32_t receive_buffer; /* bytes; 0 sizes it from `length` */
     uint32_t batch;          /* packets per receive, at most CAPTURE_MAX_BATCH */
@@ -137,6 +139,9 @@ int nfqueue_fd(const struct capture *capture);
 uint32_t nfqueue_receive_buffer(const struct capture *capture);
 /* NFQA_CFG_F_* that the kernel took; fewer than asked for when it lacks one. Of an adopted queue: those of `options`. */
 uint32_t nfqueue_flags(const struct capture *capture);
+/* Takes NFQA_CFG_F_CONNTRACK away from the bound queue: it costs the kernel work for every packet. Those that wait already still
+ * bring it. 0 or -errno of the send; what the kernel says comes later, and a refusal changes nothing. */
+int nfqueue_stop_conntrack(struct capture *capture);
 
 /* Status of all queues of this network namespace. `fd` is an open /proc/net/netfilter/nfnetlink_queue (mode 0440: opened
  * before privileges are dropped). Returns how many were written, or -errno. */

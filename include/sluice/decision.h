@@ -11,13 +11,16 @@
 
 #include "sluice/rule.h"
 
+struct app;
+struct app_tx;
 struct stream;
 
 /* A rule that matched; made by detect. */
 struct hit {
     const struct rule *rule;
-    bool in_stream; /* in the bytes of a stream */
-    bool of_flow;   /* pass and drop are for the whole flow: it matched in a stream, or by addresses alone */
+    bool in_stream;          /* in the bytes of a stream */
+    bool of_flow;            /* pass and drop are for the whole flow: it matched in a stream, or by addresses alone */
+    const struct app_tx *tx; /* the transaction it matched in; NULL. Lent until app_tidy() */
 };
 
 /* What is reported of a hit; made by policy. */
@@ -26,6 +29,7 @@ struct alert {
     enum rule_action action; /* as applied: rate_filter may have changed it */
     bool blocked;            /* EVE's alert.action: the packet is dropped or rejected */
     bool in_stream;          /* the payload that matters is the stream's */
+    const struct app_tx *tx; /* as in struct hit */
 };
 
 struct decision {
@@ -34,6 +38,7 @@ struct decision {
     const struct rule *drop_rule;   /* the rule that dropped, or NULL */
     bool passed;                    /* a pass rule ended it */
     bool tagged;                    /* log the packet: a tag of an earlier alert asks for it */
+    const struct app *app;          /* whose transactions the alerts' are; NULL without */
     const struct stream *stream;    /* where the bytes of pkt->flow are; NULL without streams */
     const struct rule_names *names; /* of flow bits, for events; NULL for none */
 };

@@ -28,6 +28,7 @@ struct host_table;
 struct ruleset;
 struct detector;
 struct stream;
+struct stream_view;
 struct turn;
 
 struct ruleset_options {
@@ -50,6 +51,7 @@ struct detector_options {
     uint32_t pcre_match_limit, pcre_depth_limit;
     uint32_t stream_window[FLOW_DIRECTIONS]; /* bytes of history that the stream keeps, as there */
     size_t flow_memcap;                      /* bytes for candidates that wait for more of their stream */
+    size_t transaction_memcap;               /* bytes for what is remembered of transactions */
 };
 void detector_options_default(struct detector_options *options);
 int detector_new(struct detector **out, const struct detector_options *options);
@@ -63,6 +65,9 @@ struct detect_input {
     struct flow_table *flows; /* where the flow's variables live */
     struct host_table *hosts;
     struct turn *turn;
+    /* Optional: is given each view of the stream before its rules are asked, so that the transactions know what they are asked about. */
+    void (*on_view)(void *user, const struct stream_view *view);
+    void *user;
     bool flow_ends; /* the packet stands for the end of its flow: the stream gives all that is left */
 };
 
@@ -74,6 +79,9 @@ struct detect_input {
  */
 size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
                      const struct hit **hits);
+struct app_detection;
+/* For app_tidy() and app_end(): gives back what was remembered of a transaction; `user` is the detector. */
+void detect_release_transaction(void *user, struct app_detection *detection);
 /* Forgets what was remembered of a flow that ends. */
 void detect_flow_end(struct detector *detector, struct flow *flow);
 

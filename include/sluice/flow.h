@@ -72,6 +72,7 @@ struct flow_side {
     uint8_t mac[6]; /* source address of the first frame of this direction, when has_mac */
 };
 
+struct app_flow;       /* app's */
 struct tcp_session;    /* stream's */
 struct flow_detection; /* detect's */
 struct flow_tag;       /* policy's */
@@ -97,6 +98,7 @@ struct flow {
     /* --- what rules touch --- */
     struct flow_variable *variables;
     struct flow_detection *detection[FLOW_DIRECTIONS]; /* owned by detect; NULL */
+    struct app_flow *app;                              /* owned by app; NULL */
     struct flow_tag *tag;                              /* owned by policy; NULL */
 
     /* --- cold --- */
@@ -142,14 +144,15 @@ int flow_table_new(struct flow_table **out, const struct flow_options *options, 
 void flow_table_free(struct flow_table *table);
 
 /*
- * The packet's flow, made when there is none. Sets PACKET_TO_CLIENT by the flow's direction. NULL for a packet that belongs to none (no IP,
+ * The packet's flow, made when there is none: then the sender is the client, unless conntrack knows better. Sets PACKET_TO_CLIENT by
+ * the flow's direction. NULL for a packet that belongs to none (no IP,
  * a fragment, malformed headers), or that found no room: then *exception is EXCEPTION_FLOW_MEMCAP, otherwise EXCEPTION_NONE. The
  * packet is not counted yet. It may end an expired flow.
  */
 struct flow *flow_table_get(struct flow_table *table, struct packet *pkt, enum exception_cause *exception);
 
-/* Asks for the memory where the look-up of this packet will begin; for the packets of a batch, all before the first look-up. */
-void flow_table_prefetch(const struct flow_table *table, const struct packet *pkt);
+/* Asks for the memory where the look-up of this packet will begin, a little before; the packet is decoded, and stays as it is. */
+void flow_table_prefetch(const struct flow_table *table, struct packet *pkt);
 
 /* Counts the packet to its flow: last_ns, sides, and for all but TCP the state; sets PACKET_ESTABLISHED (for TCP when stream
  * said before that the flow is established, or both directions have been seen, as the field has it). */
@@ -198,7 +201,8 @@ const char *flow_state_name(enum flow_state state); /* "new", "established", "cl
 const char *flow_end_name(enum flow_end reason);    /* "timeout", "forced", "shutdown", "tcp_reuse" */
 
 /* Counters: names are EVE's below stats ("flow.total", "flow.tcp", "flow.active", "flow.memuse", "flow.end.state.new"...), and
- * "flow.variable_memcap" for variables that found no room. Those that are a level and not a sum over time are summed over workers all the
+ * "flow.variable_memcap" for variables that found no room, "flow.conntrack_reply" for flows of which the server's packet came first, as
+ * conntrack knew. Those that are a level and not a sum over time are summed over workers all the
  * same. */
 size_t flow_counter_count(void);
 const char *flow_counter_name(size_t index);

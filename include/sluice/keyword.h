@@ -22,18 +22,23 @@
 #include "sluice/rule.h"
 #include "sluice/turn.h"
 
+struct app_tx;
 struct datasets;
+struct file;
 struct geoip;
 struct host_table;
 struct reputation;
 struct rule_parser;
 
 enum keyword_kind {
-    KEYWORD_META,     /* describes the rule: msg, sid, threshold */
-    KEYWORD_PACKET,   /* a condition on the packet: ttl, tcp.flags */
-    KEYWORD_CONTENT,  /* a condition inside the current buffer: content, pcre, byte_test */
-    KEYWORD_MODIFIER, /* changes the last content: nocase, depth */
-    KEYWORD_BUFFER,   /* selects the buffer of the conditions that follow: tcp.hdr, http.uri */
+    KEYWORD_META,        /* describes the rule: msg, sid, threshold */
+    KEYWORD_PACKET,      /* a condition on the packet: ttl, tcp.flags */
+    KEYWORD_CONTENT,     /* a condition inside the current buffer: content, pcre, byte_test */
+    KEYWORD_MODIFIER,    /* changes the last content: nocase, depth */
+    KEYWORD_BUFFER,      /* selects the buffer of the conditions that follow: tcp.hdr, http.uri */
+    KEYWORD_TRANSACTION, /* a condition on a transaction of an application protocol: dns.opcode */
+    KEYWORD_FILE, /* a condition on a file in a transaction: filename. Those of a rule hold for one and the same file */
+    KEYWORD_TRANSFORM, /* changes what the selected buffer yields: to_lowercase */
 };
 
 enum keyword_flag {
@@ -49,6 +54,8 @@ enum keyword_flag {
                                        * field draws the line (SIG_FLAG_REQUIRE_PACKET): flow, events, checksums have
                                        * it, headers, sizes and flow.age have not */
     KEYWORD_IP_ONLY = 1 << 8, /* may stand in a rule on addresses alone, which is asked once a flow and direction */
+    KEYWORD_MULTI =
+        1 << 9, /* KEYWORD_BUFFER: a transaction may have several; each selection in a rule asks for one of its own */
 };
 
 /* What a condition may look at, and an action change. The packet's flow is packet->flow (NULL for none). */
@@ -108,6 +115,12 @@ struct inspect_retry {
     bool alone;    /* out: nothing depends on the place; when the rest fails, it fails for good */
 };
 
+enum file_match { FILE_MATCH_NO, FILE_MATCH_YES, FILE_MATCH_LATER };
+
+/* Memory for a transform's result, valid until the buffer's rules have been evaluated; NULL when there is not so much. */
+struct transform_scratch;
+uint8_t *transform_output(struct transform_scratch *scratch, uint32_t size);
+
 struct keyword {
     const char *name;
     const char *aliases[4]; /* other spellings, also Snort 2.9's; NULL-terminated unless full */
@@ -117,6 +130,12 @@ struct keyword {
     enum keyword_kind kind;
     unsigned flags; /* enum keyword_flag */
     unsigned cost;  /* KEYWORD_PACKET: conditions are evaluated in this order; 0 is a compare of header fields */
+
+    /* KEYWORD_BUFFER and KEYWORD_TRANSACTION of application protocols: words of the protocols whose transactions have it
+     * (NULL-terminated; NULL: it is a packet's), and bits 1 << enum flow_direction where they have it. How it is read stands in
+     * the protocols' own tables (app.h). */
+    const char *const *applications;
+    unsigned directions;
 
     /* 0, or -errno after rule_parser_error(). `value` is trimmed and without quotes and `!`; value.at is never NULL. */
     int (*parse)(struct rule_parser *parser, struct span value, bool negated);
@@ -132,6 +151,20 @@ struct keyword {
     /* KEYWORD_BUFFER: the buffer in this packet, lent for the packet's time; NULL when there is none (no match, not even
      * for negated contents). An empty buffer is not NULL. */
     const uint8_t *(*buffer)(const struct match_input *in, uint32_t *length);
+
+    /* KEYWORD_TRANSACTION: whether it holds, in a direction whose progress has come far enough. condition->negated is applied by the
+     * caller. */
+    bool (*match_transaction)(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                              const void *data);
+
+    /* KEYWORD_FILE. Negation as above. KEYWORD_FILE conditions of a rule are asked anew while the file grows; FILE_MATCH_LATER: not
+     * before more of it is there. */
+    enum file_match (*match_file)(const struct match_input *in, const struct file *file, const void *data);
+
+    /* KEYWORD_TRANSFORM: what a buffer becomes. *out is lent: part of the input, or what transform_output() gave. False: the
+     * buffer is not there. */
+    bool (*transform)(struct transform_scratch *scratch, const uint8_t *bytes, uint32_t length, const void *data,
+                      const uint8_t **out, uint32_t *out_length);
 
     /* Optional: what the rule does once all its conditions hold, before thresholds are asked; for conditions added by
      * rule_parser_add_action(). */
@@ -157,19 +190,24 @@ struct keyword {
     void (*release)(const struct condition *condition);
 };
 
+static inline void keyword_release_all(const struct condition *conditions)
+{
+    for (const struct condition *c = conditions; c; c = c->next)
+        if (c->keyword->release)
+            c->keyword->release(c);
+}
+
 /* For the owner of a rule: to be called once when it is rejected, replaced, or its list is freed. */
 static inline void keyword_release(const struct rule *rule)
 {
-    for (const struct condition *c = rule->packet_conditions; c; c = c->next)
-        if (c->keyword->release)
-            c->keyword->release(c);
-    for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next)
-        for (const struct condition *c = buffer->conditions; c; c = c->next)
-            if (c->keyword->release)
-                c->keyword->release(c);
-    for (const struct condition *c = rule->actions; c; c = c->next)
-        if (c->keyword->release)
-            c->keyword->release(c);
+    for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
+        keyword_release_all(buffer->transforms);
+        keyword_release_all(buffer->conditions);
+    }
+    keyword_release_all(rule->packet_conditions);
+    keyword_release_all(rule->transaction_conditions);
+    keyword_release_all(rule->file_conditions);
+    keyword_release_all(rule->actions);
 }
 
 /* --- For parse(): the rule under construction ------------------------------------------------------------------------------ */
@@ -198,6 +236,20 @@ uint32_t rule_parser_state(struct rule_parser *parser, enum rule_name_kind kind,
  * caller made sure that there is one (rule_parser_has_previous). 0 or -ENOMEM. */
 int rule_parser_add_content_condition(struct rule_parser *parser, const void *data, bool relative);
 
+/* Adds a condition on the transaction, or on a file of it, for the keyword being parsed. 0 or -ENOMEM. */
+int rule_parser_add_transaction_condition(struct rule_parser *parser, const void *data, bool negated);
+int rule_parser_add_file_condition(struct rule_parser *parser, const void *data, bool negated);
+/* What the rule is about besides what its keywords' own tables say: words of protocols (app-layer-event, by its value) and bits of
+ * directions (flow). 0, or -errno after a report of what they contradict. */
+int rule_parser_require_applications(struct rule_parser *parser, const char *const *words);
+int rule_parser_require_directions(struct rule_parser *parser, unsigned directions);
+/* Adds the keyword being parsed to the transforms of the selected buffer; an error when none is selected or it has conditions already. */
+int rule_parser_add_transform(struct rule_parser *parser, const void *data);
+/* absent: the selected buffer must not be there (or_else: or its conditions hold). 0 or -errno after a report. */
+int rule_parser_set_absent(struct rule_parser *parser, bool or_else);
+/* A keyword of the build by its name, for those that stand for others (pcre's /U, http_uri); NULL when it is not there. */
+const struct keyword *rule_parser_find_keyword(const struct rule_parser *parser, const char *name);
+
 /* Whether the current buffer has a condition that a relative one could follow. */
 bool rule_parser_has_previous(const struct rule_parser *parser);
 
@@ -207,8 +259,8 @@ void rule_parser_set_relative(struct rule_parser *parser);
 /* The content that a modifier changes: the last one of the current buffer, or NULL. */
 struct content *rule_parser_last_content(struct rule_parser *parser);
 
-/* Selects the buffer for the conditions that follow; NULL is the payload (pkt_data). The same buffer again continues
- * it. 0 or -ENOMEM. */
+/* Selects the buffer for the conditions that follow; NULL is the payload (pkt_data). The same buffer again, with the same transforms,
+ * continues it, unless it is KEYWORD_MULTI. 0 or -errno. */
 int rule_parser_select_buffer(struct rule_parser *parser, const struct keyword *buffer);
 const struct keyword *rule_parser_current_buffer(const struct rule_parser *parser);
 /* Moves the last content of the current buffer into another one (the http_uri style of modifier). 0 or -errno. */

@@ -23,6 +23,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "sluice/app.h"
 #include "sluice/decision.h"
 #include "sluice/flow.h"
 #include "sluice/packet.h"
@@ -36,6 +37,8 @@ enum output_event {
     OUTPUT_FLOW,    /* a flow ended */
     OUTPUT_NETFLOW, /* the same, one event a direction */
     OUTPUT_PACKET,  /* a tagged packet */
+    OUTPUT_APP,     /* a transaction of an application protocol */
+    OUTPUT_FILE,    /* a file in one */
     OUTPUT_EVENT_COUNT,
 };
 
@@ -47,7 +50,7 @@ struct eve_options {
     const char *pcap_file_name; /* EVE's pcap_filename when pcap_file; or NULL */
     struct {
         bool payload, payload_printable, payload_length, packet, verdict, reference, rule_raw, rule_metadata;
-        bool tagged_packets, flow;
+        bool tagged_packets, flow, app_layer;
         uint32_t payload_buffer_size;
     } alert;
     struct {
@@ -55,8 +58,9 @@ struct eve_options {
         bool all_flows; /* drop.flows: all; otherwise one event for each direction of a dropped flow */
     } drop;
     struct {
-        bool decode, stream, packet_header;
+        bool decode, stream, application, packet_header;
     } anomaly;
+    bool app[APP_MAX_PROTOCOLS]; /* events of protocols, by index in app_list */
     struct {
         bool totals, threads, deltas, null_values;
     } stats;
@@ -106,6 +110,11 @@ void output_port_place(struct output_port *port, const struct turn_place *place)
  * `generation` is that of the ruleset. Notes in the packet's flow that its drop has been told. */
 void output_packet(struct output_port *port, const struct packet *pkt, const struct decision *decision,
                    unsigned generation);
+
+/* A transaction of an application protocol: the event of its protocol, and one for each of its files, as far as enabled. `pkt` is the packet that
+ * completed it. */
+void output_transaction(struct output_port *port, const struct packet *pkt, const struct flow *flow,
+                        const struct app *app, const struct app_tx *tx, unsigned generation);
 
 /* A flow that ended: flow and netflow events, as far as enabled. To be called before stream_end(). */
 void output_flow(struct output_port *port, const struct flow *flow, enum flow_end reason, unsigned generation);

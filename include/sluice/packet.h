@@ -121,6 +121,13 @@ struct queue_meta {
     uint8_t hardware_address[8]; /* the sender's */
 };
 
+/* What conntrack says of it, unread: sluice/conntrack.h. NULL where it says nothing, and for packets inside of others. */
+struct packet_conntrack {
+    const uint8_t *bytes; /* the attributes within NFQA_CT, lent as long as the packet */
+    uint32_t length;
+    uint32_t info; /* enum ip_conntrack_info */
+};
+
 enum {
     PACKET_MAX_VLANS = 3,
     PACKET_EVENT_WORDS = 4,
@@ -206,6 +213,7 @@ struct packet {
     enum link_type link;
     uint32_t flags; /* enum packet_flag */
     struct queue_meta meta;
+    struct packet_conntrack conntrack;
 
     /* --- decode: everything from here to `verdict` is reset by packet_reset() --------------------------------------- */
     struct packet *outer; /* the packet that carries this one; NULL for a packet from capture */
@@ -252,6 +260,7 @@ struct packet {
     uint8_t event_list[PACKET_MAX_EVENTS]; /* the same in the order they came, repetitions included */
     uint8_t event_count;                   /* entries in event_list */
 
+    uint32_t flow_hash;         /* the flow table's: of its key, where it is known already; otherwise 0 */
     struct flow *flow;          /* that it belongs to; NULL for none */
     struct packet_edits *edits; /* what rules replace in it; NULL where nothing may be: passive, inside a tunnel */
 

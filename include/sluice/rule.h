@@ -105,9 +105,17 @@ struct condition {
     bool next_relative; /* the next condition is relative to this one: further matches are tried when it fails */
 };
 
+enum buffer_absence {
+    BUFFER_PRESENT,
+    BUFFER_ABSENT,         /* it must not be there */
+    BUFFER_ABSENT_OR_ELSE, /* it is not there, or the conditions hold */
+};
+
 /* The conditions on one buffer, in the order in which they were written. */
 struct rule_buffer {
     const struct keyword *keyword; /* the KEYWORD_BUFFER that selected it; NULL for the payload */
+    struct condition *transforms;  /* KEYWORD_TRANSFORM, applied in this order */
+    enum buffer_absence absence;
     struct condition *conditions;
     struct condition *last;
     struct rule_buffer *next;
@@ -205,11 +213,15 @@ struct rule {
     enum target target;
 
     struct condition *packet_conditions; /* cheapest first */
-    struct condition *actions;           /* done when the rule matched, in their order: flowbits:set */
+    struct condition *transaction_conditions, *file_conditions;
+    struct condition *actions; /* done when the rule matched, in their order: flowbits:set */
     enum rule_payload payload;
     uint8_t state_use[RULE_NAME_KIND_COUNT]; /* RULE_STATE_READS, RULE_STATE_WRITES */
     const struct rule_tag *tag;              /* NULL for none */
-    bool bypass;                             /* the flow needs no more inspection once it matched */
+    const char *const *applications; /* words of protocols, NULL-terminated: one must be the flow's; NULL: any */
+    unsigned directions; /* bits 1 << enum flow_direction in which the rule can match by its keywords; 0: it has none of
+                                      * application protocols */
+    bool bypass;         /* the flow needs no more inspection once it matched */
     struct rule_buffer *buffers;
     struct threshold *thresholds; /* its own and those of threshold.config that name it */
 

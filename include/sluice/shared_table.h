@@ -49,7 +49,7 @@ struct shared_shard *shared_table_lock(struct shared_table *table, const void *k
 void shared_table_unlock(struct shared_shard *shard);
 unsigned shared_shard_number(const struct shared_shard *shard);
 
-/* The entry of the key, expired or not; NULL when there is none. */
+/* The entry of the key that the shard was locked for, expired or not; NULL when there is none. */
 void *shared_shard_find(struct shared_shard *shard, const void *key);
 /* The same, but made when there is none: `*fresh`, and zero behind its key. NULL when the memcap is reached. */
 void *shared_shard_get(struct shared_shard *shard, const void *key, uint64_t now_ns, bool *fresh);

@@ -45,13 +45,21 @@ enum stream_urgent {
     STREAM_URGENT_CLEAR, /* inline: part of the stream, and made so for the receiver: it does not learn that it was urgent */
 };
 
+/* What conntrack's word counts for when a session begins in the middle. */
+enum stream_conntrack {
+    STREAM_CONNTRACK_NO,
+    STREAM_CONNTRACK_YES, /* one that conntrack knows as established is picked up, at any time and without an exception */
+    STREAM_CONNTRACK_ONLY, /* and before midstream_until_ns none that it knows nothing of, or only one side */
+};
+
 struct stream_options {
     bool inline_mode;
     bool midstream; /* pick up sessions whose handshake was not seen */
     uint64_t
         midstream_until_ns; /* so too, and without an exception, for packets before this time: connections that are older
                                   * than the program; 0: none */
-    bool async_oneside;     /* accept sessions of which one side is seen */
+    enum stream_conntrack conntrack;
+    bool async_oneside;               /* accept sessions of which one side is seen */
     bool checksum_validation;         /* segments with PACKET_BAD_L4_CHECKSUM are not tracked */
     uint32_t depth;                   /* bytes inspected per direction; 0: all */
     uint32_t window[FLOW_DIRECTIONS]; /* bytes of history that stay for inspection, by direction */
@@ -119,6 +127,9 @@ struct stream_view {
  */
 bool stream_next_view(struct stream *stream, struct flow *flow, enum flow_direction direction, const struct packet *pkt,
                       bool all, struct stream_view *view);
+
+/* Whether stream_next_view() with `all` may give something: costs less than to ask it. */
+bool stream_has_rest(const struct flow *flow, enum flow_direction direction);
 
 /*
  * The view with the history that is kept before it (options.window), in one piece: *bytes, *length; the view begins at *view_at.

@@ -52,6 +52,15 @@ void text_append(struct text *text, const char *bytes, size_t length);
 void text_puts(struct text *text, const char *string);
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* 0 to 99 as two digits; behind them. */
+extern const char text_pairs[2 * 100 + 1];
+static inline char *text_put_pair(char *at, unsigned value)
+{
+    at[0] = text_pairs[2 * value];
+    at[1] = text_pairs[2 * value + 1];
+    return at + 2;
+}
+
 /* Appends text that goes to a terminal: control characters, and bytes that are not UTF-8, become \xNN. */
 void text_printable(struct text *text, const char *bytes, size_t length);
 
@@ -68,6 +77,8 @@ void json_double(struct text *text, const char *key, double value);
 void json_bool(struct text *text, const char *key, bool value);
 void json_null(struct text *text, const char *key);
 void json_base64(struct text *text, const char *key, const void *bytes, size_t length);
+/* A key that is no constant: the value follows, written with a NULL key. */
+void json_key(struct text *text, const void *key, size_t length);
 void json_printf(struct text *text, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /*

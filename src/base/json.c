@@ -41,21 +41,95 @@ static size_t plain_length(const uint8_t *bytes, size_t length)
     return run;
 }
 
-/* What needs no escape is nearly everything: one reservation and one copy. False when it is not so. */
-static bool write_plain_string(struct text *text, const uint8_t *bytes, size_t length, char after)
+/*
+ * Whether all eight bytes are plain. The high bit of a byte gets set by itself, by adding one (0x7f), by taking 0x20 (controls), or, of what is
+ * left of a comparison, one (equal). A carry into the next byte comes only from one that is set itself.
+ */
+static bool are_plain(uint64_t word)
 {
-    char *at;
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t no_quote = (word ^ ones * '"') - ones, no_backslash = (word ^ ones * '\\') - ones;
 
-    if (plain_length(bytes, length) < length)
-        return false;
-    at = text_reserve(text, length + 3);
+    return ((word | (word + ones) | (word - ones * 0x20) | no_quote | no_backslash) & ones << 7) == 0;
+}
+
+static bool copy_eight(char *out, const uint8_t *bytes)
+{
+    uint64_t word;
+
+    memcpy(&word, bytes, sizeof(word));
+    memcpy(out, &word, sizeof(word));
+    return are_plain(word);
+}
+
+/* Four to eight bytes, as two times four that may overlap. */
+static bool copy_four_to_eight(char *out, const uint8_t *bytes, size_t length)
+{
+    uint32_t first, last;
+
+    memcpy(&first, bytes, sizeof(first));
+    memcpy(&last, bytes + length - sizeof(last), sizeof(last));
+    memcpy(out, &first, sizeof(first));
+    memcpy(out + length - sizeof(last), &last, sizeof(last));
+    return are_plain((uint64_t)last << 32 | first);
+}
+
+/* Copies bytes that need no escape, which is nearly everything; false when some do. */
+static bool copy_plain(char *out, const uint8_t *bytes, size_t length)
+{
+    size_t at = 0;
+
+    if (length >= 4 && length <= 8)
+        return copy_four_to_eight(out, bytes, length);
+    for (; at + 8 <= length; at += 8)
+        if (!copy_eight(out + at, bytes + at))
+            return false;
+    if (length > 8)
+        return copy_eight(out + length - 8, bytes + length - 8);
+    for (; at < length; at++) {
+        if (!is_plain(bytes[at]))
+            return false;
+        out[at] = (char)bytes[at];
+    }
+    return true;
+}
+
+/* Room for `length` bytes, mostly without a call; NULL when out of memory, which the text remembers. */
+static inline char *room(struct text *text, size_t length)
+{
+    if (!text->failed && text->length + length < text->capacity)
+        return text->bytes + text->length;
+    return text_reserve(text, length);
+}
+
+/* What was written into room(), up to `end`. */
+static inline void commit(struct text *text, char *end)
+{
+    *end = '\0';
+    text->length = (size_t)(end - text->bytes);
+}
+
+static void write_char(struct text *text, char c)
+{
+    char *at = room(text, 1);
+
+    if (!at)
+        return;
+    *at = c;
+    commit(text, at + 1);
+}
+
+/* False when some of the bytes need an escape. */
+static bool write_plain_string(struct text *text, const uint8_t *bytes, size_t length)
+{
+    char *at = room(text, length + 2);
+
     if (!at)
         return true; /* failed, and remembered in the text */
-    *at = '"';
-    memcpy(at + 1, bytes, length);
-    at[length + 1] = '"';
-    at[length + 2] = after;
-    text_commit(text, length + (after ? 3 : 2));
+    if (!copy_plain(at + 1, bytes, length))
+        return false;
+    *at = at[length + 1] = '"';
+    commit(text, at + length + 2);
     return true;
 }
 
@@ -63,7 +137,7 @@ static void write_string(struct text *text, const uint8_t *bytes, size_t length)
 {
     size_t i = 0;
 
-    if (write_plain_string(text, bytes, length, '\0'))
+    if (write_plain_string(text, bytes, length))
         return;
     text_append(text, "\"", 1);
     while (i < length) {
@@ -87,16 +161,50 @@ static void write_string(struct text *text, const uint8_t *bytes, size_t length)
     text_append(text, "\"", 1);
 }
 
+/* Comma and key in one go; false when the key needs an escape. */
+static bool write_plain_key(struct text *text, const char *key)
+{
+    size_t length = strlen(key);
+    char *at = room(text, length + 4);
+
+    if (!at)
+        return true; /* failed, and remembered in the text */
+    if (text->need_comma)
+        *at++ = ',';
+    if (!copy_plain(at + 1, (const uint8_t *)key, length))
+        return false;
+    *at = at[length + 1] = '"';
+    at[length + 2] = ':';
+    commit(text, at + length + 3);
+    return true;
+}
+
+static void write_key(struct text *text, const char *key)
+{
+    if (write_plain_key(text, key))
+        return;
+    if (text->need_comma)
+        write_char(text, ',');
+    write_string(text, (const uint8_t *)key, strlen(key));
+    write_char(text, ':');
+}
+
 /* What comes before a value. */
 static void begin_value(struct text *text, const char *key)
 {
-    if (text->need_comma)
-        text_append(text, ",", 1);
-    if (key && !write_plain_string(text, (const uint8_t *)key, strlen(key), ':')) {
-        write_string(text, (const uint8_t *)key, strlen(key));
-        text_append(text, ":", 1);
-    }
+    if (key)
+        write_key(text, key);
+    else if (text->need_comma)
+        write_char(text, ',');
     text->need_comma = true;
+}
+
+void json_key(struct text *text, const void *key, size_t length)
+{
+    begin_value(text, NULL);
+    write_string(text, key, length);
+    text_append(text, ":", 1);
+    text->need_comma = false;
 }
 
 static void write_plain(struct text *text, const char *key, const char *value)
@@ -105,28 +213,37 @@ static void write_plain(struct text *text, const char *key, const char *value)
     text_puts(text, value);
 }
 
+static void open_bracket(struct text *text, const char *key, char bracket)
+{
+    begin_value(text, key);
+    write_char(text, bracket);
+    text->need_comma = false;
+}
+
+static void close_bracket(struct text *text, char bracket)
+{
+    write_char(text, bracket);
+    text->need_comma = true;
+}
+
 void json_object_open(struct text *text, const char *key)
 {
-    write_plain(text, key, "{");
-    text->need_comma = false;
+    open_bracket(text, key, '{');
 }
 
 void json_object_close(struct text *text)
 {
-    text_append(text, "}", 1);
-    text->need_comma = true;
+    close_bracket(text, '}');
 }
 
 void json_array_open(struct text *text, const char *key)
 {
-    write_plain(text, key, "[");
-    text->need_comma = false;
+    open_bracket(text, key, '[');
 }
 
 void json_array_close(struct text *text)
 {
-    text_append(text, "]", 1);
-    text->need_comma = true;
+    close_bracket(text, ']');
 }
 
 void json_string(struct text *text, const char *key, const char *value)
@@ -141,16 +258,31 @@ void json_stringn(struct text *text, const char *key, const void *value, size_t 
     write_string(text, value, length);
 }
 
+/* Two digits at a time, from the last on; where they begin in the `size` bytes at `out`. */
+static size_t format_digits(char *out, size_t size, uint64_t value)
+{
+    size_t at = size;
+
+    for (; value >= 10; value /= 100)
+        text_put_pair(out + (at -= 2), (unsigned)(value % 100));
+    if (value > 0 || at == size)
+        out[--at] = (char)('0' + value);
+    return at;
+}
+
 void json_uint(struct text *text, const char *key, uint64_t value)
 {
-    char digits[24];
-    size_t at = sizeof(digits);
+    enum { MAX_DIGITS = 20 };
+    char digits[2 * MAX_DIGITS] = { 0 }, *at;
+    size_t first = format_digits(digits, MAX_DIGITS, value);
 
-    do
-        digits[--at] = (char)('0' + value % 10);
-    while (value /= 10);
     begin_value(text, key);
-    text_append(text, digits + at, sizeof(digits) - at);
+    at = room(text, MAX_DIGITS);
+    if (!at)
+        return;
+    memcpy(at, digits + first,
+           MAX_DIGITS); /* a fixed length is a few moves; what is behind the number is not committed */
+    commit(text, at + MAX_DIGITS - first);
 }
 
 void json_int(struct text *text, const char *key, int64_t value)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The upper half of a key's hash picks the shard, the lower half the bucket. Entries are numbered from 1; 0 stands for none. An
+ * The upper half of a key's hash picks the shard, the lower half the bucket. Entries are numbered from 1; 0 stands for none. A bucket
+ * has a bit for each of its entries, by their hashes: most of the keys of a scan are in no bucket, and to learn that touches no entry. An
  * insert that finds no free entry looks at the next SWEEP_PER_INSERT in turn for expired ones: its cost is bounded, and all
  * entries get their turn.
  */
@@ -11,15 +12,25 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "sluice/pool.h"
+
 enum { MIN_ENTRIES = 64, SWEEP_PER_INSERT = 64 };
+
+struct shared_bucket {
+    uint32_t first;
+    uint32_t filter; /* filter_bit() of all in it */
+};
 
 struct shared_shard {
     pthread_mutex_t lock;
     struct shared_table *table;
+    uint64_t hash;    /* of the key that it is locked for */
     uint8_t *entries; /* [entry_count] of entry_size */
-    uint32_t *buckets;
+    struct shared_bucket *buckets;
     uint32_t entry_count, bucket_mask;
     uint32_t fresh;      /* entries from here on were never used */
     uint32_t free_entry; /* chain of freed entries */
@@ -30,6 +41,7 @@ struct shared_shard {
 
 struct shared_table {
     struct shared_table_options options;
+    struct pool *memory; /* one object: all entries, then all buckets */
     struct shared_shard shard[SHARED_TABLE_SHARDS];
     unsigned shards_made;
 };
@@ -54,7 +66,24 @@ static void *key_of(struct shared_entry *entry)
     return entry + 1;
 }
 
-static int shard_init(struct shared_shard *shard, struct shared_table *table)
+static struct shared_bucket *bucket_of(struct shared_shard *shard, uint64_t hash)
+{
+    return &shard->buckets[hash & shard->bucket_mask];
+}
+
+static uint32_t tag_of(uint64_t hash)
+{
+    return (uint32_t)(hash >> 32);
+}
+
+/* The tag's lowest bits are the shard's number. */
+static uint32_t filter_bit(uint32_t tag)
+{
+    return UINT32_C(1) << (tag >> 27);
+}
+
+/* How many entries and buckets a shard has. */
+static void plan_shard(struct shared_shard *shard, struct shared_table *table)
 {
     size_t memcap = table->options.memcap / SHARED_TABLE_SHARDS;
     size_t count = memcap / (table->options.entry_size + 2 * sizeof(*shard->buckets)); /* a bucket an entry, or two */
@@ -67,12 +96,31 @@ static int shard_init(struct shared_shard *shard, struct shared_table *table)
     shard->bucket_mask = buckets - 1;
     shard->fresh = shard->sweep = 1;
     shard->next_expiry_ns = UINT64_MAX;
-    shard->entries = calloc(shard->entry_count, table->options.entry_size);
-    shard->buckets = calloc(buckets, sizeof(*shard->buckets));
-    if (!shard->entries || !shard->buckets || pthread_mutex_init(&shard->lock, NULL)) {
-        free(shard->entries);
-        free(shard->buckets);
-        return -ENOMEM;
+}
+
+static size_t entries_size(const struct shared_shard *shard)
+{
+    return shard->entry_count * shard->table->options.entry_size;
+}
+
+static size_t buckets_size(const struct shared_shard *shard)
+{
+    return ((size_t)shard->bucket_mask + 1) * sizeof(*shard->buckets);
+}
+
+/* All shards are alike. */
+static int reserve(struct shared_table *table)
+{
+    size_t entries = entries_size(&table->shard[0]), buckets = buckets_size(&table->shard[0]);
+    int err = pool_new(&table->memory, SHARED_TABLE_SHARDS * (entries + buckets), 0);
+
+    if (err)
+        return err;
+    uint8_t *memory = pool_take(table->memory), *after = memory + SHARED_TABLE_SHARDS * entries;
+
+    for (unsigned i = 0; i < SHARED_TABLE_SHARDS; i++) {
+        table->shard[i].entries = memory + i * entries;
+        table->shard[i].buckets = (struct shared_bucket *)(void *)(after + i * buckets);
     }
     return 0;
 }
@@ -86,11 +134,17 @@ int shared_table_new(struct shared_table **out, const struct shared_table_option
     if (!table)
         return -ENOMEM;
     table->options = *options;
-    for (; table->shards_made < SHARED_TABLE_SHARDS; table->shards_made++) {
-        if (shard_init(&table->shard[table->shards_made], table)) {
-            shared_table_free(table);
-            return -ENOMEM;
-        }
+    for (unsigned i = 0; i < SHARED_TABLE_SHARDS; i++)
+        plan_shard(&table->shard[i], table);
+    int err = reserve(table);
+
+    while (!err && table->shards_made < SHARED_TABLE_SHARDS) {
+        err = -pthread_mutex_init(&table->shard[table->shards_made].lock, NULL);
+        table->shards_made += !err;
+    }
+    if (err) {
+        shared_table_free(table);
+        return -ENOMEM;
     }
     *out = table;
     return 0;
@@ -100,11 +154,9 @@ void shared_table_free(struct shared_table *table)
 {
     if (!table)
         return;
-    for (unsigned i = 0; i < table->shards_made; i++) {
+    for (unsigned i = 0; i < table->shards_made; i++)
         pthread_mutex_destroy(&table->shard[i].lock);
-        free(table->shard[i].entries);
-        free(table->shard[i].buckets);
-    }
+    pool_free(table->memory);
     free(table);
 }
 
@@ -113,8 +165,7 @@ size_t shared_table_memory(const struct shared_table *table)
     size_t memory = sizeof(*table);
 
     for (unsigned i = 0; i < SHARED_TABLE_SHARDS; i++)
-        memory += table->shard[i].entry_count * table->options.entry_size +
-                  ((size_t)table->shard[i].bucket_mask + 1) * sizeof(uint32_t);
+        memory += entries_size(&table->shard[i]) + buckets_size(&table->shard[i]);
     return memory;
 }
 
@@ -125,9 +176,12 @@ void shared_table_set_seed(struct shared_table *table, uint64_t seed)
 
 struct shared_shard *shared_table_lock(struct shared_table *table, const void *key)
 {
-    struct shared_shard *shard = &table->shard[hash_key(table, key) >> 32 & (SHARED_TABLE_SHARDS - 1)];
+    uint64_t hash = hash_key(table, key);
+    struct shared_shard *shard = &table->shard[hash >> 32 & (SHARED_TABLE_SHARDS - 1)];
 
+    __builtin_prefetch(bucket_of(shard, hash), 1);
     pthread_mutex_lock(&shard->lock);
+    shard->hash = hash;
     return shard;
 }
 
@@ -141,14 +195,22 @@ unsigned shared_shard_number(const struct shared_shard *shard)
     return (unsigned)(shard - shard->table->shard);
 }
 
-static uint32_t *bucket_of(struct shared_shard *shard, uint64_t hash)
+/* Takes the entry out of its bucket's chain. */
+static void unlink_entry(struct shared_shard *shard, struct shared_bucket *bucket, uint32_t index)
 {
-    return &shard->buckets[hash & shard->bucket_mask];
-}
+    uint32_t *link = &bucket->first;
 
-static uint32_t tag_of(uint64_t hash)
-{
-    return (uint32_t)(hash >> 32);
+    bucket->filter = 0;
+    while (*link) {
+        struct shared_entry *entry = entry_at(shard, *link);
+
+        if (*link == index) {
+            *link = entry->next;
+        } else {
+            bucket->filter |= filter_bit(entry->tag);
+            link = &entry->next;
+        }
+    }
 }
 
 void shared_shard_remove(struct shared_shard *shard, void *removed)
@@ -157,13 +219,7 @@ void shared_shard_remove(struct shared_shard *shard, void *removed)
     struct shared_entry *entry = removed;
     uint32_t index = index_of(shard, entry);
 
-    for (uint32_t *link = bucket_of(shard, hash_key(shard->table, key_of(entry))); *link;
-         link = &entry_at(shard, *link)->next) {
-        if (*link == index) {
-            *link = entry->next;
-            break;
-        }
-    }
+    unlink_entry(shard, bucket_of(shard, hash_key(shard->table, key_of(entry))), index);
     if (options->forget)
         options->forget(options->user, shared_shard_number(shard), entry);
     memset(entry, 0, options->entry_size);
@@ -212,27 +268,27 @@ static uint32_t take_entry(struct shared_shard *shard, uint64_t now_ns)
     return index;
 }
 
-static struct shared_entry *find(struct shared_shard *shard, const void *key, uint64_t hash)
+void *shared_shard_find(struct shared_shard *shard, const void *key)
 {
-    for (uint32_t i = *bucket_of(shard, hash); i; i = entry_at(shard, i)->next) {
+    const struct shared_bucket *bucket = bucket_of(shard, shard->hash);
+    uint32_t tag = tag_of(shard->hash);
+
+    if (!(bucket->filter & filter_bit(tag)))
+        return NULL;
+    for (uint32_t i = bucket->first; i; i = entry_at(shard, i)->next) {
         struct shared_entry *entry = entry_at(shard, i);
 
-        if (entry->tag == tag_of(hash) && memcmp(key_of(entry), key, shard->table->options.key_size) == 0)
+        if (entry->tag == tag && memcmp(key_of(entry), key, shard->table->options.key_size) == 0)
             return entry;
     }
     return NULL;
 }
 
-void *shared_shard_find(struct shared_shard *shard, const void *key)
-{
-    return find(shard, key, hash_key(shard->table, key));
-}
-
 void *shared_shard_get(struct shared_shard *shard, const void *key, uint64_t now_ns, bool *fresh)
 {
-    uint64_t hash = hash_key(shard->table, key);
-    struct shared_entry *entry = find(shard, key, hash);
-    uint32_t index, *bucket;
+    struct shared_entry *entry = shared_shard_find(shard, key);
+    struct shared_bucket *bucket = bucket_of(shard, shard->hash);
+    uint32_t index;
 
     *fresh = false;
     if (entry)
@@ -243,10 +299,10 @@ void *shared_shard_get(struct shared_shard *shard, const void *key, uint64_t now
     entry = entry_at(shard, index);
     memset(entry, 0, shard->table->options.entry_size);
     memcpy(key_of(entry), key, shard->table->options.key_size);
-    entry->tag = tag_of(hash);
-    bucket = bucket_of(shard, hash); /* after take_entry: the sweep may have changed it */
-    entry->next = *bucket;
-    *bucket = index;
+    entry->tag = tag_of(shard->hash);
+    entry->next = bucket->first; /* after take_entry: the sweep may have changed it */
+    bucket->first = index;
+    bucket->filter |= filter_bit(entry->tag);
     *fresh = true;
     return entry;
 }

@@ -24,6 +24,7 @@
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/netfilter.h>
+#include <linux/netfilter/nfnetlink_queue.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -93,6 +94,10 @@ static void take_result(struct nfqueue *queue, const struct nfqueue_result *resu
 {
     if (result->error == 0)
         return;
+    if (result->sequence == SEQUENCE_CONNTRACK) {
+        queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
+        return;
+    }
     if (result->error == -ENOENT) { /* of a repeat it means that the former reader had judged everything */
         queue->counters.verdict_lost += result->sequence <= CAPTURE_MAX_BATCH ? result->sequence : 0;
         return;
@@ -134,6 +139,7 @@ static void lend(struct nfqueue *queue, struct packet *pkt)
     counters->bytes += pkt->wire_length;
     counters->truncated += (pkt->flags & PACKET_TRUNCATED) != 0;
     counters->gso += (pkt->flags & PACKET_GSO) != 0;
+    counters->conntrack += pkt->conntrack.bytes != NULL;
     counters->marked += (pkt->flags & PACKET_MARKED) != 0;
     pkt->number = counters->packets;
 
@@ -227,6 +233,15 @@ uint32_t nfqueue_receive_buffer(const struct capture *capture)
 uint32_t nfqueue_flags(const struct capture *capture)
 {
     return ((const struct nfqueue *)capture)->flags;
+}
+
+int nfqueue_stop_conntrack(struct capture *capture)
+{
+    struct nfqueue *queue = (struct nfqueue *)capture;
+
+    if (!(queue->flags & NFQA_CFG_F_CONNTRACK))
+        return 0;
+    return nfqueue_config_conntrack(queue, false);
 }
 
 /* --- life cycle ----------------------------------------------------------------------------------------------------- */

@@ -32,6 +32,7 @@ enum {
     MAX_RECEIVE_BUFFER = 64 * 1024 * 1024,
     SEND_BUFFER = 256 * 1024, /* a send must fit: one of 64 kB for each replaced super-packet */
     SEND_OVERHEAD = 1024,     /* that the kernel wants to keep free of it */
+    MAX_TRIES = 3,
 };
 
 int nfqueue_config_fail(char error[CAPTURE_ERROR_SIZE], int err, const char *format, ...)
@@ -131,47 +132,91 @@ static int read_answer(int fd)
     return recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) < 0 ? -errno : result.error;
 }
 
+static struct nlmsghdr *put_config(const struct nfqueue *queue, char *buffer, enum nfqueue_sequence sequence)
+{
+    struct nlmsghdr *head = mnl_nlmsg_put_header(buffer);
+
+    head->nlmsg_type = NFNL_SUBSYS_QUEUE << 8 | NFQNL_MSG_CONFIG;
+    head->nlmsg_flags = NLM_F_REQUEST;
+    head->nlmsg_seq = sequence;
+
+    struct nfgenmsg *netfilter = mnl_nlmsg_put_extra_header(head, sizeof(*netfilter));
+
+    netfilter->version = NFNETLINK_V0;
+    netfilter->res_id = htons(queue->options.queue);
+    return head;
+}
+
+/* One pair with all of them: of several the kernel takes the last. */
+static void put_flags(struct nlmsghdr *head, uint32_t flags, uint32_t mask)
+{
+    mnl_attr_put_u32(head, NFQA_CFG_FLAGS, htonl(flags));
+    mnl_attr_put_u32(head, NFQA_CFG_MASK, htonl(mask));
+}
+
 static int request(struct nfqueue *queue, uint32_t flags)
 {
     const struct nfqueue_options *options = &queue->options;
     struct nfqnl_msg_config_cmd bind_command = { .command = NFQNL_CFG_CMD_BIND };
     struct nfqnl_msg_config_params copy = { .copy_range = htonl(NFQUEUE_MAX_COPY), .copy_mode = NFQNL_COPY_PACKET };
     char buffer[256];
-    struct nlmsghdr *head = mnl_nlmsg_put_header(buffer);
+    struct nlmsghdr *head = put_config(queue, buffer, SEQUENCE_CONFIG);
 
-    head->nlmsg_type = NFNL_SUBSYS_QUEUE << 8 | NFQNL_MSG_CONFIG;
-    head->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
-    head->nlmsg_seq = SEQUENCE_CONFIG;
-
-    struct nfgenmsg *netfilter = mnl_nlmsg_put_extra_header(head, sizeof(*netfilter));
-
-    netfilter->version = NFNETLINK_V0;
-    netfilter->res_id = htons(options->queue);
+    head->nlmsg_flags |= NLM_F_ACK;
     mnl_attr_put(head, NFQA_CFG_CMD, sizeof(bind_command), &bind_command);
     mnl_attr_put(head, NFQA_CFG_PARAMS, sizeof(copy), &copy);
     mnl_attr_put_u32(head, NFQA_CFG_QUEUE_MAXLEN, htonl(options->length));
-    if (flags) { /* one pair with all of them: of several the kernel takes the last */
-        mnl_attr_put_u32(head, NFQA_CFG_FLAGS, htonl(flags));
-        mnl_attr_put_u32(head, NFQA_CFG_MASK, htonl(flags));
-    }
+    if (flags)
+        put_flags(head, flags, flags);
     if (mnl_socket_sendto(queue->socket, head, head->nlmsg_len) < 0)
         return -errno;
     return read_answer(queue->fd);
 }
 
-/* Asks for all flags wanted, then for fewer while the kernel knows one of them not; queue->flags are those it took. */
+int nfqueue_config_conntrack(struct nfqueue *queue, bool on)
+{
+    char buffer[64];
+    struct nlmsghdr *head = put_config(queue, buffer, SEQUENCE_CONNTRACK);
+
+    put_flags(head, on ? NFQA_CFG_F_CONNTRACK : 0, NFQA_CFG_F_CONNTRACK);
+    if (send(queue->fd, head, head->nlmsg_len, MSG_NOSIGNAL) < 0)
+        return -errno;
+    queue->flags = on ? queue->flags | NFQA_CFG_F_CONNTRACK : queue->flags & ~(uint32_t)NFQA_CFG_F_CONNTRACK;
+    return 0;
+}
+
+static uint32_t wanted_flags(const struct nfqueue_options *options)
+{
+    return (options->gso ? NFQA_CFG_F_GSO : 0) | (options->fail_open ? NFQA_CFG_F_FAIL_OPEN : 0) |
+           (options->conntrack ? NFQA_CFG_F_CONNTRACK : 0);
+}
+
+/*
+ * Asks for all flags wanted, then for fewer while the kernel knows one of them not, those that matter least going first;
+ * queue->flags are those it took. It says "again" after it has loaded what a flag needs.
+ */
 static int bind_queue(struct nfqueue *queue)
 {
-    static const uint32_t without[] = { 0, NFQA_CFG_F_GSO, NFQA_CFG_F_FAIL_OPEN,
-                                        NFQA_CFG_F_GSO | NFQA_CFG_F_FAIL_OPEN };
-    uint32_t wanted = (queue->options.gso ? NFQA_CFG_F_GSO : 0) | (queue->options.fail_open ? NFQA_CFG_F_FAIL_OPEN : 0);
+    enum { CONNTRACK = NFQA_CFG_F_CONNTRACK, GSO = NFQA_CFG_F_GSO, FAIL_OPEN = NFQA_CFG_F_FAIL_OPEN };
+    static const uint32_t without[] = {
+        0,
+        CONNTRACK,
+        GSO,
+        GSO | CONNTRACK,
+        FAIL_OPEN,
+        FAIL_OPEN | CONNTRACK,
+        FAIL_OPEN | GSO,
+        FAIL_OPEN | GSO | CONNTRACK,
+    };
+    uint32_t wanted = wanted_flags(&queue->options);
     int err = -EOPNOTSUPP;
 
     for (size_t i = 0; i < sizeof(without) / sizeof(without[0]) && err == -EOPNOTSUPP; i++) {
         if ((without[i] & wanted) != without[i])
             continue;
         queue->flags = wanted & ~without[i];
-        err = request(queue, queue->flags);
+        for (int tries = 0; tries == 0 || (err == -EAGAIN && tries < MAX_TRIES); tries++)
+            err = request(queue, queue->flags);
     }
     return err;
 }
@@ -296,7 +341,10 @@ static int adopt_queue(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
         return nfqueue_config_fail(error, -errno, "queue %u: cannot adopt descriptor %d: %s", queue->options.queue, fd,
                                    strerror(errno));
     queue->adopted = true;
-    queue->flags = (queue->options.gso ? NFQA_CFG_F_GSO : 0) | (queue->options.fail_open ? NFQA_CFG_F_FAIL_OPEN : 0);
+    queue->flags = wanted_flags(&queue->options);
+    if (queue->options.conntrack &&
+        nfqueue_config_conntrack(queue, true)) /* its former reader may have taken it away */
+        queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
     return 0;
 }
 

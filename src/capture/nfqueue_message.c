@@ -13,6 +13,7 @@
 
 #include <linux/if_ether.h>
 #include <linux/netfilter.h>
+#include <linux/netfilter/nf_conntrack_common.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_queue.h>
 #include <linux/netlink.h>
@@ -20,32 +21,9 @@
 
 #include "sluice/bytes.h"
 #include "sluice/clock.h"
+#include "sluice/netlink.h"
 
 enum { PACKET_MESSAGE = NFNL_SUBSYS_QUEUE << 8 | NFQNL_MSG_PACKET };
-
-/* Takes one attribute off; false when what is left is none. */
-static bool take_attribute(struct cursor *attributes, uint16_t *type, struct cursor *value)
-{
-    struct nlattr head;
-    const uint8_t *bytes = cursor_take(attributes, sizeof(head));
-
-    if (!bytes)
-        return false;
-    memcpy(&head, bytes, sizeof(head));
-    if (head.nla_len < sizeof(head))
-        return false;
-
-    size_t length = head.nla_len - sizeof(head);
-
-    bytes = cursor_take(attributes, length);
-    if (!bytes)
-        return false;
-    *type = head.nla_type & NLA_TYPE_MASK;
-    *value = cursor_of(bytes, length);
-    if (!cursor_skip(attributes, NLA_ALIGN(length) - length)) /* the last one need not be padded */
-        attributes->at = attributes->end;
-    return true;
-}
 
 static bool read_header(struct cursor value, struct queue_meta *meta, bool *has_id)
 {
@@ -92,7 +70,7 @@ static bool read_vlan(struct cursor nested, struct queue_meta *meta)
         struct cursor value;
         uint16_t type;
 
-        if (!take_attribute(&nested, &type, &value))
+        if (!netlink_take(&nested, &type, &value))
             return false;
         if (type == NFQA_VLAN_TCI && !cursor_be16(&value, &meta->vlan_tci))
             return false;
@@ -142,6 +120,12 @@ static bool read_attribute(uint16_t type, struct cursor value, struct packet *pk
         return cursor_be32(&value, &pkt->wire_length);
     case NFQA_SKB_INFO:
         return read_skb_info(value, &pkt->flags);
+    case NFQA_CT:
+        pkt->conntrack.bytes = value.at;
+        pkt->conntrack.length = (uint32_t)cursor_left(&value);
+        return true;
+    case NFQA_CT_INFO:
+        return cursor_be32(&value, &pkt->conntrack.info);
     case NFQA_PAYLOAD:
         pkt->data = value.at;
         pkt->length = (uint32_t)cursor_left(&value);
@@ -174,11 +158,12 @@ static enum nfqueue_message_kind read_packet(struct cursor cur, uint16_t queue, 
     pkt->time_ns = 0;
     pkt->flags = 0;
     pkt->meta = (struct queue_meta){ .queue = queue };
+    pkt->conntrack = (struct packet_conntrack){ .info = IP_CT_NUMBER };
     while (whole && cursor_left(&cur) > 0) {
         struct cursor value;
         uint16_t type;
 
-        whole = take_attribute(&cur, &type, &value) && read_attribute(type, value, pkt, &has_id);
+        whole = netlink_take(&cur, &type, &value) && read_attribute(type, value, pkt, &has_id);
     }
     if (!has_id)
         return NFQUEUE_NO_ID;

@@ -32,7 +32,7 @@ enum {
 
 /* nlmsg_seq of what we send, which comes back in the kernel's answer. For verdicts it is the number of packets that the
  * message judges; the others are beyond any batch. */
-enum nfqueue_sequence { SEQUENCE_CONFIG = CAPTURE_MAX_BATCH + 1, SEQUENCE_REPEAT_UNJUDGED };
+enum nfqueue_sequence { SEQUENCE_CONFIG = CAPTURE_MAX_BATCH + 1, SEQUENCE_REPEAT_UNJUDGED, SEQUENCE_CONNTRACK };
 
 /* What became of a packet of the current receive. */
 enum slot_state { SLOT_LENT, SLOT_PLANNED, SLOT_JUDGED };
@@ -118,6 +118,8 @@ int nfqueue_send_repeat(struct nfqueue *queue, uint32_t id);
 int nfqueue_config_validate(const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE]);
 /* Opens or adopts queue->socket and reads back what is in force. 0, or -errno with a line in `error`. */
 int nfqueue_config_open(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE]);
+/* Sets or clears NFQA_CFG_F_CONNTRACK of a bound queue, without waiting: only a refusal is answered. 0 or -errno. */
+int nfqueue_config_conntrack(struct nfqueue *queue, bool on);
 /* Writes the line and returns err. */
 int nfqueue_config_fail(char error[CAPTURE_ERROR_SIZE], int err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

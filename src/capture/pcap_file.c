@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Capture files, pcap and pcapng, read by libpcap.
+ * Capture files, pcap and pcapng, read by libpcap; what is common of pcap files, by pcap_records.c as long as it goes.
  *
  * libpcap lends one packet at a time, so packets are copied into a buffer that lives until the next receive. A packet
  * that finds no room any more stays with libpcap and opens the next batch. Damage in a file must not look like its end:
@@ -16,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pcap_records.h"
 #include "sluice/clock.h"
 
 enum {
-    MAX_PACKET = 256 * 1024,      /* libpcap's own limit for network packets */
-    BUFFER_SIZE = 8 * MAX_PACKET, /* for one batch */
+    BUFFER_SIZE = 8 * PCAP_MAX_PACKET, /* for one batch */
     PACKET_ALIGNMENT = 16,
 };
 
@@ -29,6 +29,8 @@ struct pcap_file {
     struct capture_counters counters;
     pcap_t *pcap;
     enum link_type link;
+    bool by_records; /* not by libpcap (yet) */
+    struct pcap_records records;
     int end;                    /* 0, or what receive says once all packets were lent */
     char *error;                /* goes with -EBADMSG */
     struct pcap_pkthdr *header; /* with `bytes`: read from the file and not lent yet, or NULL */
@@ -93,34 +95,80 @@ static bool fetch(struct pcap_file *file)
     return false;
 }
 
+/* The next packet of the file. All but what capture knows is decode's to reset. */
+static void fill(struct pcap_file *file, struct packet *pkt, const struct pcap_record *record)
+{
+    uint32_t wire_length = record->wire_length > record->length ? record->wire_length : record->length;
+    bool truncated = record->length < wire_length;
+
+    file->counters.packets++;
+    file->counters.bytes += wire_length;
+    file->counters.truncated += truncated;
+    memset(pkt, 0, offsetof(struct packet, outer));
+    pkt->data = record->bytes;
+    pkt->length = record->length;
+    pkt->wire_length = wire_length;
+    pkt->time_ns = record->time_ns;
+    pkt->number = file->counters.packets;
+    pkt->link = file->link;
+    pkt->flags = truncated ? PACKET_TRUNCATED : 0;
+}
+
 /* Copies the fetched packet into the buffer; false when it has no room for it. */
 static bool lend(struct pcap_file *file, struct packet *pkt)
 {
     const struct pcap_pkthdr *header = file->header;
-    uint32_t length = header->caplen < MAX_PACKET ? header->caplen : MAX_PACKET;
-    uint32_t wire_length = header->len > header->caplen ? header->len : header->caplen;
+    const struct pcap_record record = {
+        .bytes = file->buffer + file->used,
+        .length = header->caplen < PCAP_MAX_PACKET ? header->caplen : PCAP_MAX_PACKET,
+        .wire_length = header->len > header->caplen ? header->len : header->caplen,
+        .time_ns = (uint64_t)header->ts.tv_sec * NS_PER_SECOND + (uint64_t)header->ts.tv_usec, /* read as ns */
+    };
 
-    if (length > BUFFER_SIZE - file->used)
+    if (record.length > BUFFER_SIZE - file->used)
         return false;
 
-    uint8_t *copy = file->buffer + file->used;
-    size_t step = ((size_t)length + PACKET_ALIGNMENT - 1) & ~(size_t)(PACKET_ALIGNMENT - 1);
+    size_t step = ((size_t)record.length + PACKET_ALIGNMENT - 1) & ~(size_t)(PACKET_ALIGNMENT - 1);
 
-    memcpy(copy, file->bytes, length);
+    memcpy(file->buffer + file->used, file->bytes, record.length);
     file->used = step < BUFFER_SIZE - file->used ? file->used + step : BUFFER_SIZE;
     file->bytes = NULL;
-    file->counters.packets++;
-    file->counters.bytes += wire_length;
-    file->counters.truncated += length < wire_length;
-    memset(pkt, 0, sizeof(*pkt));
-    pkt->data = copy;
-    pkt->length = length;
-    pkt->wire_length = wire_length;
-    pkt->time_ns = (uint64_t)header->ts.tv_sec * NS_PER_SECOND + (uint64_t)header->ts.tv_usec; /* read as ns */
-    pkt->number = file->counters.packets;
-    pkt->link = file->link;
-    pkt->flags = length < wire_length ? PACKET_TRUNCATED : 0;
+    fill(file, pkt, &record);
     return true;
+}
+
+static size_t take_from_libpcap(struct pcap_file *file, struct packet **batch, size_t max)
+{
+    size_t count = 0;
+
+    file->used = 0;
+    while (count < max && fetch(file) && lend(file, &file->packets[count])) {
+        batch[count] = &file->packets[count];
+        count++;
+    }
+    return count;
+}
+
+/* What was lent must stay where it is, so a batch ends where what was read does. */
+static size_t take_records(struct pcap_file *file, struct packet **batch, size_t max)
+{
+    struct pcap_record record;
+    size_t count = 0;
+
+    while (count < max && pcap_records_next(&file->records, &record)) {
+        batch[count] = &file->packets[count];
+        fill(file, batch[count++], &record);
+    }
+    return count;
+}
+
+/* libpcap goes on where the records ended, whatever it is that comes there. */
+static void leave_to_libpcap(struct pcap_file *file)
+{
+    file->by_records = false;
+    if (fseeko(pcap_file(file->pcap), (off_t)pcap_records_offset(&file->records), SEEK_SET))
+        file->end = -errno;
+    pcap_records_clear(&file->records);
 }
 
 static int pcap_file_receive(struct capture *capture, struct packet **batch, size_t max, int wait_ms)
@@ -131,12 +179,14 @@ static int pcap_file_receive(struct capture *capture, struct packet **batch, siz
     (void)wait_ms;
     if (max > CAPTURE_MAX_BATCH)
         max = CAPTURE_MAX_BATCH;
-    file->used = 0;
     file->counters.receive_calls++;
-    while (count < max && fetch(file) && lend(file, &file->packets[count])) {
-        batch[count] = &file->packets[count];
-        count++;
+    while (file->by_records && count == 0 && max > 0) {
+        count = take_records(file, batch, max);
+        if (count == 0 && !pcap_records_fill(&file->records))
+            leave_to_libpcap(file);
     }
+    if (!file->by_records)
+        count = take_from_libpcap(file, batch, max);
     return count > 0 || max == 0 ? (int)count : file->end;
 }
 
@@ -179,6 +229,7 @@ static void pcap_file_close(struct capture *capture)
 
     if (file->pcap)
         pcap_close(file->pcap);
+    pcap_records_clear(&file->records);
     free(file->error);
     free(file->buffer);
     free(file);
@@ -218,6 +269,23 @@ static int open_pcap(pcap_t **out, const char *path, char error[CAPTURE_ERROR_SI
     return 0;
 }
 
+/* Of these libpcap changes nothing in a record. */
+static bool is_plain(enum link_type link)
+{
+    return link != LINK_UNSUPPORTED && link != LINK_LINUX_SLL && link != LINK_LINUX_SLL2;
+}
+
+static int open_records(struct pcap_file *file)
+{
+    int snapshot = pcap_snapshot(file->pcap);
+    int err = is_plain(file->link) && snapshot > 0
+                  ? pcap_records_init(&file->records, fileno(pcap_file(file->pcap)), (uint32_t)snapshot)
+                  : -ENOTSUP;
+
+    file->by_records = !err;
+    return err == -ENOTSUP ? 0 : err;
+}
+
 int pcap_file_open(struct capture **out, const char *path, char error[CAPTURE_ERROR_SIZE])
 {
     struct pcap_file *file = calloc(1, sizeof(*file));
@@ -232,7 +300,7 @@ int pcap_file_open(struct capture **out, const char *path, char error[CAPTURE_ER
         goto close_file;
     file->link = link_of(pcap_datalink(file->pcap));
     file->buffer = malloc(BUFFER_SIZE);
-    if (!file->buffer) {
+    if (!file->buffer || open_records(file)) {
         err = fail(error, -ENOMEM, path, "out of memory");
         goto close_file;
     }

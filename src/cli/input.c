@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sluice/app.h"
+
 enum { MAX_WARNINGS = 5 };
 
 int cli_input_init(struct cli_input *input, const struct command *command, int argc)
@@ -103,11 +105,12 @@ static const char *choose_file(const struct cli_input *input, const char *defaul
 int cli_load_config(const struct cli_input *input, enum config_strictness strictness, const char *default_file,
                     struct config **out, struct diag *diag)
 {
-    static const struct setting *const tables[] = { config_settings, NULL };
+    const struct setting *tables[APP_MAX_PROTOCOLS + 2] = { config_settings };
     const char *file = choose_file(input, default_file);
     struct config *config;
     int code;
 
+    app_setting_tables(tables + 1);
     if (config_new(&config, tables)) {
         cli_error(input->command, "out of memory");
         return EXIT_FAILED;

@@ -14,6 +14,8 @@ static const char *const actions[] = { "pass", "drop", "reject", "alert", NULL }
 static const char *const accept_or_drop[] = { "accept", "drop", NULL };
 static const char *const verdicts[] = { "accept", "repeat", "route", NULL };
 static const char *const marked_policies[] = { "accept", "inspect", "drop", NULL };
+static const char *const conntrack_modes[] = { "auto", "always", "no", NULL };
+static const char *const conntrack_words[] = { "yes", "no", "only", NULL };
 static const char *const attach_modes[] = { "none", "after", "before", "repeat", "chain", "route", NULL };
 static const char *const families[] = { "inet", "ip", "ip6", "bridge", NULL };
 static const char *const hooks[] = { "forward", "input", "output", NULL };
@@ -28,7 +30,10 @@ static const char *const urgent_limit_policies[] = { "oob", "inline", "drop", "g
 static const char *const exception_policies[] = { "auto",        "ignore",    "pass-packet", "pass-flow",   "bypass",
                                                   "drop-packet", "drop-flow", "reject",      "reject-both", NULL };
 static const char *const all_or_start[] = { "all", "start", NULL };
-static const char *const default_event_types[] = { "alert", "drop", "anomaly", "flow", "stats", NULL };
+static const char *const enabled_choices[] = { "yes", "no", "detection-only", NULL };
+static const char *const default_event_types[] = { "alert", "drop", "anomaly", "flow", "stats", "files",
+                                                   "http",  "dns",  "tls",     "smtp", "ftp",   "ftp_data",
+                                                   "ssh",   "smb",  "dcerpc",  NULL };
 
 /* Event types of the field that are not written yet. */
 static const char *const later_event_types[] = {
@@ -196,6 +201,13 @@ const struct setting config_settings[] = {
       .type = SETTING_BOOL,
       .default_value = "yes",
       .help = "take packets of up to 64 kB that the kernel has not yet cut: several times faster" },
+    { .name = "queue.conntrack",
+      .type = SETTING_ENUM,
+      .default_value = "auto",
+      .choices = conntrack_modes,
+      .help = "the kernel says with each packet what its connection tracking knows, where it can: who is the client of "
+              "a connection that is older than the program, and whether there is one. auto: for 600 seconds after the "
+              "start, stream.midstream-grace if that is less or stream.midstream-conntrack is only" },
     { .name = "queue.length",
       .type = SETTING_NUMBER,
       .default_value = "4096",
@@ -231,6 +243,10 @@ const struct setting config_settings[] = {
     { .name = "queues.*.route-bypass", .type = SETTING_BOOL, .help = "queue.route-bypass for these queues" },
     { .name = "queues.*.fail-open", .type = SETTING_BOOL, .help = "queue.fail-open for these queues" },
     { .name = "queues.*.gso", .type = SETTING_BOOL, .help = "queue.gso for these queues" },
+    { .name = "queues.*.conntrack",
+      .type = SETTING_ENUM,
+      .choices = conntrack_modes,
+      .help = "queue.conntrack for these queues" },
     { .name = "queues.*.length",
       .type = SETTING_NUMBER,
       .low = 1,
@@ -307,6 +323,21 @@ const struct setting config_settings[] = {
       .help = "CPUs of the thread that writes events" },
 
     /* --- Decoding ------------------------------------------------------------------------------------------------------- */
+    { .name = "app-layer.memcap",
+      .type = SETTING_SIZE,
+      .default_value = "256 MiB",
+      .low = 1 << 20,
+      .high = INT64_C(64) << 30,
+      .help = "memory of application protocols: what their parsers keep, and bodies and files for rules" },
+    { .name = "app-layer.error-policy",
+      .type = SETTING_ENUM,
+      .choices = exception_policies,
+      .help = "exception-policy for a flow whose protocol could not be parsed" },
+    { .name = "app-layer.protocols.*.enabled",
+      .type = SETTING_ENUM,
+      .choices = enabled_choices,
+      .default_value = "yes",
+      .help = "whether the protocol is looked for and parsed; detection-only is taken as yes" },
     { .name = "decode-error-policy",
       .type = SETTING_ENUM,
       .default_value = "accept",
@@ -452,6 +483,14 @@ const struct setting config_settings[] = {
       .help =
           "seconds after the start of `sluice run` in which TCP connections whose beginning was not seen are inspected "
           "from where they are, whatever stream.midstream and its policy say: they may be older than the program" },
+    { .name = "stream.midstream-conntrack",
+      .type = SETTING_ENUM,
+      .default_value = "yes",
+      .choices = conntrack_words,
+      .help =
+          "inspect TCP connections whose beginning was not seen from where they are when the kernel's connection "
+          "tracking knows them as established (queue.conntrack), whatever stream.midstream and its policy say. only: "
+          "no others in the time of stream.midstream-grace" },
     { .name = "stream.async-oneside",
       .type = SETTING_BOOL,
       .default_value = "no",

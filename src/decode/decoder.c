@@ -109,6 +109,7 @@ static void inherit(struct packet *pkt, const struct packet *from)
     pkt->link = LINK_RAW;
     pkt->flags = from->flags & PACKET_CAPTURE_FLAGS;
     pkt->meta = from->meta;
+    pkt->conntrack = (struct packet_conntrack){ 0 };
     packet_reset(pkt);
     pkt->root = from->root;
 }

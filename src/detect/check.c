@@ -76,7 +76,7 @@ static bool looks_at_packet(const struct rule *rule)
             return true;
     }
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
-        if (buffer->keyword && !(buffer->keyword->flags & KEYWORD_STATE))
+        if (buffer->keyword && !buffer->keyword->applications && !(buffer->keyword->flags & KEYWORD_STATE))
             return true;
     }
     return false;
@@ -107,7 +107,7 @@ static enum payload_scope scope_of(const struct rule *rule, const struct rule_bu
 
 static bool has_addresses_alone(const struct rule *rule)
 {
-    if (rule->buffers || rule->protocol.application || rule->protocol.any_packet)
+    if (rule->buffers || rule->applications || rule->protocol.any_packet)
         return false;
     for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
         if (!(c->keyword->flags & KEYWORD_IP_ONLY))
@@ -132,6 +132,8 @@ static void fill_kind(struct check *check, const struct rule *rule)
     check->of_flow = has_addresses_alone(rule);
     check->ip_only = check->of_flow && !strchr(rule->source->text, '!') && !strchr(rule->destination->text, '!');
     check->has_payload = payload != NULL;
+    check->of_transaction = rule_is_of_transaction(rule);
+    check->applications = rule_application_mask(rule);
     check->scope = SCOPE_PACKET;
     if (!payload)
         return;

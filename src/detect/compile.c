@@ -65,6 +65,10 @@ static void collect_prefilters(const struct ruleset *ruleset, struct compile_wor
         collect_group(&ruleset->generic[traffic], work); /* the large ones first */
     for (uint32_t i = 0; i < ruleset->buffer_count; i++)
         work->prefilters[work->count++] = ruleset->buffers[i].prefilter;
+    for (size_t i = 0; i < transaction_group_count(); i++) {
+        for (uint32_t k = 0; k < ruleset->transactions[i].buffer_count; k++)
+            work->prefilters[work->count++] = ruleset->transactions[i].buffers[k].prefilter;
+    }
     for (uint32_t i = 0; i < ruleset->group_count; i++)
         collect_group(&ruleset->groups[i], work);
 }
@@ -76,7 +80,8 @@ int ruleset_compile(struct ruleset *ruleset, struct diag *diag)
     long cpus = count_cpus();
     unsigned started = 0;
 
-    work.prefilters = calloc((TRAFFIC_COUNT + ruleset->group_count) * (size_t)GROUP_PREFILTERS + RULESET_MAX_BUFFERS,
+    work.prefilters = calloc((TRAFFIC_COUNT + ruleset->group_count) * (size_t)GROUP_PREFILTERS + RULESET_MAX_BUFFERS +
+                                 transaction_group_count() * TRANSACTION_BUFFERS,
                              sizeof(*work.prefilters));
     if (!work.prefilters)
         return -ENOMEM;

@@ -14,6 +14,7 @@
 
 #include "detect_priv.h"
 #include "sluice/pcre_scratch.h"
+#include "sluice/transform.h"
 
 void detector_options_default(struct detector_options *options)
 {
@@ -21,6 +22,7 @@ void detector_options_default(struct detector_options *options)
         .pcre_match_limit = PCRE_DEFAULT_MATCH_LIMIT,
         .pcre_depth_limit = PCRE_DEFAULT_DEPTH_LIMIT,
         .flow_memcap = (size_t)16 << 20,
+        .transaction_memcap = (size_t)32 << 20,
         .stream_window = { 2560, 2560 },
     };
 }
@@ -34,7 +36,10 @@ int detector_new(struct detector **out, const struct detector_options *options)
         return -ENOMEM;
     memcpy(detector->stream_window, options->stream_window, sizeof(detector->stream_window));
     detector->pcre = pcre_scratch_new(&limits);
-    if (!detector->pcre || pool_new(&detector->waiting, sizeof(struct flow_detection), options->flow_memcap)) {
+    detector->transforms = transform_scratch_new();
+    if (!detector->pcre || !detector->transforms ||
+        pool_new(&detector->waiting, sizeof(struct flow_detection), options->flow_memcap) ||
+        pool_new(&detector->transactions, sizeof(struct app_detection), options->transaction_memcap)) {
         detector_free(detector);
         return -ENOMEM;
     }
@@ -50,6 +55,8 @@ void detector_free(struct detector *detector)
         hs_free_scratch(detector->scratch);
     pcre_scratch_free(detector->pcre);
     pool_free(detector->waiting);
+    pool_free(detector->transactions);
+    transform_scratch_free(detector->transforms);
     free(detector->candidates);
     free(detector->seen);
     free(detector->hits);
@@ -84,6 +91,15 @@ static int grow_arrays(struct detector *detector, uint32_t count)
     return 0;
 }
 
+static int grow_for_transactions(const struct transaction_group *group, struct detector *detector)
+{
+    int err = 0;
+
+    for (uint32_t i = 0; i < group->buffer_count && !err; i++)
+        err = prefilter_grow_scratch(group->buffers[i].prefilter, &detector->scratch);
+    return err;
+}
+
 static int grow_scratch(struct detector *detector, const struct rule_group *group)
 {
     struct prefilter *prefilters[GROUP_PREFILTERS];
@@ -107,6 +123,8 @@ int detector_prepare(struct detector *detector, const struct ruleset *ruleset)
         err = grow_scratch(detector, &ruleset->groups[i]);
     for (uint32_t i = 0; i < ruleset->buffer_count && !err; i++)
         err = prefilter_grow_scratch(ruleset->buffers[i].prefilter, &detector->scratch);
+    for (size_t i = 0; i < transaction_group_count() && !err; i++)
+        err = grow_for_transactions(&ruleset->transactions[i], detector);
     if (err)
         return err;
     memset(detector->seen, 0, detector->capacity * sizeof(*detector->seen));
@@ -122,7 +140,7 @@ const struct detect_counters *detector_counters(const struct detector *detector)
 
 /* --- A packet --------------------------------------------------------------------------------------------------------------- */
 
-static void next_serial(struct detector *detector)
+void detector_next_serial(struct detector *detector)
 {
     if (++detector->serial == 0) {
         memset(detector->seen, 0, detector->capacity * sizeof(*detector->seen));
@@ -137,8 +155,12 @@ static bool next_view(const struct evaluation *ev, struct stream_view *view)
     struct flow *flow = in->packet->flow;
 
     /* An ICMP error may belong to the flow: no rule would find its stream there. */
-    return in->stream && flow && flow->tcp && in->packet->protocol == IPPROTO_TCP &&
-           stream_next_view(in->stream, flow, ev->direction, in->packet, in->flow_ends, view);
+    if (!in->stream || !flow || !flow->tcp || in->packet->protocol != IPPROTO_TCP ||
+        !stream_next_view(in->stream, flow, ev->direction, in->packet, in->flow_ends, view))
+        return false;
+    if (in->on_view)
+        in->on_view(in->user, view);
+    return true;
 }
 
 /* What could not be remembered of the flow is found anew. */
@@ -182,19 +204,21 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
     detector->hit_count = 0;
     *hits = detector->hits;
     ev.view = next_view(&ev, &view) ? &view : NULL;
-    next_serial(detector);
+    detector_next_serial(detector);
     if (ev.view)
         collect_view(&ev);
     if (!ev.view_only)
         collect_packet(&ev);
     evaluate_candidates(&ev);
     look_again(&ev);
+    detect_transactions(&ev);
     ev.view_only = true;
     while (ev.view && next_view(&ev, &view)) {
-        next_serial(detector);
+        detector_next_serial(detector);
         collect_view(&ev);
         evaluate_candidates(&ev);
         look_again(&ev);
+        detect_transactions(&ev);
     }
     detector->counters.matches += detector->hit_count;
     return detector->hit_count;

@@ -11,6 +11,7 @@
  *   detect.c     the detector, and a packet's way through it
  *   collect.c    a packet's candidates
  *   evaluate.c   whether a candidate matches
+ *   transaction_groups.c, transaction.c  rules on transactions of application protocols
  *   waiting.c    candidates that wait for more of their stream
  *   inspect.c    the conditions on one buffer
  */
@@ -21,6 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sluice/app.h"
+#include "sluice/arena.h"
 #include "sluice/detect.h"
 #include "sluice/keyword.h"
 #include "sluice/pool.h"
@@ -46,13 +49,16 @@ struct check {
     bool any_protocol;
     bool bidirectional;
     bool ipv4, ipv6;
-    bool any_packet;  /* packets without an IP header too */
-    uint8_t scope;    /* enum payload_scope */
-    bool has_payload; /* conditions on the payload */
-    bool has_literal; /* found by a literal in the payload; otherwise evaluated for every view of a stream */
-    bool of_flow;     /* addresses alone, negated or not: pass and drop are the flow's */
-    bool ip_only;     /* addresses alone: asked for the first packet of a flow and direction */
-    bool may_wait;    /* its literal may come before the rest of it */
+    bool any_packet;       /* packets without an IP header too */
+    uint8_t scope;         /* enum payload_scope */
+    bool has_payload;      /* conditions on the payload */
+    bool has_literal;      /* found by a literal in the payload; otherwise evaluated for every view of a stream */
+    bool of_flow;          /* addresses alone, negated or not: pass and drop are the flow's */
+    bool ip_only;          /* addresses alone: asked for the first packet of a flow and direction */
+    bool of_transaction;   /* asked for transactions, by its plans, and not for packets */
+    uint64_t applications; /* bits of ids, one of which is the flow's; 0: any */
+    struct transaction_plan *plans;
+    bool may_wait; /* its literal may come before the rest of it */
 };
 
 /* Traffic is divided by transport, so that UDP is not searched for TCP rules. */
@@ -94,6 +100,63 @@ struct rule_group {
     struct group_side to[FLOW_DIRECTIONS];
 };
 
+/* --- Transactions --- */
+
+enum {
+    TRANSACTION_BUFFERS = 128,   /* kinds with literals, of a protocol and direction */
+    TRANSACTION_VALUES = 1024,   /* of a buffer of which there are several */
+    TRANSACTION_CANDIDATES = 24, /* that a transaction remembers, by direction */
+    TRANSACTION_GROWN = 6,       /* values that grow */
+};
+
+/* How a rule is decided in transactions of one protocol, in one direction. */
+struct transaction_plan {
+    struct transaction_plan *next;
+    uint8_t proto, direction;         /* id of the protocol */
+    uint8_t progress;                 /* from which on all that does not grow can be read */
+    bool grows, files, events;        /* it asks for what may come at any time */
+    const struct app_buffer **access; /* by buffer of the rule; NULL for those of packets */
+    uint8_t *condition_progress;      /* by condition on the transaction */
+};
+
+struct transaction_buffer {
+    const struct app_buffer *access;
+    const struct condition *transforms;
+    struct prefilter *prefilter;
+};
+struct transaction_unfiltered {
+    uint32_t check;
+    uint8_t progress;
+    bool always; /* whenever the transaction is looked at */
+};
+struct transaction_group {
+    bool has_rules;
+    struct transaction_buffer *buffers;
+    uint32_t buffer_count;
+    struct transaction_unfiltered *unfiltered;
+    uint32_t unfiltered_count, unfiltered_capacity;
+};
+
+/* What is remembered of a transaction in one direction. */
+struct transaction_candidate {
+    uint32_t check;
+    uint32_t matched; /* bits: buffers that hold */
+    bool done;        /* it matched; kept so that it does not match again */
+};
+struct transaction_grown {
+    uint64_t to; /* place in the buffer up to which it was scanned */
+    uint16_t index;
+    uint8_t buffer;
+};
+struct app_detection {
+    uint32_t generation, count, grown_count;
+    uint8_t progress; /* when it was looked at last */
+    bool asked, rescan;
+    uint64_t scanned[TRANSACTION_BUFFERS / 64];
+    struct transaction_grown grown[TRANSACTION_GROWN];
+    struct transaction_candidate list[TRANSACTION_CANDIDATES];
+};
+
 enum { PORT_TRAFFICS = 2 /* TCP and UDP */, GROUPS_PER_PACKET = 3 };
 enum port_end { PORT_DESTINATION, PORT_SOURCE, PORT_ENDS };
 
@@ -112,6 +175,8 @@ struct ruleset {
     struct check_list ip_only[TRAFFIC_COUNT];
     struct address_index *ip_only_index[TRAFFIC_COUNT]; /* over ip_only */
     struct check_list without_ip;                       /* rules that admit packets without an IP header */
+    struct arena *arena;                                /* of plans */
+    struct transaction_group *transactions;             /* [id of protocol][direction] */
     struct check_list *by_event;                        /* per event of a packet: rules that need it */
     struct buffer_prefilter buffers[RULESET_MAX_BUFFERS];
     uint32_t buffer_count;
@@ -130,8 +195,11 @@ struct detector {
     struct hit *hits;
     uint32_t *hit_checks; /* index of each hit */
     uint32_t hit_count;
-    uint32_t capacity;    /* checks that the arrays have room for */
-    struct pool *waiting; /* struct flow_detection */
+    uint32_t capacity;           /* checks that the arrays have room for */
+    struct pool *waiting;        /* struct flow_detection */
+    struct pool *transactions;   /* struct app_detection */
+    struct app_detection memory; /* of the transaction at hand */
+    struct transform_scratch *transforms;
     uint32_t stream_window[FLOW_DIRECTIONS];
     struct detect_counters counters;
 };
@@ -175,10 +243,12 @@ struct literal {
     uint32_t at;    /* in its buffer, or LITERAL_ANYWHERE */
     uint32_t reach; /* it ends within so many bytes of its buffer; LITERAL_ANYWHERE when that is not known */
     const struct keyword *buffer; /* NULL: payload */
+    const struct rule_buffer *rule_buffer;
 };
 
-/* The literal by which the rule is found: the one marked fast_pattern, otherwise the strongest. False: it has none. */
-bool literal_choose(const struct rule *rule, struct literal *out);
+/* The literal by which the rule is found: the one marked fast_pattern, otherwise the strongest; in a buffer of a transaction, or in one
+ * of packets. False: it has none. */
+bool literal_choose(const struct rule *rule, bool of_transaction, struct literal *out);
 /* Whether the bytes, as many as it has, are the literal. */
 bool literal_equal(const struct literal *literal, const uint8_t *bytes);
 /* ASCII only: Hyperscan's caseless literals fold no other letters. */
@@ -300,6 +370,30 @@ void collect_window(struct evaluation *ev);
 /* Evaluates the candidates in order; those that match become hits and have their actions done. */
 void evaluate_candidates(struct evaluation *ev);
 
+/* For rules on transactions. */
+bool evaluate_header(const struct evaluation *ev, const struct check *check);
+bool evaluate_packet_conditions(struct evaluation *ev, const struct check *check);
+bool evaluate_payload(struct evaluation *ev, const struct check *check, struct inspection *inspection,
+                      const struct condition *conditions);
+void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, const struct app_tx *tx);
+void evaluate_sort(struct detector *detector);
+
+/* --- transaction_groups.c -------------------------------------------------------------------------------------------------- */
+
+bool rule_is_of_transaction(const struct rule *rule);
+/* Bits of the ids of protocols that the rule is about; 0: any. */
+uint64_t rule_application_mask(const struct rule *rule);
+static inline size_t transaction_group_count(void)
+{
+    return (app_list_count + 1) * FLOW_DIRECTIONS;
+}
+int transaction_rule_add(struct ruleset *ruleset, uint32_t index); /* 0 or -ENOMEM */
+void transaction_groups_clear(struct ruleset *ruleset);
+
+/* --- transaction.c --------------------------------------------------------------------------------------------------------- */
+
+void detect_transactions(struct evaluation *ev);
+
 /* --- waiting.c ----------------------------------------------------------------------------------------------------------- */
 
 enum { WAITING_MAX = 20 };
@@ -337,6 +431,11 @@ static inline bool needs_met(const struct packet_needs *needs, const struct pack
            facts->payload_length <= needs->payload_high && facts->protocol >= needs->protocol_low &&
            facts->protocol <= needs->protocol_high && (facts->tcp_flags & needs->tcp_flags_mask) == needs->tcp_flags;
 }
+
+/* --- detect.c ---------------------------------------------------------------------------------------------------------------- */
+
+/* No check is a candidate. */
+void detector_next_serial(struct detector *detector);
 
 /* --- for the collectors ------------------------------------------------------------------------------------------------------------ */
 

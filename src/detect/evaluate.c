@@ -14,7 +14,7 @@
 
 /* Where no literal was found they are in order. Shell's sort with Ciura's gaps: a handful or some hundreds, and qsort() takes
  * memory from the system for the latter. */
-static void sort_candidates(uint32_t *candidates, uint32_t count)
+static void sort_indices(uint32_t *candidates, uint32_t count)
 {
     static const uint32_t gaps[] = { 1750, 701, 301, 132, 57, 23, 10, 4, 1 };
     uint32_t ordered = 1;
@@ -34,6 +34,11 @@ static void sort_candidates(uint32_t *candidates, uint32_t count)
             candidates[k] = value;
         }
     }
+}
+
+void evaluate_sort(struct detector *detector)
+{
+    sort_indices(detector->candidates, detector->candidate_count);
 }
 
 /* --- Header ---------------------------------------------------------------------------------------------------------------- */
@@ -68,9 +73,21 @@ static bool direction_matches(const struct check *check, const struct packet *pk
            (!destination || address_set_has(destination, pkt->ip_version, &pkt->destination_address));
 }
 
-static bool header_matches(const struct check *check, const struct packet *pkt)
+/* The flow speaks one of the protocols that the rule is about. */
+static bool application_matches(const struct check *check, const struct packet *pkt)
 {
+    unsigned id = pkt->flow ? app_of_flow(pkt->flow) : 0;
+
+    return id > 0 && id < APP_FAILED && check->applications >> id & 1;
+}
+
+bool evaluate_header(const struct evaluation *ev, const struct check *check)
+{
+    const struct packet *pkt = ev->input->packet;
+
     if (!protocol_matches(check, pkt))
+        return false;
+    if (check->applications && !check->of_transaction && !application_matches(check, pkt))
         return false;
     return direction_matches(check, pkt, false) || (check->bidirectional && direction_matches(check, pkt, true));
 }
@@ -141,8 +158,8 @@ static bool matches_packet(struct evaluation *ev, const struct check *check, str
     return true;
 }
 
-static bool matches_payload(struct evaluation *ev, const struct check *check, struct inspection *inspection,
-                            const struct condition *conditions)
+bool evaluate_payload(struct evaluation *ev, const struct check *check, struct inspection *inspection,
+                      const struct condition *conditions)
 {
     uint32_t steps = inspection->steps_left;
 
@@ -162,7 +179,7 @@ static bool buffers_match(struct evaluation *ev, const struct check *check)
     for (const struct rule_buffer *buffer = check->buffers; buffer; buffer = buffer->next) {
         inspection.steps_left = INSPECT_STEPS;
         if (!buffer->keyword) {
-            if (!matches_payload(ev, check, &inspection, buffer->conditions))
+            if (!evaluate_payload(ev, check, &inspection, buffer->conditions))
                 return false;
             continue;
         }
@@ -176,7 +193,7 @@ static bool buffers_match(struct evaluation *ev, const struct check *check)
 
 /* --- Candidates ------------------------------------------------------------------------------------------------------------ */
 
-static bool conditions_match(struct evaluation *ev, const struct check *check)
+bool evaluate_packet_conditions(struct evaluation *ev, const struct check *check)
 {
     for (const struct condition *c = check->conditions; c; c = c->next) {
         if (c->keyword->match(&ev->match, c->data) == c->negated)
@@ -186,20 +203,20 @@ static bool conditions_match(struct evaluation *ev, const struct check *check)
 }
 
 /* Where the hit is, or -1. */
-static int find_hit(const struct detector *detector, uint32_t index)
+static int find_hit(const struct detector *detector, uint32_t index, const struct app_tx *tx)
 {
     for (uint32_t i = 0; i < detector->hit_count; i++) {
-        if (detector->hit_checks[i] == index)
+        if (detector->hit_checks[i] == index && detector->hits[i].tx == tx)
             return (int)i;
     }
     return -1;
 }
 
-/* False when the rule has matched in another view of the same packet. */
-static bool add_hit(struct evaluation *ev, uint32_t index)
+/* False when the rule has matched in another view of the same packet, or when a packet ends more transactions than there are rules. */
+static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *tx)
 {
     struct detector *detector = ev->detector;
-    int old = find_hit(detector, index);
+    int old = find_hit(detector, index, tx);
     uint32_t at = detector->hit_count;
 
     if (old >= 0) { /* another view of the same packet; what matched in the stream is the flow's */
@@ -207,6 +224,8 @@ static bool add_hit(struct evaluation *ev, uint32_t index)
         detector->hits[old].of_flow |= ev->match.in_stream;
         return false;
     }
+    if (at > detector->capacity)
+        return false;
     for (; at > 0 && detector->hit_checks[at - 1] > index; at--) {
         detector->hits[at] = detector->hits[at - 1];
         detector->hit_checks[at] = detector->hit_checks[at - 1];
@@ -214,7 +233,8 @@ static bool add_hit(struct evaluation *ev, uint32_t index)
     detector->hits[at] = (struct hit){
         .rule = ev->ruleset->checks[index].rule,
         .in_stream = ev->match.in_stream,
-        .of_flow = ev->match.in_stream || ev->ruleset->checks[index].of_flow,
+        .of_flow = ev->match.in_stream || tx || ev->ruleset->checks[index].of_flow,
+        .tx = tx,
     };
     detector->hit_checks[at] = index;
     detector->hit_count++;
@@ -223,7 +243,7 @@ static bool add_hit(struct evaluation *ev, uint32_t index)
 
 static void matched(struct evaluation *ev, const struct check *check, uint32_t index)
 {
-    bool is_new = add_hit(ev, index);
+    bool is_new = add_hit(ev, index, NULL);
 
     for (const struct condition *c = check->rule->actions; c && is_new; c = c->next)
         c->keyword->act(&ev->match, c->data);
@@ -235,6 +255,15 @@ static void matched(struct evaluation *ev, const struct check *check, uint32_t i
         waiting_remove(ev, index);
 }
 
+void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, const struct app_tx *tx)
+{
+    const struct check *check = &ev->ruleset->checks[index];
+    bool is_new = add_hit(ev, index, tx);
+
+    for (const struct condition *c = check->rule->actions; c && is_new; c = c->next)
+        c->keyword->act(&ev->match, c->data);
+}
+
 static void evaluate(struct evaluation *ev, uint32_t index)
 {
     const struct check *check = &ev->ruleset->checks[index];
@@ -243,10 +272,10 @@ static void evaluate(struct evaluation *ev, uint32_t index)
     if (!needs_met(&check->needs, &ev->facts))
         return;
     ev->match.in_stream = streamable;
-    if ((ev->view_only && !(streamable && check->has_payload)) || !header_matches(check, ev->input->packet))
+    if ((ev->view_only && !(streamable && check->has_payload)) || !evaluate_header(ev, check))
         return;
     ev->detector->counters.evaluations++;
-    if (!conditions_match(ev, check))
+    if (!evaluate_packet_conditions(ev, check))
         return;
     ev->match.in_stream = false;
     if (buffers_match(ev, check))
@@ -262,7 +291,7 @@ void evaluate_candidates(struct evaluation *ev)
     if (detector->candidate_count == 0)
         return;
     detector->counters.candidates += detector->candidate_count;
-    sort_candidates(detector->candidates, detector->candidate_count);
+    evaluate_sort(detector);
     for (uint32_t i = 0; i < detector->candidate_count; i++)
         evaluate(ev, detector->candidates[i]);
 }

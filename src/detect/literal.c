@@ -93,7 +93,7 @@ static struct place place_after(const struct condition *condition, struct place 
 
 /* --- Choice ------------------------------------------------------------------------------------------------------------------ */
 
-static void take(struct literal *out, const struct content *content, const struct keyword *buffer, struct place end)
+static void take(struct literal *out, const struct content *content, const struct rule_buffer *buffer, struct place end)
 {
     out->reach = end.latest;
     out->at = end.earliest == end.latest ? end.latest - content->length : LITERAL_ANYWHERE;
@@ -108,7 +108,16 @@ static void take(struct literal *out, const struct content *content, const struc
         out->length = LITERAL_MAX;
     out->is_part = out->length < content->length;
     out->nocase = content->nocase;
-    out->buffer = buffer;
+    out->buffer = buffer->keyword;
+    out->rule_buffer = buffer;
+}
+
+/* Of a rule on transactions only their buffers say when it is to be looked at. */
+static bool has_literal(const struct rule_buffer *buffer, bool of_transaction)
+{
+    bool is_transaction = buffer->keyword && buffer->keyword->applications;
+
+    return is_transaction == of_transaction && buffer->absence == BUFFER_PRESENT;
 }
 
 uint8_t literal_fold(uint8_t byte, bool nocase)
@@ -127,21 +136,22 @@ bool literal_equal(const struct literal *literal, const uint8_t *bytes)
     return true;
 }
 
-bool literal_choose(const struct rule *rule, struct literal *out)
+bool literal_choose(const struct rule *rule, bool of_transaction, struct literal *out)
 {
     unsigned best = 0;
 
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
         struct place end = { 0, 0 };
 
-        for (const struct condition *c = buffer->conditions; c; c = c->next) {
+        for (const struct condition *c = has_literal(buffer, of_transaction) ? buffer->conditions : NULL; c;
+             c = c->next) {
             end = place_after(c, end);
             const struct content *content = c->keyword->literal ? c->keyword->literal(c) : NULL;
 
             if (!content || content->negated || content->length == 0)
                 continue;
             if (content->fast_pattern) {
-                take(out, content, buffer->keyword, end);
+                take(out, content, buffer, end);
                 return true;
             }
             unsigned score = strength(content->bytes, content->length);
@@ -149,7 +159,7 @@ bool literal_choose(const struct rule *rule, struct literal *out)
             /* At equal strength the payload wins: its scan is made anyway. */
             if (score * 2 + (buffer->keyword == NULL) > best) {
                 best = score * 2 + (buffer->keyword == NULL);
-                take(out, content, buffer->keyword, end);
+                take(out, content, buffer, end);
             }
         }
     }

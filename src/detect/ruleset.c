@@ -126,9 +126,11 @@ static int group_check(struct ruleset *ruleset, struct group_keys *keys, uint32_
     struct literal literal;
     int event = needed_event(rule);
 
+    if (ruleset->checks[index].of_transaction)
+        return transaction_rule_add(ruleset, index);
     if (event >= 0)
         return check_list_add(&ruleset->by_event[event], index);
-    if (!literal_choose(rule, &literal))
+    if (!literal_choose(rule, false, &literal))
         return add_unfiltered(ruleset, keys, index);
     if (!literal.buffer)
         return add_to_payload(ruleset, keys, index, &literal);
@@ -153,7 +155,9 @@ static int group_rules(struct ruleset *ruleset)
     if (err)
         return err;
     ruleset->by_event = calloc(RULESET_MAX_EVENTS, sizeof(*ruleset->by_event));
-    if (!ruleset->by_event)
+    ruleset->transactions = calloc(transaction_group_count(), sizeof(*ruleset->transactions));
+    ruleset->arena = arena_new(0);
+    if (!ruleset->by_event || !ruleset->transactions || !ruleset->arena)
         err = -ENOMEM;
     for (uint32_t i = 0; i < ruleset->check_count && !err; i++) {
         err = group_check(ruleset, keys, i);
@@ -204,6 +208,8 @@ void ruleset_free(struct ruleset *ruleset)
     for (unsigned i = 0; ruleset->by_event && i < RULESET_MAX_EVENTS; i++)
         free(ruleset->by_event[i].index);
     free(ruleset->by_event);
+    transaction_groups_clear(ruleset);
+    arena_free(ruleset->arena);
     free(ruleset->without_ip.index);
     for (uint32_t i = 0; i < ruleset->group_count; i++)
         group_clear(&ruleset->groups[i]);

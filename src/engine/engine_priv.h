@@ -47,8 +47,13 @@ struct pipeline_options;
 /* The queues of a configuration with the options of each. -errno with a line in `error`. */
 int engine_queue_options(const struct config *config, struct nfqueue_options *out, size_t max, size_t *count,
                          char error[ENGINE_ERROR_SIZE]);
+/* For how long after the start a queue that asks for conntrack's word has use for it; 0: always. */
+int64_t engine_conntrack_seconds(const struct config *config, uint16_t queue);
 int engine_decode_options(const struct config *config, struct decode_options *out, struct diag *diag);
 /* For one of `workers`, which share the memcaps. All but the checksums, which differ between run and replay. */
+/* Protocols and files; mistakes are in `diag`. What it makes goes to pipeline_shared_init(), or app_options_clear(). */
+int engine_app_options(const struct config *config, unsigned workers, struct app_options *out, struct diag *diag);
+void engine_app_events(const struct config *config, struct eve_options *out);
 int engine_pipeline_options(const struct config *config, unsigned workers, bool inline_mode,
                             struct pipeline_options *out, struct diag *diag);
 void engine_flow_options(const struct config *config, unsigned workers, struct flow_options *out);
@@ -154,12 +159,20 @@ struct checksum_sample {
     uint32_t seen, wrong;
 };
 
+/* What decode made of a packet. */
+struct decoded_packet {
+    const struct packet *of; /* NULL: nothing yet */
+    size_t count;
+    struct packet *found[DECODE_MAX_PACKETS];
+};
+
 /* All that one packet's path needs; owned by one worker. */
 struct pipeline {
     struct decoder *decoder;
     struct defrag *defrag;
     struct flow_table *flows;
     struct stream *stream;
+    struct app *app;
     struct detector *detector;
     struct policy *policy;
     struct output_port *output;    /* lent, as the next three */
@@ -176,6 +189,8 @@ struct pipeline {
     bool kernel_checksums; /* the kernel says which checksums it did not verify */
     struct host_os_table host_os;
     struct rewriter rewriter;
+    struct decoded_packet decoded[2]; /* the packet at hand and the next one, in turn */
+    unsigned at_hand;                 /* which of them */
     struct pipeline_counters counters;
 };
 
@@ -183,6 +198,7 @@ struct pipeline_options {
     struct decode_options decode;
     struct flow_options flow;
     struct stream_options stream;
+    struct app_options app;
     struct defrag_options defrag; /* its inline mode is the policy's, its hosts those of host_os */
     struct host_os_table host_os;
     struct detector_options detector;
@@ -197,9 +213,12 @@ struct pipeline_options {
 /* What the pipelines of all workers have in common; outlives them. */
 struct pipeline_shared {
     struct policy_shared *policy;
+    struct app_shared *apps;
+    struct app_options app_options; /* owns the settings of protocols */
     struct host_table *hosts;
 };
-int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options); /* 0 or -ENOMEM */
+/* Takes over options->app.settings, also when it fails. 0 or -ENOMEM. */
+int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options);
 void pipeline_shared_clear(struct pipeline_shared *shared);
 
 /* 0 or -ENOMEM. */
@@ -209,7 +228,8 @@ void pipeline_clear(struct pipeline *pipeline);
 /* What several workers share is touched in this turn; lent. */
 void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn);
 /* From a packet of capture to its verdict (written into the packet), with its events. */
-void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt);
+/* `next`, if it is known already, must be the packet of the next call: it is decoded ahead, so that its flow is on the way to the cache. */
+void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt, struct packet *next);
 /* Ends at most `budget` flows whose time is over. */
 void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns, size_t budget);
 /* Ends all flows whose time is over, in the order in which they began. */
@@ -235,6 +255,7 @@ struct worker_snapshot {
     uint64_t *decode; /* decode_counter_count() values */
     uint64_t *flow;   /* flow_counter_count() */
     uint64_t *stream; /* stream_counter_count() */
+    uint64_t *app;    /* app_counter_count() values */
     uint64_t *defrag; /* defrag_counter_count() values */
 };
 
@@ -244,6 +265,7 @@ struct worker {
     bool started;
     struct capture *capture;
     struct nfqueue_options queue;
+    uint64_t conntrack_until_ns; /* then the kernel need not say any more what conntrack knows; 0: it goes on */
     struct pipeline pipeline;
     const struct affinity *affinity;
     _Atomic(const struct ruleset *) ruleset;
@@ -284,7 +306,9 @@ void replay_workers_progress(void *user, unsigned port, struct turn_place *out);
 
 /* Sums the snapshots and writes one stats event. `queues` adds what is known of NFQUEUE. */
 struct stats;
-int stats_new(struct stats **out, unsigned workers, bool queues, const struct config *config);
+/* `apps` outlives the stats. */
+int stats_new(struct stats **out, unsigned workers, bool queues, const struct config *config,
+              const struct app_shared *apps);
 void stats_free(struct stats *stats);
 void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                  struct output *output, uint64_t uptime_seconds, uint64_t time_ns);

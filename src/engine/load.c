@@ -62,7 +62,11 @@ int engine_parse_rules(struct rule_list **out, const struct config *config, cons
 
     if (!err)
         err = engine_open_datasets(&datasets, config, diag);
+    const char *words[2 * APP_MAX_PROTOCOLS];
+
+    app_words(words, sizeof(words) / sizeof(words[0]));
     const struct rule_list_options options = {
+        .applications = words,
         .keywords = keywords,
         .variables = variables,
         .classification_file = config_string(config, "classification-file"),

@@ -8,6 +8,9 @@
 
 #include "sluice/text.h"
 
+/* Old connections that are not silent are seen by then, and the kernel's work for each small packet is a third more as long. */
+enum { CONNTRACK_SECONDS = 600 };
+
 /* --- Queues ---------------------------------------------------------------------------------------------------------------- */
 
 /* Reads settings of one queue: those of its range if it has one, otherwise the general ones. */
@@ -113,6 +116,28 @@ static int read_mode(struct queue_reader *reader, struct nfqueue_options *out, c
     return 0;
 }
 
+static bool wants_conntrack(struct queue_reader *reader)
+{
+    const char *wanted = queue_string(reader, "conntrack");
+
+    if (strcmp(wanted, "auto") == 0)
+        return config_bool(reader->config, "stream.midstream") ||
+               config_number(reader->config, "stream.midstream-grace") > 0;
+    return strcmp(wanted, "always") == 0;
+}
+
+int64_t engine_conntrack_seconds(const struct config *config, uint16_t queue)
+{
+    struct queue_reader reader = { .config = config, .range = range_of(config, queue) };
+    int64_t grace = config_number(config, "stream.midstream-grace");
+
+    if (strcmp(queue_string(&reader, "conntrack"), "always") == 0)
+        return 0;
+    if (grace > 0 && strcmp(config_string(config, "stream.midstream-conntrack"), "only") == 0)
+        return grace;
+    return grace > 0 && grace < CONNTRACK_SECONDS ? grace : CONNTRACK_SECONDS;
+}
+
 static int read_queue(const struct config *config, uint16_t queue, struct nfqueue_options *out,
                       char error[ENGINE_ERROR_SIZE])
 {
@@ -123,6 +148,7 @@ static int read_queue(const struct config *config, uint16_t queue, struct nfqueu
     out->queue = queue;
     out->fail_open = queue_bool(&reader, "fail-open");
     out->gso = queue_bool(&reader, "gso");
+    out->conntrack = wants_conntrack(&reader);
     out->length = (uint32_t)queue_number(&reader, "length");
     out->receive_buffer = (uint32_t)queue_number(&reader, "receive-buffer");
     out->batch = (uint32_t)queue_number(&reader, "batch");
@@ -215,7 +241,9 @@ int engine_pipeline_options(const struct config *config, unsigned workers, bool 
     engine_exception_policies(config, inline_mode, out->policy.exceptions);
     read_defrag_options(config, workers, &out->defrag);
     err = host_os_table_read(&out->host_os, config, diag);
-    return err ? err : engine_decode_options(config, &out->decode, diag);
+    if (!err)
+        err = engine_decode_options(config, &out->decode, diag);
+    return err ? err : engine_app_options(config, workers, &out->app, diag);
 }
 
 /* Where the events go: eve.filename in the log folder, unless it is absolute. */
@@ -280,6 +308,7 @@ static void read_alert_options(const struct config *config, struct eve_options *
         config_bool_or(config, "eve.types.alert.metadata.rule.metadata", out->alert.rule_metadata);
     out->alert.reference = config_bool_or(config, "eve.types.alert.metadata.rule.reference", out->alert.reference);
     out->alert.flow = config_bool_or(config, "eve.types.alert.metadata.flow", out->alert.flow);
+    out->alert.app_layer = config_bool_or(config, "eve.types.alert.metadata.app-layer", out->alert.app_layer);
     out->alert.tagged_packets = config_bool_or(config, "eve.types.alert.tagged-packets", out->alert.tagged_packets);
     if (!config_bool(config, "eve.types.alert.metadata"))
         out->alert.rule_raw = out->alert.rule_metadata = out->alert.flow = false;
@@ -289,6 +318,7 @@ static void read_anomaly_options(const struct config *config, struct eve_options
 {
     out->anomaly.decode = config_bool_or(config, "eve.types.anomaly.types.decode", out->anomaly.decode);
     out->anomaly.stream = config_bool_or(config, "eve.types.anomaly.types.stream", out->anomaly.stream);
+    out->anomaly.application = config_bool_or(config, "eve.types.anomaly.types.applayer", out->anomaly.application);
     out->anomaly.packet_header = config_bool_or(config, "eve.types.anomaly.packethdr", out->anomaly.packet_header);
 }
 
@@ -311,6 +341,7 @@ void engine_eve_options(const struct config *config, struct eve_options *out)
     out->pcap_file = config_bool(config, "eve.pcap-file");
     out->metadata = config_bool(config, "eve.metadata");
     out->ipv6_compress = config_bool(config, "eve.ipv6-compress");
+    engine_app_events(config, out);
     read_alert_options(config, out);
     read_anomaly_options(config, out);
     out->drop.alerts = config_bool_or(config, "eve.types.drop.alerts", out->drop.alerts);

@@ -26,6 +26,15 @@ static void read_timeouts(const struct config *config, enum flow_class class, co
     }
 }
 
+static enum stream_conntrack conntrack_word(const struct config *config)
+{
+    const char *value = config_string(config, "stream.midstream-conntrack");
+
+    return strcmp(value, "only") == 0 ? STREAM_CONNTRACK_ONLY
+           : strcmp(value, "no") == 0 ? STREAM_CONNTRACK_NO
+                                      : STREAM_CONNTRACK_YES;
+}
+
 static size_t share(const struct config *config, const char *name, unsigned workers)
 {
     return (size_t)config_number(config, name) / (workers > 0 ? workers : 1);
@@ -70,6 +79,7 @@ void engine_stream_options(const struct config *config, unsigned workers, bool i
     stream_options_default(out);
     out->inline_mode = stream_inline(config, inline_mode);
     out->midstream = config_bool(config, "stream.midstream");
+    out->conntrack = conntrack_word(config);
     out->async_oneside = config_bool(config, "stream.async-oneside");
     out->checksum_validation = config_bool(config, "stream.checksum-validation");
     out->depth = (uint32_t)config_number(config, "stream.depth");
@@ -159,6 +169,7 @@ void engine_exception_policies(const struct config *config, bool inline_mode,
         { EXCEPTION_STREAM_REASSEMBLY, "stream.reassembly-memcap-policy", true },
         { EXCEPTION_STREAM_MIDSTREAM, "stream.midstream-policy", true },
         { EXCEPTION_STREAM_INVALID, "stream.invalid-policy", true },
+        { EXCEPTION_APP_ERROR, "app-layer.error-policy", true },
     };
     enum exception_policy master = inline_mode ? EXCEPTION_DROP_FLOW : EXCEPTION_IGNORE;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A packet's whole path, top to bottom: decode -> defrag -> flow -> stream -> detect -> policy -> events -> reject.
+ * A packet's whole path, top to bottom: decode -> defrag -> flow -> stream -> app -> detect -> policy -> events -> reject.
  *
  * A packet that carries others (tunnels) is inspected after them, and has the one verdict for all; so is a fragment after the
  * datagram that it completes. When a flow ends, what its stream still held is inspected and its events are written: end_flow().
@@ -17,17 +17,24 @@ static void inspect_rest(struct pipeline *pipeline, struct flow *flow);
 
 int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options)
 {
-    int err = policy_shared_new(&shared->policy, &options->policy);
+    int err;
+
+    shared->app_options = options->app;
+    err = policy_shared_new(&shared->policy, &options->policy);
 
     if (!err)
         err = host_table_new(&shared->hosts, options->host_memcap);
     if (!err)
         host_table_set_seed(shared->hosts, options->flow.seed);
+    if (!err)
+        err = app_shared_new(&shared->apps);
     return err;
 }
 
 void pipeline_shared_clear(struct pipeline_shared *shared)
 {
+    app_options_clear(&shared->app_options);
+    app_shared_free(shared->apps);
     host_table_free(shared->hosts);
     policy_shared_free(shared->policy);
     memset(shared, 0, sizeof(*shared));
@@ -69,9 +76,12 @@ int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *opti
     err = new_stream(pipeline, options);
     if (err)
         goto free_flows;
-    err = detector_new(&pipeline->detector, &options->detector);
+    err = app_new(&pipeline->app, &options->app, shared->apps);
     if (err)
         goto free_stream;
+    err = detector_new(&pipeline->detector, &options->detector);
+    if (err)
+        goto free_app;
     err = policy_new(&pipeline->policy, &options->policy, shared->policy);
     if (err)
         goto free_detector;
@@ -92,6 +102,8 @@ free_policy:
     policy_free(pipeline->policy);
 free_detector:
     detector_free(pipeline->detector);
+free_app:
+    app_free(pipeline->app);
 free_stream:
     stream_free(pipeline->stream);
 free_flows:
@@ -110,6 +122,7 @@ void pipeline_clear(struct pipeline *pipeline)
     rewriter_clear(&pipeline->rewriter);
     policy_free(pipeline->policy);
     detector_free(pipeline->detector);
+    app_free(pipeline->app);
     stream_free(pipeline->stream);
     flow_table_free(pipeline->flows);
     defrag_free(pipeline->defrag);
@@ -121,6 +134,7 @@ void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn)
 {
     pipeline->turn = turn;
     policy_set_turn(pipeline->policy, turn);
+    app_set_turn(pipeline->app, turn);
 }
 
 /* What the policies for whole packets say before any rule is asked; true when the packet is not to be inspected. */
@@ -256,27 +270,120 @@ static void settle_flow(struct pipeline *pipeline, struct flow *flow)
     }
 }
 
+/* --- Application protocols --------------------------------------------------------------------------------------------------- */
+
+/* The packet whose stream is being looked at. */
+struct app_feed {
+    struct pipeline *pipeline;
+    struct packet *packet;
+    bool failed, stop_stream;
+};
+
+static void note_app(struct app_feed *feed, const struct app_verdict *verdict)
+{
+    feed->failed |= verdict->exception != EXCEPTION_NONE;
+    feed->stop_stream |= verdict->stop_stream;
+    if (verdict->reversed)
+        feed->packet->flags ^= PACKET_TO_CLIENT;
+}
+
+static enum flow_direction direction_of(const struct packet *pkt)
+{
+    return pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+}
+
+/* What is new in the stream goes to its protocol before rules are asked of it. */
+static void feed_view(void *user, const struct stream_view *view)
+{
+    struct app_feed *feed = user;
+    const struct packet *pkt = feed->packet;
+    const struct app_stream_bytes bytes = {
+        .bytes = view->data, .length = view->length, .offset = view->offset, .end = view->end
+    };
+    struct app_verdict verdict;
+
+    app_stream(feed->pipeline->app, pkt->flow, direction_of(pkt), &bytes, pkt->time_ns, &verdict);
+    note_app(feed, &verdict);
+}
+
+static void feed_datagram(struct app_feed *feed)
+{
+    const struct packet *pkt = feed->packet;
+    struct app_verdict verdict;
+
+    if (pkt->protocol != IPPROTO_UDP || !pkt->flow || pkt->flow->protocol != IPPROTO_UDP || pkt->payload_length == 0 ||
+        pkt->flags & PACKET_CARRIES_TUNNEL)
+        return;
+    app_datagram(feed->pipeline->app, pkt->flow, direction_of(pkt), pkt->payload, pkt->payload_length, pkt->time_ns,
+                 &verdict);
+    note_app(feed, &verdict);
+}
+
+/* What a protocol's parser could not do is an exception of the packet that made it so. */
+static void settle_app(const struct app_feed *feed)
+{
+    struct pipeline *pipeline = feed->pipeline;
+    struct packet *pkt = feed->packet;
+
+    if (feed->failed)
+        policy_exception(pipeline->policy, pkt, EXCEPTION_APP_ERROR);
+    if (feed->stop_stream && pkt->flow->tcp) {
+        stream_stop(pipeline->stream, pkt->flow, FLOW_TO_SERVER);
+        stream_stop(pipeline->stream, pkt->flow, FLOW_TO_CLIENT);
+    }
+}
+
+static void log_transactions(struct pipeline *pipeline, const struct packet *pkt, struct flow *flow, bool flow_ends)
+{
+    for (struct app_tx *tx = app_transactions(flow); tx; tx = tx->next) {
+        if (!app_tx_wants_log(pipeline->app, tx, flow_ends))
+            continue;
+        output_transaction(pipeline->output, pkt, flow, pipeline->app, tx,
+                           pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);
+        tx->logged = true;
+    }
+}
+
+static void tidy_transactions(struct pipeline *pipeline, const struct packet *pkt)
+{
+    if (!pkt->flow || !pkt->flow->app)
+        return;
+    log_transactions(pipeline, pkt, pkt->flow, false);
+    app_tidy(pipeline->app, pkt->flow, detect_release_transaction, pipeline->detector);
+}
+
 /* --- Rules ------------------------------------------------------------------------------------------------------------------ */
 
 static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settled, bool flow_ends)
 {
     const struct ruleset *ruleset = pipeline->ruleset;
+    struct app_feed feed = { .pipeline = pipeline, .packet = pkt };
     const struct detect_input in = {
         .packet = pkt,
         .stream = pipeline->stream,
         .flows = pipeline->flows,
         .hosts = pipeline->hosts,
         .turn = pipeline->turn,
+        .on_view = feed_view,
+        .user = &feed,
         .flow_ends = flow_ends,
     };
     const struct hit *hits = NULL;
-    size_t count = settled ? 0 : detect_packet(pipeline->detector, ruleset, &in, &hits);
     struct decision decision;
+    size_t count = 0;
+
+    if (!settled) {
+        if (!flow_ends)
+            feed_datagram(&feed);
+        count = detect_packet(pipeline->detector, ruleset, &in, &hits);
+        settle_app(&feed);
+    }
 
     if (flow_ends && count == 0)
         return; /* of a packet that was never sent there is nothing else to say */
     policy_apply(pipeline->policy, ruleset_rules(ruleset), pkt, hits, count, &decision);
     decision.stream = pipeline->stream;
+    decision.app = pipeline->app;
     decision.names = rule_list_names(ruleset_rules(ruleset));
     if (pipeline->drop_undecodable && (pkt->flags & PACKET_MALFORMED) && !decision.passed && !settled)
         policy_drop(pipeline->policy, pkt, DROP_REASON_DECODE_ERROR);
@@ -288,6 +395,7 @@ static void inspect(struct pipeline *pipeline, struct packet *pkt)
     if (needs_checksums(pipeline, pkt))
         check_checksums(pipeline, pkt);
     ask_rules(pipeline, pkt, track(pipeline, pkt), false);
+    tidy_transactions(pipeline, pkt);
     if (pkt->flow)
         settle_flow(pipeline, pkt->flow);
     if (pkt->reject != REJECT_NONE) {
@@ -372,20 +480,40 @@ static struct packet pseudo_packet(struct flow *flow, enum flow_direction direct
     return pkt;
 }
 
+static void ask_at_end(struct pipeline *pipeline, struct flow *flow)
+{
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        if (!stream_has_rest(flow, direction))
+            continue;
+        struct packet pkt = pseudo_packet(flow, direction);
+
+        pkt.root = &pkt;
+        ask_rules(pipeline, &pkt, false, true);
+    }
+}
+
 /*
  * Passive, bytes are inspected when they have been acknowledged: the last ones may not have been. Inline, those behind a hole that
  * never was filled here are left, though the receiver may have had them all.
  */
 static void inspect_rest(struct pipeline *pipeline, struct flow *flow)
 {
-    if (!flow->tcp || flow->flags & (FLOW_DROPPED | FLOW_PASSED) || flow->state == FLOW_BYPASSED)
+    if (!(flow->tcp || flow->app) || flow->flags & (FLOW_DROPPED | FLOW_PASSED) || flow->state == FLOW_BYPASSED)
         return;
-    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-        struct packet pkt = pseudo_packet(flow, direction);
-
-        pkt.root = &pkt;
-        ask_rules(pipeline, &pkt, false, true);
+    if (flow->tcp)
+        ask_at_end(pipeline, flow);
+    if (flow->app) {
+        app_finish(pipeline->app, flow);
+        ask_at_end(pipeline, flow);
     }
+}
+
+static void log_at_end(struct pipeline *pipeline, struct flow *flow)
+{
+    struct packet pkt = pseudo_packet(flow, FLOW_TO_SERVER);
+
+    pkt.root = &pkt;
+    log_transactions(pipeline, &pkt, flow, true);
 }
 
 static void end_flow(struct flow *flow, enum flow_end reason, void *user)
@@ -395,7 +523,9 @@ static void end_flow(struct flow *flow, enum flow_end reason, void *user)
     turn_flow_ends(pipeline->turn, flow->start_ns, flow->first_number);
     if (pipeline->ruleset)
         inspect_rest(pipeline, flow);
+    log_at_end(pipeline, flow);
     output_flow(pipeline->output, flow, reason, pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);
+    app_end(pipeline->app, flow, detect_release_transaction, pipeline->detector);
     detect_flow_end(pipeline->detector, flow);
     policy_flow_end(pipeline->policy, flow);
     stream_end(pipeline->stream, flow);
@@ -433,12 +563,38 @@ static void count_verdict(struct pipeline *pipeline, const struct packet *pkt)
     }
 }
 
-void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt)
+static void decode(struct pipeline *pipeline, struct decoded_packet *decoded, struct packet *pkt)
 {
-    struct packet *found[DECODE_MAX_PACKETS];
-    size_t count = decode_packet(pipeline->decoder, pkt, found);
+    decoded->of = pkt;
+    decoded->count = decode_packet(pipeline->decoder, pkt, decoded->found);
+}
+
+/* The packets inside of the one at hand, and those that come out of a datagram, are lent until the decoder's next one. */
+static void decode_ahead(struct pipeline *pipeline, const struct decoded_packet *now, struct packet *next)
+{
+    if (!next || now->count > 1 || now->found[0]->flags & PACKET_FRAGMENT)
+        return;
+    decode(pipeline, &pipeline->decoded[!pipeline->at_hand], next);
+    flow_table_prefetch(pipeline->flows, next);
+}
+
+/* Of the packet that is at hand now. */
+static struct decoded_packet *take_decoded(struct pipeline *pipeline, struct packet *pkt)
+{
+    struct decoded_packet *decoded = &pipeline->decoded[pipeline->at_hand = !pipeline->at_hand];
+
+    if (decoded->of != pkt)
+        decode(pipeline, decoded, pkt);
+    decoded->of = NULL;
+    return decoded;
+}
+
+void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt, struct packet *next)
+{
+    const struct decoded_packet *decoded = take_decoded(pipeline, pkt);
 
     pipeline->ruleset = ruleset;
+    decode_ahead(pipeline, decoded, next);
     if (judged_by_policy(pipeline, pkt)) {
         struct decision nothing = { 0 };
 
@@ -446,7 +602,7 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
     } else {
         if (pipeline->inline_mode)
             rewriter_begin(&pipeline->rewriter, pkt);
-        inspect_found(pipeline, found, count);
+        inspect_found(pipeline, decoded->found, decoded->count);
         pipeline->counters.replace_refused += pipeline->inline_mode && !rewriter_finish(&pipeline->rewriter, pkt);
     }
     count_verdict(pipeline, pkt);

@@ -53,7 +53,7 @@ static int judge(struct replay *replay, struct packet **batch, int count)
     for (int i = 0; i < count; i++) {
         if (begins_second(replay, batch[i]))
             pipeline_expire_all(&worker->pipeline, replay->ruleset, batch[i]->time_ns);
-        pipeline_packet(&worker->pipeline, replay->ruleset, batch[i]);
+        pipeline_packet(&worker->pipeline, replay->ruleset, batch[i], i + 1 < count ? batch[i + 1] : NULL);
     }
     return capture_send_verdicts(worker->capture, batch, (size_t)count);
 }
@@ -243,7 +243,7 @@ static int open_workers(struct replay *replay, char error[ENGINE_ERROR_SIZE])
     for (unsigned i = 0; i < replay->worker_count && !err; i++)
         err = open_worker(replay, i, &options);
     if (!err)
-        err = stats_new(&replay->stats, replay->worker_count, false, replay->options->config);
+        err = stats_new(&replay->stats, replay->worker_count, false, replay->options->config, replay->shared.apps);
     if (!err && replay->worker_count > 1)
         err = open_threads(replay, &options.decode);
     if (!err)

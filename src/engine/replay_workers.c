@@ -228,7 +228,7 @@ static void judge(struct replay_worker *worker, const struct given *given)
 {
     struct packet pkt = packet_of(worker, given);
 
-    pipeline_packet(&worker->worker->pipeline, worker->all->ruleset, &pkt);
+    pipeline_packet(&worker->worker->pipeline, worker->all->ruleset, &pkt, NULL);
     count(&worker->worker->snapshot.capture, &pkt);
 }
 

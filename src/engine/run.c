@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netfilter/nfnetlink_queue.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,6 +154,14 @@ static int fill_pipeline_options(const struct config *config, unsigned workers, 
     return err;
 }
 
+static void limit_conntrack(struct worker *worker, const struct config *config)
+{
+    int64_t seconds = worker->queue.conntrack ? engine_conntrack_seconds(config, worker->queue.queue) : 0;
+
+    if (seconds > 0)
+        worker->conntrack_until_ns = clock_realtime_ns() + (uint64_t)seconds * NS_PER_SECOND;
+}
+
 /* A worker's memory and its injector; everything but its queue. */
 static int prepare_worker(struct engine *engine, struct worker *worker, const struct pipeline_options *options,
                           char error[ENGINE_ERROR_SIZE])
@@ -168,6 +177,7 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
         snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
         return err;
     }
+    limit_conntrack(worker, engine->options->config);
     worker->pipeline.marked_policy = worker->queue.marked_policy;
     atomic_store(&worker->ruleset, engine->ruleset);
     if (injector_new(&worker->pipeline.injector, engine->firewall.reject_mark, cause)) {
@@ -195,7 +205,7 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         (uint64_t)config_number(engine->options->config, "stream.midstream-grace") * NS_PER_SECOND;
     err = pipeline_shared_init(&engine->shared, &options);
     if (!err)
-        err = stats_new(&engine->stats, engine->worker_count, true, engine->options->config);
+        err = stats_new(&engine->stats, engine->worker_count, true, engine->options->config, engine->shared.apps);
     if (err) {
         snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
         return err;
@@ -203,6 +213,25 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     for (unsigned i = 0; i < engine->worker_count && !err; i++)
         err = prepare_worker(engine, &engine->workers[i], &options, error);
     return err;
+}
+
+/* What was got of what was asked for. */
+static void tell_conntrack(const struct engine *engine)
+{
+    unsigned wanted = 0, got = 0, limited = 0;
+
+    for (unsigned i = 0; i < engine->worker_count; i++) {
+        const struct worker *worker = &engine->workers[i];
+
+        wanted += worker->queue.conntrack;
+        got += (nfqueue_flags(worker->capture) & NFQA_CFG_F_CONNTRACK) != 0;
+        limited += worker->conntrack_until_ns != 0;
+    }
+    if (wanted > 0 && got == 0)
+        log_info("conntrack: the kernel does not tell with packets what it knows of their connections");
+    else if (wanted > 0)
+        log_info("conntrack: the kernel tells with each packet what it knows of its connection%s",
+                 limited > 0 ? ", for a time (queue.conntrack)" : "");
 }
 
 /* Binding a queue makes packets wait in it, so it comes last, and the threads follow at once. */
@@ -218,6 +247,7 @@ static int open_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
             return err;
         }
     }
+    tell_conntrack(engine);
     for (unsigned i = 0; i < engine->worker_count; i++) {
         int err = worker_start(&engine->workers[i]);
 

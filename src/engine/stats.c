@@ -16,6 +16,7 @@
 enum { FIXED_STATS = 128, STATS_PER_QUEUE = 24 };
 
 struct stats {
+    const struct app_shared *apps;
     struct arena *arena;
     struct output_stat *values;
     size_t count, capacity;
@@ -47,6 +48,7 @@ static const char *const queue_fields[] = {
     "verdict_errors",
     "malformed_messages",
     "lost",
+    "conntrack",
     "waiting",
     "queue_dropped",
     "user_dropped",
@@ -88,7 +90,8 @@ static void name_exceptions(struct stats *stats)
     }
 }
 
-int stats_new(struct stats **out, unsigned workers, bool queues, const struct config *config)
+int stats_new(struct stats **out, unsigned workers, bool queues, const struct config *config,
+              const struct app_shared *apps)
 {
     struct stats *stats = calloc(1, sizeof(*stats));
 
@@ -98,13 +101,14 @@ int stats_new(struct stats **out, unsigned workers, bool queues, const struct co
     if (!stats->arena)
         goto fail;
     stats->workers = workers;
+    stats->apps = apps;
     stats->queues = queues;
     stats->decoder_events = config_bool(config, "stats.decoder-events");
     stats->stream_events = config_bool(config, "stats.stream-events");
     stats->exceptions = config_bool(config, "stats.exception-policy.global-stats");
     stats->capacity = FIXED_STATS + DROP_REASON_COUNT + decode_counter_count() + defrag_counter_count() +
-                      flow_counter_count() + stream_counter_count() + EXCEPTION_COUNT * EXCEPTION_POLICY_COUNT +
-                      (size_t)workers * STATS_PER_QUEUE;
+                      flow_counter_count() + stream_counter_count() + app_counter_count() +
+                      EXCEPTION_COUNT * EXCEPTION_POLICY_COUNT + (size_t)workers * STATS_PER_QUEUE;
     stats->values = calloc(stats->capacity, sizeof(*stats->values));
     stats->decode_names = arena_alloc(stats->arena, decode_counter_count() * sizeof(char *));
     stats->reason_names = arena_alloc(stats->arena, DROP_REASON_COUNT * sizeof(char *));
@@ -170,6 +174,7 @@ static void add_queue(struct stats *stats, struct worker *worker)
         c->verdict_errors,
         c->malformed_messages,
         c->lost,
+        c->conntrack,
     };
 
     if (capture_status(worker->capture, &status) == 0) {
@@ -259,6 +264,17 @@ static void add_streams(struct stats *stats, struct worker *const *workers, unsi
         for (unsigned k = 0; k < count; k++)
             value += workers[k]->snapshot.stream[i];
         add(stats, stream_counter_name(i), value);
+    }
+}
+
+static void add_apps(struct stats *stats, struct worker *const *workers, unsigned count)
+{
+    for (size_t i = 0; i < app_counter_count(); i++) {
+        uint64_t value = 0;
+
+        for (unsigned k = 0; k < count; k++)
+            value += workers[k]->snapshot.app[i];
+        add(stats, app_counter_name(stats->apps, i), value);
     }
 }
 
@@ -358,6 +374,7 @@ void stats_write(struct stats *stats, struct worker *const *workers, unsigned co
     add_decode(stats, workers, count);
     add_flows(stats, workers, count);
     add_streams(stats, workers, count);
+    add_apps(stats, workers, count);
     if (stats->exceptions)
         add_exceptions(stats, &sums, false);
     add_defrag(stats, workers, count);

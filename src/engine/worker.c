@@ -21,7 +21,8 @@ int worker_snapshot_init(struct worker *worker)
     snapshot->defrag = calloc(defrag_counter_count(), sizeof(*snapshot->defrag));
     snapshot->flow = calloc(flow_counter_count(), sizeof(*snapshot->flow));
     snapshot->stream = calloc(stream_counter_count(), sizeof(*snapshot->stream));
-    return snapshot->decode && snapshot->defrag && snapshot->flow && snapshot->stream ? 0 : -ENOMEM;
+    snapshot->app = calloc(app_counter_count(), sizeof(*snapshot->app));
+    return snapshot->app && snapshot->decode && snapshot->defrag && snapshot->flow && snapshot->stream ? 0 : -ENOMEM;
 }
 
 void worker_snapshot_clear(struct worker *worker)
@@ -30,6 +31,7 @@ void worker_snapshot_clear(struct worker *worker)
     free(worker->snapshot.defrag);
     free(worker->snapshot.flow);
     free(worker->snapshot.stream);
+    free(worker->snapshot.app);
     worker->snapshot = (struct worker_snapshot){ 0 };
 }
 
@@ -51,6 +53,8 @@ void worker_copy_counters(struct worker *worker)
         snapshot->flow[i] = flow_counter_value(pipeline->flows, i);
     for (size_t i = 0; i < stream_counter_count(); i++)
         snapshot->stream[i] = stream_counter_value(pipeline->stream, i);
+    for (size_t i = 0; i < app_counter_count(); i++)
+        snapshot->app[i] = app_counter_value(pipeline->app, i);
     for (size_t i = 0; i < defrag_counter_count(); i++)
         snapshot->defrag[i] = defrag_counter_value(pipeline->defrag, i);
 }
@@ -102,18 +106,29 @@ static int do_batch(struct worker *worker, int wait_ms, const struct ruleset **p
     if (count <= 0)
         return count == -ENOBUFS ? 0 : count; /* the kernel dropped, not us: counted, and on we go */
     for (int i = 0; i < count; i++)
-        pipeline_packet(&worker->pipeline, ruleset, batch[i]);
+        pipeline_packet(&worker->pipeline, ruleset, batch[i], i + 1 < count ? batch[i + 1] : NULL);
     err = capture_send_verdicts(worker->capture, batch, (size_t)count);
     return err ? err : count;
+}
+
+/* Of connections that are older than the program; it would go on to cost time for each packet. */
+static void stop_conntrack(struct worker *worker, uint64_t now_ns)
+{
+    if (worker->conntrack_until_ns == 0 || now_ns < worker->conntrack_until_ns)
+        return;
+    worker->conntrack_until_ns = 0;
+    nfqueue_stop_conntrack(worker->capture);
 }
 
 /* Twice as many flows as a batch can have begun, and more when there is nothing else to do. */
 static void expire(struct worker *worker, const struct ruleset *ruleset, int count)
 {
     size_t budget = count > 0 ? 2 * (size_t)count : WORKER_IDLE_EXPIRE;
+    uint64_t now_ns = clock_realtime_ns();
 
     if (ruleset)
-        pipeline_expire(&worker->pipeline, ruleset, clock_realtime_ns(), budget);
+        pipeline_expire(&worker->pipeline, ruleset, now_ns, budget);
+    stop_conntrack(worker, now_ns);
 }
 
 /* Asked to stop, it still judges what waits: closing the queue would drop it. Bounded, should more keep coming. */

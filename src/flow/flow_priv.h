@@ -26,11 +26,18 @@ static inline bool protocol_is_icmp(uint8_t protocol)
     return protocol == 1 || protocol == 58;
 }
 
+enum { KEY_SECRETS = 6 };
+
+struct key_secret {
+    uint64_t words[KEY_SECRETS];
+};
+void key_secret_init(struct key_secret *secret, uint64_t seed);
+
 /* False when the packet has no flow. */
 bool key_of_packet(struct flow_key *key, const struct packet *pkt);
 void key_mask(struct flow_key *key, const struct flow_options *options);
 /* The same for both directions. */
-uint32_t key_hash(const struct flow_key *key, uint64_t seed);
+uint32_t key_hash(const struct flow_key *key, const struct key_secret *secret);
 uint64_t key_flow_id(const struct flow_key *key, uint64_t start_ns, uint64_t number);
 /* Whether it is the flow's, and in which direction. */
 bool key_matches(const struct flow_key *key, const struct flow *flow, const struct flow_options *options,
@@ -51,9 +58,10 @@ enum {
 };
 
 struct wheel {
-    uint64_t tick;        /* of the slot that was emptied last */
-    unsigned sweep_left;  /* slots to look through because timeouts have become shorter */
-    struct flow *pending; /* from the slots emptied, still to be looked at */
+    uint64_t tick;                   /* of the slot that was emptied last */
+    unsigned sweep_left;             /* slots to look through because timeouts have become shorter */
+    struct flow *pending;            /* from the slots emptied, still to be looked at */
+    uint64_t used[WHEEL_SLOTS / 64]; /* a bit for each slot in which something may lie */
     struct flow *slots[WHEEL_SLOTS];
 };
 
@@ -83,7 +91,8 @@ enum flow_counter {
     FLOW_COUNTER_SPARE,  /* a level */
     FLOW_COUNTER_MEMUSE, /* a level */
     FLOW_COUNTER_VARIABLE_MEMCAP,
-    FLOW_COUNTER_END_STATE, /* one a state */
+    FLOW_COUNTER_CONNTRACK_REPLY, /* began with a packet of the server, as conntrack knew */
+    FLOW_COUNTER_END_STATE,       /* one a state */
     FLOW_COUNTER_COUNT = FLOW_COUNTER_END_STATE + FLOW_STATE_COUNT,
 };
 
@@ -95,6 +104,7 @@ struct flow_table {
     struct flow *newest, *oldest;                               /* of those in state FLOW_NEW, by their start */
     uint64_t timeout_ns[2][FLOW_CLASS_COUNT][FLOW_STATE_COUNT]; /* [1]: emergency */
     struct flow_options options;
+    struct key_secret secret;
     flow_end_function *end;
     void *user;
     struct pool *bucket_pool;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The key of a packet. It is kept as the packet goes, so that comparing it with a flow tells the direction; for the hash it is
- * put in an order that both directions share. The hash is seeded, so that nobody outside can aim at one bucket.
+ * The key of a packet. It is kept as the packet goes, so that comparing it with a flow tells the direction. Its hash is made of the
+ * hashes of both ends, in the manner of the multiply-and-fold hashes (wyhash, the short keys of XXH3), with secrets of a seed, so that
+ * nobody outside can aim at one bucket. For the identifier of a flow, once, the ends are put in an order that both directions share.
  */
 #include <assert.h>
 #include <netinet/in.h>
@@ -105,9 +106,48 @@ static uint64_t hash_ordered(const struct flow_key *key, uint64_t seed)
     return XXH3_64bits_withSeed(&input, sizeof(input), seed);
 }
 
-uint32_t key_hash(const struct flow_key *key, uint64_t seed)
+/* The halves of the product, which depends on all bits of both. */
+static uint64_t mix(uint64_t a, uint64_t b)
 {
-    uint64_t hash = hash_ordered(key, seed);
+    __extension__ unsigned __int128 product = (unsigned __int128)a * b;
+
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Steps of splitmix64. */
+void key_secret_init(struct key_secret *secret, uint64_t seed)
+{
+    for (unsigned i = 0; i < KEY_SECRETS; i++) {
+        uint64_t word = seed += UINT64_C(0x9E3779B97F4A7C15);
+
+        word = (word ^ word >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+        word = (word ^ word >> 27) * UINT64_C(0x94D049BB133111EB);
+        secret->words[i] = word ^ word >> 31;
+    }
+}
+
+/* Address and port each meet a secret of their own, so that a change of the one cannot make up for that of the other. */
+static uint64_t hash_end(const struct address *address, uint16_t port, const uint64_t *secret)
+{
+    uint64_t words[2];
+
+    memcpy(words, address->bytes, sizeof(words));
+    return mix(mix(words[0] ^ secret[0], words[1] ^ secret[1]) ^ secret[2], port ^ secret[3]);
+}
+
+/* The sum of both ends is the same in both directions. */
+uint32_t key_hash(const struct flow_key *key, const struct key_secret *secret)
+{
+    uint16_t source_port = key->source_port, destination_port = key->destination_port;
+    uint64_t rest = (uint64_t)key->protocol << 8 | (uint64_t)key->ip_version << 4 | key->vlan_count;
+
+    if (protocol_is_icmp(key->protocol))
+        source_port = destination_port = source_port < destination_port ? source_port : destination_port;
+    for (unsigned i = 0; i < PACKET_MAX_VLANS; i++)
+        rest = rest << 16 | key->vlan_id[i];
+    uint64_t ends = hash_end(&key->source, source_port, secret->words) +
+                    hash_end(&key->destination, destination_port, secret->words);
+    uint64_t hash = mix(ends ^ secret->words[4], (rest + key->tunnel_depth) ^ secret->words[5]);
 
     return (uint32_t)(hash ^ hash >> 32);
 }
@@ -172,6 +212,7 @@ static void spreading_key(struct flow_key *key, const struct packet *pkt)
 
 uint32_t flow_packet_hash(const struct packet *pkt, uint64_t seed, bool addresses_only)
 {
+    struct key_secret secret;
     struct flow_key key;
 
     if (pkt->ip_version == 0)
@@ -183,5 +224,6 @@ uint32_t flow_packet_hash(const struct packet *pkt, uint64_t seed, bool addresse
         key.source_port = key.destination_port = 0;
         key.protocol = 0;
     }
-    return key_hash(&key, seed);
+    key_secret_init(&secret, seed);
+    return key_hash(&key, &secret);
 }

@@ -34,6 +34,7 @@ static const char *const counter_names[FLOW_COUNTER_COUNT] = {
     [FLOW_COUNTER_SPARE] = "flow.spare",
     [FLOW_COUNTER_MEMUSE] = "flow.memuse",
     [FLOW_COUNTER_VARIABLE_MEMCAP] = "flow.variable_memcap",
+    [FLOW_COUNTER_CONNTRACK_REPLY] = "flow.conntrack_reply",
     [FLOW_COUNTER_END_STATE + FLOW_NEW] = "flow.end.state.new",
     [FLOW_COUNTER_END_STATE + FLOW_ESTABLISHED] = "flow.end.state.established",
     [FLOW_COUNTER_END_STATE + FLOW_CLOSED] = "flow.end.state.closed",

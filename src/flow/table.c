@@ -18,6 +18,7 @@
 
 #include "bucket.h"
 #include "flow_priv.h"
+#include "sluice/conntrack.h"
 #include "sluice/pool.h"
 
 enum {
@@ -76,6 +77,7 @@ int flow_table_new(struct flow_table **out, const struct flow_options *options, 
     table->end = end;
     table->user = user;
     set_timeouts(table);
+    key_secret_init(&table->secret, options->seed);
     if (reserve(table, options->memcap)) {
         flow_table_free(table);
         return -ENOMEM;
@@ -258,6 +260,7 @@ static void end_list(struct flow_table *table, struct flow *flow, enum flow_end 
     while (flow) {
         struct flow *next = flow->wheel_next;
 
+        bucket_prefetch_end(table, next, next ? next->wheel_next : NULL);
         flow_table_end(table, flow, reason);
         flow = next;
     }
@@ -371,6 +374,33 @@ static struct flow *create(struct flow_table *table, const struct packet *pkt, c
     return flow;
 }
 
+/*
+ * Of two ends of which nothing is known the one that sends first is the client. Conntrack may know better, of a flow that began before
+ * the program; then it has seen the client's packet, too, and only TCP's own states say more.
+ */
+static struct flow *begin(struct flow_table *table, const struct packet *pkt, const struct flow_key *key, uint32_t hash,
+                          enum flow_direction *direction)
+{
+    struct flow_key turned = *key;
+    struct flow *flow;
+
+    *direction = FLOW_TO_SERVER;
+    if (!conntrack_is_reply(pkt))
+        return create(table, pkt, key, hash);
+    turned.source = key->destination;
+    turned.destination = key->source;
+    turned.source_port = key->destination_port;
+    turned.destination_port = key->source_port;
+    flow = create(table, pkt, &turned, hash);
+    if (!flow)
+        return NULL;
+    *direction = FLOW_TO_CLIENT;
+    table->counters[FLOW_COUNTER_CONNTRACK_REPLY]++;
+    if (flow->class != FLOW_CLASS_TCP)
+        flow_set_state(table, flow, FLOW_ESTABLISHED);
+    return flow;
+}
+
 /* --- Look-up ---------------------------------------------------------------------------------------------------------------- */
 
 static struct flow *find_in(const struct bucket *bucket, const struct flow_table *table, const struct flow_key *key,
@@ -410,14 +440,15 @@ static void set_direction(struct packet *pkt, enum flow_direction direction)
         pkt->flags &= ~(uint32_t)PACKET_TO_CLIENT;
 }
 
-void flow_table_prefetch(const struct flow_table *table, const struct packet *pkt)
+void flow_table_prefetch(const struct flow_table *table, struct packet *pkt)
 {
     struct flow_key key;
 
     if (!key_of_packet(&key, pkt))
         return;
     key_mask(&key, &table->options);
-    __builtin_prefetch(bucket_of(table, key_hash(&key, table->options.seed)), 1);
+    pkt->flow_hash = key_hash(&key, &table->secret);
+    __builtin_prefetch(bucket_of(table, pkt->flow_hash), 1);
 }
 
 /* The flow of which the error quotes a packet. */
@@ -429,7 +460,7 @@ static struct flow *find_quoted(struct flow_table *table, struct packet *error)
     if (!icmp_quoted_key(&key, error))
         return NULL;
     key_mask(&key, &table->options);
-    struct flow *flow = find(table, &key, key_hash(&key, table->options.seed), error->time_ns, &quoted);
+    struct flow *flow = find(table, &key, key_hash(&key, &table->secret), error->time_ns, &quoted);
 
     if (flow)
         set_direction(error, quoted == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
@@ -451,12 +482,11 @@ struct flow *flow_table_get(struct flow_table *table, struct packet *pkt, enum e
             return flow;
     }
     key_mask(&key, &table->options);
-    uint32_t hash = key_hash(&key, table->options.seed);
+    uint32_t hash = pkt->flow_hash ? pkt->flow_hash : key_hash(&key, &table->secret);
 
     flow = find(table, &key, hash, pkt->time_ns, &direction);
     if (!flow) {
-        direction = FLOW_TO_SERVER;
-        flow = create(table, pkt, &key, hash);
+        flow = begin(table, pkt, &key, hash, &direction);
         if (!flow)
             *exception = EXCEPTION_FLOW_MEMCAP;
     }

@@ -4,7 +4,8 @@
  * only writes the flow's own last_ns, and whoever empties the slot puts those that have been refreshed where they belong
  * now. So a packet touches no neighbour, and a flow costs one visit in a timeout however busy it is.
  *
- * A slot is emptied when its time is past altogether, so that what lies in it is over or refreshed. Its flows are looked at from a
+ * A slot is emptied when its time is past altogether, so that what lies in it is over or refreshed; a bit for each slot tells those that
+ * are empty, for captures have hours without packets. Its flows are looked at from a
  * list of their own (`pending`), because a budget may end in the midst of it.
  *
  * Time comes from packets and may jump. Forward, past more than a turn: one turn visits all. Back by more than a turn: the wheel
@@ -13,6 +14,8 @@
  */
 #include "bucket.h"
 #include "flow_priv.h"
+
+enum { BITS = 64 };
 
 static uint64_t deadline_ns(const struct flow_table *table, const struct flow *flow)
 {
@@ -51,12 +54,14 @@ void wheel_add(struct flow_table *table, struct flow *flow)
     else if (tick - wheel->tick > WHEEL_SLOTS)
         tick = wheel->tick + WHEEL_SLOTS;
     push(&wheel->slots[tick % WHEEL_SLOTS], flow);
+    wheel->used[tick % WHEEL_SLOTS / BITS] |= UINT64_C(1) << tick % BITS;
 }
 
 static void empty_slot(struct wheel *wheel, uint64_t index)
 {
     struct flow **slot = &wheel->slots[index % WHEEL_SLOTS];
 
+    wheel->used[index % WHEEL_SLOTS / BITS] &= ~(UINT64_C(1) << index % BITS);
     wheel->pending = *slot;
     if (wheel->pending)
         wheel->pending->wheel_link = &wheel->pending;
@@ -71,11 +76,30 @@ static void follow_jumps(struct wheel *wheel, uint64_t now)
         wheel->tick = now > 0 ? now - 1 : 0;
 }
 
+/* How far to the first of `count` slots from `index` on that may have something, counted from 1; `count` when none has. */
+static uint64_t next_used(const struct wheel *wheel, uint64_t index, uint64_t count)
+{
+    uint64_t passed = 0;
+
+    while (passed < count) {
+        uint64_t at = (index + passed) % WHEEL_SLOTS;
+        uint64_t word = wheel->used[at / BITS] >> at % BITS;
+
+        if (word) {
+            passed += (uint64_t)__builtin_ctzll(word) + 1;
+            break;
+        }
+        passed += BITS - at % BITS;
+    }
+    return passed < count ? passed : count;
+}
+
 /* Fills `pending`; false when no slot is due. At most a turn of steps, by follow_jumps(). */
 static bool next_slot(struct wheel *wheel, uint64_t now)
 {
     while (wheel->tick + 1 < now) {
-        empty_slot(wheel, ++wheel->tick);
+        wheel->tick += next_used(wheel, wheel->tick + 1, now - wheel->tick - 1);
+        empty_slot(wheel, wheel->tick);
         if (wheel->pending)
             return true;
     }
@@ -120,10 +144,11 @@ static struct flow *take_list(struct flow **head, struct flow *before)
 
 struct flow *wheel_take_all(struct wheel *wheel)
 {
-    struct flow *list = take_list(&wheel->pending, NULL);
+    struct flow *list = NULL;
 
-    for (size_t i = 0; i < WHEEL_SLOTS; i++)
-        list = take_list(&wheel->slots[i], list);
+    /* What is over first, and so mostly what began first, comes first. */
+    for (uint64_t i = WHEEL_SLOTS; i > 0; i--)
+        list = take_list(&wheel->slots[(wheel->tick + i) % WHEEL_SLOTS], list);
     wheel->sweep_left = 0;
-    return list;
+    return take_list(&wheel->pending, list);
 }

@@ -132,6 +132,12 @@ static int flow_parse(struct rule_parser *parser, struct span value, bool negate
     err = check_earlier(parser, value, condition);
     if (err)
         return err;
+    if (seen[GROUP_DIRECTION]) {
+        err = rule_parser_require_directions(
+            parser, 1U << (seen[GROUP_DIRECTION]->value & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER));
+        if (err)
+            return err;
+    }
     if (condition->payload != RULE_PAYLOAD_DEFAULT)
         rule_parser_rule(parser)->payload = condition->payload;
     return rule_parser_add_packet_condition(parser, condition, false);

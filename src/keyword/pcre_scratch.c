@@ -6,6 +6,7 @@
 enum {
     HEAP_LIMIT_KB = 512,          /* of the interpreter's frames, which grow by doubling and are kept */
     BLOCK_SIZE = 2 * 1024 * 1024, /* holds all sizes that they go through */
+    PAIRS = 2, /* the match, and the group that pcrexform takes */
     STACK_START = 32 * 1024,
     STACK_MAX = 512 * 1024,
 };
@@ -38,7 +39,7 @@ struct pcre_scratch *pcre_scratch_new(const struct pcre_limits *limits)
     if (scratch->block)
         scratch->memory = pcre2_general_context_create(block_take, block_give_back, scratch);
     if (scratch->memory) {
-        scratch->match = pcre2_match_data_create(1, scratch->memory);
+        scratch->match = pcre2_match_data_create(PAIRS, scratch->memory);
         scratch->context = pcre2_match_context_create(scratch->memory);
         scratch->stack = pcre2_jit_stack_create(STACK_START, STACK_MAX, NULL);
     }

@@ -44,13 +44,6 @@ static const struct {
 
 static const char *const hooks[] = { "prerouting", "input", "forward", "output", "postrouting", "ingress" };
 
-static char *put_digits(char *at, unsigned value, unsigned digits)
-{
-    for (unsigned i = digits; i-- > 0; value /= 10)
-        at[i] = (char)('0' + value % 10);
-    return at + digits;
-}
-
 /* The Gregorian date of a day since 1970, by eras of 400 years that begin on the first of March, so that the day that leap
  * years have is the last of a year. */
 static char *put_date(char *at, uint64_t day_of_1970)
@@ -61,28 +54,29 @@ static char *put_date(char *at, uint64_t day_of_1970)
     unsigned day_of_year = day_of_era - (365 * year + year / 4 - year / 100);
     unsigned month = (5 * day_of_year + 2) / 153; /* from March */
 
-    at = put_digits(at, (unsigned)(era * 400 + year) + (month >= 10), 4);
+    year += (unsigned)(era * 400) + (month >= 10);
+    at = text_put_pair(text_put_pair(at, year / 100 % 100), year % 100);
     *at++ = '-';
-    at = put_digits(at, month < 10 ? month + 3 : month - 9, 2);
+    at = text_put_pair(at, month < 10 ? month + 3 : month - 9);
     *at++ = '-';
-    return put_digits(at, day_of_year - (153 * month + 2) / 5 + 1, 2);
+    return text_put_pair(at, day_of_year - (153 * month + 2) / 5 + 1);
 }
 
 /* Every event has one and a flow has three: strftime() would take a fifth of the time to write it. */
 void eve_timestamp(struct text *out, const char *key, uint64_t time_ns)
 {
     uint64_t seconds = time_ns / NS_PER_SECOND;
-    unsigned in_day = (unsigned)(seconds % 86400);
+    unsigned in_day = (unsigned)(seconds % 86400), micros = (unsigned)(time_ns % NS_PER_SECOND / 1000);
     char text[sizeof("2026-01-01T00:00:00.000000+0000")], *at = put_date(text, seconds / 86400);
 
     *at++ = 'T';
-    at = put_digits(at, in_day / 3600, 2);
+    at = text_put_pair(at, in_day / 3600);
     *at++ = ':';
-    at = put_digits(at, in_day / 60 % 60, 2);
+    at = text_put_pair(at, in_day / 60 % 60);
     *at++ = ':';
-    at = put_digits(at, in_day % 60, 2);
+    at = text_put_pair(at, in_day % 60);
     *at++ = '.';
-    at = put_digits(at, (unsigned)(time_ns % NS_PER_SECOND / 1000), 6);
+    at = text_put_pair(text_put_pair(text_put_pair(at, micros / 10000), micros / 100 % 100), micros % 100);
     memcpy(at, "+0000", 5);
     json_stringn(out, key, text, (size_t)(at + 5 - text));
 }
@@ -138,7 +132,16 @@ static void endpoints(struct eve *eve, struct text *out, const struct packet_rec
 
 void eve_mac(struct text *out, const char *key, const uint8_t *bytes)
 {
-    json_printf(out, key, "%02x:%02x:%02x:%02x:%02x:%02x", bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5]);
+    static const char digits[] = "0123456789abcdef";
+    enum { MAC_LENGTH = 6 };
+    char text[3 * MAC_LENGTH];
+
+    for (unsigned i = 0; i < MAC_LENGTH; i++) {
+        text[3 * i] = digits[bytes[i] >> 4];
+        text[3 * i + 1] = digits[bytes[i] & 15];
+        text[3 * i + 2] = ':';
+    }
+    json_stringn(out, key, text, sizeof(text) - 1);
 }
 
 /* NFQUEUE hands over IP packets without a link header, but says who sent them. */

@@ -283,11 +283,25 @@ static void flow_object(struct eve *eve, struct text *out, const struct packet_r
     json_object_close(out);
 }
 
+static void transaction(struct text *out, const struct packet_record *record, const struct alert *alert)
+{
+    const struct record_transaction *tx = record_transactions(record) + (alert - record_alerts(record));
+
+    if (record->has_flow)
+        eve_application(out, record->flow.application);
+    if (!record->has_transactions || !tx->is_there)
+        return;
+    json_uint(out, "tx_id", tx->id);
+    if (!fields_render(record_fields(record) + tx->at, tx->length, out))
+        out->failed = true;
+}
+
 void eve_alert(struct eve *eve, struct text *out, const struct packet_record *record, const struct alert *alert)
 {
     const struct eve_options *options = &eve->options->eve;
 
     eve_header(eve, out, record, "alert");
+    transaction(out, record, alert);
     alert_object(eve, out, record, alert->rule, alert->blocked, true);
     eve_tunnel(eve, out, record);
     protocol_object(out, record);

@@ -302,6 +302,7 @@ static void tcp_object(struct text *out, const struct flow_record *record)
 void eve_flow(struct eve *eve, struct text *out, const struct flow_record *record)
 {
     flow_header(eve, out, record, "flow", false, true);
+    eve_application(out, record->flow.application);
     flow_object(out, record);
     common_options(eve, out, record, false);
     if (record->flow.ends.protocol == IPPROTO_TCP)
@@ -315,6 +316,7 @@ void eve_netflow(struct eve *eve, struct text *out, const struct flow_record *re
     uint8_t flags = record->tcp.flags[direction];
 
     flow_header(eve, out, record, "netflow", reversed, false);
+    eve_application(out, record->flow.application);
     json_object_open(out, "netflow");
     json_uint(out, "pkts", record->flow.packets[direction]);
     json_uint(out, "bytes", record->flow.bytes[direction]);

@@ -8,6 +8,7 @@ void flow_facts_copy(struct flow_facts *out, const struct flow *flow)
 {
     out->id = flow->id;
     out->start_ns = flow->start_ns;
+    out->application = flow->application;
     for (int direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         out->packets[direction] = flow->side[direction].packets;
         out->bytes[direction] = flow->side[direction].bytes;

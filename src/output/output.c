@@ -36,6 +36,7 @@ enum {
     IDLE_WAIT_MS = 10,
     LOSSLESS_WAIT_MS = 1,
     FLUSH_INTERVAL_NS = 100 * 1000 * 1000,
+    RECORDS_PER_CLOCK = 16, /* formatted between two looks at the clock */
     CONSOLE_MAX_BYTES = 64 << 10,
     FULL_RING_WAIT_NS = 50 * 1000,
     SETTLE_WAIT_NS = 50 * 1000,
@@ -64,6 +65,7 @@ struct output {
     struct sink sink;
     struct text console;
     uint64_t flushed_ns;
+    uint64_t formatted;                 /* records */
     output_progress_function *progress; /* NULL: ports have no order */
     void *progress_user;
     struct turn_place *progress_seen; /* by port */
@@ -88,7 +90,11 @@ void eve_options_default(struct eve_options *options)
                      [OUTPUT_FLOW] = true,
                      [OUTPUT_PACKET] = true },
         .metadata = true,
-        .alert = { .rule_metadata = true, .tagged_packets = true, .flow = true, .payload_buffer_size = 4096 },
+        .alert = { .rule_metadata = true,
+                   .tagged_packets = true,
+                   .flow = true,
+                   .app_layer = true,
+                   .payload_buffer_size = 4096 },
         .drop = { .alerts = true },
         .stats = { .totals = true, .null_values = true },
     };
@@ -173,6 +179,36 @@ void output_packet(struct output_port *port, const struct packet *pkt, const str
     if (decision->alert_count == 0 && pkt->verdict != VERDICT_DROP && pkt->event_count == 0 && !decision->tagged)
         return;
     write_packet(port, pkt, decision, generation);
+}
+
+void *output_reserve(struct output_port *port, size_t size)
+{
+    return reserve(port, size);
+}
+
+void output_commit(struct output_port *port)
+{
+    ring_commit(port->ring);
+}
+
+void output_lose(struct output_port *port, enum output_event kind)
+{
+    counter_add(&port->lost[kind], 1);
+}
+
+uint32_t output_wanted(const struct output_port *port)
+{
+    return port->wanted;
+}
+
+const struct eve_options *output_eve(const struct output_port *port)
+{
+    return &port->options->eve;
+}
+
+struct record_scratch *output_scratch(struct output_port *port)
+{
+    return port->scratch;
 }
 
 void output_flow(struct output_port *port, const struct flow *flow, enum flow_end reason, unsigned generation)
@@ -294,12 +330,20 @@ static void format_flow(struct output *output, const struct flow_record *record)
     }
 }
 
+static void format_app(struct output *output, const struct packet_record *record)
+{
+    eve_app(&output->eve, &output->sink.buffer, record);
+    event_done(output, record->kinds & 1u << OUTPUT_FILE ? OUTPUT_FILE : OUTPUT_APP);
+}
+
 static void format_record(struct output *output, const void *record)
 {
     const uint32_t *kinds = record;
 
     if (*kinds & FLOW_RECORD_KINDS)
         format_flow(output, record);
+    else if (*kinds & APP_RECORD_KINDS)
+        format_app(output, record);
     else
         format_packet(output, record);
 }
@@ -319,7 +363,7 @@ static void format_oldest(struct output *output, struct output_port *port)
 
     format_record(output, (const void *)((const uint8_t *)ring_peek(port->ring, &size) + port->prefix));
     ring_release(port->ring);
-    if (clock_monotonic_ns() - output->flushed_ns > FLUSH_INTERVAL_NS)
+    if (++output->formatted % RECORDS_PER_CLOCK == 0 && clock_monotonic_ns() - output->flushed_ns > FLUSH_INTERVAL_NS)
         flush(output);
 }
 
@@ -459,12 +503,12 @@ static uint32_t wanted_kinds(const struct output_options *options)
     for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
         if (options->eve.enabled[kind])
             wanted |= 1u << kind;
-    if (!options->eve.anomaly.decode && !options->eve.anomaly.stream)
+    if (!options->eve.anomaly.decode && !options->eve.anomaly.stream && !options->eve.anomaly.application)
         wanted &= ~(1u << OUTPUT_ANOMALY);
     if (!options->eve.alert.tagged_packets)
         wanted &= ~(1u << OUTPUT_PACKET);
     if (!options->eve_path) /* the terminal has no lines for these */
-        wanted &= ~(1u << OUTPUT_FLOW | 1u << OUTPUT_NETFLOW | 1u << OUTPUT_PACKET);
+        wanted &= ~(1u << OUTPUT_FLOW | 1u << OUTPUT_NETFLOW | 1u << OUTPUT_PACKET | APP_RECORD_KINDS);
     return wanted;
 }
 

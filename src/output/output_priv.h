@@ -10,18 +10,20 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "sluice/app.h"
 #include "sluice/output.h"
 #include "sluice/stream.h"
 #include "sluice/text.h"
 
 enum {
-    RING_MIN_SIZE = 1 << 20,
+    RING_MIN_SIZE = 2 << 20,
     RECORD_MAX_ALERTS = 1024,
     RECORD_MAX_PAYLOAD = 64 << 10,
     RECORD_MAX_PACKET = 96 << 10,
     RECORD_MAX_VARIABLES = 256,
     RECORD_MAX_GAPS = 64,
-    ANOMALY_PACKET_SIZE = 32, /* what Suricata's packethdr gives */
+    RECORD_MAX_FIELDS = 96 << 10, /* of transactions */
+    ANOMALY_PACKET_SIZE = 32,     /* what Suricata's packethdr gives */
     ETHERNET_HEADER_SIZE = 14,
     INTERFACE_CACHE_SIZE = 64,
 };
@@ -41,6 +43,7 @@ struct endpoints {
 struct flow_facts {
     uint64_t id, start_ns;
     uint64_t packets[FLOW_DIRECTIONS], bytes[FLOW_DIRECTIONS];
+    uint32_t application;  /* as in struct flow */
     struct endpoints ends; /* the client is the source; for ICMP the ports are type and code */
 };
 
@@ -56,24 +59,35 @@ struct record_gap {
     uint32_t at;
 };
 
+/* What is said of an alert's transaction: a part of the record's fields. */
+struct record_transaction {
+    uint64_t id;
+    uint32_t at, length;
+    bool is_there;
+};
+
 /* What a worker collects before it knows how large the record will be. */
 struct record_scratch {
     uint8_t *stream; /* stream_size bytes */
     uint32_t stream_size, stream_length;
     uint32_t gap_count, variable_count;
+    struct fields fields;
+    uint8_t field_bytes[RECORD_MAX_FIELDS];
+    struct record_transaction transactions[RECORD_MAX_ALERTS]; /* by alert, when there are fields */
     struct record_gap gaps[RECORD_MAX_GAPS];
     struct record_variable variables[RECORD_MAX_VARIABLES];
 };
 
 /*
- * A packet with all that happened to it. Behind it in the ring: alert_count times struct alert, gap_count times struct
+ * A packet with all that happened to it. Behind it in the ring: alert_count times struct alert, then as many struct
+ * record_transaction if has_transactions, gap_count times struct
  * record_gap, variable_count times struct record_variable, payload_copied bytes of payload, stream_copied bytes of the stream,
- * packet_copied bytes of the packet.
+ * packet_copied bytes of the packet, fields_copied bytes of fields.
  */
 struct packet_record {
     uint32_t kinds; /* bits 1 << enum output_event */
     uint32_t alert_count, gap_count, variable_count;
-    uint32_t payload_length, payload_copied, stream_copied, packet_copied;
+    uint32_t payload_length, payload_copied, stream_copied, packet_copied, fields_copied;
     uint32_t generation;
     uint64_t time_ns, number;
     uint8_t event_count, event_list[PACKET_MAX_EVENTS]; /* those that are wanted */
@@ -84,7 +98,9 @@ struct packet_record {
     struct queue_meta meta;
 
     uint8_t ethernet[ETHERNET_HEADER_SIZE];
-    bool has_ethernet, is_tunneled, has_transport, has_flow, to_client, passed;
+    bool has_ethernet, is_tunneled, has_transport, has_flow, to_client, passed, has_transactions;
+    const char *app_event_type; /* of an event of a protocol */
+    uint64_t app_tx_id;
     uint8_t tunnel_depth, link, vlan_count;
     uint8_t verdict, drop_reason, reject;
     uint16_t vlan_id[PACKET_MAX_VLANS];
@@ -109,7 +125,7 @@ struct packet_record {
 _Static_assert(sizeof(struct packet_record) + RECORD_MAX_ALERTS * sizeof(struct alert) +
                        RECORD_MAX_GAPS * sizeof(struct record_gap) +
                        RECORD_MAX_VARIABLES * sizeof(struct record_variable) + 2 * RECORD_MAX_PAYLOAD +
-                       RECORD_MAX_PACKET <
+                       RECORD_MAX_ALERTS * sizeof(struct record_transaction) + RECORD_MAX_FIELDS + RECORD_MAX_PACKET <
                    RING_MIN_SIZE / 4,
                "the largest record must fit into the smallest ring");
 
@@ -118,9 +134,15 @@ static inline const struct alert *record_alerts(const struct packet_record *reco
     return (const struct alert *)(record + 1);
 }
 
+static inline const struct record_transaction *record_transactions(const struct packet_record *record)
+{
+    return (const struct record_transaction *)(record_alerts(record) + record->alert_count);
+}
+
 static inline const struct record_gap *record_gaps(const struct packet_record *record)
 {
-    return (const struct record_gap *)(record_alerts(record) + record->alert_count);
+    return (const struct record_gap *)(record_transactions(record) +
+                                       (record->has_transactions ? record->alert_count : 0));
 }
 
 static inline const struct record_variable *record_variables(const struct packet_record *record)
@@ -141,6 +163,11 @@ static inline const uint8_t *record_stream(const struct packet_record *record)
 static inline const uint8_t *record_packet(const struct packet_record *record)
 {
     return record_stream(record) + record->stream_copied;
+}
+
+static inline const uint8_t *record_fields(const struct packet_record *record)
+{
+    return record_packet(record) + record->packet_copied;
 }
 
 /* A flow that ended. Begins as a packet_record does. Behind it: variable_count times struct record_variable. */
@@ -167,6 +194,7 @@ static inline const struct record_variable *flow_record_variables(const struct f
     return (const struct record_variable *)(record + 1);
 }
 
+enum { APP_RECORD_KINDS = 1 << OUTPUT_APP | 1 << OUTPUT_FILE };
 enum { FLOW_RECORD_KINDS = 1 << OUTPUT_FLOW | 1 << OUTPUT_NETFLOW };
 
 /* Behind it: count times struct output_stat. */
@@ -196,6 +224,12 @@ size_t record_size(const struct record_scratch *scratch, const struct eve_option
 void record_write(struct packet_record *out, const struct record_scratch *scratch, const struct eve_options *eve,
                   uint32_t kinds, const struct packet *pkt, const struct decision *decision, unsigned generation);
 
+/* An event of a transaction: as a packet's record, whose fields are the event's own members. */
+void app_record_write(struct packet_record *out, const struct record_scratch *scratch, uint32_t kind, const char *type,
+                      const struct packet *pkt, const struct flow *flow, const struct app_tx *tx, unsigned generation);
+size_t app_record_size(const struct record_scratch *scratch);
+void app_alert_collect(struct record_scratch *scratch, const struct packet *pkt, const struct decision *decision);
+
 /* The same for flows. */
 void flow_facts_copy(struct flow_facts *out, const struct flow *flow);
 void flow_variables_collect(struct record_scratch *scratch, const struct flow *flow);
@@ -204,6 +238,15 @@ void flow_record_collect(struct record_scratch *scratch, const struct eve_option
 size_t flow_record_size(const struct record_scratch *scratch);
 void flow_record_write(struct flow_record *out, const struct record_scratch *scratch, uint32_t kinds,
                        const struct flow *flow, enum flow_end reason, unsigned generation);
+
+/* --- A port, for those who write records (output.c) ----------------------------------------------------------------------- */
+
+void *output_reserve(struct output_port *port, size_t size); /* NULL: the ring is full */
+void output_commit(struct output_port *port);
+void output_lose(struct output_port *port, enum output_event kind);
+uint32_t output_wanted(const struct output_port *port); /* bits 1 << enum output_event */
+const struct eve_options *output_eve(const struct output_port *port);
+struct record_scratch *output_scratch(struct output_port *port);
 
 /* --- Names ---------------------------------------------------------------------------------------------------------------- */
 
@@ -247,7 +290,11 @@ void eve_anomaly(struct eve *eve, struct text *out, const struct packet_record *
 void eve_tagged_packet(struct eve *eve, struct text *out, const struct packet_record *record);
 void eve_flow(struct eve *eve, struct text *out, const struct flow_record *record);
 void eve_netflow(struct eve *eve, struct text *out, const struct flow_record *record, enum flow_direction direction);
+void eve_app(struct eve *eve, struct text *out, const struct packet_record *record);
 void eve_stats(struct eve *eve, struct text *out, const struct stats_record *record);
+
+/* app_proto and its kin, of a flow. */
+void eve_application(struct text *out, uint32_t application);
 
 /* Parts that the events share: everything up to the event's own object, which stays open; and the packet's bytes. */
 void eve_header(struct eve *eve, struct text *out, const struct packet_record *record, const char *event_type);

@@ -146,6 +146,9 @@ void record_collect(struct record_scratch *scratch, const struct eve_options *ev
     scratch->stream_length = scratch->gap_count = 0;
     if (kinds & 1u << OUTPUT_ALERT)
         collect_stream(scratch, eve, pkt, decision);
+    scratch->fields.length = 0;
+    if (kinds & 1u << OUTPUT_ALERT && eve->alert.app_layer)
+        app_alert_collect(scratch, pkt, decision);
     flow_variables_collect(scratch, eve->metadata ? pkt->flow : NULL);
 }
 
@@ -154,7 +157,9 @@ size_t record_size(const struct record_scratch *scratch, const struct eve_option
 {
     return sizeof(struct packet_record) + alerts_copied(kinds, decision) * sizeof(struct alert) +
            scratch->gap_count * sizeof(struct record_gap) + scratch->variable_count * sizeof(struct record_variable) +
-           payload_copied(eve, kinds, pkt) + scratch->stream_length + packet_copied(eve, kinds, pkt);
+           payload_copied(eve, kinds, pkt) + scratch->stream_length + packet_copied(eve, kinds, pkt) +
+           (scratch->fields.length > 0 ? alerts_copied(kinds, decision) * sizeof(struct record_transaction) : 0) +
+           scratch->fields.length;
 }
 
 static struct endpoints endpoints_of(const struct packet *pkt)
@@ -293,6 +298,8 @@ void record_write(struct packet_record *out, const struct record_scratch *scratc
         .payload_copied = payload_copied(eve, kinds, pkt),
         .stream_copied = scratch->stream_length,
         .packet_copied = packet_copied(eve, kinds, pkt),
+        .fields_copied = scratch->fields.length,
+        .has_transactions = scratch->fields.length > 0,
         .generation = generation,
         .names = decision->names,
         .endpoints = endpoints_of(pkt),
@@ -308,9 +315,12 @@ void record_write(struct packet_record *out, const struct record_scratch *scratc
     uint8_t *at = (uint8_t *)(out + 1);
 
     at = append(at, decision->alerts, out->alert_count * sizeof(struct alert));
+    if (out->has_transactions)
+        at = append(at, scratch->transactions, out->alert_count * sizeof(struct record_transaction));
     at = append(at, scratch->gaps, out->gap_count * sizeof(struct record_gap));
     at = append(at, scratch->variables, out->variable_count * sizeof(struct record_variable));
     at = append(at, pkt->payload, out->payload_copied);
     at = append(at, scratch->stream, out->stream_copied);
-    append(at, packet_bytes(pkt), out->packet_copied);
+    at = append(at, packet_bytes(pkt), out->packet_copied);
+    append(at, scratch->field_bytes, out->fields_copied);
 }

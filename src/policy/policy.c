@@ -225,6 +225,7 @@ static void report(struct policy *policy, struct packet *pkt, const struct hit *
         .action = action,
         .blocked = blocks(action) && policy->options.inline_mode,
         .in_stream = hit->in_stream,
+        .tx = hit->tx,
     };
     policy->counters.alerts++;
 }

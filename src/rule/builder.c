@@ -149,8 +149,12 @@ static void append(struct rule_buffer *buffer, struct condition *condition)
 
 int rule_parser_add_packet_condition(struct rule_parser *parser, const void *data, bool negated)
 {
-    struct condition *condition = new_condition(parser, data);
+    struct condition *condition;
+    int err = applications_take(parser, parser->keyword);
 
+    if (err)
+        return err;
+    condition = new_condition(parser, data);
     if (!condition)
         return -ENOMEM;
     condition->negated = negated;
@@ -185,32 +189,102 @@ uint32_t rule_parser_state(struct rule_parser *parser, enum rule_name_kind kind,
     return number;
 }
 
-/* The rule's buffer for the keyword, made at first use; NULL when out of memory. */
-static struct rule_buffer *get_buffer(struct rule_parser *parser, const struct keyword *keyword)
+static int add_to_list(struct rule_parser *parser, struct condition **link, const void *data, bool negated)
 {
-    struct rule_buffer *buffer = parser->rule->buffers;
+    struct condition *condition;
+    int err = applications_take(parser, parser->keyword);
 
-    while (buffer && buffer->keyword != keyword)
-        buffer = buffer->next;
-    if (buffer)
-        return buffer;
-    buffer = arena_alloc(parser->list->arena, sizeof(*buffer));
+    if (err)
+        return err;
+    condition = new_condition(parser, data);
+    if (!condition)
+        return -ENOMEM;
+    condition->negated = negated;
+    while (*link)
+        link = &(*link)->next;
+    *link = condition;
+    return 0;
+}
+
+int rule_parser_add_transaction_condition(struct rule_parser *parser, const void *data, bool negated)
+{
+    return add_to_list(parser, &parser->rule->transaction_conditions, data, negated);
+}
+
+int rule_parser_add_file_condition(struct rule_parser *parser, const void *data, bool negated)
+{
+    return add_to_list(parser, &parser->rule->file_conditions, data, negated);
+}
+
+static struct rule_buffer *new_buffer(struct rule_parser *parser, const struct keyword *keyword)
+{
+    struct rule_buffer **link = &parser->rule->buffers;
+    struct rule_buffer *buffer = arena_alloc(parser->list->arena, sizeof(*buffer));
+
     if (!buffer) {
         no_memory(parser);
         return NULL;
     }
     buffer->keyword = keyword;
-    if (parser->last_buffer)
-        parser->last_buffer->next = buffer;
-    else
-        parser->rule->buffers = buffer;
-    parser->last_buffer = buffer;
+    while (*link)
+        link = &(*link)->next;
+    *link = buffer;
     return buffer;
+}
+
+/* The rule's buffer for the keyword without transforms, made at first use; NULL when out of memory. */
+static struct rule_buffer *get_buffer(struct rule_parser *parser, const struct keyword *keyword)
+{
+    for (struct rule_buffer *buffer = parser->rule->buffers; buffer; buffer = buffer->next) {
+        if (buffer->keyword == keyword && !buffer->transforms)
+            return buffer;
+    }
+    return new_buffer(parser, keyword);
+}
+
+static bool same_transforms(const struct condition *a, const struct condition *b)
+{
+    for (; a && b; a = a->next, b = b->next) {
+        struct span left = ((const struct transform *)a)->value, right = ((const struct transform *)b)->value;
+
+        if (a->keyword != b->keyword || left.length != right.length || memcmp(left.at, right.at, left.length) != 0)
+            return false;
+    }
+    return !a && !b;
+}
+
+/* What conditions go to. Each selection makes a buffer, as its transforms are not known yet; while it is empty it stands for an
+ * earlier one that is the same. */
+static struct rule_buffer *current_buffer(const struct rule_parser *parser)
+{
+    struct rule_buffer *selected = parser->buffer;
+
+    if (!selected || selected->conditions || selected->keyword->flags & KEYWORD_MULTI)
+        return selected;
+    for (struct rule_buffer *buffer = parser->rule->buffers; buffer != selected; buffer = buffer->next) {
+        if (buffer->keyword == selected->keyword && same_transforms(buffer->transforms, selected->transforms))
+            return buffer;
+    }
+    return selected;
+}
+
+void rule_parser_settle_buffer(struct rule_parser *parser)
+{
+    struct rule_buffer *current = current_buffer(parser);
+    struct rule_buffer **link = &parser->rule->buffers;
+
+    if (current == parser->buffer)
+        return;
+    while (*link != parser->buffer)
+        link = &(*link)->next;
+    *link = parser->buffer->next;
+    keyword_release_all(parser->buffer->transforms);
+    parser->buffer = current;
 }
 
 static bool buffer_is_selected(const struct rule_parser *parser)
 {
-    return parser->buffer && parser->buffer->keyword;
+    return parser->buffer != NULL;
 }
 
 int rule_parser_add_content_condition(struct rule_parser *parser, const void *data, bool relative)
@@ -220,6 +294,7 @@ int rule_parser_add_content_condition(struct rule_parser *parser, const void *da
 
     if (!condition)
         return -ENOMEM;
+    rule_parser_settle_buffer(parser);
     if (buffer_is_selected(parser))
         buffer = parser->buffer;
     else if (relative && parser->condition_buffer)
@@ -242,18 +317,19 @@ int rule_parser_add_content_condition(struct rule_parser *parser, const void *da
 bool rule_parser_has_previous(const struct rule_parser *parser)
 {
     if (buffer_is_selected(parser))
-        return parser->buffer->conditions != NULL;
+        return current_buffer(parser)->conditions != NULL;
     return parser->last_condition != NULL;
 }
 
 /* The newest content of the buffer that is selected; without one the newest of all. */
 static struct condition *find_last_content(const struct rule_parser *parser)
 {
+    const struct rule_buffer *buffer = current_buffer(parser);
     struct condition *found = NULL;
 
-    if (!buffer_is_selected(parser) || parser->content_buffer == parser->buffer)
+    if (!buffer || parser->content_buffer == buffer)
         return parser->last_content;
-    for (struct condition *condition = parser->buffer->conditions; condition; condition = condition->next) {
+    for (struct condition *condition = buffer->conditions; condition; condition = condition->next) {
         if (condition->keyword->literal)
             found = condition;
     }
@@ -280,14 +356,56 @@ void rule_parser_set_relative(struct rule_parser *parser)
 int rule_parser_select_buffer(struct rule_parser *parser, const struct keyword *keyword)
 {
     struct rule_buffer *buffer = NULL;
+    int err = applications_take(parser, keyword);
 
+    if (err)
+        return err;
+    rule_parser_settle_buffer(parser);
     if (keyword) {
-        buffer = get_buffer(parser, keyword);
+        buffer = new_buffer(parser, keyword);
         if (!buffer)
             return -ENOMEM;
     }
     parser->buffer = buffer;
     return 0;
+}
+
+int rule_parser_add_transform(struct rule_parser *parser, const void *data)
+{
+    struct condition **link;
+    struct transform *transform;
+    unsigned count = 0;
+
+    if (!buffer_is_selected(parser) || parser->buffer->conditions || parser->buffer->absence != BUFFER_PRESENT)
+        return rule_parser_error(parser, parser->keyword_name, "'%s' must directly follow the keyword of a buffer",
+                                 parser->keyword->name);
+    for (link = &parser->buffer->transforms; *link; link = &(*link)->next)
+        count++;
+    if (count == PARSER_MAX_TRANSFORMS)
+        return rule_parser_error(parser, parser->keyword_name, "a buffer can have only %d transforms",
+                                 PARSER_MAX_TRANSFORMS);
+    transform = arena_alloc(parser->list->arena, sizeof(*transform));
+    if (!transform)
+        return no_memory(parser);
+    *transform = (struct transform){ { .keyword = parser->keyword, .data = data }, parser->keyword_value };
+    *link = &transform->condition;
+    return 0;
+}
+
+int rule_parser_set_absent(struct rule_parser *parser, bool or_else)
+{
+    rule_parser_settle_buffer(parser);
+    if (!buffer_is_selected(parser))
+        return rule_parser_error(parser, parser->keyword_name, "'%s' needs the keyword of a buffer before it",
+                                 parser->keyword->name);
+    if (parser->buffer->absence != BUFFER_ABSENT)
+        parser->buffer->absence = or_else ? BUFFER_ABSENT_OR_ELSE : BUFFER_ABSENT;
+    return 0;
+}
+
+const struct keyword *rule_parser_find_keyword(const struct rule_parser *parser, const char *name)
+{
+    return keyword_table_find(parser->list->options.keywords, span_of(name));
 }
 
 const struct keyword *rule_parser_current_buffer(const struct rule_parser *parser)
@@ -313,6 +431,7 @@ int rule_parser_move_last_content(struct rule_parser *parser, const struct keywo
 {
     struct condition *condition = parser->last_content;
     struct rule_buffer *to;
+    int err;
 
     if (buffer_is_selected(parser))
         return rule_parser_error(parser, parser->keyword_name,
@@ -320,6 +439,9 @@ int rule_parser_move_last_content(struct rule_parser *parser, const struct keywo
                                  parser->keyword->name, parser->buffer->keyword->name);
     if (!condition || parser->content_buffer->keyword)
         return rule_parser_error(parser, parser->keyword_name, "'%s' needs a content before it", parser->keyword->name);
+    err = applications_take(parser, keyword);
+    if (err)
+        return err;
     to = get_buffer(parser, keyword);
     if (!to)
         return -ENOMEM;

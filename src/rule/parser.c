@@ -17,7 +17,13 @@ enum { MAX_RULE_LENGTH = 64 * 1024, DEFAULT_PRIORITY = 3, MAX_NEAREST = 1000 };
 void rule_parser_init(struct rule_parser *parser, struct rule_list *list, const struct statement *statement,
                       struct diag *diag)
 {
-    *parser = (struct rule_parser){ .list = list, .diag = diag, .statement = statement };
+    *parser = (struct rule_parser){
+        .list = list,
+        .diag = diag,
+        .statement = statement,
+        .keyword_directions = 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT,
+        .flow_directions = 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT,
+    };
 }
 
 /* --- Stand-ins --------------------------------------------------------------------------------------------------------------- */
@@ -166,8 +172,10 @@ static int parse_option(struct rule_parser *parser, struct span option)
         return unknown_keyword(parser, name);
     parser->keyword = keyword;
     parser->keyword_name = name;
+    parser->keyword_value = (struct span){ .at = "" };
     if (modifies_stand_in(parser, keyword) || check_once(parser) || prepare_value(parser, &value, &negated))
         return 0;
+    parser->keyword_value = value;
     if (span_equal(span_of(keyword->name), "sid"))
         parser->sid_text = value;
 
@@ -405,6 +413,7 @@ static bool parse_header(struct rule_parser *parser, struct span *rest)
     }
     if (parser->mistakes == mistakes)
         check_header(parser);
+    applications_start(parser);
     return true;
 }
 
@@ -455,6 +464,27 @@ static int finish_conditions(struct rule_parser *parser, const struct condition 
     return 0;
 }
 
+/* What a buffer's absence and its conditions say of each other. */
+static int check_absence(struct rule_parser *parser, const struct rule_buffer *buffer)
+{
+    const char *name = buffer->keyword ? buffer->keyword->name : "pkt_data";
+
+    if (buffer->absence == BUFFER_ABSENT && buffer->conditions)
+        return rule_parser_error(parser, parser->statement->text,
+                                 "'%s' is to be absent, but something is looked for in it", name);
+    if (buffer->absence == BUFFER_ABSENT_OR_ELSE && !buffer->conditions)
+        return rule_parser_error(parser, parser->statement->text,
+                                 "'absent:or_else' of '%s' needs something that is looked for in it", name);
+    for (const struct condition *c = buffer->conditions; buffer->absence != BUFFER_PRESENT && c; c = c->next) {
+        const struct content *content = c->keyword->literal ? c->keyword->literal(c) : NULL;
+
+        if (content && content->fast_pattern)
+            return rule_parser_error(parser, parser->statement->text,
+                                     "'%s' may be absent, so it can't have the 'fast_pattern'", name);
+    }
+    return 0;
+}
+
 static int finish_buffers(struct rule_parser *parser)
 {
     struct rule_buffer **link = &parser->rule->buffers;
@@ -462,16 +492,18 @@ static int finish_buffers(struct rule_parser *parser)
     while (*link) {
         struct rule_buffer *buffer = *link;
 
-        if (!buffer->conditions && buffer->keyword)
+        if (!buffer->conditions && buffer->keyword && buffer->absence == BUFFER_PRESENT)
             return rule_parser_error(parser, parser->statement->text,
                                      "'%s' selects a buffer, but nothing is looked for in it", buffer->keyword->name);
-        if (!buffer->conditions) {
+        if (!buffer->conditions && !buffer->keyword) {
             *link = buffer->next; /* all its contents were moved elsewhere */
             continue;
         }
         mark_next_relative(buffer);
-        if (finish_conditions(parser, buffer->conditions))
+        if (finish_conditions(parser, buffer->transforms) || finish_conditions(parser, buffer->conditions))
             return -ENOMEM;
+        if (check_absence(parser, buffer))
+            return -EINVAL;
         link = &buffer->next;
     }
     return 0;
@@ -484,9 +516,13 @@ static int finish_rule(struct rule_parser *parser)
 
     if (rule->sid == 0)
         return rule_parser_error(parser, parser->statement->text, "the rule has no sid");
+    rule_parser_settle_buffer(parser);
     sort_packet_conditions(rule);
-    err = finish_conditions(parser, rule->packet_conditions);
-    return err ? err : finish_buffers(parser);
+    if (finish_conditions(parser, rule->packet_conditions) || finish_conditions(parser, rule->transaction_conditions) ||
+        finish_conditions(parser, rule->file_conditions))
+        return -ENOMEM;
+    err = finish_buffers(parser);
+    return err ? err : applications_finish(parser);
 }
 
 static struct rule *new_rule(const struct rule_parser *parser)

@@ -9,6 +9,7 @@
  *   address_set.c        addresses; port_set.c  ports
  *   header.c             actions, direction;  protocol.c  protocol words
  *   parser.c             one rule;  builder.c  what keywords call while a rule is parsed
+ *   applications.c       which protocols above TCP and UDP a rule is about, and its directions
  *   keyword_table.c      keywords by name;  known_keywords.c  names the field has and we do not
  *   class_config.c       classification.config and reference.config
  *   threshold_fields.c   "type limit, track by_src...";  threshold_config.c  threshold.config
@@ -255,7 +256,19 @@ struct rule_list {
     size_t threshold_count;
 };
 
-enum { PARSER_MAX_ONCE = 64 };
+enum { PARSER_MAX_ONCE = 64, PARSER_MAX_TRANSFORMS = 16, APPLICATIONS_MAX = 48 };
+
+/* Names of application protocols. */
+struct application_set {
+    const char *names[APPLICATIONS_MAX];
+    unsigned count;
+};
+
+/* A transform with its value as written: with the same ones a buffer is the same. */
+struct transform {
+    struct condition condition; /* first: the rule knows this */
+    struct span value;
+};
 
 /* A statement being parsed: a rule, or a line of threshold.config (then `rule` is NULL). */
 struct rule_parser {
@@ -267,16 +280,19 @@ struct rule_parser {
     bool out_of_memory;
 
     const struct keyword *keyword; /* being parsed */
-    struct span keyword_name;
+    struct span keyword_name, keyword_value;
     struct span sid_text;
 
-    struct rule_buffer *buffer;           /* current */
-    struct rule_buffer *last_buffer;      /* of the rule's list */
+    struct rule_buffer *buffer;           /* selected; see current_buffer() in builder.c */
     struct condition *last_condition;     /* the newest content condition of all buffers... */
     struct rule_buffer *condition_buffer; /* ...and where it is */
     struct condition *last_content;       /* the newest one that modifiers may change... */
     struct rule_buffer *content_buffer;   /* ...and where it is */
     struct condition *last_packet_condition;
+
+    struct application_set applications; /* empty: any */
+    bool has_application_keyword;
+    unsigned keyword_directions, flow_directions; /* bits 1 << enum flow_direction that are left */
 
     struct span values[RULE_MAX_VALUES];
     unsigned value_count;
@@ -285,6 +301,14 @@ struct rule_parser {
 };
 void rule_parser_init(struct rule_parser *parser, struct rule_list *list, const struct statement *statement,
                       struct diag *diag);
+/* The buffer that was selected last is what it will be: the same as an earlier one, perhaps. */
+void rule_parser_settle_buffer(struct rule_parser *parser);
+
+/* After the header; for a keyword, reporting what contradicts; and into the rule. 0 or -errno. */
+void applications_start(struct rule_parser *parser);
+int applications_take(struct rule_parser *parser, const struct keyword *keyword);
+int applications_finish(struct rule_parser *parser);
+
 /* The entry for a tag, made at first use (*fresh); NULL when out of memory. */
 struct missing *rule_list_missing(struct rule_list *list, const char *tag, bool *fresh);
 

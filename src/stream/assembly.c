@@ -106,9 +106,17 @@ void assembly_stop(struct assembly_store *store, struct assembly *assembly)
     assembly->stopped = true;
 }
 
+void assembly_end(struct assembly_store *store, struct assembly *assembly)
+{
+    if (assembly->first || assembly->extents || assembly->holes || assembly->segments)
+        assembly_stop(store, assembly);
+    else
+        forget_views(store, assembly);
+}
+
 void assembly_clear(struct assembly_store *store, struct assembly *assembly)
 {
-    assembly_stop(store, assembly);
+    assembly_end(store, assembly);
     *assembly = (struct assembly){ 0 };
 }
 

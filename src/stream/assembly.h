@@ -85,6 +85,7 @@ int assembly_skip(struct assembly_store *store, struct assembly *assembly, uint6
 
 /* Forgets everything and keeps nothing from now on (limit = contiguous). */
 void assembly_stop(struct assembly_store *store, struct assembly *assembly);
+void assembly_end(struct assembly_store *store, struct assembly *assembly);   /* gives all back; of no use afterwards */
 void assembly_clear(struct assembly_store *store, struct assembly *assembly); /* gives all back; all zero afterwards */
 
 /*

@@ -11,6 +11,7 @@ static const char *const names[STREAM_COUNTERS] = {
     [STREAM_PSEUDO_FAILED] = "tcp.pseudo_failed",
     [STREAM_INVALID_CHECKSUM] = "tcp.invalid_checksum",
     [STREAM_MIDSTREAM_PICKUPS] = "tcp.midstream_pickups",
+    [STREAM_MIDSTREAM_CONNTRACK] = "tcp.midstream_conntrack",
     [STREAM_WRONG_THREAD] = "tcp.pkt_on_wrong_thread",
     [STREAM_ACK_UNSEEN_DATA] = "tcp.ack_unseen_data",
     [STREAM_SYN] = "tcp.syn",

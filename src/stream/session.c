@@ -32,6 +32,18 @@ static void unlink_half_open(struct stream *stream, struct tcp_session *session)
     *(session->older ? &session->older->newer : &stream->oldest) = session->newer;
 }
 
+/* What gives way next is what nobody has touched for the longest time: asks for it ahead, each one a call before its flow. */
+static void prefetch_victims(const struct tcp_session *next)
+{
+    enum { CACHE_LINE = 64 };
+    const struct tcp_session *after = next ? next->newer : NULL;
+
+    if (next)
+        __builtin_prefetch(&next->flow->tcp, 1);
+    for (size_t at = 0; after && at < sizeof(*after); at += CACHE_LINE)
+        __builtin_prefetch((const char *)after + at, 1);
+}
+
 /*
  * A flood of SYNs must not lock out those who mean it: when there is no session left, the oldest that nobody has answered gives
  * way. Its flow stays; should the client try again, it begins anew.
@@ -42,6 +54,7 @@ static struct tcp_session *take_oldest(struct stream *stream)
 
     if (!session)
         return NULL;
+    prefetch_victims(session->newer);
     session->flow->tcp = NULL;
     session->flow->flags |= FLOW_NO_STREAM;
     session_release(stream, session);
@@ -81,7 +94,7 @@ void session_release(struct stream *stream, struct tcp_session *session)
     if (session->state == TCP_STATE_SYN_SENT)
         unlink_half_open(stream, session);
     for (unsigned i = 0; i < FLOW_DIRECTIONS; i++)
-        assembly_clear(stream->store, &session->peer[i].assembly);
+        assembly_end(stream->store, &session->peer[i].assembly);
     handshake_forget(stream, session);
     pool_give(stream->sessions, session);
 }

@@ -98,17 +98,20 @@ static int judge_ack(struct segment *seg)
     return check_ack(seg) ? 0 : segment_reject(seg, STREAM_EVENT_EST_INVALID_ACK);
 }
 
-/* The server's first segment after a session was picked up: its window is the best guess at the client's. */
+/* The first segment of the other side after a session was picked up: its window is the best guess at what it may send itself, unless
+ * that is known. */
 static void take_midstream_window(struct segment *seg)
 {
     struct tcp_session *session = seg->session;
     struct tcp_peer *sender = seg->sender;
 
-    if (seg->direction != FLOW_TO_CLIENT || !(session->flags & SESSION_MIDSTREAM_ESTABLISHED))
+    if (!(session->flags & SESSION_MIDSTREAM_ESTABLISHED) || !sender->tcp_flags || !seg->receiver->tcp_flags)
+        return;
+    session->flags &= (uint16_t)~SESSION_MIDSTREAM_ESTABLISHED;
+    if (session->flags & SESSION_SCALES_KNOWN)
         return;
     sender->window = (uint32_t)seg->pkt->tcp.window << sender->window_scale;
     sender->next_win = sender->last_ack + sender->window;
-    session->flags &= (uint16_t)~SESSION_MIDSTREAM_ESTABLISHED;
 }
 
 /* True when nobody acknowledges what the sender says, so far as is seen here. */

@@ -2,27 +2,60 @@
 /*
  * The first segment of a session: a SYN; or, where that is allowed, whatever comes of a connection of which the beginning was not
  * seen. What was not seen is taken as generously as can be: windows scaled by the most there is, selective acknowledgments allowed.
+ * Where conntrack has seen it, that is asked: it knows real connections, and their window scales.
  */
 #include <errno.h>
 
+#include "sluice/conntrack.h"
 #include "stream_priv.h"
 
-/* The policy for such sessions is asked in either case, but not for those that are older than the program. */
-static bool may_pick_up(struct segment *seg, bool allowed)
+/* What is known of a segment of which no session is. */
+struct pick_up {
+    bool has_conntrack;
+    bool for_conntrack; /* it is what allows it */
+    struct conntrack conntrack;
+};
+
+static void ask_conntrack(const struct segment *seg, struct pick_up *known)
 {
-    if (seg->pkt->time_ns < seg->stream->options.midstream_until_ns)
+    known->has_conntrack = conntrack_of_packet(&known->conntrack, seg->pkt);
+    known->for_conntrack = known->has_conntrack && seg->stream->options.conntrack != STREAM_CONNTRACK_NO &&
+                           conntrack_is_established(&known->conntrack);
+}
+
+/* The program has begun not long ago, and perhaps after the connection. */
+static bool may_be_older(const struct segment *seg, const struct pick_up *known)
+{
+    const struct stream_options *options = &seg->stream->options;
+
+    if (seg->pkt->time_ns >= options->midstream_until_ns)
+        return false;
+    return options->conntrack != STREAM_CONNTRACK_ONLY ||
+           (known->has_conntrack && !conntrack_is_new(&known->conntrack));
+}
+
+/* The policy for such sessions is asked in either case, but not for those that are older than the program. */
+static bool may_pick_up(struct segment *seg, bool allowed, struct pick_up *known)
+{
+    ask_conntrack(seg, known);
+    if (known->for_conntrack || may_be_older(seg, known))
         return true;
     seg->verdict->exception = EXCEPTION_STREAM_MIDSTREAM;
     return allowed;
 }
 
-static int begin_midstream(struct segment *seg)
+static int begin_midstream(struct segment *seg, const struct pick_up *known)
 {
     int err = session_begin(seg);
 
-    if (err == 0)
-        stream_count(seg->stream, STREAM_MIDSTREAM_PICKUPS);
-    return err;
+    if (err)
+        return err;
+    stream_count(seg->stream, STREAM_MIDSTREAM_PICKUPS);
+    if (known->for_conntrack) {
+        stream_count(seg->stream, STREAM_MIDSTREAM_CONNTRACK);
+        seg->pkt->flags |= PACKET_ESTABLISHED;
+    }
+    return 0;
 }
 
 static void begin_timestamps(struct segment *seg)
@@ -47,14 +80,28 @@ static void set_async_as_configured(struct segment *seg)
         seg->session->flags |= SESSION_ASYNC;
 }
 
-/* In the middle of the data: what comes next of the sender is `next_seq`. */
-static void begin_in_the_middle(struct segment *seg, uint32_t next_seq)
+/* A peer's scale is for the windows that the other side announces. */
+static void take_scales(struct segment *seg, const struct pick_up *known)
+{
+    const struct conntrack *conntrack = &known->conntrack;
+    bool is_reply = conntrack_may_be_reply(seg->pkt);
+
+    seg->sender->window_scale = seg->receiver->window_scale = WINDOW_SCALE_MAX;
+    if (!known->has_conntrack || !conntrack_knows_scales(conntrack))
+        return;
+    seg->session->flags |= SESSION_SCALES_KNOWN;
+    seg->receiver->window_scale = conntrack->window_scale[is_reply ? CONNTRACK_REPLY : CONNTRACK_ORIGINAL];
+    seg->sender->window_scale = conntrack->window_scale[is_reply ? CONNTRACK_ORIGINAL : CONNTRACK_REPLY];
+}
+
+/* In the middle of the data: what comes next of the sender is `next_seq`. What the other side lets it send is not known yet. */
+static void begin_in_the_middle(struct segment *seg, uint32_t next_seq, const struct pick_up *known)
 {
     struct tcp_peer *sender = seg->sender, *receiver = seg->receiver;
 
     seg->session->flags |= SESSION_MIDSTREAM | SESSION_MIDSTREAM_ESTABLISHED | SESSION_SACK;
     set_async_as_configured(seg);
-    sender->window_scale = receiver->window_scale = WINDOW_SCALE_MAX;
+    take_scales(seg, known);
     peer_begin(seg, sender, seg->seq - 1);
     peer_set_next_seq(sender, next_seq);
     sender->window = (uint32_t)seg->pkt->tcp.window << WINDOW_SCALE_MAX;
@@ -62,6 +109,10 @@ static void begin_in_the_middle(struct segment *seg, uint32_t next_seq)
     sender->next_win = sender->last_ack + sender->window;
     peer_begin(seg, receiver, seg->ack - 1);
     receiver->last_ack = receiver->next_win = seg->ack;
+    if (seg->session->flags & SESSION_SCALES_KNOWN) {
+        receiver->window = segment_window(seg);
+        receiver->next_win += receiver->window;
+    }
     begin_timestamps(seg);
     data_take(seg);
 }
@@ -74,24 +125,28 @@ int none_on_reset(struct segment *seg)
 
 int none_on_fin(struct segment *seg)
 {
-    if (!may_pick_up(seg, seg->stream->options.midstream) || seg->length == 0) {
+    struct pick_up known;
+
+    if (!may_pick_up(seg, seg->stream->options.midstream, &known) || seg->length == 0) {
         segment_note(seg, STREAM_EVENT_FIN_BUT_NO_SESSION);
         return 0;
     }
-    if (begin_midstream(seg) != 0)
+    if (begin_midstream(seg, &known) != 0)
         return 0;
     session_set_state(seg, TCP_STATE_FIN_WAIT1);
-    begin_in_the_middle(seg, seg->end + 1);
+    begin_in_the_middle(seg, seg->end + 1, &known);
     peer_take_fin(seg);
     return 0;
 }
 
 int none_on_ack(struct segment *seg)
 {
-    if (!may_pick_up(seg, seg->stream->options.midstream) || begin_midstream(seg) != 0)
+    struct pick_up known;
+
+    if (!may_pick_up(seg, seg->stream->options.midstream, &known) || begin_midstream(seg, &known) != 0)
         return 0;
     session_set_state(seg, TCP_STATE_ESTABLISHED);
-    begin_in_the_middle(seg, seg->end);
+    begin_in_the_middle(seg, seg->end, &known);
     return 0;
 }
 
@@ -107,11 +162,12 @@ static void turn_round(struct segment *seg, enum flow_direction direction)
 int none_on_syn_ack(struct segment *seg)
 {
     const struct stream_options *options = &seg->stream->options;
+    struct pick_up known;
 
-    if (!may_pick_up(seg, options->midstream || options->async_oneside))
+    if (!may_pick_up(seg, options->midstream || options->async_oneside, &known))
         return 0;
     turn_round(seg, FLOW_TO_CLIENT);
-    if (begin_midstream(seg) != 0)
+    if (begin_midstream(seg, &known) != 0)
         return 0;
     struct tcp_peer *server = seg->sender, *client = seg->receiver;
 

@@ -42,6 +42,7 @@ enum session_flag {
     SESSION_CONFIRMED = 1 << 10, /* the server has gone on after the handshake */
     SESSION_FAST_OPEN = 1 << 11,
     SESSION_FAST_OPEN_IGNORED = 1 << 12, /* the server did not take the SYN's data */
+    SESSION_SCALES_KNOWN = 1 << 13,      /* picked up, and conntrack knew the window scales */
 };
 
 enum peer_flag {
@@ -108,6 +109,7 @@ enum stream_counter {
     STREAM_PSEUDO_FAILED,
     STREAM_INVALID_CHECKSUM,
     STREAM_MIDSTREAM_PICKUPS,
+    STREAM_MIDSTREAM_CONNTRACK, /* of these, because conntrack knew them */
     STREAM_WRONG_THREAD,
     STREAM_ACK_UNSEEN_DATA,
     STREAM_SYN,

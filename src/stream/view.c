@@ -64,6 +64,15 @@ bool stream_next_view(struct stream *stream, struct flow *flow, enum flow_direct
     return true;
 }
 
+bool stream_has_rest(const struct flow *flow, enum flow_direction direction)
+{
+    const struct tcp_peer *peer = flow->tcp ? &flow->tcp->peer[direction] : NULL;
+
+    if (!peer || (peer->flags & PEER_STOPPED))
+        return false;
+    return peer->assembly.contiguous > peer->assembly.inspected || (uint64_t)peer->edge > peer->assembly.inspected;
+}
+
 uint64_t stream_window(struct stream *stream, const struct flow *flow, enum flow_direction direction,
                        const struct stream_view *view, const uint8_t **bytes, uint32_t *length, uint32_t *view_at)
 {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Netlink messages as NFQUEUE sends them. The contract: what a packet lends lies within the message, its lengths and the
- * truncation flag agree, and a message is a packet, an answer, or neither.
+ * truncation flag agree, and a message is a packet, an answer, or neither. What conntrack says is read, too: whatever it is, a packet
+ * that it calls an answer has the ends of one of its tuples.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "capture/nfqueue_priv.h"
+#include "sluice/conntrack.h"
 
 enum { QUEUE = 0x1234 };
 
@@ -24,6 +26,45 @@ static void check_packet(const struct packet *pkt, const uint8_t *data, size_t s
         abort();
 }
 
+/* The packet of a tuple, in the direction that the message says. */
+static void take_tuple(struct packet *pkt, const struct conntrack_tuple *tuple)
+{
+    pkt->ip_version = tuple->ip_version;
+    pkt->protocol = tuple->protocol;
+    pkt->source_address = tuple->source;
+    pkt->destination_address = tuple->destination;
+    pkt->source_port = tuple->source_port;
+    pkt->destination_port = tuple->destination_port;
+}
+
+static void check_conntrack(struct packet *pkt, const uint8_t *data, size_t size)
+{
+    const struct packet_conntrack *told = &pkt->conntrack;
+    struct conntrack conntrack, again;
+
+    if (!told->bytes)
+        return;
+    if (told->bytes < data || told->bytes > data + size || told->length > (size_t)(data + size - told->bytes))
+        abort();
+    if (!conntrack_read(&conntrack, told->bytes, told->length))
+        return;
+    if (conntrack.window_scale[0] > 14 || conntrack.window_scale[1] > 14)
+        abort();
+    if (conntrack_is_established(&conntrack) && conntrack_is_new(&conntrack))
+        abort();
+
+    const struct conntrack_tuple *tuples = conntrack.tuple;
+    bool same_kind = tuples[0].ip_version == tuples[1].ip_version && tuples[0].protocol == tuples[1].protocol;
+    bool is_reply = conntrack_may_be_reply(pkt);
+
+    take_tuple(pkt, &tuples[is_reply]);
+    if (conntrack_of_packet(&again, pkt) != (same_kind && tuples[0].ip_version != 0 && told->info < 5))
+        abort();
+    pkt->source_port ^= 1; /* now both tuples must have it so */
+    if (conntrack_of_packet(&again, pkt) && again.tuple[!is_reply].destination_port != pkt->source_port)
+        abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct nfqueue_result result = { .error = 1 };
@@ -34,6 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case NFQUEUE_PACKET:
     case NFQUEUE_DAMAGED:
         check_packet(&pkt, data, size);
+        check_conntrack(&pkt, data, size);
         break;
     case NFQUEUE_RESULT:
         if (size < 20 || memcmp(&result.error, data + 16, sizeof(result.error)) != 0)

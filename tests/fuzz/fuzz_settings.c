@@ -70,7 +70,11 @@ static void check_pipeline(const struct config *config, struct diag *diag)
     char error[ENGINE_ERROR_SIZE] = "", path[256];
     size_t before = diag_errors(diag);
 
-    if (engine_pipeline_options(config, 2, true, &options, diag)) {
+    int err = engine_pipeline_options(config, 2, true, &options, diag);
+
+    if (!err)
+        app_options_clear(&options.app);
+    if (err) {
         must(diag_errors(diag) > before);
         return;
     }

@@ -29,7 +29,8 @@ struct rig {
     struct keyword_table *keywords;
     struct rule_variables *variables;
     struct ruleset *ruleset;
-    struct packet packet; /* the last one */
+    struct packet packet;              /* the last one */
+    struct packet_conntrack conntrack; /* of the packets that follow */
     uint8_t bytes[70000];
     uint32_t next[2]; /* offset that each side sends next */
     uint16_t client_port;
@@ -156,8 +157,9 @@ static inline const char *rig_judge(size_t length)
                                   .wire_length = (uint32_t)length,
                                   .link = LINK_RAW,
                                   .time_ns = rig.time_ns,
+                                  .conntrack = rig.conntrack,
                                   .number = ++rig.number };
-    pipeline_packet(&rig.pipeline, rig.ruleset, &rig.packet);
+    pipeline_packet(&rig.pipeline, rig.ruleset, &rig.packet, NULL);
     text[0] = '\0';
     for (uint32_t i = 0; i < detector->hit_count; i++)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u", i ? " " : "",

@@ -45,6 +45,7 @@ struct rig {
     unsigned client; /* added to the client's address */
     uint8_t bytes[70000];
     struct packet packet;
+    struct packet_conntrack conntrack; /* of the packets that follow */
     struct flow *flow;
     struct stream_verdict verdict;
     char yielded[FLOW_DIRECTIONS][YIELDED];
@@ -287,6 +288,7 @@ static void send_packet(size_t length, bool bad_checksum)
     pkt->link = LINK_RAW;
     pkt->time_ns = rig.time_ns;
     pkt->number = ++rig.number;
+    pkt->conntrack = rig.conntrack;
     ck_assert_uint_eq(decode_packet(rig.decoder, pkt, found), 1);
     put_be16(rig.bytes + 20 + 16, decode_transport_checksum(pkt) + (bad_checksum ? 1 : 0));
     put_be16(rig.bytes + 10, 0);

@@ -335,6 +335,8 @@ static void build_full_message(struct message *m)
     add_attribute(m, NFQA_VLAN | NLA_F_NESTED, vlan.bytes, vlan.length);
     add_u32(m, NFQA_CAP_LEN, 70000);
     add_u32(m, NFQA_SKB_INFO, NFQA_SKB_CSUMNOTREADY | NFQA_SKB_GSO);
+    add_attribute(m, NFQA_CT | NLA_F_NESTED, "conntrack's", 11);
+    add_u32(m, NFQA_CT_INFO, 4);
     add_u32(m, 99, 1); /* from a kernel newer than we are */
     add_attribute(m, NFQA_PAYLOAD, "payload", 7);
     finish(m);
@@ -371,6 +373,9 @@ START_TEST(all_that_the_kernel_says)
     ck_assert_uint_eq(pkt->meta.hook, NF_INET_FORWARD);
     ck_assert_uint_eq(pkt->meta.hardware_address_length, 6);
     ck_assert_mem_eq(pkt->meta.hardware_address, "\1\2\3\4\5\6\0\0", 8);
+    ck_assert_uint_eq(pkt->conntrack.length, 11);
+    ck_assert_mem_eq(pkt->conntrack.bytes, "conntrack's", 11);
+    ck_assert_uint_eq(pkt->conntrack.info, 4);
 
     const struct capture_counters *c = capture_counters(rig.capture);
 
@@ -378,6 +383,7 @@ START_TEST(all_that_the_kernel_says)
     ck_assert_uint_eq(c->bytes, 70000);
     ck_assert_uint_eq(c->truncated, 1);
     ck_assert_uint_eq(c->gso, 1);
+    ck_assert_uint_eq(c->conntrack, 1);
     ck_assert_uint_eq(c->malformed_messages, 0);
     ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
     rig_close(&rig);
@@ -409,6 +415,10 @@ START_TEST(nothing_is_left_from_earlier_packets)
     struct queue_meta meta = { .id = 2, .queue = QUEUE, .hardware_protocol = 0x0800, .hook = NF_INET_FORWARD };
 
     ck_assert_mem_eq(&pkt->meta, &meta, sizeof(meta));
+    ck_assert_ptr_null(pkt->conntrack.bytes);
+    ck_assert_uint_eq(pkt->conntrack.length, 0);
+    ck_assert_uint_ge(pkt->conntrack.info, 5); /* nothing that means anything */
+    ck_assert_uint_eq(capture_counters(rig.capture)->conntrack, 1);
     ck_assert_uint_eq(pkt->flags, 0);
     ck_assert_uint_eq(pkt->length, 4);
     ck_assert_uint_eq(pkt->wire_length, 4);
@@ -596,6 +606,86 @@ START_TEST(source_is_gone)
 }
 END_TEST
 
+/* --- conntrack ------------------------------------------------------------------------------------------------------ */
+
+/* A configuration message that sets the flag or clears it, and nothing else. */
+static void expect_flags(struct rig *rig, uint32_t flags)
+{
+    struct {
+        struct nlmsghdr netlink;
+        struct nfgenmsg netfilter;
+        struct nlattr first;
+        uint32_t first_value;
+        struct nlattr second;
+        uint32_t second_value;
+    } got;
+
+    ck_assert_int_eq(recv(rig->kernel, &got, sizeof(got), MSG_DONTWAIT), sizeof(got));
+    ck_assert_uint_eq(got.netlink.nlmsg_len, sizeof(got));
+    ck_assert_uint_eq(got.netlink.nlmsg_type, NFNL_SUBSYS_QUEUE << 8 | NFQNL_MSG_CONFIG);
+    ck_assert_uint_eq(got.netlink.nlmsg_flags, NLM_F_REQUEST);
+    ck_assert_uint_eq(got.netlink.nlmsg_seq, SEQUENCE_CONNTRACK);
+    ck_assert_uint_eq(ntohs(got.netfilter.res_id), QUEUE);
+    ck_assert_uint_eq(got.first.nla_type, NFQA_CFG_FLAGS);
+    ck_assert_uint_eq(ntohl(got.first_value), flags);
+    ck_assert_uint_eq(got.second.nla_type, NFQA_CFG_MASK);
+    ck_assert_uint_eq(ntohl(got.second_value), NFQA_CFG_F_CONNTRACK);
+}
+
+START_TEST(conntrack_is_asked_for_and_taken_away)
+{
+    struct nfqueue_options options = options_for(-1);
+    char text[TEXT_SIZE];
+    struct rig rig;
+
+    options.conntrack = true;
+    rig_open_with(&rig, options, 0);
+    expect_flags(&rig, NFQA_CFG_F_CONNTRACK);
+    ck_assert_uint_eq(nfqueue_flags(rig.capture), NFQA_CFG_F_CONNTRACK | NFQA_CFG_F_GSO);
+    ck_assert_int_eq(nfqueue_stop_conntrack(rig.capture), 0);
+    expect_flags(&rig, 0);
+    ck_assert_uint_eq(nfqueue_flags(rig.capture), NFQA_CFG_F_GSO);
+    ck_assert_int_eq(nfqueue_stop_conntrack(rig.capture), 0); /* once */
+    ck_assert_uint_eq(rig_sent(&rig, text), 0);
+    rig_close(&rig);
+}
+END_TEST
+
+/* It is no verdict that was refused, and all goes on. */
+START_TEST(conntrack_that_is_refused)
+{
+    struct nfqueue_options options = options_for(-1);
+    char text[TEXT_SIZE];
+    struct rig rig;
+
+    options.conntrack = true;
+    rig_open_with(&rig, options, 0);
+    expect_flags(&rig, NFQA_CFG_F_CONNTRACK);
+    rig_send_error(&rig, -EOPNOTSUPP, SEQUENCE_CONNTRACK);
+    rig_send_packet(&rig, 1, 0);
+    ck_assert_int_eq(rig_receive(&rig), 1);
+    ck_assert_uint_eq(nfqueue_flags(rig.capture), NFQA_CFG_F_GSO);
+    ck_assert_uint_eq(capture_counters(rig.capture)->verdict_errors, 0);
+    ck_assert_int_eq(nfqueue_stop_conntrack(rig.capture), 0);
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
+    ck_assert_uint_eq(rig_sent(&rig, text), 1);
+    ck_assert_str_eq(text, "single 1 accept");
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(conntrack_that_nobody_wants)
+{
+    char text[TEXT_SIZE];
+    struct rig rig;
+
+    rig_open(&rig);
+    ck_assert_int_eq(nfqueue_stop_conntrack(rig.capture), 0);
+    ck_assert_uint_eq(rig_sent(&rig, text), 0);
+    rig_close(&rig);
+}
+END_TEST
+
 /* --- damage --------------------------------------------------------------------------------------------------------- */
 
 /* A damaged packet is judged like any other; a message of another kind or queue is none of ours. */
@@ -680,6 +770,9 @@ static Suite *make_suite(void)
     tcase_add_test(receiving, receive_keeps_to_its_limits);
     tcase_add_test(receiving, largest_packet_of_all);
     tcase_add_test(receiving, source_is_gone);
+    tcase_add_test(receiving, conntrack_is_asked_for_and_taken_away);
+    tcase_add_test(receiving, conntrack_that_is_refused);
+    tcase_add_test(receiving, conntrack_that_nobody_wants);
     tcase_add_test(receiving, damaged_messages_are_counted);
     tcase_add_test(receiving, packet_without_an_id_ends_batches);
     suite_add_tcase(suite, receiving);

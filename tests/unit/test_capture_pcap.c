@@ -77,6 +77,12 @@ static uint32_t empty(size_t i)
     return 0;
 }
 
+/* So that many end in the midst of what is read at once. */
+static uint32_t mixed(size_t i)
+{
+    return (uint32_t)(i * 7919 % 9001);
+}
+
 static struct capture *open_file(void)
 {
     char error[CAPTURE_ERROR_SIZE] = "";
@@ -102,9 +108,9 @@ static const struct {
     uint32_t (*size_of)(size_t);
     size_t count, max, first_batch;
 } batch_cases[] = {
-    { small, 0, 64, 0 },     { small, 1, 64, 1 },  { small, 64, 64, 64 },
-    { small, 1000, 64, 64 }, { small, 600, 1, 1 }, { small, 600, 999, 256 },
-    { empty, 300, 64, 64 },  { huge, 20, 64, 8 }, /* as many as the buffer holds, and none is lost */
+    { small, 0, 64, 0 },  { small, 1, 64, 1 },      { small, 64, 64, 64 }, { small, 1000, 64, 64 },
+    { small, 600, 1, 1 }, { small, 600, 999, 256 }, { mixed, 3000, 7, 7 }, { empty, 300, 64, 64 },
+    { huge, 20, 64, 1 }, /* a large one does not share its place, and none is lost */
 };
 
 START_TEST(packets_stay_valid_for_a_batch)
@@ -219,6 +225,66 @@ START_TEST(packets_cut_by_a_snapshot_length)
     ck_assert_uint_eq(batch[1]->flags, PACKET_TRUNCATED);
     ck_assert_uint_eq(capture_counters(capture)->truncated, 2);
     ck_assert_uint_eq(capture_counters(capture)->bytes, 2121);
+    capture_close(capture);
+}
+END_TEST
+
+/* Both units of time in the byte order that this machine does not have: version 2.4, 64 KiB, raw IP, two packets. */
+static const struct {
+    uint32_t magic;
+    uint64_t time_ns;
+} order_cases[] = { { 0xa1b2c3d4, 7000009000 }, { 0xa1b23c4d, 7000000009 } };
+
+START_TEST(other_byte_order)
+{
+    uint32_t words[] = { order_cases[_i].magic, 2 << 16 | 4, 0, 0, 65536, 101, 7, 9, 4, 6, 0, 8, 9, 4, 4, 0 };
+    struct packet *batch[4];
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        words[i] = __builtin_bswap32(words[i]);
+    words[10] = 0x45454545;
+    words[15] = 0x46464646;
+    write_bytes(words, sizeof(words));
+
+    struct capture *capture = open_file();
+
+    ck_assert_int_eq(capture_receive(capture, batch, 4, 0), 2);
+    ck_assert_uint_eq(batch[0]->time_ns, order_cases[_i].time_ns);
+    ck_assert_uint_eq(batch[0]->length, 4);
+    ck_assert_uint_eq(batch[0]->wire_length, 6);
+    ck_assert_mem_eq(batch[0]->data, "EEEE", 4);
+    ck_assert_uint_eq(batch[1]->length, 4);
+    ck_assert_uint_eq(batch[1]->wire_length, 4);
+    ck_assert_mem_eq(batch[1]->data, "FFFF", 4);
+    ck_assert_int_eq(capture_receive(capture, batch, 4, 0), -ENODATA);
+    capture_close(capture);
+}
+END_TEST
+
+/* A record longer than the file says that any is, between others: libpcap cuts it, and goes on. */
+START_TEST(record_past_the_snapshot_length)
+{
+    static const uint32_t words[] = {
+        0xa1b2c3d4, 4 << 16 | 2, 0, 0, 4,          101, 1, 0, 4, 4, 0x45454545,
+        2,          0,           8, 9, 0x46464646, 0,   3, 0, 4, 4, 0x47474747,
+    };
+    struct packet *batch[4];
+
+    write_bytes(words, sizeof(words));
+
+    struct capture *capture = open_file();
+    int count = 0, more;
+
+    while (count < 4 && (more = capture_receive(capture, batch + count, 1, 0)) == 1) {
+        ck_assert_uint_eq(batch[count]->number, (uint64_t)count + 1);
+        ck_assert_uint_eq(batch[count]->time_ns, (uint64_t)(count + 1) * 1000000000);
+        ck_assert_uint_eq(batch[count]->length, 4);
+        ck_assert_uint_eq(batch[count]->wire_length, count == 1 ? 9 : 4);
+        ck_assert_int_eq(batch[count]->data[3], 0x45 + count);
+        count++;
+    }
+    ck_assert_int_eq(count, 3);
+    ck_assert_int_eq(more, -ENODATA);
     capture_close(capture);
 }
 END_TEST
@@ -349,6 +415,8 @@ static Suite *make_suite(void)
     tcase_add_test(files, a_file_has_no_queue_status);
     tcase_add_loop_test(files, link_types, 0, COUNT(link_cases));
     tcase_add_test(files, packets_cut_by_a_snapshot_length);
+    tcase_add_loop_test(files, other_byte_order, 0, COUNT(order_cases));
+    tcase_add_test(files, record_past_the_snapshot_length);
     tcase_add_test(files, pcapng);
     tcase_add_loop_test(files, corrupt_tail, 0, COUNT(tail_cases));
     tcase_add_test(files, absurd_record_length);

@@ -85,6 +85,54 @@ START_TEST(queues_have_their_options)
 }
 END_TEST
 
+static const struct {
+    const char *yaml;
+    bool wanted;
+    int64_t seconds;
+} conntrack_cases[] = {
+    { "queue: {numbers: 0}", true, 600 },
+    { "stream: {midstream-grace: 5}", true, 5 },
+    { "stream: {midstream-conntrack: only}", true, 7440 },
+    { "stream: {midstream-grace: 0}", false, 600 },
+    { "stream: {midstream-grace: 0, midstream: yes}", true, 600 },
+    { "stream: {midstream-grace: 0, midstream: yes, midstream-conntrack: only}", true, 600 },
+    { "queue: {conntrack: no}", false, 600 },
+    { "queue: {conntrack: no}\nstream: {midstream: yes}", false, 600 },
+    { "queue: {conntrack: always}", true, 0 },
+    { "queue: {conntrack: always}\nstream: {midstream-grace: 0}", true, 0 },
+    { "queue: {conntrack: always}\nqueues: {'0-3': {conntrack: no}}", false, 600 },
+    { "queue: {conntrack: no}\nqueues: {'0-3': {conntrack: always}}", true, 0 },
+};
+
+START_TEST(conntrack_is_asked_for_while_it_is_of_use)
+{
+    struct nfqueue_options options;
+    struct config *config = config_of(conntrack_cases[_i].yaml);
+    char error[ENGINE_ERROR_SIZE] = "";
+    size_t count = 0;
+
+    ck_assert_int_eq(engine_queue_options(config, &options, 1, &count, error), 0);
+    ck_assert_int_eq(options.conntrack, conntrack_cases[_i].wanted);
+    ck_assert_int_eq(engine_conntrack_seconds(config, 0), conntrack_cases[_i].seconds);
+    config_free(config);
+}
+END_TEST
+
+START_TEST(words_of_conntrack)
+{
+    static const char *const yaml[] = { "stream: {}", "stream: {midstream-conntrack: yes}",
+                                        "stream: {midstream-conntrack: no}", "stream: {midstream-conntrack: only}" };
+    static const enum stream_conntrack expected[] = { STREAM_CONNTRACK_YES, STREAM_CONNTRACK_YES, STREAM_CONNTRACK_NO,
+                                                      STREAM_CONNTRACK_ONLY };
+    struct config *config = config_of(yaml[_i]);
+    struct stream_options options;
+
+    engine_stream_options(config, 1, true, &options);
+    ck_assert_int_eq(options.conntrack, expected[_i]);
+    config_free(config);
+}
+END_TEST
+
 START_TEST(event_types_are_those_named)
 {
     struct config *config = config_of("eve: {types: {alert: {payload: yes}, stats: {}}}");
@@ -438,6 +486,9 @@ int main(void)
     TCase *tcase = tcase_create("engine");
 
     tcase_add_loop_test(tcase, queues_have_their_options, 0, sizeof(queue_cases) / sizeof(queue_cases[0]));
+    tcase_add_loop_test(tcase, conntrack_is_asked_for_while_it_is_of_use, 0,
+                        sizeof(conntrack_cases) / sizeof(conntrack_cases[0]));
+    tcase_add_loop_test(tcase, words_of_conntrack, 0, 4);
     tcase_add_test(tcase, event_types_are_those_named);
     tcase_add_test(tcase, event_types_have_options_of_flows);
     tcase_add_test(tcase, action_order_is_complete);

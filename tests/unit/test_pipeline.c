@@ -4,6 +4,8 @@
 
 #include "pipeline_rig.h"
 
+#include "conntrack_bytes.h"
+
 #include "sluice/decode_event.h"
 
 static void teardown(void)
@@ -120,6 +122,37 @@ START_TEST(older_connections_are_picked_up_for_a_while)
 }
 END_TEST
 
+/* The server is heard first, of a connection that conntrack knows: rules see it as what it is, and the policy is not asked. */
+START_TEST(connections_that_conntrack_knows_are_picked_up)
+{
+    const struct conntrack_text known = {
+        .client = "10.0.0.1",
+        .server = "10.0.0.2",
+        .client_port = rig.client_port,
+        .server_port = 80,
+        .protocol = IPPROTO_TCP,
+        .status = IPS_SEEN_REPLY | IPS_ASSURED | IPS_CONFIRMED,
+        .tcp_state = TCP_CONNTRACK_ESTABLISHED,
+    };
+    struct conntrack_bytes ct;
+
+    ct_build(&ct, &known);
+    rig.options.policy.exceptions[EXCEPTION_STREAM_MIDSTREAM] = EXCEPTION_DROP_FLOW;
+    rig.options.stream.conntrack = STREAM_CONNTRACK_YES;
+    rig_open("alert tcp any 80 -> any any (flow:established,to_client; content:\"Word\"; sid:1;)\n"
+             "alert tcp any any -> any any (flow:to_server; content:\"Word\"; sid:2;)\n"
+             "alert tcp any any -> any 80 (flow:established,to_server; content:\"Client\"; sid:3;)");
+    rig.conntrack = (struct packet_conntrack){ ct.bytes, (uint32_t)ct.length, IP_CT_ESTABLISHED_REPLY };
+    ck_assert_str_eq(rig_send(RIG_SERVER, "Word"), "1");
+    ck_assert_int_eq(rig.packet.verdict, VERDICT_ACCEPT);
+    rig.conntrack = (struct packet_conntrack){ 0 };
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "Client"), "3");
+    rig.client_port++;
+    ck_assert_str_eq(rig_send(RIG_SERVER, "Word"), "");
+    ck_assert_int_eq(rig.packet.drop_reason, DROP_REASON_STREAM_MIDSTREAM);
+}
+END_TEST
+
 /* Whose session is not known is inspected packet by packet. */
 START_TEST(without_a_session_packets_are_inspected)
 {
@@ -230,6 +263,7 @@ int main(void)
     tcase_add_test(tcase, flows_that_end_are_told);
     tcase_add_test(tcase, a_flow_whose_time_is_over_ends);
     tcase_add_test(tcase, older_connections_are_picked_up_for_a_while);
+    tcase_add_test(tcase, connections_that_conntrack_knows_are_picked_up);
     tcase_add_test(tcase, without_a_session_packets_are_inspected);
     tcase_add_test(tcase, a_wrong_checksum_keeps_a_segment_out_of_its_stream);
     tcase_add_test(tcase, without_validation_a_wrong_checksum_is_no_matter);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,6 +124,77 @@ START_TEST(escapes_strings)
     text_init(&text);
     json_stringn(&text, NULL, strings[_i].in, strings[_i].length);
     ck_assert_str_eq(text.bytes, strings[_i].out);
+    text_clear(&text);
+}
+END_TEST
+
+/* What one byte becomes in a string, byte by byte. */
+static void expect_byte(struct text *out, uint8_t byte)
+{
+    static const char *const short_forms[128] = {
+        ['"'] = "\\\"", ['\\'] = "\\\\", ['\b'] = "\\b", ['\f'] = "\\f", ['\n'] = "\\n", ['\r'] = "\\r", ['\t'] = "\\t"
+    };
+
+    if (byte >= 0x80)
+        text_puts(out, "\xef\xbf\xbd");
+    else if (short_forms[byte])
+        text_puts(out, short_forms[byte]);
+    else if (byte < 0x20 || byte == 0x7f)
+        text_printf(out, "\\u%04x", byte);
+    else
+        text_append(out, (const char *)&byte, 1);
+}
+
+/* Strings are looked at several bytes at a time: the row is the length, and each byte is at each place. As keys, too. */
+START_TEST(escapes_each_byte_at_each_place)
+{
+    struct text text, expected, string;
+    char bytes[32];
+
+    text_init(&text);
+    text_init(&string);
+    text_init(&expected);
+    for (int place = 0; place < _i; place++) {
+        for (unsigned byte = 1; byte < 256; byte++) {
+            memset(bytes, '~', sizeof(bytes));
+            bytes[place] = (char)byte;
+            bytes[_i] = '\0';
+            text_reset(&string);
+            for (int i = 0; i < _i; i++)
+                expect_byte(&string, (uint8_t)bytes[i]);
+            text_reset(&expected);
+            text_printf(&expected, "{\"%s\":\"%s\",\"v\":1}", string.bytes, string.bytes);
+            text_reset(&text);
+            json_object_open(&text, NULL);
+            json_stringn(&text, bytes, bytes, (size_t)_i);
+            json_uint(&text, "v", 1);
+            json_object_close(&text);
+            ck_assert_str_eq(text.bytes, expected.bytes);
+        }
+    }
+    text_clear(&text);
+    text_clear(&string);
+    text_clear(&expected);
+}
+END_TEST
+
+/* One less than each power of ten, and the power. */
+START_TEST(writes_numbers_of_every_length)
+{
+    struct text text;
+    uint64_t power = 1;
+
+    text_init(&text);
+    for (int digits = 1; digits <= 20; digits++) {
+        char expected[64];
+
+        text_reset(&text);
+        json_uint(&text, NULL, power - 1);
+        json_uint(&text, NULL, power);
+        snprintf(expected, sizeof(expected), "%llu,%llu", (unsigned long long)power - 1, (unsigned long long)power);
+        ck_assert_str_eq(text.bytes, expected);
+        power *= 10;
+    }
     text_clear(&text);
 }
 END_TEST
@@ -365,6 +437,8 @@ int main(void)
     tcase_add_test(tcase, writes_nothing_after_a_failure);
     tcase_add_loop_test(tcase, shows_nothing_that_a_terminal_obeys, 0, ROWS(printables));
     tcase_add_loop_test(tcase, escapes_strings, 0, ROWS(strings));
+    tcase_add_loop_test(tcase, escapes_each_byte_at_each_place, 1, 26);
+    tcase_add_test(tcase, writes_numbers_of_every_length);
     tcase_add_test(tcase, puts_commas_where_they_belong);
     tcase_add_test(tcase, formats_long_strings);
     tcase_add_loop_test(tcase, writes_doubles, 0, ROWS(doubles));

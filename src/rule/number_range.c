@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "number_range.h"
+#include "sluice/number_range.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -183,8 +183,8 @@ int number_range_parse(struct rule_parser *parser, struct span text, uint64_t li
     return err;
 }
 
-int number_range_condition(struct rule_parser *parser, struct span text, uint64_t limit,
-                           const struct number_name *names)
+static int add(struct rule_parser *parser, struct span text, uint64_t limit, const struct number_name *names,
+               int (*condition)(struct rule_parser *parser, const void *data, bool negated))
 {
     struct number_range *range = arena_alloc(rule_parser_arena(parser), sizeof(*range));
 
@@ -192,5 +192,17 @@ int number_range_condition(struct rule_parser *parser, struct span text, uint64_
         return -ENOMEM;
     int err = number_range_parse(parser, text, limit, names, range);
 
-    return err ? err : rule_parser_add_packet_condition(parser, range, false);
+    return err ? err : condition(parser, range, false);
+}
+
+int number_range_condition(struct rule_parser *parser, struct span text, uint64_t limit,
+                           const struct number_name *names)
+{
+    return add(parser, text, limit, names, rule_parser_add_packet_condition);
+}
+
+int number_range_transaction_condition(struct rule_parser *parser, struct span text, uint64_t limit,
+                                       const struct number_name *names)
+{
+    return add(parser, text, limit, names, rule_parser_add_transaction_condition);
 }

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * App: protocols above TCP and UDP. A protocol is one folder, src/app/NAME/, which exports one constant
+ *
+ *     const struct app_proto app_NAME = { .name = "NAME", ... };
+ *
+ * CMake collects the constants into a table; nothing else names a protocol. With it come its keywords (constants keyword_NAME in
+ * the same folder, which CMake collects too), events, settings and its page of the manual (src/app/NAME/NAME.md).
+ *
+ * The framework (src/app/ itself) finds out which protocol a flow speaks, feeds the parser, keeps the transactions, and gives them back
+ * when both directions are complete and everybody has seen them. A protocol's code sees bytes, its own state, and the functions
+ * below; it knows no rules, no packets and no output.
+ *
+ * A transaction is what the field means by it: a request with its response, an e-mail, a handshake. Each of its directions has a progress, a
+ * number of the protocol's own that only grows. A buffer is available from a progress on and does not change any more, except
+ * those that grow (bodies).
+ *
+ * Threads:   a struct app belongs to one worker; struct app_proto and prepared settings are shared, read only.
+ * Ownership: state and transactions live in the worker's heap and end with their flow at the latest.
+ */
+#ifndef SLUICE_APP_H
+#define SLUICE_APP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice/config.h"
+#include "sluice/diag.h"
+#include "sluice/fields.h"
+#include "sluice/file.h"
+#include "sluice/flow.h"
+#include "sluice/heap.h"
+#include "sluice/keyword.h"
+
+struct app;
+struct app_context; /* what a parser is called with: the worker's, for one flow */
+struct app_flow;    /* a flow's application state; flow->app */
+
+/* Bit sets of directions: 1 << FLOW_TO_SERVER, 1 << FLOW_TO_CLIENT. */
+enum { APP_TO_SERVER = 1 << FLOW_TO_SERVER, APP_TO_CLIENT = 1 << FLOW_TO_CLIENT, APP_BOTH = 3 };
+enum { APP_TCP = 1, APP_UDP = 2 }; /* bit set of transports */
+enum {
+    APP_EVENT_WORDS = 2,
+    APP_MAX_EVENTS = APP_EVENT_WORDS * 64, /* of one protocol */
+    APP_MAX_PROTOCOLS = 48,
+};
+
+/* --- A transaction ------------------------------------------------------------------------------------------------------------- */
+
+struct app_detection; /* detect's */
+
+/* The first member of a protocol's own transaction. A parser writes progress, fresh, directions and log_never; the rest is the
+ * framework's. One that is complete in both directions may be gone when the parser is called next: a state keeps no pointer to it. */
+struct app_tx {
+    struct app_tx *next;
+    const struct app_proto *proto;
+    uint8_t protocol; /* its id */
+    uint64_t id;      /* from 0 on in each flow */
+    uint8_t progress[FLOW_DIRECTIONS];
+    uint8_t inspected[FLOW_DIRECTIONS]; /* progress up to which rules were asked */
+    bool fresh[FLOW_DIRECTIONS]; /* a buffer has grown, or an event or file came, since it was inspected last; a new
+                                  * progress need not be told */
+    uint8_t directions;          /* those that it will ever have; APP_BOTH at first */
+    bool logged;
+    bool log_never; /* not worth an event */
+    uint64_t events[APP_EVENT_WORDS];
+    struct file_list files[FLOW_DIRECTIONS];
+    struct app_detection *detection[FLOW_DIRECTIONS]; /* owned by detect; NULL */
+    uint64_t begin_ns;
+};
+
+static inline bool app_tx_wants_inspection(const struct app_tx *tx, enum flow_direction direction)
+{
+    return tx->directions >> direction & 1 &&
+           (tx->fresh[direction] || tx->progress[direction] != tx->inspected[direction]);
+}
+
+static inline bool app_tx_has_event(const struct app_tx *tx, unsigned event)
+{
+    return tx->events[event / 64] >> (event % 64) & 1;
+}
+
+/* --- Finding the protocol ------------------------------------------------------------------------------------------------------- */
+
+/* A literal by which a direction's first bytes are known. */
+struct app_pattern {
+    const char *bytes;
+    uint8_t length;
+    uint8_t offset; /* first place where it may begin */
+    uint8_t depth;  /* it ends at this place at the latest; 0: it is at `offset` exactly */
+    bool nocase;
+    enum flow_direction direction;
+};
+
+enum app_guess {
+    APP_NO,
+    APP_UNSURE, /* more bytes would tell */
+    APP_YES,
+    APP_REVERSED, /* yes, but what was taken for the client is the server */
+};
+
+/* One line of what a protocol is probed with. */
+struct app_probe {
+    const uint8_t *bytes; /* the first ones of the direction, or a datagram */
+    uint32_t length;
+    enum flow_direction direction;
+    unsigned transport; /* APP_TCP or APP_UDP */
+    uint16_t client_port, server_port;
+    bool port_hint; /* the server's port is one of the protocol's: a weaker probe will do */
+};
+
+/* --- Feeding ------------------------------------------------------------------------------------------------------------------- */
+
+/* Bytes of one direction, in order, or one datagram. */
+struct app_input {
+    enum flow_direction direction;
+    unsigned transport;
+    const uint8_t *bytes; /* what was not consumed before, and the new ones behind it, in one piece */
+    uint32_t length;
+    uint32_t seen;   /* the first so many were there in the call before, too: a search need not begin anew */
+    uint64_t offset; /* of bytes[0] in the direction */
+    uint64_t gap; /* so many bytes before bytes[0] are lost (what was not consumed is, too): only with accepts_gaps */
+    bool end;     /* nothing will follow: FIN, or the flow's end; may come alone, without bytes */
+};
+
+enum app_status {
+    APP_OK, /* `consumed` bytes are done; the rest comes again, in front of what follows, when there are `needed` bytes in all (0: any
+                * more than now) */
+    APP_ERROR, /* not this protocol, or broken beyond repair: no more of this flow is parsed, and it is counted */
+};
+struct app_result {
+    enum app_status status;
+    uint32_t consumed, needed;
+};
+
+/* --- A protocol ----------------------------------------------------------------------------------------------------------------- */
+
+struct app_event {
+    const char *name; /* as app-layer-event:PROTO.NAME has it: "request_field_missing_colon" */
+    const char *help; /* one line for the manual */
+};
+
+struct app_bytes {
+    const uint8_t *bytes; /* not NULL when the buffer is there, even when it is empty */
+    uint32_t length;
+    uint64_t offset; /* buffers that grow: of bytes[0] in the whole */
+    bool partial;    /* more may follow behind these */
+};
+
+/*
+ * How a buffer keyword reads a transaction of this protocol; one row a direction. `index` counts the buffers of a keyword with
+ * KEYWORD_MULTI; otherwise it is 0. False: there is no (further) such buffer. The bytes are lent until the transaction is fed again.
+ */
+struct app_buffer {
+    const struct keyword *keyword;
+    enum flow_direction direction;
+    uint8_t progress; /* of the direction, from which on it is available */
+    bool grows;       /* asked whenever tx->fresh, from `progress` on, until it is not partial */
+    bool (*get)(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+};
+
+/* From when on a KEYWORD_TRANSACTION may be asked, by direction. */
+struct app_condition {
+    const struct keyword *keyword;
+    enum flow_direction direction;
+    uint8_t progress;
+};
+
+struct app_proto {
+    const char *name;                  /* EVE's app_proto, and the word in rules: "tls" */
+    const char *const *words;          /* other words for rules: { "ssl", NULL }; NULL for none */
+    const char *help;                  /* one line */
+    unsigned transports;               /* APP_TCP, APP_UDP */
+    const char *tcp_ports, *udp_ports; /* "80,8080": hints for probing; NULL */
+
+    /* Detection. Either may be missing; without both it is reached by app_change() and app_expect() alone. */
+    const struct app_pattern *patterns;
+    size_t pattern_count;
+    enum app_guess (*probe)(const struct app_probe *in);
+    bool probe_any_port; /* the probe is strict enough to be asked for any port */
+
+    /* State: `state_size` zeroed bytes a flow. start and stop may be NULL. stop gives back what the state itself holds, not its
+     * transactions. */
+    size_t state_size;
+    int (*start)(struct app_context *context, void *state);
+    void (*stop)(struct app_context *context, void *state);
+    struct app_result (*feed)(struct app_context *context, void *state, const struct app_input *in);
+    bool accepts_gaps;
+    uint32_t pending_max; /* bytes that may stay unconsumed in a direction; more is an error; 0: 64 KiB */
+
+    /* Transactions: `tx_size` bytes that begin with struct app_tx. tx_free gives back what it holds besides its files; it may be called
+     * after stop, and does not look at the state. */
+    size_t tx_size;
+    void (*tx_free)(struct app_context *context, struct app_tx *tx);
+    uint8_t complete[FLOW_DIRECTIONS]; /* the progress at which nothing more will come; 0: 1 */
+    uint32_t tx_max;                   /* live ones of a flow; more is an error; 0: 512 */
+    const char *const
+        *steps[FLOW_DIRECTIONS]; /* names of the progress values, NULL-terminated: "request_line" ...; or NULL */
+
+    const struct app_event *events;
+    size_t event_count;
+    const struct app_buffer *buffers;
+    size_t buffer_count;
+    const struct app_condition *conditions;
+    size_t condition_count;
+
+    /* EVE: members of the object `log_key` of an event of type `log_type`; both NULL: not logged. A transaction is logged once, when its
+     * progress has reached log_progress in all its directions (0: complete), or its flow ends. `log` also describes it in alerts. */
+    const char *log_type, *log_key;
+    uint8_t log_progress[FLOW_DIRECTIONS];
+    void (*log)(const struct app_tx *tx, const void *settings, struct fields *out);
+    /* Optional: whether this one is worth an event (tls sessions that never got to a certificate...). */
+    bool (*wants_log)(const struct app_tx *tx, const void *settings);
+
+    /* Settings of the protocol below "app-layer.protocols.NAME." and "eve.types.TYPE."; ends with a row without a name; or NULL.
+     * "app-layer.protocols.NAME.enabled" is there for all. configure makes what is lent as app_settings(); 0, -ENOMEM, or -EINVAL with diag. */
+    const struct setting *settings;
+    int (*configure)(const struct config *config, struct diag *diag, void **out);
+    void (*unconfigure)(void *settings);
+};
+
+/* All protocols of the build, ordered by name, made by CMake. An id is an index in it + 1; 0 is none. */
+extern const struct app_proto *const app_list[];
+extern const size_t app_list_count;
+/* By name or by one of its words; 0 for none. */
+unsigned app_find(const char *name);
+/* The tables of the protocols' settings, for config_new(); how many (at most app_list_count). */
+size_t app_setting_tables(const struct setting **out);
+/* The words that rules may use, NULL-terminated; how many. At most `max` - 1 are written. */
+size_t app_words(const char **out, size_t max);
+const struct app_proto *app_by_id(unsigned id); /* NULL for 0 */
+
+/* --- For parsers ---------------------------------------------------------------------------------------------------------------- */
+
+struct heap *app_heap(struct app_context *context);
+struct file_engine *app_files(struct app_context *context);
+const void *app_settings(const struct app_context *context); /* what configure made; NULL without one */
+const struct flow *app_context_flow(const struct app_context *context);
+uint64_t app_now_ns(const struct app_context *context); /* the packet's time */
+/* Numbers for file_open(), from 0 on. */
+uint32_t app_next_file_id(struct app_context *context);
+
+/* A new transaction behind the last; NULL when there is no memory, or too many are open: return APP_ERROR then. */
+struct app_tx *app_tx_new(struct app_context *context);
+struct app_tx *
+app_tx_first(const struct app_context *context); /* the oldest that is kept, of this protocol; NULL for none */
+struct app_tx *app_tx_last(const struct app_context *context);
+/* An event (index in proto->events) on a transaction; NULL: on the last one, made if there is none. */
+void app_event(struct app_context *context, struct app_tx *tx, unsigned event);
+
+/* Behind the bytes that this call consumes another protocol speaks, in both directions: the named one, or any (NULL: it is looked for
+ * anew). The state and its transactions stay until the new one is known. `optional`: when none is found, this one goes on. */
+void app_change(struct app_context *context, const char *name, bool optional);
+/* What follows is of no use to anybody (encrypted): `whole` also for rules on raw bytes, and the flow may be bypassed when the settings say so. */
+void app_no_more(struct app_context *context, bool whole);
+
+/* A flow that will come (ftp-data): from any port of one host to a port of the other. `tag` is lent to the new flow's parser
+ * by app_expected(); freed with heap rules of the framework: a copy of `tag_length` bytes is made. False when it can't be kept. */
+struct app_expectation {
+    struct address client, server;
+    int ip_version;
+    uint16_t server_port;
+    const char *proto;
+};
+bool app_expect(struct app_context *context, const struct app_expectation *what, const void *tag, uint32_t tag_length);
+const void *app_expected(const struct app_context *context, uint32_t *tag_length); /* NULL for none */
+
+/* The buffer of the content of files, and a getter for it, for the buffer tables of protocols that carry files: the window of file
+ * `index`, which grows. */
+extern const struct keyword keyword_file_data;
+bool app_file_data(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+
+/* --- For the pipeline ---------------------------------------------------------------------------------------------------------- */
+
+struct app_options {
+    size_t memcap; /* bytes of heap, of this worker */
+    struct file_options files;
+    bool enabled[APP_MAX_PROTOCOLS]; /* by index in app_list */
+    void *settings[APP_MAX_PROTOCOLS];
+    bool bypass_encrypted;        /* app_no_more(whole) asks for bypass */
+    uint32_t detect_limit;        /* bytes of a direction after which a protocol is not looked for any more */
+    uint32_t expectation_seconds; /* how long an announced flow is waited for */
+};
+void app_options_default(struct app_options *options);
+/* Asks each protocol for its settings. 0, -ENOMEM, or -EINVAL with diag; then nothing is kept. */
+int app_options_configure(struct app_options *options, const struct config *config, struct diag *diag);
+void app_options_clear(struct app_options *options); /* gives back what configure made */
+
+struct app_shared; /* expectations of all workers, names of counters */
+int app_shared_new(struct app_shared **out);
+void app_shared_free(struct app_shared *shared);
+
+int app_new(struct app **out, const struct app_options *options, struct app_shared *shared); /* 0 or -ENOMEM */
+void app_free(struct app *app);
+struct file_engine *app_file_engine(struct app *app);
+void app_set_turn(struct app *app, struct turn *turn); /* for expectations; NULL in a daemon */
+
+typedef void app_release_function(void *user, struct app_detection *detection);
+
+/* What came of it. */
+struct app_verdict {
+    enum exception_cause exception; /* no memory, or a parser's error; EXCEPTION_NONE */
+    bool reversed;                  /* the datagram's flow was swapped: the packet goes the other way */
+    bool stop_stream;               /* app_no_more(whole): nobody needs the bytes that follow */
+};
+
+/* Bytes of a TCP stream, in order. The flow's state may ask for FLOW_BYPASS_WANTED. */
+struct app_stream_bytes {
+    const uint8_t *bytes;
+    uint32_t length;
+    uint64_t offset; /* of bytes[0] in the direction: what lies between it and the bytes before was lost */
+    bool end;
+};
+void app_stream(struct app *app, struct flow *flow, enum flow_direction direction, const struct app_stream_bytes *in,
+                uint64_t now_ns, struct app_verdict *verdict);
+/* A datagram. */
+void app_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
+                  uint32_t length, uint64_t now_ns, struct app_verdict *verdict);
+/* The flow is over: nothing more will come; what is open is closed. */
+void app_finish(struct app *app, struct flow *flow);
+/* Gives back all there is of a flow; flow->app is NULL afterwards. `release` as for app_tidy(). */
+void app_end(struct app *app, struct flow *flow, app_release_function *release, void *user);
+
+/* The protocol: 0 not known (yet); APP_FAILED when it was given up. flow->application holds all of them. */
+enum { APP_FAILED = 255 };
+static inline unsigned app_of_flow(const struct flow *flow)
+{
+    return flow->application & 0xff;
+}
+static inline unsigned app_of_direction(const struct flow *flow, enum flow_direction direction)
+{
+    return flow->application >> (direction == FLOW_TO_SERVER ? 8 : 16) & 0xff;
+}
+/* What it was before a change; 0. */
+static inline unsigned app_original(const struct flow *flow)
+{
+    return flow->application >> 24;
+}
+const char *app_name_of_id(unsigned id); /* "failed" for APP_FAILED, NULL for 0 */
+
+/* The transactions of a flow, oldest first. */
+struct app_tx *app_transactions(const struct flow *flow);
+bool app_tx_is_complete(const struct app_tx *tx, enum flow_direction direction);
+/* Whether its event should be written now. `flow_ends`: nothing more will come. */
+bool app_tx_wants_log(const struct app *app, const struct app_tx *tx, bool flow_ends);
+const void *app_proto_settings(const struct app *app, const struct app_proto *proto);
+/* Frees what is complete, inspected and logged (or not to be): `release` is called with what detect left on it. */
+void app_tidy(struct app *app, struct flow *flow, app_release_function *release, void *user);
+
+/* "app_layer.flow.http", "app_layer.tx.http", "app_layer.error.http.parser"...; a protocol of both transports has "dns_tcp" and
+ * "dns_udp". Names live as long as `shared`. */
+size_t app_counter_count(void);
+const char *app_counter_name(const struct app_shared *shared, size_t index);
+uint64_t app_counter_value(const struct app *app, size_t index);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Fields: what a worker says of a transaction, written as compact binary, and rendered as JSON by whoever writes events.
+ *
+ * The functions are those of the JSON writer in sluice/text.h; the cost of escaping, of numbers in decimal and of times is
+ * the reader's. Keys are constants of the program: their addresses are written. Values are copied, cut at FIELDS_VALUE_MAX. What does not
+ * fit is left out as a whole member, so that the result is always well-formed; `cut` tells.
+ *
+ * Ownership: the writer borrows its bytes.
+ */
+#ifndef SLUICE_FIELDS_H
+#define SLUICE_FIELDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct address;
+struct text;
+
+enum { FIELDS_VALUE_MAX = 16 << 10, FIELDS_DEPTH_MAX = 16 };
+
+struct fields {
+    uint8_t *bytes;
+    uint32_t length, capacity;
+    uint32_t depth, skipped; /* open objects and arrays; of them those that found no room */
+    bool cut;
+};
+
+void fields_init(struct fields *fields, void *bytes, uint32_t capacity);
+
+/* `key` is a constant of the program, or NULL within an array. */
+void fields_object_open(struct fields *fields, const char *key);
+void fields_object_close(struct fields *fields);
+void fields_array_open(struct fields *fields, const char *key);
+void fields_array_close(struct fields *fields);
+void fields_string(struct fields *fields, const char *key, const char *value); /* NULL value: nothing is written */
+/* Any bytes; what is not UTF-8 is rendered as the JSON writer does. NULL value: nothing. */
+void fields_bytes(struct fields *fields, const char *key, const void *value, size_t length);
+/* The same for a key out of the traffic (e-mail headers). */
+void fields_bytes_named(struct fields *fields, const void *key, size_t key_length, const void *value, size_t length);
+void fields_uint(struct fields *fields, const char *key, uint64_t value);
+void fields_int(struct fields *fields, const char *key, int64_t value);
+void fields_bool(struct fields *fields, const char *key, bool value);
+void fields_hex(struct fields *fields, const char *key, const void *value, size_t length);       /* "0a1b" */
+void fields_colon_hex(struct fields *fields, const char *key, const void *value, size_t length); /* "0a:1b" */
+void fields_base64(struct fields *fields, const char *key, const void *value, size_t length);
+void fields_address(struct fields *fields, const char *key, int ip_version, const struct address *address);
+void fields_time(struct fields *fields, const char *key, int64_t seconds); /* "2024-03-01T12:00:00", UTC */
+
+/* Appends the members to the object or array that is open in `out`. False when the bytes are not what the functions above write. */
+bool fields_render(const void *bytes, uint32_t length, struct text *out);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Attributes of netlink messages by the checked cursor: length and type in host order, then the value, padded to four bytes. */
+#ifndef SLUICE_NETLINK_H
+#define SLUICE_NETLINK_H
+
+#include <linux/netlink.h>
+
+#include "sluice/bytes.h"
+
+/* Takes one attribute off; false when what is left is none. */
+static inline bool netlink_take(struct cursor *attributes, uint16_t *type, struct cursor *value)
+{
+    struct nlattr head;
+    const uint8_t *bytes = cursor_take(attributes, sizeof(head));
+
+    if (!bytes)
+        return false;
+    memcpy(&head, bytes, sizeof(head));
+    if (head.nla_len < sizeof(head))
+        return false;
+
+    size_t length = head.nla_len - sizeof(head);
+
+    bytes = cursor_take(attributes, length);
+    if (!bytes)
+        return false;
+    *type = head.nla_type & NLA_TYPE_MASK;
+    *value = cursor_of(bytes, length);
+    if (!cursor_skip(attributes, NLA_ALIGN(length) - length)) /* the last one need not be padded */
+        attributes->at = attributes->end;
+    return true;
+}
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The worker's engine for application protocols: its heap, its files, its counters. See feed.c for what it does with bytes.
+ */
+#include "app_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const transports[] = { "tcp", "udp" };
+static const char *const count_formats[COUNT_KINDS] = {
+    [COUNT_FLOW] = "app_layer.flow.%s",           [COUNT_TX] = "app_layer.tx.%s",
+    [COUNT_PARSER] = "app_layer.error.%s.parser", [COUNT_ALLOC] = "app_layer.error.%s.alloc",
+    [COUNT_GAP] = "app_layer.error.%s.gap",
+};
+
+void app_options_default(struct app_options *options)
+{
+    *options = (struct app_options){
+        .memcap = (size_t)256 << 20,
+        .detect_limit = 4096,
+        .expectation_seconds = 30,
+    };
+    file_options_default(&options->files);
+    for (size_t i = 0; i < app_list_count && i < APP_MAX_PROTOCOLS; i++)
+        options->enabled[i] = true;
+}
+
+int app_new(struct app **out, const struct app_options *options, struct app_shared *shared)
+{
+    struct app *app = calloc(1, sizeof(*app));
+    int err;
+
+    _Static_assert(APP_MAX_PROTOCOLS <= 64, "app_side.excluded has a bit for each");
+    if (!app)
+        return -ENOMEM;
+    app->options = *options;
+    app->shared = shared;
+    err = heap_new(&app->heap, options->memcap);
+    if (err)
+        goto free_app;
+    err = file_engine_new(&app->files, &options->files, app->heap);
+    if (err)
+        goto free_heap;
+    *out = app;
+    return 0;
+
+free_heap:
+    heap_free(app->heap);
+free_app:
+    free(app);
+    return err;
+}
+
+void app_free(struct app *app)
+{
+    if (!app)
+        return;
+    file_engine_free(app->files);
+    heap_free(app->heap);
+    free(app);
+}
+
+void app_set_turn(struct app *app, struct turn *turn)
+{
+    app->turn = turn;
+}
+
+struct file_engine *app_file_engine(struct app *app)
+{
+    return app->files;
+}
+
+const void *app_proto_settings(const struct app *app, const struct app_proto *proto)
+{
+    return app->options.settings[app_index(proto)];
+}
+
+/* --- For parsers ------------------------------------------------------------------------------------------------------------ */
+
+struct heap *app_heap(struct app_context *context)
+{
+    return context->app->heap;
+}
+
+struct file_engine *app_files(struct app_context *context)
+{
+    return context->app->files;
+}
+
+const void *app_settings(const struct app_context *context)
+{
+    return app_proto_settings(context->app, context->af->proto);
+}
+
+const struct flow *app_context_flow(const struct app_context *context)
+{
+    return context->af->flow;
+}
+
+uint64_t app_now_ns(const struct app_context *context)
+{
+    return context->now_ns;
+}
+
+uint32_t app_next_file_id(struct app_context *context)
+{
+    return context->af->next_file++;
+}
+
+void app_change(struct app_context *context, const char *name, bool optional)
+{
+    struct app_flow *af = context->af;
+
+    af->change_wanted = true;
+    af->change_optional = optional;
+    af->change_to = name ? (uint8_t)app_find(name) : 0;
+}
+
+void app_no_more(struct app_context *context, bool whole)
+{
+    context->af->stopped = true;
+    context->stop_stream = whole;
+    if (whole && context->app->options.bypass_encrypted)
+        context->af->flow->flags |= FLOW_BYPASS_WANTED;
+}
+
+/* --- Counters ---------------------------------------------------------------------------------------------------------------- */
+
+enum { PER_PROTOCOL = 2 * COUNT_KINDS };
+
+static bool is_of_both(const struct app_proto *proto)
+{
+    return proto->transports == (APP_TCP | APP_UDP);
+}
+
+/* Which counter the index stands for: those of one transport are left out where a protocol has the other alone. */
+static bool counter_at(size_t index, size_t *proto, unsigned *transport, enum app_count *kind)
+{
+    for (size_t i = 0; i < app_list_count; i++) {
+        size_t count = is_of_both(app_list[i]) ? PER_PROTOCOL : COUNT_KINDS;
+
+        if (index < count) {
+            *proto = i;
+            *transport = is_of_both(app_list[i]) ? (unsigned)(index / COUNT_KINDS) : app_list[i]->transports == APP_UDP;
+            *kind = (enum app_count)(index % COUNT_KINDS);
+            return true;
+        }
+        index -= count;
+    }
+    *transport = (unsigned)index;
+    return false;
+}
+
+size_t app_counter_count(void)
+{
+    size_t count = 2; /* failed flows */
+
+    for (size_t i = 0; i < app_list_count; i++)
+        count += is_of_both(app_list[i]) ? PER_PROTOCOL : COUNT_KINDS;
+    return count;
+}
+
+static const char *make_name(struct arena *arena, size_t index)
+{
+    unsigned transport;
+    enum app_count kind;
+    char called[64];
+    size_t proto;
+
+    if (!counter_at(index, &proto, &transport, &kind))
+        return transport ? "app_layer.flow.failed_udp" : "app_layer.flow.failed_tcp";
+    snprintf(called, sizeof(called), is_of_both(app_list[proto]) ? "%s_%s" : "%s", app_list[proto]->name,
+             transports[transport]);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    return arena_printf(arena, count_formats[kind], called);
+#pragma GCC diagnostic pop
+}
+
+static int make_names(struct app_shared *shared)
+{
+    shared->arena = arena_new(0);
+    shared->name_count = app_counter_count();
+    shared->names = calloc(shared->name_count, sizeof(*shared->names));
+    if (!shared->arena || !shared->names)
+        return -ENOMEM;
+    for (size_t i = 0; i < shared->name_count; i++) {
+        shared->names[i] = make_name(shared->arena, i);
+        if (!shared->names[i])
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+const char *app_counter_name(const struct app_shared *shared, size_t index)
+{
+    return shared->names[index];
+}
+
+uint64_t app_counter_value(const struct app *app, size_t index)
+{
+    unsigned transport;
+    enum app_count kind;
+    size_t proto;
+
+    if (!counter_at(index, &proto, &transport, &kind))
+        return app->failed_flows[transport];
+    return app->counters[proto][transport][kind];
+}
+
+/* --- What workers share ------------------------------------------------------------------------------------------------------- */
+
+int app_shared_new(struct app_shared **out)
+{
+    struct app_shared *shared = calloc(1, sizeof(*shared));
+
+    if (!shared)
+        return -ENOMEM;
+    pthread_mutex_init(&shared->lock, NULL);
+    if (make_names(shared)) {
+        app_shared_free(shared);
+        return -ENOMEM;
+    }
+    *out = shared;
+    return 0;
+}
+
+void app_shared_free(struct app_shared *shared)
+{
+    if (!shared)
+        return;
+    for (size_t i = 0; i < ANNOUNCED_MAX; i++)
+        free(shared->announced[i].tag);
+    pthread_mutex_destroy(&shared->lock);
+    arena_free(shared->arena);
+    free(shared->names);
+    free(shared);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inside app:
+ *
+ *   app.c       the worker's engine, counters
+ *   identify.c  which protocol the first bytes speak
+ *   feed.c      bytes to parsers: what was not consumed, changes of protocol, gaps, the end
+ *   tx.c        transactions
+ *   expect.c    flows that were announced by another one
+ *   registry.c  the table of protocols
+ */
+#ifndef APP_PRIV_H
+#define APP_PRIV_H
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "sluice/app.h"
+#include "sluice/arena.h"
+#include "sluice/turn.h"
+
+enum {
+    DEFAULT_PENDING_MAX = 64 << 10,
+    DEFAULT_TX_MAX = 512,
+    ANNOUNCED_MAX = 512, /* flows that are expected, of all workers */
+};
+
+/* One direction of a flow. */
+struct app_side {
+    struct buffer pending; /* not consumed, or not known yet what it is */
+    uint64_t offset;       /* of pending.bytes[0], or of what comes next */
+    uint32_t seen;         /* bytes of pending that the parser, or the patterns, have had before them already */
+    uint32_t needed;       /* the parser is not called before so many are there */
+    uint64_t excluded;     /* protocols (by index) that it is not: APP_MAX_PROTOCOLS bits */
+    uint8_t datagrams;     /* that were looked at in vain */
+    bool failed, ended, has_begun;
+};
+
+struct app_flow {
+    struct flow *flow;
+    const struct app_proto *proto; /* whose parser is fed; NULL while it is looked for */
+    uint8_t protocol;              /* its id, and after a change the last one's */
+    void *state;
+    struct app_side side[FLOW_DIRECTIONS];
+    struct app_tx *first, *last;
+    uint64_t next_tx;
+    uint32_t tx_count, next_file;
+    bool stopped;                        /* nothing is parsed any more */
+    bool change_wanted, change_optional; /* app_change(): what comes next is another protocol */
+    bool changing;                       /* it is being looked for; `old` goes on when there is none */
+    uint8_t change_to;                   /* id, or 0: any */
+    uint8_t old;                         /* id of the one before; 0 */
+    const struct app_proto *fallback;    /* of an optional change; its state is kept */
+    void *fallback_state;
+    void *tag; /* of the expectation that it fulfils */
+    uint32_t tag_length;
+};
+
+enum app_count { COUNT_FLOW, COUNT_TX, COUNT_PARSER, COUNT_ALLOC, COUNT_GAP, COUNT_KINDS };
+
+struct announced {
+    struct app_expectation what;
+    uint64_t until_ns;
+    void *tag; /* of malloc: it goes from one worker to another */
+    uint32_t tag_length;
+    uint8_t proto; /* id */
+};
+
+struct app_shared {
+    pthread_mutex_t lock;
+    atomic_uint count; /* looked at without the lock: most flows are expected by nobody */
+    struct announced announced[ANNOUNCED_MAX];
+    struct arena *arena;
+    const char **names; /* of the counters */
+    size_t name_count;
+};
+
+struct app {
+    struct app_options options;
+    struct heap *heap;
+    struct file_engine *files;
+    struct app_shared *shared;
+    struct turn *turn;
+    uint64_t counters[APP_MAX_PROTOCOLS][2][COUNT_KINDS]; /* by transport: TCP, UDP */
+    uint64_t failed_flows[2];                             /* by transport: TCP, UDP */
+};
+
+/* What a parser is called with; lives for the call. */
+struct app_context {
+    struct app *app;
+    struct app_flow *af;
+    uint64_t now_ns;
+    bool no_memory, stop_stream;
+};
+
+static inline unsigned app_index(const struct app_proto *proto)
+{
+    return app_find(proto->name) - 1;
+}
+
+static inline void app_count(struct app *app, const struct app_flow *af, enum app_count what)
+{
+    app->counters[af->protocol - 1][af->flow->protocol == IPPROTO_UDP][what]++;
+}
+
+/* --- identify.c ---------------------------------------------------------------------------------------------------------- */
+
+/* The id of what the bytes at the start of a direction speak; 0: none of those that are left; *unsure: more bytes may tell. *reversed: the other
+ * way round. `only`: no other protocol than this id is asked; 0: all. */
+unsigned app_identify(const struct app *app, struct app_side *side, const struct app_probe *probe, unsigned only,
+                      bool *unsure, bool *reversed);
+
+/* --- feed.c ---------------------------------------------------------------------------------------------------------------- */
+
+void app_note_protocol(struct flow *flow, enum flow_direction direction, unsigned id);
+
+/* --- tx.c ------------------------------------------------------------------------------------------------------------------ */
+
+/* No more will come for any of the flow's transactions. */
+void app_tx_complete_all(struct app_flow *af);
+void app_tx_release(struct app *app, struct app_flow *af, struct app_tx *tx, app_release_function *release, void *user);
+
+/* --- expect.c ---------------------------------------------------------------------------------------------------------------- */
+
+/* The id of the protocol of a flow that was announced, 0 otherwise; its tag goes to `af`. Forgets it. */
+unsigned app_take_expected(struct app *app, struct app_flow *af, uint64_t now_ns);
+
+#endif

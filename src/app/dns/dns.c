@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * DNS over UDP and TCP. Each message is a transaction of its own, in its own direction: whether a response belongs to a request makes no
+ * difference to a rule, and servers that are asked twice or answer to others are common.
+ *
+ * A datagram that can't be a message by its header is passed over, as in the field; on a TCP connection it ends parsing, for the next
+ * message could not be found. After a gap the next segment that begins with a plausible header is taken for a message's begin.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "dns_priv.h"
+#include "sluice/bytes.h"
+
+const struct app_event dns_events[DNS_EVENTS] = {
+    [DNS_MALFORMED_DATA] = { "malformed_data", "a query or an answer is cut off or broken" },
+    [DNS_NOT_REQUEST] = { "not_request", "what the client sent is a response" },
+    [DNS_NOT_RESPONSE] = { "not_response", "what the server sent is a request" },
+    [DNS_Z_FLAG_SET] = { "z_flag_set", "the reserved bit of the header is set" },
+    [DNS_INVALID_OPCODE] = { "invalid_opcode", "an opcode that is not assigned" },
+    [DNS_NAME_TOO_LONG] = { "name_too_long",
+                            "a name of more than 1,025 bytes, or names that take more room than allowed" },
+    [DNS_INFINITE_LOOP] = { "infinite_loop", "a name that points to itself" },
+    [DNS_TOO_MANY_LABELS] = { "too_many_labels", "a name of more than 255 labels and pointers" },
+    [DNS_INVALID_ADDITIONALS] = { "invalid_additionals", "the section of additional records is broken" },
+    [DNS_INVALID_AUTHORITIES] = { "invalid_authorities", "the section of authority records is broken" },
+};
+
+void dns_tx_free(struct app_context *context, struct app_tx *tx)
+{
+    dns_forget(app_heap(context), (struct dns_tx *)tx);
+}
+
+static void set_events(struct app_context *context, struct app_tx *tx, unsigned events)
+{
+    for (unsigned i = 0; i < DNS_EVENTS; i++)
+        if (events >> i & 1)
+            app_event(context, tx, i);
+}
+
+/* What the header alone says. In multicast everything goes to everybody. */
+static unsigned header_events(uint16_t flags, enum flow_direction direction, bool multicast)
+{
+    bool response = flags & DNS_RESPONSE;
+    unsigned events = 0;
+
+    if (!multicast && response && direction == FLOW_TO_SERVER)
+        events |= 1u << DNS_NOT_REQUEST;
+    if (!multicast && !response && direction == FLOW_TO_CLIENT)
+        events |= 1u << DNS_NOT_RESPONSE;
+    if (flags & DNS_Z)
+        events |= 1u << DNS_Z_FLAG_SET;
+    if ((flags >> 11 & 15) >= 7)
+        events |= 1u << DNS_INVALID_OPCODE;
+    return events;
+}
+
+enum message { MESSAGE_FINE, MESSAGE_BROKEN, MESSAGE_IMPOSSIBLE, MESSAGE_NO_MEMORY };
+
+static enum message take_message(struct app_context *context, enum flow_direction direction, bool multicast,
+                                 const uint8_t *bytes, uint32_t length)
+{
+    struct dns_header header;
+    unsigned events = 0;
+
+    if (!dns_header_read(bytes, length, length, &header))
+        return MESSAGE_IMPOSSIBLE;
+    struct dns_tx *tx = (struct dns_tx *)app_tx_new(context);
+
+    if (!tx)
+        return MESSAGE_NO_MEMORY;
+    int err = dns_parse(app_heap(context), tx, &header, bytes, length, &events);
+
+    tx->response = multicast ? header.flags & DNS_RESPONSE : direction == FLOW_TO_CLIENT;
+    tx->tx.directions = (uint8_t)(1u << direction);
+    tx->tx.progress[direction] = DNS_COMPLETE;
+    tx->tx.fresh[direction] = true;
+    if (!err)
+        events |= header_events(header.flags, direction, multicast);
+    tx->parsed = !err && !(events >> DNS_NOT_REQUEST & 1);
+    if (!tx->parsed)
+        dns_forget(app_heap(context), tx);
+    set_events(context, &tx->tx, events);
+    if (err == -ENOMEM)
+        return MESSAGE_NO_MEMORY;
+    return tx->parsed ? MESSAGE_FINE : MESSAGE_BROKEN;
+}
+
+static struct app_result feed_datagram(struct app_context *context, const struct app_input *in, bool multicast)
+{
+    struct app_result result = { .status = APP_OK, .consumed = in->length };
+
+    if (in->length && take_message(context, in->direction, multicast, in->bytes, in->length) == MESSAGE_NO_MEMORY)
+        result.status = APP_ERROR;
+    return result;
+}
+
+/* After a gap: whether a message may begin here. Too few bytes to tell: it may. */
+static bool may_begin(const uint8_t *bytes, uint32_t length)
+{
+    struct dns_header header;
+
+    return length < 2 + DNS_HEADER || dns_header_read(bytes + 2, length - 2, load_be16(bytes), &header);
+}
+
+static struct app_result feed_stream(struct app_context *context, struct dns_state *state, const struct app_input *in)
+{
+    struct app_result result = { .status = APP_OK };
+
+    if (in->gap)
+        state->lost[in->direction] = true;
+    if (state->lost[in->direction] && in->length) {
+        if (!may_begin(in->bytes, in->length))
+            return (struct app_result){ .status = APP_OK, .consumed = in->length };
+        if (in->length < 2 + DNS_HEADER)
+            return (struct app_result){ .status = APP_OK, .needed = 2 + DNS_HEADER };
+        state->lost[in->direction] = false;
+    }
+    while (in->length - result.consumed >= 2) {
+        const uint8_t *at = in->bytes + result.consumed;
+        uint32_t length = load_be16(at);
+
+        if (in->length - result.consumed < 2 + length) {
+            result.needed = 2 + length;
+            return result;
+        }
+        if (length && take_message(context, in->direction, false, at + 2, length) != MESSAGE_FINE) {
+            result.status = APP_ERROR;
+            return result;
+        }
+        result.consumed += 2 + length;
+    }
+    result.needed = in->length > result.consumed ? 2 : 0;
+    return result;
+}
+
+struct app_result dns_feed(struct app_context *context, void *state, const struct app_input *in)
+{
+    return in->transport == APP_TCP ? feed_stream(context, state, in) : feed_datagram(context, in, false);
+}
+
+struct app_result dns_feed_multicast(struct app_context *context, void *state, const struct app_input *in)
+{
+    (void)state;
+    return feed_datagram(context, in, true);
+}
+
+/* --- Finding it ----------------------------------------------------------------------------------------------------------------- */
+
+static enum app_guess direction_of(const struct app_probe *in, const struct dns_header *header)
+{
+    bool from_server = header->flags & DNS_RESPONSE;
+
+    return from_server == (in->direction == FLOW_TO_CLIENT) ? APP_YES : APP_REVERSED;
+}
+
+enum app_guess dns_probe_weak(const struct app_probe *in)
+{
+    const uint8_t *bytes = in->bytes;
+    uint32_t length = in->length, whole = length;
+    struct dns_header header;
+
+    if (in->transport == APP_TCP) {
+        if (length < 2 + DNS_HEADER)
+            return APP_UNSURE;
+        whole = load_be16(bytes);
+        bytes += 2;
+        length -= 2;
+    }
+    if (!dns_header_read(bytes, length, whole, &header))
+        return APP_NO;
+    if (length >= whole && !dns_check(bytes, whole, &header))
+        return APP_NO;
+    return direction_of(in, &header);
+}
+
+/* Bytes of host names, with some that services use. */
+static bool name_is_plain(struct cursor *cur)
+{
+    for (unsigned labels = 0; labels < 32; labels++) {
+        uint8_t length;
+
+        if (!cursor_u8(cur, &length) || length > 63)
+            return false;
+        if (length == 0)
+            return labels > 0;
+        const uint8_t *label = cursor_take(cur, length);
+
+        for (uint8_t i = 0; label && i < length; i++)
+            if (label[i] <= ' ' || label[i] > '~')
+                return false;
+        if (!label)
+            return false;
+    }
+    return false;
+}
+
+/* On ports that say nothing: one query in the form that resolvers write, in a message that is well-formed to its end. */
+static bool is_plain(const uint8_t *bytes, uint32_t length, const struct dns_header *header)
+{
+    struct cursor cur = cursor_of(bytes + DNS_HEADER, length - DNS_HEADER);
+    unsigned opcode = header->flags >> 11 & 15;
+    uint16_t type, class;
+
+    if ((opcode != 0 && opcode != 4 && opcode != 5) || header->flags & DNS_Z || header->count[DNS_QUERIES] != 1)
+        return false;
+    if (!(header->flags & DNS_RESPONSE) && (header->flags & DNS_RCODE || header->count[DNS_ANSWERS] > 1))
+        return false;
+    if (!name_is_plain(&cur) || !cursor_be16(&cur, &type) || !cursor_be16(&cur, &class))
+        return false;
+    if (type == 0 || type > 260 || (class != 1 && class != 3 && class != 255))
+        return false;
+    return dns_check(bytes, length, header);
+}
+
+/* Messages that look the same and are not DNS: NetBIOS, mDNS, LLMNR. */
+static bool is_port_of_another(uint16_t port)
+{
+    return port == 137 || port == 5353 || port == 5355;
+}
+
+enum { PROBE_STREAM_MAX = 4096, DNS_PORT = 53 };
+
+static enum app_guess probe_strict(const struct app_probe *in)
+{
+    const uint8_t *bytes = in->bytes;
+    uint32_t length = in->length;
+    struct dns_header header;
+
+    if (is_port_of_another(in->client_port) || is_port_of_another(in->server_port))
+        return APP_NO;
+    if (in->transport == APP_TCP) {
+        if (length < 2)
+            return APP_UNSURE;
+        uint32_t whole = load_be16(bytes);
+
+        if (whole < DNS_HEADER + DNS_RECORD_MIN || whole > PROBE_STREAM_MAX)
+            return APP_NO;
+        if (length < 2 + whole)
+            return length < 2 + DNS_HEADER || dns_header_read(bytes + 2, length - 2, whole, &header) ? APP_UNSURE
+                                                                                                     : APP_NO;
+        bytes += 2;
+        length = whole;
+    }
+    if (!dns_header_read(bytes, length, length, &header) || !is_plain(bytes, length, &header))
+        return APP_NO;
+    return direction_of(in, &header);
+}
+
+static enum app_guess dns_probe(const struct app_probe *in)
+{
+    return in->port_hint || in->client_port == DNS_PORT ? dns_probe_weak(in) : probe_strict(in);
+}
+
+const struct app_proto app_dns = {
+    .name = "dns",
+    .help = "DNS over UDP and TCP",
+    .transports = APP_TCP | APP_UDP,
+    .tcp_ports = "53",
+    .udp_ports = "53",
+    .probe = dns_probe,
+    .probe_any_port = true,
+    .state_size = sizeof(struct dns_state),
+    .feed = dns_feed,
+    .accepts_gaps = true,
+    .pending_max = 2 + UINT16_MAX,
+    .tx_max = 4096,
+    .tx_size = sizeof(struct dns_tx),
+    .tx_free = dns_tx_free,
+    .complete = { DNS_COMPLETE, DNS_COMPLETE },
+    .events = dns_events,
+    .event_count = DNS_EVENTS,
+    .buffers = dns_buffers,
+    .buffer_count = DNS_BUFFERS,
+    .conditions = dns_conditions,
+    .condition_count = DNS_CONDITIONS,
+    .log_type = "dns",
+    .log_key = "dns",
+    .log = dns_log,
+    .wants_log = dns_wants_log,
+    .settings = dns_setting_rows,
+    .configure = dns_configure,
+    .unconfigure = dns_unconfigure,
+};

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Keywords of DNS, mDNS and LLMNR: names, of which a message has any number, and numbers of the header.
+ *
+ * A record without a name (the root) has no buffer, and does not hide those behind it.
+ */
+#include "sluice/number_range.h"
+
+#include "dns_priv.h"
+
+/* --- Names ---------------------------------------------------------------------------------------------------------------------- */
+
+static bool lend(const struct dns_tx *tx, const struct dns_name *name, struct app_bytes *out)
+{
+    *out = (struct app_bytes){ .bytes = tx->text.bytes + name->at, .length = name->length };
+    return true;
+}
+
+static bool get_name(const struct dns_tx *tx, const struct dns_records *section, unsigned index, struct app_bytes *out)
+{
+    if (index >= section->named)
+        return false;
+    return lend(tx, &section->first[section->first[index].named].name, out);
+}
+
+static bool get_target(const struct dns_tx *tx, const struct dns_records *section, unsigned index,
+                       struct app_bytes *out)
+{
+    if (index >= section->targeted)
+        return false;
+    return lend(tx, &section->first[section->first[index].targeted].target, out);
+}
+
+static bool get_query(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct dns_tx *dns = (const struct dns_tx *)tx;
+
+    (void)direction;
+    return get_name(dns, &dns->section[DNS_QUERIES], index, out);
+}
+
+static bool get_answer(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct dns_tx *dns = (const struct dns_tx *)tx;
+
+    (void)direction;
+    return get_name(dns, &dns->section[DNS_ANSWERS], index, out);
+}
+
+static bool get_authority(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct dns_tx *dns = (const struct dns_tx *)tx;
+
+    (void)direction;
+    return get_name(dns, &dns->section[DNS_AUTHORITIES], index, out);
+}
+
+static bool get_additional(const struct app_tx *tx, enum flow_direction direction, unsigned index,
+                           struct app_bytes *out)
+{
+    const struct dns_tx *dns = (const struct dns_tx *)tx;
+
+    (void)direction;
+    return get_name(dns, &dns->section[DNS_ADDITIONALS], index, out);
+}
+
+/* All names of a response: those of the records, and those in their data. */
+static bool get_response(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct dns_tx *dns = (const struct dns_tx *)tx;
+
+    (void)direction;
+    for (unsigned i = 0; dns->response && i < DNS_SECTIONS; i++) {
+        const struct dns_records *section = &dns->section[i];
+
+        if (index < section->named)
+            return get_name(dns, section, index, out);
+        index -= section->named;
+        if (index < section->targeted)
+            return get_target(dns, section, index, out);
+        index -= section->targeted;
+    }
+    return false;
+}
+
+static const char *const dns_words[] = { "dns", NULL };
+static const char *const mdns_words[] = { "mdns", NULL };
+static const char *const llmnr_words[] = { "llmnr", NULL };
+
+/* A buffer keyword with its parse function. */
+#define NAME_KEYWORD_PARSE(identifier)                                                                                 \
+    static int identifier##_parse(struct rule_parser *parser, struct span value, bool negated)                         \
+    {                                                                                                                  \
+        (void)value;                                                                                                   \
+        (void)negated;                                                                                                 \
+        return rule_parser_select_buffer(parser, &keyword_##identifier);                                               \
+    }
+
+#define NAME_KEYWORD_REST(identifier, words, where)                                                                    \
+    .kind = KEYWORD_BUFFER, .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI, .applications = words, .directions = where,     \
+    .parse = identifier##_parse
+
+NAME_KEYWORD_PARSE(dns_query)
+const struct keyword keyword_dns_query = {
+    .name = "dns.query",
+    .aliases = { "dns_query" },
+    .help = "a name that a DNS request asks for",
+    .manual = "Each query of a request has its own buffer. Without the length bytes of labels: www.example.com.",
+    NAME_KEYWORD_REST(dns_query, dns_words, APP_TO_SERVER),
+};
+
+NAME_KEYWORD_PARSE(dns_query_name)
+const struct keyword keyword_dns_query_name = {
+    .name = "dns.query.name",
+    .help = "a name in the queries of a DNS message of either direction",
+    NAME_KEYWORD_REST(dns_query_name, dns_words, APP_BOTH),
+};
+
+NAME_KEYWORD_PARSE(dns_queries_rrname)
+const struct keyword keyword_dns_queries_rrname = {
+    .name = "dns.queries.rrname",
+    .help = "a name in the queries of a DNS message of either direction",
+    NAME_KEYWORD_REST(dns_queries_rrname, dns_words, APP_BOTH),
+};
+
+NAME_KEYWORD_PARSE(dns_answer_name)
+const struct keyword keyword_dns_answer_name = {
+    .name = "dns.answer.name",
+    .help = "the name of an answer in a DNS message of either direction",
+    NAME_KEYWORD_REST(dns_answer_name, dns_words, APP_BOTH),
+};
+
+NAME_KEYWORD_PARSE(dns_answers_rrname)
+const struct keyword keyword_dns_answers_rrname = {
+    .name = "dns.answers.rrname",
+    .help = "the name of an answer in a DNS message of either direction",
+    NAME_KEYWORD_REST(dns_answers_rrname, dns_words, APP_BOTH),
+};
+
+NAME_KEYWORD_PARSE(dns_authorities_rrname)
+const struct keyword keyword_dns_authorities_rrname = {
+    .name = "dns.authorities.rrname",
+    .help = "the name of an authority record of a DNS response",
+    NAME_KEYWORD_REST(dns_authorities_rrname, dns_words, APP_TO_CLIENT),
+};
+
+NAME_KEYWORD_PARSE(dns_additionals_rrname)
+const struct keyword keyword_dns_additionals_rrname = {
+    .name = "dns.additionals.rrname",
+    .help = "the name of an additional record of a DNS response",
+    NAME_KEYWORD_REST(dns_additionals_rrname, dns_words, APP_TO_CLIENT),
+};
+
+NAME_KEYWORD_PARSE(dns_response_rrname)
+const struct keyword keyword_dns_response_rrname = {
+    .name = "dns.response.rrname",
+    .help = "any name in a DNS response",
+    .manual = "Names of queries and records, and names in the data of CNAME, NS, PTR, MX and SOA records (the primary "
+              "server).",
+    NAME_KEYWORD_REST(dns_response_rrname, dns_words, APP_TO_CLIENT),
+};
+
+NAME_KEYWORD_PARSE(mdns_queries_rrname)
+const struct keyword keyword_mdns_queries_rrname = {
+    .name = "mdns.queries.rrname",
+    .help = "a name in the queries of an mDNS message",
+    NAME_KEYWORD_REST(mdns_queries_rrname, mdns_words, APP_BOTH),
+};
+
+NAME_KEYWORD_PARSE(mdns_answers_rrname)
+const struct keyword keyword_mdns_answers_rrname = {
+    .name = "mdns.answers.rrname",
+    .help = "the name of an answer in an mDNS message",
+    NAME_KEYWORD_REST(mdns_answers_rrname, mdns_words, APP_BOTH),
+};
+
+NAME_KEYWORD_PARSE(mdns_authorities_rrname)
+const struct keyword keyword_mdns_authorities_rrname = {
+    .name = "mdns.authorities.rrname",
+    .help = "the name of an authority record of an mDNS message",
+    NAME_KEYWORD_REST(mdns_authorities_rrname, mdns_words, APP_BOTH),
+};
+
+NAME_KEYWORD_PARSE(mdns_additionals_rrname)
+const struct keyword keyword_mdns_additionals_rrname = {
+    .name = "mdns.additionals.rrname",
+    .help = "the name of an additional record of an mDNS message",
+    NAME_KEYWORD_REST(mdns_additionals_rrname, mdns_words, APP_BOTH),
+};
+
+NAME_KEYWORD_PARSE(mdns_response_rrname)
+const struct keyword keyword_mdns_response_rrname = {
+    .name = "mdns.response.rrname",
+    .help = "any name in an mDNS response, as dns.response.rrname",
+    NAME_KEYWORD_REST(mdns_response_rrname, mdns_words, APP_BOTH),
+};
+
+NAME_KEYWORD_PARSE(llmnr_queries_rrname)
+const struct keyword keyword_llmnr_queries_rrname = {
+    .name = "llmnr.queries.rrname",
+    .help = "a name in the queries of an LLMNR message",
+    NAME_KEYWORD_REST(llmnr_queries_rrname, llmnr_words, APP_BOTH),
+};
+
+NAME_KEYWORD_PARSE(llmnr_answers_rrname)
+const struct keyword keyword_llmnr_answers_rrname = {
+    .name = "llmnr.answers.rrname",
+    .help = "the name of an answer in an LLMNR message",
+    NAME_KEYWORD_REST(llmnr_answers_rrname, llmnr_words, APP_BOTH),
+};
+
+NAME_KEYWORD_PARSE(llmnr_authorities_rrname)
+const struct keyword keyword_llmnr_authorities_rrname = {
+    .name = "llmnr.authorities.rrname",
+    .help = "the name of an authority record of an LLMNR message",
+    NAME_KEYWORD_REST(llmnr_authorities_rrname, llmnr_words, APP_BOTH),
+};
+
+NAME_KEYWORD_PARSE(llmnr_additionals_rrname)
+const struct keyword keyword_llmnr_additionals_rrname = {
+    .name = "llmnr.additionals.rrname",
+    .help = "the name of an additional record of an LLMNR message",
+    NAME_KEYWORD_REST(llmnr_additionals_rrname, llmnr_words, APP_BOTH),
+};
+
+NAME_KEYWORD_PARSE(llmnr_response_rrname)
+const struct keyword keyword_llmnr_response_rrname = {
+    .name = "llmnr.response.rrname",
+    .help = "any name in an LLMNR response, as dns.response.rrname",
+    NAME_KEYWORD_REST(llmnr_response_rrname, llmnr_words, APP_BOTH),
+};
+
+#define NAME_TO_SERVER(identifier, getter)                                                                             \
+    {                                                                                                                  \
+        &keyword_##identifier, FLOW_TO_SERVER, DNS_COMPLETE, false, getter                                             \
+    }
+#define NAME_TO_CLIENT(identifier, getter)                                                                             \
+    {                                                                                                                  \
+        &keyword_##identifier, FLOW_TO_CLIENT, DNS_COMPLETE, false, getter                                             \
+    }
+#define NAME_BOTH(identifier, getter) NAME_TO_SERVER(identifier, getter), NAME_TO_CLIENT(identifier, getter)
+
+const struct app_buffer dns_buffers[DNS_BUFFERS] = {
+    NAME_TO_SERVER(dns_query, get_query),
+    NAME_BOTH(dns_query_name, get_query),
+    NAME_BOTH(dns_queries_rrname, get_query),
+    NAME_BOTH(dns_answer_name, get_answer),
+    NAME_BOTH(dns_answers_rrname, get_answer),
+    NAME_TO_CLIENT(dns_authorities_rrname, get_authority),
+    NAME_TO_CLIENT(dns_additionals_rrname, get_additional),
+    NAME_TO_CLIENT(dns_response_rrname, get_response),
+};
+
+const struct app_buffer mdns_buffers[MDNS_BUFFERS] = {
+    NAME_BOTH(mdns_queries_rrname, get_query),         NAME_BOTH(mdns_answers_rrname, get_answer),
+    NAME_BOTH(mdns_authorities_rrname, get_authority), NAME_BOTH(mdns_additionals_rrname, get_additional),
+    NAME_BOTH(mdns_response_rrname, get_response),
+};
+
+const struct app_buffer llmnr_buffers[LLMNR_BUFFERS] = {
+    NAME_BOTH(llmnr_queries_rrname, get_query),         NAME_BOTH(llmnr_answers_rrname, get_answer),
+    NAME_BOTH(llmnr_authorities_rrname, get_authority), NAME_BOTH(llmnr_additionals_rrname, get_additional),
+    NAME_BOTH(llmnr_response_rrname, get_response),
+};
+
+/* --- Numbers -------------------------------------------------------------------------------------------------------------------- */
+
+static bool dns_opcode_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                             const void *data)
+{
+    const struct dns_tx *dns = (const struct dns_tx *)tx;
+
+    (void)in;
+    (void)direction;
+    return dns->parsed && number_range_has(data, dns->flags >> 11 & 15);
+}
+
+static int dns_opcode_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)negated;
+    return number_range_transaction_condition(parser, value, UINT8_MAX, NULL);
+}
+
+const struct keyword keyword_dns_opcode = {
+    .name = "dns.opcode",
+    .value = NUMBER_RANGE_FORM,
+    .help = "the opcode of a DNS message",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = dns_words,
+    .directions = APP_BOTH,
+    .parse = dns_opcode_parse,
+    .match_transaction = dns_opcode_match,
+};
+
+static bool dns_rcode_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                            const void *data)
+{
+    const struct dns_tx *dns = (const struct dns_tx *)tx;
+
+    (void)in;
+    (void)direction;
+    return dns->parsed && number_range_has(data, dns->flags & DNS_RCODE);
+}
+
+static int dns_rcode_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)negated;
+    return number_range_transaction_condition(parser, value, UINT16_MAX, dns_rcode_names);
+}
+
+const struct keyword keyword_dns_rcode = {
+    .name = "dns.rcode",
+    .value = NUMBER_RANGE_FORM " or [!]NAME",
+    .help = "the response code of a DNS message: 3 or nxdomain",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = dns_words,
+    .directions = APP_BOTH,
+    .parse = dns_rcode_parse,
+    .match_transaction = dns_rcode_match,
+};
+
+static bool dns_rrtype_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                             const void *data)
+{
+    const struct dns_tx *dns = (const struct dns_tx *)tx;
+    const struct dns_records *section = &dns->section[direction == FLOW_TO_SERVER ? DNS_QUERIES : DNS_ANSWERS];
+
+    (void)in;
+    for (uint16_t i = 0; i < section->count; i++)
+        if (number_range_has(data, section->first[i].type))
+            return true;
+    return false;
+}
+
+static int dns_rrtype_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)negated;
+    return number_range_transaction_condition(parser, value, UINT16_MAX, dns_type_names);
+}
+
+const struct keyword keyword_dns_rrtype = {
+    .name = "dns.rrtype",
+    .value = NUMBER_RANGE_FORM " or [!]NAME",
+    .help = "the type of a query in a DNS request, or of an answer in a response: 16 or txt",
+    .manual = "It holds when one of the queries or answers is like this; with ! when one is not.",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = dns_words,
+    .directions = APP_BOTH,
+    .parse = dns_rrtype_parse,
+    .match_transaction = dns_rrtype_match,
+};
+
+#define NUMBER_BOTH(identifier)                                                                                        \
+    { &keyword_##identifier, FLOW_TO_SERVER, DNS_COMPLETE },                                                           \
+    {                                                                                                                  \
+        &keyword_##identifier, FLOW_TO_CLIENT, DNS_COMPLETE                                                            \
+    }
+
+const struct app_condition dns_conditions[DNS_CONDITIONS] = {
+    NUMBER_BOTH(dns_opcode),
+    NUMBER_BOTH(dns_rcode),
+    NUMBER_BOTH(dns_rrtype),
+};

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* LLMNR: names of a link's hosts, asked for by multicast and answered to the one who asked; long answers over TCP. */
+#include "dns_priv.h"
+
+enum { LLMNR_PORT = 5355 };
+
+/* The answer to a question to all comes from an address that was not asked: in a flow of its own. */
+static enum app_guess llmnr_probe(const struct app_probe *in)
+{
+    return in->port_hint || in->client_port == LLMNR_PORT ? dns_probe_weak(in) : APP_NO;
+}
+
+const struct app_proto app_llmnr = {
+    .name = "llmnr",
+    .help = "Link-Local Multicast Name Resolution",
+    .transports = APP_TCP | APP_UDP,
+    .tcp_ports = "5355",
+    .udp_ports = "5355",
+    .probe = llmnr_probe,
+    .probe_any_port = true,
+    .state_size = sizeof(struct dns_state),
+    .feed = dns_feed,
+    .accepts_gaps = true,
+    .pending_max = 2 + UINT16_MAX,
+    .tx_max = 4096,
+    .tx_size = sizeof(struct dns_tx),
+    .tx_free = dns_tx_free,
+    .complete = { DNS_COMPLETE, DNS_COMPLETE },
+    .events = dns_events,
+    .event_count = DNS_EVENTS,
+    .buffers = llmnr_buffers,
+    .buffer_count = LLMNR_BUFFERS,
+    .log_type = "llmnr",
+    .log_key = "llmnr",
+    .log = llmnr_log,
+    .wants_log = dns_wants_log_any,
+};

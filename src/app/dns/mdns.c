@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* mDNS: messages of DNS that everybody on a link sees. Requests and responses go the same way, so the header alone tells them apart. */
+#include "dns_priv.h"
+
+enum { MDNS_PORT = 5353 };
+
+static enum app_guess mdns_probe(const struct app_probe *in)
+{
+    if (!in->port_hint && in->client_port != MDNS_PORT)
+        return APP_NO;
+    return dns_probe_weak(in) == APP_NO ? APP_NO : APP_YES;
+}
+
+const struct app_proto app_mdns = {
+    .name = "mdns",
+    .help = "multicast DNS",
+    .transports = APP_UDP,
+    .udp_ports = "5353",
+    .probe = mdns_probe,
+    .probe_any_port = true,
+    .feed = dns_feed_multicast,
+    .tx_size = sizeof(struct dns_tx),
+    .tx_free = dns_tx_free,
+    .complete = { DNS_COMPLETE, DNS_COMPLETE },
+    .events = dns_events,
+    .event_count = DNS_EVENTS,
+    .buffers = mdns_buffers,
+    .buffer_count = MDNS_BUFFERS,
+    .log_type = "mdns",
+    .log_key = "mdns",
+    .log = mdns_log,
+    .wants_log = dns_wants_log_any,
+};

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Messages: a header, and four sections of records.
+ *
+ * What stops a name from looping is the count of its steps; a pointer to itself is told apart because it is what tools write. A name that
+ * went wrong behind its first pointer is kept as far as it came, for it is known where the next field begins.
+ */
+#include "dns_priv.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sluice/bytes.h"
+
+struct parse {
+    struct heap *heap;
+    struct dns_tx *tx; /* NULL: nothing is kept */
+    const uint8_t *message;
+    uint32_t length;
+    uint32_t labels_left;
+    unsigned events;
+    bool no_memory;
+    uint32_t pointer; /* the last name that was only a pointer, and what it stands for; 0: none */
+    struct dns_name pointed;
+};
+
+/* A name while it is read. */
+struct name_walk {
+    uint32_t at, end; /* end: of the data, then of the message */
+    uint32_t after;   /* where the field after the name begins; 0 as long as no pointer was followed */
+    uint32_t steps;
+    uint16_t length;
+    uint8_t flags;
+    uint8_t bytes[DNS_NAME_MAX + 64];
+};
+
+enum step { STEP_ON, STEP_END, STEP_BROKEN };
+
+static enum step follow_pointer(const struct parse *parse, struct name_walk *walk)
+{
+    if (walk->end - walk->at < 2)
+        return STEP_BROKEN;
+    uint32_t target = load_be16(parse->message + walk->at) & 0x3fff;
+
+    if (target > parse->length)
+        return STEP_BROKEN;
+    if (target == walk->at) {
+        walk->flags |= DNS_NAME_LOOP;
+        return walk->after ? STEP_END : STEP_BROKEN;
+    }
+    if (!walk->after)
+        walk->after = walk->at + 2;
+    walk->at = target;
+    walk->end = parse->length;
+    return STEP_ON;
+}
+
+static enum step take_label(const struct parse *parse, struct name_walk *walk, uint32_t length)
+{
+    if (walk->end - walk->at < 1 + length)
+        return STEP_BROKEN;
+    if (!(walk->flags & DNS_NAME_CUT)) {
+        if (walk->length)
+            walk->bytes[walk->length++] = '.';
+        memcpy(walk->bytes + walk->length, parse->message + walk->at + 1, length);
+        walk->length = (uint16_t)(walk->length + length);
+    }
+    walk->at += 1 + length;
+    return STEP_ON;
+}
+
+/* The limits, after each step. */
+static enum step check_limits(struct parse *parse, struct name_walk *walk)
+{
+    if (++walk->steps > DNS_LABELS) {
+        walk->flags |= DNS_NAME_LABELS;
+        if (!walk->after)
+            return STEP_BROKEN;
+        walk->flags |= DNS_NAME_CUT;
+        return STEP_END;
+    }
+    if (parse->labels_left == 0 && walk->after) {
+        walk->flags |= DNS_NAME_CUT;
+        return STEP_END;
+    }
+    if (parse->labels_left)
+        parse->labels_left--;
+    if (walk->length > DNS_NAME_MAX) {
+        walk->length = DNS_NAME_MAX;
+        walk->flags |= DNS_NAME_CUT;
+    }
+    return walk->flags & DNS_NAME_CUT && walk->after ? STEP_END : STEP_ON;
+}
+
+static enum step walk_step(struct parse *parse, struct name_walk *walk)
+{
+    if (walk->at >= walk->end)
+        return STEP_END;
+    uint8_t length = parse->message[walk->at];
+    enum step step;
+
+    if (length == 0) {
+        walk->at++;
+        return STEP_END;
+    }
+    if ((length & 0xc0) == 0)
+        step = take_label(parse, walk, length);
+    else if ((length & 0xc0) == 0xc0)
+        step = follow_pointer(parse, walk);
+    else
+        return STEP_BROKEN;
+    return step == STEP_ON ? check_limits(parse, walk) : step;
+}
+
+static void note_flags(struct parse *parse, uint8_t flags)
+{
+    if (flags & DNS_NAME_LOOP)
+        parse->events |= 1u << DNS_INFINITE_LOOP;
+    if (flags & DNS_NAME_CUT)
+        parse->events |= 1u << DNS_NAME_TOO_LONG;
+    if (flags & DNS_NAME_LABELS)
+        parse->events |= 1u << DNS_TOO_MANY_LABELS;
+}
+
+static void keep_name(struct parse *parse, struct name_walk *walk, struct dns_name *out)
+{
+    struct buffer *text = &parse->tx->text;
+
+    out->at = text->length;
+    out->length = (uint16_t)buffer_append(parse->heap, text, walk->bytes, walk->length, DNS_TEXT_MAX);
+    out->flags = walk->flags;
+    if (out->length == walk->length)
+        return;
+    out->flags |= DNS_NAME_CUT;
+    parse->no_memory |= text->length < DNS_TEXT_MAX;
+    parse->events |= 1u << DNS_NAME_TOO_LONG;
+}
+
+/* Reads the name at `cur`, which lies in the message, and moves behind it. */
+static bool read_name(struct parse *parse, struct cursor *cur, struct dns_name *out)
+{
+    uint32_t start = (uint32_t)(cur->at - parse->message);
+    const uint8_t *pointer = cursor_peek(cur, 2);
+    uint32_t alone = pointer && (pointer[0] & 0xc0) == 0xc0 ? load_be16(pointer) : 0;
+
+    if (alone && alone == parse->pointer) {
+        *out = parse->pointed;
+        return cursor_skip(cur, 2);
+    }
+    struct name_walk walk;
+    enum step step;
+
+    walk.at = start;
+    walk.end = start + (uint32_t)cursor_left(cur);
+    walk.after = walk.steps = walk.length = walk.flags = 0;
+    do
+        step = walk_step(parse, &walk);
+    while (step == STEP_ON);
+    note_flags(parse, walk.flags);
+    if (step == STEP_BROKEN)
+        return false;
+    *out = (struct dns_name){ 0 };
+    if (parse->tx)
+        keep_name(parse, &walk, out);
+    if (alone && !walk.flags) {
+        parse->pointer = alone;
+        parse->pointed = *out;
+    }
+    return cursor_skip(cur, (walk.after ? walk.after : walk.at) - start);
+}
+
+static bool read_soa(struct parse *parse, struct cursor *data, struct dns_record *record)
+{
+    if (!read_name(parse, data, &record->target) || !read_name(parse, data, &record->mailbox))
+        return false;
+    record->fixed = (uint32_t)(data->at - parse->message);
+    return cursor_skip(data, 20);
+}
+
+static bool read_srv(struct parse *parse, struct cursor *data, struct dns_record *record)
+{
+    record->fixed = (uint32_t)(data->at - parse->message);
+    return cursor_skip(data, 6) && read_name(parse, data, &record->target);
+}
+
+/* Pieces with a length of one byte (TXT), or a code and a length of two (OPT). */
+static bool check_pieces(struct cursor data, unsigned code_length, unsigned length_length)
+{
+    uint8_t length8;
+    uint16_t length16;
+
+    while (cursor_left(&data)) {
+        if (!cursor_skip(&data, code_length))
+            return false;
+        if (length_length == 1 ? !cursor_u8(&data, &length8) : !cursor_be16(&data, &length16))
+            return false;
+        if (!cursor_skip(&data, length_length == 1 ? length8 : length16))
+            return false;
+    }
+    return true;
+}
+
+static bool read_data(struct parse *parse, struct cursor data, struct dns_record *record)
+{
+    switch (record->type) {
+    case DNS_CNAME:
+    case DNS_NS:
+    case DNS_PTR:
+        return read_name(parse, &data, &record->target);
+    case DNS_MX:
+        return cursor_skip(&data, 2) && read_name(parse, &data, &record->target);
+    case DNS_SOA:
+        return read_soa(parse, &data, record);
+    case DNS_SRV:
+        return read_srv(parse, &data, record);
+    case DNS_SSHFP:
+        return cursor_left(&data) >= 2;
+    case DNS_TXT:
+        return check_pieces(data, 0, 1);
+    case DNS_OPT:
+        return check_pieces(data, 2, 2);
+    default:
+        return true;
+    }
+}
+
+static bool read_record(struct parse *parse, struct cursor *cur, bool query, struct dns_record *record)
+{
+    *record = (struct dns_record){ 0 };
+    if (!read_name(parse, cur, &record->name) || !cursor_be16(cur, &record->type) || !cursor_be16(cur, &record->class))
+        return false;
+    if (query)
+        return true;
+    if (!cursor_be32(cur, &record->ttl) || !cursor_be16(cur, &record->data_length))
+        return false;
+    const uint8_t *data = cursor_take(cur, record->data_length);
+
+    if (!data)
+        return false;
+    record->data = (uint32_t)(data - parse->message);
+    return record->data_length == 0 || read_data(parse, cursor_of(data, record->data_length), record);
+}
+
+/* What keywords call the name in a record's data: not that of SRV, as in the field. */
+static bool has_target(const struct dns_record *record)
+{
+    return record->target.length && record->type != DNS_SRV;
+}
+
+static void count_record(struct dns_records *section)
+{
+    const struct dns_record *record = &section->first[section->count];
+
+    if (record->name.length)
+        section->first[section->named++].named = section->count;
+    if (has_target(record))
+        section->first[section->targeted++].targeted = section->count;
+    section->count++;
+}
+
+/* A record's own slot holds numbers that were put there for earlier ones only after it was read. */
+static bool read_section(struct parse *parse, struct cursor *cur, struct dns_records *section, uint32_t count,
+                         bool query)
+{
+    struct dns_record unkept;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (!read_record(parse, cur, query, parse->tx ? &section->first[i] : &unkept))
+            return false;
+        if (parse->tx)
+            count_record(section);
+    }
+    return true;
+}
+
+static bool read_sections(struct parse *parse, const struct dns_header *header, struct dns_record *records)
+{
+    struct cursor cur = cursor_of(parse->message + DNS_HEADER, parse->length - DNS_HEADER);
+    struct dns_records unkept[DNS_SECTIONS], *section = parse->tx ? parse->tx->section : unkept;
+    static const enum dns_event events[] = { DNS_MALFORMED_DATA, DNS_MALFORMED_DATA, DNS_INVALID_AUTHORITIES,
+                                             DNS_INVALID_ADDITIONALS };
+
+    for (unsigned i = 0; i < DNS_SECTIONS; i++) {
+        section[i] = (struct dns_records){ .first = records };
+        if (!read_section(parse, &cur, &section[i], header->count[i], i == DNS_QUERIES)) {
+            parse->events |= 1u << events[i];
+            return i >= DNS_AUTHORITIES;
+        }
+        if (records)
+            records += section[i].count;
+    }
+    return true;
+}
+
+bool dns_header_read(const uint8_t *bytes, size_t available, size_t length, struct dns_header *out)
+{
+    struct cursor cur = cursor_of(bytes, available);
+    uint32_t records = 0;
+
+    if (length < DNS_HEADER || !cursor_be16(&cur, &out->id) || !cursor_be16(&cur, &out->flags))
+        return false;
+    for (unsigned i = 0; i < DNS_SECTIONS; i++) {
+        if (!cursor_be16(&cur, &out->count[i]))
+            return false;
+        records += out->count[i];
+    }
+    if (records * 2 > length || (records == 0 && length > DNS_HEADER))
+        return false;
+    return out->flags & DNS_RESPONSE || out->count[DNS_QUERIES] > 0;
+}
+
+bool dns_check(const uint8_t *bytes, uint32_t length, const struct dns_header *header)
+{
+    struct parse parse = { .message = bytes, .length = length, .labels_left = DNS_LABELS_MAX };
+
+    return read_sections(&parse, header, NULL);
+}
+
+int dns_parse(struct heap *heap, struct dns_tx *tx, const struct dns_header *header, const uint8_t *bytes,
+              uint32_t length, unsigned *events)
+{
+    struct parse parse = { .heap = heap, .tx = tx, .message = bytes, .length = length, .labels_left = DNS_LABELS_MAX };
+    uint32_t records = 1, most = (length - DNS_HEADER) / DNS_RECORD_MIN + 1;
+
+    for (unsigned i = 0; i < DNS_SECTIONS; i++)
+        records += header->count[i];
+    tx->records = heap_take_raw(heap, (records < most ? records : most) * sizeof(*tx->records));
+    if (!tx->records || buffer_append(heap, &tx->text, bytes, length, DNS_TEXT_MAX) != length)
+        return -ENOMEM;
+    tx->id = header->id;
+    tx->flags = header->flags;
+    bool whole = read_sections(&parse, header, tx->records);
+
+    *events = parse.events;
+    if (parse.no_memory)
+        return -ENOMEM;
+    return whole ? 0 : -EINVAL;
+}
+
+void dns_forget(struct heap *heap, struct dns_tx *tx)
+{
+    heap_give(heap, tx->records);
+    tx->records = NULL;
+    memset(tx->section, 0, sizeof(tx->section));
+    buffer_clear(heap, &tx->text);
+}

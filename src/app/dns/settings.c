@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which DNS messages become events, and in which form. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dns_priv.h"
+#include "sluice/text.h"
+
+static const char *const formats[] = { "detailed", "grouped", NULL };
+
+static const struct number_name *find_type(const char *name)
+{
+    struct span text = span_of(name);
+
+    for (const struct number_name *type = dns_type_names; type->name; type++)
+        if (span_equal_nocase(text, type->name))
+            return type;
+    return NULL;
+}
+
+static const char *check_type(const char *value)
+{
+    return find_type(value) ? NULL : "a type of DNS records: a, aaaa, cname, mx, txt ...";
+}
+
+const struct setting dns_setting_rows[] = {
+    { .name = "eve.types.dns.requests",
+      .type = SETTING_BOOL,
+      .default_value = "yes",
+      .help = "events of DNS requests" },
+    { .name = "eve.types.dns.responses",
+      .type = SETTING_BOOL,
+      .default_value = "yes",
+      .help = "events of DNS responses" },
+    { .name = "eve.types.dns.version",
+      .type = SETTING_NUMBER,
+      .default_value = "3",
+      .low = 2,
+      .high = 3,
+      .help = "form of the events: 3, that of Suricata 8, or 2, that of Suricata 7" },
+    { .name = "eve.types.dns.types",
+      .type = SETTING_LIST,
+      .check = check_type,
+      .help = "only events of messages with a query for one of these types of records; all when it is left out" },
+    { .name = "eve.types.dns.formats",
+      .type = SETTING_LIST,
+      .default_value = "detailed, grouped",
+      .choices = formats,
+      .help = "how answers are written: each record, or their data grouped by type" },
+    { .name = NULL },
+};
+
+static bool list_has(const struct config *config, const char *name, const char *value)
+{
+    for (size_t i = 0; i < config_list_count(config, name); i++)
+        if (strcmp(config_list_get(config, name, i), value) == 0)
+            return true;
+    return false;
+}
+
+int dns_configure(const struct config *config, struct diag *diag, void **out)
+{
+    struct dns_settings *settings = calloc(1, sizeof(*settings));
+    size_t types = config_list_count(config, "eve.types.dns.types");
+
+    (void)diag;
+    if (!settings)
+        return -ENOMEM;
+    settings->requests = config_bool(config, "eve.types.dns.requests");
+    settings->responses = config_bool(config, "eve.types.dns.responses");
+    settings->version = (unsigned)config_number(config, "eve.types.dns.version");
+    settings->detailed = list_has(config, "eve.types.dns.formats", "detailed");
+    settings->grouped = list_has(config, "eve.types.dns.formats", "grouped");
+    if (!settings->detailed && !settings->grouped)
+        settings->detailed = settings->grouped = true;
+    settings->all_types = types == 0;
+    for (size_t i = 0; i < types; i++) {
+        const struct number_name *type = find_type(config_list_get(config, "eve.types.dns.types", i));
+
+        if (type)
+            settings->types[type->value] = true;
+    }
+    *out = settings;
+    return 0;
+}
+
+void dns_unconfigure(void *settings)
+{
+    free(settings);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Flows that another one announces: the data connections of FTP. The connection may come to another worker than the one that
+ * read of it, so the list is shared. It is short, and as long as it is empty a flow costs a look at a counter.
+ *
+ * When it is full the oldest gives way: whoever announces much that never comes only forgets its own.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "app_priv.h"
+
+enum { TAG_MAX = 4096 };
+
+static void forget(struct app_shared *shared, struct announced *one)
+{
+    free(one->tag);
+    memset(one, 0, sizeof(*one));
+    atomic_fetch_sub(&shared->count, 1);
+}
+
+/* A free place: one never used, one whose time is over, or the oldest. */
+static struct announced *find_place(struct app_shared *shared, uint64_t now_ns)
+{
+    struct announced *oldest = &shared->announced[0];
+
+    for (size_t i = 0; i < ANNOUNCED_MAX; i++) {
+        struct announced *one = &shared->announced[i];
+
+        if (one->proto && one->until_ns < now_ns)
+            forget(shared, one);
+        if (!one->proto)
+            return one;
+        if (one->until_ns < oldest->until_ns)
+            oldest = one;
+    }
+    forget(shared, oldest);
+    return oldest;
+}
+
+bool app_expect(struct app_context *context, const struct app_expectation *what, const void *tag, uint32_t tag_length)
+{
+    struct app_shared *shared = context->app->shared;
+    unsigned proto = app_find(what->proto);
+    struct announced *place;
+    void *copy;
+
+    if (!shared || proto == 0 || tag_length > TAG_MAX)
+        return false;
+    copy = malloc(tag_length + 1);
+    if (!copy)
+        return false;
+    memcpy(copy, tag, tag_length);
+    turn_wait(context->app->turn);
+    pthread_mutex_lock(&shared->lock);
+    place = find_place(shared, context->now_ns);
+    *place = (struct announced){
+        .what = *what,
+        .until_ns = context->now_ns + context->app->options.expectation_seconds * UINT64_C(1000000000),
+        .tag = copy,
+        .tag_length = tag_length,
+        .proto = (uint8_t)proto,
+    };
+    atomic_fetch_add(&shared->count, 1);
+    pthread_mutex_unlock(&shared->lock);
+    return true;
+}
+
+static bool is_for(const struct announced *one, const struct flow *flow, uint64_t now_ns)
+{
+    return one->proto && one->until_ns >= now_ns && one->what.ip_version == flow->ip_version &&
+           one->what.server_port == flow->server_port &&
+           memcmp(&one->what.client, &flow->client, sizeof(flow->client)) == 0 &&
+           memcmp(&one->what.server, &flow->server, sizeof(flow->server)) == 0;
+}
+
+/* The announced one is handed over with its tag; false when there is none. */
+static bool take(struct app_shared *shared, const struct flow *flow, uint64_t now_ns, struct announced *out)
+{
+    for (size_t i = 0; i < ANNOUNCED_MAX; i++) {
+        if (!is_for(&shared->announced[i], flow, now_ns))
+            continue;
+        *out = shared->announced[i];
+        shared->announced[i].tag = NULL;
+        forget(shared, &shared->announced[i]);
+        return true;
+    }
+    return false;
+}
+
+unsigned app_take_expected(struct app *app, struct app_flow *af, uint64_t now_ns)
+{
+    struct app_shared *shared = app->shared;
+    struct announced one;
+    bool found;
+
+    if (!shared)
+        return 0;
+    turn_wait(app->turn);
+    if (atomic_load(&shared->count) == 0)
+        return 0;
+    pthread_mutex_lock(&shared->lock);
+    found = take(shared, af->flow, now_ns, &one);
+    pthread_mutex_unlock(&shared->lock);
+    if (!found)
+        return 0;
+    af->tag = heap_take_raw(app->heap, one.tag_length + 1);
+    if (af->tag) {
+        memcpy(af->tag, one.tag, one.tag_length);
+        af->tag_length = one.tag_length;
+    }
+    free(one.tag);
+    return app->options.enabled[one.proto - 1] ? one.proto : 0;
+}
+
+const void *app_expected(const struct app_context *context, uint32_t *tag_length)
+{
+    *tag_length = context->af->tag_length;
+    return context->af->tag;
+}

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Bytes to parsers. A direction's bytes go to the parser where they lie; what it does not consume is kept and comes again in front of
+ * what follows, in one piece.
+ *
+ * As long as the protocol is not known both directions are kept, up to a limit. When it is found they are fed, first the direction
+ * whose bytes came first. The same happens when a protocol says that another one follows (CONNECT, STARTTLS).
+ *
+ * A flow of which nothing is to be parsed any more has `stopped`: its parser failed, bytes were lost that it can't do without, what
+ * follows is encrypted, or no protocol was found.
+ */
+#include <string.h>
+
+#include "app_priv.h"
+
+struct feeding {
+    struct app *app;
+    struct app_flow *af;
+    struct app_verdict *verdict;
+    uint64_t now_ns;
+    unsigned transport;
+};
+
+static void feed_waiting(struct feeding *f, enum flow_direction direction);
+static void look_for_protocol(struct feeding *f, enum flow_direction direction);
+
+/* --- What is known of the flow ---------------------------------------------------------------------------------------------- */
+
+static void note_direction(struct flow *flow, enum flow_direction direction, unsigned id)
+{
+    unsigned shift = direction == FLOW_TO_SERVER ? 8 : 16;
+
+    flow->application = (flow->application & ~(0xffu << shift)) | id << shift;
+}
+
+static void note_flow(struct flow *flow, unsigned id)
+{
+    flow->application = (flow->application & ~0xffu) | id;
+}
+
+static void forget_bytes(struct feeding *f)
+{
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
+        buffer_clear(f->app->heap, &f->af->side[direction].pending);
+}
+
+/* Nothing of the flow is parsed any more. */
+static void stop(struct feeding *f)
+{
+    f->af->stopped = true;
+    app_tx_complete_all(f->af);
+    forget_bytes(f);
+}
+
+static void fail(struct feeding *f, enum app_count why)
+{
+    if (f->af->proto)
+        app_count(f->app, f->af, why);
+    if (why != COUNT_GAP)
+        f->verdict->exception = EXCEPTION_APP_ERROR;
+    stop(f);
+}
+
+/* --- A known protocol --------------------------------------------------------------------------------------------------------- */
+
+/* The protocol that follows is looked for; what was not consumed is its beginning. */
+static void begin_change(struct feeding *f)
+{
+    struct app_flow *af = f->af;
+
+    af->change_wanted = false;
+    af->changing = true;
+    af->old = af->protocol;
+    if (af->change_optional) {
+        af->fallback = af->proto;
+        af->fallback_state = af->state;
+    } else {
+        struct app_context context = { .app = f->app, .af = af, .now_ns = f->now_ns };
+
+        app_tx_complete_all(af);
+        if (af->proto->stop)
+            af->proto->stop(&context, af->state);
+        heap_give(f->app->heap, af->state);
+    }
+    af->proto = NULL;
+    af->state = NULL;
+    af->flow->application = (uint32_t)af->old << 24;
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        struct app_side *side = &af->side[direction];
+
+        side->excluded = 0;
+        side->seen = side->needed = 0;
+        side->failed = false;
+        side->datagrams = 0;
+    }
+}
+
+/* Calls the parser once. What is left is in side->pending afterwards. False when parsing is over. */
+static bool call_parser(struct feeding *f, enum flow_direction direction, struct app_input *in, bool in_pending)
+{
+    struct app_flow *af = f->af;
+    struct app_side *side = &af->side[direction];
+    const struct app_proto *proto = af->proto;
+    struct app_context context = { .app = f->app, .af = af, .now_ns = f->now_ns };
+    struct app_result result = proto->feed(&context, af->state, in);
+    uint32_t limit = proto->pending_max > 0 ? proto->pending_max : DEFAULT_PENDING_MAX;
+    uint32_t consumed = result.consumed < in->length ? result.consumed : in->length;
+    uint32_t left = in->length - consumed;
+
+    f->verdict->stop_stream |= context.stop_stream;
+    if (result.status == APP_ERROR || result.needed > limit || (left > limit && !af->stopped)) {
+        fail(f, context.no_memory ? COUNT_ALLOC : COUNT_PARSER);
+        return false;
+    }
+    side->offset += consumed;
+    side->seen = left;
+    side->needed = result.needed;
+    if (af->stopped) {
+        forget_bytes(f);
+        return false;
+    }
+    if (in_pending)
+        buffer_consume(&side->pending, consumed);
+    else if (left > 0 && buffer_append(f->app->heap, &side->pending, in->bytes + consumed, left, limit) < left) {
+        fail(f, COUNT_ALLOC);
+        return false;
+    }
+    if (left == 0 && side->pending.capacity > 0)
+        buffer_clear(f->app->heap, &side->pending);
+    return true;
+}
+
+static void go_on(struct feeding *f, enum flow_direction direction)
+{
+    if (!f->af->change_wanted)
+        return;
+    begin_change(f);
+    if (f->af->side[direction].pending.length > 0)
+        look_for_protocol(f, direction);
+}
+
+/* The bytes that are pending, all of them. */
+static void feed_waiting(struct feeding *f, enum flow_direction direction)
+{
+    struct app_side *side = &f->af->side[direction];
+    struct app_input in = {
+        .direction = direction,
+        .transport = f->transport,
+        .bytes = side->pending.bytes,
+        .length = side->pending.length,
+        .seen = side->seen,
+        .offset = side->offset,
+        .end = side->ended,
+    };
+
+    if (in.length < side->needed && !in.end)
+        return;
+    if (call_parser(f, direction, &in, true))
+        go_on(f, direction);
+}
+
+static uint64_t gap_before(const struct app_side *side, const struct app_stream_bytes *bytes)
+{
+    uint64_t expected = side->offset + side->pending.length;
+
+    return bytes->offset > expected ? bytes->offset - expected : 0;
+}
+
+static bool take_gap(struct feeding *f, enum flow_direction direction, struct app_input *in)
+{
+    struct app_side *side = &f->af->side[direction];
+
+    if (!f->af->proto->accepts_gaps) {
+        fail(f, COUNT_GAP);
+        return false;
+    }
+    app_count(f->app, f->af, COUNT_GAP);
+    in->gap += side->pending.length;
+    side->offset += in->gap;
+    side->seen = side->needed = 0;
+    buffer_clear(f->app->heap, &side->pending);
+    return true;
+}
+
+static void feed_known(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes)
+{
+    struct app_side *side = &f->af->side[direction];
+    struct app_input in = {
+        .direction = direction,
+        .transport = f->transport,
+        .bytes = bytes->bytes,
+        .length = bytes->length,
+        .gap = gap_before(side, bytes),
+        .end = bytes->end,
+    };
+
+    if (in.gap > 0 && !take_gap(f, direction, &in))
+        return;
+    in.offset = side->offset;
+    if (side->pending.length == 0 && (in.length >= side->needed || in.end)) {
+        if (call_parser(f, direction, &in, false))
+            go_on(f, direction);
+        return;
+    }
+    uint32_t limit = (f->af->proto->pending_max > 0 ? f->af->proto->pending_max : DEFAULT_PENDING_MAX) + in.length;
+
+    if (buffer_append(f->app->heap, &side->pending, in.bytes, in.length, limit) < in.length)
+        fail(f, COUNT_ALLOC);
+    else
+        feed_waiting(f, direction);
+}
+
+/* --- A protocol that is not known yet ------------------------------------------------------------------------------------------- */
+
+static bool start_parser(struct feeding *f, unsigned id)
+{
+    struct app_flow *af = f->af;
+    const struct app_proto *proto = app_by_id(id);
+    struct app_context context = { .app = f->app, .af = af, .now_ns = f->now_ns };
+
+    af->proto = proto;
+    af->protocol = (uint8_t)id;
+    af->state = heap_take(f->app->heap, proto->state_size > 0 ? proto->state_size : 1);
+    if (!af->state || (proto->start && proto->start(&context, af->state))) {
+        fail(f, COUNT_ALLOC);
+        return false;
+    }
+    return true;
+}
+
+static void drop_fallback(struct feeding *f)
+{
+    struct app_flow *af = f->af;
+    struct app_context context = { .app = f->app, .af = af, .now_ns = f->now_ns };
+
+    if (!af->fallback)
+        return;
+    app_tx_complete_all(af);
+    if (af->fallback->stop)
+        af->fallback->stop(&context, af->fallback_state);
+    heap_give(f->app->heap, af->fallback_state);
+    af->fallback = NULL;
+    af->fallback_state = NULL;
+}
+
+/* Both directions' bytes go to the parser, those of `first` last unless it alone has some: they came last. */
+static void feed_both(struct feeding *f, enum flow_direction newest)
+{
+    enum flow_direction other = newest == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        f->af->side[direction].seen = f->af->side[direction].needed = 0;
+    }
+    if (f->af->side[other].pending.length > 0)
+        feed_waiting(f, other);
+    if (!f->af->stopped && f->af->proto && f->af->side[newest].pending.length > 0)
+        feed_waiting(f, newest);
+}
+
+static void found(struct feeding *f, unsigned id, enum flow_direction direction)
+{
+    struct app_flow *af = f->af;
+
+    drop_fallback(f);
+    af->changing = false;
+    note_flow(af->flow, id);
+    note_direction(af->flow, FLOW_TO_SERVER, id);
+    note_direction(af->flow, FLOW_TO_CLIENT, id);
+    if (!start_parser(f, id))
+        return;
+    app_count(f->app, af, COUNT_FLOW);
+    feed_both(f, direction);
+}
+
+/* None was found in either direction. */
+static void give_up(struct feeding *f, enum flow_direction direction)
+{
+    struct app_flow *af = f->af;
+
+    if (af->fallback) {
+        af->proto = af->fallback;
+        af->protocol = af->old;
+        af->state = af->fallback_state;
+        af->fallback = NULL;
+        af->fallback_state = NULL;
+        af->changing = false;
+        af->flow->application = 0;
+        note_flow(af->flow, af->old);
+        note_direction(af->flow, FLOW_TO_SERVER, af->old);
+        note_direction(af->flow, FLOW_TO_CLIENT, af->old);
+        feed_both(f, direction);
+        return;
+    }
+    note_flow(af->flow, APP_FAILED);
+    f->app->failed_flows[f->transport == APP_UDP]++;
+    stop(f);
+}
+
+/* The bytes of a direction are in its pending. */
+static void look_for_protocol(struct feeding *f, enum flow_direction direction)
+{
+    struct app_flow *af = f->af;
+    struct app_side *side = &af->side[direction];
+    const struct app_probe probe = {
+        .bytes = side->pending.bytes,
+        .length = side->pending.length,
+        .direction = direction,
+        .transport = f->transport,
+        .client_port = af->flow->client_port,
+        .server_port = af->flow->server_port,
+    };
+    bool unsure = false, reversed = false;
+    unsigned id = 0;
+
+    if (!side->failed)
+        id = app_identify(f->app, side, &probe, af->changing ? af->change_to : 0, &unsure, &reversed);
+    if (id > 0) {
+        found(f, id, direction);
+        return;
+    }
+    side->failed |= !unsure || side->pending.length >= f->app->options.detect_limit || side->ended;
+    if (side->failed)
+        note_direction(af->flow, direction, APP_FAILED);
+    if ((af->side[FLOW_TO_SERVER].failed && af->side[FLOW_TO_CLIENT].failed) ||
+        side->pending.length >= 2 * f->app->options.detect_limit)
+        give_up(f, direction);
+}
+
+static void begin(struct feeding *f, enum flow_direction direction)
+{
+    struct app_side *side = &f->af->side[direction];
+    bool is_first = !f->af->side[FLOW_TO_SERVER].has_begun && !f->af->side[FLOW_TO_CLIENT].has_begun;
+
+    side->has_begun = true;
+    if (is_first) {
+        unsigned id = app_take_expected(f->app, f->af, f->now_ns);
+
+        if (id > 0)
+            found(f, id, direction);
+    }
+}
+
+static void feed_unknown(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes)
+{
+    struct app_side *side = &f->af->side[direction];
+
+    uint64_t gap = gap_before(side, bytes);
+
+    if (gap > 0) { /* the beginning is lost */
+        side->failed = true;
+        side->offset += gap + side->pending.length;
+        buffer_clear(f->app->heap, &side->pending);
+    }
+    if (buffer_append(f->app->heap, &side->pending, bytes->bytes, bytes->length, UINT32_MAX) < bytes->length) {
+        fail(f, COUNT_ALLOC);
+        return;
+    }
+    if (side->pending.length > 0 || side->failed)
+        look_for_protocol(f, direction);
+}
+
+/* --- For the pipeline ------------------------------------------------------------------------------------------------------------ */
+
+static struct app_flow *get_flow(struct app *app, struct flow *flow, struct app_verdict *verdict)
+{
+    if (flow->app || app_of_flow(flow) == APP_FAILED)
+        return flow->app;
+    flow->app = heap_take(app->heap, sizeof(*flow->app));
+    if (flow->app)
+        flow->app->flow = flow;
+    else
+        verdict->exception = EXCEPTION_APP_ERROR;
+    return flow->app;
+}
+
+void app_stream(struct app *app, struct flow *flow, enum flow_direction direction, const struct app_stream_bytes *in,
+                uint64_t now_ns, struct app_verdict *verdict)
+{
+    struct app_flow *af;
+    struct feeding f = { .app = app, .verdict = verdict, .now_ns = now_ns, .transport = APP_TCP };
+
+    file_engine_tick(app->files);
+    *verdict = (struct app_verdict){ 0 };
+    af = get_flow(app, flow, verdict);
+    if (!af || af->stopped)
+        return;
+    f.af = af;
+    af->side[direction].ended |= in->end;
+    if (!af->side[direction].has_begun && in->length > 0)
+        begin(&f, direction);
+    if (af->stopped)
+        return;
+    if (af->proto)
+        feed_known(&f, direction, in);
+    else
+        feed_unknown(&f, direction, in);
+}
+
+/* --- Datagrams ---------------------------------------------------------------------------------------------------------------- */
+
+enum { DATAGRAMS_MAX = 2 }; /* of a direction that are looked at for the protocol */
+
+static void swap_sides(struct app_flow *af)
+{
+    struct app_side side = af->side[FLOW_TO_SERVER];
+
+    af->side[FLOW_TO_SERVER] = af->side[FLOW_TO_CLIENT];
+    af->side[FLOW_TO_CLIENT] = side;
+}
+
+static bool identify_datagram(struct feeding *f, enum flow_direction *direction, const uint8_t *bytes, uint32_t length)
+{
+    struct app_flow *af = f->af;
+    struct app_side *side = &af->side[*direction];
+    const struct app_probe probe = {
+        .bytes = bytes,
+        .length = length,
+        .direction = *direction,
+        .transport = APP_UDP,
+        .client_port = af->flow->client_port,
+        .server_port = af->flow->server_port,
+    };
+    bool unsure, reversed;
+    unsigned id = app_identify(f->app, side, &probe, 0, &unsure, &reversed);
+
+    if (id == 0) {
+        side->failed = ++side->datagrams >= DATAGRAMS_MAX;
+        if (side->failed)
+            note_direction(af->flow, *direction, APP_FAILED);
+        if (side->failed && af->side[!*direction].failed)
+            give_up(f, *direction);
+        return false;
+    }
+    if (reversed) {
+        flow_swap(af->flow, NULL);
+        swap_sides(af);
+        *direction = *direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+        f->verdict->reversed = true;
+    }
+    found(f, id, *direction);
+    return af->proto && !af->stopped;
+}
+
+void app_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
+                  uint32_t length, uint64_t now_ns, struct app_verdict *verdict)
+{
+    struct feeding f = { .app = app, .verdict = verdict, .now_ns = now_ns, .transport = APP_UDP };
+    struct app_flow *af;
+
+    file_engine_tick(app->files);
+    *verdict = (struct app_verdict){ 0 };
+    if (length == 0)
+        return;
+    af = get_flow(app, flow, verdict);
+    if (!af || af->stopped)
+        return;
+    f.af = af;
+    if (!af->proto && !identify_datagram(&f, &direction, bytes, length))
+        return;
+
+    struct app_context context = { .app = app, .af = af, .now_ns = now_ns };
+    struct app_input in = {
+        .direction = direction,
+        .transport = APP_UDP,
+        .bytes = bytes,
+        .length = length,
+        .offset = af->side[direction].offset,
+    };
+    struct app_result result = af->proto->feed(&context, af->state, &in);
+
+    af->side[direction].offset += length;
+    verdict->stop_stream |= context.stop_stream;
+    if (result.status != APP_ERROR)
+        return;
+    app_count(app, af, context.no_memory ? COUNT_ALLOC : COUNT_PARSER);
+    verdict->exception = EXCEPTION_APP_ERROR;
+}
+
+/* --- The end ------------------------------------------------------------------------------------------------------------------- */
+
+void app_finish(struct app *app, struct flow *flow)
+{
+    struct app_flow *af = flow->app;
+    struct app_verdict verdict = { 0 };
+    struct feeding f = {
+        .app = app,
+        .af = af,
+        .verdict = &verdict,
+        .now_ns = flow->last_ns,
+        .transport = flow->protocol == IPPROTO_UDP ? APP_UDP : APP_TCP,
+    };
+
+    if (!af || (af->stopped && !af->first))
+        return;
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        if (af->stopped || !af->proto || af->side[direction].ended || f.transport == APP_UDP)
+            continue;
+        af->side[direction].ended = true;
+        feed_waiting(&f, direction);
+    }
+    stop(&f);
+}
+
+void app_end(struct app *app, struct flow *flow, app_release_function *release, void *user)
+{
+    struct app_flow *af = flow->app;
+    struct app_context context = { .app = app, .af = af };
+    struct app_tx *next;
+
+    if (!af)
+        return;
+    for (struct app_tx *tx = af->first; tx; tx = next) {
+        next = tx->next;
+        app_tx_release(app, af, tx, release, user);
+    }
+    if (af->proto && af->proto->stop && af->state)
+        af->proto->stop(&context, af->state);
+    if (af->fallback && af->fallback->stop)
+        af->fallback->stop(&context, af->fallback_state);
+    heap_give(app->heap, af->state);
+    heap_give(app->heap, af->fallback_state);
+    heap_give(app->heap, af->tag);
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
+        buffer_clear(app->heap, &af->side[direction].pending);
+    heap_give(app->heap, af);
+    flow->app = NULL;
+}

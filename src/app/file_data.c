@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * file.data: the content of files, whatever protocol carries them. A file that can't be had as one (a body that is no file) is
+ * not here.
+ */
+#include "app_priv.h"
+
+static int file_data_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_file_data);
+}
+
+bool app_file_data(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    static const uint8_t nothing[1];
+    const struct file *file = tx->files[direction].first;
+
+    for (; file && index > 0; index--)
+        file = file->next;
+    if (!file)
+        return false;
+    *out = (struct app_bytes){
+        .bytes = file->data.bytes ? file->data.bytes : nothing,
+        .length = file->data.length,
+        .offset = file->data_offset,
+        .partial = file->state == FILE_OPEN,
+    };
+    return true;
+}
+
+static const char *const applications[] = { "http", "http2", "smtp", "ftp-data", "smb", "nfs", NULL };
+
+const struct keyword keyword_file_data = {
+    .name = "file.data",
+    .aliases = { "file_data" },
+    .help = "selects the content of files: bodies of HTTP, attachments of e-mail, what FTP and SMB carry",
+    .manual = "The content as it is after decoding (chunks, gzip, base64). It is inspected while it arrives: the first "
+              "100 kB "
+              "in one piece, then a window that slides.",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE | KEYWORD_STATE | KEYWORD_MULTI,
+    .applications = applications,
+    .directions = APP_BOTH,
+    .parse = file_data_parse,
+};

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which protocol a flow speaks. Patterns come first, the longest that is there wins; then the probes of protocols that the ports hint
+ * at; then those that are strict enough to be asked for any port. A protocol that said no is not asked again for the direction.
+ *
+ * This happens for the first bytes of a flow only, so the table is simply walked.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app_priv.h"
+
+static bool bytes_equal(const uint8_t *bytes, const char *want, uint32_t length, bool nocase)
+{
+    if (!nocase)
+        return memcmp(bytes, want, length) == 0;
+    for (uint32_t i = 0; i < length; i++) {
+        uint8_t a = bytes[i], b = (uint8_t)want[i];
+
+        if (a != b && (!isascii(a) || tolower(a) != tolower(b)))
+            return false;
+    }
+    return true;
+}
+
+/* Whether the pattern is there; *possible: more bytes could show it. */
+static bool pattern_occurs(const struct app_pattern *pattern, const struct app_probe *probe, bool *possible)
+{
+    uint32_t last = pattern->depth > 0 ? pattern->depth - pattern->length : pattern->offset;
+
+    for (uint32_t at = pattern->offset; at <= last; at++) {
+        uint32_t left = probe->length > at ? probe->length - at : 0;
+
+        if (left >= pattern->length) {
+            if (bytes_equal(probe->bytes + at, pattern->bytes, pattern->length, pattern->nocase))
+                return true;
+        } else if (bytes_equal(probe->bytes + at, pattern->bytes, left, pattern->nocase)) {
+            *possible = true;
+        }
+    }
+    return false;
+}
+
+/* The length of the longest pattern that is there; 0 for none. */
+static unsigned match_patterns(const struct app_proto *proto, const struct app_probe *probe, bool *possible)
+{
+    unsigned longest = 0;
+
+    for (size_t i = 0; i < proto->pattern_count; i++) {
+        const struct app_pattern *pattern = &proto->patterns[i];
+
+        if (pattern->direction == probe->direction && pattern->length > longest &&
+            pattern_occurs(pattern, probe, possible))
+            longest = pattern->length;
+    }
+    return longest;
+}
+
+static bool port_is_listed(const char *ports, uint16_t port)
+{
+    while (ports && *ports) {
+        char *end;
+
+        if (strtoul(ports, &end, 10) == port)
+            return true;
+        ports = *end == ',' ? end + 1 : NULL;
+    }
+    return false;
+}
+
+static bool has_hint(const struct app_proto *proto, const struct app_probe *probe)
+{
+    const char *ports = probe->transport == APP_TCP ? proto->tcp_ports : proto->udp_ports;
+
+    return port_is_listed(ports, probe->server_port) || port_is_listed(ports, probe->client_port);
+}
+
+static bool may_be(const struct app *app, const struct app_side *side, const struct app_probe *probe, size_t index,
+                   unsigned only)
+{
+    return app->options.enabled[index] && !(side->excluded >> index & 1) &&
+           app_list[index]->transports & probe->transport && (only == 0 || only == index + 1);
+}
+
+static unsigned by_pattern(const struct app *app, struct app_side *side, const struct app_probe *probe, unsigned only,
+                           bool *unsure)
+{
+    unsigned best = 0, longest = 0;
+
+    for (size_t i = 0; i < app_list_count; i++) {
+        bool possible = false;
+        unsigned length = may_be(app, side, probe, i, only) ? match_patterns(app_list[i], probe, &possible) : 0;
+
+        *unsure |= possible;
+        if (length > longest) {
+            longest = length;
+            best = (unsigned)i + 1;
+        }
+    }
+    return best;
+}
+
+static unsigned by_probe(const struct app *app, struct app_side *side, struct app_probe *probe, unsigned only,
+                         bool hinted, bool *unsure, bool *reversed)
+{
+    for (size_t i = 0; i < app_list_count; i++) {
+        const struct app_proto *proto = app_list[i];
+
+        if (!proto->probe || !may_be(app, side, probe, i, only))
+            continue;
+        probe->port_hint = only > 0 || has_hint(proto, probe);
+        if (probe->port_hint != hinted || (!hinted && !proto->probe_any_port))
+            continue;
+        switch (proto->probe(probe)) {
+        case APP_NO:
+            side->excluded |= UINT64_C(1) << i;
+            break;
+        case APP_UNSURE:
+            *unsure = true;
+            break;
+        case APP_REVERSED:
+            *reversed = true;
+            return (unsigned)i + 1;
+        case APP_YES:
+            return (unsigned)i + 1;
+        }
+    }
+    return 0;
+}
+
+unsigned app_identify(const struct app *app, struct app_side *side, const struct app_probe *probe, unsigned only,
+                      bool *unsure, bool *reversed)
+{
+    struct app_probe asked = *probe;
+    unsigned id;
+
+    *unsure = *reversed = false;
+    id = by_pattern(app, side, &asked, only, unsure);
+    if (id == 0)
+        id = by_probe(app, side, &asked, only, true, unsure, reversed);
+    if (id == 0)
+        id = by_probe(app, side, &asked, only, false, unsure, reversed);
+    return id;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * HASSH: the MD5 of the algorithms that a side offers for its own direction: key exchange; encryption; MAC; compression
+ * (github.com/salesforce/hassh). The lists stand in a message of ten name lists (RFC 4253 7.1).
+ */
+#include <errno.h>
+#include <nettle/md5.h>
+
+#include "sluice/bytes.h"
+#include "ssh_priv.h"
+
+enum { COOKIE = 16, LISTS = 10, PARTS = 4, HASSH_MAX = 65536 };
+
+static bool read_lists(struct cursor *cur, struct cursor lists[LISTS])
+{
+    if (!cursor_skip(cur, COOKIE))
+        return false;
+    for (unsigned i = 0; i < LISTS; i++) {
+        uint32_t length;
+
+        if (!cursor_be32(cur, &length))
+            return false;
+        const uint8_t *list = cursor_take(cur, length);
+
+        if (!list)
+            return false;
+        lists[i] = cursor_of(list, length);
+    }
+    return cursor_skip(cur, 5); /* whether a guess follows, and a reserved word */
+}
+
+static void set_hash(struct ssh_side *side)
+{
+    static const char digits[] = "0123456789abcdef";
+    uint8_t digest[MD5_DIGEST_SIZE];
+    struct md5_ctx md5;
+
+    md5_init(&md5);
+    md5_update(&md5, side->hassh_string.length, side->hassh_string.bytes);
+    md5_digest(&md5, MD5_DIGEST_SIZE, digest);
+    for (unsigned i = 0; i < MD5_DIGEST_SIZE; i++) {
+        side->hassh[2 * i] = digits[digest[i] >> 4];
+        side->hassh[2 * i + 1] = digits[digest[i] & 15];
+    }
+}
+
+int ssh_hassh(struct heap *heap, struct ssh_side *side, enum flow_direction direction, const uint8_t *bytes,
+              uint32_t length)
+{
+    static const uint8_t wanted[FLOW_DIRECTIONS][PARTS] = {
+        [FLOW_TO_SERVER] = { 0, 2, 4, 6 }, [FLOW_TO_CLIENT] = { 0, 3, 5, 7 }
+    };
+    struct cursor cur = cursor_of(bytes, length), lists[LISTS];
+
+    if (side->hassh_string.length || !read_lists(&cur, lists))
+        return 0;
+    for (unsigned i = 0; i < PARTS; i++) {
+        const struct cursor *list = &lists[wanted[direction][i]];
+        uint32_t size = (uint32_t)cursor_left(list);
+
+        if (i > 0 && buffer_append(heap, &side->hassh_string, ";", 1, HASSH_MAX) < 1)
+            return -ENOMEM;
+        if (buffer_append(heap, &side->hassh_string, list->at, size, HASSH_MAX) < size)
+            return -ENOMEM;
+    }
+    set_hash(side);
+    return 0;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Keywords of SSH. The two old ones are those of rules from before Suricata 5, where they were conditions on the banner. */
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "sluice/arena.h"
+#include "ssh_priv.h"
+
+static const char *const words[] = { "ssh", NULL };
+
+/* --- Buffers -------------------------------------------------------------------------------------------------------------------- */
+
+static const struct ssh_side *side_of(const struct app_tx *tx, enum flow_direction direction)
+{
+    return &((const struct ssh_tx *)tx)->side[direction];
+}
+
+static bool get_proto(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct ssh_side *side = side_of(tx, direction);
+
+    (void)index;
+    if (side->proto_length == 0)
+        return false;
+    *out = (struct app_bytes){ .bytes = side->banner.bytes, .length = side->proto_length };
+    return true;
+}
+
+static bool get_software(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct ssh_side *side = side_of(tx, direction);
+
+    (void)index;
+    if (!side->has_software)
+        return false;
+    *out = (struct app_bytes){ .bytes = side->banner.bytes + side->software_at, .length = side->software_length };
+    return true;
+}
+
+static bool get_hassh(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct ssh_side *side = side_of(tx, direction);
+
+    (void)index;
+    if (side->hassh_string.length == 0)
+        return false;
+    *out = (struct app_bytes){ .bytes = (const uint8_t *)side->hassh, .length = SSH_HASSH };
+    return true;
+}
+
+static bool get_hassh_string(const struct app_tx *tx, enum flow_direction direction, unsigned index,
+                             struct app_bytes *out)
+{
+    const struct ssh_side *side = side_of(tx, direction);
+
+    (void)index;
+    if (side->hassh_string.length == 0)
+        return false;
+    *out = (struct app_bytes){ .bytes = side->hassh_string.bytes, .length = side->hassh_string.length };
+    return true;
+}
+
+static int ssh_proto_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_ssh_proto);
+}
+
+const struct keyword keyword_ssh_proto = {
+    .name = "ssh.proto",
+    .aliases = { "ssh_proto" },
+    .help = "the protocol version in a banner of SSH: 2.0",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = ssh_proto_parse,
+};
+
+static int ssh_software_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_ssh_software);
+}
+
+const struct keyword keyword_ssh_software = {
+    .name = "ssh.software",
+    .aliases = { "ssh_software" },
+    .help = "the software in a banner of SSH, without the comment: OpenSSH_9.6",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = ssh_software_parse,
+};
+
+static int ssh_hassh_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_ssh_hassh);
+}
+
+const struct keyword keyword_ssh_hassh = {
+    .name = "ssh.hassh",
+    .aliases = { "ssh-hassh" },
+    .help = "the HASSH of an SSH client: 32 lower case digits",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = ssh_hassh_parse,
+};
+
+static int ssh_hassh_string_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_ssh_hassh_string);
+}
+
+const struct keyword keyword_ssh_hassh_string = {
+    .name = "ssh.hassh.string",
+    .aliases = { "ssh-hassh-string" },
+    .help = "the algorithms that an SSH client's HASSH is made of",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = ssh_hassh_string_parse,
+};
+
+static int ssh_hassh_server_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_ssh_hassh_server);
+}
+
+const struct keyword keyword_ssh_hassh_server = {
+    .name = "ssh.hassh.server",
+    .aliases = { "ssh-hassh-server" },
+    .help = "the HASSH of an SSH server",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_CLIENT,
+    .parse = ssh_hassh_server_parse,
+};
+
+static int ssh_hassh_server_string_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_ssh_hassh_server_string);
+}
+
+const struct keyword keyword_ssh_hassh_server_string = {
+    .name = "ssh.hassh.server.string",
+    .aliases = { "ssh-hassh-server-string" },
+    .help = "the algorithms that an SSH server's HASSH is made of",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_CLIENT,
+    .parse = ssh_hassh_server_string_parse,
+};
+
+const struct app_buffer ssh_buffers[SSH_BUFFERS] = {
+    { &keyword_ssh_proto, FLOW_TO_SERVER, SSH_BANNER_WAIT_EOL, false, get_proto },
+    { &keyword_ssh_proto, FLOW_TO_CLIENT, SSH_BANNER_WAIT_EOL, false, get_proto },
+    { &keyword_ssh_software, FLOW_TO_SERVER, SSH_BANNER_WAIT_EOL, false, get_software },
+    { &keyword_ssh_software, FLOW_TO_CLIENT, SSH_BANNER_WAIT_EOL, false, get_software },
+    { &keyword_ssh_hassh, FLOW_TO_SERVER, SSH_KEY_EXCHANGE, false, get_hassh },
+    { &keyword_ssh_hassh_string, FLOW_TO_SERVER, SSH_KEY_EXCHANGE, false, get_hassh_string },
+    { &keyword_ssh_hassh_server, FLOW_TO_CLIENT, SSH_KEY_EXCHANGE, false, get_hassh },
+    { &keyword_ssh_hassh_server_string, FLOW_TO_CLIENT, SSH_KEY_EXCHANGE, false, get_hassh_string },
+};
+
+/* --- Conditions on the banner --------------------------------------------------------------------------------------------------- */
+
+static bool has_nocase(const uint8_t *bytes, uint32_t length, const struct span *want)
+{
+    for (uint32_t i = 0; i + want->length <= length; i++)
+        if (strncasecmp((const char *)bytes + i, want->at, want->length) == 0)
+            return true;
+    return false;
+}
+
+static bool ssh_softwareversion_match(const struct match_input *in, const struct app_tx *tx,
+                                      enum flow_direction direction, const void *data)
+{
+    struct app_bytes software;
+
+    (void)in;
+    return get_software(tx, direction, 0, &software) && has_nocase(software.bytes, software.length, data);
+}
+
+/* Keeps the text in the list's memory. */
+static int add_text(struct rule_parser *parser, struct span value)
+{
+    struct arena *arena = rule_parser_arena(parser);
+    struct span *kept = arena_alloc(arena, sizeof(*kept));
+    struct span text = span_trim(value);
+
+    if (text.length == 0)
+        return rule_parser_error(parser, value, "expected a version");
+    if (!kept)
+        return -ENOMEM;
+    *kept = (struct span){ .at = arena_strndup(arena, text.at, text.length), .length = text.length };
+    return kept->at ? rule_parser_add_transaction_condition(parser, kept, false) : -ENOMEM;
+}
+
+static int ssh_softwareversion_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)negated;
+    return add_text(parser, value);
+}
+
+const struct keyword keyword_ssh_softwareversion = {
+    .name = "ssh.softwareversion",
+    .value = "TEXT",
+    .help = "the software in a banner of SSH has this text, in either case; ssh.software is newer",
+    .kind = KEYWORD_TRANSACTION,
+    .flags = KEYWORD_QUOTED,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = ssh_softwareversion_parse,
+    .match_transaction = ssh_softwareversion_match,
+};
+
+static bool is_text(const struct app_bytes *bytes, struct span text)
+{
+    return bytes->length == text.length && memcmp(bytes->bytes, text.at, text.length) == 0;
+}
+
+static bool ssh_protoversion_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                                   const void *data)
+{
+    const struct span *want = data;
+    struct app_bytes proto;
+
+    (void)in;
+    if (!get_proto(tx, direction, 0, &proto))
+        return false;
+    if (span_equal_nocase(*want, "2_compat"))
+        return is_text(&proto, span_of("2")) || is_text(&proto, span_of("2.0")) || is_text(&proto, span_of("1.99"));
+    return is_text(&proto, *want);
+}
+
+static int ssh_protoversion_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)negated;
+    return add_text(parser, value);
+}
+
+const struct keyword keyword_ssh_protoversion = {
+    .name = "ssh.protoversion",
+    .value = "VERSION or 2_compat",
+    .help = "the protocol version in a banner of SSH; 2_compat: 2, 2.0 or 1.99; ssh.proto is newer",
+    .kind = KEYWORD_TRANSACTION,
+    .flags = KEYWORD_QUOTED,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = ssh_protoversion_parse,
+    .match_transaction = ssh_protoversion_match,
+};
+
+const struct app_condition ssh_conditions[SSH_CONDITIONS] = {
+    { &keyword_ssh_softwareversion, FLOW_TO_SERVER, SSH_BANNER_WAIT_EOL },
+    { &keyword_ssh_softwareversion, FLOW_TO_CLIENT, SSH_BANNER_WAIT_EOL },
+    { &keyword_ssh_protoversion, FLOW_TO_SERVER, SSH_BANNER_WAIT_EOL },
+    { &keyword_ssh_protoversion, FLOW_TO_CLIENT, SSH_BANNER_WAIT_EOL },
+};

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * SSH. The whole connection is one transaction. Each side sends a banner, then records in the clear until its NEWKEYS; of these only the
+ * offer of algorithms is read, the others are skipped as they come. Once both sides have sent NEWKEYS nothing is left to be read.
+ *
+ * A banner that has no end within SSH_BANNER_MAX bytes is cut there, and the rest of its line is skipped.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/bytes.h"
+#include "ssh_priv.h"
+
+enum {
+    RECORD_HEADER = 6, /* length, padding, message code */
+    KEX_MAX = 65535,
+    MESSAGE_KEXINIT = 20,
+    MESSAGE_NEWKEYS = 21,
+};
+
+struct ssh_state {
+    struct ssh_tx *tx; /* NULL before the first bytes, and once it is complete */
+    bool finished;
+    uint32_t skip[FLOW_DIRECTIONS]; /* bytes of a record that are of no interest */
+};
+
+static const struct app_event events[SSH_EVENTS] = {
+    [SSH_INVALID_BANNER] = { "invalid_banner", "the first line is no banner of SSH" },
+    [SSH_LONG_BANNER] = { "long_banner", "a banner of 256 bytes or more" },
+    [SSH_INVALID_RECORD] = { "invalid_record", "a record with an impossible length" },
+    [SSH_LONG_KEX_RECORD] = { "long_kex_record", "an offer of algorithms that is too long to be read" },
+};
+
+static const char *const request_steps[] = { "request_in_progress",  "request_banner_wait_eol", "request_banner_done",
+                                             "request_key_exchange", "request_finished",        NULL };
+static const char *const response_steps[] = { "response_in_progress", "response_banner_wait_eol",
+                                              "response_banner_done", "response_key_exchange",
+                                              "response_finished",    NULL };
+
+/* --- The banner ----------------------------------------------------------------------------------------------------------------- */
+
+enum line { LINE_OPEN, LINE_WHOLE, LINE_LONG };
+
+/* Looks for the end of the line: LF, CR LF, or CR before anything. */
+static enum line find_line(const uint8_t *bytes, uint32_t length, uint32_t *line_length, uint32_t *consumed)
+{
+    uint32_t limit = length < SSH_BANNER_MAX + 1 ? length : SSH_BANNER_MAX + 1;
+
+    for (uint32_t i = 0; i < limit; i++) {
+        if (bytes[i] != '\n' && bytes[i] != '\r')
+            continue;
+        if (bytes[i] == '\r' && i + 1 == length)
+            return LINE_OPEN;
+        *line_length = i;
+        *consumed = i + 1 + (bytes[i] == '\r' && bytes[i + 1] == '\n');
+        return LINE_WHOLE;
+    }
+    if (length <= SSH_BANNER_MAX)
+        return LINE_OPEN;
+    *line_length = *consumed = SSH_BANNER_MAX;
+    return LINE_LONG;
+}
+
+/* "SSH-2.0-OpenSSH_9.6 comment" */
+static int take_banner(struct heap *heap, struct ssh_side *side, const uint8_t *line, uint32_t length)
+{
+    if (length < 4 || memcmp(line, "SSH-", 4) != 0)
+        return -EINVAL;
+    const uint8_t *proto = line + 4, *end = line + length, *dash = memchr(proto, '-', (size_t)(end - proto));
+
+    if (!dash || dash == proto)
+        return -EINVAL;
+    const uint8_t *software = dash + 1, *blank = memchr(software, ' ', (size_t)(end - software));
+
+    if (blank && blank > software)
+        end = blank;
+    side->proto_length = (uint32_t)(dash - proto);
+    side->software_at = side->proto_length + 1;
+    side->software_length = (uint32_t)(end - software);
+    side->has_software = side->software_length > 0;
+    uint32_t wanted = (uint32_t)(end - proto);
+
+    return buffer_append(heap, &side->banner, proto, wanted, SSH_BANNER_MAX) == wanted ? 0 : -ENOMEM;
+}
+
+static struct app_result broken(struct app_context *context, struct ssh_state *state, enum ssh_event event)
+{
+    app_event(context, &state->tx->tx, event);
+    return (struct app_result){ .status = APP_ERROR };
+}
+
+static struct app_result feed_banner(struct app_context *context, struct ssh_state *state, const struct app_input *in)
+{
+    struct ssh_side *side = &state->tx->side[in->direction];
+    uint32_t line_length, consumed;
+    enum line line = find_line(in->bytes, in->length, &line_length, &consumed);
+
+    if (line == LINE_OPEN)
+        return (struct app_result){ .status = APP_OK };
+    int err = take_banner(app_heap(context), side, in->bytes, line_length);
+
+    if (err == -EINVAL)
+        return broken(context, state, SSH_INVALID_BANNER);
+    if (err)
+        return (struct app_result){ .status = APP_ERROR };
+    if (line_length >= SSH_BANNER_MAX)
+        app_event(context, &state->tx->tx, SSH_LONG_BANNER);
+    state->tx->tx.progress[in->direction] = line == LINE_LONG ? SSH_BANNER_WAIT_EOL : SSH_BANNER_DONE;
+    return (struct app_result){ .status = APP_OK, .consumed = consumed };
+}
+
+/* The rest of a line that was too long. */
+static struct app_result skip_line(struct ssh_state *state, const struct app_input *in)
+{
+    for (uint32_t i = 0; i < in->length; i++) {
+        if (in->bytes[i] != '\n' && in->bytes[i] != '\r')
+            continue;
+        if (in->bytes[i] == '\r' && i + 1 == in->length)
+            return (struct app_result){ .status = APP_OK, .consumed = i };
+        state->tx->tx.progress[in->direction] = SSH_BANNER_DONE;
+        return (struct app_result){ .status = APP_OK,
+                                    .consumed = i + 1 + (in->bytes[i] == '\r' && in->bytes[i + 1] == '\n') };
+    }
+    return (struct app_result){ .status = APP_OK, .consumed = in->length };
+}
+
+/* --- Records -------------------------------------------------------------------------------------------------------------------- */
+
+static void take_newkeys(struct app_context *context, struct ssh_state *state, enum flow_direction direction)
+{
+    const struct ssh_settings *settings = app_settings(context);
+    struct app_tx *tx = &state->tx->tx;
+    enum flow_direction other = direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+
+    state->skip[direction] = UINT32_MAX;
+    tx->progress[direction] = SSH_KEY_EXCHANGE;
+    if (state->skip[other] != UINT32_MAX)
+        return;
+    tx->progress[FLOW_TO_SERVER] = tx->progress[FLOW_TO_CLIENT] = SSH_FINISHED;
+    state->finished = true;
+    state->tx = NULL;
+    if (!settings || settings->encryption != SSH_FULL)
+        app_no_more(context, true);
+}
+
+static bool wants_hassh(const struct app_context *context)
+{
+    const struct ssh_settings *settings = app_settings(context);
+
+    return !settings || settings->hassh;
+}
+
+/* A record at the start of the bytes. */
+static struct app_result feed_record(struct app_context *context, struct ssh_state *state,
+                                     enum flow_direction direction, const uint8_t *bytes, uint32_t length)
+{
+    struct app_tx *tx = &state->tx->tx;
+    struct app_result result = { .status = APP_OK, .consumed = RECORD_HEADER };
+
+    if (length < RECORD_HEADER)
+        return (struct app_result){ .status = APP_OK, .needed = RECORD_HEADER };
+    uint32_t content = load_be32(bytes);
+
+    if (content < 2)
+        return broken(context, state, SSH_INVALID_RECORD);
+    content -= 2;
+    state->skip[direction] = content < UINT32_MAX ? content : UINT32_MAX - 1;
+    if (bytes[5] == MESSAGE_NEWKEYS) {
+        take_newkeys(context, state, direction);
+    } else if (bytes[5] == MESSAGE_KEXINIT && tx->progress[direction] < SSH_KEY_EXCHANGE) {
+        if (content >= KEX_MAX && wants_hassh(context)) {
+            app_event(context, tx, SSH_LONG_KEX_RECORD);
+        } else if (wants_hassh(context)) {
+            if (length < RECORD_HEADER + content)
+                return (struct app_result){ .status = APP_OK, .needed = RECORD_HEADER + content };
+            if (ssh_hassh(app_heap(context), &state->tx->side[direction], direction, bytes + RECORD_HEADER, content))
+                return (struct app_result){ .status = APP_ERROR };
+        }
+        tx->progress[direction] = SSH_KEY_EXCHANGE;
+    }
+    return result;
+}
+
+static uint32_t skip_some(uint32_t *skip, uint32_t length)
+{
+    uint32_t some = *skip < length ? *skip : length;
+
+    if (*skip == UINT32_MAX) /* encrypted */
+        return length;
+    *skip -= some;
+    return some;
+}
+
+static struct app_result feed_records(struct app_context *context, struct ssh_state *state,
+                                      enum flow_direction direction, const uint8_t *bytes, uint32_t length)
+{
+    uint32_t consumed = 0;
+
+    while (consumed < length && !state->finished) {
+        uint32_t skipped = skip_some(&state->skip[direction], length - consumed);
+
+        consumed += skipped;
+        if (consumed == length || skipped > 0)
+            continue;
+        struct app_result result = feed_record(context, state, direction, bytes + consumed, length - consumed);
+
+        if (result.status == APP_ERROR || result.consumed == 0) {
+            state->skip[direction] = 0;
+            result.consumed = consumed;
+            return result;
+        }
+        consumed += result.consumed;
+    }
+    return (struct app_result){ .status = APP_OK, .consumed = state->finished ? length : consumed };
+}
+
+static struct app_result ssh_feed(struct app_context *context, void *data, const struct app_input *in)
+{
+    struct ssh_state *state = data;
+    struct app_result result = { .status = APP_OK, .consumed = in->length };
+
+    if (state->finished || in->length == 0)
+        return result;
+    if (!state->tx) {
+        state->tx = (struct ssh_tx *)app_tx_new(context);
+        if (!state->tx)
+            return (struct app_result){ .status = APP_ERROR };
+    }
+    uint8_t *progress = &state->tx->tx.progress[in->direction];
+
+    result.consumed = 0;
+    if (*progress == SSH_STARTED)
+        result = feed_banner(context, state, in);
+    struct app_input rest = *in;
+
+    rest.bytes += result.consumed;
+    rest.length -= result.consumed;
+    if (result.status == APP_OK && *progress == SSH_BANNER_WAIT_EOL) {
+        struct app_result skipped = skip_line(state, &rest);
+
+        result.consumed += skipped.consumed;
+        rest.bytes += skipped.consumed;
+        rest.length -= skipped.consumed;
+    }
+    if (result.status == APP_ERROR || *progress < SSH_BANNER_DONE || rest.length == 0)
+        return result;
+    struct app_result records = feed_records(context, state, in->direction, rest.bytes, rest.length);
+
+    records.consumed += result.consumed;
+    return records;
+}
+
+static void ssh_tx_free(struct app_context *context, struct app_tx *tx)
+{
+    struct ssh_tx *ssh = (struct ssh_tx *)tx;
+
+    for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
+        buffer_clear(app_heap(context), &ssh->side[i].banner);
+        buffer_clear(app_heap(context), &ssh->side[i].hassh_string);
+    }
+}
+
+/* --- Settings ------------------------------------------------------------------------------------------------------------------- */
+
+static const char *const hassh_choices[] = { "auto", "yes", "no", "true", "false", NULL };
+static const char *const encryption_choices[] = { "track-only", "bypass", "full", NULL };
+
+static const struct setting setting_rows[] = {
+    { .name = "app-layer.protocols.ssh.hassh",
+      .type = SETTING_ENUM,
+      .default_value = "auto",
+      .choices = hassh_choices,
+      .help = "fingerprints of the algorithms that both sides offer; auto is yes" },
+    { .name = "app-layer.protocols.ssh.encryption-handling",
+      .type = SETTING_ENUM,
+      .default_value = "track-only",
+      .choices = encryption_choices,
+      .help = "what to do once the connection is encrypted: track-only and bypass look at nothing that follows, full "
+              "looks at the "
+              "bytes" },
+    { .name = NULL },
+};
+
+static int ssh_configure(const struct config *config, struct diag *diag, void **out)
+{
+    struct ssh_settings *settings = calloc(1, sizeof(*settings));
+    const char *hassh = config_string(config, "app-layer.protocols.ssh.hassh");
+    const char *encryption = config_string(config, "app-layer.protocols.ssh.encryption-handling");
+
+    (void)diag;
+    if (!settings)
+        return -ENOMEM;
+    settings->hassh = !hassh || (strcmp(hassh, "no") != 0 && strcmp(hassh, "false") != 0);
+    if (encryption && strcmp(encryption, "full") == 0)
+        settings->encryption = SSH_FULL;
+    if (encryption && strcmp(encryption, "bypass") == 0)
+        settings->encryption = SSH_BYPASS;
+    *out = settings;
+    return 0;
+}
+
+static void ssh_unconfigure(void *settings)
+{
+    free(settings);
+}
+
+static const struct app_pattern patterns[] = {
+    { .bytes = "SSH-", .length = 4, .direction = FLOW_TO_SERVER },
+    { .bytes = "SSH-", .length = 4, .direction = FLOW_TO_CLIENT },
+};
+
+const struct app_proto app_ssh = {
+    .name = "ssh",
+    .help = "SSH: banners and key exchange",
+    .transports = APP_TCP,
+    .tcp_ports = "22",
+    .patterns = patterns,
+    .pattern_count = sizeof(patterns) / sizeof(patterns[0]),
+    .state_size = sizeof(struct ssh_state),
+    .feed = ssh_feed,
+    .pending_max = RECORD_HEADER + KEX_MAX,
+    .tx_size = sizeof(struct ssh_tx),
+    .tx_free = ssh_tx_free,
+    .complete = { SSH_FINISHED, SSH_FINISHED },
+    .tx_max = 1,
+    .steps = { request_steps, response_steps },
+    .events = events,
+    .event_count = SSH_EVENTS,
+    .buffers = ssh_buffers,
+    .buffer_count = SSH_BUFFERS,
+    .conditions = ssh_conditions,
+    .condition_count = SSH_CONDITIONS,
+    .log_type = "ssh",
+    .log_key = "ssh",
+    .log_progress = { SSH_BANNER_DONE, SSH_BANNER_DONE },
+    .log = ssh_log,
+    .wants_log = ssh_wants_log,
+    .settings = setting_rows,
+    .configure = ssh_configure,
+    .unconfigure = ssh_unconfigure,
+};

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SSH: what can be read before encryption begins (RFC 4253): banners, and the algorithms that both sides offer. */
+#ifndef SLUICE_APP_SSH_PRIV_H
+#define SLUICE_APP_SSH_PRIV_H
+
+#include "sluice/app.h"
+
+enum {
+    SSH_BANNER_MAX = 256,
+    SSH_HASSH = 32, /* hexadecimal digits of an MD5 */
+};
+
+/* Progress of a direction. */
+enum ssh_progress { SSH_STARTED, SSH_BANNER_WAIT_EOL, SSH_BANNER_DONE, SSH_KEY_EXCHANGE, SSH_FINISHED };
+
+enum ssh_event { SSH_INVALID_BANNER, SSH_LONG_BANNER, SSH_INVALID_RECORD, SSH_LONG_KEX_RECORD, SSH_EVENTS };
+
+/* What one side says. */
+struct ssh_side {
+    struct buffer banner; /* without "SSH-" and its comment; the two parts lie in it */
+    uint32_t proto_length, software_at, software_length;
+    struct buffer hassh_string;
+    char hassh[SSH_HASSH]; /* when there is a hassh_string */
+    bool has_software;
+};
+
+struct ssh_tx {
+    struct app_tx tx;
+    struct ssh_side side[FLOW_DIRECTIONS];
+};
+
+enum ssh_encryption { SSH_TRACK_ONLY, SSH_BYPASS, SSH_FULL };
+struct ssh_settings {
+    bool hassh;
+    enum ssh_encryption encryption;
+};
+
+/* --- hassh.c -------------------------------------------------------------------------------------------------------------------- */
+
+/* Reads the content of a message of key exchange, without its header; nothing is kept when it is broken. 0 or -ENOMEM. */
+int ssh_hassh(struct heap *heap, struct ssh_side *side, enum flow_direction direction, const uint8_t *bytes,
+              uint32_t length);
+
+/* --- keywords.c ----------------------------------------------------------------------------------------------------------------- */
+
+enum { SSH_BUFFERS = 8, SSH_CONDITIONS = 4 };
+extern const struct app_buffer ssh_buffers[SSH_BUFFERS];
+extern const struct app_condition ssh_conditions[SSH_CONDITIONS];
+extern const struct keyword keyword_ssh_proto, keyword_ssh_software, keyword_ssh_hassh, keyword_ssh_hassh_string,
+    keyword_ssh_hassh_server, keyword_ssh_hassh_server_string, keyword_ssh_softwareversion, keyword_ssh_protoversion;
+
+/* --- log.c ---------------------------------------------------------------------------------------------------------------------- */
+
+void ssh_log(const struct app_tx *tx, const void *settings, struct fields *out);
+bool ssh_wants_log(const struct app_tx *tx, const void *settings);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Conntrack's attributes, from bytes to struct conntrack, and what they mean. Each level is a list of attributes within its parent's
+ * bytes, so a byte is looked at once a level, and there are four of them.
+ *
+ * Numbers in attributes are in network order; the headers of attributes are in host order.
+ */
+#include "sluice/conntrack.h"
+
+#include <linux/netfilter/nf_conntrack_common.h>
+#include <linux/netfilter/nf_conntrack_tcp.h>
+#include <linux/netfilter/nfnetlink_conntrack.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "sluice/netlink.h"
+
+enum { IPV4_LENGTH = 4, IPV6_LENGTH = 16, WINDOW_SCALE_MAX = 14 };
+
+/* --- Reading ---------------------------------------------------------------------------------------------------------------- */
+
+/* What one attribute of a level means; false when it is too short. */
+typedef bool attribute_reader(uint16_t type, struct cursor value, void *out);
+
+static bool read_level(struct cursor nested, attribute_reader *read, void *out)
+{
+    while (cursor_left(&nested) > 0) {
+        struct cursor value;
+        uint16_t type;
+
+        if (!netlink_take(&nested, &type, &value) || !read(type, value, out))
+            return false;
+    }
+    return true;
+}
+
+static bool read_address(struct cursor value, size_t length, struct address *out)
+{
+    const uint8_t *bytes = cursor_take(&value, length);
+
+    if (!bytes)
+        return false;
+    *out = (struct address){ 0 };
+    memcpy(out->bytes, bytes, length);
+    return true;
+}
+
+static bool read_ip(uint16_t type, struct cursor value, void *out)
+{
+    struct conntrack_tuple *tuple = out;
+
+    switch (type) {
+    case CTA_IP_V4_SRC:
+        tuple->ip_version = 4;
+        return read_address(value, IPV4_LENGTH, &tuple->source);
+    case CTA_IP_V4_DST:
+        tuple->ip_version = 4;
+        return read_address(value, IPV4_LENGTH, &tuple->destination);
+    case CTA_IP_V6_SRC:
+        tuple->ip_version = 6;
+        return read_address(value, IPV6_LENGTH, &tuple->source);
+    case CTA_IP_V6_DST:
+        tuple->ip_version = 6;
+        return read_address(value, IPV6_LENGTH, &tuple->destination);
+    default:
+        return true;
+    }
+}
+
+static bool read_protocol(uint16_t type, struct cursor value, void *out)
+{
+    struct conntrack_tuple *tuple = out;
+
+    switch (type) {
+    case CTA_PROTO_NUM:
+        return cursor_u8(&value, &tuple->protocol);
+    case CTA_PROTO_SRC_PORT:
+        return cursor_be16(&value, &tuple->source_port);
+    case CTA_PROTO_DST_PORT:
+        return cursor_be16(&value, &tuple->destination_port);
+    default:
+        return true;
+    }
+}
+
+static bool read_tuple(uint16_t type, struct cursor value, void *out)
+{
+    switch (type) {
+    case CTA_TUPLE_IP:
+        return read_level(value, read_ip, out);
+    case CTA_TUPLE_PROTO:
+        return read_level(value, read_protocol, out);
+    default:
+        return true;
+    }
+}
+
+static bool read_scale(struct cursor value, uint8_t *out)
+{
+    if (!cursor_u8(&value, out))
+        return false;
+    if (*out > WINDOW_SCALE_MAX) /* RFC 7323 §2.3 */
+        *out = WINDOW_SCALE_MAX;
+    return true;
+}
+
+static bool read_tcp(uint16_t type, struct cursor value, void *out)
+{
+    struct conntrack *conntrack = out;
+
+    switch (type) {
+    case CTA_PROTOINFO_TCP_STATE:
+        conntrack->has_tcp = true;
+        return cursor_u8(&value, &conntrack->tcp_state);
+    case CTA_PROTOINFO_TCP_WSCALE_ORIGINAL:
+        return read_scale(value, &conntrack->window_scale[CONNTRACK_ORIGINAL]);
+    case CTA_PROTOINFO_TCP_WSCALE_REPLY:
+        return read_scale(value, &conntrack->window_scale[CONNTRACK_REPLY]);
+    case CTA_PROTOINFO_TCP_FLAGS_ORIGINAL: /* flags, then a mask that is for those who set them */
+        return cursor_u8(&value, &conntrack->tcp_flags[CONNTRACK_ORIGINAL]);
+    case CTA_PROTOINFO_TCP_FLAGS_REPLY:
+        return cursor_u8(&value, &conntrack->tcp_flags[CONNTRACK_REPLY]);
+    default:
+        return true;
+    }
+}
+
+static bool read_protocol_info(uint16_t type, struct cursor value, void *out)
+{
+    return type != CTA_PROTOINFO_TCP || read_level(value, read_tcp, out);
+}
+
+static bool read_connection(uint16_t type, struct cursor value, void *out)
+{
+    struct conntrack *conntrack = out;
+
+    switch (type) {
+    case CTA_TUPLE_ORIG:
+        return read_level(value, read_tuple, &conntrack->tuple[CONNTRACK_ORIGINAL]);
+    case CTA_TUPLE_REPLY:
+        return read_level(value, read_tuple, &conntrack->tuple[CONNTRACK_REPLY]);
+    case CTA_STATUS:
+        return cursor_be32(&value, &conntrack->status);
+    case CTA_PROTOINFO:
+        return read_level(value, read_protocol_info, conntrack);
+    case CTA_TIMEOUT:
+        return cursor_be32(&value, &conntrack->timeout_seconds);
+    case CTA_MARK:
+        return cursor_be32(&value, &conntrack->mark);
+    case CTA_ID:
+        return cursor_be32(&value, &conntrack->id);
+    default:
+        return true;
+    }
+}
+
+bool conntrack_read(struct conntrack *out, const uint8_t *bytes, size_t length)
+{
+    memset(out, 0, sizeof(*out));
+    return read_level(cursor_of(bytes, length), read_connection, out);
+}
+
+/* --- Whose it is ------------------------------------------------------------------------------------------------------------ */
+
+static bool is_end(const struct address *address, uint16_t port, const struct address *other, uint16_t other_port)
+{
+    return port == other_port && address_equal(address, other);
+}
+
+static bool same_kind(const struct conntrack_tuple *tuple, const struct packet *pkt)
+{
+    return tuple->ip_version == pkt->ip_version && tuple->protocol == pkt->protocol;
+}
+
+/*
+ * Each end may show the address that it has before NAT or the one that it has after; between destination and source NAT, in
+ * the forward hook, one of each. The ends of the original tuple are as the client sees them, those of the reply as the server does.
+ */
+static bool ends_match(const struct conntrack *conntrack, const struct packet *pkt)
+{
+    const struct conntrack_tuple *original = &conntrack->tuple[CONNTRACK_ORIGINAL];
+    const struct conntrack_tuple *reply = &conntrack->tuple[CONNTRACK_REPLY];
+    bool is_reply = conntrack_may_be_reply(pkt);
+    const struct address *client = is_reply ? &pkt->destination_address : &pkt->source_address;
+    const struct address *server = is_reply ? &pkt->source_address : &pkt->destination_address;
+    uint16_t client_port = is_reply ? pkt->destination_port : pkt->source_port;
+    uint16_t server_port = is_reply ? pkt->source_port : pkt->destination_port;
+
+    return (is_end(client, client_port, &original->source, original->source_port) ||
+            is_end(client, client_port, &reply->destination, reply->destination_port)) &&
+           (is_end(server, server_port, &original->destination, original->destination_port) ||
+            is_end(server, server_port, &reply->source, reply->source_port));
+}
+
+bool conntrack_of_packet(struct conntrack *out, const struct packet *pkt)
+{
+    const struct packet_conntrack *told = &pkt->conntrack;
+
+    if (!told->bytes || told->info >= IP_CT_NUMBER || pkt->ip_version == 0)
+        return false;
+    if (!conntrack_read(out, told->bytes, told->length))
+        return false;
+    out->info = told->info;
+    return same_kind(&out->tuple[CONNTRACK_ORIGINAL], pkt) && same_kind(&out->tuple[CONNTRACK_REPLY], pkt) &&
+           ends_match(out, pkt);
+}
+
+/* --- What it means ---------------------------------------------------------------------------------------------------------- */
+
+bool conntrack_may_be_reply(const struct packet *pkt)
+{
+    return pkt->conntrack.bytes && pkt->conntrack.info >= IP_CT_IS_REPLY && pkt->conntrack.info < IP_CT_NUMBER;
+}
+
+bool conntrack_is_reply(const struct packet *pkt)
+{
+    struct conntrack conntrack;
+
+    if (!conntrack_may_be_reply(pkt))
+        return false;
+    if (pkt->protocol != IPPROTO_TCP && pkt->protocol != IPPROTO_UDP && pkt->protocol != IPPROTO_SCTP)
+        return false;
+    return conntrack_of_packet(&conntrack, pkt);
+}
+
+bool conntrack_is_new(const struct conntrack *conntrack)
+{
+    return !(conntrack->status & IPS_SEEN_REPLY) || conntrack->info == IP_CT_NEW || conntrack->info == IP_CT_RELATED;
+}
+
+bool conntrack_is_established(const struct conntrack *conntrack)
+{
+    const uint32_t needed = IPS_SEEN_REPLY | IPS_ASSURED | IPS_CONFIRMED;
+
+    return !conntrack_is_new(conntrack) && (conntrack->status & needed) == needed && conntrack->has_tcp &&
+           conntrack->tcp_state >= TCP_CONNTRACK_ESTABLISHED && conntrack->tcp_state <= TCP_CONNTRACK_LAST_ACK;
+}
+
+/* A connection that conntrack itself found under way has liberal sides, whose scales it does not know; and without the option on both
+ * sides it says 0, which is then what holds. */
+bool conntrack_knows_scales(const struct conntrack *conntrack)
+{
+    const uint8_t flags = conntrack->tcp_flags[CONNTRACK_ORIGINAL] | conntrack->tcp_flags[CONNTRACK_REPLY];
+
+    return conntrack->has_tcp && !(flags & IP_CT_TCP_FLAG_BE_LIBERAL);
+}

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A member is a byte that says what it is and which kind of key it has, the key (the address of a constant, or length and bytes),
+ * and the value: numbers in the machine's own order, bytes behind their length. Closing an object or an array is a byte without
+ * a key; when one is opened, the room for that byte is kept until then, so that a close always fits.
+ *
+ * The reader is the same program, so it believes the addresses of keys; everything else it checks.
+ */
+#include "sluice/fields.h"
+
+#include <assert.h>
+#include <string.h>
+#include <time.h>
+
+#include "sluice/address.h"
+#include "sluice/text.h"
+#include "utf8.h"
+
+enum member {
+    MEMBER_OBJECT,
+    MEMBER_ARRAY,
+    MEMBER_OBJECT_END,
+    MEMBER_ARRAY_END,
+    MEMBER_BYTES,
+    MEMBER_UINT,
+    MEMBER_INT,
+    MEMBER_FALSE,
+    MEMBER_TRUE,
+    MEMBER_HEX,
+    MEMBER_COLON_HEX,
+    MEMBER_BASE64,
+    MEMBER_IPV4,
+    MEMBER_IPV6,
+    MEMBER_TIME,
+    MEMBER_COUNT,
+};
+enum {
+    KEY_NONE = 0,
+    KEY_CONSTANT = 1 << 6,
+    KEY_NAMED = 2 << 6,
+    KEY_MASK = 3 << 6,
+};
+_Static_assert(FIELDS_VALUE_MAX <= UINT16_MAX, "lengths are written in 16 bits");
+
+/* Years 1 to 9999: what has four digits. */
+static const int64_t first_second = -62135596800, last_second = 253402300799;
+
+void fields_init(struct fields *fields, void *bytes, uint32_t capacity)
+{
+    *fields = (struct fields){ .bytes = bytes, .capacity = capacity };
+}
+
+/* --- Writing --------------------------------------------------------------------------------------------------------------- */
+
+static void put(struct fields *fields, const void *bytes, size_t length)
+{
+    if (length > 0)
+        memcpy(fields->bytes + fields->length, bytes, length);
+    fields->length += (uint32_t)length;
+}
+
+static void put_length(struct fields *fields, size_t length)
+{
+    uint16_t written = (uint16_t)length;
+
+    put(fields, &written, sizeof(written));
+}
+
+/* Whether `size` bytes more fit, besides those that close what is open. */
+static bool has_room(struct fields *fields, size_t size)
+{
+    if (fields->skipped == 0 && size <= fields->capacity &&
+        fields->length + fields->depth <= fields->capacity - (uint32_t)size)
+        return true;
+    fields->cut = true;
+    return false;
+}
+
+/* The head of a member whose value takes `size` bytes. False: it is left out. */
+static bool begin(struct fields *fields, enum member member, const char *key, size_t size)
+{
+    uint8_t head = (uint8_t)((unsigned)member | (key ? KEY_CONSTANT : KEY_NONE));
+
+    if (!has_room(fields, sizeof(head) + (key ? sizeof(key) : 0) + size))
+        return false;
+    put(fields, &head, sizeof(head));
+    if (key)
+        put(fields, &key, sizeof(key));
+    return true;
+}
+
+static void open(struct fields *fields, enum member member, const char *key)
+{
+    if (fields->depth - fields->skipped >= FIELDS_DEPTH_MAX)
+        fields->cut = true;
+    else if (begin(fields, member, key, 1)) { /* and the byte that closes it */
+        fields->depth++;
+        return;
+    }
+    fields->depth++;
+    fields->skipped++;
+}
+
+static void close(struct fields *fields, enum member member)
+{
+    uint8_t head = (uint8_t)member;
+
+    assert(fields->depth > 0);
+    fields->depth--;
+    if (fields->skipped > 0)
+        fields->skipped--;
+    else
+        put(fields, &head, sizeof(head));
+}
+
+void fields_object_open(struct fields *fields, const char *key)
+{
+    open(fields, MEMBER_OBJECT, key);
+}
+
+void fields_object_close(struct fields *fields)
+{
+    close(fields, MEMBER_OBJECT_END);
+}
+
+void fields_array_open(struct fields *fields, const char *key)
+{
+    open(fields, MEMBER_ARRAY, key);
+}
+
+void fields_array_close(struct fields *fields)
+{
+    close(fields, MEMBER_ARRAY_END);
+}
+
+/* What of `length` bytes is kept: not half a character. */
+static size_t cut(struct fields *fields, const uint8_t *bytes, size_t length)
+{
+    if (length <= FIELDS_VALUE_MAX)
+        return length;
+    fields->cut = true;
+    length = FIELDS_VALUE_MAX;
+    for (size_t back = 1; back <= 3; back++) {
+        size_t character = bytes[length - back] >= 0xc0 ? utf8_length(bytes + length - back, 4) : 0;
+
+        if (character > back)
+            return length - back;
+    }
+    return length;
+}
+
+static void write_bytes(struct fields *fields, enum member member, const char *key, const void *value, size_t length)
+{
+    if (!value)
+        return;
+    if (length > FIELDS_VALUE_MAX) {
+        fields->cut = true;
+        length = FIELDS_VALUE_MAX;
+    }
+    if (!begin(fields, member, key, sizeof(uint16_t) + length))
+        return;
+    put_length(fields, length);
+    put(fields, value, length);
+}
+
+void fields_bytes(struct fields *fields, const char *key, const void *value, size_t length)
+{
+    if (value)
+        write_bytes(fields, MEMBER_BYTES, key, value, cut(fields, value, length));
+}
+
+void fields_string(struct fields *fields, const char *key, const char *value)
+{
+    if (value)
+        fields_bytes(fields, key, value, strlen(value));
+}
+
+void fields_bytes_named(struct fields *fields, const void *key, size_t key_length, const void *value, size_t length)
+{
+    uint8_t head = MEMBER_BYTES | KEY_NAMED;
+
+    if (!value)
+        return;
+    length = cut(fields, value, length);
+    key_length = key ? cut(fields, key, key_length) : 0;
+    if (!has_room(fields, sizeof(head) + 2 * sizeof(uint16_t) + key_length + length))
+        return;
+    put(fields, &head, sizeof(head));
+    put_length(fields, key_length);
+    put(fields, key, key_length);
+    put_length(fields, length);
+    put(fields, value, length);
+}
+
+void fields_hex(struct fields *fields, const char *key, const void *value, size_t length)
+{
+    write_bytes(fields, MEMBER_HEX, key, value, length);
+}
+
+void fields_colon_hex(struct fields *fields, const char *key, const void *value, size_t length)
+{
+    write_bytes(fields, MEMBER_COLON_HEX, key, value, length);
+}
+
+void fields_base64(struct fields *fields, const char *key, const void *value, size_t length)
+{
+    write_bytes(fields, MEMBER_BASE64, key, value, length);
+}
+
+static void write_number(struct fields *fields, enum member member, const char *key, uint64_t value)
+{
+    if (begin(fields, member, key, sizeof(value)))
+        put(fields, &value, sizeof(value));
+}
+
+void fields_uint(struct fields *fields, const char *key, uint64_t value)
+{
+    write_number(fields, MEMBER_UINT, key, value);
+}
+
+void fields_int(struct fields *fields, const char *key, int64_t value)
+{
+    write_number(fields, MEMBER_INT, key, (uint64_t)value);
+}
+
+void fields_bool(struct fields *fields, const char *key, bool value)
+{
+    begin(fields, value ? MEMBER_TRUE : MEMBER_FALSE, key, 0);
+}
+
+void fields_time(struct fields *fields, const char *key, int64_t seconds)
+{
+    write_number(fields, MEMBER_TIME, key, (uint64_t)seconds);
+}
+
+void fields_address(struct fields *fields, const char *key, int ip_version, const struct address *address)
+{
+    size_t length = ip_version == 6 ? 16 : 4;
+
+    if (begin(fields, ip_version == 6 ? MEMBER_IPV6 : MEMBER_IPV4, key, length))
+        put(fields, address->bytes, length);
+}
+
+/* --- Reading --------------------------------------------------------------------------------------------------------------- */
+
+struct reader {
+    const uint8_t *at, *end;
+    struct text *out;
+    unsigned depth;
+    bool in_array[FIELDS_DEPTH_MAX];
+};
+
+/* Lends `length` bytes; NULL when there are not so many. */
+static const uint8_t *get(struct reader *reader, size_t length)
+{
+    const uint8_t *at = reader->at;
+
+    if ((size_t)(reader->end - at) < length)
+        return NULL;
+    reader->at += length;
+    return at;
+}
+
+static const uint8_t *get_bytes(struct reader *reader, size_t *length)
+{
+    const uint8_t *at = get(reader, sizeof(uint16_t));
+    uint16_t written;
+
+    if (!at)
+        return NULL;
+    memcpy(&written, at, sizeof(written));
+    *length = written;
+    return written <= FIELDS_VALUE_MAX ? get(reader, written) : NULL;
+}
+
+static bool get_number(struct reader *reader, uint64_t *out)
+{
+    const uint8_t *at = get(reader, sizeof(*out));
+
+    if (at)
+        memcpy(out, at, sizeof(*out));
+    return at;
+}
+
+static void render_hex(struct text *out, const char *key, const uint8_t *value, size_t length, bool colons)
+{
+    static const char digits[] = "0123456789abcdef";
+    char text[3 * FIELDS_VALUE_MAX];
+    size_t at = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        if (colons && i > 0)
+            text[at++] = ':';
+        text[at++] = digits[value[i] >> 4];
+        text[at++] = digits[value[i] & 15];
+    }
+    json_stringn(out, key, text, at);
+}
+
+static bool render_bytes(struct reader *reader, enum member member, const char *key)
+{
+    size_t length;
+    const uint8_t *value = get_bytes(reader, &length);
+
+    if (!value)
+        return false;
+    if (member == MEMBER_BYTES)
+        json_stringn(reader->out, key, value, length);
+    else if (member == MEMBER_BASE64)
+        json_base64(reader->out, key, value, length);
+    else
+        render_hex(reader->out, key, value, length, member == MEMBER_COLON_HEX);
+    return true;
+}
+
+static void render_time(struct text *out, const char *key, int64_t seconds)
+{
+    struct tm tm = { 0 };
+
+    seconds = seconds < first_second ? first_second : seconds > last_second ? last_second : seconds;
+    time_t time = (time_t)seconds;
+
+    gmtime_r(&time, &tm);
+    json_printf(out, key, "%04d-%02d-%02dT%02d:%02d:%02d", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
+                tm.tm_min, tm.tm_sec);
+}
+
+static bool render_number(struct reader *reader, enum member member, const char *key)
+{
+    uint64_t value;
+
+    if (!get_number(reader, &value))
+        return false;
+    if (member == MEMBER_UINT)
+        json_uint(reader->out, key, value);
+    else if (member == MEMBER_INT)
+        json_int(reader->out, key, (int64_t)value);
+    else
+        render_time(reader->out, key, (int64_t)value);
+    return true;
+}
+
+static bool render_bool(struct reader *reader, enum member member, const char *key)
+{
+    json_bool(reader->out, key, member == MEMBER_TRUE);
+    return true;
+}
+
+static bool render_address(struct reader *reader, enum member member, const char *key)
+{
+    size_t length = member == MEMBER_IPV6 ? 16 : 4;
+    const uint8_t *at = get(reader, length);
+    char text[ADDRESS_TEXT_SIZE];
+    struct address address = { 0 };
+
+    if (!at)
+        return false;
+    memcpy(address.bytes, at, length);
+    address_format(&address, member == MEMBER_IPV6 ? 6 : 4, true, text);
+    json_string(reader->out, key, text);
+    return true;
+}
+
+static bool render_open(struct reader *reader, enum member member, const char *key)
+{
+    if (reader->depth == FIELDS_DEPTH_MAX)
+        return false;
+    reader->in_array[reader->depth++] = member == MEMBER_ARRAY;
+    if (member == MEMBER_ARRAY)
+        json_array_open(reader->out, key);
+    else
+        json_object_open(reader->out, key);
+    return true;
+}
+
+static bool render_close(struct reader *reader, enum member member, const char *key)
+{
+    if (key || reader->depth == 0 || reader->in_array[reader->depth - 1] != (member == MEMBER_ARRAY_END))
+        return false;
+    reader->depth--;
+    if (member == MEMBER_ARRAY_END)
+        json_array_close(reader->out);
+    else
+        json_object_close(reader->out);
+    return true;
+}
+
+typedef bool render_function(struct reader *reader, enum member member, const char *key);
+
+static render_function *const renders[MEMBER_COUNT] = {
+    [MEMBER_OBJECT] = render_open,     [MEMBER_ARRAY] = render_open,      [MEMBER_OBJECT_END] = render_close,
+    [MEMBER_ARRAY_END] = render_close, [MEMBER_BYTES] = render_bytes,     [MEMBER_UINT] = render_number,
+    [MEMBER_INT] = render_number,      [MEMBER_FALSE] = render_bool,      [MEMBER_TRUE] = render_bool,
+    [MEMBER_HEX] = render_bytes,       [MEMBER_COLON_HEX] = render_bytes, [MEMBER_BASE64] = render_bytes,
+    [MEMBER_IPV4] = render_address,    [MEMBER_IPV6] = render_address,    [MEMBER_TIME] = render_number,
+};
+
+/* A key belongs into an object, and only there; what is open in the text is the caller's business. */
+static bool key_fits(const struct reader *reader, unsigned head)
+{
+    enum member member = head & ~(unsigned)KEY_MASK;
+    bool has_key = (head & KEY_MASK) != KEY_NONE;
+
+    if (reader->depth == 0 || member == MEMBER_OBJECT_END || member == MEMBER_ARRAY_END)
+        return true;
+    return has_key != reader->in_array[reader->depth - 1];
+}
+
+static bool render_named(struct reader *reader, enum member member)
+{
+    size_t length;
+    const uint8_t *key = get_bytes(reader, &length);
+
+    if (!key)
+        return false;
+    json_key(reader->out, key, length);
+    return renders[member](reader, member, NULL);
+}
+
+static bool render_member(struct reader *reader)
+{
+    unsigned head = *reader->at++;
+    enum member member = head & ~(unsigned)KEY_MASK;
+    const char *key = NULL;
+
+    if (member >= MEMBER_COUNT || !key_fits(reader, head))
+        return false;
+    if ((head & KEY_MASK) == KEY_NAMED)
+        return member == MEMBER_BYTES && render_named(reader, member);
+    if ((head & KEY_MASK) == KEY_CONSTANT) {
+        const uint8_t *at = get(reader, sizeof(key));
+
+        if (!at)
+            return false;
+        memcpy(&key, at, sizeof(key));
+    } else if ((head & KEY_MASK) != KEY_NONE) {
+        return false;
+    }
+    return renders[member](reader, member, key);
+}
+
+bool fields_render(const void *bytes, uint32_t length, struct text *out)
+{
+    struct reader reader = { .at = bytes, .end = (const uint8_t *)bytes + length, .out = out };
+
+    while (reader.at < reader.end)
+        if (!render_member(&reader))
+            return false;
+    return reader.depth == 0;
+}

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One private mapping, cut into slabs of 64 KiB, and a table with an entry for each of them. A slab serves objects of one size
+ * class; the classes are a quarter of a power of two apart, so that rounding up costs a fifth at most. What is larger than half a
+ * slab takes a run of whole slabs; pages that are not touched are not backed, so that the rest of the last one costs address
+ * space and memcap only.
+ *
+ * Free slabs lie in runs: the first and the last entry of a run say how long it is, so that a run that is given back joins its
+ * neighbours at once, and runs are listed by their length, with a bit set of the lengths that there are. All of taking and giving is
+ * O(1).
+ *
+ * Objects that were given back are linked within their slab and go out again first. A class keeps one slab that became empty:
+ * a class with one object that comes and goes would pay for a slab each time otherwise. When slabs run out these are given back, too.
+ *
+ * Under AddressSanitizer everything that was not asked for is poisoned: what is given back, what was never taken, and the rest of an
+ * object behind its size, until heap_size() is asked what it is.
+ */
+#include "sluice/heap.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#if __has_include(<sanitizer/asan_interface.h>) /* where there is no sanitizer its macros do nothing */
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(at, size) ((void)(at), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(at, size) ((void)(at), (void)(size))
+#endif
+
+enum {
+    UNIT = 16, /* objects are aligned to it */
+    SLAB = 64 * 1024,
+    SMALL_MAX = SLAB / 2,
+    FINE_MAX = 8 * UNIT, /* up to here the classes are one unit apart */
+    CLASSES = 8 + 8 * 4,
+    RUN_MAX = HEAP_OBJECT_MAX / SLAB,
+    RUN_LISTS = RUN_MAX, /* by length - 1; the last has everything from RUN_MAX on */
+    HUGE_PAGE = 2 * 1024 * 1024,
+};
+_Static_assert(RUN_LISTS <= 64, "the lengths that there are fit a word");
+
+#define NONE UINT32_MAX
+#define NO_OBJECT UINT16_MAX
+
+enum slab_kind {
+    SLAB_INSIDE, /* of a run, free or taken: neither its first nor, when it is free, its last */
+    SLAB_FREE,   /* first or last of a free run */
+    SLAB_SMALL,
+    SLAB_LARGE, /* first of a taken run */
+};
+
+struct slab {
+    uint32_t next, previous; /* in a list of free runs, or of slabs of a class that have room */
+    uint32_t run;            /* SLAB_FREE, SLAB_LARGE: slabs of the run */
+    uint16_t used, fresh;    /* SLAB_SMALL: objects taken; those that were taken at least once */
+    uint16_t given_back;     /* the first object that was given back, in units of the slab; NO_OBJECT */
+    uint8_t kind, size_class;
+};
+
+struct heap {
+    unsigned char *bytes;
+    struct slab *slabs;
+    uint32_t slab_count;
+    uint32_t partial[CLASSES]; /* slabs with room, by class */
+    uint32_t empty[CLASSES];   /* the one of them that is kept without an object; NONE */
+    uint32_t free_runs[RUN_LISTS];
+    uint64_t free_lengths; /* bits of the lists that are not empty */
+    size_t memory;
+    uint64_t refused;
+    void *mapping;
+    size_t mapping_length;
+};
+
+/* --- Lists of slabs -------------------------------------------------------------------------------------------------------- */
+
+static void list_push(struct heap *heap, uint32_t *head, uint32_t index)
+{
+    heap->slabs[index].next = *head;
+    heap->slabs[index].previous = NONE;
+    if (*head != NONE)
+        heap->slabs[*head].previous = index;
+    *head = index;
+}
+
+static void list_remove(struct heap *heap, uint32_t *head, uint32_t index)
+{
+    const struct slab *slab = &heap->slabs[index];
+
+    if (slab->previous == NONE)
+        *head = slab->next;
+    else
+        heap->slabs[slab->previous].next = slab->next;
+    if (slab->next != NONE)
+        heap->slabs[slab->next].previous = slab->previous;
+}
+
+/* --- Runs of free slabs ---------------------------------------------------------------------------------------------------- */
+
+static uint32_t run_list(uint32_t run)
+{
+    return (run < RUN_LISTS ? run : RUN_LISTS) - 1;
+}
+
+static void add_free_run(struct heap *heap, uint32_t index, uint32_t run)
+{
+    uint32_t list = run_list(run);
+    struct slab *last = &heap->slabs[index + run - 1];
+
+    heap->slabs[index].kind = last->kind = SLAB_FREE;
+    heap->slabs[index].run = last->run = run;
+    list_push(heap, &heap->free_runs[list], index);
+    heap->free_lengths |= UINT64_C(1) << list;
+}
+
+/* Its entries are inside of something else from now on. */
+static void remove_free_run(struct heap *heap, uint32_t index)
+{
+    uint32_t run = heap->slabs[index].run, list = run_list(run);
+
+    list_remove(heap, &heap->free_runs[list], index);
+    if (heap->free_runs[list] == NONE)
+        heap->free_lengths &= ~(UINT64_C(1) << list);
+    heap->slabs[index].kind = heap->slabs[index + run - 1].kind = SLAB_INSIDE;
+}
+
+static void give_slabs(struct heap *heap, uint32_t index, uint32_t run)
+{
+    struct slab *slabs = heap->slabs;
+
+    slabs[index].kind = SLAB_INSIDE;
+    if (index + run < heap->slab_count && slabs[index + run].kind == SLAB_FREE) {
+        uint32_t behind = index + run;
+
+        run += slabs[behind].run;
+        remove_free_run(heap, behind);
+    }
+    if (index > 0 && slabs[index - 1].kind == SLAB_FREE) {
+        index -= slabs[index - 1].run;
+        run += slabs[index].run;
+        remove_free_run(heap, index);
+    }
+    add_free_run(heap, index, run);
+}
+
+/* Those that the classes keep. */
+static bool give_empty_slabs(struct heap *heap)
+{
+    bool any = false;
+
+    for (int size_class = 0; size_class < CLASSES; size_class++) {
+        uint32_t index = heap->empty[size_class];
+
+        if (index == NONE)
+            continue;
+        heap->empty[size_class] = NONE;
+        list_remove(heap, &heap->partial[size_class], index);
+        give_slabs(heap, index, 1);
+        any = true;
+    }
+    return any;
+}
+
+/* Index of the first of `run` slabs, or NONE. */
+static uint32_t take_slabs(struct heap *heap, uint32_t run)
+{
+    uint64_t long_enough = heap->free_lengths & ~UINT64_C(0) << run_list(run);
+
+    while (!long_enough) {
+        if (!give_empty_slabs(heap))
+            return NONE;
+        long_enough = heap->free_lengths & ~UINT64_C(0) << run_list(run);
+    }
+    uint32_t index = heap->free_runs[__builtin_ctzll(long_enough)];
+    uint32_t rest = heap->slabs[index].run - run;
+
+    remove_free_run(heap, index);
+    if (rest > 0)
+        add_free_run(heap, index + run, rest);
+    return index;
+}
+
+/* --- Small objects --------------------------------------------------------------------------------------------------------- */
+
+static unsigned class_of(size_t size)
+{
+    if (size <= FINE_MAX)
+        return size > 0 ? (unsigned)((size - 1) / UNIT) : 0;
+    unsigned log = 63 - (unsigned)__builtin_clzll(size - 1); /* 7 or more */
+
+    return 8 + (log - 7) * 4 + (unsigned)((size - 1) >> (log - 2) & 3);
+}
+
+static uint32_t class_size(unsigned size_class)
+{
+    if (size_class < 8)
+        return (size_class + 1) * UNIT;
+    return (5 + (size_class - 8) % 4) << ((size_class - 8) / 4 + 5);
+}
+
+static unsigned char *slab_bytes(const struct heap *heap, uint32_t index)
+{
+    return heap->bytes + (size_t)index * SLAB;
+}
+
+static uint32_t new_small_slab(struct heap *heap, unsigned size_class)
+{
+    uint32_t index = take_slabs(heap, 1);
+
+    if (index == NONE)
+        return NONE;
+    struct slab *slab = &heap->slabs[index];
+
+    slab->kind = SLAB_SMALL;
+    slab->size_class = (uint8_t)size_class;
+    slab->used = slab->fresh = 0;
+    slab->given_back = NO_OBJECT;
+    list_push(heap, &heap->partial[size_class], index);
+    return index;
+}
+
+static bool is_full(const struct slab *slab, uint32_t size)
+{
+    return slab->given_back == NO_OBJECT && (slab->fresh + 1u) * size > SLAB;
+}
+
+static void *take_small(struct heap *heap, unsigned size_class, size_t asked)
+{
+    uint32_t index = heap->partial[size_class], size = class_size(size_class);
+    unsigned char *object;
+
+    if (index == NONE)
+        index = new_small_slab(heap, size_class);
+    if (index == NONE)
+        return NULL;
+    struct slab *slab = &heap->slabs[index];
+
+    if (slab->given_back != NO_OBJECT) {
+        object = slab_bytes(heap, index) + (size_t)slab->given_back * UNIT;
+        ASAN_UNPOISON_MEMORY_REGION(object, sizeof(slab->given_back) > asked ? sizeof(slab->given_back) : asked);
+        memcpy(&slab->given_back, object, sizeof(slab->given_back));
+    } else {
+        object = slab_bytes(heap, index) + (size_t)slab->fresh++ * size;
+        ASAN_UNPOISON_MEMORY_REGION(object, asked);
+    }
+    if (heap->empty[size_class] == index)
+        heap->empty[size_class] = NONE;
+    slab->used++;
+    heap->memory += size;
+    if (is_full(slab, size))
+        list_remove(heap, &heap->partial[size_class], index);
+    return object;
+}
+
+static void give_small(struct heap *heap, uint32_t index, unsigned char *object)
+{
+    struct slab *slab = &heap->slabs[index];
+    uint32_t size = class_size(slab->size_class), *partial = &heap->partial[slab->size_class];
+    size_t at = (size_t)(object - slab_bytes(heap, index));
+
+    assert(slab->used > 0 && at % UNIT == 0 && at + size <= (size_t)slab->fresh * size);
+    if (is_full(slab, size))
+        list_push(heap, partial, index);
+    ASAN_UNPOISON_MEMORY_REGION(object, sizeof(slab->given_back));
+    memcpy(object, &slab->given_back, sizeof(slab->given_back));
+    slab->given_back = (uint16_t)(at / UNIT);
+    ASAN_POISON_MEMORY_REGION(object, size);
+    slab->used--;
+    heap->memory -= size;
+    if (slab->used > 0)
+        return;
+    if (heap->empty[slab->size_class] == NONE) {
+        heap->empty[slab->size_class] = index;
+        return;
+    }
+    list_remove(heap, partial, index);
+    give_slabs(heap, index, 1);
+}
+
+/* --- Large objects --------------------------------------------------------------------------------------------------------- */
+
+static void *take_large(struct heap *heap, size_t size)
+{
+    uint32_t run = (uint32_t)((size + SLAB - 1) / SLAB), index = take_slabs(heap, run);
+
+    if (index == NONE)
+        return NULL;
+    heap->slabs[index].kind = SLAB_LARGE;
+    heap->slabs[index].run = run;
+    heap->memory += (size_t)run * SLAB;
+    ASAN_UNPOISON_MEMORY_REGION(slab_bytes(heap, index), size);
+    return slab_bytes(heap, index);
+}
+
+static void give_large(struct heap *heap, uint32_t index)
+{
+    uint32_t run = heap->slabs[index].run;
+
+    ASAN_POISON_MEMORY_REGION(slab_bytes(heap, index), (size_t)run * SLAB);
+    heap->memory -= (size_t)run * SLAB;
+    give_slabs(heap, index, run);
+}
+
+/* --- The heap -------------------------------------------------------------------------------------------------------------- */
+
+/* Address space only, from the border of a huge page on. */
+static int reserve(struct heap *heap)
+{
+    size_t length = (size_t)heap->slab_count * SLAB;
+
+    heap->mapping_length = length + HUGE_PAGE;
+    heap->mapping =
+        mmap(NULL, heap->mapping_length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (heap->mapping == MAP_FAILED)
+        return -ENOMEM;
+    heap->bytes = heap->mapping;
+    heap->bytes += (HUGE_PAGE - (uintptr_t)heap->mapping % HUGE_PAGE) % HUGE_PAGE;
+    (void)madvise(heap->bytes, length / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* see pool.c */
+    ASAN_POISON_MEMORY_REGION(heap->bytes, length);
+    return 0;
+}
+
+int heap_new(struct heap **out, size_t memcap)
+{
+    size_t count = memcap / SLAB > 0 ? memcap / SLAB : 1;
+
+    if (count >= NONE || count > (SIZE_MAX - HUGE_PAGE) / SLAB)
+        return -ENOMEM;
+    struct heap *heap = calloc(1, sizeof(*heap));
+
+    if (!heap)
+        return -ENOMEM;
+    heap->slab_count = (uint32_t)count;
+    heap->slabs = calloc(count, sizeof(*heap->slabs));
+    if (!heap->slabs || reserve(heap)) {
+        free(heap->slabs);
+        free(heap);
+        return -ENOMEM;
+    }
+    for (int i = 0; i < CLASSES; i++)
+        heap->partial[i] = heap->empty[i] = NONE;
+    for (int i = 0; i < RUN_LISTS; i++)
+        heap->free_runs[i] = NONE;
+    add_free_run(heap, 0, heap->slab_count);
+    *out = heap;
+    return 0;
+}
+
+void heap_free(struct heap *heap)
+{
+    if (!heap)
+        return;
+    ASAN_UNPOISON_MEMORY_REGION(heap->bytes, (size_t)heap->slab_count * SLAB);
+    munmap(heap->mapping, heap->mapping_length);
+    free(heap->slabs);
+    free(heap);
+}
+
+static void *take(struct heap *heap, size_t size)
+{
+    if (size <= SMALL_MAX)
+        return take_small(heap, class_of(size), size);
+    return size <= HEAP_OBJECT_MAX ? take_large(heap, size) : NULL;
+}
+
+void *heap_take_raw(struct heap *heap, size_t size)
+{
+    void *object = take(heap, size);
+
+    if (!object)
+        heap->refused++;
+    return object;
+}
+
+void *heap_take(struct heap *heap, size_t size)
+{
+    void *object = heap_take_raw(heap, size);
+
+    if (object)
+        memset(object, 0, size);
+    return object;
+}
+
+static uint32_t slab_of(const struct heap *heap, const void *object)
+{
+    const unsigned char *at = object;
+
+    assert(at >= heap->bytes && at < heap->bytes + (size_t)heap->slab_count * SLAB);
+    return (uint32_t)((size_t)(at - heap->bytes) / SLAB);
+}
+
+void heap_give(struct heap *heap, void *object)
+{
+    if (!object)
+        return;
+    uint32_t index = slab_of(heap, object);
+
+    if (heap->slabs[index].kind == SLAB_SMALL) {
+        give_small(heap, index, object);
+        return;
+    }
+    assert(heap->slabs[index].kind == SLAB_LARGE && object == slab_bytes(heap, index));
+    give_large(heap, index);
+}
+
+size_t heap_size(const struct heap *heap, const void *object)
+{
+    const struct slab *slab = &heap->slabs[slab_of(heap, object)];
+    size_t size = slab->kind == SLAB_SMALL ? class_size(slab->size_class) : (size_t)slab->run * SLAB;
+
+    ASAN_UNPOISON_MEMORY_REGION(object, size);
+    return size;
+}
+
+static void *grow(struct heap *heap, void *object, size_t used, size_t size)
+{
+    if (object && heap_size(heap, object) >= size)
+        return object;
+    void *larger = take(heap, size);
+
+    if (!larger || !object)
+        return larger;
+    assert(used <= size);
+    memcpy(larger, object, used);
+    heap_give(heap, object);
+    return larger;
+}
+
+void *heap_grow(struct heap *heap, void *object, size_t used, size_t size)
+{
+    void *larger = grow(heap, object, used, size);
+
+    if (!larger)
+        heap->refused++;
+    return larger;
+}
+
+size_t heap_memory(const struct heap *heap)
+{
+    return heap->memory;
+}
+
+uint64_t heap_refused(const struct heap *heap)
+{
+    return heap->refused;
+}
+
+/* --- A buffer that grows ------------------------------------------------------------------------------------------------------ */
+
+/* Twice as much as it has, so that the copies are paid for by the bytes; only what is needed when there is not so much. */
+static bool make_room(struct heap *heap, struct buffer *buffer, uint32_t needed, uint32_t limit)
+{
+    uint64_t wished = (uint64_t)buffer->capacity * 2;
+
+    if (needed <= buffer->capacity)
+        return true;
+    wished = wished > limit ? limit : wished;
+    wished = wished < needed ? needed : wished;
+    void *larger = wished > needed ? grow(heap, buffer->bytes, buffer->length, wished) : NULL;
+
+    if (!larger)
+        larger = heap_grow(heap, buffer->bytes, buffer->length, needed);
+    if (!larger)
+        return false;
+    buffer->bytes = larger;
+    buffer->capacity = (uint32_t)heap_size(heap, larger);
+    return true;
+}
+
+uint32_t buffer_append(struct heap *heap, struct buffer *buffer, const void *bytes, uint32_t length, uint32_t limit)
+{
+    uint32_t room = limit > buffer->length ? limit - buffer->length : 0;
+
+    if (length > room)
+        length = room;
+    if (length == 0)
+        return 0;
+    if (!make_room(heap, buffer, buffer->length + length, limit)) {
+        uint32_t left = buffer->capacity - buffer->length;
+
+        length = length < left ? length : left;
+    }
+    if (length > 0)
+        memcpy(buffer->bytes + buffer->length, bytes, length);
+    buffer->length += length;
+    return length;
+}
+
+void buffer_consume(struct buffer *buffer, uint32_t length)
+{
+    assert(length <= buffer->length);
+    buffer->length -= length;
+    if (buffer->length > 0 && length > 0)
+        memmove(buffer->bytes, buffer->bytes + length, buffer->length);
+}
+
+void buffer_clear(struct heap *heap, struct buffer *buffer)
+{
+    heap_give(heap, buffer->bytes);
+    *buffer = (struct buffer){ 0 };
+}

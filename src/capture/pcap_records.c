@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A piece is read behind room for the record that the piece before ended in the midst of: its beginning is moved there, so that each
+ * record lies in one place. Pieces are small enough to stay in a core's own cache until their packets have been judged.
+ */
+#include "pcap_records.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sluice/bytes.h"
+#include "sluice/clock.h"
+
+enum {
+    FILE_HEADER = 24,
+    VERSION_AT = 4,
+    VERSION_MAJOR = 2,
+    VERSION_MINOR = 4,
+    PIECE = 256 * 1024,
+    ROOM_BEFORE = PCAP_RECORD_HEADER + PCAP_MAX_PACKET, /* for less than a whole record */
+};
+
+static const uint32_t magic_microseconds = 0xa1b2c3d4, magic_nanoseconds = 0xa1b23c4d;
+
+static inline uint32_t load32(const struct pcap_records *records, const uint8_t *at)
+{
+    return records->swapped ? load_be32(at) : load_le32(at);
+}
+
+static bool take_magic(struct pcap_records *records, const uint8_t *header)
+{
+    for (int swapped = 0; swapped < 2; swapped++) {
+        records->swapped = swapped;
+        uint32_t magic = load32(records, header);
+
+        records->fraction_ns = magic == magic_microseconds ? 1000 : 1;
+        if (magic == magic_microseconds || magic == magic_nanoseconds)
+            return true;
+    }
+    return false;
+}
+
+static bool is_common(struct pcap_records *records)
+{
+    uint8_t header[FILE_HEADER];
+    struct stat status;
+
+    if (fstat(records->fd, &status) || !S_ISREG(status.st_mode) ||
+        pread(records->fd, header, sizeof(header), 0) != sizeof(header) || !take_magic(records, header))
+        return false;
+    uint16_t major = records->swapped ? load_be16(header + VERSION_AT) : load_le16(header + VERSION_AT);
+    uint16_t minor = records->swapped ? load_be16(header + VERSION_AT + 2) : load_le16(header + VERSION_AT + 2);
+
+    return major == VERSION_MAJOR && minor == VERSION_MINOR;
+}
+
+int pcap_records_init(struct pcap_records *records, int fd, uint32_t snapshot)
+{
+    *records = (struct pcap_records){ .fd = fd, .next_piece = FILE_HEADER };
+    records->max_length = snapshot < PCAP_MAX_PACKET ? snapshot : PCAP_MAX_PACKET;
+    if (!is_common(records))
+        return -ENOTSUP;
+    records->buffer = malloc(ROOM_BEFORE + PIECE);
+    if (!records->buffer)
+        return -ENOMEM;
+    records->at = records->end = records->buffer + ROOM_BEFORE;
+    return 0;
+}
+
+void pcap_records_clear(struct pcap_records *records)
+{
+    free(records->buffer);
+    *records = (struct pcap_records){ .fd = -1 };
+}
+
+bool pcap_records_next(struct pcap_records *records, struct pcap_record *out)
+{
+    const uint8_t *header = records->at;
+    size_t left = (size_t)(records->end - header);
+
+    if (left < PCAP_RECORD_HEADER)
+        return false;
+    uint32_t seconds = load32(records, header), fraction = load32(records, header + 4);
+    uint32_t length = load32(records, header + 8);
+
+    /* Times before 1970 and the like are for whoever knows what they mean. */
+    if (length > left - PCAP_RECORD_HEADER || length > records->max_length || (seconds | fraction) >> 31)
+        return false;
+    out->bytes = header + PCAP_RECORD_HEADER;
+    out->length = length;
+    out->wire_length = load32(records, header + 12);
+    out->time_ns = seconds * NS_PER_SECOND + (uint64_t)fraction * records->fraction_ns;
+    records->at = out->bytes + length;
+    return true;
+}
+
+static ssize_t read_piece(struct pcap_records *records)
+{
+    ssize_t length;
+
+    do
+        length = pread(records->fd, records->buffer + ROOM_BEFORE, PIECE, (off_t)records->next_piece);
+    while (length < 0 && errno == EINTR);
+    return length;
+}
+
+bool pcap_records_fill(struct pcap_records *records)
+{
+    size_t rest = (size_t)(records->end - records->at);
+    uint8_t *piece = records->buffer + ROOM_BEFORE;
+
+    if (rest >= ROOM_BEFORE)
+        return false; /* was whole, and not common */
+    memmove(piece - rest, records->at, rest);
+    records->at = piece - rest;
+    records->end = piece;
+    ssize_t length = read_piece(records);
+
+    if (length <= 0)
+        return false;
+    records->end += length;
+    records->next_piece += (uint64_t)length;
+    return true;
+}
+
+uint64_t pcap_records_offset(const struct pcap_records *records)
+{
+    return records->next_piece - (uint64_t)(records->end - records->at);
+}

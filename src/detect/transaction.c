@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rules on transactions. A transaction is looked at whenever its direction has come further or a buffer of it has grown. Each buffer is
+ * scanned once, when it is there; of one that grows, what is new. The candidates that this gives are evaluated; those that can't be
+ * decided yet stay with the transaction, with the buffers that have matched, and are evaluated when it has come further.
+ *
+ * What is remembered of a transaction has a bounded size. Where there is no room for one more candidate, or no memory at all, all
+ * buffers are scanned again each time instead: that costs time, and nothing is missed.
+ */
+#include <string.h>
+
+#include "detect_priv.h"
+#include "inspect.h"
+#include "sluice/transform.h"
+
+enum outcome { OUTCOME_NO, OUTCOME_YES, OUTCOME_LATER };
+
+struct looking {
+    struct evaluation *ev;
+    struct app_tx *tx;
+    enum flow_direction direction;
+    const struct transaction_group *group;
+    struct app_detection *memory; /* what is remembered; of this call alone when there was no memory */
+    bool complete;                /* the direction: nothing more will come */
+};
+
+/* --- Buffers ----------------------------------------------------------------------------------------------------------------- */
+
+static bool get_buffer(const struct looking *look, const struct app_buffer *access, const struct condition *transforms,
+                       unsigned index, struct app_bytes *out)
+{
+    if (look->tx->progress[look->direction] < access->progress && !look->complete)
+        return false;
+    memset(out, 0, sizeof(*out));
+    if (!access->get(look->tx, look->direction, index, out) || !out->bytes)
+        return false;
+    for (const struct condition *t = transforms; t; t = t->next) {
+        if (!t->keyword->transform(look->ev->detector->transforms, out->bytes, out->length, t->data, &out->bytes,
+                                   &out->length))
+            return false;
+    }
+    return true;
+}
+
+static bool is_multi(const struct app_buffer *access)
+{
+    return access->keyword->flags & KEYWORD_MULTI;
+}
+
+/* One after the other the values of a buffer; the transforms' memory is used anew for each. */
+static bool next_value(const struct looking *look, const struct app_buffer *access, const struct condition *transforms,
+                       unsigned index, struct app_bytes *out)
+{
+    if (index > 0 && (!is_multi(access) || index >= TRANSACTION_VALUES))
+        return false;
+    transform_scratch_reset(look->ev->detector->transforms);
+    return get_buffer(look, access, transforms, index, out);
+}
+
+static bool value_matches(struct looking *look, struct inspection *inspection, const struct app_bytes *value,
+                          const struct condition *conditions)
+{
+    inspection->data = value->bytes;
+    inspection->length = value->length;
+    inspection->start_is_cut = value->offset > 0;
+    inspection->end_is_cut = value->partial;
+    inspection->steps_left = INSPECT_STEPS;
+    (void)look;
+    return inspect_buffer(inspection, conditions);
+}
+
+static enum outcome inspect_transaction_buffer(struct looking *look, struct inspection *inspection,
+                                               const struct rule_buffer *buffer, const struct app_buffer *access)
+{
+    bool reached = look->complete || look->tx->progress[look->direction] >= access->progress, partial = false;
+    struct app_bytes value;
+    unsigned index = 0;
+
+    if (!reached)
+        return OUTCOME_LATER;
+    for (; next_value(look, access, buffer->transforms, index, &value); index++) {
+        if (buffer->absence != BUFFER_ABSENT && value_matches(look, inspection, &value, buffer->conditions))
+            return OUTCOME_YES;
+        partial |= value.partial;
+    }
+    if (buffer->absence != BUFFER_PRESENT && index == 0)
+        return access->grows && !look->complete ? OUTCOME_LATER : OUTCOME_YES;
+    if (buffer->absence == BUFFER_ABSENT)
+        return OUTCOME_NO;
+    return access->grows && (partial || !look->complete) ? OUTCOME_LATER : OUTCOME_NO;
+}
+
+static enum outcome inspect_packet_buffer(struct looking *look, struct inspection *inspection,
+                                          const struct check *check, const struct rule_buffer *buffer)
+{
+    struct evaluation *ev = look->ev;
+
+    inspection->steps_left = INSPECT_STEPS;
+    if (!buffer->keyword)
+        return evaluate_payload(ev, check, inspection, buffer->conditions) ? OUTCOME_YES : OUTCOME_LATER;
+    inspection->start_is_cut = inspection->end_is_cut = false;
+    inspection->data = buffer->keyword->buffer(&ev->match, &inspection->length);
+    return inspection->data && inspect_buffer(inspection, buffer->conditions) ? OUTCOME_YES : OUTCOME_NO;
+}
+
+static enum outcome inspect_buffers(struct looking *look, const struct check *check,
+                                    const struct transaction_plan *plan, struct transaction_candidate *candidate)
+{
+    struct inspection inspection = { .input = &look->ev->match, .pcre = look->ev->detector->pcre };
+    enum outcome all = OUTCOME_YES;
+    unsigned at = 0;
+
+    for (const struct rule_buffer *buffer = check->buffers; buffer; buffer = buffer->next, at++) {
+        enum outcome one;
+
+        if (at < 32 && candidate->matched >> at & 1)
+            continue;
+        one = plan->access[at] ? inspect_transaction_buffer(look, &inspection, buffer, plan->access[at])
+                               : inspect_packet_buffer(look, &inspection, check, buffer);
+        if (one == OUTCOME_NO)
+            return OUTCOME_NO;
+        if (one == OUTCOME_LATER)
+            all = OUTCOME_LATER;
+        else if (at < 32)
+            candidate->matched |= UINT32_C(1) << at;
+    }
+    return all;
+}
+
+/* --- Conditions ---------------------------------------------------------------------------------------------------------------- */
+
+static enum outcome check_conditions(struct looking *look, const struct check *check,
+                                     const struct transaction_plan *plan)
+{
+    uint8_t progress = look->tx->progress[look->direction];
+    enum outcome all = OUTCOME_YES;
+    unsigned at = 0;
+
+    for (const struct condition *c = check->rule->transaction_conditions; c; c = c->next, at++) {
+        if (progress < plan->condition_progress[at] && !look->complete) {
+            all = OUTCOME_LATER;
+            continue;
+        }
+        if (c->keyword->match_transaction(&look->ev->match, look->tx, look->direction, c->data) != c->negated)
+            continue;
+        if (c->keyword->applications || look->complete)
+            return OUTCOME_NO;
+        all = OUTCOME_LATER; /* an event may still come */
+    }
+    return all;
+}
+
+static enum outcome check_file(struct looking *look, const struct check *check, const struct file *file)
+{
+    enum outcome all = OUTCOME_YES;
+
+    for (const struct condition *c = check->rule->file_conditions; c; c = c->next) {
+        enum file_match match = c->keyword->match_file(&look->ev->match, file, c->data);
+
+        if (match == FILE_MATCH_LATER)
+            all = OUTCOME_LATER;
+        else if ((match == FILE_MATCH_YES) == c->negated)
+            return OUTCOME_NO;
+    }
+    return all;
+}
+
+/* All of the rule's conditions on files hold for one of them. */
+static enum outcome check_files(struct looking *look, const struct check *check)
+{
+    enum outcome all = look->complete ? OUTCOME_NO : OUTCOME_LATER;
+
+    if (!check->rule->file_conditions)
+        return OUTCOME_YES;
+    for (const struct file *file = look->tx->files[look->direction].first; file; file = file->next) {
+        enum outcome one = check_file(look, check, file);
+
+        if (one == OUTCOME_YES)
+            return OUTCOME_YES;
+        if (one == OUTCOME_LATER)
+            all = OUTCOME_LATER;
+    }
+    return all;
+}
+
+static const struct transaction_plan *find_plan(const struct looking *look, const struct check *check)
+{
+    const struct transaction_plan *plan = check->plans;
+
+    while (plan && (plan->direction != look->direction || plan->proto != look->tx->protocol))
+        plan = plan->next;
+    return plan;
+}
+
+static enum outcome evaluate(struct looking *look, struct transaction_candidate *candidate)
+{
+    struct evaluation *ev = look->ev;
+    const struct check *check = &ev->ruleset->checks[candidate->check];
+    const struct transaction_plan *plan = find_plan(look, check);
+    enum outcome conditions, files, buffers;
+
+    ev->match.in_stream = false;
+    if (!plan || !evaluate_header(ev, check) || !evaluate_packet_conditions(ev, check))
+        return OUTCOME_NO;
+    ev->detector->counters.evaluations++;
+    conditions = check_conditions(look, check, plan);
+    if (conditions == OUTCOME_NO)
+        return OUTCOME_NO;
+    files = check_files(look, check);
+    if (files == OUTCOME_NO)
+        return OUTCOME_NO;
+    buffers = inspect_buffers(look, check, plan, candidate);
+    if (buffers == OUTCOME_NO)
+        return OUTCOME_NO;
+    return conditions == OUTCOME_LATER || files == OUTCOME_LATER || buffers == OUTCOME_LATER ? OUTCOME_LATER
+                                                                                             : OUTCOME_YES;
+}
+
+/* --- Candidates ---------------------------------------------------------------------------------------------------------------- */
+
+/* How much of a growing buffer's value has been scanned; NULL: it is not remembered. */
+static uint64_t *scanned_to(struct app_detection *memory, uint32_t buffer, unsigned index)
+{
+    for (uint32_t i = 0; i < memory->grown_count; i++) {
+        if (memory->grown[i].buffer == buffer && memory->grown[i].index == index)
+            return &memory->grown[i].to;
+    }
+    if (memory->grown_count == TRANSACTION_GROWN)
+        return NULL;
+    memory->grown[memory->grown_count] =
+        (struct transaction_grown){ .buffer = (uint8_t)buffer, .index = (uint16_t)index };
+    return &memory->grown[memory->grown_count++].to;
+}
+
+/* What is new of a buffer, with the words that begin before it. */
+static void scan_growing(struct looking *look, uint32_t buffer, unsigned index, const struct app_bytes *value)
+{
+    const struct transaction_buffer *scanned = &look->group->buffers[buffer];
+    uint64_t *to = scanned->transforms ? NULL : scanned_to(look->memory, buffer, index);
+    uint64_t end = value->offset + value->length;
+    uint32_t from = 0;
+
+    if (to && *to > value->offset) {
+        uint64_t done = *to - value->offset;
+
+        from = done > LITERAL_MAX ? (uint32_t)(done - LITERAL_MAX) : 0;
+        if (done >= value->length)
+            return;
+    }
+    if (to)
+        *to = end;
+    prefilter_scan(scanned->prefilter, look->ev->detector, value->bytes + from, value->length - from);
+}
+
+static void scan_buffer(struct looking *look, uint32_t at)
+{
+    const struct transaction_buffer *buffer = &look->group->buffers[at];
+    struct app_detection *memory = look->memory;
+    struct app_bytes value;
+
+    if (look->tx->progress[look->direction] < buffer->access->progress && !look->complete)
+        return;
+    if (memory->scanned[at / 64] >> (at % 64) & 1)
+        return;
+    for (unsigned index = 0; next_value(look, buffer->access, buffer->transforms, index, &value); index++) {
+        if (buffer->access->grows)
+            scan_growing(look, at, index, &value);
+        else
+            prefilter_scan(buffer->prefilter, look->ev->detector, value.bytes, value.length);
+    }
+    if (!buffer->access->grows && !memory->rescan)
+        memory->scanned[at / 64] |= UINT64_C(1) << (at % 64);
+}
+
+static void collect_unfiltered(struct looking *look)
+{
+    uint8_t progress = look->tx->progress[look->direction];
+
+    for (uint32_t i = 0; i < look->group->unfiltered_count; i++) {
+        const struct transaction_unfiltered *rule = &look->group->unfiltered[i];
+
+        if (progress < rule->progress && !look->complete)
+            continue;
+        if (rule->always || look->memory->rescan || !look->memory->asked || rule->progress > look->memory->progress)
+            detector_add_candidate(look->ev->detector, rule->check);
+    }
+}
+
+static struct transaction_candidate *remembered(struct app_detection *memory, uint32_t check)
+{
+    for (uint32_t i = 0; i < memory->count; i++) {
+        if (memory->list[i].check == check)
+            return &memory->list[i];
+    }
+    return NULL;
+}
+
+static void collect(struct looking *look)
+{
+    struct app_detection *memory = look->memory;
+
+    if (memory->rescan)
+        memset(memory->scanned, 0, sizeof(memory->scanned));
+    for (uint32_t i = 0; i < look->group->buffer_count; i++)
+        scan_buffer(look, i);
+    collect_unfiltered(look);
+    for (uint32_t i = 0; i < memory->count; i++) {
+        if (!memory->list[i].done)
+            detector_add_candidate(look->ev->detector, memory->list[i].check);
+    }
+}
+
+static void forget(struct app_detection *memory, struct transaction_candidate *candidate)
+{
+    *candidate = memory->list[--memory->count];
+}
+
+/* Keeps what can't be decided yet, and that a rule has matched where it might be found again. */
+static void remember(struct looking *look, const struct transaction_candidate *candidate)
+{
+    struct app_detection *memory = look->memory;
+
+    if (memory->count == TRANSACTION_CANDIDATES) {
+        memory->rescan = true;
+        look->ev->detector->counters.flow_memcap_hits++;
+        return;
+    }
+    memory->list[memory->count++] = *candidate;
+    look->ev->detector->counters.waiting++;
+}
+
+static void decide(struct looking *look, uint32_t index)
+{
+    struct transaction_candidate *old = remembered(look->memory, index);
+    struct transaction_candidate candidate = old ? *old : (struct transaction_candidate){ .check = index };
+    enum outcome outcome;
+
+    if (candidate.done)
+        return;
+    outcome = evaluate(look, &candidate);
+    if (outcome == OUTCOME_YES)
+        evaluate_transaction_hit(look->ev, index, look->tx);
+    candidate.done = outcome == OUTCOME_YES;
+    if (look->complete || outcome == OUTCOME_NO) {
+        if (old)
+            forget(look->memory, old);
+        return;
+    }
+    if (old)
+        *old = candidate;
+    else
+        remember(look, &candidate);
+}
+
+/* --- A transaction -------------------------------------------------------------------------------------------------------------- */
+
+/* What is remembered of the transaction, in `own` when there is nothing yet. */
+static struct app_detection *recall(struct looking *look, struct app_detection *own)
+{
+    struct app_detection *memory = look->tx->detection[look->direction];
+
+    if (memory && memory->generation == look->ev->ruleset->generation)
+        return memory;
+    memset(own, 0, offsetof(struct app_detection, list));
+    own->generation = look->ev->ruleset->generation;
+    return own;
+}
+
+static void keep(struct looking *look, const struct app_detection *own)
+{
+    struct app_detection **slot = &look->tx->detection[look->direction];
+
+    look->memory->asked = true;
+    look->memory->progress = look->tx->progress[look->direction];
+    if (look->complete || look->memory != own)
+        return;
+    if (!*slot)
+        *slot = pool_take(look->ev->detector->transactions);
+    if (*slot)
+        memcpy(*slot, own, sizeof(*own));
+    else
+        look->ev->detector->counters.flow_memcap_hits++;
+}
+
+static void look_at(struct evaluation *ev, struct app_tx *tx, const struct transaction_group *group)
+{
+    struct detector *detector = ev->detector;
+    struct looking look = {
+        .ev = ev,
+        .tx = tx,
+        .direction = ev->direction,
+        .group = group,
+        .complete = app_tx_is_complete(tx, ev->direction),
+    };
+
+    look.memory = recall(&look, &detector->memory);
+    detector_next_serial(detector);
+    collect(&look);
+    detector->counters.candidates += detector->candidate_count;
+    evaluate_sort(detector);
+    for (uint32_t i = 0; i < detector->candidate_count; i++)
+        decide(&look, detector->candidates[i]);
+    keep(&look, &detector->memory);
+}
+
+void detect_transactions(struct evaluation *ev)
+{
+    const struct flow *flow = ev->input->packet->flow;
+
+    if (!flow || !flow->app)
+        return;
+    for (struct app_tx *tx = app_transactions(flow); tx; tx = tx->next) {
+        const struct transaction_group *group;
+
+        if (!app_tx_wants_inspection(tx, ev->direction))
+            continue;
+        group = &ev->ruleset->transactions[tx->protocol * FLOW_DIRECTIONS + ev->direction];
+        if (group->has_rules)
+            look_at(ev, tx, group);
+        tx->inspected[ev->direction] = tx->progress[ev->direction];
+        tx->fresh[ev->direction] = false;
+    }
+}
+
+void detect_release_transaction(void *user, struct app_detection *detection)
+{
+    struct detector *detector = user;
+
+    pool_give(detector->transactions, detection);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rules on transactions, by protocol and direction: for each buffer that a rule's literal lies in a prefilter, and the list of
+ * those that have none.
+ *
+ * A rule may be for several protocols (file.data) and for both directions; for each it has a plan: how its buffers are read
+ * there, and from which progress on it can be decided.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detect_priv.h"
+
+static bool names_protocol(const struct rule *rule, unsigned id)
+{
+    for (const char *const *word = rule->applications; word && *word; word++) {
+        if (app_find(*word) == id)
+            return true;
+    }
+    return rule->applications == NULL;
+}
+
+static const struct app_buffer *transaction_access(const struct app_proto *proto, const struct keyword *keyword,
+                                                   enum flow_direction direction)
+{
+    for (size_t i = 0; i < proto->buffer_count; i++) {
+        if (proto->buffers[i].keyword == keyword && proto->buffers[i].direction == direction)
+            return &proto->buffers[i];
+    }
+    return NULL;
+}
+
+/* The progress from which on the condition may be asked; -1: it never may. A keyword that no protocol claims is about all. */
+static int condition_progress(const struct app_proto *proto, const struct keyword *keyword,
+                              enum flow_direction direction)
+{
+    for (size_t i = 0; i < proto->condition_count; i++) {
+        if (proto->conditions[i].keyword == keyword && proto->conditions[i].direction == direction)
+            return proto->conditions[i].progress;
+    }
+    return keyword->applications ? -1 : 0;
+}
+
+static bool carries_files(const struct app_proto *proto, enum flow_direction direction)
+{
+    return transaction_access(proto, &keyword_file_data, direction) != NULL;
+}
+
+/* --- Plans --------------------------------------------------------------------------------------------------------------- */
+
+static unsigned count_buffers(const struct rule *rule)
+{
+    unsigned count = 0;
+
+    for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next)
+        count++;
+    return count;
+}
+
+static bool fill_access(struct transaction_plan *plan, const struct rule *rule, const struct app_proto *proto,
+                        enum flow_direction direction)
+{
+    unsigned at = 0;
+
+    for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next, at++) {
+        const struct app_buffer *access;
+
+        if (!buffer->keyword || !buffer->keyword->applications)
+            continue;
+        access = transaction_access(proto, buffer->keyword, direction);
+        if (!access)
+            return false;
+        plan->access[at] = access;
+        plan->grows |= access->grows;
+        if (access->progress > plan->progress)
+            plan->progress = access->progress;
+    }
+    return true;
+}
+
+static bool fill_conditions(struct transaction_plan *plan, const struct rule *rule, const struct app_proto *proto,
+                            enum flow_direction direction)
+{
+    unsigned at = 0;
+
+    for (const struct condition *c = rule->transaction_conditions; c; c = c->next, at++) {
+        int progress = condition_progress(proto, c->keyword, direction);
+
+        if (progress < 0)
+            return false;
+        plan->condition_progress[at] = (uint8_t)progress;
+        plan->events |= c->keyword->applications == NULL;
+        if (progress > plan->progress)
+            plan->progress = (uint8_t)progress;
+    }
+    return true;
+}
+
+static struct transaction_plan *new_plan(struct ruleset *ruleset, const struct rule *rule)
+{
+    unsigned conditions = 0;
+
+    for (const struct condition *c = rule->transaction_conditions; c; c = c->next)
+        conditions++;
+
+    struct transaction_plan *plan = arena_alloc(ruleset->arena, sizeof(*plan));
+
+    if (!plan)
+        return NULL;
+    plan->access = arena_alloc(ruleset->arena, (count_buffers(rule) + 1) * sizeof(*plan->access));
+    plan->condition_progress = arena_alloc(ruleset->arena, conditions + 1);
+    return plan->access && plan->condition_progress ? plan : NULL;
+}
+
+/* --- Groups -------------------------------------------------------------------------------------------------------------- */
+
+static bool same_transforms(const struct condition *a, const struct condition *b)
+{
+    for (; a && b; a = a->next, b = b->next) {
+        if (a->keyword != b->keyword || a->data != b->data)
+            return false;
+    }
+    return !a && !b;
+}
+
+/* The group's entry for the buffer; made at first use, in the order of their progress. NULL when out of memory. */
+static struct transaction_buffer *group_buffer(struct transaction_group *group, const struct app_buffer *access,
+                                               const struct rule_buffer *buffer)
+{
+    struct transaction_buffer *list, *slot;
+
+    for (uint32_t i = 0; i < group->buffer_count; i++) {
+        if (group->buffers[i].access == access && same_transforms(group->buffers[i].transforms, buffer->transforms))
+            return &group->buffers[i];
+    }
+    if (group->buffer_count == TRANSACTION_BUFFERS)
+        return NULL;
+    list = realloc(group->buffers, (group->buffer_count + 1) * sizeof(*list));
+    if (!list)
+        return NULL;
+    group->buffers = list;
+    slot = &list[group->buffer_count];
+    *slot = (struct transaction_buffer){ .access = access, .transforms = buffer->transforms };
+    if (prefilter_new(&slot->prefilter))
+        return NULL;
+    group->buffer_count++;
+    return slot;
+}
+
+static int add_unfiltered(struct transaction_group *group, uint32_t check, const struct transaction_plan *plan)
+{
+    if (group->unfiltered_count == group->unfiltered_capacity) {
+        uint32_t capacity = group->unfiltered_capacity ? group->unfiltered_capacity * 2 : 16;
+        struct transaction_unfiltered *list = realloc(group->unfiltered, capacity * sizeof(*list));
+
+        if (!list)
+            return -ENOMEM;
+        group->unfiltered = list;
+        group->unfiltered_capacity = capacity;
+    }
+    group->unfiltered[group->unfiltered_count++] = (struct transaction_unfiltered){
+        .check = check,
+        .progress = plan->progress,
+        .always = plan->grows || plan->files || plan->events,
+    };
+    return 0;
+}
+
+static bool is_growing(const struct transaction_buffer *buffer)
+{
+    return buffer && buffer->access->grows;
+}
+
+static int add_to_group(struct ruleset *ruleset, uint32_t index, const struct transaction_plan *plan)
+{
+    struct transaction_group *group = &ruleset->transactions[plan->proto * FLOW_DIRECTIONS + plan->direction];
+    struct literal literal;
+
+    group->has_rules = true;
+    if (literal_choose(ruleset->checks[index].rule, true, &literal)) {
+        struct transaction_buffer *buffer = group_buffer(
+            group, transaction_access(app_by_id(plan->proto), literal.buffer, plan->direction), literal.rule_buffer);
+
+        if (is_growing(buffer))
+            literal.at = literal.reach = LITERAL_ANYWHERE; /* it is scanned in parts */
+        /* No room for one more kind of buffer: the rule still works, it is only looked at more often. */
+        if (buffer)
+            return prefilter_add(buffer->prefilter, &literal, index);
+    }
+    return add_unfiltered(group, index, plan);
+}
+
+static int add_plan(struct ruleset *ruleset, uint32_t index, unsigned id, enum flow_direction direction)
+{
+    struct check *check = &ruleset->checks[index];
+    const struct rule *rule = check->rule;
+    const struct app_proto *proto = app_by_id(id);
+    struct transaction_plan *plan;
+
+    if (rule->directions && !(rule->directions >> direction & 1))
+        return 0;
+    if (rule->file_conditions && !carries_files(proto, direction))
+        return 0;
+    plan = new_plan(ruleset, rule);
+    if (!plan)
+        return -ENOMEM;
+    plan->proto = (uint8_t)id;
+    plan->direction = (uint8_t)direction;
+    plan->files = rule->file_conditions != NULL;
+    if (!fill_access(plan, rule, proto, direction) || !fill_conditions(plan, rule, proto, direction))
+        return 0; /* this protocol has not all that the rule asks for */
+    plan->next = check->plans;
+    check->plans = plan;
+    return add_to_group(ruleset, index, plan);
+}
+
+int transaction_rule_add(struct ruleset *ruleset, uint32_t index)
+{
+    int err = 0;
+
+    for (unsigned id = 1; id <= app_list_count && !err; id++) {
+        if (!names_protocol(ruleset->checks[index].rule, id))
+            continue;
+        for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS && !err; direction++)
+            err = add_plan(ruleset, index, id, direction);
+    }
+    return err;
+}
+
+bool rule_is_of_transaction(const struct rule *rule)
+{
+    if (rule->transaction_conditions || rule->file_conditions)
+        return true;
+    for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
+        if (buffer->keyword && buffer->keyword->applications)
+            return true;
+    }
+    return false;
+}
+
+uint64_t rule_application_mask(const struct rule *rule)
+{
+    uint64_t mask = 0;
+
+    for (const char *const *word = rule->applications; word && *word; word++) {
+        unsigned id = app_find(*word);
+
+        if (id > 0)
+            mask |= UINT64_C(1) << id;
+    }
+    return mask;
+}
+
+void transaction_groups_clear(struct ruleset *ruleset)
+{
+    for (size_t i = 0; ruleset->transactions && i < transaction_group_count(); i++) {
+        struct transaction_group *group = &ruleset->transactions[i];
+
+        for (uint32_t k = 0; k < group->buffer_count; k++)
+            prefilter_free(group->buffers[k].prefilter);
+        free(group->buffers);
+        free(group->unfiltered);
+    }
+    free(ruleset->transactions);
+}

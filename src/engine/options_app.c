@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From the configuration to the options of application protocols and files. */
+#include <stdio.h>
+#include <string.h>
+
+#include "engine_priv.h"
+
+static bool is_enabled(const struct config *config, const struct app_proto *proto)
+{
+    char name[96];
+
+    snprintf(name, sizeof(name), "app-layer.protocols.%s.enabled", proto->name);
+    return strcmp(config_string_or(config, name, "yes"), "no") != 0;
+}
+
+int engine_app_options(const struct config *config, unsigned workers, struct app_options *out, struct diag *diag)
+{
+    app_options_default(out);
+    out->memcap = (size_t)config_number(config, "app-layer.memcap") / (workers > 0 ? workers : 1);
+    for (size_t i = 0; i < app_list_count; i++)
+        out->enabled[i] = is_enabled(config, app_list[i]);
+    return app_options_configure(out, config, diag);
+}
+
+/* Which protocols' events are written: all, or those that eve.types names. */
+void engine_app_events(const struct config *config, struct eve_options *out)
+{
+    bool chosen = config_has_section(config, "eve.types");
+
+    for (size_t i = 0; i < app_list_count; i++) {
+        char name[96];
+
+        if (!app_list[i]->log_type)
+            continue;
+        snprintf(name, sizeof(name), "eve.types.%s", app_list[i]->log_type);
+        out->app[i] = !chosen || config_has_section(config, name);
+        out->enabled[OUTPUT_APP] |= out->app[i];
+    }
+    out->enabled[OUTPUT_FILE] = !chosen || config_has_section(config, "eve.types.files");
+}

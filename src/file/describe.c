@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What events say of a file: the members of EVE's fileinfo, with Suricata's names. */
+#include "file_priv.h"
+
+#include "sluice/fields.h"
+
+static void digest(const struct file *file, enum file_digest kind, const char *key, size_t length, struct fields *out)
+{
+    if (file->digests >> kind & 1)
+        fields_hex(out, key, file->digest[kind], length);
+}
+
+void file_describe(const struct file *file, uint64_t tx_id, struct fields *out)
+{
+    if (file->name.length > 0)
+        fields_bytes(out, "filename", file->name.bytes, file->name.length);
+    fields_string(out, "magic", file->magic);
+    fields_bool(out, "gaps", file->has_gaps);
+    fields_string(out, "state", file_state_name(file->state));
+    digest(file, FILE_MD5, "md5", 16, out);
+    digest(file, FILE_SHA1, "sha1", 20, out);
+    digest(file, FILE_SHA256, "sha256", 32, out);
+    fields_bool(out, "stored", file->stored);
+    if (file->stored)
+        fields_uint(out, "file_id", file->id);
+    fields_uint(out, "size", file->size);
+    fields_uint(out, "tx_id", tx_id);
+    if (file->end > 0) {
+        fields_uint(out, "start", file->start);
+        fields_uint(out, "end", file->end);
+    }
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The file engine. Bytes of a file go three ways as they come: into the digests, into the window that rules see, and, when it is to
+ * be stored, to the file store.
+ *
+ * The window begins with the file and holds its first `inspect_limit` bytes. When `inspect_window` bytes more are full it moves,
+ * in one step to the last `inspect_window` bytes, so that a large file is copied once and not with every segment. Bytes
+ * that came since file_engine_tick() were seen by no rule yet and stay, unless one call brings more than an object of the heap
+ * holds. When there is no memory the window begins anew behind the bytes that found no room.
+ */
+#include "file_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAGIC_TEXT_MAX = 512 };
+
+const char *file_state_name(enum file_state state)
+{
+    static const char *const names[] = {
+        [FILE_OPEN] = "UNKNOWN", [FILE_CLOSED] = "CLOSED", [FILE_TRUNCATED] = "TRUNCATED", [FILE_ERROR] = "ERROR"
+    };
+
+    return names[state];
+}
+
+void file_options_default(struct file_options *options)
+{
+    *options = (struct file_options){ .inspect_limit = 100 << 10, .inspect_window = 16 << 10 };
+}
+
+/* --- The engine ------------------------------------------------------------------------------------------------------------ */
+
+/* What is computed, and whether libmagic is there. */
+static void set_wants(struct file_engine *engine)
+{
+    engine->digests = engine->options.digests | engine->rule_digests;
+    engine->magic = engine->options.magic || engine->rule_magic;
+    if (engine->options.spool && (engine->options.store_all || engine->may_store))
+        engine->digests |= 1 << FILE_SHA256; /* its name in the store */
+    if (engine->magic && !engine->libmagic)
+        engine->libmagic = magic_new();
+}
+
+int file_engine_new(struct file_engine **out, const struct file_options *options, struct heap *heap)
+{
+    struct file_engine *engine = calloc(1, sizeof(*engine));
+
+    if (!engine)
+        return -ENOMEM;
+    engine->heap = heap;
+    engine->options = *options;
+    engine->tick = 1;
+    set_wants(engine);
+    *out = engine;
+    return 0;
+}
+
+void file_engine_free(struct file_engine *engine)
+{
+    if (!engine)
+        return;
+    magic_delete(engine->libmagic);
+    free(engine);
+}
+
+void file_engine_want(struct file_engine *engine, unsigned digests, bool magic)
+{
+    engine->rule_digests = digests;
+    engine->rule_magic = magic;
+    set_wants(engine);
+}
+
+void file_engine_want_store(struct file_engine *engine, bool may_store)
+{
+    engine->may_store = may_store;
+    set_wants(engine);
+}
+
+void file_engine_tick(struct file_engine *engine)
+{
+    engine->tick++;
+}
+
+const struct file_counts *file_engine_counts(const struct file_engine *engine)
+{
+    return &engine->counts;
+}
+
+/* --- Files ----------------------------------------------------------------------------------------------------------------- */
+
+struct file *file_open(struct file_engine *engine, struct file_list *list, uint32_t id, const void *name,
+                       size_t name_length)
+{
+    struct file *file = heap_take(engine->heap, sizeof(*file));
+
+    if (!file) {
+        engine->counts.no_memory++;
+        return NULL;
+    }
+    file->id = id;
+    name_length = name_length < FILE_NAME_MAX ? name_length : FILE_NAME_MAX;
+    if (name && name_length > 0 &&
+        buffer_append(engine->heap, &file->name, name, (uint32_t)name_length, FILE_NAME_MAX) < name_length)
+        engine->counts.no_memory++;
+    if (engine->digests && !(file->hash = hash_new(engine->heap, engine->digests)))
+        engine->counts.no_memory++;
+    if (list->last)
+        list->last->next = file;
+    else
+        list->first = file;
+    list->last = file;
+    list->count++;
+    engine->counts.opened++;
+    if (engine->options.store_all)
+        file_keep(engine, file, 0);
+    return file;
+}
+
+/* Leaves behind what rules have seen, except for the last `inspect_window` bytes. */
+static void slide(struct file_engine *engine, struct file *file)
+{
+    uint64_t seen = file->tick == engine->tick ? file->fresh_offset : file->size;
+    uint64_t start = seen > engine->options.inspect_window ? seen - engine->options.inspect_window : 0;
+
+    if (start <= file->data_offset)
+        return;
+    if (file->data_offset == 0)
+        keep_before_sliding(engine, file);
+    uint64_t behind = start - file->data_offset;
+    uint32_t length = behind < file->data.length ? (uint32_t)behind : file->data.length;
+
+    buffer_consume(&file->data, length);
+    file->data_offset += length;
+}
+
+/* No room for the window: it begins anew behind what has come. */
+static void lose_window(struct file_engine *engine, struct file *file)
+{
+    engine->counts.no_memory++;
+    buffer_clear(engine->heap, &file->data);
+    file->data_offset = file->size;
+}
+
+static void append_part(struct file_engine *engine, struct file *file, const void *bytes, uint32_t length)
+{
+    uint32_t room = engine->options.inspect_limit + engine->options.inspect_window, kept;
+
+    if ((uint64_t)file->data.length + length > room && file->size > engine->options.inspect_limit)
+        slide(engine, file);
+    kept = buffer_append(engine->heap, &file->data, bytes, length, HEAP_OBJECT_MAX);
+    if (kept < length) {
+        file->data.length -= kept;
+        if (file->data_offset == 0)
+            keep_before_sliding(engine, file);
+    }
+    keep_append(engine, file, bytes, length);
+    file->size += length;
+    if (kept < length)
+        lose_window(engine, file);
+}
+
+static void find_magic(struct file_engine *engine, struct file *file)
+{
+    uint32_t length = file->data.length < FILE_MAGIC_BYTES ? file->data.length : FILE_MAGIC_BYTES;
+    const char *text;
+
+    file->magic_done = true;
+    if (!engine->libmagic || file->data_offset > 0 || length == 0)
+        return;
+    engine->counts.magic++;
+    text = magic_of(engine->libmagic, file->data.bytes, length);
+    if (!text)
+        return;
+    size_t size = strnlen(text, MAGIC_TEXT_MAX);
+    char *copy = heap_take_raw(engine->heap, size + 1);
+
+    if (!copy)
+        return;
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    file->magic = copy;
+}
+
+void file_append(struct file_engine *engine, struct file *file, const void *bytes, size_t length)
+{
+    const uint8_t *at = bytes;
+
+    if (file->state != FILE_OPEN || length == 0)
+        return;
+    if (file->tick != engine->tick) {
+        file->tick = engine->tick;
+        file->fresh_offset = file->size;
+    }
+    if (file->hash)
+        hash_update(file->hash, bytes, length);
+    while (length > 0) {
+        uint32_t part = length < HEAP_OBJECT_MAX / 2 ? (uint32_t)length : HEAP_OBJECT_MAX / 2;
+
+        append_part(engine, file, at, part);
+        at += part;
+        length -= part;
+    }
+    if (engine->magic && !file->magic_done && file->data.length >= FILE_MAGIC_BYTES)
+        find_magic(engine, file);
+}
+
+void file_gap(struct file_engine *engine, struct file *file, uint64_t length)
+{
+    (void)length;
+    if (file->state != FILE_OPEN)
+        return;
+    if (engine->magic && !file->magic_done)
+        find_magic(engine, file);
+    file->has_gaps = true;
+    if (file->data_offset == 0)
+        keep_before_sliding(engine, file);
+    /* A match across the hole would be none. */
+    file->data_offset = file->size;
+    file->fresh_offset = file->size;
+    file->data.length = 0;
+}
+
+static void finish_digests(struct file *file)
+{
+    bool whole = file->state == FILE_CLOSED;
+
+    for (unsigned kind = 0; kind < FILE_DIGESTS; kind++) {
+        if (!(hash_kinds(file->hash) >> kind & 1))
+            continue;
+        hash_digest(file->hash, kind, file->digest[kind]);
+        file->has_store_name |= kind == FILE_SHA256;
+        /* The field tells the SHA-256 of a beginning, too: what is stored of it has this name. */
+        if (whole || (kind == FILE_SHA256 && file->state == FILE_TRUNCATED && !file->has_gaps))
+            file->digests |= 1 << kind;
+    }
+}
+
+void file_close(struct file_engine *engine, struct file *file, enum file_state state)
+{
+    if (file->state != FILE_OPEN || state == FILE_OPEN)
+        return;
+    file->state = state == FILE_CLOSED && file->has_gaps ? FILE_TRUNCATED : state;
+    if (engine->magic && !file->magic_done)
+        find_magic(engine, file);
+    finish_digests(file);
+    keep_close(engine, file);
+    heap_give(engine->heap, file->hash);
+    file->hash = NULL;
+}
+
+static void clear(struct file_engine *engine, struct file *file)
+{
+    file_close(engine, file, FILE_TRUNCATED);
+    keep_clear(engine, file);
+    buffer_clear(engine->heap, &file->name);
+    buffer_clear(engine->heap, &file->data);
+    heap_give(engine->heap, (void *)(uintptr_t)file->magic);
+    heap_give(engine->heap, file);
+}
+
+void file_list_clear(struct file_engine *engine, struct file_list *list)
+{
+    for (struct file *file = list->first, *next; file; file = next) {
+        next = file->next;
+        clear(engine, file);
+    }
+    *list = (struct file_list){ 0 };
+}

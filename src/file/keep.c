@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What of the files goes to the file store. A rule may want a file when a part of it has gone by, or only when its digest is known.
+ * Nothing goes to disk while all of the file is in the window; when its beginning is about to leave it, and a rule could still want the
+ * file, it is written as if it were wanted, and discarded at its end when it was not.
+ */
+#include "file_priv.h"
+#include "sluice/file_store.h"
+
+static void refuse(struct file_engine *engine, struct file *file)
+{
+    if (file->spooled)
+        file_spool_discard(engine->options.spool, file->spooled);
+    file->spooled = 0;
+    file->store_refused = true;
+    if (file->store_wanted)
+        engine->counts.store_refused++;
+}
+
+static bool is_too_large(const struct file_engine *engine, uint64_t size)
+{
+    return engine->options.store_limit > 0 && size > engine->options.store_limit;
+}
+
+static void write_bytes(struct file_engine *engine, struct file *file, const void *bytes, size_t length)
+{
+    if (length > 0 && !file_spool_write(engine->options.spool, file->spooled, bytes, length))
+        refuse(engine, file);
+}
+
+/* The window has all of the file so far: that goes to the store, and what comes from now on. */
+static void begin(struct file_engine *engine, struct file *file)
+{
+    if (file->data_offset > 0 || file->data.length < file->size || is_too_large(engine, file->size)) {
+        refuse(engine, file);
+        return;
+    }
+    file->spooled = file_spool_open(engine->options.spool);
+    if (file->spooled)
+        write_bytes(engine, file, file->data.bytes, file->data.length);
+    else
+        refuse(engine, file);
+}
+
+static void finish(struct file_engine *engine, struct file *file)
+{
+    if (!file->has_store_name || file->state == FILE_ERROR ||
+        !file_spool_finish(engine->options.spool, file->spooled, file->digest[FILE_SHA256])) {
+        refuse(engine, file);
+        return;
+    }
+    file->spooled = 0;
+    file->stored = true;
+    engine->counts.stored++;
+}
+
+static void add_sid(struct file *file, uint32_t sid)
+{
+    for (unsigned i = 0; i < file->sid_count; i++)
+        if (file->sids[i] == sid)
+            return;
+    if (file->sid_count < FILE_MAX_SIDS)
+        file->sids[file->sid_count++] = sid;
+}
+
+void file_keep(struct file_engine *engine, struct file *file, uint32_t sid)
+{
+    bool is_new = !file->store_wanted;
+
+    if (sid)
+        add_sid(file, sid);
+    file->store_wanted = true;
+    if (!engine->options.spool || !is_new)
+        return;
+    if (file->store_refused)
+        engine->counts.store_refused++;
+    else if (!file->spooled)
+        begin(engine, file);
+    if (file->spooled && file->state != FILE_OPEN)
+        finish(engine, file);
+}
+
+void keep_append(struct file_engine *engine, struct file *file, const void *bytes, size_t length)
+{
+    if (!file->spooled)
+        return;
+    if (is_too_large(engine, file->size + length))
+        refuse(engine, file);
+    else
+        write_bytes(engine, file, bytes, length);
+}
+
+void keep_before_sliding(struct file_engine *engine, struct file *file)
+{
+    if (engine->options.spool && engine->may_store && !file->spooled && !file->store_refused && !file->stored)
+        begin(engine, file);
+}
+
+void keep_close(struct file_engine *engine, struct file *file)
+{
+    if (file->spooled && file->store_wanted)
+        finish(engine, file);
+}
+
+void keep_clear(struct file_engine *engine, struct file *file)
+{
+    if (file->spooled)
+        file_spool_discard(engine->options.spool, file->spooled);
+    file->spooled = 0;
+}

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The file store. A spool is a ring of records: open, bytes, finish, discard. Bytes leave a rest of the ring free, so that a file
+ * can be finished or discarded when it is full of bytes.
+ *
+ * The thread takes what is in the rings, one after the other, and sleeps a little when there is nothing: a worker does not wake it,
+ * which would be a system call. It has so many files open and no more; those beyond are opened anew when bytes come for them.
+ * A file whose writing failed is forgotten, and what else comes for it is thrown away.
+ */
+#include "sluice/file_store.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sluice/ring.h"
+
+enum {
+    RING_SIZE = 4 << 20,
+    RING_MIN = 256 << 10,
+    RESERVE = 64 << 10, /* of the ring, for what is no bytes */
+    CHUNK = 32 << 10,
+    FILES_MAX = 1024, /* that are written at once */
+    OPEN_MAX = 128,   /* of them with a descriptor */
+    IDLE_WAIT_MS = 20,
+    LOSSLESS_WAIT_NS = 100 * 1000,
+    NAME_SIZE = 48,
+    PATH_SIZE = 2 + 1 + 64 + 1,
+};
+
+enum record_kind { RECORD_OPEN, RECORD_BYTES, RECORD_FINISH, RECORD_DISCARD };
+
+struct record {
+    uint32_t kind, length;
+    uint64_t number;
+    uint8_t bytes[];
+};
+
+struct file_spool {
+    struct ring *ring;
+    uint64_t numbers;
+    bool lossless;
+};
+
+struct stored_file {
+    unsigned worker;
+    uint64_t number;
+    int fd; /* -1: not open at the moment */
+};
+
+struct file_store {
+    struct file_store_options options;
+    struct file_spool *spools;
+    int dir_fd, tmp_fd, wake_fd;
+    bool started;
+    pthread_t thread;
+    atomic_bool stop;
+    _Atomic uint64_t written, errors;
+    /* the thread's */
+    struct stored_file files[FILES_MAX];
+    unsigned file_count, open_count, hand;
+};
+
+/* --- A worker's side ------------------------------------------------------------------------------------------------------- */
+
+static struct record *reserve(struct file_spool *spool, size_t length, size_t rest)
+{
+    const struct timespec pause = { .tv_nsec = LOSSLESS_WAIT_NS };
+    size_t size = sizeof(struct record) + length;
+
+    for (;;) {
+        struct record *record = NULL;
+
+        if (ring_capacity(spool->ring) - ring_used(spool->ring) >= size + rest)
+            record = ring_reserve(spool->ring, size);
+        if (record || !spool->lossless)
+            return record;
+        nanosleep(&pause, NULL);
+    }
+}
+
+static bool put(struct file_spool *spool, enum record_kind kind, uint64_t number, const void *bytes, size_t length)
+{
+    struct record *record = reserve(spool, length, kind == RECORD_FINISH || kind == RECORD_DISCARD ? 0 : RESERVE);
+
+    if (!record)
+        return false;
+    *record = (struct record){ .kind = kind, .length = (uint32_t)length, .number = number };
+    if (length > 0)
+        memcpy(record->bytes, bytes, length);
+    ring_commit(spool->ring);
+    return true;
+}
+
+uint64_t file_spool_open(struct file_spool *spool)
+{
+    return put(spool, RECORD_OPEN, spool->numbers + 1, NULL, 0) ? ++spool->numbers : 0;
+}
+
+bool file_spool_write(struct file_spool *spool, uint64_t number, const void *bytes, size_t length)
+{
+    const uint8_t *at = bytes;
+
+    while (length > 0) {
+        size_t part = length < CHUNK ? length : CHUNK;
+
+        if (!put(spool, RECORD_BYTES, number, at, part))
+            return false;
+        at += part;
+        length -= part;
+    }
+    return true;
+}
+
+bool file_spool_finish(struct file_spool *spool, uint64_t number, const uint8_t sha256[32])
+{
+    return put(spool, RECORD_FINISH, number, sha256, 32);
+}
+
+void file_spool_discard(struct file_spool *spool, uint64_t number)
+{
+    (void)put(spool, RECORD_DISCARD, number, NULL, 0);
+}
+
+/* --- The thread's files ---------------------------------------------------------------------------------------------------- */
+
+static void count(_Atomic uint64_t *counter)
+{
+    atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+static void temporary_name(const struct stored_file *file, char *out)
+{
+    snprintf(out, NAME_SIZE, "file.%u.%llu", file->worker, (unsigned long long)file->number);
+}
+
+static struct stored_file *find(struct file_store *store, unsigned worker, uint64_t number)
+{
+    for (unsigned i = 0; i < store->file_count; i++)
+        if (store->files[i].number == number && store->files[i].worker == worker)
+            return &store->files[i];
+    return NULL;
+}
+
+static void close_file(struct file_store *store, struct stored_file *file)
+{
+    if (file->fd < 0)
+        return;
+    close(file->fd);
+    file->fd = -1;
+    store->open_count--;
+}
+
+/* Its place is taken by the last. */
+static void forget(struct file_store *store, struct stored_file *file)
+{
+    close_file(store, file);
+    *file = store->files[--store->file_count];
+}
+
+static void remove_temporary(struct file_store *store, struct stored_file *file)
+{
+    char name[NAME_SIZE];
+
+    temporary_name(file, name);
+    unlinkat(store->tmp_fd, name, 0);
+    forget(store, file);
+}
+
+static void fail(struct file_store *store, struct stored_file *file)
+{
+    count(&store->errors);
+    remove_temporary(store, file);
+}
+
+/* One descriptor is given up when there are too many. */
+static bool open_file(struct file_store *store, struct stored_file *file, int flags)
+{
+    char name[NAME_SIZE];
+
+    for (; store->open_count >= OPEN_MAX; store->hand++)
+        close_file(store, &store->files[store->hand % store->file_count]);
+    temporary_name(file, name);
+    file->fd = openat(store->tmp_fd, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | flags, 0640);
+    if (file->fd >= 0)
+        store->open_count++;
+    return file->fd >= 0;
+}
+
+static void handle_open(struct file_store *store, unsigned worker, const struct record *record)
+{
+    if (store->file_count == FILES_MAX) {
+        count(&store->errors);
+        return;
+    }
+    struct stored_file *file = &store->files[store->file_count++];
+
+    *file = (struct stored_file){ .worker = worker, .number = record->number, .fd = -1 };
+    if (!open_file(store, file, O_CREAT | O_TRUNC))
+        fail(store, file);
+}
+
+static void handle_bytes(struct file_store *store, struct stored_file *file, const struct record *record)
+{
+    size_t done = 0;
+
+    if (file->fd < 0 && !open_file(store, file, O_APPEND)) {
+        fail(store, file);
+        return;
+    }
+    while (done < record->length) {
+        ssize_t n = write(file->fd, record->bytes + done, record->length - done);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            fail(store, file);
+            return;
+        }
+        done += (size_t)n;
+    }
+}
+
+/* "ab/abcd..." */
+static void final_path(const uint8_t *sha256, char *out)
+{
+    static const char digits[] = "0123456789abcdef";
+    size_t at = 3;
+
+    for (int i = 0; i < 32; i++) {
+        out[at++] = digits[sha256[i] >> 4];
+        out[at++] = digits[sha256[i] & 15];
+    }
+    out[at] = '\0';
+    memcpy(out, out + 3, 2);
+    out[2] = '/';
+}
+
+static bool give_name(struct file_store *store, const char *temporary, char *path)
+{
+    path[2] = '\0';
+    if (mkdirat(store->dir_fd, path, 0750) && errno != EEXIST)
+        return false;
+    path[2] = '/';
+    return renameat(store->tmp_fd, temporary, store->dir_fd, path) == 0;
+}
+
+static void handle_finish(struct file_store *store, struct stored_file *file, const struct record *record)
+{
+    char name[NAME_SIZE], path[PATH_SIZE];
+
+    close_file(store, file);
+    temporary_name(file, name);
+    final_path(record->bytes, path);
+    if (utimensat(store->dir_fd, path, NULL, AT_SYMLINK_NOFOLLOW) == 0) { /* it is there already: seen again now */
+        remove_temporary(store, file);
+    } else if (give_name(store, name, path)) {
+        forget(store, file);
+    } else {
+        fail(store, file);
+        return;
+    }
+    count(&store->written);
+}
+
+static void handle(struct file_store *store, unsigned worker, const struct record *record)
+{
+    if (record->kind == RECORD_OPEN) {
+        handle_open(store, worker, record);
+        return;
+    }
+    struct stored_file *file = find(store, worker, record->number);
+
+    if (!file)
+        return; /* it failed before */
+    if (record->kind == RECORD_BYTES)
+        handle_bytes(store, file, record);
+    else if (record->kind == RECORD_FINISH)
+        handle_finish(store, file, record);
+    else
+        remove_temporary(store, file);
+}
+
+/* What was in the ring at the beginning, so that no worker waits for another. */
+static bool drain(struct file_store *store, unsigned worker)
+{
+    struct ring *ring = store->spools[worker].ring;
+    uint64_t end = ring_published(ring);
+    bool any = false;
+    size_t size;
+
+    while (ring_released(ring) < end) {
+        const struct record *record = ring_peek(ring, &size);
+
+        if (!record)
+            break;
+        handle(store, worker, record);
+        ring_release(ring);
+        any = true;
+    }
+    return any;
+}
+
+static void *run(void *user)
+{
+    struct file_store *store = user;
+
+    for (;;) {
+        bool stopping = atomic_load(&store->stop), any = false;
+        struct pollfd wake = { .fd = store->wake_fd, .events = POLLIN };
+
+        for (unsigned i = 0; i < store->options.workers; i++)
+            any |= drain(store, i);
+        if (any)
+            continue;
+        if (stopping)
+            return NULL;
+        poll(&wake, 1, store->options.lossless ? 1 : IDLE_WAIT_MS);
+    }
+}
+
+/* --- The main thread's side ------------------------------------------------------------------------------------------------ */
+
+static int make_folders(const char *dir)
+{
+    char path[PATH_MAX];
+    size_t length = strlen(dir);
+
+    if (length == 0 || length >= sizeof(path))
+        return -ENAMETOOLONG;
+    memcpy(path, dir, length + 1);
+    for (char *at = path + 1;; at++) {
+        char end = *at;
+
+        if (end != '/' && end != '\0')
+            continue;
+        *at = '\0';
+        if (mkdir(path, 0750) && errno != EEXIST)
+            return -errno;
+        if (end == '\0')
+            return 0;
+        *at = end;
+    }
+}
+
+static int open_folder(int at, const char *name, int *out)
+{
+    *out = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return *out < 0 ? -errno : 0;
+}
+
+/* Files of a run that ended before they were complete. */
+static void clean(int tmp_fd)
+{
+    int fd = openat(tmp_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    while ((entry = readdir(dir)))
+        if (strncmp(entry->d_name, "file.", 5) == 0)
+            unlinkat(tmp_fd, entry->d_name, 0);
+    closedir(dir);
+}
+
+static int open_folders(struct file_store *store)
+{
+    int err = make_folders(store->options.dir);
+
+    if (!err)
+        err = open_folder(AT_FDCWD, store->options.dir, &store->dir_fd);
+    if (!err && mkdirat(store->dir_fd, "tmp", 0750) && errno != EEXIST)
+        err = -errno;
+    if (!err)
+        err = open_folder(store->dir_fd, "tmp", &store->tmp_fd);
+    if (!err)
+        clean(store->tmp_fd);
+    return err;
+}
+
+static int make_spools(struct file_store *store)
+{
+    size_t size = store->options.ring_size ? store->options.ring_size : RING_SIZE;
+
+    store->spools = calloc(store->options.workers, sizeof(*store->spools));
+    if (!store->spools)
+        return -ENOMEM;
+    for (unsigned i = 0; i < store->options.workers; i++) {
+        int err = ring_new(&store->spools[i].ring, size < RING_MIN ? RING_MIN : size);
+
+        if (err)
+            return err;
+        store->spools[i].lossless = store->options.lossless;
+    }
+    return 0;
+}
+
+int file_store_new(struct file_store **out, const struct file_store_options *options)
+{
+    struct file_store *store = calloc(1, sizeof(*store));
+
+    if (!store)
+        return -ENOMEM;
+    assert(options->workers > 0);
+    store->options = *options;
+    store->dir_fd = store->tmp_fd = -1;
+    store->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int err = store->wake_fd < 0 ? -errno : open_folders(store);
+
+    if (!err)
+        err = make_spools(store);
+    if (err) {
+        file_store_free(store);
+        return err;
+    }
+    *out = store;
+    return 0;
+}
+
+int file_store_start(struct file_store *store)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int err = pthread_create(&store->thread, NULL, run, store);
+
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (err)
+        return -err;
+    store->started = true;
+    pthread_setname_np(store->thread, "sluice-files");
+    return 0;
+}
+
+void file_store_stop(struct file_store *store)
+{
+    const uint64_t one = 1;
+
+    if (!store->started)
+        return;
+    atomic_store(&store->stop, true);
+    ssize_t n = write(store->wake_fd, &one, sizeof(one));
+
+    (void)n; /* otherwise it wakes by itself */
+    pthread_join(store->thread, NULL);
+    store->started = false;
+    atomic_store(&store->stop, false);
+}
+
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+void file_store_free(struct file_store *store)
+{
+    if (!store)
+        return;
+    file_store_stop(store);
+    while (store->file_count > 0)
+        remove_temporary(store, &store->files[0]);
+    for (unsigned i = 0; store->spools && i < store->options.workers; i++)
+        ring_free(store->spools[i].ring);
+    free(store->spools);
+    close_fd(store->tmp_fd);
+    close_fd(store->dir_fd);
+    close_fd(store->wake_fd);
+    free(store);
+}
+
+struct file_spool *file_store_spool(struct file_store *store, unsigned worker)
+{
+    assert(worker < store->options.workers);
+    return &store->spools[worker];
+}
+
+void file_store_counts(struct file_store *store, struct file_store_counts *out)
+{
+    out->files = atomic_load_explicit(&store->written, memory_order_relaxed);
+    out->errors = atomic_load_explicit(&store->errors, memory_order_relaxed);
+}

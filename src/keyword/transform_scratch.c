@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "transform_scratch_priv.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "sluice/keyword.h"
+#include "sluice/pcre_scratch.h"
+
+struct transform_scratch *transform_scratch_new(void)
+{
+    const struct pcre_limits limits = { PCRE_DEFAULT_MATCH_LIMIT, PCRE_DEFAULT_DEPTH_LIMIT };
+    struct transform_scratch *scratch = calloc(1, sizeof(*scratch));
+
+    if (!scratch)
+        return NULL;
+    scratch->block = malloc(TRANSFORM_SCRATCH_SIZE);
+    scratch->pcre = pcre_scratch_new(&limits);
+    if (!scratch->block || !scratch->pcre) {
+        transform_scratch_free(scratch);
+        return NULL;
+    }
+    return scratch;
+}
+
+void transform_scratch_free(struct transform_scratch *scratch)
+{
+    if (!scratch)
+        return;
+    pcre_scratch_free(scratch->pcre);
+    free(scratch->block);
+    free(scratch);
+}
+
+void transform_scratch_reset(struct transform_scratch *scratch)
+{
+    scratch->used = 0;
+}
+
+uint32_t transform_scratch_mark(const struct transform_scratch *scratch)
+{
+    return scratch->used;
+}
+
+void transform_scratch_return(struct transform_scratch *scratch, uint32_t mark)
+{
+    assert(mark <= scratch->used);
+    scratch->used = mark;
+}
+
+uint32_t transform_scratch_room(const struct transform_scratch *scratch)
+{
+    return TRANSFORM_SCRATCH_SIZE - scratch->used;
+}
+
+/* Aligned, so that zlib may put its state there. */
+uint8_t *transform_output(struct transform_scratch *scratch, uint32_t size)
+{
+    uint64_t rounded = ((uint64_t)size + 15) & ~UINT64_C(15);
+    uint8_t *output = scratch->block + scratch->used;
+
+    if (rounded > transform_scratch_room(scratch))
+        return NULL;
+    scratch->used += (uint32_t)rounded;
+    return output;
+}

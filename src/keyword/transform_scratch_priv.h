@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef SLUICE_KEYWORD_TRANSFORM_SCRATCH_PRIV_H
+#define SLUICE_KEYWORD_TRANSFORM_SCRATCH_PRIV_H
+
+#include <stdint.h>
+
+#include "sluice/transform.h"
+
+struct pcre_scratch;
+
+struct transform_scratch {
+    uint8_t *block;
+    uint32_t used;
+    struct pcre_scratch *pcre; /* of pcrexform */
+};
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From a transaction to a record: the worker's half. Its protocol says what there is to say of it, as fields; the other thread makes
+ * text of them.
+ */
+#include <string.h>
+
+#include "output_priv.h"
+
+static void describe(struct fields *fields, const struct app *app, const struct app_tx *tx)
+{
+    const struct app_proto *proto = tx->proto;
+
+    if (!proto->log || !proto->log_key)
+        return;
+    fields_object_open(fields, proto->log_key);
+    proto->log(tx, app_proto_settings(app, proto), fields);
+    fields_object_close(fields);
+}
+
+static void describe_files(struct fields *fields, const struct app_tx *tx)
+{
+    bool is_open = false;
+
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        for (const struct file *file = tx->files[direction].first; file; file = file->next) {
+            if (!is_open)
+                fields_array_open(fields, "files");
+            is_open = true;
+            fields_object_open(fields, NULL);
+            file_describe(file, tx->id, fields);
+            fields_object_close(fields);
+        }
+    }
+    if (is_open)
+        fields_array_close(fields);
+}
+
+/* Alerts of one transaction share what is said of it. */
+static const struct record_transaction *find_described(const struct record_scratch *scratch,
+                                                       const struct decision *decision, size_t alert)
+{
+    for (size_t i = 0; i < alert; i++) {
+        if (decision->alerts[i].tx == decision->alerts[alert].tx)
+            return &scratch->transactions[i];
+    }
+    return NULL;
+}
+
+static void describe_alert(struct record_scratch *scratch, const struct app *app, const struct app_tx *tx,
+                           struct record_transaction *out)
+{
+    *out = (struct record_transaction){ .id = tx->id, .at = scratch->fields.length, .is_there = true };
+    describe(&scratch->fields, app, tx);
+    describe_files(&scratch->fields, tx);
+    out->length = scratch->fields.length - out->at;
+}
+
+void app_alert_collect(struct record_scratch *scratch, const struct packet *pkt, const struct decision *decision)
+{
+    (void)pkt;
+    fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
+    for (size_t i = 0; i < decision->alert_count && i < RECORD_MAX_ALERTS; i++) {
+        const struct app_tx *tx = decision->alerts[i].tx;
+        const struct record_transaction *same = tx ? find_described(scratch, decision, i) : NULL;
+
+        scratch->transactions[i] = (struct record_transaction){ 0 };
+        if (same)
+            scratch->transactions[i] = *same;
+        else if (tx && decision->app)
+            describe_alert(scratch, decision->app, tx, &scratch->transactions[i]);
+    }
+}
+
+/* --- Events of their own ---------------------------------------------------------------------------------------------------- */
+
+size_t app_record_size(const struct record_scratch *scratch)
+{
+    return sizeof(struct packet_record) + scratch->variable_count * sizeof(struct record_variable) +
+           scratch->fields.length;
+}
+
+/* The event is the flow's: from the client to the server, whichever packet was the last. */
+void app_record_write(struct packet_record *out, const struct record_scratch *scratch, uint32_t kind, const char *type,
+                      const struct packet *pkt, const struct flow *flow, const struct app_tx *tx, unsigned generation)
+{
+    static const struct decision nothing = { 0 };
+    const struct eve_options none = { 0 };
+    struct record_scratch *own = (struct record_scratch *)scratch;
+
+    own->stream_length = own->gap_count = 0;
+    record_write(out, scratch, &none, kind, pkt, &nothing, generation);
+    out->has_transactions = false;
+    out->app_event_type = type;
+    out->app_tx_id = tx->id;
+    flow_facts_copy(&out->flow, flow);
+    out->has_flow = true;
+    out->endpoints.source = out->flow.ends.source;
+    out->endpoints.destination = out->flow.ends.destination;
+    out->endpoints.source_port = out->flow.ends.source_port;
+    out->endpoints.destination_port = out->flow.ends.destination_port;
+}
+
+static void write_event(struct output_port *port, struct record_scratch *scratch, enum output_event kind,
+                        const char *type, const struct packet *pkt, const struct flow *flow, const struct app_tx *tx,
+                        unsigned generation)
+{
+    struct packet_record *record = output_reserve(port, app_record_size(scratch));
+
+    if (!record) {
+        output_lose(port, kind);
+        return;
+    }
+    app_record_write(record, scratch, 1u << kind, type, pkt, flow, tx, generation);
+    output_commit(port);
+}
+
+static void transaction_event(struct output_port *port, struct record_scratch *scratch, const struct packet *pkt,
+                              const struct flow *flow, const struct app *app, const struct app_tx *tx,
+                              unsigned generation)
+{
+    fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
+    describe(&scratch->fields, app, tx);
+    write_event(port, scratch, OUTPUT_APP, tx->proto->log_type, pkt, flow, tx, generation);
+}
+
+static void file_events(struct output_port *port, struct record_scratch *scratch, const struct packet *pkt,
+                        const struct flow *flow, const struct app *app, const struct app_tx *tx, unsigned generation)
+{
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        for (const struct file *file = tx->files[direction].first; file; file = file->next) {
+            fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
+            describe(&scratch->fields, app, tx);
+            fields_object_open(&scratch->fields, "fileinfo");
+            file_describe(file, tx->id, &scratch->fields);
+            fields_object_close(&scratch->fields);
+            write_event(port, scratch, OUTPUT_FILE, "fileinfo", pkt, flow, tx, generation);
+        }
+    }
+}
+
+static void anomaly_events(struct output_port *port, struct record_scratch *scratch, const struct packet *pkt,
+                           const struct flow *flow, const struct app_tx *tx, unsigned generation)
+{
+    for (unsigned event = 0; event < tx->proto->event_count; event++) {
+        if (!app_tx_has_event(tx, event))
+            continue;
+        fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
+        fields_object_open(&scratch->fields, "anomaly");
+        fields_string(&scratch->fields, "app_proto", tx->proto->name);
+        fields_string(&scratch->fields, "type", "applayer");
+        fields_string(&scratch->fields, "event", tx->proto->events[event].name);
+        fields_string(&scratch->fields, "layer", "proto_parser");
+        fields_object_close(&scratch->fields);
+        write_event(port, scratch, OUTPUT_APP, "anomaly", pkt, flow, tx, generation);
+    }
+}
+
+void output_transaction(struct output_port *port, const struct packet *pkt, const struct flow *flow,
+                        const struct app *app, const struct app_tx *tx, unsigned generation)
+{
+    struct record_scratch *scratch = output_scratch(port);
+    const struct eve_options *eve = output_eve(port);
+
+    if (!(output_wanted(port) & APP_RECORD_KINDS))
+        return;
+    flow_variables_collect(scratch, eve->metadata ? flow : NULL);
+    if (output_wanted(port) & 1u << OUTPUT_APP && eve->app[tx->protocol - 1] && tx->proto->log_type)
+        transaction_event(port, scratch, pkt, flow, app, tx, generation);
+    if (output_wanted(port) & 1u << OUTPUT_FILE)
+        file_events(port, scratch, pkt, flow, app, tx, generation);
+    if (output_wanted(port) & 1u << OUTPUT_ANOMALY && eve->anomaly.application)
+        anomaly_events(port, scratch, pkt, flow, tx, generation);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Events of application protocols: the common header, and the fields that the protocol wrote. */
+#include "output_priv.h"
+
+static void one(struct text *out, const char *key, unsigned id, unsigned not_if)
+{
+    if (id != 0 && id != not_if)
+        json_string(out, key, app_name_of_id(id));
+}
+
+void eve_application(struct text *out, uint32_t application)
+{
+    unsigned flow = application & 0xff, to_server = application >> 8 & 0xff, to_client = application >> 16 & 0xff;
+
+    one(out, "app_proto", flow, 0);
+    one(out, "app_proto_ts", to_server, flow);
+    one(out, "app_proto_tc", to_client, flow);
+    one(out, "app_proto_orig", application >> 24, 0);
+}
+
+void eve_app(struct eve *eve, struct text *out, const struct packet_record *record)
+{
+    bool is_file = record->kinds & 1u << OUTPUT_FILE;
+
+    eve_header(eve, out, record, record->app_event_type);
+    if (is_file)
+        eve_application(out, record->flow.application);
+    else
+        json_uint(out, "tx_id", record->app_tx_id);
+    if (!fields_render(record_fields(record), record->fields_copied, out))
+        out->failed = true;
+    eve_end(eve, out);
+}

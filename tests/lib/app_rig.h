@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A flow of one application protocol in the real framework, without packets, for tests of protocols and as the fuzz target's engine.
+ *
+ *     struct app_rig *rig = app_rig_new("http", "app-layer.protocols.http.libhtp...: ...\n");   YAML, or NULL
+ *     rig->cut = 1;                                          0: bytes as they are sent; N: at most N at a time; -1: random pieces
+ *     app_rig_send(rig, FLOW_TO_SERVER, "GET / HTTP/1.1\r\n\r\n", 18);
+ *     app_rig_close(rig);                                    both directions end, as with the end of the flow
+ *     ck_assert_str_eq(app_rig_json(rig, 0), "{\"hostname\":...}");
+ *
+ * Transactions stay until app_rig_free(), unless rig->tidy is set: then complete ones are freed after each piece as in the daemon,
+ * and only app_rig_json() still knows them.
+ */
+#ifndef APP_RIG_H
+#define APP_RIG_H
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/app_priv.h"
+#include "sluice/text.h"
+
+enum { RIG_MAX_TX = 4096, RIG_FIELDS = 256 << 10 };
+
+struct app_rig {
+    struct app_options options;
+    struct app_shared *shared;
+    struct app *app;
+    struct config *config;
+    struct flow flow;
+    struct app_verdict verdict; /* of the last piece */
+    int cut;
+    bool tidy, failed, stop_stream;
+    unsigned transport; /* APP_TCP, APP_UDP */
+    uint64_t offset[FLOW_DIRECTIONS], now_ns;
+    uint32_t random;
+    struct text json[RIG_MAX_TX]; /* by id */
+    uint8_t fields[RIG_FIELDS];
+};
+
+static inline void app_rig_require(bool condition, const char *what)
+{
+    if (!condition) {
+        fprintf(stderr, "app_rig: %s\n", what);
+        abort();
+    }
+}
+
+static inline void app_rig_start_flow(struct app_rig *rig)
+{
+    memset(&rig->flow, 0, sizeof(rig->flow));
+    rig->flow.protocol = rig->transport == APP_UDP ? IPPROTO_UDP : IPPROTO_TCP;
+    rig->flow.ip_version = 4;
+    rig->flow.client.bytes[0] = rig->flow.server.bytes[0] = 10;
+    rig->flow.client.bytes[3] = 1;
+    rig->flow.server.bytes[3] = 2;
+    rig->flow.client_port = 40000;
+    rig->flow.server_port = 80; /* change it for hints */
+    rig->offset[0] = rig->offset[1] = 0;
+    rig->failed = rig->stop_stream = false;
+}
+
+/* `proto` decides the transport (TCP where it has both). */
+static inline struct app_rig *app_rig_new(const char *proto, const char *yaml)
+{
+    const struct setting *tables[APP_MAX_PROTOCOLS + 2] = { config_settings };
+    struct app_rig *rig = calloc(1, sizeof(*rig));
+    struct diag *diag = diag_new();
+
+    app_rig_require(rig && diag && app_find(proto) > 0, "no such protocol");
+    app_setting_tables(tables + 1);
+    app_rig_require(config_new(&rig->config, tables) == 0, "the tables of settings are broken");
+    if (yaml)
+        app_rig_require(config_parse(rig->config, "rig.yaml", yaml, strlen(yaml), CONFIG_STRICT, diag) == 0 &&
+                            diag_errors(diag) == 0,
+                        "the settings are wrong");
+    app_options_default(&rig->options);
+    rig->options.memcap = 64 << 20;
+    app_rig_require(app_options_configure(&rig->options, rig->config, diag) == 0, "the settings are refused");
+    app_rig_require(app_shared_new(&rig->shared) == 0 && app_new(&rig->app, &rig->options, rig->shared) == 0,
+                    "no memory");
+    diag_free(diag);
+    rig->transport = app_by_id(app_find(proto))->transports & APP_TCP ? APP_TCP : APP_UDP;
+    rig->now_ns = UINT64_C(1700000000) * 1000000000;
+    rig->random = 1;
+    app_rig_start_flow(rig);
+    return rig;
+}
+
+static inline void app_rig_clear_json(struct app_rig *rig)
+{
+    for (unsigned i = 0; i < RIG_MAX_TX; i++) {
+        text_clear(&rig->json[i]);
+    }
+}
+
+static inline void app_rig_free(struct app_rig *rig)
+{
+    app_end(rig->app, &rig->flow, NULL, NULL);
+    app_rig_require(heap_memory(rig->app->heap) == 0, "memory of the heap was not given back");
+    app_free(rig->app);
+    app_shared_free(rig->shared);
+    app_options_clear(&rig->options);
+    config_free(rig->config);
+    app_rig_clear_json(rig);
+    free(rig);
+}
+
+/* What the protocol logs of a transaction, with its events: {"members":...,"events":["a"]} without the outer braces' key. */
+static inline void app_rig_render(struct app_rig *rig, const struct app_tx *tx, struct text *out)
+{
+    struct fields fields;
+
+    text_reset(out);
+    json_object_open(out, NULL);
+    if (tx->proto->log) {
+        fields_init(&fields, rig->fields, sizeof(rig->fields));
+        tx->proto->log(tx, app_proto_settings(rig->app, tx->proto), &fields);
+        app_rig_require(fields.depth == 0, "an object of the log was left open");
+        app_rig_require(fields_render(rig->fields, fields.length, out), "the log is not well-formed");
+    }
+    bool any = false;
+    for (unsigned event = 0; event < tx->proto->event_count; event++) {
+        if (!app_tx_has_event(tx, event))
+            continue;
+        if (!any)
+            json_array_open(out, "events");
+        any = true;
+        json_string(out, NULL, tx->proto->events[event].name);
+    }
+    if (any)
+        json_array_close(out);
+    json_object_close(out);
+}
+
+static inline struct app_tx *app_rig_tx(const struct app_rig *rig, uint64_t id)
+{
+    struct app_tx *tx = app_transactions(&rig->flow);
+
+    while (tx && tx->id != id)
+        tx = tx->next;
+    return tx;
+}
+
+/* NULL when there is no such transaction. Lent until the next call for it. */
+static inline const char *app_rig_json(struct app_rig *rig, uint64_t id)
+{
+    const struct app_tx *tx = app_rig_tx(rig, id);
+
+    if (id >= RIG_MAX_TX)
+        return NULL;
+    if (tx)
+        app_rig_render(rig, tx, &rig->json[id]);
+    return rig->json[id].bytes;
+}
+
+/* All that is there of each transaction is read once, as rules and events would. */
+static inline void app_rig_read_all(struct app_tx *tx)
+{
+    for (size_t i = 0; i < tx->proto->buffer_count; i++) {
+        const struct app_buffer *buffer = &tx->proto->buffers[i];
+        struct app_bytes bytes = { 0 };
+        volatile uint8_t sum = 0;
+
+        if (tx->progress[buffer->direction] < buffer->progress && !app_tx_is_complete(tx, buffer->direction))
+            continue;
+        for (unsigned index = 0; index < 64 && buffer->get(tx, buffer->direction, index, &bytes); index++) {
+            app_rig_require(bytes.bytes != NULL, "a buffer that is there has bytes");
+            for (uint32_t k = 0; k < bytes.length; k++)
+                sum = (uint8_t)(sum + bytes.bytes[k]);
+            if (!(buffer->keyword->flags & KEYWORD_MULTI))
+                break;
+        }
+    }
+}
+
+static inline void app_rig_after(struct app_rig *rig)
+{
+    if (!rig->tidy)
+        return;
+    for (struct app_tx *tx = app_transactions(&rig->flow); tx; tx = tx->next) {
+        app_rig_read_all(tx);
+        for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+            tx->inspected[direction] = tx->progress[direction];
+            tx->fresh[direction] = false;
+        }
+        if (tx->id < RIG_MAX_TX)
+            app_rig_render(rig, tx, &rig->json[tx->id]);
+        if (app_tx_wants_log(rig->app, tx, false))
+            tx->logged = true;
+    }
+    app_tidy(rig->app, &rig->flow, NULL, NULL);
+}
+
+static inline void app_rig_piece(struct app_rig *rig, enum flow_direction direction, const uint8_t *bytes,
+                                 uint32_t length, bool end)
+{
+    if (rig->transport == APP_UDP) {
+        app_datagram(rig->app, &rig->flow, direction, bytes, length, rig->now_ns, &rig->verdict);
+    } else {
+        const struct app_stream_bytes in = {
+            .bytes = bytes, .length = length, .offset = rig->offset[direction], .end = end
+        };
+
+        app_stream(rig->app, &rig->flow, direction, &in, rig->now_ns, &rig->verdict);
+        rig->offset[direction] += length;
+    }
+    rig->failed |= rig->verdict.exception != EXCEPTION_NONE;
+    rig->stop_stream |= rig->verdict.stop_stream;
+    app_rig_after(rig);
+}
+
+static inline uint32_t app_rig_cut(struct app_rig *rig, uint32_t left)
+{
+    uint32_t size;
+
+    if (rig->cut == 0 || rig->transport == APP_UDP)
+        return left;
+    rig->random = rig->random * 1664525 + 1013904223;
+    size = rig->cut > 0 ? (uint32_t)rig->cut : 1 + (rig->random >> 16) % 64;
+    return size < left ? size : left;
+}
+
+/* Each piece is in memory of its own, so that reading past it is seen. */
+static inline void app_rig_send(struct app_rig *rig, enum flow_direction direction, const void *bytes, size_t length)
+{
+    for (uint32_t at = 0, size; at < length; at += size) {
+        uint8_t *copy;
+
+        size = app_rig_cut(rig, (uint32_t)length - at);
+        copy = malloc(size);
+        app_rig_require(copy != NULL, "no memory");
+        memcpy(copy, (const uint8_t *)bytes + at, size);
+        app_rig_piece(rig, direction, copy, size, false);
+        free(copy);
+    }
+}
+
+static inline void app_rig_text(struct app_rig *rig, enum flow_direction direction, const char *text)
+{
+    app_rig_send(rig, direction, text, strlen(text));
+}
+
+/* Bytes that are lost. */
+static inline void app_rig_lose(struct app_rig *rig, enum flow_direction direction, uint32_t length)
+{
+    rig->offset[direction] += length;
+}
+
+/* A direction ends (FIN). */
+static inline void app_rig_end(struct app_rig *rig, enum flow_direction direction)
+{
+    app_rig_piece(rig, direction, (const uint8_t *)"", 0, true);
+}
+
+static inline void app_rig_close(struct app_rig *rig)
+{
+    app_finish(rig->app, &rig->flow);
+    app_rig_after(rig);
+}
+
+/* The flow was announced by another one: its parser gets the tag. Before anything is sent. */
+static inline void app_rig_expect(struct app_rig *rig, const char *proto, const void *tag, uint32_t tag_length)
+{
+    struct app_flow announcer = { .flow = &rig->flow };
+    struct app_context context = { .app = rig->app, .af = &announcer, .now_ns = rig->now_ns };
+    const struct app_expectation what = {
+        .client = rig->flow.client,
+        .server = rig->flow.server,
+        .ip_version = rig->flow.ip_version,
+        .server_port = rig->flow.server_port,
+        .proto = proto,
+    };
+
+    app_rig_require(app_expect(&context, &what, tag, tag_length), "nothing can be expected");
+}
+
+static inline const char *app_rig_protocol(const struct app_rig *rig)
+{
+    return app_name_of_id(app_of_flow(&rig->flow));
+}
+
+static inline bool app_rig_has_event(const struct app_rig *rig, uint64_t id, const char *name)
+{
+    const struct app_tx *tx = app_rig_tx(rig, id);
+
+    for (unsigned event = 0; tx && event < tx->proto->event_count; event++) {
+        if (strcmp(tx->proto->events[event].name, name) == 0)
+            return app_tx_has_event(tx, event);
+    }
+    return false;
+}
+
+/* The value of a buffer keyword; false when it is not there, or not yet. */
+static inline bool app_rig_buffer(const struct app_rig *rig, uint64_t id, const char *keyword,
+                                  enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct app_tx *tx = app_rig_tx(rig, id);
+
+    for (size_t i = 0; tx && i < tx->proto->buffer_count; i++) {
+        const struct app_buffer *buffer = &tx->proto->buffers[i];
+
+        if (buffer->direction != direction || strcmp(buffer->keyword->name, keyword) != 0)
+            continue;
+        if (tx->progress[direction] < buffer->progress && !app_tx_is_complete(tx, direction))
+            return false;
+        memset(out, 0, sizeof(*out));
+        return buffer->get(tx, direction, index, out);
+    }
+    app_rig_require(!tx, "the protocol has no such buffer in this direction");
+    return false;
+}
+
+#endif

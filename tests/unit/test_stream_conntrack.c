@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sessions that begin in the middle, where conntrack knows them or does not. */
+#include "stream_script.h"
+
+#include "conntrack_bytes.h"
+
+enum { ESTABLISHED_STATUS = IPS_SEEN_REPLY | IPS_ASSURED | IPS_CONFIRMED };
+
+/* What conntrack says of the script's connection. */
+static const struct conntrack_text known = {
+    .client = "11.0.0.0",
+    .server = "10.0.0.2",
+    .client_port = 1234,
+    .server_port = 80,
+    .protocol = 6,
+    .status = ESTABLISHED_STATUS,
+    .tcp_state = TCP_CONNTRACK_ESTABLISHED,
+    .scale = { 2, 7 },
+    .flags = { IP_CT_TCP_FLAG_WINDOW_SCALE, IP_CT_TCP_FLAG_WINDOW_SCALE },
+};
+
+static struct conntrack_bytes ct;
+
+static void conntrack_says(const struct conntrack_text *text, uint32_t info)
+{
+    ct_build(&ct, text);
+    rig.conntrack = (struct packet_conntrack){ ct.bytes, (uint32_t)ct.length, info };
+}
+
+static uint64_t counter(const char *name)
+{
+    for (size_t i = 0; i < stream_counter_count(); i++) {
+        if (strcmp(stream_counter_name(i), name) == 0)
+            return stream_counter_value(rig.stream, i);
+    }
+    ck_abort_msg("no counter %s", name);
+}
+
+enum says { NOTHING, KNOWN, ONE_SIDED, ANSWERED, HANDSHAKE_ONLY, OTHERS };
+
+static const struct {
+    enum stream_conntrack option;
+    bool midstream, in_grace;
+    enum says says;
+    const char *line;
+    bool by_conntrack;
+} cases[] = {
+    /* without a grace */
+    { STREAM_CONNTRACK_YES, false, false, KNOWN, "> PA 1,1 'abc' | established c:abc", true },
+    { STREAM_CONNTRACK_ONLY, false, false, KNOWN, "> PA 1,1 'abc' | established c:abc", true },
+    { STREAM_CONNTRACK_NO, false, false, KNOWN, "> PA 1,1 'abc' | none =midstream", false },
+    { STREAM_CONNTRACK_YES, false, false, NOTHING, "> PA 1,1 'abc' | none =midstream", false },
+    { STREAM_CONNTRACK_YES, false, false, ONE_SIDED, "> PA 1,1 'abc' | none =midstream", false },
+    { STREAM_CONNTRACK_YES, false, false, ANSWERED, "> PA 1,1 'abc' | none =midstream", false },
+    { STREAM_CONNTRACK_YES, false, false, OTHERS, "> PA 1,1 'abc' | none =midstream", false },
+    { STREAM_CONNTRACK_YES, false, false, KNOWN, "> FA 1,1 'abc' | fin_wait1 c:abc", true },
+    { STREAM_CONNTRACK_YES, false, false, KNOWN, "> RA 1,1 | none rst_but_no_session =invalid", false },
+    { STREAM_CONNTRACK_YES, false, false, HANDSHAKE_ONLY, "< SA 0,1 | none =midstream", false },
+    /* picked up anyway, and the policy is asked where conntrack does not know it */
+    { STREAM_CONNTRACK_YES, true, false, ONE_SIDED, "> PA 1,1 'abc' | established =midstream c:abc", false },
+    { STREAM_CONNTRACK_YES, true, false, KNOWN, "> PA 1,1 'abc' | established c:abc", true },
+    { STREAM_CONNTRACK_NO, true, false, KNOWN, "> PA 1,1 'abc' | established =midstream c:abc", false },
+    /* in the grace */
+    { STREAM_CONNTRACK_YES, false, true, NOTHING, "> PA 1,1 'abc' | established c:abc", false },
+    { STREAM_CONNTRACK_YES, false, true, ONE_SIDED, "> PA 1,1 'abc' | established c:abc", false },
+    { STREAM_CONNTRACK_NO, false, true, KNOWN, "> PA 1,1 'abc' | established c:abc", false },
+    { STREAM_CONNTRACK_ONLY, false, true, NOTHING, "> PA 1,1 'abc' | none =midstream", false },
+    { STREAM_CONNTRACK_ONLY, false, true, ONE_SIDED, "> PA 1,1 'abc' | none =midstream", false },
+    { STREAM_CONNTRACK_ONLY, false, true, OTHERS, "> PA 1,1 'abc' | none =midstream", false },
+    { STREAM_CONNTRACK_ONLY, false, true, ANSWERED, "> PA 1,1 'abc' | established c:abc", false },
+    { STREAM_CONNTRACK_ONLY, false, true, HANDSHAKE_ONLY, "< SA 0,1 | syn_recv", false },
+    { STREAM_CONNTRACK_ONLY, false, true, KNOWN, "> PA 1,1 'abc' | established c:abc", true },
+};
+
+static void say(enum says says, bool from_server)
+{
+    uint32_t reply = from_server ? IP_CT_IS_REPLY : 0;
+    struct conntrack_text text = known;
+
+    switch (says) {
+    case NOTHING:
+        return;
+    case KNOWN:
+        break;
+    case ONE_SIDED:
+        text.status = IPS_CONFIRMED;
+        conntrack_says(&text, IP_CT_NEW);
+        return;
+    case ANSWERED:
+        text.status = IPS_CONFIRMED | IPS_SEEN_REPLY;
+        break;
+    case HANDSHAKE_ONLY:
+        text.status = IPS_CONFIRMED | IPS_SEEN_REPLY;
+        text.tcp_state = TCP_CONNTRACK_SYN_RECV;
+        break;
+    case OTHERS:
+        text.client_port = 1235;
+        break;
+    }
+    conntrack_says(&text, IP_CT_ESTABLISHED + reply);
+}
+
+START_TEST(whether_it_is_picked_up)
+{
+    const char *const script[] = { cases[_i].line, NULL };
+    char name[16];
+
+    rig.options.conntrack = cases[_i].option;
+    rig.options.midstream = cases[_i].midstream;
+    rig.options.midstream_until_ns = cases[_i].in_grace ? rig.time_ns + SECOND : 0;
+    open_rig();
+    say(cases[_i].says, cases[_i].line[0] == '<');
+    snprintf(name, sizeof(name), "case %d", _i);
+    play(name, script);
+    ck_assert_uint_eq(counter("tcp.midstream_conntrack"), cases[_i].by_conntrack);
+    ck_assert_int_eq((rig.packet.flags & PACKET_ESTABLISHED) != 0, cases[_i].by_conntrack);
+}
+END_TEST
+
+/* The one who sends first is not the client. */
+START_TEST(the_server_is_heard_first)
+{
+    rig.options.conntrack = STREAM_CONNTRACK_YES;
+    open_rig();
+    conntrack_says(&known, IP_CT_ESTABLISHED_REPLY);
+    play("server first", (const char *const[]){ "< PA 1,1 'abc' | established s:abc", NULL });
+    ck_assert(rig.packet.flags & PACKET_TO_CLIENT);
+    ck_assert_uint_eq(rig.flow->client_port, 1234);
+    ck_assert_uint_eq(rig.flow->server_port, 80);
+    ck_assert_int_eq(rig.flow->state, FLOW_ESTABLISHED);
+    rig.conntrack = (struct packet_conntrack){ 0 };
+    play("and goes on",
+         (const char *const[]){ "> PA 1,4 'xyz' | established c:xyz", "< PA 4,4 'def' | established s:def",
+                                "> FA 4,7 | close_wait", "< FA 7,5 | last_ack", "> A 5,8 | closed", NULL });
+}
+END_TEST
+
+/* Of the server alone many segments may be heard, further than its own window reaches. */
+START_TEST(the_other_side_is_heard_late)
+{
+    rig.options.conntrack = STREAM_CONNTRACK_YES;
+    open_rig();
+    conntrack_says(&known, IP_CT_ESTABLISHED_REPLY);
+    play("one side", (const char *const[]){ "< A 1,1 win=1 | established", "< A 60001,1 win=1 | established",
+                                            "< A 120001,1 win=1 | established", "> A 1,120001 win=40000 | established",
+                                            "< A 120001,1 win=1 | established", NULL });
+}
+END_TEST
+
+/* The client's scale is 2: with a window of 100 the server may send 400 bytes, and what acknowledges more is not the client's. */
+START_TEST(window_scales_are_known)
+{
+    rig.options.conntrack = STREAM_CONNTRACK_YES;
+    open_rig();
+    conntrack_says(&known, IP_CT_ESTABLISHED);
+    play("scales", (const char *const[]){ "> A 1,1 win=100 | established", "< A 1,1 win=100 | established",
+                                          "> A 1,401 win=100 | established",
+                                          "> A 1,802 win=100 | established pkt_invalid_ack est_invalid_ack =invalid",
+                                          "< A 401,1 win=100 | established", NULL });
+}
+END_TEST
+
+START_TEST(unknown_scales_are_the_most_there_is)
+{
+    struct conntrack_text text = known;
+
+    text.flags[1] = IP_CT_TCP_FLAG_BE_LIBERAL;
+    rig.options.conntrack = STREAM_CONNTRACK_YES;
+    open_rig();
+    conntrack_says(&text, IP_CT_ESTABLISHED);
+    play("scales", (const char *const[]){ "> A 1,1 win=100 | established", "< A 1,1 win=100 | established",
+                                          "> A 1,500000 win=100 | established", NULL });
+    ck_assert_uint_eq(counter("tcp.midstream_conntrack"), 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("stream_conntrack");
+    TCase *pickup = tcase_create("pickup");
+
+    tcase_add_checked_fixture(pickup, setup, teardown);
+    tcase_add_loop_test(pickup, whether_it_is_picked_up, 0, sizeof(cases) / sizeof(cases[0]));
+    tcase_add_test(pickup, the_server_is_heard_first);
+    tcase_add_test(pickup, the_other_side_is_heard_late);
+    tcase_add_test(pickup, window_scales_are_known);
+    tcase_add_test(pickup, unknown_scales_are_the_most_there_is);
+    suite_add_tcase(suite, pickup);
+
+    SRunner *runner = srunner_create(suite);
+
+    srunner_run_all(runner, CK_NORMAL);
+
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}
