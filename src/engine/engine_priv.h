@@ -185,6 +185,7 @@ struct pipeline {
     struct checksum_sample *checksum_sample; /* lent; CHECKSUMS_AUTO */
     bool drop_undecodable;
     bool inline_mode;      /* what rules replace goes on so */
+    bool stream_inline;    /* streams are looked at before they are forwarded */
     bool stream_checksums; /* segments with a wrong checksum are not part of their stream */
     bool kernel_checksums; /* the kernel says which checksums it did not verify */
     struct host_os_table host_os;

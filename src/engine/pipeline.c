@@ -91,6 +91,7 @@ int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *opti
     pipeline->hosts = shared->hosts;
     pipeline->inline_mode = options->policy.inline_mode;
     pipeline->stream_checksums = options->stream.checksum_validation;
+    pipeline->stream_inline = options->stream.inline_mode;
     pipeline->kernel_checksums = options->kernel_checksums;
     pipeline->output = output;
     pipeline->checksums = options->checksums;
@@ -310,6 +311,47 @@ static void feed_view(void *user, const struct stream_view *view)
     note_app(feed, &verdict);
 }
 
+/* A message that is complete is inspected as a whole, and what lies in the stream with it. */
+static void flush_complete(struct flow *flow, enum flow_direction direction)
+{
+    for (const struct app_tx *tx = app_transactions(flow); tx; tx = tx->next) {
+        if (app_tx_wants_inspection(tx, direction) && app_tx_is_complete(tx, direction))
+            stream_flush(flow, direction);
+    }
+}
+
+/* Passive, a protocol is told what the receiver has acknowledged, on the packet that does so. */
+static void feed_acknowledged(struct app_feed *feed, enum flow_direction direction, bool all)
+{
+    struct pipeline *pipeline = feed->pipeline;
+    struct packet *pkt = feed->packet;
+    struct stream_view view;
+
+    while (stream_next_acknowledged(pipeline->stream, pkt->flow, direction, all, &view)) {
+        const struct app_stream_bytes bytes = {
+            .bytes = view.data, .length = view.length, .offset = view.offset, .end = view.end
+        };
+        struct app_verdict verdict;
+
+        app_stream(pipeline->app, pkt->flow, direction, &bytes, pkt->time_ns, &verdict);
+        note_app(feed, &verdict);
+    }
+    flush_complete(pkt->flow, direction);
+}
+
+static void feed_passive(struct app_feed *feed, bool all)
+{
+    const struct packet *pkt = feed->packet;
+    enum flow_direction direction = direction_of(pkt);
+
+    if (!pkt->flow || !pkt->flow->tcp || pkt->protocol != IPPROTO_TCP)
+        return;
+    if (all)
+        direction = FLOW_TO_CLIENT; /* what the client said comes first */
+    feed_acknowledged(feed, direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER, all);
+    feed_acknowledged(feed, direction, all);
+}
+
 static void feed_datagram(struct app_feed *feed)
 {
     const struct packet *pkt = feed->packet;
@@ -369,7 +411,7 @@ static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settle
         .hosts = pipeline->hosts,
         .turn = pipeline->turn,
         .files = app_file_engine(pipeline->app),
-        .on_view = feed_view,
+        .on_view = pipeline->stream_inline ? feed_view : NULL,
         .user = &feed,
         .flow_ends = flow_ends,
     };
@@ -380,6 +422,8 @@ static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settle
     if (!settled) {
         if (!flow_ends)
             feed_datagram(&feed);
+        if (!pipeline->stream_inline)
+            feed_passive(&feed, flow_ends);
         count = detect_packet(pipeline->detector, ruleset, &in, &hits);
         settle_app(&feed);
     }
