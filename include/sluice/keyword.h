@@ -186,7 +186,8 @@ struct keyword {
     /* Optional, KEYWORD_PACKET: narrows what the packet must have; not called for a negated condition. */
     void (*narrow)(const void *data, struct packet_needs *needs);
 
-    /* Optional: after all options were read; reports contradictions. 0 or -errno. */
+    /* Optional: after all options were read; reports contradictions. 0 or -errno. KEYWORD_BUFFER: called with the first of the
+     * conditions of each selection of the buffer. */
     int (*finish)(struct rule_parser *parser, const struct condition *condition);
 
     /* Optional: gives back what the parsed data holds outside of the arena (compiled code). Called once for every

@@ -113,6 +113,9 @@ static inline void app_count(struct app *app, const struct app_flow *af, enum ap
 unsigned app_identify(const struct app *app, struct app_side *side, const struct app_probe *probe, unsigned only,
                       bool *unsure, bool *reversed);
 
+/* By patterns alone. */
+unsigned app_identify_by_pattern(const struct app *app, struct app_side *side, const struct app_probe *probe);
+
 /* --- feed.c ---------------------------------------------------------------------------------------------------------------- */
 
 void app_note_protocol(struct flow *flow, enum flow_direction direction, unsigned id);

@@ -283,6 +283,10 @@ static void note_app(struct app_feed *feed, const struct app_verdict *verdict)
 {
     feed->failed |= verdict->exception != EXCEPTION_NONE;
     feed->stop_stream |= verdict->stop_stream;
+    for (unsigned event = APP_LAYER_EVENT_FIRST; event < APP_LAYER_EVENT_END; event++) {
+        if (verdict->events >> (event - APP_LAYER_EVENT_FIRST) & 1)
+            packet_add_event(feed->packet, event);
+    }
     if (verdict->reversed)
         feed->packet->flags ^= PACKET_TO_CLIENT;
 }
