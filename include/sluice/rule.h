@@ -234,6 +234,7 @@ struct rule {
     unsigned file_needs; /* RULE_FILE_... */
     bool bypass;         /* the flow needs no more inspection once it matched */
     struct rule_buffer *buffers;
+    struct rule_buffer *nested;   /* of keywords with KEYWORD_NESTED; conditions in `buffers` ask them */
     struct threshold *thresholds; /* its own and those of threshold.config that name it */
 
     const char *text; /* the rule as written, without leading and trailing space */

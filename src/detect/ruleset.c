@@ -166,6 +166,8 @@ static int group_rules(struct ruleset *ruleset)
     }
     if (!err)
         err = group_keys_build(ruleset, keys);
+    for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT && !err; traffic++)
+        err = address_index_new(&ruleset->ip_only_index[traffic], ruleset, &ruleset->ip_only[traffic]);
     group_keys_free(keys);
     return err;
 }
@@ -200,6 +202,7 @@ void ruleset_free(struct ruleset *ruleset)
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
         group_clear(&ruleset->generic[traffic]);
         free(ruleset->ip_only[traffic].index);
+        address_index_free(ruleset->ip_only_index[traffic]);
     }
     for (uint32_t i = 0; i < ruleset->buffer_count; i++)
         prefilter_free(ruleset->buffers[i].prefilter);

@@ -194,9 +194,10 @@ struct pipeline {
     enum checksum_checks checksums;
     struct checksum_sample *checksum_sample; /* lent; CHECKSUMS_AUTO */
     bool drop_undecodable;
-    bool inline_mode;      /* what rules replace goes on so */
-    bool stream_checksums; /* segments with a wrong checksum are not part of their stream */
-    bool kernel_checksums; /* the kernel says which checksums it did not verify */
+    bool inline_mode;              /* what rules replace goes on so */
+    bool stream_checksums;         /* segments with a wrong checksum are not part of their stream */
+    bool kernel_checksums;         /* the kernel says which checksums it did not verify */
+    struct file_store *file_store; /* all workers'; NULL: none */
     struct host_os_table host_os;
     struct rewriter rewriter;
     struct decoded_packet decoded[2]; /* the packet at hand and the next one, in turn */
@@ -263,6 +264,7 @@ struct worker_snapshot {
     struct policy_counters policy;
     struct detect_counters detect;
     struct inject_counters inject;
+    struct file_counts files;
     uint64_t *decode; /* decode_counter_count() values */
     uint64_t *flow;   /* flow_counter_count() */
     uint64_t *stream; /* stream_counter_count() */

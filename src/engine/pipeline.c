@@ -64,6 +64,7 @@ static int new_app(struct pipeline *pipeline, const struct pipeline_options *opt
 {
     struct app_options app = options->app;
 
+    pipeline->file_store = shared->files;
     app.files.spool = shared->files ? file_store_spool(shared->files, worker) : NULL;
     return app_new(&pipeline->app, &app, shared->apps);
 }
