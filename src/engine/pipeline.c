@@ -34,6 +34,7 @@ int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_o
 void pipeline_shared_clear(struct pipeline_shared *shared)
 {
     app_options_clear(&shared->app_options);
+    file_store_free(shared->files);
     app_shared_free(shared->apps);
     host_table_free(shared->hosts);
     policy_shared_free(shared->policy);
@@ -58,8 +59,18 @@ static int new_stream(struct pipeline *pipeline, const struct pipeline_options *
     return stream_new(&pipeline->stream, &stream);
 }
 
+static int new_app(struct pipeline *pipeline, const struct pipeline_options *options,
+                   const struct pipeline_shared *shared, unsigned worker)
+{
+    struct app_options app = options->app;
+
+    pipeline->file_store = shared->files;
+    app.files.spool = shared->files ? file_store_spool(shared->files, worker) : NULL;
+    return app_new(&pipeline->app, &app, shared->apps);
+}
+
 int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options,
-                  const struct pipeline_shared *shared, struct output_port *output)
+                  const struct pipeline_shared *shared, unsigned worker, struct output_port *output)
 {
     int err;
 
@@ -76,7 +87,7 @@ int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *opti
     err = new_stream(pipeline, options);
     if (err)
         goto free_flows;
-    err = app_new(&pipeline->app, &options->app, shared->apps);
+    err = new_app(pipeline, options, shared, worker);
     if (err)
         goto free_stream;
     err = detector_new(&pipeline->detector, &options->detector);
