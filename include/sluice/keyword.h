@@ -231,6 +231,10 @@ static inline void keyword_release(const struct rule *rule)
 struct rule *rule_parser_rule(struct rule_parser *parser);
 struct span rule_parser_rule_span(const struct rule_parser *parser); /* the whole: where finish() reports */
 struct arena *rule_parser_arena(struct rule_parser *parser);
+/* The keyword that is being parsed: for a parse() that several share. */
+const struct keyword *rule_parser_keyword(const struct rule_parser *parser);
+/* Parses the value as that of another keyword: uricontent is a content elsewhere. As keyword->parse. */
+int rule_parser_parse_as(struct rule_parser *parser, const struct keyword *keyword, struct span value, bool negated);
 
 /* Reports at `where`, which lies inside the value given to parse() (or is the whole value). Returns -EINVAL. */
 int rule_parser_error(struct rule_parser *parser, struct span where, const char *format, ...)

@@ -36,6 +36,22 @@ struct arena *rule_parser_arena(struct rule_parser *parser)
     return parser->list->arena;
 }
 
+const struct keyword *rule_parser_keyword(const struct rule_parser *parser)
+{
+    return parser->keyword;
+}
+
+int rule_parser_parse_as(struct rule_parser *parser, const struct keyword *keyword, struct span value, bool negated)
+{
+    const struct keyword *own = parser->keyword;
+    int err;
+
+    parser->keyword = keyword;
+    err = keyword->parse(parser, value, negated);
+    parser->keyword = own;
+    return err;
+}
+
 /* --- Mistakes ---------------------------------------------------------------------------------------------------------------- */
 
 /* A diag keeps a bounded number of entries. When half of them are used a rule gets one only, so that many broken rules do
