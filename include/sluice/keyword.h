@@ -25,6 +25,7 @@
 struct app_tx;
 struct datasets;
 struct file;
+struct file_engine;
 struct geoip;
 struct host_table;
 struct reputation;
@@ -67,7 +68,31 @@ struct match_input {
     struct host_table *hosts; /* shared with other workers: turn_wait(turn) first */
     struct turn *turn;        /* NULL in a daemon */
     bool in_stream; /* contents are looked for in the stream: the buffer under inspection is not the packet's payload */
+    struct file_engine *files;  /* the worker's; NULL where there are no application protocols */
+    struct app_tx *transaction; /* that the rule has matched in; NULL for other rules. For act() */
+    enum flow_direction direction;
 };
+
+/* What a packet must have for a rule to match, as far as a few compares tell: asked before anything else of the rule is looked at. At
+ * first everything is allowed; conditions narrow it, and go on deciding themselves. */
+struct packet_needs {
+    uint32_t flags_mask, flags;          /* of packet->flags */
+    uint32_t payload_low, payload_high;  /* packet->payload_length; both belong to it */
+    uint8_t protocol_low, protocol_high; /* packet->protocol */
+    uint8_t tcp_flags_mask, tcp_flags;   /* of packet->tcp.flags; only where the protocol is narrowed to TCP */
+};
+
+static inline void packet_needs_flags(struct packet_needs *needs, uint32_t mask, uint32_t flags)
+{
+    needs->flags_mask |= mask;
+    needs->flags = (needs->flags & ~mask) | flags;
+}
+
+static inline void packet_needs_protocols(struct packet_needs *needs, uint8_t low, uint8_t high)
+{
+    needs->protocol_low = low > needs->protocol_low ? low : needs->protocol_low;
+    needs->protocol_high = high < needs->protocol_high ? high : needs->protocol_high;
+}
 
 /* A buffer under inspection; see src/detect/inspect.c for how the conditions of a buffer are walked. */
 struct pcre_scratch;
@@ -167,7 +192,11 @@ struct keyword {
      * at only when the packet has the event. */
     int (*event)(const void *data);
 
-    /* Optional: after all options were read; reports contradictions. 0 or -errno. */
+    /* Optional, KEYWORD_PACKET: narrows what the packet must have; not called for a negated condition. */
+    void (*narrow)(const void *data, struct packet_needs *needs);
+
+    /* Optional: after all options were read; reports contradictions. 0 or -errno. KEYWORD_BUFFER: called with the first of the
+     * conditions of each selection of the buffer. */
     int (*finish)(struct rule_parser *parser, const struct condition *condition);
 
     /* Optional: gives back what the parsed data holds outside of the arena (compiled code). Called once for every

@@ -116,6 +116,15 @@ static bool has_addresses_alone(const struct rule *rule)
     return true;
 }
 
+static void fill_needs(struct packet_needs *needs, const struct rule *rule)
+{
+    *needs = (struct packet_needs){ .payload_high = UINT32_MAX, .protocol_high = UINT8_MAX };
+    for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
+        if (c->keyword->narrow && !c->negated)
+            c->keyword->narrow(c->data, needs);
+    }
+}
+
 static void fill_kind(struct check *check, const struct rule *rule)
 {
     const struct rule_buffer *payload = payload_buffer(rule);
@@ -159,6 +168,9 @@ static void fill_check(struct check *check, const struct rule *rule)
         .ipv6 = protocol->ipv6,
         .any_packet = protocol->any_packet,
     };
+    fill_needs(&check->needs, rule);
+    if (check->one_protocol)
+        packet_needs_protocols(&check->needs, check->protocol, check->protocol);
     fill_kind(check, rule);
 }
 

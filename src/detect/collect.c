@@ -16,6 +16,14 @@ static void add_list(struct detector *detector, const struct check_list *list)
         detector_add_candidate(detector, list->index[i]);
 }
 
+static void add_unfiltered(struct evaluation *ev, const struct unfiltered_list *list)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (needs_met(&list->entries[i].needs, &ev->facts))
+            detector_add_candidate(ev->detector, list->entries[i].check);
+    }
+}
+
 static void add_events(struct detector *detector, const struct ruleset *ruleset, const struct packet *pkt)
 {
     for (unsigned word = 0; word < PACKET_EVENT_WORDS; word++) {
@@ -83,54 +91,63 @@ void collect_packet(struct evaluation *ev)
         return;
     }
     enum traffic traffic = traffic_of(pkt);
-    const struct rule_group *groups[GROUPS_PER_PACKET];
-    unsigned count = groups_of_packet(ruleset, traffic, pkt, groups);
+    const struct group_side *groups[GROUPS_PER_PACKET];
+    unsigned count = groups_of_packet(ev, traffic, groups);
     bool scan = wants_payload_scan(ev);
 
     for (unsigned i = 0; i < count; i++) {
         if (scan && groups[i]->prefilter)
             prefilter_scan(groups[i]->prefilter, detector, pkt->payload, pkt->payload_length);
-        add_list(detector, &groups[i]->unfiltered);
+        add_unfiltered(ev, &groups[i]->unfiltered);
     }
     if (ruleset->ip_only[traffic].count > 0 && wants_ip_only(pkt))
-        add_list(detector, &ruleset->ip_only[traffic]);
+        address_index_find(ruleset->ip_only_index[traffic], detector, pkt);
     if (ruleset->buffer_count > 0)
         scan_buffers(detector, ruleset, &ev->match);
 }
 
-static void scan_view(struct evaluation *ev, const struct prefilter *prefilter)
+/* For rules that count from the stream's start. */
+static struct stream_start start_of_stream(const struct evaluation *ev)
 {
     const struct stream_view *view = ev->view;
+    struct stream_start start = { view->data, view->length, 0 };
 
-    prefilter_scan_border(prefilter, ev->detector, view->before, view->before_length, view->data, view->length);
-    prefilter_scan(prefilter, ev->detector, view->data, view->length);
+    if (view->offset == 0)
+        return start;
+    if (view->offset >= LITERAL_NEAR || stream_window(ev->input->stream, ev->input->packet->flow, ev->direction, view,
+                                                      &start.bytes, &start.length, &start.view_at) > 0)
+        start.bytes = NULL;
+    return start;
 }
 
 void collect_view(struct evaluation *ev)
 {
-    const struct rule_group *groups[GROUPS_PER_PACKET];
-    unsigned count = groups_of_packet(ev->ruleset, TRAFFIC_TCP, ev->input->packet, groups);
+    const struct group_side *groups[GROUPS_PER_PACKET];
+    unsigned count = groups_of_packet(ev, TRAFFIC_TCP, groups);
+
+    const struct stream_start start = start_of_stream(ev);
 
     waiting_expire(ev);
     for (unsigned i = 0; i < count; i++) {
         if (groups[i]->prefilter)
-            scan_view(ev, groups[i]->prefilter);
-        add_list(ev->detector, &groups[i]->stream_unfiltered);
+            prefilter_scan_view(groups[i]->prefilter, ev->detector, ev->view, &start);
+        add_unfiltered(ev, &groups[i]->stream_unfiltered);
     }
     waiting_add_candidates(ev);
 }
 
 void collect_window(struct evaluation *ev)
 {
-    const struct rule_group *groups[GROUPS_PER_PACKET];
-    unsigned count = groups_of_packet(ev->ruleset, TRAFFIC_TCP, ev->input->packet, groups);
+    const struct group_side *groups[GROUPS_PER_PACKET];
+    unsigned count = groups_of_packet(ev, TRAFFIC_TCP, groups);
     const uint8_t *bytes;
     uint32_t length, view_at;
+    uint64_t offset =
+        stream_window(ev->input->stream, ev->input->packet->flow, ev->direction, ev->view, &bytes, &length, &view_at);
 
     ev->detector->candidate_count = 0;
-    stream_window(ev->input->stream, ev->input->packet->flow, ev->direction, ev->view, &bytes, &length, &view_at);
     for (unsigned i = 0; i < count; i++) {
         if (groups[i]->prefilter)
-            prefilter_scan(groups[i]->prefilter, ev->detector, bytes, length);
+            prefilter_scan_window(groups[i]->prefilter, ev->detector, bytes, length, offset);
     }
 }

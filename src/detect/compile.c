@@ -48,22 +48,29 @@ static long count_cpus(void)
     return sched_getaffinity(0, sizeof(allowed), &allowed) ? sysconf(_SC_NPROCESSORS_ONLN) : CPU_COUNT(&allowed);
 }
 
+static void collect_group(const struct rule_group *group, struct compile_work *work)
+{
+    struct prefilter *prefilters[GROUP_PREFILTERS];
+
+    group_prefilters(group, prefilters);
+    for (unsigned i = 0; i < GROUP_PREFILTERS; i++) {
+        if (prefilters[i])
+            work->prefilters[work->count++] = prefilters[i];
+    }
+}
+
 static void collect_prefilters(const struct ruleset *ruleset, struct compile_work *work)
 {
-    for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
-        if (ruleset->generic[traffic].prefilter) /* the large ones first */
-            work->prefilters[work->count++] = ruleset->generic[traffic].prefilter;
-    }
+    for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++)
+        collect_group(&ruleset->generic[traffic], work); /* the large ones first */
     for (uint32_t i = 0; i < ruleset->buffer_count; i++)
         work->prefilters[work->count++] = ruleset->buffers[i].prefilter;
     for (size_t i = 0; i < transaction_group_count(); i++) {
         for (uint32_t k = 0; k < ruleset->transactions[i].buffer_count; k++)
             work->prefilters[work->count++] = ruleset->transactions[i].buffers[k].prefilter;
     }
-    for (uint32_t i = 0; i < ruleset->group_count; i++) {
-        if (ruleset->groups[i].prefilter)
-            work->prefilters[work->count++] = ruleset->groups[i].prefilter;
-    }
+    for (uint32_t i = 0; i < ruleset->group_count; i++)
+        collect_group(&ruleset->groups[i], work);
 }
 
 int ruleset_compile(struct ruleset *ruleset, struct diag *diag)
@@ -73,7 +80,7 @@ int ruleset_compile(struct ruleset *ruleset, struct diag *diag)
     long cpus = count_cpus();
     unsigned started = 0;
 
-    work.prefilters = calloc(TRAFFIC_COUNT + RULESET_MAX_BUFFERS + ruleset->group_count +
+    work.prefilters = calloc((TRAFFIC_COUNT + ruleset->group_count) * (size_t)GROUP_PREFILTERS + RULESET_MAX_BUFFERS +
                                  transaction_group_count() * TRANSACTION_BUFFERS,
                              sizeof(*work.prefilters));
     if (!work.prefilters)

@@ -100,6 +100,17 @@ static int grow_for_transactions(const struct transaction_group *group, struct d
     return err;
 }
 
+static int grow_scratch(struct detector *detector, const struct rule_group *group)
+{
+    struct prefilter *prefilters[GROUP_PREFILTERS];
+    int err = 0;
+
+    group_prefilters(group, prefilters);
+    for (unsigned i = 0; i < GROUP_PREFILTERS && !err; i++)
+        err = prefilter_grow_scratch(prefilters[i], &detector->scratch);
+    return err;
+}
+
 int detector_prepare(struct detector *detector, const struct ruleset *ruleset)
 {
     int err = 0;
@@ -107,9 +118,9 @@ int detector_prepare(struct detector *detector, const struct ruleset *ruleset)
     if (ruleset->check_count > detector->capacity || !detector->candidates)
         err = grow_arrays(detector, ruleset->check_count);
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT && !err; traffic++)
-        err = prefilter_grow_scratch(ruleset->generic[traffic].prefilter, &detector->scratch);
+        err = grow_scratch(detector, &ruleset->generic[traffic]);
     for (uint32_t i = 0; i < ruleset->group_count && !err; i++)
-        err = prefilter_grow_scratch(ruleset->groups[i].prefilter, &detector->scratch);
+        err = grow_scratch(detector, &ruleset->groups[i]);
     for (uint32_t i = 0; i < ruleset->buffer_count && !err; i++)
         err = prefilter_grow_scratch(ruleset->buffers[i].prefilter, &detector->scratch);
     for (size_t i = 0; i < transaction_group_count() && !err; i++)
@@ -166,6 +177,16 @@ static void look_again(struct evaluation *ev)
     ev->view_only = view_only;
 }
 
+static struct packet_facts facts_of(const struct packet *pkt)
+{
+    return (struct packet_facts){
+        .flags = pkt->flags,
+        .payload_length = pkt->payload_length,
+        .protocol = pkt->protocol,
+        .tcp_flags = pkt->protocol == IPPROTO_TCP && pkt->transport ? pkt->tcp.flags : 0,
+    };
+}
+
 size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
                      const struct hit **hits)
 {
@@ -174,7 +195,8 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
         .detector = detector,
         .ruleset = ruleset,
         .input = in,
-        .match = { .packet = in->packet, .flows = in->flows, .hosts = in->hosts, .turn = in->turn },
+        .match = { .packet = in->packet, .flows = in->flows, .hosts = in->hosts, .turn = in->turn, .files = in->files },
+        .facts = facts_of(in->packet),
         .direction = in->packet->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER,
         .view_only = in->flow_ends,
     };

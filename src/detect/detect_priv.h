@@ -4,8 +4,10 @@
  *
  *   ruleset.c    builds the snapshot: choice of literals, groups;  check.c  the checks and their order
  *   group.c      rules by the ports they ask for;  compile.c  their databases, by several threads
+ *   address_index.c  rules by their addresses
  *   literal.c    which literal of a rule the prefilter looks for
- *   prefilter.c  a Hyperscan database over literals, and the scan that yields candidates
+ *   prefilter.c  literals by whether their place is known, and the scan that yields candidates
+ *   matcher.c    a Hyperscan database over literals;  anchored.c  literals that can be at one place only
  *   detect.c     the detector, and a packet's way through it
  *   collect.c    a packet's candidates
  *   evaluate.c   whether a candidate matches
@@ -36,6 +38,7 @@ enum payload_scope {
 
 /* What the evaluation of a candidate reads; NULL sets are `any`. */
 struct check {
+    struct packet_needs needs;
     const struct rule *rule;
     const struct address_set *source, *destination;
     const struct port_set *source_port, *destination_port;
@@ -66,6 +69,17 @@ struct check_list {
     uint32_t count, capacity;
 };
 
+/* Rules that are looked at for every packet of a group: what each needs lies here side by side, so that passing one over costs a
+ * few compares. */
+struct unfiltered {
+    struct packet_needs needs;
+    uint32_t check;
+};
+struct unfiltered_list {
+    struct unfiltered *entries; /* ascending */
+    uint32_t count, capacity;
+};
+
 struct prefilter;
 struct hs_scratch;
 
@@ -75,10 +89,15 @@ struct buffer_prefilter {
     struct prefilter *prefilter;
 };
 
-/* Rules that are looked at for the same packets. */
+/* Rules that are looked at for the same packets: those of one direction. */
+struct group_side {
+    struct prefilter *prefilter;                          /* NULL where no rule has a literal in the payload */
+    struct unfiltered_list unfiltered, stream_unfiltered; /* without one; of them those that look into the stream */
+};
+
+/* A rule without a direction is in both. Where neither has rules of its own (UDP, mostly) the prefilter is one for both. */
 struct rule_group {
-    struct prefilter *prefilter;                     /* NULL where no rule has a literal in the payload */
-    struct check_list unfiltered, stream_unfiltered; /* without one; of them those that look into the stream */
+    struct group_side to[FLOW_DIRECTIONS];
 };
 
 /* --- Transactions --- */
@@ -154,13 +173,15 @@ struct ruleset {
     uint32_t group_count;
     uint16_t *group_of; /* [traffic][end][port]: index into groups */
     struct check_list ip_only[TRAFFIC_COUNT];
-    struct check_list without_ip;           /* rules that admit packets without an IP header */
-    struct arena *arena;                    /* of plans */
-    struct transaction_group *transactions; /* [id of protocol][direction] */
-    struct check_list *by_event;            /* per event of a packet: rules that need it */
+    struct address_index *ip_only_index[TRAFFIC_COUNT]; /* over ip_only */
+    struct check_list without_ip;                       /* rules that admit packets without an IP header */
+    struct arena *arena;                                /* of plans */
+    struct transaction_group *transactions;             /* [id of protocol][direction] */
+    struct check_list *by_event;                        /* per event of a packet: rules that need it */
     struct buffer_prefilter buffers[RULESET_MAX_BUFFERS];
     uint32_t buffer_count;
     bool needs_checksums;
+    unsigned file_needs; /* of all rules: RULE_FILE_... */
     bool scans_packets; /* TCP: a rule with a literal looks at the packet and not only at the stream */
 };
 
@@ -184,12 +205,19 @@ struct detector {
     struct detect_counters counters;
 };
 
+/* Of a packet: what rules ask for in struct packet_needs. */
+struct packet_facts {
+    uint32_t flags, payload_length;
+    uint8_t protocol, tcp_flags;
+};
+
 /* A packet, or a view of its stream, being evaluated. */
 struct evaluation {
     struct detector *detector;
     const struct ruleset *ruleset;
     const struct detect_input *input;
     struct match_input match;
+    struct packet_facts facts;
     enum flow_direction direction;
     const struct stream_view *view; /* NULL: nothing new in the stream */
     bool view_only;                 /* the packet itself was evaluated already, or there is none */
@@ -205,11 +233,16 @@ int checks_make(struct ruleset *ruleset, const struct ruleset_options *options);
 
 enum { LITERAL_MAX = STREAM_BEFORE_MAX }; /* so that a stream's border needs no more bytes than a view lends */
 
+/* LITERAL_NEAR: what can be at one place, and ends within so many bytes of the payload, is looked up and not searched. */
+enum { LITERAL_ANYWHERE = UINT32_MAX, LITERAL_NEAR = 128 };
+
 struct literal {
     const uint8_t *bytes;
     size_t length;
     bool nocase;
-    bool is_part;                 /* of a longer content */
+    bool is_part;   /* of a longer content */
+    uint32_t at;    /* in its buffer, or LITERAL_ANYWHERE */
+    uint32_t reach; /* it ends within so many bytes of its buffer; LITERAL_ANYWHERE when that is not known */
     const struct keyword *buffer; /* NULL: payload */
     const struct rule_buffer *rule_buffer;
 };
@@ -217,6 +250,10 @@ struct literal {
 /* The literal by which the rule is found: the one marked fast_pattern, otherwise the strongest; in a buffer of a transaction, or in one
  * of packets. False: it has none. */
 bool literal_choose(const struct rule *rule, bool of_transaction, struct literal *out);
+/* Whether the bytes, as many as it has, are the literal. */
+bool literal_equal(const struct literal *literal, const uint8_t *bytes);
+/* ASCII only: Hyperscan's caseless literals fold no other letters. */
+uint8_t literal_fold(uint8_t byte, bool nocase);
 
 /* --- group.c -------------------------------------------------------------------------------------------------------------- */
 
@@ -225,11 +262,16 @@ int check_list_add(struct check_list *list, uint32_t check); /* 0 or -ENOMEM */
 /* A rule on its way into a group. */
 struct group_entry {
     uint32_t check;
-    bool has_literal, in_stream;
+    struct packet_needs needs;
+    bool has_literal, has_payload, in_stream;
     struct literal literal;
 };
 int group_add(struct rule_group *group, const struct group_entry *entry); /* 0 or -ENOMEM */
+void group_share(struct rule_group *group); /* after the last rule: what is the same in both directions is there once */
 void group_clear(struct rule_group *group);
+/* For each of a group's prefilters; NULL for what it has not. */
+enum { GROUP_PREFILTERS = FLOW_DIRECTIONS };
+void group_prefilters(const struct rule_group *group, struct prefilter *out[GROUP_PREFILTERS]);
 
 /* Collects the rules of a ruleset and puts them into the groups of their ports, or into the generic one at once. */
 struct group_keys;
@@ -239,9 +281,18 @@ int group_keys_add(struct group_keys *keys, struct ruleset *ruleset, enum traffi
                    const struct group_entry *entry);
 int group_keys_build(struct ruleset *ruleset, const struct group_keys *keys);
 
-/* The groups that a packet meets; how many. */
-unsigned groups_of_packet(const struct ruleset *ruleset, enum traffic traffic, const struct packet *pkt,
-                          const struct rule_group *out[GROUPS_PER_PACKET]);
+/* The groups that a packet meets, of its direction; how many. */
+unsigned groups_of_packet(const struct evaluation *ev, enum traffic traffic,
+                          const struct group_side *out[GROUPS_PER_PACKET]);
+
+/* --- address_index.c ------------------------------------------------------------------------------------------------------- */
+
+/* Over the addresses of the checks. 0 or -ENOMEM. */
+struct address_index;
+int address_index_new(struct address_index **out, const struct ruleset *ruleset, const struct check_list *checks);
+void address_index_free(struct address_index *index);
+/* Adds to the detector's candidates all checks whose addresses may be those of the packet, which has an IP header. */
+void address_index_find(const struct address_index *index, struct detector *detector, const struct packet *pkt);
 
 /* --- compile.c ------------------------------------------------------------------------------------------------------------ */
 
@@ -254,16 +305,59 @@ int ruleset_compile(struct ruleset *ruleset, struct diag *diag);
 int prefilter_new(struct prefilter **out);
 void prefilter_free(struct prefilter *prefilter);
 int prefilter_add(struct prefilter *prefilter, const struct literal *literal, uint32_t check);
+/* Whether both have the same literals for the same checks, so far; NULL has none. */
+bool prefilter_equal(const struct prefilter *a, const struct prefilter *b);
 /* Threads: different prefilters may be compiled at the same time. 0, -ENOMEM, or -EINVAL with the cause in `error`. */
 int prefilter_compile(struct prefilter *prefilter, char error[256]);
 /* NULL is allowed. */
 int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch **scratch);
-/* Adds to the detector's candidates all checks whose literal occurs in the bytes. */
+/* Adds to the detector's candidates all checks whose literal occurs in the bytes, which are a packet's payload or another whole buffer. */
 void prefilter_scan(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                     uint32_t length);
-/* The same for literals that begin in the bytes before those of prefilter_scan() and end in them. */
-void prefilter_scan_border(const struct prefilter *prefilter, struct detector *detector, const uint8_t *before,
-                           uint32_t before_length, const uint8_t *bytes, uint32_t length);
+
+/* A stream from its first byte to the end of a view; no bytes where the first one is not kept any more, or the view lies past
+ * LITERAL_NEAR. */
+struct stream_start {
+    const uint8_t *bytes;
+    uint32_t length, view_at;
+};
+/* The same for literals that end in the view, and for the packet whose payload the view is. */
+void prefilter_scan_view(const struct prefilter *prefilter, struct detector *detector, const struct stream_view *view,
+                         const struct stream_start *start);
+/* The same for all of a stream's window, which begins at `offset` of the stream. */
+void prefilter_scan_window(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
+                           uint32_t length, uint64_t offset);
+
+/* --- matcher.c ----------------------------------------------------------------------------------------------------------- */
+
+/* As a prefilter: collects, is compiled once, and then shared read-only. */
+struct matcher;
+int matcher_new(struct matcher **out);
+void matcher_free(struct matcher *matcher);
+int matcher_add(struct matcher *matcher, const struct literal *literal, uint32_t check);
+bool matcher_equal(const struct matcher *a, const struct matcher *b);
+int matcher_compile(struct matcher *matcher, char error[256]);
+int matcher_grow_scratch(const struct matcher *matcher, struct hs_scratch **scratch);
+/* Within how many bytes of the buffer all its literals end; LITERAL_ANYWHERE. */
+uint32_t matcher_reach(const struct matcher *matcher);
+/* Bytes past the reach are not looked at. */
+void matcher_scan(const struct matcher *matcher, struct detector *detector, const uint8_t *bytes, uint32_t length);
+/* The same for literals that begin in the bytes before those of matcher_scan() and end in them. */
+void matcher_scan_border(const struct matcher *matcher, struct detector *detector, const uint8_t *before,
+                         uint32_t before_length, const uint8_t *bytes, uint32_t length);
+
+/* --- anchored.c ---------------------------------------------------------------------------------------------------------- */
+
+struct anchored;
+bool anchored_takes(const struct literal *literal); /* the others belong into a matcher */
+int anchored_new(struct anchored **out);
+void anchored_free(struct anchored *anchored);
+int anchored_add(struct anchored *anchored, const struct literal *literal, uint32_t check);
+bool anchored_equal(const struct anchored *a, const struct anchored *b);
+int anchored_build(struct anchored *anchored); /* after the last one; 0 or -ENOMEM */
+/* Candidates are the checks whose literal is at its place and ends behind the first `from` bytes. */
+void anchored_scan(const struct anchored *anchored, struct detector *detector, const uint8_t *bytes, uint32_t length,
+                   uint32_t from);
 
 /* --- collect.c ----------------------------------------------------------------------------------------------------------- */
 
@@ -284,7 +378,7 @@ bool evaluate_payload(struct evaluation *ev, const struct check *check, struct i
                       const struct condition *conditions);
 /* A buffer of the packet, after its transforms; and whether it is absent as it should be. */
 bool evaluate_packet_buffer(struct evaluation *ev, struct inspection *inspection, const struct rule_buffer *buffer);
-void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, const struct app_tx *tx);
+void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_tx *tx);
 void evaluate_sort(struct detector *detector);
 
 /* --- transaction_groups.c -------------------------------------------------------------------------------------------------- */
@@ -331,6 +425,14 @@ bool waiting_is_muted(const struct evaluation *ev, uint32_t check);
 static inline bool packet_has_payload(const struct packet *pkt)
 {
     return pkt->payload_length > 0 && !(pkt->flags & PACKET_CARRIES_TUNNEL);
+}
+
+/* Whether a rule that needs this may match a packet. */
+static inline bool needs_met(const struct packet_needs *needs, const struct packet_facts *facts)
+{
+    return (facts->flags & needs->flags_mask) == needs->flags && facts->payload_length >= needs->payload_low &&
+           facts->payload_length <= needs->payload_high && facts->protocol >= needs->protocol_low &&
+           facts->protocol <= needs->protocol_high && (facts->tcp_flags & needs->tcp_flags_mask) == needs->tcp_flags;
 }
 
 /* --- detect.c ---------------------------------------------------------------------------------------------------------------- */

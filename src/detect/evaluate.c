@@ -275,13 +275,16 @@ static void matched(struct evaluation *ev, const struct check *check, uint32_t i
         waiting_remove(ev, index);
 }
 
-void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, const struct app_tx *tx)
+void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_tx *tx)
 {
     const struct check *check = &ev->ruleset->checks[index];
     bool is_new = add_hit(ev, index, tx);
 
+    ev->match.transaction = tx;
+    ev->match.direction = ev->direction;
     for (const struct condition *c = check->rule->actions; c && is_new; c = c->next)
         c->keyword->act(&ev->match, c->data);
+    ev->match.transaction = NULL;
 }
 
 static void evaluate(struct evaluation *ev, uint32_t index)
@@ -289,6 +292,8 @@ static void evaluate(struct evaluation *ev, uint32_t index)
     const struct check *check = &ev->ruleset->checks[index];
     bool streamable = ev->view && check->scope != SCOPE_PACKET;
 
+    if (!needs_met(&check->needs, &ev->facts))
+        return;
     ev->match.in_stream = streamable;
     if ((ev->view_only && !(streamable && check->has_payload)) || !evaluate_header(ev, check))
         return;

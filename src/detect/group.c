@@ -6,6 +6,8 @@
  * A rule that asks for some ports at its receiving end (or else at its sending end) is in a group of that end; all others are in the generic group
  * of their traffic. Ports for which the same rules ask share a group, so a packet is scanned with three groups: the generic one, and
  * those of its two ports, most of which are empty.
+ *
+ * Each group is divided by the direction that `flow` asks for.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -45,25 +47,94 @@ int check_list_add(struct check_list *list, uint32_t check)
     return 0;
 }
 
+static int unfiltered_add(struct unfiltered_list *list, const struct unfiltered *entry)
+{
+    if (list->count == list->capacity) {
+        uint32_t capacity = list->capacity ? list->capacity * 2 : 16;
+        struct unfiltered *entries = realloc(list->entries, capacity * sizeof(*entries));
+
+        if (!entries)
+            return -ENOMEM;
+        list->entries = entries;
+        list->capacity = capacity;
+    }
+    list->entries[list->count++] = *entry;
+    return 0;
+}
+
 /* --- One group ------------------------------------------------------------------------------------------------------------- */
+
+static int add_unfiltered(struct group_side *side, const struct group_entry *entry)
+{
+    struct unfiltered added = { entry->needs, entry->check };
+
+    if (entry->in_stream && unfiltered_add(&side->stream_unfiltered, &added))
+        return -ENOMEM;
+    if (entry->has_payload && added.needs.payload_low == 0)
+        added.needs.payload_low = 1; /* a packet without payload has at most a view to be looked at for it */
+    return unfiltered_add(&side->unfiltered, &added);
+}
+
+static int side_add(struct group_side *side, const struct group_entry *entry)
+{
+    if (!entry->has_literal)
+        return add_unfiltered(side, entry);
+    if (!side->prefilter && prefilter_new(&side->prefilter))
+        return -ENOMEM;
+    return prefilter_add(side->prefilter, &entry->literal, entry->check);
+}
+
+static bool is_for(const struct group_entry *entry, enum flow_direction direction)
+{
+    uint32_t flag = direction == FLOW_TO_CLIENT ? PACKET_TO_CLIENT : 0;
+
+    return ((entry->needs.flags ^ flag) & entry->needs.flags_mask & PACKET_TO_CLIENT) == 0;
+}
 
 int group_add(struct rule_group *group, const struct group_entry *entry)
 {
-    if (!entry->has_literal) {
-        if (entry->in_stream && check_list_add(&group->stream_unfiltered, entry->check))
-            return -ENOMEM;
-        return check_list_add(&group->unfiltered, entry->check);
+    int err = 0;
+
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS && !err; direction++) {
+        if (is_for(entry, direction))
+            err = side_add(&group->to[direction], entry);
     }
-    if (!group->prefilter && prefilter_new(&group->prefilter))
-        return -ENOMEM;
-    return prefilter_add(group->prefilter, &entry->literal, entry->check);
+    return err;
+}
+
+static void share(struct prefilter *of_server, struct prefilter **of_client)
+{
+    if (!prefilter_equal(of_server, *of_client))
+        return;
+    prefilter_free(*of_client);
+    *of_client = of_server;
+}
+
+void group_share(struct rule_group *group)
+{
+    share(group->to[FLOW_TO_SERVER].prefilter, &group->to[FLOW_TO_CLIENT].prefilter);
+}
+
+void group_prefilters(const struct rule_group *group, struct prefilter *out[GROUP_PREFILTERS])
+{
+    struct prefilter *to_server = group->to[FLOW_TO_SERVER].prefilter;
+    struct prefilter *to_client = group->to[FLOW_TO_CLIENT].prefilter;
+
+    out[0] = to_server;
+    out[1] = to_client == to_server ? NULL : to_client;
 }
 
 void group_clear(struct rule_group *group)
 {
-    prefilter_free(group->prefilter);
-    free(group->unfiltered.index);
-    free(group->stream_unfiltered.index);
+    struct prefilter *prefilters[GROUP_PREFILTERS];
+
+    group_prefilters(group, prefilters);
+    for (unsigned i = 0; i < GROUP_PREFILTERS; i++)
+        prefilter_free(prefilters[i]);
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        free(group->to[direction].unfiltered.entries);
+        free(group->to[direction].stream_unfiltered.entries);
+    }
 }
 
 /* --- By port --------------------------------------------------------------------------------------------------------------- */
@@ -260,23 +331,34 @@ int group_keys_build(struct ruleset *ruleset, const struct group_keys *keys)
         for (unsigned end = 0; end < PORT_ENDS && !err; end++)
             err = build_end(ruleset, keys, traffic, end);
     }
+    for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++)
+        group_share(&ruleset->generic[traffic]);
+    for (uint32_t i = 0; i < ruleset->group_count; i++)
+        group_share(&ruleset->groups[i]);
     return err;
 }
 
-unsigned groups_of_packet(const struct ruleset *ruleset, enum traffic traffic, const struct packet *pkt,
-                          const struct rule_group *out[GROUPS_PER_PACKET])
+static bool is_empty(const struct group_side *side)
 {
+    return !side->prefilter && side->unfiltered.count == 0;
+}
+
+unsigned groups_of_packet(const struct evaluation *ev, enum traffic traffic,
+                          const struct group_side *out[GROUPS_PER_PACKET])
+{
+    const struct packet *pkt = ev->input->packet;
     const uint16_t ports[PORT_ENDS] = { [PORT_DESTINATION] = pkt->destination_port, [PORT_SOURCE] = pkt->source_port };
     unsigned count = 0;
 
-    out[count++] = &ruleset->generic[traffic];
+    out[count++] = &ev->ruleset->generic[traffic].to[ev->direction];
     if (traffic == TRAFFIC_OTHER || pkt->flags & PACKET_FRAGMENT)
         return count;
     for (unsigned end = 0; end < PORT_ENDS; end++) {
-        uint16_t group = ruleset->group_of[((size_t)traffic * PORT_ENDS + end) * PORTS + ports[end]];
+        uint16_t group = ev->ruleset->group_of[((size_t)traffic * PORT_ENDS + end) * PORTS + ports[end]];
+        const struct group_side *side = &ev->ruleset->groups[group].to[ev->direction];
 
-        if (group > 0)
-            out[count++] = &ruleset->groups[group];
+        if (group > 0 && !is_empty(side))
+            out[count++] = side;
     }
     return count;
 }

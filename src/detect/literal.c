@@ -31,12 +31,77 @@ static unsigned strength(const uint8_t *bytes, size_t length)
     return sum;
 }
 
-static void take(struct literal *out, const struct content *content, const struct rule_buffer *buffer)
+/* --- Where it may be --------------------------------------------------------------------------------------------------------- */
+
+enum { FAR = 65536 /* numbers beyond it are not computed with: they might wrap */ };
+
+static bool is_near(int32_t number, int8_t variable)
 {
+    return variable < 0 && number >= -FAR && number <= FAR;
+}
+
+/* Between which places of the buffer something ends. */
+struct place {
+    uint32_t earliest, latest;
+};
+
+/* How far the window of a content reaches past the start of the buffer, or, for a relative one, past the end of the match before. */
+static uint32_t window_end(const struct content *content)
+{
+    bool relative = content->relative, has_start = relative ? content->has_distance : content->has_offset;
+    int32_t start = relative ? content->distance : content->offset, size = relative ? content->within : content->depth;
+    int64_t end = (int64_t)size + (has_start ? start : 0);
+
+    if (!(relative ? content->has_within : content->has_depth) ||
+        !is_near(size, relative ? content->within_value : content->depth_value) ||
+        (has_start && !is_near(start, relative ? content->distance_value : content->offset_value)))
+        return LITERAL_ANYWHERE;
+    return end < 0 ? LITERAL_ANYWHERE : (uint32_t)end; /* a window before the buffer limits nothing: content.c */
+}
+
+/* How far into that window the content begins at the earliest; less than that when the number is not known. */
+static int64_t window_start(const struct content *content)
+{
+    if (content->relative) {
+        bool known = content->has_distance && is_near(content->distance, content->distance_value);
+
+        return known ? content->distance : content->has_distance ? INT32_MIN : 0;
+    }
+    return content->has_offset && is_near(content->offset, content->offset_value) ? content->offset : 0;
+}
+
+static struct place place_of(const struct content *content, struct place before)
+{
+    uint32_t window = window_end(content);
+    int64_t start = window_start(content) + (content->relative ? before.earliest : 0);
+    struct place place = { .earliest = (uint32_t)(start > 0 ? start : 0) + content->length, .latest = window };
+
+    if (content->relative && window != LITERAL_ANYWHERE)
+        place.latest = before.latest > FAR ? LITERAL_ANYWHERE : before.latest + window;
+    return place;
+}
+
+/* Where the walk over the buffer's conditions stands after `condition`. */
+static struct place place_after(const struct condition *condition, struct place before)
+{
+    const struct content *content = condition->keyword->literal ? condition->data : NULL;
+
+    if (!content)
+        return (struct place){ 0, LITERAL_ANYWHERE }; /* others may move it as they like */
+    return content->negated ? before : place_of(content, before);
+}
+
+/* --- Choice ------------------------------------------------------------------------------------------------------------------ */
+
+static void take(struct literal *out, const struct content *content, const struct rule_buffer *buffer, struct place end)
+{
+    out->reach = end.latest;
+    out->at = end.earliest == end.latest ? end.latest - content->length : LITERAL_ANYWHERE;
     out->bytes = content->bytes;
     out->length = content->length;
     if (content->fast_pattern_chop) {
         out->bytes += content->fast_pattern_offset;
+        out->at += out->at == LITERAL_ANYWHERE ? 0 : content->fast_pattern_offset;
         out->length = content->fast_pattern_length;
     }
     if (out->length > LITERAL_MAX)
@@ -55,19 +120,38 @@ static bool has_literal(const struct rule_buffer *buffer, bool of_transaction)
     return is_transaction == of_transaction && buffer->absence == BUFFER_PRESENT;
 }
 
+uint8_t literal_fold(uint8_t byte, bool nocase)
+{
+    return nocase && byte >= 'A' && byte <= 'Z' ? byte + ('a' - 'A') : byte;
+}
+
+bool literal_equal(const struct literal *literal, const uint8_t *bytes)
+{
+    if (!literal->nocase)
+        return memcmp(literal->bytes, bytes, literal->length) == 0;
+    for (size_t i = 0; i < literal->length; i++) {
+        if (literal_fold(literal->bytes[i], true) != literal_fold(bytes[i], true))
+            return false;
+    }
+    return true;
+}
+
 bool literal_choose(const struct rule *rule, bool of_transaction, struct literal *out)
 {
     unsigned best = 0;
 
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
+        struct place end = { 0, 0 };
+
         for (const struct condition *c = has_literal(buffer, of_transaction) ? buffer->conditions : NULL; c;
              c = c->next) {
+            end = place_after(c, end);
             const struct content *content = c->keyword->literal ? c->keyword->literal(c) : NULL;
 
             if (!content || content->negated || content->length == 0)
                 continue;
             if (content->fast_pattern) {
-                take(out, content, buffer);
+                take(out, content, buffer, end);
                 return true;
             }
             unsigned score = strength(content->bytes, content->length);
@@ -75,7 +159,7 @@ bool literal_choose(const struct rule *rule, bool of_transaction, struct literal
             /* At equal strength the payload wins: its scan is made anyway. */
             if (score * 2 + (buffer->keyword == NULL) > best) {
                 best = score * 2 + (buffer->keyword == NULL);
-                take(out, content, buffer);
+                take(out, content, buffer, end);
             }
         }
     }

@@ -23,7 +23,8 @@ void ruleset_options_default(struct ruleset_options *options)
 
 static bool admits_protocol(const struct check *check, unsigned protocol)
 {
-    return check->rule->protocol.ip_protocols[protocol / 64] >> (protocol % 64) & 1;
+    return check->rule->protocol.ip_protocols[protocol / 64] >> (protocol % 64) & 1 &&
+           protocol >= check->needs.protocol_low && protocol <= check->needs.protocol_high;
 }
 
 static bool admits(const struct check *check, enum traffic traffic)
@@ -61,12 +62,26 @@ static int add_to_groups(struct ruleset *ruleset, struct group_keys *keys, const
     return 0;
 }
 
+/* Within how many bytes of the payload the literal ends. Contents that are looked for in the stream alone count from the window's start,
+ * which moves on. */
+static uint32_t reach_of(const struct check *check, const struct literal *literal)
+{
+    if (check->scope == SCOPE_STREAM)
+        return LITERAL_ANYWHERE;
+    if (check->scope == SCOPE_PACKET && check->needs.payload_high < literal->reach)
+        return check->needs.payload_high;
+    return literal->reach;
+}
+
 static int add_to_payload(struct ruleset *ruleset, struct group_keys *keys, uint32_t check,
                           const struct literal *literal)
 {
-    const struct group_entry entry = { .check = check, .has_literal = true, .literal = *literal };
     struct check *added = &ruleset->checks[check];
+    struct group_entry entry = { .check = check, .needs = added->needs, .has_literal = true, .literal = *literal };
 
+    entry.literal.reach = reach_of(added, literal);
+    if (entry.literal.reach == LITERAL_ANYWHERE)
+        entry.literal.at = LITERAL_ANYWHERE;
     added->has_literal = true;
     added->may_wait |= added->scope != SCOPE_PACKET && literal->is_part;
     ruleset->scans_packets |= admits(added, TRAFFIC_TCP) && added->scope != SCOPE_STREAM;
@@ -96,6 +111,8 @@ static int add_unfiltered(struct ruleset *ruleset, struct group_keys *keys, uint
 {
     const struct check *check = &ruleset->checks[index];
     const struct group_entry entry = { .check = index,
+                                       .needs = check->needs,
+                                       .has_payload = check->has_payload,
                                        .in_stream = check->has_payload && check->scope != SCOPE_PACKET };
 
     if (check->any_packet && check_list_add(&ruleset->without_ip, index))
@@ -128,6 +145,7 @@ static void note_demands(struct ruleset *ruleset, const struct rule *rule)
 {
     for (const struct condition *c = rule->packet_conditions; c; c = c->next)
         ruleset->needs_checksums |= (c->keyword->flags & KEYWORD_NEEDS_CHECKSUMS) != 0;
+    ruleset->file_needs |= rule->file_needs;
 }
 
 static int group_rules(struct ruleset *ruleset)
@@ -148,6 +166,8 @@ static int group_rules(struct ruleset *ruleset)
     }
     if (!err)
         err = group_keys_build(ruleset, keys);
+    for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT && !err; traffic++)
+        err = address_index_new(&ruleset->ip_only_index[traffic], ruleset, &ruleset->ip_only[traffic]);
     group_keys_free(keys);
     return err;
 }
@@ -182,6 +202,7 @@ void ruleset_free(struct ruleset *ruleset)
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
         group_clear(&ruleset->generic[traffic]);
         free(ruleset->ip_only[traffic].index);
+        address_index_free(ruleset->ip_only_index[traffic]);
     }
     for (uint32_t i = 0; i < ruleset->buffer_count; i++)
         prefilter_free(ruleset->buffers[i].prefilter);
@@ -208,6 +229,11 @@ const struct rule_list *ruleset_rules(const struct ruleset *ruleset)
 unsigned ruleset_generation(const struct ruleset *ruleset)
 {
     return ruleset->generation;
+}
+
+unsigned ruleset_file_needs(const struct ruleset *ruleset)
+{
+    return ruleset->file_needs;
 }
 
 bool ruleset_needs_checksums(const struct ruleset *ruleset)

@@ -21,6 +21,14 @@ static bool names_protocol(const struct rule *rule, unsigned id)
     return rule->applications == NULL;
 }
 
+static bool carries_files(const struct app_proto *proto, enum flow_direction direction)
+{
+    for (size_t i = 0; i < proto->buffer_count; i++)
+        if (proto->buffers[i].keyword == &keyword_file_data && proto->buffers[i].direction == direction)
+            return true;
+    return false;
+}
+
 static const struct app_buffer *transaction_access(const struct app_proto *proto, const struct keyword *keyword,
                                                    enum flow_direction direction)
 {
@@ -28,6 +36,8 @@ static const struct app_buffer *transaction_access(const struct app_proto *proto
         if (proto->buffers[i].keyword == keyword && proto->buffers[i].direction == direction)
             return &proto->buffers[i];
     }
+    if ((keyword == &keyword_file_name || keyword == &keyword_file_magic) && carries_files(proto, direction))
+        return app_file_buffer(keyword, direction);
     return NULL;
 }
 
@@ -40,11 +50,6 @@ static int condition_progress(const struct app_proto *proto, const struct keywor
             return proto->conditions[i].progress;
     }
     return keyword->applications ? -1 : 0;
-}
-
-static bool carries_files(const struct app_proto *proto, enum flow_direction direction)
-{
-    return transaction_access(proto, &keyword_file_data, direction) != NULL;
 }
 
 /* --- Plans --------------------------------------------------------------------------------------------------------------- */
@@ -167,6 +172,11 @@ static int add_unfiltered(struct transaction_group *group, uint32_t check, const
     return 0;
 }
 
+static bool is_growing(const struct transaction_buffer *buffer)
+{
+    return buffer && buffer->access->grows;
+}
+
 static int add_to_group(struct ruleset *ruleset, uint32_t index, const struct transaction_plan *plan)
 {
     struct transaction_group *group = &ruleset->transactions[plan->proto * FLOW_DIRECTIONS + plan->direction];
@@ -177,6 +187,8 @@ static int add_to_group(struct ruleset *ruleset, uint32_t index, const struct tr
         struct transaction_buffer *buffer = group_buffer(
             group, transaction_access(app_by_id(plan->proto), literal.buffer, plan->direction), literal.rule_buffer);
 
+        if (is_growing(buffer))
+            literal.at = literal.reach = LITERAL_ANYWHERE; /* it is scanned in parts */
         /* No room for one more kind of buffer: the rule still works, it is only looked at more often. */
         if (buffer)
             return prefilter_add(buffer->prefilter, &literal, index);

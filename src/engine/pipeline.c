@@ -283,6 +283,10 @@ static void note_app(struct app_feed *feed, const struct app_verdict *verdict)
 {
     feed->failed |= verdict->exception != EXCEPTION_NONE;
     feed->stop_stream |= verdict->stop_stream;
+    for (unsigned event = APP_LAYER_EVENT_FIRST; event < APP_LAYER_EVENT_END; event++) {
+        if (verdict->events >> (event - APP_LAYER_EVENT_FIRST) & 1)
+            packet_add_event(feed->packet, event);
+    }
     if (verdict->reversed)
         feed->packet->flags ^= PACKET_TO_CLIENT;
 }
@@ -364,6 +368,7 @@ static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settle
         .flows = pipeline->flows,
         .hosts = pipeline->hosts,
         .turn = pipeline->turn,
+        .files = app_file_engine(pipeline->app),
         .on_view = feed_view,
         .user = &feed,
         .flow_ends = flow_ends,
@@ -531,22 +536,34 @@ static void end_flow(struct flow *flow, enum flow_end reason, void *user)
     stream_end(pipeline->stream, flow);
 }
 
+/* What the rules want to know of files is found out from now on. */
+static void use_ruleset(struct pipeline *pipeline, const struct ruleset *ruleset)
+{
+    unsigned needs = ruleset ? ruleset_file_needs(ruleset) : 0;
+
+    if (pipeline->ruleset == ruleset)
+        return;
+    pipeline->ruleset = ruleset;
+    file_engine_want(app_file_engine(pipeline->app), needs & RULE_FILE_DIGESTS, needs & RULE_FILE_MAGIC);
+    file_engine_want_store(app_file_engine(pipeline->app), needs & RULE_FILE_STORE);
+}
+
 void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns, size_t budget)
 {
-    pipeline->ruleset = ruleset;
+    use_ruleset(pipeline, ruleset);
     defrag_expire(pipeline->defrag, now_ns, budget);
     flow_table_expire(pipeline->flows, now_ns, budget);
 }
 
 void pipeline_expire_all(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns)
 {
-    pipeline->ruleset = ruleset;
+    use_ruleset(pipeline, ruleset);
     flow_table_expire_all(pipeline->flows, now_ns);
 }
 
 void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset)
 {
-    pipeline->ruleset = ruleset;
+    use_ruleset(pipeline, ruleset);
     flow_table_end_all(pipeline->flows, FLOW_END_SHUTDOWN);
 }
 
@@ -593,7 +610,7 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
 {
     const struct decoded_packet *decoded = take_decoded(pipeline, pkt);
 
-    pipeline->ruleset = ruleset;
+    use_ruleset(pipeline, ruleset);
     decode_ahead(pipeline, decoded, next);
     if (judged_by_policy(pipeline, pkt)) {
         struct decision nothing = { 0 };

@@ -227,6 +227,9 @@ static void tell_conntrack(const struct engine *engine)
         got += (nfqueue_flags(worker->capture) & NFQA_CFG_F_CONNTRACK) != 0;
         limited += worker->conntrack_until_ns != 0;
     }
+    if (got == 0 && strcmp(config_string(engine->options->config, "stream.midstream-conntrack"), "only") == 0)
+        log_warning(
+            "stream.midstream-conntrack: only has no conntrack to ask: no connection is picked up in the grace");
     if (wanted > 0 && got == 0)
         log_info("conntrack: the kernel does not tell with packets what it knows of their connections");
     else if (wanted > 0)

@@ -18,6 +18,13 @@ static inline bool checksum_match(const struct packet *pkt, uint32_t bad_flag, c
     return !(pkt->flags & bad_flag) == *valid;
 }
 
+static inline void checksum_narrow(uint32_t bad_flag, const void *data, struct packet_needs *needs)
+{
+    const bool *valid = data;
+
+    packet_needs_flags(needs, bad_flag, *valid ? 0 : bad_flag);
+}
+
 /* The same for a transport of one IP version. */
 static inline bool checksum_match_transport(const struct packet *pkt, uint8_t ip_version, uint8_t protocol,
                                             const void *data)

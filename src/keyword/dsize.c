@@ -8,6 +8,18 @@ static bool dsize_match(const struct match_input *in, const void *data)
     return size_range_has(data, in->packet->payload_length);
 }
 
+static void dsize_narrow(const void *data, struct packet_needs *needs)
+{
+    const struct size_range *range = data;
+
+    if (range->outside)
+        return;
+    if (range->low > needs->payload_low)
+        needs->payload_low = (uint32_t)range->low;
+    if (range->high < needs->payload_high)
+        needs->payload_high = (uint32_t)range->high;
+}
+
 static int dsize_parse(struct rule_parser *parser, struct span value, bool negated)
 {
     struct size_range *range = arena_alloc(rule_parser_arena(parser), sizeof(*range));
@@ -34,5 +46,6 @@ const struct keyword keyword_dsize = {
     .flags = KEYWORD_ONCE,
     .parse = dsize_parse,
     .match = dsize_match,
+    .narrow = dsize_narrow,
     .finish = dsize_finish,
 };

@@ -51,6 +51,13 @@ static bool flow_match(const struct match_input *in, const void *data)
     return want->payload == RULE_PAYLOAD_DEFAULT || in->in_stream == (want->payload == RULE_PAYLOAD_STREAM_ONLY);
 }
 
+static void flow_narrow(const void *data, struct packet_needs *needs)
+{
+    const struct flow_condition *want = data;
+
+    packet_needs_flags(needs, want->mask, want->value);
+}
+
 static const struct flow_word *find_word(struct span text)
 {
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -151,4 +158,5 @@ const struct keyword keyword_flow = {
     .flags = KEYWORD_STATE,
     .parse = flow_parse,
     .match = flow_match,
+    .narrow = flow_narrow,
 };

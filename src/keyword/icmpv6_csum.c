@@ -6,6 +6,11 @@ static bool icmpv6_csum_match(const struct match_input *in, const void *data)
     return checksum_match_transport(in->packet, 6, IPPROTO_ICMPV6, data);
 }
 
+static void icmpv6_csum_narrow(const void *data, struct packet_needs *needs)
+{
+    checksum_narrow(PACKET_BAD_L4_CHECKSUM, data, needs);
+}
+
 const struct keyword keyword_icmpv6_csum = {
     .name = "icmpv6-csum",
     .value = CHECKSUM_FORM,
@@ -14,4 +19,5 @@ const struct keyword keyword_icmpv6_csum = {
     .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,
     .match = icmpv6_csum_match,
+    .narrow = icmpv6_csum_narrow,
 };

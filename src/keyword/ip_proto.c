@@ -24,6 +24,14 @@ static bool ip_proto_match(const struct match_input *in, const void *data)
     return in->packet->ip_version != 0 && number_range_has(data, in->packet->protocol);
 }
 
+static void ip_proto_narrow(const void *data, struct packet_needs *needs)
+{
+    const struct number_range *range = data;
+
+    if (!range->negated && range->mask == UINT64_MAX)
+        packet_needs_protocols(needs, (uint8_t)range->low, (uint8_t)(range->low + range->width));
+}
+
 static int ip_proto_parse(struct rule_parser *parser, struct span value, bool negated)
 {
     (void)negated;
@@ -38,4 +46,5 @@ const struct keyword keyword_ip_proto = {
     .flags = KEYWORD_QUOTED,
     .parse = ip_proto_parse,
     .match = ip_proto_match,
+    .narrow = ip_proto_narrow,
 };

@@ -8,6 +8,11 @@ static bool ipv4_csum_match(const struct match_input *in, const void *data)
     return pkt->ip_version == 4 && checksum_match(pkt, PACKET_BAD_L3_CHECKSUM, data);
 }
 
+static void ipv4_csum_narrow(const void *data, struct packet_needs *needs)
+{
+    checksum_narrow(PACKET_BAD_L3_CHECKSUM, data, needs);
+}
+
 const struct keyword keyword_ipv4_csum = {
     .name = "ipv4-csum",
     .value = CHECKSUM_FORM,
@@ -16,4 +21,5 @@ const struct keyword keyword_ipv4_csum = {
     .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,
     .match = ipv4_csum_match,
+    .narrow = ipv4_csum_narrow,
 };

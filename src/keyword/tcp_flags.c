@@ -15,6 +15,17 @@ static bool tcp_flags_match(const struct match_input *in, const void *data)
     return header_is(in->packet, IPPROTO_TCP) && number_range_has(data, in->packet->tcp.flags);
 }
 
+static void tcp_flags_narrow(const void *data, struct packet_needs *needs)
+{
+    const struct number_range *range = data;
+
+    packet_needs_protocols(needs, IPPROTO_TCP, IPPROTO_TCP);
+    if (range->negated || range->width > 0)
+        return;
+    needs->tcp_flags_mask = (uint8_t)range->mask;
+    needs->tcp_flags = (uint8_t)range->low;
+}
+
 /* 0, 1 and 2 alone are flags, as ever; a number needs another digit, 0x, or a comparison. */
 static bool is_number(struct span value)
 {
@@ -49,4 +60,5 @@ const struct keyword keyword_tcp_flags = {
     .kind = KEYWORD_PACKET,
     .parse = tcp_flags_parse,
     .match = tcp_flags_match,
+    .narrow = tcp_flags_narrow,
 };

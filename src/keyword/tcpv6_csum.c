@@ -6,6 +6,11 @@ static bool tcpv6_csum_match(const struct match_input *in, const void *data)
     return checksum_match_transport(in->packet, 6, IPPROTO_TCP, data);
 }
 
+static void tcpv6_csum_narrow(const void *data, struct packet_needs *needs)
+{
+    checksum_narrow(PACKET_BAD_L4_CHECKSUM, data, needs);
+}
+
 const struct keyword keyword_tcpv6_csum = {
     .name = "tcpv6-csum",
     .value = CHECKSUM_FORM,
@@ -14,4 +19,5 @@ const struct keyword keyword_tcpv6_csum = {
     .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,
     .match = tcpv6_csum_match,
+    .narrow = tcpv6_csum_narrow,
 };

@@ -7,6 +7,11 @@ static bool udpv4_csum_match(const struct match_input *in, const void *data)
     return checksum_match_transport(in->packet, 4, IPPROTO_UDP, data) && in->packet->udp.checksum != 0;
 }
 
+static void udpv4_csum_narrow(const void *data, struct packet_needs *needs)
+{
+    checksum_narrow(PACKET_BAD_L4_CHECKSUM, data, needs);
+}
+
 const struct keyword keyword_udpv4_csum = {
     .name = "udpv4-csum",
     .value = CHECKSUM_FORM,
@@ -15,4 +20,5 @@ const struct keyword keyword_udpv4_csum = {
     .flags = KEYWORD_QUOTED | KEYWORD_NEEDS_CHECKSUMS | KEYWORD_STATE,
     .parse = checksum_parse,
     .match = udpv4_csum_match,
+    .narrow = udpv4_csum_narrow,
 };

@@ -485,6 +485,15 @@ static int check_absence(struct rule_parser *parser, const struct rule_buffer *b
     return 0;
 }
 
+/* What the buffer's own keyword says of what is looked for in it. */
+static int finish_buffer(struct rule_parser *parser, const struct rule_buffer *buffer)
+{
+    if (!buffer->keyword || !buffer->keyword->finish || !buffer->conditions)
+        return 0;
+    parser->keyword = buffer->keyword;
+    return buffer->keyword->finish(parser, buffer->conditions);
+}
+
 /* A content that can't be in the buffer after its transforms is a mistake, unless it is to be missing. */
 static int check_transforms(struct rule_parser *parser, const struct rule_buffer *buffer)
 {
@@ -516,6 +525,8 @@ static int finish_buffers(struct rule_parser *parser)
         }
         mark_next_relative(buffer);
         if (finish_conditions(parser, buffer->transforms) || finish_conditions(parser, buffer->conditions))
+            return -ENOMEM;
+        if (finish_buffer(parser, buffer) == -ENOMEM)
             return -ENOMEM;
         if (check_absence(parser, buffer) || check_transforms(parser, buffer))
             return -EINVAL;

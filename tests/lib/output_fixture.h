@@ -14,7 +14,7 @@
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof((table)[0])))
 
-enum { MAX_EVENTS = 20000 };
+enum { MAX_EVENTS = 60000 };
 
 struct fixture {
     char folder[32], path[64], old_path[80];

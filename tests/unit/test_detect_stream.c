@@ -35,6 +35,23 @@ START_TEST(a_word_is_found_wherever_it_is_split)
 }
 END_TEST
 
+START_TEST(a_word_at_one_place_is_found_wherever_it_is_split)
+{
+    size_t at = (size_t)_i + 1;
+
+    open_inline(
+        "alert tcp any any -> any any (content:\"EvilWord\"; startswith; sid:1;)\n"
+        "alert tcp any any -> any any (content:\"wORD\"; nocase; offset:4; depth:4; sid:2;)\n"
+        "alert tcp any any -> any any (content:\"Evil\"; depth:4; content:\"Word\"; distance:0; within:4; sid:3;)\n"
+        "alert tcp any any -> any any (content:\"Word\"; offset:5; depth:4; sid:4;)");
+    ck_assert_str_eq(rig_send_bytes(RIG_CLIENT, word, at), "");
+    ck_assert_str_eq(rig_send_bytes(RIG_CLIENT, word + at, strlen(word) - at), "1 2 3");
+    ck_assert_str_eq(rig_send_filler(RIG_CLIENT, 3), "");
+    ck_assert_str_eq(rig_send(RIG_CLIENT, ".EvilWord"), "4");
+    ck_assert_str_eq(rig_send(RIG_CLIENT, word), "1 2 3"); /* for the packet its own start counts */
+}
+END_TEST
+
 START_TEST(a_word_is_found_byte_by_byte)
 {
     open_inline("alert tcp any any -> any any (content:\"EvilWord\"; sid:1;)");
@@ -505,6 +522,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, rig_setup, teardown);
     tcase_add_test(tcase, a_word_is_found_wherever_it_is_split);
     tcase_add_test(tcase, a_word_is_found_byte_by_byte);
+    tcase_add_loop_test(tcase, a_word_at_one_place_is_found_wherever_it_is_split, 0, (int)sizeof(word) - 2);
     tcase_add_test(tcase, a_long_word_is_found_wherever_it_is_split);
     tcase_add_test(tcase, part_of_a_word_as_fast_pattern);
     tcase_add_test(tcase, words_in_any_order_of_segments);

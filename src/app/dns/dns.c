@@ -74,7 +74,6 @@ static enum message take_message(struct app_context *context, enum flow_directio
     tx->response = multicast ? header.flags & DNS_RESPONSE : direction == FLOW_TO_CLIENT;
     tx->tx.directions = (uint8_t)(1u << direction);
     tx->tx.progress[direction] = DNS_COMPLETE;
-    tx->tx.fresh[direction] = true;
     if (!err)
         events |= header_events(header.flags, direction, multicast);
     tx->parsed = !err && !(events >> DNS_NOT_REQUEST & 1);
@@ -278,6 +277,7 @@ const struct app_proto app_dns = {
     .log_key = "dns",
     .log = dns_log,
     .wants_log = dns_wants_log,
+    .logs_from_server = dns_logs_from_server,
     .settings = dns_setting_rows,
     .configure = dns_configure,
     .unconfigure = dns_unconfigure,

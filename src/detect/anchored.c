@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Literals that can stand at one place only (depth as long as the literal, startswith): more than half of the rules on raw
+ * payload. Nothing is searched for them: at each place that occurs two bytes of the payload choose a bucket, and the
+ * literals in it are compared.
+ *
+ * Letters are looked up without their case, so literals that ignore it lie in the same buckets.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detect_priv.h"
+
+enum { KEY_LENGTH = 2, WORD_LENGTH = 8, CASE_BIT = 0x20, MIN_BITS = 4, MAX_BITS = 12 };
+
+struct entry {
+    uint64_t word, mask; /* the first bytes, as they lie in memory */
+    struct literal literal;
+    uint32_t check, bucket;
+};
+
+struct place {
+    uint32_t at;    /* in the payload */
+    uint32_t shift; /* of the key's hash, to a bucket */
+    uint32_t first; /* where the place's buckets begin in `buckets` */
+};
+
+struct anchored {
+    struct entry *entries; /* by place, then bucket, then check */
+    uint32_t entry_count, entry_capacity;
+    struct place *places; /* ascending */
+    uint32_t place_count;
+    uint32_t *buckets; /* where each begins in `entries`; one more for each place */
+};
+
+bool anchored_takes(const struct literal *literal)
+{
+    return literal->at != LITERAL_ANYWHERE && literal->length >= KEY_LENGTH &&
+           literal->at + literal->length <= LITERAL_NEAR;
+}
+
+int anchored_new(struct anchored **out)
+{
+    struct anchored *anchored = calloc(1, sizeof(*anchored));
+
+    if (!anchored)
+        return -ENOMEM;
+    *out = anchored;
+    return 0;
+}
+
+void anchored_free(struct anchored *anchored)
+{
+    if (!anchored)
+        return;
+    free(anchored->entries);
+    free(anchored->places);
+    free(anchored->buckets);
+    free(anchored);
+}
+
+static void fill_word(struct entry *entry)
+{
+    const struct literal *literal = &entry->literal;
+    uint8_t word[WORD_LENGTH] = { 0 }, mask[WORD_LENGTH] = { 0 };
+
+    for (size_t i = 0; i < WORD_LENGTH && i < literal->length; i++) {
+        uint8_t lower = literal_fold(literal->bytes[i], literal->nocase);
+        bool is_letter = literal->nocase && lower >= 'a' && lower <= 'z';
+
+        mask[i] = is_letter ? (uint8_t)~CASE_BIT : 0xff;
+        word[i] = lower & mask[i];
+    }
+    memcpy(&entry->word, word, sizeof(word));
+    memcpy(&entry->mask, mask, sizeof(mask));
+}
+
+int anchored_add(struct anchored *anchored, const struct literal *literal, uint32_t check)
+{
+    if (anchored->entry_count == anchored->entry_capacity) {
+        uint32_t capacity = anchored->entry_capacity ? anchored->entry_capacity * 2 : 16;
+        struct entry *entries = realloc(anchored->entries, capacity * sizeof(*entries));
+
+        if (!entries)
+            return -ENOMEM;
+        anchored->entries = entries;
+        anchored->entry_capacity = capacity;
+    }
+    struct entry *entry = &anchored->entries[anchored->entry_count++];
+
+    *entry = (struct entry){ .literal = *literal, .check = check };
+    fill_word(entry);
+    return 0;
+}
+
+bool anchored_equal(const struct anchored *a, const struct anchored *b)
+{
+    if (!a || !b || a->entry_count != b->entry_count)
+        return a == b;
+    for (uint32_t i = 0; i < a->entry_count; i++) { /* a check has one literal */
+        if (a->entries[i].check != b->entries[i].check)
+            return false;
+    }
+    return true;
+}
+
+/* --- Building -------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t bucket_of(const uint8_t key[KEY_LENGTH], uint32_t shift)
+{
+    uint32_t number = (key[0] & ~(uint32_t)CASE_BIT) | (key[1] & ~(uint32_t)CASE_BIT) << 8;
+
+    return number * UINT32_C(0x9e3779b1) >> shift;
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+
+    if (a->literal.at != b->literal.at)
+        return a->literal.at < b->literal.at ? -1 : 1;
+    if (a->bucket != b->bucket)
+        return a->bucket < b->bucket ? -1 : 1;
+    return a->check < b->check ? -1 : a->check > b->check;
+}
+
+/* How many entries from `from` on are for the same place. */
+static uint32_t count_place(const struct anchored *anchored, uint32_t from)
+{
+    uint32_t end = from;
+
+    while (end < anchored->entry_count && anchored->entries[end].literal.at == anchored->entries[from].literal.at)
+        end++;
+    return end - from;
+}
+
+static unsigned bits_for(uint32_t count)
+{
+    unsigned bits = MIN_BITS;
+
+    while (bits < MAX_BITS && (UINT32_C(1) << bits) < count * 2)
+        bits++;
+    return bits;
+}
+
+/* The entries of a place into its buckets; how many buckets, with the one more at the end. */
+static uint32_t fill_place(struct anchored *anchored, uint32_t from, uint32_t count, uint32_t first_bucket)
+{
+    unsigned bits = bits_for(count);
+    uint32_t at = from, bucket_count = UINT32_C(1) << bits;
+    struct entry *entries = anchored->entries;
+
+    anchored->places[anchored->place_count++] = (struct place){ entries[from].literal.at, 32 - bits, first_bucket };
+    for (uint32_t i = from; i < from + count; i++)
+        entries[i].bucket = bucket_of(entries[i].literal.bytes, 32 - bits);
+    qsort(entries + from, count, sizeof(*entries), compare_entries);
+    for (uint32_t bucket = 0; bucket <= bucket_count; bucket++) {
+        while (at < from + count && entries[at].bucket < bucket)
+            at++;
+        anchored->buckets[first_bucket + bucket] = at;
+    }
+    return bucket_count + 1;
+}
+
+int anchored_build(struct anchored *anchored)
+{
+    uint32_t place_count = 0, bucket_count = 0, next_bucket = 0;
+
+    qsort(anchored->entries, anchored->entry_count, sizeof(*anchored->entries), compare_entries);
+    for (uint32_t i = 0, count; i < anchored->entry_count; i += count) {
+        count = count_place(anchored, i);
+        place_count++;
+        bucket_count += (UINT32_C(1) << bits_for(count)) + 1;
+    }
+    anchored->places = calloc(place_count, sizeof(*anchored->places));
+    anchored->buckets = calloc(bucket_count, sizeof(*anchored->buckets));
+    if (!anchored->places || !anchored->buckets)
+        return -ENOMEM;
+    for (uint32_t i = 0, count; i < anchored->entry_count; i += count) {
+        count = count_place(anchored, i);
+        next_bucket += fill_place(anchored, i, count, next_bucket);
+    }
+    return 0;
+}
+
+/* --- Looking up ------------------------------------------------------------------------------------------------------------ */
+
+static uint64_t load_word(const uint8_t *bytes, uint32_t length)
+{
+    uint64_t word = 0;
+
+    memcpy(&word, bytes, length < WORD_LENGTH ? length : WORD_LENGTH);
+    return word;
+}
+
+static bool entry_matches(const struct entry *entry, const uint8_t *bytes, uint32_t length, uint64_t word)
+{
+    if ((word & entry->mask) != entry->word || entry->literal.length > length)
+        return false;
+    return literal_equal(&entry->literal, bytes);
+}
+
+void anchored_scan(const struct anchored *anchored, struct detector *detector, const uint8_t *bytes, uint32_t length,
+                   uint32_t from)
+{
+    for (uint32_t i = 0; i < anchored->place_count; i++) {
+        const struct place *place = &anchored->places[i];
+
+        if (length < KEY_LENGTH || place->at > length - KEY_LENGTH)
+            return;
+
+        const uint8_t *here = bytes + place->at;
+        uint32_t left = length - place->at;
+        const uint32_t *bucket = &anchored->buckets[place->first + bucket_of(here, place->shift)];
+
+        if (bucket[0] == bucket[1])
+            continue;
+
+        uint64_t word = load_word(here, left);
+
+        for (uint32_t k = bucket[0]; k < bucket[1]; k++) {
+            const struct entry *entry = &anchored->entries[k];
+
+            if (entry_matches(entry, here, left, word) && place->at + entry->literal.length > from)
+                detector_add_candidate(detector, entry->check);
+        }
+    }
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One Hyperscan database over the literals of many rules. Equal literals are one pattern with a list of checks. The
+ * literal API is used: bytes are taken as they are, and Hyperscan knows that it needs nothing but its literal matchers.
+ *
+ * A pattern reports at most once per scan (HS_FLAG_SINGLEMATCH): whether it occurs is all that is asked.
+ */
+#include <errno.h>
+#include <hs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detect_priv.h"
+
+struct entry {
+    struct literal literal;
+    uint32_t check;
+};
+
+struct matcher {
+    struct entry *entries; /* while collecting */
+    uint32_t entry_count, entry_capacity;
+
+    hs_database_t *database;
+    uint32_t *first; /* per pattern: where its checks begin in `checks`; one more at the end */
+    uint32_t *checks;
+    uint32_t pattern_count;
+    size_t shortest, longest;
+    uint32_t reach;           /* of the literal that may be farthest from the start */
+    struct literal *literals; /* by pattern; their bytes are the rules' */
+};
+
+int matcher_new(struct matcher **out)
+{
+    struct matcher *matcher = calloc(1, sizeof(*matcher));
+
+    if (!matcher)
+        return -ENOMEM;
+    *out = matcher;
+    return 0;
+}
+
+void matcher_free(struct matcher *matcher)
+{
+    if (!matcher)
+        return;
+    if (matcher->database)
+        hs_free_database(matcher->database);
+    free(matcher->entries);
+    free(matcher->first);
+    free(matcher->checks);
+    free(matcher->literals);
+    free(matcher);
+}
+
+int matcher_add(struct matcher *matcher, const struct literal *literal, uint32_t check)
+{
+    if (matcher->entry_count == matcher->entry_capacity) {
+        uint32_t capacity = matcher->entry_capacity ? matcher->entry_capacity * 2 : 16;
+        struct entry *entries = realloc(matcher->entries, capacity * sizeof(*entries));
+
+        if (!entries)
+            return -ENOMEM;
+        matcher->entries = entries;
+        matcher->entry_capacity = capacity;
+    }
+    matcher->entries[matcher->entry_count++] = (struct entry){ *literal, check };
+    if (literal->reach > matcher->reach)
+        matcher->reach = literal->reach;
+    return 0;
+}
+
+bool matcher_equal(const struct matcher *a, const struct matcher *b)
+{
+    if (!a || !b || a->entry_count != b->entry_count)
+        return a == b;
+    for (uint32_t i = 0; i < a->entry_count; i++) { /* a check has one literal */
+        if (a->entries[i].check != b->entries[i].check)
+            return false;
+    }
+    return true;
+}
+
+static int compare_literals(const struct literal *a, const struct literal *b)
+{
+    if (a->nocase != b->nocase)
+        return a->nocase ? 1 : -1;
+    if (a->length != b->length)
+        return a->length < b->length ? -1 : 1;
+    for (size_t i = 0; i < a->length; i++) {
+        uint8_t left = literal_fold(a->bytes[i], a->nocase), right = literal_fold(b->bytes[i], b->nocase);
+
+        if (left != right)
+            return left < right ? -1 : 1;
+    }
+    return 0;
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    int order = compare_literals(&a->literal, &b->literal);
+
+    if (order != 0)
+        return order;
+    return a->check < b->check ? -1 : a->check > b->check;
+}
+
+struct pattern_arrays {
+    const char **bytes;
+    unsigned *flags, *ids;
+    size_t *lengths;
+};
+
+static int compile_patterns(struct matcher *matcher, const struct pattern_arrays *patterns, char error[256])
+{
+    hs_compile_error_t *cause = NULL;
+    hs_error_t result = hs_compile_lit_multi(patterns->bytes, patterns->flags, patterns->ids, patterns->lengths,
+                                             matcher->pattern_count, HS_MODE_BLOCK, NULL, &matcher->database, &cause);
+
+    if (result == HS_SUCCESS)
+        return 0;
+    snprintf(error, 256, "the pattern matcher refused the rules' literals: %s",
+             cause && cause->message ? cause->message : "out of memory");
+    hs_free_compile_error(cause);
+    return result == HS_NOMEM ? -ENOMEM : -EINVAL;
+}
+
+/* Sorts the entries, gives each distinct literal an id and lists its checks. */
+static void number_patterns(struct matcher *matcher, struct pattern_arrays *patterns)
+{
+    uint32_t count = 0;
+
+    qsort(matcher->entries, matcher->entry_count, sizeof(*matcher->entries), compare_entries);
+    matcher->shortest = SIZE_MAX;
+    for (uint32_t i = 0; i < matcher->entry_count; i++) {
+        const struct literal *literal = &matcher->entries[i].literal;
+
+        matcher->checks[i] = matcher->entries[i].check;
+        if (i > 0 && compare_literals(&matcher->entries[i - 1].literal, literal) == 0)
+            continue;
+        patterns->bytes[count] = (const char *)literal->bytes;
+        patterns->lengths[count] = literal->length;
+        patterns->flags[count] = HS_FLAG_SINGLEMATCH | (literal->nocase ? HS_FLAG_CASELESS : 0);
+        patterns->ids[count] = count;
+        matcher->literals[count] = *literal;
+        matcher->first[count++] = i;
+        if (literal->length > matcher->longest)
+            matcher->longest = literal->length;
+        if (literal->length < matcher->shortest)
+            matcher->shortest = literal->length;
+    }
+    matcher->first[count] = matcher->entry_count;
+    matcher->pattern_count = count;
+}
+
+int matcher_compile(struct matcher *matcher, char error[256])
+{
+    size_t count = matcher->entry_count;
+    struct pattern_arrays patterns = {
+        .bytes = calloc(count + 1, sizeof(*patterns.bytes)),
+        .flags = calloc(count + 1, sizeof(*patterns.flags)),
+        .ids = calloc(count + 1, sizeof(*patterns.ids)),
+        .lengths = calloc(count + 1, sizeof(*patterns.lengths)),
+    };
+    int err = -ENOMEM;
+
+    matcher->first = calloc(count + 1, sizeof(*matcher->first));
+    matcher->checks = calloc(count + 1, sizeof(*matcher->checks));
+    matcher->literals = calloc(count + 1, sizeof(*matcher->literals));
+    if (patterns.bytes && patterns.flags && patterns.ids && patterns.lengths && matcher->first && matcher->checks &&
+        matcher->literals) {
+        number_patterns(matcher, &patterns);
+        err = compile_patterns(matcher, &patterns, error);
+    }
+    if (err == -ENOMEM)
+        snprintf(error, 256, "out of memory for the pattern matcher");
+    free(patterns.bytes);
+    free(patterns.flags);
+    free(patterns.ids);
+    free(patterns.lengths);
+    free(matcher->entries);
+    matcher->entries = NULL;
+    return err;
+}
+
+int matcher_grow_scratch(const struct matcher *matcher, struct hs_scratch **scratch)
+{
+    return hs_alloc_scratch(matcher->database, scratch) == HS_SUCCESS ? 0 : -ENOMEM;
+}
+
+uint32_t matcher_reach(const struct matcher *matcher)
+{
+    return matcher->reach;
+}
+
+struct scan {
+    const struct matcher *matcher;
+    struct detector *detector;
+    const uint8_t *bytes; /* of a border */
+    uint32_t border;      /* where its new bytes begin */
+    uint32_t length;
+};
+
+static void add_checks(const struct scan *scan, unsigned id)
+{
+    const struct matcher *matcher = scan->matcher;
+
+    for (uint32_t i = matcher->first[id]; i < matcher->first[id + 1]; i++)
+        detector_add_candidate(scan->detector, matcher->checks[i]);
+}
+
+static int on_match(unsigned id, unsigned long long from, unsigned long long to, unsigned flags, void *user)
+{
+    (void)from;
+    (void)to;
+    (void)flags;
+    add_checks(user, id);
+    return 0;
+}
+
+void matcher_scan(const struct matcher *matcher, struct detector *detector, const uint8_t *bytes, uint32_t length)
+{
+    struct scan scan = { .matcher = matcher, .detector = detector };
+
+    if (length > matcher->reach)
+        length = matcher->reach;
+    if (length < matcher->shortest)
+        return;
+    detector->counters.packets_scanned++;
+    detector->counters.bytes_scanned += length;
+    hs_scan(matcher->database, (const char *)bytes, length, 0, detector->scratch, on_match, &scan);
+}
+
+/* The pattern is reported once, at its first place. When that lies wholly before the border, one across it is looked for. */
+static int on_border_match(unsigned id, unsigned long long from, unsigned long long to, unsigned flags, void *user)
+{
+    const struct scan *scan = user;
+    const struct literal *literal = &scan->matcher->literals[id];
+
+    (void)from;
+    (void)flags;
+    if (to > scan->border) {
+        add_checks(scan, id);
+        return 0;
+    }
+    for (uint64_t end = (uint64_t)scan->border + 1; end <= scan->length && end < scan->border + literal->length;
+         end++) {
+        if (end >= literal->length && literal_equal(literal, scan->bytes + end - literal->length)) {
+            add_checks(scan, id);
+            return 0;
+        }
+    }
+    return 0;
+}
+
+void matcher_scan_border(const struct matcher *matcher, struct detector *detector, const uint8_t *before,
+                         uint32_t before_length, const uint8_t *bytes, uint32_t length)
+{
+    uint32_t reach = matcher->longest > 0 ? (uint32_t)matcher->longest - 1 : 0;
+    uint32_t old = before_length < reach ? before_length : reach;
+    uint32_t new = length < reach ? length : reach;
+    uint8_t border[2 * LITERAL_MAX];
+    struct scan scan = { matcher, detector, border, old, old + new };
+
+    if (old == 0 || new == 0 || old + new < matcher->shortest)
+        return;
+    memcpy(border, before + before_length - old, old);
+    memcpy(border + old, bytes, new);
+    hs_scan(matcher->database, (const char *)border, old + new, 0, detector->scratch, on_border_match, &scan);
+}
