@@ -32,6 +32,7 @@
 #include "sluice/flow.h"
 #include "sluice/heap.h"
 #include "sluice/keyword.h"
+#include "sluice/stream_event.h"
 
 struct app;
 struct app_context; /* what a parser is called with: the worker's, for one flow */
@@ -45,6 +46,20 @@ enum {
     APP_MAX_EVENTS = APP_EVENT_WORDS * 64, /* of one protocol */
     APP_MAX_PROTOCOLS = 48,
 };
+
+/* What the search for a protocol finds wrong: events of the packet, numbered behind those of streams. */
+enum app_layer_event {
+    APP_LAYER_EVENT_FIRST = STREAM_EVENT_END,
+    APP_LAYER_MISMATCH = APP_LAYER_EVENT_FIRST, /* the two directions speak different protocols */
+    APP_LAYER_WRONG_DIRECTION,                  /* the server began, and should not have */
+    APP_LAYER_ONE_DIRECTION,
+    APP_LAYER_SKIPPED,
+    APP_LAYER_NO_TLS,     /* after STARTTLS */
+    APP_LAYER_UNEXPECTED, /* another protocol than the one that was announced */
+    APP_LAYER_EVENT_END,
+};
+_Static_assert((int)APP_LAYER_EVENT_END <= PACKET_EVENT_WORDS * 64, "a packet has no room for all events");
+const char *app_layer_event_name(enum app_layer_event event); /* as app-layer-event has it */
 
 /* --- A transaction ------------------------------------------------------------------------------------------------------------- */
 
@@ -212,6 +227,9 @@ struct app_proto {
     void (*log)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: whether this one is worth an event (tls sessions that never got to a certificate...). */
     bool (*wants_log)(const struct app_tx *tx, const void *settings);
+    /* Optional: whether the event goes from the server to the client, as what it tells of does (a response of DNS); otherwise
+     * it is the flow's, from the client to the server. */
+    bool (*logs_from_server)(const struct app_tx *tx, const void *settings);
 
     /* Settings of the protocol below "app-layer.protocols.NAME." and "eve.types.TYPE."; ends with a row without a name; or NULL.
      * "app-layer.protocols.NAME.enabled" is there for all. configure makes what is lent as app_settings(); 0, -ENOMEM, or -EINVAL with diag. */
@@ -270,6 +288,12 @@ const void *app_expected(const struct app_context *context, uint32_t *tag_length
  * `index`, which grows. */
 extern const struct keyword keyword_file_data;
 bool app_file_data(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+/* file.name and file.magic: every protocol with file.data has them. NULL for other keywords. */
+extern const struct keyword keyword_file_name, keyword_file_magic;
+extern const char *const app_file_protocols[]; /* words */
+const struct app_buffer *app_file_buffer(const struct keyword *keyword, enum flow_direction direction);
+/* All files of the flow's direction are to be stored, those that come, too (filestore:...,flow). */
+void app_keep_files(struct flow *flow, struct file_engine *files, enum flow_direction direction, uint32_t sid);
 
 /* --- For the pipeline ---------------------------------------------------------------------------------------------------------- */
 
@@ -301,6 +325,7 @@ typedef void app_release_function(void *user, struct app_detection *detection);
 /* What came of it. */
 struct app_verdict {
     enum exception_cause exception; /* no memory, or a parser's error; EXCEPTION_NONE */
+    uint8_t events;                 /* bits: enum app_layer_event - APP_LAYER_EVENT_FIRST */
     bool reversed;                  /* the datagram's flow was swapped: the packet goes the other way */
     bool stop_stream;               /* app_no_more(whole): nobody needs the bytes that follow */
 };

@@ -43,6 +43,8 @@ int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct rule
 void ruleset_free(struct ruleset *ruleset);
 const struct rule_list *ruleset_rules(const struct ruleset *ruleset);
 unsigned ruleset_generation(const struct ruleset *ruleset);
+/* What its rules want to know of files: RULE_FILE_... */
+unsigned ruleset_file_needs(const struct ruleset *ruleset);
 /* Whether a rule asks for checksums (tcpv4-csum and kin): then decode_check_checksums() is called before detection. */
 bool ruleset_needs_checksums(const struct ruleset *ruleset);
 
@@ -65,6 +67,7 @@ struct detect_input {
     struct flow_table *flows; /* where the flow's variables live */
     struct host_table *hosts;
     struct turn *turn;
+    struct file_engine *files; /* of the application protocols; NULL without them */
     /* Optional: is given each view of the stream before its rules are asked, so that the transactions know what they are asked about. */
     void (*on_view)(void *user, const struct stream_view *view);
     void *user;

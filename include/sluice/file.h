@@ -67,6 +67,8 @@ struct file {
 struct file_list {
     struct file *first, *last;
     uint32_t count;
+    bool keep; /* file_list_keep() */
+    uint32_t keep_sid;
 };
 
 struct file_engine;
@@ -113,5 +115,7 @@ void file_describe(const struct file *file, uint64_t tx_id, struct fields *out);
 void file_list_clear(struct file_engine *engine, struct file_list *list);
 /* Wants a file stored, now or when it is complete; `sid` is the rule that does, or 0. */
 void file_keep(struct file_engine *engine, struct file *file, uint32_t sid);
+/* The same for all files of the list, those that come, too. */
+void file_list_keep(struct file_engine *engine, struct file_list *list, uint32_t sid);
 
 #endif

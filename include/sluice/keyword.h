@@ -25,6 +25,7 @@
 struct app_tx;
 struct datasets;
 struct file;
+struct file_engine;
 struct geoip;
 struct host_table;
 struct reputation;
@@ -54,6 +55,8 @@ enum keyword_flag {
                                        * field draws the line (SIG_FLAG_REQUIRE_PACKET): flow, events, checksums have
                                        * it, headers, sizes and flow.age have not */
     KEYWORD_IP_ONLY = 1 << 8, /* may stand in a rule on addresses alone, which is asked once a flow and direction */
+    KEYWORD_NESTED = 1 << 10, /* KEYWORD_BUFFER: what a condition in another buffer of the rule makes; that one asks its
+                               * conditions (rule->nested). Nothing is absent from it, and it has no transforms */
     KEYWORD_MULTI =
         1 << 9, /* KEYWORD_BUFFER: a transaction may have several; each selection in a rule asks for one of its own */
 };
@@ -65,6 +68,9 @@ struct match_input {
     struct host_table *hosts; /* shared with other workers: turn_wait(turn) first */
     struct turn *turn;        /* NULL in a daemon */
     bool in_stream; /* contents are looked for in the stream: the buffer under inspection is not the packet's payload */
+    struct file_engine *files;  /* the worker's; NULL where there are no application protocols */
+    struct app_tx *transaction; /* that the rule has matched in; NULL for other rules. For act() */
+    enum flow_direction direction;
 };
 
 /* What a packet must have for a rule to match, as far as a few compares tell: asked before anything else of the rule is looked at. At
@@ -90,6 +96,7 @@ static inline void packet_needs_protocols(struct packet_needs *needs, uint8_t lo
 
 /* A buffer under inspection; see src/detect/inspect.c for how the conditions of a buffer are walked. */
 struct pcre_scratch;
+struct transform_scratch;
 struct inspection {
     const struct match_input *input;
     const uint8_t *data; /* the whole buffer */
@@ -98,6 +105,9 @@ struct inspection {
     bool start_is_cut, end_is_cut; /* bytes before or after the buffer exist that are not in it */
     uint32_t steps_left;           /* work that may still be done for this packet and rule; at 0 nothing matches */
     struct pcre_scratch *pcre;     /* the worker's match data and JIT stack */
+    struct transform_scratch *transforms; /* the worker's memory for what is decoded on the way */
+    /* Walks other conditions, over other bytes: for what decodes a part of the buffer. `in` is a copy. */
+    bool (*walk)(struct inspection *in, const struct condition *first);
     uint64_t values[RULE_MAX_VALUES];
 };
 
@@ -166,6 +176,9 @@ struct keyword {
     bool (*transform)(struct transform_scratch *scratch, const uint8_t *bytes, uint32_t length, const void *data,
                       const uint8_t **out, uint32_t *out_length);
 
+    /* KEYWORD_TRANSFORM, optional: whether a content can be in what it yields; a rule that looks for another one is a mistake. */
+    bool (*admits)(const struct content *content);
+
     /* Optional: what the rule does once all its conditions hold, before thresholds are asked; for conditions added by
      * rule_parser_add_action(). */
     void (*act)(const struct match_input *in, const void *data);
@@ -182,7 +195,8 @@ struct keyword {
     /* Optional, KEYWORD_PACKET: narrows what the packet must have; not called for a negated condition. */
     void (*narrow)(const void *data, struct packet_needs *needs);
 
-    /* Optional: after all options were read; reports contradictions. 0 or -errno. */
+    /* Optional: after all options were read; reports contradictions. 0 or -errno. KEYWORD_BUFFER: called with the first of the
+     * conditions of each selection of the buffer. */
     int (*finish)(struct rule_parser *parser, const struct condition *condition);
 
     /* Optional: gives back what the parsed data holds outside of the arena (compiled code). Called once for every
@@ -204,6 +218,8 @@ static inline void keyword_release(const struct rule *rule)
         keyword_release_all(buffer->transforms);
         keyword_release_all(buffer->conditions);
     }
+    for (const struct rule_buffer *buffer = rule->nested; buffer; buffer = buffer->next)
+        keyword_release_all(buffer->conditions);
     keyword_release_all(rule->packet_conditions);
     keyword_release_all(rule->transaction_conditions);
     keyword_release_all(rule->file_conditions);
@@ -213,6 +229,7 @@ static inline void keyword_release(const struct rule *rule)
 /* --- For parse(): the rule under construction ------------------------------------------------------------------------------ */
 
 struct rule *rule_parser_rule(struct rule_parser *parser);
+struct span rule_parser_rule_span(const struct rule_parser *parser); /* the whole: where finish() reports */
 struct arena *rule_parser_arena(struct rule_parser *parser);
 
 /* Reports at `where`, which lies inside the value given to parse() (or is the whole value). Returns -EINVAL. */
@@ -263,6 +280,8 @@ struct content *rule_parser_last_content(struct rule_parser *parser);
  * continues it, unless it is KEYWORD_MULTI. 0 or -errno. */
 int rule_parser_select_buffer(struct rule_parser *parser, const struct keyword *buffer);
 const struct keyword *rule_parser_current_buffer(const struct rule_parser *parser);
+/* What the conditions that follow go to; NULL: the payload's, and there is none yet. */
+const struct rule_buffer *rule_parser_selected(const struct rule_parser *parser);
 /* Moves the last content of the current buffer into another one (the http_uri style of modifier). 0 or -errno. */
 int rule_parser_move_last_content(struct rule_parser *parser, const struct keyword *buffer);
 

@@ -193,6 +193,16 @@ enum rule_payload {
     RULE_PAYLOAD_STREAM_ONLY, /* flow:only_stream, tcp-stream */
 };
 
+/* What a rule wants to know of files, besides their bytes. */
+enum {
+    RULE_FILE_MD5 = 1 << 0, /* 1 << enum file_digest */
+    RULE_FILE_SHA1 = 1 << 1,
+    RULE_FILE_SHA256 = 1 << 2,
+    RULE_FILE_DIGESTS = 7,
+    RULE_FILE_MAGIC = 1 << 3,
+    RULE_FILE_STORE = 1 << 4,
+};
+
 struct rule {
     enum rule_action action;
     struct rule_protocol protocol;
@@ -221,8 +231,10 @@ struct rule {
     const char *const *applications; /* words of protocols, NULL-terminated: one must be the flow's; NULL: any */
     unsigned directions; /* bits 1 << enum flow_direction in which the rule can match by its keywords; 0: it has none of
                                       * application protocols */
+    unsigned file_needs; /* RULE_FILE_... */
     bool bypass;         /* the flow needs no more inspection once it matched */
     struct rule_buffer *buffers;
+    struct rule_buffer *nested;   /* of keywords with KEYWORD_NESTED; conditions in `buffers` ask them */
     struct threshold *thresholds; /* its own and those of threshold.config that name it */
 
     const char *text; /* the rule as written, without leading and trailing space */

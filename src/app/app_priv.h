@@ -55,6 +55,8 @@ struct app_flow {
     void *fallback_state;
     void *tag; /* of the expectation that it fulfils */
     uint32_t tag_length;
+    bool keep_files[FLOW_DIRECTIONS]; /* filestore for the whole flow, and the rule that asked for it */
+    uint32_t keep_sid[FLOW_DIRECTIONS];
 };
 
 enum app_count { COUNT_FLOW, COUNT_TX, COUNT_PARSER, COUNT_ALLOC, COUNT_GAP, COUNT_KINDS };
@@ -110,6 +112,9 @@ static inline void app_count(struct app *app, const struct app_flow *af, enum ap
  * way round. `only`: no other protocol than this id is asked; 0: all. */
 unsigned app_identify(const struct app *app, struct app_side *side, const struct app_probe *probe, unsigned only,
                       bool *unsure, bool *reversed);
+
+/* By patterns alone. */
+unsigned app_identify_by_pattern(const struct app *app, struct app_side *side, const struct app_probe *probe);
 
 /* --- feed.c ---------------------------------------------------------------------------------------------------------------- */
 

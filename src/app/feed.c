@@ -182,6 +182,27 @@ static bool take_gap(struct feeding *f, enum flow_direction direction, struct ap
     return true;
 }
 
+/* The first bytes of a direction when the other one has said which protocol it is. They may say otherwise; that is told, and the one that
+ * was found first stays. */
+static void compare_directions(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes)
+{
+    struct app_flow *af = f->af;
+    const struct app_probe probe = {
+        .bytes = bytes->bytes,
+        .length = bytes->length,
+        .direction = direction,
+        .transport = f->transport,
+        .client_port = af->flow->client_port,
+        .server_port = af->flow->server_port,
+    };
+    unsigned id = app_identify_by_pattern(f->app, &af->side[direction], &probe);
+
+    if (id == 0 || id == af->protocol)
+        return;
+    note_direction(af->flow, direction, id);
+    f->verdict->events |= 1u << (APP_LAYER_MISMATCH - APP_LAYER_EVENT_FIRST);
+}
+
 static void feed_known(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes)
 {
     struct app_side *side = &f->af->side[direction];
@@ -272,11 +293,18 @@ static void found(struct feeding *f, unsigned id, enum flow_direction direction)
     feed_both(f, direction);
 }
 
+static void note_event(struct feeding *f, enum app_layer_event event)
+{
+    f->verdict->events |= (uint8_t)(1u << (event - APP_LAYER_EVENT_FIRST));
+}
+
 /* None was found in either direction. */
 static void give_up(struct feeding *f, enum flow_direction direction)
 {
     struct app_flow *af = f->af;
 
+    if (af->changing && af->change_to > 0)
+        note_event(f, af->change_to == app_find("tls") ? APP_LAYER_NO_TLS : APP_LAYER_UNEXPECTED);
     if (af->fallback) {
         af->proto = af->fallback;
         af->protocol = af->old;
@@ -386,8 +414,11 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
         return;
     f.af = af;
     af->side[direction].ended |= in->end;
-    if (!af->side[direction].has_begun && in->length > 0)
+    if (!af->side[direction].has_begun && in->length > 0) {
+        if (af->proto)
+            compare_directions(&f, direction, in);
         begin(&f, direction);
+    }
     if (af->stopped)
         return;
     if (af->proto)

@@ -30,7 +30,7 @@ bool app_file_data(const struct app_tx *tx, enum flow_direction direction, unsig
     return true;
 }
 
-static const char *const applications[] = { "http", "http2", "smtp", "ftp-data", "smb", "nfs", NULL };
+const char *const app_file_protocols[] = { "http", "http2", "smtp", "ftp-data", "smb", "nfs", NULL };
 
 const struct keyword keyword_file_data = {
     .name = "file.data",
@@ -41,7 +41,7 @@ const struct keyword keyword_file_data = {
               "in one piece, then a window that slides.",
     .kind = KEYWORD_BUFFER,
     .flags = KEYWORD_NO_VALUE | KEYWORD_STATE | KEYWORD_MULTI,
-    .applications = applications,
+    .applications = app_file_protocols,
     .directions = APP_BOTH,
     .parse = file_data_parse,
 };

@@ -129,6 +129,13 @@ static unsigned by_probe(const struct app *app, struct app_side *side, struct ap
     return 0;
 }
 
+unsigned app_identify_by_pattern(const struct app *app, struct app_side *side, const struct app_probe *probe)
+{
+    bool unsure = false;
+
+    return by_pattern(app, side, probe, 0, &unsure);
+}
+
 unsigned app_identify(const struct app *app, struct app_side *side, const struct app_probe *probe, unsigned only,
                       bool *unsure, bool *reversed)
 {

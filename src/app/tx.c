@@ -28,6 +28,10 @@ struct app_tx *app_tx_new(struct app_context *context)
     tx->id = af->next_tx++;
     tx->directions = APP_BOTH;
     tx->begin_ns = context->now_ns;
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        tx->files[direction].keep = af->keep_files[direction];
+        tx->files[direction].keep_sid = af->keep_sid[direction];
+    }
     if (af->last)
         af->last->next = tx;
     else
@@ -106,6 +110,18 @@ bool app_tx_wants_log(const struct app *app, const struct app_tx *tx, bool flow_
     if (!flow_ends && !(has_log_progress(tx, FLOW_TO_SERVER) && has_log_progress(tx, FLOW_TO_CLIENT)))
         return false;
     return !proto->wants_log || proto->wants_log(tx, app_proto_settings(app, proto));
+}
+
+void app_keep_files(struct flow *flow, struct file_engine *files, enum flow_direction direction, uint32_t sid)
+{
+    struct app_flow *af = flow ? flow->app : NULL;
+
+    if (!af)
+        return;
+    af->keep_files[direction] = true;
+    af->keep_sid[direction] = sid;
+    for (struct app_tx *tx = af->first; tx; tx = tx->next)
+        file_list_keep(files, &tx->files[direction], sid);
 }
 
 void app_tx_release(struct app *app, struct app_flow *af, struct app_tx *tx, app_release_function *release, void *user)

@@ -26,8 +26,9 @@ static int take_option(void *user, const struct cli_option *option, const char *
 static const char *kind_name(enum keyword_kind kind)
 {
     static const char *const names[] = {
-        [KEYWORD_META] = "meta",         [KEYWORD_PACKET] = "packet", [KEYWORD_CONTENT] = "content",
-        [KEYWORD_MODIFIER] = "modifier", [KEYWORD_BUFFER] = "buffer",
+        [KEYWORD_META] = "meta",         [KEYWORD_PACKET] = "packet",       [KEYWORD_CONTENT] = "content",
+        [KEYWORD_MODIFIER] = "modifier", [KEYWORD_BUFFER] = "buffer",       [KEYWORD_TRANSACTION] = "transaction",
+        [KEYWORD_FILE] = "file",         [KEYWORD_TRANSFORM] = "transform",
     };
 
     return names[kind];

@@ -101,7 +101,7 @@ void collect_packet(struct evaluation *ev)
         add_unfiltered(ev, &groups[i]->unfiltered);
     }
     if (ruleset->ip_only[traffic].count > 0 && wants_ip_only(pkt))
-        add_list(detector, &ruleset->ip_only[traffic]);
+        address_index_find(ruleset->ip_only_index[traffic], detector, pkt);
     if (ruleset->buffer_count > 0)
         scan_buffers(detector, ruleset, &ev->match);
 }

@@ -195,7 +195,7 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
         .detector = detector,
         .ruleset = ruleset,
         .input = in,
-        .match = { .packet = in->packet, .flows = in->flows, .hosts = in->hosts, .turn = in->turn },
+        .match = { .packet = in->packet, .flows = in->flows, .hosts = in->hosts, .turn = in->turn, .files = in->files },
         .facts = facts_of(in->packet),
         .direction = in->packet->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER,
         .view_only = in->flow_ends,

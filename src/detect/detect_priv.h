@@ -4,6 +4,7 @@
  *
  *   ruleset.c    builds the snapshot: choice of literals, groups;  check.c  the checks and their order
  *   group.c      rules by the ports they ask for;  compile.c  their databases, by several threads
+ *   address_index.c  rules by their addresses
  *   literal.c    which literal of a rule the prefilter looks for
  *   prefilter.c  literals by whether their place is known, and the scan that yields candidates
  *   matcher.c    a Hyperscan database over literals;  anchored.c  literals that can be at one place only
@@ -172,13 +173,15 @@ struct ruleset {
     uint32_t group_count;
     uint16_t *group_of; /* [traffic][end][port]: index into groups */
     struct check_list ip_only[TRAFFIC_COUNT];
-    struct check_list without_ip;           /* rules that admit packets without an IP header */
-    struct arena *arena;                    /* of plans */
-    struct transaction_group *transactions; /* [id of protocol][direction] */
-    struct check_list *by_event;            /* per event of a packet: rules that need it */
+    struct address_index *ip_only_index[TRAFFIC_COUNT]; /* over ip_only */
+    struct check_list without_ip;                       /* rules that admit packets without an IP header */
+    struct arena *arena;                                /* of plans */
+    struct transaction_group *transactions;             /* [id of protocol][direction] */
+    struct check_list *by_event;                        /* per event of a packet: rules that need it */
     struct buffer_prefilter buffers[RULESET_MAX_BUFFERS];
     uint32_t buffer_count;
     bool needs_checksums;
+    unsigned file_needs; /* of all rules: RULE_FILE_... */
     bool scans_packets; /* TCP: a rule with a literal looks at the packet and not only at the stream */
 };
 
@@ -282,6 +285,15 @@ int group_keys_build(struct ruleset *ruleset, const struct group_keys *keys);
 unsigned groups_of_packet(const struct evaluation *ev, enum traffic traffic,
                           const struct group_side *out[GROUPS_PER_PACKET]);
 
+/* --- address_index.c ------------------------------------------------------------------------------------------------------- */
+
+/* Over the addresses of the checks. 0 or -ENOMEM. */
+struct address_index;
+int address_index_new(struct address_index **out, const struct ruleset *ruleset, const struct check_list *checks);
+void address_index_free(struct address_index *index);
+/* Adds to the detector's candidates all checks whose addresses may be those of the packet, which has an IP header. */
+void address_index_find(const struct address_index *index, struct detector *detector, const struct packet *pkt);
+
 /* --- compile.c ------------------------------------------------------------------------------------------------------------ */
 
 /* 0, -ENOMEM, or -EINVAL with the cause in `diag`. */
@@ -364,7 +376,9 @@ bool evaluate_header(const struct evaluation *ev, const struct check *check);
 bool evaluate_packet_conditions(struct evaluation *ev, const struct check *check);
 bool evaluate_payload(struct evaluation *ev, const struct check *check, struct inspection *inspection,
                       const struct condition *conditions);
-void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, const struct app_tx *tx);
+/* A buffer of the packet, after its transforms; and whether it is absent as it should be. */
+bool evaluate_packet_buffer(struct evaluation *ev, struct inspection *inspection, const struct rule_buffer *buffer);
+void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_tx *tx);
 void evaluate_sort(struct detector *detector);
 
 /* --- transaction_groups.c -------------------------------------------------------------------------------------------------- */

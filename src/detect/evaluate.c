@@ -11,6 +11,7 @@
 #include "detect_priv.h"
 #include "inspect.h"
 #include "sluice/pcre_scratch.h"
+#include "sluice/transform.h"
 
 /* Where no literal was found they are in order. Shell's sort with Ciura's gaps: a handful or some hundreds, and qsort() takes
  * memory from the system for the latter. */
@@ -169,23 +170,42 @@ bool evaluate_payload(struct evaluation *ev, const struct check *check, struct i
     return matches_packet(ev, check, inspection, conditions);
 }
 
+bool evaluate_packet_buffer(struct evaluation *ev, struct inspection *inspection, const struct rule_buffer *buffer)
+{
+    const uint8_t *bytes = buffer->keyword->buffer(&ev->match, &inspection->length);
+
+    transform_scratch_reset(inspection->transforms);
+    for (const struct condition *t = buffer->transforms; t && bytes; t = t->next) {
+        if (!t->keyword->transform(inspection->transforms, bytes, inspection->length, t->data, &bytes,
+                                   &inspection->length))
+            bytes = NULL;
+    }
+    if (!bytes)
+        return buffer->absence != BUFFER_PRESENT;
+    if (buffer->absence == BUFFER_ABSENT)
+        return false;
+    inspection->data = bytes;
+    inspection->start_is_cut = inspection->end_is_cut = false;
+    inspection->steps_left = INSPECT_STEPS;
+    return inspect_buffer(inspection, buffer->conditions);
+}
+
 static bool buffers_match(struct evaluation *ev, const struct check *check)
 {
     struct inspection inspection = {
         .input = &ev->match,
         .pcre = ev->detector->pcre,
+        .transforms = ev->detector->transforms,
     };
 
     for (const struct rule_buffer *buffer = check->buffers; buffer; buffer = buffer->next) {
-        inspection.steps_left = INSPECT_STEPS;
         if (!buffer->keyword) {
+            inspection.steps_left = INSPECT_STEPS;
             if (!evaluate_payload(ev, check, &inspection, buffer->conditions))
                 return false;
             continue;
         }
-        inspection.start_is_cut = inspection.end_is_cut = false;
-        inspection.data = buffer->keyword->buffer(&ev->match, &inspection.length);
-        if (!inspection.data || !inspect_buffer(&inspection, buffer->conditions))
+        if (!evaluate_packet_buffer(ev, &inspection, buffer))
             return false;
     }
     return true;
@@ -255,13 +275,16 @@ static void matched(struct evaluation *ev, const struct check *check, uint32_t i
         waiting_remove(ev, index);
 }
 
-void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, const struct app_tx *tx)
+void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_tx *tx)
 {
     const struct check *check = &ev->ruleset->checks[index];
     bool is_new = add_hit(ev, index, tx);
 
+    ev->match.transaction = tx;
+    ev->match.direction = ev->direction;
     for (const struct condition *c = check->rule->actions; c && is_new; c = c->next)
         c->keyword->act(&ev->match, c->data);
+    ev->match.transaction = NULL;
 }
 
 static void evaluate(struct evaluation *ev, uint32_t index)

@@ -59,5 +59,6 @@ static enum inspect_result walk(struct inspection *in, const struct condition *c
 bool inspect_buffer(struct inspection *in, const struct condition *first)
 {
     in->at = 0;
+    in->walk = inspect_buffer;
     return walk(in, first) == INSPECT_YES;
 }

@@ -145,6 +145,7 @@ static void note_demands(struct ruleset *ruleset, const struct rule *rule)
 {
     for (const struct condition *c = rule->packet_conditions; c; c = c->next)
         ruleset->needs_checksums |= (c->keyword->flags & KEYWORD_NEEDS_CHECKSUMS) != 0;
+    ruleset->file_needs |= rule->file_needs;
 }
 
 static int group_rules(struct ruleset *ruleset)
@@ -165,6 +166,8 @@ static int group_rules(struct ruleset *ruleset)
     }
     if (!err)
         err = group_keys_build(ruleset, keys);
+    for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT && !err; traffic++)
+        err = address_index_new(&ruleset->ip_only_index[traffic], ruleset, &ruleset->ip_only[traffic]);
     group_keys_free(keys);
     return err;
 }
@@ -199,6 +202,7 @@ void ruleset_free(struct ruleset *ruleset)
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++) {
         group_clear(&ruleset->generic[traffic]);
         free(ruleset->ip_only[traffic].index);
+        address_index_free(ruleset->ip_only_index[traffic]);
     }
     for (uint32_t i = 0; i < ruleset->buffer_count; i++)
         prefilter_free(ruleset->buffers[i].prefilter);
@@ -225,6 +229,11 @@ const struct rule_list *ruleset_rules(const struct ruleset *ruleset)
 unsigned ruleset_generation(const struct ruleset *ruleset)
 {
     return ruleset->generation;
+}
+
+unsigned ruleset_file_needs(const struct ruleset *ruleset)
+{
+    return ruleset->file_needs;
 }
 
 bool ruleset_needs_checksums(const struct ruleset *ruleset)

@@ -98,15 +98,15 @@ static enum outcome inspect_packet_buffer(struct looking *look, struct inspectio
     inspection->steps_left = INSPECT_STEPS;
     if (!buffer->keyword)
         return evaluate_payload(ev, check, inspection, buffer->conditions) ? OUTCOME_YES : OUTCOME_LATER;
-    inspection->start_is_cut = inspection->end_is_cut = false;
-    inspection->data = buffer->keyword->buffer(&ev->match, &inspection->length);
-    return inspection->data && inspect_buffer(inspection, buffer->conditions) ? OUTCOME_YES : OUTCOME_NO;
+    return evaluate_packet_buffer(ev, inspection, buffer) ? OUTCOME_YES : OUTCOME_NO;
 }
 
 static enum outcome inspect_buffers(struct looking *look, const struct check *check,
                                     const struct transaction_plan *plan, struct transaction_candidate *candidate)
 {
-    struct inspection inspection = { .input = &look->ev->match, .pcre = look->ev->detector->pcre };
+    struct inspection inspection = { .input = &look->ev->match,
+                                     .pcre = look->ev->detector->pcre,
+                                     .transforms = look->ev->detector->transforms };
     enum outcome all = OUTCOME_YES;
     unsigned at = 0;
 

@@ -21,6 +21,14 @@ static bool names_protocol(const struct rule *rule, unsigned id)
     return rule->applications == NULL;
 }
 
+static bool carries_files(const struct app_proto *proto, enum flow_direction direction)
+{
+    for (size_t i = 0; i < proto->buffer_count; i++)
+        if (proto->buffers[i].keyword == &keyword_file_data && proto->buffers[i].direction == direction)
+            return true;
+    return false;
+}
+
 static const struct app_buffer *transaction_access(const struct app_proto *proto, const struct keyword *keyword,
                                                    enum flow_direction direction)
 {
@@ -28,6 +36,8 @@ static const struct app_buffer *transaction_access(const struct app_proto *proto
         if (proto->buffers[i].keyword == keyword && proto->buffers[i].direction == direction)
             return &proto->buffers[i];
     }
+    if ((keyword == &keyword_file_name || keyword == &keyword_file_magic) && carries_files(proto, direction))
+        return app_file_buffer(keyword, direction);
     return NULL;
 }
 
@@ -40,11 +50,6 @@ static int condition_progress(const struct app_proto *proto, const struct keywor
             return proto->conditions[i].progress;
     }
     return keyword->applications ? -1 : 0;
-}
-
-static bool carries_files(const struct app_proto *proto, enum flow_direction direction)
-{
-    return transaction_access(proto, &keyword_file_data, direction) != NULL;
 }
 
 /* --- Plans --------------------------------------------------------------------------------------------------------------- */

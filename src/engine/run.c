@@ -170,7 +170,8 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
     int err = worker_snapshot_init(worker);
 
     if (!err)
-        err = pipeline_init(&worker->pipeline, options, &engine->shared, output_port(engine->output, worker->index));
+        err = pipeline_init(&worker->pipeline, options, &engine->shared, worker->index,
+                            output_port(engine->output, worker->index));
     if (!err)
         err = detector_prepare(worker->pipeline.detector, engine->ruleset);
     if (err) {
@@ -210,6 +211,8 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
         return err;
     }
+    err = engine_open_file_store(&engine->shared.files, engine->options->config, engine->options->log_dir,
+                                 engine->worker_count, false, error);
     for (unsigned i = 0; i < engine->worker_count && !err; i++)
         err = prepare_worker(engine, &engine->workers[i], &options, error);
     return err;
@@ -227,6 +230,9 @@ static void tell_conntrack(const struct engine *engine)
         got += (nfqueue_flags(worker->capture) & NFQA_CFG_F_CONNTRACK) != 0;
         limited += worker->conntrack_until_ns != 0;
     }
+    if (got == 0 && strcmp(config_string(engine->options->config, "stream.midstream-conntrack"), "only") == 0)
+        log_warning(
+            "stream.midstream-conntrack: only has no conntrack to ask: no connection is picked up in the grace");
     if (wanted > 0 && got == 0)
         log_info("conntrack: the kernel does not tell with packets what it knows of their connections");
     else if (wanted > 0)

@@ -10,10 +10,21 @@ static void digest(const struct file *file, enum file_digest kind, const char *k
         fields_hex(out, key, file->digest[kind], length);
 }
 
+static void rules(const struct file *file, struct fields *out)
+{
+    if (file->sid_count == 0)
+        return;
+    fields_array_open(out, "sid");
+    for (unsigned i = 0; i < file->sid_count; i++)
+        fields_uint(out, NULL, file->sids[i]);
+    fields_array_close(out);
+}
+
 void file_describe(const struct file *file, uint64_t tx_id, struct fields *out)
 {
     if (file->name.length > 0)
         fields_bytes(out, "filename", file->name.bytes, file->name.length);
+    rules(file, out);
     fields_string(out, "magic", file->magic);
     fields_bool(out, "gaps", file->has_gaps);
     fields_string(out, "state", file_state_name(file->state));
@@ -22,7 +33,9 @@ void file_describe(const struct file *file, uint64_t tx_id, struct fields *out)
     digest(file, FILE_SHA256, "sha256", 32, out);
     fields_bool(out, "stored", file->stored);
     if (file->stored)
-        fields_uint(out, "file_id", file->id);
+        fields_uint(out, "file_id", file->id + 1u); /* the field counts from 1 on; here within the flow */
+    else if (file->store_wanted && !file->store_refused)
+        fields_bool(out, "storing", true);
     fields_uint(out, "size", file->size);
     fields_uint(out, "tx_id", tx_id);
     if (file->end > 0) {

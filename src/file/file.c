@@ -115,6 +115,8 @@ struct file *file_open(struct file_engine *engine, struct file_list *list, uint3
     engine->counts.opened++;
     if (engine->options.store_all)
         file_keep(engine, file, 0);
+    if (list->keep)
+        file_keep(engine, file, list->keep_sid);
     return file;
 }
 

@@ -80,6 +80,14 @@ void file_keep(struct file_engine *engine, struct file *file, uint32_t sid)
         finish(engine, file);
 }
 
+void file_list_keep(struct file_engine *engine, struct file_list *list, uint32_t sid)
+{
+    list->keep = true;
+    list->keep_sid = sid;
+    for (struct file *file = list->first; file; file = file->next)
+        file_keep(engine, file, sid);
+}
+
 void keep_append(struct file_engine *engine, struct file *file, const void *bytes, size_t length)
 {
     if (!file->spooled)

@@ -3,40 +3,30 @@
 
 #include "size_range.h"
 
-struct bsize {
-    struct size_range range;
-    const struct keyword *buffer;
-};
-
 static enum inspect_result bsize_inspect(struct inspection *in, const struct condition *condition,
                                          struct inspect_retry *retry)
 {
-    const struct bsize *data = condition->data;
-
     (void)retry;
-    return size_range_has(&data->range, in->length) ? INSPECT_YES : INSPECT_GIVE_UP;
+    return size_range_has(condition->data, in->length) ? INSPECT_YES : INSPECT_GIVE_UP;
 }
 
 static int bsize_parse(struct rule_parser *parser, struct span value, bool negated)
 {
-    struct bsize *data = arena_alloc(rule_parser_arena(parser), sizeof(*data));
+    struct size_range *range = arena_alloc(rule_parser_arena(parser), sizeof(*range));
 
     (void)negated;
-    if (!data)
+    if (!range)
         return -ENOMEM;
     if (!rule_parser_current_buffer(parser))
         return rule_parser_error(parser, value, "'bsize' needs a buffer before it; the payload's size is dsize");
-    data->buffer = rule_parser_current_buffer(parser);
-    int err = size_range_parse(parser, value, UINT64_MAX, &data->range);
+    int err = size_range_parse(parser, value, UINT64_MAX, range);
 
-    return err ? err : rule_parser_add_content_condition(parser, data, false);
+    return err ? err : rule_parser_add_content_condition(parser, range, false);
 }
 
 static int bsize_finish(struct rule_parser *parser, const struct condition *condition)
 {
-    const struct bsize *data = condition->data;
-
-    return size_range_check_contents(parser, &data->range, data->buffer);
+    return size_range_check_contents(parser, condition->data, condition);
 }
 
 const struct keyword keyword_bsize = {

@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "condition.h"
 
+#include "base64_data.h"
+
 #include <errno.h>
 
 static bool is_pattern(const struct condition *condition)
 {
     return condition->keyword == &keyword_content || condition->keyword == &keyword_pcre;
-}
-
-static const struct rule_buffer *find_buffer(struct rule_parser *parser, const struct keyword *keyword)
-{
-    for (const struct rule_buffer *buffer = rule_parser_rule(parser)->buffers; buffer; buffer = buffer->next)
-        if (buffer->keyword == keyword)
-            return buffer;
-    return NULL;
-}
-
-static const struct rule_buffer *current_buffer(struct rule_parser *parser)
-{
-    return find_buffer(parser, rule_parser_current_buffer(parser));
 }
 
 static const struct condition *find_content(struct rule_parser *parser, const struct content *content)
@@ -45,7 +34,7 @@ struct content *condition_content_before(struct rule_parser *parser)
 
 bool condition_has_pattern(struct rule_parser *parser)
 {
-    const struct rule_buffer *buffer = current_buffer(parser);
+    const struct rule_buffer *buffer = rule_parser_selected(parser);
 
     for (const struct condition *c = buffer ? buffer->conditions : NULL; c; c = c->next)
         if (is_pattern(c))
@@ -53,13 +42,29 @@ bool condition_has_pattern(struct rule_parser *parser)
     return false;
 }
 
-static bool in_payload(struct rule_parser *parser, const struct condition *condition)
+static const struct rule_buffer *buffer_of(struct rule_parser *parser, const struct condition *condition)
 {
     for (const struct rule_buffer *buffer = rule_parser_rule(parser)->buffers; buffer; buffer = buffer->next)
         for (const struct condition *c = buffer->conditions; c; c = c->next)
             if (c == condition)
-                return !buffer->keyword;
-    return false;
+                return buffer;
+    return NULL;
+}
+
+static bool in_payload(struct rule_parser *parser, const struct condition *condition)
+{
+    const struct rule_buffer *buffer = buffer_of(parser, condition);
+
+    return buffer && !buffer->keyword;
+}
+
+static const struct rule_buffer *payload_of(struct rule_parser *parser)
+{
+    const struct rule_buffer *buffer = rule_parser_rule(parser)->buffers;
+
+    while (buffer && buffer->keyword)
+        buffer = buffer->next;
+    return buffer;
 }
 
 /* Whether `next`, the content or pcre that follows `condition`, depends on it. */
@@ -84,14 +89,14 @@ bool condition_needs_retry(struct rule_parser *parser, const struct condition *c
     bool payload = in_payload(parser, condition);
 
     for (; next && !is_pattern(next); next = next->next)
-        if (next->relative && (!payload || next == condition->next))
+        if (next->relative && next->keyword != &keyword_base64_decode && (!payload || next == condition->next))
             return true;
     return next && pattern_depends(condition, next);
 }
 
-int64_t condition_required_bytes(struct rule_parser *parser, const struct keyword *keyword)
+int64_t condition_required_bytes(struct rule_parser *parser, const struct condition *condition)
 {
-    const struct rule_buffer *buffer = find_buffer(parser, keyword);
+    const struct rule_buffer *buffer = condition ? buffer_of(parser, condition) : payload_of(parser);
     int64_t total = 0, offset = 0;
 
     for (const struct condition *c = buffer ? buffer->conditions : NULL; c; c = c->next) {

@@ -43,9 +43,9 @@ bool condition_has_pattern(struct rule_parser *parser);
 /* For finish(): whether `condition`, a content or pcre, is tried again when what follows it fails. */
 bool condition_needs_retry(struct rule_parser *parser, const struct condition *condition);
 
-/* The bytes that the contents of a buffer take up at least: the first one with its offset, and those that follow one
- * after the other. `keyword` NULL is the payload. */
-int64_t condition_required_bytes(struct rule_parser *parser, const struct keyword *keyword);
+/* The bytes that the contents of a condition's buffer take up at least: the first one with its offset, and those that follow one
+ * after the other. NULL is for the payload. */
+int64_t condition_required_bytes(struct rule_parser *parser, const struct condition *condition);
 
 /* The content that the modifier `name` changes; NULL after an error. */
 struct content *condition_modified_content(struct rule_parser *parser, struct span value, const char *name);

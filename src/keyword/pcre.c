@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "condition.h"
+#include "pcre_compile.h"
 
 struct pcre_condition {
     pcre2_code *code;
@@ -151,48 +152,6 @@ static int refuse_captures(struct rule_parser *parser, struct span pattern)
     return 0;
 }
 
-static void *arena_take(size_t size, void *arena)
-{
-    return arena_alloc(arena, size);
-}
-
-static void arena_give_back(void *memory, void *arena)
-{
-    (void)memory;
-    (void)arena;
-}
-
-static int report_compile_error(struct rule_parser *parser, struct span pattern, int error, PCRE2_SIZE at)
-{
-    PCRE2_UCHAR message[128];
-
-    pcre2_get_error_message(error, message, sizeof(message));
-    if (at > pattern.length)
-        at = pattern.length;
-    return rule_parser_error(parser, (struct span){ .at = pattern.at + at, .length = at < pattern.length ? 1 : 0 },
-                             "pcre: %s", (const char *)message);
-}
-
-/* Groups are first taken not to capture, which saves work; PCRE2 tells when one is referred to. */
-static int compile(struct rule_parser *parser, struct span pattern, uint32_t flags, struct pcre_condition *data)
-{
-    struct arena *arena = rule_parser_arena(parser);
-    pcre2_general_context *memory = pcre2_general_context_create(arena_take, arena_give_back, arena);
-    pcre2_compile_context *context = memory ? pcre2_compile_context_create(memory) : NULL;
-    PCRE2_SPTR text = (PCRE2_SPTR)pattern.at;
-    PCRE2_SIZE at;
-    int error;
-
-    if (!context)
-        return -ENOMEM;
-    data->code = pcre2_compile(text, pattern.length, flags | PCRE2_NO_AUTO_CAPTURE, &error, &at, context);
-    if (!data->code && error == PCRE2_ERROR_BAD_SUBPATTERN_REFERENCE)
-        data->code = pcre2_compile(text, pattern.length, flags, &error, &at, context);
-    if (data->code)
-        return 0;
-    return error == PCRE2_ERROR_HEAP_FAILED ? -ENOMEM : report_compile_error(parser, pattern, error, at);
-}
-
 static int pcre_parse(struct rule_parser *parser, struct span value, bool negated)
 {
     struct pcre_condition *data = arena_alloc(rule_parser_arena(parser), sizeof(*data));
@@ -211,7 +170,7 @@ static int pcre_parse(struct rule_parser *parser, struct span value, bool negate
     if (!err && data->relative && !rule_parser_current_buffer(parser) && !condition_has_pattern(parser))
         err = rule_parser_error(parser, text.flags, "pcre /R needs a content or pcre before it in the payload");
     if (!err)
-        err = compile(parser, text.pattern, flags, data);
+        err = pcre_compile(parser, text.pattern, flags | PCRE2_NO_AUTO_CAPTURE, &data->code);
     if (err)
         return err;
     return rule_parser_add_content_condition(parser, data, data->relative && rule_parser_has_previous(parser));

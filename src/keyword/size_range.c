@@ -60,9 +60,10 @@ int size_range_parse(struct rule_parser *parser, struct span text, uint64_t limi
     return err;
 }
 
-int size_range_check_contents(struct rule_parser *parser, const struct size_range *range, const struct keyword *buffer)
+int size_range_check_contents(struct rule_parser *parser, const struct size_range *range,
+                              const struct condition *condition)
 {
-    int64_t required = condition_required_bytes(parser, buffer);
+    int64_t required = condition_required_bytes(parser, condition);
 
     if (range->outside || required <= 0 || (uint64_t)required <= range->high)
         return 0;

@@ -16,8 +16,9 @@ struct size_range {
 /* 0 or -EINVAL after an error; `limit` is the largest number. */
 int size_range_parse(struct rule_parser *parser, struct span text, uint64_t limit, struct size_range *out);
 
-/* For finish(): an error when the contents of the buffer (NULL: the payload) need more bytes than any size that matches. */
-int size_range_check_contents(struct rule_parser *parser, const struct size_range *range, const struct keyword *buffer);
+/* For finish(): an error when the contents of the condition's buffer (NULL: the payload) need more bytes than any size that matches. */
+int size_range_check_contents(struct rule_parser *parser, const struct size_range *range,
+                              const struct condition *condition);
 
 static inline bool size_range_has(const struct size_range *range, uint64_t size)
 {

@@ -101,9 +101,17 @@ void app_record_write(struct packet_record *out, const struct record_scratch *sc
     out->endpoints.destination_port = out->flow.ends.destination_port;
 }
 
+static void turn_around(struct packet_record *record)
+{
+    record->endpoints.source = record->flow.ends.destination;
+    record->endpoints.destination = record->flow.ends.source;
+    record->endpoints.source_port = record->flow.ends.destination_port;
+    record->endpoints.destination_port = record->flow.ends.source_port;
+}
+
 static void write_event(struct output_port *port, struct record_scratch *scratch, enum output_event kind,
                         const char *type, const struct packet *pkt, const struct flow *flow, const struct app_tx *tx,
-                        unsigned generation)
+                        bool from_server, unsigned generation)
 {
     struct packet_record *record = output_reserve(port, app_record_size(scratch));
 
@@ -112,6 +120,8 @@ static void write_event(struct output_port *port, struct record_scratch *scratch
         return;
     }
     app_record_write(record, scratch, 1u << kind, type, pkt, flow, tx, generation);
+    if (from_server)
+        turn_around(record);
     output_commit(port);
 }
 
@@ -119,9 +129,12 @@ static void transaction_event(struct output_port *port, struct record_scratch *s
                               const struct flow *flow, const struct app *app, const struct app_tx *tx,
                               unsigned generation)
 {
+    const struct app_proto *proto = tx->proto;
+    bool from_server = proto->logs_from_server && proto->logs_from_server(tx, app_proto_settings(app, proto));
+
     fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
     describe(&scratch->fields, app, tx);
-    write_event(port, scratch, OUTPUT_APP, tx->proto->log_type, pkt, flow, tx, generation);
+    write_event(port, scratch, OUTPUT_APP, proto->log_type, pkt, flow, tx, from_server, generation);
 }
 
 static void file_events(struct output_port *port, struct record_scratch *scratch, const struct packet *pkt,
@@ -134,7 +147,7 @@ static void file_events(struct output_port *port, struct record_scratch *scratch
             fields_object_open(&scratch->fields, "fileinfo");
             file_describe(file, tx->id, &scratch->fields);
             fields_object_close(&scratch->fields);
-            write_event(port, scratch, OUTPUT_FILE, "fileinfo", pkt, flow, tx, generation);
+            write_event(port, scratch, OUTPUT_FILE, "fileinfo", pkt, flow, tx, direction == FLOW_TO_CLIENT, generation);
         }
     }
 }
@@ -152,7 +165,7 @@ static void anomaly_events(struct output_port *port, struct record_scratch *scra
         fields_string(&scratch->fields, "event", tx->proto->events[event].name);
         fields_string(&scratch->fields, "layer", "proto_parser");
         fields_object_close(&scratch->fields);
-        write_event(port, scratch, OUTPUT_APP, "anomaly", pkt, flow, tx, generation);
+        write_event(port, scratch, OUTPUT_APP, "anomaly", pkt, flow, tx, false, generation);
     }
 }
 

@@ -398,18 +398,39 @@ void eve_drop(struct eve *eve, struct text *out, const struct packet_record *rec
     eve_end(eve, out);
 }
 
+/* "APPLAYER_MISMATCH_PROTOCOL_BOTH_DIRECTIONS" */
+static void upper_string(struct text *out, const char *key, const char *name)
+{
+    char upper[64];
+    size_t length = 0;
+
+    for (; name[length] && length < sizeof(upper); length++)
+        upper[length] = (char)(name[length] >= 'a' && name[length] <= 'z' ? name[length] - ('a' - 'A') : name[length]);
+    json_stringn(out, key, upper, length);
+}
+
+static void anomaly_object(struct text *out, const struct packet_record *record, unsigned event)
+{
+    json_object_open(out, "anomaly");
+    if (event >= APP_LAYER_EVENT_FIRST) {
+        json_string(out, "app_proto", app_name_of_id(record->flow.application & 0xff));
+        json_string(out, "type", "applayer");
+        upper_string(out, "event", app_layer_event_name((enum app_layer_event)event));
+        json_string(out, "layer", "proto_detect");
+    } else if (event < DECODE_EVENT_COUNT) {
+        json_string(out, "type", "decode");
+        json_printf(out, "event", "decoder.%s", decode_event_name((enum decode_event)event));
+    } else {
+        json_string(out, "type", "stream");
+        json_printf(out, "event", "stream.%s", stream_event_name((enum stream_event)event));
+    }
+    json_object_close(out);
+}
+
 void eve_anomaly(struct eve *eve, struct text *out, const struct packet_record *record, unsigned event)
 {
-    bool of_decoder = event < DECODE_EVENT_COUNT;
-
     eve_header(eve, out, record, "anomaly");
-    json_object_open(out, "anomaly");
-    json_string(out, "type", of_decoder ? "decode" : "stream");
-    if (of_decoder)
-        json_printf(out, "event", "decoder.%s", decode_event_name((enum decode_event)event));
-    else
-        json_printf(out, "event", "stream.%s", stream_event_name((enum stream_event)event));
-    json_object_close(out);
+    anomaly_object(out, record, event);
     if (eve->options->eve.anomaly.packet_header)
         eve_packet(out, record, ANOMALY_PACKET_SIZE);
     eve_end(eve, out);

@@ -17,6 +17,8 @@ static uint32_t at_most(uint32_t value, uint32_t limit)
 
 static bool is_wanted_anomaly(const struct eve_options *eve, unsigned event)
 {
+    if (event >= APP_LAYER_EVENT_FIRST)
+        return eve->anomaly.application;
     return event < DECODE_EVENT_COUNT ? eve->anomaly.decode : eve->anomaly.stream;
 }
 

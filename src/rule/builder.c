@@ -26,6 +26,11 @@ struct rule *rule_parser_rule(struct rule_parser *parser)
     return parser->rule;
 }
 
+struct span rule_parser_rule_span(const struct rule_parser *parser)
+{
+    return parser->statement->text;
+}
+
 struct arena *rule_parser_arena(struct rule_parser *parser)
 {
     return parser->list->arena;
@@ -376,7 +381,8 @@ int rule_parser_add_transform(struct rule_parser *parser, const void *data)
     struct transform *transform;
     unsigned count = 0;
 
-    if (!buffer_is_selected(parser) || parser->buffer->conditions || parser->buffer->absence != BUFFER_PRESENT)
+    if (!buffer_is_selected(parser) || parser->buffer->conditions || parser->buffer->absence != BUFFER_PRESENT ||
+        parser->buffer->keyword->flags & KEYWORD_NESTED)
         return rule_parser_error(parser, parser->keyword_name, "'%s' must directly follow the keyword of a buffer",
                                  parser->keyword->name);
     for (link = &parser->buffer->transforms; *link; link = &(*link)->next)
@@ -395,7 +401,7 @@ int rule_parser_add_transform(struct rule_parser *parser, const void *data)
 int rule_parser_set_absent(struct rule_parser *parser, bool or_else)
 {
     rule_parser_settle_buffer(parser);
-    if (!buffer_is_selected(parser))
+    if (!buffer_is_selected(parser) || parser->buffer->keyword->flags & KEYWORD_NESTED)
         return rule_parser_error(parser, parser->keyword_name, "'%s' needs the keyword of a buffer before it",
                                  parser->keyword->name);
     if (parser->buffer->absence != BUFFER_ABSENT)
@@ -411,6 +417,17 @@ const struct keyword *rule_parser_find_keyword(const struct rule_parser *parser,
 const struct keyword *rule_parser_current_buffer(const struct rule_parser *parser)
 {
     return parser->buffer ? parser->buffer->keyword : NULL;
+}
+
+const struct rule_buffer *rule_parser_selected(const struct rule_parser *parser)
+{
+    const struct rule_buffer *buffer = parser->rule->buffers;
+
+    if (buffer_is_selected(parser))
+        return current_buffer(parser);
+    while (buffer && buffer->keyword)
+        buffer = buffer->next;
+    return buffer;
 }
 
 static void unlink_condition(struct rule_buffer *buffer, struct condition *condition)

@@ -485,6 +485,30 @@ static int check_absence(struct rule_parser *parser, const struct rule_buffer *b
     return 0;
 }
 
+/* What the buffer's own keyword says of what is looked for in it. */
+static int finish_buffer(struct rule_parser *parser, const struct rule_buffer *buffer)
+{
+    if (!buffer->keyword || !buffer->keyword->finish || !buffer->conditions)
+        return 0;
+    parser->keyword = buffer->keyword;
+    return buffer->keyword->finish(parser, buffer->conditions);
+}
+
+/* A content that can't be in the buffer after its transforms is a mistake, unless it is to be missing. */
+static int check_transforms(struct rule_parser *parser, const struct rule_buffer *buffer)
+{
+    for (const struct condition *c = buffer->transforms ? buffer->conditions : NULL; c; c = c->next) {
+        const struct content *content = c->keyword->literal ? c->keyword->literal(c) : NULL;
+
+        for (const struct condition *t = buffer->transforms; t && content && !content->negated; t = t->next) {
+            if (t->keyword->admits && !t->keyword->admits(content))
+                return rule_parser_error(parser, parser->statement->text, "a content of '%s' can't be found after '%s'",
+                                         buffer->keyword->name, t->keyword->name);
+        }
+    }
+    return 0;
+}
+
 static int finish_buffers(struct rule_parser *parser)
 {
     struct rule_buffer **link = &parser->rule->buffers;
@@ -502,11 +526,27 @@ static int finish_buffers(struct rule_parser *parser)
         mark_next_relative(buffer);
         if (finish_conditions(parser, buffer->transforms) || finish_conditions(parser, buffer->conditions))
             return -ENOMEM;
-        if (check_absence(parser, buffer))
+        if (finish_buffer(parser, buffer) == -ENOMEM)
+            return -ENOMEM;
+        if (check_absence(parser, buffer) || check_transforms(parser, buffer))
             return -EINVAL;
         link = &buffer->next;
     }
     return 0;
+}
+
+/* What is in other buffers' conditions goes where only they look. */
+static void move_nested(struct rule *rule)
+{
+    for (struct rule_buffer **link = &rule->buffers, *buffer; (buffer = *link);) {
+        if (!buffer->keyword || !(buffer->keyword->flags & KEYWORD_NESTED)) {
+            link = &buffer->next;
+            continue;
+        }
+        *link = buffer->next;
+        buffer->next = rule->nested;
+        rule->nested = buffer;
+    }
 }
 
 static int finish_rule(struct rule_parser *parser)
@@ -522,7 +562,10 @@ static int finish_rule(struct rule_parser *parser)
         finish_conditions(parser, rule->file_conditions))
         return -ENOMEM;
     err = finish_buffers(parser);
-    return err ? err : applications_finish(parser);
+    if (err)
+        return err;
+    move_nested(rule);
+    return applications_finish(parser);
 }
 
 static struct rule *new_rule(const struct rule_parser *parser)

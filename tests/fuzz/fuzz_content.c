@@ -13,6 +13,7 @@
 #include "../lib/rule_text.h"
 #include "detect/inspect.h"
 #include "sluice/pcre_scratch.h"
+#include "sluice/transform.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -31,14 +32,29 @@ static struct pcre_scratch *scratch_once(void)
     return scratch;
 }
 
+static struct transform_scratch *transforms_once(void)
+{
+    static struct transform_scratch *scratch; /* for the run; freed with the process */
+
+    if (!scratch)
+        scratch = transform_scratch_new();
+    if (!scratch)
+        abort();
+    return scratch;
+}
+
 static bool inspect_rule(const struct rule *rule, const uint8_t *bytes, size_t length)
 {
-    struct inspection in = { .data = bytes, .length = (uint32_t)length, .pcre = scratch_once() };
+    struct inspection in = {
+        .data = bytes, .length = (uint32_t)length, .pcre = scratch_once(), .transforms = transforms_once()
+    };
 
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
         in.steps_left = INSPECT_STEPS;
         bool match = inspect_buffer(&in, buffer->conditions);
 
+        if (transform_scratch_mark(in.transforms) != 0)
+            abort();
         if (in.at > in.length || in.steps_left > INSPECT_STEPS)
             abort();
         if (!match)

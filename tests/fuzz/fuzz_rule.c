@@ -36,7 +36,9 @@ static void check_rule(const struct rule_list *list, const struct rule *rule)
     require(rule_list_find(list, rule->gid, rule->sid) == rule);
     check_conditions(rule->packet_conditions, false);
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
-        require(buffer->conditions && buffer->keyword != &unsupported_buffer);
+        require((buffer->conditions || buffer->absence != BUFFER_PRESENT) && buffer->keyword != &unsupported_buffer);
+        for (const struct condition *t = buffer->transforms; t; t = t->next)
+            require(t->keyword->kind == KEYWORD_TRANSFORM && t->keyword->transform);
         check_conditions(buffer->conditions, true);
     }
     for (const struct threshold *threshold = rule->thresholds; threshold; threshold = threshold->next)

@@ -47,6 +47,7 @@ say server_first "LATER, please"
 sleep 0.5
 start_sluice ips --queue 0 --rules "$WORK/t.rules" --set stream.midstream-grace=8
 started=$SECONDS
+grep -q "conntrack: the kernel" "$WORK/ips.log" || fail "not a word of whether the kernel tells what conntrack knows"
 ask four "goes on" "goes on"
 ask six "goes on" "goes on"
 hear server_first "LATER, please"
@@ -73,7 +74,9 @@ stop_process "$LAST_PID" || fail "exit code $?"
 
 # Without grace.
 connect none 10.66.2.6
-start_sluice strict --queue 0 --rules "$WORK/t.rules" --set stream.midstream-grace=0
+start_sluice strict --queue 0 --rules "$WORK/t.rules" --set stream.midstream-grace=0 \
+	--set stream.midstream-conntrack=only --set queue.conntrack=no
+grep -q "only has no conntrack to ask" "$WORK/strict.log" || fail "no warning that there is no conntrack to ask"
 ask none "goes on?" TIMEOUT
 connect fresh 10.66.2.6
 ask fresh "a new one does" "a new one does"

@@ -216,6 +216,62 @@ START_TEST(event_rules_are_found_by_their_event)
 }
 END_TEST
 
+static const char *address_sids(const char *source, const char *destination)
+{
+    struct packet pkt = packet_of(IPPROTO_UDP, 1, 2, "");
+
+    pkt.ip_version = (uint8_t)address_parse(source, strlen(source), &pkt.source_address);
+    ck_assert_int_eq(pkt.ip_version, address_parse(destination, strlen(destination), &pkt.destination_address));
+    return sids(&pkt);
+}
+
+START_TEST(rules_on_addresses_are_found_by_them)
+{
+    load("alert ip [10.0.0.1,10.0.0.3-10.0.0.5,192.168.0.0/16] any -> any any (sid:1;)\n"
+         "alert ip any any -> [10.0.0.5,10.0.0.6,2001:db8::/32] any (sid:2;)\n"
+         "alert ip 10.0.0.4/31 any -> 10.0.0.0/8 any (sid:3;)\n"
+         "alert ip any any -> any any (sid:4;)\n"
+         "alert ip 10.0.0.6 any <> 10.0.0.7 any (sid:5;)\n"
+         "alert ip [2001:db8::1,ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff] any -> any any (sid:6;)\n"
+         "alert ip [0.0.0.0,255.255.255.255] any -> any any (sid:7;)\n"
+         "alert ip [0.0.0.0/1,8000::/1] any -> [128.0.0.0/1,0::/1] any (sid:8;)");
+    ck_assert_str_eq(address_sids("10.0.0.1", "10.0.0.5"), "1 2 4");
+    ck_assert_str_eq(address_sids("10.0.0.2", "10.0.0.6"), "2 4");
+    ck_assert_str_eq(address_sids("10.0.0.3", "10.0.0.7"), "1 4");
+    ck_assert_str_eq(address_sids("10.0.0.4", "10.0.0.7"), "1 3 4");
+    ck_assert_str_eq(address_sids("10.0.0.5", "11.0.0.5"), "1 4");
+    ck_assert_str_eq(address_sids("10.0.0.6", "10.0.0.7"), "4 5");
+    ck_assert_str_eq(address_sids("10.0.0.7", "10.0.0.6"), "2 4 5");
+    ck_assert_str_eq(address_sids("192.167.255.255", "1.1.1.1"), "4");
+    ck_assert_str_eq(address_sids("192.168.0.0", "1.1.1.1"), "1 4");
+    ck_assert_str_eq(address_sids("192.168.255.255", "1.1.1.1"), "1 4");
+    ck_assert_str_eq(address_sids("192.169.0.0", "1.1.1.1"), "4");
+    ck_assert_str_eq(address_sids("0.0.0.0", "128.0.0.0"), "4 7 8");
+    ck_assert_str_eq(address_sids("0.0.0.1", "127.255.255.255"), "4");
+    ck_assert_str_eq(address_sids("255.255.255.255", "255.255.255.255"), "4 7");
+    ck_assert_str_eq(address_sids("2001:db8::1", "2001:db8:ffff::1"), "2 4 6");
+    ck_assert_str_eq(address_sids("2001:db8::2", "2001:db9::"), "4");
+    ck_assert_str_eq(address_sids("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "a00::5"), "4 6 8");
+    ck_assert_str_eq(address_sids("a00:1::", "8000::"), "4");
+    unload();
+}
+END_TEST
+
+START_TEST(of_many_lists_of_addresses_one_is_evaluated)
+{
+    char rules[64 * 1024] = "";
+    size_t used = 0;
+
+    for (int i = 0; i < 250; i++)
+        used += (size_t)snprintf(rules + used, sizeof(rules) - used,
+                                 "alert ip [1.2.%d.1,1.3.%d.0/24] any -> any any (sid:%d;)\n", i, i, i + 1);
+    load(rules);
+    ck_assert_str_eq(address_sids("1.3.99.255", "1.2.3.1"), "100");
+    ck_assert_uint_eq(detector_counters(detector)->candidates, 1);
+    unload();
+}
+END_TEST
+
 /* A rule that did not become a candidate costs nothing; one that did is evaluated once. */
 START_TEST(only_candidates_are_evaluated)
 {
@@ -254,6 +310,8 @@ int main(void)
     tcase_add_loop_test(tcase, rules_match, 0, sizeof(cases) / sizeof(cases[0]));
     tcase_add_test(tcase, fragments_have_no_ports);
     tcase_add_test(tcase, event_rules_are_found_by_their_event);
+    tcase_add_test(tcase, rules_on_addresses_are_found_by_them);
+    tcase_add_test(tcase, of_many_lists_of_addresses_one_is_evaluated);
     tcase_add_test(tcase, only_candidates_are_evaluated);
     tcase_add_test(tcase, marks_of_candidates_survive_the_wrap);
     suite_add_tcase(suite, tcase);

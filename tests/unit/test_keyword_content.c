@@ -9,6 +9,7 @@
 #include "../lib/rule_text.h"
 #include "detect/inspect.h"
 #include "sluice/pcre_scratch.h"
+#include "sluice/transform.h"
 
 struct match_case {
     const char *options;
@@ -451,11 +452,42 @@ static const struct match_case buffer_cases[] = {
     YES("content:\"a\"; test.buffer; content:\"c\"; pkt_data; content:\"b\"; within:1;", "abc"),
 };
 
+static const struct match_case base64_cases[] = {
+    YES("base64_decode; base64_data; content:\"foobar\";", "Zm9vYmFy"),
+    NO("base64_decode; base64_data; content:\"Zm9v\";", "Zm9vYmFy"),
+    NO("base64_decode; base64_data; content:\"foobar\";", "Zm9vYmF"),
+    YES("base64_decode; base64_data; content:\"fooba\"; isdataat:!1,relative;", "Zm9vYmE"),
+    YES("base64_decode; base64_data; content:\"foo\"; isdataat:!1,relative;", "Zm9v YmFy"),
+    YES("base64_decode:offset 4; base64_data; content:\"bar\"; startswith;", "Zm9vYmFy"),
+    NO("base64_decode:offset 8; base64_data; content:!\"x\";", "Zm9vYmFy"),
+    YES("base64_decode:offset 7; base64_data; content:!\"x\";", "Zm9vYmFy"),
+    YES("base64_decode:bytes 4; base64_data; content:\"foo\"; isdataat:!1,relative;", "Zm9vYmFy"),
+    YES("content:\"foobar=\"; base64_decode:bytes 2,relative; base64_data; content:\"|9e|\"; startswith;",
+        "foobar=nm0="),
+    YES("content:\"a\"; base64_decode:bytes 8, offset 1, relative; base64_data; content:\"bar\";", "xa=Zm9vYmFy"),
+    NO("content:\"b\"; base64_decode:relative; base64_data; content:!\"x\";", "Zm9vYmFy"),
+    /* relative conditions count from the start of what was decoded, and then from each other */
+    YES("content:\"!\"; base64_decode:relative; base64_data; content:\"foo\"; within:3; content:\"ar\"; distance:1;",
+        "x!Zm9vYmFy"),
+    NO("content:\"!\"; base64_decode:relative; base64_data; content:\"bar\"; within:3;", "x!Zm9vYmFy"),
+    YES("base64_decode; base64_data; pcre:\"/^f/\"; byte_test:1,=,0x6f,0,relative;", "Zm9v"),
+    YES("test.buffer; content:\"!\"; base64_decode:relative; base64_data; bsize:3;", "!Zm9v"),
+    /* a place before it is not tried again, unless another condition asks for it */
+    NO("content:\"!\"; base64_decode:relative; base64_data; content:\"foo\";", "!YmFy!Zm9v"),
+    YES("content:\"!\"; content:\"!\"; distance:0; base64_decode:relative; base64_data; content:\"foo\";",
+        "!YmFy!Zm9v"),
+    YES("base64_decode; base64_data; content:\"foo\"; pkt_data; content:\"v\";", "Zm9v"),
+    NO("base64_decode; base64_data; content:\"foo\"; pkt_data; content:\"x\";", "Zm9v"),
+    NO("base64_decode; base64_data; content:!\"x\";", "!"),
+    NO("base64_decode; base64_data; content:!\"x\";", ""),
+};
+
 static struct pcre_scratch *scratch;
+static struct transform_scratch *transforms;
 
 static bool matches_in(const struct rule *rule, const void *bytes, size_t length)
 {
-    struct inspection in = { .data = bytes, .length = (uint32_t)length, .pcre = scratch };
+    struct inspection in = { .data = bytes, .length = (uint32_t)length, .pcre = scratch, .transforms = transforms };
 
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
         in.steps_left = INSPECT_STEPS;
@@ -498,16 +530,20 @@ TABLE_TEST(byte_extract)
 TABLE_TEST(byte_math)
 TABLE_TEST(pcre)
 TABLE_TEST(buffer)
+TABLE_TEST(base64)
 
 static void open_scratch(void)
 {
     scratch = pcre_scratch_new(&(struct pcre_limits){ PCRE_DEFAULT_MATCH_LIMIT, PCRE_DEFAULT_DEPTH_LIMIT });
+    transforms = transform_scratch_new();
     ck_assert_ptr_nonnull(scratch);
+    ck_assert_ptr_nonnull(transforms);
 }
 
 static void close_scratch(void)
 {
     pcre_scratch_free(scratch);
+    transform_scratch_free(transforms);
 }
 
 #define ADD_TABLE(tcase, name)                                                                                         \
@@ -529,6 +565,7 @@ int main(void)
     ADD_TABLE(tcase, byte_math);
     ADD_TABLE(tcase, pcre);
     ADD_TABLE(tcase, buffer);
+    ADD_TABLE(tcase, base64);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
 

@@ -160,6 +160,7 @@ void dns_log(const struct app_tx *tx, const void *settings, struct fields *out);
 bool dns_wants_log(const struct app_tx *tx, const void *settings);
 void mdns_log(const struct app_tx *tx, const void *settings, struct fields *out);
 void llmnr_log(const struct app_tx *tx, const void *settings, struct fields *out);
+bool dns_logs_from_server(const struct app_tx *tx, const void *settings);
 bool dns_wants_log_any(const struct app_tx *tx, const void *settings);
 
 /* --- settings.c ----------------------------------------------------------------------------------------------------------------- */

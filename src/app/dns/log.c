@@ -405,6 +405,14 @@ void dns_log(const struct app_tx *tx, const void *settings, struct fields *out)
         log_version_3(dns, wanted, out);
 }
 
+/* In form 2 all events are the flow's. */
+bool dns_logs_from_server(const struct app_tx *tx, const void *settings)
+{
+    const struct dns_settings *wanted = settings;
+
+    return tx->directions == APP_TO_CLIENT && !(wanted && wanted->version == 2);
+}
+
 bool dns_wants_log_any(const struct app_tx *tx, const void *settings)
 {
     (void)settings;

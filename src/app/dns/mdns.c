@@ -30,4 +30,5 @@ const struct app_proto app_mdns = {
     .log_key = "mdns",
     .log = mdns_log,
     .wants_log = dns_wants_log_any,
+    .logs_from_server = dns_logs_from_server,
 };

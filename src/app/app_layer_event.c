@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * app-layer-event: what a protocol's parser, or the search for the protocol, found wrong. The first are conditions on a transaction, the
+ * second on the packet with which it was found.
+ */
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "app_priv.h"
+
+extern const struct keyword keyword_app_layer_event;
+
+struct wanted_event {
+    unsigned proto; /* id; 0: of the search */
+    unsigned event; /* of the protocol, or enum app_layer_event */
+    const char *words[2];
+};
+
+static const char *const layer_events[] = {
+    [APP_LAYER_MISMATCH - APP_LAYER_EVENT_FIRST] = "applayer_mismatch_protocol_both_directions",
+    [APP_LAYER_WRONG_DIRECTION - APP_LAYER_EVENT_FIRST] = "applayer_wrong_direction_first_data",
+    [APP_LAYER_ONE_DIRECTION - APP_LAYER_EVENT_FIRST] = "applayer_detect_protocol_only_one_direction",
+    [APP_LAYER_SKIPPED - APP_LAYER_EVENT_FIRST] = "applayer_proto_detection_skipped",
+    [APP_LAYER_NO_TLS - APP_LAYER_EVENT_FIRST] = "applayer_no_tls_after_starttls",
+    [APP_LAYER_UNEXPECTED - APP_LAYER_EVENT_FIRST] = "applayer_unexpected_protocol",
+};
+
+const char *app_layer_event_name(enum app_layer_event event)
+{
+    return layer_events[event - APP_LAYER_EVENT_FIRST];
+}
+
+static bool match_transaction(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                              const void *data)
+{
+    const struct wanted_event *want = data;
+
+    (void)in;
+    (void)direction;
+    return tx->protocol == want->proto && app_tx_has_event(tx, want->event);
+}
+
+static bool match_packet(const struct match_input *in, const void *data)
+{
+    const struct wanted_event *want = data;
+
+    return packet_has_event(in->packet, want->event);
+}
+
+static int event_number(const void *data)
+{
+    const struct wanted_event *want = data;
+
+    return want->proto == 0 ? (int)want->event : -1;
+}
+
+static int find_layer_event(struct rule_parser *parser, struct span value, struct wanted_event *out)
+{
+    for (unsigned i = 0; i < sizeof(layer_events) / sizeof(layer_events[0]); i++) {
+        if (span_equal_nocase(value, layer_events[i])) {
+            out->event = APP_LAYER_EVENT_FIRST + i;
+            return rule_parser_add_packet_condition(parser, out, false);
+        }
+    }
+    return rule_parser_error(parser, value, "unknown event '" SPAN_FORMAT "': app-layer-event needs PROTOCOL.NAME",
+                             SPAN_ARGS(value));
+}
+
+static int unknown_event(struct rule_parser *parser, struct span name, const struct app_proto *proto)
+{
+    const char *names[APP_MAX_EVENTS];
+    const char *nearest = NULL;
+    char copy[64];
+
+    for (size_t i = 0; i < proto->event_count; i++)
+        names[i] = proto->events[i].name;
+    if (name.length < sizeof(copy)) {
+        memcpy(copy, name.at, name.length);
+        copy[name.length] = '\0';
+        nearest = text_nearest(copy, names, proto->event_count);
+    }
+    return rule_parser_error(parser, name, "'%s' has no event '" SPAN_FORMAT "'%s%s%s", proto->name, SPAN_ARGS(name),
+                             nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+static int find_event(struct rule_parser *parser, struct span name, struct wanted_event *want)
+{
+    const struct app_proto *proto = app_by_id(want->proto);
+
+    for (size_t i = 0; i < proto->event_count; i++) {
+        if (!span_equal_nocase(name, proto->events[i].name))
+            continue;
+        want->event = (unsigned)i;
+        want->words[0] = proto->name;
+        if (rule_parser_require_applications(parser, want->words))
+            return -EINVAL;
+        return rule_parser_add_transaction_condition(parser, want, false);
+    }
+    return unknown_event(parser, name, proto);
+}
+
+static int app_layer_event_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct wanted_event *want = arena_alloc(rule_parser_arena(parser), sizeof(*want));
+    const char *dot = memchr(value.at, '.', value.length);
+    char proto[32];
+
+    (void)negated;
+    if (!want)
+        return -ENOMEM;
+    if (!dot)
+        return find_layer_event(parser, value, want);
+
+    struct span name = { .at = dot + 1, .length = (size_t)(value.at + value.length - dot) - 1 };
+    struct span word = { .at = value.at, .length = (size_t)(dot - value.at) };
+
+    if (word.length >= sizeof(proto))
+        return rule_parser_error(parser, word, "unknown protocol '" SPAN_FORMAT "'", SPAN_ARGS(word));
+    memcpy(proto, word.at, word.length);
+    proto[word.length] = '\0';
+    want->proto = app_find(proto);
+    if (want->proto == 0) {
+        char tag[64];
+
+        snprintf(tag, sizeof(tag), "protocol %s", proto);
+        return rule_parser_missing(parser, word, tag, "events of '%s' are not supported", proto);
+    }
+    return find_event(parser, name, want);
+}
+
+const struct keyword keyword_app_layer_event = {
+    .name = "app-layer-event",
+    .value = "PROTOCOL.NAME or NAME",
+    .help = "a protocol's parser, or the search for the protocol, found this anomaly",
+    .manual = "The pages of the protocols list their events.",
+    .kind = KEYWORD_TRANSACTION,
+    .flags = KEYWORD_STATE,
+    .parse = app_layer_event_parse,
+    .match = match_packet,
+    .match_transaction = match_transaction,
+    .event = event_number,
+};

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * app-layer-protocol: which protocol the flow speaks. As in the field nothing matches before something is known, a negation neither; with
+ * a mode after a comma it asks for one direction, or for what the flow spoke before it changed.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "app_priv.h"
+
+extern const struct keyword keyword_app_layer_protocol;
+
+enum asked { ASK_DIRECTION, ASK_FINAL, ASK_ORIGINAL, ASK_EITHER, ASK_TO_SERVER, ASK_TO_CLIENT };
+
+struct wanted_protocol {
+    uint8_t asked; /* enum asked */
+    uint8_t id;    /* APP_FAILED */
+    bool unknown;  /* the flow's protocol is not known yet */
+    bool negated;
+};
+
+static const struct {
+    const char *name;
+    enum asked asked;
+} modes[] = {
+    { "direction", ASK_DIRECTION }, { "final", ASK_FINAL },         { "original", ASK_ORIGINAL },
+    { "either", ASK_EITHER },       { "to_server", ASK_TO_SERVER }, { "toserver", ASK_TO_SERVER },
+    { "to_client", ASK_TO_CLIENT }, { "toclient", ASK_TO_CLIENT },
+};
+
+static unsigned asked_of(const struct wanted_protocol *want, const struct packet *pkt)
+{
+    const struct flow *flow = pkt->flow;
+
+    switch ((enum asked)want->asked) {
+    case ASK_FINAL:
+        return app_of_flow(flow);
+    case ASK_ORIGINAL:
+        return app_original(flow);
+    case ASK_TO_SERVER:
+        return app_of_direction(flow, FLOW_TO_SERVER);
+    case ASK_TO_CLIENT:
+        return app_of_direction(flow, FLOW_TO_CLIENT);
+    default:
+        return app_of_direction(flow, pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
+    }
+}
+
+static bool app_layer_protocol_match(const struct match_input *in, const void *data)
+{
+    const struct wanted_protocol *want = data;
+    const struct flow *flow = in->packet->flow;
+    unsigned is;
+
+    if (!flow)
+        return false;
+    if (want->unknown)
+        return (app_of_flow(flow) == 0) != want->negated;
+    if (want->asked == ASK_EITHER) {
+        unsigned server = app_of_direction(flow, FLOW_TO_SERVER), client = app_of_direction(flow, FLOW_TO_CLIENT);
+
+        return (server || client) && (server == want->id || client == want->id) != want->negated;
+    }
+    is = asked_of(want, in->packet);
+    return is != 0 && (is == want->id) != want->negated;
+}
+
+static int parse_mode(struct rule_parser *parser, struct span mode, struct wanted_protocol *out)
+{
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        if (span_equal_nocase(mode, modes[i].name)) {
+            out->asked = (uint8_t)modes[i].asked;
+            return 0;
+        }
+    }
+    return rule_parser_error(
+        parser, mode, "expected direction, final, original, either, to_server or to_client, got '" SPAN_FORMAT "'",
+        SPAN_ARGS(mode));
+}
+
+static int parse_name(struct rule_parser *parser, struct span name, struct wanted_protocol *out)
+{
+    char copy[32];
+
+    if (span_equal_nocase(name, "unknown")) {
+        out->unknown = true;
+        return 0;
+    }
+    if (span_equal_nocase(name, "failed")) {
+        out->id = APP_FAILED;
+        return 0;
+    }
+    if (name.length == 0 || name.length >= sizeof(copy))
+        return rule_parser_error(parser, name, "app-layer-protocol needs the name of a protocol");
+    memcpy(copy, name.at, name.length);
+    copy[name.length] = '\0';
+    out->id = (uint8_t)app_find(copy);
+    if (out->id == 0) {
+        char tag[64];
+
+        snprintf(tag, sizeof(tag), "protocol %s", copy);
+        return rule_parser_missing(parser, name, tag, "the protocol '%s' is not supported", copy);
+    }
+    return 0;
+}
+
+static int app_layer_protocol_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct wanted_protocol *out = arena_alloc(rule_parser_arena(parser), sizeof(*out));
+    const char *comma = memchr(value.at, ',', value.length);
+    struct span name = value;
+    int err = 0;
+
+    if (!out)
+        return -ENOMEM;
+    out->negated = negated;
+    if (comma) {
+        name.length = (size_t)(comma - value.at);
+        err = parse_mode(parser, span_trim((struct span){ comma + 1, value.length - name.length - 1 }), out);
+    }
+    if (!err)
+        err = parse_name(parser, span_trim(name), out);
+    return err ? err : rule_parser_add_packet_condition(parser, out, false);
+}
+
+const struct keyword keyword_app_layer_protocol = {
+    .name = "app-layer-protocol",
+    .value = "[!]PROTOCOL[,MODE]",
+    .help = "the protocol that the flow speaks; failed when none was found, unknown before that",
+    .manual =
+        "MODE: direction (the default: as found in the packet's direction), final, original (before a change), either, "
+        "to_server, to_client.",
+    .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_STATE | KEYWORD_NEGATABLE,
+    .cost = 1,
+    .parse = app_layer_protocol_parse,
+    .match = app_layer_protocol_match,
+};

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * file.name and file.magic: what is known of files besides their content. Whatever protocol has file.data has these; its table need not name
+ * them.
+ */
+#include <string.h>
+
+#include "app_priv.h"
+
+static const struct file *find_file(const struct app_tx *tx, enum flow_direction direction, unsigned index)
+{
+    const struct file *file = tx->files[direction].first;
+
+    for (; file && index > 0; index--)
+        file = file->next;
+    return file;
+}
+
+static bool get_name(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    static const uint8_t nothing[1];
+    const struct file *file = find_file(tx, direction, index);
+
+    if (!file)
+        return false;
+    *out = (struct app_bytes){ .bytes = file->name.bytes ? file->name.bytes : nothing, .length = file->name.length };
+    return true;
+}
+
+/* A file of which it is not known yet hides those behind it, so that each keeps its index. */
+static bool get_magic(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct file *file = tx->files[direction].first;
+
+    for (; file && file->magic_done && index > 0; index--)
+        file = file->next;
+    if (!file || !file->magic_done)
+        return false;
+    const char *text = file->magic ? file->magic : "";
+
+    *out = (struct app_bytes){ .bytes = (const uint8_t *)text, .length = (uint32_t)strlen(text) };
+    return true;
+}
+
+static int file_name_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_file_name);
+}
+
+static int file_magic_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    rule_parser_rule(parser)->file_needs |= RULE_FILE_MAGIC;
+    return rule_parser_select_buffer(parser, &keyword_file_magic);
+}
+
+const struct keyword keyword_file_name = {
+    .name = "file.name",
+    .help = "selects the names of files",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE | KEYWORD_STATE | KEYWORD_MULTI,
+    .applications = app_file_protocols,
+    .directions = APP_BOTH,
+    .parse = file_name_parse,
+};
+
+const struct keyword keyword_file_magic = {
+    .name = "file.magic",
+    .help = "selects what libmagic says of files: \"PDF document, version 1.4\"",
+    .manual = "libmagic is asked once a file, when its first 4096 bytes or all of it are there.",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE | KEYWORD_STATE | KEYWORD_MULTI,
+    .applications = app_file_protocols,
+    .directions = APP_BOTH,
+    .parse = file_magic_parse,
+};
+
+static const struct app_buffer buffers[] = {
+    { .keyword = &keyword_file_name, .direction = FLOW_TO_SERVER, .grows = true, .get = get_name },
+    { .keyword = &keyword_file_name, .direction = FLOW_TO_CLIENT, .grows = true, .get = get_name },
+    { .keyword = &keyword_file_magic, .direction = FLOW_TO_SERVER, .grows = true, .get = get_magic },
+    { .keyword = &keyword_file_magic, .direction = FLOW_TO_CLIENT, .grows = true, .get = get_magic },
+};
+
+const struct app_buffer *app_file_buffer(const struct keyword *keyword, enum flow_direction direction)
+{
+    for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++)
+        if (buffers[i].keyword == keyword && buffers[i].direction == direction)
+            return &buffers[i];
+    return NULL;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * filestore: what the rule matched is written to the file store. As a condition it holds for every file, so that a rule with it needs
+ * one; as an action it is done when the rest of the rule holds, too.
+ *
+ * Without arguments it is about the files for which all of the rule's conditions on files hold.
+ */
+#include <errno.h>
+
+#include "app_priv.h"
+
+enum scope { SCOPE_FILE, SCOPE_TRANSACTION, SCOPE_FLOW };
+
+struct filestore {
+    const struct rule *rule;
+    enum scope scope;
+    unsigned directions; /* APP_TO_SERVER, APP_TO_CLIENT; 0: that of the packet */
+};
+
+static enum file_match filestore_match(const struct match_input *in, const struct file *file, const void *data)
+{
+    (void)in;
+    (void)file;
+    (void)data;
+    return FILE_MATCH_YES;
+}
+
+static bool conditions_hold(const struct match_input *in, const struct rule *rule, const struct file *file)
+{
+    for (const struct condition *c = rule->file_conditions; c; c = c->next)
+        if (c->keyword->match_file(in, file, c->data) != (c->negated ? FILE_MATCH_NO : FILE_MATCH_YES))
+            return false;
+    return true;
+}
+
+static void keep_file(const struct match_input *in, const struct filestore *store)
+{
+    enum flow_direction direction = in->direction;
+
+    if (store->directions && !(store->directions >> direction & 1))
+        return;
+    for (struct file *file = in->transaction->files[direction].first; file; file = file->next)
+        if (conditions_hold(in, store->rule, file))
+            file_keep(in->files, file, store->rule->sid);
+}
+
+static void filestore_act(const struct match_input *in, const void *data)
+{
+    const struct filestore *store = data;
+
+    if (!in->transaction || !in->files)
+        return;
+    if (store->scope == SCOPE_FILE) {
+        keep_file(in, store);
+        return;
+    }
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        if (!(store->directions >> direction & 1))
+            continue;
+        if (store->scope == SCOPE_FLOW)
+            app_keep_files(in->packet->flow, in->files, direction, store->rule->sid);
+        else
+            file_list_keep(in->files, &in->transaction->files[direction], store->rule->sid);
+    }
+}
+
+static int parse_direction(struct rule_parser *parser, struct span word, struct filestore *store)
+{
+    static const struct {
+        const char *name;
+        unsigned directions;
+    } words[] = {
+        { "request", APP_TO_SERVER },   { "to_server", APP_TO_SERVER }, { "response", APP_TO_CLIENT },
+        { "to_client", APP_TO_CLIENT }, { "both", APP_BOTH },
+    };
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (!span_equal_nocase(word, words[i].name))
+            continue;
+        store->directions = words[i].directions;
+        store->scope = SCOPE_TRANSACTION;
+        return 0;
+    }
+    return rule_parser_error(parser, word,
+                             "the direction of 'filestore' is request, response or both, not '" SPAN_FORMAT "'",
+                             SPAN_ARGS(word));
+}
+
+static int parse_scope(struct rule_parser *parser, struct span word, struct filestore *store)
+{
+    if (span_equal_nocase(word, "file"))
+        store->scope = SCOPE_FILE;
+    else if (span_equal_nocase(word, "tx"))
+        store->scope = SCOPE_TRANSACTION;
+    else if (span_equal_nocase(word, "flow") || span_equal_nocase(word, "ssn"))
+        store->scope = SCOPE_FLOW;
+    else
+        return rule_parser_error(parser, word, "the scope of 'filestore' is file, tx or flow, not '" SPAN_FORMAT "'",
+                                 SPAN_ARGS(word));
+    return 0;
+}
+
+static int parse_words(struct rule_parser *parser, struct span value, struct filestore *store)
+{
+    struct span word;
+    int err = 0;
+
+    if (value.length == 0 || !span_next(&value, ',', &word))
+        return 0;
+    err = parse_direction(parser, word, store);
+    if (!err && span_next(&value, ',', &word))
+        err = parse_scope(parser, word, store);
+    if (!err && value.at)
+        err = rule_parser_error(parser, value, "'filestore' has a direction and a scope, and nothing else");
+    return err;
+}
+
+static int filestore_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct filestore *store = arena_alloc(rule_parser_arena(parser), sizeof(*store));
+    int err;
+
+    (void)negated;
+    if (!store)
+        return -ENOMEM;
+    store->rule = rule_parser_rule(parser);
+    err = parse_words(parser, value, store);
+    if (!err)
+        err = rule_parser_add_file_condition(parser, store, false);
+    if (!err)
+        err = rule_parser_add_action(parser, store);
+    if (!err)
+        rule_parser_rule(parser)->file_needs |= RULE_FILE_STORE;
+    return err;
+}
+
+const struct keyword keyword_filestore = {
+    .name = "filestore",
+    .value = "[DIRECTION[,SCOPE]]",
+    .help = "writes the file to the file store",
+    .manual =
+        "DIRECTION is request, response or both, SCOPE is file, tx or flow. Without them it is the file for which the\n"
+        "rule's conditions on files hold; with a direction alone all files of the transaction. Where the store is and "
+        "what\n"
+        "it costs: file-store in sluice.yaml(5).",
+    .kind = KEYWORD_FILE,
+    .flags = KEYWORD_OPTIONAL_VALUE | KEYWORD_ONCE,
+    .applications = app_file_protocols,
+    .directions = APP_BOTH,
+    .parse = filestore_parse,
+    .match_file = filestore_match,
+    .act = filestore_act,
+};

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Addresses and ports in commands and replies: the form of RFC 959 for IPv4, and that of RFC 2428 for both. */
+#include <string.h>
+
+#include "ftp_priv.h"
+
+enum { EXTENDED_PARTS = 3 };
+
+static bool is_digit(uint8_t c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* A decimal number of at most `digits` digits at *at; moves behind it. */
+static bool read_number(const uint8_t *text, uint32_t length, uint32_t *at, unsigned digits, uint32_t limit,
+                        uint32_t *out)
+{
+    uint32_t number = 0, start = *at;
+
+    for (; *at < length && is_digit(text[*at]) && *at - start < digits; (*at)++)
+        number = number * 10 + (uint32_t)(text[*at] - '0');
+    *out = number;
+    return *at > start && number <= limit;
+}
+
+static bool read_six(const uint8_t *text, uint32_t length, uint32_t at, uint8_t six[6])
+{
+    for (unsigned i = 0; i < 6; i++) {
+        uint32_t number;
+
+        if (i > 0 && (at >= length || text[at++] != ','))
+            return false;
+        while (at < length && text[at] == ' ')
+            at++;
+        if (!read_number(text, length, &at, 3, 255, &number))
+            return false;
+        six[i] = (uint8_t)number;
+    }
+    return at == length || !is_digit(text[at]);
+}
+
+bool ftp_read_port(const uint8_t *text, uint32_t length, struct ftp_address *out)
+{
+    uint8_t six[6];
+
+    for (uint32_t at = 0; at < length && at < FTP_NAME_MAX; at++) {
+        if (!is_digit(text[at]) || (at > 0 && is_digit(text[at - 1])))
+            continue;
+        if (!read_six(text, length, at, six))
+            continue;
+        *out = (struct ftp_address){ .ip_version = 4, .port = (uint16_t)(six[4] << 8 | six[5]) };
+        memcpy(out->address.bytes, six, 4);
+        return out->port != 0;
+    }
+    return false;
+}
+
+static bool read_address(const uint8_t *text, uint32_t length, struct ftp_address *out)
+{
+    if (length == 0) /* a reply to EPSV leaves it out */
+        return true;
+    int version = address_parse((const char *)text, length, &out->address);
+
+    if (version > 0)
+        out->ip_version = version;
+    return version > 0;
+}
+
+bool ftp_read_extended(const uint8_t *text, uint32_t length, struct ftp_address *out)
+{
+    const uint8_t *open = memchr(text, '(', length), *part[EXTENDED_PARTS + 1];
+    uint32_t port, at = 0;
+
+    if (open) {
+        length -= (uint32_t)(open + 1 - text);
+        text = open + 1;
+    }
+    while (length > 0 && *text == ' ')
+        text++, length--;
+    if (length == 0)
+        return false;
+    part[0] = text;
+    for (unsigned i = 1; i <= EXTENDED_PARTS; i++) {
+        part[i] = memchr(part[i - 1] + 1, text[0], (size_t)(text + length - part[i - 1] - 1));
+        if (!part[i])
+            return false;
+    }
+    *out = (struct ftp_address){ 0 };
+    if (!read_address(part[1] + 1, (uint32_t)(part[2] - part[1] - 1), out))
+        return false;
+    if (!read_number(part[2] + 1, (uint32_t)(part[3] - part[2] - 1), &at, 5, UINT16_MAX, &port) || port == 0)
+        return false;
+    out->port = (uint16_t)port;
+    return true;
+}

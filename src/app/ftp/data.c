@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * FTP's data connections: one file, or one listing, to the end of the connection. Only a connection that was announced is one. A listing is
+ * no file.
+ */
+#include <string.h>
+
+#include "ftp_priv.h"
+
+struct ftp_data_state {
+    struct ftp_data_tx *tx; /* NULL before the first bytes, and once it is complete */
+    struct file *file;
+    bool done;
+};
+
+static struct ftp_data_tx *begin(struct app_context *context, struct ftp_data_state *state)
+{
+    uint32_t length;
+    const struct ftp_tag *tag = app_expected(context, &length);
+    const uint32_t head = (uint32_t)offsetof(struct ftp_tag, name);
+    struct heap *heap = app_heap(context);
+
+    if (!tag || length < head || length < head + tag->name_length)
+        return NULL;
+    struct ftp_data_tx *tx = (struct ftp_data_tx *)app_tx_new(context);
+
+    if (!tx)
+        return NULL;
+    tx->command = (enum ftp_command)tag->command;
+    tx->direction = (enum flow_direction)tag->direction;
+    if (buffer_append(heap, &tx->name, tag->name, tag->name_length, FTP_NAME_MAX) < tag->name_length)
+        return NULL;
+    tx->tx.progress[tx->direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER] = FTP_COMPLETE;
+    state->tx = tx;
+    return tx;
+}
+
+static bool take_bytes(struct app_context *context, struct ftp_data_state *state, const struct app_input *in)
+{
+    struct ftp_data_tx *tx = state->tx;
+
+    if (!ftp_moves_file(tx->command) || (in->length == 0 && in->gap == 0))
+        return true;
+    if (!state->file) {
+        state->file = file_open(app_files(context), &tx->tx.files[in->direction], app_next_file_id(context),
+                                tx->name.bytes, tx->name.length);
+        if (!state->file)
+            return false;
+    }
+    if (in->gap)
+        file_gap(app_files(context), state->file, in->gap);
+    file_append(app_files(context), state->file, in->bytes, in->length);
+    tx->tx.fresh[in->direction] = true;
+    return true;
+}
+
+static struct app_result ftp_data_feed(struct app_context *context, void *data, const struct app_input *in)
+{
+    struct ftp_data_state *state = data;
+    struct app_result result = { .status = APP_OK, .consumed = in->length };
+
+    if (state->done)
+        return result;
+    if (!state->tx && !begin(context, state))
+        return (struct app_result){ .status = APP_ERROR };
+    if (in->direction != state->tx->direction)
+        return result;
+    if (!take_bytes(context, state, in))
+        return (struct app_result){ .status = APP_ERROR };
+    if (!in->end)
+        return result;
+    if (state->file)
+        file_close(app_files(context), state->file, state->file->has_gaps ? FILE_TRUNCATED : FILE_CLOSED);
+    state->tx->tx.fresh[in->direction] = true;
+    state->tx->tx.progress[in->direction] = FTP_COMPLETE;
+    state->tx = NULL;
+    state->file = NULL;
+    state->done = true;
+    return result;
+}
+
+static void ftp_data_tx_free(struct app_context *context, struct app_tx *tx)
+{
+    buffer_clear(app_heap(context), &((struct ftp_data_tx *)tx)->name);
+}
+
+static const struct app_buffer buffers[FTP_DATA_BUFFERS] = {
+    { &keyword_file_data, FLOW_TO_SERVER, 0, true, app_file_data },
+    { &keyword_file_data, FLOW_TO_CLIENT, 0, true, app_file_data },
+};
+
+const struct app_proto app_ftp_data = {
+    .name = "ftp-data",
+    .help = "FTP's data connections",
+    .transports = APP_TCP,
+    .state_size = sizeof(struct ftp_data_state),
+    .feed = ftp_data_feed,
+    .accepts_gaps = true,
+    .tx_size = sizeof(struct ftp_data_tx),
+    .tx_free = ftp_data_tx_free,
+    .complete = { FTP_COMPLETE, FTP_COMPLETE },
+    .tx_max = 1,
+    .buffers = buffers,
+    .buffer_count = FTP_DATA_BUFFERS,
+    .conditions = ftp_data_conditions,
+    .condition_count = FTP_DATA_CONDITIONS,
+    .log_type = "ftp_data",
+    .log_key = "ftp_data",
+    .log = ftp_data_log,
+};

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * FTP's control connection. Each command is a transaction with the lines of its reply; replies go to the oldest command that has none, and
+ * what a server says unasked (its greeting) is a transaction without a command. A reply of 1yz is followed by another one.
+ *
+ * A line longer than the limit is cut there, and its rest skipped. A command that moves data announces the connection on which it will
+ * come (app_expect); the addresses are those of the control connection, whatever is written in the command, so that nobody can
+ * have other connections taken for FTP's.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "ftp_priv.h"
+#include "sluice/text.h"
+
+struct ftp_state {
+    struct ftp_tx *oldest;      /* that is not complete; NULL for none */
+    uint32_t open;              /* so many are not complete */
+    bool skip[FLOW_DIRECTIONS]; /* the rest of a line that was too long */
+    bool continues;             /* a reply of several lines, which ends with this code and a blank */
+    uint8_t code[3];
+    uint16_t dynamic_port;
+    bool active;
+};
+
+static const struct app_event events[FTP_EVENTS] = {
+    [FTP_REQUEST_COMMAND_TOO_LONG] = { "request_command_too_long", "a command's line is longer than the limit" },
+    [FTP_RESPONSE_COMMAND_TOO_LONG] = { "response_command_too_long", "a reply's line is longer than the limit" },
+    [FTP_TOO_MANY_TRANSACTIONS] = { "too_many_transactions", "more commands without a reply than the limit" },
+    [FTP_FILE_BEFORE_PORT] = { "file_before_port", "a command that moves data before a port was agreed on" },
+    [FTP_FILE_WITHOUT_NAME] = { "file_without_name", "a file is to be moved and has no name" },
+};
+
+static uint32_t line_max(const struct app_context *context)
+{
+    const struct ftp_settings *settings = app_settings(context);
+
+    return settings ? settings->line_max : FTP_LINE_MAX;
+}
+
+static uint32_t tx_max(const struct app_context *context)
+{
+    const struct ftp_settings *settings = app_settings(context);
+
+    return settings ? settings->tx_max : 1024;
+}
+
+/* --- Lines ---------------------------------------------------------------------------------------------------------------------- */
+
+struct line {
+    const uint8_t *bytes;
+    uint32_t length, consumed;
+    bool truncated;
+};
+
+/* The next line; false when it has no end yet. `seen` bytes have none. */
+static bool next_line(bool *skip, const uint8_t *bytes, uint32_t length, uint32_t seen, uint32_t limit,
+                      struct line *out)
+{
+    const uint8_t *end = memchr(bytes + seen, '\n', length - seen);
+
+    *out = (struct line){ .bytes = bytes, .length = (uint32_t)(end ? end - bytes : length) };
+    if (!end && out->length < limit)
+        return false;
+    out->consumed = out->length + (end != NULL);
+    if (out->length >= limit) {
+        out->length = limit;
+        out->truncated = true;
+        *skip = !end;
+    }
+    while (out->length > 0 && (bytes[out->length - 1] == '\r' || bytes[out->length - 1] == ' '))
+        out->length--;
+    return true;
+}
+
+/* The rest of a line that was cut; how many bytes were skipped. */
+static uint32_t skip_rest(bool *skip, const uint8_t *bytes, uint32_t length)
+{
+    const uint8_t *end = memchr(bytes, '\n', length);
+
+    *skip = !end;
+    return end ? (uint32_t)(end + 1 - bytes) : length;
+}
+
+/* --- Transactions --------------------------------------------------------------------------------------------------------------- */
+
+static struct ftp_tx *new_tx(struct app_context *context, struct ftp_state *state)
+{
+    struct ftp_tx *tx = (struct ftp_tx *)app_tx_new(context);
+
+    if (!tx)
+        return NULL;
+    if (!state->oldest)
+        state->oldest = tx;
+    state->open++;
+    return tx;
+}
+
+static void finish_tx(struct ftp_state *state)
+{
+    struct ftp_tx *tx = state->oldest;
+
+    tx->done = true;
+    tx->tx.progress[FLOW_TO_SERVER] = tx->tx.progress[FLOW_TO_CLIENT] = FTP_COMPLETE;
+    state->oldest = (struct ftp_tx *)tx->tx.next;
+    state->open--;
+}
+
+/* --- Commands ------------------------------------------------------------------------------------------------------------------- */
+
+static void split_request(struct ftp_tx *tx)
+{
+    const uint8_t *bytes = tx->request.bytes, *blank = memchr(bytes, ' ', tx->request.length);
+
+    tx->command_length = blank ? (uint32_t)(blank - bytes) : tx->request.length;
+    tx->argument_at = tx->command_length + (blank != NULL);
+    tx->command = ftp_command_find(bytes, tx->command_length);
+    if (tx->command == FTP_AUTH_TLS && (tx->request.length < 8 || strncasecmp((const char *)bytes + 5, "tls", 3) != 0))
+        tx->command = FTP_OTHER;
+}
+
+static void take_port(struct app_context *context, struct ftp_state *state, struct ftp_tx *tx)
+{
+    const struct flow *flow = app_context_flow(context);
+    const uint8_t *text = tx->request.bytes + tx->argument_at;
+    uint32_t length = tx->request.length - tx->argument_at;
+    struct ftp_address address;
+
+    if (tx->command == FTP_PORT ? !ftp_read_port(text, length, &address) : !ftp_read_extended(text, length, &address))
+        return;
+    state->dynamic_port = tx->dynamic_port = address.port;
+    state->active = tx->active = true;
+    tx->is_bounce = address.ip_version != 0 &&
+                    (address.ip_version != flow->ip_version || !address_equal(&address.address, &flow->client));
+}
+
+/* Says what will come on the port that was agreed on. */
+static void announce(struct app_context *context, struct ftp_state *state, const struct ftp_tx *tx)
+{
+    const struct flow *flow = app_context_flow(context);
+    struct app_expectation what = {
+        .client = state->active ? flow->server : flow->client,
+        .server = state->active ? flow->client : flow->server,
+        .ip_version = flow->ip_version,
+        .server_port = state->dynamic_port,
+        .proto = "ftp-data",
+    };
+    struct ftp_tag tag = { .command = (uint8_t)tx->command };
+    uint32_t length = tx->request.length - tx->argument_at;
+
+    tag.direction = ftp_is_upload(tx->command) == state->active ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+    if (ftp_moves_file(tx->command)) {
+        tag.name_length = (uint16_t)(length < FTP_NAME_MAX ? length : FTP_NAME_MAX);
+        memcpy(tag.name, tx->request.bytes + tx->argument_at, tag.name_length);
+    }
+    app_expect(context, &what, &tag, (uint32_t)offsetof(struct ftp_tag, name) + tag.name_length);
+    state->dynamic_port = 0;
+    state->active = false;
+}
+
+static void act_on_command(struct app_context *context, struct ftp_state *state, struct ftp_tx *tx)
+{
+    if (tx->command == FTP_PORT || tx->command == FTP_EPRT) {
+        take_port(context, state, tx);
+        return;
+    }
+    if (!ftp_moves_data(tx->command))
+        return;
+    if (tx->argument_at == tx->request.length && (tx->command == FTP_RETR || tx->command == FTP_STOR))
+        app_event(context, &tx->tx, FTP_FILE_WITHOUT_NAME);
+    if (state->dynamic_port == 0)
+        app_event(context, &tx->tx, FTP_FILE_BEFORE_PORT);
+    else
+        announce(context, state, tx);
+}
+
+static int take_request(struct app_context *context, struct ftp_state *state, const struct line *line)
+{
+    if (line->length == 0)
+        return 0;
+    if (state->open >= tx_max(context) && state->oldest) {
+        app_event(context, &state->oldest->tx, FTP_TOO_MANY_TRANSACTIONS);
+        return -EINVAL;
+    }
+    struct ftp_tx *tx = new_tx(context, state);
+
+    if (!tx || buffer_append(app_heap(context), &tx->request, line->bytes, line->length, UINT16_MAX) < line->length)
+        return -ENOMEM;
+    split_request(tx);
+    tx->tx.progress[FLOW_TO_SERVER] = FTP_COMPLETE;
+    tx->request_truncated = line->truncated;
+    if (line->truncated)
+        app_event(context, &tx->tx, FTP_REQUEST_COMMAND_TOO_LONG);
+    act_on_command(context, state, tx);
+    return 0;
+}
+
+/* --- Replies -------------------------------------------------------------------------------------------------------------------- */
+
+static bool has_code(const struct line *line)
+{
+    if (line->length < 3)
+        return false;
+    for (unsigned i = 0; i < 3; i++)
+        if (line->bytes[i] < '0' || line->bytes[i] > '9')
+            return false;
+    return line->length == 3 || line->bytes[3] == ' ' || line->bytes[3] == '-';
+}
+
+static int keep_reply(struct app_context *context, struct ftp_tx *tx, const struct line *line)
+{
+    struct heap *heap = app_heap(context);
+    bool coded = has_code(line);
+    uint32_t text = coded ? (line->length > 4 ? 4 : line->length) : 0, length = line->length - text;
+
+    if (tx->reply_count >= FTP_REPLIES_MAX || tx->replies.length + length > FTP_REPLY_BYTES) {
+        tx->reply_truncated = true;
+        return 0;
+    }
+    if (tx->reply_count == tx->reply_room) {
+        uint16_t room = tx->reply_room ? (uint16_t)(tx->reply_room * 2) : 4;
+        struct ftp_reply *grown = heap_grow(heap, tx->reply, tx->reply_count * sizeof(*grown), room * sizeof(*grown));
+
+        if (!grown)
+            return -ENOMEM;
+        tx->reply = grown;
+        tx->reply_room = room;
+    }
+    struct ftp_reply *reply = &tx->reply[tx->reply_count];
+
+    *reply = (struct ftp_reply){ .at = tx->replies.length, .length = length, .has_code = coded };
+    if (coded)
+        memcpy(reply->code, line->bytes, 3);
+    if (buffer_append(heap, &tx->replies, line->bytes + text, length, UINT32_MAX) < length)
+        return -ENOMEM;
+    tx->reply_count++;
+    return 0;
+}
+
+static void act_on_reply(struct app_context *context, struct ftp_state *state, struct ftp_tx *tx,
+                         const struct line *line)
+{
+    struct ftp_address address;
+    bool found = false;
+
+    if (tx->command == FTP_PASV && memcmp(line->bytes, "227", 3) == 0)
+        found = ftp_read_port(line->bytes + 3, line->length - 3, &address);
+    else if (tx->command == FTP_EPSV && memcmp(line->bytes, "229", 3) == 0)
+        found = ftp_read_extended(line->bytes + 3, line->length - 3, &address);
+    else if (tx->command == FTP_AUTH_TLS && memcmp(line->bytes, "234", 3) == 0)
+        app_change(context, "tls", false);
+    if (!found)
+        return;
+    state->dynamic_port = tx->dynamic_port = address.port;
+    state->active = tx->active = false;
+}
+
+/* Whether the line ends the reply: one with a code, not the first or middle one of several, nor preliminary. */
+static bool ends_reply(struct ftp_state *state, const struct line *line)
+{
+    bool coded = has_code(line), middle = coded && line->length > 3 && line->bytes[3] == '-';
+
+    if (state->continues) {
+        if (!coded || middle || memcmp(line->bytes, state->code, 3) != 0)
+            return false;
+        state->continues = false;
+    } else if (middle) {
+        state->continues = true;
+        memcpy(state->code, line->bytes, 3);
+        return false;
+    }
+    return !coded || line->bytes[0] != '1';
+}
+
+/* `changed`: what follows is another protocol. */
+static int take_reply(struct app_context *context, struct ftp_state *state, const struct line *line, bool *changed)
+{
+    struct ftp_tx *tx = state->oldest;
+
+    if (line->length == 0 && !state->continues)
+        return 0;
+    if (!tx)
+        tx = new_tx(context, state);
+    if (!tx)
+        return -ENOMEM;
+    if (line->truncated) {
+        tx->reply_truncated = true;
+        app_event(context, &tx->tx, FTP_RESPONSE_COMMAND_TOO_LONG);
+    }
+    int err = keep_reply(context, tx, line);
+
+    if (err || !ends_reply(state, line))
+        return err;
+    if (has_code(line)) {
+        *changed = tx->command == FTP_AUTH_TLS && memcmp(line->bytes, "234", 3) == 0;
+        act_on_reply(context, state, tx, line);
+    }
+    finish_tx(state);
+    return 0;
+}
+
+static struct app_result ftp_feed(struct app_context *context, void *data, const struct app_input *in)
+{
+    struct ftp_state *state = data;
+    struct app_result result = { .status = APP_OK };
+    bool *skip = &state->skip[in->direction], changed = false;
+    uint32_t seen = in->seen;
+
+    while (result.consumed < in->length && !changed) {
+        const uint8_t *at = in->bytes + result.consumed;
+        uint32_t left = in->length - result.consumed;
+        struct line line;
+
+        if (*skip) {
+            result.consumed += skip_rest(skip, at, left);
+            seen = 0;
+            continue;
+        }
+        if (!next_line(skip, at, left, seen, line_max(context), &line))
+            break;
+        seen = 0;
+        int err = in->direction == FLOW_TO_SERVER ? take_request(context, state, &line)
+                                                  : take_reply(context, state, &line, &changed);
+
+        result.consumed += line.consumed;
+        if (err)
+            return (struct app_result){ .status = APP_ERROR };
+    }
+    return result;
+}
+
+static void ftp_tx_free(struct app_context *context, struct app_tx *tx)
+{
+    struct ftp_tx *ftp = (struct ftp_tx *)tx;
+
+    buffer_clear(app_heap(context), &ftp->request);
+    buffer_clear(app_heap(context), &ftp->replies);
+    heap_give(app_heap(context), ftp->reply);
+}
+
+/* --- Finding it ----------------------------------------------------------------------------------------------------------------- */
+
+enum { PROBE_MAX = 512, FTP_PORT_NUMBER = 21 };
+
+static bool begins(const struct app_probe *in, const char *word)
+{
+    size_t length = strlen(word);
+
+    return in->length >= length && strncasecmp((const char *)in->bytes, word, length) == 0;
+}
+
+/* "USER name", "PASS word", "PORT ...", "FEAT" on a line of their own: IRC has more words in a line, POP3 another port. */
+static enum app_guess probe_client(const struct app_probe *in)
+{
+    static const char *const words[] = { "USER ", "PASS ", "PORT ", "FEAT", "AUTH TLS" };
+    const uint8_t *end = memchr(in->bytes, '\n', in->length);
+    bool known = false;
+
+    for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        size_t length = strlen(words[i]);
+
+        known |= strncasecmp((const char *)in->bytes, words[i], in->length < length ? in->length : length) == 0;
+    }
+    if (!known)
+        return APP_NO;
+    if (!end)
+        return in->length < PROBE_MAX ? APP_UNSURE : APP_NO;
+    if (in->port_hint)
+        return APP_YES;
+    if (in->server_port == 110 || in->server_port == 143 || in->server_port == 25 || in->length < 5)
+        return APP_NO;
+    return begins(in, "AUTH TLS") ||
+                   !memchr(in->bytes + 5, ' ', (size_t)(end - in->bytes) > 5 ? (size_t)(end - in->bytes - 5) : 0)
+               ? APP_YES
+               : APP_NO;
+}
+
+static bool has_ftp(const uint8_t *bytes, size_t length)
+{
+    for (size_t i = 0; i + 3 <= length; i++)
+        if (strncasecmp((const char *)bytes + i, "ftp", 3) == 0)
+            return true;
+    return false;
+}
+
+/* A greeting that says what it is. */
+static enum app_guess probe_server(const struct app_probe *in)
+{
+    const uint8_t *end = memchr(in->bytes, '\n', in->length);
+
+    if (strncmp((const char *)in->bytes, "220", in->length < 3 ? in->length : 3) != 0)
+        return APP_NO;
+    if (in->length < 5)
+        return APP_UNSURE;
+    if (in->bytes[3] != ' ' && in->bytes[3] != '-')
+        return APP_NO;
+    if (in->port_hint || in->bytes[4] == '(')
+        return APP_YES;
+    if (!end)
+        return in->length < PROBE_MAX ? APP_UNSURE : APP_NO;
+    return has_ftp(in->bytes, (size_t)(end - in->bytes)) ? APP_YES : APP_NO;
+}
+
+static enum app_guess ftp_probe(const struct app_probe *in)
+{
+    if (in->length == 0)
+        return APP_UNSURE;
+    return in->direction == FLOW_TO_SERVER ? probe_client(in) : probe_server(in);
+}
+
+/* --- Settings ------------------------------------------------------------------------------------------------------------------- */
+
+static const struct setting setting_rows[] = {
+    { .name = "app-layer.protocols.ftp.max-line-length",
+      .type = SETTING_SIZE,
+      .default_value = "4096",
+      .low = 64,
+      .high = 32768,
+      .help = "bytes of a command or of a line of a reply; what is longer is cut" },
+    { .name = "app-layer.protocols.ftp.max-tx",
+      .type = SETTING_NUMBER,
+      .default_value = "1024",
+      .low = 1,
+      .high = 4096,
+      .help = "commands without a reply; with more of them a connection is not parsed any more" },
+    { .name = NULL },
+};
+
+static int ftp_configure(const struct config *config, struct diag *diag, void **out)
+{
+    struct ftp_settings *settings = calloc(1, sizeof(*settings));
+
+    (void)diag;
+    if (!settings)
+        return -ENOMEM;
+    settings->line_max = (uint32_t)config_number(config, "app-layer.protocols.ftp.max-line-length");
+    settings->tx_max = (uint32_t)config_number(config, "app-layer.protocols.ftp.max-tx");
+    *out = settings;
+    return 0;
+}
+
+static void ftp_unconfigure(void *settings)
+{
+    free(settings);
+}
+
+const struct app_proto app_ftp = {
+    .name = "ftp",
+    .help = "FTP's control connection",
+    .transports = APP_TCP,
+    .tcp_ports = "21",
+    .probe = ftp_probe,
+    .probe_any_port = true,
+    .state_size = sizeof(struct ftp_state),
+    .feed = ftp_feed,
+    .tx_size = sizeof(struct ftp_tx),
+    .tx_free = ftp_tx_free,
+    .complete = { FTP_COMPLETE, FTP_COMPLETE },
+    .tx_max = 8192,
+    .events = events,
+    .event_count = FTP_EVENTS,
+    .buffers = ftp_buffers,
+    .buffer_count = FTP_BUFFERS,
+    .conditions = ftp_conditions,
+    .condition_count = FTP_CONDITIONS,
+    .log_type = "ftp",
+    .log_key = "ftp",
+    .log = ftp_log,
+    .settings = setting_rows,
+    .configure = ftp_configure,
+    .unconfigure = ftp_unconfigure,
+};

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * FTP: the control connection, and the data connections that it announces.
+ *
+ * What is common to both: the commands that move data. They travel from one to the other as the tag of an expectation.
+ */
+#ifndef SLUICE_APP_FTP_PRIV_H
+#define SLUICE_APP_FTP_PRIV_H
+
+#include "sluice/app.h"
+
+enum {
+    FTP_LINE_MAX = 4096,     /* default of the setting */
+    FTP_REPLIES_MAX = 256,   /* lines of replies kept of a command */
+    FTP_REPLY_BYTES = 65536, /* and their bytes in all */
+    FTP_NAME_MAX = 1024,     /* of a file */
+};
+
+enum ftp_command {
+    FTP_OTHER,
+    FTP_PORT,
+    FTP_EPRT,
+    FTP_PASV,
+    FTP_EPSV,
+    FTP_AUTH_TLS,
+    FTP_RETR, /* from here on they move data */
+    FTP_STOR,
+    FTP_APPE,
+    FTP_STOU,
+    FTP_LIST,
+    FTP_NLST,
+    FTP_MLSD,
+};
+const char *ftp_command_name(enum ftp_command command);
+/* The command of a word, by its name in either case; FTP_OTHER. */
+enum ftp_command ftp_command_find(const uint8_t *word, uint32_t length);
+
+static inline bool ftp_moves_data(enum ftp_command command)
+{
+    return command >= FTP_RETR;
+}
+static inline bool ftp_moves_file(enum ftp_command command)
+{
+    return command >= FTP_RETR && command <= FTP_STOU;
+}
+static inline bool ftp_is_upload(enum ftp_command command)
+{
+    return command >= FTP_STOR && command <= FTP_STOU;
+}
+
+enum ftp_event {
+    FTP_REQUEST_COMMAND_TOO_LONG,
+    FTP_RESPONSE_COMMAND_TOO_LONG,
+    FTP_TOO_MANY_TRANSACTIONS,
+    FTP_FILE_BEFORE_PORT,
+    FTP_FILE_WITHOUT_NAME,
+    FTP_EVENTS,
+};
+
+struct ftp_reply {
+    uint32_t at, length; /* in the transaction's replies, without the code */
+    uint16_t line;       /* whole length of the line */
+    bool has_code;
+    uint8_t code[3];
+};
+
+enum { FTP_COMPLETE = 1 };
+struct ftp_tx {
+    struct app_tx tx;
+    struct buffer request; /* the line; empty: replies to nothing, such as the greeting */
+    uint32_t command_length, argument_at;
+    enum ftp_command command;
+    struct buffer replies;
+    struct ftp_reply *reply;
+    uint16_t reply_count, reply_room;
+    uint16_t dynamic_port;
+    bool active, is_bounce, done, request_truncated, reply_truncated;
+};
+
+/* --- address.c ------------------------------------------------------------------------------------------------------------------ */
+
+struct ftp_address {
+    int ip_version; /* 0: not told */
+    struct address address;
+    uint16_t port; /* 0: there is none */
+};
+/* "192,0,2,1,4,1", anywhere in the text; and "|1|192.0.2.1|1025|" with any delimiter. False when it is none. */
+bool ftp_read_port(const uint8_t *text, uint32_t length, struct ftp_address *out);
+bool ftp_read_extended(const uint8_t *text, uint32_t length, struct ftp_address *out);
+
+/* --- data.c --------------------------------------------------------------------------------------------------------------------- */
+
+/* What a data connection is told. */
+struct ftp_tag {
+    uint8_t command;
+    uint8_t direction; /* of the data, in the data connection */
+    uint16_t name_length;
+    uint8_t name[FTP_NAME_MAX];
+};
+
+struct ftp_data_tx {
+    struct app_tx tx;
+    enum ftp_command command;
+    enum flow_direction direction;
+    struct buffer name;
+};
+
+/* --- keywords.c, log.c ---------------------------------------------------------------------------------------------------------- */
+
+enum { FTP_BUFFERS = 4, FTP_CONDITIONS = 4, FTP_DATA_BUFFERS = 2, FTP_DATA_CONDITIONS = 2 };
+extern const struct app_buffer ftp_buffers[FTP_BUFFERS];
+extern const struct app_condition ftp_conditions[FTP_CONDITIONS];
+extern const struct app_condition ftp_data_conditions[FTP_DATA_CONDITIONS];
+extern const struct keyword keyword_ftp_command, keyword_ftp_command_data, keyword_ftp_reply,
+    keyword_ftp_completion_code, keyword_ftp_mode, keyword_ftp_dynamic_port, keyword_ftp_reply_received,
+    keyword_ftpbounce, keyword_ftpdata_command;
+
+void ftp_log(const struct app_tx *tx, const void *settings, struct fields *out);
+void ftp_data_log(const struct app_tx *tx, const void *settings, struct fields *out);
+
+struct ftp_settings {
+    uint32_t line_max, tx_max;
+};
+
+#endif

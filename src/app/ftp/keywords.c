@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Keywords of FTP. */
+#include <errno.h>
+#include <string.h>
+
+#include "ftp_priv.h"
+#include "sluice/arena.h"
+#include "sluice/number_range.h"
+
+static const char *const words[] = { "ftp", NULL };
+static const char *const data_words[] = { "ftp-data", NULL };
+
+static const struct ftp_tx *ftp_of(const struct app_tx *tx)
+{
+    return (const struct ftp_tx *)tx;
+}
+
+/* --- Buffers -------------------------------------------------------------------------------------------------------------------- */
+
+static bool get_command(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    (void)direction;
+    (void)index;
+    *out = (struct app_bytes){ .bytes = ftp_of(tx)->request.bytes, .length = ftp_of(tx)->command_length };
+    return ftp_of(tx)->request.length > 0;
+}
+
+static bool get_command_data(const struct app_tx *tx, enum flow_direction direction, unsigned index,
+                             struct app_bytes *out)
+{
+    const struct ftp_tx *ftp = ftp_of(tx);
+
+    (void)direction;
+    (void)index;
+    if (ftp->argument_at >= ftp->request.length)
+        return false;
+    *out = (struct app_bytes){ .bytes = ftp->request.bytes + ftp->argument_at,
+                               .length = ftp->request.length - ftp->argument_at };
+    return true;
+}
+
+static bool get_reply(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    static const uint8_t nothing[1];
+    const struct ftp_tx *ftp = ftp_of(tx);
+
+    (void)direction;
+    if (index >= ftp->reply_count)
+        return false;
+    *out = (struct app_bytes){ .bytes = ftp->replies.bytes ? ftp->replies.bytes + ftp->reply[index].at : nothing,
+                               .length = ftp->reply[index].length };
+    return true;
+}
+
+/* A line without a code has an empty one, so that codes and replies have the same numbers. */
+static bool get_code(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct ftp_tx *ftp = ftp_of(tx);
+
+    (void)direction;
+    if (index >= ftp->reply_count)
+        return false;
+    *out = (struct app_bytes){ .bytes = ftp->reply[index].code, .length = ftp->reply[index].has_code ? 3 : 0 };
+    return true;
+}
+
+static int ftp_command_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_ftp_command);
+}
+
+const struct keyword keyword_ftp_command = {
+    .name = "ftp.command",
+    .help = "the command of an FTP client, as it was written: RETR",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = ftp_command_parse,
+};
+
+static int ftp_command_data_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_ftp_command_data);
+}
+
+const struct keyword keyword_ftp_command_data = {
+    .name = "ftp.command_data",
+    .help = "what follows an FTP command on its line",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = ftp_command_data_parse,
+};
+
+static int ftp_reply_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_ftp_reply);
+}
+
+const struct keyword keyword_ftp_reply = {
+    .name = "ftp.reply",
+    .help = "a line of an FTP server's reply, without its code",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .applications = words,
+    .directions = APP_TO_CLIENT,
+    .parse = ftp_reply_parse,
+};
+
+static int ftp_completion_code_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_ftp_completion_code);
+}
+
+const struct keyword keyword_ftp_completion_code = {
+    .name = "ftp.completion_code",
+    .help = "the code of a line of an FTP server's reply: 230",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .applications = words,
+    .directions = APP_TO_CLIENT,
+    .parse = ftp_completion_code_parse,
+};
+
+const struct app_buffer ftp_buffers[FTP_BUFFERS] = {
+    { &keyword_ftp_command, FLOW_TO_SERVER, FTP_COMPLETE, false, get_command },
+    { &keyword_ftp_command_data, FLOW_TO_SERVER, FTP_COMPLETE, false, get_command_data },
+    { &keyword_ftp_reply, FLOW_TO_CLIENT, FTP_COMPLETE, false, get_reply },
+    { &keyword_ftp_completion_code, FLOW_TO_CLIENT, FTP_COMPLETE, false, get_code },
+};
+
+/* --- Conditions ----------------------------------------------------------------------------------------------------------------- */
+
+static int add_flag(struct rule_parser *parser, bool flag)
+{
+    bool *kept = arena_alloc(rule_parser_arena(parser), sizeof(*kept));
+
+    if (!kept)
+        return -ENOMEM;
+    *kept = flag;
+    return rule_parser_add_transaction_condition(parser, kept, false);
+}
+
+static bool ftp_mode_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                           const void *data)
+{
+    const bool *active = data;
+
+    (void)in;
+    (void)direction;
+    return ftp_of(tx)->dynamic_port != 0 && ftp_of(tx)->active == *active;
+}
+
+static int ftp_mode_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)negated;
+    if (!span_equal(value, "active") && !span_equal(value, "passive"))
+        return rule_parser_error(parser, value, "expected active or passive, got '" SPAN_FORMAT "'", SPAN_ARGS(value));
+    return add_flag(parser, span_equal(value, "active"));
+}
+
+const struct keyword keyword_ftp_mode = {
+    .name = "ftp.mode",
+    .value = "active or passive",
+    .help = "a command agrees on a port for data at the client (active) or at the server (passive)",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = words,
+    .directions = APP_TO_CLIENT,
+    .parse = ftp_mode_parse,
+    .match_transaction = ftp_mode_match,
+};
+
+static bool ftp_dynamic_port_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                                   const void *data)
+{
+    (void)in;
+    (void)direction;
+    return ftp_of(tx)->dynamic_port != 0 && number_range_has(data, ftp_of(tx)->dynamic_port);
+}
+
+static int ftp_dynamic_port_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)negated;
+    return number_range_transaction_condition(parser, value, UINT16_MAX, NULL);
+}
+
+const struct keyword keyword_ftp_dynamic_port = {
+    .name = "ftp.dynamic_port",
+    .value = NUMBER_RANGE_FORM,
+    .help = "the port for data that a command and its reply agree on",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = words,
+    .directions = APP_TO_CLIENT,
+    .parse = ftp_dynamic_port_parse,
+    .match_transaction = ftp_dynamic_port_match,
+};
+
+static bool ftp_reply_received_match(const struct match_input *in, const struct app_tx *tx,
+                                     enum flow_direction direction, const void *data)
+{
+    const bool *received = data;
+
+    (void)in;
+    (void)direction;
+    return ftp_of(tx)->request.length > 0 && ftp_of(tx)->done == *received;
+}
+
+static int ftp_reply_received_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    static const char *const yes[] = { "yes", "on", "true", "1" }, *const no[] = { "no", "off", "false", "0" };
+
+    (void)negated;
+    for (unsigned i = 0; i < 4; i++) {
+        if (span_equal_nocase(value, yes[i]))
+            return add_flag(parser, true);
+        if (span_equal_nocase(value, no[i]))
+            return add_flag(parser, false);
+    }
+    return rule_parser_error(parser, value, "expected yes or no, got '" SPAN_FORMAT "'", SPAN_ARGS(value));
+}
+
+const struct keyword keyword_ftp_reply_received = {
+    .name = "ftp.reply_received",
+    .value = "yes or no",
+    .help = "whether a command got a reply, known with the reply or at the connection's end",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = words,
+    .directions = APP_TO_CLIENT,
+    .parse = ftp_reply_received_parse,
+    .match_transaction = ftp_reply_received_match,
+};
+
+static bool ftpbounce_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                            const void *data)
+{
+    (void)in;
+    (void)direction;
+    (void)data;
+    return ftp_of(tx)->is_bounce;
+}
+
+static int ftpbounce_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_add_transaction_condition(parser, NULL, false);
+}
+
+const struct keyword keyword_ftpbounce = {
+    .name = "ftpbounce",
+    .help = "a PORT or EPRT command with an address that is not the client's",
+    .kind = KEYWORD_TRANSACTION,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = ftpbounce_parse,
+    .match_transaction = ftpbounce_match,
+};
+
+const struct app_condition ftp_conditions[FTP_CONDITIONS] = {
+    { &keyword_ftpbounce, FLOW_TO_SERVER, FTP_COMPLETE },
+    { &keyword_ftp_mode, FLOW_TO_CLIENT, FTP_COMPLETE },
+    { &keyword_ftp_dynamic_port, FLOW_TO_CLIENT, FTP_COMPLETE },
+    { &keyword_ftp_reply_received, FLOW_TO_CLIENT, FTP_COMPLETE },
+};
+
+/* --- Data connections ----------------------------------------------------------------------------------------------------------- */
+
+static bool ftpdata_command_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                                  const void *data)
+{
+    const enum ftp_command *command = data;
+
+    (void)in;
+    (void)direction;
+    return ((const struct ftp_data_tx *)tx)->command == *command;
+}
+
+static int ftpdata_command_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    enum ftp_command *kept = arena_alloc(rule_parser_arena(parser), sizeof(*kept));
+
+    (void)negated;
+    if (!kept)
+        return -ENOMEM;
+    *kept = ftp_command_find((const uint8_t *)value.at, (uint32_t)value.length);
+    if (!ftp_moves_data(*kept))
+        return rule_parser_error(parser, value,
+                                 "expected retr, stor, appe, stou, list, nlst or mlsd, got '" SPAN_FORMAT "'",
+                                 SPAN_ARGS(value));
+    return rule_parser_add_transaction_condition(parser, kept, false);
+}
+
+const struct keyword keyword_ftpdata_command = {
+    .name = "ftpdata_command",
+    .aliases = { "ftpdata.command" },
+    .value = "retr, stor, appe, stou, list, nlst or mlsd",
+    .help = "the command that an FTP data connection belongs to",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = data_words,
+    .directions = APP_BOTH,
+    .parse = ftpdata_command_parse,
+    .match_transaction = ftpdata_command_match,
+};
+
+const struct app_condition ftp_data_conditions[FTP_DATA_CONDITIONS] = {
+    { &keyword_ftpdata_command, FLOW_TO_SERVER, 0 },
+    { &keyword_ftpdata_command, FLOW_TO_CLIENT, 0 },
+};

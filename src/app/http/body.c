@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Bodies. They lose their chunks before they come here, and their encodings on the way (decode.c). What is left is kept for rules up to the
+ * limit of the direction; then nothing is decoded any more.
+ *
+ * Responses, and what PUT and POST send, are files named by the path or by Content-Disposition, and lie there alone: http.response_body and
+ * file.data are the same bytes. A form's files come out of multipart.c, besides the body itself.
+ */
+#include "http_priv.h"
+
+#include <string.h>
+
+enum { NAME_MAX_LENGTH = 4096 };
+
+static struct http_message *message_of(struct http_feed *f, struct http_tx *tx)
+{
+    return &tx->message[f->direction];
+}
+
+/* --- Files ------------------------------------------------------------------------------------------------------------------------------ */
+
+static bool is_file(const struct http_feed *f, const struct http_tx *tx)
+{
+    return f->direction == FLOW_TO_CLIENT || tx->method == HTTP_METHOD_POST || tx->method == HTTP_METHOD_PUT;
+}
+
+static void name_of_file(struct http_feed *f, struct http_tx *tx, const uint8_t **name, uint32_t *length)
+{
+    const uint8_t *value;
+    uint32_t value_length;
+
+    *name = NULL;
+    *length = 0;
+    if (f->direction == FLOW_TO_CLIENT &&
+        http_value(message_of(f, tx), HTTP_CONTENT_DISPOSITION, &value, &value_length) &&
+        http_parameter(value, value_length, "filename", name, length) && *length > 0)
+        return;
+    *name = NULL;
+    *length = 0;
+    if (tx->path.there) {
+        *name = http_bytes(&tx->message[FLOW_TO_SERVER], &tx->path);
+        *length = tx->path.length;
+    }
+}
+
+static void note_range(struct http_feed *f, struct http_tx *tx, struct file *file)
+{
+    const uint8_t *value;
+    uint32_t length;
+    struct http_range range;
+
+    if (f->direction != FLOW_TO_CLIENT || !http_value(message_of(f, tx), HTTP_CONTENT_RANGE, &value, &length))
+        return;
+    if (!http_parse_range(value, length, &range)) {
+        http_event(f, tx, HTTP_EVENT_RANGE_INVALID);
+        return;
+    }
+    if (range.start >= 0) {
+        file->start = (uint64_t)range.start;
+        file->end = (uint64_t)range.end;
+    }
+}
+
+static void open_file(struct http_feed *f, struct http_tx *tx)
+{
+    struct http_message *message = message_of(f, tx);
+    const uint8_t *name;
+    uint32_t length;
+
+    name_of_file(f, tx, &name, &length);
+    if (!name)
+        return;
+    if (length > NAME_MAX_LENGTH)
+        http_event(f, tx, HTTP_EVENT_FILE_NAME_TOO_LONG);
+    message->file = file_open(app_files(f->context), &tx->base.files[f->direction], app_next_file_id(f->context), name,
+                              length);
+    message->file_is_body = message->file != NULL;
+    if (message->file)
+        note_range(f, tx, message->file);
+}
+
+static void close_file(struct http_feed *f, struct http_message *message, enum file_state state)
+{
+    if (message->file && message->file->state == FILE_OPEN)
+        file_close(app_files(f->context), message->file, state);
+    message->file = NULL;
+}
+
+/* --- What is kept ------------------------------------------------------------------------------------------------------------------------ */
+
+static void keep(struct http_feed *f, struct http_message *message, const uint8_t *bytes, uint32_t length)
+{
+    buffer_append(app_heap(f->context), &message->body, bytes, length, UINT32_MAX);
+    if (f->settings->body_limit[f->direction] == 0 && message->body.length > HTTP_WINDOW) {
+        uint32_t gone = message->body.length - HTTP_WINDOW / 2;
+
+        buffer_consume(&message->body, gone);
+        message->body_offset += gone;
+    }
+}
+
+/* How much of `length` bytes is within the limit. */
+static uint32_t allowed(const struct http_feed *f, const struct http_message *message, uint32_t length)
+{
+    uint32_t limit = f->settings->body_limit[f->direction];
+
+    if (limit == 0 || (message->file && message->file->store_wanted))
+        return length;
+    if (message->body_length >= limit)
+        return 0;
+    return length < limit - message->body_length ? length : (uint32_t)(limit - message->body_length);
+}
+
+static void cut(struct http_feed *f, struct http_tx *tx)
+{
+    struct http_message *message = message_of(f, tx);
+
+    message->body_cut = true;
+    close_file(f, message, FILE_TRUNCATED);
+}
+
+bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length)
+{
+    struct http_message *message = message_of(f, tx);
+    uint32_t size = allowed(f, message, length);
+
+    if (size > 0) {
+        message->body_length += size;
+        tx->base.fresh[f->direction] = true;
+        if (message->form)
+            http_form_feed(f, tx, bytes, size);
+        else if (!message->file && is_file(f, tx))
+            open_file(f, tx);
+        if (message->file_is_body)
+            file_append(app_files(f->context), message->file, bytes, size);
+        else
+            keep(f, message, bytes, size);
+    }
+    if (size == length)
+        return true;
+    cut(f, tx);
+    return false;
+}
+
+/* --- The body ------------------------------------------------------------------------------------------------------------------------------ */
+
+void http_body_begin(struct http_feed *f, struct http_tx *tx)
+{
+    struct http_message *message = message_of(f, tx);
+    const uint8_t *value;
+    uint32_t length;
+
+    if (http_value(message, HTTP_CONTENT_ENCODING, &value, &length))
+        message->decoder = http_decoder_new(f, tx, value, length);
+    if (f->direction == FLOW_TO_SERVER && tx->method == HTTP_METHOD_POST &&
+        http_value(message, HTTP_CONTENT_TYPE, &value, &length))
+        message->form = http_form_new(f, value, length);
+}
+
+void http_body_data(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length)
+{
+    struct http_message *message = message_of(f, tx);
+
+    message->wire_length += length;
+    if (message->body_cut || length == 0)
+        return;
+    if (message->decoder)
+        http_decoder_feed(f, tx, message->decoder, bytes, length);
+    else
+        http_body_decoded(f, tx, bytes, length);
+    if (message->body_cut && message->decoder) { /* a window of 32 KiB that is of no more use */
+        http_decoder_free(app_heap(f->context), message->decoder);
+        message->decoder = NULL;
+    }
+}
+
+void http_body_more(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length)
+{
+    struct http_message *message = message_of(f, tx);
+    uint32_t size = allowed(f, message, length);
+
+    if (message->file_is_body || message->form || message->body_cut || size == 0)
+        return;
+    message->wire_length += length;
+    message->body_length += size;
+    tx->base.fresh[f->direction] = true;
+    keep(f, message, bytes, size);
+}
+
+void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length)
+{
+    struct http_message *message = message_of(f, tx);
+
+    http_event(f, tx, HTTP_EVENT_BODY_DATA_LOST);
+    message->wire_length += length;
+    if (message->body_cut)
+        return;
+    if (message->decoder || message->form) { /* what follows can't be understood */
+        if (message->file)
+            file_gap(app_files(f->context), message->file, length);
+        cut(f, tx);
+        return;
+    }
+    if (!message->file && is_file(f, tx) && message->body_length == 0)
+        open_file(f, tx);
+    if (message->file)
+        file_gap(app_files(f->context), message->file, length);
+    message->body_length += length;
+}
+
+void http_body_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction, bool complete)
+{
+    struct http_message *message = &tx->message[direction];
+    struct heap *heap = app_heap(f->context);
+
+    if (message->body_ended)
+        return;
+    message->body_ended = true;
+    if (message->form)
+        http_form_end(f, tx, direction);
+    close_file(f, message, complete ? FILE_CLOSED : FILE_TRUNCATED);
+    http_form_free(heap, message->form);
+    http_decoder_free(heap, message->decoder);
+    message->form = NULL;
+    message->decoder = NULL;
+    tx->base.fresh[direction] = true;
+}
+
+void http_body_clear(struct app_context *context, struct http_message *message)
+{
+    struct heap *heap = app_heap(context);
+
+    http_decoder_free(heap, message->decoder);
+    http_form_free(heap, message->form);
+    buffer_clear(heap, &message->body);
+    message->decoder = NULL;
+    message->form = NULL;
+}

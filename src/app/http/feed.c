@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Bytes of a direction go through the steps of request.c or response.c until they are used up. A step takes a complete unit (a line, what
+ * there is of a body) or nothing, so that the result does not depend on how the bytes were cut.
+ *
+ * Lost bytes: within a body of known length, or one that ends with the connection, the body has a hole and goes on. Elsewhere what came before the
+ * hole is taken as it is, and the next line counts as the one that was expected: most often it is none, and the flow is given up for a parser's
+ * error, unless the direction was between two messages.
+ */
+#include "http_priv.h"
+
+#include <string.h>
+
+uint32_t http_chomp(const uint8_t *line, uint32_t length)
+{
+    while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
+        length--;
+    return length;
+}
+
+uint32_t http_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, bool alone, bool last)
+{
+    const uint8_t *end = from < length ? memchr(bytes + from, '\n', length - from) : NULL;
+    uint32_t limit = end ? (uint32_t)(end - bytes) : length;
+
+    for (uint32_t at = from; alone && at < limit; at++) {
+        const uint8_t *cr = memchr(bytes + at, '\r', limit - at);
+
+        if (!cr)
+            break;
+        at = (uint32_t)(cr - bytes);
+        if (at + 1 == length)
+            return last ? length : 0; /* what follows decides */
+        if (cr[1] != '\n' && cr[1] != '\r')
+            return at + 1;
+    }
+    if (end)
+        return limit + 1;
+    return last ? length : 0;
+}
+
+enum http_turn http_next_line(struct http_feed *f, const uint8_t **line, uint32_t *length)
+{
+    uint32_t left = f->length - f->at;
+    uint32_t from = f->seen > f->at + 1 ? f->seen - f->at - 1 : 0; /* a CR may have been the last byte */
+    uint32_t found = http_line_length(f->bytes + f->at, left, from, f->direction == FLOW_TO_CLIENT, f->end);
+
+    if ((found == 0 ? left : found) > f->settings->field_limit) {
+        http_event(f, f->parser->tx,
+                   f->direction == FLOW_TO_SERVER ? HTTP_EVENT_REQUEST_FIELD_TOO_LONG
+                                                  : HTTP_EVENT_RESPONSE_FIELD_TOO_LONG);
+        return HTTP_FAIL;
+    }
+    if (found == 0)
+        return HTTP_MORE;
+    *line = f->bytes + f->at;
+    *length = found;
+    f->at += found;
+    return HTTP_GO;
+}
+
+bool http_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word)
+{
+    uint32_t i = 0;
+
+    while (i < length && word[i] && http_lower(bytes[i]) == http_lower((uint8_t)word[i]))
+        i++;
+    return i == length && !word[i];
+}
+
+const uint8_t *http_find_nocase(const uint8_t *bytes, uint32_t length, const char *word)
+{
+    uint32_t size = (uint32_t)strlen(word);
+
+    for (uint32_t at = 0; at + size <= length; at++) {
+        if (http_equal_nocase(bytes + at, size, word))
+            return bytes + at;
+    }
+    return NULL;
+}
+
+/* --- Steps that both directions have --------------------------------------------------------------------------------------------- */
+
+static uint32_t left_of_body(const struct http_feed *f)
+{
+    uint32_t left = f->length - f->at;
+
+    return f->parser->left < left ? (uint32_t)f->parser->left : left;
+}
+
+static void take_body(struct http_feed *f, uint32_t length)
+{
+    http_body_data(f, f->parser->tx, f->bytes + f->at, length);
+    f->at += length;
+    f->parser->left -= length;
+}
+
+/* What is next when left is 0 is the caller's to say. */
+enum http_turn http_take_identity(struct http_feed *f)
+{
+    take_body(f, left_of_body(f));
+    return f->parser->left > 0 ? HTTP_MORE : HTTP_GO;
+}
+
+enum http_turn http_take_chunk_data(struct http_feed *f)
+{
+    take_body(f, left_of_body(f));
+    if (f->parser->left > 0)
+        return HTTP_MORE;
+    f->parser->step = HTTP_CHUNK_END;
+    return HTTP_GO;
+}
+
+/* Whatever stands up to the line end belongs to nothing. */
+enum http_turn http_take_chunk_end(struct http_feed *f)
+{
+    const uint8_t *end =
+        f->at < f->length ? memchr(f->bytes + f->at, '\n', f->length - f->at) : NULL;
+
+    uint32_t next = end ? (uint32_t)(end - f->bytes) + 1 : f->length;
+
+    f->parser->tx->message[f->direction].wire_length += next - f->at;
+    f->at = next;
+    if (!end)
+        return HTTP_MORE;
+    f->parser->step = HTTP_CHUNK_LENGTH;
+    return HTTP_GO;
+}
+
+enum http_turn http_take_until_close(struct http_feed *f)
+{
+    http_body_data(f, f->parser->tx, f->bytes + f->at, f->length - f->at);
+    f->at = f->length;
+    return HTTP_MORE;
+}
+
+bool http_chunk_length(const uint8_t *line, uint32_t length, uint64_t *out, bool *extension)
+{
+    uint32_t at = 0, digits = 0;
+    uint64_t number = 0;
+
+    while (at < length && http_is_space(line[at]))
+        at++;
+    for (; at < length && http_hex(line[at]) >= 0; at++, digits++) {
+        number = number << 4 | (unsigned)http_hex(line[at]);
+        if (number > HTTP_CHUNK_LENGTH_MAX)
+            return false;
+    }
+    *extension = at < length && memchr(line + at, ';', length - at);
+    *out = number;
+    return digits > 0;
+}
+
+/* --- Gaps ---------------------------------------------------------------------------------------------------------------------------- */
+
+/* Lost bytes. True when they fell into a body. */
+static void take_gap(struct http_feed *f, uint64_t length)
+{
+    struct http_parser *parser = f->parser;
+    uint64_t in_body = 0;
+
+    if (parser->step == HTTP_IDENTITY || parser->step == HTTP_CHUNK_DATA)
+        in_body = length < parser->left ? length : parser->left;
+    else if (parser->step == HTTP_UNTIL_CLOSE)
+        in_body = length;
+    if (in_body == 0)
+        return;
+    http_body_gap(f, parser->tx, in_body);
+    if (parser->step != HTTP_UNTIL_CLOSE)
+        parser->left -= in_body;
+}
+
+/* --- Feeding ------------------------------------------------------------------------------------------------------------------------- */
+
+static enum http_turn run(struct http_feed *f)
+{
+    enum http_turn turn = HTTP_GO;
+    unsigned idle_turns = 0;
+
+    while (turn == HTTP_GO && !f->failed) {
+        uint32_t before = f->at;
+
+        turn = f->direction == FLOW_TO_SERVER ? http_request_step(f) : http_response_step(f);
+        idle_turns = f->at == before ? idle_turns + 1 : 0;
+        if (idle_turns > HTTP_STEPS) /* a mistake of ours: no two steps lead to each other without bytes */
+            return HTTP_FAIL;
+    }
+    return f->failed ? HTTP_FAIL : turn;
+}
+
+struct app_result http_feed(struct app_context *context, void *state, const struct app_input *in)
+{
+    struct http_state *s = state;
+    struct http_feed f = {
+        .context = context,
+        .state = s,
+        .settings = http_settings_of(context),
+        .parser = &s->parser[in->direction],
+        .direction = in->direction,
+        .bytes = in->bytes,
+        .length = in->length,
+        .seen = in->seen,
+        .end = in->end,
+    };
+
+    if (in->gap > 0)
+        take_gap(&f, in->gap);
+    enum http_turn turn = run(&f);
+
+    if (turn != HTTP_FAIL && turn != HTTP_LEAVE && in->end) {
+        if (in->direction == FLOW_TO_SERVER)
+            http_request_end(&f);
+        else
+            http_response_end(&f);
+        f.at = f.length;
+    }
+    return (struct app_result){
+        .status = turn == HTTP_FAIL ? APP_ERROR : APP_OK,
+        .consumed = f.at,
+    };
+}

@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The lines before a body, and the trailers behind it. They are copied as they come, and read when the empty line is there: then each header is
+ * in one piece, which most are as sent ("Name: value").
+ *
+ * A line that begins with a blank belongs to the header before it. Headers of the same name are joined by ", ", as the field does, except
+ * Content-Length, of which the first counts.
+ */
+#include "http_priv.h"
+
+#include <string.h>
+
+enum { BUCKETS = 128 };
+
+/* While a block of lines is read. */
+struct reading {
+    struct http_feed *f;
+    struct http_message *message;
+    struct http_tx *tx;
+    bool is_request;
+    uint32_t repeated;
+    uint16_t bucket[BUCKETS];
+};
+
+static const struct {
+    const char *name;
+    uint8_t length;
+} known_names[HTTP_KNOWN_COUNT] = {
+    [HTTP_ACCEPT] = { "accept", 6 },
+    [HTTP_ACCEPT_ENCODING] = { "accept-encoding", 15 },
+    [HTTP_ACCEPT_LANGUAGE] = { "accept-language", 15 },
+    [HTTP_AUTHORIZATION] = { "authorization", 13 },
+    [HTTP_CONNECTION] = { "connection", 10 },
+    [HTTP_CONTENT_DISPOSITION] = { "content-disposition", 19 },
+    [HTTP_CONTENT_ENCODING] = { "content-encoding", 16 },
+    [HTTP_CONTENT_LENGTH] = { "content-length", 14 },
+    [HTTP_CONTENT_RANGE] = { "content-range", 13 },
+    [HTTP_CONTENT_TYPE] = { "content-type", 12 },
+    [HTTP_COOKIE] = { "cookie", 6 },
+    [HTTP_EXPECT] = { "expect", 6 },
+    [HTTP_HOST] = { "host", 4 },
+    [HTTP_LOCATION] = { "location", 8 },
+    [HTTP_REFERER] = { "referer", 7 },
+    [HTTP_SERVER] = { "server", 6 },
+    [HTTP_SET_COOKIE] = { "set-cookie", 10 },
+    [HTTP_TRANSFER_ENCODING] = { "transfer-encoding", 17 },
+    [HTTP_UPGRADE] = { "upgrade", 7 },
+    [HTTP_USER_AGENT] = { "user-agent", 10 },
+    [HTTP_X_FORWARDED_FOR] = { "x-forwarded-for", 15 },
+};
+
+static const char *const other_methods[] = {
+    "DELETE",    "OPTIONS", "TRACE", "PATCH", "PROPFIND", "PROPPATCH",  "MKCOL",      "COPY",
+    "MOVE",      "LOCK",    "UNLOCK", "CHECKOUT", "UNCHECKOUT", "CHECKIN", "UPDATE",     "LABEL",
+    "REPORT",    "MKWORKSPACE", "MKACTIVITY", "MERGE", "INVALID", "VERSION-CONTROL", "BASELINE-CONTROL",
+};
+
+static bool is(const uint8_t *bytes, uint32_t length, const char *word)
+{
+    return strlen(word) == length && memcmp(bytes, word, length) == 0;
+}
+
+enum http_method http_method_of(const uint8_t *name, uint32_t length)
+{
+    static const struct {
+        const char *name;
+        enum http_method method;
+    } special[] = {
+        { "GET", HTTP_METHOD_GET },   { "POST", HTTP_METHOD_POST },       { "HEAD", HTTP_METHOD_HEAD },
+        { "PUT", HTTP_METHOD_PUT },   { "CONNECT", HTTP_METHOD_CONNECT },
+    };
+
+    for (size_t i = 0; i < sizeof(special) / sizeof(special[0]); i++) {
+        if (is(name, length, special[i].name))
+            return special[i].method;
+    }
+    for (size_t i = 0; i < sizeof(other_methods) / sizeof(other_methods[0]); i++) {
+        if (is(name, length, other_methods[i]))
+            return HTTP_METHOD_OTHER;
+    }
+    return HTTP_METHOD_UNKNOWN;
+}
+
+enum http_version http_version_of(const uint8_t *text, uint32_t length)
+{
+    uint32_t at = 4;
+
+    if (is(text, length, "HTTP/1.1"))
+        return HTTP_VERSION_1_1;
+    if (is(text, length, "HTTP/1.0"))
+        return HTTP_VERSION_1_0;
+    if (length < 4 || !http_equal_nocase(text, 4, "http"))
+        return HTTP_VERSION_INVALID;
+    while (at < length && http_is_space(text[at]))
+        at++;
+    if (at == length || text[at++] != '/')
+        return HTTP_VERSION_INVALID;
+    while (at < length && (http_is_space(text[at]) || text[at] == '0'))
+        at++;
+    while (length > at && http_is_space(text[length - 1]))
+        length--;
+    if (is(text + at, length - at, "1.1"))
+        return HTTP_VERSION_1_1;
+    if (is(text + at, length - at, "1.0"))
+        return HTTP_VERSION_1_0;
+    return is(text + at, length - at, ".9") ? HTTP_VERSION_0_9 : HTTP_VERSION_INVALID;
+}
+
+/* --- Texts -------------------------------------------------------------------------------------------------------------------------- */
+
+struct http_text http_keep(struct http_feed *f, struct http_message *message, const void *bytes, uint32_t length)
+{
+    struct http_text text = { .at = message->extra.length, .length = length, .extra = true };
+
+    text.there =
+        buffer_append(app_heap(f->context), &message->extra, bytes, length, HTTP_EXTRA_LIMIT) == length &&
+        message->extra.bytes;
+    f->failed |= !text.there;
+    return text;
+}
+
+void http_message_init(struct http_message *message)
+{
+    for (unsigned i = 0; i < HTTP_KNOWN_COUNT; i++)
+        message->known[i] = HTTP_NONE;
+    message->canonical = true;
+}
+
+void http_message_forget(struct app_context *context, struct http_message *message)
+{
+    struct heap *heap = app_heap(context);
+
+    buffer_clear(heap, &message->head);
+    buffer_clear(heap, &message->extra);
+    heap_give(heap, message->headers);
+    heap_give(heap, message->joined);
+    message->headers = NULL;
+    message->joined = NULL;
+    message->header_count = message->header_room = 0;
+    message->headers_at = message->headers_end = message->parsed_to = 0;
+    message->line = (struct http_text){ 0 };
+    memset(message->joining, 0, sizeof(message->joining));
+    http_message_init(message);
+}
+
+bool http_value(const struct http_message *message, enum http_known known, const uint8_t **value, uint32_t *length)
+{
+    if (message->known[known] == HTTP_NONE || message->header_count == 0)
+        return false;
+    const struct http_header *header = &message->headers[message->known[known]];
+    uint32_t skipped = header->name_length + 2u;
+
+    *value = http_header_text(message, header) + skipped;
+    *length = header->length - skipped;
+    return true;
+}
+
+/* --- One header ------------------------------------------------------------------------------------------------------------------------ */
+
+static void complain(struct reading *r, enum http_event of_request, enum http_event of_response)
+{
+    http_event(r->f, r->tx, r->is_request ? of_request : of_response);
+}
+
+static bool is_token(const uint8_t *name, uint32_t length)
+{
+    static const char separators[] = "()<>@,;:\\\"/[]?={} \t";
+
+    for (uint32_t i = 0; i < length; i++) {
+        if (name[i] <= ' ' || name[i] >= 127 || memchr(separators, name[i], sizeof(separators) - 1))
+            return false;
+    }
+    return true;
+}
+
+static enum http_known known_of(const uint8_t *name, uint32_t length)
+{
+    for (unsigned i = 0; i < HTTP_KNOWN_COUNT; i++) {
+        if (known_names[i].length == length && http_lower(name[0]) == (uint8_t)known_names[i].name[0] &&
+            http_equal_nocase(name, length, known_names[i].name))
+            return i;
+    }
+    return HTTP_NOT_KNOWN;
+}
+
+static unsigned bucket_of(const uint8_t *name, uint32_t length)
+{
+    uint32_t hash = length;
+
+    for (uint32_t i = 0; i < length; i++)
+        hash = hash * 31 + http_lower(name[i]);
+    return (hash ^ hash >> 7) % BUCKETS;
+}
+
+static bool same_name(const struct http_message *message, const struct http_header *a, const uint8_t *name,
+                      uint32_t length)
+{
+    const uint8_t *other = http_header_text(message, a);
+
+    if (a->name_length != length)
+        return false;
+    for (uint32_t i = 0; i < length; i++) {
+        if (http_lower(other[i]) != http_lower(name[i]))
+            return false;
+    }
+    return true;
+}
+
+static struct http_header *find_same(struct reading *r, const uint8_t *name, uint32_t length)
+{
+    struct http_message *message = r->message;
+
+    for (uint16_t i = r->bucket[bucket_of(name, length)]; i != HTTP_NONE; i = message->headers[i].chain) {
+        if (same_name(message, &message->headers[i], name, length))
+            return &message->headers[i];
+    }
+    return NULL;
+}
+
+static void check_lengths(struct reading *r, const struct http_header *first, const struct http_header *second)
+{
+    const uint8_t *a = http_header_text(r->message, first), *b = http_header_text(r->message, second);
+    uint64_t x = 0, y = 0;
+    uint32_t skipped = first->name_length + 2u;
+    bool good = http_parse_length(a + skipped, first->length - skipped, &x) &&
+                http_parse_length(b + skipped, second->length - skipped, &y);
+
+    if (!good || x != y)
+        complain(r, HTTP_EVENT_DUPLICATE_CONTENT_LENGTH_FIELD_IN_REQUEST,
+                 HTTP_EVENT_DUPLICATE_CONTENT_LENGTH_FIELD_IN_RESPONSE);
+}
+
+/* A header of a name that was there: its value is joined to the first one's later. */
+static void add_repeated(struct reading *r, struct http_header *first, uint16_t index)
+{
+    struct http_header *header = &r->message->headers[index];
+
+    complain(r, HTTP_EVENT_REQUEST_HEADER_REPETITION, HTTP_EVENT_RESPONSE_HEADER_REPETITION);
+    header->joined = true;
+    r->message->canonical = false;
+    if (first->known == HTTP_CONTENT_LENGTH) {
+        check_lengths(r, first, header);
+        return;
+    }
+    if (r->repeated++ >= HTTP_REPEAT_LIMIT)
+        return;
+    while (first->next != HTTP_NONE)
+        first = &r->message->headers[first->next];
+    first->next = index;
+}
+
+/* Where the header "Name: value" stands. `name` and `value` may lie in head or extra. */
+static bool place(struct reading *r, struct http_header *header, struct http_text text, uint32_t name_at,
+                  uint32_t name_length, uint32_t value_at, uint32_t value_length)
+{
+    struct http_message *message = r->message;
+    const uint8_t *line = http_bytes(message, &text);
+    uint8_t composed[HTTP_FIELD_LIMIT + 2];
+
+    header->name_length = (uint16_t)name_length;
+    header->length = name_length + 2 + value_length;
+    if (name_length > 0 && value_at == name_at + name_length + 2 && line[name_at + name_length + 1] == ' ' &&
+        line[name_at + name_length] == ':') {
+        header->at = text.at + name_at;
+        header->extra = text.extra;
+        return true;
+    }
+    message->canonical = false;
+    if (header->length > sizeof(composed)) {
+        r->f->failed = true;
+        return false;
+    }
+    memcpy(composed, line + name_at, name_length);
+    memcpy(composed + name_length, ": ", 2);
+    memcpy(composed + name_length + 2, line + value_at, value_length);
+    text = http_keep(r->f, message, composed, header->length);
+    header->at = text.at;
+    header->extra = true;
+    return text.there;
+}
+
+static void note_header(struct reading *r, uint16_t index)
+{
+    struct http_message *message = r->message;
+    struct http_header *header = &message->headers[index];
+    const uint8_t *name = http_header_text(message, header);
+    struct http_header *first = find_same(r, name, header->name_length);
+
+    header->known = (uint8_t)(header->name_length > 0 ? known_of(name, header->name_length) : HTTP_NOT_KNOWN);
+    if (first) {
+        add_repeated(r, first, index);
+        return;
+    }
+    unsigned bucket = bucket_of(name, header->name_length);
+
+    header->chain = r->bucket[bucket];
+    r->bucket[bucket] = index;
+    if (header->known < HTTP_KNOWN_COUNT)
+        message->known[header->known] = index;
+}
+
+/* `text`: the header without line ends, folded lines joined. False: too many, or no memory. */
+static bool add_header(struct reading *r, struct http_text text)
+{
+    struct http_message *message = r->message;
+    const uint8_t *line = http_bytes(message, &text);
+    const uint8_t *colon = memchr(line, ':', text.length);
+    uint32_t name_at = 0, name_end = colon ? (uint32_t)(colon - line) : 0;
+    uint32_t value_at = colon ? name_end + 1 : 0, value_end = text.length;
+
+    if (message->header_count >= r->f->settings->headers_limit || message->header_count == message->header_room) {
+        complain(r, HTTP_EVENT_REQUEST_TOO_MANY_HEADERS, HTTP_EVENT_RESPONSE_TOO_MANY_HEADERS);
+        return false;
+    }
+    while (name_at < name_end && http_is_space(line[name_at]))
+        name_at++;
+    if (name_at > 0)
+        complain(r, HTTP_EVENT_INVALID_REQUEST_FIELD_FOLDING, HTTP_EVENT_INVALID_RESPONSE_FIELD_FOLDING);
+    while (name_end > name_at && http_is_space(line[name_end - 1]))
+        name_end--;
+    if (!colon)
+        complain(r, HTTP_EVENT_REQUEST_FIELD_MISSING_COLON, HTTP_EVENT_RESPONSE_FIELD_MISSING_COLON);
+    else if (!is_token(line + name_at, name_end - name_at))
+        complain(r, HTTP_EVENT_REQUEST_HEADER_INVALID, HTTP_EVENT_RESPONSE_HEADER_INVALID);
+    while (value_at < value_end && http_is_space(line[value_at]))
+        value_at++;
+    while (value_end > value_at && http_is_space(line[value_end - 1]))
+        value_end--;
+    uint16_t index = message->header_count;
+    struct http_header *header = &message->headers[index];
+
+    *header = (struct http_header){ .next = HTTP_NONE, .chain = HTTP_NONE };
+    if (!place(r, header, text, name_at, name_end - name_at, value_at, value_end - value_at))
+        return false;
+    message->canonical &= header->length == text.length && !header->extra;
+    message->header_count++;
+    note_header(r, index);
+    return true;
+}
+
+/* --- Blocks of lines ----------------------------------------------------------------------------------------------------------------------- */
+
+static bool is_blank(uint8_t c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* Whether a line that begins with a blank goes on with the header before it. In a response one that looks like a header is one. */
+static bool is_folded(const struct reading *r, const uint8_t *line, uint32_t length)
+{
+    uint32_t at = 0, from;
+
+    if (length == 0 || !is_blank(line[0]))
+        return false;
+    if (r->is_request)
+        return true;
+    while (at < length && is_blank(line[at]))
+        at++;
+    for (from = at; at < length && is_token(line + at, 1);)
+        at++;
+    return at == from || at == length || line[at] != ':';
+}
+
+/* The header at `at` that goes on in the lines behind it, in one piece. *next: behind it. */
+static struct http_text unfold(struct reading *r, uint32_t at, uint32_t length, uint32_t *next)
+{
+    struct http_message *message = r->message;
+    uint8_t joined[HTTP_FIELD_LIMIT];
+    uint32_t used = length < sizeof(joined) ? length : (uint32_t)sizeof(joined), end = message->head.length;
+
+    memcpy(joined, message->head.bytes + at, used);
+    for (unsigned lines = 0; *next < end && lines < HTTP_FOLD_LIMIT; lines++) {
+        const uint8_t *line = message->head.bytes + *next;
+        uint32_t whole = http_line_length(line, end - *next, 0, !r->is_request, true);
+        uint32_t size = http_chomp(line, whole), from = 0;
+
+        if (!is_folded(r, line, size))
+            break;
+        while (from < size && is_blank(line[from]))
+            from++;
+        if (used + 1 + size - from > sizeof(joined))
+            break;
+        if (used > 0)
+            joined[used++] = line[0];
+        memcpy(joined + used, line + from, size - from);
+        used += size - from;
+        *next += whole;
+    }
+    return http_keep(r->f, message, joined, used);
+}
+
+static bool make_room(struct reading *r, uint32_t lines)
+{
+    struct http_message *message = r->message;
+    uint32_t room = message->header_count + lines;
+
+    if (room > r->f->settings->headers_limit)
+        room = r->f->settings->headers_limit;
+    if (room <= message->header_room)
+        return true;
+    struct http_header *headers =
+        heap_grow(app_heap(r->f->context), message->headers, message->header_count * sizeof(*headers),
+                  room * sizeof(*headers));
+
+    if (!headers)
+        return false;
+    message->headers = headers;
+    message->header_room = (uint16_t)room;
+    return true;
+}
+
+/* A header whose name was there again gets all values. */
+static bool join_repeated(struct reading *r)
+{
+    struct http_message *message = r->message;
+
+    for (uint16_t i = 0; i < message->header_count; i++) {
+        struct http_header *header = &message->headers[i];
+        uint8_t joined[HTTP_FIELD_LIMIT * 2];
+        uint32_t used = header->length;
+
+        if (header->next == HTTP_NONE || header->joined || used > sizeof(joined))
+            continue;
+        memcpy(joined, http_header_text(message, header), used);
+        for (uint16_t next = header->next; next != HTTP_NONE; next = message->headers[next].next) {
+            const struct http_header *other = &message->headers[next];
+            uint32_t skipped = other->name_length + 2u, size = other->length - skipped;
+
+            if (used + 2 + size > sizeof(joined))
+                break;
+            memcpy(joined + used, ", ", 2);
+            memcpy(joined + used + 2, http_header_text(message, other) + skipped, size);
+            used += 2 + size;
+        }
+        struct http_text text = http_keep(r->f, message, joined, used);
+
+        if (!text.there)
+            return false;
+        header->at = text.at;
+        header->length = used;
+        header->extra = true;
+        header->next = HTTP_NONE;
+    }
+    return true;
+}
+
+static void fill_buckets(struct reading *r)
+{
+    memset(r->bucket, 0xff, sizeof(r->bucket));
+    for (uint16_t i = 0; i < r->message->header_count; i++) {
+        struct http_header *header = &r->message->headers[i];
+        unsigned bucket = bucket_of(http_header_text(r->message, header), header->name_length);
+
+        if (header->joined)
+            continue;
+        header->chain = r->bucket[bucket];
+        r->bucket[bucket] = i;
+    }
+}
+
+static bool read_lines(struct reading *r, uint32_t at)
+{
+    struct http_message *message = r->message;
+    uint32_t end = message->head.length;
+
+    while (at < end) {
+        const uint8_t *line = message->head.bytes + at;
+        uint32_t whole = http_line_length(line, end - at, 0, !r->is_request, true);
+        struct http_text text = { .at = at, .length = http_chomp(line, whole), .there = true };
+        uint32_t next = at + whole;
+
+        if (text.length == 0)
+            return true;
+        message->canonical &= whole == text.length + 2;
+        if (next < end && is_blank(message->head.bytes[next])) {
+            text = unfold(r, at, text.length, &next);
+            message->canonical = false;
+            if (!text.there)
+                return false;
+        }
+        if (!add_header(r, text))
+            return false;
+        at = next;
+    }
+    return true;
+}
+
+bool http_finish_headers(struct http_feed *f, struct http_message *message)
+{
+    struct reading r = { .f = f, .message = message, .tx = f->parser->tx, .is_request = f->direction == FLOW_TO_SERVER };
+    uint32_t at = message->parsed_to;
+
+    message->parsed_to = message->head.length;
+    if (f->parser->lines == 0)
+        return true;
+    if (!make_room(&r, f->parser->lines))
+        return false;
+    fill_buckets(&r);
+    if (!read_lines(&r, at) || !join_repeated(&r))
+        return false;
+    http_prepare_joined(f, message);
+    f->parser->lines = 0;
+    return !f->failed;
+}
+
+/* --- Taking lines --------------------------------------------------------------------------------------------------------------------------- */
+
+static enum http_turn keep_lines(struct http_feed *f, struct http_message *message, uint32_t from)
+{
+    uint32_t length = f->at - from;
+
+    if (buffer_append(app_heap(f->context), &message->head, f->bytes + from, length, HTTP_HEAD_LIMIT) == length)
+        return HTTP_GO;
+    http_event(f, f->parser->tx,
+               f->direction == FLOW_TO_SERVER ? HTTP_EVENT_REQUEST_FIELD_TOO_LONG
+                                              : HTTP_EVENT_RESPONSE_FIELD_TOO_LONG);
+    return HTTP_FAIL;
+}
+
+/* Whether a header with what is folded into it is too long. */
+static bool count_line(struct http_feed *f, const uint8_t *line, uint32_t length)
+{
+    struct http_parser *parser = f->parser;
+
+    parser->field_length = parser->lines > 0 && is_blank(line[0]) ? parser->field_length + length : length;
+    parser->lines++;
+    if (parser->field_length <= f->settings->field_limit)
+        return true;
+    http_event(f, parser->tx,
+               f->direction == FLOW_TO_SERVER ? HTTP_EVENT_REQUEST_FIELD_TOO_LONG
+                                              : HTTP_EVENT_RESPONSE_FIELD_TOO_LONG);
+    return false;
+}
+
+enum http_turn http_take_headers(struct http_feed *f, struct http_message *message)
+{
+    uint32_t from = f->at;
+
+    for (;;) {
+        const uint8_t *line;
+        uint32_t length;
+        enum http_turn turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
+
+        if (turn != HTTP_GO) {
+            if (keep_lines(f, message, from) == HTTP_FAIL)
+                return HTTP_FAIL;
+            return turn;
+        }
+        if (http_chomp(line, length) == 0) {
+            uint32_t end = message->head.length + (f->at - length - from);
+
+            if (message->parsed_to <= message->headers_at)
+                message->headers_end = end;
+            if (keep_lines(f, message, from) == HTTP_FAIL || !http_finish_headers(f, message))
+                return HTTP_FAIL;
+            return HTTP_GO;
+        }
+        if (!count_line(f, line, length))
+            return HTTP_FAIL;
+    }
+}

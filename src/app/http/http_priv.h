@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inside HTTP/1:
+ *
+ *   http.c       the protocol's constant: detection, state, transactions
+ *   feed.c       lines and gaps; calls the steps below until the bytes are used up
+ *   request.c    steps of the client's direction
+ *   response.c   steps of the server's direction
+ *   head.c       the lines before a body become texts and headers
+ *   uri.c        parts of the URI, and how servers understand it
+ *   host.c       names of hosts, ports, numbers
+ *   body.c       bodies: limits, what becomes a file
+ *   decode.c     content encodings
+ *   multipart.c  files in forms
+ *   content.c    the buffers that rules ask for
+ *   buffers.c    their table
+ *   keywords.c, modifiers.c, urilen.c   the words of rules
+ *   log.c        the object "http" of events
+ *   settings.c   what can be configured
+ *   events.c     what is wrong with messages
+ *
+ * A message's line and headers are copied once, as they came, into its `head`; everything else is a place in it. Texts that are not
+ * in one piece there (folded, repeated, or normalised ones) are put together in `extra`. Places are offsets: both blocks move as they
+ * grow.
+ *
+ * Ownership: the blocks belong to the message, which belongs to its transaction. A state points at the transactions under way only.
+ */
+#ifndef APP_HTTP_PRIV_H
+#define APP_HTTP_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice/app.h"
+#include "sluice/fields.h"
+#include "sluice/file.h"
+#include "sluice/heap.h"
+#include "sluice/keyword.h"
+
+/* Progress of a direction: so far it is complete. */
+enum http_progress { HTTP_STARTED, HTTP_LINE, HTTP_HEADERS, HTTP_BODY, HTTP_TRAILER, HTTP_COMPLETE };
+
+enum http_event {
+    HTTP_EVENT_UNKNOWN_ERROR,
+    HTTP_EVENT_GZIP_DECOMPRESSION_FAILED,
+    HTTP_EVENT_REQUEST_FIELD_MISSING_COLON,
+    HTTP_EVENT_RESPONSE_FIELD_MISSING_COLON,
+    HTTP_EVENT_INVALID_REQUEST_CHUNK_LEN,
+    HTTP_EVENT_INVALID_RESPONSE_CHUNK_LEN,
+    HTTP_EVENT_INVALID_TRANSFER_ENCODING_VALUE_IN_REQUEST,
+    HTTP_EVENT_INVALID_TRANSFER_ENCODING_VALUE_IN_RESPONSE,
+    HTTP_EVENT_INVALID_CONTENT_LENGTH_FIELD_IN_REQUEST,
+    HTTP_EVENT_INVALID_CONTENT_LENGTH_FIELD_IN_RESPONSE,
+    HTTP_EVENT_DUPLICATE_CONTENT_LENGTH_FIELD_IN_REQUEST,
+    HTTP_EVENT_DUPLICATE_CONTENT_LENGTH_FIELD_IN_RESPONSE,
+    HTTP_EVENT_100_CONTINUE_ALREADY_SEEN,
+    HTTP_EVENT_UNABLE_TO_MATCH_RESPONSE_TO_REQUEST,
+    HTTP_EVENT_INVALID_SERVER_PORT_IN_REQUEST,
+    HTTP_EVENT_INVALID_AUTHORITY_PORT,
+    HTTP_EVENT_REQUEST_HEADER_INVALID,
+    HTTP_EVENT_RESPONSE_HEADER_INVALID,
+    HTTP_EVENT_MISSING_HOST_HEADER,
+    HTTP_EVENT_HOST_HEADER_AMBIGUOUS,
+    HTTP_EVENT_INVALID_REQUEST_FIELD_FOLDING,
+    HTTP_EVENT_INVALID_RESPONSE_FIELD_FOLDING,
+    HTTP_EVENT_REQUEST_FIELD_TOO_LONG,
+    HTTP_EVENT_RESPONSE_FIELD_TOO_LONG,
+    HTTP_EVENT_REQUEST_LINE_INVALID,
+    HTTP_EVENT_REQUEST_BODY_UNEXPECTED,
+    HTTP_EVENT_RESPONSE_BODY_UNEXPECTED,
+    HTTP_EVENT_REQUEST_SERVER_PORT_TCP_PORT_MISMATCH,
+    HTTP_EVENT_REQUEST_URI_HOST_INVALID,
+    HTTP_EVENT_REQUEST_HEADER_HOST_INVALID,
+    HTTP_EVENT_METHOD_DELIM_NON_COMPLIANT,
+    HTTP_EVENT_URI_DELIM_NON_COMPLIANT,
+    HTTP_EVENT_REQUEST_LINE_LEADING_WHITESPACE,
+    HTTP_EVENT_REQUEST_LINE_INCOMPLETE,
+    HTTP_EVENT_REQUEST_LINE_MISSING_PROTOCOL,
+    HTTP_EVENT_TOO_MANY_ENCODING_LAYERS,
+    HTTP_EVENT_REQUEST_TOO_MANY_HEADERS,
+    HTTP_EVENT_RESPONSE_TOO_MANY_HEADERS,
+    HTTP_EVENT_ABNORMAL_CE_HEADER,
+    HTTP_EVENT_REQUEST_AUTH_UNRECOGNIZED,
+    HTTP_EVENT_REQUEST_HEADER_REPETITION,
+    HTTP_EVENT_RESPONSE_HEADER_REPETITION,
+    HTTP_EVENT_RESPONSE_MULTIPART_BYTERANGES,
+    HTTP_EVENT_RESPONSE_ABNORMAL_TRANSFER_ENCODING,
+    HTTP_EVENT_RESPONSE_CHUNKED_OLD_PROTO,
+    HTTP_EVENT_RESPONSE_INVALID_PROTOCOL,
+    HTTP_EVENT_RESPONSE_INVALID_STATUS,
+    HTTP_EVENT_REQUEST_CHUNK_EXTENSION,
+    HTTP_EVENT_RESPONSE_CHUNK_EXTENSION,
+    HTTP_EVENT_REQUEST_LINE_NUL,
+    HTTP_EVENT_COMPRESSION_BOMB,
+    HTTP_EVENT_COMPRESSION_BOMB_LIMIT_REACHED,
+    HTTP_EVENT_LZMA_MEMLIMIT_REACHED,
+    HTTP_EVENT_TOO_MANY_WARNINGS,
+    HTTP_EVENT_FAILED_PROTOCOL_CHANGE,
+    HTTP_EVENT_RANGE_INVALID,
+    HTTP_EVENT_FILE_NAME_TOO_LONG,
+    HTTP_EVENT_MULTIPART_GENERIC_ERROR,
+    HTTP_EVENT_MULTIPART_NO_FILEDATA,
+    HTTP_EVENT_MULTIPART_INVALID_HEADER,
+    HTTP_EVENT_CONTENT_LENGTH_EXTRA_DATA_START,
+    HTTP_EVENT_CONTENT_LENGTH_EXTRA_DATA_END,
+    HTTP_EVENT_SWITCHING_PROTO_WITH_CONTENT_LENGTH,
+    HTTP_EVENT_DEFORMED_EOL,
+    HTTP_EVENT_REQUEST_LINE_UNKNOWN_METHOD,
+    HTTP_EVENT_REQUEST_LINE_UNKNOWN_METHOD_NO_PROTOCOL,
+    HTTP_EVENT_REQUEST_LINE_UNKNOWN_METHOD_INVALID_PROTOCOL,
+    HTTP_EVENT_REQUEST_LINE_NO_PROTOCOL,
+    HTTP_EVENT_PROTOCOL_CONTAINS_EXTRA_DATA,
+    HTTP_EVENT_BODY_DATA_LOST,
+    HTTP_EVENT_DOUBLE_ENCODED_URI,
+    HTTP_EVENT_COUNT,
+};
+
+enum http_method {
+    HTTP_METHOD_UNKNOWN,
+    HTTP_METHOD_GET,
+    HTTP_METHOD_POST,
+    HTTP_METHOD_PUT,
+    HTTP_METHOD_HEAD,
+    HTTP_METHOD_CONNECT,
+    HTTP_METHOD_OTHER, /* known, and nothing special */
+};
+
+enum http_version { HTTP_VERSION_INVALID, HTTP_VERSION_0_9, HTTP_VERSION_1_0, HTTP_VERSION_1_1 };
+
+/* Headers that are asked for by name. */
+enum http_known {
+    HTTP_ACCEPT,
+    HTTP_ACCEPT_ENCODING,
+    HTTP_ACCEPT_LANGUAGE,
+    HTTP_AUTHORIZATION,
+    HTTP_CONNECTION,
+    HTTP_CONTENT_DISPOSITION,
+    HTTP_CONTENT_ENCODING,
+    HTTP_CONTENT_LENGTH,
+    HTTP_CONTENT_RANGE,
+    HTTP_CONTENT_TYPE,
+    HTTP_COOKIE,
+    HTTP_EXPECT,
+    HTTP_HOST,
+    HTTP_LOCATION,
+    HTTP_REFERER,
+    HTTP_SERVER,
+    HTTP_SET_COOKIE,
+    HTTP_TRANSFER_ENCODING,
+    HTTP_UPGRADE,
+    HTTP_USER_AGENT,
+    HTTP_X_FORWARDED_FOR,
+    HTTP_KNOWN_COUNT,
+    HTTP_NOT_KNOWN = HTTP_KNOWN_COUNT,
+};
+
+enum {
+    HTTP_FIELD_LIMIT = 32 << 10,      /* bytes of a line, with what is folded into it: the most that may be configured */
+    HTTP_FIELD_DEFAULT = 18000,
+    HTTP_HEAD_LIMIT = 512 << 10,      /* bytes of all lines before a body, and of its trailers */
+    HTTP_EXTRA_LIMIT = 512 << 10,     /* of texts put together */
+    HTTP_FOLD_LIMIT = 128,            /* lines of one header */
+    HTTP_REPEAT_LIMIT = 64,           /* headers of the same name that are joined */
+    HTTP_JUNK_AFTER_0_9 = 16,         /* blanks that may follow a request of HTTP/0.9 */
+    HTTP_CHUNK_LENGTH_MAX = INT32_MAX,
+    HTTP_NONE = UINT16_MAX,           /* no header */
+    HTTP_WINDOW = 128 << 10,          /* of a body without limit that is kept */
+};
+
+/* A place in a message's head or extra. */
+struct http_text {
+    uint32_t at, length;
+    bool there, extra;
+};
+
+/* "Name: value" in one piece, in head or extra; the value begins two bytes behind the name. */
+struct http_header {
+    uint32_t at, length;
+    uint16_t name_length;
+    uint16_t next;  /* of the same name, joined to this one; HTTP_NONE */
+    uint16_t chain; /* while they are parsed: the one before in its bucket */
+    uint8_t known;  /* enum http_known */
+    bool extra, joined; /* joined: not a header of its own; its value is part of an earlier one's */
+};
+
+/* Buffers that are concatenations, made when the first rule asks: room is reserved with the headers. */
+enum http_joined { HTTP_JOINED_HEADER, HTTP_JOINED_NAMES, HTTP_JOINED_START, HTTP_JOINED_COUNT };
+struct http_joining {
+    uint32_t at, length; /* in `joined`, or (in_head) in the head */
+    bool there, in_head, made;
+};
+
+struct http_decoder;
+struct http_form;
+
+struct http_message {
+    struct buffer head, extra;
+    struct http_header *headers; /* of header_room */
+    uint16_t header_count, header_room;
+    uint16_t known[HTTP_KNOWN_COUNT]; /* index in headers, or HTTP_NONE */
+    uint32_t headers_at, headers_end; /* the lines of headers in head, without the empty one */
+    uint32_t parsed_to;               /* so far head has been turned into headers */
+    struct http_text line;
+    uint8_t version; /* enum http_version */
+    bool canonical;  /* each header stands in head as "Name: value" CRLF */
+    bool line_ends_regularly;
+    uint8_t *joined;
+    struct http_joining joining[HTTP_JOINED_COUNT];
+
+    uint64_t wire_length;   /* of the body, as it came */
+    uint64_t body_length;   /* decoded */
+    struct buffer body;     /* what is kept of it when it is no file */
+    uint64_t body_offset;   /* of body.bytes[0] */
+    bool body_ended, body_cut;
+    struct file *file;      /* the body as a file, or the file of the form's part under way; it belongs to the transaction */
+    bool file_is_body;      /* the body is one file, and is kept there alone */
+    struct http_decoder *decoder;
+    struct http_form *form;
+};
+
+struct http_tx {
+    struct app_tx base;
+    struct http_message message[FLOW_DIRECTIONS];
+
+    uint8_t method; /* enum http_method */
+    bool is_0_9, has_host, has_uri_host, not_seen; /* not_seen: the response came without a request */
+    struct http_text method_text, uri_raw, protocol; /* of the request */
+    struct http_text uri, path;                      /* normalised */
+    struct http_text host, uri_host;                 /* lower case, without port */
+    int32_t port;                                    /* named in URI or Host; -1 */
+
+    struct http_text response_protocol, status_text, status_message;
+    uint16_t status; /* 0: it is not a number from 100 to 999 */
+    bool seen_100;
+};
+
+enum http_step {
+    HTTP_IDLE,          /* between messages */
+    HTTP_AT_LINE,       /* a response has begun, its line is not complete */
+    HTTP_AFTER_0_9,     /* a request line without protocol: what follows decides */
+    HTTP_AT_HEADERS,
+    HTTP_IDENTITY,      /* a body of known length */
+    HTTP_CHUNK_LENGTH,
+    HTTP_CHUNK_DATA,
+    HTTP_CHUNK_END,     /* the line end behind the data */
+    HTTP_UNTIL_CLOSE,
+    HTTP_AT_TRAILER,
+    HTTP_WAITING,       /* behind CONNECT, for the response */
+    HTTP_TUNNEL,        /* not HTTP any more */
+    HTTP_STEPS,
+};
+
+struct http_parser {
+    enum http_step step;
+    struct http_tx *tx; /* the message under way is its; NULL in HTTP_IDLE */
+    uint64_t left;      /* bytes of the body or chunk that are to come */
+    uint64_t total;     /* Content-Length of the message under way */
+    uint32_t lines;     /* of headers so far */
+    uint32_t field_length; /* of the header under way, with what was folded into it */
+    uint32_t messages;  /* begun so far */
+    uint32_t blanks;    /* behind a request of HTTP/0.9 */
+};
+
+struct http_state {
+    struct http_parser parser[FLOW_DIRECTIONS];
+    struct http_tx *answer_next; /* the oldest whose response is not complete */
+};
+
+/* What one call of feed works on. */
+struct http_feed {
+    struct app_context *context;
+    struct http_state *state;
+    const struct http_settings *settings;
+    struct http_parser *parser; /* of the direction */
+    enum flow_direction direction;
+    const uint8_t *bytes;
+    uint32_t at, length; /* bytes[at] is the next */
+    uint32_t seen;
+    bool end, failed;
+};
+
+/* What a step says. */
+enum http_turn {
+    HTTP_GO,   /* it has consumed something, or another step is next */
+    HTTP_MORE, /* it needs bytes */
+    HTTP_FAIL,
+    HTTP_LEAVE, /* the bytes that follow are not ours */
+};
+
+struct http_personality {
+    bool backslash_is_slash, compress_slashes, decode_slashes, decode_u, best_fit, lower_case, plus_is_space;
+    bool nul_encoded_ends, nul_raw_ends;
+    bool request_line_nul_ends;
+    enum { HTTP_PERCENT_KEEP, HTTP_PERCENT_REMOVE, HTTP_PERCENT_DECODE } invalid_percent;
+};
+
+struct http_settings {
+    struct http_personality personality;
+    uint32_t body_limit[FLOW_DIRECTIONS]; /* 0: none */
+    uint32_t field_limit, headers_limit;
+    uint32_t bomb_limit, decoder_layers, lzma_memory;
+    uint32_t time_limit_us;
+    bool double_decode_path, double_decode_query, uri_is_whole, lzma;
+    bool log_extended;
+    bool dump_request_headers, dump_response_headers;
+    uint64_t custom; /* bits: rows of the table in log.c */
+};
+
+/* --- settings.c, events.c ------------------------------------------------------------------------------------------------------ */
+
+extern const struct setting http_setting_table[];
+extern const struct app_event http_event_table[HTTP_EVENT_COUNT];
+int http_configure(const struct config *config, struct diag *diag, void **out);
+void http_unconfigure(void *settings);
+const struct http_settings *http_settings_of(const struct app_context *context);
+/* The settings when nothing is configured. */
+const struct http_settings *http_default_settings(void);
+
+static inline void http_event(struct http_feed *f, struct http_tx *tx, enum http_event event)
+{
+    app_event(f->context, tx ? &tx->base : NULL, event);
+}
+
+/* --- feed.c ------------------------------------------------------------------------------------------------------------------- */
+
+struct app_result http_feed(struct app_context *context, void *state, const struct app_input *in);
+/* The next line with its end; the last one may lack it when nothing follows. HTTP_GO: it is there. */
+enum http_turn http_next_line(struct http_feed *f, const uint8_t **line, uint32_t *length);
+/* Length of the line at the start of `bytes`, with its end; 0 when there is none. `from`: bytes that are known to have none. `alone`: a CR alone ends
+ * a line too. `last`: nothing follows the bytes. */
+uint32_t http_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, bool alone, bool last);
+/* The length without CR and LF at the end. */
+uint32_t http_chomp(const uint8_t *line, uint32_t length);
+
+static inline bool http_is_space(uint8_t c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static inline uint8_t http_lower(uint8_t c)
+{
+    return c >= 'A' && c <= 'Z' ? c | 0x20 : c;
+}
+
+static inline bool http_is_digit(uint8_t c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* 0 to 15, or -1. */
+static inline int http_hex(uint8_t c)
+{
+    if (http_is_digit(c))
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool http_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word);
+/* The place of a lower case word, or NULL. */
+const uint8_t *http_find_nocase(const uint8_t *bytes, uint32_t length, const char *word);
+
+/* --- request.c, response.c ------------------------------------------------------------------------------------------------------- */
+
+enum http_turn http_request_step(struct http_feed *f);
+enum http_turn http_response_step(struct http_feed *f);
+/* Nothing follows in the direction. */
+void http_request_end(struct http_feed *f);
+void http_response_end(struct http_feed *f);
+/* The request is complete; what comes next is another one. */
+void http_request_complete(struct http_feed *f, struct http_tx *tx);
+struct http_tx *http_tx_new(struct http_feed *f);
+void http_tx_free(struct app_context *context, struct app_tx *tx);
+
+/* Steps of both directions. */
+enum http_turn http_take_identity(struct http_feed *f);
+enum http_turn http_take_chunk_data(struct http_feed *f);
+enum http_turn http_take_chunk_end(struct http_feed *f);
+enum http_turn http_take_until_close(struct http_feed *f);
+/* The number at the start of a chunk's line. False: it is none. */
+bool http_chunk_length(const uint8_t *line, uint32_t length, uint64_t *out, bool *extension);
+
+/* --- head.c --------------------------------------------------------------------------------------------------------------------- */
+
+/* Lines into the message, up to the empty one. HTTP_GO: that was there, and the headers are parsed. */
+enum http_turn http_take_headers(struct http_feed *f, struct http_message *message);
+/* What there is of them is all. */
+bool http_finish_headers(struct http_feed *f, struct http_message *message);
+void http_message_init(struct http_message *message);
+void http_message_forget(struct app_context *context, struct http_message *message); /* gives back line and headers */
+
+static inline const uint8_t *http_bytes(const struct http_message *message, const struct http_text *text)
+{
+    return (text->extra ? message->extra.bytes : message->head.bytes) + text->at;
+}
+
+/* The value of a header; false when it is not there. */
+bool http_value(const struct http_message *message, enum http_known known, const uint8_t **value, uint32_t *length);
+static inline const uint8_t *http_header_text(const struct http_message *message, const struct http_header *header)
+{
+    return (header->extra ? message->extra.bytes : message->head.bytes) + header->at;
+}
+/* Puts bytes into `extra`; text->there tells whether there was room. */
+struct http_text http_keep(struct http_feed *f, struct http_message *message, const void *bytes, uint32_t length);
+enum http_method http_method_of(const uint8_t *name, uint32_t length);
+enum http_version http_version_of(const uint8_t *text, uint32_t length);
+
+/* --- uri.c, host.c ----------------------------------------------------------------------------------------------------------------- */
+
+/* Fills in uri, path, host and port from tx->uri_raw. */
+void http_understand_uri(struct http_feed *f, struct http_tx *tx);
+/* In place; the new length. */
+uint32_t http_decode_query(const struct http_personality *personality, uint8_t *bytes, uint32_t length);
+uint32_t http_decode_path(const struct http_personality *personality, uint8_t *bytes, uint32_t length);
+uint32_t http_remove_dots(uint8_t *bytes, uint32_t length);
+
+/* "host:port". */
+struct http_authority {
+    const uint8_t *host;
+    uint32_t host_length;
+    int32_t port; /* -1: none */
+    bool valid;
+};
+bool http_parse_authority(const uint8_t *bytes, uint32_t length, struct http_authority *out);
+int32_t http_parse_port(const uint8_t *bytes, uint32_t length); /* -1 */
+bool http_host_is_valid(const uint8_t *host, uint32_t length);
+/* Digits, with what stands around them ignored. False: there are none, or they are too many. */
+bool http_parse_length(const uint8_t *bytes, uint32_t length, uint64_t *out);
+
+/* A Content-Range. */
+struct http_range {
+    int64_t start, end, size; /* -1: not given */
+};
+bool http_parse_range(const uint8_t *bytes, uint32_t length, struct http_range *out);
+/* The value of `name`= in a header like Content-Disposition. */
+bool http_parameter(const uint8_t *bytes, uint32_t length, const char *name, const uint8_t **value,
+                    uint32_t *value_length);
+
+/* --- body.c ------------------------------------------------------------------------------------------------------------------------ */
+
+/* A body begins: what encodings and files it has. */
+void http_body_begin(struct http_feed *f, struct http_tx *tx);
+/* Bytes of it as they came, without chunks. */
+void http_body_data(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
+void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length);
+/* Bytes behind a message that had none. */
+void http_body_more(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
+/* `complete`: all of it was there. May be called again. */
+void http_body_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction, bool complete);
+void http_body_clear(struct app_context *context, struct http_message *message);
+/* Decoded bytes. False: no more are wanted. */
+bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
+
+/* --- decode.c ------------------------------------------------------------------------------------------------------------------------ */
+
+/* By the Content-Encoding; NULL when nothing is to be decoded. */
+struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, const uint8_t *names, uint32_t length);
+void http_decoder_feed(struct http_feed *f, struct http_tx *tx, struct http_decoder *decoder, const uint8_t *bytes,
+                       uint32_t length);
+void http_decoder_free(struct heap *heap, struct http_decoder *decoder);
+
+/* --- multipart.c --------------------------------------------------------------------------------------------------------------------- */
+
+/* For a Content-Type with a boundary; NULL when it is none. */
+struct http_form *http_form_new(struct http_feed *f, const uint8_t *content_type, uint32_t length);
+void http_form_feed(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
+void http_form_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction);
+void http_form_free(struct heap *heap, struct http_form *form);
+
+/* --- buffers.c, log.c ------------------------------------------------------------------------------------------------------------------ */
+
+extern const struct app_buffer http_buffer_table[];
+extern const size_t http_buffer_count;
+extern const struct app_condition http_condition_table[];
+extern const size_t http_condition_count;
+void http_log(const struct app_tx *tx, const void *settings, struct fields *out);
+/* The bit of a name in eve.types.http.custom; -1. */
+int http_log_field(const char *name);
+
+/* --- content.c: what rules look at ------------------------------------------------------------------------------------------------------ */
+
+bool http_get_method(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_uri(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_uri_raw(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_host(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_host_raw(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_protocol(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_line(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_status(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_status_message(const struct app_tx *tx, enum flow_direction direction, unsigned index,
+                             struct app_bytes *out);
+bool http_get_header(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_header_raw(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_header_names(const struct app_tx *tx, enum flow_direction direction, unsigned index,
+                           struct app_bytes *out);
+bool http_get_start(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+bool http_get_each_header(const struct app_tx *tx, enum flow_direction direction, unsigned index,
+                          struct app_bytes *out);
+bool http_get_body(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out);
+/* Of a message of the other direction's, too: for the log. */
+bool http_get_known(const struct app_tx *tx, enum flow_direction direction, enum http_known known,
+                    struct app_bytes *out);
+/* Room for the concatenations of a message whose headers are parsed. */
+void http_prepare_joined(struct http_feed *f, struct http_message *message);
+
+#endif

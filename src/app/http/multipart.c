@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * multipart/form-data (RFC 7578): the parts that have a file name are files.
+ *
+ * Bytes wait here until a line is complete, or until they can't be the start of a boundary any more.
+ */
+#include "http_priv.h"
+
+#include <string.h>
+
+enum { BOUNDARY_MAX = 256, LINE_MAX_LENGTH = 8192, PENDING_MAX = 1 << 20 };
+
+enum form_step {
+    FORM_PREAMBLE,
+    FORM_BOUNDARY, /* the rest of the boundary's line */
+    FORM_HEADERS,
+    FORM_DATA,
+    FORM_OVER,
+};
+
+struct http_form {
+    enum form_step step;
+    uint8_t boundary[BOUNDARY_MAX + 4]; /* LF--boundary */
+    uint32_t boundary_length;
+    struct buffer pending;
+    uint32_t taken; /* of pending */
+    bool has_file;  /* of the part under way */
+    bool any_line;
+    struct buffer name;
+    uint64_t file_length;
+};
+
+struct http_form *http_form_new(struct http_feed *f, const uint8_t *content_type, uint32_t length)
+{
+    static const char type[] = "multipart/";
+    const uint8_t *boundary;
+    uint32_t size;
+
+    if (length < sizeof(type) - 1 || !http_equal_nocase(content_type, sizeof(type) - 1, type))
+        return NULL;
+    if (!http_parameter(content_type, length, "boundary", &boundary, &size) || size == 0 || size > BOUNDARY_MAX)
+        return NULL;
+    struct http_form *form = heap_take(app_heap(f->context), sizeof(*form));
+
+    if (!form)
+        return NULL;
+    memcpy(form->boundary, "\n--", 3);
+    memcpy(form->boundary + 3, boundary, size);
+    form->boundary_length = size + 3;
+    return form;
+}
+
+void http_form_free(struct heap *heap, struct http_form *form)
+{
+    if (!form)
+        return;
+    buffer_clear(heap, &form->pending);
+    buffer_clear(heap, &form->name);
+    heap_give(heap, form);
+}
+
+/* --- Parts ----------------------------------------------------------------------------------------------------------------------------- */
+
+static void begin_file(struct http_feed *f, struct http_tx *tx, struct http_form *form)
+{
+    struct http_message *message = &tx->message[f->direction];
+
+    form->file_length = 0;
+    if (!form->has_file)
+        return;
+    message->file = file_open(app_files(f->context), &tx->base.files[f->direction], app_next_file_id(f->context),
+                              form->name.bytes, form->name.length);
+}
+
+static void end_file(struct http_feed *f, struct http_tx *tx, struct http_form *form, enum flow_direction direction,
+                     enum file_state state)
+{
+    struct http_message *message = &tx->message[direction];
+
+    if (form->has_file && form->file_length == 0)
+        http_event(f, tx, HTTP_EVENT_MULTIPART_NO_FILEDATA);
+    if (message->file)
+        file_close(app_files(f->context), message->file, state);
+    message->file = NULL;
+    form->has_file = false;
+    form->name.length = 0;
+}
+
+static void take_data(struct http_feed *f, struct http_tx *tx, struct http_form *form, uint32_t length)
+{
+    struct http_message *message = &tx->message[f->direction];
+
+    if (message->file && length > 0)
+        file_append(app_files(f->context), message->file, form->pending.bytes + form->taken, length);
+    form->file_length += length;
+    form->taken += length;
+}
+
+static void take_header(struct http_feed *f, struct http_tx *tx, struct http_form *form, const uint8_t *line,
+                        uint32_t length)
+{
+    static const char wanted[] = "content-disposition:";
+    const uint8_t *name;
+    uint32_t size;
+
+    form->any_line = true;
+    if (!memchr(line, ':', length)) {
+        http_event(f, tx, HTTP_EVENT_MULTIPART_INVALID_HEADER);
+        return;
+    }
+    if (length < sizeof(wanted) - 1 || !http_equal_nocase(line, sizeof(wanted) - 1, wanted))
+        return;
+    if (!http_parameter(line, length, "filename", &name, &size) || size == 0)
+        return;
+    form->has_file = true;
+    form->name.length = 0;
+    buffer_append(app_heap(f->context), &form->name, name, size, LINE_MAX_LENGTH);
+}
+
+/* --- Steps: true when something was consumed or changed ------------------------------------------------------------------------------------- */
+
+static uint32_t pending_length(const struct http_form *form)
+{
+    return form->pending.length - form->taken;
+}
+
+/* The place of a boundary among the pending bytes, at the LF before it; NULL. */
+static const uint8_t *find_boundary(const struct http_form *form)
+{
+    return memmem(form->pending.bytes + form->taken, pending_length(form), form->boundary, form->boundary_length);
+}
+
+static bool take_preamble(struct http_form *form)
+{
+    const uint8_t *bytes = form->pending.bytes + form->taken, *found;
+    uint32_t left = pending_length(form), bare = form->boundary_length - 1;
+
+    if (form->taken == 0 && !form->any_line && left >= bare && memcmp(bytes, form->boundary + 1, bare) == 0) {
+        form->taken += bare;
+        form->step = FORM_BOUNDARY;
+        return true;
+    }
+    found = find_boundary(form);
+    if (found) {
+        form->taken += (uint32_t)(found - bytes) + form->boundary_length;
+        form->step = FORM_BOUNDARY;
+        return true;
+    }
+    if (left > form->boundary_length + bare) { /* no boundary begins here, nor did the form with one */
+        form->taken += left - form->boundary_length;
+        form->any_line = true;
+    }
+    return false;
+}
+
+/* "--" behind a boundary ends the form. */
+static bool take_boundary_line(struct http_feed *f, struct http_tx *tx, struct http_form *form)
+{
+    const uint8_t *bytes = form->pending.bytes + form->taken, *end;
+    uint32_t left = pending_length(form);
+
+    if (left >= 2 && bytes[0] == '-' && bytes[1] == '-') {
+        form->step = FORM_OVER;
+        return true;
+    }
+    end = left > 0 ? memchr(bytes, '\n', left) : NULL;
+    if (!end && left > LINE_MAX_LENGTH) {
+        http_event(f, tx, HTTP_EVENT_MULTIPART_GENERIC_ERROR);
+        form->step = FORM_OVER;
+        return true;
+    }
+    if (!end)
+        return false;
+    form->taken += (uint32_t)(end - bytes) + 1;
+    form->step = FORM_HEADERS;
+    form->any_line = false;
+    return true;
+}
+
+static bool take_header_line(struct http_feed *f, struct http_tx *tx, struct http_form *form)
+{
+    const uint8_t *bytes = form->pending.bytes + form->taken;
+    uint32_t left = pending_length(form), size;
+    const uint8_t *end = left > 0 ? memchr(bytes, '\n', left) : NULL;
+
+    if (!end && left > LINE_MAX_LENGTH) {
+        http_event(f, tx, HTTP_EVENT_MULTIPART_INVALID_HEADER);
+        form->step = FORM_OVER;
+        return true;
+    }
+    if (!end)
+        return false;
+    size = (uint32_t)(end - bytes) + 1;
+    form->taken += size;
+    size = http_chomp(bytes, size);
+    if (size > 0) {
+        take_header(f, tx, form, bytes, size);
+        return true;
+    }
+    form->taken--; /* the LF may be that of a boundary right here: a part without data */
+    begin_file(f, tx, form);
+    form->step = FORM_DATA;
+    form->any_line = false;
+    return true;
+}
+
+static bool take_part(struct http_feed *f, struct http_tx *tx, struct http_form *form)
+{
+    const uint8_t *found = find_boundary(form), *bytes;
+    uint32_t left;
+
+    if (!form->any_line && pending_length(form) >= form->boundary_length) { /* the LF of the header is not data */
+        form->any_line = true;
+        if (found != form->pending.bytes + form->taken)
+            form->taken++;
+    } else if (!form->any_line) {
+        return false;
+    }
+    bytes = form->pending.bytes + form->taken;
+    left = pending_length(form);
+    if (found) {
+        uint32_t size = (uint32_t)(found - bytes), skip = form->boundary_length;
+
+        if (size > 0 && found[-1] == '\r') {
+            size--;
+            skip++;
+        }
+        take_data(f, tx, form, size);
+        end_file(f, tx, form, f->direction, FILE_CLOSED);
+        form->taken += skip;
+        form->step = FORM_BOUNDARY;
+        return true;
+    }
+    if (left > form->boundary_length + 1)
+        take_data(f, tx, form, left - form->boundary_length - 1);
+    return false;
+}
+
+void http_form_feed(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length)
+{
+    struct http_form *form = tx->message[f->direction].form;
+    bool goes_on = true;
+
+    if (form->step == FORM_OVER)
+        return;
+    if (buffer_append(app_heap(f->context), &form->pending, bytes, length, PENDING_MAX) < length) {
+        http_event(f, tx, HTTP_EVENT_MULTIPART_GENERIC_ERROR);
+        form->step = FORM_OVER;
+    }
+    while (goes_on && form->step != FORM_OVER) {
+        switch (form->step) {
+        case FORM_PREAMBLE:
+            goes_on = take_preamble(form);
+            break;
+        case FORM_BOUNDARY:
+            goes_on = take_boundary_line(f, tx, form);
+            break;
+        case FORM_HEADERS:
+            goes_on = take_header_line(f, tx, form);
+            break;
+        case FORM_DATA:
+            goes_on = take_part(f, tx, form);
+            break;
+        case FORM_OVER:
+            break;
+        }
+    }
+    buffer_consume(&form->pending, form->taken);
+    form->taken = 0;
+}
+
+void http_form_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction)
+{
+    struct http_form *form = tx->message[direction].form;
+
+    if (form->step != FORM_OVER)
+        http_event(f, tx, HTTP_EVENT_MULTIPART_GENERIC_ERROR);
+    if (form->step == FORM_DATA && direction == f->direction)
+        take_data(f, tx, form, pending_length(form));
+    end_file(f, tx, form, direction, FILE_TRUNCATED);
+}

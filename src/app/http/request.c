@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The client's direction: a request line, headers, a body, and the next one.
+ *
+ * What does not look like a request behind a request is taken for more of its body, as a server that does not count would. A CONNECT is
+ * followed by nothing that is understood before its response is there.
+ */
+#include "http_priv.h"
+
+#include <string.h>
+
+struct http_tx *http_tx_new(struct http_feed *f)
+{
+    struct http_tx *tx = (struct http_tx *)app_tx_new(f->context);
+
+    if (!tx)
+        return NULL;
+    http_message_init(&tx->message[FLOW_TO_SERVER]);
+    http_message_init(&tx->message[FLOW_TO_CLIENT]);
+    tx->port = -1;
+    if (!f->state->answer_next)
+        f->state->answer_next = tx;
+    return tx;
+}
+
+void http_tx_free(struct app_context *context, struct app_tx *base)
+{
+    struct http_tx *tx = (struct http_tx *)base;
+
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        http_body_clear(context, &tx->message[direction]);
+        http_message_forget(context, &tx->message[direction]);
+    }
+}
+
+static struct http_message *request_of(struct http_tx *tx)
+{
+    return &tx->message[FLOW_TO_SERVER];
+}
+
+void http_request_complete(struct http_feed *f, struct http_tx *tx)
+{
+    struct http_parser *parser = &f->state->parser[FLOW_TO_SERVER];
+
+    http_body_end(f, tx, FLOW_TO_SERVER, parser->left == 0);
+    tx->base.progress[FLOW_TO_SERVER] = HTTP_COMPLETE;
+    parser->tx = NULL;
+    parser->left = 0;
+    parser->step = HTTP_IDLE;
+}
+
+/* --- The request line ---------------------------------------------------------------------------------------------------------------- */
+
+/* A window of the line while it is taken apart. */
+struct line {
+    const uint8_t *bytes;
+    uint32_t at, end;
+};
+
+static struct http_text text_of(uint32_t at, uint32_t end)
+{
+    return (struct http_text){ .at = at, .length = end - at, .there = true };
+}
+
+static struct http_text trimmed(const struct line *line, uint32_t at, uint32_t end)
+{
+    while (at < end && http_is_space(line->bytes[at]))
+        at++;
+    while (end > at && http_is_space(line->bytes[end - 1]))
+        end--;
+    return text_of(at, end);
+}
+
+static uint32_t skip_spaces(struct line *line, bool *only_blanks)
+{
+    uint32_t from = line->at;
+
+    *only_blanks = true;
+    for (; line->at < line->end && http_is_space(line->bytes[line->at]); line->at++)
+        *only_blanks &= line->bytes[line->at] == ' ';
+    return line->at - from;
+}
+
+static void take_method(struct http_feed *f, struct http_tx *tx, struct line *line)
+{
+    bool only_blanks;
+    uint32_t from;
+
+    if (skip_spaces(line, &only_blanks) > 0)
+        http_event(f, tx, HTTP_EVENT_REQUEST_LINE_LEADING_WHITESPACE);
+    for (from = line->at; line->at < line->end && !http_is_space(line->bytes[line->at]);)
+        line->at++;
+    tx->method_text = text_of(from, line->at);
+    tx->method = (uint8_t)http_method_of(line->bytes + from, line->at - from);
+    skip_spaces(line, &only_blanks);
+    if (!only_blanks)
+        http_event(f, tx, HTTP_EVENT_METHOD_DELIM_NON_COMPLIANT);
+}
+
+/* The last blank parts URI and protocol: URIs with blanks are sent, and servers understand them. */
+static uint32_t last_blank(const struct line *line, bool any)
+{
+    uint32_t at = line->end;
+
+    while (at > line->at && !(any ? http_is_space(line->bytes[at - 1]) : line->bytes[at - 1] == ' '))
+        at--;
+    return at > line->at ? at - 1 : line->end;
+}
+
+static void take_uri(struct http_feed *f, struct http_tx *tx, struct line *line)
+{
+    uint32_t blank;
+    bool odd = false;
+
+    while (line->end > line->at && http_is_space(line->bytes[line->end - 1]))
+        line->end--;
+    blank = last_blank(line, false);
+    for (uint32_t at = line->at; at < blank; at++)
+        odd |= line->bytes[at] != ' ' && http_is_space(line->bytes[at]);
+    if (odd) {
+        http_event(f, tx, HTTP_EVENT_URI_DELIM_NON_COMPLIANT);
+        if (blank == line->end)
+            blank = last_blank(line, true);
+    }
+    tx->uri_raw = trimmed(line, line->at, blank);
+    if (blank < line->end)
+        tx->protocol = trimmed(line, blank + 1, line->end);
+}
+
+static void take_protocol(struct http_feed *f, struct http_tx *tx, const struct line *line)
+{
+    struct http_message *message = request_of(tx);
+
+    if (!tx->protocol.there) {
+        tx->is_0_9 = true;
+        message->version = HTTP_VERSION_0_9;
+        if (tx->method == HTTP_METHOD_UNKNOWN)
+            http_event(f, tx,
+                       tx->uri_raw.there ? HTTP_EVENT_REQUEST_LINE_UNKNOWN_METHOD_NO_PROTOCOL
+                                         : HTTP_EVENT_REQUEST_LINE_UNKNOWN_METHOD);
+        return;
+    }
+    message->version = (uint8_t)http_version_of(line->bytes + tx->protocol.at, tx->protocol.length);
+    if (message->version == HTTP_VERSION_INVALID && tx->method == HTTP_METHOD_UNKNOWN) {
+        http_event(f, tx, HTTP_EVENT_REQUEST_LINE_UNKNOWN_METHOD_INVALID_PROTOCOL);
+        http_event(f, tx, HTTP_EVENT_REQUEST_LINE_INVALID);
+    }
+}
+
+static enum http_turn take_request_line(struct http_feed *f, const uint8_t *bytes, uint32_t length)
+{
+    struct http_parser *parser = f->parser;
+    struct http_tx *tx = http_tx_new(f);
+    uint32_t size = http_chomp(bytes, length);
+    struct line line = { .end = size };
+
+    if (!tx)
+        return HTTP_FAIL;
+    struct http_message *message = request_of(tx);
+
+    parser->tx = tx;
+    parser->messages++;
+    parser->lines = parser->blanks = 0;
+    if (buffer_append(app_heap(f->context), &message->head, bytes, length, HTTP_HEAD_LIMIT) < length)
+        return HTTP_FAIL;
+    line.bytes = message->head.bytes;
+    message->headers_at = message->headers_end = message->parsed_to = length;
+    message->line = text_of(0, size);
+    message->line_ends_regularly = length == size + 2;
+    if (memchr(bytes, 0, size))
+        http_event(f, tx, HTTP_EVENT_REQUEST_LINE_NUL);
+    take_method(f, tx, &line);
+    if (line.at < line.end)
+        take_uri(f, tx, &line);
+    else
+        http_event(f, tx, HTTP_EVENT_REQUEST_LINE_INCOMPLETE);
+    take_protocol(f, tx, &line);
+    http_understand_uri(f, tx);
+    tx->base.progress[FLOW_TO_SERVER] = HTTP_LINE;
+    parser->step = tx->is_0_9 ? HTTP_AFTER_0_9 : HTTP_AT_HEADERS;
+    return HTTP_GO;
+}
+
+/* --- Between requests ---------------------------------------------------------------------------------------------------------------- */
+
+static bool looks_like_request(const uint8_t *line, uint32_t length)
+{
+    uint32_t at = 0, from;
+
+    while (at < length && http_is_space(line[at]))
+        at++;
+    for (from = at; at < length && !http_is_space(line[at]);)
+        at++;
+    return http_method_of(line + from, at - from) != HTTP_METHOD_UNKNOWN ||
+           http_find_nocase(line + at, length - at, " http/");
+}
+
+/* Bytes behind a request that are none: more of its body, as long as it is there. */
+static void take_unexpected(struct http_feed *f, const uint8_t *bytes, uint32_t length)
+{
+    struct http_tx *last = (struct http_tx *)app_tx_last(f->context);
+
+    if (!last)
+        return;
+    http_event(f, last, HTTP_EVENT_REQUEST_BODY_UNEXPECTED);
+    http_body_more(f, last, bytes, length);
+}
+
+static enum http_turn between_requests(struct http_feed *f)
+{
+    const uint8_t *line;
+    uint32_t length;
+    enum http_turn turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
+
+    if (turn != HTTP_GO || http_chomp(line, length) == 0)
+        return turn;
+    if (f->parser->messages > 0 && !looks_like_request(line, http_chomp(line, length))) {
+        take_unexpected(f, line, length);
+        return HTTP_GO;
+    }
+    return take_request_line(f, line, length);
+}
+
+/* Blanks may follow a request of HTTP/0.9; anything else shows that it was none. */
+static enum http_turn after_0_9(struct http_feed *f)
+{
+    struct http_parser *parser = f->parser;
+
+    for (; f->at < f->length && http_is_space(f->bytes[f->at]) && parser->blanks <= HTTP_JUNK_AFTER_0_9; f->at++)
+        parser->blanks++;
+    if (f->at == f->length && parser->blanks <= HTTP_JUNK_AFTER_0_9)
+        return HTTP_MORE;
+    parser->tx->is_0_9 = false;
+    http_event(f, parser->tx, HTTP_EVENT_REQUEST_LINE_MISSING_PROTOCOL);
+    parser->step = HTTP_AT_HEADERS;
+    return HTTP_GO;
+}
+
+/* --- What the headers say -------------------------------------------------------------------------------------------------------------- */
+
+static void take_host(struct http_feed *f, struct http_tx *tx)
+{
+    struct http_message *message = request_of(tx);
+    struct http_authority authority;
+    const uint8_t *value;
+    uint32_t length;
+
+    if (!http_value(message, HTTP_HOST, &value, &length)) {
+        if (message->version == HTTP_VERSION_1_1)
+            http_event(f, tx, HTTP_EVENT_MISSING_HOST_HEADER);
+        return;
+    }
+    if (!http_parse_authority(value, length, &authority)) {
+        http_event(f, tx, tx->host.there ? HTTP_EVENT_HOST_HEADER_AMBIGUOUS : HTTP_EVENT_REQUEST_HEADER_HOST_INVALID);
+        return;
+    }
+    if (!authority.valid)
+        http_event(f, tx, HTTP_EVENT_REQUEST_HEADER_HOST_INVALID);
+    if (tx->host.there) {
+        const uint8_t *host = http_bytes(message, &tx->host);
+        bool same = tx->host.length == authority.host_length;
+
+        for (uint32_t i = 0; same && i < authority.host_length; i++)
+            same = host[i] == http_lower(authority.host[i]);
+        if (!same || (tx->port >= 0 && authority.port >= 0 && tx->port != authority.port))
+            http_event(f, tx, HTTP_EVENT_HOST_HEADER_AMBIGUOUS);
+        return;
+    }
+    uint8_t lower[HTTP_FIELD_LIMIT];
+    uint32_t size = authority.host_length < sizeof(lower) ? authority.host_length : (uint32_t)sizeof(lower);
+
+    for (uint32_t i = 0; i < size; i++)
+        lower[i] = http_lower(authority.host[i]);
+    tx->port = authority.port;
+    tx->host = http_keep(f, message, lower, size);
+}
+
+static void check_authorization(struct http_feed *f, struct http_tx *tx)
+{
+    static const char *const schemes[] = { "basic", "digest", "bearer" };
+    const uint8_t *value;
+    uint32_t length;
+
+    if (!http_value(request_of(tx), HTTP_AUTHORIZATION, &value, &length))
+        return;
+    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+        if (length >= strlen(schemes[i]) && http_equal_nocase(value, (uint32_t)strlen(schemes[i]), schemes[i]))
+            return;
+    }
+    http_event(f, tx, HTTP_EVENT_REQUEST_AUTH_UNRECOGNIZED);
+}
+
+/* Which body follows; false: none. */
+static bool find_body(struct http_feed *f, struct http_tx *tx)
+{
+    struct http_message *message = request_of(tx);
+    struct http_parser *parser = f->parser;
+    const uint8_t *value;
+    uint32_t length;
+
+    parser->left = parser->total = 0;
+    if (http_value(message, HTTP_TRANSFER_ENCODING, &value, &length)) {
+        bool chunked = http_find_nocase(value, length, "chunked");
+
+        if (!chunked || message->version < HTTP_VERSION_1_1)
+            http_event(f, tx, HTTP_EVENT_INVALID_TRANSFER_ENCODING_VALUE_IN_REQUEST);
+        if (chunked) {
+            parser->step = HTTP_CHUNK_LENGTH;
+            return true;
+        }
+    }
+    if (!http_value(message, HTTP_CONTENT_LENGTH, &value, &length))
+        return false;
+    if (!http_parse_length(value, length, &parser->total)) {
+        http_event(f, tx, HTTP_EVENT_INVALID_CONTENT_LENGTH_FIELD_IN_REQUEST);
+        return false;
+    }
+    if (length > 0 && !http_is_digit(value[0]))
+        http_event(f, tx, HTTP_EVENT_CONTENT_LENGTH_EXTRA_DATA_START);
+    if (length > 0 && !http_is_digit(value[length - 1]))
+        http_event(f, tx, HTTP_EVENT_CONTENT_LENGTH_EXTRA_DATA_END);
+    parser->left = parser->total;
+    parser->step = HTTP_IDENTITY;
+    return parser->total > 0;
+}
+
+static void understand_headers(struct http_feed *f, struct http_tx *tx)
+{
+    take_host(f, tx);
+    check_authorization(f, tx);
+    tx->base.progress[FLOW_TO_SERVER] = HTTP_HEADERS;
+}
+
+static enum http_turn take_headers(struct http_feed *f)
+{
+    struct http_tx *tx = f->parser->tx;
+    enum http_turn turn = http_take_headers(f, request_of(tx));
+
+    if (turn != HTTP_GO)
+        return turn;
+    understand_headers(f, tx);
+    if (tx->method == HTTP_METHOD_CONNECT) {
+        f->parser->step = HTTP_WAITING;
+        return HTTP_GO;
+    }
+    if (find_body(f, tx))
+        http_body_begin(f, tx);
+    else
+        http_request_complete(f, tx);
+    return HTTP_GO;
+}
+
+/* --- Bodies ---------------------------------------------------------------------------------------------------------------------------- */
+
+static enum http_turn take_chunk_length(struct http_feed *f)
+{
+    struct http_parser *parser = f->parser;
+    const uint8_t *line;
+    uint32_t length;
+    bool extension = false;
+    enum http_turn turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
+
+    if (turn == HTTP_GO)
+        parser->tx->message[f->direction].wire_length += length;
+    if (turn != HTTP_GO || http_chomp(line, length) == 0)
+        return turn;
+    if (!http_chunk_length(line, http_chomp(line, length), &parser->left, &extension)) {
+        http_event(f, parser->tx, HTTP_EVENT_INVALID_REQUEST_CHUNK_LEN);
+        return HTTP_FAIL;
+    }
+    if (extension)
+        http_event(f, parser->tx, HTTP_EVENT_REQUEST_CHUNK_EXTENSION);
+    parser->lines = 0;
+    parser->step = parser->left > 0 ? HTTP_CHUNK_DATA : HTTP_AT_TRAILER;
+    if (parser->step == HTTP_AT_TRAILER) {
+        http_body_end(f, parser->tx, FLOW_TO_SERVER, true);
+        parser->tx->base.progress[FLOW_TO_SERVER] = HTTP_BODY;
+    }
+    return HTTP_GO;
+}
+
+static enum http_turn take_identity(struct http_feed *f)
+{
+    enum http_turn turn = http_take_identity(f);
+
+    if (turn == HTTP_GO)
+        http_request_complete(f, f->parser->tx);
+    return turn;
+}
+
+static enum http_turn take_trailer(struct http_feed *f)
+{
+    enum http_turn turn = http_take_headers(f, request_of(f->parser->tx));
+
+    if (turn == HTTP_GO)
+        http_request_complete(f, f->parser->tx);
+    return turn;
+}
+
+/* --- Steps ------------------------------------------------------------------------------------------------------------------------------- */
+
+static enum http_turn wait(struct http_feed *f)
+{
+    (void)f;
+    return HTTP_MORE;
+}
+
+static enum http_turn skip(struct http_feed *f)
+{
+    f->at = f->length;
+    return HTTP_MORE;
+}
+
+enum http_turn http_request_step(struct http_feed *f)
+{
+    static enum http_turn (*const steps[HTTP_STEPS])(struct http_feed *) = {
+        [HTTP_IDLE] = between_requests,          [HTTP_AT_LINE] = between_requests,
+        [HTTP_AFTER_0_9] = after_0_9,            [HTTP_AT_HEADERS] = take_headers,
+        [HTTP_IDENTITY] = take_identity,         [HTTP_CHUNK_LENGTH] = take_chunk_length,
+        [HTTP_CHUNK_DATA] = http_take_chunk_data, [HTTP_CHUNK_END] = http_take_chunk_end,
+        [HTTP_UNTIL_CLOSE] = http_take_until_close, [HTTP_AT_TRAILER] = take_trailer,
+        [HTTP_WAITING] = wait,                   [HTTP_TUNNEL] = skip,
+    };
+
+    return steps[f->parser->step](f);
+}
+
+void http_request_end(struct http_feed *f)
+{
+    struct http_tx *tx = f->parser->tx;
+
+    if (!tx)
+        return;
+    if (f->parser->step == HTTP_AT_HEADERS || f->parser->step == HTTP_AT_TRAILER) {
+        request_of(tx)->headers_end = request_of(tx)->head.length;
+        http_finish_headers(f, request_of(tx));
+    }
+    if (tx->base.progress[FLOW_TO_SERVER] < HTTP_HEADERS)
+        understand_headers(f, tx);
+    http_request_complete(f, tx);
+}

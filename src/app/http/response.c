@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The server's direction. A response belongs to the oldest request that has none. Without one a transaction is made for it, whose request
+ * was not seen.
+ *
+ * A first line that is no status line makes everything a body, as browsers do (HTTP/0.9). Later such lines are what is too much behind a
+ * response.
+ */
+#include "http_priv.h"
+
+#include <string.h>
+
+static const char uri_not_seen[] = "/libhtp::request_uri_not_seen"; /* the name that the field gives it */
+
+static struct http_message *response_of(struct http_tx *tx)
+{
+    return &tx->message[FLOW_TO_CLIENT];
+}
+
+static void complete(struct http_feed *f, struct http_tx *tx)
+{
+    struct http_parser *parser = &f->state->parser[FLOW_TO_CLIENT];
+
+    http_body_end(f, tx, FLOW_TO_CLIENT, parser->left == 0);
+    tx->base.progress[FLOW_TO_CLIENT] = HTTP_COMPLETE;
+    f->state->answer_next = (struct http_tx *)tx->base.next;
+    parser->tx = NULL;
+    parser->left = 0;
+    parser->step = HTTP_IDLE;
+}
+
+/* --- The beginning ------------------------------------------------------------------------------------------------------------------- */
+
+/* Browsers look for "http" alone. *unsure: there are too few bytes to tell. */
+static bool looks_like_response(const uint8_t *bytes, uint32_t length, bool *unsure)
+{
+    uint32_t at = 0;
+
+    while (at < length && (http_is_space(bytes[at]) || bytes[at] == 0))
+        at++;
+    uint32_t size = length - at < 4 ? length - at : 4;
+
+    *unsure = false;
+    for (uint32_t i = 0; i < size; i++) {
+        if (http_lower(bytes[at + i]) != (uint8_t)"http"[i])
+            return false;
+    }
+    *unsure = size < 4;
+    return true;
+}
+
+/* The transaction of a response that nobody asked for. */
+static struct http_tx *make_unasked(struct http_feed *f)
+{
+    struct http_tx *tx = http_tx_new(f);
+
+    if (!tx)
+        return NULL;
+    http_event(f, tx, HTTP_EVENT_UNABLE_TO_MATCH_RESPONSE_TO_REQUEST);
+    tx->not_seen = true;
+    tx->uri_raw = http_keep(f, &tx->message[FLOW_TO_SERVER], uri_not_seen, sizeof(uri_not_seen) - 1);
+    tx->uri = tx->path = tx->uri_raw;
+    tx->base.progress[FLOW_TO_SERVER] = HTTP_COMPLETE;
+    return tx;
+}
+
+/* A response begins: whose is it? */
+static bool begin(struct http_feed *f)
+{
+    struct http_parser *parser = f->parser, *other = &f->state->parser[FLOW_TO_SERVER];
+    struct http_tx *tx = f->state->answer_next;
+
+    if (!tx)
+        tx = make_unasked(f);
+    if (!tx)
+        return false;
+    parser->tx = tx;
+    parser->messages++;
+    parser->lines = 0;
+    parser->left = 0;
+    parser->step = HTTP_AT_LINE;
+    if (other->step == HTTP_AFTER_0_9 && other->tx == tx)
+        http_request_complete(f, tx);
+    return true;
+}
+
+static void begin_body_without_head(struct http_feed *f)
+{
+    struct http_tx *tx = f->parser->tx;
+
+    tx->base.progress[FLOW_TO_CLIENT] = HTTP_HEADERS;
+    f->parser->step = HTTP_UNTIL_CLOSE;
+    http_body_begin(f, tx);
+}
+
+/* A line behind a response that is none. */
+static enum http_turn skip_unexpected(struct http_feed *f)
+{
+    const uint8_t *line;
+    uint32_t length;
+    enum http_turn turn = http_next_line(f, &line, &length);
+
+    if (turn == HTTP_GO && http_chomp(line, length) > 0 && app_tx_last(f->context))
+        http_event(f, NULL, HTTP_EVENT_RESPONSE_BODY_UNEXPECTED);
+    return turn;
+}
+
+static enum http_turn between_responses(struct http_feed *f)
+{
+    const struct http_tx *waiting = f->state->answer_next;
+    bool unsure, is_response;
+
+    if (f->at == f->length)
+        return HTTP_MORE;
+    if (waiting && waiting->is_0_9) {
+        if (!begin(f))
+            return HTTP_FAIL;
+        begin_body_without_head(f);
+        return HTTP_GO;
+    }
+    is_response = looks_like_response(f->bytes + f->at, f->length - f->at, &unsure);
+    if (is_response && unsure && !f->end)
+        return f->length - f->at > f->settings->field_limit ? skip_unexpected(f) : HTTP_MORE;
+    if (!is_response && (f->parser->messages > 0 || !waiting))
+        return skip_unexpected(f);
+    return begin(f) ? HTTP_GO : HTTP_FAIL;
+}
+
+/* --- The status line -------------------------------------------------------------------------------------------------------------------- */
+
+static struct http_text word(const uint8_t *bytes, uint32_t *at, uint32_t end)
+{
+    struct http_text text = { .at = *at };
+
+    while (*at < end && !http_is_space(bytes[*at]))
+        (*at)++;
+    text.length = *at - text.at;
+    text.there = text.length > 0;
+    return text;
+}
+
+static void skip_spaces(const uint8_t *bytes, uint32_t *at, uint32_t end)
+{
+    while (*at < end && http_is_space(bytes[*at]))
+        (*at)++;
+}
+
+static uint16_t status_of(const uint8_t *bytes, uint32_t length)
+{
+    if (length != 3 || !http_is_digit(bytes[0]) || !http_is_digit(bytes[1]) || !http_is_digit(bytes[2]) ||
+        bytes[0] == '0')
+        return 0;
+    return (uint16_t)((bytes[0] - '0') * 100 + (bytes[1] - '0') * 10 + (bytes[2] - '0'));
+}
+
+static void parse_status_line(struct http_feed *f, struct http_tx *tx, uint32_t end)
+{
+    struct http_message *message = response_of(tx);
+    const uint8_t *bytes = message->head.bytes;
+    uint32_t at = 0;
+
+    while (at < end && (http_is_space(bytes[at]) || bytes[at] == 0))
+        at++;
+    tx->response_protocol = word(bytes, &at, end);
+    message->version = (uint8_t)http_version_of(bytes + tx->response_protocol.at, tx->response_protocol.length);
+    if (message->version == HTTP_VERSION_INVALID)
+        http_event(f, tx, HTTP_EVENT_RESPONSE_INVALID_PROTOCOL);
+    skip_spaces(bytes, &at, end);
+    tx->status_text = word(bytes, &at, end);
+    tx->status = status_of(bytes + tx->status_text.at, tx->status_text.length);
+    if (tx->status == 0)
+        http_event(f, tx, HTTP_EVENT_RESPONSE_INVALID_STATUS);
+    tx->status_message = (struct http_text){ 0 };
+    if (tx->status_text.there && at < end) {
+        skip_spaces(bytes, &at, end);
+        tx->status_message = (struct http_text){ .at = at, .length = end - at, .there = true };
+    }
+}
+
+/* A line that is no status line, the first of the connection. */
+static enum http_turn take_odd_line(struct http_feed *f, uint32_t length)
+{
+    if (http_chomp(f->bytes + f->at - length, length) <= 2)
+        return HTTP_GO; /* nothing is lost by overlooking it */
+    if (f->at == f->length && !f->end) { /* the next byte decides */
+        f->at -= length;
+        return HTTP_MORE;
+    }
+    if (f->at < f->length && f->bytes[f->at] == 'H')
+        return HTTP_GO;
+    f->at -= length;
+    begin_body_without_head(f);
+    return HTTP_GO;
+}
+
+static enum http_turn take_status_line(struct http_feed *f)
+{
+    struct http_tx *tx = f->parser->tx;
+    struct http_message *message = response_of(tx);
+    const uint8_t *line;
+    uint32_t length, size;
+    bool unsure;
+    enum http_turn turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
+
+    if (turn != HTTP_GO || http_chomp(line, length) == 0)
+        return turn;
+    size = http_chomp(line, length);
+    if (!looks_like_response(line, size, &unsure) || unsure)
+        return take_odd_line(f, length);
+    if (buffer_append(app_heap(f->context), &message->head, line, length, HTTP_HEAD_LIMIT) < length)
+        return HTTP_FAIL;
+    message->headers_at = message->headers_end = message->parsed_to = length;
+    message->line = (struct http_text){ .length = size, .there = true };
+    message->line_ends_regularly = length == size + 2;
+    parse_status_line(f, tx, size);
+    if (tx->status != 100) /* which may be followed by the response itself */
+        tx->base.progress[FLOW_TO_CLIENT] = HTTP_LINE;
+    f->parser->lines = 0;
+    f->parser->step = HTTP_AT_HEADERS;
+    return HTTP_GO;
+}
+
+/* --- What the headers say ----------------------------------------------------------------------------------------------------------------- */
+
+/* "100 Continue": the response itself is still to come. */
+static void take_continue(struct http_feed *f, struct http_tx *tx)
+{
+    if (tx->seen_100)
+        http_event(f, tx, HTTP_EVENT_100_CONTINUE_ALREADY_SEEN);
+    tx->seen_100 = true;
+    http_message_forget(f->context, response_of(tx));
+    tx->response_protocol = tx->status_text = tx->status_message = (struct http_text){ 0 };
+    tx->status = 0;
+    f->parser->step = HTTP_AT_LINE;
+}
+
+/* What follows in both directions is something else. */
+static enum http_turn leave(struct http_feed *f, struct http_tx *tx, const char *proto, bool known)
+{
+    struct http_parser *other = &f->state->parser[FLOW_TO_SERVER];
+
+    if (other->tx == tx)
+        http_request_complete(f, tx);
+    complete(f, tx);
+    if (known)
+        app_change(f->context, proto, false);
+    else
+        app_no_more(f->context, false);
+    f->parser->step = other->step = HTTP_TUNNEL;
+    return HTTP_LEAVE;
+}
+
+static enum http_turn take_upgrade(struct http_feed *f, struct http_tx *tx)
+{
+    const uint8_t *value;
+    uint32_t length;
+    const char *proto = NULL;
+
+    if (http_value(response_of(tx), HTTP_UPGRADE, &value, &length)) {
+        if (http_find_nocase(value, length, "h2c"))
+            proto = "http2";
+        else if (http_find_nocase(value, length, "websocket"))
+            proto = "websocket";
+    }
+    return leave(f, tx, proto, !proto || app_find(proto) > 0);
+}
+
+/* The client waits with its body for a 100 that will not come. */
+static void end_expectation(struct http_feed *f, struct http_tx *tx)
+{
+    struct http_parser *other = &f->state->parser[FLOW_TO_SERVER];
+    const uint8_t *value;
+    uint32_t length;
+
+    if (other->tx != tx || other->step != HTTP_IDENTITY || other->left < other->total || tx->status < 400 ||
+        tx->status > 499)
+        return;
+    if (http_value(&tx->message[FLOW_TO_SERVER], HTTP_EXPECT, &value, &length) &&
+        http_equal_nocase(value, length, "100-continue")) {
+        other->left = 0;
+        http_request_complete(f, tx);
+    }
+}
+
+static void begin_chunks(struct http_feed *f, struct http_tx *tx, const uint8_t *value, uint32_t length)
+{
+    if (!http_equal_nocase(value, length, "chunked"))
+        http_event(f, tx, HTTP_EVENT_RESPONSE_ABNORMAL_TRANSFER_ENCODING);
+    if (response_of(tx)->version < HTTP_VERSION_1_1)
+        http_event(f, tx, HTTP_EVENT_RESPONSE_CHUNKED_OLD_PROTO);
+    f->parser->step = HTTP_CHUNK_LENGTH;
+}
+
+static void begin_length(struct http_feed *f, struct http_tx *tx, const uint8_t *value, uint32_t length)
+{
+    struct http_parser *parser = f->parser;
+
+    parser->step = HTTP_UNTIL_CLOSE;
+    if (!http_parse_length(value, length, &parser->total)) {
+        http_event(f, tx, HTTP_EVENT_INVALID_CONTENT_LENGTH_FIELD_IN_RESPONSE);
+        return;
+    }
+    if (!http_is_digit(value[0]))
+        http_event(f, tx, HTTP_EVENT_CONTENT_LENGTH_EXTRA_DATA_START);
+    if (!http_is_digit(value[length - 1]))
+        http_event(f, tx, HTTP_EVENT_CONTENT_LENGTH_EXTRA_DATA_END);
+    parser->left = parser->total;
+    parser->step = HTTP_IDENTITY;
+}
+
+/* How long the body is: the step that takes it; HTTP_IDLE when there is none. */
+static void find_body(struct http_feed *f, struct http_tx *tx)
+{
+    struct http_message *message = response_of(tx);
+    const uint8_t *coding, *size, *type;
+    uint32_t coding_length, size_length, type_length;
+    bool has_coding = http_value(message, HTTP_TRANSFER_ENCODING, &coding, &coding_length);
+    bool has_size = http_value(message, HTTP_CONTENT_LENGTH, &size, &size_length);
+    bool bodiless = (tx->status >= 100 && tx->status < 200) || tx->status == 204 || tx->status == 304;
+
+    f->parser->step = HTTP_IDLE;
+    f->parser->left = f->parser->total = 0;
+    if (tx->method == HTTP_METHOD_HEAD || (bodiless && !has_coding && !has_size))
+        return;
+    if (bodiless) /* browsers take what comes nevertheless */
+        http_event(f, tx, HTTP_EVENT_RESPONSE_BODY_UNEXPECTED);
+    if (has_coding && http_find_nocase(coding, coding_length, "chunked")) {
+        begin_chunks(f, tx, coding, coding_length);
+        return;
+    }
+    if (has_coding)
+        http_event(f, tx, HTTP_EVENT_INVALID_TRANSFER_ENCODING_VALUE_IN_RESPONSE);
+    if (has_size) {
+        begin_length(f, tx, size, size_length);
+        if (f->parser->step == HTTP_IDENTITY && f->parser->left == 0)
+            f->parser->step = HTTP_IDLE;
+        return;
+    }
+    if (http_value(message, HTTP_CONTENT_TYPE, &type, &type_length) &&
+        http_find_nocase(type, type_length, "multipart/byteranges"))
+        http_event(f, tx, HTTP_EVENT_RESPONSE_MULTIPART_BYTERANGES);
+    f->parser->step = HTTP_UNTIL_CLOSE;
+}
+
+static bool has_length(const struct http_message *message)
+{
+    const uint8_t *value;
+    uint32_t length;
+
+    return http_value(message, HTTP_TRANSFER_ENCODING, &value, &length) ||
+           http_value(message, HTTP_CONTENT_LENGTH, &value, &length);
+}
+
+static bool is_continue(struct http_tx *tx)
+{
+    const uint8_t *value;
+    uint32_t length;
+    uint64_t number = 0;
+
+    if (tx->status != 100 || http_value(response_of(tx), HTTP_TRANSFER_ENCODING, &value, &length))
+        return false;
+    return !http_value(response_of(tx), HTTP_CONTENT_LENGTH, &value, &length) ||
+           !http_parse_length(value, length, &number) || number == 0;
+}
+
+static enum http_turn take_headers(struct http_feed *f)
+{
+    struct http_tx *tx = f->parser->tx;
+    struct http_parser *other = &f->state->parser[FLOW_TO_SERVER];
+    enum http_turn turn = http_take_headers(f, response_of(tx));
+
+    if (turn != HTTP_GO)
+        return turn;
+    if (is_continue(tx)) {
+        take_continue(f, tx);
+        return HTTP_GO;
+    }
+    tx->base.progress[FLOW_TO_CLIENT] = HTTP_HEADERS;
+    if (tx->method == HTTP_METHOD_CONNECT && tx->status >= 200 && tx->status < 300)
+        return leave(f, tx, NULL, true);
+    if (other->step == HTTP_WAITING && other->tx == tx)
+        http_request_complete(f, tx);
+    if (tx->status == 101 && !has_length(response_of(tx)))
+        return take_upgrade(f, tx);
+    if (tx->status == 101)
+        http_event(f, tx, HTTP_EVENT_SWITCHING_PROTO_WITH_CONTENT_LENGTH);
+    end_expectation(f, tx);
+    find_body(f, tx);
+    if (f->parser->step == HTTP_IDLE)
+        complete(f, tx);
+    else
+        http_body_begin(f, tx);
+    return HTTP_GO;
+}
+
+/* --- Bodies -------------------------------------------------------------------------------------------------------------------------------- */
+
+static enum http_turn take_chunk_length(struct http_feed *f)
+{
+    struct http_parser *parser = f->parser;
+    const uint8_t *line;
+    uint32_t length;
+    bool extension = false;
+    enum http_turn turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
+
+    if (turn == HTTP_GO)
+        response_of(parser->tx)->wire_length += length;
+    if (turn != HTTP_GO || http_chomp(line, length) == 0)
+        return turn;
+    if (!http_chunk_length(line, http_chomp(line, length), &parser->left, &extension)) {
+        http_event(f, parser->tx, HTTP_EVENT_INVALID_RESPONSE_CHUNK_LEN);
+        f->at -= length; /* browsers show it */
+        response_of(parser->tx)->wire_length -= length;
+        parser->left = 0;
+        parser->step = HTTP_UNTIL_CLOSE;
+        return HTTP_GO;
+    }
+    if (extension)
+        http_event(f, parser->tx, HTTP_EVENT_RESPONSE_CHUNK_EXTENSION);
+    parser->lines = 0;
+    parser->step = parser->left > 0 ? HTTP_CHUNK_DATA : HTTP_AT_TRAILER;
+    if (parser->step == HTTP_AT_TRAILER) {
+        http_body_end(f, parser->tx, FLOW_TO_CLIENT, true);
+        parser->tx->base.progress[FLOW_TO_CLIENT] = HTTP_BODY;
+    }
+    return HTTP_GO;
+}
+
+static enum http_turn take_identity(struct http_feed *f)
+{
+    enum http_turn turn = http_take_identity(f);
+
+    if (turn == HTTP_GO)
+        complete(f, f->parser->tx);
+    return turn;
+}
+
+static enum http_turn take_trailer(struct http_feed *f)
+{
+    enum http_turn turn = http_take_headers(f, response_of(f->parser->tx));
+
+    if (turn == HTTP_GO)
+        complete(f, f->parser->tx);
+    return turn;
+}
+
+static enum http_turn skip(struct http_feed *f)
+{
+    f->at = f->length;
+    return HTTP_MORE;
+}
+
+enum http_turn http_response_step(struct http_feed *f)
+{
+    static enum http_turn (*const steps[HTTP_STEPS])(struct http_feed *) = {
+        [HTTP_IDLE] = between_responses,         [HTTP_AT_LINE] = take_status_line,
+        [HTTP_AFTER_0_9] = skip,                 [HTTP_AT_HEADERS] = take_headers,
+        [HTTP_IDENTITY] = take_identity,         [HTTP_CHUNK_LENGTH] = take_chunk_length,
+        [HTTP_CHUNK_DATA] = http_take_chunk_data, [HTTP_CHUNK_END] = http_take_chunk_end,
+        [HTTP_UNTIL_CLOSE] = http_take_until_close, [HTTP_AT_TRAILER] = take_trailer,
+        [HTTP_WAITING] = skip,                   [HTTP_TUNNEL] = skip,
+    };
+
+    return steps[f->parser->step](f);
+}
+
+void http_response_end(struct http_feed *f)
+{
+    struct http_tx *tx = f->parser->tx;
+
+    if (!tx)
+        return;
+    if (f->parser->step == HTTP_AT_HEADERS || f->parser->step == HTTP_AT_TRAILER) {
+        response_of(tx)->headers_end = response_of(tx)->head.length;
+        http_finish_headers(f, response_of(tx));
+    }
+    complete(f, tx);
+}

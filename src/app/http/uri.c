@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The URI of a request: its parts, and how the server that the personality stands for would understand it. Paths are decoded, separators
+ * unified, and "." and ".." resolved (RFC 3986 §5.2.4); queries and fragments are decoded only.
+ *
+ * Most URIs are what they are: a look at each byte finds that out, and then the text stays where it came.
+ */
+#include "http_priv.h"
+
+#include <string.h>
+
+/* A part of the URI while it is decoded. */
+struct decoding {
+    const struct http_personality *personality;
+    const uint8_t *in;
+    uint32_t at, length;
+    bool ended; /* a byte 0 ends the text for this server */
+};
+
+struct parts {
+    struct http_text scheme, authority, path, query, fragment; /* in the raw URI */
+};
+
+/* --- Characters beyond 8 bits -------------------------------------------------------------------------------------------------------- */
+
+/* What Windows takes for a character that its code page lacks; the ones that matter to paths. */
+static uint8_t best_fit(uint32_t code)
+{
+    static const char latin[] = "AaAaAaCcCcCcCcDdDdEeEeEeEeEeGgGgGgGgHhHhIiIiIiIiIi??JjKk?LlLlLlLlLlNnNnNn???OoOoOo??RrRrRrSsSsSs"
+                                "SsTtTtTtUuUuUuUuUuUuWwYyYZzZzZzs";
+
+    if (code < 0x100)
+        return (uint8_t)code;
+    if (code < 0x100 + sizeof(latin) - 1)
+        return (uint8_t)latin[code - 0x100];
+    if (code >= 0xff01 && code <= 0xff5e)
+        return (uint8_t)(code - 0xff01 + '!');
+    switch (code) {
+    case 0x2044: /* fraction slash */
+    case 0x2215: /* division slash */
+        return '/';
+    case 0x2216: /* set minus */
+        return '\\';
+    case 0x2010: /* hyphens, dashes, minus */
+    case 0x2011:
+    case 0x2212:
+        return '-';
+    case 0x2024: /* one dot leader */
+        return '.';
+    case 0x2032: /* prime */
+    case 0x02b9:
+        return '\'';
+    case 0x2223: /* divides */
+        return '|';
+    case 0x2236: /* ratio */
+        return ':';
+    case 0x223c: /* tilde operator */
+        return '~';
+    case 0x3000: /* ideographic space */
+        return ' ';
+    default:
+        return '?';
+    }
+}
+
+/* The code of a UTF-8 sequence, overlong ones too; *size bytes of it. False: it is none. */
+static bool take_utf8(const uint8_t *bytes, uint32_t length, uint32_t *code, uint32_t *size)
+{
+    static const uint8_t masks[] = { 0, 0, 0x1f, 0x0f, 0x07 };
+    uint32_t count = bytes[0] >= 0xf0 && bytes[0] < 0xf8 ? 4 : bytes[0] >= 0xe0 ? 3 : 2;
+
+    if (bytes[0] < 0xc0 || bytes[0] >= 0xf8 || count > length)
+        return false;
+    *code = bytes[0] & masks[count];
+    for (uint32_t i = 1; i < count; i++) {
+        if ((bytes[i] & 0xc0) != 0x80)
+            return false;
+        *code = *code << 6 | (bytes[i] & 0x3f);
+    }
+    *size = count;
+    return true;
+}
+
+static uint32_t fit_utf8(uint8_t *bytes, uint32_t length)
+{
+    uint32_t used = 0;
+
+    for (uint32_t at = 0; at < length;) {
+        uint32_t code, size;
+
+        if (bytes[at] >= 0x80 && take_utf8(bytes + at, length - at, &code, &size)) {
+            bytes[used++] = best_fit(code);
+            at += size;
+        } else {
+            bytes[used++] = bytes[at++];
+        }
+    }
+    return used;
+}
+
+/* --- %XX and %uXXXX ------------------------------------------------------------------------------------------------------------------- */
+
+static bool all_hex(const uint8_t *bytes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (http_hex(bytes[i]) < 0)
+            return false;
+    }
+    return true;
+}
+
+/* What servers make of digits that are none. */
+static uint8_t sloppy_hex(const uint8_t *two)
+{
+    int high = two[0] >= 'A' ? (two[0] & 0xdf) - 'A' + 10 : two[0] - '0';
+    int low = two[1] >= 'A' ? (two[1] & 0xdf) - 'A' + 10 : two[1] - '0';
+
+    return (uint8_t)(high * 16 + low);
+}
+
+/* Behind a `%`. False: nothing comes of it. */
+static bool decode_percent(struct decoding *d, uint8_t *out)
+{
+    const struct http_personality *p = d->personality;
+    const uint8_t *in = d->in + d->at;
+    uint32_t left = d->length - d->at;
+    bool unicode = left > 0 && (in[0] | 0x20) == 'u';
+    uint32_t digits = unicode ? 4 : 2, skip = unicode ? 1 : 0;
+
+    *out = '%';
+    if (unicode && !p->decode_u)
+        return true;
+    if (left >= skip + digits && (all_hex(in + skip, digits) || p->invalid_percent == HTTP_PERCENT_DECODE)) {
+        uint8_t first = sloppy_hex(in + skip);
+
+        *out = first;
+        if (unicode) {
+            uint8_t second = sloppy_hex(in + skip + 2);
+
+            *out = first == 0 ? second : best_fit((uint32_t)first << 8 | second);
+        }
+        d->at += skip + digits;
+        d->ended = *out == 0 && p->nul_encoded_ends;
+        return !d->ended;
+    }
+    return p->invalid_percent != HTTP_PERCENT_REMOVE;
+}
+
+uint32_t http_decode_query(const struct http_personality *personality, uint8_t *bytes, uint32_t length)
+{
+    struct decoding d = { .personality = personality, .in = bytes, .length = length };
+    uint32_t used = 0;
+
+    while (d.at < d.length && !d.ended) {
+        uint8_t c = bytes[d.at++];
+
+        if (c == '%') {
+            if (decode_percent(&d, &c))
+                bytes[used++] = c;
+        } else if (c == 0 && personality->nul_raw_ends) {
+            break;
+        } else {
+            bytes[used++] = c == '+' && personality->plus_is_space ? ' ' : c;
+        }
+    }
+    return used;
+}
+
+/* One byte of a path. False: nothing comes of it. */
+static bool decode_path_byte(struct decoding *d, uint8_t *out)
+{
+    const struct http_personality *p = d->personality;
+    uint32_t from = d->at + 1;
+
+    *out = d->in[d->at++];
+    if (*out == '%') {
+        if (!decode_percent(d, out))
+            return false;
+        if (d->at > from && !p->decode_slashes && (*out == '/' || (*out == '\\' && p->backslash_is_slash))) {
+            *out = '%'; /* stays encoded */
+            d->at = from;
+            return true;
+        }
+    } else if (*out == 0 && p->nul_raw_ends) {
+        d->ended = true;
+        return false;
+    }
+    if (*out == '\\' && p->backslash_is_slash)
+        *out = '/';
+    if (p->lower_case)
+        *out = http_lower(*out);
+    return true;
+}
+
+uint32_t http_decode_path(const struct http_personality *personality, uint8_t *bytes, uint32_t length)
+{
+    struct decoding d = { .personality = personality, .in = bytes, .length = length };
+    uint32_t used = 0;
+
+    while (d.at < d.length && !d.ended) {
+        uint8_t c;
+
+        if (!decode_path_byte(&d, &c))
+            continue;
+        if (c == '/' && personality->compress_slashes && used > 0 && bytes[used - 1] == '/')
+            continue;
+        bytes[used++] = c;
+    }
+    return personality->best_fit ? fit_utf8(bytes, used) : used;
+}
+
+/* --- Dots ---------------------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t segment_end(const uint8_t *bytes, uint32_t at, uint32_t length)
+{
+    const uint8_t *slash = at < length ? memchr(bytes + at, '/', length - at) : NULL;
+
+    return slash ? (uint32_t)(slash - bytes) : length;
+}
+
+/* "/a/b/../c" is "/a/c"; nothing leads above the root. */
+uint32_t http_remove_dots(uint8_t *bytes, uint32_t length)
+{
+    uint32_t used = 0, at = 0;
+
+    while (at < length) {
+        bool rooted = bytes[at] == '/';
+        uint32_t from = rooted ? at + 1 : at, end = segment_end(bytes, from, length), size = end - from;
+        bool one = size == 1 && bytes[from] == '.';
+        bool two = size == 2 && bytes[from] == '.' && bytes[from + 1] == '.';
+
+        if (!one && !two) {
+            memmove(bytes + used, bytes + at, end - at);
+            used += end - at;
+            at = end;
+            continue;
+        }
+        while (two && used > 0 && bytes[--used] != '/')
+            ;
+        at = end;
+        if (!rooted && at < length) /* "./" and "../" at the start */
+            at++;
+        else if (rooted && at == length)
+            bytes[used++] = '/'; /* the directory itself */
+    }
+    return used;
+}
+
+/* --- Parts ---------------------------------------------------------------------------------------------------------------------------- */
+
+static struct http_text part(uint32_t at, uint32_t end)
+{
+    return (struct http_text){ .at = at, .length = end - at, .there = true };
+}
+
+static uint32_t find_any(const uint8_t *bytes, uint32_t at, uint32_t length, const char *set)
+{
+    while (at < length && !(bytes[at] != 0 && strchr(set, bytes[at])))
+        at++;
+    return at;
+}
+
+/* An authority is looked for behind a scheme only, and behind exactly two slashes. */
+static struct parts split(const uint8_t *uri, uint32_t length)
+{
+    struct parts parts = { 0 };
+    uint32_t at = 0, end;
+    const uint8_t *colon = length > 0 && uri[0] != '/' ? memchr(uri, ':', length) : NULL;
+
+    if (colon) {
+        at = (uint32_t)(colon - uri) + 1;
+        parts.scheme = part(0, at - 1);
+        if (length - at > 2 && uri[at] == '/' && uri[at + 1] == '/' && uri[at + 2] != '/') {
+            end = find_any(uri, at + 2, length, "/?#");
+            parts.authority = part(at + 2, end);
+            at = end;
+        }
+    }
+    end = find_any(uri, at, length, "?#");
+    if (end > at)
+        parts.path = part(at, end);
+    at = end;
+    if (at < length && uri[at] == '?') {
+        end = find_any(uri, at + 1, length, "#");
+        parts.query = part(at + 1, end);
+        at = end;
+    }
+    if (at < length)
+        parts.fragment = part(at + 1, length);
+    return parts;
+}
+
+/* --- Understanding --------------------------------------------------------------------------------------------------------------------- */
+
+static bool is_plain(const struct http_settings *settings, const uint8_t *uri, uint32_t length, uint32_t *path_length)
+{
+    const struct http_personality *p = &settings->personality;
+    uint32_t at = 0;
+
+    if (length == 0 || uri[0] != '/')
+        return false;
+    for (; at < length && uri[at] != '?'; at++) {
+        uint8_t c = uri[at];
+
+        if (c == '%' || c == '\\' || c == '#' || c >= 0x80 || c == 0 ||
+            (c == '/' && at + 1 < length && (uri[at + 1] == '/' || uri[at + 1] == '.')) ||
+            (p->lower_case && c >= 'A' && c <= 'Z'))
+            return false;
+    }
+    *path_length = at;
+    for (; at < length; at++) {
+        if (uri[at] == '%' || uri[at] == '#' || uri[at] == 0 || (uri[at] == '+' && p->plus_is_space))
+            return false;
+    }
+    return true;
+}
+
+static void note_authority(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length,
+                           enum http_event bad_port)
+{
+    const uint8_t *at_sign = memchr(bytes, '@', length);
+    uint8_t host[HTTP_FIELD_LIMIT];
+    struct http_authority authority;
+
+    if (at_sign) {
+        length -= (uint32_t)(at_sign + 1 - bytes);
+        bytes = at_sign + 1;
+    }
+    if (!http_parse_authority(bytes, length, &authority)) {
+        http_event(f, tx, HTTP_EVENT_REQUEST_URI_HOST_INVALID);
+        return;
+    }
+    if (!authority.valid) {
+        http_event(f, tx, HTTP_EVENT_REQUEST_URI_HOST_INVALID);
+        if (authority.port < 0 && http_host_is_valid(authority.host, authority.host_length))
+            http_event(f, tx, bad_port);
+    }
+    memcpy(host, authority.host, authority.host_length);
+    length = http_decode_query(&f->settings->personality, host, authority.host_length);
+    for (uint32_t i = 0; i < length; i++)
+        host[i] = http_lower(host[i]);
+    while (length > 0 && host[length - 1] == '.')
+        length--;
+    tx->port = authority.port;
+    tx->host = tx->uri_host = http_keep(f, &tx->message[FLOW_TO_SERVER], host, length);
+}
+
+static uint32_t append_query(struct http_feed *f, struct http_tx *tx, uint8_t *out, const uint8_t *query,
+                             uint32_t length)
+{
+    const struct http_personality *p = &f->settings->personality;
+
+    memmove(out, query, length);
+    length = http_decode_query(p, out, length);
+    if (f->settings->double_decode_query) {
+        uint32_t before = length;
+
+        length = http_decode_query(p, out, length);
+        if (length < before)
+            http_event(f, tx, HTTP_EVENT_DOUBLE_ENCODED_URI);
+    }
+    return length;
+}
+
+static uint32_t append_path(struct http_feed *f, struct http_tx *tx, uint8_t *out, const uint8_t *path, uint32_t length)
+{
+    const struct http_personality *p = &f->settings->personality;
+
+    memcpy(out, path, length);
+    length = http_remove_dots(out, http_decode_path(p, out, length));
+    if (f->settings->double_decode_path) {
+        uint32_t before = length;
+
+        length = http_decode_query(p, out, length);
+        if (length < before)
+            http_event(f, tx, HTTP_EVENT_DOUBLE_ENCODED_URI);
+    }
+    return length;
+}
+
+static void normalise(struct http_feed *f, struct http_tx *tx, const uint8_t *raw, const struct parts *parts)
+{
+    struct http_message *message = &tx->message[FLOW_TO_SERVER];
+    uint8_t out[HTTP_FIELD_LIMIT + 4];
+    uint32_t used = 0, path_at = 0, path_length = 0;
+
+    if (f->settings->uri_is_whole && parts->scheme.there) {
+        uint32_t end = parts->authority.there ? parts->authority.at + parts->authority.length : parts->scheme.length;
+
+        memcpy(out, raw, end);
+        used = path_at = end;
+    }
+    if (parts->path.there) {
+        path_length = append_path(f, tx, out + used, raw + parts->path.at, parts->path.length);
+        used += path_length;
+    }
+    if (parts->query.there) {
+        out[used++] = '?';
+        used += append_query(f, tx, out + used, raw + parts->query.at, parts->query.length);
+    }
+    if (parts->fragment.there) {
+        out[used++] = '#';
+        memcpy(out + used, raw + parts->fragment.at, parts->fragment.length);
+        used += http_decode_query(&f->settings->personality, out + used, parts->fragment.length);
+    }
+    if (used == 0)
+        return;
+    tx->uri = http_keep(f, message, out, used);
+    tx->path = tx->uri;
+    tx->path.at += path_at;
+    tx->path.length = path_length;
+    tx->path.there &= parts->path.there;
+}
+
+void http_understand_uri(struct http_feed *f, struct http_tx *tx)
+{
+    struct http_message *message = &tx->message[FLOW_TO_SERVER];
+    const uint8_t *raw = http_bytes(message, &tx->uri_raw);
+    uint32_t length = tx->uri_raw.length, path_length;
+
+    if (!tx->uri_raw.there)
+        return;
+    if (tx->method == HTTP_METHOD_CONNECT) {
+        note_authority(f, tx, raw, length, HTTP_EVENT_INVALID_AUTHORITY_PORT);
+        return;
+    }
+    if (is_plain(f->settings, raw, length, &path_length)) {
+        tx->uri = tx->path = tx->uri_raw;
+        tx->path.length = path_length;
+        return;
+    }
+    struct parts parts = split(raw, length);
+
+    if (parts.authority.there)
+        note_authority(f, tx, raw + parts.authority.at, parts.authority.length,
+                       HTTP_EVENT_INVALID_SERVER_PORT_IN_REQUEST);
+    normalise(f, tx, raw, &parts);
+}

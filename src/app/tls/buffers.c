@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the buffer keywords read, and from which progress on.
+ */
+#include "tls_priv.h"
+
+static bool lend(struct cursor bytes, struct app_bytes *out)
+{
+    if (!bytes.at)
+        return false;
+    *out = (struct app_bytes){ .bytes = bytes.at, .length = (uint32_t)cursor_left(&bytes) };
+    return true;
+}
+
+static bool lend_piece(const struct buffer *of, struct tls_piece piece, struct app_bytes *out)
+{
+    return piece.length > 0 && lend(tls_piece_cursor(of, piece), out);
+}
+
+static const struct tls_hello *hello_of(const struct app_tx *tx, enum flow_direction direction)
+{
+    return &tls_tx_of(tx)->side[direction].hello;
+}
+
+/* --- Hellos ------------------------------------------------------------------------------------------------------------------------ */
+
+static bool get_sni(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct tls_hello *hello = hello_of(tx, direction);
+
+    (void)index;
+    return lend_piece(&hello->body, hello->sni, out);
+}
+
+static bool get_alpn(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    struct cursor name;
+
+    return tls_alpn_at(hello_of(tx, direction), index, &name) && lend(name, out);
+}
+
+static bool get_random_part(const struct app_tx *tx, enum flow_direction direction, uint32_t at, uint32_t length,
+                            struct app_bytes *out)
+{
+    const struct tls_hello *hello = hello_of(tx, direction);
+    struct tls_piece piece = { hello->random.at + at, length };
+
+    return hello->random.length > 0 && lend_piece(&hello->body, piece, out);
+}
+
+static bool get_random(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    (void)index;
+    return get_random_part(tx, direction, 0, TLS_RANDOM_LENGTH, out);
+}
+
+static bool get_random_time(const struct app_tx *tx, enum flow_direction direction, unsigned index,
+                            struct app_bytes *out)
+{
+    (void)index;
+    return get_random_part(tx, direction, 0, 4, out);
+}
+
+static bool get_random_bytes(const struct app_tx *tx, enum flow_direction direction, unsigned index,
+                             struct app_bytes *out)
+{
+    (void)index;
+    return get_random_part(tx, direction, 4, TLS_RANDOM_LENGTH - 4, out);
+}
+
+/* --- Fingerprints ------------------------------------------------------------------------------------------------------------------- */
+
+static bool get_ja3_hash(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct tls_prints *prints = tls_ja3(tls_tx_of(tx), direction);
+
+    (void)index;
+    return prints && lend(cursor_of(prints->ja3_hash, sizeof(prints->ja3_hash)), out);
+}
+
+static bool get_ja3_string(const struct app_tx *tx, enum flow_direction direction, unsigned index,
+                           struct app_bytes *out)
+{
+    const struct tls_prints *prints = tls_ja3(tls_tx_of(tx), direction);
+
+    (void)index;
+    return prints && lend(cursor_of(prints->ja3.bytes, prints->ja3.length), out);
+}
+
+static bool get_ja4(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct tls_prints *prints = tls_ja4(tls_tx_of(tx));
+
+    (void)direction;
+    (void)index;
+    return prints && lend(cursor_of(prints->ja4, sizeof(prints->ja4)), out);
+}
+
+/* --- Certificates -------------------------------------------------------------------------------------------------------------------- */
+
+static const struct tls_certificates *certificates_of(const struct app_tx *tx, enum flow_direction direction)
+{
+    return &tls_tx_of(tx)->side[direction].certificates;
+}
+
+static bool lend_text(const struct tls_certificates *certificates, struct tls_piece piece, struct app_bytes *out)
+{
+    return certificates->decoded && lend(cursor_of(certificates->text + piece.at, piece.length), out);
+}
+
+static bool get_subject(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct tls_certificates *certificates = certificates_of(tx, direction);
+
+    (void)index;
+    return lend_text(certificates, certificates->subject, out);
+}
+
+static bool get_issuer(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct tls_certificates *certificates = certificates_of(tx, direction);
+
+    (void)index;
+    return lend_text(certificates, certificates->issuer, out);
+}
+
+static bool get_serial(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct tls_certificates *certificates = certificates_of(tx, direction);
+
+    (void)index;
+    return lend_text(certificates, certificates->serial, out);
+}
+
+static bool get_fingerprint(const struct app_tx *tx, enum flow_direction direction, unsigned index,
+                            struct app_bytes *out)
+{
+    const struct tls_certificates *certificates = certificates_of(tx, direction);
+
+    (void)index;
+    return certificates->decoded && lend(cursor_of(certificates->fingerprint, sizeof(certificates->fingerprint)), out);
+}
+
+static bool get_certificate(const struct app_tx *tx, enum flow_direction direction, unsigned index,
+                            struct app_bytes *out)
+{
+    const struct tls_certificates *certificates = certificates_of(tx, direction);
+
+    return index < certificates->count && lend(tls_piece_cursor(&certificates->chain, certificates->certs[index]), out);
+}
+
+static bool get_alternative(const struct app_tx *tx, enum flow_direction direction, unsigned index,
+                            struct app_bytes *out)
+{
+    const struct tls_certificates *certificates = certificates_of(tx, direction);
+
+    return certificates->decoded && index < certificates->name_count &&
+           lend_text(certificates, certificates->names[index], out);
+}
+
+/* --- The table ------------------------------------------------------------------------------------------------------------------------ */
+
+const struct app_buffer tls_buffers[TLS_BUFFER_COUNT] = {
+    { &keyword_tls_sni, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE, false, get_sni },
+    { &keyword_tls_alpn, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE, false, get_alpn },
+    { &keyword_tls_alpn, FLOW_TO_CLIENT, TLS_SERVER_HELLO, false, get_alpn },
+    { &keyword_tls_random, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE, false, get_random },
+    { &keyword_tls_random, FLOW_TO_CLIENT, TLS_SERVER_HELLO, false, get_random },
+    { &keyword_tls_random_time, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE, false, get_random_time },
+    { &keyword_tls_random_time, FLOW_TO_CLIENT, TLS_SERVER_HELLO, false, get_random_time },
+    { &keyword_tls_random_bytes, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE, false, get_random_bytes },
+    { &keyword_tls_random_bytes, FLOW_TO_CLIENT, TLS_SERVER_HELLO, false, get_random_bytes },
+    { &keyword_ja3_hash, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE, false, get_ja3_hash },
+    { &keyword_ja3_string, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE, false, get_ja3_string },
+    { &keyword_ja3s_hash, FLOW_TO_CLIENT, TLS_SERVER_HELLO, false, get_ja3_hash },
+    { &keyword_ja3s_string, FLOW_TO_CLIENT, TLS_SERVER_HELLO, false, get_ja3_string },
+    { &keyword_ja4_hash, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE, false, get_ja4 },
+    { &keyword_tls_cert_subject, FLOW_TO_SERVER, TLS_CLIENT_CERT_DONE, false, get_subject },
+    { &keyword_tls_cert_subject, FLOW_TO_CLIENT, TLS_SERVER_CERT_DONE, false, get_subject },
+    { &keyword_tls_cert_issuer, FLOW_TO_SERVER, TLS_CLIENT_CERT_DONE, false, get_issuer },
+    { &keyword_tls_cert_issuer, FLOW_TO_CLIENT, TLS_SERVER_CERT_DONE, false, get_issuer },
+    { &keyword_tls_cert_serial, FLOW_TO_SERVER, TLS_CLIENT_CERT_DONE, false, get_serial },
+    { &keyword_tls_cert_serial, FLOW_TO_CLIENT, TLS_SERVER_CERT_DONE, false, get_serial },
+    { &keyword_tls_cert_fingerprint, FLOW_TO_SERVER, TLS_CLIENT_CERT_DONE, false, get_fingerprint },
+    { &keyword_tls_cert_fingerprint, FLOW_TO_CLIENT, TLS_SERVER_CERT_DONE, false, get_fingerprint },
+    { &keyword_tls_certs, FLOW_TO_SERVER, TLS_CLIENT_CERT_DONE, false, get_certificate },
+    { &keyword_tls_certs, FLOW_TO_CLIENT, TLS_SERVER_CERT_DONE, false, get_certificate },
+    { &keyword_tls_subjectaltname, FLOW_TO_CLIENT, TLS_SERVER_CERT_DONE, false, get_alternative },
+};

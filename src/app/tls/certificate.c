@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The Certificate message (RFC 5246 §7.4.2): the chain is kept as it came, and of the first certificate that can be read the
+ * fields that rules and events know. One that can't be read is an event; the others of the chain still count.
+ */
+#include <errno.h>
+#include <nettle/sha1.h>
+
+#include "tls_priv.h"
+#include "x509.h"
+
+/* --- The chain -------------------------------------------------------------------------------------------------------------------- */
+
+static bool take_length24(struct cursor *cur, uint32_t *out)
+{
+    const uint8_t *p = cursor_take(cur, 3);
+
+    if (!p)
+        return false;
+    *out = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
+    return true;
+}
+
+/* False when the chain breaks off. */
+static bool next_certificate(struct cursor *chain, struct cursor *certificate)
+{
+    uint32_t length;
+    const uint8_t *bytes;
+
+    if (!take_length24(chain, &length))
+        return false;
+    bytes = cursor_take(chain, length);
+    if (!bytes)
+        return false;
+    *certificate = cursor_of(bytes, length);
+    return true;
+}
+
+/* How many there are, no more than are kept; *whole: the chain ends with the last of them. */
+static uint32_t count_certificates(struct cursor chain, bool *whole)
+{
+    struct cursor certificate;
+    uint32_t count = 0;
+
+    while (count < TLS_CERTIFICATES_MAX && cursor_left(&chain) > 0 && next_certificate(&chain, &certificate))
+        count++;
+    *whole = cursor_left(&chain) == 0;
+    return count;
+}
+
+/* --- The fields of one -------------------------------------------------------------------------------------------------------------- */
+
+static enum tls_event event_of(enum x509_result result)
+{
+    static const enum tls_event events[] = {
+        [X509_BROKEN] = TLS_INVALID_CERTIFICATE,
+        [X509_VERSION] = TLS_CERTIFICATE_INVALID_VERSION,
+        [X509_SERIAL] = TLS_CERTIFICATE_INVALID_SERIAL,
+        [X509_ALGORITHM] = TLS_CERTIFICATE_INVALID_ALGORITHMIDENTIFIER,
+        [X509_ISSUER] = TLS_CERTIFICATE_INVALID_X509NAME,
+        [X509_DATE] = TLS_CERTIFICATE_INVALID_DATE,
+        [X509_SUBJECT] = TLS_CERTIFICATE_INVALID_X509NAME,
+        [X509_EXTENSIONS] = TLS_CERTIFICATE_INVALID_EXTENSIONS,
+        [X509_DER] = TLS_CERTIFICATE_INVALID_DER,
+    };
+
+    return events[result];
+}
+
+static void fingerprint(struct tls_certificates *out, const struct cursor *certificate)
+{
+    static const char digits[] = "0123456789abcdef";
+    struct sha1_ctx sha1;
+    uint8_t digest[SHA1_DIGEST_SIZE];
+
+    sha1_init(&sha1);
+    sha1_update(&sha1, cursor_left(certificate), certificate->at);
+    sha1_digest(&sha1, sizeof(digest), digest);
+    for (size_t i = 0; i < sizeof(digest); i++) {
+        out->fingerprint[3 * i] = digits[digest[i] >> 4];
+        out->fingerprint[3 * i + 1] = digits[digest[i] & 15];
+        if (i + 1 < sizeof(digest))
+            out->fingerprint[3 * i + 2] = ':';
+    }
+}
+
+static struct tls_piece name_piece(struct cursor name, struct x509_text *text)
+{
+    uint32_t at = (uint32_t)text->length;
+
+    x509_name_text(name, text);
+    return (struct tls_piece){ at, (uint32_t)text->length - at };
+}
+
+/* The same twice: first to count, then to write. `names` NULL: the alternatives are counted. */
+static uint32_t write_fields(const struct x509 *from, struct tls_certificates *out, struct x509_text *text)
+{
+    struct cursor alternatives = from->alternatives;
+    uint32_t count = 0;
+
+    out->subject = name_piece(from->subject, text);
+    out->issuer = name_piece(from->issuer, text);
+    out->serial.at = (uint32_t)text->length;
+    x509_serial_text(from->serial, text);
+    out->serial.length = (uint32_t)text->length - out->serial.at;
+    while (count < TLS_NAMES_MAX && text->length < TLS_NAME_TEXT_MAX) {
+        uint32_t at = (uint32_t)text->length;
+
+        if (!x509_alternative_text(&alternatives, text))
+            break;
+        if (out->names)
+            out->names[count] = (struct tls_piece){ at, (uint32_t)text->length - at };
+        count++;
+    }
+    return count;
+}
+
+static int keep_fields(const struct tls_parser *parser, const struct x509 *from, struct tls_certificates *out)
+{
+    struct x509_text text = { 0 };
+
+    out->name_count = write_fields(from, out, &text);
+    if (out->name_count == TLS_NAMES_MAX)
+        tls_event(parser, TLS_TOO_MANY_SUBJECT_ALTERNATIVE_NAMES);
+    out->text = heap_take_raw(parser->tx->heap, text.length > 0 ? text.length : 1);
+    out->names = heap_take_raw(parser->tx->heap, (out->name_count + 1) * sizeof(*out->names));
+    if (!out->text || !out->names)
+        return -ENOMEM;
+    text = (struct x509_text){ .bytes = out->text, .capacity = text.length };
+    write_fields(from, out, &text);
+    out->not_before = from->not_before;
+    out->not_after = from->not_after;
+    out->decoded = true;
+    return 0;
+}
+
+static int read_certificate(const struct tls_parser *parser, const struct cursor *certificate,
+                            struct tls_certificates *out)
+{
+    struct x509 x509;
+    enum x509_result result = x509_read(certificate->at, cursor_left(certificate), &x509);
+
+    if (result != X509_OK) {
+        tls_event(parser, event_of(result));
+        return 0;
+    }
+    fingerprint(out, certificate);
+    return keep_fields(parser, &x509, out);
+}
+
+/* --- The message ----------------------------------------------------------------------------------------------------------------------- */
+
+static int keep_chain(const struct tls_parser *parser, struct cursor chain, struct tls_certificates *out)
+{
+    struct heap *heap = parser->tx->heap;
+    uint32_t length = (uint32_t)cursor_left(&chain);
+    bool whole;
+
+    if (buffer_append(heap, &out->chain, chain.at, length, TLS_MESSAGE_MAX) < length)
+        return -ENOMEM;
+    out->count = count_certificates(chain, &whole);
+    if (!whole)
+        tls_event(parser, TLS_INVALID_CERTIFICATE);
+    out->certs = heap_take_raw(heap, (out->count + 1) * sizeof(*out->certs));
+    return out->certs ? 0 : -ENOMEM;
+}
+
+static int read_chain(const struct tls_parser *parser, struct tls_certificates *out)
+{
+    struct cursor chain = cursor_of(out->chain.bytes, out->chain.length), certificate;
+    int err = 0;
+
+    for (uint32_t i = 0; err == 0 && i < out->count && next_certificate(&chain, &certificate); i++) {
+        out->certs[i] =
+            (struct tls_piece){ (uint32_t)(certificate.at - out->chain.bytes), (uint32_t)cursor_left(&certificate) };
+        if (!out->decoded)
+            err = read_certificate(parser, &certificate, out);
+    }
+    return err;
+}
+
+int tls_read_certificates(const struct tls_parser *parser, struct cursor body)
+{
+    struct tls_certificates *out = &tls_side_of(parser)->certificates;
+    uint32_t length;
+
+    if (out->chain.bytes) /* renegotiation sends the same */
+        return 0;
+    if (!take_length24(&body, &length) || length > cursor_left(&body)) {
+        tls_event(parser, TLS_INVALID_HANDSHAKE_MESSAGE);
+        tls_event(parser, TLS_INVALID_CERTIFICATE);
+        return 0;
+    }
+    cursor_limit(&body, length);
+    if (length == 0) /* a client without one */
+        return 0;
+    int err = keep_chain(parser, body, out);
+
+    return err ? err : read_chain(parser, out);
+}
+
+void tls_free_certificates(struct heap *heap, struct tls_certificates *certificates)
+{
+    buffer_clear(heap, &certificates->chain);
+    heap_give(heap, certificates->certs);
+    heap_give(heap, certificates->text);
+    heap_give(heap, certificates->names);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is looked for in fingerprints and serial numbers. They have one form; contents are brought into its case, and those that can't
+ * ever match are mistakes, as in the field.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "tls_priv.h"
+
+enum { MD5_DIGITS = 32, SHA1_DIGITS = 59 };
+
+/* The condition as a content; NULL when it is something else. A keyword that has literals has contents for data. */
+static struct content *content_of(const struct condition *condition)
+{
+    return condition->keyword->literal ? (struct content *)condition->data : NULL;
+}
+
+static uint8_t in_case(uint8_t byte, bool is_upper)
+{
+    if (is_upper)
+        return byte >= 'a' && byte <= 'z' ? (uint8_t)(byte - 'a' + 'A') : byte;
+    return byte >= 'A' && byte <= 'Z' ? (uint8_t)(byte - 'A' + 'a') : byte;
+}
+
+static int change_case(struct rule_parser *parser, const struct condition *conditions, bool is_upper)
+{
+    for (const struct condition *c = conditions; c; c = c->next) {
+        struct content *content = content_of(c);
+
+        if (!content)
+            continue;
+        uint8_t *bytes = arena_alloc(rule_parser_arena(parser), content->length + 1u);
+
+        if (!bytes)
+            return -ENOMEM;
+        for (uint16_t i = 0; i < content->length; i++)
+            bytes[i] = in_case(content->bytes[i], is_upper);
+        content->bytes = bytes;
+    }
+    return 0;
+}
+
+static int mistake(struct rule_parser *parser, const char *what)
+{
+    return rule_parser_error(parser, (struct span){ "", 0 }, "%s", what); /* shown at the rule */
+}
+
+int tls_finish_ja3(struct rule_parser *parser, const struct condition *conditions)
+{
+    for (const struct condition *c = conditions; c; c = c->next) {
+        if (content_of(c) && content_of(c)->length != MD5_DIGITS)
+            return mistake(parser, "a JA3 hash has 32 digits: this content never matches");
+    }
+    return change_case(parser, conditions, false);
+}
+
+int tls_finish_ja4(struct rule_parser *parser, const struct condition *conditions)
+{
+    return change_case(parser, conditions, false);
+}
+
+int tls_finish_fingerprint(struct rule_parser *parser, const struct condition *conditions)
+{
+    for (const struct condition *c = conditions; c; c = c->next) {
+        const struct content *content = content_of(c);
+
+        if (content && (content->length != SHA1_DIGITS || !memchr(content->bytes, ':', content->length)))
+            return mistake(parser, "a fingerprint is 20 numbers of two digits with colons between: this content never "
+                                   "matches");
+    }
+    return change_case(parser, conditions, false);
+}
+
+int tls_finish_serial(struct rule_parser *parser, const struct condition *conditions)
+{
+    for (const struct condition *c = conditions; c; c = c->next) {
+        const struct content *content = content_of(c);
+
+        if (content && content->length > 2 && !memchr(content->bytes, ':', content->length))
+            return mistake(parser, "a serial number has colons between its numbers: this content never matches");
+    }
+    return change_case(parser, conditions, true);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * DER values; see der.h. Every length is checked against the cursor it is read from, so that a value can't reach beyond its
+ * parent however it is nested.
+ */
+#include "der.h"
+
+enum { LENGTH_OCTETS_MAX = 4, HIGH_TAG = 0x1f };
+
+static bool read_length(struct cursor *cur, size_t *out)
+{
+    uint8_t first, next;
+    uint64_t length = 0;
+
+    if (!cursor_u8(cur, &first))
+        return false;
+    if (first < 0x80) {
+        *out = first;
+        return true;
+    }
+    unsigned octets = first & 0x7f;
+
+    if (octets == 0 || octets > LENGTH_OCTETS_MAX) /* 0: indefinite, which DER has not */
+        return false;
+    for (unsigned i = 0; i < octets; i++) {
+        if (!cursor_u8(cur, &next))
+            return false;
+        length = length << 8 | next;
+    }
+    *out = (size_t)length;
+    return true;
+}
+
+bool der_next(struct cursor *cur, struct der_value *out)
+{
+    struct cursor at = *cur;
+    uint8_t tag;
+    size_t length;
+
+    if (!cursor_u8(&at, &tag) || (tag & HIGH_TAG) == HIGH_TAG || !read_length(&at, &length))
+        return false;
+    const uint8_t *body = cursor_take(&at, length);
+
+    if (!body)
+        return false;
+    *out = (struct der_value){ .tag = tag, .body = cursor_of(body, length) };
+    *cur = at;
+    return true;
+}
+
+bool der_take(struct cursor *cur, uint8_t tag, struct cursor *body)
+{
+    struct cursor at = *cur;
+    struct der_value value;
+
+    if (!der_next(&at, &value) || value.tag != tag)
+        return false;
+    *cur = at;
+    *body = value.body;
+    return true;
+}
+
+bool der_skip_optional(struct cursor *cur, uint8_t tag)
+{
+    const uint8_t *next = cursor_peek(cur, 1);
+    struct cursor body;
+
+    return !next || *next != tag || der_take(cur, tag, &body);
+}
+
+/* --- Times ------------------------------------------------------------------------------------------------------------------ */
+
+static bool read_digits(struct cursor *cur, unsigned count, unsigned *out)
+{
+    const uint8_t *digits = cursor_take(cur, count);
+    unsigned value = 0;
+
+    if (!digits)
+        return false;
+    for (unsigned i = 0; i < count; i++) {
+        if (digits[i] < '0' || digits[i] > '9')
+            return false;
+        value = value * 10 + (digits[i] - '0');
+    }
+    *out = value;
+    return true;
+}
+
+/* Days are counted in years that begin with March, where the leap day is the last. */
+int64_t der_day_seconds(unsigned year, unsigned month, unsigned day)
+{
+    int64_t y = (int64_t)year - (month <= 2);
+    int64_t era = (y >= 0 ? y : y - 399) / 400;
+    int64_t year_of_era = y - era * 400;
+    int64_t day_of_year = (153 * (int64_t)(month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
+    int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+
+    return (era * 146097 + day_of_era - 719468) * 86400;
+}
+
+/* "Z", "+hhmm" or "-hhmm": what is to be subtracted. */
+static bool read_zone(struct cursor *cur, int64_t *seconds)
+{
+    uint8_t sign;
+    unsigned hour, minute;
+
+    *seconds = 0;
+    if (!cursor_u8(cur, &sign))
+        return false;
+    if (sign == 'Z')
+        return cursor_left(cur) == 0;
+    if ((sign != '+' && sign != '-') || !read_digits(cur, 2, &hour) || !read_digits(cur, 2, &minute) ||
+        cursor_left(cur) > 0)
+        return false;
+    *seconds = ((int64_t)hour * 60 + minute) * 60;
+    if (sign == '-')
+        *seconds = -*seconds;
+    return true;
+}
+
+static bool is_digit_next(const struct cursor *cur)
+{
+    const uint8_t *next = cursor_peek(cur, 1);
+
+    return next && *next >= '0' && *next <= '9';
+}
+
+static void skip_fraction(struct cursor *cur)
+{
+    const uint8_t *next = cursor_peek(cur, 1);
+
+    if (!next || (*next != '.' && *next != ','))
+        return;
+    cursor_skip(cur, 1);
+    while (is_digit_next(cur))
+        cursor_skip(cur, 1);
+}
+
+static bool read_year(struct cursor *cur, uint8_t tag, unsigned *year)
+{
+    if (tag == DER_GENERALIZED_TIME)
+        return read_digits(cur, 4, year);
+    if (tag != DER_UTC_TIME || !read_digits(cur, 2, year))
+        return false;
+    *year += *year < 50 ? 2000 : 1900; /* RFC 5280 §4.1.2.5.1 */
+    return true;
+}
+
+bool der_time(const struct der_value *value, int64_t *seconds)
+{
+    struct cursor cur = value->body;
+    unsigned year, month, day, hour, minute, second = 0;
+    int64_t zone;
+
+    if (!read_year(&cur, value->tag, &year) || !read_digits(&cur, 2, &month) || !read_digits(&cur, 2, &day) ||
+        !read_digits(&cur, 2, &hour) || !read_digits(&cur, 2, &minute))
+        return false;
+    if (is_digit_next(&cur) && !read_digits(&cur, 2, &second))
+        return false;
+    if (value->tag == DER_GENERALIZED_TIME)
+        skip_fraction(&cur);
+    if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60 ||
+        !read_zone(&cur, &zone))
+        return false;
+    *seconds = der_day_seconds(year, month, day) + ((int64_t)hour * 60 + minute) * 60 + second - zone;
+    return true;
+}
+
+/* --- OIDs -------------------------------------------------------------------------------------------------------------------- */
+
+static bool read_arc(struct cursor *cur, uint64_t *out)
+{
+    uint64_t value = 0;
+    uint8_t next;
+
+    for (unsigned i = 0; i < 9; i++) {
+        if (!cursor_u8(cur, &next))
+            return false;
+        value = value << 7 | (next & 0x7f);
+        if (!(next & 0x80)) {
+            *out = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+static size_t put_number(char *out, size_t length, uint64_t value)
+{
+    char digits[20];
+    size_t count = 0;
+
+    do {
+        digits[count++] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    if (length + count + 1 > DER_OID_TEXT_MAX)
+        return length;
+    if (length > 0)
+        out[length++] = '.';
+    while (count > 0)
+        out[length++] = digits[--count];
+    return length;
+}
+
+size_t der_oid_text(struct cursor body, char out[DER_OID_TEXT_MAX])
+{
+    uint64_t arc;
+    size_t length;
+
+    if (!read_arc(&body, &arc))
+        return 0;
+    unsigned root = arc < 40 ? 0 : arc < 80 ? 1 : 2; /* the first two arcs are one number: X.690 §8.19.4 */
+
+    length = put_number(out, 0, root);
+    length = put_number(out, length, arc - 40 * (uint64_t)root);
+    while (cursor_left(&body) > 0) {
+        if (!read_arc(&body, &arc))
+            return 0;
+        length = put_number(out, length, arc);
+    }
+    return length;
+}

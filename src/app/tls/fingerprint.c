@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Fingerprints of hellos: JA3 and JA3S (github.com/salesforce/ja3), JA4 (github.com/FoxIO-LLC/ja4, technical_details/JA4.md). They are made
+ * when a rule or the event asks, once, out of the hello that the transaction keeps; that a transaction is read only to whoever
+ * asks does not hinder that, since what is made hangs on it by a pointer.
+ */
+#include <nettle/md5.h>
+#include <nettle/sha2.h>
+
+#include "tls_priv.h"
+
+enum { JA3_MAX = 512 << 10 };
+
+/* --- Text ----------------------------------------------------------------------------------------------------------------------- */
+
+struct writer {
+    struct heap *heap;
+    struct buffer *out;
+    bool failed;
+};
+
+static void put(struct writer *w, const char *bytes, uint32_t length)
+{
+    if (!w->failed && buffer_append(w->heap, w->out, bytes, length, JA3_MAX) < length)
+        w->failed = true;
+}
+
+static void put_number(struct writer *w, unsigned value)
+{
+    char digits[10];
+    size_t at = sizeof(digits);
+
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    put(w, digits + at, (uint32_t)(sizeof(digits) - at));
+}
+
+static void put_hex(char *out, const uint8_t *bytes, size_t length)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < length; i++) {
+        out[2 * i] = digits[bytes[i] >> 4];
+        out[2 * i + 1] = digits[bytes[i] & 15];
+    }
+}
+
+/* --- Lists of a hello --------------------------------------------------------------------------------------------------------------- */
+
+/* The next number that is not GREASE. */
+static bool next_number(struct cursor *list, uint16_t *out)
+{
+    while (cursor_be16(list, out)) {
+        if (!tls_is_grease(*out))
+            return true;
+    }
+    return false;
+}
+
+static bool next_extension(struct cursor *list, uint16_t *type)
+{
+    uint16_t length;
+
+    while (cursor_be16(list, type) && cursor_be16(list, &length) && cursor_skip(list, length)) {
+        if (!tls_is_grease(*type))
+            return true;
+    }
+    return false;
+}
+
+typedef bool next_function(struct cursor *list, uint16_t *out);
+
+static bool next_byte(struct cursor *list, uint16_t *out)
+{
+    uint8_t byte;
+
+    if (!cursor_u8(list, &byte))
+        return false;
+    *out = byte;
+    return true;
+}
+
+/* --- JA3 ------------------------------------------------------------------------------------------------------------------------------ */
+
+static void put_list(struct writer *w, const struct tls_hello *hello, struct tls_piece piece, next_function *next)
+{
+    struct cursor list = tls_piece_cursor(&hello->body, piece);
+    uint16_t number;
+
+    put(w, ",", 1);
+    for (bool is_first = true; next(&list, &number); is_first = false) {
+        if (!is_first)
+            put(w, "-", 1);
+        put_number(w, number);
+    }
+}
+
+/* version,ciphers,extensions,curves,formats; of a server without the last two. */
+static bool make_ja3(struct heap *heap, const struct tls_hello *hello, bool of_client, struct tls_prints *out)
+{
+    struct writer w = { .heap = heap, .out = &out->ja3 };
+    struct md5_ctx md5;
+    uint8_t digest[MD5_DIGEST_SIZE];
+
+    put_number(&w, hello->version);
+    put_list(&w, hello, hello->ciphers, next_number);
+    put_list(&w, hello, hello->extensions, next_extension);
+    if (of_client) {
+        put_list(&w, hello, hello->curves, next_number);
+        put_list(&w, hello, hello->formats, next_byte);
+    }
+    if (w.failed)
+        return false;
+    md5_init(&md5);
+    md5_update(&md5, out->ja3.length, out->ja3.bytes);
+    md5_digest(&md5, sizeof(digest), digest);
+    put_hex(out->ja3_hash, digest, sizeof(digest));
+    return true;
+}
+
+/* --- JA4 ---------------------------------------------------------------------------------------------------------------------------- */
+
+static const char *version_code(uint16_t version)
+{
+    switch (version) {
+    case TLS_13:
+        return "13";
+    case TLS_12:
+        return "12";
+    case TLS_11:
+        return "11";
+    case TLS_10:
+        return "10";
+    case TLS_SSL3:
+        return "s3";
+    default:
+        return "00";
+    }
+}
+
+static bool is_alphanumeric(uint8_t byte)
+{
+    return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z');
+}
+
+static void alpn_code(const struct tls_hello *hello, char out[2])
+{
+    static const char digits[] = "0123456789abcdef";
+    struct cursor name;
+
+    out[0] = out[1] = '0';
+    if (!tls_alpn_at(hello, 0, &name) || cursor_left(&name) == 0)
+        return;
+    uint8_t first = *name.at, last = name.end[-1];
+
+    if (cursor_left(&name) == 2 && tls_is_grease(load_be16(name.at)))
+        return;
+    bool is_plain = is_alphanumeric(first) && is_alphanumeric(last);
+
+    out[0] = is_plain ? (char)first : digits[first >> 4];
+    out[1] = is_plain ? (char)last : digits[last & 15];
+}
+
+static void put_count(char *out, unsigned count)
+{
+    if (count > 99)
+        count = 99;
+    out[0] = (char)('0' + count / 10);
+    out[1] = (char)('0' + count % 10);
+}
+
+static void digest_list(struct sha256_ctx *sha256, const uint16_t *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t bytes[2] = { (uint8_t)(numbers[i] >> 8), (uint8_t)numbers[i] };
+        char text[5] = { ',' };
+
+        put_hex(text + 1, bytes, 2);
+        sha256_update(sha256, i > 0 ? 5 : 4, (const uint8_t *)text + (i > 0 ? 0 : 1));
+    }
+}
+
+/* By the low byte, then by the high one: lists may have 32,768 numbers, and a quadratic sort would be a present to attackers. */
+static void sort(uint16_t *numbers, uint16_t *other, size_t count)
+{
+    for (unsigned shift = 0; shift <= 8; shift += 8) {
+        size_t place[257] = { 0 };
+
+        for (size_t i = 0; i < count; i++)
+            place[(numbers[i] >> shift & 0xff) + 1]++;
+        for (size_t i = 0; i < 256; i++)
+            place[i + 1] += place[i];
+        for (size_t i = 0; i < count; i++)
+            other[place[numbers[i] >> shift & 0xff]++] = numbers[i];
+
+        uint16_t *swap = numbers;
+
+        numbers = other;
+        other = swap;
+    }
+}
+
+static size_t collect(const struct tls_hello *hello, struct tls_piece piece, next_function *next, uint16_t *out)
+{
+    struct cursor list = tls_piece_cursor(&hello->body, piece);
+    size_t count = 0;
+
+    while (next(&list, &out[count]))
+        count++;
+    return count;
+}
+
+static void end_digest(struct sha256_ctx *sha256, char out[12])
+{
+    uint8_t digest[6];
+
+    sha256_digest(sha256, sizeof(digest), digest);
+    put_hex(out, digest, sizeof(digest));
+}
+
+static size_t without_name_and_alpn(uint16_t *types, size_t count, bool *has_name)
+{
+    size_t kept = 0;
+
+    *has_name = false;
+    for (size_t i = 0; i < count; i++) {
+        *has_name |= types[i] == 0;
+        if (types[i] != 0 && types[i] != 16)
+            types[kept++] = types[i];
+    }
+    return kept;
+}
+
+/* t13d1516h2_8daaf6152771_02713d6af862; `numbers` and `other` have room for any list of the hello. */
+static void make_ja4(const struct tls_hello *hello, uint16_t *numbers, uint16_t *other, char out[36])
+{
+    struct sha256_ctx sha256;
+    size_t count = collect(hello, hello->ciphers, next_number, numbers), all;
+    bool has_name;
+
+    out[0] = 't';
+    memcpy(out + 1, version_code(hello->offered), 2);
+    put_count(out + 4, (unsigned)count);
+    alpn_code(hello, out + 8);
+    out[10] = out[23] = '_';
+    sort(numbers, other, count);
+    sha256_init(&sha256);
+    digest_list(&sha256, numbers, count);
+    end_digest(&sha256, out + 11);
+
+    all = collect(hello, hello->extensions, next_extension, numbers);
+    count = without_name_and_alpn(numbers, all, &has_name);
+    out[3] = has_name ? 'd' : 'i';
+    put_count(out + 6, (unsigned)all);
+    sort(numbers, other, count);
+    digest_list(&sha256, numbers, count);
+    sha256_update(&sha256, 1, (const uint8_t *)"_");
+    count = collect(hello, hello->algorithms, next_number, numbers);
+    digest_list(&sha256, numbers, count);
+    end_digest(&sha256, out + 24);
+}
+
+/* --- On demand --------------------------------------------------------------------------------------------------------------------------- */
+
+const struct tls_prints *tls_ja3(const struct tls_tx *tx, enum flow_direction direction)
+{
+    const struct tls_side *side = &tx->side[direction];
+    struct tls_prints *prints = side->prints;
+
+    if (tx->ja3_off || !prints || !side->hello.whole)
+        return NULL;
+    if (!prints->ja3_made) {
+        buffer_clear(tx->heap, &prints->ja3);
+        prints->ja3_made = make_ja3(tx->heap, &side->hello, direction == FLOW_TO_SERVER, prints);
+    }
+    return prints->ja3_made ? prints : NULL;
+}
+
+const struct tls_prints *tls_ja4(const struct tls_tx *tx)
+{
+    const struct tls_side *side = &tx->side[FLOW_TO_SERVER];
+    struct tls_prints *prints = side->prints;
+
+    if (tx->ja4_off || !prints || !side->hello.body.bytes)
+        return NULL;
+    if (!prints->ja4_made) {
+        size_t room = side->hello.body.length / 2 + 1;
+        uint16_t *numbers = heap_take_raw(tx->heap, 2 * room * sizeof(*numbers));
+
+        if (!numbers)
+            return NULL;
+        make_ja4(&side->hello, numbers, numbers + room, prints->ja4);
+        heap_give(tx->heap, numbers);
+        prints->ja4_made = true;
+    }
+    return prints;
+}
+
+void tls_free_prints(struct heap *heap, struct tls_prints *prints)
+{
+    if (!prints)
+        return;
+    buffer_clear(heap, &prints->ja3);
+    heap_give(heap, prints);
+}

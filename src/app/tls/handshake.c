@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Handshake messages. They lie in records one behind the other, and any of them, its 4 bytes of header too, may be cut by the end of a
+ * record (RFC 8446 §5.1). One that lies in a record as a whole is read where it is; another is put together first. Only those
+ * that are read are kept; of the others the bytes are counted.
+ */
+#include <errno.h>
+
+#include "tls_priv.h"
+
+enum { MESSAGE_HEADER = 4 };
+
+enum message_type {
+    HELLO_REQUEST = 0,
+    CLIENT_HELLO = 1,
+    SERVER_HELLO = 2,
+    NEW_SESSION_TICKET = 4,
+    CERTIFICATE = 11,
+    SERVER_KEY_EXCHANGE = 12,
+    CERTIFICATE_REQUEST = 13,
+    SERVER_HELLO_DONE = 14,
+    CERTIFICATE_VERIFY = 15,
+    CLIENT_KEY_EXCHANGE = 16,
+    FINISHED = 20,
+    CERTIFICATE_URL = 21,
+    CERTIFICATE_STATUS = 22,
+};
+
+static bool is_known(uint8_t type)
+{
+    const uint32_t known = 1u << HELLO_REQUEST | 1u << CLIENT_HELLO | 1u << SERVER_HELLO | 1u << NEW_SESSION_TICKET |
+                           1u << CERTIFICATE | 1u << SERVER_KEY_EXCHANGE | 1u << CERTIFICATE_REQUEST |
+                           1u << SERVER_HELLO_DONE | 1u << CERTIFICATE_VERIFY | 1u << CLIENT_KEY_EXCHANGE |
+                           1u << FINISHED | 1u << CERTIFICATE_URL | 1u << CERTIFICATE_STATUS;
+
+    return type < 32 && (known >> type & 1);
+}
+
+static bool is_read(uint8_t type)
+{
+    return type == CLIENT_HELLO || type == SERVER_HELLO || type == CERTIFICATE;
+}
+
+/* --- What a message means ------------------------------------------------------------------------------------------------------ */
+
+/* With the certificates there the server has said all that is to be known, unless the client's certificate is to come. */
+static void server_hello_done(const struct tls_parser *parser)
+{
+    const struct tls_tx *tx = parser->tx;
+
+    tls_reach(parser, FLOW_TO_CLIENT, TLS_SERVER_HELLO_DONE);
+    if (!(tx->flags & TLS_WANTS_CLIENT_CERTIFICATE) && tx->side[FLOW_TO_CLIENT].certificates.decoded)
+        tls_handshake_done(parser);
+}
+
+static int certificate(const struct tls_parser *parser, struct cursor body)
+{
+    bool from_client = parser->direction == FLOW_TO_SERVER;
+    int err = tls_read_certificates(parser, body);
+
+    if (err)
+        return err;
+    tls_reach(parser, parser->direction, from_client ? TLS_CLIENT_CERT_DONE : TLS_SERVER_CERT_DONE);
+    if (from_client && (parser->tx->flags & TLS_WANTS_CLIENT_CERTIFICATE) && tls_side_of(parser)->certificates.decoded)
+        tls_handshake_done(parser);
+    return 0;
+}
+
+/* A hello in the wrong direction is nobody's. */
+static int hello(const struct tls_parser *parser, uint8_t type, struct cursor body)
+{
+    bool from_client = type == CLIENT_HELLO;
+
+    if (from_client != (parser->direction == FLOW_TO_SERVER)) {
+        tls_event(parser, TLS_INVALID_HANDSHAKE_MESSAGE);
+        return 0;
+    }
+    int err = tls_read_hello(parser, body);
+
+    if (err)
+        return err;
+    parser->tx->flags |= from_client ? TLS_SAW_CLIENT_HELLO : TLS_SAW_SERVER_HELLO;
+    tls_reach(parser, parser->direction, from_client ? TLS_CLIENT_HELLO_DONE : TLS_SERVER_HELLO);
+    return 0;
+}
+
+static int message(const struct tls_parser *parser, uint8_t type, struct cursor body)
+{
+    struct tls_tx *tx = parser->tx;
+    bool from_client = parser->direction == FLOW_TO_SERVER;
+
+    switch (type) {
+    case CLIENT_HELLO:
+    case SERVER_HELLO:
+        return hello(parser, type, body);
+    case CERTIFICATE:
+        return certificate(parser, body);
+    case SERVER_KEY_EXCHANGE:
+        tx->flags |= TLS_SAW_SERVER_KEY;
+        return 0;
+    case CLIENT_KEY_EXCHANGE:
+        tx->flags |= TLS_SAW_CLIENT_KEY;
+        return 0;
+    case CERTIFICATE_REQUEST:
+        tx->flags |= from_client ? 0 : TLS_WANTS_CLIENT_CERTIFICATE;
+        return 0;
+    case SERVER_HELLO_DONE:
+        if (!from_client)
+            server_hello_done(parser);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+/* --- Messages out of records ---------------------------------------------------------------------------------------------------- */
+
+static void end_message(const struct tls_parser *parser)
+{
+    struct tls_reader *reader = tls_reader_of(parser);
+
+    buffer_clear(parser->tx->heap, &reader->message);
+    reader->header_length = 0;
+    reader->message_length = reader->message_skipped = 0;
+    reader->message_skips = false;
+}
+
+/* The header is there: whether the message is skipped. */
+static void begin_message(const struct tls_parser *parser)
+{
+    struct tls_reader *reader = tls_reader_of(parser);
+    uint8_t type = reader->header[0];
+
+    reader->message_length = load_be32(reader->header) & 0xffffff;
+    reader->message_skips = !is_read(type);
+    if (!is_known(type))
+        tls_event(parser, TLS_INVALID_HANDSHAKE_MESSAGE);
+    if (!reader->message_skips && reader->message_length > TLS_MESSAGE_MAX) {
+        tls_event(parser, TLS_HANDSHAKE_INVALID_LENGTH);
+        reader->message_skips = true;
+    }
+}
+
+static int skip_message(const struct tls_parser *parser, struct cursor *bytes)
+{
+    struct tls_reader *reader = tls_reader_of(parser);
+    uint32_t left = reader->message_length - reader->message_skipped;
+    uint32_t count = cursor_left(bytes) < left ? (uint32_t)cursor_left(bytes) : left;
+
+    cursor_skip(bytes, count);
+    reader->message_skipped += count;
+    if (count < left)
+        return 0;
+    uint8_t type = reader->header[0];
+    bool is_too_long = is_read(type);
+
+    end_message(parser);
+    return is_too_long ? 0 : message(parser, type, cursor_of("", 0));
+}
+
+static int take_message(const struct tls_parser *parser, struct cursor *bytes)
+{
+    struct tls_reader *reader = tls_reader_of(parser);
+    uint32_t left = reader->message_length - reader->message.length;
+    uint32_t count = cursor_left(bytes) < left ? (uint32_t)cursor_left(bytes) : left;
+    const uint8_t *part = cursor_take(bytes, count);
+    struct cursor body = cursor_of(part, count);
+
+    if (count < reader->message_length) {
+        if (buffer_append(parser->tx->heap, &reader->message, part, count, TLS_MESSAGE_MAX) < count)
+            return -ENOMEM;
+        if (count < left)
+            return 0;
+        body = cursor_of(reader->message.bytes, reader->message.length);
+    }
+    int err = message(parser, reader->header[0], body);
+
+    end_message(parser);
+    return err;
+}
+
+static bool take_header(struct tls_reader *reader, struct cursor *bytes)
+{
+    while (reader->header_length < MESSAGE_HEADER && cursor_u8(bytes, &reader->header[reader->header_length]))
+        reader->header_length++;
+    return reader->header_length == MESSAGE_HEADER;
+}
+
+int tls_handshake_bytes(const struct tls_parser *parser, struct cursor bytes)
+{
+    struct tls_reader *reader = tls_reader_of(parser);
+    int err = 0;
+
+    while (err == 0 && cursor_left(&bytes) > 0 && !parser->state->over) {
+        if (reader->header_length < MESSAGE_HEADER) {
+            if (!take_header(reader, &bytes))
+                return 0;
+            begin_message(parser);
+        }
+        err = reader->message_skips ? skip_message(parser, &bytes) : take_message(parser, &bytes);
+    }
+    return err;
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ClientHello and ServerHello (RFC 5246 §7.4.1, RFC 8446 §4.1). The first one of each side is kept, and where its parts lie in it; a
+ * second one (after a HelloRetryRequest) says nothing new to rules.
+ *
+ * A hello that breaks off is taken as far as it goes, with an event: what a server would not accept may well be what somebody wants to see.
+ */
+#include <errno.h>
+
+#include "tls_priv.h"
+
+enum extension_type {
+    EXTENSION_SERVER_NAME = 0,
+    EXTENSION_GROUPS = 10,
+    EXTENSION_POINT_FORMATS = 11,
+    EXTENSION_SIGNATURE_ALGORITHMS = 13,
+    EXTENSION_ALPN = 16,
+    EXTENSION_SESSION_TICKET = 35,
+    EXTENSION_EARLY_DATA = 42,
+    EXTENSION_SUPPORTED_VERSIONS = 43,
+};
+enum { SERVER_NAME_MAX = 255 };
+
+/* --- Versions ------------------------------------------------------------------------------------------------------------------ */
+
+bool tls_version_is_draft(uint16_t version)
+{
+    unsigned minor = version & 0xff;
+
+    switch (version >> 8) {
+    case 0x7f:
+        return version == TLS_13_EARLY_DRAFT || (minor >= 16 && minor <= 28);
+    case 0xfb:
+        return (minor >= 20 && minor <= 23) || minor == 26;
+    default:
+        return false;
+    }
+}
+
+bool tls_version_is_known(uint16_t version)
+{
+    return (version >= TLS_SSL3 && version <= TLS_13) || tls_version_is_draft(version);
+}
+
+/* Drafts before 22 had their version, or that of TLS 1.3, in the fixed part. */
+static void take_version(const struct tls_parser *parser, uint16_t version)
+{
+    struct tls_side *side = tls_side_of(parser);
+
+    side->version = version;
+    if (parser->direction == FLOW_TO_CLIENT && (version == TLS_13 || version >> 8 == 0x7f))
+        parser->tx->flags |= TLS_NO_CERTIFICATE;
+    if (version == TLS_13 || (version >= 0x7f01 && version < 0x7f10))
+        side->version = TLS_13_EARLY_DRAFT;
+}
+
+/* --- Extensions ----------------------------------------------------------------------------------------------------------------- */
+
+struct reading {
+    const struct tls_parser *parser;
+    const uint8_t *start; /* of the body */
+    struct tls_hello *hello;
+};
+
+static struct tls_piece piece_of(const struct reading *r, const struct cursor *bytes)
+{
+    return (struct tls_piece){ (uint32_t)(bytes->at - r->start), (uint32_t)cursor_left(bytes) };
+}
+
+static bool invalid_length(const struct reading *r)
+{
+    tls_event(r->parser, TLS_HANDSHAKE_INVALID_LENGTH);
+    return false;
+}
+
+/* What a vector with a length of 8 or 16 bits holds. */
+static bool take_vector8(struct cursor *cur, struct cursor *out)
+{
+    uint8_t length;
+    struct cursor at = *cur;
+
+    if (!cursor_u8(&at, &length))
+        return false;
+    const uint8_t *bytes = cursor_take(&at, length);
+
+    if (!bytes)
+        return false;
+    *out = cursor_of(bytes, length);
+    *cur = at;
+    return true;
+}
+
+static bool take_vector16(struct cursor *cur, struct cursor *out)
+{
+    uint16_t length;
+    struct cursor at = *cur;
+
+    if (!cursor_be16(&at, &length))
+        return false;
+    const uint8_t *bytes = cursor_take(&at, length);
+
+    if (!bytes)
+        return false;
+    *out = cursor_of(bytes, length);
+    *cur = at;
+    return true;
+}
+
+/* The list's own length is not looked at: it has one entry (RFC 6066 §3). */
+static bool server_name(struct reading *r, struct cursor body)
+{
+    struct cursor name;
+    uint16_t list_length;
+    uint8_t type;
+
+    if (!cursor_be16(&body, &list_length) || !cursor_u8(&body, &type))
+        return invalid_length(r);
+    if (type != 0) {
+        tls_event(r->parser, TLS_INVALID_SNI_TYPE);
+        return false;
+    }
+    if (cursor_left(&body) < 2)
+        return invalid_length(r);
+    if (!take_vector16(&body, &name) || cursor_left(&name) == 0 || cursor_left(&name) > SERVER_NAME_MAX) {
+        tls_event(r->parser, TLS_INVALID_SNI_LENGTH);
+        return false;
+    }
+    if (r->hello->sni.length > 0)
+        tls_event(r->parser, TLS_MULTIPLE_SNI_EXTENSIONS);
+    else
+        r->hello->sni = piece_of(r, &name);
+    return true;
+}
+
+/* The first of the versions that we know counts, as in the field: GREASE comes before it. */
+static bool client_versions(struct reading *r, struct cursor body)
+{
+    struct cursor versions;
+    uint16_t version;
+
+    if (!take_vector8(&body, &versions) || cursor_left(&versions) < 2)
+        return invalid_length(r);
+    r->parser->tx->flags |= TLS_CLIENT_NAMES_VERSIONS;
+    while (cursor_be16(&versions, &version)) {
+        if (tls_version_is_known(version)) {
+            tls_side_of(r->parser)->version = version;
+            r->hello->offered = version;
+            break;
+        }
+    }
+    return true;
+}
+
+static bool supported_versions(struct reading *r, struct cursor body)
+{
+    uint16_t version;
+
+    if (r->parser->direction == FLOW_TO_SERVER)
+        return client_versions(r, body);
+    if (!cursor_be16(&body, &version))
+        return invalid_length(r);
+    if ((r->parser->tx->flags & TLS_CLIENT_NAMES_VERSIONS) && version > TLS_12)
+        r->parser->tx->flags |= TLS_NO_CERTIFICATE;
+    tls_side_of(r->parser)->version = version;
+    return true;
+}
+
+/* A list of numbers of two bytes. */
+static bool number_list(struct reading *r, struct cursor body, struct tls_piece *out)
+{
+    struct cursor list;
+
+    if (!take_vector16(&body, &list) || cursor_left(&list) % 2 != 0)
+        return invalid_length(r);
+    *out = piece_of(r, &list);
+    return true;
+}
+
+static bool point_formats(struct reading *r, struct cursor body)
+{
+    struct cursor list;
+
+    if (!take_vector8(&body, &list))
+        return invalid_length(r);
+    r->hello->formats = piece_of(r, &list);
+    return true;
+}
+
+static bool alpn(struct reading *r, struct cursor body)
+{
+    struct cursor list, name;
+
+    if (!take_vector16(&body, &list))
+        return invalid_length(r);
+    if (r->hello->alpn.length == 0)
+        r->hello->alpn = piece_of(r, &list);
+    while (cursor_left(&list) > 0) {
+        if (!take_vector8(&list, &name))
+            return invalid_length(r);
+    }
+    return true;
+}
+
+/* False: what comes behind it is not looked at. */
+static bool extension(struct reading *r, uint16_t type, struct cursor body)
+{
+    unsigned from_client = r->parser->direction == FLOW_TO_SERVER ? ~0u : 0;
+
+    if (type == EXTENSION_SESSION_TICKET)
+        r->parser->tx->flags |= TLS_RESUMES & from_client;
+    if (type == EXTENSION_EARLY_DATA)
+        r->parser->tx->flags |= TLS_EARLY_DATA & from_client;
+    if (cursor_left(&body) == 0)
+        return true;
+    switch (type) {
+    case EXTENSION_SERVER_NAME:
+        return server_name(r, body);
+    case EXTENSION_GROUPS:
+        return number_list(r, body, &r->hello->curves);
+    case EXTENSION_POINT_FORMATS:
+        return point_formats(r, body);
+    case EXTENSION_SIGNATURE_ALGORITHMS:
+        return number_list(r, body, &r->hello->algorithms);
+    case EXTENSION_ALPN:
+        return alpn(r, body);
+    case EXTENSION_SUPPORTED_VERSIONS:
+        return supported_versions(r, body);
+    default:
+        return true;
+    }
+}
+
+/* Extensions as far as they could be read become a piece of the hello. */
+static bool extensions(struct reading *r, struct cursor *cur)
+{
+    struct cursor list, body;
+    uint16_t type;
+
+    if (cursor_left(cur) < 2)
+        return true; /* there need not be any */
+    if (!take_vector16(cur, &list))
+        return invalid_length(r);
+    r->hello->extensions = piece_of(r, &list);
+
+    const uint8_t *start = list.at;
+    bool good = true;
+
+    while (good && cursor_left(&list) > 0) {
+        const uint8_t *before = list.at;
+
+        if (!cursor_be16(&list, &type) || !take_vector16(&list, &body))
+            good = invalid_length(r);
+        else
+            good = extension(r, type, body);
+        if (!good)
+            r->hello->extensions.length = (uint32_t)(before - start);
+    }
+    return good;
+}
+
+/* --- The hello ----------------------------------------------------------------------------------------------------------------------- */
+
+static void compare_sessions(struct reading *r)
+{
+    const struct tls_hello *client = &r->parser->tx->side[FLOW_TO_SERVER].hello;
+    uint32_t length = r->hello->session.length;
+
+    if (r->parser->direction == FLOW_TO_CLIENT && length > 0 && client->session.length == length &&
+        memcmp(client->body.bytes + client->session.at, r->start + r->hello->session.at, length) == 0)
+        r->parser->tx->flags |= TLS_RESUMES;
+}
+
+/* Drafts of TLS 1.3 before 22 have no session and no compression in the ServerHello. */
+static bool has_session(const struct reading *r)
+{
+    return r->parser->direction == FLOW_TO_SERVER || !(r->parser->tx->flags & TLS_NO_CERTIFICATE);
+}
+
+static bool fixed_part(struct reading *r, struct cursor *cur)
+{
+    const uint8_t *random;
+    struct cursor session;
+
+    if (!cursor_be16(cur, &r->hello->version))
+        return invalid_length(r);
+    take_version(r->parser, r->hello->version);
+    r->hello->offered = r->hello->version;
+    random = cursor_take(cur, TLS_RANDOM_LENGTH);
+    if (!random)
+        return invalid_length(r);
+    r->hello->random = (struct tls_piece){ (uint32_t)(random - r->start), TLS_RANDOM_LENGTH };
+    if (!has_session(r))
+        return true;
+    if (!take_vector8(cur, &session))
+        return invalid_length(r);
+    r->hello->session = piece_of(r, &session);
+    compare_sessions(r);
+    return true;
+}
+
+static bool suites(struct reading *r, struct cursor *cur)
+{
+    bool from_client = r->parser->direction == FLOW_TO_SERVER;
+    bool has_compression = has_session(r);
+    struct cursor list, compression;
+
+    if (from_client) {
+        if (!take_vector16(cur, &list) || cursor_left(&list) % 2 != 0 || !take_vector8(cur, &compression))
+            return invalid_length(r);
+    } else {
+        const uint8_t *suite = cursor_take(cur, 2);
+
+        if (!suite || (has_compression && !cursor_skip(cur, 1)))
+            return invalid_length(r);
+        list = cursor_of(suite, 2);
+    }
+    r->hello->ciphers = piece_of(r, &list);
+    return true;
+}
+
+int tls_read_hello(const struct tls_parser *parser, struct cursor body)
+{
+    struct tls_hello *hello = &tls_side_of(parser)->hello;
+    uint32_t length = (uint32_t)cursor_left(&body);
+
+    if (hello->body.bytes)
+        return 0;
+    if (length == 0) {
+        tls_event(parser, TLS_HANDSHAKE_INVALID_LENGTH);
+        return 0;
+    }
+    if (buffer_append(parser->tx->heap, &hello->body, body.at, length, TLS_MESSAGE_MAX) < length)
+        return -ENOMEM;
+    tls_side_of(parser)->prints = heap_take(parser->tx->heap, sizeof(struct tls_prints));
+    if (!tls_side_of(parser)->prints)
+        return -ENOMEM;
+
+    struct reading r = { .parser = parser, .start = hello->body.bytes, .hello = hello };
+    struct cursor cur = cursor_of(hello->body.bytes, length);
+
+    hello->whole = fixed_part(&r, &cur) && suites(&r, &cur) && extensions(&r, &cur);
+    return 0;
+}
+
+void tls_free_hello(struct heap *heap, struct tls_hello *hello)
+{
+    buffer_clear(heap, &hello->body);
+}
+
+bool tls_alpn_at(const struct tls_hello *hello, unsigned index, struct cursor *name)
+{
+    struct cursor list = tls_piece_cursor(&hello->body, hello->alpn);
+
+    if (index >= TLS_ALPN_MAX)
+        return false;
+    for (unsigned i = 0; take_vector8(&list, name); i++) {
+        if (i == index)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Buffers of the two hellos: server name, ALPN, random, fingerprints.
+ */
+#include "tls_priv.h"
+
+enum { TO_SERVER = APP_TO_SERVER, TO_CLIENT = APP_TO_CLIENT, BOTH = APP_BOTH };
+
+#define SELECT(name)                                                                                                   \
+    static int name##_parse(struct rule_parser *parser, struct span value, bool negated)                               \
+    {                                                                                                                  \
+        (void)value;                                                                                                   \
+        (void)negated;                                                                                                 \
+        return rule_parser_select_buffer(parser, &keyword_##name);                                                     \
+    }
+
+SELECT(tls_sni)
+SELECT(tls_alpn)
+SELECT(tls_random)
+SELECT(tls_random_time)
+SELECT(tls_random_bytes)
+SELECT(ja3_hash)
+SELECT(ja3_string)
+SELECT(ja3s_hash)
+SELECT(ja3s_string)
+SELECT(ja4_hash)
+
+const struct keyword keyword_tls_sni = {
+    .name = "tls.sni",
+    .aliases = { "tls_sni" },
+    .help = "the server name that the client asks for",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = tls_words,
+    .directions = TO_SERVER,
+    .parse = tls_sni_parse,
+};
+
+const struct keyword keyword_tls_alpn = {
+    .name = "tls.alpn",
+    .help = "a protocol of the ALPN extension: those that the client offers, the one that the server takes",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .applications = tls_words,
+    .directions = BOTH,
+    .parse = tls_alpn_parse,
+};
+
+const struct keyword keyword_tls_random = {
+    .name = "tls.random",
+    .help = "the 32 random bytes of the hello",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = tls_words,
+    .directions = BOTH,
+    .parse = tls_random_parse,
+};
+
+const struct keyword keyword_tls_random_time = {
+    .name = "tls.random_time",
+    .help = "the first 4 of the random bytes, once a time",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = tls_words,
+    .directions = BOTH,
+    .parse = tls_random_time_parse,
+};
+
+const struct keyword keyword_tls_random_bytes = {
+    .name = "tls.random_bytes",
+    .help = "the last 28 of the random bytes",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = tls_words,
+    .directions = BOTH,
+    .parse = tls_random_bytes_parse,
+};
+
+const struct keyword keyword_ja3_hash = {
+    .name = "ja3.hash",
+    .aliases = { "ja3_hash" },
+    .help = "JA3 of the client: MD5 as 32 digits",
+    .manual = "Contents are compared in lower case.",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = tls_words,
+    .directions = TO_SERVER,
+    .parse = ja3_hash_parse,
+    .finish = tls_finish_ja3,
+};
+
+const struct keyword keyword_ja3_string = {
+    .name = "ja3.string",
+    .aliases = { "ja3_string" },
+    .help = "what JA3 is the hash of: \"771,4865-4866,0-23,29-23,0\"",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = tls_words,
+    .directions = TO_SERVER,
+    .parse = ja3_string_parse,
+};
+
+const struct keyword keyword_ja3s_hash = {
+    .name = "ja3s.hash",
+    .help = "JA3S of the server: MD5 as 32 digits",
+    .manual = "Contents are compared in lower case.",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = tls_words,
+    .directions = TO_CLIENT,
+    .parse = ja3s_hash_parse,
+    .finish = tls_finish_ja3,
+};
+
+const struct keyword keyword_ja3s_string = {
+    .name = "ja3s.string",
+    .help = "what JA3S is the hash of: \"771,49200,65281-11\"",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = tls_words,
+    .directions = TO_CLIENT,
+    .parse = ja3s_string_parse,
+};
+
+const struct keyword keyword_ja4_hash = {
+    .name = "ja4.hash",
+    .help = "JA4 of the client: \"t13d1516h2_8daaf6152771_02713d6af862\"",
+    .manual = "Contents are compared in lower case.",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = tls_words,
+    .directions = TO_SERVER,
+    .parse = ja4_hash_parse,
+    .finish = tls_finish_ja4,
+};

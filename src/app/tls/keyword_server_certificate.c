@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Conditions on the certificate of the server: the old forms tls.subject, tls.issuerdn, tls.fingerprint, the length of the chain, and
+ * the validity.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "sluice/number_range.h"
+
+#include "der.h"
+#include "tls_priv.h"
+
+static const struct tls_certificates *of_server(const struct app_tx *tx)
+{
+    const struct tls_certificates *certificates = &tls_tx_of(tx)->side[FLOW_TO_CLIENT].certificates;
+
+    return certificates->decoded ? certificates : NULL;
+}
+
+/* --- tls.subject, tls.issuerdn -------------------------------------------------------------------------------------------------------- */
+
+static int add_text(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct span *text = arena_alloc(rule_parser_arena(parser), sizeof(*text));
+    char *copy = arena_alloc(rule_parser_arena(parser), value.length + 1);
+
+    if (!text || !copy)
+        return -ENOMEM;
+    memcpy(copy, value.at, value.length);
+    copy[value.length] = '\0';
+    *text = (struct span){ copy, value.length };
+    return rule_parser_add_transaction_condition(parser, text, negated);
+}
+
+static int text_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    if (value.length == 0)
+        return rule_parser_error(parser, value, "a part of the name is missing");
+    return add_text(parser, value, negated);
+}
+
+static bool has_text(const struct tls_certificates *certificates, struct tls_piece piece, const struct span *text)
+{
+    return memmem(certificates->text + piece.at, piece.length, text->at, text->length) != NULL;
+}
+
+static bool tls_subject_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                              const void *data)
+{
+    const struct tls_certificates *certificates = of_server(tx);
+
+    (void)in;
+    (void)direction;
+    return certificates && has_text(certificates, certificates->subject, data);
+}
+
+static bool tls_issuerdn_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                               const void *data)
+{
+    const struct tls_certificates *certificates = of_server(tx);
+
+    (void)in;
+    (void)direction;
+    return certificates && has_text(certificates, certificates->issuer, data);
+}
+
+const struct keyword keyword_tls_subject = {
+    .name = "tls.subject",
+    .value = "[!]\"TEXT\"",
+    .help = "the subject of the server's certificate has this text",
+    .manual = "tls.cert_subject with content can do more.",
+    .kind = KEYWORD_TRANSACTION,
+    .flags = KEYWORD_QUOTED | KEYWORD_NEGATABLE,
+    .applications = tls_words,
+    .directions = APP_TO_CLIENT,
+    .parse = text_parse,
+    .match_transaction = tls_subject_match,
+};
+
+const struct keyword keyword_tls_issuerdn = {
+    .name = "tls.issuerdn",
+    .value = "[!]\"TEXT\"",
+    .help = "the issuer of the server's certificate has this text",
+    .manual = "tls.cert_issuer with content can do more.",
+    .kind = KEYWORD_TRANSACTION,
+    .flags = KEYWORD_QUOTED | KEYWORD_NEGATABLE,
+    .applications = tls_words,
+    .directions = APP_TO_CLIENT,
+    .parse = text_parse,
+    .match_transaction = tls_issuerdn_match,
+};
+
+/* --- tls.fingerprint ------------------------------------------------------------------------------------------------------------------ */
+
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+static bool is_fingerprint(struct span text)
+{
+    if (text.length != sizeof((struct tls_certificates){ 0 }.fingerprint))
+        return false;
+    for (size_t i = 0; i < text.length; i++) {
+        if (i % 3 == 2 ? text.at[i] != ':' : !is_hex(text.at[i]))
+            return false;
+    }
+    return true;
+}
+
+static int tls_fingerprint_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    if (!is_fingerprint(value))
+        return rule_parser_error(parser, value, "a fingerprint is 20 numbers of two digits, as \"4a:a3:...\"");
+    return add_text(parser, value, negated);
+}
+
+static bool tls_fingerprint_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                                  const void *data)
+{
+    const struct tls_certificates *certificates = of_server(tx);
+    const struct span *text = data;
+
+    (void)in;
+    (void)direction;
+    return certificates && strncasecmp(certificates->fingerprint, text->at, sizeof(certificates->fingerprint)) == 0;
+}
+
+const struct keyword keyword_tls_fingerprint = {
+    .name = "tls.fingerprint",
+    .value = "[!]\"XX:XX:...\"",
+    .help = "SHA-1 of the server's certificate",
+    .kind = KEYWORD_TRANSACTION,
+    .flags = KEYWORD_QUOTED | KEYWORD_NEGATABLE,
+    .applications = tls_words,
+    .directions = APP_TO_CLIENT,
+    .parse = tls_fingerprint_parse,
+    .match_transaction = tls_fingerprint_match,
+};
+
+/* --- tls.store ------------------------------------------------------------------------------------------------------------------------ */
+
+static int tls_store_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)negated;
+    return rule_parser_missing(parser, value, "tls.store",
+                               "tls.store is not there yet: certificates can be logged, eve.types.tls.custom has "
+                               "certificate and chain");
+}
+
+const struct keyword keyword_tls_store = {
+    .name = "tls.store",
+    .aliases = { "tls_store" },
+    .help = "would write the certificates to files; not there yet",
+    .kind = KEYWORD_META,
+    .flags = KEYWORD_NO_VALUE,
+    .parse = tls_store_parse,
+};
+
+/* --- tls.cert_chain_len -------------------------------------------------------------------------------------------------------------- */
+
+static int tls_cert_chain_len_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct number_range *range = arena_alloc(rule_parser_arena(parser), sizeof(*range));
+
+    (void)negated;
+    if (!range)
+        return -ENOMEM;
+    int err = number_range_parse(parser, value, UINT32_MAX, NULL, range);
+
+    return err ? err : rule_parser_add_transaction_condition(parser, range, false);
+}
+
+static bool tls_cert_chain_len_match(const struct match_input *in, const struct app_tx *tx,
+                                     enum flow_direction direction, const void *data)
+{
+    (void)in;
+    return number_range_has(data, tls_tx_of(tx)->side[direction].certificates.count);
+}
+
+const struct keyword keyword_tls_cert_chain_len = {
+    .name = "tls.cert_chain_len",
+    .value = NUMBER_RANGE_FORM,
+    .help = "how many certificates were sent",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = tls_words,
+    .directions = APP_BOTH,
+    .parse = tls_cert_chain_len_parse,
+    .match_transaction = tls_cert_chain_len_match,
+};
+
+/* --- Validity --------------------------------------------------------------------------------------------------------------------------- */
+
+struct time_range {
+    int64_t low, high; /* both belong to it */
+};
+
+static bool is_digits(struct span text)
+{
+    for (size_t i = 0; i < text.length; i++) {
+        if (text.at[i] < '0' || text.at[i] > '9')
+            return false;
+    }
+    return text.length > 0;
+}
+
+/* The next number of two or four digits, after one of the separators when it is not the first. */
+static bool next_number(struct span *rest, const char *separators, size_t digits, uint64_t *out)
+{
+    if (*separators) {
+        if (rest->length == 0 || !strchr(separators, rest->at[0]))
+            return false;
+        *rest = (struct span){ rest->at + 1, rest->length - 1 };
+    }
+    struct span number = { rest->at, digits };
+
+    if (rest->length < digits || !is_digits(number) || !span_to_uint(number, 0, 9999, out))
+        return false;
+    *rest = (struct span){ rest->at + digits, rest->length - digits };
+    return true;
+}
+
+/* YYYY[-MM[-DD[(T| )HH[:MM[:SS]]]]], UTC; what is left out is the lowest. */
+static bool read_date(struct span text, int64_t *out)
+{
+    static const char *const separators[] = { "", "-", "-", "T ", ":", ":" };
+    uint64_t part[6] = { 0, 1, 1, 0, 0, 0 };
+    static const uint64_t high[6] = { 9999, 12, 31, 23, 59, 60 };
+
+    for (size_t i = 0; i < 6 && (i == 0 || text.length > 0); i++) {
+        if (!next_number(&text, separators[i], i == 0 ? 4 : 2, &part[i]) || part[i] > high[i])
+            return false;
+    }
+    if (text.length > 0 || part[1] == 0 || part[2] == 0)
+        return false;
+    *out = der_day_seconds((unsigned)part[0], (unsigned)part[1], (unsigned)part[2]) +
+           (int64_t)(part[3] * 3600 + part[4] * 60 + part[5]);
+    return true;
+}
+
+/* Digits alone are a year when there are four of them, and otherwise seconds since 1970. */
+static bool read_time(struct span text, int64_t *out)
+{
+    uint64_t seconds;
+
+    if (!is_digits(text) || text.length == 4)
+        return read_date(text, out);
+    if (!span_to_uint(text, 0, INT64_MAX, &seconds))
+        return false;
+    *out = (int64_t)seconds;
+    return true;
+}
+
+static bool read_times(struct span value, struct time_range *out)
+{
+    const char *between = memmem(value.at, value.length, "<>", 2);
+
+    *out = (struct time_range){ INT64_MIN, INT64_MAX };
+    if (between) {
+        struct span low = { value.at, (size_t)(between - value.at) };
+        struct span high = { between + 2, value.length - low.length - 2 };
+
+        return read_time(span_trim(low), &out->low) && read_time(span_trim(high), &out->high) && out->low <= out->high;
+    }
+    struct span rest = value.length > 0 ? span_trim((struct span){ value.at + 1, value.length - 1 }) : value;
+
+    if (value.length > 0 && value.at[0] == '<')
+        return read_time(rest, &out->high);
+    if (value.length > 0 && value.at[0] == '>')
+        return read_time(rest, &out->low);
+    if (!read_time(value, &out->low))
+        return false;
+    out->high = out->low;
+    return true;
+}
+
+static int time_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct time_range *range = arena_alloc(rule_parser_arena(parser), sizeof(*range));
+
+    (void)negated;
+    if (!range)
+        return -ENOMEM;
+    if (!read_times(value, range))
+        return rule_parser_error(
+            parser, value,
+            "a time is YYYY[-MM[-DD[THH[:MM[:SS]]]]] or seconds since 1970, with < or > before it, or "
+            "two with <> between them");
+    return rule_parser_add_transaction_condition(parser, range, false);
+}
+
+static bool time_range_has(const struct time_range *range, int64_t seconds)
+{
+    return seconds >= range->low && seconds <= range->high;
+}
+
+static bool notbefore_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                            const void *data)
+{
+    const struct tls_certificates *certificates = of_server(tx);
+
+    (void)in;
+    (void)direction;
+    return certificates && time_range_has(data, certificates->not_before);
+}
+
+static bool notafter_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                           const void *data)
+{
+    const struct tls_certificates *certificates = of_server(tx);
+
+    (void)in;
+    (void)direction;
+    return certificates && time_range_has(data, certificates->not_after);
+}
+
+#define TIME_FORM "[<|>]TIME or TIME<>TIME; a TIME is YYYY[-MM[-DD[THH[:MM[:SS]]]]] or seconds since 1970"
+
+const struct keyword keyword_tls_cert_notbefore = {
+    .name = "tls_cert_notbefore",
+    .value = TIME_FORM,
+    .help = "from when on the server's certificate is valid",
+    .manual = "The times themselves belong to the range.",
+    .kind = KEYWORD_TRANSACTION,
+    .flags = KEYWORD_QUOTED,
+    .applications = tls_words,
+    .directions = APP_TO_CLIENT,
+    .parse = time_parse,
+    .match_transaction = notbefore_match,
+};
+
+const struct keyword keyword_tls_cert_notafter = {
+    .name = "tls_cert_notafter",
+    .value = TIME_FORM,
+    .help = "until when the server's certificate is valid",
+    .manual = "The times themselves belong to the range.",
+    .kind = KEYWORD_TRANSACTION,
+    .flags = KEYWORD_QUOTED,
+    .applications = tls_words,
+    .directions = APP_TO_CLIENT,
+    .parse = time_parse,
+    .match_transaction = notafter_match,
+};
+
+static int now_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_add_transaction_condition(parser, NULL, false);
+}
+
+static int64_t packet_seconds(const struct match_input *in)
+{
+    return (int64_t)(in->packet->time_ns / 1000000000u);
+}
+
+static bool expired_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                          const void *data)
+{
+    const struct tls_certificates *certificates = of_server(tx);
+
+    (void)direction;
+    (void)data;
+    return certificates && certificates->not_after < packet_seconds(in);
+}
+
+static bool valid_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                        const void *data)
+{
+    const struct tls_certificates *certificates = of_server(tx);
+
+    (void)direction;
+    (void)data;
+    return certificates && certificates->not_before < packet_seconds(in) &&
+           certificates->not_after > packet_seconds(in);
+}
+
+const struct keyword keyword_tls_cert_expired = {
+    .name = "tls_cert_expired",
+    .help = "the server's certificate is not valid any more",
+    .kind = KEYWORD_TRANSACTION,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = tls_words,
+    .directions = APP_TO_CLIENT,
+    .parse = now_parse,
+    .match_transaction = expired_match,
+};
+
+const struct keyword keyword_tls_cert_valid = {
+    .name = "tls_cert_valid",
+    .help = "the server's certificate is valid at the time of the packet",
+    .kind = KEYWORD_TRANSACTION,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = tls_words,
+    .directions = APP_TO_CLIENT,
+    .parse = now_parse,
+    .match_transaction = valid_match,
+};

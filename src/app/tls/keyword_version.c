@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Conditions on the version and on how far the handshake is: tls.version, ssl_version, ssl_state.
+ */
+#include <errno.h>
+
+#include "tls_priv.h"
+
+static uint16_t version_of(const struct app_tx *tx, enum flow_direction direction)
+{
+    return tls_tx_of(tx)->side[direction].version;
+}
+
+/* Drafts count as what they became. */
+static uint16_t without_draft(uint16_t version)
+{
+    return version >> 8 == 0x7f ? TLS_13 : version;
+}
+
+struct name_value {
+    const char *name;
+    unsigned value;
+};
+
+static bool find_name(const struct name_value *names, struct span text, unsigned *value)
+{
+    for (; names->name; names++) {
+        if (span_equal_nocase(text, names->name)) {
+            *value = names->value;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- tls.version ------------------------------------------------------------------------------------------------------------------ */
+
+struct version_wanted {
+    uint16_t version;
+    bool is_raw; /* this draft alone */
+};
+
+static bool is_hexadecimal(struct span text)
+{
+    return text.length > 2 && text.at[0] == '0' && (text.at[1] == 'x' || text.at[1] == 'X');
+}
+
+static int tls_version_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    static const struct name_value names[] = {
+        { "1.0", TLS_10 }, { "1.1", TLS_11 }, { "1.2", TLS_12 }, { "1.3", TLS_13 }, { NULL, 0 },
+    };
+    struct version_wanted *wanted = arena_alloc(rule_parser_arena(parser), sizeof(*wanted));
+    unsigned named;
+    uint64_t number;
+
+    if (!wanted)
+        return -ENOMEM;
+    if (find_name(names, value, &named))
+        *wanted = (struct version_wanted){ (uint16_t)named, false };
+    else if (is_hexadecimal(value) && span_to_uint(value, 1, UINT16_MAX, &number))
+        *wanted = (struct version_wanted){ (uint16_t)number, true };
+    else
+        return rule_parser_error(parser, value, "tls.version is 1.0, 1.1, 1.2, 1.3, or a number as 0x7f12");
+    return rule_parser_add_transaction_condition(parser, wanted, negated);
+}
+
+static bool tls_version_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                              const void *data)
+{
+    const struct version_wanted *wanted = data;
+    uint16_t version = version_of(tx, direction);
+
+    (void)in;
+    return (wanted->is_raw ? version : without_draft(version)) == wanted->version;
+}
+
+const struct keyword keyword_tls_version = {
+    .name = "tls.version",
+    .value = "[!]1.0|1.1|1.2|1.3|0xNUMBER",
+    .help = "the version of the hello",
+    .manual = "Of the client the one it offers first, of the server the one it takes. 1.3 includes the drafts.",
+    .kind = KEYWORD_TRANSACTION,
+    .flags = KEYWORD_QUOTED | KEYWORD_NEGATABLE,
+    .applications = tls_words,
+    .directions = APP_BOTH,
+    .parse = tls_version_parse,
+    .match_transaction = tls_version_match,
+};
+
+/* --- ssl_version ---------------------------------------------------------------------------------------------------------------------- */
+
+enum { VERSION_COUNT = 6 };
+
+struct version_set {
+    uint8_t listed, excluded; /* bits by version_index() */
+};
+
+/* A version that has no name is none of them. */
+static unsigned version_index(uint16_t version)
+{
+    version = without_draft(version);
+    if (version == TLS_SSL2)
+        return 0;
+    return version >= TLS_SSL3 && version <= TLS_13 ? 1 + (version - TLS_SSL3) : VERSION_COUNT;
+}
+
+static int add_version(struct rule_parser *parser, struct span part, struct version_set *set)
+{
+    static const struct name_value names[] = {
+        { "sslv2", 0 }, { "sslv3", 1 }, { "tls1.0", 2 }, { "tls1.1", 3 }, { "tls1.2", 4 }, { "tls1.3", 5 }, { NULL, 0 },
+    };
+    bool negated = part.length > 0 && part.at[0] == '!';
+    struct span name = negated ? span_trim((struct span){ part.at + 1, part.length - 1 }) : part;
+    unsigned index;
+
+    if (!find_name(names, name, &index))
+        return rule_parser_error(parser, part, "ssl_version has sslv2, sslv3, tls1.0, tls1.1, tls1.2, tls1.3");
+    if ((set->listed | set->excluded) >> index & 1)
+        return rule_parser_error(parser, part, "'" SPAN_FORMAT "' is there twice", SPAN_ARGS(name));
+    if (negated)
+        set->excluded |= (uint8_t)(1u << index);
+    else
+        set->listed |= (uint8_t)(1u << index);
+    return 0;
+}
+
+static int ssl_version_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct version_set *set = arena_alloc(rule_parser_arena(parser), sizeof(*set));
+    struct span part;
+
+    (void)negated;
+    if (!set)
+        return -ENOMEM;
+    *set = (struct version_set){ 0 };
+    for (struct span rest = value; span_next(&rest, ',', &part);) {
+        int err = add_version(parser, part, set);
+
+        if (err)
+            return err;
+    }
+    return rule_parser_add_transaction_condition(parser, set, false);
+}
+
+/* With nothing but exclusions all other versions hold. */
+static bool ssl_version_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                              const void *data)
+{
+    const struct version_set *set = data;
+    unsigned index = version_index(version_of(tx, direction));
+
+    (void)in;
+    if (index >= VERSION_COUNT)
+        return false;
+    return set->listed ? set->listed >> index & 1 : !(set->excluded >> index & 1);
+}
+
+const struct keyword keyword_ssl_version = {
+    .name = "ssl_version",
+    .value = "[!]sslv2|sslv3|tls1.0|tls1.1|tls1.2|tls1.3[,...]",
+    .help = "the version is one of these, or none of those with !",
+    .kind = KEYWORD_TRANSACTION,
+    .flags = KEYWORD_QUOTED,
+    .applications = tls_words,
+    .directions = APP_BOTH,
+    .parse = ssl_version_parse,
+    .match_transaction = ssl_version_match,
+};
+
+/* --- ssl_state ----------------------------------------------------------------------------------------------------------------------- */
+
+struct state_set {
+    unsigned listed, excluded; /* TLS_SAW_* */
+};
+
+static int add_state(struct rule_parser *parser, struct span part, struct state_set *set)
+{
+    static const struct name_value names[] = {
+        { "client_hello", TLS_SAW_CLIENT_HELLO },
+        { "server_hello", TLS_SAW_SERVER_HELLO },
+        { "client_keyx", TLS_SAW_CLIENT_KEY },
+        { "server_keyx", TLS_SAW_SERVER_KEY },
+        { "unknown", 0 },
+        { NULL, 0 },
+    };
+    bool negated = part.length > 0 && part.at[0] == '!';
+    struct span name = negated ? span_trim((struct span){ part.at + 1, part.length - 1 }) : part;
+    unsigned bit;
+
+    if (!find_name(names, name, &bit))
+        return rule_parser_error(parser, part,
+                                 "ssl_state has client_hello, server_hello, client_keyx, server_keyx, unknown");
+    if (negated)
+        set->excluded |= bit;
+    else
+        set->listed |= bit;
+    return 0;
+}
+
+/* Names are parted by commas or bars. */
+static struct span next_state(struct span *rest)
+{
+    struct span part = { rest->at, 0 };
+
+    while (part.length < rest->length && part.at[part.length] != ',' && part.at[part.length] != '|')
+        part.length++;
+    size_t taken = part.length + (part.length < rest->length);
+
+    *rest = (struct span){ rest->at + taken, rest->length - taken };
+    return span_trim(part);
+}
+
+static int ssl_state_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct state_set *set = arena_alloc(rule_parser_arena(parser), sizeof(*set));
+    struct span rest = value;
+
+    (void)negated;
+    if (!set)
+        return -ENOMEM;
+    *set = (struct state_set){ 0 };
+    do {
+        int err = add_state(parser, next_state(&rest), set);
+
+        if (err)
+            return err;
+    } while (rest.length > 0);
+    return rule_parser_add_transaction_condition(parser, set, false);
+}
+
+static bool ssl_state_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                            const void *data)
+{
+    const struct state_set *set = data;
+    unsigned flags = tls_tx_of(tx)->flags;
+
+    (void)in;
+    (void)direction;
+    return (flags & set->listed) || (set->excluded & ~flags);
+}
+
+const struct keyword keyword_ssl_state = {
+    .name = "ssl_state",
+    .value = "[!]client_hello|server_hello|client_keyx|server_keyx|unknown[,...]",
+    .help = "one of these messages was seen, or (with !) not yet",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = tls_words,
+    .directions = APP_BOTH,
+    .parse = ssl_state_parse,
+    .match_transaction = ssl_state_match,
+};

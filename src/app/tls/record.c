@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Records. One is handled when all of it is there, except application data, which is skipped as it comes. That makes no
+ * difference to where the bytes were cut, and nothing of a handshake needs to be known before its record ends.
+ *
+ * A record of SSLv2 is one whose first byte has one of the two high bits; TLS has no such types. Clients of the SSLv3 era begin with
+ * such a ClientHello and go on with SSLv3.
+ *
+ * When application data comes the handshake is over. What happens then is a setting: nobody looks any further (and the flow may be
+ * bypassed), or all goes on, with heartbeats and alerts.
+ */
+#include <errno.h>
+
+#include "tls_priv.h"
+
+enum {
+    RECORD_HEADER = 5,
+    RECORD_MAX = (1 << 14) + 1024, /* RFC 5246 §6.2.3 allows 2,048 more than 2^14; the field 1,024 */
+    ALERT_FATAL = 2,
+    HEARTBEAT_HEADER = 3,
+    HEARTBEAT_PADDING = 16, /* RFC 6520 §4 */
+};
+
+enum record_type {
+    RECORD_CHANGE_CIPHER_SPEC = 20,
+    RECORD_ALERT,
+    RECORD_HANDSHAKE,
+    RECORD_APPLICATION,
+    RECORD_HEARTBEAT,
+};
+
+/* --- Progress ------------------------------------------------------------------------------------------------------------------ */
+
+void tls_finish(const struct tls_parser *parser)
+{
+    tls_reach(parser, FLOW_TO_SERVER, TLS_CLIENT_FINISHED);
+    tls_reach(parser, FLOW_TO_CLIENT, TLS_SERVER_FINISHED);
+    parser->state->over = true;
+}
+
+void tls_handshake_done(const struct tls_parser *parser)
+{
+    tls_reach(parser, FLOW_TO_SERVER, TLS_CLIENT_HANDSHAKE_DONE);
+    tls_reach(parser, FLOW_TO_CLIENT, TLS_SERVER_HANDSHAKE_DONE);
+}
+
+/* --- What records hold ---------------------------------------------------------------------------------------------------------- */
+
+/* Before the hello of its direction it means nothing: RFC 8446 appendix D.4. */
+static int change_cipher_spec(const struct tls_parser *parser, struct cursor body)
+{
+    bool from_client = parser->direction == FLOW_TO_SERVER;
+
+    (void)body;
+    if (!(parser->tx->flags & (from_client ? TLS_SAW_CLIENT_HELLO : TLS_SAW_SERVER_HELLO)))
+        return 0;
+    tls_reader_of(parser)->encrypted = true;
+    tls_reach(parser, parser->direction, from_client ? TLS_CLIENT_HANDSHAKE_DONE : TLS_SERVER_HANDSHAKE_DONE);
+    return 0;
+}
+
+static int alert(const struct tls_parser *parser, struct cursor body)
+{
+    uint8_t level = 0;
+
+    if (cursor_left(&body) < 2) {
+        tls_event(parser, TLS_INVALID_ALERT_MESSAGE);
+        return -EINVAL;
+    }
+    /* a longer one is encrypted */
+    if (cursor_left(&body) == 2 && cursor_u8(&body, &level) && level == ALERT_FATAL)
+        tls_finish(parser);
+    return 0;
+}
+
+static int handshake(const struct tls_parser *parser, struct cursor body)
+{
+    return tls_reader_of(parser)->encrypted ? 0 : tls_handshake_bytes(parser, body);
+}
+
+/* The request of one direction is under way: only the other may answer. */
+static int begin_heartbeat(const struct tls_parser *parser, struct cursor body, bool encrypted)
+{
+    struct tls_state *state = parser->state;
+    uint32_t record = (uint32_t)cursor_left(&body);
+    uint8_t type;
+    uint16_t payload;
+
+    state->heartbeat = true;
+    state->heartbeat_from = (uint8_t)parser->direction;
+    if (encrypted) {
+        state->heartbeat_length = record;
+        return 0;
+    }
+    if (!cursor_u8(&body, &type) || !cursor_be16(&body, &payload))
+        return 0;
+    if ((uint32_t)payload + HEARTBEAT_HEADER > record) { /* CVE-2014-0160 */
+        tls_event(parser, TLS_OVERFLOW_HEARTBEAT_MESSAGE);
+        return -EINVAL;
+    }
+    if (record - payload - HEARTBEAT_HEADER < HEARTBEAT_PADDING) {
+        tls_event(parser, TLS_INVALID_HEARTBEAT_MESSAGE);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static int end_heartbeat(const struct tls_parser *parser, uint32_t record, bool encrypted)
+{
+    struct tls_state *state = parser->state;
+    bool leaks = encrypted && state->heartbeat_length > 0 && state->heartbeat_length < record;
+
+    state->heartbeat = false;
+    state->heartbeat_length = 0;
+    if (!leaks)
+        return 0;
+    tls_event(parser, TLS_DATALEAK_HEARTBEAT_MISMATCH);
+    return -EINVAL;
+}
+
+static int heartbeat(const struct tls_parser *parser, struct cursor body)
+{
+    enum { REQUEST = 1, RESPONSE = 2 };
+    const struct tls_state *state = parser->state;
+    bool encrypted = state->reader[FLOW_TO_SERVER].encrypted || state->reader[FLOW_TO_CLIENT].encrypted;
+    const uint8_t *type = cursor_peek(&body, 1);
+
+    if (!type || cursor_left(&body) < HEARTBEAT_HEADER)
+        return 0;
+    if (!encrypted && *type != REQUEST && *type != RESPONSE) {
+        tls_event(parser, TLS_INVALID_HEARTBEAT_MESSAGE);
+        return -EINVAL;
+    }
+    if (!state->heartbeat)
+        return begin_heartbeat(parser, body, encrypted);
+    if (state->heartbeat_from == parser->direction) { /* several at once */
+        tls_event(parser, TLS_INVALID_HEARTBEAT_MESSAGE);
+        return -EINVAL;
+    }
+    return end_heartbeat(parser, (uint32_t)cursor_left(&body), encrypted);
+}
+
+/* --- Records of SSLv3 and TLS ----------------------------------------------------------------------------------------------------- */
+
+static void application_data(const struct tls_parser *parser)
+{
+    const struct tls_settings *settings = app_settings(parser->context);
+    unsigned flags = parser->tx->flags;
+
+    if ((flags & TLS_EARLY_DATA) && !(flags & TLS_SAW_SERVER_HELLO)) /* 0-RTT */
+        return;
+    tls_handshake_done(parser);
+    if (!settings || settings->encrypted == TLS_ENCRYPTED_FULL)
+        return;
+    parser->state->over = true;
+    app_no_more(parser->context, true);
+}
+
+struct record {
+    uint8_t type;
+    uint16_t version, length;
+};
+
+/* 0, 1 for a record that is skipped, or -EINVAL. */
+static int check_header(const struct tls_parser *parser, const struct record *record)
+{
+    struct tls_side *side = tls_side_of(parser);
+    uint16_t before = side->version;
+    unsigned hello = parser->direction == FLOW_TO_SERVER ? TLS_SAW_CLIENT_HELLO : TLS_SAW_SERVER_HELLO;
+
+    if (record->type < RECORD_CHANGE_CIPHER_SPEC || record->type > RECORD_HEARTBEAT) {
+        tls_event(parser, TLS_INVALID_RECORD_TYPE);
+        return before == TLS_10 || before == TLS_11 ? 1 : -EINVAL; /* as Wireshark and the field */
+    }
+    if (record->length == 0 || record->length > RECORD_MAX) {
+        tls_event(parser, TLS_INVALID_RECORD_LENGTH);
+        return -EINVAL;
+    }
+    if (!(parser->tx->flags & hello) || before == TLS_VERSION_NONE)
+        side->version = record->version;
+    if (!tls_version_is_known(side->version)) {
+        tls_event(parser, TLS_INVALID_RECORD_VERSION);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static int record_body(const struct tls_parser *parser, uint8_t type, struct cursor body)
+{
+    switch (type) {
+    case RECORD_CHANGE_CIPHER_SPEC:
+        return change_cipher_spec(parser, body);
+    case RECORD_ALERT:
+        return alert(parser, body);
+    case RECORD_HANDSHAKE:
+        return handshake(parser, body);
+    default:
+        return heartbeat(parser, body);
+    }
+}
+
+/* One record. 0, -EAGAIN with *needed when it is not whole, or another -errno. */
+static int read_record(const struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
+{
+    struct cursor at = *cur;
+    struct record record;
+
+    *needed = RECORD_HEADER;
+    if (!cursor_u8(&at, &record.type) || !cursor_be16(&at, &record.version) || !cursor_be16(&at, &record.length))
+        return -EAGAIN;
+    int skips = check_header(parser, &record);
+
+    if (skips < 0)
+        return skips;
+    if (skips > 0 || record.type == RECORD_APPLICATION) {
+        tls_reader_of(parser)->skip = record.length;
+        *cur = at;
+        if (!skips)
+            application_data(parser);
+        return 0;
+    }
+    const uint8_t *body = cursor_take(&at, record.length);
+
+    *needed = (uint32_t)RECORD_HEADER + record.length;
+    if (!body)
+        return -EAGAIN;
+    *cur = at;
+    return record_body(parser, record.type, cursor_of(body, record.length));
+}
+
+/* --- SSLv2 ---------------------------------------------------------------------------------------------------------------------------- */
+
+enum ssl2_type { SSL2_ERROR, SSL2_CLIENT_HELLO, SSL2_CLIENT_MASTER_KEY, SSL2_CLIENT_FINISHED, SSL2_SERVER_HELLO };
+
+static int ssl2_client_hello(const struct tls_parser *parser, struct cursor body)
+{
+    uint16_t version, ciphers, session;
+
+    if (!cursor_be16(&body, &version) || !cursor_be16(&body, &ciphers) || !cursor_be16(&body, &session)) {
+        tls_event(parser, TLS_INVALID_SSL_RECORD);
+        return -EINVAL;
+    }
+    parser->tx->flags |= TLS_SAW_CLIENT_HELLO;
+    tls_side_of(parser)->version = version;
+    tls_reach(parser, FLOW_TO_SERVER, TLS_CLIENT_HELLO_DONE);
+    return 0;
+}
+
+static int ssl2_message(const struct tls_parser *parser, struct cursor body)
+{
+    uint8_t type;
+
+    if (!cursor_u8(&body, &type)) {
+        tls_event(parser, TLS_INVALID_SSLV2_HEADER);
+        return -EINVAL;
+    }
+    if (type == SSL2_CLIENT_HELLO && parser->direction == FLOW_TO_SERVER)
+        return ssl2_client_hello(parser, body);
+    if (type == SSL2_ERROR)
+        tls_event(parser, TLS_ERROR_MESSAGE_ENCOUNTERED);
+    if (type == SSL2_CLIENT_MASTER_KEY && parser->direction == FLOW_TO_SERVER)
+        parser->tx->flags |= TLS_SAW_CLIENT_KEY;
+    if (type == SSL2_SERVER_HELLO && parser->direction == FLOW_TO_CLIENT) {
+        parser->tx->flags |= TLS_SAW_SERVER_HELLO;
+        tls_reach(parser, FLOW_TO_CLIENT, TLS_SERVER_HELLO);
+    }
+    return 0;
+}
+
+/* The length has two bytes, or three of which the last counts padding. */
+static int read_ssl2_record(const struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
+{
+    struct cursor at = *cur;
+    uint16_t word;
+    uint8_t padding = 0;
+
+    *needed = 3;
+    if (!cursor_be16(&at, &word) || (!(word & 0x8000) && !cursor_u8(&at, &padding)))
+        return -EAGAIN;
+    uint32_t header = word & 0x8000 ? 2 : 3, length = word & (word & 0x8000 ? 0x7fff : 0x3fff);
+    const uint8_t *body = cursor_take(&at, length);
+
+    tls_side_of(parser)->version = TLS_SSL2;
+    if (length == 0) {
+        tls_event(parser, TLS_INVALID_SSLV2_HEADER);
+        return -EINVAL;
+    }
+    *needed = header + length;
+    if (!body)
+        return -EAGAIN;
+    *cur = at;
+    return ssl2_message(parser, cursor_of(body, length));
+}
+
+/* --- Bytes ------------------------------------------------------------------------------------------------------------------------------ */
+
+static int read_next(const struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
+{
+    struct tls_side *side = tls_side_of(parser);
+
+    if (*cur->at & 0xc0)
+        return read_ssl2_record(parser, cur, needed);
+    if (side->version == TLS_SSL2)
+        side->version = TLS_VERSION_NONE;
+    return read_record(parser, cur, needed);
+}
+
+static void skip(struct tls_reader *reader, struct cursor *cur)
+{
+    uint32_t count = cursor_left(cur) < reader->skip ? (uint32_t)cursor_left(cur) : reader->skip;
+
+    cursor_skip(cur, count);
+    reader->skip -= count;
+}
+
+/* All records that are whole. 0, -EAGAIN, or another -errno. */
+static int read_all(const struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
+{
+    struct tls_reader *reader = tls_reader_of(parser);
+    int err = 0;
+
+    skip(reader, cur);
+    while (err == 0 && !parser->state->over && cursor_left(cur) > 0) {
+        err = read_next(parser, cur, needed);
+        skip(reader, cur);
+    }
+    return err;
+}
+
+/* The transaction; NULL when it is over, or (with *err) there is no memory. */
+static struct tls_tx *transaction(struct app_context *context, struct tls_state *state, int *err)
+{
+    const struct tls_settings *settings = app_settings(context);
+    struct tls_tx *tx = (struct tls_tx *)app_tx_first(context);
+
+    if (tx || state->has_begun)
+        return tx;
+    tx = (struct tls_tx *)app_tx_new(context);
+    if (!tx) {
+        *err = -ENOMEM;
+        return NULL;
+    }
+    tx->heap = app_heap(context);
+    tx->ja3_off = settings && settings->ja3 == TLS_PRINT_NEVER;
+    tx->ja4_off = settings && settings->ja4 == TLS_PRINT_NEVER;
+    tx->from_proto = (uint8_t)app_original(app_context_flow(context));
+    state->has_begun = true;
+    return tx;
+}
+
+struct app_result tls_feed(struct app_context *context, void *state, const struct app_input *in)
+{
+    struct tls_parser parser = { .context = context, .state = state, .direction = in->direction };
+    struct app_result result = { .status = APP_OK, .consumed = in->length };
+    struct cursor cur = cursor_of(in->bytes, in->length);
+    int err = 0;
+
+    if (parser.state->over)
+        return result;
+    parser.tx = transaction(context, state, &err);
+    if (!parser.tx) {
+        parser.state->over = true;
+        result.status = err ? APP_ERROR : APP_OK;
+        return result;
+    }
+    err = read_all(&parser, &cur, &result.needed);
+    if (err == -EAGAIN)
+        result.consumed = in->length - (uint32_t)cursor_left(&cur);
+    else
+        result.needed = 0;
+    if (err && err != -EAGAIN)
+        result.status = APP_ERROR;
+    if (in->end)
+        tls_reach(&parser, in->direction, in->direction == FLOW_TO_SERVER ? TLS_CLIENT_FINISHED : TLS_SERVER_FINISHED);
+    return result;
+}

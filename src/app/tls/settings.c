@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Settings of the protocol and of its events.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tls_priv.h"
+
+#define PROTOCOL "app-layer.protocols.tls."
+#define EVENTS "eve.types.tls."
+
+static const char *const encrypted_choices[] = { "track-only", "default", "bypass", "full", NULL };
+static const char *const print_choices[] = { "auto", "yes", "no", "true", "false", "on", "off", NULL };
+
+/* By the bits TLS_FIELD_*. */
+static const char *const field_choices[] = {
+    "version",
+    "subject",
+    "issuer",
+    "serial",
+    "fingerprint",
+    "not_before",
+    "not_after",
+    "sni",
+    "certificate",
+    "chain",
+    "session_resumed",
+    "ja3",
+    "ja3s",
+    "client",
+    "client_certificate",
+    "client_chain",
+    "ja4",
+    "subjectaltname",
+    "client_alpns",
+    "server_alpns",
+    "client_handshake",
+    "server_handshake",
+    NULL,
+};
+
+enum {
+    BASIC_FIELDS = TLS_FIELD_SUBJECT | TLS_FIELD_ISSUER | TLS_FIELD_ALTERNATIVES,
+    EXTENDED_FIELDS = BASIC_FIELDS | TLS_FIELD_VERSION | TLS_FIELD_SERIAL | TLS_FIELD_FINGERPRINT |
+                      TLS_FIELD_NOT_BEFORE | TLS_FIELD_NOT_AFTER | TLS_FIELD_JA3 | TLS_FIELD_JA3S | TLS_FIELD_JA4 |
+                      TLS_FIELD_CLIENT | TLS_FIELD_CLIENT_ALPNS | TLS_FIELD_SERVER_ALPNS | TLS_FIELD_SNI,
+    PRINT_FIELDS = TLS_FIELD_JA3 | TLS_FIELD_JA3S | TLS_FIELD_JA4,
+};
+
+const struct setting tls_settings_table[] = {
+    { .name = PROTOCOL "encryption-handling",
+      .type = SETTING_ENUM,
+      .default_value = "track-only",
+      .choices = encrypted_choices,
+      .help =
+          "once the handshake is over: nobody looks at the encrypted bytes (track-only; default is the same), and the "
+          "flow is bypassed (bypass), or they are looked at as all others (full)" },
+    { .name = PROTOCOL "ja3-fingerprints",
+      .type = SETTING_ENUM,
+      .default_value = "auto",
+      .choices = print_choices,
+      .help = "JA3 and JA3S: never (no), in every event (yes), or when a rule or eve.types.tls.custom asks (auto)" },
+    { .name = PROTOCOL "ja4-fingerprints",
+      .type = SETTING_ENUM,
+      .default_value = "auto",
+      .choices = print_choices,
+      .help = "JA4: never (no), in every event (yes), or when a rule, eve.types.tls.custom or eve.types.tls.ja4 asks "
+              "(auto)" },
+    { .name = EVENTS "extended",
+      .type = SETTING_BOOL,
+      .default_value = "yes",
+      .help = "all usual fields; otherwise subject, issuer and alternative names alone" },
+    { .name = EVENTS "session-resumption",
+      .type = SETTING_BOOL,
+      .default_value = "yes",
+      .help = "an event also for sessions that are resumed, which have no certificate" },
+    { .name = EVENTS "custom",
+      .type = SETTING_LIST,
+      .choices = field_choices,
+      .help = "exactly these fields, whatever extended says" },
+    { .name = EVENTS "ja4", .type = SETTING_BOOL, .default_value = "no", .help = "JA4 in every event" },
+    { 0 },
+};
+
+static enum tls_print_mode print_mode(const char *value)
+{
+    if (!strcmp(value, "auto"))
+        return TLS_PRINT_AUTO;
+    return !strcmp(value, "yes") || !strcmp(value, "true") || !strcmp(value, "on") ? TLS_PRINT_ALWAYS : TLS_PRINT_NEVER;
+}
+
+static enum tls_encrypted encrypted_mode(const char *value)
+{
+    if (!strcmp(value, "bypass"))
+        return TLS_ENCRYPTED_BYPASS;
+    return !strcmp(value, "full") ? TLS_ENCRYPTED_FULL : TLS_ENCRYPTED_TRACK;
+}
+
+static unsigned field_bit(const char *name)
+{
+    for (unsigned i = 0; field_choices[i]; i++) {
+        if (!strcmp(field_choices[i], name))
+            return 1u << i;
+    }
+    return 0;
+}
+
+static unsigned custom_fields(const struct config *config)
+{
+    size_t count = config_list_count(config, EVENTS "custom");
+    unsigned fields = 0;
+
+    for (size_t i = 0; i < count; i++)
+        fields |= field_bit(config_list_get(config, EVENTS "custom", i));
+    if (fields & (TLS_FIELD_CLIENT_CERTIFICATE | TLS_FIELD_CLIENT_CHAIN))
+        fields |= TLS_FIELD_CLIENT;
+    return fields;
+}
+
+static void configure_fields(const struct config *config, struct tls_settings *settings)
+{
+    if (config_list_count(config, EVENTS "custom") > 0) {
+        settings->fields = custom_fields(config);
+        settings->wanted = settings->fields & PRINT_FIELDS;
+    } else {
+        settings->fields = config_bool(config, EVENTS "extended") ? EXTENDED_FIELDS : BASIC_FIELDS;
+        if (config_bool(config, EVENTS "ja4")) {
+            settings->fields |= TLS_FIELD_JA4;
+            settings->wanted |= TLS_FIELD_JA4;
+        }
+    }
+    if (settings->ja3 == TLS_PRINT_ALWAYS)
+        settings->wanted |= TLS_FIELD_JA3 | TLS_FIELD_JA3S;
+    if (settings->ja4 == TLS_PRINT_ALWAYS)
+        settings->wanted |= TLS_FIELD_JA4;
+    settings->log_resumed = config_bool(config, EVENTS "session-resumption");
+    if (settings->log_resumed)
+        settings->fields |= TLS_FIELD_SESSION_RESUMED;
+}
+
+int tls_configure(const struct config *config, struct diag *diag, void **out)
+{
+    struct tls_settings *settings = calloc(1, sizeof(*settings));
+
+    (void)diag;
+    if (!settings)
+        return -ENOMEM;
+    settings->encrypted = encrypted_mode(config_string(config, PROTOCOL "encryption-handling"));
+    settings->ja3 = print_mode(config_string(config, PROTOCOL "ja3-fingerprints"));
+    settings->ja4 = print_mode(config_string(config, PROTOCOL "ja4-fingerprints"));
+    configure_fields(config, settings);
+    *out = settings;
+    return 0;
+}
+
+void tls_unconfigure(void *settings)
+{
+    free(settings);
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inside the TLS protocol:
+ *
+ *   tls.c          the protocol's table: how it is found, its buffers, events and settings
+ *   record.c       records of SSLv3 to TLS 1.3, and of SSLv2
+ *   handshake.c    messages out of records, and what each does to the transaction
+ *   hello.c        ClientHello and ServerHello
+ *   certificate.c  the Certificate message
+ *   fingerprint.c  JA3, JA3S and JA4
+ *   buffers.c      what rules read
+ *   log.c          the EVE object
+ *   settings.c     the settings
+ *   keyword_*.c    keywords
+ *   contents.c     the form of what is looked for in fingerprints
+ *   der.c x509.c   certificates
+ *
+ * A flow has one transaction. It keeps the two hellos and the certificates as they came; everything that is derived from them (fingerprints, lists)
+ * is made when somebody asks.
+ */
+#ifndef APP_TLS_PRIV_H
+#define APP_TLS_PRIV_H
+
+#include "sluice/app.h"
+#include "sluice/bytes.h"
+
+enum {
+    TLS_MESSAGE_MAX = 128 << 10, /* of a handshake message */
+    TLS_CERTIFICATES_MAX = 64,   /* of a chain */
+    TLS_NAMES_MAX = 4096,        /* alternative names of a certificate */
+    TLS_ALPN_MAX = 128,          /* of a hello that rules and events see */
+    TLS_NAME_TEXT_MAX = 64 << 10,
+    TLS_RANDOM_LENGTH = 32,
+};
+
+/* By the order of the names in tls.c. */
+enum tls_event {
+    TLS_INVALID_SSLV2_HEADER,
+    TLS_INVALID_TLS_HEADER,
+    TLS_INVALID_RECORD_VERSION,
+    TLS_INVALID_RECORD_TYPE,
+    TLS_INVALID_RECORD_LENGTH,
+    TLS_INVALID_HANDSHAKE_MESSAGE,
+    TLS_HEARTBEAT_MESSAGE,
+    TLS_INVALID_HEARTBEAT_MESSAGE,
+    TLS_OVERFLOW_HEARTBEAT_MESSAGE,
+    TLS_DATALEAK_HEARTBEAT_MISMATCH,
+    TLS_HANDSHAKE_INVALID_LENGTH,
+    TLS_MULTIPLE_SNI_EXTENSIONS,
+    TLS_INVALID_SNI_TYPE,
+    TLS_INVALID_SNI_LENGTH,
+    TLS_TOO_MANY_RECORDS_IN_PACKET,
+    TLS_INVALID_ALERT_MESSAGE,
+    TLS_INVALID_CERTIFICATE,
+    TLS_CERTIFICATE_INVALID_LENGTH,
+    TLS_CERTIFICATE_INVALID_VERSION,
+    TLS_CERTIFICATE_INVALID_SERIAL,
+    TLS_CERTIFICATE_INVALID_ALGORITHMIDENTIFIER,
+    TLS_CERTIFICATE_INVALID_X509NAME,
+    TLS_CERTIFICATE_INVALID_DATE,
+    TLS_CERTIFICATE_INVALID_EXTENSIONS,
+    TLS_CERTIFICATE_INVALID_DER,
+    TLS_CERTIFICATE_INVALID_SUBJECT,
+    TLS_CERTIFICATE_INVALID_ISSUER,
+    TLS_CERTIFICATE_INVALID_VALIDITY,
+    TLS_ERROR_MESSAGE_ENCOUNTERED,
+    TLS_TOO_MANY_SUBJECT_ALTERNATIVE_NAMES,
+    TLS_INVALID_SSL_RECORD,
+    TLS_CERTIFICATE_MISSING_ELEMENT,
+    TLS_CERTIFICATE_UNKNOWN_ELEMENT,
+    TLS_CERTIFICATE_INVALID_STRING,
+    TLS_EVENT_COUNT,
+};
+
+/* The progress of the directions, by the names in tls.c. */
+enum {
+    TLS_CLIENT_IN_PROGRESS,
+    TLS_CLIENT_HELLO_DONE,
+    TLS_CLIENT_CERT_DONE,
+    TLS_CLIENT_HANDSHAKE_DONE,
+    TLS_CLIENT_FINISHED,
+};
+enum {
+    TLS_SERVER_IN_PROGRESS,
+    TLS_SERVER_HELLO,
+    TLS_SERVER_CERT_DONE,
+    TLS_SERVER_HELLO_DONE,
+    TLS_SERVER_HANDSHAKE_DONE,
+    TLS_SERVER_FINISHED,
+};
+
+enum tls_version {
+    TLS_VERSION_NONE = 0,
+    TLS_SSL2 = 0x0200,
+    TLS_SSL3 = 0x0300,
+    TLS_10 = 0x0301,
+    TLS_11 = 0x0302,
+    TLS_12 = 0x0303,
+    TLS_13 = 0x0304,
+    TLS_13_EARLY_DRAFT = 0x7f01, /* one before 16 */
+};
+/* Whether it may stand in a record. */
+bool tls_version_is_known(uint16_t version);
+/* A draft of TLS 1.3. */
+bool tls_version_is_draft(uint16_t version);
+
+/* What the handshake said; bit set. The first four are what ssl_state names. */
+enum {
+    TLS_SAW_CLIENT_HELLO = 1 << 0,
+    TLS_SAW_SERVER_HELLO = 1 << 1,
+    TLS_SAW_CLIENT_KEY = 1 << 2,
+    TLS_SAW_SERVER_KEY = 1 << 3,
+    TLS_CLIENT_NAMES_VERSIONS = 1 << 4, /* supported_versions */
+    TLS_NO_CERTIFICATE = 1 << 5,        /* TLS 1.3: certificates are encrypted */
+    TLS_RESUMES = 1 << 6,               /* maybe: it has not when a certificate comes */
+    TLS_EARLY_DATA = 1 << 7,
+    TLS_WANTS_CLIENT_CERTIFICATE = 1 << 8,
+};
+
+/* A piece of some bytes. */
+struct tls_piece {
+    uint32_t at, length;
+};
+
+static inline struct cursor tls_piece_cursor(const struct buffer *of, struct tls_piece piece)
+{
+    return cursor_of(of->bytes ? of->bytes + piece.at : NULL, of->bytes ? piece.length : 0);
+}
+
+/* A hello as it came, and where its parts lie in it. */
+struct tls_hello {
+    struct buffer body;
+    bool whole;       /* all of it was understood: it has fingerprints */
+    uint16_t version; /* the one in the fixed part */
+    uint16_t offered; /* for JA4: the first known one of supported_versions, or `version` */
+    struct tls_piece random, session, ciphers, extensions;
+    struct tls_piece sni, curves, formats, algorithms, alpn; /* length 0: not there */
+};
+
+struct tls_certificates {
+    struct buffer chain;     /* certificates, each with its length in 3 bytes before it */
+    struct tls_piece *certs; /* in chain */
+    uint32_t count;
+    bool decoded; /* what follows is that of the first that could be read */
+    char fingerprint[59];
+    char *text;
+    struct tls_piece subject, issuer, serial; /* in text */
+    struct tls_piece *names;                  /* in text */
+    uint32_t name_count;
+    int64_t not_before, not_after;
+};
+
+struct tls_prints {
+    bool ja3_made, ja4_made;
+    struct buffer ja3;
+    char ja3_hash[32];
+    char ja4[36];
+};
+
+struct tls_side {
+    uint16_t version;
+    struct tls_hello hello;
+    struct tls_certificates certificates;
+    struct tls_prints *prints; /* made when first asked for; NULL when there is no hello */
+};
+
+struct tls_tx {
+    struct app_tx tx;
+    struct heap *heap; /* the worker's, for what is made later */
+    unsigned flags;
+    bool ja3_off, ja4_off; /* the configuration says no */
+    uint8_t from_proto;    /* id of the protocol that it was before; 0 */
+    struct tls_side side[FLOW_DIRECTIONS];
+};
+
+/* What a direction's records have left to do. */
+struct tls_reader {
+    uint32_t skip;            /* bytes of the current record that nobody wants */
+    bool encrypted;           /* ChangeCipherSpec was seen */
+    uint8_t header[4];        /* of a handshake message */
+    uint8_t header_length;    /* as far as it is there */
+    uint32_t message_length;  /* of the message that is being put together, or skipped */
+    uint32_t message_skipped; /* of one that is skipped: as far as it is gone */
+    bool message_skips;
+    struct buffer message;
+};
+
+struct tls_state {
+    struct tls_reader reader[FLOW_DIRECTIONS];
+    bool over;      /* finished: nothing is looked at any more */
+    bool has_begun; /* there is, or was, a transaction */
+    bool heartbeat; /* a request is under way */
+    uint8_t heartbeat_from;
+    uint32_t heartbeat_length; /* of its record, when it is encrypted; 0 */
+};
+
+/* What goes through the parser's functions. */
+struct tls_parser {
+    struct app_context *context;
+    struct tls_state *state;
+    struct tls_tx *tx;
+    enum flow_direction direction;
+};
+
+static inline struct tls_reader *tls_reader_of(const struct tls_parser *parser)
+{
+    return &parser->state->reader[parser->direction];
+}
+
+static inline struct tls_side *tls_side_of(const struct tls_parser *parser)
+{
+    return &parser->tx->side[parser->direction];
+}
+
+static inline const struct tls_tx *tls_tx_of(const struct app_tx *tx)
+{
+    return (const struct tls_tx *)tx;
+}
+
+static inline void tls_event(const struct tls_parser *parser, enum tls_event event)
+{
+    app_event(parser->context, &parser->tx->tx, event);
+}
+
+/* Progress only grows. */
+static inline void tls_reach(const struct tls_parser *parser, enum flow_direction direction, uint8_t progress)
+{
+    if (parser->tx->tx.progress[direction] < progress)
+        parser->tx->tx.progress[direction] = progress;
+}
+
+void tls_finish(const struct tls_parser *parser);
+/* Both sides begin to speak encrypted. */
+void tls_handshake_done(const struct tls_parser *parser);
+
+/* --- record.c ------------------------------------------------------------------------------------------------------------------ */
+
+struct app_result tls_feed(struct app_context *context, void *state, const struct app_input *in);
+
+/* --- handshake.c --------------------------------------------------------------------------------------------------------------- */
+
+/* Bytes of a handshake record. 0, or -errno when it can't go on. */
+int tls_handshake_bytes(const struct tls_parser *parser, struct cursor bytes);
+
+/* --- hello.c, certificate.c ------------------------------------------------------------------------------------------------------ */
+
+/* The body of a message. 0 or -ENOMEM. */
+int tls_read_hello(const struct tls_parser *parser, struct cursor body);
+int tls_read_certificates(const struct tls_parser *parser, struct cursor body);
+void tls_free_hello(struct heap *heap, struct tls_hello *hello);
+void tls_free_certificates(struct heap *heap, struct tls_certificates *certificates);
+
+/* The `index`th name of an ALPN extension. */
+bool tls_alpn_at(const struct tls_hello *hello, unsigned index, struct cursor *name);
+
+static inline bool tls_is_grease(uint16_t value) /* RFC 8701 */
+{
+    return (value & 0x0f0f) == 0x0a0a && value >> 8 == (value & 0xff);
+}
+
+/* --- fingerprint.c -------------------------------------------------------------------------------------------------------------- */
+
+/* NULL when there is no whole hello, it is off, or there is no memory. JA3 of the client, JA3S of the server. */
+const struct tls_prints *tls_ja3(const struct tls_tx *tx, enum flow_direction direction);
+const struct tls_prints *tls_ja4(const struct tls_tx *tx);
+void tls_free_prints(struct heap *heap, struct tls_prints *prints);
+
+/* --- log.c, settings.c ------------------------------------------------------------------------------------------------------------ */
+
+enum { TLS_VERSION_TEXT_MAX = 24 };
+/* "TLS 1.2". */
+void tls_version_text(uint16_t version, char out[TLS_VERSION_TEXT_MAX]);
+
+/* Fields of the EVE object; bits. */
+enum {
+    TLS_FIELD_VERSION = 1 << 0,
+    TLS_FIELD_SUBJECT = 1 << 1,
+    TLS_FIELD_ISSUER = 1 << 2,
+    TLS_FIELD_SERIAL = 1 << 3,
+    TLS_FIELD_FINGERPRINT = 1 << 4,
+    TLS_FIELD_NOT_BEFORE = 1 << 5,
+    TLS_FIELD_NOT_AFTER = 1 << 6,
+    TLS_FIELD_SNI = 1 << 7,
+    TLS_FIELD_CERTIFICATE = 1 << 8,
+    TLS_FIELD_CHAIN = 1 << 9,
+    TLS_FIELD_SESSION_RESUMED = 1 << 10,
+    TLS_FIELD_JA3 = 1 << 11,
+    TLS_FIELD_JA3S = 1 << 12,
+    TLS_FIELD_CLIENT = 1 << 13,
+    TLS_FIELD_CLIENT_CERTIFICATE = 1 << 14,
+    TLS_FIELD_CLIENT_CHAIN = 1 << 15,
+    TLS_FIELD_JA4 = 1 << 16,
+    TLS_FIELD_ALTERNATIVES = 1 << 17,
+    TLS_FIELD_CLIENT_ALPNS = 1 << 18,
+    TLS_FIELD_SERVER_ALPNS = 1 << 19,
+    TLS_FIELD_CLIENT_HANDSHAKE = 1 << 20,
+    TLS_FIELD_SERVER_HANDSHAKE = 1 << 21,
+};
+
+enum tls_encrypted {
+    TLS_ENCRYPTED_TRACK, /* nobody looks at encrypted bytes */
+    TLS_ENCRYPTED_BYPASS,
+    TLS_ENCRYPTED_FULL, /* they are looked at as all others */
+};
+enum tls_print_mode { TLS_PRINT_AUTO, TLS_PRINT_ALWAYS, TLS_PRINT_NEVER };
+
+struct tls_settings {
+    enum tls_encrypted encrypted;
+    enum tls_print_mode ja3, ja4;
+    unsigned fields, wanted; /* wanted: fingerprints among them that are made for the event if nobody else asked */
+    bool log_resumed;
+};
+
+extern const struct setting tls_settings_table[];
+int tls_configure(const struct config *config, struct diag *diag, void **out);
+void tls_unconfigure(void *settings);
+void tls_log(const struct app_tx *tx, const void *settings, struct fields *out);
+bool tls_wants_log(const struct app_tx *tx, const void *settings);
+
+/* --- buffers.c ------------------------------------------------------------------------------------------------------------------ */
+
+enum { TLS_BUFFER_COUNT = 25 };
+extern const struct app_buffer tls_buffers[TLS_BUFFER_COUNT];
+
+/* --- contents.c: keyword.finish of buffers ------------------------------------------------------------------------------------- */
+
+int tls_finish_ja3(struct rule_parser *parser, const struct condition *conditions);
+int tls_finish_ja4(struct rule_parser *parser, const struct condition *conditions);
+int tls_finish_fingerprint(struct rule_parser *parser, const struct condition *conditions);
+int tls_finish_serial(struct rule_parser *parser, const struct condition *conditions);
+
+/* --- keywords ------------------------------------------------------------------------------------------------------------------ */
+
+extern const char *const tls_words[]; /* keyword.applications */
+
+extern const struct keyword keyword_tls_sni, keyword_tls_cert_subject, keyword_tls_cert_issuer, keyword_tls_cert_serial,
+    keyword_tls_cert_fingerprint, keyword_tls_certs, keyword_tls_subjectaltname, keyword_tls_alpn, keyword_tls_random,
+    keyword_tls_random_time, keyword_tls_random_bytes;
+extern const struct keyword keyword_ja3_hash, keyword_ja3_string, keyword_ja3s_hash, keyword_ja3s_string,
+    keyword_ja4_hash;
+extern const struct keyword keyword_tls_version, keyword_ssl_version, keyword_ssl_state;
+extern const struct keyword keyword_tls_subject, keyword_tls_issuerdn, keyword_tls_fingerprint, keyword_tls_store,
+    keyword_tls_cert_chain_len, keyword_tls_cert_notbefore, keyword_tls_cert_notafter, keyword_tls_cert_expired,
+    keyword_tls_cert_valid;
+
+#endif

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Certificates; see x509.h. A certificate is read from the front to the end, each part by its own function, so that what is wrong
+ * with it can be named. What lies behind the extensions (the signature) is looked at only for its form.
+ */
+#include "x509.h"
+
+enum { VERSION_FIELD = DER_CONTEXT_CONSTRUCTED | 0, EXTENSIONS_FIELD = DER_CONTEXT_CONSTRUCTED | 3 };
+
+/* --- Reading ------------------------------------------------------------------------------------------------------------------ */
+
+static bool read_version(struct cursor *tbs)
+{
+    const uint8_t *next = cursor_peek(tbs, 1);
+    struct cursor field, number;
+
+    if (!next || *next != VERSION_FIELD)
+        return true; /* v1 */
+    return der_take(tbs, VERSION_FIELD, &field) && der_take(&field, DER_INTEGER, &number) && cursor_left(&number) == 1;
+}
+
+static bool is_name(struct cursor name)
+{
+    struct x509_text nowhere = { 0 };
+
+    return x509_name_text(name, &nowhere);
+}
+
+static bool read_name(struct cursor *tbs, struct cursor *name)
+{
+    return der_take(tbs, DER_SEQUENCE, name) && is_name(*name);
+}
+
+static bool read_validity(struct cursor *tbs, struct x509 *out)
+{
+    struct cursor validity;
+    struct der_value from, until;
+
+    return der_take(tbs, DER_SEQUENCE, &validity) && der_next(&validity, &from) && der_next(&validity, &until) &&
+           der_time(&from, &out->not_before) && der_time(&until, &out->not_after);
+}
+
+/* Extension ::= SEQUENCE { OID, critical BOOLEAN DEFAULT FALSE, OCTET STRING } */
+static bool read_extension(struct cursor *list, struct x509 *out)
+{
+    static const uint8_t subject_alternative_name[] = { 0x55, 0x1d, 0x11 };
+    enum { BOOLEAN = 0x01 };
+    struct cursor extension, id, value;
+
+    if (!der_take(list, DER_SEQUENCE, &extension) || !der_take(&extension, DER_OID, &id) ||
+        !der_skip_optional(&extension, BOOLEAN) || !der_take(&extension, DER_OCTET_STRING, &value))
+        return false;
+    if (cursor_left(&id) != sizeof(subject_alternative_name) ||
+        memcmp(id.at, subject_alternative_name, sizeof(subject_alternative_name)) != 0)
+        return true;
+    return der_take(&value, DER_SEQUENCE, &out->alternatives);
+}
+
+static bool read_extensions(struct cursor *tbs, struct x509 *out)
+{
+    struct cursor field, list;
+
+    /* issuerUniqueID and subjectUniqueID: implicit BIT STRINGs */
+    if (!der_skip_optional(tbs, DER_CONTEXT | 1) || !der_skip_optional(tbs, DER_CONTEXT | 2))
+        return false;
+    if (cursor_left(tbs) == 0)
+        return true;
+    if (!der_take(tbs, EXTENSIONS_FIELD, &field) || !der_take(&field, DER_SEQUENCE, &list))
+        return false;
+    while (cursor_left(&list) > 0) {
+        if (!read_extension(&list, out))
+            return false;
+    }
+    return true;
+}
+
+enum x509_result x509_read(const uint8_t *bytes, size_t length, struct x509 *out)
+{
+    struct cursor whole = cursor_of(bytes, length), certificate, tbs, ignored;
+
+    *out = (struct x509){ 0 };
+    if (!der_take(&whole, DER_SEQUENCE, &certificate))
+        return X509_BROKEN;
+    if (!der_take(&certificate, DER_SEQUENCE, &tbs))
+        return X509_DER;
+    if (!read_version(&tbs))
+        return X509_VERSION;
+    if (!der_take(&tbs, DER_INTEGER, &out->serial) || cursor_left(&out->serial) == 0)
+        return X509_SERIAL;
+    if (!der_take(&tbs, DER_SEQUENCE, &ignored))
+        return X509_ALGORITHM;
+    if (!read_name(&tbs, &out->issuer))
+        return X509_ISSUER;
+    if (!read_validity(&tbs, out))
+        return X509_DATE;
+    if (!read_name(&tbs, &out->subject))
+        return X509_SUBJECT;
+    if (!der_take(&tbs, DER_SEQUENCE, &ignored)) /* the public key */
+        return X509_DER;
+    if (!read_extensions(&tbs, out))
+        return X509_EXTENSIONS;
+    if (!der_take(&certificate, DER_SEQUENCE, &ignored))
+        return X509_ALGORITHM;
+    return der_take(&certificate, DER_BIT_STRING, &ignored) ? X509_OK : X509_DER;
+}
+
+/* --- Text ---------------------------------------------------------------------------------------------------------------------- */
+
+static void put(struct x509_text *out, const void *bytes, size_t length)
+{
+    if (length == 0)
+        return;
+    if (out->bytes) {
+        if (length > out->capacity - out->length)
+            return;
+        memcpy(out->bytes + out->length, bytes, length);
+    }
+    out->length += length;
+}
+
+static void put_string(struct x509_text *out, const char *string)
+{
+    put(out, string, strlen(string));
+}
+
+static void put_hex(struct x509_text *out, uint8_t byte)
+{
+    static const char digits[] = "0123456789ABCDEF";
+
+    put(out, &digits[byte >> 4], 1);
+    put(out, &digits[byte & 15], 1);
+}
+
+static void put_decimal(struct x509_text *out, unsigned value)
+{
+    char digits[10];
+    size_t count = sizeof(digits);
+
+    do {
+        digits[--count] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    put(out, digits + count, sizeof(digits) - count);
+}
+
+static void put_oid(struct x509_text *out, struct cursor id)
+{
+    char text[DER_OID_TEXT_MAX];
+
+    put(out, text, der_oid_text(id, text));
+}
+
+struct short_name {
+    const char *name;
+    uint8_t length, id[10];
+};
+
+/* The names that the field writes; other attributes are written as OID(1.2.3). */
+static const struct short_name short_names[] = {
+    { "CN", 3, { 0x55, 4, 3 } },
+    { "C", 3, { 0x55, 4, 6 } },
+    { "L", 3, { 0x55, 4, 7 } },
+    { "ST", 3, { 0x55, 4, 8 } },
+    { "O", 3, { 0x55, 4, 10 } },
+    { "OU", 3, { 0x55, 4, 11 } },
+    { "Email", 9, { 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 1 } },
+    { "DC", 10, { 0x09, 0x92, 0x26, 0x89, 0x93, 0xf2, 0x2c, 0x64, 1, 25 } },
+    { "objectClass", 3, { 0x55, 4, 0 } },
+    { "aliasedEntryName", 3, { 0x55, 4, 1 } },
+    { "knowledgeInformation", 3, { 0x55, 4, 2 } },
+    { "surname", 3, { 0x55, 4, 4 } },
+    { "serialNumber", 3, { 0x55, 4, 5 } },
+    { "streetAddress", 3, { 0x55, 4, 9 } },
+    { "title", 3, { 0x55, 4, 12 } },
+    { "description", 3, { 0x55, 4, 13 } },
+    { "searchGuide", 3, { 0x55, 4, 14 } },
+    { "businessCategory", 3, { 0x55, 4, 15 } },
+    { "postalAddress", 3, { 0x55, 4, 16 } },
+    { "postalCode", 3, { 0x55, 4, 17 } },
+    { "name", 3, { 0x55, 4, 41 } },
+    { "givenName", 3, { 0x55, 4, 42 } },
+    { "initials", 3, { 0x55, 4, 43 } },
+    { "generationQualifier", 3, { 0x55, 4, 44 } },
+    { "uniqueIdentifier", 3, { 0x55, 4, 45 } },
+    { "dnQualifier", 3, { 0x55, 4, 46 } },
+    { "unstructuredName", 9, { 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 2 } },
+};
+
+static void put_attribute_type(struct x509_text *out, struct cursor id)
+{
+    for (size_t i = 0; i < sizeof(short_names) / sizeof(short_names[0]); i++) {
+        if (cursor_left(&id) == short_names[i].length && memcmp(id.at, short_names[i].id, short_names[i].length) == 0) {
+            put_string(out, short_names[i].name);
+            return;
+        }
+    }
+    put_string(out, "OID(");
+    put_oid(out, id);
+    put_string(out, ")");
+}
+
+static bool is_string(uint8_t tag)
+{
+    switch (tag) {
+    case DER_OBJECT_DESCRIPTOR:
+    case DER_UTF8_STRING:
+    case DER_NUMERIC_STRING:
+    case DER_PRINTABLE_STRING:
+    case DER_T61_STRING:
+    case DER_VIDEOTEX_STRING:
+    case DER_IA5_STRING:
+    case DER_GRAPHIC_STRING:
+    case DER_VISIBLE_STRING:
+    case DER_GENERAL_STRING:
+    case DER_BMP_STRING:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Strings are written as their bytes, whatever is in them: a NUL in a name is what a rule may look for. */
+static bool put_attribute(struct x509_text *out, struct cursor *set)
+{
+    struct cursor attribute, id;
+    struct der_value value;
+
+    if (!der_take(set, DER_SEQUENCE, &attribute) || !der_take(&attribute, DER_OID, &id) || cursor_left(&id) == 0 ||
+        !der_next(&attribute, &value))
+        return false;
+    put_attribute_type(out, id);
+    put_string(out, "=");
+    if (is_string(value.tag)) {
+        put(out, value.body.at, cursor_left(&value.body));
+        return true;
+    }
+    for (const uint8_t *byte = value.body.at; byte < value.body.end; byte++)
+        put_hex(out, *byte);
+    return true;
+}
+
+bool x509_name_text(struct cursor name, struct x509_text *out)
+{
+    bool is_first = true;
+    struct cursor set;
+
+    while (cursor_left(&name) > 0) {
+        if (!der_take(&name, DER_SET, &set))
+            return false;
+        for (bool is_first_of_set = true; cursor_left(&set) > 0; is_first_of_set = false) {
+            if (!is_first)
+                put_string(out, is_first_of_set ? ", " : " + ");
+            if (!put_attribute(out, &set))
+                return false;
+            is_first = false;
+        }
+    }
+    return true;
+}
+
+void x509_serial_text(struct cursor serial, struct x509_text *out)
+{
+    for (const uint8_t *byte = serial.at; byte < serial.end; byte++) {
+        if (byte > serial.at)
+            put_string(out, ":");
+        put_hex(out, *byte);
+    }
+}
+
+/* --- Alternative names ----------------------------------------------------------------------------------------------------------- */
+
+static void put_ipv4(struct x509_text *out, const uint8_t *bytes)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        if (i > 0)
+            put_string(out, ".");
+        put_decimal(out, bytes[i]);
+    }
+}
+
+/* RFC 5952: the longest run of zeros, of two at least, becomes "::". */
+static void find_zeros(const uint8_t *bytes, unsigned *start, unsigned *count)
+{
+    *start = *count = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        unsigned run = 0;
+
+        while (i + run < 8 && load_be16(bytes + 2 * (size_t)(i + run)) == 0)
+            run++;
+        if (run > *count && run > 1) {
+            *start = i;
+            *count = run;
+        }
+    }
+}
+
+static void put_group(struct x509_text *out, uint16_t group)
+{
+    static const char digits[] = "0123456789abcdef";
+    bool begun = false;
+
+    for (int shift = 12; shift >= 0; shift -= 4) {
+        unsigned digit = group >> shift & 15;
+
+        begun |= digit != 0 || shift == 0;
+        if (begun)
+            put(out, &digits[digit], 1);
+    }
+}
+
+static void put_ipv6(struct x509_text *out, const uint8_t *bytes)
+{
+    unsigned start, count;
+
+    find_zeros(bytes, &start, &count);
+    for (unsigned i = 0; i < 8; i++) {
+        if (count > 0 && i == start) {
+            put_string(out, "::");
+            i += count - 1;
+            continue;
+        }
+        if (i > 0 && (count == 0 || i != start + count))
+            put_string(out, ":");
+        put_group(out, load_be16(bytes + 2 * (size_t)i));
+    }
+}
+
+/* The choices of GeneralName that have text. */
+enum {
+    OTHER_NAME = DER_CONTEXT_CONSTRUCTED | 0,
+    RFC822_NAME = DER_CONTEXT | 1,
+    DNS_NAME = DER_CONTEXT | 2,
+    DIRECTORY_NAME = DER_CONTEXT_CONSTRUCTED | 4,
+    URI_NAME = DER_CONTEXT | 6,
+    IP_ADDRESS = DER_CONTEXT | 7,
+    REGISTERED_ID = DER_CONTEXT | 8,
+};
+
+static void put_general_name(struct x509_text *out, const struct der_value *value)
+{
+    struct cursor body = value->body, inner;
+
+    switch (value->tag) {
+    case RFC822_NAME:
+    case DNS_NAME:
+    case URI_NAME:
+        put(out, body.at, cursor_left(&body));
+        break;
+    case IP_ADDRESS:
+        if (cursor_left(&body) == 4)
+            put_ipv4(out, body.at);
+        else if (cursor_left(&body) == 16)
+            put_ipv6(out, body.at);
+        break;
+    case DIRECTORY_NAME:
+        if (der_take(&body, DER_SEQUENCE, &inner))
+            x509_name_text(inner, out);
+        break;
+    case OTHER_NAME:
+        if (der_take(&body, DER_OID, &inner))
+            put_oid(out, inner);
+        break;
+    case REGISTERED_ID:
+        put_oid(out, body);
+        break;
+    default:
+        break;
+    }
+}
+
+bool x509_alternative_text(struct cursor *alternatives, struct x509_text *out)
+{
+    struct der_value value;
+
+    if (!der_next(alternatives, &value))
+        return false;
+    put_general_name(out, &value);
+    return true;
+}

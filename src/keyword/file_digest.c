@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The digests lie sorted, one after the other, in the list's arena: a million SHA-256 are 32 MiB, and a look-up is a search
+ * by halves, once a file.
+ */
+#include "file_digest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { DIGEST_MAX = 32, DIGESTS_MAX = 1 << 26 };
+
+struct digests {
+    enum file_digest kind;
+    bool negated;
+    uint32_t size, count;
+    uint8_t *bytes;
+};
+
+/* --- Matching -------------------------------------------------------------------------------------------------------------- */
+
+static bool has(const struct digests *digests, const uint8_t *wanted)
+{
+    uint32_t low = 0, high = digests->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int order = memcmp(wanted, digests->bytes + (size_t)middle * digests->size, digests->size);
+
+        if (order == 0)
+            return true;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return false;
+}
+
+/* A file that is not whole has no digest: then it never holds, negated or not. */
+enum file_match file_digest_match(const struct match_input *in, const struct file *file, const void *data)
+{
+    const struct digests *digests = data;
+
+    (void)in;
+    if (file->state == FILE_OPEN)
+        return FILE_MATCH_LATER;
+    if (file->state != FILE_CLOSED || !(file->digests >> digests->kind & 1))
+        return FILE_MATCH_NO;
+    return has(digests, file->digest[digests->kind]) != digests->negated ? FILE_MATCH_YES : FILE_MATCH_NO;
+}
+
+/* --- Reading --------------------------------------------------------------------------------------------------------------- */
+
+struct reading {
+    struct rule_parser *parser;
+    struct span value;
+    struct digests *digests;
+    uint32_t capacity;
+    char path[PATH_MAX];
+};
+
+static int hex_digit(char c)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *at = c ? strchr(digits, c >= 'A' && c <= 'F' ? c | 0x20 : c) : NULL;
+
+    return at ? (int)(at - digits) : -1;
+}
+
+static int add(struct reading *reading, const uint8_t *digest)
+{
+    struct digests *digests = reading->digests;
+
+    if (digests->count == reading->capacity) {
+        uint32_t capacity = reading->capacity ? reading->capacity * 2 : 1024;
+        uint8_t *larger = capacity <= DIGESTS_MAX ? realloc(digests->bytes, (size_t)capacity * digests->size) : NULL;
+
+        if (!larger)
+            return -ENOMEM;
+        digests->bytes = larger;
+        reading->capacity = capacity;
+    }
+    memcpy(digests->bytes + (size_t)digests->count++ * digests->size, digest, digests->size);
+    return 0;
+}
+
+static int read_line(struct reading *reading, const char *line, uint32_t number)
+{
+    uint8_t digest[DIGEST_MAX];
+    size_t length = 0;
+
+    while (hex_digit(line[length]) >= 0)
+        length++;
+    if (length == 0)
+        return 0;
+    if (length != 2 * (size_t)reading->digests->size)
+        return rule_parser_error(reading->parser, reading->value, "%s:%u: the digest has %zu digits and not %u",
+                                 reading->path, number, length, 2 * reading->digests->size);
+    for (size_t i = 0; i < length; i += 2)
+        digest[i / 2] = (uint8_t)(hex_digit(line[i]) << 4 | hex_digit(line[i + 1]));
+    return add(reading, digest);
+}
+
+static int read_lines(struct reading *reading, FILE *file)
+{
+    char *line = NULL;
+    size_t size = 0;
+    uint32_t number = 0;
+    int err = 0;
+
+    while (!err && getline(&line, &size, file) >= 0)
+        err = read_line(reading, line, ++number);
+    if (!err && ferror(file))
+        err = rule_parser_error(reading->parser, reading->value, "%s: %s", reading->path, strerror(EIO));
+    free(line);
+    return err;
+}
+
+/* Of regular files only: others may never end, or never begin. */
+static int read_file(struct reading *reading)
+{
+    int fd = open(reading->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    FILE *file = NULL;
+    struct stat status;
+
+    if (fd >= 0 && fstat(fd, &status) == 0) {
+        if (S_ISREG(status.st_mode))
+            file = fdopen(fd, "r");
+        else
+            errno = EINVAL;
+    }
+    if (!file) {
+        int err = rule_parser_error(reading->parser, reading->value, "%s: %s", reading->path, strerror(errno));
+
+        if (fd >= 0)
+            close(fd);
+        return err;
+    }
+    int err = read_lines(reading, file);
+
+    fclose(file);
+    return err;
+}
+
+static int set_path(struct reading *reading)
+{
+    const char *rules = rule_parser_file(reading->parser), *slash = strrchr(rules, '/');
+    bool relative = reading->value.at[0] != '/' && slash;
+    int length = snprintf(reading->path, sizeof(reading->path), "%.*s" SPAN_FORMAT,
+                          relative ? (int)(slash + 1 - rules) : 0, rules, SPAN_ARGS(reading->value));
+
+    if (length < 0 || (size_t)length >= sizeof(reading->path))
+        return rule_parser_error(reading->parser, reading->value, "the path is too long");
+    return 0;
+}
+
+static int compare16(const void *a, const void *b)
+{
+    return memcmp(a, b, 16);
+}
+
+static int compare20(const void *a, const void *b)
+{
+    return memcmp(a, b, 20);
+}
+
+static int compare32(const void *a, const void *b)
+{
+    return memcmp(a, b, 32);
+}
+
+/* Sorted, and into the arena. */
+static int settle(struct reading *reading)
+{
+    static int (*const compare[])(const void *, const void *) = { compare16, compare20, compare32 };
+    struct digests *digests = reading->digests;
+    size_t length = (size_t)digests->count * digests->size;
+    uint8_t *copy = arena_alloc(rule_parser_arena(reading->parser), length + 1);
+
+    if (!copy)
+        return -ENOMEM;
+    if (digests->count > 0) {
+        qsort(digests->bytes, digests->count, digests->size, compare[digests->kind]);
+        memcpy(copy, digests->bytes, length);
+    }
+    free(digests->bytes);
+    digests->bytes = copy;
+    return 0;
+}
+
+int file_digest_parse(struct rule_parser *parser, struct span value, bool negated, enum file_digest kind)
+{
+    static const uint8_t sizes[] = { [FILE_MD5] = 16, [FILE_SHA1] = 20, [FILE_SHA256] = 32 };
+    struct digests *digests = arena_alloc(rule_parser_arena(parser), sizeof(*digests));
+    struct reading reading = { .parser = parser, .value = value, .digests = digests };
+
+    if (!digests)
+        return -ENOMEM;
+    *digests = (struct digests){ .kind = kind, .negated = negated, .size = sizes[kind] };
+    int err = set_path(&reading);
+
+    if (!err)
+        err = read_file(&reading);
+    if (!err)
+        err = settle(&reading);
+    if (err) {
+        free(digests->bytes);
+        return err;
+    }
+    rule_parser_rule(parser)->file_needs |= 1u << kind;
+    return rule_parser_add_file_condition(parser, digests, false);
+}

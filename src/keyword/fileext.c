@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "name_content.h"
+
+static int fileext_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    return name_content_parse(parser, value, negated, true);
+}
+
+const struct keyword keyword_fileext = {
+    .name = "fileext",
+    .value = "[!]\"TEXT\"",
+    .help = "the file's name has this extension, in upper or lower case",
+    .manual = "fileext:\"jpg\" is file.name; content:\".jpg\"; nocase; endswith;",
+    .kind = KEYWORD_CONTENT,
+    .flags = KEYWORD_NEGATABLE,
+    .applications = name_content_applications,
+    .directions = 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT,
+    .parse = fileext_parse,
+    .inspect = name_content_inspect,
+    .literal = name_content_literal,
+    .finish = name_content_finish,
+};

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* filemagic:"PDF document"; what libmagic says of the file has these bytes, in upper or lower case. */
+#include <errno.h>
+#include <string.h>
+
+#include "literal.h"
+#include "name_content.h"
+#include "search.h"
+#include "sluice/file.h"
+
+/* Of which nothing is known never holds, negated or not, as in the field. */
+static enum file_match filemagic_match(const struct match_input *in, const struct file *file, const void *data)
+{
+    const struct content *content = data;
+
+    (void)in;
+    if (!file->magic)
+        return file->magic_done || file->state != FILE_OPEN ? FILE_MATCH_NO : FILE_MATCH_LATER;
+    /* The NUL belongs to it, so that a rule can ask for the end. */
+    bool found = search_first(content, (const uint8_t *)file->magic, strlen(file->magic) + 1) != NULL;
+
+    return found != content->negated ? FILE_MATCH_YES : FILE_MATCH_NO;
+}
+
+static int filemagic_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct content *content = arena_alloc(rule_parser_arena(parser), sizeof(*content));
+    uint8_t *bytes;
+    uint16_t length;
+
+    if (!content)
+        return -ENOMEM;
+    int err = literal_parse(parser, value, &bytes, &length);
+
+    if (err)
+        return err;
+    for (uint16_t i = 0; i < length; i++)
+        bytes[i] = search_lower(bytes[i]);
+    *content = (struct content){ .bytes = bytes, .length = length, .nocase = true, .negated = negated };
+    rule_parser_rule(parser)->file_needs |= RULE_FILE_MAGIC;
+    return rule_parser_add_file_condition(parser, content, false);
+}
+
+const struct keyword keyword_filemagic = {
+    .name = "filemagic",
+    .value = "[!]\"TEXT\"",
+    .help = "what libmagic says of the file has this text, in upper or lower case",
+    .manual = "libmagic is asked once a file, when its first 4096 bytes or all of it are there.",
+    .kind = KEYWORD_FILE,
+    .flags = KEYWORD_NEGATABLE,
+    .applications = name_content_applications,
+    .directions = 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT,
+    .parse = filemagic_parse,
+    .match_file = filemagic_match,
+};

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "name_content.h"
+
+static int filename_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    return name_content_parse(parser, value, negated, false);
+}
+
+const struct keyword keyword_filename = {
+    .name = "filename",
+    .value = "[!]\"TEXT\"",
+    .help = "the file's name has these bytes, in upper or lower case",
+    .manual = "filename:\"secret\" is file.name; content:\"secret\"; nocase;",
+    .kind = KEYWORD_CONTENT,
+    .flags = KEYWORD_NEGATABLE,
+    .applications = name_content_applications,
+    .directions = 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT,
+    .parse = filename_parse,
+    .inspect = name_content_inspect,
+    .literal = name_content_literal,
+    .finish = name_content_finish,
+};

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "file_digest.h"
+#include "name_content.h"
+
+static int filesha256_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    return file_digest_parse(parser, value, negated, FILE_SHA256);
+}
+
+const struct keyword keyword_filesha256 = {
+    .name = "filesha256",
+    .value = "[!]FILE",
+    .help = "the file's SHA-256 is one of those in FILE",
+    .manual = FILE_DIGEST_MANUAL,
+    .kind = KEYWORD_FILE,
+    .flags = KEYWORD_NEGATABLE | KEYWORD_QUOTED,
+    .applications = name_content_applications,
+    .directions = 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT,
+    .parse = filesha256_parse,
+    .match_file = file_digest_match,
+};

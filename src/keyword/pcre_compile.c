@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "pcre_compile.h"
+
+#include <errno.h>
+
+static void *arena_take(size_t size, void *arena)
+{
+    return arena_alloc(arena, size);
+}
+
+static void arena_give_back(void *memory, void *arena)
+{
+    (void)memory;
+    (void)arena;
+}
+
+static int report(struct rule_parser *parser, struct span pattern, int error, PCRE2_SIZE at)
+{
+    PCRE2_UCHAR message[128];
+
+    pcre2_get_error_message(error, message, sizeof(message));
+    if (at > pattern.length)
+        at = pattern.length;
+    return rule_parser_error(parser, (struct span){ .at = pattern.at + at, .length = at < pattern.length ? 1 : 0 },
+                             "pcre: %s", (const char *)message);
+}
+
+int pcre_compile(struct rule_parser *parser, struct span pattern, uint32_t flags, pcre2_code **out)
+{
+    struct arena *arena = rule_parser_arena(parser);
+    pcre2_general_context *memory = pcre2_general_context_create(arena_take, arena_give_back, arena);
+    pcre2_compile_context *context = memory ? pcre2_compile_context_create(memory) : NULL;
+    PCRE2_SPTR text = (PCRE2_SPTR)pattern.at;
+    PCRE2_SIZE at;
+    int error;
+
+    if (!context)
+        return -ENOMEM;
+    *out = pcre2_compile(text, pattern.length, flags, &error, &at, context);
+    if (!*out && error == PCRE2_ERROR_BAD_SUBPATTERN_REFERENCE && flags & PCRE2_NO_AUTO_CAPTURE)
+        *out = pcre2_compile(text, pattern.length, flags & ~(uint32_t)PCRE2_NO_AUTO_CAPTURE, &error, &at, context);
+    if (*out)
+        return 0;
+    return error == PCRE2_ERROR_HEAP_FAILED ? -ENOMEM : report(parser, pattern, error, at);
+}

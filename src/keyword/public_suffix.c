@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The list is libpsl's own, in its read-only data. Look-ups of ASCII names take no memory and no locks; a name with other bytes
+ * would be converted, so it is not looked up: its last label counts as the suffix, as that of an unknown name does.
+ *
+ * As in the field letters are compared as they are (the list has small ones), and the dot at the end of a name stays.
+ */
+#include "public_suffix.h"
+
+#include <libpsl.h>
+#include <string.h>
+
+enum { NAME_MAX_LENGTH = 255 }; /* RFC 1035, 2.3.4 */
+
+static bool is_ascii(const uint8_t *bytes, uint32_t length)
+{
+    for (uint32_t i = 0; i < length; i++) {
+        if (bytes[i] == 0 || bytes[i] >= 0x80)
+            return false;
+    }
+    return true;
+}
+
+static uint32_t last_label(const uint8_t *name, uint32_t length)
+{
+    while (length > 0 && name[length - 1] != '.')
+        length--;
+    return length;
+}
+
+static uint32_t find_suffix(const uint8_t *name, uint32_t length)
+{
+    char copy[NAME_MAX_LENGTH + 1];
+    const char *suffix;
+
+    if (length > NAME_MAX_LENGTH || !is_ascii(name, length))
+        return last_label(name, length);
+    memcpy(copy, name, length);
+    copy[length] = '\0';
+    suffix = psl_unregistrable_domain(psl_builtin(), copy);
+    return suffix ? (uint32_t)(suffix - copy) : last_label(name, length);
+}
+
+bool public_suffix_find(const uint8_t *name, uint32_t length, uint32_t *domain, uint32_t *suffix)
+{
+    uint32_t end = length > 0 && name[length - 1] == '.' ? length - 1 : length;
+    uint32_t start = find_suffix(name, end);
+
+    if (start < 2 || start >= length)
+        return false;
+    *suffix = start;
+    *domain = last_label(name, start - 1);
+    return true;
+}

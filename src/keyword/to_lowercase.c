@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "transform.h"
+
+static bool to_lowercase_transform(struct transform_scratch *scratch, const uint8_t *bytes, uint32_t length,
+                                   const void *data, const uint8_t **out, uint32_t *out_length)
+{
+    uint8_t *output = transform_output(scratch, length);
+
+    (void)data;
+    if (!output)
+        return false;
+    for (uint32_t i = 0; i < length; i++)
+        output[i] = transform_lower(bytes[i]);
+    return transform_keep(output, length, out, out_length);
+}
+
+static bool to_lowercase_admits(const struct content *content)
+{
+    for (uint16_t i = 0; i < content->length && !content->nocase; i++) {
+        if (transform_lower(content->bytes[i]) != content->bytes[i])
+            return false;
+    }
+    return true;
+}
+
+const struct keyword keyword_to_lowercase = {
+    .name = "to_lowercase",
+    .help = "capital letters (ASCII) of the buffer become small ones",
+    .kind = KEYWORD_TRANSFORM,
+    .flags = KEYWORD_NO_VALUE,
+    .parse = transform_parse,
+    .transform = to_lowercase_transform,
+    .admits = to_lowercase_admits,
+};
