@@ -134,6 +134,7 @@ static void fill_kind(struct check *check, const struct rule *rule)
     check->has_payload = payload != NULL;
     check->of_transaction = rule_is_of_transaction(rule);
     check->applications = rule_application_mask(rule);
+    check->of_flow |= check->applications != 0;
     check->scope = SCOPE_PACKET;
     if (!payload)
         return;
