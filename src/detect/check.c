@@ -169,6 +169,7 @@ static void fill_check(struct check *check, const struct rule *rule)
         .ipv6 = protocol->ipv6,
         .any_packet = protocol->any_packet,
     };
+    check->any_ends = !check->source && !check->destination && !check->source_port && !check->destination_port;
     fill_needs(&check->needs, rule);
     if (check->one_protocol)
         packet_needs_protocols(&check->needs, check->protocol, check->protocol);
