@@ -256,6 +256,9 @@ uint32_t rule_parser_state(struct rule_parser *parser, enum rule_name_kind kind,
 /* Adds a condition to the current buffer. `relative`: it counts from the end of the condition before it; then the
  * caller made sure that there is one (rule_parser_has_previous). 0 or -ENOMEM. */
 int rule_parser_add_content_condition(struct rule_parser *parser, const void *data, bool relative);
+/* The same to a buffer of the condition's own choice (pcre's /U), which stays without transforms; what is selected stays so. */
+int rule_parser_add_content_condition_in(struct rule_parser *parser, const struct keyword *buffer, const void *data,
+                                         bool relative);
 
 /* Adds a condition on the transaction, or on a file of it, for the keyword being parsed. 0 or -ENOMEM. */
 int rule_parser_add_transaction_condition(struct rule_parser *parser, const void *data, bool negated);
