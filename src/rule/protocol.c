@@ -68,7 +68,7 @@ static const struct {
     { "jabber", OVER_TCP },
     { "krb5", OVER_BOTH },
     { "ldap", OVER_BOTH },
-    { "llmnr", OVER_UDP },
+    { "llmnr", OVER_BOTH },
     { "mdns", OVER_UDP },
     { "modbus", OVER_TCP },
     { "mqtt", OVER_TCP },

@@ -4,7 +4,7 @@
  * difference to a rule, and servers that are asked twice or answer to others are common.
  *
  * A datagram that can't be a message by its header is passed over, as in the field; on a TCP connection it ends parsing, for the next
- * message could not be found. After a gap the next segment that begins with a plausible header is taken for a message's begin.
+ * message could not be found. After a gap the next bytes that look like a message with one query are taken for one.
  */
 #include <errno.h>
 #include <string.h>
@@ -94,12 +94,33 @@ static struct app_result feed_datagram(struct app_context *context, const struct
     return result;
 }
 
-/* After a gap: whether a message may begin here. Too few bytes to tell: it may. */
-static bool may_begin(const uint8_t *bytes, uint32_t length)
+enum { RESUME = 2 + DNS_HEADER + 1 };
+
+/* After a gap: whether a message with one query begins here, by its first RESUME bytes. */
+static bool may_begin(const uint8_t *bytes)
 {
+    uint32_t length = load_be16(bytes);
+    uint8_t label = bytes[RESUME - 1];
     struct dns_header header;
 
-    return length < 2 + DNS_HEADER || dns_header_read(bytes + 2, length - 2, load_be16(bytes), &header);
+    if (length < DNS_HEADER + DNS_RECORD_MIN || !dns_header_read(bytes + 2, DNS_HEADER, length, &header))
+        return false;
+    return header.count[DNS_QUERIES] == 1 && !(header.flags & DNS_Z) && (header.flags >> 11 & 15) < 7 && label > 0 &&
+           label < 64;
+}
+
+/* The next place where one may begin; *found: it is there, and not just not known yet. Byte by byte, so that it does not matter
+ * how the stream was cut. */
+static uint32_t find_begin(const uint8_t *bytes, uint32_t length, bool *found)
+{
+    uint32_t at = 0;
+
+    for (; length - at >= RESUME; at++) {
+        *found = may_begin(bytes + at);
+        if (*found)
+            break;
+    }
+    return at;
 }
 
 static struct app_result feed_stream(struct app_context *context, struct dns_state *state, const struct app_input *in)
@@ -108,11 +129,12 @@ static struct app_result feed_stream(struct app_context *context, struct dns_sta
 
     if (in->gap)
         state->lost[in->direction] = true;
-    if (state->lost[in->direction] && in->length) {
-        if (!may_begin(in->bytes, in->length))
-            return (struct app_result){ .status = APP_OK, .consumed = in->length };
-        if (in->length < 2 + DNS_HEADER)
-            return (struct app_result){ .status = APP_OK, .needed = 2 + DNS_HEADER };
+    if (state->lost[in->direction]) {
+        bool found = false;
+
+        result.consumed = find_begin(in->bytes, in->length, &found);
+        if (!found)
+            return result;
         state->lost[in->direction] = false;
     }
     while (in->length - result.consumed >= 2) {
@@ -153,6 +175,8 @@ static enum app_guess direction_of(const struct app_probe *in, const struct dns_
     return from_server == (in->direction == FLOW_TO_CLIENT) ? APP_YES : APP_REVERSED;
 }
 
+enum { PROBE_STREAM_MAX = 4096, DNS_PORT = 53 };
+
 enum app_guess dns_probe_weak(const struct app_probe *in)
 {
     const uint8_t *bytes = in->bytes;
@@ -168,8 +192,12 @@ enum app_guess dns_probe_weak(const struct app_probe *in)
     }
     if (!dns_header_read(bytes, length, whole, &header))
         return APP_NO;
-    if (length >= whole && !dns_check(bytes, whole, &header))
-        return APP_NO;
+    if (whole <= PROBE_STREAM_MAX || in->transport == APP_UDP) { /* a longer one is believed by its header */
+        if (length < whole)
+            return APP_UNSURE;
+        if (!dns_check(bytes, whole, &header))
+            return APP_NO;
+    }
     return direction_of(in, &header);
 }
 
@@ -217,8 +245,6 @@ static bool is_port_of_another(uint16_t port)
 {
     return port == 137 || port == 5353 || port == 5355;
 }
-
-enum { PROBE_STREAM_MAX = 4096, DNS_PORT = 53 };
 
 static enum app_guess probe_strict(const struct app_probe *in)
 {
