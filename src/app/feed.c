@@ -434,8 +434,10 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
     file_engine_tick(app->files);
     *verdict = (struct app_verdict){ 0 };
     af = get_flow(app, flow, verdict);
-    if (!af || af->stopped)
+    if (!af || af->stopped) {
+        verdict->stop_stream = af && af->stop_stream;
         return;
+    }
     f.af = af;
     af->side[direction].ended |= in->end;
     if (!af->side[direction].has_begun && in->length > 0) {

@@ -295,7 +295,11 @@ struct app_feed {
 static void note_app(struct app_feed *feed, const struct app_verdict *verdict)
 {
     feed->failed |= verdict->exception != EXCEPTION_NONE;
-    feed->stop_stream |= verdict->stop_stream;
+    if (verdict->stop_stream) {
+        feed->stop_stream = true;
+        stream_flush(feed->packet->flow, FLOW_TO_SERVER);
+        stream_flush(feed->packet->flow, FLOW_TO_CLIENT);
+    }
     for (unsigned event = APP_LAYER_EVENT_FIRST; event < APP_LAYER_EVENT_END; event++) {
         if (verdict->events >> (event - APP_LAYER_EVENT_FIRST) & 1)
             packet_add_event(feed->packet, event);
@@ -400,7 +404,8 @@ static void feed_settled(struct app_feed *feed)
         feed_passive(feed, false);
 }
 
-/* What a protocol's parser could not do is an exception of the packet that made it so. */
+/* What a protocol's parser could not do is an exception of the packet that made it so. A stream that nobody needs any more is given up
+ * by a packet of its own direction, when rules have seen what came before. */
 static void settle_app(const struct app_feed *feed)
 {
     struct pipeline *pipeline = feed->pipeline;
@@ -408,10 +413,8 @@ static void settle_app(const struct app_feed *feed)
 
     if (feed->failed)
         policy_exception(pipeline->policy, pkt, EXCEPTION_APP_ERROR);
-    if (feed->stop_stream && pkt->flow->tcp) {
-        stream_stop(pipeline->stream, pkt->flow, FLOW_TO_SERVER);
-        stream_stop(pipeline->stream, pkt->flow, FLOW_TO_CLIENT);
-    }
+    if (feed->stop_stream && pkt->flow->tcp)
+        stream_stop(pipeline->stream, pkt->flow, direction_of(pkt));
 }
 
 static void log_transactions(struct pipeline *pipeline, const struct packet *pkt, struct flow *flow, bool flow_ends)
