@@ -132,6 +132,15 @@ bool stream_next_view(struct stream *stream, struct flow *flow, enum flow_direct
 bool stream_has_rest(const struct flow *flow, enum flow_direction direction);
 
 /*
+ * Passive: the same for application protocols, which are told on the packet that acknowledges; each byte once, independent of the views
+ * above. `all`: also what has not been acknowledged.
+ */
+bool stream_next_acknowledged(struct stream *stream, struct flow *flow, enum flow_direction direction, bool all,
+                              struct stream_view *view);
+/* Passive: what is acknowledged of the direction is to be inspected, however little it is: a message of a protocol is complete. */
+void stream_flush(struct flow *flow, enum flow_direction direction);
+
+/*
  * The view with the history that is kept before it (options.window), in one piece: *bytes, *length; the view begins at *view_at.
  * Returns the offset of *bytes[0] in the direction. Built at the first call for a view, then cached.
  */

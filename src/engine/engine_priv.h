@@ -8,6 +8,7 @@
  *   host_os.c    how hosts treat what overlaps, as configured
  *   options.c    from the configuration to the options of the modules;  options_flow.c  of flows and streams
  *   load.c       from rule files to a ruleset
+ *   files.c      files out of the traffic: options, and the store
  *   datasets.c   sets that rules share, from the configuration and back to their files
  *   stats.c      from counters to a stats event
  *   run.c        the daemon        replay.c   capture files        replay_workers.c   their threads
@@ -33,6 +34,7 @@
 #include "sluice/host.h"
 #include "sluice/host_os.h"
 #include "sluice/inject.h"
+#include "sluice/file_store.h"
 #include "sluice/output.h"
 #include "sluice/policy.h"
 #include "sluice/stream.h"
@@ -54,6 +56,14 @@ int engine_decode_options(const struct config *config, struct decode_options *ou
 /* Protocols and files; mistakes are in `diag`. What it makes goes to pipeline_shared_init(), or app_options_clear(). */
 int engine_app_options(const struct config *config, unsigned workers, struct app_options *out, struct diag *diag);
 void engine_app_events(const struct config *config, struct eve_options *out);
+/* --- files.c ------------------------------------------------------------------------------------------------------------ */
+
+void engine_file_options(const struct config *config, struct file_options *out);
+void engine_file_depth(const struct config *config, struct stream_options *stream);
+/* The file store with its thread; *out is NULL when none is configured. 0 or -errno with `error`; *out is to be freed also then. */
+int engine_open_file_store(struct file_store **out, const struct config *config, const char *log_dir, unsigned workers,
+                           bool lossless, char error[ENGINE_ERROR_SIZE]);
+
 int engine_pipeline_options(const struct config *config, unsigned workers, bool inline_mode,
                             struct pipeline_options *out, struct diag *diag);
 void engine_flow_options(const struct config *config, unsigned workers, struct flow_options *out);
@@ -184,9 +194,11 @@ struct pipeline {
     enum checksum_checks checksums;
     struct checksum_sample *checksum_sample; /* lent; CHECKSUMS_AUTO */
     bool drop_undecodable;
-    bool inline_mode;      /* what rules replace goes on so */
-    bool stream_checksums; /* segments with a wrong checksum are not part of their stream */
-    bool kernel_checksums; /* the kernel says which checksums it did not verify */
+    bool inline_mode;              /* what rules replace goes on so */
+    bool stream_inline;            /* streams are looked at before they are forwarded */
+    bool stream_checksums;         /* segments with a wrong checksum are not part of their stream */
+    bool kernel_checksums;         /* the kernel says which checksums it did not verify */
+    struct file_store *file_store; /* all workers'; NULL: none */
     struct host_os_table host_os;
     struct rewriter rewriter;
     struct decoded_packet decoded[2]; /* the packet at hand and the next one, in turn */
@@ -213,6 +225,7 @@ struct pipeline_options {
 /* What the pipelines of all workers have in common; outlives them. */
 struct pipeline_shared {
     struct policy_shared *policy;
+    struct file_store *files; /* NULL: none. Set before the pipelines are made, freed with this */
     struct app_shared *apps;
     struct app_options app_options; /* owns the settings of protocols */
     struct host_table *hosts;
@@ -223,7 +236,7 @@ void pipeline_shared_clear(struct pipeline_shared *shared);
 
 /* 0 or -ENOMEM. */
 int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options,
-                  const struct pipeline_shared *shared, struct output_port *output);
+                  const struct pipeline_shared *shared, unsigned worker, struct output_port *output);
 void pipeline_clear(struct pipeline *pipeline);
 /* What several workers share is touched in this turn; lent. */
 void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn);
@@ -252,6 +265,7 @@ struct worker_snapshot {
     struct policy_counters policy;
     struct detect_counters detect;
     struct inject_counters inject;
+    struct file_counts files;
     uint64_t *decode; /* decode_counter_count() values */
     uint64_t *flow;   /* flow_counter_count() */
     uint64_t *stream; /* stream_counter_count() */

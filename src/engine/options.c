@@ -234,6 +234,7 @@ int engine_pipeline_options(const struct config *config, unsigned workers, bool 
     out->drop_undecodable = strcmp(config_string(config, "decode-error-policy"), "drop") == 0;
     engine_flow_options(config, workers, &out->flow);
     engine_stream_options(config, workers, inline_mode, &out->stream);
+    engine_file_depth(config, &out->stream);
     memcpy(out->detector.stream_window, out->stream.window, sizeof(out->detector.stream_window));
     out->host_memcap = (size_t)config_number(config, "host.memcap");
     engine_policy_options(config, &out->policy);

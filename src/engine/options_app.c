@@ -17,6 +17,7 @@ int engine_app_options(const struct config *config, unsigned workers, struct app
 {
     app_options_default(out);
     out->memcap = (size_t)config_number(config, "app-layer.memcap") / (workers > 0 ? workers : 1);
+    engine_file_options(config, &out->files);
     for (size_t i = 0; i < app_list_count; i++)
         out->enabled[i] = is_enabled(config, app_list[i]);
     return app_options_configure(out, config, diag);

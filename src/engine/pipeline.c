@@ -34,6 +34,7 @@ int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_o
 void pipeline_shared_clear(struct pipeline_shared *shared)
 {
     app_options_clear(&shared->app_options);
+    file_store_free(shared->files);
     app_shared_free(shared->apps);
     host_table_free(shared->hosts);
     policy_shared_free(shared->policy);
@@ -58,8 +59,18 @@ static int new_stream(struct pipeline *pipeline, const struct pipeline_options *
     return stream_new(&pipeline->stream, &stream);
 }
 
+static int new_app(struct pipeline *pipeline, const struct pipeline_options *options,
+                   const struct pipeline_shared *shared, unsigned worker)
+{
+    struct app_options app = options->app;
+
+    pipeline->file_store = shared->files;
+    app.files.spool = shared->files ? file_store_spool(shared->files, worker) : NULL;
+    return app_new(&pipeline->app, &app, shared->apps);
+}
+
 int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options,
-                  const struct pipeline_shared *shared, struct output_port *output)
+                  const struct pipeline_shared *shared, unsigned worker, struct output_port *output)
 {
     int err;
 
@@ -76,7 +87,7 @@ int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *opti
     err = new_stream(pipeline, options);
     if (err)
         goto free_flows;
-    err = app_new(&pipeline->app, &options->app, shared->apps);
+    err = new_app(pipeline, options, shared, worker);
     if (err)
         goto free_stream;
     err = detector_new(&pipeline->detector, &options->detector);
@@ -91,6 +102,7 @@ int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *opti
     pipeline->hosts = shared->hosts;
     pipeline->inline_mode = options->policy.inline_mode;
     pipeline->stream_checksums = options->stream.checksum_validation;
+    pipeline->stream_inline = options->stream.inline_mode;
     pipeline->kernel_checksums = options->kernel_checksums;
     pipeline->output = output;
     pipeline->checksums = options->checksums;
@@ -310,6 +322,47 @@ static void feed_view(void *user, const struct stream_view *view)
     note_app(feed, &verdict);
 }
 
+/* A message that is complete is inspected as a whole, and what lies in the stream with it. */
+static void flush_complete(struct flow *flow, enum flow_direction direction)
+{
+    for (const struct app_tx *tx = app_transactions(flow); tx; tx = tx->next) {
+        if (app_tx_wants_inspection(tx, direction) && app_tx_is_complete(tx, direction))
+            stream_flush(flow, direction);
+    }
+}
+
+/* Passive, a protocol is told what the receiver has acknowledged, on the packet that does so. */
+static void feed_acknowledged(struct app_feed *feed, enum flow_direction direction, bool all)
+{
+    struct pipeline *pipeline = feed->pipeline;
+    struct packet *pkt = feed->packet;
+    struct stream_view view;
+
+    while (stream_next_acknowledged(pipeline->stream, pkt->flow, direction, all, &view)) {
+        const struct app_stream_bytes bytes = {
+            .bytes = view.data, .length = view.length, .offset = view.offset, .end = view.end
+        };
+        struct app_verdict verdict;
+
+        app_stream(pipeline->app, pkt->flow, direction, &bytes, pkt->time_ns, &verdict);
+        note_app(feed, &verdict);
+    }
+    flush_complete(pkt->flow, direction);
+}
+
+static void feed_passive(struct app_feed *feed, bool all)
+{
+    const struct packet *pkt = feed->packet;
+    enum flow_direction direction = direction_of(pkt);
+
+    if (!pkt->flow || !pkt->flow->tcp || pkt->protocol != IPPROTO_TCP)
+        return;
+    if (all)
+        direction = FLOW_TO_CLIENT; /* what the client said comes first */
+    feed_acknowledged(feed, direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER, all);
+    feed_acknowledged(feed, direction, all);
+}
+
 static void feed_datagram(struct app_feed *feed)
 {
     const struct packet *pkt = feed->packet;
@@ -369,7 +422,7 @@ static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settle
         .hosts = pipeline->hosts,
         .turn = pipeline->turn,
         .files = app_file_engine(pipeline->app),
-        .on_view = feed_view,
+        .on_view = pipeline->stream_inline ? feed_view : NULL,
         .user = &feed,
         .flow_ends = flow_ends,
     };
@@ -380,6 +433,8 @@ static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settle
     if (!settled) {
         if (!flow_ends)
             feed_datagram(&feed);
+        if (!pipeline->stream_inline)
+            feed_passive(&feed, flow_ends);
         count = detect_packet(pipeline->detector, ruleset, &in, &hits);
         settle_app(&feed);
     }

@@ -216,7 +216,7 @@ static int open_worker(struct replay *replay, unsigned index, const struct pipel
     int err = worker_snapshot_init(worker);
 
     if (!err)
-        err = pipeline_init(&worker->pipeline, options, &replay->shared, output_port(replay->output, index));
+        err = pipeline_init(&worker->pipeline, options, &replay->shared, index, output_port(replay->output, index));
     return err ? err : detector_prepare(worker->pipeline.detector, replay->ruleset);
 }
 
@@ -240,6 +240,11 @@ static int open_workers(struct replay *replay, char error[ENGINE_ERROR_SIZE])
     if (err)
         return err;
     err = pipeline_shared_init(&replay->shared, &options);
+    if (!err)
+        err = engine_open_file_store(&replay->shared.files, replay->options->config, replay->options->log_dir,
+                                     replay->worker_count, true, error);
+    if (err)
+        return err;
     for (unsigned i = 0; i < replay->worker_count && !err; i++)
         err = open_worker(replay, i, &options);
     if (!err)

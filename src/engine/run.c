@@ -170,7 +170,8 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
     int err = worker_snapshot_init(worker);
 
     if (!err)
-        err = pipeline_init(&worker->pipeline, options, &engine->shared, output_port(engine->output, worker->index));
+        err = pipeline_init(&worker->pipeline, options, &engine->shared, worker->index,
+                            output_port(engine->output, worker->index));
     if (!err)
         err = detector_prepare(worker->pipeline.detector, engine->ruleset);
     if (err) {
@@ -210,6 +211,8 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
         return err;
     }
+    err = engine_open_file_store(&engine->shared.files, engine->options->config, engine->options->log_dir,
+                                 engine->worker_count, false, error);
     for (unsigned i = 0; i < engine->worker_count && !err; i++)
         err = prepare_worker(engine, &engine->workers[i], &options, error);
     return err;

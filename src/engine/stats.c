@@ -194,6 +194,7 @@ struct sums {
     struct policy_counters policy;
     struct detect_counters detect;
     struct inject_counters inject;
+    struct file_counts files;
 };
 
 static void sum_words(void *to, const void *from, size_t size)
@@ -216,6 +217,7 @@ static void sum_workers(struct sums *sums, struct worker *const *workers, unsign
         sum_words(&sums->policy, &s->policy, sizeof(s->policy));
         sum_words(&sums->detect, &s->detect, sizeof(s->detect));
         sum_words(&sums->inject, &s->inject, sizeof(s->inject));
+        sum_words(&sums->files, &s->files, sizeof(s->files));
     }
 }
 
@@ -324,6 +326,20 @@ static void add_ips(struct stats *stats, const struct sums *sums)
         add_exceptions(stats, sums, true);
 }
 
+static void add_files(struct stats *stats, const struct sums *sums, const struct worker *worker)
+{
+    struct file_store_counts store = { 0 };
+
+    if (worker->pipeline.file_store)
+        file_store_counts(worker->pipeline.file_store, &store);
+    add(stats, "files.opened", sums->files.opened);
+    add(stats, "files.no_memory", sums->files.no_memory);
+    add(stats, "files.magic", sums->files.magic);
+    add(stats, "file_store.files", store.files);
+    add(stats, "file_store.refused", sums->files.store_refused);
+    add(stats, "file_store.fs_errors", store.errors);
+}
+
 /* State that all workers share. */
 static void add_shared(struct stats *stats, const struct worker *worker, const struct ruleset *ruleset)
 {
@@ -389,6 +405,7 @@ void stats_write(struct stats *stats, struct worker *const *workers, unsigned co
     add(stats, "detect.flow_memcap", sums.detect.flow_memcap_hits);
     add(stats, "detect.threshold_memcap", sums.policy.threshold_memcap_hits);
     add_shared(stats, workers[0], ruleset);
+    add_files(stats, &sums, workers[0]);
     add_output(stats, output);
     for (unsigned i = 0; i < count && stats->queues; i++)
         add_queue(stats, workers[i]);

@@ -45,6 +45,7 @@ void worker_copy_counters(struct worker *worker)
     snapshot->pipeline = pipeline->counters;
     snapshot->policy = *policy_counters(pipeline->policy);
     snapshot->detect = *detector_counters(pipeline->detector);
+    snapshot->files = *file_engine_counts(app_file_engine(pipeline->app));
     if (pipeline->injector)
         snapshot->inject = *injector_counters(pipeline->injector);
     for (size_t i = 0; i < decode_counter_count(); i++)

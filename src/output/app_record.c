@@ -147,7 +147,7 @@ static void file_events(struct output_port *port, struct record_scratch *scratch
             fields_object_open(&scratch->fields, "fileinfo");
             file_describe(file, tx->id, &scratch->fields);
             fields_object_close(&scratch->fields);
-            write_event(port, scratch, OUTPUT_FILE, "fileinfo", pkt, flow, tx, false, generation);
+            write_event(port, scratch, OUTPUT_FILE, "fileinfo", pkt, flow, tx, direction == FLOW_TO_CLIENT, generation);
         }
     }
 }

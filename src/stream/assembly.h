@@ -42,6 +42,7 @@ struct assembly {
     uint64_t contiguous;                              /* everything before it was seen, or given up as lost */
     uint64_t acknowledged;                            /* the receiver has everything before it */
     uint64_t inspected;                               /* yielded as views up to here */
+    uint64_t parsed;                                  /* passive: yielded for protocols up to here */
     uint64_t limit;                                   /* no byte from here on is kept; 0: none. The depth */
     uint32_t window;                                  /* bytes of history kept before `inspected` */
     uint16_t extent_count, hole_count, segment_count;
@@ -95,6 +96,10 @@ void assembly_clear(struct assembly_store *store, struct assembly *assembly); /*
  */
 bool assembly_next_view(struct assembly_store *store, struct assembly *assembly, uint64_t until, const uint8_t *payload,
                         uint64_t payload_offset, uint32_t payload_length, struct stream_view *view);
+/* Passive: the same for protocols, which see what is certain at once; what was given back before is lost to them. Ends what is lent of
+ * views. */
+bool assembly_next_parsed(struct assembly_store *store, struct assembly *assembly, uint64_t until,
+                          struct stream_view *view);
 /* See stream_window(). */
 uint64_t assembly_window(struct assembly_store *store, const struct assembly *assembly, const struct stream_view *view,
                          const uint8_t **bytes, uint32_t *length, uint32_t *view_at);

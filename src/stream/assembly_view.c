@@ -95,6 +95,40 @@ bool assembly_next_view(struct assembly_store *store, struct assembly *assembly,
     return true;
 }
 
+/* Past the places from `at` on that have no bytes; *stop: where the next one begins. */
+static uint64_t pass_empty(const struct assembly *assembly, uint64_t at, uint64_t *stop)
+{
+    for (const struct assembly_extent *hole = assembly->holes; hole && hole->start < *stop; hole = hole->next) {
+        if (hole->end <= at)
+            continue;
+        if (hole->start > at) {
+            *stop = hole->start;
+            break;
+        }
+        at = smaller(hole->end, *stop);
+    }
+    return at;
+}
+
+bool assembly_next_parsed(struct assembly_store *store, struct assembly *assembly, uint64_t until,
+                          struct stream_view *view)
+{
+    uint64_t stop = smaller(until, assembly->contiguous);
+    uint64_t start = pass_empty(assembly, larger(assembly->parsed, assembly->base), &stop), end;
+
+    store->window_assembly = NULL;
+    if (start >= stop)
+        return false;
+    end = smaller(stop, start + VIEW_MAX);
+    *view = (struct stream_view){ .data = kept_at(store, assembly, start, end),
+                                  .length = (uint32_t)(end - start),
+                                  .offset = start,
+                                  .gap = start > assembly->parsed,
+                                  .end = assembly->limit && end == assembly->limit };
+    assembly->parsed = end;
+    return true;
+}
+
 /* --- The window ----------------------------------------------------------------------------------------------------------- */
 
 /* Where the history of a view at `offset` begins; not before the last gap. *skipped: how many of its places have no bytes. */

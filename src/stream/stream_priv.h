@@ -57,6 +57,7 @@ enum peer_flag {
     PEER_URGENT_LIMIT = 1 << 8,
     PEER_OS_KNOWN = 1 << 9,
     PEER_FIN = 1 << 10,
+    PEER_FLUSH = 1 << 11, /* what is acknowledged is inspected, however little it is */
 };
 
 struct sack_range {

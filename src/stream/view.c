@@ -16,7 +16,7 @@ static bool is_ripe(const struct stream *stream, const struct tcp_session *sessi
 
     if (!pkt || !(pkt->flags & PACKET_TO_CLIENT) != (direction == FLOW_TO_SERVER))
         return false;
-    if ((peer->flags & PEER_DEPTH_REACHED) || session->state > TCP_STATE_TIME_WAIT)
+    if ((peer->flags & (PEER_DEPTH_REACHED | PEER_FLUSH)) || session->state > TCP_STATE_TIME_WAIT)
         return true;
     return assembly->acknowledged >= assembly->inspected &&
            assembly->acknowledged - assembly->inspected >= stream->options.chunk[direction];
@@ -60,8 +60,34 @@ bool stream_next_view(struct stream *stream, struct flow *flow, enum flow_direct
         return false;
     bool is_last = view->offset + view->length >= (uint64_t)peer->edge;
 
+    if (peer->assembly.inspected >= peer->assembly.acknowledged)
+        peer->flags &= (uint16_t)~PEER_FLUSH;
     view->end |= is_last && (all || session->state == TCP_STATE_CLOSED || (peer->flags & PEER_FIN));
     return true;
+}
+
+bool stream_next_acknowledged(struct stream *stream, struct flow *flow, enum flow_direction direction, bool all,
+                              struct stream_view *view)
+{
+    struct tcp_session *session = flow->tcp;
+
+    if (!session || (session->peer[direction].flags & PEER_STOPPED))
+        return false;
+    struct tcp_peer *peer = &session->peer[direction];
+    uint64_t until = all ? find_limit(stream, session, direction, NULL, true) : peer->assembly.acknowledged;
+
+    if (!assembly_next_parsed(stream->store, &peer->assembly, until, view))
+        return false;
+    bool is_last = view->offset + view->length >= (uint64_t)peer->edge;
+
+    view->end |= is_last && (all || session->state == TCP_STATE_CLOSED || (peer->flags & PEER_FIN));
+    return true;
+}
+
+void stream_flush(struct flow *flow, enum flow_direction direction)
+{
+    if (flow->tcp)
+        flow->tcp->peer[direction].flags |= PEER_FLUSH;
 }
 
 bool stream_has_rest(const struct flow *flow, enum flow_direction direction)

@@ -94,7 +94,7 @@ static inline void rig_open(const char *rules)
     rig.variables = rule_variables_new();
     rig_load(rules);
     ck_assert_int_eq(pipeline_shared_init(&rig.shared, &rig.options), 0);
-    ck_assert_int_eq(pipeline_init(&rig.pipeline, &rig.options, &rig.shared, output_port(rig.output, 0)), 0);
+    ck_assert_int_eq(pipeline_init(&rig.pipeline, &rig.options, &rig.shared, 0, output_port(rig.output, 0)), 0);
     ck_assert_int_eq(detector_prepare(rig.pipeline.detector, rig.ruleset), 0);
 }
 

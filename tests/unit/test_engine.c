@@ -388,7 +388,7 @@ static void bench_open(struct bench *bench, int end)
     bench->worker.queue.batch = 64;
     atomic_store(&bench->worker.ruleset, bench->ruleset);
     ck_assert_int_eq(worker_snapshot_init(&bench->worker), 0);
-    ck_assert_int_eq(pipeline_init(&bench->worker.pipeline, &options, &bench->shared, output_port(bench->output, 0)),
+    ck_assert_int_eq(pipeline_init(&bench->worker.pipeline, &options, &bench->shared, 0, output_port(bench->output, 0)),
                      0);
     ck_assert_int_eq(output_start(bench->output), 0);
     ck_assert_int_eq(worker_start(&bench->worker), 0);
