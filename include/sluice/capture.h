@@ -149,7 +149,7 @@ int nfqueue_read_status(int fd, struct queue_status *out, size_t max);
 
 /* --- Capture files ------------------------------------------------------------------------------------------------------ */
 
-/* pcap or pcapng by libpcap. 0 or -errno with a line in `error`. Packets of an unknown link type have LINK_UNSUPPORTED.
+/* pcap or pcapng; what is common of pcap files is read in large pieces, the rest by libpcap. 0 or -errno with a line in `error`. Packets of an unknown link type have LINK_UNSUPPORTED.
  * A file that is damaged or ends in the middle of a packet lends all packets before that place, then -EBADMSG. */
 int pcap_file_open(struct capture **out, const char *path, char error[CAPTURE_ERROR_SIZE]);
 /* What is wrong with the file when receive has returned -EBADMSG, else NULL. Lives as long as the capture. */

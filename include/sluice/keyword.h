@@ -231,6 +231,10 @@ static inline void keyword_release(const struct rule *rule)
 struct rule *rule_parser_rule(struct rule_parser *parser);
 struct span rule_parser_rule_span(const struct rule_parser *parser); /* the whole: where finish() reports */
 struct arena *rule_parser_arena(struct rule_parser *parser);
+/* The keyword that is being parsed: for a parse() that several share. */
+const struct keyword *rule_parser_keyword(const struct rule_parser *parser);
+/* Parses the value as that of another keyword: uricontent is a content elsewhere. As keyword->parse. */
+int rule_parser_parse_as(struct rule_parser *parser, const struct keyword *keyword, struct span value, bool negated);
 
 /* Reports at `where`, which lies inside the value given to parse() (or is the whole value). Returns -EINVAL. */
 int rule_parser_error(struct rule_parser *parser, struct span where, const char *format, ...)
@@ -252,6 +256,9 @@ uint32_t rule_parser_state(struct rule_parser *parser, enum rule_name_kind kind,
 /* Adds a condition to the current buffer. `relative`: it counts from the end of the condition before it; then the
  * caller made sure that there is one (rule_parser_has_previous). 0 or -ENOMEM. */
 int rule_parser_add_content_condition(struct rule_parser *parser, const void *data, bool relative);
+/* The same to a buffer of the condition's own choice (pcre's /U), which stays without transforms; what is selected stays so. */
+int rule_parser_add_content_condition_in(struct rule_parser *parser, const struct keyword *buffer, const void *data,
+                                         bool relative);
 
 /* Adds a condition on the transaction, or on a file of it, for the keyword being parsed. 0 or -ENOMEM. */
 int rule_parser_add_transaction_condition(struct rule_parser *parser, const void *data, bool negated);

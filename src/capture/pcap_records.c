@@ -94,6 +94,7 @@ bool pcap_records_next(struct pcap_records *records, struct pcap_record *out)
     out->wire_length = load32(records, header + 12);
     out->time_ns = seconds * NS_PER_SECOND + (uint64_t)fraction * records->fraction_ns;
     records->at = out->bytes + length;
+    __builtin_prefetch(out->bytes + PCAP_RECORD_HEADER * 2); /* the line behind the one that the header is in */
     return true;
 }
 

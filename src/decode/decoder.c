@@ -37,6 +37,15 @@ void decode_options_default(struct decode_options *options)
     };
 }
 
+static uint64_t port_bits(const struct decode_ports *ports)
+{
+    uint64_t bits = ports->any ? UINT64_MAX : 0;
+
+    for (unsigned i = 0; i < ports->count; i++)
+        bits |= UINT64_C(1) << ports->port[i] % 64;
+    return bits;
+}
+
 int decoder_new(struct decoder **out, const struct decode_options *options)
 {
     struct decoder *decoder = calloc(1, sizeof(*decoder));
@@ -46,6 +55,7 @@ int decoder_new(struct decoder **out, const struct decode_options *options)
     decoder->options = *options;
     if (decoder->options.max_layers == 0 || decoder->options.max_layers > DECODE_MAX_LAYERS)
         decoder->options.max_layers = DECODE_MAX_LAYERS;
+    decoder->tunnel_ports = port_bits(&options->teredo) | port_bits(&options->geneve) | port_bits(&options->vxlan);
     *out = decoder;
     return 0;
 }

@@ -10,6 +10,8 @@ static void decode_tunnels(struct decoder *decoder, struct packet *pkt, struct c
     const struct decode_options *options = &decoder->options;
     uint16_t source = pkt->source_port, destination = pkt->destination_port;
 
+    if (!((decoder->tunnel_ports >> source % 64 | decoder->tunnel_ports >> destination % 64) & 1))
+        return;
     if (options->teredo_enabled &&
         (decode_port_listed(&options->teredo, destination) || decode_port_listed(&options->teredo, source)) &&
         decode_teredo(decoder, pkt, cur))

@@ -32,14 +32,26 @@ struct content *condition_content_before(struct rule_parser *parser)
     return content;
 }
 
-bool condition_has_pattern(struct rule_parser *parser)
+static bool has_pattern(const struct rule_buffer *buffer)
 {
-    const struct rule_buffer *buffer = rule_parser_selected(parser);
-
     for (const struct condition *c = buffer ? buffer->conditions : NULL; c; c = c->next)
         if (is_pattern(c))
             return true;
     return false;
+}
+
+bool condition_has_pattern(struct rule_parser *parser)
+{
+    return has_pattern(rule_parser_selected(parser));
+}
+
+bool condition_has_pattern_in(struct rule_parser *parser, const struct keyword *keyword)
+{
+    const struct rule_buffer *buffer = rule_parser_rule(parser)->buffers;
+
+    while (buffer && (buffer->keyword != keyword || buffer->transforms))
+        buffer = buffer->next;
+    return has_pattern(buffer);
 }
 
 static const struct rule_buffer *buffer_of(struct rule_parser *parser, const struct condition *condition)

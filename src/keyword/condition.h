@@ -37,8 +37,9 @@ extern const struct keyword keyword_content, keyword_pcre;
  * that no pcre follows. NULL when there is none. */
 struct content *condition_content_before(struct rule_parser *parser);
 
-/* Whether the current buffer has a content or pcre. */
+/* Whether the current buffer has a content or pcre; and one that a keyword chooses by itself. */
 bool condition_has_pattern(struct rule_parser *parser);
+bool condition_has_pattern_in(struct rule_parser *parser, const struct keyword *keyword);
 
 /* For finish(): whether `condition`, a content or pcre, is tried again when what follows it fails. */
 bool condition_needs_retry(struct rule_parser *parser, const struct condition *condition);

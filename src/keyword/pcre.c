@@ -61,16 +61,24 @@ static const struct {
     { 'A', PCRE2_ANCHORED }, { 'E', PCRE2_DOLLAR_ENDONLY }, { 'G', PCRE2_UNGREEDY },
 };
 
-/* Letters that choose a buffer. */
-static const struct {
+/* Letters that choose a buffer, of HTTP/1. */
+static const struct buffer_letter {
     char letter;
     const char *buffer, *tag;
 } buffers[] = {
-    { 'U', "http_uri", "pcre /U" },      { 'I', "http_raw_uri", "pcre /I" },    { 'P', "http_client_body", "pcre /P" },
-    { 'Q', "file_data", "pcre /Q" },     { 'H', "http_header", "pcre /H" },     { 'D', "http_raw_header", "pcre /D" },
-    { 'M', "http_method", "pcre /M" },   { 'C', "http_cookie", "pcre /C" },     { 'S', "http_stat_code", "pcre /S" },
-    { 'Y', "http_stat_msg", "pcre /Y" }, { 'V', "http_user_agent", "pcre /V" }, { 'W', "http_host", "pcre /W" },
-    { 'Z', "http_raw_host", "pcre /Z" },
+    { 'U', "http.uri", "pcre /U" },      { 'I', "http.uri.raw", "pcre /I" },    { 'P', "http.request_body", "pcre /P" },
+    { 'Q', "file.data", "pcre /Q" },     { 'H', "http.header", "pcre /H" },     { 'D', "http.header.raw", "pcre /D" },
+    { 'M', "http.method", "pcre /M" },   { 'C', "http.cookie", "pcre /C" },     { 'S', "http.stat_code", "pcre /S" },
+    { 'Y', "http.stat_msg", "pcre /Y" }, { 'V', "http.user_agent", "pcre /V" }, { 'W', "http.host", "pcre /W" },
+    { 'Z', "http.host.raw", "pcre /Z" },
+};
+
+/* What the flags say besides PCRE2's. */
+struct pcre_flags {
+    uint32_t options;
+    const struct buffer_letter *letter; /* NULL: the current buffer */
+    const struct keyword *buffer;       /* of the letter */
+    bool rawbytes;
 };
 
 /* The two parts of the value. */
@@ -78,28 +86,45 @@ struct pcre_text {
     struct span pattern, flags;
 };
 
-static int parse_flag(struct rule_parser *parser, struct span letter, struct pcre_condition *data, uint32_t *flags)
+static int choose_buffer(struct rule_parser *parser, struct span where, const struct buffer_letter *letter,
+                         struct pcre_flags *flags)
+{
+    if (flags->letter)
+        return rule_parser_error(parser, where, "/%c and /%c ask for different buffers", flags->letter->letter,
+                                 letter->letter);
+    flags->letter = letter;
+    flags->buffer = rule_parser_find_keyword(parser, letter->buffer);
+    if (!flags->buffer)
+        return rule_parser_missing(parser, where, letter->tag, "pcre /%c: '%s' is not supported yet", letter->letter,
+                                   letter->buffer);
+    return 0;
+}
+
+static int parse_flag(struct rule_parser *parser, struct span letter, struct pcre_condition *data,
+                      struct pcre_flags *flags)
 {
     char c = letter.at[0];
 
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
         if (options[i].letter == c) {
-            *flags |= options[i].option;
+            flags->options |= options[i].option;
             return 0;
         }
     }
     for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++)
         if (buffers[i].letter == c)
-            return rule_parser_missing(parser, letter, buffers[i].tag, "pcre /%c (%s) is not supported yet", c,
-                                       buffers[i].buffer);
+            return choose_buffer(parser, letter, &buffers[i], flags);
     if (c == 'R')
         data->relative = true;
-    else if (c != 'B' && c != 'O') /* the payload is raw, and the limits can't be configured */
+    else if (c == 'B')
+        flags->rawbytes = true;
+    else if (c != 'O') /* the limits can't be configured */
         return rule_parser_error(parser, letter, "unknown pcre modifier '%c'", c);
     return 0;
 }
 
-static int parse_flags(struct rule_parser *parser, struct span text, struct pcre_condition *data, uint32_t *flags)
+static int parse_flags(struct rule_parser *parser, struct span text, struct pcre_condition *data,
+                       struct pcre_flags *flags)
 {
     for (size_t i = 0; i < text.length; i++) {
         struct span letter = { .at = text.at + i, .length = 1 };
@@ -152,11 +177,58 @@ static int refuse_captures(struct rule_parser *parser, struct span pattern)
     return 0;
 }
 
+/* The host is in small letters. */
+static bool has_capital(struct span pattern)
+{
+    for (size_t i = 0; i < pattern.length; i++) {
+        if (pattern.at[i] == '\\')
+            i++;
+        else if (pattern.at[i] >= 'A' && pattern.at[i] <= 'Z')
+            return true;
+    }
+    return false;
+}
+
+static int check_letter(struct rule_parser *parser, const struct pcre_text *text, const struct pcre_flags *flags)
+{
+    static const char *const http1[] = { "http1", NULL };
+    char letter = flags->letter->letter;
+
+    if (flags->rawbytes)
+        return rule_parser_error(parser, text->flags, "/B is for the payload, and /%c for '%s'", letter,
+                                 flags->letter->buffer);
+    if (rule_parser_current_buffer(parser) &&
+        (rule_parser_current_buffer(parser) != flags->buffer || rule_parser_selected(parser)->transforms))
+        return rule_parser_error(parser, text->flags,
+                                 "/%c is for '%s', but '%s' has selected a buffer; 'pkt_data;' ends that", letter,
+                                 flags->letter->buffer, rule_parser_current_buffer(parser)->name);
+    if (letter == 'W' && !(flags->options & PCRE2_CASELESS) && has_capital(text->pattern))
+        return rule_parser_error(parser, text->pattern, "the host is in small letters, so a capital never matches");
+    return rule_parser_require_applications(parser, http1);
+}
+
+static int check_relative(struct rule_parser *parser, const struct pcre_text *text, const struct pcre_flags *flags)
+{
+    if (rule_parser_current_buffer(parser))
+        return 0;
+    if (flags->buffer ? condition_has_pattern_in(parser, flags->buffer) : condition_has_pattern(parser))
+        return 0;
+    return rule_parser_error(parser, text->flags, "pcre /R needs a content or pcre before it in %s",
+                             flags->buffer ? "its buffer" : "the payload");
+}
+
+static int add_condition(struct rule_parser *parser, const struct pcre_flags *flags, const struct pcre_condition *data)
+{
+    if (flags->buffer && !rule_parser_current_buffer(parser))
+        return rule_parser_add_content_condition_in(parser, flags->buffer, data, data->relative);
+    return rule_parser_add_content_condition(parser, data, data->relative && rule_parser_has_previous(parser));
+}
+
 static int pcre_parse(struct rule_parser *parser, struct span value, bool negated)
 {
     struct pcre_condition *data = arena_alloc(rule_parser_arena(parser), sizeof(*data));
     struct pcre_text text = { .pattern = value };
-    uint32_t flags = 0;
+    struct pcre_flags flags = { 0 };
 
     if (!data)
         return -ENOMEM;
@@ -167,13 +239,13 @@ static int pcre_parse(struct rule_parser *parser, struct span value, bool negate
         err = parse_flags(parser, text.flags, data, &flags);
     if (!err)
         err = refuse_captures(parser, text.pattern);
-    if (!err && data->relative && !rule_parser_current_buffer(parser) && !condition_has_pattern(parser))
-        err = rule_parser_error(parser, text.flags, "pcre /R needs a content or pcre before it in the payload");
+    if (!err && flags.letter)
+        err = check_letter(parser, &text, &flags);
+    if (!err && data->relative)
+        err = check_relative(parser, &text, &flags);
     if (!err)
-        err = pcre_compile(parser, text.pattern, flags | PCRE2_NO_AUTO_CAPTURE, &data->code);
-    if (err)
-        return err;
-    return rule_parser_add_content_condition(parser, data, data->relative && rule_parser_has_previous(parser));
+        err = pcre_compile(parser, text.pattern, flags.options | PCRE2_NO_AUTO_CAPTURE, &data->code);
+    return err ? err : add_condition(parser, &flags, data);
 }
 
 /* Machine code is made only for rules that are kept; where PCRE2 can't make it, the pattern is interpreted. */
@@ -199,7 +271,12 @@ const struct keyword keyword_pcre = {
     .help = "a regular expression matches in the buffer",
     .manual =
         "Flags: i no case, s dot is any byte, m lines, x blanks and comments in the pattern, A at the start, E dollar\n"
-        "is the very end, G not greedy, R after the match before, B and O accepted.",
+        "is the very end, G not greedy, R after the match before, B and O accepted.\n"
+        "Letters of HTTP/1 choose the buffer: U http.uri, I http.uri.raw, P http.request_body, Q file.data, H "
+        "http.header,\n"
+        "D http.header.raw, M http.method, C http.cookie, S http.stat_code, Y http.stat_msg, V http.user_agent, W "
+        "http.host,\n"
+        "Z http.host.raw.",
     .kind = KEYWORD_CONTENT,
     .flags = KEYWORD_NEGATABLE | KEYWORD_QUOTED,
     .parse = pcre_parse,

@@ -36,6 +36,22 @@ struct arena *rule_parser_arena(struct rule_parser *parser)
     return parser->list->arena;
 }
 
+const struct keyword *rule_parser_keyword(const struct rule_parser *parser)
+{
+    return parser->keyword;
+}
+
+int rule_parser_parse_as(struct rule_parser *parser, const struct keyword *keyword, struct span value, bool negated)
+{
+    const struct keyword *own = parser->keyword;
+    int err;
+
+    parser->keyword = keyword;
+    err = keyword->parse(parser, value, negated);
+    parser->keyword = own;
+    return err;
+}
+
 /* --- Mistakes ---------------------------------------------------------------------------------------------------------------- */
 
 /* A diag keeps a bounded number of entries. When half of them are used a rule gets one only, so that many broken rules do
@@ -292,21 +308,11 @@ static bool buffer_is_selected(const struct rule_parser *parser)
     return parser->buffer != NULL;
 }
 
-int rule_parser_add_content_condition(struct rule_parser *parser, const void *data, bool relative)
+static int add_to_buffer(struct rule_parser *parser, struct rule_buffer *buffer, const void *data, bool relative)
 {
-    struct condition *condition = new_condition(parser, data);
-    struct rule_buffer *buffer;
+    struct condition *condition = buffer ? new_condition(parser, data) : NULL;
 
     if (!condition)
-        return -ENOMEM;
-    rule_parser_settle_buffer(parser);
-    if (buffer_is_selected(parser))
-        buffer = parser->buffer;
-    else if (relative && parser->condition_buffer)
-        buffer = parser->condition_buffer;
-    else
-        buffer = get_buffer(parser, NULL);
-    if (!buffer)
         return -ENOMEM;
     condition->relative = relative;
     append(buffer, condition);
@@ -317,6 +323,28 @@ int rule_parser_add_content_condition(struct rule_parser *parser, const void *da
         parser->content_buffer = buffer;
     }
     return 0;
+}
+
+int rule_parser_add_content_condition(struct rule_parser *parser, const void *data, bool relative)
+{
+    struct rule_buffer *buffer;
+
+    rule_parser_settle_buffer(parser);
+    if (buffer_is_selected(parser))
+        buffer = parser->buffer;
+    else if (relative && parser->condition_buffer)
+        buffer = parser->condition_buffer;
+    else
+        buffer = get_buffer(parser, NULL);
+    return add_to_buffer(parser, buffer, data, relative);
+}
+
+int rule_parser_add_content_condition_in(struct rule_parser *parser, const struct keyword *buffer, const void *data,
+                                         bool relative)
+{
+    int err = applications_take(parser, buffer);
+
+    return err ? err : add_to_buffer(parser, get_buffer(parser, buffer), data, relative);
 }
 
 bool rule_parser_has_previous(const struct rule_parser *parser)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * For tests: one rule out of the text of its options, through the real parser with all keywords of the build and one more:
- * `test.buffer`, a buffer to select.
+ * For tests: one rule out of the text of its options, through the real parser with all keywords of the build and more:
+ * `test.buffer`, a buffer to select, and `http.uri`, if the build has none.
  */
 #ifndef TEST_RULE_TEXT_H
 #define TEST_RULE_TEXT_H
@@ -35,24 +35,41 @@ static const struct keyword test_buffer = {
     .parse = select_test_buffer,
 };
 
+static const struct keyword test_uri = {
+    .name = "http.uri",
+    .help = "a buffer of the tests",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .parse = select_test_buffer,
+};
+
 static int select_test_buffer(struct rule_parser *parser, struct span value, bool negated)
 {
-    (void)value;
     (void)negated;
-    return rule_parser_select_buffer(parser, &test_buffer);
+    return rule_parser_select_buffer(parser, value.at[-1] == 'i' ? &test_uri : &test_buffer);
+}
+
+static bool rule_text_has(const char *name)
+{
+    for (size_t i = 0; i < keyword_list_count; i++) {
+        if (strcmp(keyword_list[i]->name, name) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* All or nothing, like the tests that use it: out of memory ends the program. */
 static void rule_text_tables(struct rule_text *text)
 {
-    const struct keyword **keywords = malloc((keyword_list_count + 1) * sizeof(*keywords));
+    const struct keyword **keywords = malloc((keyword_list_count + 2) * sizeof(*keywords));
     struct rule_list_options options = { 0 };
 
     if (!keywords)
         abort();
     memcpy(keywords, keyword_list, keyword_list_count * sizeof(*keywords));
     keywords[keyword_list_count] = &test_buffer;
-    text->table = keyword_table_new(keywords, keyword_list_count + 1);
+    keywords[keyword_list_count + 1] = &test_uri;
+    text->table = keyword_table_new(keywords, keyword_list_count + (rule_text_has("http.uri") ? 1 : 2));
     text->variables = rule_variables_new();
     text->diag = diag_new();
     options.keywords = text->table;

@@ -190,8 +190,14 @@ static const struct {
     { "pcre:\"/a[b/\";", NULL, "character class" },
     { "pcre:\"/a/k\";",
       "         ^", "unknown pcre modifier 'k'" },
-    { "pcre:\"/a/iU\";",
-      "          ^", "pcre /U (http_uri) is not supported yet" },
+    { "pcre:\"/a/iUI\";",
+      "           ^", "ask for different buffers" },
+    { "pcre:\"/a/UB\";",
+      "         ^", "for the payload" },
+    { "test.buffer; pcre:\"/a/U\";", NULL, "'test.buffer' has selected a buffer" },
+    { "http.uri; dotprefix; pcre:\"/a/U\";", NULL, "'http.uri' has selected a buffer" },
+    { "content:\"a\"; pcre:\"/a/RU\";", NULL, "before it in its buffer" },
+    { "test.buffer; content:\"a\"; pkt_data; pcre:\"/a/RU\";", NULL, "before it in its buffer" },
     { "pcre:\"/a/R\";",
       "         ^", "before it in the payload" },
     { "byte_jump:1,0; pcre:\"/a/R\";", NULL, "before it in the payload" },
@@ -216,12 +222,44 @@ START_TEST(points_at_the_mistake)
 }
 END_TEST
 
+/* The buffers of the rule and how many conditions each has. */
+static const struct {
+    const char *options, *buffers;
+} letter_rows[] = {
+    { "content:\"a\"; pcre:\"/a/B\";", "payload 2 " },
+    { "content:\"a\"; pcre:\"/a/iU\"; content:\"b\";", "payload 2 http.uri 1 " },
+    { "pcre:\"/a/U\"; pcre:\"/b/RU\"; pcre:\"/c/\";", "http.uri 2 payload 1 " },
+    { "http.uri; content:\"a\"; pcre:\"/b/RU\"; pkt_data; pcre:\"/c/U\";", "http.uri 3 " },
+    { "http.uri; dotprefix; content:\"a\"; pkt_data; pcre:\"/c/U\";", "http.uri 1 http.uri 1 " },
+};
+
+START_TEST(letters_of_pcre_choose_buffers)
+{
+    struct rule_text text;
+    char found[128] = "";
+
+    rule_text_open(&text, letter_rows[_i].options, strlen(letter_rows[_i].options));
+    ck_assert_str_eq(text.message, "");
+    for (const struct rule_buffer *buffer = text.rule->buffers; buffer; buffer = buffer->next) {
+        unsigned count = 0;
+
+        for (const struct condition *c = buffer->conditions; c; c = c->next)
+            count++;
+        snprintf(found + strlen(found), sizeof(found) - strlen(found), "%s %u ",
+                 buffer->keyword ? buffer->keyword->name : "payload", count);
+    }
+    ck_assert_str_eq(found, letter_rows[_i].buffers);
+    rule_text_close(&text);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("keyword_parse");
     TCase *tcase = tcase_create("mistakes");
 
     tcase_add_loop_test(tcase, points_at_the_mistake, 0, sizeof(bad_cases) / sizeof(bad_cases[0]));
+    tcase_add_loop_test(tcase, letters_of_pcre_choose_buffers, 0, sizeof(letter_rows) / sizeof(letter_rows[0]));
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
 

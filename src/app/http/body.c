@@ -72,8 +72,8 @@ static void open_file(struct http_feed *f, struct http_tx *tx)
         return;
     if (length > NAME_MAX_LENGTH)
         http_event(f, tx, HTTP_EVENT_FILE_NAME_TOO_LONG);
-    message->file = file_open(app_files(f->context), &tx->base.files[f->direction], app_next_file_id(f->context), name,
-                              length);
+    message->file =
+        file_open(app_files(f->context), &tx->base.files[f->direction], app_next_file_id(f->context), name, length);
     message->file_is_body = message->file != NULL;
     if (message->file)
         note_range(f, tx, message->file);

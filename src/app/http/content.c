@@ -38,8 +38,7 @@ static bool give_request(const struct app_tx *tx, const struct http_text *text, 
     return index == 0 && give(message_of(tx, FLOW_TO_SERVER), text, out);
 }
 
-static bool give_response(const struct app_tx *tx, const struct http_text *text, unsigned index,
-                          struct app_bytes *out)
+static bool give_response(const struct app_tx *tx, const struct http_text *text, unsigned index, struct app_bytes *out)
 {
     return index == 0 && give(message_of(tx, FLOW_TO_CLIENT), text, out);
 }

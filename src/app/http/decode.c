@@ -144,9 +144,9 @@ static const struct {
     const char *name;
     enum coding coding;
 } codings[] = {
-    { "gzip", CODING_DEFLATE },   { "x-gzip", CODING_DEFLATE }, { "deflate", CODING_DEFLATE },
-    { "x-deflate", CODING_DEFLATE }, { "br", CODING_BROTLI },   { "zstd", CODING_ZSTD },
-    { "lzma", CODING_LZMA },      { "inflate", CODING_NONE },   { "none", CODING_NONE },
+    { "gzip", CODING_DEFLATE },      { "x-gzip", CODING_DEFLATE }, { "deflate", CODING_DEFLATE },
+    { "x-deflate", CODING_DEFLATE }, { "br", CODING_BROTLI },      { "zstd", CODING_ZSTD },
+    { "lzma", CODING_LZMA },         { "inflate", CODING_NONE },   { "none", CODING_NONE },
     { "identity", CODING_NONE },
 };
 
@@ -201,8 +201,7 @@ static void report_bomb(struct http_feed *f, struct http_tx *tx, struct http_dec
     d->dead = true;
 }
 
-static void emit(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes,
-                 uint32_t length)
+static void emit(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes, uint32_t length)
 {
     const struct http_message *message = &tx->message[f->direction];
     uint32_t limit = f->settings->bomb_limit;

@@ -114,8 +114,7 @@ enum http_turn http_take_chunk_data(struct http_feed *f)
 /* Whatever stands up to the line end belongs to nothing. */
 enum http_turn http_take_chunk_end(struct http_feed *f)
 {
-    const uint8_t *end =
-        f->at < f->length ? memchr(f->bytes + f->at, '\n', f->length - f->at) : NULL;
+    const uint8_t *end = f->at < f->length ? memchr(f->bytes + f->at, '\n', f->length - f->at) : NULL;
 
     uint32_t next = end ? (uint32_t)(end - f->bytes) + 1 : f->length;
 

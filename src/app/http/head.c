@@ -50,9 +50,29 @@ static const struct {
 };
 
 static const char *const other_methods[] = {
-    "DELETE",    "OPTIONS", "TRACE", "PATCH", "PROPFIND", "PROPPATCH",  "MKCOL",      "COPY",
-    "MOVE",      "LOCK",    "UNLOCK", "CHECKOUT", "UNCHECKOUT", "CHECKIN", "UPDATE",     "LABEL",
-    "REPORT",    "MKWORKSPACE", "MKACTIVITY", "MERGE", "INVALID", "VERSION-CONTROL", "BASELINE-CONTROL",
+    "DELETE",
+    "OPTIONS",
+    "TRACE",
+    "PATCH",
+    "PROPFIND",
+    "PROPPATCH",
+    "MKCOL",
+    "COPY",
+    "MOVE",
+    "LOCK",
+    "UNLOCK",
+    "CHECKOUT",
+    "UNCHECKOUT",
+    "CHECKIN",
+    "UPDATE",
+    "LABEL",
+    "REPORT",
+    "MKWORKSPACE",
+    "MKACTIVITY",
+    "MERGE",
+    "INVALID",
+    "VERSION-CONTROL",
+    "BASELINE-CONTROL",
 };
 
 static bool is(const uint8_t *bytes, uint32_t length, const char *word)
@@ -66,8 +86,8 @@ enum http_method http_method_of(const uint8_t *name, uint32_t length)
         const char *name;
         enum http_method method;
     } special[] = {
-        { "GET", HTTP_METHOD_GET },   { "POST", HTTP_METHOD_POST },       { "HEAD", HTTP_METHOD_HEAD },
-        { "PUT", HTTP_METHOD_PUT },   { "CONNECT", HTTP_METHOD_CONNECT },
+        { "GET", HTTP_METHOD_GET }, { "POST", HTTP_METHOD_POST },       { "HEAD", HTTP_METHOD_HEAD },
+        { "PUT", HTTP_METHOD_PUT }, { "CONNECT", HTTP_METHOD_CONNECT },
     };
 
     for (size_t i = 0; i < sizeof(special) / sizeof(special[0]); i++) {
@@ -112,9 +132,8 @@ struct http_text http_keep(struct http_feed *f, struct http_message *message, co
 {
     struct http_text text = { .at = message->extra.length, .length = length, .extra = true };
 
-    text.there =
-        buffer_append(app_heap(f->context), &message->extra, bytes, length, HTTP_EXTRA_LIMIT) == length &&
-        message->extra.bytes;
+    text.there = buffer_append(app_heap(f->context), &message->extra, bytes, length, HTTP_EXTRA_LIMIT) == length &&
+                 message->extra.bytes;
     f->failed |= !text.there;
     return text;
 }
@@ -398,9 +417,8 @@ static bool make_room(struct reading *r, uint32_t lines)
         room = r->f->settings->headers_limit;
     if (room <= message->header_room)
         return true;
-    struct http_header *headers =
-        heap_grow(app_heap(r->f->context), message->headers, message->header_count * sizeof(*headers),
-                  room * sizeof(*headers));
+    struct http_header *headers = heap_grow(app_heap(r->f->context), message->headers,
+                                            message->header_count * sizeof(*headers), room * sizeof(*headers));
 
     if (!headers)
         return false;
@@ -487,12 +505,15 @@ static bool read_lines(struct reading *r, uint32_t at)
 
 bool http_finish_headers(struct http_feed *f, struct http_message *message)
 {
-    struct reading r = { .f = f, .message = message, .tx = f->parser->tx, .is_request = f->direction == FLOW_TO_SERVER };
+    struct reading r = {
+        .f = f, .message = message, .tx = f->parser->tx, .is_request = f->direction == FLOW_TO_SERVER
+    };
     uint32_t at = message->parsed_to;
 
     message->parsed_to = message->head.length;
     if (f->parser->lines == 0)
         return true;
+    message->canonical &= at == message->headers_at; /* trailers stand behind the empty line */
     if (!make_room(&r, f->parser->lines))
         return false;
     fill_buckets(&r);
@@ -512,8 +533,7 @@ static enum http_turn keep_lines(struct http_feed *f, struct http_message *messa
     if (buffer_append(app_heap(f->context), &message->head, f->bytes + from, length, HTTP_HEAD_LIMIT) == length)
         return HTTP_GO;
     http_event(f, f->parser->tx,
-               f->direction == FLOW_TO_SERVER ? HTTP_EVENT_REQUEST_FIELD_TOO_LONG
-                                              : HTTP_EVENT_RESPONSE_FIELD_TOO_LONG);
+               f->direction == FLOW_TO_SERVER ? HTTP_EVENT_REQUEST_FIELD_TOO_LONG : HTTP_EVENT_RESPONSE_FIELD_TOO_LONG);
     return HTTP_FAIL;
 }
 
@@ -527,8 +547,7 @@ static bool count_line(struct http_feed *f, const uint8_t *line, uint32_t length
     if (parser->field_length <= f->settings->field_limit)
         return true;
     http_event(f, parser->tx,
-               f->direction == FLOW_TO_SERVER ? HTTP_EVENT_REQUEST_FIELD_TOO_LONG
-                                              : HTTP_EVENT_RESPONSE_FIELD_TOO_LONG);
+               f->direction == FLOW_TO_SERVER ? HTTP_EVENT_REQUEST_FIELD_TOO_LONG : HTTP_EVENT_RESPONSE_FIELD_TOO_LONG);
     return false;
 }
 

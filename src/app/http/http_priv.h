@@ -156,16 +156,16 @@ enum http_known {
 };
 
 enum {
-    HTTP_FIELD_LIMIT = 32 << 10,      /* bytes of a line, with what is folded into it: the most that may be configured */
+    HTTP_FIELD_LIMIT = 32 << 10, /* bytes of a line, with what is folded into it: the most that may be configured */
     HTTP_FIELD_DEFAULT = 18000,
-    HTTP_HEAD_LIMIT = 512 << 10,      /* bytes of all lines before a body, and of its trailers */
-    HTTP_EXTRA_LIMIT = 512 << 10,     /* of texts put together */
-    HTTP_FOLD_LIMIT = 128,            /* lines of one header */
-    HTTP_REPEAT_LIMIT = 64,           /* headers of the same name that are joined */
-    HTTP_JUNK_AFTER_0_9 = 16,         /* blanks that may follow a request of HTTP/0.9 */
+    HTTP_HEAD_LIMIT = 512 << 10,  /* bytes of all lines before a body, and of its trailers */
+    HTTP_EXTRA_LIMIT = 512 << 10, /* of texts put together */
+    HTTP_FOLD_LIMIT = 128,        /* lines of one header */
+    HTTP_REPEAT_LIMIT = 64,       /* headers of the same name that are joined */
+    HTTP_JUNK_AFTER_0_9 = 16,     /* blanks that may follow a request of HTTP/0.9 */
     HTTP_CHUNK_LENGTH_MAX = INT32_MAX,
-    HTTP_NONE = UINT16_MAX,           /* no header */
-    HTTP_WINDOW = 128 << 10,          /* of a body without limit that is kept */
+    HTTP_NONE = UINT16_MAX,  /* no header */
+    HTTP_WINDOW = 128 << 10, /* of a body without limit that is kept */
 };
 
 /* A place in a message's head or extra. */
@@ -178,9 +178,9 @@ struct http_text {
 struct http_header {
     uint32_t at, length;
     uint16_t name_length;
-    uint16_t next;  /* of the same name, joined to this one; HTTP_NONE */
-    uint16_t chain; /* while they are parsed: the one before in its bucket */
-    uint8_t known;  /* enum http_known */
+    uint16_t next;      /* of the same name, joined to this one; HTTP_NONE */
+    uint16_t chain;     /* while they are parsed: the one before in its bucket */
+    uint8_t known;      /* enum http_known */
     bool extra, joined; /* joined: not a header of its own; its value is part of an earlier one's */
 };
 
@@ -208,13 +208,13 @@ struct http_message {
     uint8_t *joined;
     struct http_joining joining[HTTP_JOINED_COUNT];
 
-    uint64_t wire_length;   /* of the body, as it came */
-    uint64_t body_length;   /* decoded */
-    struct buffer body;     /* what is kept of it when it is no file */
-    uint64_t body_offset;   /* of body.bytes[0] */
+    uint64_t wire_length; /* of the body, as it came */
+    uint64_t body_length; /* decoded */
+    struct buffer body;   /* what is kept of it when it is no file */
+    uint64_t body_offset; /* of body.bytes[0] */
     bool body_ended, body_cut;
-    struct file *file;      /* the body as a file, or the file of the form's part under way; it belongs to the transaction */
-    bool file_is_body;      /* the body is one file, and is kept there alone */
+    struct file *file; /* the body as a file, or the file of the form's part under way; it belongs to the transaction */
+    bool file_is_body; /* the body is one file, and is kept there alone */
     struct http_decoder *decoder;
     struct http_form *form;
 };
@@ -223,8 +223,8 @@ struct http_tx {
     struct app_tx base;
     struct http_message message[FLOW_DIRECTIONS];
 
-    uint8_t method; /* enum http_method */
-    bool is_0_9, has_host, has_uri_host, not_seen; /* not_seen: the response came without a request */
+    uint8_t method;                                  /* enum http_method */
+    bool is_0_9, has_host, has_uri_host, not_seen;   /* not_seen: the response came without a request */
     struct http_text method_text, uri_raw, protocol; /* of the request */
     struct http_text uri, path;                      /* normalised */
     struct http_text host, uri_host;                 /* lower case, without port */
@@ -236,30 +236,30 @@ struct http_tx {
 };
 
 enum http_step {
-    HTTP_IDLE,          /* between messages */
-    HTTP_AT_LINE,       /* a response has begun, its line is not complete */
-    HTTP_AFTER_0_9,     /* a request line without protocol: what follows decides */
+    HTTP_IDLE,      /* between messages */
+    HTTP_AT_LINE,   /* a response has begun, its line is not complete */
+    HTTP_AFTER_0_9, /* a request line without protocol: what follows decides */
     HTTP_AT_HEADERS,
-    HTTP_IDENTITY,      /* a body of known length */
+    HTTP_IDENTITY, /* a body of known length */
     HTTP_CHUNK_LENGTH,
     HTTP_CHUNK_DATA,
-    HTTP_CHUNK_END,     /* the line end behind the data */
+    HTTP_CHUNK_END, /* the line end behind the data */
     HTTP_UNTIL_CLOSE,
     HTTP_AT_TRAILER,
-    HTTP_WAITING,       /* behind CONNECT, for the response */
-    HTTP_TUNNEL,        /* not HTTP any more */
+    HTTP_WAITING, /* behind CONNECT, for the response */
+    HTTP_TUNNEL,  /* not HTTP any more */
     HTTP_STEPS,
 };
 
 struct http_parser {
     enum http_step step;
-    struct http_tx *tx; /* the message under way is its; NULL in HTTP_IDLE */
-    uint64_t left;      /* bytes of the body or chunk that are to come */
-    uint64_t total;     /* Content-Length of the message under way */
-    uint32_t lines;     /* of headers so far */
+    struct http_tx *tx;    /* the message under way is its; NULL in HTTP_IDLE */
+    uint64_t left;         /* bytes of the body or chunk that are to come */
+    uint64_t total;        /* Content-Length of the message under way */
+    uint32_t lines;        /* of headers so far */
     uint32_t field_length; /* of the header under way, with what was folded into it */
-    uint32_t messages;  /* begun so far */
-    uint32_t blanks;    /* behind a request of HTTP/0.9 */
+    uint32_t messages;     /* begun so far */
+    uint32_t blanks;       /* behind a request of HTTP/0.9 */
 };
 
 struct http_state {
@@ -300,7 +300,6 @@ struct http_settings {
     uint32_t body_limit[FLOW_DIRECTIONS]; /* 0: none */
     uint32_t field_limit, headers_limit;
     uint32_t bomb_limit, decoder_layers, lzma_memory;
-    uint32_t time_limit_us;
     bool double_decode_path, double_decode_query, uri_is_whole, lzma;
     bool log_extended;
     bool dump_request_headers, dump_response_headers;
@@ -470,10 +469,8 @@ void http_form_free(struct heap *heap, struct http_form *form);
 
 /* --- buffers.c, log.c ------------------------------------------------------------------------------------------------------------------ */
 
-extern const struct app_buffer http_buffer_table[];
-extern const size_t http_buffer_count;
-extern const struct app_condition http_condition_table[];
-extern const size_t http_condition_count;
+enum { HTTP_BUFFERS = 40 };
+extern const struct app_buffer http_buffer_table[HTTP_BUFFERS];
 void http_log(const struct app_tx *tx, const void *settings, struct fields *out);
 /* The bit of a name in eve.types.http.custom; -1. */
 int http_log_field(const char *name);

@@ -275,6 +275,8 @@ void http_form_end(struct http_feed *f, struct http_tx *tx, enum flow_direction 
 
     if (form->step != FORM_OVER)
         http_event(f, tx, HTTP_EVENT_MULTIPART_GENERIC_ERROR);
+    if (form->step == FORM_DATA && !form->any_line && pending_length(form) > 0)
+        form->taken++;
     if (form->step == FORM_DATA && direction == f->direction)
         take_data(f, tx, form, pending_length(form));
     end_file(f, tx, form, direction, FILE_TRUNCATED);

@@ -200,7 +200,8 @@ static void take_unexpected(struct http_feed *f, const uint8_t *bytes, uint32_t 
 {
     struct http_tx *last = (struct http_tx *)app_tx_last(f->context);
 
-    if (!last)
+    /* A complete one may be gone or not, which must make no difference. */
+    if (!last || last->base.progress[FLOW_TO_CLIENT] == HTTP_COMPLETE)
         return;
     http_event(f, last, HTTP_EVENT_REQUEST_BODY_UNEXPECTED);
     http_body_more(f, last, bytes, length);
@@ -414,12 +415,18 @@ static enum http_turn skip(struct http_feed *f)
 enum http_turn http_request_step(struct http_feed *f)
 {
     static enum http_turn (*const steps[HTTP_STEPS])(struct http_feed *) = {
-        [HTTP_IDLE] = between_requests,          [HTTP_AT_LINE] = between_requests,
-        [HTTP_AFTER_0_9] = after_0_9,            [HTTP_AT_HEADERS] = take_headers,
-        [HTTP_IDENTITY] = take_identity,         [HTTP_CHUNK_LENGTH] = take_chunk_length,
-        [HTTP_CHUNK_DATA] = http_take_chunk_data, [HTTP_CHUNK_END] = http_take_chunk_end,
-        [HTTP_UNTIL_CLOSE] = http_take_until_close, [HTTP_AT_TRAILER] = take_trailer,
-        [HTTP_WAITING] = wait,                   [HTTP_TUNNEL] = skip,
+        [HTTP_IDLE] = between_requests,
+        [HTTP_AT_LINE] = between_requests,
+        [HTTP_AFTER_0_9] = after_0_9,
+        [HTTP_AT_HEADERS] = take_headers,
+        [HTTP_IDENTITY] = take_identity,
+        [HTTP_CHUNK_LENGTH] = take_chunk_length,
+        [HTTP_CHUNK_DATA] = http_take_chunk_data,
+        [HTTP_CHUNK_END] = http_take_chunk_end,
+        [HTTP_UNTIL_CLOSE] = http_take_until_close,
+        [HTTP_AT_TRAILER] = take_trailer,
+        [HTTP_WAITING] = wait,
+        [HTTP_TUNNEL] = skip,
     };
 
     return steps[f->parser->step](f);

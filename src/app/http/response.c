@@ -42,7 +42,7 @@ static bool looks_like_response(const uint8_t *bytes, uint32_t length, bool *uns
 
     *unsure = false;
     for (uint32_t i = 0; i < size; i++) {
-        if (http_lower(bytes[at + i]) != (uint8_t)"http"[i])
+        if (http_lower(bytes[at + i]) != (uint8_t) "http"[i])
             return false;
     }
     *unsure = size < 4;
@@ -100,8 +100,9 @@ static enum http_turn skip_unexpected(struct http_feed *f)
     uint32_t length;
     enum http_turn turn = http_next_line(f, &line, &length);
 
-    if (turn == HTTP_GO && http_chomp(line, length) > 0 && app_tx_last(f->context))
-        http_event(f, NULL, HTTP_EVENT_RESPONSE_BODY_UNEXPECTED);
+    /* The one before may be gone: the next one, if there is one, tells. */
+    if (turn == HTTP_GO && http_chomp(line, length) > 0 && f->state->answer_next)
+        http_event(f, f->state->answer_next, HTTP_EVENT_RESPONSE_BODY_UNEXPECTED);
     return turn;
 }
 
@@ -181,7 +182,7 @@ static void parse_status_line(struct http_feed *f, struct http_tx *tx, uint32_t 
 static enum http_turn take_odd_line(struct http_feed *f, uint32_t length)
 {
     if (http_chomp(f->bytes + f->at - length, length) <= 2)
-        return HTTP_GO; /* nothing is lost by overlooking it */
+        return HTTP_GO;                  /* nothing is lost by overlooking it */
     if (f->at == f->length && !f->end) { /* the next byte decides */
         f->at -= length;
         return HTTP_MORE;
@@ -453,12 +454,18 @@ static enum http_turn skip(struct http_feed *f)
 enum http_turn http_response_step(struct http_feed *f)
 {
     static enum http_turn (*const steps[HTTP_STEPS])(struct http_feed *) = {
-        [HTTP_IDLE] = between_responses,         [HTTP_AT_LINE] = take_status_line,
-        [HTTP_AFTER_0_9] = skip,                 [HTTP_AT_HEADERS] = take_headers,
-        [HTTP_IDENTITY] = take_identity,         [HTTP_CHUNK_LENGTH] = take_chunk_length,
-        [HTTP_CHUNK_DATA] = http_take_chunk_data, [HTTP_CHUNK_END] = http_take_chunk_end,
-        [HTTP_UNTIL_CLOSE] = http_take_until_close, [HTTP_AT_TRAILER] = take_trailer,
-        [HTTP_WAITING] = skip,                   [HTTP_TUNNEL] = skip,
+        [HTTP_IDLE] = between_responses,
+        [HTTP_AT_LINE] = take_status_line,
+        [HTTP_AFTER_0_9] = skip,
+        [HTTP_AT_HEADERS] = take_headers,
+        [HTTP_IDENTITY] = take_identity,
+        [HTTP_CHUNK_LENGTH] = take_chunk_length,
+        [HTTP_CHUNK_DATA] = http_take_chunk_data,
+        [HTTP_CHUNK_END] = http_take_chunk_end,
+        [HTTP_UNTIL_CLOSE] = http_take_until_close,
+        [HTTP_AT_TRAILER] = take_trailer,
+        [HTTP_WAITING] = skip,
+        [HTTP_TUNNEL] = skip,
     };
 
     return steps[f->parser->step](f);

@@ -26,8 +26,9 @@ struct parts {
 /* What Windows takes for a character that its code page lacks; the ones that matter to paths. */
 static uint8_t best_fit(uint32_t code)
 {
-    static const char latin[] = "AaAaAaCcCcCcCcDdDdEeEeEeEeEeGgGgGgGgHhHhIiIiIiIiIi??JjKk?LlLlLlLlLlNnNnNn???OoOoOo??RrRrRrSsSsSs"
-                                "SsTtTtTtUuUuUuUuUuUuWwYyYZzZzZzs";
+    static const char latin[] =
+        "AaAaAaCcCcCcCcDdDdEeEeEeEeEeGgGgGgGgHhHhIiIiIiIiIi??JjKk?LlLlLlLlLlNnNnNn???OoOoOo??RrRrRrSsSsSs"
+        "SsTtTtTtUuUuUuUuUuUuWwYyYZzZzZzs";
 
     if (code < 0x100)
         return (uint8_t)code;

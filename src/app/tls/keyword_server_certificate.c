@@ -139,25 +139,6 @@ const struct keyword keyword_tls_fingerprint = {
     .match_transaction = tls_fingerprint_match,
 };
 
-/* --- tls.store ------------------------------------------------------------------------------------------------------------------------ */
-
-static int tls_store_parse(struct rule_parser *parser, struct span value, bool negated)
-{
-    (void)negated;
-    return rule_parser_missing(parser, value, "tls.store",
-                               "tls.store is not there yet: certificates can be logged, eve.types.tls.custom has "
-                               "certificate and chain");
-}
-
-const struct keyword keyword_tls_store = {
-    .name = "tls.store",
-    .aliases = { "tls_store" },
-    .help = "would write the certificates to files; not there yet",
-    .kind = KEYWORD_META,
-    .flags = KEYWORD_NO_VALUE,
-    .parse = tls_store_parse,
-};
-
 /* --- tls.cert_chain_len -------------------------------------------------------------------------------------------------------------- */
 
 static int tls_cert_chain_len_parse(struct rule_parser *parser, struct span value, bool negated)

@@ -23,19 +23,23 @@ static const struct app_pattern patterns[] = {
     TO_CLIENT("\x17\x03\x00"), TO_CLIENT("\x17\x03\x01"), TO_CLIENT("\x17\x03\x02"), TO_CLIENT("\x17\x03\x03"),
 };
 
-/* A ClientHello of SSLv2: any on the usual port, elsewhere one whose version is that of SSLv2. */
+/* A ClientHello of SSLv2: any on the usual port, elsewhere one whose version is that of SSLv2. A no would hold for the patterns, too:
+ * they need three bytes. */
 static enum app_guess probe(const struct app_probe *in)
 {
     struct cursor cur = cursor_of(in->bytes, in->length);
-    const uint8_t *bytes = cursor_peek(&cur, in->port_hint ? 3 : 5);
+    const uint8_t *bytes = cursor_peek(&cur, 3);
 
-    if (in->direction != FLOW_TO_SERVER || (in->length > 0 && !(in->bytes[0] & 0x80)))
-        return APP_NO;
-    if (in->length > 2 && in->bytes[2] != 1)
-        return APP_NO;
     if (!bytes)
         return APP_UNSURE;
-    return in->port_hint || (bytes[3] == 0 && bytes[4] == 2) ? APP_YES : APP_NO;
+    if (in->direction != FLOW_TO_SERVER || !(bytes[0] & 0x80) || bytes[2] != 1)
+        return APP_NO;
+    if (in->port_hint)
+        return APP_YES;
+    bytes = cursor_peek(&cur, 5);
+    if (!bytes)
+        return APP_UNSURE;
+    return bytes[3] == 0 && bytes[4] == 2 ? APP_YES : APP_NO;
 }
 
 /* --- The flow's end ------------------------------------------------------------------------------------------------------------------ */

@@ -339,7 +339,7 @@ extern const struct keyword keyword_tls_sni, keyword_tls_cert_subject, keyword_t
 extern const struct keyword keyword_ja3_hash, keyword_ja3_string, keyword_ja3s_hash, keyword_ja3s_string,
     keyword_ja4_hash;
 extern const struct keyword keyword_tls_version, keyword_ssl_version, keyword_ssl_state;
-extern const struct keyword keyword_tls_subject, keyword_tls_issuerdn, keyword_tls_fingerprint, keyword_tls_store,
+extern const struct keyword keyword_tls_subject, keyword_tls_issuerdn, keyword_tls_fingerprint,
     keyword_tls_cert_chain_len, keyword_tls_cert_notbefore, keyword_tls_cert_notafter, keyword_tls_cert_expired,
     keyword_tls_cert_valid;
 

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * HTTP/1 as a protocol of a flow. A transaction is a request with its response.
+ *
+ * It is known by its methods, whatever the port, and by the version in a response; case does not matter to those who answer.
+ */
+#include "http_priv.h"
+
+#define TO_SERVER(text)                                                                                                \
+    {                                                                                                                  \
+        .bytes = text, .length = sizeof(text) - 1, .nocase = true, .direction = FLOW_TO_SERVER                         \
+    }
+#define TO_CLIENT(text)                                                                                                \
+    {                                                                                                                  \
+        .bytes = text, .length = sizeof(text) - 1, .nocase = true, .direction = FLOW_TO_CLIENT                         \
+    }
+#define METHOD(name) TO_SERVER(name " "), TO_SERVER(name "\t")
+
+static const struct app_pattern patterns[] = {
+    METHOD("GET"),
+    METHOD("PUT"),
+    METHOD("POST"),
+    METHOD("HEAD"),
+    METHOD("TRACE"),
+    METHOD("OPTIONS"),
+    METHOD("CONNECT"),
+    METHOD("DELETE"),
+    METHOD("PATCH"),
+    METHOD("PROPFIND"),
+    METHOD("PROPPATCH"),
+    METHOD("MKCOL"),
+    METHOD("COPY"),
+    METHOD("MOVE"),
+    METHOD("LOCK"),
+    METHOD("UNLOCK"),
+    METHOD("CHECKOUT"),
+    METHOD("UNCHECKOUT"),
+    METHOD("CHECKIN"),
+    METHOD("UPDATE"),
+    METHOD("LABEL"),
+    METHOD("REPORT"),
+    METHOD("MKWORKSPACE"),
+    METHOD("MKACTIVITY"),
+    METHOD("MERGE"),
+    METHOD("INVALID"),
+    METHOD("VERSION-CONTROL"),
+    METHOD("BASELINE-CONTROL"),
+    TO_CLIENT("HTTP/0.9"),
+    TO_CLIENT("HTTP/1.0"),
+    TO_CLIENT("HTTP/1.1"),
+};
+
+static const char *const words[] = { "http1", NULL };
+static const char *const request_steps[] = {
+    "request_started", "request_line", "request_headers", "request_body", "request_trailer", "request_complete", NULL
+};
+static const char *const response_steps[] = { "response_started",
+                                              "response_line",
+                                              "response_headers",
+                                              "response_body",
+                                              "response_trailer",
+                                              "response_complete",
+                                              NULL };
+
+const struct app_proto app_http = {
+    .name = "http",
+    .words = words,
+    .help = "HTTP/1.1 and older",
+    .transports = APP_TCP,
+    .tcp_ports = "80,8080",
+    .patterns = patterns,
+    .pattern_count = sizeof(patterns) / sizeof(patterns[0]),
+    .state_size = sizeof(struct http_state),
+    .feed = http_feed,
+    .accepts_gaps = true,
+    .tx_size = sizeof(struct http_tx),
+    .tx_free = http_tx_free,
+    .complete = { HTTP_COMPLETE, HTTP_COMPLETE },
+    .tx_max = 512,
+    .steps = { request_steps, response_steps },
+    .events = http_event_table,
+    .event_count = HTTP_EVENT_COUNT,
+    .buffers = http_buffer_table,
+    .buffer_count = HTTP_BUFFERS,
+    .log_type = "http",
+    .log_key = "http",
+    .log = http_log,
+    .settings = http_setting_table,
+    .configure = http_configure,
+    .unconfigure = http_unconfigure,
+};

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The buffers of HTTP by their words. How they are read stands in buffers.c; the older form of some, modifiers of a content, in modifiers.c. */
+#include "keywords.h"
+
+#include "sluice/app.h"
+
+static int select_this(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, rule_parser_keyword(parser));
+}
+
+static const char *const applications[] = { "http", "http2", NULL };
+
+const struct keyword keyword_http_method = {
+    .name = "http.method",
+    .help = "selects the method of the request",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_TO_SERVER,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_uri = {
+    .name = "http.uri",
+    .help = "selects the URI of the request, normalised",
+    .manual = "Path, query and fragment, decoded; the path with its dots resolved. Scheme and host are not in it.",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_TO_SERVER,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_uri_raw = {
+    .name = "http.uri.raw",
+    .help = "selects the URI of the request as it was sent",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_TO_SERVER,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_host = {
+    .name = "http.host",
+    .help = "selects the host of the request in lower case, without port",
+    .manual = "That of the URI, or of the Host header.",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_TO_SERVER,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_host_raw = {
+    .name = "http.host.raw",
+    .help = "selects the Host header as it was sent",
+    .manual = "The host of the URI comes before it.",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_TO_SERVER,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_header = {
+    .name = "http.header",
+    .help = "selects the headers, as \"Name: value\" with CRLF, without cookies",
+    .manual = "Folded lines are one, and headers of the same name are joined by a comma.",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_BOTH,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_header_raw = {
+    .name = "http.header.raw",
+    .help = "selects the headers as they were sent, with the empty line",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_BOTH,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_header_names = {
+    .name = "http.header_names",
+    .aliases = { "http_header_names" },
+    .help = "selects the names of the headers: CRLF Name CRLF Name CRLF CRLF",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_BOTH,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_start = {
+    .name = "http.start",
+    .aliases = { "http_start" },
+    .help = "selects the first line, all headers, and the empty line",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_BOTH,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_request_line = {
+    .name = "http.request_line",
+    .aliases = { "http_request_line" },
+    .help = "selects the first line of the request",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_TO_SERVER,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_response_line = {
+    .name = "http.response_line",
+    .aliases = { "http_response_line" },
+    .help = "selects the first line of the response",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_TO_CLIENT,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_request_header = {
+    .name = "http.request_header",
+    .help = "selects a header of the request: \"Name: value\"",
+    .manual = "Each selection asks for one header that fulfils all its conditions.",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .applications = applications,
+    .directions = APP_TO_SERVER,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_response_header = {
+    .name = "http.response_header",
+    .help = "selects a header of the response: \"Name: value\"",
+    .manual = "Each selection asks for one header that fulfils all its conditions.",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .applications = applications,
+    .directions = APP_TO_CLIENT,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_request_body = {
+    .name = "http.request_body",
+    .help = "selects the body of the request, without chunks and encodings",
+    .manual = "Inspected while it arrives, up to the limit that is configured.",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_TO_SERVER,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_response_body = {
+    .name = "http.response_body",
+    .help = "selects the body of the response, without chunks and encodings",
+    .manual = "Inspected while it arrives, up to the limit that is configured.",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_TO_CLIENT,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_user_agent = {
+    .name = "http.user_agent",
+    .help = "selects the header User-Agent",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_TO_SERVER,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_referer = {
+    .name = "http.referer",
+    .aliases = { "http_referer" },
+    .help = "selects the header Referer",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_TO_SERVER,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_cookie = {
+    .name = "http.cookie",
+    .help = "selects the header Cookie of a request, Set-Cookie of a response",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_BOTH,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_accept = {
+    .name = "http.accept",
+    .aliases = { "http_accept" },
+    .help = "selects the header Accept",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_TO_SERVER,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_accept_lang = {
+    .name = "http.accept_lang",
+    .aliases = { "http_accept_lang" },
+    .help = "selects the header Accept-Language",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_TO_SERVER,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_accept_enc = {
+    .name = "http.accept_enc",
+    .aliases = { "http_accept_enc" },
+    .help = "selects the header Accept-Encoding",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_TO_SERVER,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_connection = {
+    .name = "http.connection",
+    .aliases = { "http_connection" },
+    .help = "selects the header Connection",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_BOTH,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_content_type = {
+    .name = "http.content_type",
+    .aliases = { "http_content_type" },
+    .help = "selects the header Content-Type",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_BOTH,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_content_len = {
+    .name = "http.content_len",
+    .aliases = { "http_content_len" },
+    .help = "selects the header Content-Length",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_BOTH,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_protocol = {
+    .name = "http.protocol",
+    .aliases = { "http_protocol" },
+    .help = "selects the protocol in the first line: HTTP/1.1",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_BOTH,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_server = {
+    .name = "http.server",
+    .aliases = { "http_server" },
+    .help = "selects the header Server",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_TO_CLIENT,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_location = {
+    .name = "http.location",
+    .aliases = { "http_location" },
+    .help = "selects the header Location",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_TO_CLIENT,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_stat_code = {
+    .name = "http.stat_code",
+    .help = "selects the status of the response: 404",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_TO_CLIENT,
+    .parse = select_this,
+};
+
+const struct keyword keyword_http_stat_msg = {
+    .name = "http.stat_msg",
+    .help = "selects the words behind the status: Not Found",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = applications,
+    .directions = APP_TO_CLIENT,
+    .parse = select_this,
+};

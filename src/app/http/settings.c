@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What can be configured of HTTP. The options of the parser stand where the field has them, below libhtp.default-config, and also right below
+ * app-layer.http, which is shorter.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "http_priv.h"
+
+#define LONG_NAME "app-layer.protocols.http.libhtp.default-config."
+#define SHORT_NAME "app-layer.http."
+/* A setting under both names. */
+#define OPTION(option, ...)                                                                                            \
+    { .name = LONG_NAME option, __VA_ARGS__ },                                                                         \
+    {                                                                                                                  \
+        .name = SHORT_NAME option, __VA_ARGS__                                                                         \
+    }
+
+static const char *const personalities[] = { "Minimal",  "Generic",    "IDS",     "IIS_4_0", "IIS_5_0",
+                                             "IIS_5_1",  "IIS_6_0",    "IIS_7_0", "IIS_7_5", "Apache",
+                                             "Apache_2", "Apache_2_2", NULL };
+static const char *const invalid_handling[] = { "preserve_percent", "remove_percent", "decode_invalid", NULL };
+static const char *const dump_choices[] = { "none", "both", "request", "response", NULL };
+static const char *const yes_no_auto[] = { "auto", "yes", "no", "true", "false", NULL };
+
+static const char not_needed[] = "accepted and not needed: bodies are inspected as they arrive";
+
+static const char *check_custom(const char *value)
+{
+    return http_log_field(value) >= 0 ? NULL
+                                      : "the name of a header as Suricata writes it: accept_language, cookie ...";
+}
+
+const struct setting http_setting_table[] = {
+    OPTION("personality", .type = SETTING_ENUM, .default_value = "IDS", .choices = personalities,
+           .help = "the server whose understanding of URIs is imitated"),
+    OPTION("request-body-limit", .type = SETTING_SIZE, .default_value = "100k", .low = 0, .high = UINT32_MAX,
+           .help = "bytes of a request's body that are decoded and inspected; 0: all"),
+    OPTION("response-body-limit", .type = SETTING_SIZE, .default_value = "100k", .low = 0, .high = UINT32_MAX,
+           .help = "bytes of a response's body that are decoded and inspected; 0: all"),
+    OPTION("response-body-decompress-layer-limit", .type = SETTING_NUMBER, .default_value = "2", .low = 0, .high = 8,
+           .help = "content encodings, one in the other, that are decoded; 0: 8"),
+    OPTION("compression-bomb-limit", .type = SETTING_SIZE, .default_value = "1M", .low = 0, .high = UINT32_MAX,
+           .help = "decoded bytes from which on a body must not be 2048 times as large as what was sent"),
+    OPTION("lzma-enabled", .type = SETTING_BOOL, .default_value = "no", .help = "bodies in LZMA are decoded"),
+    OPTION("lzma-memlimit", .type = SETTING_SIZE, .default_value = "1M", .low = 0, .high = 64 << 20,
+           .help = "memory for a body in LZMA"),
+    OPTION("meta-field-limit", .type = SETTING_SIZE, .default_value = "18000", .low = 256, .high = HTTP_FIELD_LIMIT,
+           .help = "bytes of a line before a body; a longer one ends the parsing of the flow"),
+    OPTION("headers-limit", .type = SETTING_NUMBER, .default_value = "1024", .low = 1, .high = 16384,
+           .help = "headers of a message; more end the parsing of the flow"),
+    OPTION("double-decode-path", .type = SETTING_BOOL, .default_value = "no",
+           .help = "paths are decoded twice for http.uri"),
+    OPTION("double-decode-query", .type = SETTING_BOOL, .default_value = "no",
+           .help = "queries are decoded twice for http.uri"),
+    OPTION("uri-include-all", .type = SETTING_BOOL, .default_value = "no",
+           .help = "http.uri has the scheme and the host where the URI has them"),
+    OPTION("query-plusspace-decode", .type = SETTING_BOOL, .default_value = "no", .help = "a + in a query is a blank"),
+    OPTION("path-convert-backslash-separators", .type = SETTING_BOOL,
+           .help = "a \\ in a path is a /; as the personality does when left out"),
+    OPTION("path-convert-lowercase", .type = SETTING_BOOL, .default_value = "no", .help = "paths become lower case"),
+    OPTION("path-separators-compress", .type = SETTING_BOOL,
+           .help = "several / in a path are one; as the personality does when left out"),
+    OPTION("path-separators-decode", .type = SETTING_BOOL,
+           .help = "an encoded / in a path is a /; as the personality does when left out"),
+    OPTION("path-u-encoding-decode", .type = SETTING_BOOL,
+           .help = "%uXXXX is decoded; as the personality does when left out"),
+    OPTION("path-utf8-convert-bestfit", .type = SETTING_BOOL,
+           .help = "UTF-8 in paths becomes single bytes; as the personality does when left out"),
+    OPTION("path-nul-encoded-terminates", .type = SETTING_BOOL, .default_value = "no",
+           .help = "an encoded byte 0 ends a path"),
+    OPTION("path-nul-raw-terminates", .type = SETTING_BOOL, .default_value = "no", .help = "a byte 0 ends a path"),
+    OPTION("path-url-encoding-invalid-handling", .type = SETTING_ENUM, .default_value = "preserve_percent",
+           .choices = invalid_handling, .help = "what becomes of a % without two digits behind it"),
+    OPTION("decompression-time-limit", .type = SETTING_NUMBER, .low = 0, .high = UINT32_MAX,
+           .help = "accepted and not needed: decoding is limited by what comes out, not by a clock"),
+    OPTION("request-body-minimal-inspect-size", .type = SETTING_SIZE, .low = 0, .high = UINT32_MAX, .help = not_needed),
+    OPTION("request-body-inspect-window", .type = SETTING_SIZE, .low = 0, .high = UINT32_MAX, .help = not_needed),
+    OPTION("response-body-minimal-inspect-size", .type = SETTING_SIZE, .low = 0, .high = UINT32_MAX,
+           .help = not_needed),
+    OPTION("response-body-inspect-window", .type = SETTING_SIZE, .low = 0, .high = UINT32_MAX, .help = not_needed),
+    OPTION("http-body-inline", .type = SETTING_ENUM, .choices = yes_no_auto, .help = not_needed),
+    OPTION("randomize-inspection-sizes", .type = SETTING_BOOL, .help = not_needed),
+    OPTION("randomize-inspection-range", .type = SETTING_NUMBER, .low = 0, .high = 100, .help = not_needed),
+    OPTION("swf-decompression.enabled", .type = SETTING_BOOL, .help = "Flash files are not decoded"),
+    OPTION("swf-decompression.type", .type = SETTING_STRING, .help = "Flash files are not decoded"),
+    OPTION("swf-decompression.compress-depth", .type = SETTING_SIZE, .low = 0, .high = UINT32_MAX,
+           .help = "Flash files are not decoded"),
+    OPTION("swf-decompression.decompress-depth", .type = SETTING_SIZE, .low = 0, .high = UINT32_MAX,
+           .help = "Flash files are not decoded"),
+    { .name = "eve.types.http.extended",
+      .type = SETTING_BOOL,
+      .default_value = "yes",
+      .help = "events of HTTP also have the method, the status, the referer, the length" },
+    { .name = "eve.types.http.custom",
+      .type = SETTING_LIST,
+      .check = check_custom,
+      .help = "headers that are added to events of HTTP" },
+    { .name = "eve.types.http.dump-all-headers",
+      .type = SETTING_ENUM,
+      .default_value = "none",
+      .choices = dump_choices,
+      .help = "all headers of requests, responses or both are added to events of HTTP" },
+    { .name = NULL },
+};
+
+/* --- Personalities ----------------------------------------------------------------------------------------------------------------------- */
+
+static struct http_personality personality_of(const char *name)
+{
+    struct http_personality p = { .invalid_percent = HTTP_PERCENT_KEEP };
+
+    if (strcasecmp(name, "minimal") == 0)
+        return p;
+    p.compress_slashes = true;
+    if (strncasecmp(name, "apache", 6) == 0) {
+        p.request_line_nul_ends = true;
+        return p;
+    }
+    p.backslash_is_slash = p.decode_slashes = true;
+    p.best_fit = strcasecmp(name, "ids") == 0;
+    p.decode_u = p.best_fit || strcasecmp(name, "iis_6_0") == 0 || strcasecmp(name, "iis_7_0") == 0 ||
+                 strcasecmp(name, "iis_7_5") == 0;
+    return p;
+}
+
+static const struct http_settings defaults = {
+    .personality = { .backslash_is_slash = true,
+                     .compress_slashes = true,
+                     .decode_slashes = true,
+                     .decode_u = true,
+                     .best_fit = true },
+    .body_limit = { 100 << 10, 100 << 10 },
+    .field_limit = HTTP_FIELD_DEFAULT,
+    .headers_limit = 1024,
+    .bomb_limit = 1 << 20,
+    .decoder_layers = 2,
+    .lzma_memory = 1 << 20,
+    .log_extended = true,
+};
+
+const struct http_settings *http_default_settings(void)
+{
+    return &defaults;
+}
+
+const struct http_settings *http_settings_of(const struct app_context *context)
+{
+    const struct http_settings *settings = app_settings(context);
+
+    return settings ? settings : &defaults;
+}
+
+/* --- Reading ------------------------------------------------------------------------------------------------------------------------------- */
+
+enum { NAME_SIZE = 128 };
+
+/* The name under which an option was given, or the long one. */
+static const char *name_of(const struct config *config, const char *option, char *name)
+{
+    snprintf(name, NAME_SIZE, SHORT_NAME "%s", option);
+    if (!config_is_set(config, name))
+        snprintf(name, NAME_SIZE, LONG_NAME "%s", option);
+    return name;
+}
+
+static uint32_t number(const struct config *config, const char *option)
+{
+    char name[NAME_SIZE];
+
+    return (uint32_t)config_number(config, name_of(config, option, name));
+}
+
+static bool boolean(const struct config *config, const char *option)
+{
+    char name[NAME_SIZE];
+
+    return config_bool(config, name_of(config, option, name));
+}
+
+static const char *string(const struct config *config, const char *option)
+{
+    char name[NAME_SIZE];
+
+    return config_string(config, name_of(config, option, name));
+}
+
+/* What the personality does, unless it is said otherwise. */
+static void override(const struct config *config, const char *option, bool *value)
+{
+    char name[NAME_SIZE];
+
+    if (config_is_set(config, name_of(config, option, name)))
+        *value = config_bool(config, name);
+}
+
+static void read_personality(const struct config *config, struct http_personality *p)
+{
+    const char *invalid = string(config, "path-url-encoding-invalid-handling");
+
+    *p = personality_of(string(config, "personality"));
+    override(config, "path-convert-backslash-separators", &p->backslash_is_slash);
+    override(config, "path-separators-compress", &p->compress_slashes);
+    override(config, "path-separators-decode", &p->decode_slashes);
+    override(config, "path-u-encoding-decode", &p->decode_u);
+    override(config, "path-utf8-convert-bestfit", &p->best_fit);
+    p->lower_case = boolean(config, "path-convert-lowercase");
+    p->plus_is_space = boolean(config, "query-plusspace-decode");
+    p->nul_encoded_ends = boolean(config, "path-nul-encoded-terminates");
+    p->nul_raw_ends = boolean(config, "path-nul-raw-terminates");
+    if (strcmp(invalid, "remove_percent") == 0)
+        p->invalid_percent = HTTP_PERCENT_REMOVE;
+    else if (strcmp(invalid, "decode_invalid") == 0)
+        p->invalid_percent = HTTP_PERCENT_DECODE;
+}
+
+static void read_log(const struct config *config, struct http_settings *settings)
+{
+    const char *dump = config_string(config, "eve.types.http.dump-all-headers");
+
+    settings->log_extended = config_bool(config, "eve.types.http.extended");
+    settings->dump_request_headers = strcmp(dump, "both") == 0 || strcmp(dump, "request") == 0;
+    settings->dump_response_headers = strcmp(dump, "both") == 0 || strcmp(dump, "response") == 0;
+    for (size_t i = 0; i < config_list_count(config, "eve.types.http.custom"); i++) {
+        int field = http_log_field(config_list_get(config, "eve.types.http.custom", i));
+
+        if (field >= 0)
+            settings->custom |= UINT64_C(1) << field;
+    }
+}
+
+int http_configure(const struct config *config, struct diag *diag, void **out)
+{
+    struct http_settings *settings = calloc(1, sizeof(*settings));
+
+    (void)diag;
+    if (!settings)
+        return -ENOMEM;
+    read_personality(config, &settings->personality);
+    settings->body_limit[FLOW_TO_SERVER] = number(config, "request-body-limit");
+    settings->body_limit[FLOW_TO_CLIENT] = number(config, "response-body-limit");
+    settings->decoder_layers = number(config, "response-body-decompress-layer-limit");
+    if (settings->decoder_layers == 0)
+        settings->decoder_layers = 8;
+    settings->bomb_limit = number(config, "compression-bomb-limit");
+    settings->lzma = boolean(config, "lzma-enabled");
+    settings->lzma_memory = number(config, "lzma-memlimit");
+    settings->field_limit = number(config, "meta-field-limit");
+    settings->headers_limit = number(config, "headers-limit");
+    settings->double_decode_path = boolean(config, "double-decode-path");
+    settings->double_decode_query = boolean(config, "double-decode-query");
+    settings->uri_is_whole = boolean(config, "uri-include-all");
+    read_log(config, settings);
+    *out = settings;
+    return 0;
+}
+
+void http_unconfigure(void *settings)
+{
+    free(settings);
+}
