@@ -417,9 +417,24 @@ static void settle_app(const struct app_feed *feed)
         stream_stop(pipeline->stream, pkt->flow, direction_of(pkt));
 }
 
+/* A file is told of when it is complete and rules have seen all of it. */
+static void log_files(struct pipeline *pipeline, const struct packet *pkt, const struct flow *flow,
+                      const struct app_tx *tx, enum flow_direction direction, bool flow_ends)
+{
+    for (struct file *file = tx->files[direction].first; file; file = file->next) {
+        if (file->logged || (!flow_ends && (file->state == FILE_OPEN || app_tx_wants_inspection(tx, direction))))
+            continue;
+        output_file(pipeline->output, pkt, flow, pipeline->app, tx, file, direction,
+                    pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);
+        file->logged = true;
+    }
+}
+
 static void log_transactions(struct pipeline *pipeline, const struct packet *pkt, struct flow *flow, bool flow_ends)
 {
     for (struct app_tx *tx = app_transactions(flow); tx; tx = tx->next) {
+        for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
+            log_files(pipeline, pkt, flow, tx, direction, flow_ends);
         if (!app_tx_wants_log(pipeline->app, tx, flow_ends))
             continue;
         output_transaction(pipeline->output, pkt, flow, pipeline->app, tx,
