@@ -141,6 +141,7 @@ struct transaction_group {
 struct transaction_candidate {
     uint32_t check;
     uint32_t matched; /* bits: buffers that hold */
+    uint16_t files;   /* of the direction, with which it is done: it may match again with one that comes */
     bool done;        /* it matched; kept so that it does not match again */
 };
 struct transaction_grown {
@@ -182,7 +183,7 @@ struct ruleset {
     uint32_t buffer_count;
     bool needs_checksums;
     unsigned file_needs; /* of all rules: RULE_FILE_... */
-    bool scans_packets; /* TCP: a rule with a literal looks at the packet and not only at the stream */
+    bool scans_packets;  /* TCP: a rule with a literal looks at the packet and not only at the stream */
 };
 
 struct detector {
