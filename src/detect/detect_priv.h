@@ -48,6 +48,7 @@ struct check {
     bool one_protocol; /* otherwise rule->protocol.ip_protocols is asked */
     bool any_protocol;
     bool bidirectional;
+    bool any_ends; /* no address and no port is asked for */
     bool ipv4, ipv6;
     bool any_packet;       /* packets without an IP header too */
     uint8_t scope;         /* enum payload_scope */
