@@ -322,6 +322,8 @@ static void write_stats(struct replay *replay)
     for (unsigned i = 0; i < replay->worker_count; i++)
         workers[i] = &replay->workers[i];
     output_settle(replay->output);
+    if (replay->shared.files)
+        file_store_stop(replay->shared.files);
     stats_write(replay->stats, workers, replay->worker_count, replay->ruleset, replay->output,
                 duration_ns / NS_PER_SECOND, replay->last_ns);
 }

@@ -494,6 +494,8 @@ int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
     stop_workers(&engine);
     if (!err)
         engine_save_datasets(engine.ruleset);
+    if (engine.shared.files)
+        file_store_stop(engine.shared.files);
     if (engine.stats && !err)
         stats_write(engine.stats, engine.worker_list, engine.worker_count, engine.ruleset, engine.output,
                     (clock_monotonic_ns() - engine.started_ns) / NS_PER_SECOND, clock_realtime_ns());
