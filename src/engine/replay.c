@@ -217,6 +217,8 @@ static int open_worker(struct replay *replay, unsigned index, const struct pipel
 
     if (!err)
         err = pipeline_init(&worker->pipeline, options, &replay->shared, index, output_port(replay->output, index));
+    if (!err)
+        pipeline_use_ruleset(&worker->pipeline, replay->ruleset);
     return err ? err : detector_prepare(worker->pipeline.detector, replay->ruleset);
 }
 

@@ -178,6 +178,7 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
         snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
         return err;
     }
+    pipeline_use_ruleset(&worker->pipeline, engine->ruleset);
     limit_conntrack(worker, engine->options->config);
     worker->pipeline.marked_policy = worker->queue.marked_policy;
     atomic_store(&worker->ruleset, engine->ruleset);
