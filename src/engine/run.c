@@ -214,6 +214,8 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     }
     err = engine_open_file_store(&engine->shared.files, engine->options->config, engine->options->log_dir,
                                  engine->worker_count, false, error);
+    if (!err && !engine->shared.files && ruleset_file_needs(engine->ruleset) & RULE_FILE_STORE)
+        log_warning("rules with filestore store nothing: file-store is not configured");
     for (unsigned i = 0; i < engine->worker_count && !err; i++)
         err = prepare_worker(engine, &engine->workers[i], &options, error);
     return err;
