@@ -260,6 +260,8 @@ struct http_parser {
     uint32_t field_length; /* of the header under way, with what was folded into it */
     uint32_t messages;     /* begun so far */
     uint32_t blanks;       /* behind a request of HTTP/0.9 */
+    uint32_t scanned;      /* so many bytes that were left have no end of a line */
+    bool ended;            /* nothing more comes in this direction */
 };
 
 struct http_state {
@@ -276,7 +278,6 @@ struct http_feed {
     enum flow_direction direction;
     const uint8_t *bytes;
     uint32_t at, length; /* bytes[at] is the next */
-    uint32_t seen;
     bool end, failed;
 };
 
