@@ -60,24 +60,46 @@ enum http_turn http_next_line(struct http_feed *f, const uint8_t **line, uint32_
     return HTTP_GO;
 }
 
+/* Bytes 0 do not count: servers and browsers that stop at one and those that skip it read the same word. */
+static uint32_t match_word(const uint8_t *bytes, uint32_t length, const char *word)
+{
+    uint32_t at = 0;
+
+    for (; at < length && *word; at++) {
+        if (bytes[at] == 0)
+            continue;
+        if (http_lower(bytes[at]) != http_lower((uint8_t)*word))
+            return 0;
+        word++;
+    }
+    return *word ? 0 : at;
+}
+
 bool http_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word)
 {
-    uint32_t i = 0;
+    uint32_t at = match_word(bytes, length, word);
 
-    while (i < length && word[i] && http_lower(bytes[i]) == http_lower((uint8_t)word[i]))
-        i++;
-    return i == length && !word[i];
+    while (at > 0 && at < length && bytes[at] == 0)
+        at++;
+    return at > 0 && at == length;
 }
 
 const uint8_t *http_find_nocase(const uint8_t *bytes, uint32_t length, const char *word)
 {
-    uint32_t size = (uint32_t)strlen(word);
-
-    for (uint32_t at = 0; at + size <= length; at++) {
-        if (http_equal_nocase(bytes + at, size, word))
+    for (uint32_t at = 0; at < length; at++) {
+        if (match_word(bytes + at, length - at, word) > 0)
             return bytes + at;
     }
     return NULL;
+}
+
+bool http_chunk_is_impossible(const struct http_feed *f)
+{
+    uint32_t at = f->at;
+
+    while (at < f->length && http_is_space(f->bytes[at]))
+        at++;
+    return at < f->length && http_hex(f->bytes[at]) < 0;
 }
 
 /* --- Steps that both directions have --------------------------------------------------------------------------------------------- */
