@@ -67,7 +67,7 @@ void app_set_turn(struct app *app, struct turn *turn)
     app->turn = turn;
 }
 
-struct file_engine *app_file_engine(struct app *app)
+struct file_engine *app_file_engine(const struct app *app)
 {
     return app->files;
 }
