@@ -352,7 +352,7 @@ struct app_result tls_feed(struct app_context *context, void *state, const struc
 {
     struct tls_parser parser = { .context = context, .state = state, .direction = in->direction };
     struct app_result result = { .status = APP_OK, .consumed = in->length };
-    struct cursor cur = cursor_of(in->bytes, in->length);
+    struct cursor cur = cursor_of(in->length > 0 ? in->bytes : (const uint8_t *)"", in->length);
     int err = 0;
 
     if (parser.state->over)
