@@ -477,6 +477,26 @@ START_TEST(hello_of_sslv2)
 }
 END_TEST
 
+START_TEST(session_of_sslv2)
+{
+    static const uint8_t hello[] = { 0x80, 0x0c, 1, 0, 2, 0, 3, 0, 0, 0, 0, 1, 0, 0x80 };
+    static const uint8_t answer[] = { 0x80, 0x0b, 4, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0 };
+    static const uint8_t key[] = { 0x80, 0x04, 2, 1, 0, 0x80 };
+    struct app_rig *rig = rig_new(cuts[_i], NULL);
+
+    rig->flow.server_port = 4433; /* SSLv2 is known without a hint */
+    app_rig_send(rig, FLOW_TO_SERVER, hello, sizeof(hello));
+    app_rig_send(rig, FLOW_TO_CLIENT, answer, sizeof(answer));
+    app_rig_send(rig, FLOW_TO_SERVER, key, sizeof(key));
+    ck_assert(rig->stop_stream);
+    ck_assert_uint_eq(app_rig_tx(rig, 0)->progress[FLOW_TO_CLIENT], TLS_SERVER_HANDSHAKE_DONE);
+    ck_assert_str_eq(app_rig_json(rig, 0), "{\"version\":\"SSLv2\"}");
+    app_rig_send(rig, FLOW_TO_CLIENT, "\0\x28\7 is encrypted", 16);
+    ck_assert(!rig->failed);
+    app_rig_free(rig);
+}
+END_TEST
+
 /* --- What is wrong ------------------------------------------------------------------------------------------------------------------- */
 
 struct bad_case {
@@ -674,6 +694,7 @@ static Suite *tls_suite(void)
     tcase_add_loop_test(tcase, everything_is_looked_at, 0, CUT_COUNT);
     tcase_add_loop_test(tcase, session_that_is_resumed, 0, CUT_COUNT);
     tcase_add_loop_test(tcase, hello_of_sslv2, 0, CUT_COUNT);
+    tcase_add_loop_test(tcase, session_of_sslv2, 0, CUT_COUNT);
     tcase_add_loop_test(tcase, bad_bytes, 0, bad_count);
     tcase_add_loop_test(tcase, good_bytes_have_no_events, 0, CUT_COUNT);
     tcase_add_loop_test(tcase, heartbeat_that_leaks, 0, CUT_COUNT);
