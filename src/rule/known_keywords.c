@@ -15,7 +15,6 @@ static const struct known_keyword known_keywords[] = {
     { "app-layer-event", KNOWN_OTHER },
     { "app-layer-protocol", KNOWN_OTHER },
     { "app-layer-state", KNOWN_OTHER },
-    { "asn1", KNOWN_OTHER },
     { "base64_data", KNOWN_BUFFER },
     { "base64_decode", KNOWN_OTHER },
     { "bsize", KNOWN_OTHER },
