@@ -318,7 +318,7 @@ void app_shared_free(struct app_shared *shared);
 
 int app_new(struct app **out, const struct app_options *options, struct app_shared *shared); /* 0 or -ENOMEM */
 void app_free(struct app *app);
-struct file_engine *app_file_engine(struct app *app);
+struct file_engine *app_file_engine(const struct app *app);
 void app_set_turn(struct app *app, struct turn *turn); /* for expectations; NULL in a daemon */
 
 typedef void app_release_function(void *user, struct app_detection *detection);

@@ -202,6 +202,10 @@ static const struct {
       "         ^", "unknown pcre modifier 'k'" },
     { "pcre:\"/a/iUI\";",
       "           ^", "ask for different buffers" },
+    { "content:\"a\"; fast_pattern:only; content:\"b\"; within:2;", NULL, "count from a content with" },
+    { "content:\"a\"; fast_pattern:only; content:\"b\"; distance:2;", NULL, "count from a content with" },
+    { "threshold:type limit, track by_src, count 1, seconds 1; threshold:type limit, track by_src, count 1, seconds 2;",
+      NULL, "only one threshold" },
     { "pcre:\"/a/UB\";",
       "         ^", "for the payload" },
     { "test.buffer; pcre:\"/a/U\";", NULL, "'test.buffer' has selected a buffer" },
@@ -240,6 +244,10 @@ static const struct {
     { "content:\"a\"; pcre:\"/a/iU\"; content:\"b\";", "payload 2 http.uri 1 " },
     { "pcre:\"/a/U\"; pcre:\"/b/RU\"; pcre:\"/c/\";", "http.uri 2 payload 1 " },
     { "http.uri; content:\"a\"; pcre:\"/b/RU\"; pkt_data; pcre:\"/c/U\";", "http.uri 3 " },
+    { "pcre:/Java/\\d\\.\\d/Ui\";", "http.uri 1 " },
+    { "content:\"a\"; test.buffer; content:\"b\"; threshold:type limit, track by_src, count 1, seconds 1; "
+      "threshold:type limit, track by_src, count 1, seconds 2;",
+      "payload 1 test.buffer 1 " },
     { "http.uri; dotprefix; content:\"a\"; pkt_data; pcre:\"/c/U\";", "http.uri 1 http.uri 1 " },
 };
 

@@ -191,7 +191,6 @@ static const char *const bad_rows[] = {
     "compress_whitespace; content:\"a  b\";",
     "absent;",
     "absent:or;",
-    "content:\"a\"; dotprefix;",
     "base64_data; content:\"a\";",
     "base64_decode; base64_data; to_lowercase; content:\"a\";",
     "base64_decode; base64_data; absent:or_else; content:\"a\";",
