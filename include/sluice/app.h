@@ -223,6 +223,7 @@ struct app_proto {
     /* EVE: members of the object `log_key` of an event of type `log_type`; both NULL: not logged. A transaction is logged once, when its
      * progress has reached log_progress in all its directions (0: complete), or its flow ends. `log` also describes it in alerts. */
     const char *log_type, *log_key;
+    const char *log_switch; /* the name in eve.types by which it is chosen; NULL: log_type */
     uint8_t log_progress[FLOW_DIRECTIONS];
     void (*log)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: whether this one is worth an event (tls sessions that never got to a certificate...). */
@@ -317,7 +318,7 @@ void app_shared_free(struct app_shared *shared);
 
 int app_new(struct app **out, const struct app_options *options, struct app_shared *shared); /* 0 or -ENOMEM */
 void app_free(struct app *app);
-struct file_engine *app_file_engine(struct app *app);
+struct file_engine *app_file_engine(const struct app *app);
 void app_set_turn(struct app *app, struct turn *turn); /* for expectations; NULL in a daemon */
 
 typedef void app_release_function(void *user, struct app_detection *detection);

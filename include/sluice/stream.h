@@ -137,6 +137,9 @@ bool stream_has_rest(const struct flow *flow, enum flow_direction direction);
  */
 bool stream_next_acknowledged(struct stream *stream, struct flow *flow, enum flow_direction direction, bool all,
                               struct stream_view *view);
+/* Client and server of a connection whose beginning was not seen change places (flow_swap() is the caller's); false when it was seen. Ends
+ * what is lent of views. */
+bool stream_turn_round(struct flow *flow);
 /* Passive: what is acknowledged of the direction is to be inspected, however little it is: a message of a protocol is complete. */
 void stream_flush(struct flow *flow, enum flow_direction direction);
 

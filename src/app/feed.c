@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "app_priv.h"
+#include "sluice/stream.h"
 
 struct feeding {
     struct app *app;
@@ -324,6 +325,27 @@ static void give_up(struct feeding *f, enum flow_direction direction)
     stop(f);
 }
 
+static void swap_sides(struct app_flow *af)
+{
+    struct app_side side = af->side[FLOW_TO_SERVER];
+
+    af->side[FLOW_TO_SERVER] = af->side[FLOW_TO_CLIENT];
+    af->side[FLOW_TO_CLIENT] = side;
+}
+
+/* What was taken for the client is the server: possible only where the beginning was not seen. */
+static bool turn_round(struct feeding *f)
+{
+    struct app_flow *af = f->af;
+
+    if (f->transport == APP_TCP && !stream_turn_round(af->flow))
+        return false;
+    flow_swap(af->flow, NULL);
+    swap_sides(af);
+    f->verdict->reversed = true;
+    return true;
+}
+
 /* The bytes of a direction are in its pending. */
 static void look_for_protocol(struct feeding *f, enum flow_direction direction)
 {
@@ -343,6 +365,8 @@ static void look_for_protocol(struct feeding *f, enum flow_direction direction)
     if (!side->failed)
         id = app_identify(f->app, side, &probe, af->changing ? af->change_to : 0, &unsure, &reversed);
     if (id > 0) {
+        if (reversed && turn_round(f))
+            direction = direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
         found(f, id, direction);
         return;
     }
@@ -410,8 +434,10 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
     file_engine_tick(app->files);
     *verdict = (struct app_verdict){ 0 };
     af = get_flow(app, flow, verdict);
-    if (!af || af->stopped)
+    if (!af || af->stopped) {
+        verdict->stop_stream = af && af->stop_stream;
         return;
+    }
     f.af = af;
     af->side[direction].ended |= in->end;
     if (!af->side[direction].has_begun && in->length > 0) {
@@ -430,14 +456,6 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
 /* --- Datagrams ---------------------------------------------------------------------------------------------------------------- */
 
 enum { DATAGRAMS_MAX = 2 }; /* of a direction that are looked at for the protocol */
-
-static void swap_sides(struct app_flow *af)
-{
-    struct app_side side = af->side[FLOW_TO_SERVER];
-
-    af->side[FLOW_TO_SERVER] = af->side[FLOW_TO_CLIENT];
-    af->side[FLOW_TO_CLIENT] = side;
-}
 
 static bool identify_datagram(struct feeding *f, enum flow_direction *direction, const uint8_t *bytes, uint32_t length)
 {
@@ -462,12 +480,8 @@ static bool identify_datagram(struct feeding *f, enum flow_direction *direction,
             give_up(f, *direction);
         return false;
     }
-    if (reversed) {
-        flow_swap(af->flow, NULL);
-        swap_sides(af);
+    if (reversed && turn_round(f))
         *direction = *direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
-        f->verdict->reversed = true;
-    }
     found(f, id, *direction);
     return af->proto && !af->stopped;
 }

@@ -98,7 +98,8 @@ struct decoder {
     size_t found_count;
     unsigned inner_used;
     struct decode_options options;
-    uint64_t tunnel_ports; /* a bit for each port of a tunnel in UDP, modulo 64: most packets need no look at the lists */
+    uint64_t
+        tunnel_ports; /* a bit for each port of a tunnel in UDP, modulo 64: most packets need no look at the lists */
     struct packet inner[DECODE_INNER_PACKETS];
 };
 

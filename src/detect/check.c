@@ -134,6 +134,7 @@ static void fill_kind(struct check *check, const struct rule *rule)
     check->has_payload = payload != NULL;
     check->of_transaction = rule_is_of_transaction(rule);
     check->applications = rule_application_mask(rule);
+    check->of_flow |= check->applications != 0;
     check->scope = SCOPE_PACKET;
     if (!payload)
         return;
@@ -168,6 +169,7 @@ static void fill_check(struct check *check, const struct rule *rule)
         .ipv6 = protocol->ipv6,
         .any_packet = protocol->any_packet,
     };
+    check->any_ends = !check->source && !check->destination && !check->source_port && !check->destination_port;
     fill_needs(&check->needs, rule);
     if (check->one_protocol)
         packet_needs_protocols(&check->needs, check->protocol, check->protocol);

@@ -149,7 +149,13 @@ void detector_next_serial(struct detector *detector)
     detector->candidate_count = 0;
 }
 
-static bool next_view(const struct evaluation *ev, struct stream_view *view)
+static void note_direction(struct evaluation *ev)
+{
+    ev->direction = ev->input->packet->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+    ev->facts.flags = ev->input->packet->flags;
+}
+
+static bool next_view(struct evaluation *ev, struct stream_view *view)
 {
     const struct detect_input *in = ev->input;
     struct flow *flow = in->packet->flow;
@@ -158,8 +164,10 @@ static bool next_view(const struct evaluation *ev, struct stream_view *view)
     if (!in->stream || !flow || !flow->tcp || in->packet->protocol != IPPROTO_TCP ||
         !stream_next_view(in->stream, flow, ev->direction, in->packet, in->flow_ends, view))
         return false;
-    if (in->on_view)
+    if (in->on_view) {
         in->on_view(in->user, view);
+        note_direction(ev); /* a protocol may have found that the flow goes the other way */
+    }
     return true;
 }
 

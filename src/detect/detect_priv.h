@@ -48,6 +48,7 @@ struct check {
     bool one_protocol; /* otherwise rule->protocol.ip_protocols is asked */
     bool any_protocol;
     bool bidirectional;
+    bool any_ends; /* no address and no port is asked for */
     bool ipv4, ipv6;
     bool any_packet;       /* packets without an IP header too */
     uint8_t scope;         /* enum payload_scope */
@@ -182,7 +183,7 @@ struct ruleset {
     uint32_t buffer_count;
     bool needs_checksums;
     unsigned file_needs; /* of all rules: RULE_FILE_... */
-    bool scans_packets; /* TCP: a rule with a literal looks at the packet and not only at the stream */
+    bool scans_packets;  /* TCP: a rule with a literal looks at the packet and not only at the stream */
 };
 
 struct detector {

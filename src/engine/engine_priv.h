@@ -227,7 +227,8 @@ struct pipeline_shared {
     struct policy_shared *policy;
     struct file_store *files; /* NULL: none. Set before the pipelines are made, freed with this */
     struct app_shared *apps;
-    struct app_options app_options; /* owns the settings of protocols */
+    enum exception_policy exceptions[EXCEPTION_COUNT]; /* as configured */
+    struct app_options app_options;                    /* owns the settings of protocols */
     struct host_table *hosts;
 };
 /* Takes over options->app.settings, also when it fails. 0 or -ENOMEM. */
@@ -320,9 +321,9 @@ void replay_workers_progress(void *user, unsigned port, struct turn_place *out);
 
 /* Sums the snapshots and writes one stats event. `queues` adds what is known of NFQUEUE. */
 struct stats;
-/* `apps` outlives the stats. */
+/* `shared` outlives the stats. */
 int stats_new(struct stats **out, unsigned workers, bool queues, const struct config *config,
-              const struct app_shared *apps);
+              const struct pipeline_shared *shared);
 void stats_free(struct stats *stats);
 void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                  struct output *output, uint64_t uptime_seconds, uint64_t time_ns);

@@ -20,6 +20,7 @@ int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_o
     int err;
 
     shared->app_options = options->app;
+    memcpy(shared->exceptions, options->policy.exceptions, sizeof(shared->exceptions));
     err = policy_shared_new(&shared->policy, &options->policy);
 
     if (!err)
@@ -274,7 +275,7 @@ static void settle_flow(struct pipeline *pipeline, struct flow *flow)
 {
     if (flow->flags & FLOW_BYPASS_WANTED && flow->state != FLOW_BYPASSED)
         flow_set_state(pipeline->flows, flow, FLOW_BYPASSED);
-    if (flow->tcp && (flow->flags & (FLOW_DROPPED | FLOW_PASSED) || flow->state == FLOW_BYPASSED)) {
+    if (flow->tcp && (flow->flags & FLOW_DROPPED || flow->state == FLOW_BYPASSED)) {
         stream_stop(pipeline->stream, flow, FLOW_TO_SERVER);
         stream_stop(pipeline->stream, flow, FLOW_TO_CLIENT);
     } else if (flow->state == FLOW_CLOSED) {
@@ -294,7 +295,11 @@ struct app_feed {
 static void note_app(struct app_feed *feed, const struct app_verdict *verdict)
 {
     feed->failed |= verdict->exception != EXCEPTION_NONE;
-    feed->stop_stream |= verdict->stop_stream;
+    if (verdict->stop_stream) {
+        feed->stop_stream = true;
+        stream_flush(feed->packet->flow, FLOW_TO_SERVER);
+        stream_flush(feed->packet->flow, FLOW_TO_CLIENT);
+    }
     for (unsigned event = APP_LAYER_EVENT_FIRST; event < APP_LAYER_EVENT_END; event++) {
         if (verdict->events >> (event - APP_LAYER_EVENT_FIRST) & 1)
             packet_add_event(feed->packet, event);
@@ -357,10 +362,12 @@ static void feed_passive(struct app_feed *feed, bool all)
 
     if (!pkt->flow || !pkt->flow->tcp || pkt->protocol != IPPROTO_TCP)
         return;
-    if (all)
-        direction = FLOW_TO_CLIENT; /* what the client said comes first */
-    feed_acknowledged(feed, direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER, all);
-    feed_acknowledged(feed, direction, all);
+    if (!all) {
+        feed_acknowledged(feed, direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER, false);
+        return;
+    }
+    feed_acknowledged(feed, FLOW_TO_SERVER, true);
+    feed_acknowledged(feed, FLOW_TO_CLIENT, true);
 }
 
 static void feed_datagram(struct app_feed *feed)
@@ -376,7 +383,29 @@ static void feed_datagram(struct app_feed *feed)
     note_app(feed, &verdict);
 }
 
-/* What a protocol's parser could not do is an exception of the packet that made it so. */
+/* No rule is asked of a flow that has been passed; what it speaks is told nevertheless. */
+static void feed_settled(struct app_feed *feed)
+{
+    struct pipeline *pipeline = feed->pipeline;
+    struct packet *pkt = feed->packet;
+    struct stream_view view;
+
+    if (!pkt->flow || pkt->flow->flags & FLOW_DROPPED || pkt->flow->state == FLOW_BYPASSED ||
+        pkt->verdict == VERDICT_DROP)
+        return;
+    feed_datagram(feed);
+    if (!pkt->flow->tcp || pkt->protocol != IPPROTO_TCP)
+        return;
+    while (stream_next_view(pipeline->stream, pkt->flow, direction_of(pkt), pkt, false, &view)) {
+        if (pipeline->stream_inline)
+            feed_view(feed, &view);
+    }
+    if (!pipeline->stream_inline)
+        feed_passive(feed, false);
+}
+
+/* What a protocol's parser could not do is an exception of the packet that made it so. A stream that nobody needs any more is given up
+ * by a packet of its own direction, when rules have seen what came before. */
 static void settle_app(const struct app_feed *feed)
 {
     struct pipeline *pipeline = feed->pipeline;
@@ -384,15 +413,28 @@ static void settle_app(const struct app_feed *feed)
 
     if (feed->failed)
         policy_exception(pipeline->policy, pkt, EXCEPTION_APP_ERROR);
-    if (feed->stop_stream && pkt->flow->tcp) {
-        stream_stop(pipeline->stream, pkt->flow, FLOW_TO_SERVER);
-        stream_stop(pipeline->stream, pkt->flow, FLOW_TO_CLIENT);
+    if (feed->stop_stream && pkt->flow->tcp)
+        stream_stop(pipeline->stream, pkt->flow, direction_of(pkt));
+}
+
+/* A file is told of when it is complete and rules have seen all of it. */
+static void log_files(struct pipeline *pipeline, const struct packet *pkt, const struct flow *flow,
+                      const struct app_tx *tx, enum flow_direction direction, bool flow_ends)
+{
+    for (struct file *file = tx->files[direction].first; file; file = file->next) {
+        if (file->logged || (!flow_ends && (file->state == FILE_OPEN || app_tx_wants_inspection(tx, direction))))
+            continue;
+        output_file(pipeline->output, pkt, flow, pipeline->app, tx, file, direction,
+                    pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);
+        file->logged = true;
     }
 }
 
 static void log_transactions(struct pipeline *pipeline, const struct packet *pkt, struct flow *flow, bool flow_ends)
 {
     for (struct app_tx *tx = app_transactions(flow); tx; tx = tx->next) {
+        for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
+            log_files(pipeline, pkt, flow, tx, direction, flow_ends);
         if (!app_tx_wants_log(pipeline->app, tx, flow_ends))
             continue;
         output_transaction(pipeline->output, pkt, flow, pipeline->app, tx,
@@ -403,7 +445,7 @@ static void log_transactions(struct pipeline *pipeline, const struct packet *pkt
 
 static void tidy_transactions(struct pipeline *pipeline, const struct packet *pkt)
 {
-    if (!pkt->flow || !pkt->flow->app)
+    if (!pkt->flow || !pkt->flow->app || pkt->verdict == VERDICT_DROP)
         return;
     log_transactions(pipeline, pkt, pkt->flow, false);
     app_tidy(pipeline->app, pkt->flow, detect_release_transaction, pipeline->detector);
@@ -430,6 +472,8 @@ static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settle
     struct decision decision;
     size_t count = 0;
 
+    if (settled)
+        feed_settled(&feed);
     if (!settled) {
         if (!flow_ends)
             feed_datagram(&feed);

@@ -248,7 +248,7 @@ static int open_workers(struct replay *replay, char error[ENGINE_ERROR_SIZE])
     for (unsigned i = 0; i < replay->worker_count && !err; i++)
         err = open_worker(replay, i, &options);
     if (!err)
-        err = stats_new(&replay->stats, replay->worker_count, false, replay->options->config, replay->shared.apps);
+        err = stats_new(&replay->stats, replay->worker_count, false, replay->options->config, &replay->shared);
     if (!err && replay->worker_count > 1)
         err = open_threads(replay, &options.decode);
     if (!err)

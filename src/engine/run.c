@@ -206,7 +206,7 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         (uint64_t)config_number(engine->options->config, "stream.midstream-grace") * NS_PER_SECOND;
     err = pipeline_shared_init(&engine->shared, &options);
     if (!err)
-        err = stats_new(&engine->stats, engine->worker_count, true, engine->options->config, engine->shared.apps);
+        err = stats_new(&engine->stats, engine->worker_count, true, engine->options->config, &engine->shared);
     if (err) {
         snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
         return err;

@@ -16,7 +16,7 @@
 enum { FIXED_STATS = 128, STATS_PER_QUEUE = 24 };
 
 struct stats {
-    const struct app_shared *apps;
+    const struct pipeline_shared *shared;
     struct arena *arena;
     struct output_stat *values;
     size_t count, capacity;
@@ -91,7 +91,7 @@ static void name_exceptions(struct stats *stats)
 }
 
 int stats_new(struct stats **out, unsigned workers, bool queues, const struct config *config,
-              const struct app_shared *apps)
+              const struct pipeline_shared *shared)
 {
     struct stats *stats = calloc(1, sizeof(*stats));
 
@@ -101,7 +101,7 @@ int stats_new(struct stats **out, unsigned workers, bool queues, const struct co
     if (!stats->arena)
         goto fail;
     stats->workers = workers;
-    stats->apps = apps;
+    stats->shared = shared;
     stats->queues = queues;
     stats->decoder_events = config_bool(config, "stats.decoder-events");
     stats->stream_events = config_bool(config, "stats.stream-events");
@@ -276,7 +276,7 @@ static void add_apps(struct stats *stats, struct worker *const *workers, unsigne
 
         for (unsigned k = 0; k < count; k++)
             value += workers[k]->snapshot.app[i];
-        add(stats, app_counter_name(stats->apps, i), value);
+        add(stats, app_counter_name(stats->shared->apps, i), value);
     }
 }
 
@@ -286,6 +286,8 @@ static void add_exceptions(struct stats *stats, const struct sums *sums, bool be
     for (enum exception_cause cause = EXCEPTION_NONE + 1; cause < EXCEPTION_COUNT; cause++) {
         if ((strncmp(exception_paths[cause], "ips.", 4) == 0) != below_ips)
             continue;
+        if (stats->shared->exceptions[cause] == EXCEPTION_IGNORE)
+            continue; /* nothing is done, as in the field there is nothing to tell */
         for (enum exception_policy policy = 0; policy < EXCEPTION_POLICY_COUNT; policy++) {
             uint64_t used = sums->policy.exceptions[cause][policy];
 

@@ -71,7 +71,7 @@ bool stream_next_acknowledged(struct stream *stream, struct flow *flow, enum flo
 {
     struct tcp_session *session = flow->tcp;
 
-    if (!session || (session->peer[direction].flags & PEER_STOPPED))
+    if (!session || (session->peer[direction].flags & PEER_STOPPED) || (!all && session->state < TCP_STATE_ESTABLISHED))
         return false;
     struct tcp_peer *peer = &session->peer[direction];
     uint64_t until = all ? find_limit(stream, session, direction, NULL, true) : peer->assembly.acknowledged;
@@ -81,6 +81,19 @@ bool stream_next_acknowledged(struct stream *stream, struct flow *flow, enum flo
     bool is_last = view->offset + view->length >= (uint64_t)peer->edge;
 
     view->end |= is_last && (all || session->state == TCP_STATE_CLOSED || (peer->flags & PEER_FIN));
+    return true;
+}
+
+bool stream_turn_round(struct flow *flow)
+{
+    struct tcp_session *session = flow->tcp;
+    struct tcp_peer peer;
+
+    if (!session || !(session->flags & SESSION_MIDSTREAM))
+        return false;
+    peer = session->peer[FLOW_TO_SERVER];
+    session->peer[FLOW_TO_SERVER] = session->peer[FLOW_TO_CLIENT];
+    session->peer[FLOW_TO_CLIENT] = peer;
     return true;
 }
 

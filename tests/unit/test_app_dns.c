@@ -275,7 +275,7 @@ START_TEST(name_goes_wrong)
     for (unsigned i = 0; i < DNS_EVENTS; i++) {
         const char *event = dns_events[i].name;
         bool expected = (names[_i].event && strcmp(names[_i].event, event) == 0) ||
-                    (names[_i].also && strcmp(names[_i].also, event) == 0);
+                        (names[_i].also && strcmp(names[_i].also, event) == 0);
 
         ck_assert_msg(app_rig_has_event(rig, 1, event) == expected, "%s", event);
     }

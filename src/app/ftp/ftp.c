@@ -413,6 +413,9 @@ static enum app_guess ftp_probe(const struct app_probe *in)
 /* --- Settings ------------------------------------------------------------------------------------------------------------------- */
 
 static const struct setting setting_rows[] = {
+    { .name = "eve.types.ftp",
+      .type = SETTING_SECTION,
+      .help = "a command of FTP with its reply (ftp), and a data connection (ftp_data)" },
     { .name = "app-layer.protocols.ftp.max-line-length",
       .type = SETTING_SIZE,
       .default_value = "4096",

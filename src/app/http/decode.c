@@ -446,7 +446,7 @@ static void decode_lzma(struct http_feed *f, struct http_tx *tx, struct http_dec
         status = lzma_code(&d->lzma, LZMA_RUN);
         emit(f, tx, d, output, (uint32_t)(sizeof(output) - d->lzma.avail_out));
     } while (status == LZMA_OK && !d->dead && d->lzma.avail_out == 0);
-    if (status == LZMA_MEMLIMIT_ERROR) {
+    if (status == LZMA_MEMLIMIT_ERROR || status == LZMA_MEM_ERROR) {
         http_event(f, tx, HTTP_EVENT_LZMA_MEMLIMIT_REACHED);
         d->dead = true;
     } else if (status == LZMA_STREAM_END) {
