@@ -364,6 +364,8 @@ static void feed_passive(struct app_feed *feed, bool all)
         return;
     if (!all) {
         feed_acknowledged(feed, direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER, false);
+        if (stream_is_oneside(pkt->flow))
+            feed_acknowledged(feed, direction, false);
         return;
     }
     feed_acknowledged(feed, FLOW_TO_SERVER, true);
