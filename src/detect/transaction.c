@@ -70,6 +70,7 @@ static bool value_matches(struct looking *look, struct inspection *inspection, c
     inspection->length = value->length;
     inspection->start_is_cut = value->offset > 0;
     inspection->end_is_cut = value->partial;
+    inspection->little = value->little;
     inspection->steps_left = INSPECT_STEPS;
     (void)look;
     return inspect_buffer(inspection, conditions);
@@ -102,6 +103,7 @@ static enum outcome inspect_packet_buffer(struct looking *look, struct inspectio
     struct evaluation *ev = look->ev;
 
     inspection->steps_left = INSPECT_STEPS;
+    inspection->little = false;
     if (!buffer->keyword)
         return evaluate_payload(ev, check, inspection, buffer->conditions) ? OUTCOME_YES : OUTCOME_LATER;
     return evaluate_packet_buffer(ev, inspection, buffer) ? OUTCOME_YES : OUTCOME_NO;
