@@ -483,6 +483,7 @@ void http_form_free(struct heap *heap, struct http_form *form);
 enum { HTTP_BUFFERS = 40 };
 extern const struct app_buffer http_buffer_table[HTTP_BUFFERS];
 void http_log(const struct app_tx *tx, const void *settings, struct fields *out);
+void http_describe(const struct app_tx *tx, const void *settings, struct fields *out);
 /* The bit of a name in eve.types.http.custom; -1. */
 int http_log_field(const char *name);
 
