@@ -161,6 +161,7 @@ struct app_bytes {
     uint32_t length;
     uint64_t offset; /* buffers that grow: of bytes[0] in the whole */
     bool partial;    /* more may follow behind these */
+    bool little;     /* numbers in it stand in this order: for byte_test:...,dce and its like */
 };
 
 /*
@@ -298,17 +299,27 @@ void app_keep_files(struct flow *flow, struct file_engine *files, enum flow_dire
 
 /* --- For the pipeline ---------------------------------------------------------------------------------------------------------- */
 
+/* Ports at which a protocol is probed for, where the configuration names some. */
+enum { APP_PORTS_MAX = 64 };
+struct app_ports {
+    bool set, any;
+    unsigned count;
+    uint16_t port[APP_PORTS_MAX];
+};
+
 struct app_options {
     size_t memcap; /* bytes of heap, of this worker */
     struct file_options files;
-    bool enabled[APP_MAX_PROTOCOLS]; /* by index in app_list */
+    bool enabled[APP_MAX_PROTOCOLS];              /* by index in app_list */
+    uint8_t transports[APP_MAX_PROTOCOLS];        /* over which it is looked for: APP_TCP, APP_UDP */
+    struct app_ports ports[APP_MAX_PROTOCOLS][2]; /* for TCP, UDP */
     void *settings[APP_MAX_PROTOCOLS];
     bool bypass_encrypted;        /* app_no_more(whole) asks for bypass */
     uint32_t detect_limit;        /* bytes of a direction after which a protocol is not looked for any more */
     uint32_t expectation_seconds; /* how long an announced flow is waited for */
 };
 void app_options_default(struct app_options *options);
-/* Asks each protocol for its settings. 0, -ENOMEM, or -EINVAL with diag; then nothing is kept. */
+/* Reads what all protocols have, and asks each for its own settings. 0, -ENOMEM, or -EINVAL with diag; then nothing is kept. */
 int app_options_configure(struct app_options *options, const struct config *config, struct diag *diag);
 void app_options_clear(struct app_options *options); /* gives back what configure made */
 
