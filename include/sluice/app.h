@@ -341,7 +341,7 @@ struct app_verdict {
     enum exception_cause exception; /* no memory, or a parser's error; EXCEPTION_NONE */
     uint8_t events;                 /* bits: enum app_layer_event - APP_LAYER_EVENT_FIRST */
     bool reversed;                  /* the datagram's flow was swapped: the packet goes the other way */
-    bool stop_stream;               /* app_no_more(whole): nobody needs the bytes that follow */
+    bool stop_stream; /* app_no_more(whole): nobody needs the bytes that follow; told again with each further piece */
 };
 
 /* Bytes of a TCP stream, in order. The flow's state may ask for FLOW_BYPASS_WANTED. */
