@@ -161,6 +161,7 @@ struct app_bytes {
     uint32_t length;
     uint64_t offset; /* buffers that grow: of bytes[0] in the whole */
     bool partial;    /* more may follow behind these */
+    bool little;     /* numbers in it stand in this order: for byte_test:...,dce and its like */
 };
 
 /*

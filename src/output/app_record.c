@@ -18,14 +18,18 @@ static void describe(struct fields *fields, const struct app *app, const struct 
     fields_object_close(fields);
 }
 
-/* Those of the packet's direction, as in the field. */
+/* Those of the packet's direction that had no event yet, as in the field. */
 static void describe_files(struct fields *fields, const struct app *app, const struct app_tx *tx,
                            enum flow_direction direction)
 {
-    if (!tx->files[direction].first)
+    const struct file *file = tx->files[direction].first;
+
+    while (file && file->logged)
+        file = file->next;
+    if (!file)
         return;
     fields_array_open(fields, "files");
-    for (const struct file *file = tx->files[direction].first; file; file = file->next) {
+    for (; file; file = file->next) {
         fields_object_open(fields, NULL);
         file_describe(file, tx->id, app_file_engine(app), fields);
         fields_object_close(fields);
