@@ -227,6 +227,8 @@ struct app_proto {
     const char *log_switch; /* the name in eve.types by which it is chosen; NULL: log_type */
     uint8_t log_progress[FLOW_DIRECTIONS];
     void (*log)(const struct app_tx *tx, const void *settings, struct fields *out);
+    /* Optional: what alerts say of it, where that differs. */
+    void (*log_alert)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: whether this one is worth an event (tls sessions that never got to a certificate...). */
     bool (*wants_log)(const struct app_tx *tx, const void *settings);
     /* Optional: whether the event goes from the server to the client, as what it tells of does (a response of DNS); otherwise
