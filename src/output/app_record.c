@@ -156,7 +156,7 @@ static void anomaly_events(struct output_port *port, struct record_scratch *scra
         fields_string(&scratch->fields, "event", tx->proto->events[event].name);
         fields_string(&scratch->fields, "layer", "proto_parser");
         fields_object_close(&scratch->fields);
-        write_event(port, scratch, OUTPUT_APP, "anomaly", pkt, flow, tx, false, generation);
+        write_event(port, scratch, OUTPUT_APP, "anomaly", pkt, flow, tx, pkt->flags & PACKET_TO_CLIENT, generation);
     }
 }
 
