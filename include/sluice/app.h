@@ -78,7 +78,8 @@ struct app_tx {
                                   * progress need not be told */
     uint8_t directions;          /* those that it will ever have; APP_BOTH at first */
     bool logged;
-    bool log_never; /* not worth an event */
+    bool log_never;   /* not worth an event */
+    bool only_events; /* made for a protocol's event: an anomaly is told of it, nothing else */
     uint64_t events[APP_EVENT_WORDS];
     struct file_list files[FLOW_DIRECTIONS];
     struct app_detection *detection[FLOW_DIRECTIONS]; /* owned by detect; NULL */

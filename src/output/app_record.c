@@ -169,7 +169,7 @@ void output_transaction(struct output_port *port, const struct packet *pkt, cons
     if (!(output_wanted(port) & APP_RECORD_KINDS))
         return;
     flow_variables_collect(scratch, eve->metadata ? flow : NULL);
-    if (output_wanted(port) & 1u << OUTPUT_APP && eve->app[tx->protocol - 1] && tx->proto->log_type)
+    if (output_wanted(port) & 1u << OUTPUT_APP && eve->app[tx->protocol - 1] && tx->proto->log_type && !tx->only_events)
         transaction_event(port, scratch, pkt, flow, app, tx, generation);
     if (output_wanted(port) & 1u << OUTPUT_ANOMALY && eve->anomaly.application)
         anomaly_events(port, scratch, pkt, flow, tx, generation);
