@@ -225,6 +225,8 @@ struct app_proto {
     const char *log_type, *log_key;
     uint8_t log_progress[FLOW_DIRECTIONS];
     void (*log)(const struct app_tx *tx, const void *settings, struct fields *out);
+    /* Optional: objects that stand beside it in the event. */
+    void (*log_more)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: whether this one is worth an event (tls sessions that never got to a certificate...). */
     bool (*wants_log)(const struct app_tx *tx, const void *settings);
     /* Optional: whether the event goes from the server to the client, as what it tells of does (a response of DNS); otherwise

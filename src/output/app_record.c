@@ -16,6 +16,8 @@ static void describe(struct fields *fields, const struct app *app, const struct 
     fields_object_open(fields, proto->log_key);
     proto->log(tx, app_proto_settings(app, proto), fields);
     fields_object_close(fields);
+    if (proto->log_more)
+        proto->log_more(tx, app_proto_settings(app, proto), fields);
 }
 
 static void describe_files(struct fields *fields, const struct app_tx *tx)
