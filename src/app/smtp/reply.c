@@ -32,6 +32,11 @@ static unsigned code_of(const uint8_t *line, uint32_t length)
     return 0;
 }
 
+bool smtp_is_reply(const uint8_t *line, uint32_t length)
+{
+    return code_of(line, length) > 0;
+}
+
 static void answer_tls(struct smtp_feed *f, struct smtp_tx *tx, unsigned code)
 {
     if (code != 220) {
@@ -102,6 +107,26 @@ static bool says_pipelining(const struct smtp_waiting *waiting, unsigned code, c
            mime_equal_nocase(line + 4, length - 4, "pipelining");
 }
 
+/* 354 answers DATA and nothing else: commands before it got no reply, or one that was taken for another's. */
+static void catch_up(struct smtp_feed *f)
+{
+    struct smtp_state *state = f->state;
+    uint32_t first = state->queue_first, end = first + state->queue_count, data = first;
+
+    while (data < end && state->queue[data].command != SMTP_DATA_COMMAND)
+        data++;
+    if (data == end)
+        return;
+    for (uint32_t at = first; at < data; at++) {
+        struct smtp_tx *tx = smtp_find(f, state->queue[at].tx);
+
+        if (tx && tx->request_over)
+            smtp_complete(f, tx);
+    }
+    state->queue_count = end - data;
+    state->queue_first = data;
+}
+
 /* A line that answers no command. */
 static void greet(struct smtp_feed *f, struct smtp_tx *tx, unsigned code, bool more)
 {
@@ -115,12 +140,15 @@ static void greet(struct smtp_feed *f, struct smtp_tx *tx, unsigned code, bool m
 int smtp_take_reply(struct smtp_feed *f, const uint8_t *line, uint32_t length, uint32_t end_length)
 {
     struct smtp_state *state = f->state;
-    const struct smtp_waiting *waiting = state->queue_count > 0 ? &state->queue[state->queue_first] : NULL;
     unsigned code = code_of(line, length);
     bool more = length > 3 && line[3] == '-';
 
     if (length == 0 && end_length == 1)
         return 0;
+    if (code == 354)
+        catch_up(f);
+    const struct smtp_waiting *waiting = state->queue_count > 0 ? &state->queue[state->queue_first] : NULL;
+
     if (code == 0) {
         smtp_event(f, waiting ? smtp_find(f, waiting->tx) : f->current, SMTP_INVALID_REPLY);
         return -EINVAL;

@@ -115,7 +115,10 @@ static uint32_t take_line(struct smtp_feed *f, const struct app_input *in, const
     }
     uint32_t line = size - (size > 0 && bytes[size - 1] == '\r');
 
-    *err = to_server ? smtp_take_command(f, bytes, line) : smtp_take_reply(f, bytes, line, taken - line);
+    if (to_server)
+        *err = smtp_take_command(f, bytes, line);
+    else if (!cut || smtp_is_reply(bytes, line))
+        *err = smtp_take_reply(f, bytes, line, taken - line);
     if (cut) {
         smtp_event(f, f->current, SMTP_TRUNCATED_LINE);
         smtp_event(f, f->current, to_server ? SMTP_COMMAND_LINE_TOO_LONG : SMTP_REPLY_LINE_TOO_LONG);
@@ -243,34 +246,35 @@ static const struct app_pattern patterns[] = {
 
 /* --- Names ---------------------------------------------------------------------------------------------------------------------- */
 
+/* Capital letters are EVE's; rules may have them either way. */
 static const struct app_event events[SMTP_EVENTS] = {
-    [SMTP_INVALID_REPLY] = { "invalid_reply", "a reply without a code that there is, or another greeting than 220" },
-    [SMTP_UNABLE_TO_MATCH_REPLY] = { "unable_to_match_reply_with_request", "kept for rules, and never set" },
-    [SMTP_COMMAND_LINE_TOO_LONG] = { "max_command_line_len_exceeded", "a command of 4096 bytes or more" },
-    [SMTP_REPLY_LINE_TOO_LONG] = { "max_reply_line_len_exceeded", "a line of a reply of 4096 bytes or more" },
-    [SMTP_INVALID_PIPELINED_SEQUENCE] = { "invalid_pipelined_sequence",
+    [SMTP_INVALID_REPLY] = { "INVALID_REPLY", "a reply without a code that there is, or another greeting than 220" },
+    [SMTP_UNABLE_TO_MATCH_REPLY] = { "UNABLE_TO_MATCH_REPLY_WITH_REQUEST", "kept for rules, and never set" },
+    [SMTP_COMMAND_LINE_TOO_LONG] = { "MAX_COMMAND_LINE_LEN_EXCEEDED", "a command of 4096 bytes or more" },
+    [SMTP_REPLY_LINE_TOO_LONG] = { "MAX_REPLY_LINE_LEN_EXCEEDED", "a line of a reply of 4096 bytes or more" },
+    [SMTP_INVALID_PIPELINED_SEQUENCE] = { "INVALID_PIPELINED_SEQUENCE",
                                           "something follows DATA or STARTTLS before the server has answered" },
-    [SMTP_BDAT_CHUNK_TOO_LONG] = { "bdat_chunk_len_exceeded", "what follows a chunk of BDAT is no command" },
-    [SMTP_NO_WELCOME] = { "no_server_welcome_message", "a command before the server has greeted" },
-    [SMTP_TLS_REJECTED] = { "tls_rejected", "the server refuses STARTTLS" },
-    [SMTP_DATA_REJECTED] = { "data_command_rejected", "the server refuses DATA" },
-    [SMTP_FAILED_CHANGE] = { "failed_protocol_change", "no TLS follows STARTTLS" },
-    [SMTP_MIME_PARSE_FAILED] = { "mime_parse_failed",
+    [SMTP_BDAT_CHUNK_TOO_LONG] = { "BDAT_CHUNK_LEN_EXCEEDED", "what follows a chunk of BDAT is no command" },
+    [SMTP_NO_WELCOME] = { "NO_SERVER_WELCOME_MESSAGE", "a command before the server has greeted" },
+    [SMTP_TLS_REJECTED] = { "TLS_REJECTED", "the server refuses STARTTLS" },
+    [SMTP_DATA_REJECTED] = { "DATA_COMMAND_REJECTED", "the server refuses DATA" },
+    [SMTP_FAILED_CHANGE] = { "FAILED_PROTOCOL_CHANGE", "no TLS follows STARTTLS" },
+    [SMTP_MIME_PARSE_FAILED] = { "MIME_PARSE_FAILED",
                                  "a message has more headers or files than the limits, or there is no memory" },
-    [SMTP_MIME_MALFORMED] = { "mime_malformed_msg", "a message has parts within parts, deeper than the limit" },
-    [SMTP_MIME_INVALID_BASE64] = { "mime_invalid_base64", "a file's base64 has other bytes" },
-    [SMTP_MIME_INVALID_QUOTED] = { "mime_invalid_qp", "a file's quoted-printable has a broken escape" },
-    [SMTP_MIME_LONG_LINE] = { "mime_long_line", "a line of a message is longer than 998 bytes" },
-    [SMTP_MIME_LONG_ENCODED_LINE] = { "mime_long_enc_line", "a line of encoded content is longer than 76 bytes" },
-    [SMTP_MIME_LONG_HEADER_NAME] = { "mime_long_header_name", "a header's name is longer than 75 bytes" },
-    [SMTP_MIME_LONG_HEADER_VALUE] = { "mime_long_header_value", "a header's value is longer than header-value-depth" },
-    [SMTP_MIME_LONG_BOUNDARY] = { "mime_long_boundary", "a boundary is longer than 254 bytes" },
-    [SMTP_MIME_LONG_FILE_NAME] = { "mime_long_filename", "a file's name is longer than 255 bytes, and cut" },
-    [SMTP_DUPLICATE_FIELDS] = { "duplicate_fields", "a second HELO of a session, or MAIL FROM of a transaction" },
-    [SMTP_UNPARSABLE_CONTENT] = { "unparsable_content",
+    [SMTP_MIME_MALFORMED] = { "MIME_MALFORMED_MSG", "a message has parts within parts, deeper than the limit" },
+    [SMTP_MIME_INVALID_BASE64] = { "MIME_INVALID_BASE64", "a file's base64 has other bytes" },
+    [SMTP_MIME_INVALID_QUOTED] = { "MIME_INVALID_QP", "a file's quoted-printable has a broken escape" },
+    [SMTP_MIME_LONG_LINE] = { "MIME_LONG_LINE", "a line of a message is longer than 998 bytes" },
+    [SMTP_MIME_LONG_ENCODED_LINE] = { "MIME_LONG_ENC_LINE", "a line of encoded content is longer than 76 bytes" },
+    [SMTP_MIME_LONG_HEADER_NAME] = { "MIME_LONG_HEADER_NAME", "a header's name is longer than 75 bytes" },
+    [SMTP_MIME_LONG_HEADER_VALUE] = { "MIME_LONG_HEADER_VALUE", "a header's value is longer than header-value-depth" },
+    [SMTP_MIME_LONG_BOUNDARY] = { "MIME_LONG_BOUNDARY", "a boundary is longer than 254 bytes" },
+    [SMTP_MIME_LONG_FILE_NAME] = { "MIME_LONG_FILENAME", "a file's name is longer than 255 bytes, and cut" },
+    [SMTP_DUPLICATE_FIELDS] = { "DUPLICATE_FIELDS", "a second HELO of a session, or MAIL FROM of a transaction" },
+    [SMTP_UNPARSABLE_CONTENT] = { "UNPARSABLE_CONTENT",
                                   "a second message begins, and the first one's end was not seen" },
-    [SMTP_TRUNCATED_LINE] = { "truncated_line", "a line of a command or reply is cut at 4096 bytes" },
-    [SMTP_INVALID_BDAT] = { "invalid_bdat", "BDAT without a length, or with more than LAST behind it" },
+    [SMTP_TRUNCATED_LINE] = { "TRUNCATED_LINE", "a line of a command or reply is cut at 4096 bytes" },
+    [SMTP_INVALID_BDAT] = { "INVALID_BDAT", "BDAT without a length, or with more than LAST behind it" },
 };
 
 static const char *const request_steps[] = { "request_started", "request_data", "request_headers", "request_complete",

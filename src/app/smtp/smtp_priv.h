@@ -145,6 +145,7 @@ void smtp_event(const struct smtp_feed *f, struct smtp_tx *tx, enum smtp_event e
 
 int smtp_take_command(struct smtp_feed *f, const uint8_t *line, uint32_t length);
 int smtp_take_reply(struct smtp_feed *f, const uint8_t *line, uint32_t length, uint32_t end_length);
+bool smtp_is_reply(const uint8_t *line, uint32_t length); /* it begins with a code that there is */
 /* Replies, or commands, are lost: what waits can't be told apart any more. */
 void smtp_forget_replies(struct smtp_feed *f);
 /* 0, -ENOMEM, or -EINVAL: too many wait. */
