@@ -161,6 +161,7 @@ struct app_bytes {
     uint32_t length;
     uint64_t offset; /* buffers that grow: of bytes[0] in the whole */
     bool partial;    /* more may follow behind these */
+    bool little;     /* numbers in it stand in this order: for byte_test:...,dce and its like */
 };
 
 /*
@@ -223,6 +224,7 @@ struct app_proto {
     /* EVE: members of the object `log_key` of an event of type `log_type`; both NULL: not logged. A transaction is logged once, when its
      * progress has reached log_progress in all its directions (0: complete), or its flow ends. `log` also describes it in alerts. */
     const char *log_type, *log_key;
+    const char *log_switch; /* the name in eve.types by which it is chosen; NULL: log_type */
     uint8_t log_progress[FLOW_DIRECTIONS];
     void (*log)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: objects that stand beside it in the event. */
@@ -299,17 +301,27 @@ void app_keep_files(struct flow *flow, struct file_engine *files, enum flow_dire
 
 /* --- For the pipeline ---------------------------------------------------------------------------------------------------------- */
 
+/* Ports at which a protocol is probed for, where the configuration names some. */
+enum { APP_PORTS_MAX = 64 };
+struct app_ports {
+    bool set, any;
+    unsigned count;
+    uint16_t port[APP_PORTS_MAX];
+};
+
 struct app_options {
     size_t memcap; /* bytes of heap, of this worker */
     struct file_options files;
-    bool enabled[APP_MAX_PROTOCOLS]; /* by index in app_list */
+    bool enabled[APP_MAX_PROTOCOLS];              /* by index in app_list */
+    uint8_t transports[APP_MAX_PROTOCOLS];        /* over which it is looked for: APP_TCP, APP_UDP */
+    struct app_ports ports[APP_MAX_PROTOCOLS][2]; /* for TCP, UDP */
     void *settings[APP_MAX_PROTOCOLS];
     bool bypass_encrypted;        /* app_no_more(whole) asks for bypass */
     uint32_t detect_limit;        /* bytes of a direction after which a protocol is not looked for any more */
     uint32_t expectation_seconds; /* how long an announced flow is waited for */
 };
 void app_options_default(struct app_options *options);
-/* Asks each protocol for its settings. 0, -ENOMEM, or -EINVAL with diag; then nothing is kept. */
+/* Reads what all protocols have, and asks each for its own settings. 0, -ENOMEM, or -EINVAL with diag; then nothing is kept. */
 int app_options_configure(struct app_options *options, const struct config *config, struct diag *diag);
 void app_options_clear(struct app_options *options); /* gives back what configure made */
 
@@ -319,7 +331,7 @@ void app_shared_free(struct app_shared *shared);
 
 int app_new(struct app **out, const struct app_options *options, struct app_shared *shared); /* 0 or -ENOMEM */
 void app_free(struct app *app);
-struct file_engine *app_file_engine(struct app *app);
+struct file_engine *app_file_engine(const struct app *app);
 void app_set_turn(struct app *app, struct turn *turn); /* for expectations; NULL in a daemon */
 
 typedef void app_release_function(void *user, struct app_detection *detection);

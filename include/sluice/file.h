@@ -46,10 +46,11 @@ struct file {
     bool stored;        /* all of it was handed to the file store */
     bool store_refused; /* it can't be stored any more: bytes were lost */
     bool magic_done;
+    bool logged; /* for whoever writes events */
     uint8_t sid_count;
     uint32_t sids[FILE_MAX_SIDS]; /* rules that wanted it stored */
     struct buffer name;
-    uint64_t size;                    /* bytes so far; those of gaps not counted */
+    uint64_t size;                    /* bytes so far, with those of gaps */
     uint64_t start, end;              /* of a range (HTTP 206); 0 and 0: none */
     struct buffer data;               /* what is kept for rules */
     uint64_t data_offset;             /* of data.bytes[0] in the file */
@@ -60,8 +61,9 @@ struct file {
     struct file_hash *hash;
     uint64_t fresh_offset; /* of the first byte that came since file_engine_tick() */
     uint64_t tick;
-    bool has_store_name; /* the SHA-256 is known, though it may not be told */
-    uint64_t spooled;    /* its number in the file store; 0: nothing of it went there */
+    bool has_store_name;  /* the SHA-256 is known, though it may not be told */
+    uint64_t stored_tick; /* when it became `stored` */
+    uint64_t spooled;     /* its number in the file store; 0: nothing of it went there */
 };
 
 struct file_list {
@@ -109,9 +111,9 @@ void file_append(struct file_engine *engine, struct file *file, const void *byte
 /* Bytes that are lost: `length` 0 is unknown. */
 void file_gap(struct file_engine *engine, struct file *file, uint64_t length);
 void file_close(struct file_engine *engine, struct file *file, enum file_state state);
-/* Members of EVE's fileinfo. */
+/* Members of EVE's fileinfo. `now` for alerts: what was stored since its tick is being stored still, as in the field; NULL otherwise. */
 struct fields;
-void file_describe(const struct file *file, uint64_t tx_id, struct fields *out);
+void file_describe(const struct file *file, uint64_t tx_id, const struct file_engine *now, struct fields *out);
 void file_list_clear(struct file_engine *engine, struct file_list *list);
 /* Wants a file stored, now or when it is complete; `sid` is the rule that does, or 0. */
 void file_keep(struct file_engine *engine, struct file *file, uint32_t sid);

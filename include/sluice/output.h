@@ -111,10 +111,14 @@ void output_port_place(struct output_port *port, const struct turn_place *place)
 void output_packet(struct output_port *port, const struct packet *pkt, const struct decision *decision,
                    unsigned generation);
 
-/* A transaction of an application protocol: the event of its protocol, and one for each of its files, as far as enabled. `pkt` is the packet that
+/* A transaction of an application protocol: the event of its protocol, and those of its anomalies, as far as enabled. `pkt` is the packet that
  * completed it. */
 void output_transaction(struct output_port *port, const struct packet *pkt, const struct flow *flow,
                         const struct app *app, const struct app_tx *tx, unsigned generation);
+
+/* A file of one: a fileinfo event, when enabled. */
+void output_file(struct output_port *port, const struct packet *pkt, const struct flow *flow, const struct app *app,
+                 const struct app_tx *tx, const struct file *file, enum flow_direction direction, unsigned generation);
 
 /* A flow that ended: flow and netflow events, as far as enabled. To be called before stream_end(). */
 void output_flow(struct output_port *port, const struct flow *flow, enum flow_end reason, unsigned generation);

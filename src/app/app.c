@@ -24,7 +24,7 @@ void app_options_default(struct app_options *options)
     };
     file_options_default(&options->files);
     for (size_t i = 0; i < app_list_count && i < APP_MAX_PROTOCOLS; i++)
-        options->enabled[i] = true;
+        options->enabled[i] = true, options->transports[i] = APP_TCP | APP_UDP;
 }
 
 int app_new(struct app **out, const struct app_options *options, struct app_shared *shared)
@@ -67,7 +67,7 @@ void app_set_turn(struct app *app, struct turn *turn)
     app->turn = turn;
 }
 
-struct file_engine *app_file_engine(struct app *app)
+struct file_engine *app_file_engine(const struct app *app)
 {
     return app->files;
 }
@@ -121,7 +121,7 @@ void app_change(struct app_context *context, const char *name, bool optional)
 void app_no_more(struct app_context *context, bool whole)
 {
     context->af->stopped = true;
-    context->stop_stream = whole;
+    context->af->stop_stream = context->stop_stream = whole;
     if (whole && context->app->options.bypass_encrypted)
         context->af->flow->flags |= FLOW_BYPASS_WANTED;
 }

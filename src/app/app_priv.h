@@ -8,6 +8,7 @@
  *   tx.c        transactions
  *   expect.c    flows that were announced by another one
  *   registry.c  the table of protocols
+ *   options.c   settings that all of them have
  */
 #ifndef APP_PRIV_H
 #define APP_PRIV_H
@@ -47,6 +48,7 @@ struct app_flow {
     uint64_t next_tx;
     uint32_t tx_count, next_file;
     bool stopped;                        /* nothing is parsed any more */
+    bool stop_stream;                    /* and nobody needs the bytes: app_no_more(whole) */
     bool change_wanted, change_optional; /* app_change(): what comes next is another protocol */
     bool changing;                       /* it is being looked for; `old` goes on when there is none */
     uint8_t change_to;                   /* id, or 0: any */
@@ -105,6 +107,11 @@ static inline void app_count(struct app *app, const struct app_flow *af, enum ap
 {
     app->counters[af->protocol - 1][af->flow->protocol == IPPROTO_UDP][what]++;
 }
+
+/* --- options.c ----------------------------------------------------------------------------------------------------------- */
+
+extern const struct setting app_setting_rows[];
+int app_options_read(struct app_options *options, const struct config *config, struct diag *diag);
 
 /* --- identify.c ---------------------------------------------------------------------------------------------------------- */
 

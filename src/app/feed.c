@@ -346,6 +346,17 @@ static bool turn_round(struct feeding *f)
     return true;
 }
 
+/* Where the beginning was not seen the client may be the server: then these are the first bytes of the other direction. */
+static unsigned identify_reversed(struct feeding *f, struct app_side *side, const struct app_probe *probe)
+{
+    struct app_probe reversed = *probe;
+
+    reversed.direction = probe->direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+    reversed.client_port = probe->server_port;
+    reversed.server_port = probe->client_port;
+    return app_identify_by_pattern(f->app, side, &reversed);
+}
+
 /* The bytes of a direction are in its pending. */
 static void look_for_protocol(struct feeding *f, enum flow_direction direction)
 {
@@ -364,6 +375,10 @@ static void look_for_protocol(struct feeding *f, enum flow_direction direction)
 
     if (!side->failed)
         id = app_identify(f->app, side, &probe, af->changing ? af->change_to : 0, &unsure, &reversed);
+    if (id == 0 && f->transport == APP_TCP && stream_is_midstream(af->flow)) {
+        id = identify_reversed(f, side, &probe);
+        reversed = id > 0;
+    }
     if (id > 0) {
         if (reversed && turn_round(f))
             direction = direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
@@ -434,8 +449,10 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
     file_engine_tick(app->files);
     *verdict = (struct app_verdict){ 0 };
     af = get_flow(app, flow, verdict);
-    if (!af || af->stopped)
+    if (!af || af->stopped) {
+        verdict->stop_stream = af && af->stop_stream;
         return;
+    }
     f.af = af;
     af->side[direction].ended |= in->end;
     if (!af->side[direction].has_begun && in->length > 0) {

@@ -142,6 +142,7 @@ struct transaction_group {
 struct transaction_candidate {
     uint32_t check;
     uint32_t matched; /* bits: buffers that hold */
+    uint16_t files;   /* of the direction, with which it is done: it may match again with one that comes */
     bool done;        /* it matched; kept so that it does not match again */
 };
 struct transaction_grown {

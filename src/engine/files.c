@@ -35,18 +35,15 @@ static bool store_is_wanted(const struct config *config)
 
 void engine_file_options(const struct config *config, struct file_options *out)
 {
-    bool events = config_bool(config, "eve.types.files");
-
-    if (events) {
+    if (config_bool(config, "eve.types.files")) {
         out->digests = read_digests(config, "eve.types.files.force-hash");
         out->magic = config_bool(config, "eve.types.files.force-magic");
-        out->store_all = config_bool(config, "eve.types.files.force-filestore");
     }
     if (!store_is_wanted(config))
         return;
     out->digests |= read_digests(config, "file-store.force-hash");
     out->magic |= config_bool(config, "file-store.force-magic");
-    out->store_all |= config_bool(config, "file-store.force-filestore");
+    out->store_all = config_bool(config, "file-store.force-filestore");
     out->store_limit = (uint64_t)config_number(config, "file-store.max-file-size");
 }
 

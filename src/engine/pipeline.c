@@ -129,6 +129,17 @@ free_decoder:
     return err;
 }
 
+void pipeline_use_ruleset(struct pipeline *pipeline, const struct ruleset *ruleset)
+{
+    unsigned needs = ruleset ? ruleset_file_needs(ruleset) : 0;
+
+    if (pipeline->ruleset == ruleset)
+        return;
+    pipeline->ruleset = ruleset;
+    file_engine_want(app_file_engine(pipeline->app), needs & RULE_FILE_DIGESTS, needs & RULE_FILE_MAGIC);
+    file_engine_want_store(app_file_engine(pipeline->app), needs & RULE_FILE_STORE);
+}
+
 void pipeline_clear(struct pipeline *pipeline)
 {
     injector_free(pipeline->injector);
@@ -295,7 +306,11 @@ struct app_feed {
 static void note_app(struct app_feed *feed, const struct app_verdict *verdict)
 {
     feed->failed |= verdict->exception != EXCEPTION_NONE;
-    feed->stop_stream |= verdict->stop_stream;
+    if (verdict->stop_stream) {
+        feed->stop_stream = true;
+        stream_flush(feed->packet->flow, FLOW_TO_SERVER);
+        stream_flush(feed->packet->flow, FLOW_TO_CLIENT);
+    }
     for (unsigned event = APP_LAYER_EVENT_FIRST; event < APP_LAYER_EVENT_END; event++) {
         if (verdict->events >> (event - APP_LAYER_EVENT_FIRST) & 1)
             packet_add_event(feed->packet, event);
@@ -360,6 +375,8 @@ static void feed_passive(struct app_feed *feed, bool all)
         return;
     if (!all) {
         feed_acknowledged(feed, direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER, false);
+        if (stream_is_oneside(pkt->flow))
+            feed_acknowledged(feed, direction, false);
         return;
     }
     feed_acknowledged(feed, FLOW_TO_SERVER, true);
@@ -400,7 +417,8 @@ static void feed_settled(struct app_feed *feed)
         feed_passive(feed, false);
 }
 
-/* What a protocol's parser could not do is an exception of the packet that made it so. */
+/* What a protocol's parser could not do is an exception of the packet that made it so. A stream that nobody needs any more is given up
+ * by a packet of its own direction, when rules have seen what came before. */
 static void settle_app(const struct app_feed *feed)
 {
     struct pipeline *pipeline = feed->pipeline;
@@ -408,15 +426,28 @@ static void settle_app(const struct app_feed *feed)
 
     if (feed->failed)
         policy_exception(pipeline->policy, pkt, EXCEPTION_APP_ERROR);
-    if (feed->stop_stream && pkt->flow->tcp) {
-        stream_stop(pipeline->stream, pkt->flow, FLOW_TO_SERVER);
-        stream_stop(pipeline->stream, pkt->flow, FLOW_TO_CLIENT);
+    if (feed->stop_stream && pkt->flow->tcp)
+        stream_stop(pipeline->stream, pkt->flow, direction_of(pkt));
+}
+
+/* A file is told of when it is complete and rules have seen all of it. */
+static void log_files(struct pipeline *pipeline, const struct packet *pkt, const struct flow *flow,
+                      const struct app_tx *tx, enum flow_direction direction, bool flow_ends)
+{
+    for (struct file *file = tx->files[direction].first; file; file = file->next) {
+        if (file->logged || (!flow_ends && (file->state == FILE_OPEN || app_tx_wants_inspection(tx, direction))))
+            continue;
+        output_file(pipeline->output, pkt, flow, pipeline->app, tx, file, direction,
+                    pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);
+        file->logged = true;
     }
 }
 
 static void log_transactions(struct pipeline *pipeline, const struct packet *pkt, struct flow *flow, bool flow_ends)
 {
     for (struct app_tx *tx = app_transactions(flow); tx; tx = tx->next) {
+        for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
+            log_files(pipeline, pkt, flow, tx, direction, flow_ends);
         if (!app_tx_wants_log(pipeline->app, tx, flow_ends))
             continue;
         output_transaction(pipeline->output, pkt, flow, pipeline->app, tx,
@@ -617,34 +648,22 @@ static void end_flow(struct flow *flow, enum flow_end reason, void *user)
     stream_end(pipeline->stream, flow);
 }
 
-/* What the rules want to know of files is found out from now on. */
-static void use_ruleset(struct pipeline *pipeline, const struct ruleset *ruleset)
-{
-    unsigned needs = ruleset ? ruleset_file_needs(ruleset) : 0;
-
-    if (pipeline->ruleset == ruleset)
-        return;
-    pipeline->ruleset = ruleset;
-    file_engine_want(app_file_engine(pipeline->app), needs & RULE_FILE_DIGESTS, needs & RULE_FILE_MAGIC);
-    file_engine_want_store(app_file_engine(pipeline->app), needs & RULE_FILE_STORE);
-}
-
 void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns, size_t budget)
 {
-    use_ruleset(pipeline, ruleset);
+    pipeline_use_ruleset(pipeline, ruleset);
     defrag_expire(pipeline->defrag, now_ns, budget);
     flow_table_expire(pipeline->flows, now_ns, budget);
 }
 
 void pipeline_expire_all(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns)
 {
-    use_ruleset(pipeline, ruleset);
+    pipeline_use_ruleset(pipeline, ruleset);
     flow_table_expire_all(pipeline->flows, now_ns);
 }
 
 void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset)
 {
-    use_ruleset(pipeline, ruleset);
+    pipeline_use_ruleset(pipeline, ruleset);
     flow_table_end_all(pipeline->flows, FLOW_END_SHUTDOWN);
 }
 
@@ -691,7 +710,7 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
 {
     const struct decoded_packet *decoded = take_decoded(pipeline, pkt);
 
-    use_ruleset(pipeline, ruleset);
+    pipeline_use_ruleset(pipeline, ruleset);
     decode_ahead(pipeline, decoded, next);
     if (judged_by_policy(pipeline, pkt)) {
         struct decision nothing = { 0 };

@@ -20,8 +20,10 @@ static void rules(const struct file *file, struct fields *out)
     fields_array_close(out);
 }
 
-void file_describe(const struct file *file, uint64_t tx_id, struct fields *out)
+void file_describe(const struct file *file, uint64_t tx_id, const struct file_engine *now, struct fields *out)
 {
+    bool stored = file->stored && (!now || file->stored_tick < now->tick);
+
     if (file->name.length > 0)
         fields_bytes(out, "filename", file->name.bytes, file->name.length);
     rules(file, out);
@@ -31,8 +33,8 @@ void file_describe(const struct file *file, uint64_t tx_id, struct fields *out)
     digest(file, FILE_MD5, "md5", 16, out);
     digest(file, FILE_SHA1, "sha1", 20, out);
     digest(file, FILE_SHA256, "sha256", 32, out);
-    fields_bool(out, "stored", file->stored);
-    if (file->stored)
+    fields_bool(out, "stored", stored);
+    if (stored)
         fields_uint(out, "file_id", file->id + 1u); /* the field counts from 1 on; here within the flow */
     else if (file->store_wanted && !file->store_refused)
         fields_bool(out, "storing", true);

@@ -210,7 +210,6 @@ void file_append(struct file_engine *engine, struct file *file, const void *byte
 
 void file_gap(struct file_engine *engine, struct file *file, uint64_t length)
 {
-    (void)length;
     if (file->state != FILE_OPEN)
         return;
     if (engine->magic && !file->magic_done)
@@ -218,6 +217,7 @@ void file_gap(struct file_engine *engine, struct file *file, uint64_t length)
     file->has_gaps = true;
     if (file->data_offset == 0)
         keep_before_sliding(engine, file);
+    file->size += length;
     /* A match across the hole would be none. */
     file->data_offset = file->size;
     file->fresh_offset = file->size;
@@ -233,8 +233,8 @@ static void finish_digests(struct file *file)
             continue;
         hash_digest(file->hash, kind, file->digest[kind]);
         file->has_store_name |= kind == FILE_SHA256;
-        /* The field tells the SHA-256 of a beginning, too: what is stored of it has this name. */
-        if (whole || (kind == FILE_SHA256 && file->state == FILE_TRUNCATED && !file->has_gaps))
+        /* The field tells the SHA-256 of what there is of it, too: what is stored has this name. */
+        if (whole || (kind == FILE_SHA256 && file->state == FILE_TRUNCATED))
             file->digests |= 1 << kind;
     }
 }

@@ -51,6 +51,7 @@ static void finish(struct file_engine *engine, struct file *file)
     }
     file->spooled = 0;
     file->stored = true;
+    file->stored_tick = engine->tick;
     engine->counts.stored++;
 }
 

@@ -134,6 +134,25 @@ struct content *condition_modified_content(struct rule_parser *parser, struct sp
     return content;
 }
 
+/* The content or pcre before a content in its buffer. */
+static const struct condition *pattern_before(struct rule_parser *parser, const struct content *content)
+{
+    const struct condition *condition = find_content(parser, content), *found = NULL;
+    const struct rule_buffer *buffer = condition ? buffer_of(parser, condition) : NULL;
+
+    for (const struct condition *c = buffer ? buffer->conditions : NULL; c != condition; c = c->next)
+        if (is_pattern(c))
+            found = c;
+    return found;
+}
+
+static bool follows_fast_pattern_only(struct rule_parser *parser, const struct content *content)
+{
+    const struct condition *before = pattern_before(parser, content);
+
+    return before && before->keyword == &keyword_content && ((const struct content *)before->data)->fast_pattern_only;
+}
+
 int condition_check_position(struct rule_parser *parser, struct span value, const struct content *content,
                              const char *name, bool relative)
 {
@@ -147,5 +166,7 @@ int condition_check_position(struct rule_parser *parser, struct span value, cons
         return rule_parser_error(parser, value, "'%s' can't be used for a negated content with fast_pattern", name);
     if (content->fast_pattern_only)
         return rule_parser_error(parser, value, "'%s' can't be used for a content with fast_pattern:only", name);
+    if (relative && follows_fast_pattern_only(parser, content))
+        return rule_parser_error(parser, value, "'%s' can't count from a content with fast_pattern:only", name);
     return 0;
 }

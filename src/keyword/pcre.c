@@ -156,6 +156,9 @@ static int split(struct rule_parser *parser, struct span value, struct pcre_text
             continue;
         out->pattern = (struct span){ .at = value.at + start + 1, .length = i - start - 1 };
         out->flags = (struct span){ .at = value.at + i + 1, .length = value.length - i - 1 };
+        /* A quote that nothing has opened ends them: rules in use have it so. */
+        if (memchr(out->flags.at, '"', out->flags.length))
+            out->flags.length = (size_t)((const char *)memchr(out->flags.at, '"', out->flags.length) - out->flags.at);
         return 0;
     }
     return rule_parser_error(parser, value, "the closing slash is missing");
@@ -189,6 +192,13 @@ static bool has_capital(struct span pattern)
     return false;
 }
 
+/* The bodies of responses have two names. */
+static bool is_buffer(const struct rule_parser *parser, const struct pcre_flags *flags, const struct keyword *buffer)
+{
+    return buffer == flags->buffer ||
+           (flags->letter->letter == 'Q' && buffer == rule_parser_find_keyword(parser, "http.response_body"));
+}
+
 static int check_letter(struct rule_parser *parser, const struct pcre_text *text, const struct pcre_flags *flags)
 {
     static const char *const http1[] = { "http1", NULL };
@@ -198,7 +208,7 @@ static int check_letter(struct rule_parser *parser, const struct pcre_text *text
         return rule_parser_error(parser, text->flags, "/B is for the payload, and /%c for '%s'", letter,
                                  flags->letter->buffer);
     if (rule_parser_current_buffer(parser) &&
-        (rule_parser_current_buffer(parser) != flags->buffer || rule_parser_selected(parser)->transforms))
+        (!is_buffer(parser, flags, rule_parser_current_buffer(parser)) || rule_parser_selected(parser)->transforms))
         return rule_parser_error(parser, text->flags,
                                  "/%c is for '%s', but '%s' has selected a buffer; 'pkt_data;' ends that", letter,
                                  flags->letter->buffer, rule_parser_current_buffer(parser)->name);

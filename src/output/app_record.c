@@ -20,22 +20,23 @@ static void describe(struct fields *fields, const struct app *app, const struct 
         proto->log_more(tx, app_proto_settings(app, proto), fields);
 }
 
-static void describe_files(struct fields *fields, const struct app_tx *tx)
+/* Those of the packet's direction that had no event yet, as in the field. */
+static void describe_files(struct fields *fields, const struct app *app, const struct app_tx *tx,
+                           enum flow_direction direction)
 {
-    bool is_open = false;
+    const struct file *file = tx->files[direction].first;
 
-    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-        for (const struct file *file = tx->files[direction].first; file; file = file->next) {
-            if (!is_open)
-                fields_array_open(fields, "files");
-            is_open = true;
-            fields_object_open(fields, NULL);
-            file_describe(file, tx->id, fields);
-            fields_object_close(fields);
-        }
+    while (file && file->logged)
+        file = file->next;
+    if (!file)
+        return;
+    fields_array_open(fields, "files");
+    for (; file; file = file->next) {
+        fields_object_open(fields, NULL);
+        file_describe(file, tx->id, app_file_engine(app), fields);
+        fields_object_close(fields);
     }
-    if (is_open)
-        fields_array_close(fields);
+    fields_array_close(fields);
 }
 
 /* Alerts of one transaction share what is said of it. */
@@ -50,17 +51,18 @@ static const struct record_transaction *find_described(const struct record_scrat
 }
 
 static void describe_alert(struct record_scratch *scratch, const struct app *app, const struct app_tx *tx,
-                           struct record_transaction *out)
+                           enum flow_direction direction, struct record_transaction *out)
 {
     *out = (struct record_transaction){ .id = tx->id, .at = scratch->fields.length, .is_there = true };
     describe(&scratch->fields, app, tx);
-    describe_files(&scratch->fields, tx);
+    describe_files(&scratch->fields, app, tx, direction);
     out->length = scratch->fields.length - out->at;
 }
 
 void app_alert_collect(struct record_scratch *scratch, const struct packet *pkt, const struct decision *decision)
 {
-    (void)pkt;
+    enum flow_direction direction = pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+
     fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
     for (size_t i = 0; i < decision->alert_count && i < RECORD_MAX_ALERTS; i++) {
         const struct app_tx *tx = decision->alerts[i].tx;
@@ -70,7 +72,7 @@ void app_alert_collect(struct record_scratch *scratch, const struct packet *pkt,
         if (same)
             scratch->transactions[i] = *same;
         else if (tx && decision->app)
-            describe_alert(scratch, decision->app, tx, &scratch->transactions[i]);
+            describe_alert(scratch, decision->app, tx, direction, &scratch->transactions[i]);
     }
 }
 
@@ -139,21 +141,6 @@ static void transaction_event(struct output_port *port, struct record_scratch *s
     write_event(port, scratch, OUTPUT_APP, proto->log_type, pkt, flow, tx, from_server, generation);
 }
 
-static void file_events(struct output_port *port, struct record_scratch *scratch, const struct packet *pkt,
-                        const struct flow *flow, const struct app *app, const struct app_tx *tx, unsigned generation)
-{
-    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-        for (const struct file *file = tx->files[direction].first; file; file = file->next) {
-            fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
-            describe(&scratch->fields, app, tx);
-            fields_object_open(&scratch->fields, "fileinfo");
-            file_describe(file, tx->id, &scratch->fields);
-            fields_object_close(&scratch->fields);
-            write_event(port, scratch, OUTPUT_FILE, "fileinfo", pkt, flow, tx, direction == FLOW_TO_CLIENT, generation);
-        }
-    }
-}
-
 static void anomaly_events(struct output_port *port, struct record_scratch *scratch, const struct packet *pkt,
                            const struct flow *flow, const struct app_tx *tx, unsigned generation)
 {
@@ -182,8 +169,22 @@ void output_transaction(struct output_port *port, const struct packet *pkt, cons
     flow_variables_collect(scratch, eve->metadata ? flow : NULL);
     if (output_wanted(port) & 1u << OUTPUT_APP && eve->app[tx->protocol - 1] && tx->proto->log_type)
         transaction_event(port, scratch, pkt, flow, app, tx, generation);
-    if (output_wanted(port) & 1u << OUTPUT_FILE)
-        file_events(port, scratch, pkt, flow, app, tx, generation);
     if (output_wanted(port) & 1u << OUTPUT_ANOMALY && eve->anomaly.application)
         anomaly_events(port, scratch, pkt, flow, tx, generation);
+}
+
+void output_file(struct output_port *port, const struct packet *pkt, const struct flow *flow, const struct app *app,
+                 const struct app_tx *tx, const struct file *file, enum flow_direction direction, unsigned generation)
+{
+    struct record_scratch *scratch = output_scratch(port);
+
+    if (!(output_wanted(port) & 1u << OUTPUT_FILE))
+        return;
+    flow_variables_collect(scratch, output_eve(port)->metadata ? flow : NULL);
+    fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
+    describe(&scratch->fields, app, tx);
+    fields_object_open(&scratch->fields, "fileinfo");
+    file_describe(file, tx->id, NULL, &scratch->fields);
+    fields_object_close(&scratch->fields);
+    write_event(port, scratch, OUTPUT_FILE, "fileinfo", pkt, flow, tx, direction == FLOW_TO_CLIENT, generation);
 }

@@ -403,16 +403,35 @@ int rule_parser_select_buffer(struct rule_parser *parser, const struct keyword *
     return 0;
 }
 
+static bool is_in_use(const struct rule_buffer *buffer)
+{
+    return buffer->conditions || buffer->absence != BUFFER_PRESENT;
+}
+
+/* As in the field transforms may also follow conditions on a buffer without transforms: http.uri; content:"a"; to_md5; content:"b";
+ * selects the buffer again. */
+static bool may_transform(const struct rule_parser *parser)
+{
+    const struct rule_buffer *buffer = parser->buffer;
+
+    return buffer && !(buffer->keyword->flags & KEYWORD_NESTED) && !(is_in_use(buffer) && buffer->transforms);
+}
+
 int rule_parser_add_transform(struct rule_parser *parser, const void *data)
 {
     struct condition **link;
     struct transform *transform;
     unsigned count = 0;
 
-    if (!buffer_is_selected(parser) || parser->buffer->conditions || parser->buffer->absence != BUFFER_PRESENT ||
-        parser->buffer->keyword->flags & KEYWORD_NESTED)
-        return rule_parser_error(parser, parser->keyword_name, "'%s' must directly follow the keyword of a buffer",
+    if (!may_transform(parser))
+        return rule_parser_error(parser, parser->keyword_name, "'%s' must follow the keyword of a buffer directly",
                                  parser->keyword->name);
+    if (is_in_use(parser->buffer)) {
+        int err = rule_parser_select_buffer(parser, parser->buffer->keyword);
+
+        if (err)
+            return err;
+    }
     for (link = &parser->buffer->transforms; *link; link = &(*link)->next)
         count++;
     if (count == PARSER_MAX_TRANSFORMS)

@@ -81,7 +81,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
         run(data, size, cuts[i], &cut);
         if (FUZZ_SAME_WHEN_CUT && !whole.failed && !cut.failed &&
-            (whole.all.length != cut.all.length || memcmp(whole.all.bytes, cut.all.bytes, cut.all.length) != 0)) {
+            (whole.all.length != cut.all.length ||
+             (cut.all.length > 0 && memcmp(whole.all.bytes, cut.all.bytes, cut.all.length) != 0))) {
             fprintf(stderr, "whole:\n%s\ncut %d:\n%s\n", whole.all.bytes, cuts[i], cut.all.bytes);
             abort();
         }

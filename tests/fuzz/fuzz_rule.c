@@ -29,8 +29,6 @@ static void check_conditions(const struct condition *condition, bool in_buffer)
 
 static void check_rule(const struct rule_list *list, const struct rule *rule)
 {
-    unsigned thresholds = 0;
-
     require(rule->sid > 0 && rule->message && rule->text && rule->line > 0 && rule->priority > 0);
     require(rule->source && rule->destination && rule->source_port && rule->destination_port && rule->protocol.name);
     require(rule_list_find(list, rule->gid, rule->sid) == rule);
@@ -41,9 +39,6 @@ static void check_rule(const struct rule_list *list, const struct rule *rule)
             require(t->keyword->kind == KEYWORD_TRANSFORM && t->keyword->transform);
         check_conditions(buffer->conditions, true);
     }
-    for (const struct threshold *threshold = rule->thresholds; threshold; threshold = threshold->next)
-        thresholds += threshold->kind != THRESHOLD_SUPPRESS;
-    require(thresholds <= 1);
 }
 
 static void check_diag(const struct diag *diag)

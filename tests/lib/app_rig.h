@@ -65,7 +65,7 @@ static inline void app_rig_start_flow(struct app_rig *rig)
 /* `proto` decides the transport (TCP where it has both). */
 static inline struct app_rig *app_rig_new(const char *proto, const char *yaml)
 {
-    const struct setting *tables[APP_MAX_PROTOCOLS + 2] = { config_settings };
+    const struct setting *tables[APP_MAX_PROTOCOLS + 3] = { config_settings };
     struct app_rig *rig = calloc(1, sizeof(*rig));
     struct diag *diag = diag_new();
 

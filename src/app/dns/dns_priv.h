@@ -173,7 +173,7 @@ struct dns_settings {
     bool all_types;
     bool types[DNS_LOG_TYPES];
 };
-extern const struct setting dns_setting_rows[];
+extern const struct setting dns_setting_rows[], mdns_setting_rows[], llmnr_setting_rows[];
 int dns_configure(const struct config *config, struct diag *diag, void **out);
 void dns_unconfigure(void *settings);
 

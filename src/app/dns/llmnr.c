@@ -35,4 +35,5 @@ const struct app_proto app_llmnr = {
     .log = llmnr_log,
     .wants_log = dns_wants_log_any,
     .logs_from_server = dns_logs_from_server,
+    .settings = llmnr_setting_rows,
 };

@@ -31,4 +31,5 @@ const struct app_proto app_mdns = {
     .log = mdns_log,
     .wants_log = dns_wants_log_any,
     .logs_from_server = dns_logs_from_server,
+    .settings = mdns_setting_rows,
 };

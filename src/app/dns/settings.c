@@ -24,7 +24,18 @@ static const char *check_type(const char *value)
     return find_type(value) ? NULL : "a type of DNS records: a, aaaa, cname, mx, txt ...";
 }
 
+const struct setting mdns_setting_rows[] = {
+    { .name = "eve.types.mdns", .type = SETTING_SECTION, .help = "a message of multicast DNS" },
+    { .name = NULL },
+};
+
+const struct setting llmnr_setting_rows[] = {
+    { .name = "eve.types.llmnr", .type = SETTING_SECTION, .help = "a message of LLMNR" },
+    { .name = NULL },
+};
+
 const struct setting dns_setting_rows[] = {
+    { .name = "eve.types.dns", .type = SETTING_SECTION, .help = "a request or a response of DNS" },
     { .name = "eve.types.dns.requests",
       .type = SETTING_BOOL,
       .default_value = "yes",

@@ -106,5 +106,6 @@ const struct app_proto app_ftp_data = {
     .condition_count = FTP_DATA_CONDITIONS,
     .log_type = "ftp_data",
     .log_key = "ftp_data",
+    .log_switch = "ftp",
     .log = ftp_data_log,
 };

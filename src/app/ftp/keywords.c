@@ -175,7 +175,7 @@ const struct keyword keyword_ftp_mode = {
     .help = "a command agrees on a port for data at the client (active) or at the server (passive)",
     .kind = KEYWORD_TRANSACTION,
     .applications = words,
-    .directions = APP_TO_CLIENT,
+    .directions = APP_BOTH,
     .parse = ftp_mode_parse,
     .match_transaction = ftp_mode_match,
 };
@@ -200,7 +200,7 @@ const struct keyword keyword_ftp_dynamic_port = {
     .help = "the port for data that a command and its reply agree on",
     .kind = KEYWORD_TRANSACTION,
     .applications = words,
-    .directions = APP_TO_CLIENT,
+    .directions = APP_BOTH,
     .parse = ftp_dynamic_port_parse,
     .match_transaction = ftp_dynamic_port_match,
 };
@@ -269,7 +269,9 @@ const struct keyword keyword_ftpbounce = {
 
 const struct app_condition ftp_conditions[FTP_CONDITIONS] = {
     { &keyword_ftpbounce, FLOW_TO_SERVER, FTP_COMPLETE },
+    { &keyword_ftp_mode, FLOW_TO_SERVER, FTP_COMPLETE },
     { &keyword_ftp_mode, FLOW_TO_CLIENT, FTP_COMPLETE },
+    { &keyword_ftp_dynamic_port, FLOW_TO_SERVER, FTP_COMPLETE },
     { &keyword_ftp_dynamic_port, FLOW_TO_CLIENT, FTP_COMPLETE },
     { &keyword_ftp_reply_received, FLOW_TO_CLIENT, FTP_COMPLETE },
 };

@@ -17,20 +17,6 @@ static struct http_message *response_of(struct http_tx *tx)
     return &tx->message[FLOW_TO_CLIENT];
 }
 
-static void complete(struct http_feed *f, struct http_tx *tx)
-{
-    struct http_parser *parser = &f->state->parser[FLOW_TO_CLIENT];
-
-    http_body_end(f, tx, FLOW_TO_CLIENT, parser->left == 0);
-    tx->base.progress[FLOW_TO_CLIENT] = HTTP_COMPLETE;
-    f->state->answer_next = (struct http_tx *)tx->base.next;
-    parser->tx = NULL;
-    parser->left = 0;
-    parser->step = HTTP_IDLE;
-}
-
-/* --- The beginning ------------------------------------------------------------------------------------------------------------------- */
-
 /* Browsers look for "http" alone. *unsure: there are too few bytes to tell. */
 static bool looks_like_response(const uint8_t *bytes, uint32_t length, bool *unsure)
 {
@@ -48,6 +34,39 @@ static bool looks_like_response(const uint8_t *bytes, uint32_t length, bool *uns
     *unsure = size < 4;
     return true;
 }
+
+/* What follows right behind the message, in the same bytes, and is no response: browsers show it, whatever length was told. It is
+ * not consumed here. */
+static void take_surplus(struct http_feed *f, struct http_tx *tx)
+{
+    uint32_t at = f->at, from = at;
+    bool unsure;
+
+    while (at < f->length && !looks_like_response(f->bytes + at, f->length - at, &unsure)) {
+        uint32_t size = http_line_length(f->bytes + at, f->length - at, 0, true, true);
+
+        at += size;
+    }
+    if (at > from)
+        http_body_more(f, tx, f->bytes + from, at - from);
+}
+
+static void complete(struct http_feed *f, struct http_tx *tx)
+{
+    struct http_parser *parser = &f->state->parser[FLOW_TO_CLIENT];
+
+    if (f->at < f->length && f->parser == parser && parser->step != HTTP_TUNNEL)
+        take_surplus(f, tx);
+
+    http_body_end(f, tx, FLOW_TO_CLIENT, parser->left == 0);
+    tx->base.progress[FLOW_TO_CLIENT] = HTTP_COMPLETE;
+    f->state->answer_next = (struct http_tx *)tx->base.next;
+    parser->tx = NULL;
+    parser->left = 0;
+    parser->step = HTTP_IDLE;
+}
+
+/* --- The beginning ------------------------------------------------------------------------------------------------------------------- */
 
 /* The transaction of a response that nobody asked for. */
 static struct http_tx *make_unasked(struct http_feed *f)
@@ -242,6 +261,7 @@ static enum http_turn leave(struct http_feed *f, struct http_tx *tx, const char 
 
     if (other->tx == tx)
         http_request_complete(f, tx);
+    f->parser->step = HTTP_TUNNEL;
     complete(f, tx);
     if (known)
         app_change(f->context, proto, false);
@@ -396,25 +416,35 @@ static enum http_turn take_headers(struct http_feed *f)
 
 /* --- Bodies -------------------------------------------------------------------------------------------------------------------------------- */
 
+/* Browsers show what follows as it is. */
+static enum http_turn give_up_chunks(struct http_feed *f)
+{
+    http_event(f, f->parser->tx, HTTP_EVENT_INVALID_RESPONSE_CHUNK_LEN);
+    f->parser->left = 0;
+    f->parser->scanned = 0;
+    f->parser->step = HTTP_UNTIL_CLOSE;
+    return HTTP_GO;
+}
+
 static enum http_turn take_chunk_length(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;
     const uint8_t *line;
     uint32_t length;
     bool extension = false;
-    enum http_turn turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
+    enum http_turn turn;
 
+    if (http_chunk_is_impossible(f))
+        return give_up_chunks(f);
+    turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
     if (turn == HTTP_GO)
         response_of(parser->tx)->wire_length += length;
     if (turn != HTTP_GO || http_chomp(line, length) == 0)
         return turn;
     if (!http_chunk_length(line, http_chomp(line, length), &parser->left, &extension)) {
-        http_event(f, parser->tx, HTTP_EVENT_INVALID_RESPONSE_CHUNK_LEN);
-        f->at -= length; /* browsers show it */
+        f->at -= length;
         response_of(parser->tx)->wire_length -= length;
-        parser->left = 0;
-        parser->step = HTTP_UNTIL_CLOSE;
-        return HTTP_GO;
+        return give_up_chunks(f);
     }
     if (extension)
         http_event(f, parser->tx, HTTP_EVENT_RESPONSE_CHUNK_EXTENSION);

@@ -267,6 +267,7 @@ static const char *const hassh_choices[] = { "auto", "yes", "no", "true", "false
 static const char *const encryption_choices[] = { "track-only", "bypass", "full", NULL };
 
 static const struct setting setting_rows[] = {
+    { .name = "eve.types.ssh", .type = SETTING_SECTION, .help = "an SSH connection: versions, software, fingerprints" },
     { .name = "app-layer.protocols.ssh.hassh",
       .type = SETTING_ENUM,
       .default_value = "auto",

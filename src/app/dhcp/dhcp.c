@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * DHCP over UDP. Each message is a transaction of its own, in its own direction: clients without an address, servers and relays talk past
+ * what a flow is. A datagram that is too short for a message is passed over.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "dhcp_priv.h"
+
+static const struct app_event events[DHCP_EVENTS] = {
+    [DHCP_TRUNCATED_OPTIONS] = { "truncated_options", "options that are cut off, or have no end mark" },
+    [DHCP_MALFORMED_OPTIONS] = { "malformed_options",
+                                 "an option of a length that it can't have: a time, a client identifier" },
+};
+
+static struct app_result dhcp_feed(struct app_context *context, void *state, const struct app_input *in)
+{
+    struct app_result result = { .status = APP_OK, .consumed = in->length };
+    unsigned found = 0;
+
+    (void)state;
+    if (in->length < DHCP_HEADER)
+        return result;
+    struct dhcp_tx *tx = (struct dhcp_tx *)app_tx_new(context);
+
+    if (!tx || dhcp_parse(app_heap(context), tx, in->bytes, in->length, &found)) {
+        result.status = APP_ERROR;
+        return result;
+    }
+    tx->tx.directions = (uint8_t)(1u << in->direction);
+    tx->tx.progress[in->direction] = DHCP_COMPLETE;
+    for (unsigned event = 0; event < DHCP_EVENTS; event++)
+        if (found >> event & 1)
+            app_event(context, &tx->tx, event);
+    return result;
+}
+
+static void dhcp_tx_free(struct app_context *context, struct app_tx *tx)
+{
+    buffer_clear(app_heap(context), &((struct dhcp_tx *)tx)->message);
+}
+
+/* Asked for its ports only. */
+static enum app_guess dhcp_probe(const struct app_probe *in)
+{
+    return in->length >= DHCP_HEADER ? APP_YES : APP_NO;
+}
+
+static bool dhcp_logs_from_server(const struct app_tx *tx, const void *settings)
+{
+    (void)settings;
+    return tx->directions == APP_TO_CLIENT;
+}
+
+static const struct setting setting_rows[] = {
+    { .name = "eve.types.dhcp", .type = SETTING_SECTION, .help = "a message of DHCP" },
+    { .name = "eve.types.dhcp.extended",
+      .type = SETTING_BOOL,
+      .default_value = "no",
+      .help = "all messages with all that is read of them; otherwise acknowledgements, in short" },
+    { .name = NULL },
+};
+
+static int dhcp_configure(const struct config *config, struct diag *diag, void **out)
+{
+    struct dhcp_settings *settings = calloc(1, sizeof(*settings));
+
+    (void)diag;
+    if (!settings)
+        return -ENOMEM;
+    settings->extended = config_bool(config, "eve.types.dhcp.extended");
+    *out = settings;
+    return 0;
+}
+
+static void dhcp_unconfigure(void *settings)
+{
+    free(settings);
+}
+
+const struct app_proto app_dhcp = {
+    .name = "dhcp",
+    .help = "DHCP for IPv4, and BOOTP",
+    .transports = APP_UDP,
+    .udp_ports = "67,68",
+    .probe = dhcp_probe,
+    .feed = dhcp_feed,
+    .tx_size = sizeof(struct dhcp_tx),
+    .tx_free = dhcp_tx_free,
+    .complete = { DHCP_COMPLETE, DHCP_COMPLETE },
+    .events = events,
+    .event_count = DHCP_EVENTS,
+    .buffers = dhcp_buffers,
+    .buffer_count = DHCP_BUFFERS,
+    .conditions = dhcp_conditions,
+    .condition_count = DHCP_CONDITIONS,
+    .log_type = "dhcp",
+    .log_key = "dhcp",
+    .log = dhcp_log,
+    .wants_log = dhcp_wants_log,
+    .logs_from_server = dhcp_logs_from_server,
+    .settings = setting_rows,
+    .configure = dhcp_configure,
+    .unconfigure = dhcp_unconfigure,
+};

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Keywords of DHCP: times in seconds, and the host's name. */
+#include "dhcp_priv.h"
+#include "sluice/number_range.h"
+
+static const char *const words[] = { "dhcp", NULL };
+
+static bool has_number(const struct app_tx *tx, enum dhcp_option code, const void *data)
+{
+    uint32_t number;
+
+    return dhcp_number((const struct dhcp_tx *)tx, code, &number) && number_range_has(data, number);
+}
+
+static bool leasetime_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                            const void *data)
+{
+    (void)in;
+    (void)direction;
+    return has_number(tx, DHCP_LEASE_TIME, data);
+}
+
+static bool rebinding_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                            const void *data)
+{
+    (void)in;
+    (void)direction;
+    return has_number(tx, DHCP_REBINDING_TIME, data);
+}
+
+static bool renewal_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                          const void *data)
+{
+    (void)in;
+    (void)direction;
+    return has_number(tx, DHCP_RENEWAL_TIME, data);
+}
+
+static int seconds_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)negated;
+    return number_range_transaction_condition(parser, value, UINT64_MAX, NULL);
+}
+
+const struct keyword keyword_dhcp_leasetime = {
+    .name = "dhcp.leasetime",
+    .value = NUMBER_RANGE_FORM,
+    .help = "seconds of the lease in a DHCP message",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = seconds_parse,
+    .match_transaction = leasetime_match,
+};
+
+const struct keyword keyword_dhcp_rebinding_time = {
+    .name = "dhcp.rebinding_time",
+    .value = NUMBER_RANGE_FORM,
+    .help = "seconds until rebinding in a DHCP message",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = seconds_parse,
+    .match_transaction = rebinding_match,
+};
+
+const struct keyword keyword_dhcp_renewal_time = {
+    .name = "dhcp.renewal_time",
+    .value = NUMBER_RANGE_FORM,
+    .help = "seconds until renewal in a DHCP message",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = seconds_parse,
+    .match_transaction = renewal_match,
+};
+
+static bool get_hostname(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    uint8_t length = 0;
+    const uint8_t *value = dhcp_option((const struct dhcp_tx *)tx, DHCP_HOSTNAME, &length);
+
+    (void)direction;
+    (void)index;
+    *out = (struct app_bytes){ .bytes = value, .length = length };
+    return value != NULL;
+}
+
+static int hostname_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_dhcp_hostname);
+}
+
+const struct keyword keyword_dhcp_hostname = {
+    .name = "dhcp.hostname",
+    .help = "the host's name in a DHCP message",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = hostname_parse,
+};
+
+const struct app_buffer dhcp_buffers[DHCP_BUFFERS] = {
+    { &keyword_dhcp_hostname, FLOW_TO_SERVER, DHCP_COMPLETE, false, get_hostname },
+    { &keyword_dhcp_hostname, FLOW_TO_CLIENT, DHCP_COMPLETE, false, get_hostname },
+};
+
+const struct app_condition dhcp_conditions[DHCP_CONDITIONS] = {
+    { &keyword_dhcp_leasetime, FLOW_TO_SERVER, DHCP_COMPLETE },
+    { &keyword_dhcp_leasetime, FLOW_TO_CLIENT, DHCP_COMPLETE },
+    { &keyword_dhcp_rebinding_time, FLOW_TO_SERVER, DHCP_COMPLETE },
+    { &keyword_dhcp_rebinding_time, FLOW_TO_CLIENT, DHCP_COMPLETE },
+    { &keyword_dhcp_renewal_time, FLOW_TO_SERVER, DHCP_COMPLETE },
+    { &keyword_dhcp_renewal_time, FLOW_TO_CLIENT, DHCP_COMPLETE },
+};

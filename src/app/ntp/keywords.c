@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Keywords of NTP: fields of the header. */
+#include "ntp_priv.h"
+#include "sluice/number_range.h"
+
+static const char *const words[] = { "ntp", NULL };
+
+static const struct number_name mode_names[] = {
+    { "reserved", 0 },  { "symmetric_active", 1 }, { "symmetric_passive", 2 }, { "client", 3 }, { "server", 4 },
+    { "broadcast", 5 }, { "control", 6 },          { "private", 7 },           { NULL, 0 },
+};
+
+static bool version_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                          const void *data)
+{
+    const struct ntp_tx *ntp = (const struct ntp_tx *)tx;
+
+    (void)in;
+    (void)direction;
+    return ntp->parsed && number_range_has(data, ntp->version);
+}
+
+static bool mode_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                       const void *data)
+{
+    const struct ntp_tx *ntp = (const struct ntp_tx *)tx;
+
+    (void)in;
+    (void)direction;
+    return ntp->parsed && number_range_has(data, ntp->mode);
+}
+
+static bool stratum_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                          const void *data)
+{
+    const struct ntp_tx *ntp = (const struct ntp_tx *)tx;
+
+    (void)in;
+    (void)direction;
+    return ntp->parsed && number_range_has(data, ntp->stratum);
+}
+
+static int number_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    const struct number_name *names = rule_parser_keyword(parser) == &keyword_ntp_mode ? mode_names : NULL;
+
+    (void)negated;
+    return number_range_transaction_condition(parser, value, UINT8_MAX, names);
+}
+
+const struct keyword keyword_ntp_version = {
+    .name = "ntp.version",
+    .value = NUMBER_RANGE_FORM,
+    .help = "the version of an NTP message: 3 or 4",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = number_parse,
+    .match_transaction = version_match,
+};
+
+const struct keyword keyword_ntp_mode = {
+    .name = "ntp.mode",
+    .value = NUMBER_RANGE_FORM " or [!]NAME",
+    .help =
+        "the mode of an NTP message: 3 or client; reserved, symmetric_active, symmetric_passive, server, broadcast, "
+        "control, private",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = number_parse,
+    .match_transaction = mode_match,
+};
+
+const struct keyword keyword_ntp_stratum = {
+    .name = "ntp.stratum",
+    .value = NUMBER_RANGE_FORM,
+    .help = "the stratum in an NTP message",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = number_parse,
+    .match_transaction = stratum_match,
+};
+
+static bool get_reference(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct ntp_tx *ntp = (const struct ntp_tx *)tx;
+
+    (void)direction;
+    (void)index;
+    *out = (struct app_bytes){ .bytes = ntp->reference, .length = NTP_REFERENCE };
+    return ntp->parsed;
+}
+
+static int reference_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_ntp_reference_id);
+}
+
+const struct keyword keyword_ntp_reference_id = {
+    .name = "ntp.reference_id",
+    .help = "the four bytes of the reference identifier of an NTP message",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = reference_parse,
+};
+
+const struct app_buffer ntp_buffers[NTP_BUFFERS] = {
+    { &keyword_ntp_reference_id, FLOW_TO_SERVER, NTP_COMPLETE, false, get_reference },
+    { &keyword_ntp_reference_id, FLOW_TO_CLIENT, NTP_COMPLETE, false, get_reference },
+};
+
+const struct app_condition ntp_conditions[NTP_CONDITIONS] = {
+    { &keyword_ntp_version, FLOW_TO_SERVER, NTP_COMPLETE }, { &keyword_ntp_version, FLOW_TO_CLIENT, NTP_COMPLETE },
+    { &keyword_ntp_mode, FLOW_TO_SERVER, NTP_COMPLETE },    { &keyword_ntp_mode, FLOW_TO_CLIENT, NTP_COMPLETE },
+    { &keyword_ntp_stratum, FLOW_TO_SERVER, NTP_COMPLETE }, { &keyword_ntp_stratum, FLOW_TO_CLIENT, NTP_COMPLETE },
+};

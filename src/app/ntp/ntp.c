@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * NTP 3 and 4 over UDP. Requests and responses are not paired: each message is a transaction of its own, in its own direction. What
+ * follows the header (extensions, a MAC) is of no interest. A datagram that is no message is passed over after its event.
+ *
+ * Messages of the modes 6 and 7 (control, private) have another form; they are told apart by their version or are too short, as in the
+ * field.
+ */
+#include <string.h>
+
+#include "ntp_priv.h"
+#include "sluice/bytes.h"
+
+static const struct app_event events[NTP_EVENTS] = {
+    [NTP_UNSOLICITED_RESPONSE] = { "unsolicited_response", "never set; rules may name it" },
+    [NTP_MALFORMED_DATA] = { "malformed_data", "a message that is cut off, or of another version than 3 and 4" },
+    [NTP_NOT_REQUEST] = { "not_request", "never set; rules may name it" },
+    [NTP_NOT_RESPONSE] = { "not_response", "never set; rules may name it" },
+};
+
+struct header {
+    uint8_t version, mode, stratum;
+    const uint8_t *reference;
+};
+
+static bool read_header(const uint8_t *bytes, size_t length, struct header *out)
+{
+    struct cursor cur = cursor_of(bytes, length);
+    const uint8_t *header = cursor_take(&cur, NTP_HEADER);
+
+    if (!header)
+        return false;
+    out->version = header[0] >> 3 & 7;
+    out->mode = header[0] & 7;
+    out->stratum = header[1];
+    out->reference = header + 12;
+    return out->version == 3 || out->version == 4;
+}
+
+static struct app_result ntp_feed(struct app_context *context, void *state, const struct app_input *in)
+{
+    struct app_result result = { .status = APP_OK, .consumed = in->length };
+    struct header header;
+
+    (void)state;
+    if (in->length == 0)
+        return result;
+    struct ntp_tx *tx = (struct ntp_tx *)app_tx_new(context);
+
+    if (!tx) {
+        result.status = APP_ERROR;
+        return result;
+    }
+    tx->tx.directions = (uint8_t)(1u << in->direction);
+    tx->tx.progress[in->direction] = NTP_COMPLETE;
+    tx->parsed = read_header(in->bytes, in->length, &header);
+    if (!tx->parsed) {
+        tx->tx.log_never = true;
+        app_event(context, &tx->tx, NTP_MALFORMED_DATA);
+        return result;
+    }
+    tx->version = header.version;
+    tx->mode = header.mode;
+    tx->stratum = header.stratum;
+    memcpy(tx->reference, header.reference, NTP_REFERENCE);
+    return result;
+}
+
+/* Who answers from the server's port was asked before we looked. */
+static enum app_guess ntp_probe(const struct app_probe *in)
+{
+    struct header header;
+
+    if (!read_header(in->bytes, in->length, &header))
+        return APP_NO;
+    bool from_server = in->direction == FLOW_TO_CLIENT;
+    uint16_t source = from_server ? in->server_port : in->client_port;
+    uint16_t destination = from_server ? in->client_port : in->server_port;
+
+    if (!from_server && header.mode == NTP_SERVER && source == NTP_PORT && destination != NTP_PORT)
+        return APP_REVERSED;
+    return APP_YES;
+}
+
+static void ntp_log(const struct app_tx *tx, const void *settings, struct fields *out)
+{
+    const struct ntp_tx *ntp = (const struct ntp_tx *)tx;
+
+    (void)settings;
+    if (!ntp->parsed)
+        return;
+    fields_uint(out, "version", ntp->version);
+    fields_uint(out, "mode", ntp->mode);
+    fields_uint(out, "stratum", ntp->stratum);
+    fields_colon_hex(out, "reference_id", ntp->reference, NTP_REFERENCE);
+}
+
+static bool ntp_logs_from_server(const struct app_tx *tx, const void *settings)
+{
+    (void)settings;
+    return tx->directions == APP_TO_CLIENT;
+}
+
+static const struct setting setting_rows[] = {
+    { .name = "eve.types.ntp", .type = SETTING_SECTION, .help = "a message of NTP" },
+    { .name = NULL },
+};
+
+const struct app_proto app_ntp = {
+    .name = "ntp",
+    .help = "NTP 3 and 4",
+    .transports = APP_UDP,
+    .udp_ports = "123",
+    .probe = ntp_probe,
+    .feed = ntp_feed,
+    .tx_size = sizeof(struct ntp_tx),
+    .complete = { NTP_COMPLETE, NTP_COMPLETE },
+    .events = events,
+    .event_count = NTP_EVENTS,
+    .buffers = ntp_buffers,
+    .buffer_count = NTP_BUFFERS,
+    .conditions = ntp_conditions,
+    .condition_count = NTP_CONDITIONS,
+    .log_type = "ntp",
+    .log_key = "ntp",
+    .log = ntp_log,
+    .logs_from_server = ntp_logs_from_server,
+    .settings = setting_rows,
+};
