@@ -230,6 +230,8 @@ struct app_proto {
     void (*log)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: what alerts and events of files say of it, where that is not what `log` writes. */
     void (*describe)(const struct app_tx *tx, const void *settings, struct fields *out);
+    /* Optional: objects that stand beside it in the event. */
+    void (*log_more)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: whether this one is worth an event (tls sessions that never got to a certificate...). */
     bool (*wants_log)(const struct app_tx *tx, const void *settings);
     /* Optional: whether the event goes from the server to the client, as what it tells of does (a response of DNS); otherwise

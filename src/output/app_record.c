@@ -20,6 +20,8 @@ static void describe(struct fields *fields, const struct app *app, const struct 
     else
         proto->log(tx, app_proto_settings(app, proto), fields);
     fields_object_close(fields);
+    if (proto->log_more)
+        proto->log_more(tx, app_proto_settings(app, proto), fields);
 }
 
 /* Those of the packet's direction that had no event yet, as in the field. */
