@@ -7,15 +7,16 @@
 
 #include "output_priv.h"
 
-static void describe(struct fields *fields, const struct app *app, const struct app_tx *tx, bool alert)
+/* `is_own`: it is the transaction's own event. */
+static void describe(struct fields *fields, const struct app *app, const struct app_tx *tx, bool is_own)
 {
     const struct app_proto *proto = tx->proto;
 
     if (!proto->log || !proto->log_key)
         return;
     fields_object_open(fields, proto->log_key);
-    if (alert && proto->log_alert)
-        proto->log_alert(tx, app_proto_settings(app, proto), fields);
+    if (proto->describe && !is_own)
+        proto->describe(tx, app_proto_settings(app, proto), fields);
     else
         proto->log(tx, app_proto_settings(app, proto), fields);
     fields_object_close(fields);
@@ -55,7 +56,7 @@ static void describe_alert(struct record_scratch *scratch, const struct app *app
                            enum flow_direction direction, struct record_transaction *out)
 {
     *out = (struct record_transaction){ .id = tx->id, .at = scratch->fields.length, .is_there = true };
-    describe(&scratch->fields, app, tx, true);
+    describe(&scratch->fields, app, tx, false);
     describe_files(&scratch->fields, app, tx, direction);
     out->length = scratch->fields.length - out->at;
 }
@@ -138,7 +139,7 @@ static void transaction_event(struct output_port *port, struct record_scratch *s
     bool from_server = proto->logs_from_server && proto->logs_from_server(tx, app_proto_settings(app, proto));
 
     fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
-    describe(&scratch->fields, app, tx, false);
+    describe(&scratch->fields, app, tx, true);
     write_event(port, scratch, OUTPUT_APP, proto->log_type, pkt, flow, tx, from_server, generation);
 }
 

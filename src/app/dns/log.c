@@ -405,8 +405,8 @@ void dns_log(const struct app_tx *tx, const void *settings, struct fields *out)
         log_version_3(dns, wanted, out);
 }
 
-/* Alerts have form 3 and all there is, whatever the events of DNS have. */
-void dns_log_alert(const struct app_tx *tx, const void *settings, struct fields *out)
+/* In alerts messages have form 3 and all there is, whatever the events of DNS have. */
+void dns_describe(const struct app_tx *tx, const void *settings, struct fields *out)
 {
     (void)settings;
     dns_log(tx, NULL, out);
