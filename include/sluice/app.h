@@ -78,7 +78,8 @@ struct app_tx {
                                   * progress need not be told */
     uint8_t directions;          /* those that it will ever have; APP_BOTH at first */
     bool logged;
-    bool log_never; /* not worth an event */
+    bool log_never;   /* not worth an event */
+    bool only_events; /* made for a protocol's event: an anomaly is told of it, nothing else */
     uint64_t events[APP_EVENT_WORDS];
     struct file_list files[FLOW_DIRECTIONS];
     struct app_detection *detection[FLOW_DIRECTIONS]; /* owned by detect; NULL */
@@ -229,6 +230,8 @@ struct app_proto {
     void (*log)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: what alerts and events of files say of it, where that is not what `log` writes. */
     void (*describe)(const struct app_tx *tx, const void *settings, struct fields *out);
+    /* Optional: objects that stand beside it in the event. */
+    void (*log_more)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: whether this one is worth an event (tls sessions that never got to a certificate...). */
     bool (*wants_log)(const struct app_tx *tx, const void *settings);
     /* Optional: whether the event goes from the server to the client, as what it tells of does (a response of DNS); otherwise

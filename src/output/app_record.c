@@ -20,6 +20,8 @@ static void describe(struct fields *fields, const struct app *app, const struct 
     else
         proto->log(tx, app_proto_settings(app, proto), fields);
     fields_object_close(fields);
+    if (proto->log_more)
+        proto->log_more(tx, app_proto_settings(app, proto), fields);
 }
 
 /* Those of the packet's direction that had no event yet, as in the field. */
@@ -169,7 +171,7 @@ void output_transaction(struct output_port *port, const struct packet *pkt, cons
     if (!(output_wanted(port) & APP_RECORD_KINDS))
         return;
     flow_variables_collect(scratch, eve->metadata ? flow : NULL);
-    if (output_wanted(port) & 1u << OUTPUT_APP && eve->app[tx->protocol - 1] && tx->proto->log_type)
+    if (output_wanted(port) & 1u << OUTPUT_APP && eve->app[tx->protocol - 1] && tx->proto->log_type && !tx->only_events)
         transaction_event(port, scratch, pkt, flow, app, tx, generation);
     if (output_wanted(port) & 1u << OUTPUT_ANOMALY && eve->anomaly.application)
         anomaly_events(port, scratch, pkt, flow, tx, generation);

@@ -406,7 +406,7 @@ void dns_log(const struct app_tx *tx, const void *settings, struct fields *out)
 }
 
 /* In alerts messages have form 3 and all there is, whatever the events of DNS have. */
-void dns_describe(const struct app_tx *tx, const void *settings, struct fields *out)
+void dns_log_alert(const struct app_tx *tx, const void *settings, struct fields *out)
 {
     (void)settings;
     dns_log(tx, NULL, out);
