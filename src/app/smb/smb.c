@@ -263,8 +263,9 @@ static struct app_result smb_feed(struct app_context *context, void *state, cons
     if (in->gap > 0)
         take_gap(&parser, in->gap);
     result = feed_records(&parser, in);
-    if (in->end || result.status == APP_ERROR)
+    if ((in->end && !parser.state->side[in->direction].ended) || result.status == APP_ERROR)
         smb_file_close_all(&parser);
+    parser.state->side[in->direction].ended |= in->end;
     return result;
 }
 
