@@ -307,6 +307,28 @@ START_TEST(gap_in_a_message)
 }
 END_TEST
 
+/* Where a chunk ends is known, whatever is lost of it. */
+START_TEST(gap_in_a_chunk)
+{
+    struct app_rig *rig = smtp_rig(cuts[_i % CUTS], NULL);
+    bool to_its_end = _i >= CUTS;
+
+    server(rig, "220 mail\r\n");
+    ask(rig, "EHLO me\r\n", "250 CHUNKING\r\n");
+    client(rig, "BDAT 100 LAST\r\nContent-Type: a; name=c\r\n\r\none\r\n");
+    app_rig_lose(rig, FLOW_TO_SERVER, to_its_end ? 68 : 61);
+    if (!to_its_end)
+        client(rig, "x\r\ntwo\n");
+    client(rig, "MAIL FROM:<b>\r\n");
+    server(rig, "250 ok\r\n250 ok\r\n");
+    ck_assert(is_complete(rig, 0));
+    assert_buffer(rig, 1, "smtp.mail_from", 0, "<b>");
+    ck_assert_int_eq(file_of(rig, 0, 0)->state, FILE_TRUNCATED);
+    ck_assert_ptr_null(strstr(app_rig_json(rig, 0), "events"));
+    app_rig_free(rig);
+}
+END_TEST
+
 START_TEST(gap_in_replies)
 {
     struct app_rig *rig = smtp_rig(cuts[_i], NULL);
@@ -634,6 +656,7 @@ static void add_sessions(TCase *tests)
     tcase_add_test(tests, waiting_is_bounded);
     tcase_add_loop_test(tests, tls_takes_over, 0, CUTS);
     tcase_add_loop_test(tests, gap_in_a_message, 0, CUTS);
+    tcase_add_loop_test(tests, gap_in_a_chunk, 0, 2 * CUTS);
     tcase_add_loop_test(tests, gap_in_replies, 0, CUTS);
     tcase_add_loop_test(tests, connection_ends_in_a_message, 0, CUTS);
     tcase_add_loop_test(tests, protocol_is_found, 0, ROWS(finds) * CUTS);

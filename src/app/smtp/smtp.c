@@ -144,6 +144,20 @@ static uint32_t take(struct smtp_feed *f, const struct app_input *in, const uint
 
 /* --- Gaps ----------------------------------------------------------------------------------------------------------------------- */
 
+/* In a chunk, whose end is known. True: nothing else is lost. */
+static bool skip_in_chunk(struct smtp_feed *f, uint64_t gap)
+{
+    struct smtp_state *state = f->state;
+    bool within = gap <= state->chunk_left;
+
+    state->chunk_left -= within ? gap : state->chunk_left;
+    state->cut[FLOW_TO_SERVER] = true;
+    if (state->chunk_left == 0)
+        smtp_end_chunk(f);
+    state->after_chunk = false;
+    return within;
+}
+
 static void take_gap(struct smtp_feed *f, const struct app_input *in)
 {
     struct smtp_state *state = f->state;
@@ -155,15 +169,8 @@ static void take_gap(struct smtp_feed *f, const struct app_input *in)
     }
     if (state->mode != SMTP_COMMANDS)
         smtp_message_gap(f, in->gap);
-    if (state->mode == SMTP_IN_CHUNK && in->gap < state->chunk_left) {
-        state->chunk_left -= in->gap;
-        state->cut[FLOW_TO_SERVER] = true;
+    if (state->mode == SMTP_IN_CHUNK && skip_in_chunk(f, in->gap))
         return;
-    }
-    if (state->mode == SMTP_IN_CHUNK) {
-        state->chunk_left = 0;
-        smtp_end_chunk(f);
-    }
     state->skip[FLOW_TO_SERVER] = true;
     state->cut[FLOW_TO_SERVER] = false;
     if (state->mode == SMTP_COMMANDS)
