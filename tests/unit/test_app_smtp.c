@@ -225,6 +225,23 @@ START_TEST(invalid_replies_are_told)
 }
 END_TEST
 
+/* What is said within AUTH is no command, even when it looks like one. */
+START_TEST(auth_is_passed_over)
+{
+    struct app_rig *rig = smtp_rig(cuts[_i], NULL);
+
+    server(rig, "220 mail\r\n");
+    ask(rig, "EHLO me\r\n", "250-PIPELINING\r\n250-PIPELINING\r\n250 AUTH\r\n");
+    ask(rig, "AUTH LOGIN\r\n", "334 VXNlcm5hbWU6\r\n");
+    ask(rig, "data\r\n", "334 UGFzc3dvcmQ6\r\n");
+    ask(rig, "Rset\r\n", "235 ok\r\n");
+    ask(rig, "MAIL FROM:<a>\r\n", "250 ok\r\n");
+    assert_buffer(rig, 0, "smtp.mail_from", 0, "<a>");
+    ck_assert_ptr_null(strstr(app_rig_json(rig, 0), "events"));
+    app_rig_free(rig);
+}
+END_TEST
+
 START_TEST(greeting_is_missed)
 {
     struct app_rig *rig = smtp_rig(cuts[_i], NULL);
@@ -412,6 +429,7 @@ static const struct {
       { "x" },
       NULL },
     { "Content-Disposition: attachment; filename*=utf-8'en'a%20b%zz\r\n\r\nx\r\n", { "a b%zz" }, { "x" }, NULL },
+    { "Content-Disposition: attachment; x; =; filename = \"f\\\"\"; y\r\n\r\nx\r\n", { "f\\\"" }, { "x" }, NULL },
     { "Content-Disposition: inline\r\nContent-Type: a/b; charset=x; NAME=n\r\n\r\nx\r\n", { "n" }, { "x" }, NULL },
     { "Content-Disposition: x; other=\"filename=no;\"\r\n\r\nx\r\n", { NULL }, { NULL }, NULL },
     { "Subject: x\r\n\r\nno file\r\n", { NULL }, { NULL }, NULL },
@@ -651,6 +669,7 @@ static void add_sessions(TCase *tests)
     tcase_add_loop_test(tests, pipelined_mails_are_told_apart, 0, CUTS);
     tcase_add_loop_test(tests, data_is_not_waited_for, 0, 2 * CUTS);
     tcase_add_loop_test(tests, invalid_replies_are_told, 0, ROWS(replies) * CUTS);
+    tcase_add_loop_test(tests, auth_is_passed_over, 0, CUTS);
     tcase_add_loop_test(tests, greeting_is_missed, 0, CUTS);
     tcase_add_loop_test(tests, long_lines_are_cut, 0, CUTS);
     tcase_add_test(tests, waiting_is_bounded);
