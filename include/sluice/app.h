@@ -78,7 +78,8 @@ struct app_tx {
                                   * progress need not be told */
     uint8_t directions;          /* those that it will ever have; APP_BOTH at first */
     bool logged;
-    bool log_never; /* not worth an event */
+    bool log_never;   /* not worth an event */
+    bool only_events; /* made for a protocol's event: an anomaly is told of it, nothing else */
     uint64_t events[APP_EVENT_WORDS];
     struct file_list files[FLOW_DIRECTIONS];
     struct app_detection *detection[FLOW_DIRECTIONS]; /* owned by detect; NULL */
@@ -227,6 +228,8 @@ struct app_proto {
     const char *log_switch; /* the name in eve.types by which it is chosen; NULL: log_type */
     uint8_t log_progress[FLOW_DIRECTIONS];
     void (*log)(const struct app_tx *tx, const void *settings, struct fields *out);
+    /* Optional: what alerts and events of files say of it, where that is not what `log` writes. */
+    void (*describe)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: objects that stand beside it in the event. */
     void (*log_more)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: whether this one is worth an event (tls sessions that never got to a certificate...). */
@@ -341,7 +344,7 @@ struct app_verdict {
     enum exception_cause exception; /* no memory, or a parser's error; EXCEPTION_NONE */
     uint8_t events;                 /* bits: enum app_layer_event - APP_LAYER_EVENT_FIRST */
     bool reversed;                  /* the datagram's flow was swapped: the packet goes the other way */
-    bool stop_stream;               /* app_no_more(whole): nobody needs the bytes that follow */
+    bool stop_stream; /* app_no_more(whole): nobody needs the bytes that follow; told again with each further piece */
 };
 
 /* Bytes of a TCP stream, in order. The flow's state may ask for FLOW_BYPASS_WANTED. */

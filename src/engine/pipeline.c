@@ -426,8 +426,10 @@ static void settle_app(const struct app_feed *feed)
 
     if (feed->failed)
         policy_exception(pipeline->policy, pkt, EXCEPTION_APP_ERROR);
-    if (feed->stop_stream && pkt->flow->tcp)
+    if (feed->stop_stream && pkt->flow->tcp) {
         stream_stop(pipeline->stream, pkt->flow, direction_of(pkt));
+        pkt->flow->flags |= FLOW_ENCRYPTED;
+    }
 }
 
 /* A file is told of when it is complete and rules have seen all of it. */

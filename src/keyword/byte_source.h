@@ -47,7 +47,7 @@ int byte_source_set_dce(struct rule_parser *parser, struct span value, void *dat
         { "hex", set_base, 16, false }, { "dec", set_base, 10, false }, { "oct", set_base, 8, false },                 \
         { "big", byte_source_set_little, false, false }, { "little", byte_source_set_little, true, false },            \
     {                                                                                                                  \
-        "dce", byte_source_set_dce, 0, false                                                                        \
+        "dce", byte_source_set_dce, 0, false                                                                           \
     }
 
 /* Whether the options fit together: bases need string, and the width has limits. 0 or -EINVAL after an error. */

@@ -207,7 +207,6 @@ static void set_result(struct dce_bindings *list, const struct dce_header *heade
             continue;
         interface->acked = true;
         interface->result = load_u16(result, header->little);
-        interface->reason = load_u16(result + 2, header->little);
     }
 }
 

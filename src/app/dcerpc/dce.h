@@ -48,7 +48,7 @@ struct dce_interface {
     uint32_t call_id;
     uint16_t version, minor, context;
     uint16_t position; /* in its bind: results come in this order */
-    uint16_t result, reason;
+    uint16_t result;
     bool acked, first_fragment;
 };
 

@@ -193,6 +193,9 @@ static int take_response(struct app_context *context, struct dcerpc_state *state
 
     if (!dce_response_read(header, body, length, &response))
         return -EINVAL;
+    /* As in the field: with the eight bytes in front of it, which a response in a pipe has not. */
+    response.stub = body;
+    response.stub_length = length;
     tx = get_call(context, state, FLOW_TO_CLIENT, header);
     if (!tx)
         return -ENOMEM;

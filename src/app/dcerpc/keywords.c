@@ -161,7 +161,7 @@ static bool read_opnum(struct span text, uint32_t *out)
 {
     uint64_t number;
 
-    if (!span_to_uint(span_trim(text), 10, UINT32_MAX, &number))
+    if (!span_to_uint(span_trim(text), 0, UINT32_MAX, &number))
         return false;
     *out = (uint32_t)number;
     return true;

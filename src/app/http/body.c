@@ -213,6 +213,14 @@ void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length)
     message->body_length += length;
 }
 
+void http_body_settle(struct http_feed *f, struct http_tx *tx)
+{
+    struct http_message *message = message_of(f, tx);
+
+    if (message->decoder && !message->body_ended)
+        http_decoder_finish(f, tx, message->decoder);
+}
+
 void http_body_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction, bool complete)
 {
     struct http_message *message = &tx->message[direction];
@@ -220,8 +228,8 @@ void http_body_end(struct http_feed *f, struct http_tx *tx, enum flow_direction 
 
     if (message->body_ended)
         return;
-    if (message->decoder && direction == f->direction)
-        http_decoder_finish(f, tx, message->decoder);
+    if (direction == f->direction)
+        http_body_settle(f, tx);
     if (message->form)
         http_form_end(f, tx, direction);
     close_file(f, message, complete ? FILE_CLOSED : FILE_TRUNCATED);

@@ -104,6 +104,7 @@ const struct app_proto app_http = {
     .log_type = "http",
     .log_key = "http",
     .log = http_log,
+    .describe = http_describe,
     .settings = http_setting_table,
     .configure = http_configure,
     .unconfigure = http_unconfigure,

@@ -280,6 +280,7 @@ struct http_feed {
     const uint8_t *bytes;
     uint32_t at, length; /* bytes[at] is the next */
     bool end, failed;
+    bool quiet; /* what is done is not told: it happens only when the bytes came together */
 };
 
 /* What a step says. */
@@ -320,7 +321,8 @@ const struct http_settings *http_default_settings(void);
 
 static inline void http_event(struct http_feed *f, struct http_tx *tx, enum http_event event)
 {
-    app_event(f->context, tx ? &tx->base : NULL, event);
+    if (!f->quiet)
+        app_event(f->context, tx ? &tx->base : NULL, event);
 }
 
 /* --- feed.c ------------------------------------------------------------------------------------------------------------------- */
@@ -448,6 +450,8 @@ void http_body_begin(struct http_feed *f, struct http_tx *tx);
 /* Bytes of it as they came, without chunks. */
 void http_body_data(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
 void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length);
+/* The body is over; what waited in decoders comes out. */
+void http_body_settle(struct http_feed *f, struct http_tx *tx);
 /* Bytes behind a message that had none. */
 void http_body_more(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
 /* `complete`: all of it was there. May be called again. */
@@ -479,6 +483,7 @@ void http_form_free(struct heap *heap, struct http_form *form);
 enum { HTTP_BUFFERS = 40 };
 extern const struct app_buffer http_buffer_table[HTTP_BUFFERS];
 void http_log(const struct app_tx *tx, const void *settings, struct fields *out);
+void http_describe(const struct app_tx *tx, const void *settings, struct fields *out);
 /* The bit of a name in eve.types.http.custom; -1. */
 int http_log_field(const char *name);
 

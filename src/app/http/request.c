@@ -408,9 +408,11 @@ static enum http_turn take_trailer(struct http_feed *f)
 
 /* --- Steps ------------------------------------------------------------------------------------------------------------------------------- */
 
+/* Behind CONNECT, for the response. Line ends are none of the tunnel's bytes. */
 static enum http_turn wait(struct http_feed *f)
 {
-    (void)f;
+    while (f->at < f->length && (f->bytes[f->at] == '\r' || f->bytes[f->at] == '\n'))
+        f->at++;
     return HTTP_MORE;
 }
 

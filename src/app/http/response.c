@@ -35,20 +35,36 @@ static bool looks_like_response(const uint8_t *bytes, uint32_t length, bool *uns
     return true;
 }
 
+/* Whether a line is one that a response may begin with. */
+static bool is_response_line(const uint8_t *bytes, uint32_t length)
+{
+    bool unsure, has_end = bytes[length - 1] == '\n' || bytes[length - 1] == '\r';
+    uint32_t at = 0;
+
+    while (at < length && (http_is_space(bytes[at]) || bytes[at] == 0))
+        at++;
+    return at < length && looks_like_response(bytes, length, &unsure) && !(unsure && has_end);
+}
+
 /* What follows right behind the message, in the same bytes, and is no response: browsers show it, whatever length was told. It is
  * not consumed here. */
 static void take_surplus(struct http_feed *f, struct http_tx *tx)
 {
     uint32_t at = f->at, from = at;
-    bool unsure;
 
-    while (at < f->length && !looks_like_response(f->bytes + at, f->length - at, &unsure)) {
+    while (at < f->length) {
         uint32_t size = http_line_length(f->bytes + at, f->length - at, 0, true, true);
 
+        if (is_response_line(f->bytes + at, size))
+            break;
         at += size;
     }
-    if (at > from)
-        http_body_more(f, tx, f->bytes + from, at - from);
+    if (at == from)
+        return;
+    http_body_settle(f, tx);
+    f->quiet = true;
+    http_body_more(f, tx, f->bytes + from, at - from);
+    f->quiet = false;
 }
 
 static void complete(struct http_feed *f, struct http_tx *tx)
@@ -139,8 +155,8 @@ static enum http_turn between_responses(struct http_feed *f)
         return HTTP_GO;
     }
     is_response = looks_like_response(f->bytes + f->at, f->length - f->at, &unsure);
-    if (is_response && unsure && !f->end)
-        return f->length - f->at > f->settings->field_limit ? skip_unexpected(f) : HTTP_MORE;
+    if (is_response && unsure)
+        return f->end || f->length - f->at > f->settings->field_limit ? skip_unexpected(f) : HTTP_MORE;
     if (!is_response && (f->parser->messages > 0 || !waiting))
         return skip_unexpected(f);
     return begin(f) ? HTTP_GO : HTTP_FAIL;
@@ -261,6 +277,8 @@ static enum http_turn leave(struct http_feed *f, struct http_tx *tx, const char 
 
     if (other->tx == tx)
         http_request_complete(f, tx);
+    while (f->at < f->length && (f->bytes[f->at] == '\r' || f->bytes[f->at] == '\n'))
+        f->at++;
     f->parser->step = HTTP_TUNNEL;
     complete(f, tx);
     if (known)

@@ -162,7 +162,7 @@ static int smb_version_parse(struct rule_parser *parser, struct span value, bool
     (void)negated;
     if (!version)
         return -ENOMEM;
-    if (!span_to_uint(span_trim(value), 10, 2, &number) || number == 0)
+    if (!span_to_uint(span_trim(value), 1, 2, &number))
         return rule_parser_error(parser, value, "the version must be 1 or 2");
     *version = (uint8_t)number;
     return rule_parser_add_transaction_condition(parser, version, false);

@@ -13,9 +13,10 @@ static void log_text(const struct smb_tx *tx, enum smb_text text, const char *ke
     fields_bytes(out, key, value->bytes ? (const void *)value->bytes : "", value->length);
 }
 
-/* In the field's order, which turns the last six bytes around, too. */
+/* In the field's order, which turns the second half around, too. */
 static void log_guid(const char *key, const uint8_t *guid, struct fields *out)
 {
+    static const uint8_t order[DCE_UUID] = { 3, 2, 1, 0, 5, 4, 7, 6, 9, 8, 11, 10, 15, 14, 13, 12 };
     uint8_t turned[DCE_UUID];
     char text[DCE_UUID_TEXT];
 
@@ -23,11 +24,8 @@ static void log_guid(const char *key, const uint8_t *guid, struct fields *out)
         fields_string(out, key, "");
         return;
     }
-    dce_uuid_read(guid, true, turned);
-    turned[8] = guid[9];
-    turned[9] = guid[8];
-    for (unsigned i = 0; i < 6; i++)
-        turned[10 + i] = guid[15 - i];
+    for (unsigned i = 0; i < DCE_UUID; i++)
+        turned[i] = guid[order[i]];
     dce_uuid_text(turned, text);
     fields_string(out, key, text);
 }
@@ -73,6 +71,8 @@ static void log_common(const struct smb_tx *tx, struct fields *out)
         fields_bytes(out, "dialect", tx->dialect_name, tx->dialect_length);
     else
         fields_string(out, "dialect", "unknown");
+    if (tx->head.tx.only_events)
+        return;
     if (tx->version == 1)
         fields_string(out, "command", smb1_command_name(tx->command, number));
     else if (tx->version == 2)
@@ -322,9 +322,9 @@ void smb_log(const struct app_tx *head, const void *settings, struct fields *out
         logs[tx->kind](tx, out);
 }
 
-bool smb_wants_log(const struct app_tx *head, const void *settings)
+bool smb_wants_log(const struct app_tx *tx, const void *settings)
 {
     const struct smb_settings *wanted = settings;
 
-    return !wanted || wanted->logs[((const struct smb_tx *)head)->kind];
+    return tx->only_events || !wanted || wanted->logs[((const struct smb_tx *)tx)->kind];
 }

@@ -284,45 +284,51 @@ static void smb_stop(struct app_context *context, void *data)
 
 /* --- Finding it ----------------------------------------------------------------------------------------------------------------- */
 
+enum { SMB1_FLAGS_AT = 9, SMB2_FLAGS_AT = 16, FLAGS_END = SMB2_FLAGS_AT + 1, SMB_PORT = 445 };
+
+/* Whether the client or the server sent the message; encrypted ones don't say. */
+static enum app_guess direction_of(const struct app_probe *in, const uint8_t *message)
+{
+    bool from_server = in->direction == FLOW_TO_CLIENT;
+
+    if (message[0] == 0xff)
+        from_server = message[SMB1_FLAGS_AT] & 0x80;
+    else if (message[0] == 0xfe)
+        from_server = message[SMB2_FLAGS_AT] & 1;
+    else if (in->client_port == SMB_PORT && in->server_port != SMB_PORT)
+        return APP_REVERSED;
+    return from_server == (in->direction == FLOW_TO_CLIENT) ? APP_YES : APP_REVERSED;
+}
+
 /* A session may be asked for by a message of NetBIOS first. */
 static enum app_guess smb_probe(const struct app_probe *in)
 {
-    uint32_t length;
+    uint32_t length, at = SMB_NBSS_HEADER;
 
     if (in->length < SMB_NBSS_HEADER)
-        return APP_UNSURE;
+        return in->length == 0 || is_nbss_type(in->bytes[0]) ? APP_UNSURE : APP_NO;
+    length = record_length(in->bytes);
     if (!is_nbss_type(in->bytes[0]))
         return APP_NO;
-    length = record_length(in->bytes);
-    if (in->bytes[0] == NBSS_MESSAGE) {
-        if (in->length < SMB_NBSS_HEADER + MARK)
-            return length >= MARK ? APP_UNSURE : APP_NO;
-        return is_mark(in->bytes + SMB_NBSS_HEADER) ? APP_YES : APP_NO;
-    }
-    if (length >= FIRST_RECORD_MAX)
+    if (in->bytes[0] != NBSS_MESSAGE) {
+        if (!in->port_hint || length >= FIRST_RECORD_MAX)
+            return APP_NO;
+        at += length + SMB_NBSS_HEADER;
+    } else if (length < SMB1_HEADER) {
         return APP_NO;
-    if (in->length < length + 2 * SMB_NBSS_HEADER + MARK)
-        return APP_UNSURE;
-    return is_mark(in->bytes + length + 2 * (size_t)SMB_NBSS_HEADER) ? APP_YES : APP_NO;
+    }
+    if (in->length >= at + MARK && !is_mark(in->bytes + at))
+        return APP_NO;
+    return in->length < at + FLAGS_END ? APP_UNSURE : direction_of(in, in->bytes + at);
 }
-
-static const struct app_pattern patterns[] = {
-    { .bytes = "\xffSMB", .length = 4, .offset = 4, .direction = FLOW_TO_SERVER },
-    { .bytes = "\xffSMB", .length = 4, .offset = 4, .direction = FLOW_TO_CLIENT },
-    { .bytes = "\xfeSMB", .length = 4, .offset = 4, .direction = FLOW_TO_SERVER },
-    { .bytes = "\xfeSMB", .length = 4, .offset = 4, .direction = FLOW_TO_CLIENT },
-    { .bytes = "\xfdSMB", .length = 4, .offset = 4, .direction = FLOW_TO_SERVER },
-    { .bytes = "\xfdSMB", .length = 4, .offset = 4, .direction = FLOW_TO_CLIENT },
-};
 
 const struct app_proto app_smb = {
     .name = "smb",
     .help = "SMB 1 to 3 and DCE/RPC in its pipes",
     .transports = APP_TCP,
     .tcp_ports = "445,139",
-    .patterns = patterns,
-    .pattern_count = sizeof(patterns) / sizeof(patterns[0]),
     .probe = smb_probe,
+    .probe_any_port = true,
     .state_size = sizeof(struct smb_state),
     .stop = smb_stop,
     .feed = smb_feed,

@@ -89,7 +89,7 @@ struct smb_tx *smb_tx_new(struct smb_parser *parser, enum smb_kind kind, uint8_t
         return tx;
     app_event(parser->context, &tx->head.tx, SMB_TOO_MANY_TRANSACTIONS);
     tx->kind = SMB_GENERIC;
-    tx->head.tx.log_never = true;
+    tx->head.tx.only_events = true;
     parser->failed = true;
     return NULL;
 }
@@ -164,8 +164,7 @@ void smb_event(struct smb_parser *parser, uint8_t version, enum smb_event event)
 
     if (!tx)
         return;
-    tx->head.tx.log_never = true;
-    tx->head.tx.directions = (uint8_t)(1u << parser->direction);
+    tx->head.tx.only_events = true;
     smb_tx_complete_both(parser, tx);
     app_event(parser->context, &tx->head.tx, event);
 }

@@ -292,7 +292,7 @@ static int read_ssl2_record(const struct tls_parser *parser, struct cursor *cur,
     uint16_t word;
     uint8_t padding = 0;
 
-    *needed = 3;
+    *needed = *at.at & 0x80 ? 2 : 3;
     if (!cursor_be16(&at, &word) || (!(word & 0x8000) && !cursor_u8(&at, &padding)))
         return -EAGAIN;
     uint32_t header = word & 0x8000 ? 2 : 3, length = word & (word & 0x8000 ? 0x7fff : 0x3fff);

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * IKE over UDP. On port 4500 messages share the port with ESP, and begin with four zero bytes that tell them apart; once such a message was
+ * seen what comes without is ESP, and passed over. A message that can't be read has its event, and what comes next is read nevertheless.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "ike_priv.h"
+
+static const struct app_event events[IKE_EVENTS] = {
+    [IKE_MALFORMED_DATA] = { "malformed_data", "a message or a payload that is cut off or broken" },
+    [IKE_NO_ENCRYPTION] = { "no_encryption", "version 2: AH is proposed or chosen, which does not encrypt" },
+    [IKE_WEAK_CRYPTO_ENC] = { "weak_crypto_enc", "version 2: weak encryption is proposed or chosen" },
+    [IKE_WEAK_CRYPTO_PRF] = { "weak_crypto_prf", "version 2: a weak pseudorandom function" },
+    [IKE_WEAK_CRYPTO_DH] = { "weak_crypto_dh", "version 2: a weak Diffie-Hellman group" },
+    [IKE_WEAK_CRYPTO_AUTH] = { "weak_crypto_auth", "version 2: a weak integrity algorithm" },
+    [IKE_WEAK_CRYPTO_NODH] = { "weak_crypto_nodh", "version 2: a proposal without a Diffie-Hellman group" },
+    [IKE_WEAK_CRYPTO_NOAUTH] = { "weak_crypto_noauth", "version 2: a proposal without integrity" },
+    [IKE_INVALID_PROPOSAL] = { "invalid_proposal", "version 2: a proposal of none where there must be one" },
+    [IKE_UNKNOWN_PROPOSAL] = { "unknown_proposal", "version 2: a transform of an unknown type" },
+    [IKE_PAYLOAD_EXTRA_DATA] = { "payload_extra_data", "bytes behind the last payload" },
+    [IKE_MULTIPLE_SERVER_PROPOSAL] = { "multiple_server_proposal",
+                                       "version 1: the server chose more than one transform" },
+};
+
+bool ike_next(struct cursor *cur, uint8_t *type, struct ike_payload *out)
+{
+    struct cursor at = *cur;
+    uint8_t next, reserved;
+    uint16_t length;
+
+    if (!cursor_u8(&at, &next) || !cursor_u8(&at, &reserved) || !cursor_be16(&at, &length) || length < 4)
+        return false;
+    const uint8_t *bytes = cursor_take(&at, length - 4u);
+
+    if (!bytes)
+        return false;
+    *out = (struct ike_payload){ .type = *type, .body = cursor_of(bytes, length - 4u) };
+    *type = next;
+    *cur = at;
+    return true;
+}
+
+void ike_mark(struct ike_parse *parse, enum ike_event event)
+{
+    parse->events |= 1u << event;
+}
+
+void ike_keep(struct ike_parse *parse, struct buffer *buffer, const void *bytes, size_t length)
+{
+    buffer->length = 0;
+    if (length > 0 && buffer_append(parse->heap, buffer, bytes, (uint32_t)length, (uint32_t)length) != length)
+        parse->no_memory = true;
+}
+
+static void clear_party(struct heap *heap, struct ike_party *party)
+{
+    buffer_clear(heap, &party->key_exchange);
+    buffer_clear(heap, &party->nonce);
+}
+
+/* --- A message ------------------------------------------------------------------------------------------------------------------ */
+
+struct header {
+    const uint8_t *initiator, *responder;
+    uint8_t next, major, minor, exchange, flags;
+    uint32_t message_id, length;
+};
+
+static bool read_header(struct cursor *cur, struct header *out)
+{
+    const uint8_t *bytes = cursor_take(cur, IKE_HEADER);
+
+    if (!bytes)
+        return false;
+    *out = (struct header){
+        .initiator = bytes,
+        .responder = bytes + 8,
+        .next = bytes[16],
+        .major = bytes[17] >> 4,
+        .minor = bytes[17] & 15,
+        .exchange = bytes[18],
+        .flags = bytes[19],
+        .message_id = load_be32(bytes + 20),
+        .length = load_be32(bytes + 24),
+    };
+    return out->major == 1 || out->major == 2;
+}
+
+static void spi_text(const uint8_t *spi, char text[IKE_SPI_TEXT])
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (unsigned i = 0; i < IKE_SPI_TEXT / 2; i++) {
+        text[2 * i] = digits[spi[i] >> 4];
+        text[2 * i + 1] = digits[spi[i] & 15];
+    }
+}
+
+/* Events tell with this message what is known by now. */
+static void copy_state(struct ike_parse *parse)
+{
+    const struct ike_state *state = parse->state;
+    struct ike_tx *tx = parse->tx;
+
+    tx->has_doi = state->has_doi;
+    tx->doi = state->doi;
+    ike_keep(parse, &tx->chosen.list, state->chosen.list.bytes, state->chosen.list.length);
+    for (unsigned i = 0; !tx->encrypted && i < FLOW_DIRECTIONS; i++) {
+        const struct ike_party *party = &state->party[i];
+
+        ike_keep(parse, &tx->party[i].key_exchange, party->key_exchange.bytes, party->key_exchange.length);
+        ike_keep(parse, &tx->party[i].nonce, party->nonce.bytes, party->nonce.length);
+    }
+}
+
+static void read_message(struct ike_parse *parse, struct cursor cur)
+{
+    struct ike_tx *tx = parse->tx;
+    struct header header;
+
+    tx->parsed = read_header(&cur, &header);
+    if (!tx->parsed) {
+        tx->tx.log_never = true;
+        ike_mark(parse, IKE_MALFORMED_DATA);
+        return;
+    }
+    tx->major = header.major;
+    tx->minor = header.minor;
+    tx->exchange = header.exchange;
+    tx->flags = header.flags;
+    tx->message_id = header.message_id;
+    spi_text(header.initiator, tx->initiator);
+    spi_text(header.responder, tx->responder);
+    if (header.length < IKE_HEADER || header.length - IKE_HEADER > cursor_left(&cur))
+        ike_mark(parse, IKE_MALFORMED_DATA);
+    if (header.major == 1)
+        ike_read_v1(parse, cur, header.next);
+    else
+        ike_read_v2(parse, cur, header.next);
+    if (header.major == 1)
+        copy_state(parse);
+}
+
+/* Takes the marker off; false for what is no message. */
+static bool strip_marker(struct ike_state *state, struct cursor *cur)
+{
+    const uint8_t *marker = cursor_peek(cur, 4 + IKE_HEADER);
+
+    if (marker && load_be32(marker) == 0) {
+        state->marked = true;
+        return cursor_skip(cur, 4);
+    }
+    return !state->marked;
+}
+
+static struct app_result ike_feed(struct app_context *context, void *data, const struct app_input *in)
+{
+    struct app_result result = { .status = APP_OK, .consumed = in->length };
+    struct cursor cur = cursor_of(in->bytes, in->length);
+    struct ike_parse parse = { .heap = app_heap(context), .state = data, .direction = in->direction };
+
+    if (in->length == 0 || !strip_marker(data, &cur))
+        return result;
+    parse.tx = (struct ike_tx *)app_tx_new(context);
+    if (parse.tx) {
+        parse.tx->tx.directions = (uint8_t)(1u << in->direction);
+        parse.tx->tx.progress[in->direction] = IKE_COMPLETE;
+        read_message(&parse, cur);
+        for (unsigned event = 0; event < IKE_EVENTS; event++)
+            if (parse.events >> event & 1)
+                app_event(context, &parse.tx->tx, event);
+    }
+    if (!parse.tx || parse.no_memory)
+        result.status = APP_ERROR;
+    return result;
+}
+
+static void ike_stop(struct app_context *context, void *data)
+{
+    struct ike_state *state = data;
+
+    for (unsigned i = 0; i < FLOW_DIRECTIONS; i++)
+        clear_party(app_heap(context), &state->party[i]);
+    buffer_clear(app_heap(context), &state->chosen.list);
+}
+
+static void ike_tx_free(struct app_context *context, struct app_tx *tx)
+{
+    struct ike_tx *ike = (struct ike_tx *)tx;
+    struct heap *heap = app_heap(context);
+
+    clear_party(heap, &ike->own);
+    for (unsigned i = 0; i < FLOW_DIRECTIONS; i++)
+        clear_party(heap, &ike->party[i]);
+    buffer_clear(heap, &ike->chosen.list);
+    buffer_clear(heap, &ike->attributes.list);
+    buffer_clear(heap, &ike->text);
+}
+
+/* --- Finding it: asked for its ports only -------------------------------------------------------------------------------------- */
+
+enum { FIRST_EXCHANGE = 34, LAST_EXCHANGE = 43 }; /* of version 2 */
+
+static enum app_guess ike_probe(const struct app_probe *in)
+{
+    struct cursor cur = cursor_of(in->bytes, in->length);
+    struct ike_state state = { 0 };
+    struct header header;
+
+    strip_marker(&state, &cur);
+    uint32_t length = (uint32_t)cursor_left(&cur);
+
+    if (!read_header(&cur, &header) || header.length < IKE_HEADER)
+        return APP_NO;
+    if (header.major == 2 && (header.minor != 0 || header.exchange < FIRST_EXCHANGE ||
+                              header.exchange > LAST_EXCHANGE || header.length != length))
+        return APP_NO;
+    if (in->direction == FLOW_TO_CLIENT && load_be64(header.responder) == 0)
+        return APP_REVERSED;
+    return APP_YES;
+}
+
+static bool ike_logs_from_server(const struct app_tx *tx, const void *settings)
+{
+    (void)settings;
+    return tx->directions == APP_TO_CLIENT;
+}
+
+static const char *const words[] = { "ikev2", NULL };
+
+static const struct setting setting_rows[] = {
+    { .name = "eve.types.ike", .type = SETTING_SECTION, .help = "a message of IKE, version 1 or 2" },
+    { .name = "eve.types.ike.extended",
+      .type = SETTING_BOOL,
+      .default_value = "no",
+      .help = "the exchange of version 1 by name, too" },
+    { .name = NULL },
+};
+
+static int ike_configure(const struct config *config, struct diag *diag, void **out)
+{
+    struct ike_settings *settings = calloc(1, sizeof(*settings));
+
+    (void)diag;
+    if (!settings)
+        return -ENOMEM;
+    settings->extended = config_bool(config, "eve.types.ike.extended");
+    *out = settings;
+    return 0;
+}
+
+static void ike_unconfigure(void *settings)
+{
+    free(settings);
+}
+
+const struct app_proto app_ike = {
+    .name = "ike",
+    .words = words,
+    .help = "IKE, version 1 and 2",
+    .transports = APP_UDP,
+    .udp_ports = "500,4500",
+    .probe = ike_probe,
+    .state_size = sizeof(struct ike_state),
+    .stop = ike_stop,
+    .feed = ike_feed,
+    .tx_size = sizeof(struct ike_tx),
+    .tx_free = ike_tx_free,
+    .complete = { IKE_COMPLETE, IKE_COMPLETE },
+    .events = events,
+    .event_count = IKE_EVENTS,
+    .buffers = ike_buffers,
+    .buffer_count = IKE_BUFFERS,
+    .conditions = ike_conditions,
+    .condition_count = IKE_CONDITIONS,
+    .log_type = "ike",
+    .log_key = "ike",
+    .log = ike_log,
+    .logs_from_server = ike_logs_from_server,
+    .settings = setting_rows,
+    .configure = ike_configure,
+    .unconfigure = ike_unconfigure,
+};

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * IKE: version 1 with ISAKMP (RFC 2408, 2409) and version 2 (RFC 7296). Each message is a transaction of its own, in its own direction. What
+ * both sides have said so far, events tell with every message in the clear; so a transaction has a copy of it.
+ */
+#ifndef SLUICE_APP_IKE_PRIV_H
+#define SLUICE_APP_IKE_PRIV_H
+
+#include "sluice/app.h"
+#include "sluice/bytes.h"
+
+enum {
+    IKE_HEADER = 28,
+    IKE_SPI_TEXT = 16,
+    IKE_RAW_MAX = 16,         /* bytes of an attribute that are kept */
+    IKE_ATTRIBUTES_MAX = 256, /* of a message */
+    IKE_VENDORS_MAX = 32,
+    IKE_VENDOR_MAX = 256, /* bytes of a vendor's identifier */
+    IKE_NOTIFIES_MAX = 32,
+    IKE_PAYLOADS_MAX = 64, /* of a message of version 2 that are told */
+    IKE_SECRET_MAX = 4096, /* bytes of a key exchange or nonce that are told with later messages */
+};
+enum { IKE_COMPLETE = 1 };
+
+enum ike_event {
+    IKE_MALFORMED_DATA,
+    IKE_NO_ENCRYPTION,
+    IKE_WEAK_CRYPTO_ENC,
+    IKE_WEAK_CRYPTO_PRF,
+    IKE_WEAK_CRYPTO_DH,
+    IKE_WEAK_CRYPTO_AUTH,
+    IKE_WEAK_CRYPTO_NODH,
+    IKE_WEAK_CRYPTO_NOAUTH,
+    IKE_INVALID_PROPOSAL,
+    IKE_UNKNOWN_PROPOSAL,
+    IKE_PAYLOAD_EXTRA_DATA,
+    IKE_MULTIPLE_SERVER_PROPOSAL,
+    IKE_EVENTS,
+};
+
+/* An attribute of an SA of version 1: a number, or other bytes. */
+struct ike_attribute {
+    uint16_t type;
+    bool has_number;
+    uint8_t raw_length;
+    uint32_t number;
+    uint8_t raw[IKE_RAW_MAX];
+};
+struct ike_attributes {
+    struct buffer list; /* of struct ike_attribute */
+};
+
+/* Types of transforms of version 2. */
+enum { IKE2_ENC = 1, IKE2_PRF = 2, IKE2_AUTH = 3, IKE2_DH = 4, IKE2_ESN = 5, IKE2_TRANSFORMS = 6 };
+struct ike_choice {
+    bool is_there;
+    uint16_t id;
+};
+
+struct ike_party {
+    struct buffer key_exchange, nonce;
+};
+
+struct ike_state {
+    bool marked; /* messages have the marker that tells them from ESP (RFC 3948) */
+    struct ike_party party[FLOW_DIRECTIONS];
+    bool has_doi;
+    uint32_t doi;
+    uint32_t server_transforms;
+    struct ike_attributes chosen;              /* version 1: the first transform of the server */
+    struct ike_choice choice[IKE2_TRANSFORMS]; /* version 2: by type */
+};
+
+struct ike_vendor {
+    uint32_t at, length; /* of its hexadecimal digits in tx->text */
+};
+
+struct ike_tx {
+    struct app_tx tx;
+    bool parsed, encrypted, has_doi;
+    uint8_t major, minor, exchange, flags;
+    uint32_t message_id, doi;
+    char initiator[IKE_SPI_TEXT], responder[IKE_SPI_TEXT];
+    struct ike_party own;                     /* what is in the message itself */
+    struct ike_party party[FLOW_DIRECTIONS];  /* what is known by now */
+    struct ike_attributes chosen, attributes; /* chosen by the server by now; all in the message */
+    uint32_t transforms;                      /* in the message */
+    uint32_t first_count;                     /* attributes of the first one */
+    struct ike_choice choice[IKE2_TRANSFORMS];
+    struct buffer text;
+    struct ike_vendor vendor[IKE_VENDORS_MAX];
+    uint8_t vendors, payloads, notifies;
+    uint32_t payload_types; /* version 1: a bit for each */
+    uint8_t payload[IKE_PAYLOADS_MAX];
+    uint16_t notify[IKE_NOTIFIES_MAX];
+    uint32_t errors; /* notifications of errors */
+};
+
+struct ike_settings {
+    bool extended;
+};
+
+/* One message being read. */
+struct ike_parse {
+    struct heap *heap;
+    struct ike_state *state;
+    struct ike_tx *tx;
+    enum flow_direction direction;
+    unsigned events; /* bits 1 << enum ike_event */
+    bool no_memory;
+};
+
+struct ike_payload {
+    uint8_t type;
+    struct cursor body;
+};
+/* The payload of type *type that begins here; *type becomes that of the next. False when it is broken: then nothing is taken. */
+bool ike_next(struct cursor *cur, uint8_t *type, struct ike_payload *out);
+void ike_mark(struct ike_parse *parse, enum ike_event event);
+/* Replaces the bytes; a failure is noted in the parse. */
+void ike_keep(struct ike_parse *parse, struct buffer *buffer, const void *bytes, size_t length);
+
+void ike_read_v1(struct ike_parse *parse, struct cursor cur, uint8_t first);
+void ike_read_v2(struct ike_parse *parse, struct cursor cur, uint8_t first);
+
+static inline size_t ike_attribute_count(const struct ike_attributes *attributes)
+{
+    return attributes->list.length / sizeof(struct ike_attribute);
+}
+
+static inline const struct ike_attribute *ike_attribute_at(const struct ike_attributes *attributes, size_t index)
+{
+    return (const struct ike_attribute *)(const void *)attributes->list.bytes + index;
+}
+
+/* --- names.c: NULL for what has none -------------------------------------------------------------------------------------------- */
+
+const char *ike_attribute_key(uint16_t type);
+const char *ike_attribute_value(uint16_t type, uint32_t number); /* "Unknown" */
+const char *ike_payload_name(uint8_t major, uint8_t type);
+const char *ike_exchange_name(uint8_t exchange); /* of version 1 */
+const char *ike_notify_name(uint16_t type);
+const char *ike_transform_name(unsigned type, uint16_t id);
+
+/* --- keywords.c, log.c ---------------------------------------------------------------------------------------------------------- */
+
+enum { IKE_BUFFERS = 7, IKE_CONDITIONS = 7 };
+extern const struct app_buffer ike_buffers[IKE_BUFFERS];
+extern const struct app_condition ike_conditions[IKE_CONDITIONS];
+extern const struct keyword keyword_ike_init_spi, keyword_ike_resp_spi, keyword_ike_vendor,
+    keyword_ike_key_exchange_payload, keyword_ike_nonce_payload, keyword_ike_key_exchange_payload_length,
+    keyword_ike_nonce_payload_length, keyword_ike_exchtype, keyword_ike_chosen_sa_attribute;
+
+void ike_log(const struct app_tx *tx, const void *settings, struct fields *out);
+
+#endif

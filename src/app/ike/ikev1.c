@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Payloads of IKE version 1: SA > proposal > transform > attribute, key exchange, nonce, vendors. */
+#include <string.h>
+
+#include "ike_priv.h"
+
+enum {
+    PAYLOAD_SA = 1,
+    PAYLOAD_PROPOSAL = 2,
+    PAYLOAD_TRANSFORM = 3,
+    PAYLOAD_KEY_EXCHANGE = 4,
+    PAYLOAD_NONCE = 10,
+    PAYLOAD_VENDOR = 13,
+    DOI_IPSEC = 1,
+};
+
+static void note_type(struct ike_parse *parse, uint8_t type)
+{
+    if (type < 32)
+        parse->tx->payload_types |= UINT32_C(1) << type;
+}
+
+static void keep_attribute(struct ike_parse *parse, const struct ike_attribute *attribute)
+{
+    struct buffer *list = &parse->tx->attributes.list;
+    uint32_t limit = IKE_ATTRIBUTES_MAX * sizeof(*attribute);
+
+    if (list->length == limit)
+        return;
+    if (buffer_append(parse->heap, list, attribute, sizeof(*attribute), limit) != sizeof(*attribute))
+        parse->no_memory = true;
+}
+
+/* The first bit of the type tells whether a value follows, or a length. */
+static bool read_attribute(struct ike_parse *parse, struct cursor *cur)
+{
+    struct ike_attribute attribute = { 0 };
+    uint16_t type, value;
+
+    if (!cursor_be16(cur, &type) || !cursor_be16(cur, &value))
+        return false;
+    attribute.type = type & 0x7fff;
+    if (type & 0x8000) {
+        attribute.has_number = true;
+        attribute.number = value;
+    } else {
+        const uint8_t *bytes = cursor_take(cur, value);
+
+        if (!bytes)
+            return false;
+        attribute.has_number = value == 4;
+        if (value == 4)
+            attribute.number = load_be32(bytes);
+        else if (value <= IKE_RAW_MAX)
+            memcpy(attribute.raw, bytes, value);
+        attribute.raw_length = value != 4 && value <= IKE_RAW_MAX ? (uint8_t)value : 0;
+    }
+    keep_attribute(parse, &attribute);
+    return true;
+}
+
+static bool read_transform(struct ike_parse *parse, struct cursor body)
+{
+    if (!cursor_skip(&body, 4)) /* number, identifier */
+        return false;
+    while (cursor_left(&body))
+        if (!read_attribute(parse, &body))
+            return false;
+    if (parse->tx->transforms == 0)
+        parse->tx->first_count = (uint32_t)ike_attribute_count(&parse->tx->attributes);
+    parse->tx->transforms++;
+    return true;
+}
+
+static bool read_proposal(struct ike_parse *parse, struct cursor body)
+{
+    const uint8_t *head = cursor_take(&body, 4); /* number, protocol, length of the SPI, transforms */
+    uint8_t type = PAYLOAD_TRANSFORM;
+    struct ike_payload payload;
+
+    if (!head || !cursor_skip(&body, head[2]))
+        return false;
+    while (cursor_left(&body) && type == PAYLOAD_TRANSFORM) {
+        if (!ike_next(&body, &type, &payload) || !read_transform(parse, payload.body))
+            return false;
+        note_type(parse, PAYLOAD_TRANSFORM);
+    }
+    return true;
+}
+
+static bool read_sa(struct ike_parse *parse, struct cursor body)
+{
+    struct ike_state *state = parse->state;
+    uint8_t type = PAYLOAD_PROPOSAL;
+    struct ike_payload payload;
+
+    if (!cursor_be32(&body, &state->doi))
+        return false;
+    state->has_doi = true;
+    if (state->doi != DOI_IPSEC)
+        return true;
+    if (!cursor_skip(&body, 4)) /* situation */
+        return false;
+    while (cursor_left(&body) && type == PAYLOAD_PROPOSAL) {
+        if (!ike_next(&body, &type, &payload) || !read_proposal(parse, payload.body))
+            return false;
+        note_type(parse, PAYLOAD_PROPOSAL);
+    }
+    return true;
+}
+
+static void keep_vendor(struct ike_parse *parse, struct cursor body)
+{
+    static const char digits[] = "0123456789abcdef";
+    struct ike_tx *tx = parse->tx;
+    char text[2 * IKE_VENDOR_MAX];
+    uint32_t length = 0;
+    uint8_t byte;
+
+    if (tx->vendors == IKE_VENDORS_MAX)
+        return;
+    while (length < sizeof(text) && cursor_u8(&body, &byte)) {
+        text[length++] = digits[byte >> 4];
+        text[length++] = digits[byte & 15];
+    }
+    tx->vendor[tx->vendors] = (struct ike_vendor){ .at = tx->text.length, .length = length };
+    if (buffer_append(parse->heap, &tx->text, text, length, IKE_VENDORS_MAX * sizeof(text)) == length)
+        tx->vendors++;
+    else
+        parse->no_memory = true;
+}
+
+static bool read_payload(struct ike_parse *parse, const struct ike_payload *payload)
+{
+    struct ike_tx *tx = parse->tx;
+
+    note_type(parse, payload->type);
+    switch (payload->type) {
+    case PAYLOAD_SA:
+        return read_sa(parse, payload->body);
+    case PAYLOAD_KEY_EXCHANGE:
+        ike_keep(parse, &tx->own.key_exchange, payload->body.at, cursor_left(&payload->body));
+        return true;
+    case PAYLOAD_NONCE:
+        ike_keep(parse, &tx->own.nonce, payload->body.at, cursor_left(&payload->body));
+        return true;
+    case PAYLOAD_VENDOR:
+        keep_vendor(parse, payload->body);
+        return true;
+    default:
+        return true;
+    }
+}
+
+static void keep_secret(struct ike_parse *parse, struct buffer *kept, const struct buffer *bytes)
+{
+    ike_keep(parse, kept, bytes->bytes, bytes->length <= IKE_SECRET_MAX ? bytes->length : 0);
+}
+
+/* What this message adds to what is known of the flow. A new SA begins a new exchange. */
+static void update_state(struct ike_parse *parse)
+{
+    struct ike_state *state = parse->state;
+    struct ike_tx *tx = parse->tx;
+    bool from_server = parse->direction == FLOW_TO_CLIENT;
+
+    keep_secret(parse, &state->party[parse->direction].key_exchange, &tx->own.key_exchange);
+    keep_secret(parse, &state->party[parse->direction].nonce, &tx->own.nonce);
+    if (!from_server)
+        return;
+    if (tx->payload_types >> PAYLOAD_SA & 1) {
+        state->server_transforms = 0;
+        buffer_clear(parse->heap, &state->chosen.list);
+    }
+    if (state->server_transforms <= 1 && (uint64_t)state->server_transforms + tx->transforms > 1)
+        ike_mark(parse, IKE_MULTIPLE_SERVER_PROPOSAL);
+    if (state->server_transforms == 0 && tx->transforms > 0)
+        ike_keep(parse, &state->chosen.list, tx->attributes.list.bytes, tx->first_count * sizeof(struct ike_attribute));
+    state->server_transforms = tx->transforms > 0 ? state->server_transforms + 1 : state->server_transforms;
+    if (tx->transforms > 1 && state->server_transforms < 2)
+        state->server_transforms = 2;
+}
+
+void ike_read_v1(struct ike_parse *parse, struct cursor cur, uint8_t first)
+{
+    uint8_t type = first;
+    struct ike_payload payload;
+    bool fine = true;
+
+    note_type(parse, first);
+    parse->tx->encrypted = parse->tx->flags & 1;
+    if (parse->tx->encrypted)
+        return;
+    while (fine && type != 0 && cursor_left(&cur))
+        fine = ike_next(&cur, &type, &payload) && read_payload(parse, &payload);
+    if (!fine || type != 0)
+        ike_mark(parse, IKE_MALFORMED_DATA);
+    else if (cursor_left(&cur))
+        ike_mark(parse, IKE_PAYLOAD_EXTRA_DATA);
+    update_state(parse);
+}

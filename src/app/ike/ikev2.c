@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Payloads of IKE version 2: proposals with what is weak in them, notifications. What is encrypted ends a message. */
+#include "ike_priv.h"
+
+enum {
+    PAYLOAD_SA = 33,
+    PAYLOAD_NOTIFY = 41,
+    PAYLOAD_ENCRYPTED = 46,
+    PAYLOAD_FRAGMENT = 53,
+    PROTOCOL_AH = 2,
+    NOTIFY_STATUS = 16384, /* types below are errors */
+};
+
+/* What a proposal consists of. */
+struct proposal {
+    bool has_dh, has_auth, has_aead;
+    struct ike_choice choice[IKE2_TRANSFORMS]; /* the last one of each type */
+};
+
+static bool is_aead(uint16_t id)
+{
+    return (id >= 14 && id <= 16) || (id >= 18 && id <= 20) || (id >= 25 && id <= 28);
+}
+
+static void check_encryption(struct ike_parse *parse, uint16_t id)
+{
+    if ((id >= 1 && id <= 9) || id == 11)
+        ike_mark(parse, IKE_WEAK_CRYPTO_ENC);
+}
+
+static void check_dh(struct ike_parse *parse, uint16_t id)
+{
+    if (id == 0)
+        ike_mark(parse, IKE_INVALID_PROPOSAL);
+    else if (id == 1 || id == 2 || id == 5 || id == 22)
+        ike_mark(parse, IKE_WEAK_CRYPTO_DH);
+}
+
+static void check_transform(struct ike_parse *parse, struct proposal *proposal, uint8_t type, uint16_t id)
+{
+    switch (type) {
+    case IKE2_ENC:
+        check_encryption(parse, id);
+        proposal->has_aead |= is_aead(id);
+        break;
+    case IKE2_PRF:
+        if (id <= 2)
+            ike_mark(parse, id == 0 ? IKE_INVALID_PROPOSAL : IKE_WEAK_CRYPTO_PRF);
+        break;
+    case IKE2_AUTH:
+        if (id >= 1 && id <= 7)
+            ike_mark(parse, IKE_WEAK_CRYPTO_AUTH);
+        proposal->has_auth |= id != 0;
+        break;
+    case IKE2_DH:
+        check_dh(parse, id);
+        proposal->has_dh = true;
+        break;
+    case IKE2_ESN:
+        break;
+    default:
+        ike_mark(parse, IKE_UNKNOWN_PROPOSAL);
+        return;
+    }
+    proposal->choice[type] = (struct ike_choice){ .is_there = true, .id = id };
+}
+
+/* Proposals and transforms begin alike: whether more follow, and a length. */
+static bool take_structure(struct cursor *cur, uint8_t *more, struct cursor *body)
+{
+    uint8_t reserved;
+    uint16_t length;
+
+    if (!cursor_u8(cur, more) || !cursor_u8(cur, &reserved) || !cursor_be16(cur, &length) || length < 4)
+        return false;
+    const uint8_t *bytes = cursor_take(cur, length - 4u);
+
+    if (bytes)
+        *body = cursor_of(bytes, length - 4u);
+    return bytes != NULL;
+}
+
+static bool read_transforms(struct ike_parse *parse, struct cursor *cur, struct proposal *proposal)
+{
+    uint8_t more = 3, type, reserved;
+    struct cursor body;
+    uint16_t id;
+
+    while (cursor_left(cur) && more) {
+        if (!take_structure(cur, &more, &body) || !cursor_u8(&body, &type) || !cursor_u8(&body, &reserved) ||
+            !cursor_be16(&body, &id))
+            return false;
+        check_transform(parse, proposal, type, id);
+    }
+    return true;
+}
+
+static bool read_proposal(struct ike_parse *parse, struct cursor body)
+{
+    const uint8_t *head = cursor_take(&body, 4); /* number, protocol, length of the SPI, transforms */
+    struct proposal proposal = { 0 };
+
+    if (!head || !cursor_skip(&body, head[2]) || !read_transforms(parse, &body, &proposal))
+        return false;
+    if (!proposal.has_dh)
+        ike_mark(parse, IKE_WEAK_CRYPTO_NODH);
+    if (head[1] == PROTOCOL_AH)
+        ike_mark(parse, IKE_NO_ENCRYPTION);
+    if (!proposal.has_auth && !proposal.has_aead)
+        ike_mark(parse, IKE_WEAK_CRYPTO_NOAUTH);
+    for (unsigned type = 0; parse->direction == FLOW_TO_CLIENT && type < IKE2_TRANSFORMS; type++)
+        if (proposal.choice[type].is_there)
+            parse->state->choice[type] = proposal.choice[type];
+    return true;
+}
+
+static bool read_sa(struct ike_parse *parse, struct cursor cur)
+{
+    struct cursor body;
+    uint8_t more = 2;
+
+    while (cursor_left(&cur) && more)
+        if (!take_structure(&cur, &more, &body) || !read_proposal(parse, body))
+            return false;
+    return true;
+}
+
+static bool read_notify(struct ike_parse *parse, struct cursor body)
+{
+    struct ike_tx *tx = parse->tx;
+    uint16_t type;
+
+    if (!cursor_skip(&body, 2) || !cursor_be16(&body, &type))
+        return false;
+    if (type < NOTIFY_STATUS)
+        tx->errors++;
+    if (tx->notifies < IKE_NOTIFIES_MAX)
+        tx->notify[tx->notifies++] = type;
+    return true;
+}
+
+static bool read_payload(struct ike_parse *parse, const struct ike_payload *payload)
+{
+    struct ike_tx *tx = parse->tx;
+
+    if (tx->payloads < IKE_PAYLOADS_MAX)
+        tx->payload[tx->payloads++] = payload->type;
+    if (payload->type == PAYLOAD_SA)
+        return read_sa(parse, payload->body);
+    if (payload->type == PAYLOAD_NOTIFY)
+        return read_notify(parse, payload->body);
+    tx->encrypted |= payload->type == PAYLOAD_ENCRYPTED || payload->type == PAYLOAD_FRAGMENT;
+    return true;
+}
+
+void ike_read_v2(struct ike_parse *parse, struct cursor cur, uint8_t first)
+{
+    struct ike_tx *tx = parse->tx;
+    uint8_t type = first;
+    struct ike_payload payload;
+    bool fine = true;
+
+    while (fine && type != 0 && !tx->encrypted && cursor_left(&cur))
+        fine = ike_next(&cur, &type, &payload) && read_payload(parse, &payload);
+    if (!fine || (type != 0 && !tx->encrypted))
+        ike_mark(parse, IKE_MALFORMED_DATA);
+    else if (cursor_left(&cur))
+        ike_mark(parse, IKE_PAYLOAD_EXTRA_DATA);
+    for (unsigned i = 0; parse->direction == FLOW_TO_CLIENT && i < IKE2_TRANSFORMS; i++)
+        tx->choice[i] = parse->state->choice[i];
+}

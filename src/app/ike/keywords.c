@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Keywords of IKE. The initiator's identifier is asked for in messages to the server, the responder's in those to the client. */
+#include <errno.h>
+
+#include "ike_priv.h"
+#include "sluice/arena.h"
+#include "sluice/number_range.h"
+#include "sluice/text.h"
+
+static const char *const words[] = { "ike", NULL };
+
+/* --- Buffers -------------------------------------------------------------------------------------------------------------------- */
+
+static bool get_initiator(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct ike_tx *ike = (const struct ike_tx *)tx;
+
+    (void)direction;
+    (void)index;
+    *out = (struct app_bytes){ .bytes = (const uint8_t *)ike->initiator, .length = IKE_SPI_TEXT };
+    return ike->parsed;
+}
+
+static bool get_responder(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct ike_tx *ike = (const struct ike_tx *)tx;
+
+    (void)direction;
+    (void)index;
+    *out = (struct app_bytes){ .bytes = (const uint8_t *)ike->responder, .length = IKE_SPI_TEXT };
+    return ike->parsed;
+}
+
+static bool get_vendor(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct ike_tx *ike = (const struct ike_tx *)tx;
+
+    (void)direction;
+    if (index >= ike->vendors)
+        return false;
+    *out = (struct app_bytes){ .bytes = (const uint8_t *)"", .length = ike->vendor[index].length };
+    if (out->length)
+        out->bytes = ike->text.bytes + ike->vendor[index].at;
+    return true;
+}
+
+static bool lend(const struct buffer *buffer, struct app_bytes *out)
+{
+    *out = (struct app_bytes){ .bytes = buffer->bytes, .length = buffer->length };
+    return buffer->length > 0;
+}
+
+static bool get_key_exchange(const struct app_tx *tx, enum flow_direction direction, unsigned index,
+                             struct app_bytes *out)
+{
+    (void)direction;
+    (void)index;
+    return lend(&((const struct ike_tx *)tx)->own.key_exchange, out);
+}
+
+static bool get_nonce(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    (void)direction;
+    (void)index;
+    return lend(&((const struct ike_tx *)tx)->own.nonce, out);
+}
+
+static int buffer_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, rule_parser_keyword(parser));
+}
+
+const struct keyword keyword_ike_init_spi = {
+    .name = "ike.init_spi",
+    .help = "the initiator's SPI in a message of IKE: 16 lower case digits",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = buffer_parse,
+};
+
+const struct keyword keyword_ike_resp_spi = {
+    .name = "ike.resp_spi",
+    .help = "the responder's SPI in a message of IKE: 16 lower case digits",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_CLIENT,
+    .parse = buffer_parse,
+};
+
+const struct keyword keyword_ike_vendor = {
+    .name = "ike.vendor",
+    .help = "a vendor's identifier in a message of IKE version 1, in lower case hexadecimal digits",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = buffer_parse,
+};
+
+const struct keyword keyword_ike_key_exchange_payload = {
+    .name = "ike.key_exchange_payload",
+    .help = "the public key in a message of IKE version 1",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = buffer_parse,
+};
+
+const struct keyword keyword_ike_nonce_payload = {
+    .name = "ike.nonce_payload",
+    .help = "the nonce in a message of IKE version 1",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = buffer_parse,
+};
+
+const struct app_buffer ike_buffers[IKE_BUFFERS] = {
+    { &keyword_ike_init_spi, FLOW_TO_SERVER, IKE_COMPLETE, false, get_initiator },
+    { &keyword_ike_resp_spi, FLOW_TO_CLIENT, IKE_COMPLETE, false, get_responder },
+    { &keyword_ike_vendor, FLOW_TO_SERVER, IKE_COMPLETE, false, get_vendor },
+    { &keyword_ike_key_exchange_payload, FLOW_TO_SERVER, IKE_COMPLETE, false, get_key_exchange },
+    { &keyword_ike_key_exchange_payload, FLOW_TO_CLIENT, IKE_COMPLETE, false, get_key_exchange },
+    { &keyword_ike_nonce_payload, FLOW_TO_SERVER, IKE_COMPLETE, false, get_nonce },
+    { &keyword_ike_nonce_payload, FLOW_TO_CLIENT, IKE_COMPLETE, false, get_nonce },
+};
+
+/* --- Numbers -------------------------------------------------------------------------------------------------------------------- */
+
+static int number_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    uint64_t limit = rule_parser_keyword(parser) == &keyword_ike_exchtype ? UINT8_MAX : UINT32_MAX;
+
+    (void)negated;
+    return number_range_transaction_condition(parser, value, limit, NULL);
+}
+
+static bool exchtype_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                           const void *data)
+{
+    const struct ike_tx *ike = (const struct ike_tx *)tx;
+
+    (void)in;
+    (void)direction;
+    return ike->parsed && number_range_has(data, ike->exchange);
+}
+
+static bool key_length_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                             const void *data)
+{
+    const struct ike_tx *ike = (const struct ike_tx *)tx;
+
+    (void)in;
+    (void)direction;
+    return ike->own.key_exchange.length > 0 && number_range_has(data, ike->own.key_exchange.length);
+}
+
+static bool nonce_length_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                               const void *data)
+{
+    const struct ike_tx *ike = (const struct ike_tx *)tx;
+
+    (void)in;
+    (void)direction;
+    return ike->own.nonce.length > 0 && number_range_has(data, ike->own.nonce.length);
+}
+
+const struct keyword keyword_ike_exchtype = {
+    .name = "ike.exchtype",
+    .value = NUMBER_RANGE_FORM,
+    .help = "the type of exchange of a message of IKE: 2 (main mode), 4 (aggressive), 34 (version 2: IKE_SA_INIT)",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = number_parse,
+    .match_transaction = exchtype_match,
+};
+
+const struct keyword keyword_ike_key_exchange_payload_length = {
+    .name = "ike.key_exchange_payload_length",
+    .value = NUMBER_RANGE_FORM,
+    .help = "bytes of the public key in a message of IKE version 1",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = number_parse,
+    .match_transaction = key_length_match,
+};
+
+const struct keyword keyword_ike_nonce_payload_length = {
+    .name = "ike.nonce_payload_length",
+    .value = NUMBER_RANGE_FORM,
+    .help = "bytes of the nonce in a message of IKE version 1",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = number_parse,
+    .match_transaction = nonce_length_match,
+};
+
+/* --- What the server chose ------------------------------------------------------------------------------------------------------ */
+
+struct chosen {
+    uint16_t attribute; /* of version 1 */
+    uint8_t transform;  /* of version 2; 0: it has none */
+    struct number_range range;
+};
+
+static const struct {
+    const char *name;
+    uint16_t attribute;
+    uint8_t transform;
+} chosen_names[] = {
+    { "alg_enc", 1, IKE2_ENC }, { "alg_hash", 2, 0 },       { "alg_auth", 3, IKE2_AUTH },  { "alg_dh", 4, IKE2_DH },
+    { "sa_group_type", 5, 0 },  { "sa_life_type", 11, 0 },  { "sa_life_duration", 12, 0 }, { "alg_prf", 13, IKE2_PRF },
+    { "sa_key_length", 14, 0 }, { "sa_field_size", 15, 0 },
+};
+
+static bool chosen_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                         const void *data)
+{
+    const struct ike_tx *ike = (const struct ike_tx *)tx;
+    const struct chosen *want = data;
+
+    (void)in;
+    (void)direction;
+    if (ike->major == 2) {
+        const struct ike_choice *choice = &ike->choice[want->transform];
+
+        return want->transform && choice->is_there && number_range_has(&want->range, choice->id);
+    }
+    for (uint32_t i = 0; i < ike->first_count && i < ike_attribute_count(&ike->attributes); i++) {
+        const struct ike_attribute *attribute = ike_attribute_at(&ike->attributes, i);
+
+        if (attribute->type == want->attribute && attribute->has_number)
+            return number_range_has(&want->range, attribute->number);
+    }
+    return false;
+}
+
+static bool is_name_byte(char c)
+{
+    return (c >= 'a' && c <= 'z') || c == '_';
+}
+
+static int chosen_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct chosen *want = arena_alloc(rule_parser_arena(parser), sizeof(*want));
+    struct span text = span_trim(value), name = { .at = text.at };
+    int err;
+
+    (void)negated;
+    if (!want)
+        return -ENOMEM;
+    while (name.length < text.length && is_name_byte(text.at[name.length]))
+        name.length++;
+    for (size_t i = 0; i < sizeof(chosen_names) / sizeof(chosen_names[0]); i++) {
+        if (!span_equal(name, chosen_names[i].name))
+            continue;
+        want->attribute = chosen_names[i].attribute;
+        want->transform = chosen_names[i].transform;
+    }
+    if (!want->attribute)
+        return rule_parser_error(parser, text, "expected an attribute: alg_enc, alg_hash, alg_auth, alg_dh ...");
+    text.at += name.length;
+    text.length -= name.length;
+    err = number_range_parse(parser, span_trim(text), UINT32_MAX, NULL, &want->range);
+    return err ? err : rule_parser_add_transaction_condition(parser, want, false);
+}
+
+const struct keyword keyword_ike_chosen_sa_attribute = {
+    .name = "ike.chosen_sa_attribute",
+    .value = "NAME=NUMBER",
+    .help = "an attribute of the SA that the server of IKE chose: alg_enc, alg_hash, alg_auth, alg_dh, alg_prf, "
+            "sa_group_type, sa_life_type, sa_life_duration, sa_key_length, sa_field_size",
+    .manual = "Version 2 has alg_enc, alg_auth, alg_prf and alg_dh. Other comparisons may stand instead of =.",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = words,
+    .directions = APP_TO_CLIENT,
+    .parse = chosen_parse,
+    .match_transaction = chosen_match,
+};
+
+const struct app_condition ike_conditions[IKE_CONDITIONS] = {
+    { &keyword_ike_exchtype, FLOW_TO_SERVER, IKE_COMPLETE },
+    { &keyword_ike_exchtype, FLOW_TO_CLIENT, IKE_COMPLETE },
+    { &keyword_ike_key_exchange_payload_length, FLOW_TO_SERVER, IKE_COMPLETE },
+    { &keyword_ike_key_exchange_payload_length, FLOW_TO_CLIENT, IKE_COMPLETE },
+    { &keyword_ike_nonce_payload_length, FLOW_TO_SERVER, IKE_COMPLETE },
+    { &keyword_ike_nonce_payload_length, FLOW_TO_CLIENT, IKE_COMPLETE },
+    { &keyword_ike_chosen_sa_attribute, FLOW_TO_CLIENT, IKE_COMPLETE },
+};

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Keywords of Kerberos. */
+#include <errno.h>
+
+#include "krb5_priv.h"
+#include "sluice/arena.h"
+#include "sluice/text.h"
+
+static const char *const words[] = { "krb5", NULL };
+
+/* --- Names ---------------------------------------------------------------------------------------------------------------------- */
+
+static bool get_part(const struct krb5_tx *tx, const struct krb5_name *name, unsigned index, struct app_bytes *out)
+{
+    if (!tx->parsed || !name->is_there || index >= name->parts)
+        return false;
+    *out = (struct app_bytes){ .bytes = (const uint8_t *)"", .length = name->part[index].length };
+    if (out->length)
+        out->bytes = tx->text.bytes + name->part[index].at;
+    return true;
+}
+
+static bool get_client(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct krb5_tx *krb5 = (const struct krb5_tx *)tx;
+
+    (void)direction;
+    return get_part(krb5, &krb5->client, index, out);
+}
+
+static bool get_server(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct krb5_tx *krb5 = (const struct krb5_tx *)tx;
+
+    (void)direction;
+    return get_part(krb5, &krb5->server, index, out);
+}
+
+static int name_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, rule_parser_keyword(parser));
+}
+
+const struct keyword keyword_krb5_cname = {
+    .name = "krb5.cname",
+    .aliases = { "krb5_cname" },
+    .help = "a part of the client's name in a Kerberos message",
+    .manual = "Each part of the name has its own buffer: user/admin has two.",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = name_parse,
+};
+
+const struct keyword keyword_krb5_sname = {
+    .name = "krb5.sname",
+    .aliases = { "krb5_sname" },
+    .help = "a part of the server's name in a Kerberos message",
+    .manual = "Each part of the name has its own buffer: krbtgt/EXAMPLE.COM has two.",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = name_parse,
+};
+
+const struct app_buffer krb5_buffers[KRB5_BUFFERS] = {
+    { &keyword_krb5_cname, FLOW_TO_SERVER, KRB5_COMPLETE, false, get_client },
+    { &keyword_krb5_cname, FLOW_TO_CLIENT, KRB5_COMPLETE, false, get_client },
+    { &keyword_krb5_sname, FLOW_TO_SERVER, KRB5_COMPLETE, false, get_server },
+    { &keyword_krb5_sname, FLOW_TO_CLIENT, KRB5_COMPLETE, false, get_server },
+};
+
+/* --- Numbers -------------------------------------------------------------------------------------------------------------------- */
+
+static bool type_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                       const void *data)
+{
+    const struct krb5_tx *krb5 = (const struct krb5_tx *)tx;
+
+    (void)in;
+    (void)direction;
+    return krb5->parsed && number_range_has(data, krb5->type);
+}
+
+static int type_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)negated;
+    return number_range_transaction_condition(parser, value, UINT32_MAX, krb5_type_names);
+}
+
+const struct keyword keyword_krb5_msg_type = {
+    .name = "krb5_msg_type",
+    .value = NUMBER_RANGE_FORM " or [!]NAME",
+    .help = "the type of a Kerberos message: 10 or as_req, as_rep, tgs_req, tgs_rep, error",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = type_parse,
+    .match_transaction = type_match,
+};
+
+static bool error_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                        const void *data)
+{
+    const struct krb5_tx *krb5 = (const struct krb5_tx *)tx;
+
+    (void)in;
+    (void)direction;
+    return krb5->parsed && krb5->has_error && number_range_has(data, (uint64_t)(int64_t)krb5->error);
+}
+
+static int error_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)negated;
+    return number_range_transaction_condition(parser, value, INT32_MAX, NULL);
+}
+
+const struct keyword keyword_krb5_err_code = {
+    .name = "krb5_err_code",
+    .value = NUMBER_RANGE_FORM,
+    .help = "the code in a Kerberos error: 25",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = error_parse,
+    .match_transaction = error_match,
+};
+
+/* --- The ticket's encryption ---------------------------------------------------------------------------------------------------- */
+
+enum { LIST_MAX = 64 };
+
+struct encryptions {
+    bool by_weakness, weak;
+    unsigned count;
+    int32_t list[LIST_MAX];
+};
+
+static bool ticket_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                         const void *data)
+{
+    const struct krb5_tx *krb5 = (const struct krb5_tx *)tx;
+    const struct encryptions *want = data;
+
+    (void)in;
+    (void)direction;
+    if (!krb5->parsed || !krb5->has_ticket_encryption)
+        return false;
+    if (want->by_weakness)
+        return krb5_is_weak(krb5->ticket_encryption) == want->weak;
+    for (unsigned i = 0; i < want->count; i++)
+        if (want->list[i] == krb5->ticket_encryption)
+            return true;
+    return false;
+}
+
+static int add_encryption(struct rule_parser *parser, struct span item, struct encryptions *out)
+{
+    int64_t number = 0;
+    const struct krb5_number_name *name = krb5_encryption_names;
+
+    if (out->count == LIST_MAX)
+        return rule_parser_error(parser, item, "more than %d kinds of encryption", LIST_MAX);
+    while (name->name && !span_equal(item, name->name))
+        name++;
+    if (name->name)
+        number = name->number;
+    else if (!span_to_int(item, INT32_MIN, INT32_MAX, &number))
+        return rule_parser_error(parser, item, "expected a kind of encryption by name or number");
+    out->list[out->count++] = (int32_t)number;
+    return 0;
+}
+
+static bool is_separator(char c)
+{
+    return c == ',' || c == ' ' || c == '\t';
+}
+
+static int add_encryptions(struct rule_parser *parser, struct span value, struct encryptions *out)
+{
+    for (size_t at = 0, end; at < value.length; at = end + 1) {
+        for (end = at; end < value.length && !is_separator(value.at[end]); end++)
+            ;
+        int err = end > at ? add_encryption(parser, (struct span){ value.at + at, end - at }, out) : 0;
+
+        if (err)
+            return err;
+    }
+    return out->count ? 0 : rule_parser_error(parser, value, "expected kinds of encryption, or weak");
+}
+
+static int ticket_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct encryptions *want = arena_alloc(rule_parser_arena(parser), sizeof(*want));
+    struct span text = span_trim(value);
+    int err = 0;
+
+    (void)negated;
+    if (!want)
+        return -ENOMEM;
+    if (span_equal(text, "weak") || span_equal(text, "!weak")) {
+        want->by_weakness = true;
+        want->weak = text.at[0] == 'w';
+    } else {
+        err = add_encryptions(parser, text, want);
+    }
+    return err ? err : rule_parser_add_transaction_condition(parser, want, false);
+}
+
+const struct keyword keyword_krb5_ticket_encryption = {
+    .name = "krb5.ticket_encryption",
+    .value = "[!]weak, or NAME or NUMBER, ...",
+    .help = "what a ticket in a Kerberos reply is encrypted with: weak, or one of a list (rc4-hmac, 18, -128)",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = ticket_parse,
+    .match_transaction = ticket_match,
+};
+
+const struct app_condition krb5_conditions[KRB5_CONDITIONS] = {
+    { &keyword_krb5_msg_type, FLOW_TO_SERVER, KRB5_COMPLETE },
+    { &keyword_krb5_msg_type, FLOW_TO_CLIENT, KRB5_COMPLETE },
+    { &keyword_krb5_err_code, FLOW_TO_SERVER, KRB5_COMPLETE },
+    { &keyword_krb5_err_code, FLOW_TO_CLIENT, KRB5_COMPLETE },
+    { &keyword_krb5_ticket_encryption, FLOW_TO_SERVER, KRB5_COMPLETE },
+    { &keyword_krb5_ticket_encryption, FLOW_TO_CLIENT, KRB5_COMPLETE },
+};

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Kerberos 5 over UDP and TCP, where a length of four bytes stands before each message. A broken message has its event and is passed
+ * over: the next one can be found. Messages between clients and services (AP-REQ and others) travel inside other protocols; those that do
+ * not are passed over.
+ */
+#include <errno.h>
+
+#include "ber.h"
+#include "krb5_priv.h"
+
+struct krb5_state {
+    uint8_t request; /* type of the last one, until it is answered */
+};
+
+static const struct app_event events[KRB5_EVENTS] = {
+    [KRB5_MALFORMED_DATA] = { "malformed_data", "a message that is broken, or too long" },
+    [KRB5_WEAK_ENCRYPTION] = { "weak_encryption", "a reply that is encrypted with neither AES nor Camellia" },
+};
+
+static struct krb5_tx *new_tx(struct app_context *context, enum flow_direction direction)
+{
+    struct krb5_tx *tx = (struct krb5_tx *)app_tx_new(context);
+
+    if (!tx)
+        return NULL;
+    tx->tx.directions = (uint8_t)(1u << direction);
+    tx->tx.progress[direction] = KRB5_COMPLETE;
+    return tx;
+}
+
+static void mark_malformed(struct app_context *context, struct krb5_tx *tx)
+{
+    tx->tx.log_never = true;
+    app_event(context, &tx->tx, KRB5_MALFORMED_DATA);
+}
+
+static bool malformed(struct app_context *context, enum flow_direction direction)
+{
+    struct krb5_tx *tx = new_tx(context, direction);
+
+    if (tx)
+        mark_malformed(context, tx);
+    return tx != NULL;
+}
+
+static bool is_read(uint8_t type)
+{
+    return (type >= KRB5_AS_REQ && type <= KRB5_TGS_REP) || type == KRB5_ERROR;
+}
+
+static bool is_request(uint8_t type)
+{
+    return type == KRB5_AS_REQ || type == KRB5_TGS_REQ || type == KRB5_AP_REQ;
+}
+
+/* A message whose head was read; `content` is the rest. False when there is no memory. */
+static bool take_known(struct app_context *context, struct krb5_state *state, enum flow_direction direction,
+                       uint8_t type, const struct cursor *content)
+{
+    struct krb5_tx *tx = is_read(type) ? new_tx(context, direction) : NULL;
+    int err = 0;
+
+    if (is_read(type) && !tx)
+        return false;
+    if (tx) {
+        tx->type = type;
+        tx->request = type == KRB5_ERROR ? state->request : 0;
+        err = krb5_parse(app_heap(context), tx, content->at, (uint32_t)cursor_left(content));
+        tx->parsed = !err;
+        if (err)
+            mark_malformed(context, tx);
+        else if (tx->has_encryption && krb5_is_weak(tx->encryption))
+            app_event(context, &tx->tx, KRB5_WEAK_ENCRYPTION);
+    }
+    state->request = is_request(type) ? type : 0;
+    return err != -ENOMEM;
+}
+
+static bool take_message(struct app_context *context, struct krb5_state *state, enum flow_direction direction,
+                         const uint8_t *bytes, uint32_t length)
+{
+    struct cursor cur = cursor_of(bytes, length);
+    uint32_t size;
+    uint8_t tag;
+
+    if (ber_head(&cur, &tag, &size) != BER_OK)
+        return malformed(context, direction);
+    if ((tag & 0xc0) != 0x40)
+        return true;
+    return take_known(context, state, direction, tag & 0x1f, &cur);
+}
+
+static struct app_result feed_stream(struct app_context *context, struct krb5_state *state, const struct app_input *in)
+{
+    struct app_result result = { .status = APP_OK };
+
+    while (in->length - result.consumed >= 4) {
+        const uint8_t *at = in->bytes + result.consumed;
+        uint32_t length = load_be32(at);
+
+        if (length > KRB5_RECORD_MAX) {
+            malformed(context, in->direction);
+            result.status = APP_ERROR;
+            return result;
+        }
+        if (in->length - result.consumed - 4 < length) {
+            result.needed = 4 + length;
+            return result;
+        }
+        if (length && !take_message(context, state, in->direction, at + 4, length)) {
+            result.status = APP_ERROR;
+            return result;
+        }
+        result.consumed += 4 + length;
+    }
+    result.needed = in->length > result.consumed ? 4 : 0;
+    return result;
+}
+
+static struct app_result krb5_feed(struct app_context *context, void *data, const struct app_input *in)
+{
+    struct app_result result = { .status = APP_OK, .consumed = in->length };
+
+    if (in->transport == APP_TCP)
+        return feed_stream(context, data, in);
+    if (in->length && !take_message(context, data, in->direction, in->bytes, in->length))
+        result.status = APP_ERROR;
+    return result;
+}
+
+static void krb5_tx_free(struct app_context *context, struct app_tx *tx)
+{
+    buffer_clear(app_heap(context), &((struct krb5_tx *)tx)->text);
+}
+
+/* --- Finding it ----------------------------------------------------------------------------------------------------------------- */
+
+static enum app_guess expect_bytes(struct cursor *cur, const uint8_t *want, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        uint8_t byte;
+
+        if (!cursor_u8(cur, &byte))
+            return APP_UNSURE;
+        if (byte != want[i])
+            return APP_NO;
+    }
+    return APP_YES;
+}
+
+static enum app_guess expect_head(struct cursor *cur, uint8_t *tag)
+{
+    uint32_t length;
+
+    switch (ber_head(cur, tag, &length)) {
+    case BER_OK:
+        return APP_YES;
+    case BER_SHORT:
+        return APP_UNSURE;
+    default:
+        return APP_NO;
+    }
+}
+
+/* The message's head, a SEQUENCE, and as its first two members the version and the message's own type again. */
+static enum app_guess look_at_start(struct cursor cur, uint8_t *type)
+{
+    static const uint8_t version[] = { 3, 2, 1, 5 };
+    uint8_t tag = 0, field;
+    enum app_guess guess = expect_head(&cur, &tag);
+
+    if (guess != APP_YES)
+        return guess;
+    *type = tag & 0x1f;
+    if ((tag & 0xe0) != BER_APPLICATION || !(is_read(*type) || *type == KRB5_AP_REQ || *type == KRB5_AP_REP))
+        return APP_NO;
+    guess = expect_head(&cur, &tag);
+    if (guess != APP_YES || tag != BER_SEQUENCE)
+        return guess == APP_YES ? APP_NO : guess;
+    if (!cursor_u8(&cur, &field))
+        return APP_UNSURE;
+    if (field != BER_CONTEXT && field != (BER_CONTEXT | 1))
+        return APP_NO;
+    guess = expect_bytes(&cur, version, sizeof(version));
+    if (guess != APP_YES)
+        return guess;
+    const uint8_t own_type[] = { (uint8_t)(field + 1), 3, 2, 1, *type };
+
+    return expect_bytes(&cur, own_type, sizeof(own_type));
+}
+
+/* Strict enough for any port. */
+static enum app_guess krb5_probe(const struct app_probe *in)
+{
+    struct cursor cur = cursor_of(in->bytes, in->length);
+    uint32_t record;
+    uint8_t type = 0;
+
+    if (in->transport == APP_TCP && !cursor_be32(&cur, &record))
+        return APP_UNSURE;
+    if (in->transport == APP_TCP && record > KRB5_RECORD_FIRST)
+        return APP_NO;
+    enum app_guess guess = look_at_start(cur, &type);
+
+    if (guess != APP_YES)
+        return in->transport == APP_TCP ? guess : APP_NO;
+    return is_request(type) == (in->direction == FLOW_TO_SERVER) ? APP_YES : APP_REVERSED;
+}
+
+static bool krb5_logs_from_server(const struct app_tx *tx, const void *settings)
+{
+    (void)settings;
+    return tx->directions == APP_TO_CLIENT;
+}
+
+static const struct setting setting_rows[] = {
+    { .name = "eve.types.krb5",
+      .type = SETTING_SECTION,
+      .help = "a request to a Kerberos server, its reply or an error" },
+    { .name = NULL },
+};
+
+const struct app_proto app_krb5 = {
+    .name = "krb5",
+    .help = "Kerberos 5: clients and key distribution centers",
+    .transports = APP_TCP | APP_UDP,
+    .tcp_ports = "88",
+    .udp_ports = "88",
+    .probe = krb5_probe,
+    .probe_any_port = true,
+    .state_size = sizeof(struct krb5_state),
+    .feed = krb5_feed,
+    .pending_max = 4 + KRB5_RECORD_MAX,
+    .tx_size = sizeof(struct krb5_tx),
+    .tx_free = krb5_tx_free,
+    .complete = { KRB5_COMPLETE, KRB5_COMPLETE },
+    .events = events,
+    .event_count = KRB5_EVENTS,
+    .buffers = krb5_buffers,
+    .buffer_count = KRB5_BUFFERS,
+    .conditions = krb5_conditions,
+    .condition_count = KRB5_CONDITIONS,
+    .log_type = "krb5",
+    .log_key = "krb5",
+    .log = krb5_log,
+    .logs_from_server = krb5_logs_from_server,
+    .settings = setting_rows,
+};

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Kerberos 5 (RFC 4120): requests to a KDC, its replies and errors. Each is a transaction of its own, in its own direction. */
+#ifndef SLUICE_APP_KRB5_PRIV_H
+#define SLUICE_APP_KRB5_PRIV_H
+
+#include "sluice/app.h"
+#include "sluice/number_range.h"
+
+enum {
+    KRB5_PARTS = 16,           /* of a name */
+    KRB5_RECORD_FIRST = 16384, /* of the first record on TCP; a longer one is something else */
+    KRB5_RECORD_MAX = 100000,
+};
+enum { KRB5_COMPLETE = 1 };
+
+enum krb5_type {
+    KRB5_AS_REQ = 10,
+    KRB5_AS_REP = 11,
+    KRB5_TGS_REQ = 12,
+    KRB5_TGS_REP = 13,
+    KRB5_AP_REQ = 14,
+    KRB5_AP_REP = 15,
+    KRB5_ERROR = 30,
+};
+
+enum krb5_event { KRB5_MALFORMED_DATA, KRB5_WEAK_ENCRYPTION, KRB5_EVENTS };
+
+struct krb5_text {
+    uint32_t at, length; /* in tx->text */
+};
+
+/* A principal; its parts are joined by '/' in the text. */
+struct krb5_name {
+    bool is_there;
+    uint8_t parts;
+    struct krb5_text whole, part[KRB5_PARTS];
+};
+
+struct krb5_tx {
+    struct app_tx tx;
+    bool parsed, has_realm, has_encryption, has_ticket_encryption, has_error;
+    uint8_t type;    /* enum krb5_type */
+    uint8_t request; /* of an error: what was asked before; 0: not known */
+    int32_t encryption, ticket_encryption, error;
+    struct krb5_text realm;
+    struct krb5_name client, server;
+    struct buffer text;
+};
+
+/* --- parse.c -------------------------------------------------------------------------------------------------------------------- */
+
+/* Reads a message of tx->type, whose content is `bytes`. 0, -EINVAL when it is broken, or -ENOMEM. */
+int krb5_parse(struct heap *heap, struct krb5_tx *tx, const uint8_t *bytes, uint32_t length);
+
+/* --- names.c -------------------------------------------------------------------------------------------------------------------- */
+
+struct krb5_number_name {
+    const char *name; /* NULL ends the table */
+    int32_t number;
+};
+extern const struct krb5_number_name krb5_encryption_names[], krb5_error_names[];
+extern const struct number_name krb5_type_names[]; /* for rules */
+bool krb5_is_weak(int32_t encryption);
+enum { KRB5_NAME_TEXT = 64 };
+/* Either a name of the table, or "KIND(N / 0xN)" in `text`. */
+const char *krb5_number_name(const struct krb5_number_name *names, const char *kind, int32_t number,
+                             char text[KRB5_NAME_TEXT]);
+const char *krb5_type_name(uint8_t type); /* KRB_AS_REQ; "UNKNOWN" */
+
+/* --- keywords.c, log.c ---------------------------------------------------------------------------------------------------------- */
+
+enum { KRB5_BUFFERS = 4, KRB5_CONDITIONS = 6 };
+extern const struct app_buffer krb5_buffers[KRB5_BUFFERS];
+extern const struct app_condition krb5_conditions[KRB5_CONDITIONS];
+extern const struct keyword keyword_krb5_cname, keyword_krb5_sname, keyword_krb5_msg_type, keyword_krb5_err_code,
+    keyword_krb5_ticket_encryption;
+
+void krb5_log(const struct app_tx *tx, const void *settings, struct fields *out);
+
+#endif
