@@ -505,6 +505,23 @@ START_TEST(urls_are_found)
 }
 END_TEST
 
+/* Whoever waits for an URL is told when it comes, not with the message's end. */
+START_TEST(urls_are_told_at_once)
+{
+    struct app_rig *rig = smtp_rig(0, NULL);
+
+    begin(rig);
+    client(rig, "Subject: x\r\n\r\n");
+    app_rig_tx(rig, 0)->fresh[FLOW_TO_SERVER] = false;
+    client(rig, "text\r\n");
+    ck_assert(!app_rig_tx(rig, 0)->fresh[FLOW_TO_SERVER]);
+    client(rig, "http://a\r\n");
+    ck_assert(app_rig_tx(rig, 0)->fresh[FLOW_TO_SERVER]);
+    assert_buffer(rig, 0, "email.url", 0, "a");
+    app_rig_free(rig);
+}
+END_TEST
+
 /* A line of a message with `length` times a letter between two texts. */
 static const struct {
     const char *before, *after;
@@ -690,6 +707,7 @@ int main(void)
     tcase_add_loop_test(tests, parts_are_found, 0, ROWS(messages) * CUTS);
     tcase_add_loop_test(tests, chunks_are_joined, 0, ROWS(messages) * CUTS);
     tcase_add_loop_test(tests, urls_are_found, 0, 2 * CUTS);
+    tcase_add_test(tests, urls_are_told_at_once);
     tcase_add_loop_test(tests, limits_are_told, 0, ROWS(limits) * CUTS);
     tcase_add_loop_test(tests, depth_is_bounded, 0, 4);
     tcase_add_test(tests, files_are_bounded);

@@ -70,6 +70,7 @@ struct smtp_tx {
     struct mime *mime; /* NULL without a message, or when they are not decoded */
     struct file *raw;  /* the message as a file of its own (raw-extraction) */
     unsigned told;     /* anomalies of the message that are events already */
+    uint32_t told_urls;
 };
 
 enum smtp_command {
