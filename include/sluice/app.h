@@ -226,6 +226,9 @@ struct app_proto {
     const char *log_switch; /* the name in eve.types by which it is chosen; NULL: log_type */
     uint8_t log_progress[FLOW_DIRECTIONS];
     void (*log)(const struct app_tx *tx, const void *settings, struct fields *out);
+    /* Optional: members of a second object, beside that one (rpc beside nfs). */
+    const char *beside_key;
+    void (*log_beside)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: whether this one is worth an event (tls sessions that never got to a certificate...). */
     bool (*wants_log)(const struct app_tx *tx, const void *settings);
     /* Optional: whether the event goes from the server to the client, as what it tells of does (a response of DNS); otherwise

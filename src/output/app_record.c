@@ -16,6 +16,11 @@ static void describe(struct fields *fields, const struct app *app, const struct 
     fields_object_open(fields, proto->log_key);
     proto->log(tx, app_proto_settings(app, proto), fields);
     fields_object_close(fields);
+    if (!proto->log_beside)
+        return;
+    fields_object_open(fields, proto->beside_key);
+    proto->log_beside(tx, app_proto_settings(app, proto), fields);
+    fields_object_close(fields);
 }
 
 /* Those of the packet's direction, as in the field. */

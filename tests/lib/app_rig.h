@@ -118,6 +118,11 @@ static inline void app_rig_render(struct app_rig *rig, const struct app_tx *tx, 
     if (tx->proto->log) {
         fields_init(&fields, rig->fields, sizeof(rig->fields));
         tx->proto->log(tx, app_proto_settings(rig->app, tx->proto), &fields);
+        if (tx->proto->log_beside) {
+            fields_object_open(&fields, tx->proto->beside_key);
+            tx->proto->log_beside(tx, app_proto_settings(rig->app, tx->proto), &fields);
+            fields_object_close(&fields);
+        }
         app_rig_require(fields.depth == 0, "an object of the log was left open");
         app_rig_require(fields_render(rig->fields, fields.length, out), "the log is not well-formed");
     }
