@@ -176,18 +176,27 @@ static void read_directory(struct nfs_parse *parse, struct cursor *cur)
             return;
 }
 
+/* The file that was looked up is what the call was about. */
+static void reply_to_lookup(struct nfs_parse *parse, struct cursor *cur)
+{
+    struct cursor handle;
+
+    if (keep_handle(parse, cur, &handle))
+        nfs_learn(parse, handle, name_of(parse->tx));
+}
+
 void nfs_read_reply(struct nfs_parse *parse, struct cursor cur)
 {
     const struct nfs_tx *tx = parse->tx;
     struct cursor handle;
     bool has_handle;
 
-    if (tx->version == 2 && tx->procedure == NFS2_LOOKUP && read_handle(parse, &cur, &handle))
-        nfs_learn(parse, handle, name_of(tx));
+    if (tx->version == 2 && tx->procedure == NFS2_LOOKUP)
+        reply_to_lookup(parse, &cur);
     if (tx->version != 3)
         return;
-    if (tx->procedure == NFS3_LOOKUP && read_handle(parse, &cur, &handle))
-        nfs_learn(parse, handle, name_of(tx));
+    if (tx->procedure == NFS3_LOOKUP)
+        reply_to_lookup(parse, &cur);
     if (tx->procedure == NFS3_CREATE && follows(&cur, &has_handle) && has_handle && read_handle(parse, &cur, &handle))
         nfs_learn(parse, handle, name_of(tx));
     if (tx->procedure == NFS3_READDIRPLUS)
