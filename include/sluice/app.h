@@ -78,7 +78,8 @@ struct app_tx {
                                   * progress need not be told */
     uint8_t directions;          /* those that it will ever have; APP_BOTH at first */
     bool logged;
-    bool log_never; /* not worth an event */
+    bool log_never;   /* not worth an event */
+    bool only_events; /* made for a protocol's event: an anomaly is told of it, nothing else */
     uint64_t events[APP_EVENT_WORDS];
     struct file_list files[FLOW_DIRECTIONS];
     struct app_detection *detection[FLOW_DIRECTIONS]; /* owned by detect; NULL */
@@ -161,6 +162,7 @@ struct app_bytes {
     uint32_t length;
     uint64_t offset; /* buffers that grow: of bytes[0] in the whole */
     bool partial;    /* more may follow behind these */
+    bool little;     /* numbers in it stand in this order: for byte_test:...,dce and its like */
 };
 
 /*
@@ -226,9 +228,10 @@ struct app_proto {
     const char *log_switch; /* the name in eve.types by which it is chosen; NULL: log_type */
     uint8_t log_progress[FLOW_DIRECTIONS];
     void (*log)(const struct app_tx *tx, const void *settings, struct fields *out);
-    /* Optional: members of a second object, beside that one (rpc beside nfs). */
-    const char *beside_key;
-    void (*log_beside)(const struct app_tx *tx, const void *settings, struct fields *out);
+    /* Optional: what alerts and events of files say of it, where that is not what `log` writes. */
+    void (*describe)(const struct app_tx *tx, const void *settings, struct fields *out);
+    /* Optional: objects that stand beside it in the event. */
+    void (*log_more)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: whether this one is worth an event (tls sessions that never got to a certificate...). */
     bool (*wants_log)(const struct app_tx *tx, const void *settings);
     /* Optional: whether the event goes from the server to the client, as what it tells of does (a response of DNS); otherwise
@@ -301,17 +304,27 @@ void app_keep_files(struct flow *flow, struct file_engine *files, enum flow_dire
 
 /* --- For the pipeline ---------------------------------------------------------------------------------------------------------- */
 
+/* Ports at which a protocol is probed for, where the configuration names some. */
+enum { APP_PORTS_MAX = 64 };
+struct app_ports {
+    bool set, any;
+    unsigned count;
+    uint16_t port[APP_PORTS_MAX];
+};
+
 struct app_options {
     size_t memcap; /* bytes of heap, of this worker */
     struct file_options files;
-    bool enabled[APP_MAX_PROTOCOLS]; /* by index in app_list */
+    bool enabled[APP_MAX_PROTOCOLS];              /* by index in app_list */
+    uint8_t transports[APP_MAX_PROTOCOLS];        /* over which it is looked for: APP_TCP, APP_UDP */
+    struct app_ports ports[APP_MAX_PROTOCOLS][2]; /* for TCP, UDP */
     void *settings[APP_MAX_PROTOCOLS];
     bool bypass_encrypted;        /* app_no_more(whole) asks for bypass */
     uint32_t detect_limit;        /* bytes of a direction after which a protocol is not looked for any more */
     uint32_t expectation_seconds; /* how long an announced flow is waited for */
 };
 void app_options_default(struct app_options *options);
-/* Asks each protocol for its settings. 0, -ENOMEM, or -EINVAL with diag; then nothing is kept. */
+/* Reads what all protocols have, and asks each for its own settings. 0, -ENOMEM, or -EINVAL with diag; then nothing is kept. */
 int app_options_configure(struct app_options *options, const struct config *config, struct diag *diag);
 void app_options_clear(struct app_options *options); /* gives back what configure made */
 
@@ -331,7 +344,7 @@ struct app_verdict {
     enum exception_cause exception; /* no memory, or a parser's error; EXCEPTION_NONE */
     uint8_t events;                 /* bits: enum app_layer_event - APP_LAYER_EVENT_FIRST */
     bool reversed;                  /* the datagram's flow was swapped: the packet goes the other way */
-    bool stop_stream;               /* app_no_more(whole): nobody needs the bytes that follow */
+    bool stop_stream; /* app_no_more(whole): nobody needs the bytes that follow; told again with each further piece */
 };
 
 /* Bytes of a TCP stream, in order. The flow's state may ask for FLOW_BYPASS_WANTED. */

@@ -35,7 +35,7 @@ void fields_object_close(struct fields *fields);
 void fields_array_open(struct fields *fields, const char *key);
 void fields_array_close(struct fields *fields);
 void fields_string(struct fields *fields, const char *key, const char *value); /* NULL value: nothing is written */
-/* Any bytes; what is not UTF-8 is rendered as the JSON writer does. NULL value: nothing. */
+/* Any bytes; those of a value that is not UTF-8 are rendered as \xNN from 0x80 on, as in the field. NULL value: nothing. */
 void fields_bytes(struct fields *fields, const char *key, const void *value, size_t length);
 /* The same for a key out of the traffic (e-mail headers). */
 void fields_bytes_named(struct fields *fields, const void *key, size_t key_length, const void *value, size_t length);

@@ -56,6 +56,8 @@ enum flow_flag {
     FLOW_IP_ONLY_TO_CLIENT = 1 << 12,
     FLOW_RESCAN = 1 << 13, /* detect ran out of memory for what it would look at again: it scans its window anew */
     FLOW_DROP_LOGGED_TO_CLIENT = 1 << 14,
+    FLOW_ENCRYPTED =
+        1 << 15, /* its protocol said that payloads are of no use to anybody: rules do not look into them */
 };
 
 /* Why a flow ended, EVE's flow.reason. */

@@ -103,6 +103,7 @@ struct inspection {
     uint32_t length;
     uint32_t at;                   /* where the last match ended: relative conditions count from here; 0 at first */
     bool start_is_cut, end_is_cut; /* bytes before or after the buffer exist that are not in it */
+    bool little;                   /* the order of numbers that the protocol says: for `dce` */
     uint32_t steps_left;           /* work that may still be done for this packet and rule; at 0 nothing matches */
     struct pcre_scratch *pcre;     /* the worker's match data and JIT stack */
     struct transform_scratch *transforms; /* the worker's memory for what is decoded on the way */

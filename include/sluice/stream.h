@@ -137,6 +137,10 @@ bool stream_has_rest(const struct flow *flow, enum flow_direction direction);
  */
 bool stream_next_acknowledged(struct stream *stream, struct flow *flow, enum flow_direction direction, bool all,
                               struct stream_view *view);
+/* Whether one side alone is seen: nothing it says is acknowledged by anybody. */
+bool stream_is_oneside(const struct flow *flow);
+/* Whether the beginning of the connection was not seen. */
+bool stream_is_midstream(const struct flow *flow);
 /* Client and server of a connection whose beginning was not seen change places (flow_swap() is the caller's); false when it was seen. Ends
  * what is lent of views. */
 bool stream_turn_round(struct flow *flow);

@@ -24,7 +24,7 @@ void app_options_default(struct app_options *options)
     };
     file_options_default(&options->files);
     for (size_t i = 0; i < app_list_count && i < APP_MAX_PROTOCOLS; i++)
-        options->enabled[i] = true;
+        options->enabled[i] = true, options->transports[i] = APP_TCP | APP_UDP;
 }
 
 int app_new(struct app **out, const struct app_options *options, struct app_shared *shared)

@@ -8,6 +8,7 @@
  *   tx.c        transactions
  *   expect.c    flows that were announced by another one
  *   registry.c  the table of protocols
+ *   options.c   settings that all of them have
  */
 #ifndef APP_PRIV_H
 #define APP_PRIV_H
@@ -106,6 +107,11 @@ static inline void app_count(struct app *app, const struct app_flow *af, enum ap
 {
     app->counters[af->protocol - 1][af->flow->protocol == IPPROTO_UDP][what]++;
 }
+
+/* --- options.c ----------------------------------------------------------------------------------------------------------- */
+
+extern const struct setting app_setting_rows[];
+int app_options_read(struct app_options *options, const struct config *config, struct diag *diag);
 
 /* --- identify.c ---------------------------------------------------------------------------------------------------------- */
 

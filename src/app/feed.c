@@ -62,6 +62,11 @@ static void fail(struct feeding *f, enum app_count why)
     stop(f);
 }
 
+static void note_event(struct feeding *f, enum app_layer_event event)
+{
+    f->verdict->events |= (uint8_t)(1u << (event - APP_LAYER_EVENT_FIRST));
+}
+
 /* --- A known protocol --------------------------------------------------------------------------------------------------------- */
 
 /* The protocol that follows is looked for; what was not consumed is its beginning. */
@@ -183,8 +188,8 @@ static bool take_gap(struct feeding *f, enum flow_direction direction, struct ap
     return true;
 }
 
-/* The first bytes of a direction when the other one has said which protocol it is. They may say otherwise; that is told, and the one that
- * was found first stays. */
+/* The first bytes of a direction when the other one has said which protocol it is. They may say otherwise, or nothing; that is told, and the
+ * one that was found first stays. */
 static void compare_directions(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes)
 {
     struct app_flow *af = f->af;
@@ -196,12 +201,15 @@ static void compare_directions(struct feeding *f, enum flow_direction direction,
         .client_port = af->flow->client_port,
         .server_port = af->flow->server_port,
     };
-    unsigned id = app_identify_by_pattern(f->app, &af->side[direction], &probe);
+    bool unsure, reversed;
+    unsigned id = app_identify(f->app, &af->side[direction], &probe, 0, &unsure, &reversed);
 
+    if (id == 0 && !unsure)
+        note_event(f, APP_LAYER_ONE_DIRECTION);
     if (id == 0 || id == af->protocol)
         return;
     note_direction(af->flow, direction, id);
-    f->verdict->events |= 1u << (APP_LAYER_MISMATCH - APP_LAYER_EVENT_FIRST);
+    note_event(f, APP_LAYER_MISMATCH);
 }
 
 static void feed_known(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes)
@@ -291,12 +299,9 @@ static void found(struct feeding *f, unsigned id, enum flow_direction direction)
     if (!start_parser(f, id))
         return;
     app_count(f->app, af, COUNT_FLOW);
+    if (af->side[!direction].has_begun && af->side[!direction].failed)
+        note_event(f, APP_LAYER_ONE_DIRECTION);
     feed_both(f, direction);
-}
-
-static void note_event(struct feeding *f, enum app_layer_event event)
-{
-    f->verdict->events |= (uint8_t)(1u << (event - APP_LAYER_EVENT_FIRST));
 }
 
 /* None was found in either direction. */
@@ -346,6 +351,17 @@ static bool turn_round(struct feeding *f)
     return true;
 }
 
+/* Where the beginning was not seen the client may be the server: then these are the first bytes of the other direction. */
+static unsigned identify_reversed(struct feeding *f, struct app_side *side, const struct app_probe *probe)
+{
+    struct app_probe reversed = *probe;
+
+    reversed.direction = probe->direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+    reversed.client_port = probe->server_port;
+    reversed.server_port = probe->client_port;
+    return app_identify_by_pattern(f->app, side, &reversed);
+}
+
 /* The bytes of a direction are in its pending. */
 static void look_for_protocol(struct feeding *f, enum flow_direction direction)
 {
@@ -364,6 +380,10 @@ static void look_for_protocol(struct feeding *f, enum flow_direction direction)
 
     if (!side->failed)
         id = app_identify(f->app, side, &probe, af->changing ? af->change_to : 0, &unsure, &reversed);
+    if (id == 0 && f->transport == APP_TCP && stream_is_midstream(af->flow)) {
+        id = identify_reversed(f, side, &probe);
+        reversed = id > 0;
+    }
     if (id > 0) {
         if (reversed && turn_round(f))
             direction = direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;

@@ -69,10 +69,23 @@ static bool port_is_listed(const char *ports, uint16_t port)
     return false;
 }
 
-static bool has_hint(const struct app_proto *proto, const struct app_probe *probe)
+static bool has_port(const struct app_ports *ports, uint16_t port)
 {
+    for (unsigned i = 0; i < ports->count; i++) {
+        if (ports->port[i] == port)
+            return true;
+    }
+    return ports->any;
+}
+
+static bool has_hint(const struct app *app, size_t index, const struct app_probe *probe)
+{
+    const struct app_proto *proto = app_list[index];
+    const struct app_ports *own = &app->options.ports[index][probe->transport == APP_UDP];
     const char *ports = probe->transport == APP_TCP ? proto->tcp_ports : proto->udp_ports;
 
+    if (own->set)
+        return has_port(own, probe->server_port) || has_port(own, probe->client_port);
     return port_is_listed(ports, probe->server_port) || port_is_listed(ports, probe->client_port);
 }
 
@@ -80,7 +93,8 @@ static bool may_be(const struct app *app, const struct app_side *side, const str
                    unsigned only)
 {
     return app->options.enabled[index] && !(side->excluded >> index & 1) &&
-           app_list[index]->transports & probe->transport && (only == 0 || only == index + 1);
+           app_list[index]->transports & app->options.transports[index] & probe->transport &&
+           (only == 0 || only == index + 1);
 }
 
 static unsigned by_pattern(const struct app *app, struct app_side *side, const struct app_probe *probe, unsigned only,
@@ -109,7 +123,7 @@ static unsigned by_probe(const struct app *app, struct app_side *side, struct ap
 
         if (!proto->probe || !may_be(app, side, probe, i, only))
             continue;
-        probe->port_hint = only > 0 || has_hint(proto, probe);
+        probe->port_hint = only > 0 || has_hint(app, i, probe);
         if (probe->port_hint != hinted || (!hinted && !proto->probe_any_port))
             continue;
         switch (proto->probe(probe)) {

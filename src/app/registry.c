@@ -43,6 +43,7 @@ size_t app_setting_tables(const struct setting **out)
 {
     size_t count = 0;
 
+    out[count++] = app_setting_rows;
     for (size_t i = 0; i < app_list_count; i++) {
         if (app_list[i]->settings)
             out[count++] = app_list[i]->settings;
@@ -66,7 +67,7 @@ size_t app_words(const char **out, size_t max)
 
 int app_options_configure(struct app_options *options, const struct config *config, struct diag *diag)
 {
-    int err = 0;
+    int err = app_options_read(options, config, diag);
 
     for (size_t i = 0; i < app_list_count && !err; i++) {
         if (app_list[i]->configure)

@@ -297,6 +297,42 @@ static void render_hex(struct text *out, const char *key, const uint8_t *value, 
     json_stringn(out, key, text, at);
 }
 
+static bool is_text(const uint8_t *value, size_t length)
+{
+    for (size_t i = 0; i < length;) {
+        size_t run = value[i] < 0x80 ? 1 : utf8_length(value + i, length - i);
+
+        if (run == 0)
+            return false;
+        i += run;
+    }
+    return true;
+}
+
+/* What is not text shows its bytes as \xNN, as in the field. */
+static void render_text(struct text *out, const char *key, const uint8_t *value, size_t length)
+{
+    static const char digits[] = "0123456789abcdef";
+    char text[4 * FIELDS_VALUE_MAX];
+    size_t at = 0;
+
+    if (is_text(value, length)) {
+        json_stringn(out, key, value, length);
+        return;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (value[i] < 0x80) {
+            text[at++] = (char)value[i];
+            continue;
+        }
+        text[at++] = '\\';
+        text[at++] = 'x';
+        text[at++] = digits[value[i] >> 4];
+        text[at++] = digits[value[i] & 15];
+    }
+    json_stringn(out, key, text, at);
+}
+
 static bool render_bytes(struct reader *reader, enum member member, const char *key)
 {
     size_t length;
@@ -305,7 +341,7 @@ static bool render_bytes(struct reader *reader, enum member member, const char *
     if (!value)
         return false;
     if (member == MEMBER_BYTES)
-        json_stringn(reader->out, key, value, length);
+        render_text(reader->out, key, value, length);
     else if (member == MEMBER_BASE64)
         json_base64(reader->out, key, value, length);
     else

@@ -105,7 +105,7 @@ static const char *choose_file(const struct cli_input *input, const char *defaul
 int cli_load_config(const struct cli_input *input, enum config_strictness strictness, const char *default_file,
                     struct config **out, struct diag *diag)
 {
-    const struct setting *tables[APP_MAX_PROTOCOLS + 2] = { config_settings };
+    const struct setting *tables[APP_MAX_PROTOCOLS + 3] = { config_settings };
     const char *file = choose_file(input, default_file);
     struct config *config;
     int code;

@@ -185,12 +185,27 @@ static bool good_path(const char *path)
     return length > 0 && path[0] != '.' && path[length - 1] != '.' && !strstr(path, "..");
 }
 
+/* "app-layer.tls" is short for "app-layer.protocols.tls". False when the name is too long. */
+static bool path_of(const struct walk *walk, const char *parent, const struct node *member, char path[CONFIG_MAX_PATH])
+{
+    int length = snprintf(path, CONFIG_MAX_PATH, "%s%s%s", parent, parent[0] ? "." : "", member->key);
+
+    if (length < 0 || length >= CONFIG_MAX_PATH)
+        return false;
+    if (strcmp(parent, "app-layer") != 0 || !good_path(path) || schema_find(walk->config, path) ||
+        schema_is_section(walk->config, path))
+        return true;
+    length = snprintf(path, CONFIG_MAX_PATH, "app-layer.protocols.%s", member->key);
+    if (length < CONFIG_MAX_PATH && !schema_is_section(walk->config, path))
+        length = snprintf(path, CONFIG_MAX_PATH, "%s.%s", parent, member->key);
+    return length < CONFIG_MAX_PATH;
+}
+
 static void apply_member(struct walk *walk, const char *parent, const struct node *member)
 {
     char path[CONFIG_MAX_PATH];
-    int length = snprintf(path, sizeof(path), "%s%s%s", parent, parent[0] ? "." : "", member->key);
 
-    if (length < 0 || (size_t)length >= sizeof(path)) {
+    if (!path_of(walk, parent, member, path)) {
         diag_error(walk->diag, member->key_at, "the name of this setting is longer than %d characters",
                    CONFIG_MAX_PATH);
         return;

@@ -31,7 +31,6 @@ static const char *const urgent_limit_policies[] = { "oob", "inline", "drop", "g
 static const char *const exception_policies[] = { "auto",        "ignore",    "pass-packet", "pass-flow",   "bypass",
                                                   "drop-packet", "drop-flow", "reject",      "reject-both", NULL };
 static const char *const all_or_start[] = { "all", "start", NULL };
-static const char *const enabled_choices[] = { "yes", "no", "detection-only", NULL };
 static const char *const default_event_types[] = { "alert", "drop", "anomaly", "flow", "stats", "files",
                                                    "http",  "dns",  "tls",     "smtp", "ftp",   "ftp_data",
                                                    "ssh",   "smb",  "dcerpc",  NULL };
@@ -332,11 +331,6 @@ const struct setting config_settings[] = {
       .type = SETTING_ENUM,
       .choices = exception_policies,
       .help = "exception-policy for a flow whose protocol could not be parsed" },
-    { .name = "app-layer.protocols.*.enabled",
-      .type = SETTING_ENUM,
-      .choices = enabled_choices,
-      .default_value = "yes",
-      .help = "whether the protocol is looked for and parsed; detection-only is taken as yes" },
     { .name = "decode-error-policy",
       .type = SETTING_ENUM,
       .default_value = "accept",
@@ -806,8 +800,8 @@ const struct setting config_settings[] = {
       .help = "events of TCP tracking and reassembly" },
     { .name = "eve.types.anomaly.types.applayer",
       .type = SETTING_BOOL,
-      .warning = no_effect,
-      .help = "events of protocol parsers (not yet)" },
+      .default_value = "yes",
+      .help = "events of protocol parsers" },
     { .name = "eve.types.anomaly.packethdr",
       .type = SETTING_BOOL,
       .default_value = "no",

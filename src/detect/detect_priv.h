@@ -142,6 +142,7 @@ struct transaction_group {
 struct transaction_candidate {
     uint32_t check;
     uint32_t matched; /* bits: buffers that hold */
+    uint16_t files;   /* of the direction, with which it is done: it may match again with one that comes */
     bool done;        /* it matched; kept so that it does not match again */
 };
 struct transaction_grown {
@@ -422,10 +423,12 @@ void waiting_put(struct evaluation *ev, uint32_t check, bool muted);
 void waiting_remove(struct evaluation *ev, uint32_t check);
 bool waiting_is_muted(const struct evaluation *ev, uint32_t check);
 
-/* The payload of a carrier is the packet inside, which is inspected by itself. */
+/* The payload of a carrier is the packet inside, which is inspected by itself; into an encrypted one nobody looks. */
 static inline bool packet_has_payload(const struct packet *pkt)
 {
-    return pkt->payload_length > 0 && !(pkt->flags & PACKET_CARRIES_TUNNEL);
+    if (pkt->payload_length == 0 || pkt->flags & PACKET_CARRIES_TUNNEL)
+        return false;
+    return !pkt->flow || !(pkt->flow->flags & FLOW_ENCRYPTED) || pkt->flow->protocol != pkt->protocol;
 }
 
 /* Whether a rule that needs this may match a packet. */

@@ -22,6 +22,7 @@ struct looking {
     const struct transaction_group *group;
     struct app_detection *memory; /* what is remembered; of this call alone when there was no memory */
     bool complete;                /* the direction: nothing more will come */
+    unsigned first_file;          /* the rule at hand is done with those before it */
 };
 
 /* --- Buffers ----------------------------------------------------------------------------------------------------------------- */
@@ -47,6 +48,11 @@ static bool is_multi(const struct app_buffer *access)
     return access->keyword->flags & KEYWORD_MULTI;
 }
 
+static bool is_of_files(const struct keyword *keyword)
+{
+    return keyword == &keyword_file_data || keyword == &keyword_file_name || keyword == &keyword_file_magic;
+}
+
 /* One after the other the values of a buffer; the transforms' memory is used anew for each. */
 static bool next_value(const struct looking *look, const struct app_buffer *access, const struct condition *transforms,
                        unsigned index, struct app_bytes *out)
@@ -64,6 +70,7 @@ static bool value_matches(struct looking *look, struct inspection *inspection, c
     inspection->length = value->length;
     inspection->start_is_cut = value->offset > 0;
     inspection->end_is_cut = value->partial;
+    inspection->little = value->little;
     inspection->steps_left = INSPECT_STEPS;
     (void)look;
     return inspect_buffer(inspection, conditions);
@@ -73,8 +80,8 @@ static enum outcome inspect_transaction_buffer(struct looking *look, struct insp
                                                const struct rule_buffer *buffer, const struct app_buffer *access)
 {
     bool reached = look->complete || look->tx->progress[look->direction] >= access->progress, partial = false;
+    unsigned first = is_of_files(access->keyword) ? look->first_file : 0, index = first;
     struct app_bytes value;
-    unsigned index = 0;
 
     if (!reached)
         return OUTCOME_LATER;
@@ -83,7 +90,7 @@ static enum outcome inspect_transaction_buffer(struct looking *look, struct insp
             return OUTCOME_YES;
         partial |= value.partial;
     }
-    if (buffer->absence != BUFFER_PRESENT && index == 0)
+    if (buffer->absence != BUFFER_PRESENT && index == first)
         return access->grows && !look->complete ? OUTCOME_LATER : OUTCOME_YES;
     if (buffer->absence == BUFFER_ABSENT)
         return OUTCOME_NO;
@@ -96,6 +103,7 @@ static enum outcome inspect_packet_buffer(struct looking *look, struct inspectio
     struct evaluation *ev = look->ev;
 
     inspection->steps_left = INSPECT_STEPS;
+    inspection->little = false;
     if (!buffer->keyword)
         return evaluate_payload(ev, check, inspection, buffer->conditions) ? OUTCOME_YES : OUTCOME_LATER;
     return evaluate_packet_buffer(ev, inspection, buffer) ? OUTCOME_YES : OUTCOME_NO;
@@ -168,12 +176,15 @@ static enum outcome check_file(struct looking *look, const struct check *check, 
 /* All of the rule's conditions on files hold for one of them. */
 static enum outcome check_files(struct looking *look, const struct check *check)
 {
-    enum outcome all = look->complete ? OUTCOME_NO : OUTCOME_LATER;
+    enum outcome all = look->complete ? OUTCOME_NO : OUTCOME_LATER, one;
+    unsigned at = 0;
 
     if (!check->rule->file_conditions)
         return OUTCOME_YES;
     for (const struct file *file = look->tx->files[look->direction].first; file; file = file->next) {
-        enum outcome one = check_file(look, check, file);
+        if (at++ < look->first_file)
+            continue;
+        one = check_file(look, check, file);
 
         if (one == OUTCOME_YES)
             return OUTCOME_YES;
@@ -286,6 +297,32 @@ static void collect_unfiltered(struct looking *look)
     }
 }
 
+static uint16_t file_count(const struct looking *look)
+{
+    uint32_t count = look->tx->files[look->direction].count;
+
+    return count < UINT16_MAX ? (uint16_t)count : UINT16_MAX;
+}
+
+/* A rule on files that has matched is asked again when there is one more. */
+static bool has_new_file(const struct looking *look, const struct transaction_candidate *candidate)
+{
+    return file_count(look) > candidate->files && look->ev->ruleset->checks[candidate->check].rule->file_conditions;
+}
+
+/* What holds of the transaction holds still; files begin with the new one. */
+static void begin_new_file(const struct looking *look, struct transaction_candidate *candidate)
+{
+    unsigned at = 0;
+
+    candidate->done = false;
+    for (const struct rule_buffer *buffer = look->ev->ruleset->checks[candidate->check].buffers; buffer && at < 32;
+         buffer = buffer->next, at++) {
+        if (is_of_files(buffer->keyword))
+            candidate->matched &= ~(UINT32_C(1) << at);
+    }
+}
+
 static struct transaction_candidate *remembered(struct app_detection *memory, uint32_t check)
 {
     for (uint32_t i = 0; i < memory->count; i++) {
@@ -305,7 +342,7 @@ static void collect(struct looking *look)
         scan_buffer(look, i);
     collect_unfiltered(look);
     for (uint32_t i = 0; i < memory->count; i++) {
-        if (!memory->list[i].done)
+        if (!memory->list[i].done || has_new_file(look, &memory->list[i]))
             detector_add_candidate(look->ev->detector, memory->list[i].check);
     }
 }
@@ -335,13 +372,18 @@ static void decide(struct looking *look, uint32_t index)
     struct transaction_candidate candidate = old ? *old : (struct transaction_candidate){ .check = index };
     enum outcome outcome;
 
-    if (candidate.done)
+    if (candidate.done && !has_new_file(look, &candidate))
         return;
+    if (candidate.done)
+        begin_new_file(look, &candidate);
+    look->first_file = candidate.files;
     outcome = evaluate(look, &candidate);
     if (outcome == OUTCOME_YES)
         evaluate_transaction_hit(look->ev, index, look->tx);
-    candidate.done = outcome == OUTCOME_YES;
-    if (look->complete || outcome == OUTCOME_NO) {
+    candidate.done = outcome == OUTCOME_YES || (outcome == OUTCOME_NO && candidate.files > 0);
+    if (candidate.done)
+        candidate.files = file_count(look);
+    if (look->complete || (outcome == OUTCOME_NO && !candidate.done)) {
         if (old)
             forget(look->memory, old);
         return;

@@ -239,6 +239,9 @@ void pipeline_shared_clear(struct pipeline_shared *shared);
 int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options,
                   const struct pipeline_shared *shared, unsigned worker, struct output_port *output);
 void pipeline_clear(struct pipeline *pipeline);
+/* The rules of the packets that follow; what they want to know of files is found out from now on. Called before the first packet it is
+ * cheap afterwards: libmagic reads its database here. */
+void pipeline_use_ruleset(struct pipeline *pipeline, const struct ruleset *ruleset);
 /* What several workers share is touched in this turn; lent. */
 void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn);
 /* From a packet of capture to its verdict (written into the packet), with its events. */

@@ -312,7 +312,7 @@ static void read_alert_options(const struct config *config, struct eve_options *
     out->alert.app_layer = config_bool_or(config, "eve.types.alert.metadata.app-layer", out->alert.app_layer);
     out->alert.tagged_packets = config_bool_or(config, "eve.types.alert.tagged-packets", out->alert.tagged_packets);
     if (!config_bool(config, "eve.types.alert.metadata"))
-        out->alert.rule_raw = out->alert.rule_metadata = out->alert.flow = false;
+        out->alert.rule_raw = out->alert.rule_metadata = out->alert.flow = out->alert.app_layer = false;
 }
 
 static void read_anomaly_options(const struct config *config, struct eve_options *out)

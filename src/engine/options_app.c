@@ -5,21 +5,11 @@
 
 #include "engine_priv.h"
 
-static bool is_enabled(const struct config *config, const struct app_proto *proto)
-{
-    char name[96];
-
-    snprintf(name, sizeof(name), "app-layer.protocols.%s.enabled", proto->name);
-    return strcmp(config_string_or(config, name, "yes"), "no") != 0;
-}
-
 int engine_app_options(const struct config *config, unsigned workers, struct app_options *out, struct diag *diag)
 {
     app_options_default(out);
     out->memcap = (size_t)config_number(config, "app-layer.memcap") / (workers > 0 ? workers : 1);
     engine_file_options(config, &out->files);
-    for (size_t i = 0; i < app_list_count; i++)
-        out->enabled[i] = is_enabled(config, app_list[i]);
     return app_options_configure(out, config, diag);
 }
 

@@ -129,6 +129,17 @@ free_decoder:
     return err;
 }
 
+void pipeline_use_ruleset(struct pipeline *pipeline, const struct ruleset *ruleset)
+{
+    unsigned needs = ruleset ? ruleset_file_needs(ruleset) : 0;
+
+    if (pipeline->ruleset == ruleset)
+        return;
+    pipeline->ruleset = ruleset;
+    file_engine_want(app_file_engine(pipeline->app), needs & RULE_FILE_DIGESTS, needs & RULE_FILE_MAGIC);
+    file_engine_want_store(app_file_engine(pipeline->app), needs & RULE_FILE_STORE);
+}
+
 void pipeline_clear(struct pipeline *pipeline)
 {
     injector_free(pipeline->injector);
@@ -364,6 +375,8 @@ static void feed_passive(struct app_feed *feed, bool all)
         return;
     if (!all) {
         feed_acknowledged(feed, direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER, false);
+        if (stream_is_oneside(pkt->flow))
+            feed_acknowledged(feed, direction, false);
         return;
     }
     feed_acknowledged(feed, FLOW_TO_SERVER, true);
@@ -413,8 +426,10 @@ static void settle_app(const struct app_feed *feed)
 
     if (feed->failed)
         policy_exception(pipeline->policy, pkt, EXCEPTION_APP_ERROR);
-    if (feed->stop_stream && pkt->flow->tcp)
+    if (feed->stop_stream && pkt->flow->tcp) {
         stream_stop(pipeline->stream, pkt->flow, direction_of(pkt));
+        pkt->flow->flags |= FLOW_ENCRYPTED;
+    }
 }
 
 /* A file is told of when it is complete and rules have seen all of it. */
@@ -635,34 +650,22 @@ static void end_flow(struct flow *flow, enum flow_end reason, void *user)
     stream_end(pipeline->stream, flow);
 }
 
-/* What the rules want to know of files is found out from now on. */
-static void use_ruleset(struct pipeline *pipeline, const struct ruleset *ruleset)
-{
-    unsigned needs = ruleset ? ruleset_file_needs(ruleset) : 0;
-
-    if (pipeline->ruleset == ruleset)
-        return;
-    pipeline->ruleset = ruleset;
-    file_engine_want(app_file_engine(pipeline->app), needs & RULE_FILE_DIGESTS, needs & RULE_FILE_MAGIC);
-    file_engine_want_store(app_file_engine(pipeline->app), needs & RULE_FILE_STORE);
-}
-
 void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns, size_t budget)
 {
-    use_ruleset(pipeline, ruleset);
+    pipeline_use_ruleset(pipeline, ruleset);
     defrag_expire(pipeline->defrag, now_ns, budget);
     flow_table_expire(pipeline->flows, now_ns, budget);
 }
 
 void pipeline_expire_all(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns)
 {
-    use_ruleset(pipeline, ruleset);
+    pipeline_use_ruleset(pipeline, ruleset);
     flow_table_expire_all(pipeline->flows, now_ns);
 }
 
 void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset)
 {
-    use_ruleset(pipeline, ruleset);
+    pipeline_use_ruleset(pipeline, ruleset);
     flow_table_end_all(pipeline->flows, FLOW_END_SHUTDOWN);
 }
 
@@ -709,7 +712,7 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
 {
     const struct decoded_packet *decoded = take_decoded(pipeline, pkt);
 
-    use_ruleset(pipeline, ruleset);
+    pipeline_use_ruleset(pipeline, ruleset);
     decode_ahead(pipeline, decoded, next);
     if (judged_by_policy(pipeline, pkt)) {
         struct decision nothing = { 0 };

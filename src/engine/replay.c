@@ -217,6 +217,8 @@ static int open_worker(struct replay *replay, unsigned index, const struct pipel
 
     if (!err)
         err = pipeline_init(&worker->pipeline, options, &replay->shared, index, output_port(replay->output, index));
+    if (!err)
+        pipeline_use_ruleset(&worker->pipeline, replay->ruleset);
     return err ? err : detector_prepare(worker->pipeline.detector, replay->ruleset);
 }
 
@@ -322,6 +324,8 @@ static void write_stats(struct replay *replay)
     for (unsigned i = 0; i < replay->worker_count; i++)
         workers[i] = &replay->workers[i];
     output_settle(replay->output);
+    if (replay->shared.files)
+        file_store_stop(replay->shared.files);
     stats_write(replay->stats, workers, replay->worker_count, replay->ruleset, replay->output,
                 duration_ns / NS_PER_SECOND, replay->last_ns);
 }

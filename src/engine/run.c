@@ -178,6 +178,7 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
         snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
         return err;
     }
+    pipeline_use_ruleset(&worker->pipeline, engine->ruleset);
     limit_conntrack(worker, engine->options->config);
     worker->pipeline.marked_policy = worker->queue.marked_policy;
     atomic_store(&worker->ruleset, engine->ruleset);
@@ -213,6 +214,8 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     }
     err = engine_open_file_store(&engine->shared.files, engine->options->config, engine->options->log_dir,
                                  engine->worker_count, false, error);
+    if (!err && !engine->shared.files && ruleset_file_needs(engine->ruleset) & RULE_FILE_STORE)
+        log_warning("rules with filestore store nothing: file-store is not configured");
     for (unsigned i = 0; i < engine->worker_count && !err; i++)
         err = prepare_worker(engine, &engine->workers[i], &options, error);
     return err;
@@ -494,6 +497,8 @@ int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
     stop_workers(&engine);
     if (!err)
         engine_save_datasets(engine.ruleset);
+    if (engine.shared.files)
+        file_store_stop(engine.shared.files);
     if (engine.stats && !err)
         stats_write(engine.stats, engine.worker_list, engine.worker_count, engine.ruleset, engine.output,
                     (clock_monotonic_ns() - engine.started_ns) / NS_PER_SECOND, clock_realtime_ns());

@@ -31,7 +31,6 @@ static bool protocol_has_flows(uint8_t protocol)
     case IPPROTO_SCTP:
     case IPPROTO_ICMP:
     case IPPROTO_ICMPV6:
-    case IPPROTO_IGMP:
     case IPPROTO_ESP:
         return true;
     default:

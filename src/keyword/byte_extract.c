@@ -134,7 +134,7 @@ static int byte_extract_parse(struct rule_parser *parser, struct span value, boo
 
 const struct keyword keyword_byte_extract = {
     .name = "byte_extract",
-    .value = "BYTES,OFFSET,VARIABLE[,relative][,big|little][,string,hex|dec|oct][,multiplier N][,align 2|4]",
+    .value = "BYTES,OFFSET,VARIABLE[,relative][,big|little|dce][,string,hex|dec|oct][,multiplier N][,align 2|4]",
     .help = "keeps a number of the buffer in a variable, for options of conditions that follow",
     .kind = KEYWORD_CONTENT,
     .parse = byte_extract_parse,

@@ -141,7 +141,7 @@ static int byte_jump_parse(struct rule_parser *parser, struct span value, bool n
 const struct keyword keyword_byte_jump = {
     .name = "byte_jump",
     .value =
-        "BYTES,OFFSET[,relative][,big|little][,string,hex|dec|oct][,multiplier N][,align][,from_beginning|from_end]"
+        "BYTES,OFFSET[,relative][,big|little|dce][,string,hex|dec|oct][,multiplier N][,align][,from_beginning|from_end]"
         "[,post_offset N]",
     .help = "goes on after as many bytes as a number in the buffer says",
     .manual =

@@ -161,9 +161,9 @@ static int set_endian(struct rule_parser *parser, struct span value, void *data,
 {
     (void)unused;
     if (span_equal(value, "dce"))
-        return byte_source_refuse_dce(parser, value, data, 0);
+        return byte_source_set_dce(parser, value, data, 0);
     if (!span_equal(value, "big") && !span_equal(value, "little"))
-        return rule_parser_error(parser, value, "endian must be big or little");
+        return rule_parser_error(parser, value, "endian must be big, little or dce");
     return byte_source_set_little(parser, value, data, span_equal(value, "little"));
 }
 
@@ -191,7 +191,7 @@ static const struct option options[] = {
     { "oper", set_operator, PART_OPER, true },   { "rvalue", set_rvalue, PART_RVALUE, true },
     { "result", set_result, PART_RESULT, true }, { "relative", byte_source_set_relative, 0, false },
     { "endian", set_endian, 0, true },           { "string", set_string, 0, true },
-    { "dce", byte_source_refuse_dce, 0, false }, { "bitmask", set_mask, 0, true },
+    { "dce", byte_source_set_dce, 0, false },    { "bitmask", set_mask, 0, true },
 };
 
 static int check(struct rule_parser *parser, struct span value, const struct byte_math *math)

@@ -50,10 +50,16 @@ int byte_source_set_little(struct rule_parser *parser, struct span value, void *
     return 0;
 }
 
-int byte_source_refuse_dce(struct rule_parser *parser, struct span value, void *data, int unused)
+int byte_source_set_dce(struct rule_parser *parser, struct span value, void *data, int unused)
 {
-    (void)data, (void)unused;
-    return rule_parser_missing(parser, value, "byte dce", "'dce' is not supported yet");
+    static const char *const applications[] = { "dcerpc", "smb", NULL };
+    struct byte_source *source = data;
+
+    (void)unused;
+    if (source->has_endian)
+        return rule_parser_error(parser, value, "'dce' and another endianness exclude each other");
+    source->dce = source->has_endian = true;
+    return rule_parser_require_applications(parser, applications);
 }
 
 int byte_source_check(struct rule_parser *parser, struct span value, const struct byte_source *source)
@@ -112,7 +118,7 @@ static bool read_string(struct cursor cur, const struct byte_source *source, uin
     return errno != ERANGE && end != text;
 }
 
-static bool read_binary(struct cursor cur, const struct byte_source *source, uint32_t width, struct byte_number *number)
+static bool read_binary(struct cursor cur, bool little, uint32_t width, struct byte_number *number)
 {
     const uint8_t *bytes = cursor_take(&cur, width);
 
@@ -120,7 +126,7 @@ static bool read_binary(struct cursor cur, const struct byte_source *source, uin
         return false;
     number->value = 0;
     for (uint32_t i = 0; i < width; i++)
-        number->value = number->value << 8 | bytes[source->little ? width - 1 - i : i];
+        number->value = number->value << 8 | bytes[little ? width - 1 - i : i];
     number->taken = width;
     return true;
 }
@@ -145,7 +151,7 @@ bool byte_source_read(const struct inspection *in, const struct byte_source *sou
     if (!cursor_skip(&cur, (size_t)at))
         return false;
     if (source->string ? !read_string(cur, source, (uint32_t)width, &number)
-                       : !read_binary(cur, source, (uint32_t)width, &number))
+                       : !read_binary(cur, source->dce ? in->little : source->little, (uint32_t)width, &number))
         return false;
     *out = number;
     return true;

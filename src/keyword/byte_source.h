@@ -20,6 +20,7 @@ struct byte_source {
     int8_t offset_value, width_value; /* index into inspection.values, or -1 */
     uint8_t base;                     /* of a string: 8, 10, 16, or 0 for what its prefix says */
     bool relative, string, little;
+    bool dce; /* the order that the protocol says */
     bool has_endian;
     bool may_be_empty; /* byte_jump: a relative one of width 0 may stand at the buffer's very end */
 };
@@ -38,7 +39,7 @@ int byte_source_set_relative(struct rule_parser *parser, struct span value, void
 int byte_source_set_string(struct rule_parser *parser, struct span value, void *data, int unused);
 int byte_source_set_base(struct rule_parser *parser, struct span value, void *data, int base);
 int byte_source_set_little(struct rule_parser *parser, struct span value, void *data, int little);
-int byte_source_refuse_dce(struct rule_parser *parser, struct span value, void *data, int unused);
+int byte_source_set_dce(struct rule_parser *parser, struct span value, void *data, int unused);
 
 /* Their rows, for keywords that separate them by commas; `set_base` takes the three bases. */
 #define BYTE_SOURCE_OPTIONS(set_base)                                                                                  \
@@ -46,7 +47,7 @@ int byte_source_refuse_dce(struct rule_parser *parser, struct span value, void *
         { "hex", set_base, 16, false }, { "dec", set_base, 10, false }, { "oct", set_base, 8, false },                 \
         { "big", byte_source_set_little, false, false }, { "little", byte_source_set_little, true, false },            \
     {                                                                                                                  \
-        "dce", byte_source_refuse_dce, 0, false                                                                        \
+        "dce", byte_source_set_dce, 0, false                                                                           \
     }
 
 /* Whether the options fit together: bases need string, and the width has limits. 0 or -EINVAL after an error. */

@@ -153,7 +153,7 @@ static int byte_test_parse(struct rule_parser *parser, struct span value, bool n
 
 const struct keyword keyword_byte_test = {
     .name = "byte_test",
-    .value = "BYTES,[!]OPERATOR,VALUE,OFFSET[,relative][,big|little][,string,hex|dec|oct][,bitmask MASK]",
+    .value = "BYTES,[!]OPERATOR,VALUE,OFFSET[,relative][,big|little|dce][,string,hex|dec|oct][,bitmask MASK]",
     .help = "a number in the buffer compares with a value",
     .manual =
         "Operators: = < > <= >= & (has one of the bits) ^ (differs). BYTES, VALUE and OFFSET may be variables. The\n"

@@ -7,30 +7,35 @@
 
 #include "output_priv.h"
 
-static void describe(struct fields *fields, const struct app *app, const struct app_tx *tx)
+/* `is_own`: it is the transaction's own event. */
+static void describe(struct fields *fields, const struct app *app, const struct app_tx *tx, bool is_own)
 {
     const struct app_proto *proto = tx->proto;
 
     if (!proto->log || !proto->log_key)
         return;
     fields_object_open(fields, proto->log_key);
-    proto->log(tx, app_proto_settings(app, proto), fields);
+    if (proto->describe && !is_own)
+        proto->describe(tx, app_proto_settings(app, proto), fields);
+    else
+        proto->log(tx, app_proto_settings(app, proto), fields);
     fields_object_close(fields);
-    if (!proto->log_beside)
-        return;
-    fields_object_open(fields, proto->beside_key);
-    proto->log_beside(tx, app_proto_settings(app, proto), fields);
-    fields_object_close(fields);
+    if (proto->log_more)
+        proto->log_more(tx, app_proto_settings(app, proto), fields);
 }
 
-/* Those of the packet's direction, as in the field. */
+/* Those of the packet's direction that had no event yet, as in the field. */
 static void describe_files(struct fields *fields, const struct app *app, const struct app_tx *tx,
                            enum flow_direction direction)
 {
-    if (!tx->files[direction].first)
+    const struct file *file = tx->files[direction].first;
+
+    while (file && file->logged)
+        file = file->next;
+    if (!file)
         return;
     fields_array_open(fields, "files");
-    for (const struct file *file = tx->files[direction].first; file; file = file->next) {
+    for (; file; file = file->next) {
         fields_object_open(fields, NULL);
         file_describe(file, tx->id, app_file_engine(app), fields);
         fields_object_close(fields);
@@ -53,7 +58,7 @@ static void describe_alert(struct record_scratch *scratch, const struct app *app
                            enum flow_direction direction, struct record_transaction *out)
 {
     *out = (struct record_transaction){ .id = tx->id, .at = scratch->fields.length, .is_there = true };
-    describe(&scratch->fields, app, tx);
+    describe(&scratch->fields, app, tx, false);
     describe_files(&scratch->fields, app, tx, direction);
     out->length = scratch->fields.length - out->at;
 }
@@ -136,7 +141,7 @@ static void transaction_event(struct output_port *port, struct record_scratch *s
     bool from_server = proto->logs_from_server && proto->logs_from_server(tx, app_proto_settings(app, proto));
 
     fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
-    describe(&scratch->fields, app, tx);
+    describe(&scratch->fields, app, tx, true);
     write_event(port, scratch, OUTPUT_APP, proto->log_type, pkt, flow, tx, from_server, generation);
 }
 
@@ -153,7 +158,7 @@ static void anomaly_events(struct output_port *port, struct record_scratch *scra
         fields_string(&scratch->fields, "event", tx->proto->events[event].name);
         fields_string(&scratch->fields, "layer", "proto_parser");
         fields_object_close(&scratch->fields);
-        write_event(port, scratch, OUTPUT_APP, "anomaly", pkt, flow, tx, false, generation);
+        write_event(port, scratch, OUTPUT_APP, "anomaly", pkt, flow, tx, pkt->flags & PACKET_TO_CLIENT, generation);
     }
 }
 
@@ -166,7 +171,7 @@ void output_transaction(struct output_port *port, const struct packet *pkt, cons
     if (!(output_wanted(port) & APP_RECORD_KINDS))
         return;
     flow_variables_collect(scratch, eve->metadata ? flow : NULL);
-    if (output_wanted(port) & 1u << OUTPUT_APP && eve->app[tx->protocol - 1] && tx->proto->log_type)
+    if (output_wanted(port) & 1u << OUTPUT_APP && eve->app[tx->protocol - 1] && tx->proto->log_type && !tx->only_events)
         transaction_event(port, scratch, pkt, flow, app, tx, generation);
     if (output_wanted(port) & 1u << OUTPUT_ANOMALY && eve->anomaly.application)
         anomaly_events(port, scratch, pkt, flow, tx, generation);
@@ -181,7 +186,7 @@ void output_file(struct output_port *port, const struct packet *pkt, const struc
         return;
     flow_variables_collect(scratch, output_eve(port)->metadata ? flow : NULL);
     fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
-    describe(&scratch->fields, app, tx);
+    describe(&scratch->fields, app, tx, false);
     fields_object_open(&scratch->fields, "fileinfo");
     file_describe(file, tx->id, NULL, &scratch->fields);
     fields_object_close(&scratch->fields);

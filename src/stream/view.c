@@ -84,6 +84,16 @@ bool stream_next_acknowledged(struct stream *stream, struct flow *flow, enum flo
     return true;
 }
 
+bool stream_is_oneside(const struct flow *flow)
+{
+    return flow->tcp && flow->tcp->flags & SESSION_ASYNC;
+}
+
+bool stream_is_midstream(const struct flow *flow)
+{
+    return flow->tcp && flow->tcp->flags & SESSION_MIDSTREAM;
+}
+
 bool stream_turn_round(struct flow *flow)
 {
     struct tcp_session *session = flow->tcp;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "output/output_priv.h"
+#include "sluice/app.h"
 #include "sluice/decode.h"
 #include "sluice/decode_event.h"
 #include "sluice/detect.h"
@@ -39,7 +40,9 @@ static struct ruleset *load_rules(void)
 {
     struct rule_variables *variables = rule_variables_new();
     const char *const reputations[] = { CAPTURES "reputations.list", NULL };
+    const char *words[2 * APP_MAX_PROTOCOLS];
     struct rule_list_options options = {
+        .applications = words,
         .keywords = keyword_table_new(keyword_list, keyword_list_count),
         .variables = variables,
         .reputation_categories = CAPTURES "categories.txt",
@@ -51,6 +54,7 @@ static struct ruleset *load_rules(void)
     struct ruleset *ruleset;
     struct rule_list *list;
 
+    app_words(words, sizeof(words) / sizeof(words[0]));
     require(variables && options.keywords && diag);
     require(rule_list_new(&list, &options, diag) == 0);
     require(rule_list_load(list, CAPTURES "keywords.rules", diag) == 0);

@@ -125,9 +125,11 @@ static void check_firewall(const struct config *config)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct setting *const tables[] = { config_settings, NULL };
+    const struct setting *tables[APP_MAX_PROTOCOLS + 3] = { config_settings };
     struct diag *diag = diag_new();
     struct config *config;
+
+    app_setting_tables(tables + 1);
 
     must(diag && config_new(&config, tables) == 0);
     apply(config, data, size, diag);

@@ -56,14 +56,23 @@ static bool apply(struct transform_scratch *scratch, const struct condition *cha
     return true;
 }
 
+static struct transform_scratch *scratch_once(void)
+{
+    static struct transform_scratch *scratch; /* for the run; freed with the process */
+
+    if (!scratch)
+        scratch = transform_scratch_new();
+    require(scratch);
+    return scratch;
+}
+
 static void run(const struct condition *chain, struct bytes in)
 {
-    struct transform_scratch *scratch = transform_scratch_new();
+    struct transform_scratch *scratch = scratch_once();
     struct bytes first = in, second = in;
     uint8_t *kept;
     bool there;
 
-    require(scratch);
     there = apply(scratch, chain, &first);
     if (there) {
         kept = malloc(first.length + 1);
@@ -73,7 +82,6 @@ static void run(const struct condition *chain, struct bytes in)
         require(second.length == first.length && memcmp(kept, second.at, second.length) == 0);
         free(kept);
     }
-    transform_scratch_free(scratch);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -65,7 +65,7 @@ static inline void app_rig_start_flow(struct app_rig *rig)
 /* `proto` decides the transport (TCP where it has both). */
 static inline struct app_rig *app_rig_new(const char *proto, const char *yaml)
 {
-    const struct setting *tables[APP_MAX_PROTOCOLS + 2] = { config_settings };
+    const struct setting *tables[APP_MAX_PROTOCOLS + 3] = { config_settings };
     struct app_rig *rig = calloc(1, sizeof(*rig));
     struct diag *diag = diag_new();
 
@@ -118,11 +118,8 @@ static inline void app_rig_render(struct app_rig *rig, const struct app_tx *tx, 
     if (tx->proto->log) {
         fields_init(&fields, rig->fields, sizeof(rig->fields));
         tx->proto->log(tx, app_proto_settings(rig->app, tx->proto), &fields);
-        if (tx->proto->log_beside) {
-            fields_object_open(&fields, tx->proto->beside_key);
-            tx->proto->log_beside(tx, app_proto_settings(rig->app, tx->proto), &fields);
-            fields_object_close(&fields);
-        }
+        if (tx->proto->log_more)
+            tx->proto->log_more(tx, app_proto_settings(rig->app, tx->proto), &fields);
         app_rig_require(fields.depth == 0, "an object of the log was left open");
         app_rig_require(fields_render(rig->fields, fields.length, out), "the log is not well-formed");
     }

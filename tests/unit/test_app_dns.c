@@ -525,6 +525,49 @@ START_TEST(stream_is_found)
 }
 END_TEST
 
+/* Whether DNS is found over UDP to port 5353 and 53, and over TCP. */
+static const struct {
+    const char *yaml;
+    bool at_5353, at_53, tcp;
+} choices[] = {
+    { "enabled: no\n", false, false, false },
+    { "udp:\n        enabled: no\n", false, false, true },
+    { "enabled: no\n      udp:\n        enabled: yes\n", false, true, false },
+    { "tcp:\n        enabled: no\n", false, true, false },
+    { "detection-ports:\n        dp: 5353\n", true, true, true },
+    { "udp:\n        detection-ports:\n          dp: [5353, 5300]\n", true, true, true },
+    { "tcp:\n        detection-ports:\n          dp: 5353\n", false, true, true },
+    { "detection-ports:\n        dp: any\n", true, true, true },
+};
+
+static bool finds_dns(const char *yaml, uint16_t port, unsigned transport)
+{
+    char text[256];
+    struct message m;
+
+    snprintf(text, sizeof(text), "app-layer:\n  protocols:\n    mdns:\n      enabled: no\n    dns:\n      %s", yaml);
+    struct app_rig *rig = udp_rig("dns", port, text);
+
+    rig->transport = transport;
+    app_rig_start_flow(rig);
+    rig->flow.server_port = port;
+    start(&m, 0x0100, 1, 0, 0, 0);
+    put_query(&m, "a.test", DNS_A);
+    send_message(rig, FLOW_TO_SERVER, &m);
+    bool found = app_rig_protocol(rig) && strcmp(app_rig_protocol(rig), "dns") == 0;
+
+    app_rig_free(rig);
+    return found;
+}
+
+START_TEST(ports_and_transports_are_chosen)
+{
+    ck_assert_int_eq(finds_dns(choices[_i].yaml, 5353, APP_UDP), choices[_i].at_5353);
+    ck_assert_int_eq(finds_dns(choices[_i].yaml, 53, APP_UDP), choices[_i].at_53);
+    ck_assert_int_eq(finds_dns(choices[_i].yaml, 53, APP_TCP), choices[_i].tcp);
+}
+END_TEST
+
 /* --- The others ----------------------------------------------------------------------------------------------------------------- */
 
 START_TEST(mdns_is_logged)
@@ -590,6 +633,7 @@ int main(void)
     tcase_add_loop_test(tests, broken_stream_fails, 0, ROWS(cuts));
     tcase_add_loop_test(tests, settings_are_kept, 0, ROWS(settings));
     tcase_add_loop_test(tests, protocol_is_found, 0, ROWS(finds));
+    tcase_add_loop_test(tests, ports_and_transports_are_chosen, 0, ROWS(choices));
     tcase_add_loop_test(tests, stream_is_found, 0, ROWS(cuts));
     tcase_add_test(tests, mdns_is_logged);
     tcase_add_test(tests, llmnr_is_logged);

@@ -266,7 +266,7 @@ static const struct http_case cases[] = {
       .json = { "{\"hostname\":\"h\",\"url\":\"/a\",\"request_headers\":[{\"name\":\"Host\",\"value\":\"h\"}],"
                 "\"response_headers\":[{\"name\":\"Content-Length\",\"value\":\"5\"}]}" } },
     { .name = "chosen headers in the log",
-      .settings = "eve: { types: { http: { custom: [content_length, server] } } }",
+      .settings = "eve: { types: { http: { extended: yes, custom: [content_length, server] } } }",
       .pieces = { CLIENT(GET_A), SERVER(HELLO) },
       .json = { "{\"hostname\":\"h\",\"url\":\"/a\",\"http_method\":\"GET\",\"protocol\":\"HTTP/1.1\",\"status\":200,"
                 "\"length\":5,\"response_headers\":[{\"name\":\"Content-Length\",\"value\":\"5\"}]}" } },
@@ -324,7 +324,8 @@ static void check_buffer(const struct app_rig *rig, const struct http_case *c, c
 
 static void run_case(const struct http_case *c, int cut)
 {
-    struct app_rig *rig = app_rig_new("http", c->settings);
+    struct app_rig *rig =
+        app_rig_new("http", c->settings ? c->settings : "eve: { types: { http: { extended: yes } } }");
 
     rig->cut = cut;
     play(rig, c);

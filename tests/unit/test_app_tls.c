@@ -344,11 +344,16 @@ START_TEST(ja4_alpn)
 }
 END_TEST
 
+/* A protocol's settings may leave out "protocols". */
+static const char *const off_settings[] = {
+    "app-layer.protocols.tls.ja3-fingerprints: no\napp-layer.protocols.tls.ja4-fingerprints: no\n",
+    "app-layer: {tls: {ja3-fingerprints: no, ja4-fingerprints: no}}\n",
+};
+
 START_TEST(fingerprints_that_are_off)
 {
     static struct bytes bytes;
-    struct app_rig *rig = rig_new(0, "app-layer.protocols.tls.ja3-fingerprints: no\n"
-                                     "app-layer.protocols.tls.ja4-fingerprints: no\n");
+    struct app_rig *rig = rig_new(0, off_settings[_i]);
 
     client_flight(&bytes, 16384);
     send_all(rig, FLOW_TO_SERVER, &bytes);
@@ -472,6 +477,26 @@ START_TEST(hello_of_sslv2)
 }
 END_TEST
 
+START_TEST(session_of_sslv2)
+{
+    static const uint8_t hello[] = { 0x80, 0x0c, 1, 0, 2, 0, 3, 0, 0, 0, 0, 1, 0, 0x80 };
+    static const uint8_t answer[] = { 0x80, 0x0b, 4, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0 };
+    static const uint8_t key[] = { 0x80, 0x04, 2, 1, 0, 0x80 };
+    struct app_rig *rig = rig_new(cuts[_i], NULL);
+
+    rig->flow.server_port = 4433; /* SSLv2 is known without a hint */
+    app_rig_send(rig, FLOW_TO_SERVER, hello, sizeof(hello));
+    app_rig_send(rig, FLOW_TO_CLIENT, answer, sizeof(answer));
+    app_rig_send(rig, FLOW_TO_SERVER, key, sizeof(key));
+    ck_assert(rig->stop_stream);
+    ck_assert_uint_eq(app_rig_tx(rig, 0)->progress[FLOW_TO_CLIENT], TLS_SERVER_HANDSHAKE_DONE);
+    ck_assert_str_eq(app_rig_json(rig, 0), "{\"version\":\"SSLv2\"}");
+    app_rig_send(rig, FLOW_TO_CLIENT, "\0\x28\7 is encrypted", 16);
+    ck_assert(!rig->failed);
+    app_rig_free(rig);
+}
+END_TEST
+
 /* --- What is wrong ------------------------------------------------------------------------------------------------------------------- */
 
 struct bad_case {
@@ -519,8 +544,8 @@ static const struct bad_case bad_cases[] = {
          false),
     CASE("\x16\x03\x03\x00\x0b\x0b\x00\x00\x07\x00\x00\x04\x00\x00\x09\x30", FLOW_TO_CLIENT, "invalid_certificate",
          false),
-    CASE("\x16\x03\x03\x00\x0b\x0b\x00\x00\x07\x00\x00\x04\x00\x00\x01\x30", FLOW_TO_CLIENT, "invalid_certificate",
-         false),
+    CASE("\x16\x03\x03\x00\x0b\x0b\x00\x00\x07\x00\x00\x04\x00\x00\x01\x30", FLOW_TO_CLIENT,
+         "certificate_invalid_length", false),
     CASE("\x18\x03\x01\x00\x03\x01\x40\x00", FLOW_TO_SERVER, "overflow_heartbeat_message", true),
     CASE("\x18\x03\x01\x00\x05\x01\x00\x01\x61\x00", FLOW_TO_SERVER, "invalid_heartbeat_message", true),
     CASE("\x18\x03\x01\x00\x03\x07\x00\x00", FLOW_TO_SERVER, "invalid_heartbeat_message", true),
@@ -602,7 +627,7 @@ START_TEST(second_certificate_is_read)
     put_certificates(&messages, chain);
     put_records(&bytes, 22, 0x0303, &messages, 50);
     send_all(rig, FLOW_TO_CLIENT, &bytes);
-    ck_assert(app_rig_has_event(rig, 0, "certificate_invalid_der"));
+    ck_assert(app_rig_has_event(rig, 0, "certificate_invalid_length"));
     assert_buffer(rig, "tls.cert_subject", FLOW_TO_CLIENT, 0, "CN=client");
     ck_assert_uint_eq(((struct tls_tx *)app_rig_tx(rig, 0))->side[FLOW_TO_CLIENT].certificates.count, 2);
     app_rig_free(rig);
@@ -663,12 +688,13 @@ static Suite *tls_suite(void)
     tcase_add_loop_test(tcase, ja3s_of_a_server, 0, CUT_COUNT);
     tcase_add_loop_test(tcase, ja4_of_the_specification, 0, CUT_COUNT);
     tcase_add_loop_test(tcase, ja4_alpn, 0, (int)(sizeof(ja4_alpn_cases) / sizeof(ja4_alpn_cases[0])));
-    tcase_add_test(tcase, fingerprints_that_are_off);
+    tcase_add_loop_test(tcase, fingerprints_that_are_off, 0, (int)(sizeof(off_settings) / sizeof(off_settings[0])));
     tcase_add_loop_test(tcase, tls13, 0, CUT_COUNT);
     tcase_add_loop_test(tcase, drafts_of_tls13, 0, (int)(sizeof(draft_cases) / sizeof(draft_cases[0])));
     tcase_add_loop_test(tcase, everything_is_looked_at, 0, CUT_COUNT);
     tcase_add_loop_test(tcase, session_that_is_resumed, 0, CUT_COUNT);
     tcase_add_loop_test(tcase, hello_of_sslv2, 0, CUT_COUNT);
+    tcase_add_loop_test(tcase, session_of_sslv2, 0, CUT_COUNT);
     tcase_add_loop_test(tcase, bad_bytes, 0, bad_count);
     tcase_add_loop_test(tcase, good_bytes_have_no_events, 0, CUT_COUNT);
     tcase_add_loop_test(tcase, heartbeat_that_leaks, 0, CUT_COUNT);

@@ -138,6 +138,17 @@ START_TEST(good_certificates)
 }
 END_TEST
 
+/* The examples of the field. */
+START_TEST(outer_values)
+{
+    struct x509 x509;
+
+    ck_assert_int_eq(x509_read((const uint8_t *)"\x30\x05\x30\x84\xff\xff\xff", 7, &x509), X509_LENGTH);
+    ck_assert_int_eq(x509_read((const uint8_t *)"\x30\x06\x30\x84\xff\xff\xff\xfa", 8, &x509), X509_BROKEN);
+    ck_assert_int_eq(x509_read((const uint8_t *)"\x31\x00", 2, &x509), X509_BROKEN);
+}
+END_TEST
+
 /* One that ends anywhere is broken; each length that does not fit its parent is seen. */
 START_TEST(every_cut)
 {
@@ -147,7 +158,7 @@ START_TEST(every_cut)
         uint8_t *bytes = malloc(length + 1);
 
         memcpy(bytes, tls_leaf, length);
-        ck_assert_int_eq(x509_read(bytes, length, &x509), X509_BROKEN);
+        ck_assert_int_eq(x509_read(bytes, length, &x509), length < 4 ? X509_LENGTH : X509_BROKEN);
         free(bytes);
     }
 }
@@ -299,6 +310,7 @@ static Suite *x509_suite(void)
     tcase_add_loop_test(tcase, times, 0, (int)COUNT(time_cases));
     tcase_add_loop_test(tcase, oids, 0, (int)COUNT(oid_cases));
     tcase_add_test(tcase, good_certificates);
+    tcase_add_test(tcase, outer_values);
     tcase_add_test(tcase, every_cut);
     tcase_add_loop_test(tcase, changed_certificates, 0, (int)COUNT(changes));
     tcase_add_loop_test(tcase, names, 0, (int)COUNT(name_cases));

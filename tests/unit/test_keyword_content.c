@@ -215,6 +215,50 @@ static const struct match_case isdataat_cases[] = {
     YES("content:\"a\"; byte_extract:1,0,n,relative; isdataat:n,relative;", "a\x09xa\x02xx"),
 };
 
+#define TEN(text) text text text text text text text text text text
+#define HUNDRED(text) TEN(TEN(text))
+
+/* X.690's example values, and what exploits made of them. */
+static const struct match_case asn1_cases[] = {
+    YES("asn1:bitstring_overflow, absolute_offset 0;", "\x03\x01\xff"),
+    NO("asn1:bitstring_overflow, absolute_offset 0;", "\x03\x01\x07"),
+    NO("asn1:bitstring_overflow;", "\x23\x01\xff"),
+    NO("asn1:bitstring_overflow;", "\x83\x01\xff"),
+    YES("asn1:double_overflow;",
+        "\x09\x82\x01\x01" HUNDRED("\x05")
+            HUNDRED("\x05") "\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05"
+                            "\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05"
+                            "\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05"),
+    NO("asn1:double_overflow;",
+       "\x09\x82\x01\x00" HUNDRED("\x05")
+           HUNDRED("\x05") "\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05"
+                           "\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05"
+                           "\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05\x05"),
+    YES("asn1:oversize_length 2;", "\x04\x03"
+                                   "abc"),
+    NO("asn1:oversize_length 3;", "\x04\x03"
+                                  "abc"),
+    NO("asn1:oversize_length 2;", "\x04\x03"
+                                  "ab"),
+    /* within others, behind others, and behind a broken one */
+    YES("asn1:bitstring_overflow;", "\x30\x05\x02\x00\x03\x01\xff"),
+    YES("asn1:bitstring_overflow;", "\x30\x80\x03\x01\xff\x00\x00"),
+    NO("asn1:bitstring_overflow;", "\x30\x80\x03\x01\xff"),
+    YES("asn1:bitstring_overflow;", "\x05\x00\x03\x01\xff"),
+    NO("asn1:bitstring_overflow;", "\x05\x09\x03\x01\xff"),
+    NO("asn1:bitstring_overflow;", "\x30\x06\x02\x00\x03\x01\xff"),
+    YES("asn1:bitstring_overflow;", "\x03\x01\xff\x05"),
+    /* places */
+    YES("asn1:bitstring_overflow absolute_offset 2;", "xx\x03\x01\xff"),
+    NO("asn1:bitstring_overflow absolute_offset 9;", "xx\x03\x01\xff"),
+    YES("content:\"x\"; asn1:bitstring_overflow,relative_offset 1;", "xy\x03\x01\xff"),
+    YES("content:\"|ff|\"; asn1:oversize_length 0,relative_offset -3;", "xy\x03\x01\xff"),
+    NO("content:\"x\"; asn1:bitstring_overflow,relative_offset -2;", "xy\x03\x01\xff"),
+    /* nested deeper than is looked at */
+    NO("asn1:oversize_length 1000;", HUNDRED("\x30\x80")),
+    NO("asn1:bitstring_overflow;", HUNDRED("\x05\x00") "\x03\x01\xff"),
+};
+
 static const struct match_case byte_test_cases[] = {
     YES("byte_test:1,=,5,0;", "\x05"),
     NO("byte_test:1,=,5,0;", "\x06"),
@@ -523,6 +567,7 @@ static void run(const struct match_case *test)
 TABLE_TEST(content)
 TABLE_TEST(position)
 TABLE_TEST(relative)
+TABLE_TEST(asn1)
 TABLE_TEST(isdataat)
 TABLE_TEST(byte_test)
 TABLE_TEST(byte_jump)
@@ -558,6 +603,7 @@ int main(void)
     ADD_TABLE(tcase, content);
     ADD_TABLE(tcase, position);
     ADD_TABLE(tcase, relative);
+    ADD_TABLE(tcase, asn1);
     ADD_TABLE(tcase, isdataat);
     ADD_TABLE(tcase, byte_test);
     ADD_TABLE(tcase, byte_jump);

@@ -157,6 +157,7 @@ extern const struct number_name dns_type_names[], dns_rcode_names[];
 /* --- log.c ---------------------------------------------------------------------------------------------------------------------- */
 
 void dns_log(const struct app_tx *tx, const void *settings, struct fields *out);
+void dns_log_alert(const struct app_tx *tx, const void *settings, struct fields *out);
 bool dns_wants_log(const struct app_tx *tx, const void *settings);
 void mdns_log(const struct app_tx *tx, const void *settings, struct fields *out);
 void llmnr_log(const struct app_tx *tx, const void *settings, struct fields *out);

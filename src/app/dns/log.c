@@ -405,6 +405,13 @@ void dns_log(const struct app_tx *tx, const void *settings, struct fields *out)
         log_version_3(dns, wanted, out);
 }
 
+/* Alerts have form 3 and all there is, whatever the events of DNS have. */
+void dns_log_alert(const struct app_tx *tx, const void *settings, struct fields *out)
+{
+    (void)settings;
+    dns_log(tx, NULL, out);
+}
+
 /* In form 2 all events are the flow's. */
 bool dns_logs_from_server(const struct app_tx *tx, const void *settings)
 {

@@ -351,11 +351,17 @@ static bool begins(const struct app_probe *in, const char *word)
     return in->length >= length && strncasecmp((const char *)in->bytes, word, length) == 0;
 }
 
+/* Of the first line, within what is looked at however much is there. */
+static const uint8_t *line_end(const struct app_probe *in)
+{
+    return memchr(in->bytes, '\n', in->length < PROBE_MAX ? in->length : PROBE_MAX);
+}
+
 /* "USER name", "PASS word", "PORT ...", "FEAT" on a line of their own: IRC has more words in a line, POP3 another port. */
 static enum app_guess probe_client(const struct app_probe *in)
 {
     static const char *const words[] = { "USER ", "PASS ", "PORT ", "FEAT", "AUTH TLS" };
-    const uint8_t *end = memchr(in->bytes, '\n', in->length);
+    const uint8_t *end = line_end(in);
     bool known = false;
 
     for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -365,10 +371,10 @@ static enum app_guess probe_client(const struct app_probe *in)
     }
     if (!known)
         return APP_NO;
-    if (!end)
-        return in->length < PROBE_MAX ? APP_UNSURE : APP_NO;
-    if (in->port_hint)
-        return APP_YES;
+    if (!end && in->length < PROBE_MAX)
+        return APP_UNSURE;
+    if (in->port_hint || !end)
+        return in->port_hint ? APP_YES : APP_NO;
     if (in->server_port == 110 || in->server_port == 143 || in->server_port == 25 || in->length < 5)
         return APP_NO;
     return begins(in, "AUTH TLS") ||
@@ -388,7 +394,7 @@ static bool has_ftp(const uint8_t *bytes, size_t length)
 /* A greeting that says what it is. */
 static enum app_guess probe_server(const struct app_probe *in)
 {
-    const uint8_t *end = memchr(in->bytes, '\n', in->length);
+    const uint8_t *end = line_end(in);
 
     if (strncmp((const char *)in->bytes, "220", in->length < 3 ? in->length : 3) != 0)
         return APP_NO;

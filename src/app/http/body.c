@@ -174,17 +174,22 @@ void http_body_data(struct http_feed *f, struct http_tx *tx, const uint8_t *byte
     }
 }
 
+/* The lengths that are told do not count it: whether it came at once must make no difference to them. */
 void http_body_more(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length)
 {
     struct http_message *message = message_of(f, tx);
-    uint32_t size = allowed(f, message, length);
 
-    if (message->file_is_body || message->form || message->body_cut || size == 0)
+    if (message->body_cut)
         return;
-    message->wire_length += length;
-    message->body_length += size;
-    tx->base.fresh[f->direction] = true;
-    keep(f, message, bytes, size);
+    if (!message->body_ended && message->decoder)
+        http_decoder_feed(f, tx, message->decoder, bytes, length);
+    else if (!message->body_ended)
+        http_body_decoded(f, tx, bytes, length);
+    else if (!message->file_is_body && !message->form && allowed(f, message, length) == length) {
+        message->body_length += length;
+        tx->base.fresh[f->direction] = true;
+        keep(f, message, bytes, length);
+    }
 }
 
 void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length)
@@ -208,6 +213,14 @@ void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length)
     message->body_length += length;
 }
 
+void http_body_settle(struct http_feed *f, struct http_tx *tx)
+{
+    struct http_message *message = message_of(f, tx);
+
+    if (message->decoder && !message->body_ended)
+        http_decoder_finish(f, tx, message->decoder);
+}
+
 void http_body_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction, bool complete)
 {
     struct http_message *message = &tx->message[direction];
@@ -215,7 +228,8 @@ void http_body_end(struct http_feed *f, struct http_tx *tx, enum flow_direction 
 
     if (message->body_ended)
         return;
-    message->body_ended = true;
+    if (direction == f->direction)
+        http_body_settle(f, tx);
     if (message->form)
         http_form_end(f, tx, direction);
     close_file(f, message, complete ? FILE_CLOSED : FILE_TRUNCATED);
@@ -223,6 +237,7 @@ void http_body_end(struct http_feed *f, struct http_tx *tx, enum flow_direction 
     http_decoder_free(heap, message->decoder);
     message->form = NULL;
     message->decoder = NULL;
+    message->body_ended = true;
     tx->base.fresh[direction] = true;
 }
 

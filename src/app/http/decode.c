@@ -22,7 +22,9 @@
 enum {
     OUTPUT_SIZE = 16 << 10,
     BOMB_RATIO = 2048,
-    FIRST_BYTES = 1024,   /* kept to go through as they are */
+    FIRST_BYTES = 1024, /* kept to go through as they are */
+    GUESS_BYTES = 512,
+    PIECE = 256,          /* so many at a time before anything came out */
     ZSTD_WINDOW_LOG = 21, /* 2 MiB */
     GZIP_NAME_LIMIT = 4096,
 };
@@ -38,6 +40,7 @@ enum gzip_step {
     GZIP_NAME,
     GZIP_COMMENT,
     GZIP_CHECKSUM,
+    GZIP_GUESS, /* it may be plain deflate, or not encoded at all: a part of it is tried */
     GZIP_DATA,
     GZIP_TRAILER,
     GZIP_NEXT, /* another member may follow */
@@ -257,18 +260,17 @@ static void next_part(struct http_decoder *d, enum gzip_step after)
         enter(d, GZIP_DATA);
 }
 
-/* Two bytes at the start. Those that belong to the data are given to zlib by the caller. */
-static unsigned judge_start(struct http_decoder *d)
+/* Two bytes at the start. */
+static void judge_start(struct http_decoder *d)
 {
     if (d->two[0] == 0x1f && d->two[1] == 0x8b) {
         d->is_gzip = true;
         d->step = GZIP_FIXED;
-        return 0;
+    } else if ((d->two[0] & 0x0f) == Z_DEFLATED && (d->two[0] << 8 | d->two[1]) % 31 == 0) {
+        enter(d, GZIP_DATA); /* zlib's two bytes */
+    } else {
+        enter(d, GZIP_GUESS);
     }
-    enter(d, GZIP_DATA);
-    if ((d->two[0] & 0x0f) == Z_DEFLATED && (d->two[0] << 8 | d->two[1]) % 31 == 0)
-        return 0; /* zlib's two bytes */
-    return 2;
 }
 
 static bool inflate_some(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, const uint8_t *bytes,
@@ -347,16 +349,29 @@ static void take_next_byte(struct http_decoder *d, uint8_t byte)
         d->step = GZIP_FIXED;
 }
 
-static void take_first_byte(struct http_feed *f, struct http_tx *tx, struct http_decoder *d, uint8_t byte)
+/* Whether the first bytes can be plain deflate. */
+static bool try_deflate(struct http_decoder *d)
+{
+    uint32_t length = d->first_length < GUESS_BYTES ? d->first_length : GUESS_BYTES;
+    uint8_t output[OUTPUT_SIZE];
+    int status;
+
+    d->zlib.next_in = d->first;
+    d->zlib.avail_in = length;
+    do {
+        d->zlib.next_out = output;
+        d->zlib.avail_out = sizeof(output);
+        status = inflate(&d->zlib, Z_SYNC_FLUSH);
+    } while (status == Z_OK && d->zlib.avail_out == 0);
+    return (status == Z_OK || status == Z_BUF_ERROR || status == Z_STREAM_END) && inflateReset(&d->zlib) == Z_OK;
+}
+
+static void judge_guess(struct http_feed *f, struct http_tx *tx, struct http_decoder *d)
 {
     uint32_t used;
 
-    d->two[d->count++] = byte;
-    if (d->count < 2)
-        return;
-    unsigned data = judge_start(d);
-
-    if (data > 0 && !inflate_some(f, tx, d, d->two, data, &used))
+    enter(d, GZIP_DATA);
+    if (!try_deflate(d) || !inflate_some(f, tx, d, d->first, d->first_length, &used))
         fail(f, tx, d, true);
 }
 
@@ -377,7 +392,13 @@ static void decode_deflate(struct http_feed *f, struct http_tx *tx, struct http_
             if (used == 0 && d->step == GZIP_DATA)
                 return;
         } else if (d->step == GZIP_UNKNOWN) {
-            take_first_byte(f, tx, d, bytes[at++]);
+            d->two[d->count++] = bytes[at++];
+            if (d->count == 2)
+                judge_start(d);
+        } else if (d->step == GZIP_GUESS) { /* all that came is in d->first */
+            if (d->first_length >= GUESS_BYTES)
+                judge_guess(f, tx, d);
+            return;
         } else if (!d->is_gzip) {
             d->dead = true; /* behind the end of plain deflate nothing counts */
         } else if (d->step == GZIP_NEXT) {
@@ -494,7 +515,7 @@ void http_decoder_feed(struct http_feed *f, struct http_tx *tx, struct http_deco
     }
     /* Pieces, so that what was seen before the first output does not depend on how the bytes came. */
     for (uint32_t at = 0; at < length && !decoder->dead;) {
-        uint32_t size = decoder->out == 0 && !decoder->plain && length - at > 256 ? 256 : length - at;
+        uint32_t size = decoder->out == 0 && !decoder->plain && length - at > PIECE ? PIECE : length - at;
 
         if (decoder->plain) {
             emit(f, tx, decoder, bytes + at, size);
@@ -503,5 +524,17 @@ void http_decoder_feed(struct http_feed *f, struct http_tx *tx, struct http_deco
             decode[decoder->coding](f, tx, decoder, bytes + at, size);
         }
         at += size;
+    }
+}
+
+void http_decoder_finish(struct http_feed *f, struct http_tx *tx, struct http_decoder *decoder)
+{
+    for (; decoder; decoder = decoder->next) {
+        if (decoder->coding != CODING_DEFLATE || decoder->dead || !decoder->started)
+            continue;
+        if (decoder->step == GZIP_GUESS)
+            judge_guess(f, tx, decoder);
+        else if (decoder->step == GZIP_UNKNOWN)
+            fail(f, tx, decoder, true);
     }
 }

@@ -42,7 +42,7 @@ uint32_t http_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, 
 enum http_turn http_next_line(struct http_feed *f, const uint8_t **line, uint32_t *length)
 {
     uint32_t left = f->length - f->at;
-    uint32_t from = f->seen > f->at + 1 ? f->seen - f->at - 1 : 0; /* a CR may have been the last byte */
+    uint32_t from = f->parser->scanned > 0 ? f->parser->scanned - 1 : 0; /* a CR may have been the last byte */
     uint32_t found = http_line_length(f->bytes + f->at, left, from, f->direction == FLOW_TO_CLIENT, f->end);
 
     if ((found == 0 ? left : found) > f->settings->field_limit) {
@@ -51,6 +51,7 @@ enum http_turn http_next_line(struct http_feed *f, const uint8_t **line, uint32_
                                                   : HTTP_EVENT_RESPONSE_FIELD_TOO_LONG);
         return HTTP_FAIL;
     }
+    f->parser->scanned = found == 0 ? left : 0;
     if (found == 0)
         return HTTP_MORE;
     *line = f->bytes + f->at;
@@ -59,24 +60,46 @@ enum http_turn http_next_line(struct http_feed *f, const uint8_t **line, uint32_
     return HTTP_GO;
 }
 
+/* Bytes 0 do not count: servers and browsers that stop at one and those that skip it read the same word. */
+static uint32_t match_word(const uint8_t *bytes, uint32_t length, const char *word)
+{
+    uint32_t at = 0;
+
+    for (; at < length && *word; at++) {
+        if (bytes[at] == 0)
+            continue;
+        if (http_lower(bytes[at]) != http_lower((uint8_t)*word))
+            return 0;
+        word++;
+    }
+    return *word ? 0 : at;
+}
+
 bool http_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word)
 {
-    uint32_t i = 0;
+    uint32_t at = match_word(bytes, length, word);
 
-    while (i < length && word[i] && http_lower(bytes[i]) == http_lower((uint8_t)word[i]))
-        i++;
-    return i == length && !word[i];
+    while (at > 0 && at < length && bytes[at] == 0)
+        at++;
+    return at > 0 && at == length;
 }
 
 const uint8_t *http_find_nocase(const uint8_t *bytes, uint32_t length, const char *word)
 {
-    uint32_t size = (uint32_t)strlen(word);
-
-    for (uint32_t at = 0; at + size <= length; at++) {
-        if (http_equal_nocase(bytes + at, size, word))
+    for (uint32_t at = 0; at < length; at++) {
+        if (match_word(bytes + at, length - at, word) > 0)
             return bytes + at;
     }
     return NULL;
+}
+
+bool http_chunk_is_impossible(const struct http_feed *f)
+{
+    uint32_t at = f->at;
+
+    while (at < f->length && http_is_space(f->bytes[at]))
+        at++;
+    return at < f->length && http_hex(f->bytes[at]) < 0;
 }
 
 /* --- Steps that both directions have --------------------------------------------------------------------------------------------- */
@@ -158,6 +181,7 @@ static void take_gap(struct http_feed *f, uint64_t length)
     struct http_parser *parser = f->parser;
     uint64_t in_body = 0;
 
+    parser->scanned = 0;
     if (parser->step == HTTP_IDENTITY || parser->step == HTTP_CHUNK_DATA)
         in_body = length < parser->left ? length : parser->left;
     else if (parser->step == HTTP_UNTIL_CLOSE)
@@ -189,6 +213,7 @@ static enum http_turn run(struct http_feed *f)
 
 struct app_result http_feed(struct app_context *context, void *state, const struct app_input *in)
 {
+    static const uint8_t nothing[1];
     struct http_state *s = state;
     struct http_feed f = {
         .context = context,
@@ -196,12 +221,14 @@ struct app_result http_feed(struct app_context *context, void *state, const stru
         .settings = http_settings_of(context),
         .parser = &s->parser[in->direction],
         .direction = in->direction,
-        .bytes = in->bytes,
+        .bytes = in->bytes ? in->bytes : nothing,
         .length = in->length,
-        .seen = in->seen,
         .end = in->end,
     };
 
+    if (f.parser->ended)
+        return (struct app_result){ .status = APP_OK, .consumed = in->length };
+    f.parser->ended = in->end;
     if (in->gap > 0)
         take_gap(&f, in->gap);
     enum http_turn turn = run(&f);

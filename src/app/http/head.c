@@ -194,8 +194,14 @@ static bool is_token(const uint8_t *name, uint32_t length)
 
 static enum http_known known_of(const uint8_t *name, uint32_t length)
 {
+    bool plain = !memchr(name, 0, length);
+
     for (unsigned i = 0; i < HTTP_KNOWN_COUNT; i++) {
-        if (known_names[i].length == length && http_lower(name[0]) == (uint8_t)known_names[i].name[0] &&
+        if (plain && known_names[i].length != length)
+            continue;
+        if (!plain && http_equal_nocase(name, length, known_names[i].name))
+            return i;
+        if (plain && http_lower(name[0]) == (uint8_t)known_names[i].name[0] &&
             http_equal_nocase(name, length, known_names[i].name))
             return i;
     }
@@ -359,9 +365,10 @@ static bool add_header(struct reading *r, struct http_text text)
 
 /* --- Blocks of lines ----------------------------------------------------------------------------------------------------------------------- */
 
+/* Also a byte 0, for some. */
 static bool is_blank(uint8_t c)
 {
-    return c == ' ' || c == '\t';
+    return c == ' ' || c == '\t' || c == 0;
 }
 
 /* Whether a line that begins with a blank goes on with the header before it. In a response one that looks like a header is one. */
@@ -476,6 +483,15 @@ static void fill_buckets(struct reading *r)
     }
 }
 
+static bool is_all_space(const uint8_t *line, uint32_t length)
+{
+    uint32_t at = 0;
+
+    while (at < length && (http_is_space(line[at]) || line[at] == 0))
+        at++;
+    return at == length;
+}
+
 static bool read_lines(struct reading *r, uint32_t at)
 {
     struct http_message *message = r->message;
@@ -487,8 +503,11 @@ static bool read_lines(struct reading *r, uint32_t at)
         struct http_text text = { .at = at, .length = http_chomp(line, whole), .there = true };
         uint32_t next = at + whole;
 
-        if (text.length == 0)
-            return true;
+        if (text.length == 0 || (!r->is_request && is_all_space(line, text.length))) {
+            message->canonical &= next == end;
+            at = next;
+            continue;
+        }
         message->canonical &= whole == text.length + 2;
         if (next < end && is_blank(message->head.bytes[next])) {
             text = unfold(r, at, text.length, &next);
@@ -551,6 +570,31 @@ static bool count_line(struct http_feed *f, const uint8_t *line, uint32_t length
     return false;
 }
 
+/* Whether a line ends the headers. Servers that write odd line ends are read as browsers do; for these the bytes that follow count: HTTP_MORE. */
+static enum http_turn ends_headers(const struct http_feed *f, const uint8_t *line, uint32_t length, bool *ends)
+{
+    uint32_t left = f->length - f->at;
+    const uint8_t *next = f->bytes + f->at;
+
+    *ends = http_chomp(line, length) == 0;
+    if (f->direction == FLOW_TO_SERVER)
+        return HTTP_GO;
+    /* LF CR is one line end, and so is CR LF CR with blanks behind it. */
+    if (length == 1 && line[0] == '\r' && (f->parser->bare_lf || (left > 0 && is_blank(next[0]))))
+        *ends = false;
+    bool blank = length == 2 && is_blank(line[0]) && line[1] == '\n';
+    bool returns = length == 3 && memcmp(line, "\r\r\n", 3) == 0;
+
+    if (!blank && !returns)
+        return HTTP_GO;
+    if (!f->end && (left == 0 || (returns && left == 1 && next[0] == '\r')))
+        return HTTP_MORE;
+    bool is_followed = left > 0 && (next[0] == '\n' || (returns && left > 1 && next[0] == '\r' && next[1] == '\n'));
+
+    *ends = !is_followed;
+    return HTTP_GO;
+}
+
 enum http_turn http_take_headers(struct http_feed *f, struct http_message *message)
 {
     uint32_t from = f->at;
@@ -558,14 +602,20 @@ enum http_turn http_take_headers(struct http_feed *f, struct http_message *messa
     for (;;) {
         const uint8_t *line;
         uint32_t length;
+        bool ends = false;
         enum http_turn turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
 
+        if (turn == HTTP_GO && ends_headers(f, line, length, &ends) == HTTP_MORE) {
+            f->at -= length;
+            turn = HTTP_MORE;
+        }
         if (turn != HTTP_GO) {
             if (keep_lines(f, message, from) == HTTP_FAIL)
                 return HTTP_FAIL;
             return turn;
         }
-        if (http_chomp(line, length) == 0) {
+        f->parser->bare_lf = line[length - 1] == '\n' && (length == 1 || line[length - 2] != '\r');
+        if (ends) {
             uint32_t end = message->head.length + (f->at - length - from);
 
             if (message->parsed_to <= message->headers_at)

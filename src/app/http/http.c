@@ -50,6 +50,23 @@ static const struct app_pattern patterns[] = {
     TO_CLIENT("HTTP/1.1"),
 };
 
+enum { PATTERN_MAX = 17 }; /* bytes of the longest */
+
+/* A connection whose beginning was not seen may have been taken the wrong way round. */
+static enum app_guess probe(const struct app_probe *in)
+{
+    static const char version[] = "http/1.";
+    uint32_t length = in->length < sizeof(version) - 1 ? in->length : (uint32_t)sizeof(version) - 1;
+
+    for (uint32_t i = 0; i < length; i++) {
+        if (http_lower(in->bytes[i]) != (uint8_t)version[i])
+            return in->length < PATTERN_MAX ? APP_UNSURE : APP_NO; /* a pattern may still be found */
+    }
+    if (length < sizeof(version) - 1)
+        return APP_UNSURE;
+    return in->direction == FLOW_TO_SERVER ? APP_REVERSED : APP_YES;
+}
+
 static const char *const words[] = { "http1", NULL };
 static const char *const request_steps[] = {
     "request_started", "request_line", "request_headers", "request_body", "request_trailer", "request_complete", NULL
@@ -70,6 +87,8 @@ const struct app_proto app_http = {
     .tcp_ports = "80,8080",
     .patterns = patterns,
     .pattern_count = sizeof(patterns) / sizeof(patterns[0]),
+    .probe = probe,
+    .probe_any_port = true,
     .state_size = sizeof(struct http_state),
     .feed = http_feed,
     .accepts_gaps = true,
@@ -85,6 +104,7 @@ const struct app_proto app_http = {
     .log_type = "http",
     .log_key = "http",
     .log = http_log,
+    .describe = http_describe,
     .settings = http_setting_table,
     .configure = http_configure,
     .unconfigure = http_unconfigure,

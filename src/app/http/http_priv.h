@@ -260,6 +260,9 @@ struct http_parser {
     uint32_t field_length; /* of the header under way, with what was folded into it */
     uint32_t messages;     /* begun so far */
     uint32_t blanks;       /* behind a request of HTTP/0.9 */
+    uint32_t scanned;      /* so many bytes that were left have no end of a line */
+    bool bare_lf;          /* the line before ended with LF alone */
+    bool ended;            /* nothing more comes in this direction */
 };
 
 struct http_state {
@@ -276,8 +279,8 @@ struct http_feed {
     enum flow_direction direction;
     const uint8_t *bytes;
     uint32_t at, length; /* bytes[at] is the next */
-    uint32_t seen;
     bool end, failed;
+    bool quiet; /* what is done is not told: it happens only when the bytes came together */
 };
 
 /* What a step says. */
@@ -318,7 +321,8 @@ const struct http_settings *http_default_settings(void);
 
 static inline void http_event(struct http_feed *f, struct http_tx *tx, enum http_event event)
 {
-    app_event(f->context, tx ? &tx->base : NULL, event);
+    if (!f->quiet)
+        app_event(f->context, tx ? &tx->base : NULL, event);
 }
 
 /* --- feed.c ------------------------------------------------------------------------------------------------------------------- */
@@ -356,6 +360,7 @@ static inline int http_hex(uint8_t c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+/* Bytes 0 are overlooked in these. */
 bool http_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word);
 /* The place of a lower case word, or NULL. */
 const uint8_t *http_find_nocase(const uint8_t *bytes, uint32_t length, const char *word);
@@ -377,6 +382,8 @@ enum http_turn http_take_identity(struct http_feed *f);
 enum http_turn http_take_chunk_data(struct http_feed *f);
 enum http_turn http_take_chunk_end(struct http_feed *f);
 enum http_turn http_take_until_close(struct http_feed *f);
+/* Whether what is there of a chunk's line is none already. */
+bool http_chunk_is_impossible(const struct http_feed *f);
 /* The number at the start of a chunk's line. False: it is none. */
 bool http_chunk_length(const uint8_t *line, uint32_t length, uint64_t *out, bool *extension);
 
@@ -443,6 +450,8 @@ void http_body_begin(struct http_feed *f, struct http_tx *tx);
 /* Bytes of it as they came, without chunks. */
 void http_body_data(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
 void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length);
+/* The body is over; what waited in decoders comes out. */
+void http_body_settle(struct http_feed *f, struct http_tx *tx);
 /* Bytes behind a message that had none. */
 void http_body_more(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
 /* `complete`: all of it was there. May be called again. */
@@ -457,6 +466,8 @@ bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *b
 struct http_decoder *http_decoder_new(struct http_feed *f, struct http_tx *tx, const uint8_t *names, uint32_t length);
 void http_decoder_feed(struct http_feed *f, struct http_tx *tx, struct http_decoder *decoder, const uint8_t *bytes,
                        uint32_t length);
+/* Nothing follows: what waited to be judged is. */
+void http_decoder_finish(struct http_feed *f, struct http_tx *tx, struct http_decoder *decoder);
 void http_decoder_free(struct heap *heap, struct http_decoder *decoder);
 
 /* --- multipart.c --------------------------------------------------------------------------------------------------------------------- */
@@ -472,6 +483,7 @@ void http_form_free(struct heap *heap, struct http_form *form);
 enum { HTTP_BUFFERS = 40 };
 extern const struct app_buffer http_buffer_table[HTTP_BUFFERS];
 void http_log(const struct app_tx *tx, const void *settings, struct fields *out);
+void http_describe(const struct app_tx *tx, const void *settings, struct fields *out);
 /* The bit of a name in eve.types.http.custom; -1. */
 int http_log_field(const char *name);
 

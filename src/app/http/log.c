@@ -201,3 +201,13 @@ void http_log(const struct app_tx *base, const void *configured, struct fields *
     if (settings->dump_response_headers || settings->custom)
         log_headers(&tx->message[FLOW_TO_CLIENT], settings, "response_headers", settings->dump_response_headers, out);
 }
+
+/* Alerts and events of files always tell all. */
+void http_describe(const struct app_tx *base, const void *configured, struct fields *out)
+{
+    const struct http_tx *tx = (const struct http_tx *)base;
+
+    (void)configured;
+    log_basic(tx, out);
+    log_extended(tx, out);
+}

@@ -353,21 +353,29 @@ static enum http_turn take_headers(struct http_feed *f)
 
 /* --- Bodies ---------------------------------------------------------------------------------------------------------------------------- */
 
+static enum http_turn refuse_chunk(struct http_feed *f)
+{
+    http_event(f, f->parser->tx, HTTP_EVENT_INVALID_REQUEST_CHUNK_LEN);
+    return HTTP_FAIL;
+}
+
 static enum http_turn take_chunk_length(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;
     const uint8_t *line;
     uint32_t length;
     bool extension = false;
-    enum http_turn turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
+    enum http_turn turn;
 
+    if (http_chunk_is_impossible(f))
+        return refuse_chunk(f);
+    turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
     if (turn == HTTP_GO)
         parser->tx->message[f->direction].wire_length += length;
     if (turn != HTTP_GO || http_chomp(line, length) == 0)
         return turn;
     if (!http_chunk_length(line, http_chomp(line, length), &parser->left, &extension)) {
-        http_event(f, parser->tx, HTTP_EVENT_INVALID_REQUEST_CHUNK_LEN);
-        return HTTP_FAIL;
+        return refuse_chunk(f);
     }
     if (extension)
         http_event(f, parser->tx, HTTP_EVENT_REQUEST_CHUNK_EXTENSION);
@@ -400,9 +408,11 @@ static enum http_turn take_trailer(struct http_feed *f)
 
 /* --- Steps ------------------------------------------------------------------------------------------------------------------------------- */
 
+/* Behind CONNECT, for the response. Line ends are none of the tunnel's bytes. */
 static enum http_turn wait(struct http_feed *f)
 {
-    (void)f;
+    while (f->at < f->length && (f->bytes[f->at] == '\r' || f->bytes[f->at] == '\n'))
+        f->at++;
     return HTTP_MORE;
 }
 

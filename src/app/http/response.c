@@ -17,20 +17,6 @@ static struct http_message *response_of(struct http_tx *tx)
     return &tx->message[FLOW_TO_CLIENT];
 }
 
-static void complete(struct http_feed *f, struct http_tx *tx)
-{
-    struct http_parser *parser = &f->state->parser[FLOW_TO_CLIENT];
-
-    http_body_end(f, tx, FLOW_TO_CLIENT, parser->left == 0);
-    tx->base.progress[FLOW_TO_CLIENT] = HTTP_COMPLETE;
-    f->state->answer_next = (struct http_tx *)tx->base.next;
-    parser->tx = NULL;
-    parser->left = 0;
-    parser->step = HTTP_IDLE;
-}
-
-/* --- The beginning ------------------------------------------------------------------------------------------------------------------- */
-
 /* Browsers look for "http" alone. *unsure: there are too few bytes to tell. */
 static bool looks_like_response(const uint8_t *bytes, uint32_t length, bool *unsure)
 {
@@ -48,6 +34,55 @@ static bool looks_like_response(const uint8_t *bytes, uint32_t length, bool *uns
     *unsure = size < 4;
     return true;
 }
+
+/* Whether a line is one that a response may begin with. */
+static bool is_response_line(const uint8_t *bytes, uint32_t length)
+{
+    bool unsure, has_end = bytes[length - 1] == '\n' || bytes[length - 1] == '\r';
+    uint32_t at = 0;
+
+    while (at < length && (http_is_space(bytes[at]) || bytes[at] == 0))
+        at++;
+    return at < length && looks_like_response(bytes, length, &unsure) && !(unsure && has_end);
+}
+
+/* What follows right behind the message, in the same bytes, and is no response: browsers show it, whatever length was told. It is
+ * not consumed here. */
+static void take_surplus(struct http_feed *f, struct http_tx *tx)
+{
+    uint32_t at = f->at, from = at;
+
+    while (at < f->length) {
+        uint32_t size = http_line_length(f->bytes + at, f->length - at, 0, true, true);
+
+        if (is_response_line(f->bytes + at, size))
+            break;
+        at += size;
+    }
+    if (at == from)
+        return;
+    http_body_settle(f, tx);
+    f->quiet = true;
+    http_body_more(f, tx, f->bytes + from, at - from);
+    f->quiet = false;
+}
+
+static void complete(struct http_feed *f, struct http_tx *tx)
+{
+    struct http_parser *parser = &f->state->parser[FLOW_TO_CLIENT];
+
+    if (f->at < f->length && f->parser == parser && parser->step != HTTP_TUNNEL)
+        take_surplus(f, tx);
+
+    http_body_end(f, tx, FLOW_TO_CLIENT, parser->left == 0);
+    tx->base.progress[FLOW_TO_CLIENT] = HTTP_COMPLETE;
+    f->state->answer_next = (struct http_tx *)tx->base.next;
+    parser->tx = NULL;
+    parser->left = 0;
+    parser->step = HTTP_IDLE;
+}
+
+/* --- The beginning ------------------------------------------------------------------------------------------------------------------- */
 
 /* The transaction of a response that nobody asked for. */
 static struct http_tx *make_unasked(struct http_feed *f)
@@ -120,8 +155,8 @@ static enum http_turn between_responses(struct http_feed *f)
         return HTTP_GO;
     }
     is_response = looks_like_response(f->bytes + f->at, f->length - f->at, &unsure);
-    if (is_response && unsure && !f->end)
-        return f->length - f->at > f->settings->field_limit ? skip_unexpected(f) : HTTP_MORE;
+    if (is_response && unsure)
+        return f->end || f->length - f->at > f->settings->field_limit ? skip_unexpected(f) : HTTP_MORE;
     if (!is_response && (f->parser->messages > 0 || !waiting))
         return skip_unexpected(f);
     return begin(f) ? HTTP_GO : HTTP_FAIL;
@@ -242,6 +277,9 @@ static enum http_turn leave(struct http_feed *f, struct http_tx *tx, const char 
 
     if (other->tx == tx)
         http_request_complete(f, tx);
+    while (f->at < f->length && (f->bytes[f->at] == '\r' || f->bytes[f->at] == '\n'))
+        f->at++;
+    f->parser->step = HTTP_TUNNEL;
     complete(f, tx);
     if (known)
         app_change(f->context, proto, false);
@@ -396,25 +434,35 @@ static enum http_turn take_headers(struct http_feed *f)
 
 /* --- Bodies -------------------------------------------------------------------------------------------------------------------------------- */
 
+/* Browsers show what follows as it is. */
+static enum http_turn give_up_chunks(struct http_feed *f)
+{
+    http_event(f, f->parser->tx, HTTP_EVENT_INVALID_RESPONSE_CHUNK_LEN);
+    f->parser->left = 0;
+    f->parser->scanned = 0;
+    f->parser->step = HTTP_UNTIL_CLOSE;
+    return HTTP_GO;
+}
+
 static enum http_turn take_chunk_length(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;
     const uint8_t *line;
     uint32_t length;
     bool extension = false;
-    enum http_turn turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
+    enum http_turn turn;
 
+    if (http_chunk_is_impossible(f))
+        return give_up_chunks(f);
+    turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
     if (turn == HTTP_GO)
         response_of(parser->tx)->wire_length += length;
     if (turn != HTTP_GO || http_chomp(line, length) == 0)
         return turn;
     if (!http_chunk_length(line, http_chomp(line, length), &parser->left, &extension)) {
-        http_event(f, parser->tx, HTTP_EVENT_INVALID_RESPONSE_CHUNK_LEN);
-        f->at -= length; /* browsers show it */
+        f->at -= length;
         response_of(parser->tx)->wire_length -= length;
-        parser->left = 0;
-        parser->step = HTTP_UNTIL_CLOSE;
-        return HTTP_GO;
+        return give_up_chunks(f);
     }
     if (extension)
         http_event(f, parser->tx, HTTP_EVENT_RESPONSE_CHUNK_EXTENSION);

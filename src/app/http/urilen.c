@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* urilen, the size of a URI; and uricontent, an old word for a content in it. */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "sluice/app.h"
@@ -10,11 +11,27 @@
 
 extern const struct keyword keyword_content;
 
+enum { RANGE_SLACK = 2 }; /* how much longer than a range's largest number the field lets contents be */
+
 static enum inspect_result urilen_inspect(struct inspection *in, const struct condition *condition,
                                           struct inspect_retry *retry)
 {
     (void)retry;
     return number_range_has(condition->data, in->length) ? INSPECT_YES : INSPECT_GIVE_UP;
+}
+
+/* As in the field a range that nothing lies in, 33<>34, is its first number. */
+static struct span take_size(struct rule_parser *parser, struct span size)
+{
+    uint64_t low, high;
+    size_t length = 0, at = number_range_separator(size, &length);
+    struct span first = span_trim((struct span){ size.at, at });
+    struct span second = span_trim((struct span){ size.at + at + length, size.length - at - length });
+
+    if (!span_to_uint(first, 0, UINT16_MAX, &low) || !span_to_uint(second, 0, UINT16_MAX, &high) || high > low + 1)
+        return size;
+    rule_parser_warning(parser, size, "there is no number between these; the first one is taken");
+    return first;
 }
 
 /* A condition of http.uri, or http.uri.raw, whatever buffer is selected. */
@@ -36,12 +53,42 @@ static int urilen_parse(struct rule_parser *parser, struct span value, bool nega
         if (span_equal_nocase(form, "raw"))
             buffer = &keyword_http_uri_raw;
     }
-    err = number_range_parse(parser, size, UINT16_MAX, NULL, range);
+    err = number_range_parse(parser, take_size(parser, size), UINT16_MAX, NULL, range);
     if (!err)
         err = rule_parser_select_buffer(parser, buffer);
     if (!err)
         err = rule_parser_add_content_condition(parser, range, false);
     return err ? err : rule_parser_select_buffer(parser, selected);
+}
+
+static bool has_condition(const struct rule_buffer *buffer, const struct condition *condition)
+{
+    for (const struct condition *c = buffer->conditions; c; c = c->next)
+        if (c == condition)
+            return true;
+    return false;
+}
+
+/* As in the field: a content, negated or not, that is longer than the URI may be is a mistake. */
+static int urilen_finish(struct rule_parser *parser, const struct condition *condition)
+{
+    const struct number_range *range = condition->data;
+    const struct rule_buffer *buffer = rule_parser_rule(parser)->buffers;
+    uint64_t largest = range->low + range->width + (range->width > 0 ? RANGE_SLACK : 0);
+
+    while (buffer && !has_condition(buffer, condition))
+        buffer = buffer->next;
+    if (!buffer || range->negated || range->mask != UINT64_MAX)
+        return 0;
+    for (const struct condition *c = buffer->conditions; c; c = c->next) {
+        const struct content *content = c->data;
+
+        if (c->keyword == &keyword_content && content->length > largest)
+            return rule_parser_error(parser, rule_parser_rule_span(parser),
+                                     "a content has %u bytes, but by 'urilen' the URI has at most %" PRIu64,
+                                     content->length, largest);
+    }
+    return 0;
 }
 
 const struct keyword keyword_urilen = {
@@ -52,6 +99,7 @@ const struct keyword keyword_urilen = {
     .kind = KEYWORD_CONTENT,
     .parse = urilen_parse,
     .inspect = urilen_inspect,
+    .finish = urilen_finish,
 };
 
 static int uricontent_parse(struct rule_parser *parser, struct span value, bool negated)

@@ -47,15 +47,17 @@ void nfs_log_rpc(const struct app_tx *tx, const void *settings, struct fields *o
     (void)settings;
     if (!nfs->parsed)
         return;
+    fields_object_open(out, "rpc");
     fields_uint(out, "xid", nfs->xid);
     fields_string(out, "status", nfs_rpc_status_name(nfs->rpc_status, text));
     fields_string(out, "auth_type", nfs_auth_name(nfs->auth_type, text));
-    if (nfs->auth_type != RPC_AUTH_UNIX)
-        return;
-    fields_object_open(out, "creds");
-    log_text(nfs, "machine_name", &nfs->machine, out);
-    fields_uint(out, "uid", nfs->uid);
-    fields_uint(out, "gid", nfs->gid);
+    if (nfs->auth_type == RPC_AUTH_UNIX) {
+        fields_object_open(out, "creds");
+        log_text(nfs, "machine_name", &nfs->machine, out);
+        fields_uint(out, "uid", nfs->uid);
+        fields_uint(out, "gid", nfs->gid);
+        fields_object_close(out);
+    }
     fields_object_close(out);
 }
 

@@ -53,6 +53,7 @@ static uint32_t count_certificates(struct cursor chain, bool *whole)
 static enum tls_event event_of(enum x509_result result)
 {
     static const enum tls_event events[] = {
+        [X509_LENGTH] = TLS_CERTIFICATE_INVALID_LENGTH,
         [X509_BROKEN] = TLS_INVALID_CERTIFICATE,
         [X509_VERSION] = TLS_CERTIFICATE_INVALID_VERSION,
         [X509_SERIAL] = TLS_CERTIFICATE_INVALID_SERIAL,

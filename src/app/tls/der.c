@@ -60,6 +60,15 @@ bool der_take(struct cursor *cur, uint8_t tag, struct cursor *body)
     return true;
 }
 
+bool der_header_is_cut(struct cursor cur)
+{
+    uint8_t tag, length;
+
+    if (!cursor_u8(&cur, &tag) || !cursor_u8(&cur, &length))
+        return true;
+    return length >= 0x80 && cursor_left(&cur) < (length & 0x7fu);
+}
+
 bool der_skip_optional(struct cursor *cur, uint8_t tag)
 {
     const uint8_t *next = cursor_peek(cur, 1);

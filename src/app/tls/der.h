@@ -44,6 +44,8 @@ struct der_value {
 bool der_next(struct cursor *cur, struct der_value *out);
 /* The same for a value of this tag. */
 bool der_take(struct cursor *cur, uint8_t tag, struct cursor *body);
+/* Whether there are too few bytes for a tag and a length. */
+bool der_header_is_cut(struct cursor cur);
 /* Skips a value of this tag if it is the next; false when it is but is broken. */
 bool der_skip_optional(struct cursor *cur, uint8_t tag);
 

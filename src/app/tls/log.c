@@ -222,6 +222,14 @@ static void log_server(struct fields *out, const struct tls_tx *tx, unsigned wan
         log_fingerprint(out, certificates);
 }
 
+/* What the server took; of one that never answered, what it was offered. */
+static uint16_t version_of(const struct tls_tx *tx)
+{
+    uint16_t version = tx->side[FLOW_TO_CLIENT].version;
+
+    return version != TLS_VERSION_NONE ? version : tx->side[FLOW_TO_SERVER].version;
+}
+
 static void log_validity(struct fields *out, const struct tls_tx *tx, unsigned wanted)
 {
     const struct tls_certificates *certificates = &tx->side[FLOW_TO_CLIENT].certificates;
@@ -229,7 +237,7 @@ static void log_validity(struct fields *out, const struct tls_tx *tx, unsigned w
     if (wanted & TLS_FIELD_SNI)
         log_sni(out, &tx->side[FLOW_TO_SERVER].hello);
     if (wanted & TLS_FIELD_VERSION)
-        log_version(out, "version", tx->side[FLOW_TO_CLIENT].version);
+        log_version(out, "version", version_of(tx));
     if (wanted & TLS_FIELD_NOT_BEFORE)
         log_time(out, "notbefore", certificates, certificates->not_before);
     if (wanted & TLS_FIELD_NOT_AFTER)

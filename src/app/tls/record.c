@@ -142,15 +142,21 @@ static int heartbeat(const struct tls_parser *parser, struct cursor body)
 
 /* --- Records of SSLv3 and TLS ----------------------------------------------------------------------------------------------------- */
 
-static void application_data(const struct tls_parser *parser)
+static bool looks_at_all(const struct tls_parser *parser)
 {
     const struct tls_settings *settings = app_settings(parser->context);
+
+    return !settings || settings->encrypted == TLS_ENCRYPTED_FULL;
+}
+
+static void application_data(const struct tls_parser *parser)
+{
     unsigned flags = parser->tx->flags;
 
     if ((flags & TLS_EARLY_DATA) && !(flags & TLS_SAW_SERVER_HELLO)) /* 0-RTT */
         return;
     tls_handshake_done(parser);
-    if (!settings || settings->encrypted == TLS_ENCRYPTED_FULL)
+    if (looks_at_all(parser))
         return;
     parser->state->over = true;
     app_no_more(parser->context, true);
@@ -246,6 +252,18 @@ static int ssl2_client_hello(const struct tls_parser *parser, struct cursor body
     return 0;
 }
 
+/* Behind the client's key even the types of messages are encrypted. */
+static void ssl2_client_key(const struct tls_parser *parser)
+{
+    parser->tx->flags |= TLS_SAW_CLIENT_KEY;
+    if (!(parser->tx->flags & TLS_SAW_SERVER_HELLO))
+        return;
+    tls_handshake_done(parser);
+    parser->state->over = true;
+    if (!looks_at_all(parser))
+        app_no_more(parser->context, true);
+}
+
 static int ssl2_message(const struct tls_parser *parser, struct cursor body)
 {
     uint8_t type;
@@ -259,7 +277,7 @@ static int ssl2_message(const struct tls_parser *parser, struct cursor body)
     if (type == SSL2_ERROR)
         tls_event(parser, TLS_ERROR_MESSAGE_ENCOUNTERED);
     if (type == SSL2_CLIENT_MASTER_KEY && parser->direction == FLOW_TO_SERVER)
-        parser->tx->flags |= TLS_SAW_CLIENT_KEY;
+        ssl2_client_key(parser);
     if (type == SSL2_SERVER_HELLO && parser->direction == FLOW_TO_CLIENT) {
         parser->tx->flags |= TLS_SAW_SERVER_HELLO;
         tls_reach(parser, FLOW_TO_CLIENT, TLS_SERVER_HELLO);
@@ -274,7 +292,7 @@ static int read_ssl2_record(const struct tls_parser *parser, struct cursor *cur,
     uint16_t word;
     uint8_t padding = 0;
 
-    *needed = 3;
+    *needed = *at.at & 0x80 ? 2 : 3;
     if (!cursor_be16(&at, &word) || (!(word & 0x8000) && !cursor_u8(&at, &padding)))
         return -EAGAIN;
     uint32_t header = word & 0x8000 ? 2 : 3, length = word & (word & 0x8000 ? 0x7fff : 0x3fff);
@@ -352,7 +370,7 @@ struct app_result tls_feed(struct app_context *context, void *state, const struc
 {
     struct tls_parser parser = { .context = context, .state = state, .direction = in->direction };
     struct app_result result = { .status = APP_OK, .consumed = in->length };
-    struct cursor cur = cursor_of(in->bytes, in->length);
+    struct cursor cur = cursor_of(in->length > 0 ? in->bytes : (const uint8_t *)"", in->length);
     int err = 0;
 
     if (parser.state->over)

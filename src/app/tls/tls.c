@@ -99,7 +99,7 @@ static const struct app_event events[] = {
     { "too_many_records_in_packet", "kept for rules, and never set: records are not counted by packets" },
     { "invalid_alert_message", "an alert is too short" },
     { "invalid_certificate", "a certificate or its chain breaks off" },
-    { "certificate_invalid_length", "kept for rules, and never set: see invalid_certificate" },
+    { "certificate_invalid_length", "a certificate ends where it has hardly begun" },
     { "certificate_invalid_version", "a certificate's version can't be read" },
     { "certificate_invalid_serial", "a certificate's serial number can't be read" },
     { "certificate_invalid_algorithmidentifier", "a certificate's algorithm can't be read" },

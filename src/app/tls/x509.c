@@ -74,15 +74,24 @@ static bool read_extensions(struct cursor *tbs, struct x509 *out)
     return true;
 }
 
+static enum x509_result read_outer(struct cursor *cur, struct cursor *body)
+{
+    if (der_take(cur, DER_SEQUENCE, body))
+        return X509_OK;
+    return der_header_is_cut(*cur) ? X509_LENGTH : X509_BROKEN;
+}
+
 enum x509_result x509_read(const uint8_t *bytes, size_t length, struct x509 *out)
 {
     struct cursor whole = cursor_of(bytes, length), certificate, tbs, ignored;
 
     *out = (struct x509){ 0 };
-    if (!der_take(&whole, DER_SEQUENCE, &certificate))
-        return X509_BROKEN;
-    if (!der_take(&certificate, DER_SEQUENCE, &tbs))
-        return X509_DER;
+    enum x509_result result = read_outer(&whole, &certificate);
+
+    if (result == X509_OK)
+        result = read_outer(&certificate, &tbs);
+    if (result != X509_OK)
+        return result;
     if (!read_version(&tbs))
         return X509_VERSION;
     if (!der_take(&tbs, DER_INTEGER, &out->serial) || cursor_left(&out->serial) == 0)

@@ -14,7 +14,8 @@
 /* Ordered as a certificate is read: what is wrong first. */
 enum x509_result {
     X509_OK,
-    X509_BROKEN, /* not even a value of DER of the length given */
+    X509_LENGTH, /* it ends within the header of one of the two outer values */
+    X509_BROKEN, /* one of the two outer values reaches beyond it, or is none */
     X509_VERSION,
     X509_SERIAL,
     X509_ALGORITHM,

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The forms of DCE/RPC that connections and pipes share. */
+#include "dce.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BIND_FIXED = 12, BIND_SYNTAX = 20, ACK_RESULT = 24, NO_TYPE = 99 };
+
+static const char *const type_names[DCE_TYPES] = {
+    "REQUEST",   "PING",     "RESPONSE",   "FAULT",    "WORKING", "NOCALL",  "REJECT",        "ACK",
+    "CL_CANCEL", "FACK",     "CANCEL_ACK", "BIND",     "BINDACK", "BINDNAK", "ALTER_CONTEXT", "ALTER_CONTEXT_RESP",
+    "AUTH3",     "SHUTDOWN", "CO_CANCEL",  "ORPHANED", "RTS",
+};
+
+const char *dce_type_name(uint8_t type)
+{
+    return type < DCE_TYPES ? type_names[type] : NULL;
+}
+
+static uint16_t load_u16(const uint8_t *p, bool little)
+{
+    return little ? load_le16(p) : load_be16(p);
+}
+
+bool dce_header_read(const uint8_t *bytes, size_t length, struct dce_header *out)
+{
+    if (length < DCE_HEADER)
+        return false;
+    out->major = bytes[0];
+    out->minor = bytes[1];
+    out->type = bytes[2];
+    out->flags = bytes[3];
+    out->little = bytes[4] & 0x10;
+    out->length = load_u16(bytes + 8, out->little);
+    out->call_id = out->little ? load_le32(bytes + 12) : load_be32(bytes + 12);
+    return true;
+}
+
+bool dce_header_is_plausible(const struct dce_header *header)
+{
+    return header->major == 5 && header->minor <= 1 && header->type < DCE_TYPES && header->length >= DCE_HEADER;
+}
+
+uint8_t dce_response_of(uint8_t request)
+{
+    switch (request) {
+    case DCE_REQUEST:
+        return DCE_RESPONSE;
+    case DCE_BIND:
+        return DCE_BIND_ACK;
+    case DCE_ALTER_CONTEXT:
+        return DCE_ALTER_CONTEXT_RESPONSE;
+    default:
+        return NO_TYPE;
+    }
+}
+
+uint8_t dce_request_of(uint8_t response)
+{
+    switch (response) {
+    case DCE_RESPONSE:
+    case DCE_FAULT:
+        return DCE_REQUEST;
+    case DCE_BIND_ACK:
+    case DCE_BIND_NAK:
+        return DCE_BIND;
+    case DCE_ALTER_CONTEXT_RESPONSE:
+        return DCE_ALTER_CONTEXT;
+    default:
+        return NO_TYPE;
+    }
+}
+
+void dce_uuid_read(const uint8_t *bytes, bool little, uint8_t out[DCE_UUID])
+{
+    static const uint8_t order[8] = { 3, 2, 1, 0, 5, 4, 7, 6 };
+
+    memcpy(out, bytes, DCE_UUID);
+    for (unsigned i = 0; little && i < sizeof(order); i++)
+        out[i] = bytes[order[i]];
+}
+
+void dce_uuid_text(const uint8_t uuid[DCE_UUID], char out[DCE_UUID_TEXT])
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (unsigned i = 0; i < DCE_UUID; i++) {
+        if (i == 4 || i == 6 || i == 8 || i == 10)
+            *out++ = '-';
+        *out++ = digits[uuid[i] >> 4];
+        *out++ = digits[uuid[i] & 15];
+    }
+    *out = '\0';
+}
+
+/* --- What is bound -------------------------------------------------------------------------------------------------------------- */
+
+struct dce_bindings *dce_bindings_keep(struct dce_bindings *bindings)
+{
+    if (bindings)
+        bindings->references++;
+    return bindings;
+}
+
+void dce_bindings_drop(struct heap *heap, struct dce_bindings *bindings)
+{
+    if (bindings && --bindings->references == 0)
+        heap_give(heap, bindings);
+}
+
+/* A list with the last `kept` entries of the old one, and room for `more`. The caller's reference goes over to it. */
+static struct dce_bindings *copy_bindings(struct heap *heap, const struct dce_bindings *old, uint32_t kept,
+                                          uint32_t more)
+{
+    struct dce_bindings *list;
+
+    if (kept + more > DCE_BINDINGS_MAX)
+        kept = DCE_BINDINGS_MAX - more;
+    list = heap_take_raw(heap, sizeof(*list) + (kept + more) * sizeof(list->at[0]));
+    if (!list)
+        return NULL;
+    list->references = 1;
+    list->count = kept;
+    if (kept > 0)
+        memcpy(list->at, old->at + old->count - kept, kept * sizeof(list->at[0]));
+    return list;
+}
+
+static bool read_interface(struct cursor *cur, const struct dce_header *header, struct dce_interface *out)
+{
+    const uint8_t *fixed = cursor_take(cur, 24);
+
+    if (!fixed || !cursor_skip(cur, (size_t)BIND_SYNTAX * fixed[2]))
+        return false;
+    *out = (struct dce_interface){
+        .call_id = header->call_id,
+        .context = load_u16(fixed, header->little),
+        .version = load_u16(fixed + (header->little ? 20 : 22), header->little),
+        .minor = load_u16(fixed + (header->little ? 22 : 20), header->little),
+        .first_fragment = header->flags & DCE_FIRST_FRAGMENT,
+    };
+    dce_uuid_read(fixed + 4, header->little, out->uuid);
+    return true;
+}
+
+int dce_bind(struct heap *heap, struct dce_bindings **bindings, const struct dce_header *header, const uint8_t *body,
+             size_t length, bool add)
+{
+    struct cursor cur = cursor_of(body, length);
+    const uint8_t *fixed = cursor_take(&cur, BIND_FIXED);
+    uint32_t kept = add && *bindings ? (*bindings)->count : 0;
+    struct dce_bindings *list;
+
+    if (!fixed)
+        return -EINVAL;
+    list = copy_bindings(heap, *bindings, kept, fixed[8]);
+    if (!list)
+        return -ENOMEM;
+    for (uint16_t i = 0; i < fixed[8]; i++) {
+        if (!read_interface(&cur, header, &list->at[list->count])) {
+            dce_bindings_drop(heap, list);
+            return -EINVAL;
+        }
+        list->at[list->count++].position = i;
+    }
+    dce_bindings_drop(heap, *bindings);
+    *bindings = list;
+    return 0;
+}
+
+int dce_bind_one(struct heap *heap, struct dce_bindings **bindings, const struct dce_interface *interface)
+{
+    struct dce_bindings *list = copy_bindings(heap, NULL, 0, 1);
+
+    if (!list)
+        return -ENOMEM;
+    list->at[list->count++] = *interface;
+    dce_bindings_drop(heap, *bindings);
+    *bindings = list;
+    return 0;
+}
+
+/* Makes the list the caller's alone. */
+static int own_bindings(struct heap *heap, struct dce_bindings **bindings)
+{
+    struct dce_bindings *list;
+
+    if ((*bindings)->references == 1)
+        return 0;
+    list = copy_bindings(heap, *bindings, (*bindings)->count, 0);
+    if (!list)
+        return -ENOMEM;
+    dce_bindings_drop(heap, *bindings);
+    *bindings = list;
+    return 0;
+}
+
+static void set_result(struct dce_bindings *list, const struct dce_header *header, unsigned position, bool any_call,
+                       const uint8_t *result)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        struct dce_interface *interface = &list->at[i];
+
+        if (interface->position != position || (!any_call && interface->call_id != header->call_id))
+            continue;
+        interface->acked = true;
+        interface->result = load_u16(result, header->little);
+    }
+}
+
+int dce_bind_ack(struct heap *heap, struct dce_bindings **bindings, const struct dce_header *header,
+                 const uint8_t *body, size_t length, bool any_call)
+{
+    struct cursor cur = cursor_of(body, length);
+    const uint8_t *fixed = cursor_take(&cur, 10);
+    uint16_t address = fixed ? load_u16(fixed + 8, header->little) : 0;
+    const uint8_t *count;
+
+    if (!fixed || !cursor_skip(&cur, (size_t)address + (4 - (address + 2) % 4) % 4))
+        return -EINVAL;
+    count = cursor_take(&cur, 4);
+    if (!count)
+        return -EINVAL;
+    if (!*bindings)
+        return 0;
+    if (own_bindings(heap, bindings))
+        return -ENOMEM;
+    for (unsigned i = 0; i < count[0]; i++) {
+        const uint8_t *result = cursor_take(&cur, ACK_RESULT);
+
+        if (!result)
+            return -EINVAL;
+        set_result(*bindings, header, i, any_call, result);
+    }
+    return 0;
+}
+
+/* --- Calls ---------------------------------------------------------------------------------------------------------------------- */
+
+static bool read_stub(const struct dce_header *header, const uint8_t *body, size_t length, struct dce_body *out)
+{
+    if (header->length < DCE_HEADER + 8 || length < 8)
+        return false;
+    out->stub = body + 8;
+    out->stub_length = header->length - DCE_HEADER - 8u;
+    return out->stub_length <= length - 8;
+}
+
+bool dce_request_read(const struct dce_header *header, const uint8_t *body, size_t length, struct dce_body *out)
+{
+    if (!read_stub(header, body, length, out))
+        return false;
+    out->context = load_u16(body + 4, header->little);
+    out->opnum = load_u16(body + 6, header->little);
+    return true;
+}
+
+bool dce_response_read(const struct dce_header *header, const uint8_t *body, size_t length, struct dce_body *out)
+{
+    return read_stub(header, body, length, out);
+}
+
+bool dce_stub_append(struct heap *heap, struct dce_call *call, enum flow_direction direction, const uint8_t *bytes,
+                     size_t length, uint32_t limit)
+{
+    call->fragments[direction]++;
+    return buffer_append(heap, &call->stub[direction], bytes, (uint32_t)length, limit) == length;
+}
+
+void dce_call_clear(struct heap *heap, struct dce_call *call)
+{
+    for (unsigned i = 0; i < FLOW_DIRECTIONS; i++)
+        buffer_clear(heap, &call->stub[i]);
+    dce_bindings_drop(heap, call->bindings);
+    call->bindings = NULL;
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * DCE/RPC over TCP, and what is common with UDP. A call is a transaction: its request, or bind, with what the server answers; they have
+ * one call id. Fragments are put together. A fragment is looked at when all of it is there, which is 64 KiB at most.
+ *
+ * After lost bytes the next plausible header is looked for. Calls of which the lost bytes may have held the rest are closed.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "dce.h"
+
+struct dcerpc_state {
+    struct dce_bindings *bindings;
+    bool lost[FLOW_DIRECTIONS];    /* a header is looked for */
+    bool has_gap[FLOW_DIRECTIONS]; /* bytes were lost at some time */
+};
+
+/* --- Transactions --------------------------------------------------------------------------------------------------------------- */
+
+static bool is_open(const struct app_tx *tx)
+{
+    return tx->progress[FLOW_TO_SERVER] < DCE_COMPLETE || tx->progress[FLOW_TO_CLIENT] < DCE_COMPLETE;
+}
+
+static struct dcerpc_tx *next_open(struct app_tx *tx)
+{
+    while (tx && !is_open(tx))
+        tx = tx->next;
+    return (struct dcerpc_tx *)tx;
+}
+
+static struct dcerpc_tx *first_open(const struct app_context *context)
+{
+    return next_open(app_tx_first(context));
+}
+
+uint32_t dcerpc_stub_max(const struct app_context *context)
+{
+    const struct dcerpc_settings *settings = app_settings(context);
+
+    return settings ? settings->stub_max : DCE_STUB_MAX;
+}
+
+static void complete(struct app_tx *tx, enum flow_direction direction)
+{
+    tx->progress[direction] = DCE_COMPLETE;
+    tx->fresh[direction] = true;
+}
+
+struct dcerpc_tx *dcerpc_tx_new(struct app_context *context)
+{
+    const struct dcerpc_settings *settings = app_settings(context);
+    struct dcerpc_tx *oldest = first_open(context);
+    uint32_t open = 0;
+
+    for (struct dcerpc_tx *tx = oldest; tx; tx = next_open(tx->head.tx.next))
+        open++;
+    if (oldest && open >= (settings ? settings->tx_max : 1024)) {
+        complete(&oldest->head.tx, FLOW_TO_SERVER);
+        complete(&oldest->head.tx, FLOW_TO_CLIENT);
+    }
+    struct dcerpc_tx *tx = (struct dcerpc_tx *)app_tx_new(context);
+
+    if (tx)
+        tx->head.call = &tx->call;
+    return tx;
+}
+
+static struct dcerpc_tx *new_call(struct app_context *context, const struct dcerpc_state *state,
+                                  const struct dce_header *header)
+{
+    struct dcerpc_tx *tx = dcerpc_tx_new(context);
+
+    if (!tx)
+        return NULL;
+    tx->call.call_id = header->call_id;
+    tx->call.little = header->little;
+    tx->call.minor = header->minor;
+    tx->call.response = DCE_RESPONSE;
+    tx->call.bindings = dce_bindings_keep(state->bindings);
+    return tx;
+}
+
+/* The call that a fragment of this type belongs to. A request finds one whose response came first, or whose fragments are not all
+ * there; a response one that has none. */
+static struct dcerpc_tx *find_call(const struct app_context *context, enum flow_direction direction,
+                                   const struct dce_header *header)
+{
+    for (struct dcerpc_tx *tx = first_open(context); tx; tx = next_open(tx->head.tx.next)) {
+        const struct dce_call *call = &tx->call;
+
+        if (call->call_id != header->call_id || tx->head.tx.progress[direction] >= DCE_COMPLETE)
+            continue;
+        if (direction == FLOW_TO_SERVER ? call->response == dce_response_of(header->type)
+                                        : call->request == dce_request_of(header->type))
+            return tx;
+    }
+    return NULL;
+}
+
+static struct dcerpc_tx *get_call(struct app_context *context, struct dcerpc_state *state,
+                                  enum flow_direction direction, const struct dce_header *header)
+{
+    struct dcerpc_tx *tx = find_call(context, direction, header);
+
+    if (tx)
+        return tx;
+    tx = new_call(context, state, header);
+    if (tx && direction == FLOW_TO_CLIENT && state->has_gap[FLOW_TO_SERVER])
+        complete(&tx->head.tx, FLOW_TO_SERVER);
+    return tx;
+}
+
+/* Lost bytes may have held the rest of what is open. */
+static void take_gap(struct app_context *context, struct dcerpc_state *state, enum flow_direction direction)
+{
+    state->lost[direction] = state->has_gap[direction] = true;
+    for (struct dcerpc_tx *tx = first_open(context); tx; tx = next_open(tx->head.tx.next))
+        if (direction == FLOW_TO_CLIENT || !tx->call.has_request)
+            complete(&tx->head.tx, direction);
+}
+
+/* --- Fragments ------------------------------------------------------------------------------------------------------------------ */
+
+static int take_bind(struct app_context *context, struct dcerpc_state *state, const struct dce_header *header,
+                     const uint8_t *body, size_t length)
+{
+    int err = dce_bind(app_heap(context), &state->bindings, header, body, length, true);
+    struct dcerpc_tx *tx = err ? NULL : new_call(context, state, header);
+
+    if (err)
+        return err;
+    if (!tx)
+        return -ENOMEM;
+    tx->call.request = header->type;
+    tx->call.response = dce_response_of(header->type);
+    tx->call.has_request = true;
+    tx->call.fragments[FLOW_TO_SERVER] = 1;
+    complete(&tx->head.tx, FLOW_TO_SERVER);
+    return 0;
+}
+
+static int take_bind_ack(struct app_context *context, struct dcerpc_state *state, const struct dce_header *header,
+                         const uint8_t *body, size_t length)
+{
+    struct dcerpc_tx *tx;
+    int err = 0;
+
+    if (header->type != DCE_BIND_NAK)
+        err = dce_bind_ack(app_heap(context), &state->bindings, header, body, length, false);
+    if (err)
+        return err;
+    tx = get_call(context, state, FLOW_TO_CLIENT, header);
+    if (!tx)
+        return -ENOMEM;
+    dce_bindings_drop(app_heap(context), tx->call.bindings);
+    tx->call.bindings = dce_bindings_keep(state->bindings);
+    tx->call.response = header->type;
+    tx->call.has_response = true;
+    tx->call.fragments[FLOW_TO_CLIENT] = 1;
+    complete(&tx->head.tx, FLOW_TO_CLIENT);
+    return 0;
+}
+
+static int take_request(struct app_context *context, struct dcerpc_state *state, const struct dce_header *header,
+                        const uint8_t *body, size_t length)
+{
+    struct dce_body request;
+    struct dcerpc_tx *tx;
+
+    if (!dce_request_read(header, body, length, &request))
+        return -EINVAL;
+    tx = get_call(context, state, FLOW_TO_SERVER, header);
+    if (!tx)
+        return -ENOMEM;
+    tx->call.request = header->type;
+    tx->call.has_request = tx->call.has_opnum = true;
+    tx->call.context = request.context;
+    tx->call.opnum = request.opnum;
+    if (!dce_stub_append(app_heap(context), &tx->call, FLOW_TO_SERVER, request.stub, request.stub_length,
+                         dcerpc_stub_max(context)) ||
+        header->flags & DCE_LAST_FRAGMENT)
+        complete(&tx->head.tx, FLOW_TO_SERVER);
+    return 0;
+}
+
+static int take_response(struct app_context *context, struct dcerpc_state *state, const struct dce_header *header,
+                         const uint8_t *body, size_t length)
+{
+    struct dce_body response;
+    struct dcerpc_tx *tx;
+
+    if (!dce_response_read(header, body, length, &response))
+        return -EINVAL;
+    /* As in the field: with the eight bytes in front of it, which a response in a pipe has not. */
+    response.stub = body;
+    response.stub_length = length;
+    tx = get_call(context, state, FLOW_TO_CLIENT, header);
+    if (!tx)
+        return -ENOMEM;
+    tx->call.response = header->type;
+    tx->call.has_response = true;
+    if (header->type == DCE_FAULT ||
+        !dce_stub_append(app_heap(context), &tx->call, FLOW_TO_CLIENT, response.stub, response.stub_length,
+                         dcerpc_stub_max(context)) ||
+        header->flags & DCE_LAST_FRAGMENT)
+        complete(&tx->head.tx, FLOW_TO_CLIENT);
+    return 0;
+}
+
+/* Types without a row say nothing that is kept: authentication, cancels, what a server says of its state. */
+static int take_fragment(struct app_context *context, struct dcerpc_state *state, const struct dce_header *header,
+                         const uint8_t *bytes)
+{
+    const uint8_t *body = bytes + DCE_HEADER;
+    size_t length = (size_t)header->length - DCE_HEADER;
+
+    switch (header->type) {
+    case DCE_BIND:
+    case DCE_ALTER_CONTEXT:
+        return take_bind(context, state, header, body, length);
+    case DCE_BIND_ACK:
+    case DCE_BIND_NAK:
+    case DCE_ALTER_CONTEXT_RESPONSE:
+        return take_bind_ack(context, state, header, body, length);
+    case DCE_REQUEST:
+        return take_request(context, state, header, body, length);
+    case DCE_RESPONSE:
+    case DCE_FAULT:
+        return take_response(context, state, header, body, length);
+    default:
+        return 0;
+    }
+}
+
+/* How many bytes lie in front of the next plausible header, or are known not to be one's beginning. */
+static uint32_t search_header(const uint8_t *bytes, uint32_t length, bool *found)
+{
+    struct dce_header header;
+    uint32_t at = 0;
+
+    for (; dce_header_read(bytes + at, length - at, &header); at++) {
+        *found = dce_header_is_plausible(&header);
+        if (*found)
+            return at;
+    }
+    return at;
+}
+
+static struct app_result feed_stream(struct app_context *context, struct dcerpc_state *state,
+                                     const struct app_input *in)
+{
+    struct app_result result = { .status = APP_OK };
+    bool *lost = &state->lost[in->direction];
+    struct dce_header header;
+
+    if (in->gap > 0)
+        take_gap(context, state, in->direction);
+    for (;;) {
+        const uint8_t *at = in->bytes + result.consumed;
+        uint32_t left = in->length - result.consumed;
+        bool found = true;
+
+        if (*lost) {
+            uint32_t skipped = search_header(at, left, (found = false, &found));
+
+            result.consumed += skipped;
+            at += skipped;
+            left -= skipped;
+        }
+        result.needed = left > 0 ? DCE_HEADER : 0;
+        if (!dce_header_read(at, left, &header))
+            return result;
+        *lost = false;
+        if (!dce_header_is_plausible(&header))
+            break;
+        result.needed = header.length;
+        if (left < header.length)
+            return result;
+        if (take_fragment(context, state, &header, at))
+            break;
+        result.consumed += header.length;
+    }
+    result.status = APP_ERROR;
+    return result;
+}
+
+static struct app_result dcerpc_feed(struct app_context *context, void *state, const struct app_input *in)
+{
+    return in->transport == APP_UDP ? dcerpc_feed_datagram(context, in) : feed_stream(context, state, in);
+}
+
+static void dcerpc_stop(struct app_context *context, void *data)
+{
+    struct dcerpc_state *state = data;
+
+    dce_bindings_drop(app_heap(context), state->bindings);
+    state->bindings = NULL;
+}
+
+static void dcerpc_tx_free(struct app_context *context, struct app_tx *tx)
+{
+    dce_call_clear(app_heap(context), &((struct dcerpc_tx *)tx)->call);
+}
+
+/* --- Finding it ----------------------------------------------------------------------------------------------------------------- */
+
+static bool comes_from_server(uint8_t type)
+{
+    return type == DCE_RESPONSE || type == DCE_FAULT || type == DCE_BIND_ACK || type == DCE_BIND_NAK ||
+           type == DCE_ALTER_CONTEXT_RESPONSE;
+}
+
+static enum app_guess dcerpc_probe(const struct app_probe *in)
+{
+    static const uint8_t version[2] = { 5, 0 };
+    struct dce_header header;
+
+    if (in->transport == APP_UDP)
+        return dcerpc_probe_datagram(in);
+    for (uint32_t i = 0; i < in->length && i < sizeof(version); i++)
+        if (in->bytes[i] != version[i])
+            return APP_NO;
+    if (!dce_header_read(in->bytes, in->length, &header))
+        return APP_UNSURE;
+    if (!dce_header_is_plausible(&header) || in->bytes[4] & 0xee || in->bytes[5] > 3)
+        return APP_NO;
+    return comes_from_server(header.type) == (in->direction == FLOW_TO_CLIENT) ? APP_YES : APP_REVERSED;
+}
+
+/* --- Settings ------------------------------------------------------------------------------------------------------------------- */
+
+static const struct setting setting_rows[] = {
+    { .name = "app-layer.protocols.dcerpc.max-stub-size",
+      .type = SETTING_SIZE,
+      .default_value = "1mb",
+      .low = 1024,
+      .high = 4 << 20,
+      .help = "bytes of a call's arguments or results that are put together from its fragments" },
+    { .name = "app-layer.protocols.dcerpc.max-tx",
+      .type = SETTING_NUMBER,
+      .default_value = "1024",
+      .low = 1,
+      .high = 4096,
+      .help = "calls without a response; for one more the oldest is closed" },
+    { .name = NULL },
+};
+
+static int dcerpc_configure(const struct config *config, struct diag *diag, void **out)
+{
+    struct dcerpc_settings *settings = calloc(1, sizeof(*settings));
+
+    (void)diag;
+    if (!settings)
+        return -ENOMEM;
+    settings->stub_max = (uint32_t)config_number(config, "app-layer.protocols.dcerpc.max-stub-size");
+    settings->tx_max = (uint32_t)config_number(config, "app-layer.protocols.dcerpc.max-tx");
+    *out = settings;
+    return 0;
+}
+
+static void dcerpc_unconfigure(void *settings)
+{
+    free(settings);
+}
+
+static const struct app_buffer buffers[] = {
+    { &keyword_dcerpc_stub_data, FLOW_TO_SERVER, DCE_COMPLETE, false, dce_get_stub },
+    { &keyword_dcerpc_stub_data, FLOW_TO_CLIENT, DCE_COMPLETE, false, dce_get_stub },
+};
+static const struct app_condition conditions[] = {
+    { &keyword_dcerpc_iface, FLOW_TO_SERVER, DCE_COMPLETE },
+    { &keyword_dcerpc_iface, FLOW_TO_CLIENT, DCE_COMPLETE },
+    { &keyword_dcerpc_opnum, FLOW_TO_SERVER, DCE_COMPLETE },
+    { &keyword_dcerpc_opnum, FLOW_TO_CLIENT, DCE_COMPLETE },
+};
+
+const struct app_proto app_dcerpc = {
+    .name = "dcerpc",
+    .help = "DCE/RPC over TCP and UDP",
+    .transports = APP_TCP | APP_UDP,
+    .tcp_ports = "135",
+    .probe = dcerpc_probe,
+    .probe_any_port = true,
+    .state_size = sizeof(struct dcerpc_state),
+    .stop = dcerpc_stop,
+    .feed = dcerpc_feed,
+    .accepts_gaps = true,
+    .pending_max = UINT16_MAX,
+    .tx_size = sizeof(struct dcerpc_tx),
+    .tx_free = dcerpc_tx_free,
+    .complete = { DCE_COMPLETE, DCE_COMPLETE },
+    .tx_max = 8192,
+    .buffers = buffers,
+    .buffer_count = sizeof(buffers) / sizeof(buffers[0]),
+    .conditions = conditions,
+    .condition_count = sizeof(conditions) / sizeof(conditions[0]),
+    .log_type = "dcerpc",
+    .log_key = "dcerpc",
+    .log = dce_log,
+    .settings = setting_rows,
+    .configure = dcerpc_configure,
+    .unconfigure = dcerpc_unconfigure,
+};

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Keywords on calls, whether they come over a connection of their own or through a pipe of SMB. */
+#include <errno.h>
+#include <string.h>
+
+#include "dce.h"
+#include "sluice/arena.h"
+#include "sluice/number_range.h"
+#include "sluice/text.h"
+
+static const char *const words[] = { "dcerpc", "smb", NULL };
+
+static const struct dce_call *request_of(const struct app_tx *tx)
+{
+    const struct dce_call *call = ((const struct dce_tx *)tx)->call;
+
+    return call && call->has_opnum ? call : NULL;
+}
+
+/* --- dcerpc.iface --------------------------------------------------------------------------------------------------------------- */
+
+struct wanted_interface {
+    uint8_t uuid[DCE_UUID];
+    struct number_range version;
+    bool has_version, any_fragment;
+};
+
+static bool dcerpc_iface_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                               const void *data)
+{
+    const struct wanted_interface *want = data;
+    const struct dce_call *call = request_of(tx);
+
+    (void)in;
+    (void)direction;
+    for (uint32_t i = 0; call && call->bindings && i < call->bindings->count; i++) {
+        const struct dce_interface *interface = &call->bindings->at[i];
+
+        if (!interface->acked || interface->result != 0 || memcmp(interface->uuid, want->uuid, DCE_UUID) != 0)
+            continue;
+        /* The field does not ask for the context in a pipe. */
+        if (!call->in_pipe &&
+            (interface->context != call->context || (!want->any_fragment && !interface->first_fragment)))
+            continue;
+        if (!want->has_version || number_range_has(&want->version, interface->version))
+            return true;
+    }
+    return false;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* 32 digits, with or without the four hyphens. */
+static bool read_uuid(struct span text, uint8_t uuid[DCE_UUID])
+{
+    unsigned digits = 0;
+
+    for (size_t i = 0; i < text.length; i++) {
+        int digit = hex_digit(text.at[i]);
+
+        if (digit < 0 && (text.at[i] != '-' || digits % 4 != 0 || digits < 8 || digits > 20))
+            return false;
+        if (digit < 0)
+            continue;
+        if (digits == 2 * DCE_UUID)
+            return false;
+        uuid[digits / 2] = (uint8_t)(digits % 2 ? uuid[digits / 2] | digit : digit << 4);
+        digits++;
+    }
+    return digits == 2 * DCE_UUID;
+}
+
+/* The text up to the next comma, without blanks around it; *rest begins behind it. */
+static struct span next_part(struct span *rest)
+{
+    const char *comma = memchr(rest->at, ',', rest->length);
+    struct span part = { .at = rest->at, .length = comma ? (size_t)(comma - rest->at) : rest->length };
+
+    rest->length -= part.length + (comma != NULL);
+    rest->at += part.length + (comma != NULL);
+    return span_trim(part);
+}
+
+static int dcerpc_iface_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct wanted_interface *want = arena_alloc(rule_parser_arena(parser), sizeof(*want));
+    struct span rest = value, part = next_part(&rest);
+
+    (void)negated;
+    if (!want)
+        return -ENOMEM;
+    *want = (struct wanted_interface){ .has_version = false };
+    if (!read_uuid(part, want->uuid))
+        return rule_parser_error(parser, part.length ? part : value, "expected a UUID");
+    while (rest.length > 0) {
+        part = next_part(&rest);
+        if (!want->any_fragment && span_equal(part, "any_frag")) {
+            want->any_fragment = true;
+            continue;
+        }
+        if (want->has_version || want->any_fragment)
+            return rule_parser_error(parser, part.length ? part : value, "expected any_frag");
+        if (number_range_parse(parser, part.length ? part : value, UINT16_MAX, NULL, &want->version))
+            return -EINVAL;
+        want->has_version = true;
+    }
+    return rule_parser_add_transaction_condition(parser, want, false);
+}
+
+const struct keyword keyword_dcerpc_iface = {
+    .name = "dcerpc.iface",
+    .aliases = { "dce_iface" },
+    .value = "UUID[,[<|>|=|!]VERSION][,any_frag]",
+    .help = "the interface of a call of DCE/RPC, once the server has accepted it",
+    .manual =
+        "Holds for requests and their responses, not for the bind. In a pipe of SMB it is any interface that was bound "
+        "last; on a "
+        "connection that of the call's context. any_frag: also interfaces of a bind that is not in its first fragment.",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = dcerpc_iface_parse,
+    .match_transaction = dcerpc_iface_match,
+};
+
+/* --- dcerpc.opnum --------------------------------------------------------------------------------------------------------------- */
+
+enum { OPNUM_RANGES_MAX = 64 };
+
+struct wanted_opnum {
+    struct number_range range; /* when there are no ranges */
+    unsigned count;
+    struct {
+        uint32_t low, high;
+    } ranges[OPNUM_RANGES_MAX];
+};
+
+static bool dcerpc_opnum_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                               const void *data)
+{
+    const struct wanted_opnum *want = data;
+    const struct dce_call *call = request_of(tx);
+
+    (void)in;
+    (void)direction;
+    if (call && want->count == 0)
+        return number_range_has(&want->range, call->opnum);
+    for (unsigned i = 0; call && i < want->count; i++)
+        if (call->opnum >= want->ranges[i].low && call->opnum <= want->ranges[i].high)
+            return true;
+    return false;
+}
+
+static bool read_opnum(struct span text, uint32_t *out)
+{
+    uint64_t number;
+
+    if (!span_to_uint(span_trim(text), 0, UINT32_MAX, &number))
+        return false;
+    *out = (uint32_t)number;
+    return true;
+}
+
+/* "12", "5-9", "12,15-18": both ends belong to it. False for another form. */
+static bool read_ranges(struct span value, struct wanted_opnum *out)
+{
+    while (value.length > 0) {
+        struct span part = next_part(&value), high = part;
+        const char *hyphen = memchr(part.at, '-', part.length);
+
+        if (out->count == OPNUM_RANGES_MAX)
+            return false;
+        if (hyphen) {
+            high = (struct span){ .at = hyphen + 1, .length = part.length - (size_t)(hyphen + 1 - part.at) };
+            part.length = (size_t)(hyphen - part.at);
+        }
+        if (!read_opnum(part, &out->ranges[out->count].low) || !read_opnum(high, &out->ranges[out->count].high) ||
+            out->ranges[out->count].high < out->ranges[out->count].low)
+            return false;
+        out->count++;
+    }
+    return out->count > 0;
+}
+
+static int dcerpc_opnum_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct wanted_opnum want = { .count = 0 }, *kept = arena_alloc(rule_parser_arena(parser), sizeof(*kept));
+
+    (void)negated;
+    if (!kept)
+        return -ENOMEM;
+    if (!read_ranges(value, &want)) {
+        want.count = 0;
+        if (number_range_parse(parser, value, UINT16_MAX, NULL, &want.range))
+            return -EINVAL;
+    }
+    *kept = want;
+    return rule_parser_add_transaction_condition(parser, kept, false);
+}
+
+const struct keyword keyword_dcerpc_opnum = {
+    .name = "dcerpc.opnum",
+    .aliases = { "dce_opnum" },
+    .value = "NUMBER or LOW-HIGH, separated by commas, or [<|>|=|!]NUMBER",
+    .help = "the operation of a call of DCE/RPC",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = dcerpc_opnum_parse,
+    .match_transaction = dcerpc_opnum_match,
+};
+
+/* --- dcerpc.stub_data ----------------------------------------------------------------------------------------------------------- */
+
+bool dce_get_stub(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct dce_call *call = ((const struct dce_tx *)tx)->call;
+
+    (void)index;
+    if (!call || call->stub[direction].length == 0)
+        return false;
+    *out = (struct app_bytes){
+        .bytes = call->stub[direction].bytes,
+        .length = call->stub[direction].length,
+        .little = call->little,
+    };
+    return true;
+}
+
+static int dcerpc_stub_data_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_dcerpc_stub_data);
+}
+
+const struct keyword keyword_dcerpc_stub_data = {
+    .name = "dcerpc.stub_data",
+    .aliases = { "dce_stub_data" },
+    .help = "selects the arguments of a call of DCE/RPC, or its results, of all fragments",
+    .manual = "byte_test, byte_jump, byte_extract and byte_math read numbers in it with `dce` in the order that the "
+              "call has.",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = dcerpc_stub_data_parse,
+};

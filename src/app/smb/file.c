@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files that are read or written, put in order of their bytes. What comes early waits until the bytes in front of it are there; what comes
+ * twice is looked at once, as it was first.
+ */
+#include "smb_priv.h"
+
+#include <string.h>
+
+static bool same_id(const struct smb_id *a, const struct smb_id *b)
+{
+    return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
+}
+
+struct smb_tx *smb_file_find(const struct smb_parser *parser, const struct smb_id *id, enum flow_direction direction)
+{
+    for (struct smb_tx *tx = smb_tx_first_open(parser); tx; tx = smb_tx_next_open(tx))
+        if (tx->kind == SMB_FILE && tx->file.direction == direction && same_id(&tx->id, id))
+            return tx;
+    return NULL;
+}
+
+static struct smb_tx *find_open(const struct smb_parser *parser, const struct smb_id *id, enum flow_direction direction)
+{
+    for (struct smb_tx *tx = smb_tx_first_open(parser); tx; tx = smb_tx_next_open(tx))
+        if (tx->kind == SMB_FILE && tx->file.file && tx->file.direction == direction && same_id(&tx->id, id))
+            return tx;
+    return NULL;
+}
+
+static struct smb_tx *new_file(struct smb_parser *parser, const struct smb_message *message,
+                               const struct smb_transfer *transfer)
+{
+    static const uint16_t commands[FLOW_DIRECTIONS][2] = {
+        [FLOW_TO_SERVER] = { 0x2f, 9 }, [FLOW_TO_CLIENT] = { 0x2e, 8 }
+    };
+    const struct smb_entry *tree = smb_tree_find(parser, message);
+    struct smb_key key = smb_key_of(message, SMB_KEY_HEADER);
+
+    key.message = 0;
+    if (message->version == 1)
+        key = (struct smb_key){ .type = SMB_KEY_NONE };
+    struct smb_tx *tx =
+        smb_tx_new(parser, SMB_FILE, message->version, commands[parser->direction][message->version - 1], &key);
+
+    if (!tx)
+        return NULL;
+    tx->head.tx.progress[FLOW_TO_SERVER] = 0;
+    tx->id = *transfer->id;
+    tx->file.direction = parser->direction;
+    smb_copy_name(parser, transfer->id, transfer->unknown, &tx->text[SMB_TEXT_NAME]);
+    if (tree)
+        smb_keep_bytes(parser, &tx->text[SMB_TEXT_SHARE], tree->bytes.bytes, tree->bytes.length);
+    tx->file.file =
+        file_open(app_files(parser->context), &tx->head.tx.files[parser->direction], app_next_file_id(parser->context),
+                  tx->text[SMB_TEXT_NAME].bytes, tx->text[SMB_TEXT_NAME].length);
+    parser->failed |= !tx->file.file;
+    return parser->failed ? NULL : tx;
+}
+
+/* --- Bytes that came early ------------------------------------------------------------------------------------------------------ */
+
+static void give_chunk(struct heap *heap, struct smb_tx *tx)
+{
+    struct smb_chunk *chunk = tx->file.chunks;
+
+    tx->file.chunks = chunk->next;
+    tx->file.chunk_count--;
+    tx->file.queued -= chunk->bytes.length;
+    buffer_clear(heap, &chunk->bytes);
+    heap_give(heap, chunk);
+}
+
+void smb_file_forget(struct heap *heap, struct smb_tx *tx)
+{
+    while (tx->file.chunks)
+        give_chunk(heap, tx);
+}
+
+/* The chunk that ends where these bytes begin, or a new one at its place in the order. */
+static struct smb_chunk *get_chunk(struct smb_parser *parser, struct smb_tx *tx, uint64_t offset)
+{
+    struct smb_chunk **link = &tx->file.chunks, *chunk;
+
+    for (; *link && (*link)->offset <= offset; link = &(*link)->next)
+        if ((*link)->offset + (*link)->bytes.length == offset)
+            return *link;
+    chunk = heap_take(parser->heap, sizeof(*chunk));
+    if (!chunk)
+        return NULL;
+    chunk->offset = offset;
+    chunk->next = *link;
+    *link = chunk;
+    tx->file.chunk_count++;
+    return chunk;
+}
+
+/* Bytes for which there is no memory are missing in the file, nothing more. */
+static void store_chunk(struct smb_parser *parser, struct smb_tx *tx, uint64_t offset, const uint8_t *bytes,
+                        uint32_t length)
+{
+    struct smb_chunk *chunk = get_chunk(parser, tx, offset);
+
+    if (chunk)
+        tx->file.queued += buffer_append(parser->heap, &chunk->bytes, bytes, length, HEAP_OBJECT_MAX);
+}
+
+static void append(struct smb_parser *parser, struct smb_tx *tx, const uint8_t *bytes, uint64_t length)
+{
+    if (bytes)
+        file_append(app_files(parser->context), tx->file.file, bytes, length);
+    else
+        file_gap(app_files(parser->context), tx->file.file, length);
+    tx->file.tracked += length;
+    tx->head.tx.fresh[tx->file.direction] = true;
+}
+
+static void append_waiting(struct smb_parser *parser, struct smb_tx *tx)
+{
+    while (tx->file.chunks && tx->file.chunks->offset <= tx->file.tracked) {
+        const struct smb_chunk *chunk = tx->file.chunks;
+        uint64_t known = tx->file.tracked - chunk->offset;
+
+        if (known < chunk->bytes.length)
+            append(parser, tx, chunk->bytes.bytes + known, chunk->bytes.length - known);
+        give_chunk(parser->heap, tx);
+    }
+}
+
+/* --- Data ----------------------------------------------------------------------------------------------------------------------- */
+
+uint32_t smb_file_data(struct smb_parser *parser, const uint8_t *bytes, uint64_t length)
+{
+    struct smb_side *side = &parser->state->side[parser->direction];
+    uint32_t taken = length < side->chunk_left ? (uint32_t)length : side->chunk_left;
+    struct smb_tx *tx = taken > 0 ? find_open(parser, &side->file, parser->direction) : NULL;
+    uint64_t at = side->chunk_at, left = taken;
+
+    side->chunk_left -= taken;
+    side->chunk_at += taken;
+    if (!tx)
+        return taken;
+    if (at < tx->file.tracked) {
+        uint64_t known = tx->file.tracked - at < left ? tx->file.tracked - at : left;
+
+        bytes = bytes ? bytes + known : NULL;
+        at += known;
+        left -= known;
+    }
+    if (left > 0 && at > tx->file.tracked) {
+        if (bytes)
+            store_chunk(parser, tx, at, bytes, (uint32_t)left);
+    } else if (left > 0) {
+        append(parser, tx, bytes, left);
+        append_waiting(parser, tx);
+    }
+    return taken;
+}
+
+static bool fits_in_queue(struct smb_parser *parser, struct smb_tx *tx, uint32_t length)
+{
+    const struct smb_settings *settings = parser->settings;
+    bool writes = parser->direction == FLOW_TO_SERVER;
+    uint64_t size = writes ? settings->max_write_queue_size : settings->max_read_queue_size;
+    uint32_t count = writes ? settings->max_write_queue_count : settings->max_read_queue_count;
+
+    if (size > 0 && tx->file.queued + length > size)
+        smb_tx_event(parser, tx, writes ? SMB_WRITE_QUEUE_SIZE_EXCEEDED : SMB_READ_QUEUE_SIZE_EXCEEDED);
+    else if (count > 0 && tx->file.chunk_count >= count)
+        smb_tx_event(parser, tx, writes ? SMB_WRITE_QUEUE_CNT_EXCEEDED : SMB_READ_QUEUE_CNT_EXCEEDED);
+    else
+        return true;
+    return false;
+}
+
+void smb_file_transfer(struct smb_parser *parser, const struct smb_message *message,
+                       const struct smb_transfer *transfer)
+{
+    struct smb_side *side = &parser->state->side[parser->direction];
+    struct smb_tx *tx = find_open(parser, transfer->id, parser->direction);
+
+    if (!tx)
+        tx = new_file(parser, message, transfer);
+    if (!tx)
+        return;
+    if (transfer->offset < tx->file.tracked)
+        smb_event(parser, message->version, SMB_FILE_OVERLAP);
+    if (!fits_in_queue(parser, tx, transfer->length) || transfer->offset > UINT64_MAX - transfer->length)
+        return;
+    side->file = *transfer->id;
+    side->chunk_at = transfer->offset;
+    side->chunk_left = transfer->length;
+    smb_file_data(parser, transfer->bytes, transfer->here);
+}
+
+void smb_file_close(struct smb_parser *parser, struct smb_tx *tx)
+{
+    bool is_whole = tx->file.file && !tx->file.file->has_gaps && !tx->file.chunks;
+
+    if (tx->file.file)
+        file_close(app_files(parser->context), tx->file.file, is_whole ? FILE_CLOSED : FILE_TRUNCATED);
+    tx->file.file = NULL;
+    tx->head.tx.fresh[tx->file.direction] = true;
+    smb_file_forget(parser->heap, tx);
+}
+
+void smb_file_close_all(struct smb_parser *parser)
+{
+    for (struct smb_tx *tx = smb_tx_first_open(parser); tx; tx = smb_tx_next_open(tx)) {
+        if (tx->kind != SMB_FILE || !tx->file.file || tx->file.direction != parser->direction)
+            continue;
+        file_close(app_files(parser->context), tx->file.file, FILE_TRUNCATED);
+        tx->file.file = NULL;
+        tx->head.tx.fresh[tx->file.direction] = true;
+    }
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Keywords of SMB. Those of DCE/RPC are in src/app/dcerpc. */
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "sluice/arena.h"
+#include "sluice/text.h"
+#include "smb_priv.h"
+
+static const char *const words[] = { "smb", NULL };
+
+/* --- Buffers -------------------------------------------------------------------------------------------------------------------- */
+
+/* Before the server has said so a tree is a pipe by its name. */
+static bool is_pipe(const struct smb_tx *tx)
+{
+    const struct buffer *name = &tx->text[SMB_TEXT_NAME];
+
+    if (tx->tree.is_answered)
+        return tx->tree.is_pipe;
+    return name->length >= 4 && strncasecmp((const char *)name->bytes + name->length - 4, "IPC$", 4) == 0;
+}
+
+static bool give_text(const struct buffer *text, struct app_bytes *out)
+{
+    static const uint8_t nothing[1];
+
+    *out = (struct app_bytes){ .bytes = text->bytes ? text->bytes : nothing, .length = text->length };
+    return true;
+}
+
+static bool get_tree(const struct app_tx *head, bool wants_pipe, struct app_bytes *out)
+{
+    const struct smb_tx *tx = (const struct smb_tx *)head;
+
+    return tx->kind == SMB_TREE_CONNECT && is_pipe(tx) == wants_pipe && give_text(&tx->text[SMB_TEXT_NAME], out);
+}
+
+static bool get_named_pipe(const struct app_tx *tx, enum flow_direction direction, unsigned index,
+                           struct app_bytes *out)
+{
+    (void)direction;
+    (void)index;
+    return get_tree(tx, true, out);
+}
+
+static bool get_share(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    (void)direction;
+    (void)index;
+    return get_tree(tx, false, out);
+}
+
+static bool get_ntlmssp(const struct app_tx *head, enum smb_text text, struct app_bytes *out)
+{
+    const struct smb_tx *tx = (const struct smb_tx *)head;
+
+    return tx->kind == SMB_SESSION_SETUP && tx->setup.has_ntlmssp && give_text(&tx->text[text], out);
+}
+
+static bool get_user(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    (void)direction;
+    (void)index;
+    return get_ntlmssp(tx, SMB_TEXT_USER, out);
+}
+
+static bool get_domain(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    (void)direction;
+    (void)index;
+    return get_ntlmssp(tx, SMB_TEXT_DOMAIN, out);
+}
+
+static int smb_named_pipe_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_smb_named_pipe);
+}
+
+const struct keyword keyword_smb_named_pipe = {
+    .name = "smb.named_pipe",
+    .aliases = { "smb_named_pipe" },
+    .help = "selects the name of a tree of pipes that a client connects to: \\\\HOST\\IPC$",
+    .manual = "A tree is one of pipes when the server says so; before that, when its name ends in IPC$.",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = smb_named_pipe_parse,
+};
+
+static int smb_share_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_smb_share);
+}
+
+const struct keyword keyword_smb_share = {
+    .name = "smb.share",
+    .aliases = { "smb_share" },
+    .help = "selects the name of a share that a client connects to: \\\\HOST\\C$",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = smb_share_parse,
+};
+
+static int smb_ntlmssp_user_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_smb_ntlmssp_user);
+}
+
+const struct keyword keyword_smb_ntlmssp_user = {
+    .name = "smb.ntlmssp_user",
+    .help = "selects the user who logs in by NTLMSSP",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = smb_ntlmssp_user_parse,
+};
+
+static int smb_ntlmssp_domain_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_smb_ntlmssp_domain);
+}
+
+const struct keyword keyword_smb_ntlmssp_domain = {
+    .name = "smb.ntlmssp_domain",
+    .help = "selects the domain of who logs in by NTLMSSP",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = smb_ntlmssp_domain_parse,
+};
+
+/* --- smb.version ---------------------------------------------------------------------------------------------------------------- */
+
+static bool smb_version_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                              const void *data)
+{
+    (void)in;
+    (void)direction;
+    return ((const struct smb_tx *)tx)->version == *(const uint8_t *)data;
+}
+
+static int smb_version_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    uint8_t *version = arena_alloc(rule_parser_arena(parser), sizeof(*version));
+    uint64_t number;
+
+    (void)negated;
+    if (!version)
+        return -ENOMEM;
+    if (!span_to_uint(span_trim(value), 1, 2, &number))
+        return rule_parser_error(parser, value, "the version must be 1 or 2");
+    *version = (uint8_t)number;
+    return rule_parser_add_transaction_condition(parser, version, false);
+}
+
+const struct keyword keyword_smb_version = {
+    .name = "smb.version",
+    .value = "1 or 2",
+    .help = "the version of SMB of a transaction; SMB 3 counts as 2",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = words,
+    .directions = APP_BOTH,
+    .parse = smb_version_parse,
+    .match_transaction = smb_version_match,
+};
+
+/* --- Tables --------------------------------------------------------------------------------------------------------------------- */
+
+const struct app_buffer smb_buffers[SMB_BUFFERS] = {
+    { &keyword_smb_named_pipe, FLOW_TO_SERVER, SMB_COMPLETE, false, get_named_pipe },
+    { &keyword_smb_share, FLOW_TO_SERVER, SMB_COMPLETE, false, get_share },
+    { &keyword_smb_ntlmssp_user, FLOW_TO_SERVER, SMB_COMPLETE, false, get_user },
+    { &keyword_smb_ntlmssp_domain, FLOW_TO_SERVER, SMB_COMPLETE, false, get_domain },
+    { &keyword_dcerpc_stub_data, FLOW_TO_SERVER, SMB_COMPLETE, false, dce_get_stub },
+    { &keyword_dcerpc_stub_data, FLOW_TO_CLIENT, SMB_COMPLETE, false, dce_get_stub },
+    { &keyword_file_data, FLOW_TO_SERVER, 0, true, app_file_data },
+    { &keyword_file_data, FLOW_TO_CLIENT, 0, true, app_file_data },
+};
+
+const struct app_condition smb_conditions[SMB_CONDITIONS] = {
+    { &keyword_smb_version, FLOW_TO_SERVER, SMB_COMPLETE },  { &keyword_smb_version, FLOW_TO_CLIENT, SMB_COMPLETE },
+    { &keyword_dcerpc_iface, FLOW_TO_SERVER, SMB_COMPLETE }, { &keyword_dcerpc_iface, FLOW_TO_CLIENT, SMB_COMPLETE },
+    { &keyword_dcerpc_opnum, FLOW_TO_SERVER, SMB_COMPLETE }, { &keyword_dcerpc_opnum, FLOW_TO_CLIENT, SMB_COMPLETE },
+};

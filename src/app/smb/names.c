@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names of commands, dialects, statuses and functions, as EVE has them; a number where there is no name. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "smb_priv.h"
+
+struct name {
+    uint32_t value;
+    const char *name;
+};
+
+/* Each table is in the order of its values. */
+static const struct name smb1_commands[] = {
+    { 0x0, "SMB1_COMMAND_CREATE_DIRECTORY" },
+    { 0x1, "SMB1_COMMAND_DELETE_DIRECTORY" },
+    { 0x2, "SMB1_COMMAND_OPEN" },
+    { 0x3, "SMB1_COMMAND_CREATE" },
+    { 0x4, "SMB1_COMMAND_CLOSE" },
+    { 0x5, "SMB1_COMMAND_FLUSH" },
+    { 0x6, "SMB1_COMMAND_DELETE" },
+    { 0x7, "SMB1_COMMAND_RENAME" },
+    { 0x8, "SMB1_COMMAND_QUERY_INFORMATION" },
+    { 0x9, "SMB1_COMMAND_SET_INFORMATION" },
+    { 0xa, "SMB1_COMMAND_READ" },
+    { 0xb, "SMB1_COMMAND_WRITE" },
+    { 0xc, "SMB1_COMMAND_LOCK_BYTE_RANGE" },
+    { 0xd, "SMB1_COMMAND_UNLOCK_BYTE_RANGE" },
+    { 0xe, "SMB1_COMMAND_CREATE_TEMPORARY" },
+    { 0xf, "SMB1_COMMAND_CREATE_NEW" },
+    { 0x10, "SMB1_COMMAND_CHECK_DIRECTORY" },
+    { 0x11, "SMB1_COMMAND_PROCESS_EXIT" },
+    { 0x12, "SMB1_COMMAND_SEEK" },
+    { 0x13, "SMB1_COMMAND_LOCK_AND_READ" },
+    { 0x14, "SMB1_COMMAND_WRITE_AND_UNLOCK" },
+    { 0x24, "SMB1_COMMAND_LOCKING_ANDX" },
+    { 0x25, "SMB1_COMMAND_TRANS" },
+    { 0x2b, "SMB1_COMMAND_ECHO" },
+    { 0x2c, "SMB1_COMMAND_WRITE_AND_CLOSE" },
+    { 0x2d, "SMB1_COMMAND_OPEN_ANDX" },
+    { 0x2e, "SMB1_COMMAND_READ_ANDX" },
+    { 0x2f, "SMB1_COMMAND_WRITE_ANDX" },
+    { 0x32, "SMB1_COMMAND_TRANS2" },
+    { 0x33, "SMB1_COMMAND_TRANS2_SECONDARY" },
+    { 0x34, "SMB1_COMMAND_FIND_CLOSE2" },
+    { 0x71, "SMB1_COMMAND_TREE_DISCONNECT" },
+    { 0x72, "SMB1_COMMAND_NEGOTIATE_PROTOCOL" },
+    { 0x73, "SMB1_COMMAND_SESSION_SETUP_ANDX" },
+    { 0x74, "SMB1_COMMAND_LOGOFF_ANDX" },
+    { 0x75, "SMB1_COMMAND_TREE_CONNECT_ANDX" },
+    { 0x80, "SMB1_COMMAND_QUERY_INFO_DISK" },
+    { 0xa0, "SMB1_COMMAND_NT_TRANS" },
+    { 0xa1, "SMB1_COMMAND_NT_TRANS_SECONDARY" },
+    { 0xa2, "SMB1_COMMAND_NT_CREATE_ANDX" },
+    { 0xa4, "SMB1_COMMAND_NT_CANCEL" },
+};
+
+static const struct name smb2_commands[] = {
+    { 0x0, "SMB2_COMMAND_NEGOTIATE_PROTOCOL" },
+    { 0x1, "SMB2_COMMAND_SESSION_SETUP" },
+    { 0x2, "SMB2_COMMAND_SESSION_LOGOFF" },
+    { 0x3, "SMB2_COMMAND_TREE_CONNECT" },
+    { 0x4, "SMB2_COMMAND_TREE_DISCONNECT" },
+    { 0x5, "SMB2_COMMAND_CREATE" },
+    { 0x6, "SMB2_COMMAND_CLOSE" },
+    { 0x7, "SMB2_COMMAND_FLUSH" },
+    { 0x8, "SMB2_COMMAND_READ" },
+    { 0x9, "SMB2_COMMAND_WRITE" },
+    { 0xa, "SMB2_COMMAND_LOCK" },
+    { 0xb, "SMB2_COMMAND_IOCTL" },
+    { 0xc, "SMB2_COMMAND_CANCEL" },
+    { 0xd, "SMB2_COMMAND_KEEPALIVE" },
+    { 0xe, "SMB2_COMMAND_FIND" },
+    { 0xf, "SMB2_COMMAND_CHANGE_NOTIFY" },
+    { 0x10, "SMB2_COMMAND_GET_INFO" },
+    { 0x11, "SMB2_COMMAND_SET_INFO" },
+    { 0x12, "SMB2_COMMAND_OPLOCK_BREAK" },
+};
+
+static const struct name dialects[] = {
+    { 0x202, "2.02" }, { 0x210, "2.10" }, { 0x222, "2.22" }, { 0x224, "2.24" }, { 0x2ff, "2.??" },
+    { 0x300, "3.00" }, { 0x302, "3.02" }, { 0x310, "3.10" }, { 0x311, "3.11" },
+};
+
+static const struct name statuses[] = {
+    { 0x0, "STATUS_SUCCESS" },
+    { 0x102, "STATUS_TIMEOUT" },
+    { 0x103, "STATUS_PENDING" },
+    { 0x104, "STATUS_REPARSE" },
+    { 0x105, "STATUS_MORE_ENTRIES" },
+    { 0x10b, "STATUS_NOTIFY_CLEANUP" },
+    { 0x10c, "STATUS_NOTIFY_ENUM_DIR" },
+    { 0x80000005, "STATUS_BUFFER_OVERFLOW" },
+    { 0x80000006, "STATUS_NO_MORE_FILES" },
+    { 0x8000001a, "STATUS_NO_MORE_ENTRIES" },
+    { 0x8000002d, "STATUS_STOPPED_ON_SYMLINK" },
+    { 0xc0000001, "STATUS_UNSUCCESSFUL" },
+    { 0xc0000002, "STATUS_NOT_IMPLEMENTED" },
+    { 0xc0000003, "STATUS_INVALID_INFO_CLASS" },
+    { 0xc0000004, "STATUS_INFO_LENGTH_MISMATCH" },
+    { 0xc0000005, "STATUS_ACCESS_VIOLATION" },
+    { 0xc0000008, "STATUS_INVALID_HANDLE" },
+    { 0xc000000d, "STATUS_INVALID_PARAMETER" },
+    { 0xc000000e, "STATUS_NO_SUCH_DEVICE" },
+    { 0xc000000f, "STATUS_NO_SUCH_FILE" },
+    { 0xc0000010, "STATUS_INVALID_DEVICE_REQUEST" },
+    { 0xc0000011, "STATUS_END_OF_FILE" },
+    { 0xc0000012, "STATUS_WRONG_VOLUME" },
+    { 0xc0000013, "STATUS_NO_MEDIA_IN_DEVICE" },
+    { 0xc0000016, "STATUS_MORE_PROCESSING_REQUIRED" },
+    { 0xc0000017, "STATUS_NO_MEMORY" },
+    { 0xc0000022, "STATUS_ACCESS_DENIED" },
+    { 0xc0000023, "STATUS_BUFFER_TOO_SMALL" },
+    { 0xc0000024, "STATUS_OBJECT_TYPE_MISMATCH" },
+    { 0xc0000033, "STATUS_OBJECT_NAME_INVALID" },
+    { 0xc0000034, "STATUS_OBJECT_NAME_NOT_FOUND" },
+    { 0xc0000035, "STATUS_OBJECT_NAME_COLLISION" },
+    { 0xc0000037, "STATUS_PORT_DISCONNECTED" },
+    { 0xc0000039, "STATUS_OBJECT_PATH_INVALID" },
+    { 0xc000003a, "STATUS_OBJECT_PATH_NOT_FOUND" },
+    { 0xc000003b, "STATUS_OBJECT_PATH_SYNTAX_BAD" },
+    { 0xc000003e, "STATUS_DATA_ERROR" },
+    { 0xc000003f, "STATUS_CRC_ERROR" },
+    { 0xc0000043, "STATUS_SHARING_VIOLATION" },
+    { 0xc0000044, "STATUS_QUOTA_EXCEEDED" },
+    { 0xc000004f, "STATUS_EAS_NOT_SUPPORTED" },
+    { 0xc0000054, "STATUS_FILE_LOCK_CONFLICT" },
+    { 0xc0000055, "STATUS_LOCK_NOT_GRANTED" },
+    { 0xc0000056, "STATUS_DELETE_PENDING" },
+    { 0xc000005e, "STATUS_NO_LOGON_SERVERS" },
+    { 0xc0000061, "STATUS_PRIVILEGE_NOT_HELD" },
+    { 0xc0000062, "STATUS_INVALID_ACCOUNT_NAME" },
+    { 0xc0000064, "STATUS_NO_SUCH_USER" },
+    { 0xc000006a, "STATUS_WRONG_PASSWORD" },
+    { 0xc000006b, "STATUS_ILL_FORMED_PASSWORD" },
+    { 0xc000006c, "STATUS_PASSWORD_RESTRICTION" },
+    { 0xc000006d, "STATUS_LOGON_FAILURE" },
+    { 0xc000006e, "STATUS_ACCOUNT_RESTRICTION" },
+    { 0xc000006f, "STATUS_INVALID_LOGON_HOURS" },
+    { 0xc0000070, "STATUS_INVALID_WORKSTATION" },
+    { 0xc0000071, "STATUS_PASSWORD_EXPIRED" },
+    { 0xc0000072, "STATUS_ACCOUNT_DISABLED" },
+    { 0xc0000073, "STATUS_NONE_MAPPED" },
+    { 0xc000007e, "STATUS_RANGE_NOT_LOCKED" },
+    { 0xc000007f, "STATUS_DISK_FULL" },
+    { 0xc000009a, "STATUS_INSUFFICIENT_RESOURCES" },
+    { 0xc00000a2, "STATUS_MEDIA_WRITE_PROTECTED" },
+    { 0xc00000a3, "STATUS_DEVICE_NOT_READY" },
+    { 0xc00000ab, "STATUS_INSTANCE_NOT_AVAILABLE" },
+    { 0xc00000ac, "STATUS_PIPE_NOT_AVAILABLE" },
+    { 0xc00000ad, "STATUS_INVALID_PIPE_STATE" },
+    { 0xc00000ae, "STATUS_PIPE_BUSY" },
+    { 0xc00000af, "STATUS_ILLEGAL_FUNCTION" },
+    { 0xc00000b0, "STATUS_PIPE_DISCONNECTED" },
+    { 0xc00000b1, "STATUS_PIPE_CLOSING" },
+    { 0xc00000b2, "STATUS_PIPE_CONNECTED" },
+    { 0xc00000b3, "STATUS_PIPE_LISTENING" },
+    { 0xc00000b5, "STATUS_IO_TIMEOUT" },
+    { 0xc00000b6, "STATUS_FILE_FORCED_CLOSED" },
+    { 0xc00000ba, "STATUS_FILE_IS_A_DIRECTORY" },
+    { 0xc00000bb, "STATUS_NOT_SUPPORTED" },
+    { 0xc00000bd, "STATUS_DUPLICATE_NAME" },
+    { 0xc00000be, "STATUS_BAD_NETWORK_PATH" },
+    { 0xc00000bf, "STATUS_NETWORK_BUSY" },
+    { 0xc00000c0, "STATUS_DEVICE_DOES_NOT_EXIST" },
+    { 0xc00000c3, "STATUS_INVALID_NETWORK_RESPONSE" },
+    { 0xc00000c4, "STATUS_UNEXPECTED_NETWORK_ERROR" },
+    { 0xc00000c9, "STATUS_NETWORK_NAME_DELETED" },
+    { 0xc00000ca, "STATUS_NETWORK_ACCESS_DENIED" },
+    { 0xc00000cb, "STATUS_BAD_DEVICE_TYPE" },
+    { 0xc00000cc, "STATUS_BAD_NETWORK_NAME" },
+    { 0xc00000cd, "STATUS_TOO_MANY_NAMES" },
+    { 0xc00000ce, "STATUS_TOO_MANY_SESSIONS" },
+    { 0xc00000d0, "STATUS_REQUEST_NOT_ACCEPTED" },
+    { 0xc00000d4, "STATUS_NOT_SAME_DEVICE" },
+    { 0xc00000d5, "STATUS_FILE_RENAMED" },
+    { 0xc00000d9, "STATUS_PIPE_EMPTY" },
+    { 0xc00000da, "STATUS_CANNOT_MAKE" },
+    { 0xc00000dd, "STATUS_INVALID_DOMAIN_STATE" },
+    { 0xc00000df, "STATUS_NO_SUCH_DOMAIN" },
+    { 0xc00000e2, "STATUS_OPLOCK_NOT_GRANTED" },
+    { 0xc00000e3, "STATUS_INVALID_OPLOCK_PROTOCOL" },
+    { 0xc00000e5, "STATUS_INTERNAL_ERROR" },
+    { 0xc0000101, "STATUS_DIRECTORY_NOT_EMPTY" },
+    { 0xc0000102, "STATUS_FILE_CORRUPT_ERROR" },
+    { 0xc0000103, "STATUS_NOT_A_DIRECTORY" },
+    { 0xc000011f, "STATUS_TOO_MANY_OPENED_FILES" },
+    { 0xc0000120, "STATUS_CANCELLED" },
+    { 0xc0000121, "STATUS_CANNOT_DELETE" },
+    { 0xc0000123, "STATUS_FILE_DELETED" },
+    { 0xc0000128, "STATUS_FILE_CLOSED" },
+    { 0xc000013b, "STATUS_LOCAL_DISCONNECT" },
+    { 0xc000013c, "STATUS_REMOTE_DISCONNECT" },
+    { 0xc0000148, "STATUS_INVALID_LEVEL" },
+    { 0xc000014b, "STATUS_PIPE_BROKEN" },
+    { 0xc000015b, "STATUS_LOGON_TYPE_NOT_GRANTED" },
+    { 0xc0000185, "STATUS_IO_DEVICE_ERROR" },
+    { 0xc000018b, "STATUS_NO_TRUST_SAM_ACCOUNT" },
+    { 0xc000018d, "STATUS_TRUSTED_RELATIONSHIP_FAILURE" },
+    { 0xc0000190, "STATUS_TRUST_FAILURE" },
+    { 0xc0000192, "STATUS_NETLOGON_NOT_STARTED" },
+    { 0xc0000193, "STATUS_ACCOUNT_EXPIRED" },
+    { 0xc0000199, "STATUS_NOLOGON_WORKSTATION_TRUST_ACCOUNT" },
+    { 0xc000019c, "STATUS_FS_DRIVER_REQUIRED" },
+    { 0xc0000203, "STATUS_USER_SESSION_DELETED" },
+    { 0xc0000205, "STATUS_INSUFF_SERVER_RESOURCES" },
+    { 0xc000020c, "STATUS_CONNECTION_DISCONNECTED" },
+    { 0xc000020d, "STATUS_CONNECTION_RESET" },
+    { 0xc0000224, "STATUS_PASSWORD_MUST_CHANGE" },
+    { 0xc0000225, "STATUS_NOT_FOUND" },
+    { 0xc0000234, "STATUS_ACCOUNT_LOCKED_OUT" },
+    { 0xc0000236, "STATUS_CONNECTION_REFUSED" },
+    { 0xc0000240, "STATUS_REQUEST_ABORTED" },
+    { 0xc0000257, "STATUS_PATH_NOT_COVERED" },
+    { 0xc0000275, "STATUS_NOT_A_REPARSE_POINT" },
+    { 0xc0000279, "STATUS_IO_REPARSE_TAG_NOT_HANDLED" },
+    { 0xc000035c, "STATUS_NETWORK_SESSION_EXPIRED" },
+    { 0xc0000388, "STATUS_DOWNGRADE_DETECTED" },
+    { 0xc000041d, "STATUS_SMB_TOO_MANY_GUIDS_REQUESTED" },
+    { 0xc0000466, "STATUS_SERVER_UNAVAILABLE" },
+    { 0xc0000467, "STATUS_FILE_NOT_AVAILABLE" },
+};
+
+static const struct name functions[] = {
+    { 0x60194, "FSCTL_DFS_GET_REFERRALS" },
+    { 0x601b0, "FSCTL_DFS_GET_REFERRALS_EX" },
+    { 0x90000, "FSCTL_REQUEST_OPLOCK_LEVEL_1" },
+    { 0x90004, "FSCTL_REQUEST_OPLOCK_LEVEL_2" },
+    { 0x90008, "FSCTL_REQUEST_BATCH_OPLOCK" },
+    { 0x9000c, "FSCTL_OPLOCK_BREAK_ACKNOWLEDGE" },
+    { 0x90010, "FSCTL_OPBATCH_ACK_CLOSE_PENDING" },
+    { 0x90014, "FSCTL_OPLOCK_BREAK_NOTIFY" },
+    { 0x90018, "FSCTL_LOCK_VOLUME" },
+    { 0x9001c, "FSCTL_UNLOCK_VOLUME" },
+    { 0x90020, "FSCTL_DISMOUNT_VOLUME" },
+    { 0x90028, "FSCTL_IS_VOLUME_MOUNTED" },
+    { 0x9002c, "FSCTL_IS_PATHNAME_VALID" },
+    { 0x90030, "FSCTL_MARK_VOLUME_DIRTY" },
+    { 0x9003b, "FSCTL_QUERY_RETRIEVAL_POINTERS" },
+    { 0x9003c, "FSCTL_GET_COMPRESSION" },
+    { 0x9004f, "FSCTL_MARK_AS_SYSTEM_HIVE" },
+    { 0x90050, "FSCTL_OPLOCK_BREAK_ACK_NO_2" },
+    { 0x90054, "FSCTL_INVALIDATE_VOLUMES" },
+    { 0x90058, "FSCTL_QUERY_FAT_BPB" },
+    { 0x9005c, "FSCTL_REQUEST_FILTER_OPLOCK" },
+    { 0x90060, "FSCTL_FILESYSTEM_GET_STATISTICS" },
+    { 0x90064, "FSCTL_GET_NTFS_VOLUME_DATA" },
+    { 0x90068, "FSCTL_GET_NTFS_FILE_RECORD" },
+    { 0x9006f, "FSCTL_GET_VOLUME_BITMAP" },
+    { 0x90073, "FSCTL_GET_RETRIEVAL_POINTERS" },
+    { 0x90074, "FSCTL_MOVE_FILE" },
+    { 0x90078, "FSCTL_IS_VOLUME_DIRTY" },
+    { 0x9007c, "FSCTL_GET_HFS_INFORMATION" },
+    { 0x90083, "FSCTL_ALLOW_EXTENDED_DASD_IO" },
+    { 0x90087, "FSCTL_READ_PROPERTY_DATA" },
+    { 0x9008b, "FSCTL_WRITE_PROPERTY_DATA" },
+    { 0x9008f, "FSCTL_FIND_FILES_BY_SID" },
+    { 0x90097, "FSCTL_DUMP_PROPERTY_DATA" },
+    { 0x9009c, "FSCTL_GET_OBJECT_ID" },
+    { 0x900a4, "FSCTL_SET_REPARSE_POINT" },
+    { 0x900a8, "FSCTL_GET_REPARSE_POINT" },
+    { 0x900c0, "FSCTL_CREATE_OR_GET_OBJECT_ID" },
+    { 0x900c4, "FSCTL_SET_SPARSE" },
+    { 0x900d4, "FSCTL_SET_ENCRYPTION" },
+    { 0x900db, "FSCTL_ENCRYPTION_FSCTL_IO" },
+    { 0x900df, "FSCTL_WRITE_RAW_ENCRYPTED" },
+    { 0x900e3, "FSCTL_READ_RAW_ENCRYPTED" },
+    { 0x900f0, "FSCTL_EXTEND_VOLUME" },
+    { 0x90244, "FSCTL_CSV_TUNNEL_REQUEST" },
+    { 0x9027c, "FSCTL_GET_INTEGRITY_INFORMATION" },
+    { 0x90284, "FSCTL_QUERY_FILE_REGIONS" },
+    { 0x902c8, "FSCTL_CSV_SYNC_TUNNEL_REQUEST" },
+    { 0x90300, "FSCTL_QUERY_SHARED_VIRTUAL_DISK_SUPPORT" },
+    { 0x90304, "FSCTL_SVHDX_SYNC_TUNNEL_REQUEST" },
+    { 0x90308, "FSCTL_SVHDX_SET_INITIATOR_INFORMATION" },
+    { 0x9030c, "FSCTL_SET_EXTERNAL_BACKING" },
+    { 0x90310, "FSCTL_GET_EXTERNAL_BACKING" },
+    { 0x90314, "FSCTL_DELETE_EXTERNAL_BACKING" },
+    { 0x90318, "FSCTL_ENUM_EXTERNAL_BACKING" },
+    { 0x9031f, "FSCTL_ENUM_OVERLAY" },
+    { 0x90350, "FSCTL_STORAGE_QOS_CONTROL" },
+    { 0x90364, "FSCTL_SVHDX_ASYNC_TUNNEL_REQUEST" },
+    { 0x940b3, "FSCTL_ENUM_USN_DATA" },
+    { 0x940b7, "FSCTL_SECURITY_ID_CHECK" },
+    { 0x940bb, "FSCTL_READ_USN_JOURNAL" },
+    { 0x940cf, "FSCTL_QUERY_ALLOCATED_RANGES" },
+    { 0x940e7, "FSCTL_CREATE_USN_JOURNAL" },
+    { 0x940eb, "FSCTL_READ_FILE_USN_DATA" },
+    { 0x940ef, "FSCTL_WRITE_USN_CLOSE_RECORD" },
+    { 0x94264, "FSCTL_OFFLOAD_READ" },
+    { 0x98098, "FSCTL_SET_OBJECT_ID" },
+    { 0x980a0, "FSCTL_DELETE_OBJECT_ID" },
+    { 0x980a4, "FSCTL_SET_REPARSE_POINT" },
+    { 0x980ac, "FSCTL_DELETE_REPARSE_POINT" },
+    { 0x980bc, "FSCTL_SET_OBJECT_ID_EXTENDED" },
+    { 0x980c8, "FSCTL_SET_ZERO_DATA" },
+    { 0x980d0, "FSCTL_ENABLE_UPGRADE" },
+    { 0x98208, "FSCTL_FILE_LEVEL_TRIM" },
+    { 0x98268, "FSCTL_OFFLOAD_WRITE" },
+    { 0x9c040, "FSCTL_SET_COMPRESSION" },
+    { 0x9c280, "FSCTL_SET_INTEGRITY_INFORMATION" },
+    { 0x110018, "FSCTL_PIPE_WAIT" },
+    { 0x11400c, "FSCTL_PIPE_PEEK" },
+    { 0x11c017, "FSCTL_PIPE_TRANSCEIVE" },
+    { 0x140078, "FSCTL_SRV_REQUEST_RESUME_KEY" },
+    { 0x1401d4, "FSCTL_LMR_REQUEST_RESILIENCY" },
+    { 0x1401fc, "FSCTL_QUERY_NETWORK_INTERFACE_INFO" },
+    { 0x140200, "FSCTL_VALIDATE_NEGOTIATE_INFO_224" },
+    { 0x140204, "FSCTL_VALIDATE_NEGOTIATE_INFO" },
+    { 0x144064, "FSCTL_SRV_ENUMERATE_SNAPSHOTS" },
+    { 0x1440f2, "FSCTL_SRV_COPYCHUNK" },
+    { 0x1441bb, "FSCTL_SRV_READ_HASH" },
+    { 0x1480f2, "FSCTL_SRV_COPYCHUNK_WRITE" },
+};
+
+static int compare(const void *key, const void *row)
+{
+    uint32_t value = *(const uint32_t *)key, other = ((const struct name *)row)->value;
+
+    return value < other ? -1 : value > other;
+}
+
+static const char *find(const struct name *table, size_t count, uint32_t value, char number[SMB_NAME_TEXT])
+{
+    const struct name *row = bsearch(&value, table, count, sizeof(*table), compare);
+
+    if (row)
+        return row->name;
+    snprintf(number, SMB_NAME_TEXT, "%" PRIu32, value);
+    return number;
+}
+
+#define FIND(table, value, number) find(table, sizeof(table) / sizeof((table)[0]), value, number)
+
+const char *smb1_command_name(uint16_t command, char number[SMB_NAME_TEXT])
+{
+    return FIND(smb1_commands, command, number);
+}
+
+const char *smb2_command_name(uint16_t command, char number[SMB_NAME_TEXT])
+{
+    return FIND(smb2_commands, command, number);
+}
+
+const char *smb2_dialect_name(uint16_t dialect, char number[SMB_NAME_TEXT])
+{
+    return FIND(dialects, dialect, number);
+}
+
+const char *smb_status_name(uint32_t status, char number[SMB_NAME_TEXT])
+{
+    return FIND(statuses, status, number);
+}
+
+const char *smb_function_name(uint32_t function, char number[SMB_NAME_TEXT])
+{
+    return FIND(functions, function, number);
+}
+
+static const struct name dos_errors[] = {
+    { 0, "DOS_SUCCESS" },
+    { 1, "DOS_BAD_FUNC" },
+    { 2, "DOS_BAD_FILE" },
+    { 3, "DOS_BAD_PATH" },
+    { 4, "DOS_TOO_MANY_OPEN_FILES" },
+    { 5, "DOS_ACCESS_DENIED" },
+};
+
+static const struct name server_errors[] = {
+    { 1, "SRV_ERROR" }, { 2, "SRV_BADPW" }, { 3, "SRV_BADTYPE" }, { 4, "SRV_ACCESS" }, { 91, "SRV_BADUID" },
+};
+
+const char *smb_dos_status_name(uint8_t error_class, uint16_t code, char number[SMB_NAME_TEXT])
+{
+    if (error_class == 1)
+        return FIND(dos_errors, code, number);
+    if (error_class == 2)
+        return FIND(server_errors, code, number);
+    snprintf(number, SMB_NAME_TEXT, "UNKNOWN_%02x_%04x", error_class, code);
+    return number;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Security blobs of session setup: NTLMSSP ([MS-NLMP]), which is looked for in whatever wraps it, or a ticket of Kerberos (RFC 4120) in
+ * SPNEGO (RFC 4178), of which the realm and the names of the service are read.
+ */
+#include <string.h>
+
+#include "smb_priv.h"
+
+static const uint8_t signature[8] = { 'N', 'T', 'L', 'M', 'S', 'S', 'P', 0 };
+
+enum { NTLMSSP_HEADER = 12, AUTHENTICATE = 3, FIELDS = 6, FLAGS_AT = 60, VERSION_AT = 64, VERSION = 8 };
+enum { HAS_VERSION = 0x02000000 };
+
+static const uint8_t *find_signature(const uint8_t *blob, size_t length)
+{
+    for (size_t at = 0; at + sizeof(signature) <= length; at++) {
+        const uint8_t *first = memchr(blob + at, signature[0], length - sizeof(signature) + 1 - at);
+
+        if (!first)
+            return NULL;
+        if (memcmp(first, signature, sizeof(signature)) == 0)
+            return first;
+        at = (size_t)(first - blob);
+    }
+    return NULL;
+}
+
+struct field {
+    uint32_t at, length;
+};
+
+/* The six texts and keys that the message points to. */
+static bool read_fields(const uint8_t *record, size_t length, struct field fields[FIELDS])
+{
+    for (unsigned i = 0; i < FIELDS; i++) {
+        const uint8_t *field = record + NTLMSSP_HEADER + 8 * i;
+
+        fields[i].length = load_le16(field);
+        fields[i].at = load_le32(field + 4);
+        if (fields[i].length >= length || fields[i].at >= length)
+            return false;
+    }
+    for (unsigned i = 2; i < 5; i++)
+        if (fields[i].at < NTLMSSP_HEADER || fields[i].at + fields[i].length > length)
+            return false;
+    return true;
+}
+
+static void read_authenticate(struct smb_parser *parser, struct smb_tx *tx, const uint8_t *record, size_t length)
+{
+    struct field fields[FIELDS];
+    const struct field *domain = &fields[2], *user = &fields[3], *host = &fields[4];
+
+    if (length < VERSION_AT || !read_fields(record, length, fields))
+        return;
+    tx->setup.has_version = load_le32(record + FLAGS_AT) & HAS_VERSION;
+    if (tx->setup.has_version && length < VERSION_AT + VERSION)
+        return;
+    if (tx->setup.has_version)
+        memcpy(tx->setup.version, record + VERSION_AT, VERSION);
+    tx->setup.has_ntlmssp = true;
+    smb_keep_text(parser, &tx->text[SMB_TEXT_DOMAIN], record + domain->at, domain->length);
+    smb_keep_text(parser, &tx->text[SMB_TEXT_USER], record + user->at, user->length);
+    smb_keep_text(parser, &tx->text[SMB_TEXT_HOST], record + host->at, host->length);
+    tx->setup.has_warning = user->at < domain->at + domain->length || host->at < user->at + user->length;
+    if (tx->setup.has_warning)
+        smb_tx_event(parser, tx, SMB_UNUSUAL_NTLMSSP_ORDER);
+}
+
+/* --- Kerberos ------------------------------------------------------------------------------------------------------------------- */
+
+enum {
+    DER_BIT_SEQUENCE = 0x30,
+    DER_OID = 6,
+    DER_OCTETS = 4,
+    DER_TAG0 = 0xa0,
+    DER_APPLICATION0 = 0x60,
+    DER_TICKET = 0x61,
+    DER_AP_REQUEST = 0x6e,
+    DER_TEXT = 0x1b,
+    STEPS_MAX = 64,
+};
+
+/* The next element with this tag among those at cur, which is left behind it. */
+static bool next_element(struct cursor *cur, uint8_t want, struct cursor *out)
+{
+    for (unsigned steps = 0; steps < STEPS_MAX; steps++) {
+        uint8_t tag, size;
+        size_t length = 0;
+
+        if (!cursor_u8(cur, &tag) || !cursor_u8(cur, &size) || (size > 0x83))
+            return false;
+        for (unsigned i = 0x80; i < size; i++) {
+            uint8_t byte;
+
+            if (!cursor_u8(cur, &byte))
+                return false;
+            length = length << 8 | byte;
+        }
+        if (size < 0x80)
+            length = size;
+        const uint8_t *bytes = cursor_take(cur, length);
+
+        if (!bytes)
+            return false;
+        *out = cursor_of(bytes, length);
+        if (tag == want)
+            return true;
+    }
+    return false;
+}
+
+static bool descend(struct cursor *cur, const uint8_t *tags, unsigned count)
+{
+    struct cursor inner = *cur;
+
+    for (unsigned i = 0; i < count; i++)
+        if (!next_element(&inner, tags[i], &inner))
+            return false;
+    *cur = inner;
+    return true;
+}
+
+/* Realm and service names of a ticket's fields. */
+static void read_ticket(struct smb_parser *parser, struct smb_tx *tx, struct cursor ticket)
+{
+    static const uint8_t realm_tags[] = { DER_TAG0 + 1, DER_TEXT };
+    static const uint8_t names_tags[] = { DER_TAG0 + 2, DER_BIT_SEQUENCE, DER_TAG0 + 1, DER_BIT_SEQUENCE };
+    struct cursor realm = ticket, names = ticket, name;
+
+    if (!descend(&realm, realm_tags, sizeof(realm_tags)) || !descend(&names, names_tags, sizeof(names_tags)))
+        return;
+    smb_keep_bytes(parser, &tx->text[SMB_TEXT_REALM], realm.at, cursor_left(&realm));
+    for (unsigned i = 0; i < STEPS_MAX && next_element(&names, DER_TEXT, &name); i++) {
+        smb_keep_bytes(parser, &tx->text[SMB_TEXT_SERVICE_NAMES], name.at, cursor_left(&name));
+        smb_keep_bytes(parser, &tx->text[SMB_TEXT_SERVICE_NAMES], (const uint8_t *)"", 1);
+    }
+}
+
+static void read_kerberos(struct smb_parser *parser, struct smb_tx *tx, const uint8_t *blob, size_t length)
+{
+    static const uint8_t token_tags[] = { DER_APPLICATION0, DER_TAG0,   DER_BIT_SEQUENCE,
+                                          DER_TAG0 + 2,     DER_OCTETS, DER_APPLICATION0 };
+    static const uint8_t ticket_tags[] = { DER_AP_REQUEST, DER_BIT_SEQUENCE, DER_TAG0 + 3, DER_TICKET,
+                                           DER_BIT_SEQUENCE };
+    struct cursor cur = cursor_of(blob, length), oid;
+
+    /* The wrapper has the mechanism's name, and then a token with a name and two bytes of its own. */
+    if (!descend(&cur, token_tags, sizeof(token_tags)) || !next_element(&cur, DER_OID, &oid) || !cursor_skip(&cur, 2))
+        return;
+    if (descend(&cur, ticket_tags, sizeof(ticket_tags)))
+        read_ticket(parser, tx, cur);
+}
+
+void smb_read_security(struct smb_parser *parser, struct smb_tx *tx, const uint8_t *blob, size_t length)
+{
+    const uint8_t *record = find_signature(blob, length);
+    size_t left = record ? length - (size_t)(record - blob) : 0;
+
+    if (!record)
+        read_kerberos(parser, tx, blob, length);
+    else if (left >= NTLMSSP_HEADER && load_le32(record + 8) == AUTHENTICATE)
+        read_authenticate(parser, tx, record, left);
+}

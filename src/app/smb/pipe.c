@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * DCE/RPC through named pipes: by writes and reads, by an ioctl, or by transactions of SMB 1. What was bound holds for the connection, as in the
+ * field.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "smb_priv.h"
+
+enum { FRAGMENT_MAX = UINT16_MAX };
+
+static const char assumed[] = "suricata::dcerpc"; /* the field's name for what was opened before */
+
+bool smb_is_dcerpc_pipe(const struct smb_parser *parser, const struct smb_id *id)
+{
+    static const char *const services[] = {
+        "svcctl", "srvsvc", "atsvc", "lsarpc", "samr", "spoolss", "winreg", assumed
+    };
+    const struct buffer *name = smb_name_find(parser, id);
+    const uint8_t *text = name ? name->bytes : NULL;
+    uint32_t length = name ? name->length : 0;
+
+    if (length > 1 && text[0] == '\\')
+        text++, length--;
+    for (unsigned i = 0; length > 0 && i < sizeof(services) / sizeof(services[0]); i++)
+        if (strlen(services[i]) == length && memcmp(services[i], text, length) == 0)
+            return true;
+    return false;
+}
+
+bool smb_looks_like_dcerpc(const uint8_t *bytes, size_t length)
+{
+    struct dce_header header;
+
+    return dce_header_read(bytes, length, &header) && header.major == 5 && header.minor < 3 && header.length > 0 &&
+           header.type < DCE_TYPES;
+}
+
+void smb_pipe_assume(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id)
+{
+    smb_tree_keep(parser, message, (const uint8_t *)assumed, sizeof(assumed) - 1, true);
+    if (!smb_is_dcerpc_pipe(parser, id))
+        smb_name_keep(parser, id, (const uint8_t *)assumed, sizeof(assumed) - 1);
+}
+
+/* An ioctl has its response at the same message; reads and writes are messages of their own. */
+static bool is_same_message(const struct smb_tx *tx, const struct smb_message *message)
+{
+    return tx->key.session == message->session && (message->version == 1 || message->command == 8 ||
+                                                   message->command == 9 || tx->key.message == message->message);
+}
+
+static struct smb_tx *find_call(const struct smb_parser *parser, const struct smb_message *message, uint32_t call_id)
+{
+    for (struct smb_tx *tx = smb_tx_first_open(parser); tx; tx = smb_tx_next_open(tx))
+        if (tx->kind == SMB_DCERPC && tx->call.call_id == call_id && is_same_message(tx, message) &&
+            tx->head.tx.progress[parser->direction] < SMB_COMPLETE)
+            return tx;
+    return NULL;
+}
+
+static struct smb_tx *new_call(struct smb_parser *parser, const struct smb_message *message,
+                               const struct dce_header *header)
+{
+    const struct smb_key key = smb_key_of(message, SMB_KEY_HEADER);
+    struct smb_tx *tx = smb_tx_new(parser, SMB_DCERPC, message->version, message->command, &key);
+
+    if (!tx)
+        return NULL;
+    tx->head.call = &tx->call;
+    tx->call.in_pipe = true;
+    tx->call.little = header->little;
+    tx->call.minor = header->minor;
+    tx->call.call_id = header->call_id;
+    tx->call.bindings = dce_bindings_keep(parser->state->bindings);
+    return tx;
+}
+
+static void share_bindings(struct smb_parser *parser, struct smb_tx *tx)
+{
+    dce_bindings_drop(parser->heap, tx->call.bindings);
+    tx->call.bindings = dce_bindings_keep(parser->state->bindings);
+}
+
+/* --- Requests ------------------------------------------------------------------------------------------------------------------- */
+
+static void add_request(struct smb_parser *parser, struct smb_tx *tx, const struct dce_header *header,
+                        const uint8_t *body, size_t length)
+{
+    struct dce_body request;
+
+    if (!dce_request_read(header, body, length, &request)) {
+        smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+        smb_tx_complete(parser, tx, FLOW_TO_SERVER);
+        return;
+    }
+    if (!tx->call.has_opnum) {
+        tx->call.has_opnum = true;
+        tx->call.opnum = request.opnum;
+        tx->call.context = request.context;
+    }
+    if (!dce_stub_append(parser->heap, &tx->call, FLOW_TO_SERVER, request.stub, request.stub_length, DCE_STUB_MAX) ||
+        header->flags & DCE_LAST_FRAGMENT)
+        smb_tx_complete(parser, tx, FLOW_TO_SERVER);
+}
+
+static void take_bind(struct smb_parser *parser, struct smb_tx *tx, const struct dce_header *header,
+                      const uint8_t *body, size_t length)
+{
+    int err = dce_bind(parser->heap, &parser->state->bindings, header, body, length, false);
+
+    parser->failed |= err == -ENOMEM;
+    if (err == -EINVAL)
+        smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+    share_bindings(parser, tx);
+}
+
+void smb_pipe_request(struct smb_parser *parser, const struct smb_message *message, const uint8_t *bytes, size_t length)
+{
+    struct dce_header header;
+    struct smb_tx *tx;
+
+    if (!dce_header_read(bytes, length, &header)) {
+        smb_event(parser, message->version, SMB_MALFORMED_DATA);
+        return;
+    }
+    const uint8_t *body = bytes + DCE_HEADER;
+    bool follows = header.type == DCE_REQUEST && !(header.flags & DCE_FIRST_FRAGMENT);
+
+    length -= DCE_HEADER;
+    tx = follows ? find_call(parser, message, header.call_id) : new_call(parser, message, &header);
+    if (!tx)
+        return;
+    tx->call.request = header.type;
+    tx->call.has_request = true;
+    if (header.type == DCE_REQUEST) {
+        tx->head.tx.progress[FLOW_TO_SERVER] = 0;
+        add_request(parser, tx, &header, body, length);
+    } else if (header.type == DCE_BIND) {
+        take_bind(parser, tx, &header, body, length);
+    } else if (header.type >= DCE_TYPES) {
+        smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+    }
+}
+
+/* --- Responses ------------------------------------------------------------------------------------------------------------------ */
+
+static struct smb_table_key fragment_key(const struct smb_message *message, const struct smb_id *id)
+{
+    struct smb_table_key key = { .length = (uint8_t)(12 + id->length) };
+
+    memcpy(key.bytes, &message->session, 8);
+    memcpy(key.bytes + 8, &message->tree, 4);
+    memcpy(key.bytes + 12, id->bytes, id->length);
+    return key;
+}
+
+static void take_bind_ack(struct smb_parser *parser, struct smb_tx *tx, const struct smb_message *message,
+                          const struct dce_header *header, const uint8_t *body, size_t length)
+{
+    int err = dce_bind_ack(parser->heap, &parser->state->bindings, header, body, length, true);
+
+    parser->failed |= err == -ENOMEM;
+    if (err == -EINVAL)
+        smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+    share_bindings(parser, tx);
+    smb_tx_set_status(tx, message->status, false);
+    smb_tx_complete(parser, tx, FLOW_TO_CLIENT);
+}
+
+static void take_response(struct smb_parser *parser, const struct smb_message *message, const uint8_t *bytes,
+                          size_t length)
+{
+    struct dce_header header;
+    struct dce_body response;
+    struct smb_tx *tx;
+    bool more = false;
+
+    if (!dce_header_read(bytes, length, &header)) {
+        smb_event(parser, message->version, SMB_MALFORMED_DATA);
+        return;
+    }
+    bytes += DCE_HEADER;
+    length -= DCE_HEADER;
+    tx = find_call(parser, message, header.call_id);
+    if (!tx && header.type != DCE_BIND_ACK)
+        tx = new_call(parser, message, &header);
+    if (!tx)
+        return;
+    tx->call.response = header.type;
+    tx->call.has_response = true;
+    if (header.type == DCE_BIND_ACK) {
+        take_bind_ack(parser, tx, message, &header, bytes, length);
+        return;
+    }
+    smb_tx_set_status(tx, message->status, false);
+    if (header.type == DCE_RESPONSE && dce_response_read(&header, bytes, length, &response))
+        more = dce_stub_append(parser->heap, &tx->call, FLOW_TO_CLIENT, response.stub, response.stub_length,
+                               DCE_STUB_MAX) &&
+               !(header.flags & DCE_LAST_FRAGMENT);
+    else if (header.type == DCE_RESPONSE || header.type >= DCE_TYPES)
+        smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+    if (!more)
+        smb_tx_complete(parser, tx, FLOW_TO_CLIENT);
+}
+
+/* A fragment that does not fit into one response comes in several. */
+static void take_piece(struct smb_parser *parser, const struct smb_message *message, struct smb_entry *entry,
+                       const uint8_t *bytes, size_t length)
+{
+    struct dce_header header;
+
+    parser->failed |= buffer_append(parser->heap, &entry->bytes, bytes, (uint32_t)length, FRAGMENT_MAX) < length &&
+                      entry->bytes.length < FRAGMENT_MAX;
+    if (message->status == (uint32_t)SMB_STATUS_BUFFER_OVERFLOW &&
+        (message->command == 0x25 || !dce_header_read(entry->bytes.bytes, entry->bytes.length, &header) ||
+         entry->bytes.length < header.length))
+        return;
+    take_response(parser, message, entry->bytes.bytes, entry->bytes.length);
+    smb_table_remove(parser->heap, &parser->state->fragments, entry);
+}
+
+void smb_pipe_response(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
+                       const uint8_t *bytes, size_t length)
+{
+    struct smb_table *fragments = &parser->state->fragments;
+    const struct smb_table_key key = fragment_key(message, id);
+    bool overflow = message->status == (uint32_t)SMB_STATUS_BUFFER_OVERFLOW;
+
+    if (message->status != SMB_STATUS_SUCCESS && !overflow) {
+        const struct smb_key header = smb_key_of(message, SMB_KEY_HEADER);
+        struct smb_tx *tx = smb_tx_find(parser, SMB_KINDS, message->version, message->command, &header);
+
+        if (tx)
+            smb_tx_answer(parser, tx, message);
+        return;
+    }
+    if (length > FRAGMENT_MAX)
+        length = FRAGMENT_MAX;
+    struct smb_entry *entry = smb_table_find(fragments, &key);
+
+    if (!entry && overflow)
+        entry = smb_table_put(parser->heap, fragments, parser->settings->max_fragments, &key);
+    if (entry)
+        take_piece(parser, message, entry, bytes, length);
+    else if (overflow)
+        parser->failed = true;
+    else if (length > 0)
+        take_response(parser, message, bytes, length);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Limits, and which transactions become events. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "smb_priv.h"
+
+static const char *const kinds[] = {
+    [SMB_GENERIC] = "generic",
+    [SMB_NEGOTIATE] = "negotiate",
+    [SMB_SESSION_SETUP] = "session_setup",
+    [SMB_TREE_CONNECT] = "tree_connect",
+    [SMB_CREATE] = "create",
+    [SMB_FILE] = "file",
+    [SMB_DCERPC] = "dcerpc",
+    [SMB_IOCTL] = "ioctl",
+    [SMB_RENAME] = "rename",
+    [SMB_SET_INFO] = "set_file_path_info",
+    [SMB_KINDS] = NULL,
+};
+
+#define SMB_SIZE(path, value, text)                                                                                    \
+    {                                                                                                                  \
+        .name = "app-layer.protocols.smb." path, .type = SETTING_SIZE, .default_value = value, .high = 1 << 30,        \
+        .help = text                                                                                                   \
+    }
+#define SMB_COUNT(path, value, least, most, text)                                                                      \
+    {                                                                                                                  \
+        .name = "app-layer.protocols.smb." path, .type = SETTING_NUMBER, .default_value = value, .low = least,         \
+        .high = most, .help = text                                                                                     \
+    }
+
+const struct setting smb_setting_rows[] = {
+    SMB_SIZE("max-read-size", "16mb", "bytes that one message may ask for or answer with; 0: any number"),
+    SMB_SIZE("max-write-size", "16mb", "bytes that one message may write; 0: any number"),
+    SMB_SIZE("max-read-queue-size", "64mb",
+             "bytes of a file being read that wait for those in front of them; 0: any number"),
+    SMB_SIZE("max-write-queue-size", "64mb",
+             "bytes of a file being written that wait for those in front of them; 0: any number"),
+    SMB_COUNT("max-read-queue-cnt", "64", 0, 65536, "pieces of a file being read that wait; 0: any number"),
+    SMB_COUNT("max-write-queue-cnt", "64", 0, 65536, "pieces of a file being written that wait; 0: any number"),
+    SMB_COUNT("max-tx", "1024", 1, 4096,
+              "transactions without a response; with more of them a connection is not parsed any more"),
+    SMB_COUNT("max-guid-cache-size", "1024", 1, 65536, "open files of a connection whose names are kept"),
+    SMB_COUNT("max-rec-offset-cache-size", "128", 1, 65536, "reads of a connection without a response that are kept"),
+    SMB_COUNT("max-tree-cache-size", "512", 1, 65536, "trees of a connection that are kept"),
+    SMB_COUNT("max-dcerpc-frag-cache-size", "128", 1, 65536,
+              "fragments of DCE/RPC of a connection that are put together at a time"),
+    SMB_COUNT("max-session-cache-size", "512", 1, 65536,
+              "creates and closes of a connection without a response that are kept"),
+    { .name = "eve.types.smb.types",
+      .type = SETTING_LIST,
+      .choices = kinds,
+      .help = "only events of these transactions; all when it is left out" },
+    { .name = NULL },
+};
+
+static const struct smb_settings defaults = {
+    .max_read_size = 16 << 20,
+    .max_write_size = 16 << 20,
+    .max_read_queue_size = 64 << 20,
+    .max_write_queue_size = 64 << 20,
+    .max_read_queue_count = 64,
+    .max_write_queue_count = 64,
+    .max_tx = 1024,
+    .max_names = 1024,
+    .max_reads = 128,
+    .max_trees = 512,
+    .max_fragments = 128,
+    .max_pending = 512,
+};
+
+const struct smb_settings *smb_settings_of(const struct app_context *context)
+{
+    const struct smb_settings *settings = app_settings(context);
+
+    return settings ? settings : &defaults;
+}
+
+static void choose_logs(struct smb_settings *settings, const struct config *config)
+{
+    size_t count = config_list_count(config, "eve.types.smb.types");
+
+    for (unsigned kind = 0; kind < SMB_KINDS; kind++) {
+        settings->logs[kind] = count == 0;
+        for (size_t i = 0; i < count; i++)
+            if (strcmp(config_list_get(config, "eve.types.smb.types", i), kinds[kind]) == 0)
+                settings->logs[kind] = true;
+    }
+}
+
+static uint32_t number_of(const struct config *config, const char *name)
+{
+    return (uint32_t)config_number(config, name);
+}
+
+int smb_configure(const struct config *config, struct diag *diag, void **out)
+{
+    struct smb_settings *settings = calloc(1, sizeof(*settings));
+
+    (void)diag;
+    if (!settings)
+        return -ENOMEM;
+    settings->max_read_size = number_of(config, "app-layer.protocols.smb.max-read-size");
+    settings->max_write_size = number_of(config, "app-layer.protocols.smb.max-write-size");
+    settings->max_read_queue_size = number_of(config, "app-layer.protocols.smb.max-read-queue-size");
+    settings->max_write_queue_size = number_of(config, "app-layer.protocols.smb.max-write-queue-size");
+    settings->max_read_queue_count = number_of(config, "app-layer.protocols.smb.max-read-queue-cnt");
+    settings->max_write_queue_count = number_of(config, "app-layer.protocols.smb.max-write-queue-cnt");
+    settings->max_tx = number_of(config, "app-layer.protocols.smb.max-tx");
+    settings->max_names = number_of(config, "app-layer.protocols.smb.max-guid-cache-size");
+    settings->max_reads = number_of(config, "app-layer.protocols.smb.max-rec-offset-cache-size");
+    settings->max_trees = number_of(config, "app-layer.protocols.smb.max-tree-cache-size");
+    settings->max_fragments = number_of(config, "app-layer.protocols.smb.max-dcerpc-frag-cache-size");
+    settings->max_pending = number_of(config, "app-layer.protocols.smb.max-session-cache-size");
+    choose_logs(settings, config);
+    *out = settings;
+    return 0;
+}
+
+void smb_unconfigure(void *settings)
+{
+    free(settings);
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Records: a header of NetBIOS sessions with a length of 24 bits, and a message behind it, or several of SMB 2. Encrypted ones are
+ * passed over. After lost bytes the next message's mark is looked for, unless what was lost is the middle of a file's data.
+ */
+#include <string.h>
+
+#include "smb_priv.h"
+
+const struct app_event smb_events[SMB_EVENTS] = {
+    [SMB_INTERNAL_ERROR] = { "internal_error", "not used" },
+    [SMB_MALFORMED_DATA] = { "malformed_data", "a message that is cut off or broken" },
+    [SMB_RECORD_OVERFLOW] = { "record_overflow", "a message is said to be longer than its record" },
+    [SMB_MALFORMED_NTLMSSP_REQUEST] = { "malformed_ntlmssp_request", "not used" },
+    [SMB_MALFORMED_NTLMSSP_RESPONSE] = { "malformed_ntlmssp_response", "not used" },
+    [SMB_DUPLICATE_NEGOTIATE] = { "duplicate_negotiate", "a second negotiation before the first is answered" },
+    [SMB_NEGOTIATE_MALFORMED_DIALECTS] = { "negotiate_malformed_dialects",
+                                           "an empty name of a dialect, or a choice that was not offered" },
+    [SMB_FILE_OVERLAP] = { "file_overlap", "bytes of a file that came before" },
+    [SMB_REQUEST_TO_CLIENT] = { "request_to_client", "the server sent a request" },
+    [SMB_RESPONSE_TO_SERVER] = { "response_to_server", "the client sent a response" },
+    [SMB_NEGOTIATE_MAX_READ_SIZE_TOO_LARGE] = { "negotiate_max_read_size_too_large",
+                                                "the server offers longer reads than the limit" },
+    [SMB_NEGOTIATE_MAX_WRITE_SIZE_TOO_LARGE] = { "negotiate_max_write_size_too_large",
+                                                 "the server offers longer writes than the limit" },
+    [SMB_READ_REQUEST_TOO_LARGE] = { "read_request_too_large", "a longer read than agreed on, or than the limit" },
+    [SMB_READ_RESPONSE_TOO_LARGE] = { "read_response_too_large",
+                                      "more data than agreed on, than the limit, or than the record has" },
+    [SMB_READ_QUEUE_SIZE_EXCEEDED] = { "read_queue_size_exceeded", "too many bytes of a file are read out of order" },
+    [SMB_READ_QUEUE_CNT_EXCEEDED] = { "read_queue_cnt_exceeded", "too many pieces of a file are read out of order" },
+    [SMB_WRITE_REQUEST_TOO_LARGE] = { "write_request_too_large",
+                                      "a longer write than agreed on, than the limit, or than the record has" },
+    [SMB_WRITE_QUEUE_SIZE_EXCEEDED] = { "write_queue_size_exceeded",
+                                        "too many bytes of a file are written out of order" },
+    [SMB_WRITE_QUEUE_CNT_EXCEEDED] = { "write_queue_cnt_exceeded",
+                                       "too many pieces of a file are written out of order" },
+    [SMB_UNUSUAL_NTLMSSP_ORDER] = { "unusual_ntlmssp_order", "the texts of NTLMSSP are not in the usual order" },
+    [SMB_TOO_MANY_TRANSACTIONS] = { "too_many_transactions", "more requests without a response than the limit" },
+};
+
+enum nbss_type { NBSS_MESSAGE = 0, NBSS_REQUEST = 0x81, NBSS_KEEP_ALIVE = 0x85 };
+enum { MARK = 4, FIRST_RECORD_MAX = 256 };
+
+static bool is_mark(const uint8_t *bytes)
+{
+    return bytes[0] >= 0xfd && memcmp(bytes + 1, "SMB", 3) == 0;
+}
+
+static bool is_nbss_type(uint8_t type)
+{
+    return type == NBSS_MESSAGE || (type >= NBSS_REQUEST && type <= NBSS_KEEP_ALIVE);
+}
+
+static uint32_t record_length(const uint8_t *header)
+{
+    return (uint32_t)header[1] << 16 | (uint32_t)header[2] << 8 | header[3];
+}
+
+/* --- Records -------------------------------------------------------------------------------------------------------------------- */
+
+/* The messages that a record of SMB 2 chains. False: it is broken. */
+static bool take_chain(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t missing)
+{
+    struct smb_message message;
+    uint32_t next;
+
+    while (length > 0 && !parser->failed) {
+        if (!smb2_header_read(bytes, length, &message, &next))
+            return false;
+        if (next > 0 && (next < SMB2_HEADER || (next > length && missing == 0)))
+            return false;
+        if (next > 0 && next < length)
+            message.length = next;
+        else
+            message.missing = missing;
+        smb2_message(parser, &message);
+        if (next == 0 || next >= length)
+            break;
+        bytes += next;
+        length -= next;
+    }
+    return true;
+}
+
+/* `missing` bytes of it have not come yet. */
+static bool take_record(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t missing)
+{
+    struct smb_message message;
+
+    if (length < MARK)
+        return true;
+    if (!is_mark(bytes))
+        return false;
+    if (bytes[0] == 0xfe)
+        return take_chain(parser, bytes, length, missing);
+    if (bytes[0] == 0xfd)
+        return true;
+    if (!smb1_header_read(bytes, length, &message))
+        return false;
+    message.missing = missing;
+    smb1_message(parser, &message);
+    return true;
+}
+
+/* Whether the record that begins so can be taken now; *needed: how many bytes of it would do. */
+static bool is_ready(struct smb_parser *parser, const uint8_t *bytes, uint32_t have, uint32_t length, uint32_t *needed)
+{
+    enum smb_stream streams = SMB_STREAM_NO;
+
+    if (have >= length)
+        return true;
+    *needed = MARK;
+    if (have < MARK)
+        return false;
+    if (bytes[0] == 0xfe)
+        streams = smb2_streams(parser, bytes, have, needed);
+    else if (bytes[0] == 0xff)
+        streams = smb1_streams(parser, bytes, have, needed);
+    if (streams == SMB_STREAM_YES)
+        return true;
+    if (streams == SMB_STREAM_NO || *needed > length)
+        *needed = length < SMB_RECORD_MAX ? length : SMB_RECORD_MAX;
+    return streams == SMB_STREAM_NO && have >= *needed;
+}
+
+struct taken {
+    uint32_t consumed, needed;
+    bool broken;
+};
+
+/* One record at the begin of the bytes, or as much of it as can be taken. */
+static struct taken next_record(struct smb_parser *parser, const uint8_t *bytes, uint32_t left)
+{
+    struct smb_side *side = &parser->state->side[parser->direction];
+    uint32_t length, have, needed = 0;
+
+    if (left < SMB_NBSS_HEADER)
+        return (struct taken){ .needed = SMB_NBSS_HEADER };
+    length = record_length(bytes);
+    have = left - SMB_NBSS_HEADER < length ? left - SMB_NBSS_HEADER : length;
+    if (!is_nbss_type(bytes[0]))
+        return (struct taken){ .broken = true };
+    if (bytes[0] != NBSS_MESSAGE) {
+        side->skip = length - have;
+        return (struct taken){ .consumed = SMB_NBSS_HEADER + have };
+    }
+    if (have >= MARK && !is_mark(bytes + SMB_NBSS_HEADER))
+        return (struct taken){ .broken = true };
+    if (have >= MARK && bytes[SMB_NBSS_HEADER] == 0xfd) {
+        side->skip = length - have;
+        return (struct taken){ .consumed = SMB_NBSS_HEADER + have };
+    }
+    if (!is_ready(parser, bytes + SMB_NBSS_HEADER, have, length, &needed))
+        return (struct taken){ .needed = SMB_NBSS_HEADER + needed };
+    side->chunk_left = 0;
+    if (!take_record(parser, bytes + SMB_NBSS_HEADER, have, length - have))
+        return (struct taken){ .broken = true };
+    if (side->chunk_left > length - have)
+        side->chunk_left = length - have;
+    side->skip = length - have - side->chunk_left;
+    return (struct taken){ .consumed = SMB_NBSS_HEADER + have };
+}
+
+/* What is left of the record before. */
+static uint32_t take_rest(struct smb_parser *parser, const uint8_t *bytes, uint32_t left)
+{
+    struct smb_side *side = &parser->state->side[parser->direction];
+    uint32_t consumed = smb_file_data(parser, bytes, left), skipped = left - consumed;
+
+    if (skipped > side->skip)
+        skipped = side->skip;
+    side->skip -= skipped;
+    return consumed + skipped;
+}
+
+/* --- Lost bytes ----------------------------------------------------------------------------------------------------------------- */
+
+/* Answers may have been among them: what is open but files is closed. */
+static void close_open(struct smb_parser *parser)
+{
+    for (struct smb_tx *tx = smb_tx_first_open(parser); tx; tx = smb_tx_next_open(tx)) {
+        if (tx->kind == SMB_FILE)
+            continue;
+        smb_tx_complete(parser, tx, FLOW_TO_SERVER);
+        if (parser->direction == FLOW_TO_CLIENT)
+            smb_tx_complete(parser, tx, FLOW_TO_CLIENT);
+    }
+}
+
+static void take_gap(struct smb_parser *parser, uint64_t length)
+{
+    struct smb_side *side = &parser->state->side[parser->direction];
+
+    length -= smb_file_data(parser, NULL, length);
+    if (length <= side->skip) {
+        side->skip -= (uint32_t)length;
+        return;
+    }
+    side->skip = 0;
+    side->lost = true;
+    close_open(parser);
+}
+
+/* How many bytes lie in front of the next record, or can't belong to one. */
+static uint32_t search_record(struct smb_side *side, const uint8_t *bytes, uint32_t length)
+{
+    uint32_t at = 0;
+
+    for (; length >= SMB_NBSS_HEADER + MARK && at <= length - SMB_NBSS_HEADER - MARK; at++) {
+        if (bytes[at] == NBSS_MESSAGE && is_mark(bytes + at + SMB_NBSS_HEADER)) {
+            side->lost = false;
+            break;
+        }
+    }
+    return at;
+}
+
+/* --- Feeding -------------------------------------------------------------------------------------------------------------------- */
+
+static struct app_result feed_records(struct smb_parser *parser, const struct app_input *in)
+{
+    struct app_result result = { .status = APP_OK };
+    struct smb_side *side = &parser->state->side[parser->direction];
+
+    while (result.consumed < in->length) {
+        struct taken taken = { .consumed = 0 };
+        const uint8_t *bytes;
+
+        result.consumed += take_rest(parser, in->bytes + result.consumed, in->length - result.consumed);
+        if (side->lost)
+            result.consumed += search_record(side, in->bytes + result.consumed, in->length - result.consumed);
+        bytes = in->bytes + result.consumed;
+        if (side->lost)
+            result.needed = SMB_NBSS_HEADER + MARK;
+        if (side->lost || result.consumed == in->length)
+            return result;
+        taken = next_record(parser, bytes, in->length - result.consumed);
+        if (taken.broken)
+            smb_event(parser, 0, SMB_MALFORMED_DATA);
+        if (taken.broken || parser->failed) {
+            result.status = APP_ERROR;
+            return result;
+        }
+        result.consumed += taken.consumed;
+        result.needed = taken.needed;
+        if (taken.consumed == 0)
+            return result;
+    }
+    return result;
+}
+
+static struct app_result smb_feed(struct app_context *context, void *state, const struct app_input *in)
+{
+    struct smb_parser parser = {
+        .context = context,
+        .heap = app_heap(context),
+        .state = state,
+        .settings = smb_settings_of(context),
+        .direction = in->direction,
+    };
+    struct app_result result;
+
+    if (in->gap > 0)
+        take_gap(&parser, in->gap);
+    result = feed_records(&parser, in);
+    if (in->end || result.status == APP_ERROR)
+        smb_file_close_all(&parser);
+    return result;
+}
+
+static void smb_stop(struct app_context *context, void *data)
+{
+    struct heap *heap = app_heap(context);
+    struct smb_state *state = data;
+
+    smb_table_clear(heap, &state->reads);
+    smb_table_clear(heap, &state->trees);
+    smb_table_clear(heap, &state->names);
+    smb_table_clear(heap, &state->pending);
+    smb_table_clear(heap, &state->fragments);
+    dce_bindings_drop(heap, state->bindings);
+    state->bindings = NULL;
+}
+
+/* --- Finding it ----------------------------------------------------------------------------------------------------------------- */
+
+enum { SMB1_FLAGS_AT = 9, SMB2_FLAGS_AT = 16, FLAGS_END = SMB2_FLAGS_AT + 1, SMB_PORT = 445 };
+
+/* Whether the client or the server sent the message; encrypted ones don't say. */
+static enum app_guess direction_of(const struct app_probe *in, const uint8_t *message)
+{
+    bool from_server = in->direction == FLOW_TO_CLIENT;
+
+    if (message[0] == 0xff)
+        from_server = message[SMB1_FLAGS_AT] & 0x80;
+    else if (message[0] == 0xfe)
+        from_server = message[SMB2_FLAGS_AT] & 1;
+    else if (in->client_port == SMB_PORT && in->server_port != SMB_PORT)
+        return APP_REVERSED;
+    return from_server == (in->direction == FLOW_TO_CLIENT) ? APP_YES : APP_REVERSED;
+}
+
+/* A session may be asked for by a message of NetBIOS first. */
+static enum app_guess smb_probe(const struct app_probe *in)
+{
+    uint32_t length, at = SMB_NBSS_HEADER;
+
+    if (in->length < SMB_NBSS_HEADER)
+        return in->length == 0 || is_nbss_type(in->bytes[0]) ? APP_UNSURE : APP_NO;
+    length = record_length(in->bytes);
+    if (!is_nbss_type(in->bytes[0]))
+        return APP_NO;
+    if (in->bytes[0] != NBSS_MESSAGE) {
+        if (!in->port_hint || length >= FIRST_RECORD_MAX)
+            return APP_NO;
+        at += length + SMB_NBSS_HEADER;
+    } else if (length < SMB1_HEADER) {
+        return APP_NO;
+    }
+    if (in->length >= at + MARK && !is_mark(in->bytes + at))
+        return APP_NO;
+    return in->length < at + FLAGS_END ? APP_UNSURE : direction_of(in, in->bytes + at);
+}
+
+const struct app_proto app_smb = {
+    .name = "smb",
+    .help = "SMB 1 to 3 and DCE/RPC in its pipes",
+    .transports = APP_TCP,
+    .tcp_ports = "445,139",
+    .probe = smb_probe,
+    .probe_any_port = true,
+    .state_size = sizeof(struct smb_state),
+    .stop = smb_stop,
+    .feed = smb_feed,
+    .accepts_gaps = true,
+    .pending_max = SMB_NBSS_HEADER + SMB_RECORD_MAX,
+    .tx_size = sizeof(struct smb_tx),
+    .tx_free = smb_tx_free,
+    .complete = { SMB_COMPLETE, SMB_COMPLETE },
+    .tx_max = 8192,
+    .events = smb_events,
+    .event_count = SMB_EVENTS,
+    .buffers = smb_buffers,
+    .buffer_count = SMB_BUFFERS,
+    .conditions = smb_conditions,
+    .condition_count = SMB_CONDITIONS,
+    .log_type = "smb",
+    .log_key = "smb",
+    .log = smb_log,
+    .wants_log = smb_wants_log,
+    .settings = smb_setting_rows,
+    .configure = smb_configure,
+    .unconfigure = smb_unconfigure,
+};

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * SMB 1: messages and the commands that they chain. smb1_session.c has negotiation and session setup, smb1_file.c the bytes of files,
+ * smb1_transaction.c transactions and renames.
+ */
+#include <string.h>
+
+#include "smb_priv.h"
+
+enum {
+    CLOSE = 0x04,
+    RENAME = 0x07,
+    WRITE = 0x0b,
+    LOCKING = 0x24,
+    TRANSACTION = 0x25,
+    WRITE_AND_CLOSE = 0x2c,
+    OPEN = 0x2d,
+    READ_ANDX = 0x2e,
+    WRITE_ANDX = 0x2f,
+    TRANSACTION2 = 0x32,
+    TRANSACTION2_SECONDARY = 0x33,
+    TREE_DISCONNECT = 0x71,
+    NEGOTIATE = 0x72,
+    SESSION_SETUP = 0x73,
+    LOGOFF = 0x74,
+    TREE_CONNECT = 0x75,
+    CREATE = 0xa2,
+    CANCEL = 0xa4,
+    NO_COMMAND = 0xff,
+    CHAIN_MAX = 16,
+};
+
+enum { FLAG_RESPONSE = 0x80, FLAGS2_NT_STATUS = 0x4000, FLAGS2_UNICODE = 0x8000 };
+
+bool smb1_header_read(const uint8_t *bytes, uint32_t length, struct smb_message *out)
+{
+    uint16_t flags;
+
+    if (length < SMB1_HEADER || memcmp(bytes, "\xffSMB", 4) != 0)
+        return false;
+    flags = load_le16(bytes + 10);
+    *out = (struct smb_message){
+        .version = 1,
+        .command = bytes[4],
+        .is_response = bytes[9] & FLAG_RESPONSE,
+        .is_dos_status = !(flags & FLAGS2_NT_STATUS),
+        .is_unicode = flags & FLAGS2_UNICODE,
+        .status = load_le32(bytes + 5),
+        .tree = load_le16(bytes + 24),
+        .session = load_le16(bytes + 28),
+        .message = load_le16(bytes + 30),
+        .bytes = bytes,
+        .length = length,
+    };
+    return true;
+}
+
+/* File ids are a session's. */
+struct smb_id smb1_id(const uint8_t *fid, const struct smb_message *message)
+{
+    return (struct smb_id){
+        .length = 6,
+        .bytes = { fid[0], fid[1], (uint8_t)(message->session >> 24), (uint8_t)(message->session >> 16),
+                   (uint8_t)(message->session >> 8), (uint8_t)message->session },
+    };
+}
+
+bool smb1_bytes(struct smb_parser *parser, struct cursor *cur, struct buffer *out)
+{
+    const uint8_t *end = cursor_left(cur) > 0 ? memchr(cur->at, 0, cursor_left(cur)) : NULL;
+
+    if (!end)
+        return false;
+    smb_keep_bytes(parser, out, cur->at, (size_t)(end - cur->at));
+    cur->at = end + 1;
+    return true;
+}
+
+bool smb1_text(struct smb_parser *parser, const struct smb_message *message, struct cursor *cur, struct buffer *out)
+{
+    struct cursor text;
+
+    if (!message->is_unicode)
+        return smb1_bytes(parser, cur, out);
+    if ((cur->at - message->bytes) % 2 != 0 && !cursor_skip(cur, 1))
+        return false;
+    text = *cur;
+    for (;;) {
+        const uint8_t *pair = cursor_take(cur, 2);
+
+        if (!pair)
+            return false;
+        if (pair[0] == 0 && pair[1] == 0)
+            break;
+    }
+    smb_keep_text(parser, out, text.at, (size_t)(cur->at - text.at));
+    return true;
+}
+
+static struct cursor body_at(const struct smb_message *message, uint32_t at)
+{
+    return cursor_of(message->bytes + at, message->length - at);
+}
+
+/* --- Trees ---------------------------------------------------------------------------------------------------------------------- */
+
+static bool tree_connect_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
+{
+    const struct smb_key key = smb_key_of(message, SMB_KEY_TREE);
+    struct cursor cur = body_at(message, at);
+    const uint8_t *fixed = cursor_take(&cur, 11);
+    struct buffer path = { .length = 0 }, service = { .length = 0 };
+    struct smb_tx *tx = NULL;
+    bool fine = fixed && cursor_skip(&cur, load_le16(fixed + 7)) && smb1_text(parser, message, &cur, &path) &&
+                smb1_bytes(parser, &cur, &service);
+
+    if (fine)
+        tx = smb_tx_new(parser, SMB_TREE_CONNECT, 1, TREE_CONNECT, &key);
+    if (tx) {
+        buffer_consume(&path, path.length > 1); /* as in the field: one of the two backslashes */
+        tx->text[SMB_TEXT_NAME] = path;
+        tx->text[SMB_TEXT_REQUEST_SERVICE] = service;
+        tx->tree.has_request_service = true;
+        return true;
+    }
+    buffer_clear(parser->heap, &path);
+    buffer_clear(parser->heap, &service);
+    return fine;
+}
+
+static bool tree_connect_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at,
+                                  bool *found)
+{
+    const struct smb_key key = smb_key_of(message, SMB_KEY_TREE);
+    struct smb_tx *tx = smb_tx_find(parser, SMB_TREE_CONNECT, 1, TREE_CONNECT, &key);
+    struct cursor cur = body_at(message, at);
+    const uint8_t *fixed = cursor_take(&cur, 5);
+    struct buffer *service;
+
+    *found = tx || message->status != SMB_STATUS_SUCCESS;
+    if (tx && message->status != SMB_STATUS_SUCCESS)
+        smb_tx_answer(parser, tx, message);
+    if (!tx || message->status != SMB_STATUS_SUCCESS)
+        return true;
+    if (!fixed || !cursor_skip(&cur, (fixed[0] >= 3 ? 2u : 0u) + (fixed[0] == 7 ? 8u : 0u) + 2))
+        return false;
+    service = &tx->text[SMB_TEXT_RESPONSE_SERVICE];
+    if (!smb1_bytes(parser, &cur, service))
+        return false;
+    tx->tree.has_response_service = tx->tree.is_answered = true;
+    tx->tree.is_pipe = service->length == 3 && memcmp(service->bytes, "IPC", 3) == 0;
+    tx->key = smb_key_of(message, SMB_KEY_HEADER);
+    smb_tree_keep(parser, message, tx->text[SMB_TEXT_NAME].bytes, tx->text[SMB_TEXT_NAME].length, tx->tree.is_pipe);
+    smb_tx_answer(parser, tx, message);
+    return true;
+}
+
+/* --- Files ---------------------------------------------------------------------------------------------------------------------- */
+
+static bool create_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
+{
+    const struct smb_key key = smb_key_of(message, SMB_KEY_GENERIC);
+    struct cursor cur = body_at(message, at);
+    const uint8_t *fixed = cursor_take(&cur, 51);
+    struct smb_entry *pending;
+    struct smb_tx *tx;
+
+    if (!fixed)
+        return false;
+    pending = smb_pending_put(parser, SMB_PENDING_NAME, message);
+    tx = pending ? smb_tx_new(parser, SMB_CREATE, 1, CREATE, &key) : NULL;
+    if (!tx)
+        return true;
+    uint32_t options = load_le32(fixed + 40);
+    uint16_t length = load_le16(fixed + 6);
+
+    if (message->is_unicode && (cur.at - message->bytes) % 2 != 0)
+        cursor_skip(&cur, 1);
+    cursor_limit(&cur, length);
+    smb_keep_text(parser, &pending->bytes, cur.at, cursor_left(&cur));
+    smb_keep_bytes(parser, &tx->text[SMB_TEXT_NAME], pending->bytes.bytes, pending->bytes.length);
+    tx->create.disposition = load_le32(fixed + 36);
+    tx->create.delete_on_close = options & 0x1000;
+    tx->create.is_directory = options & 1;
+    return true;
+}
+
+static uint64_t load_le64(const uint8_t *p)
+{
+    return (uint64_t)load_le32(p + 4) << 32 | load_le32(p);
+}
+
+static bool create_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
+{
+    const struct smb_key key = smb_key_of(message, SMB_KEY_GENERIC);
+    struct cursor cur = body_at(message, at);
+    const uint8_t *fixed = cursor_take(&cur, 69);
+    struct smb_entry *pending;
+    struct smb_tx *tx;
+
+    if (!fixed)
+        return false;
+    struct smb_id id = smb1_id(fixed + 6, message);
+
+    pending = smb_pending_find(parser, SMB_PENDING_NAME, message->session, message->message);
+    if (pending) {
+        smb_name_keep(parser, &id, pending->bytes.bytes, pending->bytes.length);
+        smb_table_remove(parser->heap, &parser->state->pending, pending);
+    }
+    tx = smb_tx_find(parser, SMB_CREATE, 1, CREATE, &key);
+    if (!tx)
+        return true;
+    tx->id = id;
+    tx->id.length = 2;
+    tx->create.created = load_le64(fixed + 12);
+    tx->create.accessed = load_le64(fixed + 20);
+    tx->create.modified = load_le64(fixed + 28);
+    tx->create.changed = load_le64(fixed + 36);
+    tx->create.size = load_le64(fixed + 48);
+    smb_tx_set_status(tx, message->status, false);
+    smb_tx_complete(parser, tx, FLOW_TO_CLIENT);
+    return true;
+}
+
+static void close_file(struct smb_parser *parser, const struct smb_id *id, enum flow_direction direction)
+{
+    struct smb_tx *tx = smb_file_find(parser, id, direction);
+
+    if (!tx)
+        return;
+    smb_file_close(parser, tx);
+    smb_tx_complete_both(parser, tx);
+}
+
+/* What was written is whole when the client says so; what was read when the server has. */
+static bool close_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
+{
+    struct cursor cur = body_at(message, at);
+    const uint8_t *fixed = cursor_take(&cur, 3);
+    struct smb_entry *pending = fixed ? smb_pending_put(parser, SMB_PENDING_ID, message) : NULL;
+
+    if (!pending)
+        return fixed != NULL;
+    pending->id = smb1_id(fixed + 1, message);
+    close_file(parser, &pending->id, FLOW_TO_SERVER);
+    return true;
+}
+
+static void close_response(struct smb_parser *parser, const struct smb_message *message)
+{
+    struct smb_entry *pending = smb_pending_find(parser, SMB_PENDING_ID, message->session, message->message);
+
+    if (!pending)
+        return;
+    close_file(parser, &pending->id, FLOW_TO_CLIENT);
+    smb_table_remove(parser->heap, &parser->state->pending, pending);
+}
+
+static bool read_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
+{
+    struct cursor cur = body_at(message, at);
+    const uint8_t *fixed = cursor_take(&cur, 21);
+    uint64_t offset = fixed ? load_le32(fixed + 7) : 0;
+
+    if (!fixed)
+        return false;
+    if (fixed[0] == 12) {
+        const uint8_t *high = cursor_take(&cur, 4);
+
+        if (!high)
+            return false;
+        offset |= (uint64_t)load_le32(high) << 32;
+    }
+    struct smb_id id = smb1_id(fixed + 5, message);
+
+    smb_read_keep(parser, message, &id, offset);
+    return true;
+}
+
+/* --- Messages ------------------------------------------------------------------------------------------------------------------- */
+
+static bool makes_transaction(uint16_t command)
+{
+    return command != READ_ANDX && command != WRITE_ANDX && command != TRANSACTION && command != TRANSACTION2;
+}
+
+static bool is_chained(uint16_t command)
+{
+    return command == LOCKING || command == OPEN || command == READ_ANDX || command == WRITE_ANDX ||
+           command == SESSION_SETUP || command == LOGOFF || command == TREE_CONNECT || command == CREATE;
+}
+
+void smb1_generic_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command,
+                          bool is_malformed)
+{
+    const struct smb_key key = smb_key_of(message, SMB_KEY_GENERIC);
+    struct smb_tx *tx;
+
+    if (!makes_transaction(command) && is_malformed)
+        smb_event(parser, 1, SMB_MALFORMED_DATA);
+    if (!makes_transaction(command))
+        return;
+    tx = smb_tx_new(parser, SMB_GENERIC, 1, command, &key);
+    if (tx && is_malformed)
+        smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+    if (tx && (command == CANCEL || command == TRANSACTION2_SECONDARY || command == LOCKING))
+        smb_tx_complete(parser, tx, FLOW_TO_CLIENT); /* nothing answers them */
+}
+
+void smb1_generic_response(struct smb_parser *parser, const struct smb_message *message, bool is_malformed)
+{
+    const struct smb_key key = smb_key_of(message, SMB_KEY_GENERIC);
+    struct smb_tx *tx = smb_tx_find(parser, SMB_KINDS, 1, message->command, &key);
+
+    if (!tx) {
+        if (is_malformed)
+            smb_event(parser, 1, SMB_MALFORMED_DATA);
+        return;
+    }
+    if (is_malformed)
+        smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+    smb_tx_answer(parser, tx, message);
+    smb_tx_complete_both(parser, tx);
+}
+
+static void take_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command, uint32_t at)
+{
+    bool fine = true, done = false, malformed = false;
+
+    switch (command) {
+    case NEGOTIATE:
+        fine = done = smb1_negotiate_request(parser, message);
+        break;
+    case SESSION_SETUP:
+        fine = done = smb1_session_setup_request(parser, message, at);
+        break;
+    case TREE_CONNECT:
+        fine = done = tree_connect_request(parser, message, at);
+        break;
+    case TREE_DISCONNECT:
+        smb_tree_forget(parser, message);
+        break;
+    case CREATE:
+        fine = done = create_request(parser, message, at);
+        break;
+    case CLOSE:
+        fine = close_request(parser, message, at);
+        break;
+    case READ_ANDX:
+        fine = read_request(parser, message, at);
+        break;
+    case WRITE_ANDX:
+    case WRITE:
+    case WRITE_AND_CLOSE:
+        smb1_write_request(parser, message, command, at);
+        if (command == WRITE_AND_CLOSE && message->length >= at + 3) {
+            struct smb_id id = smb1_id(message->bytes + at + 1, message);
+
+            close_file(parser, &id, FLOW_TO_SERVER);
+        }
+        break;
+    case TRANSACTION:
+        smb1_transaction_request(parser, message);
+        return;
+    case TRANSACTION2:
+        done = smb1_transaction2_request(parser, message, &malformed);
+        fine = !malformed;
+        break;
+    case RENAME:
+        fine = done = smb1_rename_request(parser, message);
+        break;
+    default:
+        break;
+    }
+    if (!done && !parser->failed)
+        smb1_generic_request(parser, message, command, !fine);
+}
+
+static void answer_last(struct smb_parser *parser, const struct smb_message *message)
+{
+    struct smb_tx *tx = smb_tx_find_last(parser, 1, message->command);
+
+    if (tx)
+        smb_tx_answer(parser, tx, message);
+}
+
+static void take_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
+{
+    bool fine = true, found = false;
+
+    switch (message->command) {
+    case NEGOTIATE:
+        fine = smb1_negotiate_response(parser, message);
+        found = fine;
+        break;
+    case SESSION_SETUP:
+        smb1_session_setup_response(parser, message, at);
+        return;
+    case TREE_CONNECT:
+        fine = tree_connect_response(parser, message, at, &found);
+        found = found && fine;
+        break;
+    case TREE_DISCONNECT:
+        smb_tree_forget(parser, message);
+        break;
+    case CREATE:
+        fine = message->status != SMB_STATUS_SUCCESS || create_response(parser, message, at);
+        found = fine && message->status == SMB_STATUS_SUCCESS;
+        break;
+    case CLOSE:
+        close_response(parser, message);
+        break;
+    case READ_ANDX:
+        smb1_read_response(parser, message, at);
+        return;
+    case TRANSACTION:
+        smb1_transaction_response(parser, message);
+        return;
+    case LOGOFF: /* which ends the session, whose number is not in it */
+        answer_last(parser, message);
+        return;
+    case WRITE_ANDX:
+        return;
+    default:
+        break;
+    }
+    if (!found)
+        smb1_generic_response(parser, message, !fine);
+}
+
+void smb1_message(struct smb_parser *parser, const struct smb_message *first)
+{
+    struct smb_message message = *first;
+    bool to_server = parser->direction == FLOW_TO_SERVER;
+    uint32_t at = SMB1_HEADER;
+
+    if (message.is_response == to_server) {
+        smb_event(parser, 1, to_server ? SMB_RESPONSE_TO_SERVER : SMB_REQUEST_TO_CLIENT);
+        return;
+    }
+    for (unsigned steps = 0; steps < CHAIN_MAX && !parser->failed; steps++) {
+        struct cursor cur = body_at(&message, at);
+        const uint8_t *chain = cursor_take(&cur, 5);
+
+        if (to_server)
+            take_request(parser, &message, message.command, at);
+        else
+            take_response(parser, &message, at);
+        if (!is_chained(message.command) || !chain || chain[1] == NO_COMMAND || load_le16(chain + 3) <= at ||
+            load_le16(chain + 3) >= message.length)
+            return;
+        message.command = chain[1];
+        at = load_le16(chain + 3);
+    }
+}

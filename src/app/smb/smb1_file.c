@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Bytes of files and pipes in SMB 1. */
+#include "smb_priv.h"
+
+enum { WRITE = 0x0b, WRITE_AND_CLOSE = 0x2c, READ_ANDX = 0x2e, WRITE_ANDX = 0x2f, NO_COMMAND = 0xff };
+enum { WRITE_ANDX_FIXED = 27, READ_ANDX_FIXED = 27 };
+
+struct transfer {
+    const uint8_t *fid;
+    uint32_t at, length, here; /* `at`: place in the message */
+    uint64_t offset;
+};
+
+/* The place that the message says, if it may lie there; else what follows the fixed part. */
+static uint32_t place_of(uint32_t said, uint32_t least)
+{
+    return said >= least ? said : least;
+}
+
+static bool find_data(const struct smb_message *message, struct transfer *transfer)
+{
+    uint64_t whole = (uint64_t)message->length + message->missing;
+
+    if ((uint64_t)transfer->at + transfer->length > whole)
+        return false;
+    transfer->here = message->length > transfer->at ? message->length - transfer->at : 0;
+    if (transfer->here > transfer->length)
+        transfer->here = transfer->length;
+    return true;
+}
+
+static bool read_write_andx(const struct smb_message *message, uint32_t at, struct transfer *out)
+{
+    struct cursor cur = cursor_of(message->bytes + at, message->length - at);
+    const uint8_t *fixed = cursor_take(&cur, WRITE_ANDX_FIXED);
+
+    if (!fixed)
+        return false;
+    out->fid = fixed + 5;
+    out->offset = load_le32(fixed + 7);
+    out->length = (uint32_t)load_le16(fixed + 19) << 16 | load_le16(fixed + 21);
+    if (fixed[0] == 14) { /* the offset's upper half follows the place of the data */
+        if (message->length - at < WRITE_ANDX_FIXED + 4)
+            return false;
+        out->offset |= (uint64_t)load_le32(fixed + WRITE_ANDX_FIXED - 2) << 32;
+    }
+    out->at = place_of(load_le16(fixed + 23), at + (fixed[0] == 14 ? 31 : 27));
+    return true;
+}
+
+static bool read_write(const struct smb_message *message, uint32_t at, bool closes, struct transfer *out)
+{
+    struct cursor cur = cursor_of(message->bytes + at, message->length - at);
+    const uint8_t *fixed = cursor_take(&cur, closes ? 15 : 16);
+
+    if (!fixed)
+        return false;
+    out->fid = fixed + 1;
+    out->offset = load_le32(fixed + 5);
+    out->length = load_le16(fixed + (closes ? 3 : 14));
+    out->at = at + (closes ? 15 : 16);
+    if (closes && load_le16(fixed + 13) > out->length)
+        out->at += load_le16(fixed + 13) - out->length;
+    return true;
+}
+
+static bool is_pipe(const struct smb_parser *parser, const struct smb_message *message)
+{
+    const struct smb_entry *tree = smb_tree_find(parser, message);
+
+    return tree && tree->is_pipe;
+}
+
+static void to_file(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
+                    const struct transfer *transfer, const char *unknown)
+{
+    const struct smb_transfer file = {
+        .id = id,
+        .offset = transfer->offset,
+        .length = transfer->length,
+        .here = transfer->here,
+        .bytes = transfer->here > 0 ? message->bytes + transfer->at : message->bytes,
+        .unknown = unknown,
+    };
+
+    smb_file_transfer(parser, message, &file);
+}
+
+void smb1_write_request(struct smb_parser *parser, const struct smb_message *message, uint16_t command, uint32_t at)
+{
+    struct transfer transfer;
+    bool fine = command == WRITE_ANDX ? read_write_andx(message, at, &transfer)
+                                      : read_write(message, at, command == WRITE_AND_CLOSE, &transfer);
+
+    if (!fine) {
+        smb_event(parser, 1, SMB_MALFORMED_DATA);
+        return;
+    }
+    if (!find_data(message, &transfer)) {
+        smb_event(parser, 1, SMB_WRITE_REQUEST_TOO_LARGE);
+        return;
+    }
+    struct smb_id id = smb1_id(transfer.fid, message);
+
+    if (!is_pipe(parser, message))
+        to_file(parser, message, &id, &transfer, "<unknown>");
+    else if (transfer.here > 0)
+        smb_pipe_request(parser, message, message->bytes + transfer.at, transfer.here);
+}
+
+void smb1_read_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
+{
+    struct cursor cur = cursor_of(message->bytes + at, message->length - at);
+    const uint8_t *fixed = cursor_take(&cur, READ_ANDX_FIXED);
+    struct transfer transfer = { .length = 0 };
+    struct smb_id id;
+
+    if (message->status != SMB_STATUS_SUCCESS)
+        return;
+    if (!fixed) {
+        smb_event(parser, 1, SMB_MALFORMED_DATA);
+        return;
+    }
+    transfer.length = load_le16(fixed + 11) | (uint32_t)load_le16(fixed + 15) << 16;
+    transfer.at = place_of(load_le16(fixed + 13), at + READ_ANDX_FIXED);
+    if (!find_data(message, &transfer)) {
+        smb_event(parser, 1, SMB_READ_RESPONSE_TOO_LARGE);
+        return;
+    }
+    if (!smb_read_take(parser, message, &id, &transfer.offset))
+        return;
+    if (!is_pipe(parser, message)) {
+        to_file(parser, message, &id, &transfer, "");
+        return;
+    }
+    id.length = 2; /* transactions name the file without its session */
+    if (transfer.here > 0)
+        smb_pipe_response(parser, message, &id, message->bytes + transfer.at, transfer.here);
+}
+
+enum smb_stream smb1_streams(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed)
+{
+    struct smb_message message;
+
+    *needed = SMB1_HEADER;
+    if (!smb1_header_read(bytes, length, &message))
+        return length < SMB1_HEADER ? SMB_STREAM_UNSURE : SMB_STREAM_NO;
+    if (message.command != (message.is_response ? READ_ANDX : WRITE_ANDX) ||
+        message.is_response != (parser->direction == FLOW_TO_CLIENT) || is_pipe(parser, &message))
+        return SMB_STREAM_NO;
+    *needed = SMB1_HEADER + 31;
+    if (length < *needed)
+        return SMB_STREAM_UNSURE;
+    if (bytes[SMB1_HEADER + 1] != NO_COMMAND)
+        return SMB_STREAM_NO;
+    return SMB_STREAM_YES;
+}

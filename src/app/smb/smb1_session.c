@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Negotiation and session setup of SMB 1. */
+#include <string.h>
+
+#include "smb_priv.h"
+
+enum { NEGOTIATE = 0x72, SESSION_SETUP = 0x73 };
+
+/* --- Negotiation ---------------------------------------------------------------------------------------------------------------- */
+
+/* Names, each with a byte 2 in front and a 0 behind. */
+static void keep_dialects(struct smb_parser *parser, struct smb_tx *tx, struct cursor cur)
+{
+    bool bad = false;
+
+    for (unsigned i = 0; i < SMB_DIALECTS_MAX && cursor_left(&cur) > 0; i++) {
+        const uint8_t *end = memchr(cur.at, 0, cursor_left(&cur));
+
+        if (!end)
+            break;
+        bad |= end - cur.at < 2;
+        if (end > cur.at)
+            smb_keep_bytes(parser, &tx->text[SMB_TEXT_DIALECTS], cur.at + 1, (size_t)(end - cur.at));
+        cur.at = end + 1;
+    }
+    if (bad)
+        smb_tx_event(parser, tx, SMB_NEGOTIATE_MALFORMED_DIALECTS);
+}
+
+bool smb1_negotiate_request(struct smb_parser *parser, const struct smb_message *message)
+{
+    struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
+    struct smb_tx *tx = smb_tx_find_negotiate(parser, 1);
+
+    if (!cursor_skip(&cur, 3) || cursor_left(&cur) == 0 || !memchr(cur.at, 0, cursor_left(&cur)))
+        return false;
+    if (tx) {
+        smb_tx_event(parser, tx, SMB_DUPLICATE_NEGOTIATE);
+        return true;
+    }
+    tx = smb_tx_new(parser, SMB_NEGOTIATE, 1, NEGOTIATE, NULL);
+    if (tx)
+        keep_dialects(parser, tx, cur);
+    return true;
+}
+
+/* The name of the dialect with this number in the client's list; false when there is none. */
+static bool choose_dialect(struct smb_parser *parser, const struct smb_tx *tx, uint16_t number)
+{
+    const struct buffer *names = &tx->text[SMB_TEXT_DIALECTS];
+    struct cursor cur = cursor_of(names->bytes, names->length);
+    struct smb_state *state = parser->state;
+
+    for (; cursor_left(&cur) > 0; number--) {
+        const uint8_t *end = memchr(cur.at, 0, cursor_left(&cur));
+        size_t length = end ? (size_t)(end - cur.at) : cursor_left(&cur);
+
+        if (number == 0) {
+            state->dialect_length = (uint8_t)(length < SMB_DIALECT_NAME ? length : SMB_DIALECT_NAME);
+            memcpy(state->dialect_name, cur.at, state->dialect_length);
+            return true;
+        }
+        cursor_skip(&cur, length + (end != NULL));
+    }
+    return false;
+}
+
+bool smb1_negotiate_response(struct smb_parser *parser, const struct smb_message *message)
+{
+    struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
+    struct smb_tx *tx = smb_tx_find_negotiate(parser, 1);
+    const uint8_t *words = cursor_take(&cur, 1), *fixed, *guid = NULL;
+
+    if (!words)
+        return false;
+    fixed = words[0] == 0 ? NULL : cursor_take(&cur, 36);
+    if (words[0] != 0 && !fixed)
+        return false;
+    if (fixed && load_le16(fixed + 34) >= SMB_GUID)
+        guid = cursor_take(&cur, SMB_GUID);
+    if (!tx)
+        return true;
+    if (guid) {
+        tx->negotiate.has_server_guid = true;
+        memcpy(tx->negotiate.server_guid, guid, SMB_GUID);
+    }
+    if (!choose_dialect(parser, tx, fixed ? load_le16(fixed) : 0))
+        smb_tx_event(parser, tx, SMB_NEGOTIATE_MALFORMED_DIALECTS);
+    smb_tx_answer(parser, tx, message);
+    return true;
+}
+
+/* --- Session setup -------------------------------------------------------------------------------------------------------------- */
+
+/* Texts that do not end are what there is no more of. */
+static void keep_host(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
+                      struct cursor *cur, enum smb_text os, enum smb_text lm)
+{
+    if (smb1_text(parser, message, cur, &tx->text[os]))
+        smb1_text(parser, message, cur, &tx->text[lm]);
+}
+
+enum { WORDS_WITH_BLOB = 12, WORDS_WITH_PASSWORDS = 13 };
+
+/* Before NTLMSSP: passwords, the account and its domain in front of the names. */
+static bool read_passwords(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
+                           struct cursor *cur)
+{
+    const uint8_t *fixed = cursor_take(cur, 14);
+    struct buffer unused = { .length = 0 };
+    bool fine = fixed && cursor_skip(cur, (size_t)load_le16(fixed) + load_le16(fixed + 2));
+
+    if (fine && smb1_text(parser, message, cur, &unused) && smb1_text(parser, message, cur, &unused))
+        keep_host(parser, message, tx, cur, SMB_TEXT_REQUEST_OS, SMB_TEXT_REQUEST_LM);
+    buffer_clear(parser->heap, &unused);
+    return fine;
+}
+
+static bool read_blob(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
+                      struct cursor *cur)
+{
+    const uint8_t *fixed = cursor_take(cur, 12);
+    uint16_t length = fixed ? load_le16(fixed) : 0;
+    const uint8_t *blob = fixed ? cursor_take(cur, length) : NULL;
+
+    if (!blob)
+        return false;
+    smb_read_security(parser, tx, blob, length);
+    keep_host(parser, message, tx, cur, SMB_TEXT_REQUEST_OS, SMB_TEXT_REQUEST_LM);
+    return true;
+}
+
+bool smb1_session_setup_request(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
+{
+    struct cursor cur = cursor_of(message->bytes + at, message->length - at);
+    const uint8_t *fixed = cursor_take(&cur, 15);
+    struct smb_key key = smb_key_of(message, SMB_KEY_HEADER);
+    struct smb_tx *tx;
+
+    key.tree = 0;
+    if (!fixed)
+        return false;
+    tx = smb_tx_new(parser, SMB_SESSION_SETUP, 1, SESSION_SETUP, &key);
+    if (!tx)
+        return true;
+    tx->setup.has_request = fixed[0] == WORDS_WITH_PASSWORDS ? read_passwords(parser, message, tx, &cur)
+                                                             : read_blob(parser, message, tx, &cur);
+    if (!tx->setup.has_request)
+        smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+    return true;
+}
+
+/* Behind the fixed words: a blob, unless the words say otherwise, and the server's names. */
+static bool read_answer(struct smb_parser *parser, const struct smb_message *message, struct smb_tx *tx,
+                        struct cursor *cur)
+{
+    const uint8_t *words = cursor_peek(cur, 1);
+    uint16_t blob = 0;
+
+    if (!words)
+        return false;
+    if (words[0] == 0)
+        return cursor_skip(cur, 3);
+    const uint8_t *fixed = cursor_take(cur, words[0] == 3 ? 9 : 11);
+
+    if (!fixed)
+        return false;
+    if (words[0] != 3)
+        blob = load_le16(fixed + 7);
+    if (!cursor_skip(cur, blob))
+        return false;
+    keep_host(parser, message, tx, cur, SMB_TEXT_RESPONSE_OS, SMB_TEXT_RESPONSE_LM);
+    return true;
+}
+
+bool smb1_session_setup_response(struct smb_parser *parser, const struct smb_message *message, uint32_t at)
+{
+    struct cursor cur = cursor_of(message->bytes + at, message->length - at);
+    struct smb_key key = smb_key_of(message, SMB_KEY_HEADER);
+    struct smb_tx *tx = smb_tx_find(parser, SMB_SESSION_SETUP, 1, SESSION_SETUP, &key);
+
+    if (!tx) { /* the first answer gives the session its number */
+        key.session = 0;
+        tx = smb_tx_find(parser, SMB_SESSION_SETUP, 1, SESSION_SETUP, &key);
+    }
+    if (!tx)
+        return false;
+    tx->setup.has_response = read_answer(parser, message, tx, &cur);
+    if (!tx->setup.has_response)
+        smb_tx_event(parser, tx, SMB_MALFORMED_DATA);
+    tx->key = smb_key_of(message, SMB_KEY_HEADER);
+    smb_tx_answer(parser, tx, message);
+    return true;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SMB 1's transactions: DCE/RPC through pipes, and renames and deletions. */
+#include <string.h>
+
+#include "smb_priv.h"
+
+enum { TRANSACTION = 0x25, TRANSACTION2 = 0x32, RENAME = 0x07 };
+enum { SET_PATH_INFO = 6, SET_FILE_INFO = 8, LEVEL_RENAME = 1010, LEVEL_DISPOSITION = 1013 };
+
+/* A part of the message that it points to. NULL: it lies outside. */
+static const uint8_t *part_of(const struct smb_message *message, uint32_t at, uint32_t length)
+{
+    return at >= SMB1_HEADER && at <= message->length && length <= message->length - at ? message->bytes + at : NULL;
+}
+
+/* --- Pipes ---------------------------------------------------------------------------------------------------------------------- */
+
+static bool pipe_request(struct smb_parser *parser, const struct smb_message *message)
+{
+    struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
+    const uint8_t *fixed = cursor_take(&cur, 29), *setup, *bytes;
+    struct smb_entry *pending;
+    uint16_t length = fixed ? load_le16(fixed + 23) : 0;
+
+    if (!fixed)
+        return false;
+    if (fixed[0] != 16 || fixed[27] != 2 || length == 0)
+        return true;
+    setup = cursor_take(&cur, 4);
+    bytes = part_of(message, load_le16(fixed + 25), length);
+    if (!setup || !bytes)
+        return false;
+    pending = smb_pending_put(parser, SMB_PENDING_ID, message);
+    if (!pending)
+        return true;
+    pending->id = smb1_id(setup + 2, message);
+    if (smb_is_dcerpc_pipe(parser, &pending->id))
+        smb_pipe_request(parser, message, bytes, length);
+    return true;
+}
+
+void smb1_transaction_request(struct smb_parser *parser, const struct smb_message *message)
+{
+    if (!pipe_request(parser, message))
+        smb1_generic_request(parser, message, TRANSACTION, true);
+}
+
+static bool pipe_response(struct smb_parser *parser, const struct smb_message *message)
+{
+    struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
+    const uint8_t *words = cursor_peek(&cur, 1), *fixed, *bytes;
+    struct smb_entry *pending = smb_pending_find(parser, SMB_PENDING_ID, message->session, message->message);
+    struct smb_id id = pending ? pending->id : (struct smb_id){ .length = 0 };
+
+    smb_table_remove(parser->heap, &parser->state->pending, pending);
+    if (!words)
+        return false;
+    if (words[0] == 0)
+        return true;
+    fixed = cursor_take(&cur, 21);
+    if (!fixed)
+        return false;
+    bytes = part_of(message, load_le16(fixed + 15), load_le16(fixed + 13));
+    if (!bytes)
+        return false;
+    bool overflow = message->status == (uint32_t)SMB_STATUS_BUFFER_OVERFLOW;
+
+    if (!smb_is_dcerpc_pipe(parser, &id) && !(overflow && pending))
+        return true;
+    id.length = id.length > 2 ? 2 : id.length;
+    smb_pipe_response(parser, message, &id, bytes, load_le16(fixed + 13));
+    return true;
+}
+
+void smb1_transaction_response(struct smb_parser *parser, const struct smb_message *message)
+{
+    bool fine = pipe_response(parser, message);
+
+    smb1_generic_response(parser, message, !fine);
+}
+
+/* --- Names ---------------------------------------------------------------------------------------------------------------------- */
+
+bool smb1_rename_request(struct smb_parser *parser, const struct smb_message *message)
+{
+    const struct smb_key key = smb_key_of(message, SMB_KEY_GENERIC);
+    struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
+    struct buffer names[2] = { { .length = 0 }, { .length = 0 } };
+    struct smb_tx *tx = NULL;
+    bool fine = cursor_skip(&cur, 6) && smb1_text(parser, message, &cur, &names[0]) && cursor_skip(&cur, 1) &&
+                smb1_text(parser, message, &cur, &names[1]);
+
+    if (fine)
+        tx = smb_tx_new(parser, SMB_RENAME, 1, RENAME, &key);
+    for (unsigned i = 0; i < 2; i++) {
+        if (tx)
+            tx->text[SMB_TEXT_NAME + i] = names[i];
+        else
+            buffer_clear(parser->heap, &names[i]);
+    }
+    return fine;
+}
+
+/* What SET_PATH_INFO and SET_FILE_INFO are about. */
+struct change {
+    uint16_t subcommand, level;
+    bool has_id;
+    struct smb_id id;
+    struct cursor name; /* without an id */
+};
+
+static struct smb_tx *new_change(struct smb_parser *parser, const struct smb_message *message, enum smb_kind kind,
+                                 const struct change *target)
+{
+    const struct smb_key key = smb_key_of(message, SMB_KEY_GENERIC);
+    struct smb_tx *tx = smb_tx_new(parser, kind, 1, TRANSACTION2, &key);
+    struct cursor name = target->name;
+
+    if (!tx)
+        return NULL;
+    if (!target->has_id) {
+        smb1_text(parser, message, &name, &tx->text[SMB_TEXT_NAME]);
+        return tx;
+    }
+    smb_copy_name(parser, &target->id, "<unknown>", &tx->text[SMB_TEXT_NAME]);
+    tx->id = target->id;
+    tx->id.length = 2;
+    return tx;
+}
+
+static bool take_change(struct smb_parser *parser, const struct smb_message *message, const struct change *target,
+                        struct cursor data)
+{
+    const uint8_t *fixed = cursor_take(&data, target->level == LEVEL_RENAME ? 12 : 1), *name;
+    uint32_t length;
+    struct smb_tx *tx;
+
+    if (!fixed)
+        return false;
+    if (target->level == LEVEL_DISPOSITION) {
+        tx = new_change(parser, message, SMB_SET_INFO, target);
+        if (tx) {
+            tx->set_info.subcommand = target->subcommand;
+            tx->set_info.level = target->level;
+            tx->set_info.delete_on_close = fixed[0] & 1;
+        }
+        return true;
+    }
+    length = load_le32(fixed + 8);
+    name = cursor_take(&data, length);
+    if (!name)
+        return false;
+    tx = new_change(parser, message, SMB_RENAME, target);
+    if (tx)
+        smb_keep_text(parser, &tx->text[SMB_TEXT_NEW_NAME], name, length);
+    return true;
+}
+
+static bool read_target(const struct smb_message *message, const uint8_t *parameters, uint16_t length,
+                        struct change *out)
+{
+    struct cursor cur = cursor_of(parameters, length);
+    const uint8_t *fixed;
+
+    out->has_id = out->subcommand == SET_FILE_INFO;
+    fixed = cursor_take(&cur, out->has_id ? 4 : 6);
+    if (!fixed)
+        return false;
+    out->level = load_le16(fixed + (out->has_id ? 2 : 0));
+    if (out->has_id)
+        out->id = smb1_id(fixed, message);
+    else
+        out->name = cur;
+    return true;
+}
+
+bool smb1_transaction2_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed)
+{
+    struct cursor cur = cursor_of(message->bytes + SMB1_HEADER, message->length - SMB1_HEADER);
+    const uint8_t *fixed = cursor_take(&cur, 31), *parameters, *data;
+    struct change target = { .subcommand = fixed ? load_le16(fixed + 29) : 0 };
+
+    *is_malformed = !fixed;
+    if (!fixed || (target.subcommand != SET_PATH_INFO && target.subcommand != SET_FILE_INFO))
+        return false;
+    parameters = part_of(message, load_le16(fixed + 21), load_le16(fixed + 19));
+    data = part_of(message, load_le16(fixed + 25), load_le16(fixed + 23));
+    *is_malformed = !parameters || !data || !read_target(message, parameters, load_le16(fixed + 19), &target);
+    if (*is_malformed || (target.level != LEVEL_RENAME && target.level != LEVEL_DISPOSITION))
+        return false;
+    *is_malformed = !take_change(parser, message, &target, cursor_of(data, load_le16(fixed + 23)));
+    return !*is_malformed;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Bytes of files and pipes in SMB 2 and 3. */
+#include "smb_priv.h"
+
+enum { READ = 8, WRITE = 9, WRITE_FIXED = 48, READ_FIXED = 16 };
+
+/* What is transferred: `at` is its place in the message. */
+struct transfer {
+    uint32_t at, length, here;
+    struct smb_id id;
+    uint64_t offset;
+};
+
+/* The place that the message says, if it may lie there; else what follows the fixed part. */
+static uint32_t place_of(uint32_t said, uint32_t least)
+{
+    return said >= least ? said : least;
+}
+
+static bool find_data(const struct smb_message *message, uint32_t said, uint32_t fixed, struct transfer *transfer)
+{
+    uint64_t whole = (uint64_t)message->length + message->missing;
+
+    transfer->at = place_of(said, SMB2_HEADER + fixed);
+    if ((uint64_t)transfer->at + transfer->length > whole)
+        return false;
+    transfer->here = message->length > transfer->at ? message->length - transfer->at : 0;
+    if (transfer->here > transfer->length)
+        transfer->here = transfer->length;
+    return true;
+}
+
+/* --- Where it goes -------------------------------------------------------------------------------------------------------------- */
+
+enum data_target { TARGET_FILE, TARGET_DCERPC, TARGET_OTHER_PIPE };
+
+static enum data_target target_of(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
+                                  const uint8_t *bytes, uint32_t length)
+{
+    const struct smb_entry *tree = smb_tree_find(parser, message);
+
+    if (!tree && smb_looks_like_dcerpc(bytes, length))
+        return TARGET_DCERPC;
+    if (!tree || !tree->is_pipe)
+        return TARGET_FILE;
+    return smb_is_dcerpc_pipe(parser, id) ? TARGET_DCERPC : TARGET_OTHER_PIPE;
+}
+
+static void move(struct smb_parser *parser, const struct smb_message *message, const struct transfer *transfer,
+                 const char *unknown)
+{
+    const uint8_t *bytes = transfer->here > 0 ? message->bytes + transfer->at : message->bytes;
+    enum data_target target = target_of(parser, message, &transfer->id, bytes, transfer->here);
+
+    if (target == TARGET_FILE) {
+        const struct smb_transfer to_file = {
+            .id = &transfer->id,
+            .offset = transfer->offset,
+            .length = transfer->length,
+            .here = transfer->here,
+            .bytes = bytes,
+            .unknown = unknown,
+        };
+
+        smb_file_transfer(parser, message, &to_file);
+        return;
+    }
+    if (target == TARGET_OTHER_PIPE)
+        return;
+    if (!smb_tree_find(parser, message))
+        smb_pipe_assume(parser, message, &transfer->id);
+    if (parser->direction == FLOW_TO_SERVER)
+        smb_pipe_request(parser, message, bytes, transfer->here);
+    else
+        smb_pipe_response(parser, message, &transfer->id, bytes, transfer->here);
+}
+
+static uint64_t load_le64(const uint8_t *p)
+{
+    return (uint64_t)load_le32(p + 4) << 32 | load_le32(p);
+}
+
+void smb2_write_request(struct smb_parser *parser, const struct smb_message *message)
+{
+    const uint8_t *fixed = message->bytes + SMB2_HEADER;
+    const struct smb_settings *settings = parser->settings;
+    struct transfer transfer;
+
+    if (message->length < SMB2_HEADER + WRITE_FIXED) {
+        smb_event(parser, 2, SMB_MALFORMED_DATA);
+        return;
+    }
+    transfer = (struct transfer){
+        .length = load_le32(fixed + 4),
+        .offset = load_le64(fixed + 8),
+        .id = smb2_id(fixed + 16),
+    };
+    if ((parser->state->max_write && transfer.length > parser->state->max_write) ||
+        (settings->max_write_size && transfer.length > settings->max_write_size) ||
+        !find_data(message, load_le16(fixed + 2), WRITE_FIXED, &transfer)) {
+        smb_event(parser, 2, SMB_WRITE_REQUEST_TOO_LARGE);
+        return;
+    }
+    move(parser, message, &transfer, "");
+}
+
+void smb2_read_response(struct smb_parser *parser, const struct smb_message *message)
+{
+    const uint8_t *fixed = message->bytes + SMB2_HEADER;
+    const struct smb_settings *settings = parser->settings;
+    struct transfer transfer = { .length = 0 };
+
+    if (message->length < SMB2_HEADER + READ_FIXED) {
+        smb_event(parser, 2, SMB_MALFORMED_DATA);
+        return;
+    }
+    transfer.length = load_le32(fixed + 4);
+    if ((parser->state->max_read && transfer.length > parser->state->max_read) ||
+        (settings->max_read_size && transfer.length > settings->max_read_size) ||
+        !find_data(message, fixed[2], READ_FIXED, &transfer)) {
+        smb_event(parser, 2, SMB_READ_RESPONSE_TOO_LARGE);
+        return;
+    }
+    if (smb_read_take(parser, message, &transfer.id, &transfer.offset))
+        move(parser, message, &transfer, "<unknown>");
+}
+
+/* Reads and writes of files go on as they come. What goes through a pipe is looked at as a whole, and when the tree is not known the
+ * first bytes say whether it is one. */
+enum smb_stream smb2_streams(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed)
+{
+    struct smb_message message;
+    const struct smb_entry *tree;
+    uint32_t next, fixed, at;
+
+    *needed = SMB2_HEADER;
+    if (!smb2_header_read(bytes, length, &message, &next))
+        return length < SMB2_HEADER ? SMB_STREAM_UNSURE : SMB_STREAM_NO;
+    if (next != 0 || message.command != (message.is_response ? READ : WRITE) ||
+        message.is_response != (parser->direction == FLOW_TO_CLIENT))
+        return SMB_STREAM_NO;
+    fixed = message.is_response ? READ_FIXED : WRITE_FIXED;
+    tree = smb_tree_find(parser, &message);
+    *needed = SMB2_HEADER + fixed;
+    if (length < *needed)
+        return SMB_STREAM_UNSURE;
+    if (tree)
+        return tree->is_pipe ? SMB_STREAM_NO : SMB_STREAM_YES;
+    at = message.is_response ? bytes[SMB2_HEADER + 2] : load_le16(bytes + SMB2_HEADER + 2);
+    at = place_of(at, SMB2_HEADER + fixed);
+    *needed = at + DCE_HEADER;
+    if (length < *needed)
+        return SMB_STREAM_UNSURE;
+    return smb_looks_like_dcerpc(bytes + at, length - at) ? SMB_STREAM_NO : SMB_STREAM_YES;
+}

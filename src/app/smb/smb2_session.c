@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Negotiation, session setup, and changes of a file's name and end in SMB 2 and 3. */
+#include <string.h>
+
+#include "smb_priv.h"
+
+enum { NEGOTIATE = 0, SESSION_SETUP = 1, SET_INFO = 17, RENAME_INFO = 10, DISPOSITION_INFO = 13 };
+
+static struct cursor body_of(const struct smb_message *message)
+{
+    return cursor_of(message->bytes + SMB2_HEADER, message->length - SMB2_HEADER);
+}
+
+bool smb2_negotiate_request(struct smb_parser *parser, const struct smb_message *message)
+{
+    struct cursor cur = body_of(message);
+    const uint8_t *fixed = cursor_take(&cur, 36);
+    uint32_t count = fixed ? load_le16(fixed + 2) : 0;
+    const uint8_t *dialects = fixed ? cursor_take(&cur, 2 * (size_t)count) : NULL;
+    struct smb_tx *tx;
+
+    if (!dialects)
+        return false;
+    if (smb_tx_find_negotiate(parser, 2))
+        return true;
+    tx = smb_tx_new(parser, SMB_NEGOTIATE, 2, NEGOTIATE, NULL);
+    if (!tx)
+        return true;
+    smb_keep_bytes(parser, &tx->text[SMB_TEXT_DIALECTS], dialects,
+                   2 * (size_t)(count < SMB_DIALECTS_MAX ? count : SMB_DIALECTS_MAX));
+    tx->negotiate.has_client_guid = true;
+    memcpy(tx->negotiate.client_guid, fixed + 12, SMB_GUID);
+    return true;
+}
+
+static void answer_negotiate(struct smb_parser *parser, struct smb_tx *tx, const struct smb_message *message,
+                             const uint8_t *fixed)
+{
+    const struct smb_settings *settings = parser->settings;
+    struct smb_state *state = parser->state;
+
+    if (fixed) {
+        tx->negotiate.has_server_guid = true;
+        memcpy(tx->negotiate.server_guid, fixed + 8, SMB_GUID);
+    }
+    tx->negotiate.max_read = state->max_read;
+    tx->negotiate.max_write = state->max_write;
+    if (settings->max_read_size && state->max_read > settings->max_read_size)
+        smb_tx_event(parser, tx, SMB_NEGOTIATE_MAX_READ_SIZE_TOO_LARGE);
+    if (settings->max_write_size && state->max_write > settings->max_write_size)
+        smb_tx_event(parser, tx, SMB_NEGOTIATE_MAX_WRITE_SIZE_TOO_LARGE);
+    smb_tx_answer(parser, tx, message);
+}
+
+/* Also the answer to a negotiation of SMB 1. */
+bool smb2_negotiate_response(struct smb_parser *parser, const struct smb_message *message, bool *found)
+{
+    struct cursor cur = body_of(message);
+    bool success = message->status == SMB_STATUS_SUCCESS;
+    const uint8_t *fixed = cursor_take(&cur, success ? 40 : 4);
+    struct smb_tx *tx = smb_tx_find_negotiate(parser, 2);
+
+    *found = false;
+    if (!fixed)
+        return false;
+    parser->state->dialect = success ? load_le16(fixed + 4) : 0;
+    parser->state->max_read = success ? load_le32(fixed + 32) : 0;
+    parser->state->max_write = success ? load_le32(fixed + 36) : 0;
+    if (!tx)
+        tx = smb_tx_find_negotiate(parser, 1);
+    *found = tx != NULL;
+    if (tx)
+        answer_negotiate(parser, tx, message, success ? fixed : NULL);
+    return true;
+}
+
+bool smb2_session_setup_request(struct smb_parser *parser, const struct smb_message *message)
+{
+    struct cursor cur = body_of(message);
+    const struct smb_key key = smb_key_of(message, SMB_KEY_HEADER);
+    struct smb_tx *tx;
+
+    if (!cursor_skip(&cur, 24))
+        return false;
+    tx = smb_tx_new(parser, SMB_SESSION_SETUP, 2, SESSION_SETUP, &key);
+    if (tx)
+        smb_read_security(parser, tx, cur.at, cursor_left(&cur));
+    return true;
+}
+
+/* The first answer gives the session its number. */
+void smb2_session_setup_response(struct smb_parser *parser, const struct smb_message *message)
+{
+    struct smb_key key = smb_key_of(message, SMB_KEY_HEADER);
+    struct smb_tx *tx = smb_tx_find(parser, SMB_SESSION_SETUP, 2, SESSION_SETUP, &key);
+
+    if (!tx) {
+        key.session = 0;
+        tx = smb_tx_find(parser, SMB_SESSION_SETUP, 2, SESSION_SETUP, &key);
+    }
+    if (!tx)
+        return;
+    tx->key = smb_key_of(message, SMB_KEY_HEADER);
+    smb_tx_set_status(tx, message->status, false);
+    smb_tx_complete(parser, tx, FLOW_TO_CLIENT);
+}
+
+/* --- Set info ------------------------------------------------------------------------------------------------------------------- */
+
+static void rename_file(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
+                        const uint8_t *name, uint32_t length)
+{
+    const struct smb_key key = smb_key_of(message, SMB_KEY_GENERIC);
+    struct smb_tx *tx = smb_tx_new(parser, SMB_RENAME, 2, SET_INFO, &key);
+
+    if (!tx)
+        return;
+    tx->id = *id;
+    smb_copy_name(parser, id, "<unknown>", &tx->text[SMB_TEXT_NAME]);
+    smb_keep_text(parser, &tx->text[SMB_TEXT_NEW_NAME], name, length);
+}
+
+/* In a chain of messages the file is the one that the message before it opens. */
+static void set_disposition(struct smb_parser *parser, const struct smb_message *message, const struct smb_id *id,
+                            bool delete)
+{
+    const struct smb_key key = smb_key_of(message, SMB_KEY_GENERIC);
+    const struct smb_entry *opened =
+        message->message > 0 ? smb_pending_find(parser, SMB_PENDING_NAME, message->session, message->message - 1)
+                             : NULL;
+    struct smb_tx *tx = smb_tx_new(parser, SMB_SET_INFO, 2, SET_INFO, &key);
+
+    if (!tx)
+        return;
+    tx->id = *id;
+    tx->set_info.subcommand = 1;
+    tx->set_info.level = DISPOSITION_INFO;
+    tx->set_info.delete_on_close = delete;
+    if (!smb_name_find(parser, id) && opened)
+        smb_keep_bytes(parser, &tx->text[SMB_TEXT_NAME], opened->bytes.bytes, opened->bytes.length);
+    else
+        smb_copy_name(parser, id, "<unknown>", &tx->text[SMB_TEXT_NAME]);
+}
+
+bool smb2_set_info_request(struct smb_parser *parser, const struct smb_message *message, bool *is_malformed)
+{
+    struct cursor cur = body_of(message);
+    const uint8_t *fixed = cursor_take(&cur, 32), *name;
+    uint8_t level = fixed && fixed[2] == 1 ? fixed[3] : 0;
+    uint32_t length = fixed ? load_le32(fixed + 4) : 0;
+
+    *is_malformed = !fixed || length > cursor_left(&cur);
+    if (*is_malformed)
+        return false;
+    cursor_limit(&cur, length);
+    struct smb_id id = smb2_id(fixed + 16);
+    const uint8_t *info = level == RENAME_INFO ? cursor_take(&cur, 20) : cursor_take(&cur, 1);
+
+    *is_malformed = !info && (level == RENAME_INFO || level == DISPOSITION_INFO);
+    if (!info || (level != RENAME_INFO && level != DISPOSITION_INFO))
+        return false;
+    if (level == DISPOSITION_INFO) {
+        set_disposition(parser, message, &id, info[0] & 1);
+        return true;
+    }
+    length = load_le32(info + 16);
+    name = cursor_take(&cur, length);
+    *is_malformed = !name;
+    if (name)
+        rename_file(parser, message, &id, name, length);
+    return name != NULL;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Transactions, and what is remembered of the messages that they come from. */
+#include <string.h>
+
+#include "smb_priv.h"
+
+struct smb_key smb_key_of(const struct smb_message *message, enum smb_key_type type)
+{
+    return (struct smb_key){
+        .type = type,
+        .tree = type == SMB_KEY_TREE ? 0 : message->tree,
+        .session = message->session,
+        .message = message->message,
+    };
+}
+
+static bool same_key(const struct smb_key *a, const struct smb_key *b)
+{
+    return a->type == b->type && a->session == b->session && a->message == b->message;
+}
+
+static bool is_open(const struct app_tx *tx)
+{
+    return tx->progress[FLOW_TO_SERVER] < SMB_COMPLETE || tx->progress[FLOW_TO_CLIENT] < SMB_COMPLETE;
+}
+
+/* Complete ones count as gone, whether they are or not. */
+static struct smb_tx *open_from(struct app_tx *tx)
+{
+    while (tx && !is_open(tx))
+        tx = tx->next;
+    return (struct smb_tx *)tx;
+}
+
+struct smb_tx *smb_tx_first_open(const struct smb_parser *parser)
+{
+    return open_from(app_tx_first(parser->context));
+}
+
+struct smb_tx *smb_tx_next_open(const struct smb_tx *tx)
+{
+    return open_from(tx->head.tx.next);
+}
+
+static void note_dialect(const struct smb_parser *parser, struct smb_tx *tx)
+{
+    tx->dialect = parser->state->dialect;
+    tx->dialect_length = parser->state->dialect_length;
+    memcpy(tx->dialect_name, parser->state->dialect_name, sizeof(tx->dialect_name));
+}
+
+static bool has_room(struct smb_parser *parser)
+{
+    uint32_t open = 0;
+
+    for (const struct smb_tx *tx = smb_tx_first_open(parser); tx; tx = smb_tx_next_open(tx))
+        open++;
+    return open < parser->settings->max_tx;
+}
+
+static struct smb_tx *make(struct smb_parser *parser, enum smb_kind kind, uint8_t version, uint16_t command,
+                           const struct smb_key *key)
+{
+    struct smb_tx *tx = (struct smb_tx *)app_tx_new(parser->context);
+
+    if (!tx) {
+        parser->failed = true;
+        return NULL;
+    }
+    tx->kind = kind;
+    tx->version = version;
+    tx->command = command;
+    if (key)
+        tx->key = *key;
+    note_dialect(parser, tx);
+    return tx;
+}
+
+struct smb_tx *smb_tx_new(struct smb_parser *parser, enum smb_kind kind, uint8_t version, uint16_t command,
+                          const struct smb_key *key)
+{
+    bool fits = has_room(parser);
+    struct smb_tx *tx = make(parser, kind, version, command, key);
+
+    if (!tx)
+        return NULL;
+    tx->head.tx.progress[FLOW_TO_SERVER] = SMB_COMPLETE;
+    if (fits)
+        return tx;
+    app_event(parser->context, &tx->head.tx, SMB_TOO_MANY_TRANSACTIONS);
+    tx->kind = SMB_GENERIC;
+    tx->head.tx.only_events = true;
+    parser->failed = true;
+    return NULL;
+}
+
+struct smb_tx *smb_tx_find(const struct smb_parser *parser, enum smb_kind kind, uint8_t version, uint16_t command,
+                           const struct smb_key *key)
+{
+    for (struct smb_tx *tx = smb_tx_first_open(parser); tx; tx = smb_tx_next_open(tx))
+        if ((kind == SMB_KINDS || tx->kind == kind) && tx->version == version && tx->command == command &&
+            same_key(&tx->key, key))
+            return tx;
+    return NULL;
+}
+
+struct smb_tx *smb_tx_find_negotiate(const struct smb_parser *parser, uint8_t version)
+{
+    struct smb_tx *tx = smb_tx_first_open(parser);
+
+    while (tx && (tx->kind != SMB_NEGOTIATE || tx->version != version))
+        tx = smb_tx_next_open(tx);
+    return tx;
+}
+
+struct smb_tx *smb_tx_find_last(const struct smb_parser *parser, uint8_t version, uint16_t command)
+{
+    struct smb_tx *last = NULL;
+
+    for (struct smb_tx *tx = smb_tx_first_open(parser); tx; tx = smb_tx_next_open(tx))
+        last = tx;
+    return last && last->version == version && last->command == command ? last : NULL;
+}
+
+void smb_tx_complete(const struct smb_parser *parser, struct smb_tx *tx, enum flow_direction direction)
+{
+    if (tx->head.tx.progress[direction] >= SMB_COMPLETE)
+        return;
+    tx->head.tx.progress[direction] = SMB_COMPLETE;
+    tx->head.tx.fresh[direction] = true;
+    note_dialect(parser, tx);
+}
+
+void smb_tx_complete_both(const struct smb_parser *parser, struct smb_tx *tx)
+{
+    smb_tx_complete(parser, tx, FLOW_TO_SERVER);
+    smb_tx_complete(parser, tx, FLOW_TO_CLIENT);
+}
+
+void smb_tx_set_status(struct smb_tx *tx, uint32_t status, bool is_dos_status)
+{
+    tx->has_status = true;
+    tx->is_dos_status = is_dos_status;
+    tx->error_class = (uint8_t)status;
+    tx->status = is_dos_status ? status >> 16 : status;
+}
+
+void smb_tx_answer(const struct smb_parser *parser, struct smb_tx *tx, const struct smb_message *message)
+{
+    smb_tx_set_status(tx, message->status, message->is_dos_status);
+    if (message->version != 2 || message->status != SMB_STATUS_PENDING)
+        smb_tx_complete(parser, tx, FLOW_TO_CLIENT);
+}
+
+void smb_tx_event(struct smb_parser *parser, struct smb_tx *tx, enum smb_event event)
+{
+    if (tx)
+        app_event(parser->context, &tx->head.tx, event);
+}
+
+void smb_event(struct smb_parser *parser, uint8_t version, enum smb_event event)
+{
+    struct smb_tx *tx = make(parser, SMB_GENERIC, version, 0, NULL);
+
+    if (!tx)
+        return;
+    tx->head.tx.only_events = true;
+    smb_tx_complete_both(parser, tx);
+    app_event(parser->context, &tx->head.tx, event);
+}
+
+void smb_tx_free(struct app_context *context, struct app_tx *head)
+{
+    struct heap *heap = app_heap(context);
+    struct smb_tx *tx = (struct smb_tx *)head;
+
+    if (tx->kind == SMB_FILE)
+        smb_file_forget(heap, tx);
+    if (tx->kind == SMB_DCERPC)
+        dce_call_clear(heap, &tx->call);
+    for (unsigned i = 0; i < SMB_TEXTS; i++)
+        buffer_clear(heap, &tx->text[i]);
+}
+
+void smb_keep_bytes(struct smb_parser *parser, struct buffer *out, const uint8_t *bytes, size_t length)
+{
+    if (length > SMB_NAME_MAX)
+        length = SMB_NAME_MAX;
+    if (buffer_append(parser->heap, out, bytes, (uint32_t)length, SMB_NAME_MAX) < length && out->length < SMB_NAME_MAX)
+        parser->failed = true;
+}
+
+void smb_keep_text(struct smb_parser *parser, struct buffer *out, const uint8_t *bytes, size_t length)
+{
+    uint8_t piece[64];
+    size_t filled = 0;
+
+    for (size_t i = 0; i < length && out->length < SMB_NAME_MAX; i++) {
+        if (bytes[i] != 0)
+            piece[filled++] = bytes[i];
+        if (filled < sizeof(piece) && i + 1 < length)
+            continue;
+        smb_keep_bytes(parser, out, piece, filled);
+        filled = 0;
+    }
+}

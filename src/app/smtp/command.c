@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Lines of the client. A transaction begins with the first command behind the last one's message, or RSET; what only ends a session (RSET, QUIT)
+ * does not begin one.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "smtp_priv.h"
+
+static const struct {
+    const char *word;
+    uint8_t length;
+    enum smtp_command command;
+} commands[] = {
+    { "starttls", 8, SMTP_STARTTLS }, { "data", 4, SMTP_DATA_COMMAND }, { "bdat", 4, SMTP_BDAT },
+    { "helo", 4, SMTP_HELO },         { "ehlo", 4, SMTP_HELO },         { "lhlo", 4, SMTP_HELO },
+    { "mail from", 9, SMTP_MAIL },    { "rcpt to", 7, SMTP_RCPT },      { "rset", 4, SMTP_RSET },
+    { "quit", 4, SMTP_QUIT },
+};
+
+/* Words that are commands and mean nothing here. */
+static const char *const others[] = { "auth", "noop", "vrfy", "expn", "help", "turn", "etrn", "send", "soml", "saml" };
+
+static bool has_prefix(const uint8_t *line, uint32_t length, const char *word, uint32_t word_length)
+{
+    return length >= word_length && mime_equal_nocase(line, word_length, word);
+}
+
+static enum smtp_command find_command(const uint8_t *line, uint32_t length)
+{
+    for (unsigned i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (has_prefix(line, length, commands[i].word, commands[i].length))
+            return commands[i].command;
+    return SMTP_OTHER;
+}
+
+static bool is_command(enum smtp_command command, const uint8_t *line, uint32_t length)
+{
+    for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (has_prefix(line, length, others[i], 4))
+            return true;
+    return command != SMTP_OTHER;
+}
+
+/* --- Waiting for replies ------------------------------------------------------------------------------------------------------ */
+
+static bool make_room(struct heap *heap, struct smtp_state *state)
+{
+    if (state->queue_first + state->queue_count < state->queue_room)
+        return true;
+    if (state->queue_first > 0 && state->queue_count <= state->queue_room / 2) {
+        memmove(state->queue, state->queue + state->queue_first, state->queue_count * sizeof(*state->queue));
+        state->queue_first = 0;
+        return true;
+    }
+    uint32_t room = state->queue_room ? state->queue_room * 2 : 8;
+    struct smtp_waiting *grown =
+        heap_grow(heap, state->queue, state->queue_room * sizeof(*grown), room * sizeof(*grown));
+
+    if (!grown)
+        return false;
+    state->queue = grown;
+    state->queue_room = room;
+    return true;
+}
+
+int smtp_expect_reply(struct smtp_feed *f, enum smtp_command command, const struct smtp_tx *tx)
+{
+    struct smtp_state *state = f->state;
+
+    if (state->queue_count >= SMTP_QUEUE_MAX)
+        return -EINVAL;
+    if (!make_room(app_heap(f->context), state))
+        return -ENOMEM;
+    struct smtp_waiting *end = state->queue + state->queue_first + state->queue_count;
+
+    if (state->queue_count > 0 && (end[-1].command == SMTP_STARTTLS || end[-1].command == SMTP_DATA_COMMAND))
+        smtp_event(f, f->current, SMTP_INVALID_PIPELINED_SEQUENCE);
+    *end = (struct smtp_waiting){ .command = command, .tx = tx ? tx->tx.id + 1 : 0 };
+    state->queue_count++;
+    return 0;
+}
+
+/* --- What commands say -------------------------------------------------------------------------------------------------------- */
+
+/* The first word behind the command's `at` bytes: what follows it are extensions. */
+static const uint8_t *argument(const uint8_t *line, uint32_t length, uint32_t at, uint32_t *size)
+{
+    uint32_t end;
+
+    while (at < length && line[at] == ' ')
+        at++;
+    if (at > length)
+        at = length;
+    for (end = at; end < length && line[end] != ' ';)
+        end++;
+    *size = end - at;
+    return line + at;
+}
+
+static int keep(struct heap *heap, struct buffer *buffer, const uint8_t *bytes, uint32_t length)
+{
+    return buffer_append(heap, buffer, bytes, length, SMTP_LINE_MAX) < length ? -ENOMEM : 0;
+}
+
+static int take_helo(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *line, uint32_t length)
+{
+    struct heap *heap = app_heap(f->context);
+    uint32_t size;
+    const uint8_t *name = argument(line, length, 5, &size);
+
+    if (f->state->has_helo) {
+        smtp_event(f, tx, SMTP_DUPLICATE_FIELDS);
+        return 0;
+    }
+    f->state->has_helo = tx->has_helo = true;
+    int err = keep(heap, &f->state->helo, name, size);
+
+    return err ? err : keep(heap, &tx->helo, name, size);
+}
+
+static int take_sender(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *line, uint32_t length)
+{
+    uint32_t size;
+    const uint8_t *address = argument(line, length, 10, &size);
+
+    if (tx->has_mail_from) {
+        smtp_event(f, tx, SMTP_DUPLICATE_FIELDS);
+        return 0;
+    }
+    tx->has_mail_from = true;
+    return keep(app_heap(f->context), &tx->mail_from, address, size);
+}
+
+static int take_recipient(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *line, uint32_t length)
+{
+    struct heap *heap = app_heap(f->context);
+    uint32_t size;
+    const uint8_t *address = argument(line, length, 8, &size);
+
+    if (tx->recipient_count == SMTP_RECIPIENTS_MAX)
+        return 0;
+    if (tx->recipient_count == tx->recipient_room) {
+        uint32_t room = tx->recipient_room ? tx->recipient_room * 2 : 2;
+        struct smtp_text *grown =
+            heap_grow(heap, tx->recipients, tx->recipient_count * sizeof(*grown), room * sizeof(*grown));
+
+        if (!grown)
+            return -ENOMEM;
+        tx->recipients = grown;
+        tx->recipient_room = room;
+    }
+    tx->recipients[tx->recipient_count] = (struct smtp_text){ .at = tx->recipient_text.length, .length = size };
+    if (buffer_append(heap, &tx->recipient_text, address, size, UINT32_MAX) < size)
+        return -ENOMEM;
+    tx->recipient_count++;
+    return 0;
+}
+
+static int take_data(struct smtp_feed *f, struct smtp_tx **tx)
+{
+    int err;
+
+    if ((*tx)->mime || (*tx)->raw) {
+        /* Two messages, and the end of the first was not seen. */
+        smtp_event(f, *tx, SMTP_UNPARSABLE_CONTENT);
+        smtp_break_message(f, *tx);
+        smtp_complete(f, *tx);
+        *tx = smtp_new(f);
+        if (!*tx)
+            return -ENOMEM;
+    }
+    err = smtp_begin_message(f, *tx);
+    f->state->cut[FLOW_TO_SERVER] = false;
+    return err;
+}
+
+/* `BDAT length [LAST]`; false: it is something else. */
+static bool read_chunk(struct smtp_state *state, const uint8_t *line, uint32_t length)
+{
+    uint32_t size, rest;
+    const uint8_t *number = argument(line, length, 4, &size), *last;
+    uint64_t value = 0;
+
+    if (length < 6 || line[4] != ' ' || size == 0 || size > 18)
+        return false;
+    for (uint32_t i = 0; i < size; i++) {
+        if (number[i] < '0' || number[i] > '9')
+            return false;
+        value = value * 10 + (uint64_t)(number[i] - '0');
+    }
+    last = argument(line, length, (uint32_t)(number - line) + size, &rest);
+    if (rest > 0 && !mime_equal_nocase(last, rest, "last"))
+        return false;
+    state->chunk_left = value;
+    state->chunk_is_last = rest > 0;
+    return true;
+}
+
+static int take_chunk(struct smtp_feed *f, struct smtp_tx *tx, enum smtp_command *command, const uint8_t *line,
+                      uint32_t length)
+{
+    if (!read_chunk(f->state, line, length)) {
+        smtp_event(f, tx, SMTP_INVALID_BDAT);
+        *command = SMTP_OTHER;
+        return 0;
+    }
+    if (f->state->chunk_is_last)
+        *command = SMTP_BDAT_LAST;
+    if (f->state->partial.length == 0 && !tx->has_data)
+        f->state->cut[FLOW_TO_SERVER] = false;
+    f->state->mode = SMTP_IN_CHUNK;
+    return smtp_begin_message(f, tx);
+}
+
+static void take_reset(struct smtp_feed *f, struct smtp_tx *tx)
+{
+    buffer_clear(app_heap(f->context), &f->state->partial);
+    if (!tx)
+        return;
+    smtp_break_message(f, tx);
+    tx->request_over = true;
+    tx->tx.progress[FLOW_TO_SERVER] = SMTP_COMPLETE;
+}
+
+/* --- A line ------------------------------------------------------------------------------------------------------------------- */
+
+static int act(struct smtp_feed *f, struct smtp_tx **tx, enum smtp_command *command, const uint8_t *line,
+               uint32_t length)
+{
+    switch (*command) {
+    case SMTP_HELO:
+        if ((*tx)->has_mail_from || (*tx)->has_data)
+            *command = SMTP_HELO_AGAIN;
+        return take_helo(f, *tx, line, length);
+    case SMTP_MAIL:
+        return take_sender(f, *tx, line, length);
+    case SMTP_RCPT:
+        return take_recipient(f, *tx, line, length);
+    case SMTP_DATA_COMMAND:
+        return take_data(f, tx);
+    case SMTP_BDAT:
+        return take_chunk(f, *tx, command, line, length);
+    case SMTP_RSET:
+        take_reset(f, *tx);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+/* What the command changes once it waits for its reply. */
+static void follow(struct smtp_feed *f, enum smtp_command command)
+{
+    struct smtp_state *state = f->state;
+
+    if (command == SMTP_DATA_COMMAND && (state->pipelining || state->replies_lost))
+        state->mode = SMTP_IN_DATA;
+    if (state->mode == SMTP_IN_CHUNK && state->chunk_left == 0)
+        smtp_end_chunk(f);
+}
+
+int smtp_take_command(struct smtp_feed *f, const uint8_t *line, uint32_t length)
+{
+    enum smtp_command command = find_command(line, length);
+    struct smtp_tx *tx = f->current;
+    bool begins = (command != SMTP_RSET && command != SMTP_QUIT) || f->state->begun == 0;
+    bool too_long = f->state->after_chunk && !is_command(command, line, length);
+
+    f->state->after_chunk = false;
+    if (too_long)
+        smtp_event(f, tx, SMTP_BDAT_CHUNK_TOO_LONG);
+    if ((!tx || tx->request_over) && begins) {
+        tx = smtp_new(f);
+        if (!tx)
+            return -ENOMEM;
+    }
+    if (!f->state->greeted)
+        smtp_event(f, tx, SMTP_NO_WELCOME);
+    int err = act(f, &tx, &command, line, length);
+
+    if (err)
+        return err;
+    if (tx)
+        tx->tx.fresh[FLOW_TO_SERVER] = true;
+    err = smtp_expect_reply(f, command, tx);
+    if (!err)
+        follow(f, command);
+    return err;
+}

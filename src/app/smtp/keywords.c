@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Keywords of SMTP: the envelope, and the headers of the message. Those of the envelope come one by one while the transaction goes on; the
+ * headers are there together.
+ */
+#include "smtp_priv.h"
+
+static const char *const words[] = { "smtp", NULL };
+
+static const struct smtp_tx *smtp_of(const struct app_tx *tx)
+{
+    return (const struct smtp_tx *)tx;
+}
+
+static bool lend(const uint8_t *bytes, uint32_t length, struct app_bytes *out)
+{
+    static const uint8_t nothing[1];
+
+    *out = (struct app_bytes){ .bytes = length > 0 ? bytes : nothing, .length = length };
+    return true;
+}
+
+/* --- The envelope --------------------------------------------------------------------------------------------------------------- */
+
+static bool get_helo(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct smtp_tx *smtp = smtp_of(tx);
+
+    (void)direction;
+    (void)index;
+    return smtp->has_helo && lend(smtp->helo.bytes, smtp->helo.length, out);
+}
+
+static bool get_mail_from(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct smtp_tx *smtp = smtp_of(tx);
+
+    (void)direction;
+    (void)index;
+    return smtp->has_mail_from && lend(smtp->mail_from.bytes, smtp->mail_from.length, out);
+}
+
+static bool get_recipient(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct smtp_tx *smtp = smtp_of(tx);
+
+    (void)direction;
+    return index < smtp->recipient_count &&
+           lend(smtp->recipient_text.bytes + smtp->recipients[index].at, smtp->recipients[index].length, out);
+}
+
+/* --- The message ---------------------------------------------------------------------------------------------------------------- */
+
+static bool get_header(const struct app_tx *tx, const char *name, unsigned index, struct app_bytes *out)
+{
+    const struct mime *mime = smtp_of(tx)->mime;
+    const struct mime_header *header = mime && mime->main_done ? mime_headers_find(&mime->main, name, index) : NULL;
+
+    return header && lend(mime->main.text.bytes + header->value, header->value_length, out);
+}
+
+static bool get_url(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct mime *mime = smtp_of(tx)->mime;
+
+    (void)direction;
+    return mime && index < mime->urls.count &&
+           lend(mime->urls.text.bytes + mime->urls.list[index].at, mime->urls.list[index].length, out);
+}
+
+/* In hexadecimal, as rules have it. */
+static bool get_body_md5(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    const struct mime *mime = smtp_of(tx)->mime;
+
+    (void)direction;
+    (void)index;
+    return mime && mime->md5_done && lend(mime->md5_text, sizeof(mime->md5_text), out);
+}
+
+static bool get_from(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    (void)direction;
+    return get_header(tx, "from", index, out);
+}
+
+static bool get_to(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    (void)direction;
+    return get_header(tx, "to", index, out);
+}
+
+static bool get_cc(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    (void)direction;
+    return get_header(tx, "cc", index, out);
+}
+
+static bool get_subject(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    (void)direction;
+    return get_header(tx, "subject", index, out);
+}
+
+static bool get_date(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    (void)direction;
+    return get_header(tx, "date", index, out);
+}
+
+static bool get_message_id(const struct app_tx *tx, enum flow_direction direction, unsigned index,
+                           struct app_bytes *out)
+{
+    (void)direction;
+    return get_header(tx, "message-id", index, out);
+}
+
+static bool get_x_mailer(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    (void)direction;
+    return get_header(tx, "x-mailer", index, out);
+}
+
+static bool get_received(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
+{
+    (void)direction;
+    return get_header(tx, "received", index, out);
+}
+
+/* --- Names ---------------------------------------------------------------------------------------------------------------------- */
+
+static int smtp_helo_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_smtp_helo);
+}
+
+const struct keyword keyword_smtp_helo = {
+    .name = "smtp.helo",
+    .help = "the name by which an SMTP client greets (HELO, EHLO), the first of a session",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = smtp_helo_parse,
+};
+
+static int smtp_mail_from_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_smtp_mail_from);
+}
+
+const struct keyword keyword_smtp_mail_from = {
+    .name = "smtp.mail_from",
+    .help = "the sender in the envelope of a mail: <a@example.com>",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = smtp_mail_from_parse,
+};
+
+static int smtp_rcpt_to_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_smtp_rcpt_to);
+}
+
+const struct keyword keyword_smtp_rcpt_to = {
+    .name = "smtp.rcpt_to",
+    .help = "a recipient in the envelope of a mail",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = smtp_rcpt_to_parse,
+};
+
+static int email_from_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_email_from);
+}
+
+const struct keyword keyword_email_from = {
+    .name = "email.from",
+    .help = "the From header of a message",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = email_from_parse,
+};
+
+static int email_to_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_email_to);
+}
+
+const struct keyword keyword_email_to = {
+    .name = "email.to",
+    .help = "the To header of a message",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = email_to_parse,
+};
+
+static int email_cc_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_email_cc);
+}
+
+const struct keyword keyword_email_cc = {
+    .name = "email.cc",
+    .help = "the Cc header of a message",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = email_cc_parse,
+};
+
+static int email_subject_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_email_subject);
+}
+
+const struct keyword keyword_email_subject = {
+    .name = "email.subject",
+    .help = "the Subject header of a message",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = email_subject_parse,
+};
+
+static int email_date_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_email_date);
+}
+
+const struct keyword keyword_email_date = {
+    .name = "email.date",
+    .help = "the Date header of a message",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = email_date_parse,
+};
+
+static int email_message_id_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_email_message_id);
+}
+
+const struct keyword keyword_email_message_id = {
+    .name = "email.message_id",
+    .help = "the Message-ID header of a message",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = email_message_id_parse,
+};
+
+static int email_x_mailer_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_email_x_mailer);
+}
+
+const struct keyword keyword_email_x_mailer = {
+    .name = "email.x_mailer",
+    .help = "the X-Mailer header of a message",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = email_x_mailer_parse,
+};
+
+static int email_received_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_email_received);
+}
+
+const struct keyword keyword_email_received = {
+    .name = "email.received",
+    .help = "a Received header of a message",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = email_received_parse,
+};
+
+static int email_url_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_email_url);
+}
+
+const struct keyword keyword_email_url = {
+    .name = "email.url",
+    .help = "an URL in the text of a message, as extract-urls has found it",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = email_url_parse,
+};
+
+static int email_body_md5_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)value;
+    (void)negated;
+    return rule_parser_select_buffer(parser, &keyword_email_body_md5);
+}
+
+const struct keyword keyword_email_body_md5 = {
+    .name = "email.body_md5",
+    .help = "the MD5 of a message behind its headers, in hexadecimal",
+    .kind = KEYWORD_BUFFER,
+    .flags = KEYWORD_NO_VALUE,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = email_body_md5_parse,
+};
+
+const struct app_buffer smtp_buffers[SMTP_BUFFERS] = {
+    { &keyword_file_data, FLOW_TO_SERVER, SMTP_DATA, true, app_file_data },
+    { &keyword_smtp_helo, FLOW_TO_SERVER, SMTP_STARTED, true, get_helo },
+    { &keyword_smtp_mail_from, FLOW_TO_SERVER, SMTP_STARTED, true, get_mail_from },
+    { &keyword_smtp_rcpt_to, FLOW_TO_SERVER, SMTP_STARTED, true, get_recipient },
+    { &keyword_email_from, FLOW_TO_SERVER, SMTP_HEADERS, false, get_from },
+    { &keyword_email_to, FLOW_TO_SERVER, SMTP_HEADERS, false, get_to },
+    { &keyword_email_cc, FLOW_TO_SERVER, SMTP_HEADERS, false, get_cc },
+    { &keyword_email_subject, FLOW_TO_SERVER, SMTP_HEADERS, false, get_subject },
+    { &keyword_email_date, FLOW_TO_SERVER, SMTP_HEADERS, false, get_date },
+    { &keyword_email_message_id, FLOW_TO_SERVER, SMTP_HEADERS, false, get_message_id },
+    { &keyword_email_x_mailer, FLOW_TO_SERVER, SMTP_HEADERS, false, get_x_mailer },
+    { &keyword_email_received, FLOW_TO_SERVER, SMTP_HEADERS, false, get_received },
+    { &keyword_email_url, FLOW_TO_SERVER, SMTP_HEADERS, true, get_url },
+    { &keyword_email_body_md5, FLOW_TO_SERVER, SMTP_COMPLETE, false, get_body_md5 },
+};

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * SMTP in EVE: the object "smtp" has the envelope; "email" beside it has what is known of the message.
+ */
+#include <nettle/md5.h>
+#include <string.h>
+
+#include "smtp_priv.h"
+
+enum field_kind { FIELD_TEXT, FIELD_ALL, FIELD_COMMAS };
+
+/* What eve.types.smtp.custom may ask for. */
+static const struct {
+    const char *name, *header;
+    enum field_kind kind;
+    bool extended;
+} email_fields[] = {
+    { "reply_to", "reply-to", FIELD_TEXT, false },       { "bcc", "bcc", FIELD_COMMAS, true },
+    { "message_id", "message-id", FIELD_TEXT, true },    { "subject", "subject", FIELD_TEXT, true },
+    { "x_mailer", "x-mailer", FIELD_TEXT, true },        { "user_agent", "user-agent", FIELD_TEXT, true },
+    { "received", "received", FIELD_ALL, false },        { "x_originating_ip", "x-originating-ip", FIELD_TEXT, false },
+    { "in_reply_to", "in-reply-to", FIELD_TEXT, false }, { "references", "references", FIELD_TEXT, false },
+    { "importance", "importance", FIELD_TEXT, false },   { "priority", "priority", FIELD_TEXT, false },
+    { "sensitivity", "sensitivity", FIELD_TEXT, false }, { "organization", "organization", FIELD_TEXT, false },
+    { "content_md5", "content-md5", FIELD_TEXT, false }, { "date", "date", FIELD_TEXT, false },
+};
+enum { FIELDS = sizeof(email_fields) / sizeof(email_fields[0]) };
+
+uint32_t smtp_log_field(const char *name)
+{
+    for (unsigned i = 0; i < FIELDS; i++)
+        if (mime_equal_nocase((const uint8_t *)name, (uint32_t)strlen(name), email_fields[i].name) ||
+            mime_equal_nocase((const uint8_t *)name, (uint32_t)strlen(name), email_fields[i].header))
+            return 1u << i;
+    return 0;
+}
+
+static const void *text_of(const uint8_t *bytes, uint32_t length)
+{
+    return length > 0 ? (const void *)bytes : "";
+}
+
+void smtp_log(const struct app_tx *tx, const void *settings, struct fields *out)
+{
+    const struct smtp_tx *smtp = (const struct smtp_tx *)tx;
+
+    (void)settings;
+    if (smtp->has_helo)
+        fields_bytes(out, "helo", text_of(smtp->helo.bytes, smtp->helo.length), smtp->helo.length);
+    if (smtp->has_mail_from)
+        fields_bytes(out, "mail_from", text_of(smtp->mail_from.bytes, smtp->mail_from.length), smtp->mail_from.length);
+    if (smtp->recipient_count == 0)
+        return;
+    fields_array_open(out, "rcpt_to");
+    for (uint32_t i = 0; i < smtp->recipient_count; i++)
+        fields_bytes(out, NULL,
+                     text_of(smtp->recipient_text.bytes + smtp->recipients[i].at, smtp->recipients[i].length),
+                     smtp->recipients[i].length);
+    fields_array_close(out);
+}
+
+/* --- The message ------------------------------------------------------------------------------------------------------------------ */
+
+static const uint8_t *value_of(const struct mime *mime, const struct mime_header *header)
+{
+    return text_of(mime->main.text.bytes + header->value, header->value_length);
+}
+
+static void log_text(const struct mime *mime, const char *key, const char *name, struct fields *out)
+{
+    const struct mime_header *header = mime_headers_find(&mime->main, name, 0);
+
+    if (header)
+        fields_bytes(out, key, value_of(mime, header), header->value_length);
+}
+
+static void log_all(const struct mime *mime, const char *key, const char *name, struct fields *out)
+{
+    const struct mime_header *header = mime_headers_find(&mime->main, name, 0);
+
+    if (!header)
+        return;
+    fields_array_open(out, key);
+    for (uint32_t i = 0; i < mime->main.count; i++) {
+        header = &mime->main.list[i];
+        if (mime_equal_nocase(mime->main.text.bytes + header->name, header->name_length, name))
+            fields_bytes(out, NULL, value_of(mime, header), header->value_length);
+    }
+    fields_array_close(out);
+}
+
+/* Up to a comma that is not within quotes. */
+static uint32_t address_length(const uint8_t *bytes, uint32_t length)
+{
+    bool quoted = false;
+    uint32_t at;
+
+    for (at = 0; at < length && (quoted || bytes[at] != ','); at++) {
+        if (bytes[at] == '\\' && quoted && at + 1 < length)
+            at++;
+        else if (bytes[at] == '"')
+            quoted = !quoted;
+    }
+    return at;
+}
+
+static void log_commas(const struct mime *mime, const char *key, const char *name, struct fields *out)
+{
+    const struct mime_header *header = mime_headers_find(&mime->main, name, 0);
+    const uint8_t *bytes;
+    uint32_t left, length;
+
+    if (!header)
+        return;
+    bytes = value_of(mime, header);
+    left = header->value_length;
+    fields_array_open(out, key);
+    do {
+        while (left > 0 && (*bytes == ' ' || *bytes == '\t'))
+            bytes++, left--;
+        length = address_length(bytes, left);
+        fields_bytes(out, NULL, text_of(bytes, length), length);
+        length += length < left;
+        bytes += length;
+        left -= length;
+    } while (left > 0);
+    fields_array_close(out);
+}
+
+static void log_custom(const struct mime *mime, const struct smtp_settings *settings, struct fields *out)
+{
+    for (unsigned i = 0; i < FIELDS; i++) {
+        if (!(settings->log_fields >> i & 1) && !(settings->log_extended && email_fields[i].extended))
+            continue;
+        if (email_fields[i].kind == FIELD_ALL)
+            log_all(mime, email_fields[i].name, email_fields[i].header, out);
+        else if (email_fields[i].kind == FIELD_COMMAS)
+            log_commas(mime, email_fields[i].name, email_fields[i].header, out);
+        else
+            log_text(mime, email_fields[i].name, email_fields[i].header, out);
+    }
+}
+
+static void log_attachments(const struct app_tx *tx, struct fields *out)
+{
+    if (!tx->files[FLOW_TO_SERVER].first)
+        return;
+    fields_array_open(out, "attachment");
+    for (const struct file *file = tx->files[FLOW_TO_SERVER].first; file; file = file->next)
+        fields_bytes(out, NULL, text_of(file->name.bytes, file->name.length), file->name.length);
+    fields_array_close(out);
+}
+
+/* The last one first, as the field does. */
+static void log_urls(const struct mime *mime, struct fields *out)
+{
+    if (mime->urls.count == 0)
+        return;
+    fields_array_open(out, "url");
+    for (uint32_t i = mime->urls.count; i-- > 0;)
+        fields_bytes(out, NULL, text_of(mime->urls.text.bytes + mime->urls.list[i].at, mime->urls.list[i].length),
+                     mime->urls.list[i].length);
+    fields_array_close(out);
+}
+
+static void log_subject_md5(const struct mime *mime, struct fields *out)
+{
+    const struct mime_header *header = mime_headers_find(&mime->main, "subject", 0);
+    uint8_t result[MD5_DIGEST_SIZE];
+    struct md5_ctx md5;
+
+    if (!header)
+        return;
+    md5_init(&md5);
+    md5_update(&md5, header->value_length, value_of(mime, header));
+    md5_digest(&md5, sizeof(result), result);
+    fields_hex(out, "subject_md5", result, sizeof(result));
+}
+
+static const char *status_of(const struct mime *mime)
+{
+    if (mime->ended)
+        return "PARSE_DONE";
+    return mime->main_done ? "BODY_STARTED" : "HEADER_STARTED";
+}
+
+void smtp_log_email(const struct app_tx *tx, const void *data, struct fields *out)
+{
+    const struct mime *mime = ((const struct smtp_tx *)tx)->mime;
+    const struct smtp_settings *settings = data;
+
+    if (!mime || (mime->main.count == 0 && !mime->main_done))
+        return;
+    fields_object_open(out, "email");
+    log_text(mime, "from", "from", out);
+    log_commas(mime, "to", "to", out);
+    log_commas(mime, "cc", "cc", out);
+    fields_string(out, "status", status_of(mime));
+    log_attachments(tx, out);
+    log_urls(mime, out);
+    if (settings && (settings->log_fields || settings->log_extended))
+        log_custom(mime, settings, out);
+    if (settings && settings->log_subject_md5)
+        log_subject_md5(mime, out);
+    if (settings && settings->log_body_md5 && mime->md5_done)
+        fields_bytes(out, "body_md5", mime->md5_text, sizeof(mime->md5_text));
+    fields_object_close(out);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The bytes of a message. After DATA it comes in lines, up to one with a dot alone; a line that begins with a dot has one too many. With
+ * BDAT it comes in chunks of a known length, which may end anywhere: what of a line is there at the end of one waits for the next.
+ *
+ * A line that is longer than MIME_PIECE_MAX is handed over in pieces of that size.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "smtp_priv.h"
+
+static uint32_t next_file_id(void *user)
+{
+    return app_next_file_id(user);
+}
+
+static struct mime_target target_of(const struct smtp_feed *f, struct smtp_tx *tx)
+{
+    return (struct mime_target){
+        .heap = app_heap(f->context),
+        .files = app_files(f->context),
+        .list = &tx->tx.files[FLOW_TO_SERVER],
+        .next_id = next_file_id,
+        .user = f->context,
+    };
+}
+
+/* What was found goes to those who wait for it. */
+static void tell(struct smtp_feed *f, struct smtp_tx *tx, const struct mime_target *target)
+{
+    static const struct {
+        enum mime_anomaly anomaly;
+        enum smtp_event event;
+    } events[] = {
+        { MIME_PARSE_FAILED, SMTP_MIME_PARSE_FAILED },
+        { MIME_MALFORMED, SMTP_MIME_MALFORMED },
+        { MIME_INVALID_BASE64, SMTP_MIME_INVALID_BASE64 },
+        { MIME_INVALID_QUOTED, SMTP_MIME_INVALID_QUOTED },
+        { MIME_LONG_LINE, SMTP_MIME_LONG_LINE },
+        { MIME_LONG_ENCODED_LINE, SMTP_MIME_LONG_ENCODED_LINE },
+        { MIME_LONG_HEADER_NAME, SMTP_MIME_LONG_HEADER_NAME },
+        { MIME_LONG_HEADER_VALUE, SMTP_MIME_LONG_HEADER_VALUE },
+        { MIME_LONG_BOUNDARY, SMTP_MIME_LONG_BOUNDARY },
+        { MIME_LONG_FILE_NAME, SMTP_MIME_LONG_FILE_NAME },
+    };
+    unsigned fresh = tx->mime->anomalies & ~tx->told;
+
+    for (unsigned i = 0; fresh && i < sizeof(events) / sizeof(events[0]); i++)
+        if (fresh & events[i].anomaly)
+            app_event(f->context, &tx->tx, events[i].event);
+    tx->told = tx->mime->anomalies;
+    if (target->grown)
+        tx->tx.fresh[FLOW_TO_SERVER] = true;
+    if (tx->mime->main_done && tx->tx.progress[FLOW_TO_SERVER] < SMTP_HEADERS)
+        tx->tx.progress[FLOW_TO_SERVER] = SMTP_HEADERS;
+}
+
+int smtp_begin_message(struct smtp_feed *f, struct smtp_tx *tx)
+{
+    tx->has_data = true;
+    if (tx->tx.progress[FLOW_TO_SERVER] < SMTP_DATA)
+        tx->tx.progress[FLOW_TO_SERVER] = SMTP_DATA;
+    if (f->settings->raw && !tx->raw) {
+        tx->raw =
+            file_open(app_files(f->context), &tx->tx.files[FLOW_TO_SERVER], app_next_file_id(f->context), "rawmsg", 6);
+        tx->tx.fresh[FLOW_TO_SERVER] = true;
+    } else if (f->settings->decode && !tx->mime) {
+        tx->mime = heap_take(app_heap(f->context), sizeof(*tx->mime));
+        if (!tx->mime)
+            return -ENOMEM;
+        mime_init(tx->mime, &f->settings->mime);
+    }
+    return 0;
+}
+
+void smtp_drop_message(struct smtp_feed *f, struct smtp_tx *tx)
+{
+    smtp_break_message(f, tx);
+    if (f->state->mode == SMTP_IN_DATA)
+        f->state->mode = SMTP_COMMANDS;
+    f->state->cut[FLOW_TO_SERVER] = false;
+    if (!tx->mime || tx->mime->main.count > 0 || tx->mime->main_done)
+        return;
+    mime_clear(app_heap(f->context), tx->mime);
+    heap_give(app_heap(f->context), tx->mime);
+    tx->mime = NULL;
+}
+
+static void end_message(struct smtp_feed *f, struct smtp_tx *tx, bool complete)
+{
+    struct mime_target target = target_of(f, tx);
+
+    if (tx->raw) {
+        file_close(app_files(f->context), tx->raw, complete ? FILE_CLOSED : FILE_TRUNCATED);
+        tx->raw = NULL;
+        tx->tx.fresh[FLOW_TO_SERVER] = true;
+    }
+    if (!tx->mime)
+        return;
+    mime_end(tx->mime, &target, complete);
+    tell(f, tx, &target);
+}
+
+void smtp_break_message(struct smtp_feed *f, struct smtp_tx *tx)
+{
+    bool begun = tx->mime && (tx->mime->main.count > 0 || tx->mime->main_done);
+
+    if (tx->raw || begun)
+        end_message(f, tx, false);
+}
+
+static void finish(struct smtp_feed *f, struct smtp_tx *tx)
+{
+    end_message(f, tx, true);
+    tx->request_over = true;
+    tx->tx.progress[FLOW_TO_SERVER] = SMTP_COMPLETE;
+}
+
+static void take_line(struct smtp_feed *f, struct smtp_tx *tx, const struct mime_line *line)
+{
+    struct mime_target target = target_of(f, tx);
+
+    if (tx->raw) {
+        file_append(app_files(f->context), tx->raw, line->bytes, line->length + line->end_length);
+        tx->tx.fresh[FLOW_TO_SERVER] = true;
+    }
+    if (!tx->mime)
+        return;
+    mime_line(tx->mime, &target, line);
+    tell(f, tx, &target);
+}
+
+/* The next piece of a line at the front; its length with the line's end, or 0: it is not there yet. A line's end is not cut in two. */
+static uint32_t next_piece(const uint8_t *bytes, uint32_t length, uint32_t seen, struct mime_line *out)
+{
+    const uint8_t *end = length > seen ? memchr(bytes + seen, '\n', length - seen) : NULL;
+    uint32_t size = end ? (uint32_t)(end - bytes) : length;
+
+    out->bytes = bytes;
+    out->end_length = 0;
+    if (size >= MIME_PIECE_MAX) {
+        out->length = MIME_PIECE_MAX - (bytes[MIME_PIECE_MAX - 1] == '\r');
+        return out->length;
+    }
+    if (!end)
+        return 0;
+    out->length = size - (size > 0 && bytes[size - 1] == '\r');
+    out->end_length = (uint8_t)(size + 1 - out->length);
+    return size + 1;
+}
+
+/* --- DATA ----------------------------------------------------------------------------------------------------------------------- */
+
+uint32_t smtp_take_data(struct smtp_feed *f, const uint8_t *bytes, uint32_t length, uint32_t seen, int *err)
+{
+    struct smtp_tx *tx = f->current;
+    bool *cut = &f->state->cut[FLOW_TO_SERVER];
+    struct mime_line line = { .begins = !*cut };
+    uint32_t size = next_piece(bytes, length, seen, &line);
+
+    if (size == 0)
+        return 0;
+    *cut = line.end_length == 0;
+    if (line.begins && line.length == 1 && line.bytes[0] == '.' && line.end_length > 0) {
+        f->state->mode = SMTP_COMMANDS;
+        *err = smtp_expect_reply(f, SMTP_MESSAGE, tx);
+        if (tx)
+            finish(f, tx);
+        return size;
+    }
+    if (!tx)
+        return size;
+    if (line.begins && line.length > 0 && line.bytes[0] == '.') {
+        line.bytes++;
+        line.length--;
+    }
+    take_line(f, tx, &line);
+    return size;
+}
+
+/* --- BDAT ----------------------------------------------------------------------------------------------------------------------- */
+
+/* What waits, in pieces; `all`: what is no whole line, too. */
+static void flush_partial(struct smtp_feed *f, struct smtp_tx *tx, bool all)
+{
+    struct buffer *partial = &f->state->partial;
+
+    while (partial->length > 0) {
+        struct mime_line line = { .begins = !f->state->cut[FLOW_TO_SERVER] };
+        uint32_t size = next_piece(partial->bytes, partial->length, 0, &line);
+
+        if (size == 0 && !all)
+            return;
+        if (size == 0)
+            line.length = size = partial->length;
+        f->state->cut[FLOW_TO_SERVER] = line.end_length == 0;
+        take_line(f, tx, &line);
+        buffer_consume(partial, size);
+    }
+}
+
+void smtp_end_chunk(struct smtp_feed *f)
+{
+    struct smtp_tx *tx = f->current;
+
+    f->state->mode = SMTP_COMMANDS;
+    f->state->after_chunk = true;
+    if (!f->state->chunk_is_last)
+        return;
+    if (tx) {
+        flush_partial(f, tx, true);
+        finish(f, tx);
+    }
+    buffer_clear(app_heap(f->context), &f->state->partial);
+    f->state->cut[FLOW_TO_SERVER] = false;
+}
+
+/* Lines that are whole are not copied. */
+static uint32_t take_whole_line(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *bytes, uint32_t length)
+{
+    struct mime_line line = { .begins = !f->state->cut[FLOW_TO_SERVER] };
+    uint32_t size = f->state->partial.length == 0 ? next_piece(bytes, length, 0, &line) : 0;
+
+    if (size == 0)
+        return 0;
+    f->state->cut[FLOW_TO_SERVER] = line.end_length == 0;
+    take_line(f, tx, &line);
+    return size;
+}
+
+uint32_t smtp_take_chunk(struct smtp_feed *f, const uint8_t *bytes, uint32_t length, int *err)
+{
+    struct smtp_state *state = f->state;
+    struct smtp_tx *tx = f->current;
+    uint32_t size = length < state->chunk_left ? length : (uint32_t)state->chunk_left, done;
+
+    if (tx) {
+        done = take_whole_line(f, tx, bytes, size);
+        if (done == 0) {
+            const uint8_t *end = memchr(bytes, '\n', size);
+            uint32_t room = 2 * MIME_PIECE_MAX - state->partial.length;
+
+            done = end ? (uint32_t)(end - bytes) + 1 : size;
+            done = done < room ? done : room;
+            if (buffer_append(app_heap(f->context), &state->partial, bytes, done, 2 * MIME_PIECE_MAX) < done)
+                *err = -ENOMEM;
+            flush_partial(f, tx, false);
+        }
+        size = done;
+    }
+    state->chunk_left -= size;
+    if (state->chunk_left == 0)
+        smtp_end_chunk(f);
+    return size;
+}
+
+/* --- Gaps ----------------------------------------------------------------------------------------------------------------------- */
+
+void smtp_message_gap(struct smtp_feed *f, uint64_t length)
+{
+    struct smtp_tx *tx = f->current;
+
+    f->state->partial.length = 0;
+    if (!tx)
+        return;
+    struct mime_target target = target_of(f, tx);
+
+    if (tx->raw)
+        file_gap(app_files(f->context), tx->raw, length);
+    if (!tx->mime)
+        return;
+    mime_gap(tx->mime, &target, length);
+    tell(f, tx, &target);
+}

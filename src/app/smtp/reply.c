@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Lines of the server. A reply belongs to the oldest command that has none, with all its lines; the first one greets. The reply to a message ends its
+ * transaction, whatever it says.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "smtp_priv.h"
+
+static const uint16_t codes[] = {
+    211, 214, 220, 221, 235, 250, 251, 252, 334, 354, 421, 450, 451, 452, 454, 455, 500,
+    501, 502, 503, 504, 521, 530, 534, 535, 538, 550, 551, 552, 553, 554, 555, 556,
+};
+
+/* 0: it is none that there is. */
+static unsigned code_of(const uint8_t *line, uint32_t length)
+{
+    unsigned code = 0;
+
+    if (length < 3)
+        return 0;
+    for (unsigned i = 0; i < 3; i++) {
+        if (line[i] < '0' || line[i] > '9')
+            return 0;
+        code = code * 10 + (line[i] - '0');
+    }
+    for (unsigned i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+        if (codes[i] == code)
+            return code;
+    return 0;
+}
+
+bool smtp_is_reply(const uint8_t *line, uint32_t length)
+{
+    return code_of(line, length) > 0;
+}
+
+static void answer_tls(struct smtp_feed *f, struct smtp_tx *tx, unsigned code)
+{
+    if (code != 220) {
+        smtp_event(f, tx, SMTP_TLS_REJECTED);
+        return;
+    }
+    if (tx)
+        smtp_complete(f, tx);
+    f->state->changing = true;
+    app_change(f->context, "tls", true);
+}
+
+static void answer_data(struct smtp_feed *f, struct smtp_tx *tx, unsigned code)
+{
+    bool waits = tx && tx == f->current && !tx->request_over;
+
+    if (code == 354) {
+        if (waits)
+            f->state->mode = SMTP_IN_DATA;
+        if (tx && tx->tx.progress[FLOW_TO_CLIENT] < SMTP_REPLIES_DATA)
+            tx->tx.progress[FLOW_TO_CLIENT] = SMTP_REPLIES_DATA;
+        return;
+    }
+    smtp_event(f, tx, SMTP_DATA_REJECTED);
+    if (waits && code >= 400)
+        smtp_drop_message(f, tx);
+}
+
+static void answer_greeting(struct smtp_feed *f, struct smtp_tx *tx, unsigned code)
+{
+    if (code != 250 || !tx)
+        return;
+    smtp_break_message(f, tx);
+    smtp_complete(f, tx);
+}
+
+/* The last line of a reply. */
+static void answer(struct smtp_feed *f, const struct smtp_waiting *waiting, unsigned code)
+{
+    struct smtp_tx *tx = smtp_find(f, waiting->tx);
+
+    if (tx)
+        tx->tx.fresh[FLOW_TO_CLIENT] = true;
+    switch (waiting->command) {
+    case SMTP_STARTTLS:
+        answer_tls(f, tx, code);
+        return;
+    case SMTP_DATA_COMMAND:
+        answer_data(f, tx, code);
+        return;
+    case SMTP_HELO_AGAIN:
+        answer_greeting(f, tx, code);
+        return;
+    case SMTP_MESSAGE:
+    case SMTP_BDAT_LAST:
+    case SMTP_RSET:
+        if (tx)
+            smtp_complete(f, tx);
+        return;
+    default:
+        return;
+    }
+}
+
+static bool says_pipelining(const struct smtp_waiting *waiting, unsigned code, const uint8_t *line, uint32_t length)
+{
+    return (waiting->command == SMTP_HELO || waiting->command == SMTP_HELO_AGAIN) && code == 250 && length >= 14 &&
+           mime_equal_nocase(line + 4, length - 4, "pipelining");
+}
+
+/* 354 answers DATA and nothing else: commands before it got no reply, or one that was taken for another's. */
+static void catch_up(struct smtp_feed *f)
+{
+    struct smtp_state *state = f->state;
+    uint32_t first = state->queue_first, end = first + state->queue_count, data = first;
+
+    while (data < end && state->queue[data].command != SMTP_DATA_COMMAND)
+        data++;
+    if (data == end)
+        return;
+    for (uint32_t at = first; at < data; at++) {
+        struct smtp_tx *tx = smtp_find(f, state->queue[at].tx);
+
+        if (tx && tx->request_over)
+            smtp_complete(f, tx);
+    }
+    state->queue_count = end - data;
+    state->queue_first = data;
+}
+
+/* A line that answers no command. */
+static void greet(struct smtp_feed *f, struct smtp_tx *tx, unsigned code, bool more)
+{
+    if (f->state->greeted)
+        return;
+    f->state->greeted = !more;
+    if (code != 220)
+        smtp_event(f, tx, SMTP_INVALID_REPLY);
+}
+
+int smtp_take_reply(struct smtp_feed *f, const uint8_t *line, uint32_t length, uint32_t end_length)
+{
+    struct smtp_state *state = f->state;
+    unsigned code = code_of(line, length);
+    bool more = length > 3 && line[3] == '-';
+
+    if (length == 0 && end_length == 1)
+        return 0;
+    if (code == 354)
+        catch_up(f);
+    const struct smtp_waiting *waiting = state->queue_count > 0 ? &state->queue[state->queue_first] : NULL;
+
+    if (code == 0) {
+        smtp_event(f, waiting ? smtp_find(f, waiting->tx) : f->current, SMTP_INVALID_REPLY);
+        return -EINVAL;
+    }
+    if (!waiting || (!state->greeted && code == 220 && waiting->command != SMTP_STARTTLS)) {
+        greet(f, f->current, code, more);
+        return 0;
+    }
+    state->greeted = true;
+    state->pipelining |= says_pipelining(waiting, code, line, length);
+    if (more)
+        return 0;
+    struct smtp_waiting done = *waiting;
+
+    state->queue_first++;
+    if (--state->queue_count == 0)
+        state->queue_first = 0;
+    answer(f, &done, code);
+    return 0;
+}
+
+void smtp_forget_replies(struct smtp_feed *f)
+{
+    struct smtp_state *state = f->state;
+
+    for (uint32_t i = 0; i < state->queue_count; i++) {
+        const struct smtp_waiting *waiting = &state->queue[state->queue_first + i];
+        struct smtp_tx *tx = smtp_find(f, waiting->tx);
+
+        if (tx && tx->request_over)
+            smtp_complete(f, tx);
+        if (tx && waiting->command == SMTP_DATA_COMMAND && tx == f->current && state->mode == SMTP_COMMANDS)
+            state->mode = SMTP_IN_DATA;
+    }
+    state->queue_first = state->queue_count = 0;
+    state->replies_lost = state->greeted = true;
+}

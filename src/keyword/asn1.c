@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * asn1: the bytes from a place on are values of BER (X.690), and one of them is as an exploit would have it.
+ *
+ * Values are walked without recursion: a stack of where the open constructed ones end. A value that is broken or not there as a whole
+ * ends the walk; those before it count. Depth and number of the outermost are limited as in the field (asn1-max-frames, 30).
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "sluice/bytes.h"
+#include "sluice/keyword.h"
+
+enum {
+    FRAMES_MAX = 30,
+    BYTES_A_STEP = 256, /* of inspection.steps_left */
+    TAG_BIT_STRING = 3,
+    TAG_REAL = 9,
+    REAL_MAX = 256, /* what a known library has room for */
+};
+
+struct asn1 {
+    bool bitstring_overflow, double_overflow, has_oversize, relative, absolute;
+    uint32_t oversize;
+    int32_t offset;
+};
+
+/* The head of a value. */
+struct value {
+    bool constructed, universal, indefinite;
+    uint32_t tag;
+    uint64_t length;
+};
+
+static bool read_tag(struct cursor *cur, struct value *out)
+{
+    uint8_t byte;
+
+    if (!cursor_u8(cur, &byte))
+        return false;
+    out->universal = (byte & 0xc0) == 0;
+    out->constructed = byte & 0x20;
+    out->tag = byte & 0x1f;
+    if (out->tag != 0x1f)
+        return true;
+    out->tag = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        if (!cursor_u8(cur, &byte))
+            return false;
+        out->tag = out->tag << 7 | (byte & 0x7f);
+        if (!(byte & 0x80))
+            return true;
+    }
+    return false;
+}
+
+static bool read_length(struct cursor *cur, struct value *out)
+{
+    uint8_t byte;
+
+    if (!cursor_u8(cur, &byte))
+        return false;
+    out->indefinite = byte == 0x80;
+    out->length = byte & 0x80 ? 0 : byte;
+    if ((byte & 0x7f) > 8)
+        return !(byte & 0x80);
+    for (unsigned i = 0; byte & 0x80 && i < (byte & 0x7f); i++) {
+        uint8_t next;
+
+        if (!cursor_u8(cur, &next))
+            return false;
+        out->length = out->length << 8 | next;
+    }
+    return !out->indefinite || out->constructed;
+}
+
+static bool is_wanted(const struct asn1 *asn1, const struct value *value, const uint8_t *content)
+{
+    if (asn1->has_oversize && value->length > asn1->oversize)
+        return true;
+    if (!value->universal || value->constructed || value->length == 0)
+        return false;
+    if (asn1->bitstring_overflow && value->tag == TAG_BIT_STRING)
+        return content[0] > value->length * 8;
+    return asn1->double_overflow && value->tag == TAG_REAL && (content[0] & 0xc0) == 0 && value->length > REAL_MAX;
+}
+
+struct walk {
+    const uint8_t *end[FRAMES_MAX]; /* of the open constructed values; NULL: at an end-of-contents */
+    unsigned depth;
+    bool found;
+};
+
+/* Leaves the constructed values that end here. */
+static void close_values(struct walk *walk, const uint8_t *at)
+{
+    while (walk->depth > 0 && walk->end[walk->depth - 1] == at)
+        walk->depth--;
+}
+
+/* One value, or the head of a constructed one. False when it is broken. */
+static bool walk_value(struct walk *walk, struct cursor *cur, const struct asn1 *asn1)
+{
+    struct cursor inside = *cur;
+    struct value value;
+
+    if (walk->depth > 0 && walk->end[walk->depth - 1])
+        inside.end = walk->end[walk->depth - 1];
+    if (walk->depth > 0 && !walk->end[walk->depth - 1] && cursor_left(&inside) >= 2 && load_be16(inside.at) == 0) {
+        cur->at += 2;
+        walk->depth--;
+        close_values(walk, cur->at);
+        return true;
+    }
+    if (!read_tag(&inside, &value) || !read_length(&inside, &value) || value.length > cursor_left(&inside))
+        return false;
+    walk->found |= is_wanted(asn1, &value, inside.at);
+    cur->at = inside.at;
+    if (!value.constructed)
+        cur->at += value.length;
+    else if (walk->depth == FRAMES_MAX)
+        return false;
+    else
+        walk->end[walk->depth++] = value.indefinite ? NULL : inside.at + value.length;
+    close_values(walk, cur->at);
+    return true;
+}
+
+/* Each outermost value is looked at as a whole: what is wrong in it makes it none. */
+static bool find(const struct asn1 *asn1, const uint8_t *bytes, uint32_t length)
+{
+    struct cursor cur = cursor_of(bytes, length);
+
+    for (unsigned i = 0; i < FRAMES_MAX && cursor_left(&cur) > 0; i++) {
+        struct walk walk = { .depth = 0 };
+
+        do {
+            if (!walk_value(&walk, &cur, asn1))
+                return false;
+        } while (walk.depth > 0);
+        if (walk.found)
+            return true;
+    }
+    return false;
+}
+
+static enum inspect_result asn1_inspect(struct inspection *in, const struct condition *condition,
+                                        struct inspect_retry *retry)
+{
+    const struct asn1 *asn1 = condition->data;
+    int64_t at = asn1->relative ? (int64_t)in->at + asn1->offset : asn1->offset;
+
+    (void)retry;
+    if (at < 0 || at >= in->length)
+        return INSPECT_NO;
+    uint32_t steps = (in->length - (uint32_t)at) / BYTES_A_STEP;
+
+    in->steps_left -= steps < in->steps_left ? steps : in->steps_left;
+    return find(asn1, in->data + at, in->length - (uint32_t)at) ? INSPECT_YES : INSPECT_NO;
+}
+
+/* --- In rules ------------------------------------------------------------------------------------------------------------------- */
+
+static bool take_word(struct span *rest, struct span *word)
+{
+    while (rest->length > 0 && strchr(", \t", rest->at[0]))
+        rest->at++, rest->length--;
+    *word = (struct span){ .at = rest->at };
+    while (word->length < rest->length && !strchr(", \t", rest->at[word->length]))
+        word->length++;
+    rest->at += word->length;
+    rest->length -= word->length;
+    return word->length > 0;
+}
+
+static int take_number(struct rule_parser *parser, struct span *rest, struct span name, int64_t low, int64_t high,
+                       int64_t *out)
+{
+    struct span word;
+
+    if (!take_word(rest, &word) || !span_to_int(word, low, high, out))
+        return rule_parser_error(parser, word.length > 0 ? word : name, SPAN_FORMAT " needs a number from %lld to %lld",
+                                 SPAN_ARGS(name), (long long)low, (long long)high);
+    return 0;
+}
+
+static int parse_option(struct rule_parser *parser, struct span word, struct span *rest, struct asn1 *asn1)
+{
+    int64_t number = 0;
+    int err = 0;
+
+    if (span_equal(word, "bitstring_overflow")) {
+        asn1->bitstring_overflow = true;
+    } else if (span_equal(word, "double_overflow")) {
+        asn1->double_overflow = true;
+    } else if (span_equal(word, "oversize_length")) {
+        err = take_number(parser, rest, word, 0, UINT32_MAX, &number);
+        asn1->oversize = (uint32_t)number;
+        asn1->has_oversize = true;
+    } else if (span_equal(word, "absolute_offset")) {
+        err = take_number(parser, rest, word, 0, UINT16_MAX, &number);
+        asn1->offset = (int32_t)number;
+        asn1->absolute = true;
+    } else if (span_equal(word, "relative_offset")) {
+        err = take_number(parser, rest, word, -(int64_t)UINT16_MAX, UINT16_MAX, &number);
+        asn1->offset = (int32_t)number;
+        asn1->relative = true;
+    } else {
+        err = rule_parser_error(
+            parser, word,
+            "asn1 takes bitstring_overflow, double_overflow, oversize_length N, absolute_offset N and "
+            "relative_offset N, not '" SPAN_FORMAT "'",
+            SPAN_ARGS(word));
+    }
+    return err;
+}
+
+static int asn1_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct asn1 asn1 = { 0 };
+    struct span rest = value, word;
+
+    (void)negated;
+    while (take_word(&rest, &word)) {
+        int err = parse_option(parser, word, &rest, &asn1);
+
+        if (err)
+            return err;
+    }
+    if (!asn1.bitstring_overflow && !asn1.double_overflow && !asn1.has_oversize)
+        return rule_parser_error(parser, value, "asn1 needs something to look for, such as oversize_length 1024");
+    if (asn1.absolute && asn1.relative)
+        return rule_parser_error(parser, value, "absolute_offset and relative_offset exclude each other");
+    const void *copy = arena_copy(rule_parser_arena(parser), &asn1, sizeof(asn1));
+
+    if (!copy)
+        return -ENOMEM;
+    return rule_parser_add_content_condition(parser, copy, asn1.relative && rule_parser_has_previous(parser));
+}
+
+const struct keyword keyword_asn1 = {
+    .name = "asn1",
+    .value = "[bitstring_overflow][,double_overflow][,oversize_length N][,absolute_offset N or relative_offset N]",
+    .help = "a value of ASN.1 (BER) is as exploits have it",
+    .manual =
+        "The values begin at the place that is given: absolute in the buffer, or relative to the match before. One of "
+        "them must have more than N bytes (oversize_length), be a bit string that leaves out more bits than it has "
+        "(bitstring_overflow), or a real number in decimal of more than 256 bytes (double_overflow). Values that are "
+        "not there "
+        "as a whole, or nested in more than 30 others, do not count.",
+    .kind = KEYWORD_CONTENT,
+    .parse = asn1_parse,
+    .inspect = asn1_inspect,
+};

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * TLS through the whole pipeline: that a rule decides on the packet which completes the ClientHello, and what becomes of the stream
+ * when it is encrypted.
+ */
+#include "pipeline_rig.h"
+#include "tls_builder.h"
+
+static struct config *config;
+
+static void configure(const char *yaml)
+{
+    const struct setting *tables[APP_MAX_PROTOCOLS + 2] = { config_settings };
+    struct diag *diag = diag_new();
+
+    app_setting_tables(tables + 1);
+    ck_assert_int_eq(config_new(&config, tables), 0);
+    ck_assert_int_eq(config_parse(config, "test", yaml, strlen(yaml), CONFIG_STRICT, diag), 0);
+    ck_assert_uint_eq(diag_errors(diag), 0);
+    app_options_default(&rig.options.app);
+    ck_assert_int_eq(app_options_configure(&rig.options.app, config, diag), 0);
+    rig.options.app.memcap = 8 << 20;
+    diag_free(diag);
+}
+
+static void setup(void)
+{
+    rig_setup();
+    configure("");
+}
+
+static void teardown(void)
+{
+    rig_close();
+    config_free(config);
+}
+
+static void hello(struct bytes *out, enum flow_direction direction)
+{
+    static struct bytes extensions, message;
+
+    extensions.length = message.length = out->length = 0;
+    if (direction == FLOW_TO_SERVER) {
+        put_sni(&extensions, "www.example.com");
+        put_client_hello(&message, 0x0303, "1301", &extensions);
+    } else {
+        put_extension(&extensions, 43, "\x03\x04", 2);
+        put_server_hello(&message, 0x0303, "", 0x1301, &extensions);
+    }
+    put_records(out, 22, 0x0303, &message, 16384);
+}
+
+START_TEST(the_packet_that_completes_the_hello_is_dropped)
+{
+    static struct bytes bytes;
+
+    rig_open("drop tcp any any -> any any (tls.sni; content:\"www.example.com\"; bsize:15; sid:1;)");
+    rig_handshake();
+    hello(&bytes, FLOW_TO_SERVER);
+    ck_assert_str_eq(rig_send_bytes(RIG_CLIENT, bytes.at, 20), "");
+    ck_assert_str_eq(rig_send_bytes(RIG_CLIENT, bytes.at + 20, bytes.length - 21), "");
+    ck_assert_int_eq(rig.packet.verdict, VERDICT_ACCEPT);
+    ck_assert_str_eq(rig_send_bytes(RIG_CLIENT, bytes.at + bytes.length - 1, 1), "1");
+    ck_assert_int_eq(rig.packet.verdict, VERDICT_DROP);
+}
+END_TEST
+
+/* Passive, a small piece of a stream waits for more to come. When the stream is given up it has been looked at nevertheless. */
+START_TEST(the_hello_is_looked_at_before_the_stream_is_given_up)
+{
+    static const char encrypted[] = "\x17\x03\x03\x00\x0dsecretsecrets";
+    static struct bytes bytes;
+    char all[64] = "";
+
+    rig_passive();
+    rig_open("alert tcp-stream any any -> any any (flow:to_server; content:\"www.example\"; sid:1;)\n"
+             "alert tcp-stream any any -> any any (flow:to_server; content:\"later\"; sid:2;)");
+    rig_handshake();
+    hello(&bytes, FLOW_TO_SERVER);
+    strcat(all, rig_send_bytes(RIG_CLIENT, bytes.at, bytes.length));
+    strcat(all, rig_acknowledge(RIG_SERVER));
+    hello(&bytes, FLOW_TO_CLIENT);
+    put_bytes(&bytes, encrypted, 18);
+    strcat(all, rig_send_bytes(RIG_SERVER, bytes.at, bytes.length));
+    strcat(all, rig_acknowledge(RIG_CLIENT));
+    for (int i = 0; i < 3; i++) {
+        strcat(all, rig_send(RIG_CLIENT, "later"));
+        strcat(all, rig_acknowledge(RIG_SERVER));
+    }
+    strcat(all, rig_send_filler(RIG_CLIENT, 4000));
+    strcat(all, rig_acknowledge(RIG_SERVER));
+    ck_assert_str_eq(all, "1");
+    ck_assert_uint_eq(rig_finish(), 0);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tcase = tcase_create("tls");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, the_packet_that_completes_the_hello_is_dropped);
+    tcase_add_test(tcase, the_hello_is_looked_at_before_the_stream_is_given_up);
+    return rig_run(tcase, "pipeline_tls");
+}
