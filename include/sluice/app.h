@@ -78,7 +78,7 @@ struct app_tx {
                                   * progress need not be told */
     uint8_t directions;          /* those that it will ever have; APP_BOTH at first */
     bool logged;
-    bool guessed;   /* an alert on bytes of the stream was told with it */
+    bool guessed;     /* an alert on bytes of the stream was told with it */
     bool log_never;   /* not worth an event */
     bool only_events; /* made for a protocol's event: an anomaly is told of it, nothing else */
     uint64_t events[APP_EVENT_WORDS];
@@ -154,8 +154,9 @@ struct app_result {
 /* --- A protocol ----------------------------------------------------------------------------------------------------------------- */
 
 struct app_event {
-    const char *name; /* as app-layer-event:PROTO.NAME has it: "request_field_missing_colon" */
-    const char *help; /* one line for the manual */
+    const char *name;     /* as app-layer-event:PROTO.NAME has it: "request_field_missing_colon" */
+    const char *help;     /* one line for the manual */
+    const char *old_name; /* what rules called it before; or NULL */
 };
 
 struct app_bytes {

@@ -14,8 +14,8 @@
 
 const struct app_event dns_events[DNS_EVENTS] = {
     [DNS_MALFORMED_DATA] = { "malformed_data", "a query or an answer is cut off or broken" },
-    [DNS_NOT_REQUEST] = { "not_request", "what the client sent is a response" },
-    [DNS_NOT_RESPONSE] = { "not_response", "what the server sent is a request" },
+    [DNS_NOT_REQUEST] = { "not_request", "what the client sent is a response", "not_a_request" },
+    [DNS_NOT_RESPONSE] = { "not_response", "what the server sent is a request", "not_a_response" },
     [DNS_Z_FLAG_SET] = { "z_flag_set", "the reserved bit of the header is set" },
     [DNS_INVALID_OPCODE] = { "invalid_opcode", "an opcode that is not assigned" },
     [DNS_NAME_TOO_LONG] = { "name_too_long",
