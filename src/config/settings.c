@@ -7,6 +7,7 @@
  * exists there and not yet here has a row with a warning when a file of the field is likely to bring it.
  */
 #include "config_priv.h"
+#include "settings_xff.h"
 
 #include <stddef.h>
 
@@ -30,8 +31,6 @@ static const char *const urgent_policies[] = { "auto", "oob", "inline", "drop", 
 static const char *const urgent_limit_policies[] = { "oob", "inline", "drop", "gap", NULL };
 static const char *const exception_policies[] = { "auto",        "ignore",    "pass-packet", "pass-flow",   "bypass",
                                                   "drop-packet", "drop-flow", "reject",      "reject-both", NULL };
-static const char *const xff_modes[] = { "extra-data", "overwrite", NULL };
-static const char *const xff_deployments[] = { "reverse", "forward", NULL };
 static const char *const all_or_start[] = { "all", "start", NULL };
 static const char *const default_event_types[] = { "alert", "drop", "anomaly", "flow", "stats", "files",
                                                    "http",  "dns",  "tls",     "smtp", "ftp",   "ftp_data",
@@ -55,30 +54,6 @@ enum { NUMBER_MAX = INT32_MAX };
         .name = path, .type = SETTING_NUMBER, .default_value = seconds, .low = 1, .high = 1 << 24,                     \
         .help = "seconds without a packet after which a flow is forgotten: " whose                                     \
     }
-
-#define XFF_SETTINGS(path)                                                                                             \
-    { .name = path ".enabled",                                                                                         \
-      .type = SETTING_BOOL,                                                                                            \
-      .default_value = "no",                                                                                           \
-      .help = "the address of the client behind a proxy, as a header of HTTP tells it" },                              \
-        { .name = path ".mode",                                                                                        \
-          .type = SETTING_ENUM,                                                                                        \
-          .default_value = "extra-data",                                                                               \
-          .choices = xff_modes,                                                                                        \
-          .help = "extra-data: a field xff; overwrite: in place of the client's address" },                            \
-        { .name = path ".deployment",                                                                                  \
-          .type = SETTING_ENUM,                                                                                        \
-          .default_value = "reverse",                                                                                  \
-          .choices = xff_deployments,                                                                                  \
-          .help = "the kind of proxy. reverse: the last address of the header; forward: the first" },                  \
-    {                                                                                                                  \
-        .name = path ".header", .type = SETTING_STRING, .default_value = "X-Forwarded-For", .help = "its name"         \
-    }
-#define XFF_OF(event)                                                                                                  \
-    { .name = "eve.types." event ".xff",                                                                               \
-      .type = SETTING_SECTION,                                                                                         \
-      .help = "what holds in place of eve.xff for this event type" },                                                  \
-        XFF_SETTINGS("eve.types." event ".xff")
 
 const struct setting config_settings[] = {
     /* --- Rules ---------------------------------------------------------------------------------------------------------- */

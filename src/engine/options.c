@@ -318,7 +318,7 @@ static void read_alert_options(const struct config *config, struct eve_options *
 /* A type that has a section of its own does not take anything from the general one, as in Suricata. */
 static void read_xff_options(const struct config *config, const char *type, struct xff_options *out)
 {
-    const char *section = type && config_has_section(config, type) ? type : "eve.xff";
+    const char *section = config_has_section(config, type) ? type : "eve.xff";
     char enabled[64], mode[64], deployment[64], header[64];
 
     snprintf(enabled, sizeof(enabled), "%s.enabled", section);
