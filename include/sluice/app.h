@@ -239,6 +239,9 @@ struct app_proto {
     /* Optional: whether the event goes from the server to the client, as what it tells of does (a response of DNS); otherwise
      * it is the flow's, from the client to the server. */
     bool (*logs_from_server)(const struct app_tx *tx, const void *settings);
+    /* Optional: the value of a header that the client sent, by its name in any case, for what proxies tell of a client. False: it is not
+     * there (yet). Lent until the transaction is fed again. */
+    bool (*header)(const struct app_tx *tx, const char *name, struct app_bytes *out);
 
     /* Settings of the protocol below "app-layer.protocols.NAME." and "eve.types.TYPE."; ends with a row without a name; or NULL.
      * "app-layer.protocols.NAME.enabled" is there for all. configure makes what is lent as app_settings(); 0, -ENOMEM, or -EINVAL with diag. */

@@ -42,11 +42,21 @@ enum output_event {
     OUTPUT_EVENT_COUNT,
 };
 
+/* What a proxy told of its client: "xff" in an event, or (overwrite) the address in place of the client's. */
+struct xff_options {
+    bool enabled, overwrite;
+    bool first;         /* of several addresses; otherwise the last */
+    const char *header; /* lent */
+};
+
 /* Options of EVE's event types, with Suricata's names. */
 struct eve_options {
     bool enabled[OUTPUT_EVENT_COUNT];
     bool ethernet, community_id, pcap_file, metadata, ipv6_compress;
     uint16_t community_id_seed;
+    struct {
+        struct xff_options alert, http, files;
+    } xff;
     const char *pcap_file_name; /* EVE's pcap_filename when pcap_file; or NULL */
     struct {
         bool payload, payload_printable, payload_length, packet, verdict, reference, rule_raw, rule_metadata;

@@ -7,6 +7,7 @@
  * exists there and not yet here has a row with a warning when a file of the field is likely to bring it.
  */
 #include "config_priv.h"
+#include "settings_xff.h"
 
 #include <stddef.h>
 
@@ -766,6 +767,7 @@ const struct setting config_settings[] = {
       .type = SETTING_BOOL,
       .default_value = "no",
       .help = "what finally happened to the packet" },
+    XFF_OF("alert"),
     { .name = "eve.types.alert.tagged-packets",
       .type = SETTING_BOOL,
       .default_value = "yes",
@@ -823,6 +825,7 @@ const struct setting config_settings[] = {
       .default_value = "yes",
       .help = "counters that are 0" },
     { .name = "eve.types.files", .type = SETTING_SECTION, .help = "a file that a protocol carried (fileinfo)" },
+    XFF_OF("files"),
     { .name = "eve.types.files.force-magic",
       .type = SETTING_BOOL,
       .default_value = "no",
@@ -860,6 +863,8 @@ const struct setting config_settings[] = {
       .type = SETTING_BOOL,
       .default_value = "no",
       .help = "IPv6 addresses in their short form" },
+    XFF_SETTINGS("eve.xff"),
+    XFF_OF("http"),
     { .name = "stats.interval",
       .type = SETTING_NUMBER,
       .default_value = "10",

@@ -315,6 +315,24 @@ static void read_alert_options(const struct config *config, struct eve_options *
         out->alert.rule_raw = out->alert.rule_metadata = out->alert.flow = out->alert.app_layer = false;
 }
 
+/* A type that has a section of its own does not take anything from the general one, as in Suricata. */
+static void read_xff_options(const struct config *config, const char *type, struct xff_options *out)
+{
+    const char *section = config_has_section(config, type) ? type : "eve.xff";
+    char enabled[64], mode[64], deployment[64], header[64];
+
+    snprintf(enabled, sizeof(enabled), "%s.enabled", section);
+    snprintf(mode, sizeof(mode), "%s.mode", section);
+    snprintf(deployment, sizeof(deployment), "%s.deployment", section);
+    snprintf(header, sizeof(header), "%s.header", section);
+    *out = (struct xff_options){
+        .enabled = config_bool(config, enabled),
+        .overwrite = strcmp(config_string(config, mode), "overwrite") == 0,
+        .first = strcmp(config_string(config, deployment), "forward") == 0,
+        .header = config_string(config, header),
+    };
+}
+
 static void read_anomaly_options(const struct config *config, struct eve_options *out)
 {
     out->anomaly.decode = config_bool_or(config, "eve.types.anomaly.types.decode", out->anomaly.decode);
@@ -345,6 +363,9 @@ void engine_eve_options(const struct config *config, struct eve_options *out)
     engine_app_events(config, out);
     read_alert_options(config, out);
     read_anomaly_options(config, out);
+    read_xff_options(config, "eve.types.alert.xff", &out->xff.alert);
+    read_xff_options(config, "eve.types.http.xff", &out->xff.http);
+    read_xff_options(config, "eve.types.files.xff", &out->xff.files);
     out->drop.alerts = config_bool_or(config, "eve.types.drop.alerts", out->drop.alerts);
     out->drop.all_flows = strcmp(config_string_or(config, "eve.types.drop.flows", "start"), "all") == 0;
     out->drop.verdict = config_bool_or(config, "eve.types.drop.verdict", out->drop.verdict);

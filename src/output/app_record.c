@@ -65,23 +65,40 @@ static void describe_alert(struct record_scratch *scratch, const struct app *app
     out->length = scratch->fields.length - out->at;
 }
 
+static struct record_client find_client(const struct record_scratch *scratch, const struct xff_options *options,
+                                        const struct packet *pkt, const struct decision *decision, size_t alert)
+{
+    const struct app_tx *tx = decision->alerts[alert].tx;
+
+    for (size_t i = 0; i < alert; i++) {
+        if (decision->alerts[i].tx == tx)
+            return scratch->transactions[i].client;
+    }
+    return tx ? client_of_tx(options, tx) : client_of_flow(options, pkt->flow);
+}
+
 void app_alert_collect(struct record_scratch *scratch, const struct eve_options *eve, const struct packet *pkt,
                        const struct decision *decision)
 {
     enum flow_direction direction = pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+    const struct app *app = eve->alert.app_layer ? decision->app : NULL;
 
     fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
     for (size_t i = 0; i < decision->alert_count && i < RECORD_MAX_ALERTS; i++) {
         const struct app_tx *tx = decision->alerts[i].tx;
         const struct record_transaction *same = tx ? find_described(scratch, decision, i) : NULL;
+        struct record_transaction *out = &scratch->transactions[i];
 
-        scratch->transactions[i] = (struct record_transaction){ 0 };
+        *out = (struct record_transaction){ 0 };
         if (same)
-            scratch->transactions[i] = *same;
-        else if (tx && decision->app)
-            describe_alert(scratch, decision->app, tx, eve->alert.app_layer, direction, &scratch->transactions[i]);
-        scratch->has_transactions |= scratch->transactions[i].is_there;
+            *out = *same;
+        else if (tx && app)
+            describe_alert(scratch, app, tx, eve->alert.app_layer, direction, out);
+        if (eve->xff.alert.enabled)
+            out->client = find_client(scratch, &eve->xff.alert, pkt, decision, i);
+        scratch->has_transactions |= out->is_there || out->client.ip_version != 0;
     }
+    scratch->has_transactions |= scratch->fields.length > 0;
 }
 
 /* --- Events of their own ---------------------------------------------------------------------------------------------------- */
@@ -97,14 +114,16 @@ void app_record_write(struct packet_record *out, const struct record_scratch *sc
                       const struct packet *pkt, const struct flow *flow, const struct app_tx *tx, unsigned generation)
 {
     static const struct decision nothing = { 0 };
-    const struct eve_options none = { 0 };
+    static const struct eve_options none = { 0 };
     struct record_scratch *own = (struct record_scratch *)scratch;
 
     own->stream_length = own->gap_count = 0;
+    own->has_transactions = false;
     record_write(out, scratch, &none, kind, pkt, &nothing, generation);
-    out->has_transactions = false;
+    out->to_client = false;
     out->app_event_type = type;
     out->app_tx_id = tx->id;
+    out->client = scratch->client;
     flow_facts_copy(&out->flow, flow);
     out->has_flow = true;
     out->endpoints.source = out->flow.ends.source;
@@ -115,6 +134,7 @@ void app_record_write(struct packet_record *out, const struct record_scratch *sc
 
 static void turn_around(struct packet_record *record)
 {
+    record->to_client = true;
     record->endpoints.source = record->flow.ends.destination;
     record->endpoints.destination = record->flow.ends.source;
     record->endpoints.source_port = record->flow.ends.destination_port;
@@ -137,6 +157,23 @@ static void write_event(struct output_port *port, struct record_scratch *scratch
     output_commit(port);
 }
 
+/* After all else that the event says. */
+static void tell_client(struct record_scratch *scratch, const struct xff_options *options, const struct app_tx *tx)
+{
+    struct record_client client = client_of_tx(options, tx);
+    char text[ADDRESS_TEXT_SIZE];
+
+    scratch->client = (struct record_client){ .ip_version = 0 };
+    if (client.ip_version == 0)
+        return;
+    if (options->overwrite) {
+        scratch->client = client;
+        return;
+    }
+    address_format(&client.address, client.ip_version, false, text);
+    fields_string(&scratch->fields, "xff", text);
+}
+
 static void transaction_event(struct output_port *port, struct record_scratch *scratch, const struct packet *pkt,
                               const struct flow *flow, const struct app *app, const struct app_tx *tx,
                               unsigned generation)
@@ -146,12 +183,14 @@ static void transaction_event(struct output_port *port, struct record_scratch *s
 
     fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
     describe(&scratch->fields, app, tx, true);
+    tell_client(scratch, &output_eve(port)->xff.http, tx);
     write_event(port, scratch, OUTPUT_APP, proto->log_type, pkt, flow, tx, from_server, generation);
 }
 
 static void anomaly_events(struct output_port *port, struct record_scratch *scratch, const struct packet *pkt,
                            const struct flow *flow, const struct app_tx *tx, unsigned generation)
 {
+    scratch->client = (struct record_client){ .ip_version = 0 };
     for (unsigned event = 0; event < tx->proto->event_count; event++) {
         if (!app_tx_has_event(tx, event))
             continue;
@@ -194,5 +233,6 @@ void output_file(struct output_port *port, const struct packet *pkt, const struc
     fields_object_open(&scratch->fields, "fileinfo");
     file_describe(file, tx->id, NULL, &scratch->fields);
     fields_object_close(&scratch->fields);
+    tell_client(scratch, &output_eve(port)->xff.files, tx);
     write_event(port, scratch, OUTPUT_FILE, "fileinfo", pkt, flow, tx, direction == FLOW_TO_CLIENT, generation);
 }

@@ -89,6 +89,17 @@ void eve_address(struct eve *eve, struct text *out, const char *key, const struc
     json_string(out, key, text);
 }
 
+void eve_end_address(struct eve *eve, struct text *out, const char *key, const struct packet_record *record,
+                     bool of_source)
+{
+    const struct endpoints *ends = &record->endpoints;
+
+    if (eve->client && of_source != record->to_client)
+        eve_address(eve, out, key, &eve->client->address, eve->client->ip_version);
+    else
+        eve_address(eve, out, key, of_source ? &ends->source : &ends->destination, ends->ip_version);
+}
+
 void eve_protocol(struct text *out, uint8_t number)
 {
     const char *name = protocol_name(number);
@@ -116,10 +127,10 @@ static void endpoints(struct eve *eve, struct text *out, const struct packet_rec
 
     if (ends->ip_version == 0)
         return;
-    eve_address(eve, out, "src_ip", &ends->source, ends->ip_version);
+    eve_end_address(eve, out, "src_ip", record, true);
     if (has_ports)
         json_uint(out, "src_port", ends->source_port);
-    eve_address(eve, out, "dest_ip", &ends->destination, ends->ip_version);
+    eve_end_address(eve, out, "dest_ip", record, false);
     if (has_ports)
         json_uint(out, "dest_port", ends->destination_port);
     eve_protocol(out, ends->protocol);
@@ -260,7 +271,7 @@ void eve_endpoint(struct eve *eve, struct text *out, const char *key, const stru
     const struct endpoints *ends = &record->endpoints;
 
     json_object_open(out, key);
-    eve_address(eve, out, "ip", of_source ? &ends->source : &ends->destination, ends->ip_version);
+    eve_end_address(eve, out, "ip", record, of_source);
     if (protocol_has_ports(ends->protocol))
         json_uint(out, "port", of_source ? ends->source_port : ends->destination_port);
     json_object_close(out);

@@ -22,7 +22,9 @@ void eve_app(struct eve *eve, struct text *out, const struct packet_record *reco
 {
     bool is_file = record->kinds & 1u << OUTPUT_FILE;
 
+    eve->client = record->client.ip_version != 0 ? &record->client : NULL;
     eve_header(eve, out, record, record->app_event_type);
+    eve->client = NULL;
     if (is_file)
         eve_application(out, record->flow.application);
     else

@@ -53,10 +53,28 @@ static void source_and_target(struct eve *eve, struct text *out, const struct pa
     eve_endpoint(eve, out, "target", record, target == TARGET_SOURCE);
 }
 
-/* The object "alert"; `in_full` with what the options of alert events add. */
-static void alert_object(struct eve *eve, struct text *out, const struct packet_record *record, const struct rule *rule,
-                         bool blocked, bool in_full)
+/* Of an alert; NULL when none is known. */
+static const struct record_client *client_of(const struct packet_record *record, const struct alert *alert)
 {
+    const struct record_transaction *tx = record_transactions(record) + (alert - record_alerts(record));
+
+    return record->has_transactions && tx->client.ip_version != 0 ? &tx->client : NULL;
+}
+
+/* Short, as proxies write it. */
+static void xff(struct text *out, const struct record_client *client)
+{
+    char text[ADDRESS_TEXT_SIZE];
+
+    address_format(&client->address, client->ip_version, false, text);
+    json_string(out, "xff", text);
+}
+
+/* The object "alert"; with `alert`, what the options of alert events add. */
+static void alert_object(struct eve *eve, struct text *out, const struct packet_record *record, const struct rule *rule,
+                         bool blocked, const struct alert *alert)
+{
+    const struct record_client *client = alert ? client_of(record, alert) : NULL;
     const struct eve_options *options = &eve->options->eve;
 
     json_object_open(out, "alert");
@@ -68,12 +86,14 @@ static void alert_object(struct eve *eve, struct text *out, const struct packet_
     json_string(out, "category", rule->class_description ? rule->class_description : "");
     json_uint(out, "severity", rule->priority);
     source_and_target(eve, out, record, rule->target);
-    if (in_full && options->alert.reference)
+    if (alert && options->alert.reference)
         references(out, rule->references);
-    if (in_full && options->alert.rule_metadata)
+    if (alert && options->alert.rule_metadata)
         rule_metadata(out, rule->metadata);
-    if (in_full && options->alert.rule_raw)
+    if (alert && options->alert.rule_raw)
         json_string(out, "rule", rule->text);
+    if (client && !eve->client)
+        xff(out, client);
     json_object_close(out);
 }
 
@@ -274,7 +294,10 @@ static void flow_object(struct eve *eve, struct text *out, const struct packet_r
     if (!record->has_flow || !eve->options->eve.alert.flow)
         return;
     eve_flow_counts(out, &record->flow);
-    eve_address(eve, out, "src_ip", &ends->source, ends->ip_version);
+    if (eve->client)
+        eve_address(eve, out, "src_ip", &eve->client->address, eve->client->ip_version);
+    else
+        eve_address(eve, out, "src_ip", &ends->source, ends->ip_version);
     eve_address(eve, out, "dest_ip", &ends->destination, ends->ip_version);
     if (protocol_has_ports(ends->protocol)) {
         json_uint(out, "src_port", ends->source_port);
@@ -300,9 +323,10 @@ void eve_alert(struct eve *eve, struct text *out, const struct packet_record *re
 {
     const struct eve_options *options = &eve->options->eve;
 
+    eve->client = options->xff.alert.overwrite ? client_of(record, alert) : NULL;
     eve_header(eve, out, record, "alert");
     transaction(out, record, alert);
-    alert_object(eve, out, record, alert->rule, alert->blocked, true);
+    alert_object(eve, out, record, alert->rule, alert->blocked, alert);
     eve_tunnel(eve, out, record);
     protocol_object(out, record);
     direction(out, record);
@@ -314,6 +338,7 @@ void eve_alert(struct eve *eve, struct text *out, const struct packet_record *re
     if (options->alert.verdict)
         verdict_object(eve, out, record);
     eve_end(eve, out);
+    eve->client = NULL;
 }
 
 static void drop_ip(struct text *out, const struct packet_record *record)
@@ -372,11 +397,11 @@ static void drop_alert(struct eve *eve, struct text *out, const struct packet_re
 
     for (uint32_t i = 0; i < record->alert_count; i++)
         if (alerts[i].blocked) {
-            alert_object(eve, out, record, alerts[i].rule, true, false);
+            alert_object(eve, out, record, alerts[i].rule, true, NULL);
             return;
         }
     if (record->drop_rule)
-        alert_object(eve, out, record, record->drop_rule, true, false);
+        alert_object(eve, out, record, record->drop_rule, true, NULL);
 }
 
 void eve_drop(struct eve *eve, struct text *out, const struct packet_record *record)

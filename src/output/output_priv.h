@@ -59,11 +59,18 @@ struct record_gap {
     uint32_t at;
 };
 
+/* The address that a proxy told of its client. */
+struct record_client {
+    struct address address;
+    uint8_t ip_version; /* 0: not known */
+};
+
 /* What is said of an alert's transaction: a part of the record's fields. */
 struct record_transaction {
     uint64_t id;
     uint32_t at, length;
     bool is_there;
+    struct record_client client; /* also of alerts without a transaction */
 };
 
 /* What a worker collects before it knows how large the record will be. */
@@ -72,9 +79,10 @@ struct record_scratch {
     uint32_t stream_size, stream_length;
     uint32_t gap_count, variable_count;
     bool has_transactions; /* an alert has one */
+    struct record_client client; /* of an event of a protocol, to stand in place of the flow's */
     struct fields fields;
     uint8_t field_bytes[RECORD_MAX_FIELDS];
-    struct record_transaction transactions[RECORD_MAX_ALERTS]; /* by alert, when there are fields */
+    struct record_transaction transactions[RECORD_MAX_ALERTS]; /* by alert, when has_transactions */
     struct record_gap gaps[RECORD_MAX_GAPS];
     struct record_variable variables[RECORD_MAX_VARIABLES];
 };
@@ -99,9 +107,11 @@ struct packet_record {
     struct queue_meta meta;
 
     uint8_t ethernet[ETHERNET_HEADER_SIZE];
-    bool has_ethernet, is_tunneled, has_transport, has_flow, to_client, passed, has_transactions;
+    bool has_ethernet, is_tunneled, has_transport, has_flow, passed, has_transactions;
+    bool to_client;             /* the client is the destination */
     const char *app_event_type; /* of an event of a protocol */
     uint64_t app_tx_id;
+    struct record_client client; /* of an event of a protocol, when it is to stand in place of the flow's */
     uint8_t tunnel_depth, link, vlan_count;
     uint8_t verdict, drop_reason, reject;
     uint16_t vlan_id[PACKET_MAX_VLANS];
@@ -232,6 +242,12 @@ size_t app_record_size(const struct record_scratch *scratch);
 void app_alert_collect(struct record_scratch *scratch, const struct eve_options *eve, const struct packet *pkt,
                        const struct decision *decision);
 
+/* The client of a transaction, or of the first of a flow's that tells one. Not known when the options do not ask. */
+struct record_client client_of_tx(const struct xff_options *options, const struct app_tx *tx);
+struct record_client client_of_flow(const struct xff_options *options, const struct flow *flow);
+/* "192.0.2.1, [2001:db8::1]:80" */
+struct record_client client_parse(const uint8_t *bytes, uint32_t length, bool first);
+
 /* The same for flows. */
 void flow_facts_copy(struct flow_facts *out, const struct flow *flow);
 void flow_variables_collect(struct record_scratch *scratch, const struct flow *flow);
@@ -280,6 +296,7 @@ bool community_id(const struct endpoints *ends, uint8_t icmp_type, uint8_t icmp_
 struct eve {
     const struct output_options *options;
     struct interface_cache interfaces;
+    const struct record_client *client; /* whose address the event under way has in place of the client's; NULL */
     struct text scratch, stream;
     struct output_stat *previous; /* of the last stats event, for deltas */
     size_t previous_count;
@@ -302,6 +319,9 @@ void eve_application(struct text *out, uint32_t application);
 void eve_header(struct eve *eve, struct text *out, const struct packet_record *record, const char *event_type);
 void eve_timestamp(struct text *out, const char *key, uint64_t time_ns);
 void eve_address(struct eve *eve, struct text *out, const char *key, const struct address *value, int version);
+/* One end of the packet, with eve->client in place of the client. */
+void eve_end_address(struct eve *eve, struct text *out, const char *key, const struct packet_record *record,
+                     bool of_source);
 void eve_protocol(struct text *out, uint8_t number);
 void eve_vlans(struct text *out, const uint16_t *ids, unsigned count);
 void eve_mac(struct text *out, const char *key, const uint8_t *bytes);

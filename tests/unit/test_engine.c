@@ -154,6 +154,27 @@ START_TEST(event_types_are_those_named)
 }
 END_TEST
 
+START_TEST(clients_behind_proxies_are_told_by_type)
+{
+    struct config *config =
+        config_of("eve: {xff: {enabled: yes, mode: overwrite, deployment: forward, header: X-Real-IP}, "
+                  "types: {alert: {xff: {enabled: yes}}, files: {xff: {mode: overwrite}}, http: {}}}");
+    struct config *nothing = config_of("eve: {types: {alert: {}}}");
+    struct eve_options eve;
+
+    engine_eve_options(config, &eve);
+    ck_assert(eve.xff.http.enabled && eve.xff.http.overwrite && eve.xff.http.first);
+    ck_assert_str_eq(eve.xff.http.header, "X-Real-IP");
+    ck_assert(eve.xff.alert.enabled && !eve.xff.alert.overwrite && !eve.xff.alert.first);
+    ck_assert_str_eq(eve.xff.alert.header, "X-Forwarded-For");
+    ck_assert(!eve.xff.files.enabled);
+    engine_eve_options(nothing, &eve);
+    ck_assert(!eve.xff.alert.enabled && !eve.xff.http.enabled && !eve.xff.files.enabled);
+    config_free(nothing);
+    config_free(config);
+}
+END_TEST
+
 START_TEST(event_types_have_options_of_flows)
 {
     struct config *config = config_of("eve: {types: {alert: {metadata: {flow: no}, tagged-packets: no}, netflow: {}, "
@@ -490,6 +511,7 @@ int main(void)
                         sizeof(conntrack_cases) / sizeof(conntrack_cases[0]));
     tcase_add_loop_test(tcase, words_of_conntrack, 0, 4);
     tcase_add_test(tcase, event_types_are_those_named);
+    tcase_add_test(tcase, clients_behind_proxies_are_told_by_type);
     tcase_add_test(tcase, event_types_have_options_of_flows);
     tcase_add_test(tcase, action_order_is_complete);
     tcase_add_test(tcase, threads_get_cpus_of_this_machine);

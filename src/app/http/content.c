@@ -135,6 +135,23 @@ bool http_get_each_header(const struct app_tx *tx, enum flow_direction direction
     return false;
 }
 
+bool http_get_named(const struct app_tx *tx, const char *name, struct app_bytes *out)
+{
+    const struct http_message *message = message_of(tx, FLOW_TO_SERVER);
+
+    for (uint16_t i = 0; i < message->header_count; i++) {
+        const struct http_header *header = &message->headers[i];
+        const uint8_t *text = http_header_text(message, header);
+        uint32_t skipped = header->name_length + 2u;
+
+        if (header->joined || !http_equal_nocase(text, header->name_length, name))
+            continue;
+        *out = (struct app_bytes){ .bytes = text + skipped, .length = header->length - skipped };
+        return true;
+    }
+    return false;
+}
+
 /* As they came, with the empty line, and the trailers behind it. */
 bool http_get_header_raw(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {

@@ -510,6 +510,8 @@ bool http_get_body(const struct app_tx *tx, enum flow_direction direction, unsig
 /* Of a message of the other direction's, too: for the log. */
 bool http_get_known(const struct app_tx *tx, enum flow_direction direction, enum http_known known,
                     struct app_bytes *out);
+/* Of the request, by any name; for the log. */
+bool http_get_named(const struct app_tx *tx, const char *name, struct app_bytes *out);
 /* Room for the concatenations of a message whose headers are parsed. */
 void http_prepare_joined(struct http_feed *f, struct http_message *message);
 

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who a client behind a proxy is, as the proxy tells it in a header (X-Forwarded-For). Anybody can write such a header: the result is
+ * an address or nothing, and never text of the sender's. Done by the worker, as transactions are its own.
+ */
+#include <string.h>
+
+#include "output_priv.h"
+
+enum { ENTRY_MAX = 128 }; /* bytes of one entry: an address in brackets with its port, and blanks */
+
+static bool is_blank(uint8_t byte)
+{
+    return byte == ' ' || byte == '\t';
+}
+
+static void trim(const uint8_t **bytes, uint32_t *length)
+{
+    while (*length > 0 && is_blank((*bytes)[*length - 1]))
+        --*length;
+    for (; *length > 0 && is_blank(**bytes); ++*bytes)
+        --*length;
+}
+
+/* False: the entry is longer than any address. */
+static bool first_entry(const uint8_t *bytes, uint32_t *length)
+{
+    const uint8_t *end = memchr(bytes, ',', *length < ENTRY_MAX ? *length : ENTRY_MAX);
+
+    if (end)
+        *length = (uint32_t)(end - bytes);
+    return *length < ENTRY_MAX;
+}
+
+/* Some proxies write blanks alone between addresses. */
+static bool last_entry(const uint8_t **bytes, uint32_t *length)
+{
+    uint32_t entry = 0;
+
+    while (entry < *length && entry < ENTRY_MAX) {
+        uint8_t byte = (*bytes)[*length - entry - 1];
+
+        if (byte == ',' || is_blank(byte))
+            break;
+        entry++;
+    }
+    *bytes += *length - entry;
+    *length = entry;
+    return entry < ENTRY_MAX;
+}
+
+/* Without brackets and port; what follows a bracket does not matter. False: a bracket stays open. */
+static bool strip_port(const uint8_t **bytes, uint32_t *length)
+{
+    const uint8_t *end;
+
+    if (*length > 0 && **bytes == '[') {
+        ++*bytes;
+        --*length;
+        end = memchr(*bytes, ']', *length);
+        if (!end)
+            return false;
+        *length = (uint32_t)(end - *bytes);
+        return true;
+    }
+    end = memchr(*bytes, ':', *length);
+    if (end && !memchr(end + 1, ':', (size_t)(*bytes + *length - end - 1)))
+        *length = (uint32_t)(end - *bytes);
+    return true;
+}
+
+struct record_client client_parse(const uint8_t *bytes, uint32_t length, bool first)
+{
+    struct record_client client = { .ip_version = 0 };
+    int version;
+
+    trim(&bytes, &length);
+    if (first ? !first_entry(bytes, &length) : !last_entry(&bytes, &length))
+        return client;
+    trim(&bytes, &length);
+    if (!strip_port(&bytes, &length))
+        return client;
+    version = address_parse((const char *)bytes, length, &client.address);
+    if (version > 0)
+        client.ip_version = (uint8_t)version;
+    return client;
+}
+
+struct record_client client_of_tx(const struct xff_options *options, const struct app_tx *tx)
+{
+    struct app_bytes value;
+
+    if (!options->enabled || !tx->proto->header || !tx->proto->header(tx, options->header, &value))
+        return (struct record_client){ .ip_version = 0 };
+    return client_parse(value.bytes, value.length, options->first);
+}
+
+struct record_client client_of_flow(const struct xff_options *options, const struct flow *flow)
+{
+    struct record_client client = { .ip_version = 0 };
+    const struct app_tx *tx = flow && options->enabled ? app_transactions(flow) : NULL;
+
+    for (; tx && client.ip_version == 0; tx = tx->next)
+        client = client_of_tx(options, tx);
+    return client;
+}
