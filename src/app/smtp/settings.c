@@ -12,7 +12,8 @@
 
 static const char *const md5_choices[] = { "body", "subject", NULL };
 static const char *const digest_choices[] = { "auto", "yes", "no", "true", "false", "on", "off", NULL };
-static const char files_rule[] = "has no effect: files.inspect-limit and files.inspect-window hold for all protocols";
+static const char files_rule[] =
+    "accepted, without effect: the first 100 KiB of a file are inspected in one piece, then a window";
 
 static const char *check_field(const char *value)
 {
@@ -59,18 +60,9 @@ const struct setting smtp_setting_rows[] = {
       .default_value = "auto",
       .choices = digest_choices,
       .help = "the MD5 of what is behind a message's headers; auto is yes" },
-    { .name = PROTOCOL "inspected-tracker.content-limit",
-      .type = SETTING_SIZE,
-      .help = "as in Suricata",
-      .warning = files_rule },
-    { .name = PROTOCOL "inspected-tracker.content-inspect-min-size",
-      .type = SETTING_SIZE,
-      .help = "as in Suricata",
-      .warning = files_rule },
-    { .name = PROTOCOL "inspected-tracker.content-inspect-window",
-      .type = SETTING_SIZE,
-      .help = "as in Suricata",
-      .warning = files_rule },
+    { .name = PROTOCOL "inspected-tracker.content-limit", .type = SETTING_SIZE, .help = files_rule },
+    { .name = PROTOCOL "inspected-tracker.content-inspect-min-size", .type = SETTING_SIZE, .help = files_rule },
+    { .name = PROTOCOL "inspected-tracker.content-inspect-window", .type = SETTING_SIZE, .help = files_rule },
     { .name = "eve.types.smtp", .type = SETTING_SECTION, .help = "a message of SMTP with its envelope" },
     { .name = EVENTS "extended",
       .type = SETTING_BOOL,
