@@ -77,6 +77,7 @@ static enum message take_message(struct app_context *context, enum flow_directio
     if (!err)
         events |= header_events(header.flags, direction, multicast);
     tx->parsed = !err && !(events >> DNS_NOT_REQUEST & 1);
+    tx->tx.only_events = !tx->parsed;
     if (!tx->parsed)
         dns_forget(app_heap(context), tx);
     set_events(context, &tx->tx, events);

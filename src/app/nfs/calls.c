@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Calls and replies of versions 2 and 3: the handle and the name that a call is about, and the handles that replies tell of. */
+#include "nfs_priv.h"
+
+enum { HANDLE_2 = 32, ATTRIBUTES_3 = 84 };
+
+static bool read_handle(struct nfs_parse *parse, struct cursor *cur, struct cursor *out)
+{
+    if (parse->tx->version == 3)
+        return nfs_opaque(cur, NFS_HANDLE_MAX, out);
+    const uint8_t *bytes = cursor_take(cur, HANDLE_2);
+
+    if (bytes)
+        *out = cursor_of(bytes, HANDLE_2);
+    return bytes != NULL;
+}
+
+static bool keep_handle(struct nfs_parse *parse, struct cursor *cur, struct cursor *handle)
+{
+    if (!read_handle(parse, cur, handle))
+        return false;
+    parse->tx->has_handle = cursor_left(handle) > 0;
+    parse->tx->handle_crc = nfs_crc32(*handle);
+    return true;
+}
+
+static bool read_name(struct nfs_parse *parse, struct cursor *cur, struct nfs_text *out)
+{
+    struct cursor name;
+
+    if (!nfs_opaque(cur, UINT16_MAX, &name))
+        return false;
+    nfs_keep(parse, name, out);
+    return true;
+}
+
+/* A file that is known by its handle alone. */
+static bool call_on_handle(struct nfs_parse *parse, struct cursor *cur)
+{
+    struct cursor handle, name;
+
+    if (!keep_handle(parse, cur, &handle))
+        return false;
+    if (nfs_find(parse->state, handle, &name))
+        nfs_keep(parse, name, &parse->tx->name);
+    return true;
+}
+
+/* A name in a directory. */
+static bool call_on_name(struct nfs_parse *parse, struct cursor *cur)
+{
+    struct cursor handle;
+
+    return keep_handle(parse, cur, &handle) && read_name(parse, cur, &parse->tx->name);
+}
+
+static bool call_lookup(struct nfs_parse *parse, struct cursor *cur)
+{
+    struct cursor handle;
+
+    return read_handle(parse, cur, &handle) && read_name(parse, cur, &parse->tx->name);
+}
+
+static bool call_rename(struct nfs_parse *parse, struct cursor *cur)
+{
+    struct cursor handle;
+
+    parse->tx->has_target =
+        call_on_name(parse, cur) && read_handle(parse, cur, &handle) && read_name(parse, cur, &parse->tx->target);
+    return parse->tx->has_target;
+}
+
+static bool call_on_directory(struct nfs_parse *parse, struct cursor *cur)
+{
+    struct cursor handle;
+
+    return keep_handle(parse, cur, &handle);
+}
+
+static bool read_call_2(struct nfs_parse *parse, struct cursor *cur)
+{
+    switch (parse->tx->procedure) {
+    case NFS2_GETATTR:
+    case NFS2_READ:
+    case NFS2_WRITE:
+        return call_on_handle(parse, cur);
+    case NFS2_LOOKUP:
+        return call_lookup(parse, cur);
+    case NFS2_CREATE:
+    case NFS2_REMOVE:
+    case NFS2_MKDIR:
+    case NFS2_RMDIR:
+        return call_on_name(parse, cur);
+    case NFS2_RENAME:
+        return call_rename(parse, cur);
+    default:
+        return true;
+    }
+}
+
+static bool read_call_3(struct nfs_parse *parse, struct cursor *cur)
+{
+    switch (parse->tx->procedure) {
+    case NFS3_GETATTR:
+    case NFS3_ACCESS:
+    case NFS3_READ:
+    case NFS3_WRITE:
+    case NFS3_COMMIT:
+        return call_on_handle(parse, cur);
+    case NFS3_LOOKUP:
+        return call_lookup(parse, cur);
+    case NFS3_CREATE:
+    case NFS3_MKDIR:
+    case NFS3_REMOVE:
+    case NFS3_RMDIR:
+        return call_on_name(parse, cur);
+    case NFS3_RENAME:
+        return call_rename(parse, cur);
+    case NFS3_READDIRPLUS:
+        return call_on_directory(parse, cur);
+    default:
+        return true;
+    }
+}
+
+bool nfs_read_call(struct nfs_parse *parse, struct cursor cur)
+{
+    if (parse->tx->version == 4)
+        return nfs_read_compound(parse, cur);
+    return parse->tx->version == 3 ? read_call_3(parse, &cur) : read_call_2(parse, &cur);
+}
+
+/* --- Replies -------------------------------------------------------------------------------------------------------------------- */
+
+static struct cursor name_of(const struct nfs_tx *tx)
+{
+    return cursor_of(tx->name.length ? tx->text.bytes + tx->name.at : (const uint8_t *)"", tx->name.length);
+}
+
+/* Whether the optional part follows. */
+static bool follows(struct cursor *cur, bool *out)
+{
+    uint32_t flag;
+
+    if (!cursor_be32(cur, &flag))
+        return false;
+    *out = flag != 0;
+    return true;
+}
+
+/* One entry of a directory: its name, perhaps with attributes and a handle. */
+static bool read_entry(struct nfs_parse *parse, struct cursor *cur)
+{
+    struct cursor name, handle;
+    bool has_attributes, has_handle;
+
+    if (!cursor_skip(cur, 8) || !nfs_opaque(cur, UINT16_MAX, &name) || !cursor_skip(cur, 8))
+        return false;
+    if (!follows(cur, &has_attributes) || (has_attributes && !cursor_skip(cur, ATTRIBUTES_3)))
+        return false;
+    if (!follows(cur, &has_handle) || (has_handle && !nfs_opaque(cur, NFS_HANDLE_MAX, &handle)))
+        return false;
+    if (has_handle)
+        nfs_learn(parse, handle, name);
+    return true;
+}
+
+static void read_directory(struct nfs_parse *parse, struct cursor *cur)
+{
+    bool more;
+
+    if (!follows(cur, &more) || (more && !cursor_skip(cur, ATTRIBUTES_3)) || !cursor_skip(cur, 8))
+        return;
+    for (unsigned i = 0; i < NFS_ENTRIES_MAX && follows(cur, &more) && more; i++)
+        if (!read_entry(parse, cur))
+            return;
+}
+
+/* The file that was looked up is what the call was about. */
+static void reply_to_lookup(struct nfs_parse *parse, struct cursor *cur)
+{
+    struct cursor handle;
+
+    if (keep_handle(parse, cur, &handle))
+        nfs_learn(parse, handle, name_of(parse->tx));
+}
+
+void nfs_read_reply(struct nfs_parse *parse, struct cursor cur)
+{
+    const struct nfs_tx *tx = parse->tx;
+    struct cursor handle;
+    bool has_handle;
+
+    if (tx->version == 2 && tx->procedure == NFS2_LOOKUP)
+        reply_to_lookup(parse, &cur);
+    if (tx->version != 3)
+        return;
+    if (tx->procedure == NFS3_LOOKUP)
+        reply_to_lookup(parse, &cur);
+    if (tx->procedure == NFS3_CREATE && follows(&cur, &has_handle) && has_handle && read_handle(parse, &cur, &handle))
+        nfs_learn(parse, handle, name_of(tx));
+    if (tx->procedure == NFS3_READDIRPLUS)
+        read_directory(parse, &cur);
+}

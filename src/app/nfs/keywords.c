@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Keywords of NFS: fields of a call. */
+#include <errno.h>
+
+#include "nfs_priv.h"
+#include "sluice/arena.h"
+#include "sluice/number_range.h"
+#include "sluice/text.h"
+
+enum { VERSIONS = 5 };
+
+static const char *const words[] = { "nfs", NULL };
+
+/* A number of any version, or a name, which each version has another number for. */
+struct procedure {
+    bool named, negated;
+    int32_t number[VERSIONS]; /* by version; -1: it has none */
+    struct number_range range;
+};
+
+static bool procedure_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                            const void *data)
+{
+    const struct nfs_tx *nfs = (const struct nfs_tx *)tx;
+    const struct procedure *want = data;
+
+    (void)in;
+    (void)direction;
+    if (!nfs->parsed)
+        return false;
+    if (!want->named)
+        return number_range_has(&want->range, nfs->procedure);
+    return (want->number[nfs->version] == (int64_t)nfs->procedure) != want->negated;
+}
+
+/* Here, and only here, both ends of a range belong to it. */
+static int parse_closed_range(struct rule_parser *parser, struct span text, size_t at, size_t length,
+                              struct number_range *out)
+{
+    struct span low = span_trim((struct span){ text.at, at });
+    struct span high = span_trim((struct span){ text.at + at + length, text.length - at - length });
+    uint64_t first, last;
+
+    if (number_range_number(parser, low, UINT32_MAX, &first) || number_range_number(parser, high, UINT32_MAX, &last))
+        return -EINVAL;
+    if (last < first)
+        return rule_parser_error(parser, text, "the range is empty");
+    *out = (struct number_range){ .mask = UINT64_MAX, .low = first, .width = last - first };
+    return 0;
+}
+
+/* False: it is no name of any version. */
+static bool read_name(struct span text, struct procedure *out)
+{
+    if (text.length > 0 && text.at[0] == '!') {
+        out->negated = true;
+        text = span_trim((struct span){ text.at + 1, text.length - 1 });
+    }
+    for (uint8_t version = 0; version < VERSIONS; version++) {
+        out->number[version] = nfs_procedure_number(version, text.at, text.length);
+        out->named |= out->number[version] >= 0;
+    }
+    return out->named;
+}
+
+static int procedure_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct procedure *want = arena_alloc(rule_parser_arena(parser), sizeof(*want));
+    struct span text = span_trim(value);
+    size_t length = 0, at = number_range_separator(text, &length);
+    int err = 0;
+
+    (void)negated;
+    if (!want)
+        return -ENOMEM;
+    if (!read_name(text, want))
+        err = at ? parse_closed_range(parser, text, at, length, &want->range)
+                 : number_range_parse(parser, text, UINT32_MAX, NULL, &want->range);
+    return err ? err : rule_parser_add_transaction_condition(parser, want, false);
+}
+
+const struct keyword keyword_nfs_procedure = {
+    .name = "nfs_procedure",
+    .aliases = { "nfs.procedure" },
+    .value = "[<|>]NUMBER, LOW<>HIGH or [!]NAME",
+    .help = "the procedure of an NFS call: 6 or read; of version 4 the operation that matters",
+    .manual = "A name stands for the number that the call's version has for it. Both ends of a range belong to it.",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = procedure_parse,
+    .match_transaction = procedure_match,
+};
+
+static bool version_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
+                          const void *data)
+{
+    const struct nfs_tx *nfs = (const struct nfs_tx *)tx;
+
+    (void)in;
+    (void)direction;
+    return nfs->parsed && number_range_has(data, nfs->version);
+}
+
+static int version_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)negated;
+    return number_range_transaction_condition(parser, value, UINT32_MAX, NULL);
+}
+
+const struct keyword keyword_nfs_version = {
+    .name = "nfs.version",
+    .aliases = { "nfs_version" },
+    .value = NUMBER_RANGE_FORM,
+    .help = "the version of an NFS call: 2, 3 or 4",
+    .kind = KEYWORD_TRANSACTION,
+    .applications = words,
+    .directions = APP_TO_SERVER,
+    .parse = version_parse,
+    .match_transaction = version_match,
+};
+
+const struct app_condition nfs_conditions[NFS_CONDITIONS] = {
+    { &keyword_nfs_procedure, FLOW_TO_SERVER, NFS_COMPLETE },
+    { &keyword_nfs_version, FLOW_TO_SERVER, NFS_COMPLETE },
+};

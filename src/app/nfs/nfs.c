@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * NFS over UDP and TCP. On TCP a message of RPC is a record with its length in front; of a long one only the beginning is read, and the
+ * rest is skipped as it comes, so that reading and writing files takes no memory. A message that is cut in fragments is skipped.
+ *
+ * Bytes that are lost within what is skipped anyway do no harm; elsewhere the next record can't be found, and the direction is given up.
+ */
+#include <errno.h>
+
+#include "nfs_priv.h"
+
+enum { RPC_CALL = 0, RPC_REPLY = 1, RPC_VERSION = 2, RPC_ACCEPTED = 0, RPC_DENIED = 1, RPC_PROBE = 24 };
+
+static const struct app_event events[NFS_EVENTS] = {
+    [NFS_MALFORMED_DATA] = { "malformed_data", "a call or a reply that is cut off or broken" },
+    [NFS_NON_EXISTING_VERSION] = { "non_existing_version", "a call of a version below 2 or above 4" },
+    [NFS_UNSUPPORTED_VERSION] = { "unsupported_version", "never set; rules may name it" },
+    [NFS_TOO_MANY_TRANSACTIONS] = { "too_many_transactions", "more than 1,000 calls wait for a reply" },
+};
+
+/* A transaction that has nothing but an event. */
+static bool complain(struct app_context *context, enum flow_direction direction, enum nfs_event event)
+{
+    struct app_tx *tx = app_tx_new(context);
+
+    if (!tx)
+        return false;
+    tx->directions = (uint8_t)(1u << direction);
+    tx->progress[direction] = NFS_COMPLETE;
+    tx->log_never = true;
+    app_event(context, tx, event);
+    return true;
+}
+
+/* --- Calls ---------------------------------------------------------------------------------------------------------------------- */
+
+static bool is_waiting(const struct app_tx *tx)
+{
+    return tx->directions == APP_BOTH && tx->progress[FLOW_TO_CLIENT] < NFS_COMPLETE;
+}
+
+/* The oldest call is given up when too many wait. */
+static void limit_calls(struct app_context *context)
+{
+    struct app_tx *oldest = NULL;
+    unsigned count = 0;
+
+    for (struct app_tx *tx = app_tx_first(context); tx; tx = tx->next) {
+        if (!is_waiting(tx))
+            continue;
+        oldest = oldest ? oldest : tx;
+        count++;
+    }
+    if (count < NFS_CALLS_MAX)
+        return;
+    oldest->progress[FLOW_TO_CLIENT] = NFS_COMPLETE;
+    app_event(context, oldest, NFS_TOO_MANY_TRANSACTIONS);
+}
+
+/* AUTH_UNIX: a stamp, the machine's name, who. */
+static bool read_unix(struct nfs_parse *parse, struct cursor body)
+{
+    struct nfs_tx *tx = parse->tx;
+    struct cursor machine;
+
+    if (!cursor_skip(&body, 4) || !nfs_opaque(&body, NFS_NAME_MAX, &machine) || !cursor_be32(&body, &tx->uid) ||
+        !cursor_be32(&body, &tx->gid))
+        return false;
+    nfs_keep(parse, machine, &tx->machine);
+    return true;
+}
+
+static bool read_credentials(struct nfs_parse *parse, struct cursor *cur)
+{
+    struct cursor body;
+
+    if (!cursor_be32(cur, &parse->tx->auth_type) || !nfs_opaque(cur, UINT16_MAX, &body))
+        return false;
+    if (parse->tx->auth_type == RPC_AUTH_UNIX && !read_unix(parse, body))
+        return false;
+    return cursor_skip(cur, 4) && nfs_skip_opaque(cur); /* the verifier */
+}
+
+/* `cut`: there is more of the message than what is read. */
+static bool take_call(struct app_context *context, struct nfs_state *state, uint32_t xid, struct cursor cur, bool cut)
+{
+    struct nfs_parse parse = { .heap = app_heap(context), .state = state };
+    uint32_t rpc, program, version;
+
+    if (!cursor_be32(&cur, &rpc) || !cursor_be32(&cur, &program) || !cursor_be32(&cur, &version) || rpc != RPC_VERSION)
+        return complain(context, FLOW_TO_SERVER, NFS_MALFORMED_DATA);
+    if (program != NFS_PROGRAM)
+        return true;
+    if (version < 2 || version > 4)
+        return complain(context, FLOW_TO_SERVER, NFS_NON_EXISTING_VERSION);
+    limit_calls(context);
+    struct nfs_tx *tx = parse.tx = (struct nfs_tx *)app_tx_new(context);
+
+    if (!tx)
+        return false;
+    tx->xid = xid;
+    tx->version = (uint8_t)version;
+    tx->tx.progress[FLOW_TO_SERVER] = NFS_COMPLETE;
+    tx->parsed = cursor_be32(&cur, &tx->procedure) && read_credentials(&parse, &cur);
+    /* What is protected by GSS may be encrypted. */
+    bool fine = tx->parsed && (tx->auth_type == RPC_AUTH_GSS || nfs_read_call(&parse, cur));
+
+    tx->tx.log_never = !tx->parsed;
+    if (!fine && (!cut || !tx->parsed))
+        app_event(context, &tx->tx, NFS_MALFORMED_DATA);
+    return !parse.no_memory;
+}
+
+/* --- Replies -------------------------------------------------------------------------------------------------------------------- */
+
+static struct nfs_tx *find_call(struct app_context *context, uint32_t xid)
+{
+    for (struct app_tx *tx = app_tx_first(context); tx; tx = tx->next)
+        if (is_waiting(tx) && ((struct nfs_tx *)tx)->xid == xid)
+            return (struct nfs_tx *)tx;
+    return NULL;
+}
+
+static bool read_reply(struct nfs_parse *parse, struct cursor *cur)
+{
+    struct nfs_tx *tx = parse->tx;
+    uint32_t accepted;
+
+    if (!cursor_be32(cur, &tx->rpc_status) || tx->rpc_status > RPC_DENIED)
+        return false;
+    if (tx->rpc_status == RPC_DENIED)
+        return true;
+    if (!cursor_skip(cur, 4) || !nfs_skip_opaque(cur) || !cursor_be32(cur, &accepted)) /* the verifier */
+        return false;
+    if (accepted != 0 || tx->procedure == 0 || tx->auth_type == RPC_AUTH_GSS || !tx->parsed)
+        return true;
+    if (!cursor_be32(cur, &tx->status))
+        return false;
+    if (tx->status == 0)
+        nfs_read_reply(parse, *cur);
+    return true;
+}
+
+/* What was asked of another program, or before we looked, has no call. */
+static bool take_reply(struct app_context *context, struct nfs_state *state, uint32_t xid, struct cursor cur)
+{
+    struct nfs_parse parse = { .heap = app_heap(context), .state = state, .tx = find_call(context, xid) };
+
+    if (!parse.tx)
+        return true;
+    parse.tx->answered = true;
+    parse.tx->tx.progress[FLOW_TO_CLIENT] = NFS_COMPLETE;
+    if (!read_reply(&parse, &cur))
+        app_event(context, &parse.tx->tx, NFS_MALFORMED_DATA);
+    return !parse.no_memory;
+}
+
+/* False when there is no memory. */
+static bool take_message(struct app_context *context, struct nfs_state *state, enum flow_direction direction,
+                         struct cursor cur, bool cut)
+{
+    uint32_t xid, type;
+
+    if (!cursor_be32(&cur, &xid) || !cursor_be32(&cur, &type))
+        return complain(context, direction, NFS_MALFORMED_DATA);
+    if (type == RPC_CALL && direction == FLOW_TO_SERVER)
+        return take_call(context, state, xid, cur, cut);
+    if (type == RPC_REPLY && direction == FLOW_TO_CLIENT)
+        return take_reply(context, state, xid, cur);
+    return type <= RPC_REPLY || complain(context, direction, NFS_MALFORMED_DATA); /* callbacks go the other way */
+}
+
+/* --- Records -------------------------------------------------------------------------------------------------------------------- */
+
+static void take_gap(struct nfs_state *state, enum flow_direction direction, uint64_t gap)
+{
+    if (gap > state->skip[direction])
+        state->lost[direction] = true;
+    else
+        state->skip[direction] -= gap;
+}
+
+static uint32_t skip_bytes(struct nfs_state *state, enum flow_direction direction, uint32_t left)
+{
+    uint32_t bytes = state->skip[direction] < left ? (uint32_t)state->skip[direction] : left;
+
+    state->skip[direction] -= bytes;
+    return bytes;
+}
+
+/* One record, or its beginning; consumed 0: more is needed. */
+static struct app_result take_record(struct app_context *context, struct nfs_state *state,
+                                     enum flow_direction direction, const uint8_t *bytes, uint32_t left)
+{
+    struct app_result result = { .status = APP_OK };
+    uint32_t mark = load_be32(bytes), length = mark & 0x7fffffff;
+    uint32_t wanted = length < NFS_READ_MAX ? length : NFS_READ_MAX;
+    bool last = mark >> 31;
+
+    if (length > NFS_RECORD_MAX) {
+        complain(context, direction, NFS_MALFORMED_DATA);
+        result.status = APP_ERROR;
+        return result;
+    }
+    if (!last || state->in_fragments[direction] || length == 0) {
+        state->in_fragments[direction] = !last;
+        state->skip[direction] = length;
+        result.consumed = 4;
+        return result;
+    }
+    if (left - 4 < wanted) {
+        result.needed = 4 + wanted;
+        return result;
+    }
+    if (!take_message(context, state, direction, cursor_of(bytes + 4, wanted), wanted < length))
+        result.status = APP_ERROR;
+    state->skip[direction] = length - wanted;
+    result.consumed = 4 + wanted;
+    return result;
+}
+
+static struct app_result feed_stream(struct app_context *context, struct nfs_state *state, const struct app_input *in)
+{
+    enum flow_direction direction = in->direction;
+    uint32_t consumed = 0;
+
+    if (in->gap)
+        take_gap(state, direction, in->gap);
+    while (!state->lost[direction]) {
+        consumed += skip_bytes(state, direction, in->length - consumed);
+        if (in->length - consumed < 4)
+            return (struct app_result){ .consumed = consumed, .needed = in->length > consumed ? 4 : 0 };
+        struct app_result result = take_record(context, state, direction, in->bytes + consumed, in->length - consumed);
+
+        consumed += result.consumed;
+        if (result.status == APP_ERROR || result.consumed == 0) {
+            result.consumed = consumed;
+            return result;
+        }
+    }
+    return (struct app_result){ .consumed = in->length };
+}
+
+static struct app_result nfs_feed(struct app_context *context, void *state, const struct app_input *in)
+{
+    struct app_result result = { .status = APP_OK, .consumed = in->length };
+
+    if (in->transport == APP_TCP)
+        return feed_stream(context, state, in);
+    if (in->length && !take_message(context, state, in->direction, cursor_of(in->bytes, in->length), false))
+        result.status = APP_ERROR;
+    return result;
+}
+
+static void nfs_stop(struct app_context *context, void *state)
+{
+    nfs_forget_all(app_heap(context), state);
+}
+
+static void nfs_tx_free(struct app_context *context, struct app_tx *tx)
+{
+    buffer_clear(app_heap(context), &((struct nfs_tx *)tx)->text);
+}
+
+/* --- Finding it: calls of this program on any port, replies on its own ---------------------------------------------------------- */
+
+static bool is_call(const uint8_t *bytes)
+{
+    uint32_t version = load_be32(bytes + 16);
+
+    return load_be32(bytes + 4) == RPC_CALL && load_be32(bytes + 8) == RPC_VERSION &&
+           load_be32(bytes + 12) == NFS_PROGRAM && version >= 2 && version <= 4;
+}
+
+static bool is_reply(const uint8_t *bytes)
+{
+    return load_be32(bytes + 4) == RPC_REPLY && load_be32(bytes + 8) == RPC_ACCEPTED &&
+           load_be32(bytes + 12) <= RPC_AUTH_GSS;
+}
+
+static enum app_guess nfs_probe(const struct app_probe *in)
+{
+    struct cursor cur = cursor_of(in->bytes, in->length);
+    bool stream = in->transport == APP_TCP;
+    uint32_t mark;
+
+    if (stream && !cursor_be32(&cur, &mark))
+        return APP_UNSURE;
+    if (stream && (!(mark >> 31) || (mark & 0x7fffffff) < RPC_PROBE || (mark & 0x7fffffff) > NFS_RECORD_MAX))
+        return APP_NO;
+    const uint8_t *bytes = cursor_peek(&cur, RPC_PROBE);
+
+    if (!bytes)
+        return stream ? APP_UNSURE : APP_NO;
+    if (is_call(bytes))
+        return in->direction == FLOW_TO_SERVER ? APP_YES : APP_REVERSED;
+    if (in->port_hint && is_reply(bytes))
+        return in->direction == FLOW_TO_CLIENT ? APP_YES : APP_REVERSED;
+    return APP_NO;
+}
+
+static bool nfs_logs_from_server(const struct app_tx *tx, const void *settings)
+{
+    (void)settings;
+    return ((const struct nfs_tx *)tx)->answered;
+}
+
+static const struct setting setting_rows[] = {
+    { .name = "eve.types.nfs", .type = SETTING_SECTION, .help = "a call of NFS with its reply" },
+    { .name = NULL },
+};
+
+const struct app_proto app_nfs = {
+    .name = "nfs",
+    .help = "NFS versions 2, 3 and 4",
+    .transports = APP_TCP | APP_UDP,
+    .tcp_ports = "2049",
+    .udp_ports = "2049",
+    .probe = nfs_probe,
+    .probe_any_port = true,
+    .state_size = sizeof(struct nfs_state),
+    .stop = nfs_stop,
+    .feed = nfs_feed,
+    .accepts_gaps = true,
+    .pending_max = 4 + NFS_READ_MAX,
+    .tx_size = sizeof(struct nfs_tx),
+    .tx_free = nfs_tx_free,
+    .complete = { NFS_COMPLETE, NFS_COMPLETE },
+    .tx_max = 2 * NFS_CALLS_MAX,
+    .events = events,
+    .event_count = NFS_EVENTS,
+    .conditions = nfs_conditions,
+    .condition_count = NFS_CONDITIONS,
+    .log_type = "nfs",
+    .log_key = "nfs",
+    .log = nfs_log,
+    .log_more = nfs_log_rpc,
+    .wants_log = nfs_wants_log,
+    .logs_from_server = nfs_logs_from_server,
+    .settings = setting_rows,
+};

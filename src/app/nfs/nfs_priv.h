@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * NFS versions 2, 3 and 4 (RFC 1094, 1813, 7530) in ONC RPC (RFC 5531). A call with its reply is a transaction; they are paired by their
+ * number, in whatever order replies come.
+ *
+ * Files are known by handles; what names they had when they were looked up is remembered, for the last NFS_NAMES of a flow.
+ */
+#ifndef SLUICE_APP_NFS_PRIV_H
+#define SLUICE_APP_NFS_PRIV_H
+
+#include "sluice/app.h"
+#include "sluice/bytes.h"
+
+enum {
+    NFS_PROGRAM = 100003,
+    NFS_HANDLE_MAX = 128,
+    NFS_NAME_MAX = 255,        /* longer ones are cut */
+    NFS_NAMES = 64,            /* handles whose names are remembered */
+    NFS_READ_MAX = 16384,      /* bytes of a message on TCP that are read; the rest is skipped as it comes */
+    NFS_RECORD_MAX = 64 << 20, /* a longer one is broken */
+    NFS_CALLS_MAX = 1000,      /* that wait for a reply */
+    NFS_OPERATIONS_MAX = 64,   /* of a compound call */
+    NFS_ENTRIES_MAX = 512,     /* of a directory in a reply */
+};
+enum { NFS_COMPLETE = 1 };
+
+enum nfs_event {
+    NFS_MALFORMED_DATA,
+    NFS_NON_EXISTING_VERSION,
+    NFS_UNSUPPORTED_VERSION,
+    NFS_TOO_MANY_TRANSACTIONS,
+    NFS_EVENTS,
+};
+
+enum { RPC_AUTH_UNIX = 1, RPC_AUTH_GSS = 6 };
+
+/* Procedures that are read; version 3, and those of version 2 in their numbers. */
+enum {
+    NFS3_GETATTR = 1,
+    NFS3_LOOKUP = 3,
+    NFS3_ACCESS = 4,
+    NFS3_READ = 6,
+    NFS3_WRITE = 7,
+    NFS3_CREATE = 8,
+    NFS3_MKDIR = 9,
+    NFS3_REMOVE = 12,
+    NFS3_RMDIR = 13,
+    NFS3_RENAME = 14,
+    NFS3_READDIRPLUS = 17,
+    NFS3_COMMIT = 21,
+    NFS2_GETATTR = 1,
+    NFS2_LOOKUP = 4,
+    NFS2_READ = 6,
+    NFS2_WRITE = 8,
+    NFS2_CREATE = 9,
+    NFS2_REMOVE = 10,
+    NFS2_RENAME = 11,
+    NFS2_MKDIR = 14,
+    NFS2_RMDIR = 15,
+};
+
+struct nfs_text {
+    uint32_t at, length; /* in tx->text */
+};
+
+struct nfs_tx {
+    struct app_tx tx;
+    bool parsed, answered, has_handle, has_target;
+    uint8_t version;
+    uint32_t xid, procedure; /* of version 4: the operation that matters */
+    uint32_t auth_type, uid, gid;
+    uint32_t rpc_status, status;
+    uint32_t handle_crc;
+    struct nfs_text machine, name, target; /* target: of a rename */
+    struct buffer text;
+};
+
+struct nfs_known {
+    uint32_t crc;
+    uint8_t handle_length, name_length;
+    uint8_t *bytes; /* the handle, then the name */
+};
+
+struct nfs_state {
+    uint64_t skip[FLOW_DIRECTIONS]; /* bytes of a record that are of no interest */
+    bool lost[FLOW_DIRECTIONS];     /* where records begin */
+    bool in_fragments[FLOW_DIRECTIONS];
+    unsigned next_known;
+    struct nfs_known known[NFS_NAMES];
+};
+
+/* One message being read. */
+struct nfs_parse {
+    struct heap *heap;
+    struct nfs_state *state;
+    struct nfs_tx *tx;
+    bool no_memory;
+};
+
+/* --- xdr.c ---------------------------------------------------------------------------------------------------------------------- */
+
+/* Bytes with their length in front, filled up to four. */
+bool nfs_opaque(struct cursor *cur, uint32_t limit, struct cursor *out);
+bool nfs_skip_opaque(struct cursor *cur);
+uint32_t nfs_crc32(struct cursor bytes);
+void nfs_keep(struct nfs_parse *parse, struct cursor bytes, struct nfs_text *out);
+
+/* --- names.c: handles ----------------------------------------------------------------------------------------------------------- */
+
+void nfs_learn(struct nfs_parse *parse, struct cursor handle, struct cursor name);
+bool nfs_find(const struct nfs_state *state, struct cursor handle, struct cursor *name);
+void nfs_forget_all(struct heap *heap, struct nfs_state *state);
+
+/* --- calls.c, compound.c: the arguments of a call, and what its reply has; false when they are broken ---------------------------- */
+
+bool nfs_read_call(struct nfs_parse *parse, struct cursor cur);
+bool nfs_read_compound(struct nfs_parse *parse, struct cursor cur);
+void nfs_read_reply(struct nfs_parse *parse, struct cursor cur);
+
+/* --- numbers.c ------------------------------------------------------------------------------------------------------------------ */
+
+enum { NFS_NUMBER_TEXT = 16 };
+/* The name, or the number in `text`. */
+const char *nfs_procedure_name(uint8_t version, uint32_t procedure, char text[NFS_NUMBER_TEXT]);
+/* The number of a procedure by its name in either case; -1: the version has none. */
+int32_t nfs_procedure_number(uint8_t version, const char *name, size_t length);
+const char *nfs_status_name(uint32_t status, char text[NFS_NUMBER_TEXT]);
+const char *nfs_rpc_status_name(uint32_t status, char text[NFS_NUMBER_TEXT]);
+const char *nfs_auth_name(uint32_t type, char text[NFS_NUMBER_TEXT]);
+
+/* --- keywords.c, log.c ---------------------------------------------------------------------------------------------------------- */
+
+enum { NFS_CONDITIONS = 2 };
+extern const struct app_condition nfs_conditions[NFS_CONDITIONS];
+extern const struct keyword keyword_nfs_procedure, keyword_nfs_version;
+
+void nfs_log(const struct app_tx *tx, const void *settings, struct fields *out);
+void nfs_log_rpc(const struct app_tx *tx, const void *settings, struct fields *out);
+bool nfs_wants_log(const struct app_tx *tx, const void *settings);
+
+#endif

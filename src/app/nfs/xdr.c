@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* XDR (RFC 4506), handles, and the names that they had. */
+#include <string.h>
+
+#include "nfs_priv.h"
+
+bool nfs_opaque(struct cursor *cur, uint32_t limit, struct cursor *out)
+{
+    struct cursor at = *cur;
+    uint32_t length;
+
+    if (!cursor_be32(&at, &length) || length > limit)
+        return false;
+    const uint8_t *bytes = cursor_take(&at, length);
+
+    if (!bytes || !cursor_skip(&at, (4 - length % 4) % 4))
+        return false;
+    *out = cursor_of(bytes, length);
+    *cur = at;
+    return true;
+}
+
+bool nfs_skip_opaque(struct cursor *cur)
+{
+    struct cursor ignored;
+
+    return nfs_opaque(cur, UINT32_MAX - 4, &ignored);
+}
+
+/* IEEE 802.3, bit by bit: handles are short. */
+uint32_t nfs_crc32(struct cursor bytes)
+{
+    uint32_t crc = UINT32_MAX;
+    uint8_t byte;
+
+    while (cursor_u8(&bytes, &byte)) {
+        crc ^= byte;
+        for (unsigned bit = 0; bit < 8; bit++)
+            crc = crc & 1 ? crc >> 1 ^ 0xedb88320 : crc >> 1;
+    }
+    return ~crc;
+}
+
+void nfs_keep(struct nfs_parse *parse, struct cursor bytes, struct nfs_text *out)
+{
+    struct buffer *text = &parse->tx->text;
+    uint32_t length = (uint32_t)cursor_left(&bytes);
+
+    if (length > NFS_NAME_MAX)
+        length = NFS_NAME_MAX;
+    *out = (struct nfs_text){ .at = text->length, .length = length };
+    if (length > 0 && buffer_append(parse->heap, text, bytes.at, length, 8 * NFS_NAME_MAX) != length) {
+        out->length = 0;
+        parse->no_memory = true;
+    }
+}
+
+static struct nfs_known *find_known(const struct nfs_state *state, struct cursor handle, uint32_t crc)
+{
+    for (unsigned i = 0; i < NFS_NAMES; i++) {
+        const struct nfs_known *known = &state->known[i];
+
+        if (known->bytes && known->crc == crc && known->handle_length == cursor_left(&handle) &&
+            memcmp(known->bytes, handle.at, known->handle_length) == 0)
+            return (struct nfs_known *)known;
+    }
+    return NULL;
+}
+
+/* The oldest gives way. Without memory nothing is learned, which is no reason to stop. */
+void nfs_learn(struct nfs_parse *parse, struct cursor handle, struct cursor name)
+{
+    struct nfs_state *state = parse->state;
+    size_t handle_length = cursor_left(&handle), name_length = cursor_left(&name);
+
+    if (handle_length == 0 || handle_length > NFS_HANDLE_MAX || name_length > NFS_NAME_MAX)
+        return;
+    uint32_t crc = nfs_crc32(handle);
+    struct nfs_known *known = find_known(state, handle, crc);
+
+    if (!known) {
+        known = &state->known[state->next_known];
+        state->next_known = (state->next_known + 1) % NFS_NAMES;
+    }
+    heap_give(parse->heap, known->bytes);
+    known->bytes = heap_take_raw(parse->heap, handle_length + name_length);
+    if (!known->bytes)
+        return;
+    known->crc = crc;
+    known->handle_length = (uint8_t)handle_length;
+    known->name_length = (uint8_t)name_length;
+    memcpy(known->bytes, handle.at, handle_length);
+    if (name_length)
+        memcpy(known->bytes + handle_length, name.at, name_length);
+}
+
+bool nfs_find(const struct nfs_state *state, struct cursor handle, struct cursor *name)
+{
+    const struct nfs_known *known = find_known(state, handle, nfs_crc32(handle));
+
+    if (!known)
+        return false;
+    *name = cursor_of(known->bytes + known->handle_length, known->name_length);
+    return true;
+}
+
+void nfs_forget_all(struct heap *heap, struct nfs_state *state)
+{
+    for (unsigned i = 0; i < NFS_NAMES; i++) {
+        heap_give(heap, state->known[i].bytes);
+        state->known[i].bytes = NULL;
+    }
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* NFS: calls and replies of all versions, names of handles, records on TCP, what is lost, what is broken, EVE. */
+#include <check.h>
+
+#include "../lib/app_rig.h"
+#include "app/nfs/nfs_priv.h"
+
+#define ROWS(table) (sizeof(table) / sizeof((table)[0]))
+
+struct message {
+    uint8_t bytes[32 << 10];
+    size_t length;
+};
+
+static void put(struct message *m, const void *bytes, size_t length)
+{
+    ck_assert_uint_le(m->length + length, sizeof(m->bytes));
+    memcpy(m->bytes + m->length, bytes, length);
+    m->length += length;
+}
+
+static void put32(struct message *m, uint32_t value)
+{
+    const uint8_t bytes[] = { (uint8_t)(value >> 24), (uint8_t)(value >> 16), (uint8_t)(value >> 8), (uint8_t)value };
+
+    put(m, bytes, 4);
+}
+
+static void put_opaque(struct message *m, const char *text)
+{
+    put32(m, (uint32_t)strlen(text));
+    put(m, text, strlen(text));
+    put(m, "\0\0\0", (4 - strlen(text) % 4) % 4);
+}
+
+static void start_call(struct message *m, uint32_t xid, uint32_t version, uint32_t procedure)
+{
+    m->length = 0;
+    put32(m, xid);
+    put32(m, 0);
+    put32(m, 2);
+    put32(m, NFS_PROGRAM);
+    put32(m, version);
+    put32(m, procedure);
+    put32(m, RPC_AUTH_UNIX);
+    put32(m, 4 + 12 + 12);
+    put32(m, 7);
+    put_opaque(m, "host1");
+    put32(m, 1000);
+    put32(m, 100);
+    put32(m, 0);
+    put32(m, 0);
+    put32(m, 0);
+}
+
+static void start_reply(struct message *m, uint32_t xid, uint32_t status)
+{
+    m->length = 0;
+    put32(m, xid);
+    put32(m, 1);
+    put32(m, 0);
+    put32(m, 0);
+    put32(m, 0);
+    put32(m, 0);
+    put32(m, status);
+}
+
+static struct app_rig *nfs_rig(unsigned transport, int cut)
+{
+    struct app_rig *rig = app_rig_new("nfs", NULL);
+
+    rig->transport = transport;
+    app_rig_start_flow(rig);
+    rig->flow.server_port = 2049;
+    rig->cut = cut;
+    return rig;
+}
+
+static void send_record(struct app_rig *rig, enum flow_direction direction, const struct message *m)
+{
+    static struct message record;
+
+    record.length = 0;
+    if (rig->transport == APP_TCP)
+        put32(&record, 0x80000000 | (uint32_t)m->length);
+    put(&record, m->bytes, m->length);
+    app_rig_send(rig, direction, record.bytes, record.length);
+}
+
+static const struct {
+    unsigned transport;
+    int cut;
+} ways[] = { { APP_UDP, 0 }, { APP_TCP, 0 }, { APP_TCP, 1 }, { APP_TCP, -1 } };
+
+#define RPC(xid)                                                                                                       \
+    ",\"rpc\":{\"xid\":" xid ",\"status\":\"ACCEPTED\",\"auth_type\":\"UNIX\",\"creds\":{\"machine_name\":\"host1\","  \
+    "\"uid\":1000,\"gid\":100}}}"
+
+START_TEST(calls_are_paired_with_replies)
+{
+    struct app_rig *rig = nfs_rig(ways[_i].transport, ways[_i].cut);
+    static struct message m;
+
+    start_call(&m, 1, 3, NFS3_LOOKUP);
+    put_opaque(&m, "dir");
+    put_opaque(&m, "a.txt");
+    send_record(rig, FLOW_TO_SERVER, &m);
+    start_call(&m, 2, 3, NFS3_RENAME);
+    put_opaque(&m, "123456789"); /* whose CRC-32 is known to all */
+    put_opaque(&m, "old");
+    put_opaque(&m, "dir");
+    put_opaque(&m, "new");
+    send_record(rig, FLOW_TO_SERVER, &m);
+    ck_assert_uint_eq(app_rig_tx(rig, 0)->progress[FLOW_TO_CLIENT], 0);
+    start_reply(&m, 2, 13);
+    send_record(rig, FLOW_TO_CLIENT, &m);
+    ck_assert_uint_eq(app_rig_tx(rig, 0)->progress[FLOW_TO_CLIENT], 0);
+    ck_assert_uint_eq(app_rig_tx(rig, 1)->progress[FLOW_TO_CLIENT], NFS_COMPLETE);
+    start_reply(&m, 1, 0);
+    put_opaque(&m, "123456789");
+    send_record(rig, FLOW_TO_CLIENT, &m);
+    start_call(&m, 3, 3, NFS3_READ);
+    put_opaque(&m, "123456789");
+    send_record(rig, FLOW_TO_SERVER, &m);
+    ck_assert_str_eq(app_rig_json(rig, 0),
+                     "{\"version\":3,\"procedure\":\"LOOKUP\",\"filename\":\"a.txt\",\"hhash\":\"cbf43926\",\"id\":1,"
+                     "\"file_tx\":false,\"type\":\"response\",\"status\":\"OK\"" RPC("1"));
+    ck_assert_str_eq(app_rig_json(rig, 1),
+                     "{\"version\":3,\"procedure\":\"RENAME\",\"filename\":\"old\",\"hhash\":\"cbf43926\",\"id\":2,"
+                     "\"file_tx\":false,\"type\":\"response\",\"status\":\"ERR_ACCES\",\"rename\":{\"from\":\"old\","
+                     "\"to\":\"new\"}" RPC("2"));
+    ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 2), "\"procedure\":\"READ\",\"filename\":\"a.txt\""));
+    ck_assert(!rig->failed);
+    app_rig_free(rig);
+}
+END_TEST
+
+START_TEST(directories_tell_names)
+{
+    struct app_rig *rig = nfs_rig(APP_TCP, ways[_i].cut);
+    static const uint8_t attributes[84];
+    static struct message m;
+
+    start_call(&m, 1, 3, NFS3_READDIRPLUS);
+    put_opaque(&m, "dir");
+    send_record(rig, FLOW_TO_SERVER, &m);
+    start_reply(&m, 1, 0);
+    put32(&m, 1);
+    put(&m, attributes, sizeof(attributes));
+    put(&m, "verifier", 8);
+    put32(&m, 1);
+    put(&m, "fileid 1", 8);
+    put_opaque(&m, "first");
+    put(&m, "cookie 1", 8);
+    put32(&m, 0);
+    put32(&m, 1);
+    put_opaque(&m, "h1");
+    put32(&m, 0);
+    send_record(rig, FLOW_TO_CLIENT, &m);
+    start_call(&m, 2, 3, NFS3_ACCESS);
+    put_opaque(&m, "h1");
+    send_record(rig, FLOW_TO_SERVER, &m);
+    ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 0), "\"procedure\":\"READDIRPLUS\",\"filename\":\"\""));
+    ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 1), "\"procedure\":\"ACCESS\",\"filename\":\"first\""));
+    app_rig_free(rig);
+}
+END_TEST
+
+START_TEST(version_2_is_read)
+{
+    struct app_rig *rig = nfs_rig(APP_UDP, 0);
+    static const uint8_t directory[32] = { 1 }, file[32] = { 2 };
+    static struct message m;
+
+    start_call(&m, 1, 2, NFS2_LOOKUP);
+    put(&m, directory, 32);
+    put_opaque(&m, "two");
+    send_record(rig, FLOW_TO_SERVER, &m);
+    start_reply(&m, 1, 0);
+    put(&m, file, 32);
+    send_record(rig, FLOW_TO_CLIENT, &m);
+    start_call(&m, 2, 2, NFS2_READ);
+    put(&m, file, 32);
+    send_record(rig, FLOW_TO_SERVER, &m);
+    start_call(&m, 3, 2, 17);
+    send_record(rig, FLOW_TO_SERVER, &m);
+    ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 1), "\"version\":2,\"procedure\":\"READ\",\"filename\":\"two\""));
+    ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 2), "\"procedure\":\"STATFS\""));
+    app_rig_free(rig);
+}
+END_TEST
+
+START_TEST(compound_has_its_operation)
+{
+    struct app_rig *rig = nfs_rig(APP_TCP, ways[_i].cut);
+    static struct message m;
+
+    start_call(&m, 1, 4, 1);
+    put_opaque(&m, "tag");
+    put32(&m, 1);
+    put32(&m, 4);
+    put32(&m, 53);
+    put(&m, "a session and its numbers, 32 by", 32);
+    put32(&m, 22);
+    put_opaque(&m, "123456789");
+    put32(&m, 28);
+    put_opaque(&m, "gone");
+    put32(&m, 9);
+    put32(&m, 1);
+    put32(&m, 1);
+    send_record(rig, FLOW_TO_SERVER, &m);
+    start_call(&m, 2, 4, 1); /* only what prepares */
+    put_opaque(&m, "");
+    put32(&m, 1);
+    put32(&m, 1);
+    put32(&m, 24);
+    send_record(rig, FLOW_TO_SERVER, &m);
+    start_call(&m, 3, 4, 1);
+    put_opaque(&m, "");
+    put32(&m, 1);
+    put32(&m, 2);
+    put32(&m, 24);
+    send_record(rig, FLOW_TO_SERVER, &m);
+    ck_assert_str_eq(app_rig_json(rig, 0),
+                     "{\"version\":4,\"procedure\":\"REMOVE\",\"filename\":\"gone\",\"hhash\":\"cbf43926\",\"id\":1,"
+                     "\"file_tx\":false,\"type\":\"response\",\"status\":\"OK\"" RPC("1"));
+    ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 1), "\"procedure\":\"COMPOUND\""));
+    ck_assert(!app_rig_has_event(rig, 1, "malformed_data"));
+    ck_assert(app_rig_has_event(rig, 2, "malformed_data"));
+    app_rig_free(rig);
+}
+END_TEST
+
+START_TEST(broken_messages_have_their_event)
+{
+    struct app_rig *rig = nfs_rig(ways[_i].transport, ways[_i].cut);
+    static struct message m;
+
+    start_call(&m, 1, 3, NFS3_LOOKUP);
+    put_opaque(&m, "dir");
+    put_opaque(&m, "a");
+    send_record(rig, FLOW_TO_SERVER, &m);
+    start_call(&m, 2, 3, NFS3_LOOKUP);
+    put32(&m, 200); /* a handle that is too long */
+    send_record(rig, FLOW_TO_SERVER, &m);
+    start_call(&m, 3, 5, 1);
+    send_record(rig, FLOW_TO_SERVER, &m);
+    m.length = 0;
+    put32(&m, 4);
+    put32(&m, 77);
+    send_record(rig, FLOW_TO_SERVER, &m);
+    start_call(&m, 5, 3, 1);
+    m.bytes[15] ^= 1; /* another program */
+    send_record(rig, FLOW_TO_SERVER, &m);
+    start_reply(&m, 1, 0);
+    m.length = 14;
+    send_record(rig, FLOW_TO_CLIENT, &m);
+    ck_assert(app_rig_has_event(rig, 0, "malformed_data"));
+    ck_assert(app_rig_has_event(rig, 1, "malformed_data"));
+    ck_assert(app_rig_has_event(rig, 2, "non_existing_version"));
+    ck_assert(app_rig_has_event(rig, 3, "malformed_data"));
+    ck_assert_ptr_null(app_rig_tx(rig, 4));
+    ck_assert(!rig->failed);
+    app_rig_free(rig);
+}
+END_TEST
+
+START_TEST(long_records_are_skipped)
+{
+    struct app_rig *rig = nfs_rig(APP_TCP, ways[_i].cut);
+    static struct message m;
+    static uint8_t rest[20000];
+
+    start_call(&m, 1, 3, NFS3_WRITE);
+    put_opaque(&m, "h");
+    while (m.length < NFS_READ_MAX + 1000)
+        put32(&m, 0x61616161);
+    send_record(rig, FLOW_TO_SERVER, &m);
+    app_rig_send(rig, FLOW_TO_SERVER, "\x80\0\x4e\x20",
+                 4); /* 20,000 bytes, of which 5,000 are lost behind the first 16,384 */
+    start_call(&m, 2, 3, NFS3_WRITE);
+    put_opaque(&m, "h");
+    memcpy(rest, m.bytes, m.length);
+    app_rig_send(rig, FLOW_TO_SERVER, rest, NFS_READ_MAX + 100);
+    app_rig_lose(rig, FLOW_TO_SERVER, 2000);
+    app_rig_send(rig, FLOW_TO_SERVER, rest, 20000 - NFS_READ_MAX - 2100);
+    app_rig_send(rig, FLOW_TO_SERVER,
+                 "\0\0\0\x04"
+                 "skip"
+                 "\x80\0\0\x04"
+                 "skip",
+                 16); /* fragments */
+    start_call(&m, 3, 3, 18);
+    send_record(rig, FLOW_TO_SERVER, &m);
+    for (uint64_t id = 0; id < 2; id++)
+        ck_assert_ptr_nonnull(strstr(app_rig_json(rig, id), "\"procedure\":\"WRITE\""));
+    ck_assert_ptr_nonnull(strstr(app_rig_json(rig, 2), "\"procedure\":\"FSSTAT\""));
+    ck_assert(!app_rig_has_event(rig, 1, "malformed_data"));
+    app_rig_lose(rig, FLOW_TO_SERVER, 10); /* between records: nothing can be found any more */
+    send_record(rig, FLOW_TO_SERVER, &m);
+    ck_assert_ptr_null(app_rig_tx(rig, 3));
+    ck_assert(!rig->failed);
+    app_rig_free(rig);
+}
+END_TEST
+
+START_TEST(endless_record_fails)
+{
+    struct app_rig *rig = nfs_rig(APP_TCP, ways[_i].cut);
+    static struct message m;
+
+    start_call(&m, 1, 3, 0);
+    send_record(rig, FLOW_TO_SERVER, &m);
+    app_rig_send(rig, FLOW_TO_SERVER, "\xff\xff\xff\xff", 4);
+    ck_assert(app_rig_has_event(rig, 1, "malformed_data"));
+    ck_assert(rig->failed);
+    app_rig_free(rig);
+}
+END_TEST
+
+START_TEST(calls_are_limited)
+{
+    struct app_rig *rig = nfs_rig(APP_UDP, 0);
+    static struct message m;
+
+    for (uint32_t i = 0; i <= NFS_CALLS_MAX; i++) {
+        start_call(&m, i, 3, 0);
+        send_record(rig, FLOW_TO_SERVER, &m);
+    }
+    ck_assert(app_rig_has_event(rig, 0, "too_many_transactions"));
+    ck_assert_uint_eq(app_rig_tx(rig, 0)->progress[FLOW_TO_CLIENT], NFS_COMPLETE);
+    ck_assert(!app_rig_has_event(rig, 1, "too_many_transactions"));
+    ck_assert(!rig->failed);
+    app_rig_free(rig);
+}
+END_TEST
+
+START_TEST(names_are_limited)
+{
+    struct app_rig *rig = nfs_rig(APP_UDP, 0);
+    static struct message m;
+    char text[16];
+
+    for (uint32_t i = 0; i <= NFS_NAMES; i++) {
+        snprintf(text, sizeof(text), "f%u", i);
+        start_call(&m, i, 3, NFS3_LOOKUP);
+        put_opaque(&m, "dir");
+        put_opaque(&m, text);
+        send_record(rig, FLOW_TO_SERVER, &m);
+        start_reply(&m, i, 0);
+        put_opaque(&m, text);
+        send_record(rig, FLOW_TO_CLIENT, &m);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        snprintf(text, sizeof(text), "f%u", i);
+        start_call(&m, 1000 + i, 3, NFS3_READ);
+        put_opaque(&m, text);
+        send_record(rig, FLOW_TO_SERVER, &m);
+    }
+    ck_assert_ptr_nonnull(strstr(app_rig_json(rig, NFS_NAMES + 1), "\"filename\":\"\""));
+    ck_assert_ptr_nonnull(strstr(app_rig_json(rig, NFS_NAMES + 2), "\"filename\":\"f1\""));
+    app_rig_free(rig);
+}
+END_TEST
+
+static const struct {
+    uint16_t port;
+    bool reply;
+    uint32_t version;
+    bool found;
+} finds[] = { { 9999, false, 3, true }, { 9999, false, 5, false }, { 2049, true, 0, true }, { 9999, true, 0, false } };
+
+START_TEST(protocol_is_found)
+{
+    static const unsigned transports[] = { APP_UDP, APP_TCP };
+
+    for (size_t i = 0; i < ROWS(transports); i++) {
+        struct app_rig *rig = nfs_rig(transports[i], transports[i] == APP_TCP);
+        static struct message m;
+
+        rig->flow.server_port = finds[_i].port;
+        start_call(&m, 1, finds[_i].version, 0);
+        if (finds[_i].reply)
+            start_reply(&m, 1, 0);
+        send_record(rig, finds[_i].reply ? FLOW_TO_CLIENT : FLOW_TO_SERVER, &m);
+        const char *protocol = app_rig_protocol(rig);
+
+        ck_assert_int_eq(protocol && strcmp(protocol, "nfs") == 0, finds[_i].found);
+        app_rig_free(rig);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("app_nfs");
+    TCase *tests = tcase_create("nfs");
+
+    tcase_add_loop_test(tests, calls_are_paired_with_replies, 0, ROWS(ways));
+    tcase_add_loop_test(tests, directories_tell_names, 1, ROWS(ways));
+    tcase_add_test(tests, version_2_is_read);
+    tcase_add_loop_test(tests, compound_has_its_operation, 1, ROWS(ways));
+    tcase_add_loop_test(tests, broken_messages_have_their_event, 0, ROWS(ways));
+    tcase_add_loop_test(tests, long_records_are_skipped, 1, ROWS(ways));
+    tcase_add_loop_test(tests, endless_record_fails, 1, ROWS(ways));
+    tcase_add_test(tests, calls_are_limited);
+    tcase_add_test(tests, names_are_limited);
+    tcase_add_loop_test(tests, protocol_is_found, 0, ROWS(finds));
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}
