@@ -78,7 +78,7 @@ struct app_tx {
                                   * progress need not be told */
     uint8_t directions;          /* those that it will ever have; APP_BOTH at first */
     bool logged;
-    bool guessed;   /* an alert on bytes of the stream was told with it */
+    bool guessed;     /* an alert on bytes of the stream was told with it */
     bool log_never;   /* not worth an event */
     bool only_events; /* made for a protocol's event: an anomaly is told of it, nothing else */
     uint64_t events[APP_EVENT_WORDS];
