@@ -270,7 +270,7 @@ START_TEST(overlap_is_told)
 
     write_file(rig, 0, "first", 0);
     write_file(rig, 2, "RSTmore", 0);
-    ck_assert(app_rig_has_event(rig, 5, "file_overlap"));
+    ck_assert(app_rig_has_event(rig, 4, "file_overlap"));
     assert_file(rig, 4, FLOW_TO_SERVER, "firstmore", FILE_OPEN);
     app_rig_free(rig);
 }

@@ -184,7 +184,7 @@ void smb_file_transfer(struct smb_parser *parser, const struct smb_message *mess
     if (!tx)
         return;
     if (transfer->offset < tx->file.tracked)
-        smb_event(parser, message->version, SMB_FILE_OVERLAP);
+        smb_tx_event(parser, tx, SMB_FILE_OVERLAP);
     if (!fits_in_queue(parser, tx, transfer->length) || transfer->offset > UINT64_MAX - transfer->length)
         return;
     side->file = *transfer->id;
