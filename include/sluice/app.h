@@ -78,6 +78,7 @@ struct app_tx {
                                   * progress need not be told */
     uint8_t directions;          /* those that it will ever have; APP_BOTH at first */
     bool logged;
+    bool guessed;     /* an alert on bytes of the stream was told with it */
     bool log_never;   /* not worth an event */
     bool only_events; /* made for a protocol's event: an anomaly is told of it, nothing else */
     uint64_t events[APP_EVENT_WORDS];
@@ -153,8 +154,9 @@ struct app_result {
 /* --- A protocol ----------------------------------------------------------------------------------------------------------------- */
 
 struct app_event {
-    const char *name; /* as app-layer-event:PROTO.NAME has it: "request_field_missing_colon" */
-    const char *help; /* one line for the manual */
+    const char *name;     /* as app-layer-event:PROTO.NAME has it: "request_field_missing_colon" */
+    const char *help;     /* one line for the manual */
+    const char *old_name; /* what rules called it before; or NULL */
 };
 
 struct app_bytes {
@@ -279,6 +281,8 @@ void app_event(struct app_context *context, struct app_tx *tx, unsigned event);
 void app_change(struct app_context *context, const char *name, bool optional);
 /* What follows is of no use to anybody (encrypted): `whole` also for rules on raw bytes, and the flow may be bypassed when the settings say so. */
 void app_no_more(struct app_context *context, bool whole);
+/* After app_no_more(whole): the flow may be bypassed, whatever the settings say. */
+void app_bypass(struct app_context *context);
 
 /* A flow that will come (ftp-data): from any port of one host to a port of the other. `tag` is lent to the new flow's parser
  * by app_expected(); freed with heap rules of the framework: a copy of `tag_length` bytes is made. False when it can't be kept. */
@@ -344,7 +348,7 @@ struct app_verdict {
     enum exception_cause exception; /* no memory, or a parser's error; EXCEPTION_NONE */
     uint8_t events;                 /* bits: enum app_layer_event - APP_LAYER_EVENT_FIRST */
     bool reversed;                  /* the datagram's flow was swapped: the packet goes the other way */
-    bool stop_stream; /* app_no_more(whole): nobody needs the bytes that follow; told again with each further piece */
+    bool stop_stream; /* app_no_more(whole): nobody needs the bytes that follow; told again with further pieces */
 };
 
 /* Bytes of a TCP stream, in order. The flow's state may ask for FLOW_BYPASS_WANTED. */
@@ -387,6 +391,8 @@ bool app_tx_is_complete(const struct app_tx *tx, enum flow_direction direction);
 /* Whether its event should be written now. `flow_ends`: nothing more will come. */
 bool app_tx_wants_log(const struct app *app, const struct app_tx *tx, bool flow_ends);
 const void *app_proto_settings(const struct app *app, const struct app_proto *proto);
+/* app_bypass() was called for it. */
+bool app_wants_bypass(const struct flow *flow);
 /* Frees what is complete, inspected and logged (or not to be): `release` is called with what detect left on it. */
 void app_tidy(struct app *app, struct flow *flow, app_release_function *release, void *user);
 

@@ -123,7 +123,17 @@ void app_no_more(struct app_context *context, bool whole)
     context->af->stopped = true;
     context->af->stop_stream = context->stop_stream = whole;
     if (whole && context->app->options.bypass_encrypted)
-        context->af->flow->flags |= FLOW_BYPASS_WANTED;
+        app_bypass(context);
+}
+
+void app_bypass(struct app_context *context)
+{
+    context->af->bypass = true;
+}
+
+bool app_wants_bypass(const struct flow *flow)
+{
+    return flow->app && flow->app->bypass;
 }
 
 /* --- Counters ---------------------------------------------------------------------------------------------------------------- */

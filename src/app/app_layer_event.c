@@ -89,7 +89,9 @@ static int find_event(struct rule_parser *parser, struct span name, struct wante
     const struct app_proto *proto = app_by_id(want->proto);
 
     for (size_t i = 0; i < proto->event_count; i++) {
-        if (!span_equal_nocase(name, proto->events[i].name))
+        const struct app_event *event = &proto->events[i];
+
+        if (!span_equal_nocase(name, event->name) && !(event->old_name && span_equal_nocase(name, event->old_name)))
             continue;
         want->event = (unsigned)i;
         want->words[0] = proto->name;

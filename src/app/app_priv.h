@@ -49,6 +49,7 @@ struct app_flow {
     uint32_t tx_count, next_file;
     bool stopped;                        /* nothing is parsed any more */
     bool stop_stream;                    /* and nobody needs the bytes: app_no_more(whole) */
+    bool bypass;                         /* nor the packets */
     bool change_wanted, change_optional; /* app_change(): what comes next is another protocol */
     bool changing;                       /* it is being looked for; `old` goes on when there is none */
     uint8_t change_to;                   /* id, or 0: any */

@@ -563,6 +563,9 @@ void app_finish(struct app *app, struct flow *flow)
         af->side[direction].ended = true;
         feed_waiting(&f, direction);
     }
+    if (f.transport == APP_UDP && !af->proto && app_of_flow(flow) == 0 &&
+        (af->side[FLOW_TO_SERVER].failed || af->side[FLOW_TO_CLIENT].failed))
+        note_flow(flow, APP_FAILED); /* the other direction never spoke */
     stop(&f);
 }
 

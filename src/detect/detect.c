@@ -195,6 +195,42 @@ static struct packet_facts facts_of(const struct packet *pkt)
     };
 }
 
+/* The oldest transaction that is not complete in the packet's direction, else the newest. */
+static struct app_tx *likely_transaction(const struct evaluation *ev)
+{
+    struct app_tx *last = NULL;
+
+    for (struct app_tx *tx = app_transactions(ev->input->packet->flow); tx; tx = tx->next) {
+        if (!(tx->directions >> ev->direction & 1))
+            continue;
+        last = tx;
+        if (!app_tx_is_complete(tx, ev->direction))
+            break;
+    }
+    return last;
+}
+
+/* A rule about a protocol that matched in its bytes, and not in a transaction: as in the field it is told with the one that the bytes
+ * probably belong to, once. */
+static void guess_transactions(const struct evaluation *ev)
+{
+    struct detector *detector = ev->detector;
+
+    for (uint32_t i = 0; i < detector->hit_count; i++) {
+        struct hit *hit = &detector->hits[i];
+        bool is_datagram = ev->input->packet->protocol == IPPROTO_UDP;
+        struct app_tx *tx;
+
+        if (hit->tx || !hit->rule->applications || !ev->input->packet->flow || !(hit->in_stream || is_datagram))
+            continue;
+        tx = likely_transaction(ev);
+        if (!tx || tx->guessed)
+            continue;
+        tx->guessed = true;
+        hit->tx = tx;
+    }
+}
+
 size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
                      const struct hit **hits)
 {
@@ -228,6 +264,7 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
         look_again(&ev);
         detect_transactions(&ev);
     }
+    guess_transactions(&ev);
     detector->counters.matches += detector->hit_count;
     return detector->hit_count;
 }

@@ -366,6 +366,31 @@ static void remember(struct looking *look, const struct transaction_candidate *c
     look->ev->detector->counters.waiting++;
 }
 
+/* What matched by an event matched for the transaction: it does not again in the other direction, which has the same events. */
+static void settle_other(struct looking *look, uint32_t index)
+{
+    struct app_detection **slot = &look->tx->detection[!look->direction];
+    struct app_detection *memory = *slot;
+
+    if (!memory) {
+        memory = pool_take(look->ev->detector->transactions);
+        if (!memory)
+            return;
+        memset(memory, 0, offsetof(struct app_detection, list));
+        memory->generation = look->ev->ruleset->generation;
+        *slot = memory;
+    }
+    if (memory->count < TRANSACTION_CANDIDATES)
+        memory->list[memory->count++] = (struct transaction_candidate){ .check = index, .done = true };
+}
+
+static bool is_of_event(const struct looking *look, uint32_t index)
+{
+    const struct transaction_plan *plan = find_plan(look, &look->ev->ruleset->checks[index]);
+
+    return plan && plan->events;
+}
+
 static void decide(struct looking *look, uint32_t index)
 {
     struct transaction_candidate *old = remembered(look->memory, index);
@@ -380,6 +405,8 @@ static void decide(struct looking *look, uint32_t index)
     outcome = evaluate(look, &candidate);
     if (outcome == OUTCOME_YES)
         evaluate_transaction_hit(look->ev, index, look->tx);
+    if (outcome == OUTCOME_YES && is_of_event(look, index))
+        settle_other(look, index);
     candidate.done = outcome == OUTCOME_YES || (outcome == OUTCOME_NO && candidate.files > 0);
     if (candidate.done)
         candidate.files = file_count(look);

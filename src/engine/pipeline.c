@@ -417,8 +417,16 @@ static void feed_settled(struct app_feed *feed)
         feed_passive(feed, false);
 }
 
-/* What a protocol's parser could not do is an exception of the packet that made it so. A stream that nobody needs any more is given up
- * by a packet of its own direction, when rules have seen what came before. */
+/* A stream that nobody needs any more is given up by a packet of its own direction, when rules have seen what came before. */
+static void give_up_stream(struct pipeline *pipeline, struct packet *pkt)
+{
+    stream_stop(pipeline->stream, pkt->flow, direction_of(pkt));
+    if (app_wants_bypass(pkt->flow) && !stream_has_rest(pkt->flow, FLOW_TO_SERVER) &&
+        !stream_has_rest(pkt->flow, FLOW_TO_CLIENT))
+        pkt->flow->flags |= FLOW_BYPASS_WANTED;
+}
+
+/* What a protocol's parser could not do is an exception of the packet that made it so. */
 static void settle_app(const struct app_feed *feed)
 {
     struct pipeline *pipeline = feed->pipeline;
@@ -426,10 +434,12 @@ static void settle_app(const struct app_feed *feed)
 
     if (feed->failed)
         policy_exception(pipeline->policy, pkt, EXCEPTION_APP_ERROR);
-    if (feed->stop_stream && pkt->flow->tcp) {
-        stream_stop(pipeline->stream, pkt->flow, direction_of(pkt));
+    if (!pkt->flow || !pkt->flow->tcp)
+        return;
+    if (feed->stop_stream)
         pkt->flow->flags |= FLOW_ENCRYPTED;
-    }
+    if (pkt->flow->flags & FLOW_ENCRYPTED && pkt->protocol == IPPROTO_TCP)
+        give_up_stream(pipeline, pkt);
 }
 
 /* A file is told of when it is complete and rules have seen all of it. */

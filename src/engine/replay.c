@@ -133,6 +133,11 @@ static int replay_file(struct replay *replay, const char *path, char error[ENGIN
     if (!replay->threads)
         replay->workers[0].capture = replay->capture;
     err = replay_packets(replay);
+    if (err == -EBADMSG && capture_counters(replay->capture)->packets > 0) {
+        /* The end of a capture that was interrupted: what came before it has been judged. */
+        log_warning("%s: %s; what follows is left out", path, pcap_file_error(replay->capture));
+        err = -ENODATA;
+    }
     if (err == -EBADMSG)
         snprintf(error, ENGINE_ERROR_SIZE, "%s: %s", path, pcap_file_error(replay->capture));
     else if (err != -ENODATA)

@@ -54,16 +54,19 @@ static const struct record_transaction *find_described(const struct record_scrat
     return NULL;
 }
 
-static void describe_alert(struct record_scratch *scratch, const struct app *app, const struct app_tx *tx,
+static void describe_alert(struct record_scratch *scratch, const struct app *app, const struct app_tx *tx, bool whole,
                            enum flow_direction direction, struct record_transaction *out)
 {
     *out = (struct record_transaction){ .id = tx->id, .at = scratch->fields.length, .is_there = true };
-    describe(&scratch->fields, app, tx, false);
-    describe_files(&scratch->fields, app, tx, direction);
+    if (whole) {
+        describe(&scratch->fields, app, tx, false);
+        describe_files(&scratch->fields, app, tx, direction);
+    }
     out->length = scratch->fields.length - out->at;
 }
 
-void app_alert_collect(struct record_scratch *scratch, const struct packet *pkt, const struct decision *decision)
+void app_alert_collect(struct record_scratch *scratch, const struct eve_options *eve, const struct packet *pkt,
+                       const struct decision *decision)
 {
     enum flow_direction direction = pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
 
@@ -76,7 +79,8 @@ void app_alert_collect(struct record_scratch *scratch, const struct packet *pkt,
         if (same)
             scratch->transactions[i] = *same;
         else if (tx && decision->app)
-            describe_alert(scratch, decision->app, tx, direction, &scratch->transactions[i]);
+            describe_alert(scratch, decision->app, tx, eve->alert.app_layer, direction, &scratch->transactions[i]);
+        scratch->has_transactions |= scratch->transactions[i].is_there;
     }
 }
 

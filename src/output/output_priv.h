@@ -71,6 +71,7 @@ struct record_scratch {
     uint8_t *stream; /* stream_size bytes */
     uint32_t stream_size, stream_length;
     uint32_t gap_count, variable_count;
+    bool has_transactions; /* an alert has one */
     struct fields fields;
     uint8_t field_bytes[RECORD_MAX_FIELDS];
     struct record_transaction transactions[RECORD_MAX_ALERTS]; /* by alert, when there are fields */
@@ -228,7 +229,8 @@ void record_write(struct packet_record *out, const struct record_scratch *scratc
 void app_record_write(struct packet_record *out, const struct record_scratch *scratch, uint32_t kind, const char *type,
                       const struct packet *pkt, const struct flow *flow, const struct app_tx *tx, unsigned generation);
 size_t app_record_size(const struct record_scratch *scratch);
-void app_alert_collect(struct record_scratch *scratch, const struct packet *pkt, const struct decision *decision);
+void app_alert_collect(struct record_scratch *scratch, const struct eve_options *eve, const struct packet *pkt,
+                       const struct decision *decision);
 
 /* The same for flows. */
 void flow_facts_copy(struct flow_facts *out, const struct flow *flow);

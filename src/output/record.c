@@ -149,8 +149,9 @@ void record_collect(struct record_scratch *scratch, const struct eve_options *ev
     if (kinds & 1u << OUTPUT_ALERT)
         collect_stream(scratch, eve, pkt, decision);
     scratch->fields.length = 0;
-    if (kinds & 1u << OUTPUT_ALERT && eve->alert.app_layer)
-        app_alert_collect(scratch, pkt, decision);
+    scratch->has_transactions = false;
+    if (kinds & 1u << OUTPUT_ALERT)
+        app_alert_collect(scratch, eve, pkt, decision);
     flow_variables_collect(scratch, eve->metadata ? pkt->flow : NULL);
 }
 
@@ -160,7 +161,7 @@ size_t record_size(const struct record_scratch *scratch, const struct eve_option
     return sizeof(struct packet_record) + alerts_copied(kinds, decision) * sizeof(struct alert) +
            scratch->gap_count * sizeof(struct record_gap) + scratch->variable_count * sizeof(struct record_variable) +
            payload_copied(eve, kinds, pkt) + scratch->stream_length + packet_copied(eve, kinds, pkt) +
-           (scratch->fields.length > 0 ? alerts_copied(kinds, decision) * sizeof(struct record_transaction) : 0) +
+           (scratch->has_transactions ? alerts_copied(kinds, decision) * sizeof(struct record_transaction) : 0) +
            scratch->fields.length;
 }
 
@@ -301,7 +302,7 @@ void record_write(struct packet_record *out, const struct record_scratch *scratc
         .stream_copied = scratch->stream_length,
         .packet_copied = packet_copied(eve, kinds, pkt),
         .fields_copied = scratch->fields.length,
-        .has_transactions = scratch->fields.length > 0,
+        .has_transactions = scratch->has_transactions,
         .generation = generation,
         .names = decision->names,
         .endpoints = endpoints_of(pkt),

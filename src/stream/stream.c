@@ -284,6 +284,8 @@ void stream_stop(struct stream *stream, struct flow *flow, enum flow_direction d
         return;
     struct tcp_peer *peer = &flow->tcp->peer[direction];
 
+    if (peer->flags & PEER_STOPPED)
+        return;
     assembly_stop(stream->store, &peer->assembly);
     peer->flags |= PEER_STOPPED;
 }

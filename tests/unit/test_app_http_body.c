@@ -319,7 +319,7 @@ END_TEST
 
 START_TEST(bodies_have_holes)
 {
-    struct app_rig *rig = app_rig_new("http", NULL);
+    struct app_rig *rig = app_rig_new("http", "eve: { types: { http: { extended: yes } } }");
     const struct file *file;
 
     app_rig_text(rig, FLOW_TO_SERVER, "GET /f HTTP/1.1\r\nHost: h\r\n\r\nGET /g HTTP/1.1\r\nHost: h\r\n\r\n");

@@ -7,7 +7,7 @@
 
 /* --- Keys ------------------------------------------------------------------------------------------------------------------- */
 
-static const uint8_t protocols[] = { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP, IPPROTO_ESP, IPPROTO_IGMP };
+static const uint8_t protocols[] = { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP, IPPROTO_ESP };
 
 START_TEST(both_directions_are_one_flow)
 {

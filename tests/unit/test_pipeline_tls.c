@@ -94,6 +94,34 @@ START_TEST(the_hello_is_looked_at_before_the_stream_is_given_up)
 }
 END_TEST
 
+/* A flow is bypassed when both directions have been looked at. */
+START_TEST(an_encrypted_flow_is_bypassed)
+{
+    static const char encrypted[] = "\x17\x03\x03\x00\x0dsecretsecrets";
+    static struct bytes bytes;
+    char all[64] = "";
+
+    app_options_clear(&rig.options.app);
+    config_free(config);
+    configure("app-layer.protocols.tls.encryption-handling: bypass\n");
+    rig_passive();
+    rig_open("alert tcp-stream any any -> any any (flow:to_server; content:\"www.example\"; sid:1;)");
+    rig_handshake();
+    hello(&bytes, FLOW_TO_SERVER);
+    strcat(all, rig_send_bytes(RIG_CLIENT, bytes.at, bytes.length));
+    hello(&bytes, FLOW_TO_CLIENT);
+    put_bytes(&bytes, encrypted, 18);
+    strcat(all, rig_send_bytes(RIG_SERVER, bytes.at, bytes.length));
+    ck_assert_int_ne(rig.packet.flow->state, FLOW_BYPASSED);
+    for (int i = 0; i < 2; i++) {
+        strcat(all, rig_send_bytes(RIG_CLIENT, encrypted, 18));
+        strcat(all, rig_send_bytes(RIG_SERVER, encrypted, 18));
+    }
+    ck_assert_int_eq(rig.packet.flow->state, FLOW_BYPASSED);
+    ck_assert_str_eq(all, "1");
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("tls");
@@ -101,5 +129,6 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, the_packet_that_completes_the_hello_is_dropped);
     tcase_add_test(tcase, the_hello_is_looked_at_before_the_stream_is_given_up);
+    tcase_add_test(tcase, an_encrypted_flow_is_bypassed);
     return rig_run(tcase, "pipeline_tls");
 }

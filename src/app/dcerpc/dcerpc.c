@@ -117,7 +117,7 @@ static void take_gap(struct app_context *context, struct dcerpc_state *state, en
 {
     state->lost[direction] = state->has_gap[direction] = true;
     for (struct dcerpc_tx *tx = first_open(context); tx; tx = next_open(tx->head.tx.next))
-        if (direction == FLOW_TO_CLIENT || !tx->call.has_request)
+        if (tx->head.tx.progress[direction] < DCE_COMPLETE)
             complete(&tx->head.tx, direction);
 }
 

@@ -14,8 +14,8 @@
 
 const struct app_event dns_events[DNS_EVENTS] = {
     [DNS_MALFORMED_DATA] = { "malformed_data", "a query or an answer is cut off or broken" },
-    [DNS_NOT_REQUEST] = { "not_request", "what the client sent is a response" },
-    [DNS_NOT_RESPONSE] = { "not_response", "what the server sent is a request" },
+    [DNS_NOT_REQUEST] = { "not_request", "what the client sent is a response", "not_a_request" },
+    [DNS_NOT_RESPONSE] = { "not_response", "what the server sent is a request", "not_a_response" },
     [DNS_Z_FLAG_SET] = { "z_flag_set", "the reserved bit of the header is set" },
     [DNS_INVALID_OPCODE] = { "invalid_opcode", "an opcode that is not assigned" },
     [DNS_NAME_TOO_LONG] = { "name_too_long",
@@ -77,6 +77,7 @@ static enum message take_message(struct app_context *context, enum flow_directio
     if (!err)
         events |= header_events(header.flags, direction, multicast);
     tx->parsed = !err && !(events >> DNS_NOT_REQUEST & 1);
+    tx->tx.only_events = !tx->parsed;
     if (!tx->parsed)
         dns_forget(app_heap(context), tx);
     set_events(context, &tx->tx, events);

@@ -405,7 +405,7 @@ void dns_log(const struct app_tx *tx, const void *settings, struct fields *out)
         log_version_3(dns, wanted, out);
 }
 
-/* Alerts have form 3 and all there is, whatever the events of DNS have. */
+/* In alerts messages have form 3 and all there is, whatever the events of DNS have. */
 void dns_log_alert(const struct app_tx *tx, const void *settings, struct fields *out)
 {
     (void)settings;
@@ -423,7 +423,7 @@ bool dns_logs_from_server(const struct app_tx *tx, const void *settings)
 bool dns_wants_log_any(const struct app_tx *tx, const void *settings)
 {
     (void)settings;
-    return ((const struct dns_tx *)tx)->parsed;
+    return tx->only_events || ((const struct dns_tx *)tx)->parsed;
 }
 
 bool dns_wants_log(const struct app_tx *tx, const void *settings)
@@ -433,7 +433,7 @@ bool dns_wants_log(const struct app_tx *tx, const void *settings)
     const struct dns_records *queries = &dns->section[DNS_QUERIES];
 
     if (!dns->parsed)
-        return false;
+        return tx->only_events;
     if (!wanted)
         return true;
     if (dns->response ? !wanted->responses : !wanted->requests)

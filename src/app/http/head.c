@@ -181,39 +181,50 @@ static void complain(struct reading *r, enum http_event of_request, enum http_ev
     http_event(r->f, r->tx, r->is_request ? of_request : of_response);
 }
 
+/* Lower case of what a name may have (a token of RFC 9110); 0 for the rest. */
+static const uint8_t token_lower[256] = {
+    ['!'] = '!', ['#'] = '#', ['$'] = '$', ['%'] = '%', ['&'] = '&', ['\''] = '\'', ['*'] = '*', ['+'] = '+',
+    ['-'] = '-', ['.'] = '.', ['0'] = '0', ['1'] = '1', ['2'] = '2', ['3'] = '3',   ['4'] = '4', ['5'] = '5',
+    ['6'] = '6', ['7'] = '7', ['8'] = '8', ['9'] = '9', ['A'] = 'a', ['B'] = 'b',   ['C'] = 'c', ['D'] = 'd',
+    ['E'] = 'e', ['F'] = 'f', ['G'] = 'g', ['H'] = 'h', ['I'] = 'i', ['J'] = 'j',   ['K'] = 'k', ['L'] = 'l',
+    ['M'] = 'm', ['N'] = 'n', ['O'] = 'o', ['P'] = 'p', ['Q'] = 'q', ['R'] = 'r',   ['S'] = 's', ['T'] = 't',
+    ['U'] = 'u', ['V'] = 'v', ['W'] = 'w', ['X'] = 'x', ['Y'] = 'y', ['Z'] = 'z',   ['^'] = '^', ['_'] = '_',
+    ['`'] = '`', ['a'] = 'a', ['b'] = 'b', ['c'] = 'c', ['d'] = 'd', ['e'] = 'e',   ['f'] = 'f', ['g'] = 'g',
+    ['h'] = 'h', ['i'] = 'i', ['j'] = 'j', ['k'] = 'k', ['l'] = 'l', ['m'] = 'm',   ['n'] = 'n', ['o'] = 'o',
+    ['p'] = 'p', ['q'] = 'q', ['r'] = 'r', ['s'] = 's', ['t'] = 't', ['u'] = 'u',   ['v'] = 'v', ['w'] = 'w',
+    ['x'] = 'x', ['y'] = 'y', ['z'] = 'z', ['|'] = '|', ['~'] = '~',
+};
+
 static bool is_token(const uint8_t *name, uint32_t length)
 {
-    static const char separators[] = "()<>@,;:\\\"/[]?={} \t";
+    uint32_t at = 0;
 
-    for (uint32_t i = 0; i < length; i++) {
-        if (name[i] <= ' ' || name[i] >= 127 || memchr(separators, name[i], sizeof(separators) - 1))
-            return false;
-    }
-    return true;
+    while (at < length && token_lower[name[at]])
+        at++;
+    return at == length;
 }
 
 static enum http_known known_of(const uint8_t *name, uint32_t length)
 {
     bool plain = !memchr(name, 0, length);
+    uint8_t first = http_lower(name[0]);
 
     for (unsigned i = 0; i < HTTP_KNOWN_COUNT; i++) {
-        if (plain && known_names[i].length != length)
+        if (plain && (known_names[i].length != length || known_names[i].name[0] != (char)first))
             continue;
-        if (!plain && http_equal_nocase(name, length, known_names[i].name))
-            return i;
-        if (plain && http_lower(name[0]) == (uint8_t)known_names[i].name[0] &&
-            http_equal_nocase(name, length, known_names[i].name))
+        if (http_equal_nocase(name, length, known_names[i].name))
             return i;
     }
     return HTTP_NOT_KNOWN;
 }
 
+/* What is no part of a token counts as 0: names that differ in it alone share a bucket. */
 static unsigned bucket_of(const uint8_t *name, uint32_t length)
 {
     uint32_t hash = length;
 
     for (uint32_t i = 0; i < length; i++)
-        hash = hash * 31 + http_lower(name[i]);
+        hash = hash * 31 + token_lower[name[i]];
     return (hash ^ hash >> 7) % BUCKETS;
 }
 
@@ -231,11 +242,11 @@ static bool same_name(const struct http_message *message, const struct http_head
     return true;
 }
 
-static struct http_header *find_same(struct reading *r, const uint8_t *name, uint32_t length)
+static struct http_header *find_same(struct reading *r, unsigned bucket, const uint8_t *name, uint32_t length)
 {
     struct http_message *message = r->message;
 
-    for (uint16_t i = r->bucket[bucket_of(name, length)]; i != HTTP_NONE; i = message->headers[i].chain) {
+    for (uint16_t i = r->bucket[bucket]; i != HTTP_NONE; i = message->headers[i].chain) {
         if (same_name(message, &message->headers[i], name, length))
             return &message->headers[i];
     }
@@ -309,15 +320,14 @@ static void note_header(struct reading *r, uint16_t index)
     struct http_message *message = r->message;
     struct http_header *header = &message->headers[index];
     const uint8_t *name = http_header_text(message, header);
-    struct http_header *first = find_same(r, name, header->name_length);
+    unsigned bucket = bucket_of(name, header->name_length);
+    struct http_header *first = find_same(r, bucket, name, header->name_length);
 
     header->known = (uint8_t)(header->name_length > 0 ? known_of(name, header->name_length) : HTTP_NOT_KNOWN);
     if (first) {
         add_repeated(r, first, index);
         return;
     }
-    unsigned bucket = bucket_of(name, header->name_length);
-
     header->chain = r->bucket[bucket];
     r->bucket[bucket] = index;
     if (header->known < HTTP_KNOWN_COUNT)

@@ -13,6 +13,49 @@ static int select_this(struct rule_parser *parser, struct span value, bool negat
 
 static const char *const applications[] = { "http", "http2", NULL };
 
+extern const struct keyword keyword_content;
+
+static const struct content *content_of(const struct condition *condition)
+{
+    return condition->keyword == &keyword_content ? condition->data : NULL;
+}
+
+/* As in the field: the buffer is lower case, so a content that is not can't be found in it. */
+static int finish_host(struct rule_parser *parser, const struct condition *conditions)
+{
+    for (const struct condition *c = conditions; c; c = c->next) {
+        const struct content *content = content_of(c);
+
+        if (content && content->nocase)
+            return rule_parser_error(parser, rule_parser_rule_span(parser),
+                                     "'http.host' is lower case: 'nocase' has no place in it");
+        for (uint16_t i = 0; content && i < content->length; i++) {
+            if (content->bytes[i] >= 'A' && content->bytes[i] <= 'Z')
+                return rule_parser_error(parser, rule_parser_rule_span(parser),
+                                         "'http.host' is lower case: a content in upper case can't be found in it");
+        }
+    }
+    return 0;
+}
+
+static bool is_blank(uint8_t c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static int finish_method(struct rule_parser *parser, const struct condition *conditions)
+{
+    for (const struct condition *c = conditions; c; c = c->next) {
+        const struct content *content = content_of(c);
+
+        if (content && content->length > 0 &&
+            (is_blank(content->bytes[0]) || is_blank(content->bytes[content->length - 1])))
+            return rule_parser_error(parser, rule_parser_rule_span(parser),
+                                     "'http.method' has no blanks, but a content begins or ends with one");
+    }
+    return 0;
+}
+
 const struct keyword keyword_http_method = {
     .name = "http.method",
     .help = "selects the method of the request",
@@ -21,6 +64,7 @@ const struct keyword keyword_http_method = {
     .applications = applications,
     .directions = APP_TO_SERVER,
     .parse = select_this,
+    .finish = finish_method,
 };
 
 const struct keyword keyword_http_uri = {
@@ -53,6 +97,7 @@ const struct keyword keyword_http_host = {
     .applications = applications,
     .directions = APP_TO_SERVER,
     .parse = select_this,
+    .finish = finish_host,
 };
 
 const struct keyword keyword_http_host_raw = {

@@ -167,8 +167,12 @@ static enum http_turn take_request_line(struct http_feed *f, const uint8_t *byte
     message->headers_at = message->headers_end = message->parsed_to = length;
     message->line = text_of(0, size);
     message->line_ends_regularly = length == size + 2;
-    if (memchr(bytes, 0, size))
+    const uint8_t *nul = memchr(line.bytes, 0, size);
+
+    if (nul)
         http_event(f, tx, HTTP_EVENT_REQUEST_LINE_NUL);
+    if (nul && f->settings->personality.request_line_nul_ends)
+        line.end = (uint32_t)(nul - line.bytes);
     take_method(f, tx, &line);
     if (line.at < line.end)
         take_uri(f, tx, &line);

@@ -64,6 +64,7 @@ static void take_surplus(struct http_feed *f, struct http_tx *tx)
     http_body_settle(f, tx);
     f->quiet = true;
     http_body_more(f, tx, f->bytes + from, at - from);
+    http_body_settle(f, tx);
     f->quiet = false;
 }
 

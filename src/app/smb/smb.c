@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records: a header of NetBIOS sessions with a length of 24 bits, and a message behind it, or several of SMB 2. Encrypted ones are
- * passed over. After lost bytes the next message's mark is looked for, unless what was lost is the middle of a file's data.
+ * Records: a header of NetBIOS sessions with a length of 24 bits, and a message behind it, or several of SMB 2. Encrypted and compressed
+ * ones are passed over. After lost bytes the next message's mark is looked for, unless what was lost is the middle of a file's data.
  */
 #include <string.h>
 
@@ -43,7 +43,13 @@ enum { MARK = 4, FIRST_RECORD_MAX = 256 };
 
 static bool is_mark(const uint8_t *bytes)
 {
-    return bytes[0] >= 0xfd && memcmp(bytes + 1, "SMB", 3) == 0;
+    return bytes[0] >= 0xfc && memcmp(bytes + 1, "SMB", 3) == 0;
+}
+
+/* Encrypted or compressed: nothing can be read. */
+static bool is_closed(const uint8_t *mark)
+{
+    return mark[0] == 0xfc || mark[0] == 0xfd;
 }
 
 static bool is_nbss_type(uint8_t type)
@@ -93,7 +99,7 @@ static bool take_record(struct smb_parser *parser, const uint8_t *bytes, uint32_
         return false;
     if (bytes[0] == 0xfe)
         return take_chain(parser, bytes, length, missing);
-    if (bytes[0] == 0xfd)
+    if (is_closed(bytes))
         return true;
     if (!smb1_header_read(bytes, length, &message))
         return false;
@@ -146,7 +152,7 @@ static struct taken next_record(struct smb_parser *parser, const uint8_t *bytes,
     }
     if (have >= MARK && !is_mark(bytes + SMB_NBSS_HEADER))
         return (struct taken){ .broken = true };
-    if (have >= MARK && bytes[SMB_NBSS_HEADER] == 0xfd) {
+    if (have >= MARK && is_closed(bytes + SMB_NBSS_HEADER)) {
         side->skip = length - have;
         return (struct taken){ .consumed = SMB_NBSS_HEADER + have };
     }
@@ -263,8 +269,9 @@ static struct app_result smb_feed(struct app_context *context, void *state, cons
     if (in->gap > 0)
         take_gap(&parser, in->gap);
     result = feed_records(&parser, in);
-    if (in->end || result.status == APP_ERROR)
+    if ((in->end && !parser.state->side[in->direction].ended) || result.status == APP_ERROR)
         smb_file_close_all(&parser);
+    parser.state->side[in->direction].ended |= in->end;
     return result;
 }
 

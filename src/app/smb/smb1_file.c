@@ -153,5 +153,6 @@ enum smb_stream smb1_streams(struct smb_parser *parser, const uint8_t *bytes, ui
         return SMB_STREAM_UNSURE;
     if (bytes[SMB1_HEADER + 1] != NO_COMMAND)
         return SMB_STREAM_NO;
-    return SMB_STREAM_YES;
+    *needed = place_of(load_le16(bytes + SMB1_HEADER + (message.is_response ? 13 : 23)), *needed);
+    return length < *needed ? SMB_STREAM_UNSURE : SMB_STREAM_YES;
 }

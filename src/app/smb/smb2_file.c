@@ -125,7 +125,7 @@ void smb2_read_response(struct smb_parser *parser, const struct smb_message *mes
         move(parser, message, &transfer, "<unknown>");
 }
 
-/* Reads and writes of files go on as they come. What goes through a pipe is looked at as a whole, and when the tree is not known the
+/* Reads and writes of files go on as they come, from the first byte of data on. What goes through a pipe is looked at as a whole, and when the tree is not known the
  * first bytes say whether it is one. */
 enum smb_stream smb2_streams(struct smb_parser *parser, const uint8_t *bytes, uint32_t length, uint32_t *needed)
 {
@@ -144,12 +144,14 @@ enum smb_stream smb2_streams(struct smb_parser *parser, const uint8_t *bytes, ui
     *needed = SMB2_HEADER + fixed;
     if (length < *needed)
         return SMB_STREAM_UNSURE;
-    if (tree)
-        return tree->is_pipe ? SMB_STREAM_NO : SMB_STREAM_YES;
+    if (tree && tree->is_pipe)
+        return SMB_STREAM_NO;
     at = message.is_response ? bytes[SMB2_HEADER + 2] : load_le16(bytes + SMB2_HEADER + 2);
     at = place_of(at, SMB2_HEADER + fixed);
-    *needed = at + DCE_HEADER;
+    *needed = at + (tree ? 0 : DCE_HEADER);
     if (length < *needed)
         return SMB_STREAM_UNSURE;
+    if (tree)
+        return SMB_STREAM_YES;
     return smb_looks_like_dcerpc(bytes + at, length - at) ? SMB_STREAM_NO : SMB_STREAM_YES;
 }

@@ -216,7 +216,8 @@ struct smb_side {
     uint32_t skip;       /* and so many behind them are of no interest */
     uint64_t chunk_at;   /* where in the file */
     struct smb_id file;
-    bool lost; /* a record's begin is looked for */
+    bool lost;  /* a record's begin is looked for */
+    bool ended; /* its files were closed */
 };
 
 struct smb_state {

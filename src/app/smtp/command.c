@@ -16,11 +16,11 @@ static const struct {
     { "starttls", 8, SMTP_STARTTLS }, { "data", 4, SMTP_DATA_COMMAND }, { "bdat", 4, SMTP_BDAT },
     { "helo", 4, SMTP_HELO },         { "ehlo", 4, SMTP_HELO },         { "lhlo", 4, SMTP_HELO },
     { "mail from", 9, SMTP_MAIL },    { "rcpt to", 7, SMTP_RCPT },      { "rset", 4, SMTP_RSET },
-    { "quit", 4, SMTP_QUIT },
+    { "quit", 4, SMTP_QUIT },         { "auth", 4, SMTP_AUTH },
 };
 
 /* Words that are commands and mean nothing here. */
-static const char *const others[] = { "auth", "noop", "vrfy", "expn", "help", "turn", "etrn", "send", "soml", "saml" };
+static const char *const others[] = { "noop", "vrfy", "expn", "help", "turn", "etrn", "send", "soml", "saml" };
 
 static bool has_prefix(const uint8_t *line, uint32_t length, const char *word, uint32_t word_length)
 {
@@ -79,6 +79,7 @@ int smtp_expect_reply(struct smtp_feed *f, enum smtp_command command, const stru
         smtp_event(f, f->current, SMTP_INVALID_PIPELINED_SEQUENCE);
     *end = (struct smtp_waiting){ .command = command, .tx = tx ? tx->tx.id + 1 : 0 };
     state->queue_count++;
+    state->data_waiting += command == SMTP_DATA_COMMAND;
     return 0;
 }
 
@@ -263,12 +264,12 @@ static void follow(struct smtp_feed *f, enum smtp_command command)
 
 int smtp_take_command(struct smtp_feed *f, const uint8_t *line, uint32_t length)
 {
-    enum smtp_command command = find_command(line, length);
+    enum smtp_command command = f->state->in_auth ? SMTP_AUTH : find_command(line, length);
     struct smtp_tx *tx = f->current;
     bool begins = (command != SMTP_RSET && command != SMTP_QUIT) || f->state->begun == 0;
     bool too_long = f->state->after_chunk && !is_command(command, line, length);
 
-    f->state->after_chunk = false;
+    f->state->after_chunk = f->state->in_auth = false;
     if (too_long)
         smtp_event(f, tx, SMTP_BDAT_CHUNK_TOO_LONG);
     if ((!tx || tx->request_over) && begins) {

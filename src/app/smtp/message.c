@@ -50,8 +50,9 @@ static void tell(struct smtp_feed *f, struct smtp_tx *tx, const struct mime_targ
         if (fresh & events[i].anomaly)
             app_event(f->context, &tx->tx, events[i].event);
     tx->told = tx->mime->anomalies;
-    if (target->grown)
+    if (target->grown || tx->mime->urls.count > tx->told_urls)
         tx->tx.fresh[FLOW_TO_SERVER] = true;
+    tx->told_urls = tx->mime->urls.count;
     if (tx->mime->main_done && tx->tx.progress[FLOW_TO_SERVER] < SMTP_HEADERS)
         tx->tx.progress[FLOW_TO_SERVER] = SMTP_HEADERS;
 }

@@ -372,7 +372,8 @@ void mime_gap(struct mime *mime, struct mime_target *target, uint64_t length)
     mime->held_count = 0;
     if (!mime->file)
         return;
-    file_gap(target->files, mime->file, length);
+    /* How much it would have been decoded is not known. */
+    file_gap(target->files, mime->file, mime->encoding == MIME_PLAIN ? length : 0);
     target->grown = true;
 }
 

@@ -108,15 +108,17 @@ struct parameter {
     uint32_t name_length, value_length;
 };
 
-/* The next `name=value;`. Backslashes of quoted values are left in them. */
+/* The next `name=value;`; what has no value is passed over. Backslashes of quoted values are left in them. */
 static bool next_parameter(struct cursor *cur, struct parameter *out)
 {
-    const uint8_t *equals, *at, *end;
+    const uint8_t *equals = cur->at, *at, *end;
 
-    while (cur->at < cur->end && (is_space(*cur->at) || *cur->at == ';'))
-        cur->at++;
-    equals = cursor_left(cur) ? memchr(cur->at, '=', cursor_left(cur)) : NULL;
-    if (!equals)
+    while (equals < cur->end && *equals != '=') {
+        if (*equals == ';' || (equals == cur->at && is_space(*equals)))
+            cur->at = equals + 1;
+        equals++;
+    }
+    if (equals == cur->end)
         return false;
     *out = (struct parameter){ .name = cur->at, .name_length = (uint32_t)(equals - cur->at) };
     while (out->name_length > 0 && is_space(out->name[out->name_length - 1]))

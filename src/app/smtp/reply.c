@@ -113,10 +113,10 @@ static void catch_up(struct smtp_feed *f)
     struct smtp_state *state = f->state;
     uint32_t first = state->queue_first, end = first + state->queue_count, data = first;
 
+    if (state->data_waiting == 0)
+        return;
     while (data < end && state->queue[data].command != SMTP_DATA_COMMAND)
         data++;
-    if (data == end)
-        return;
     for (uint32_t at = first; at < data; at++) {
         struct smtp_tx *tx = smtp_find(f, state->queue[at].tx);
 
@@ -163,6 +163,8 @@ int smtp_take_reply(struct smtp_feed *f, const uint8_t *line, uint32_t length, u
         return 0;
     struct smtp_waiting done = *waiting;
 
+    state->in_auth = done.command == SMTP_AUTH && code == 334;
+    state->data_waiting -= done.command == SMTP_DATA_COMMAND;
     state->queue_first++;
     if (--state->queue_count == 0)
         state->queue_first = 0;
@@ -183,6 +185,6 @@ void smtp_forget_replies(struct smtp_feed *f)
         if (tx && waiting->command == SMTP_DATA_COMMAND && tx == f->current && state->mode == SMTP_COMMANDS)
             state->mode = SMTP_IN_DATA;
     }
-    state->queue_first = state->queue_count = 0;
+    state->queue_first = state->queue_count = state->data_waiting = 0;
     state->replies_lost = state->greeted = true;
 }

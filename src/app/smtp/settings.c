@@ -71,6 +71,7 @@ const struct setting smtp_setting_rows[] = {
       .type = SETTING_SIZE,
       .help = "as in Suricata",
       .warning = files_rule },
+    { .name = "eve.types.smtp", .type = SETTING_SECTION, .help = "a message of SMTP with its envelope" },
     { .name = EVENTS "extended",
       .type = SETTING_BOOL,
       .default_value = "no",

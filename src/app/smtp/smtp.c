@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 #include "smtp_priv.h"
 
@@ -143,6 +144,20 @@ static uint32_t take(struct smtp_feed *f, const struct app_input *in, const uint
 
 /* --- Gaps ----------------------------------------------------------------------------------------------------------------------- */
 
+/* In a chunk, whose end is known. True: nothing else is lost. */
+static bool skip_in_chunk(struct smtp_feed *f, uint64_t gap)
+{
+    struct smtp_state *state = f->state;
+    bool within = gap <= state->chunk_left;
+
+    state->chunk_left -= within ? gap : state->chunk_left;
+    state->cut[FLOW_TO_SERVER] = true;
+    if (state->chunk_left == 0)
+        smtp_end_chunk(f);
+    state->after_chunk = false;
+    return within;
+}
+
 static void take_gap(struct smtp_feed *f, const struct app_input *in)
 {
     struct smtp_state *state = f->state;
@@ -154,15 +169,8 @@ static void take_gap(struct smtp_feed *f, const struct app_input *in)
     }
     if (state->mode != SMTP_COMMANDS)
         smtp_message_gap(f, in->gap);
-    if (state->mode == SMTP_IN_CHUNK && in->gap < state->chunk_left) {
-        state->chunk_left -= in->gap;
-        state->cut[FLOW_TO_SERVER] = true;
+    if (state->mode == SMTP_IN_CHUNK && skip_in_chunk(f, in->gap))
         return;
-    }
-    if (state->mode == SMTP_IN_CHUNK) {
-        state->chunk_left = 0;
-        smtp_end_chunk(f);
-    }
     state->skip[FLOW_TO_SERVER] = true;
     state->cut[FLOW_TO_SERVER] = false;
     if (state->mode == SMTP_COMMANDS)
@@ -218,14 +226,27 @@ static bool has_smtp(const uint8_t *bytes, size_t length)
     return false;
 }
 
-/* The server's greeting, which says what it is unless its port does. */
-static enum app_guess probe(const struct app_probe *in)
-{
-    const uint8_t *end = in->length ? memchr(in->bytes, '\n', in->length) : NULL;
+static const struct app_pattern patterns[] = {
+    { .bytes = "EHLO", .length = 4, .nocase = true, .direction = FLOW_TO_SERVER },
+    { .bytes = "HELO", .length = 4, .nocase = true, .direction = FLOW_TO_SERVER },
+    { .bytes = "QUIT", .length = 4, .nocase = true, .direction = FLOW_TO_SERVER },
+};
 
-    if (in->direction == FLOW_TO_SERVER)
-        return APP_NO;
-    if (in->length > 0 && memcmp(in->bytes, "220", in->length < 3 ? in->length : 3) != 0)
+/* Less than a pattern is there. */
+static enum app_guess probe_client(const struct app_probe *in)
+{
+    for (unsigned i = 0; in->length < 4 && i < sizeof(patterns) / sizeof(patterns[0]); i++)
+        if (strncasecmp((const char *)in->bytes, patterns[i].bytes, in->length) == 0)
+            return APP_UNSURE;
+    return APP_NO;
+}
+
+/* The server's greeting, which says what it is unless its port does. */
+static enum app_guess probe_server(const struct app_probe *in)
+{
+    const uint8_t *end = memchr(in->bytes, '\n', in->length);
+
+    if (memcmp(in->bytes, "220", in->length < 3 ? in->length : 3) != 0)
         return APP_NO;
     if (in->length < 5)
         return APP_UNSURE;
@@ -238,11 +259,12 @@ static enum app_guess probe(const struct app_probe *in)
     return has_smtp(in->bytes, (size_t)(end - in->bytes)) ? APP_YES : APP_NO;
 }
 
-static const struct app_pattern patterns[] = {
-    { .bytes = "EHLO", .length = 4, .nocase = true, .direction = FLOW_TO_SERVER },
-    { .bytes = "HELO", .length = 4, .nocase = true, .direction = FLOW_TO_SERVER },
-    { .bytes = "QUIT", .length = 4, .nocase = true, .direction = FLOW_TO_SERVER },
-};
+static enum app_guess probe(const struct app_probe *in)
+{
+    if (in->length == 0)
+        return APP_UNSURE;
+    return in->direction == FLOW_TO_SERVER ? probe_client(in) : probe_server(in);
+}
 
 /* --- Names ---------------------------------------------------------------------------------------------------------------------- */
 

@@ -70,6 +70,7 @@ struct smtp_tx {
     struct mime *mime; /* NULL without a message, or when they are not decoded */
     struct file *raw;  /* the message as a file of its own (raw-extraction) */
     unsigned told;     /* anomalies of the message that are events already */
+    uint32_t told_urls;
 };
 
 enum smtp_command {
@@ -78,6 +79,7 @@ enum smtp_command {
     SMTP_HELO_AGAIN, /* while a transaction is under way: ends it when it is accepted */
     SMTP_MAIL,
     SMTP_RCPT,
+    SMTP_AUTH, /* or what the client says within it */
     SMTP_STARTTLS,
     SMTP_DATA_COMMAND,
     SMTP_BDAT,
@@ -104,6 +106,7 @@ struct smtp_state {
     bool pipelining;            /* the server says that it knows PIPELINING */
     bool greeted;               /* the first reply was seen, all of it */
     bool replies_lost;          /* a gap: a reply to DATA is not waited for */
+    bool in_auth;               /* the next line is no command, but an answer to 334 */
     bool after_chunk;           /* the next line stands behind a chunk */
     bool changing;              /* to TLS; when it comes back it was none */
     bool skip[FLOW_DIRECTIONS]; /* up to the line's end */
@@ -113,6 +116,7 @@ struct smtp_state {
     struct buffer partial; /* of a line that a chunk does not end */
     bool partial_begins;
     struct smtp_waiting *queue;
+    uint32_t data_waiting; /* commands DATA in it */
     uint32_t queue_first, queue_count, queue_room;
 };
 

@@ -84,6 +84,13 @@ static int hello(const struct tls_parser *parser, uint8_t type, struct cursor bo
     return 0;
 }
 
+/* No progress comes with it, and ssl_state asks. */
+static void saw(struct tls_tx *tx, unsigned flag)
+{
+    tx->flags |= flag;
+    tx->tx.fresh[FLOW_TO_SERVER] = tx->tx.fresh[FLOW_TO_CLIENT] = true;
+}
+
 static int message(const struct tls_parser *parser, uint8_t type, struct cursor body)
 {
     struct tls_tx *tx = parser->tx;
@@ -96,10 +103,10 @@ static int message(const struct tls_parser *parser, uint8_t type, struct cursor 
     case CERTIFICATE:
         return certificate(parser, body);
     case SERVER_KEY_EXCHANGE:
-        tx->flags |= TLS_SAW_SERVER_KEY;
+        saw(tx, TLS_SAW_SERVER_KEY);
         return 0;
     case CLIENT_KEY_EXCHANGE:
-        tx->flags |= TLS_SAW_CLIENT_KEY;
+        saw(tx, TLS_SAW_CLIENT_KEY);
         return 0;
     case CERTIFICATE_REQUEST:
         tx->flags |= from_client ? 0 : TLS_WANTS_CLIENT_CERTIFICATE;

@@ -142,11 +142,20 @@ static int heartbeat(const struct tls_parser *parser, struct cursor body)
 
 /* --- Records of SSLv3 and TLS ----------------------------------------------------------------------------------------------------- */
 
-static bool looks_at_all(const struct tls_parser *parser)
+static enum tls_encrypted handling(const struct tls_parser *parser)
 {
     const struct tls_settings *settings = app_settings(parser->context);
 
-    return !settings || settings->encrypted == TLS_ENCRYPTED_FULL;
+    return settings ? settings->encrypted : TLS_ENCRYPTED_FULL;
+}
+
+/* What follows is encrypted. */
+static void no_more(const struct tls_parser *parser)
+{
+    parser->state->over = true;
+    app_no_more(parser->context, true);
+    if (handling(parser) == TLS_ENCRYPTED_BYPASS)
+        app_bypass(parser->context);
 }
 
 static void application_data(const struct tls_parser *parser)
@@ -156,10 +165,8 @@ static void application_data(const struct tls_parser *parser)
     if ((flags & TLS_EARLY_DATA) && !(flags & TLS_SAW_SERVER_HELLO)) /* 0-RTT */
         return;
     tls_handshake_done(parser);
-    if (looks_at_all(parser))
-        return;
-    parser->state->over = true;
-    app_no_more(parser->context, true);
+    if (handling(parser) != TLS_ENCRYPTED_FULL)
+        no_more(parser);
 }
 
 struct record {
@@ -260,8 +267,8 @@ static void ssl2_client_key(const struct tls_parser *parser)
         return;
     tls_handshake_done(parser);
     parser->state->over = true;
-    if (!looks_at_all(parser))
-        app_no_more(parser->context, true);
+    if (handling(parser) != TLS_ENCRYPTED_FULL)
+        no_more(parser);
 }
 
 static int ssl2_message(const struct tls_parser *parser, struct cursor body)
