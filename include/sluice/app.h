@@ -154,9 +154,8 @@ struct app_result {
 /* --- A protocol ----------------------------------------------------------------------------------------------------------------- */
 
 struct app_event {
-    const char *name;     /* as app-layer-event:PROTO.NAME has it: "request_field_missing_colon" */
-    const char *help;     /* one line for the manual */
-    const char *old_name; /* what rules called it before; or NULL */
+    const char *name; /* as app-layer-event:PROTO.NAME has it: "request_field_missing_colon" */
+    const char *help; /* one line for the manual */
 };
 
 struct app_bytes {
@@ -219,6 +218,7 @@ struct app_proto {
 
     const struct app_event *events;
     size_t event_count;
+    const char *const *old_events; /* pairs of what rules called an event before and its name, then NULL; or NULL */
     const struct app_buffer *buffers;
     size_t buffer_count;
     const struct app_condition *conditions;

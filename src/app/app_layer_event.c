@@ -84,14 +84,23 @@ static int unknown_event(struct rule_parser *parser, struct span name, const str
                              nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
-static int find_event(struct rule_parser *parser, struct span name, struct wanted_event *want)
+/* The name of today. */
+static struct span event_name(const struct app_proto *proto, struct span name)
+{
+    for (const char *const *pair = proto->old_events; pair && *pair; pair += 2) {
+        if (span_equal_nocase(name, pair[0]))
+            return span_of(pair[1]);
+    }
+    return name;
+}
+
+static int find_event(struct rule_parser *parser, struct span text, struct wanted_event *want)
 {
     const struct app_proto *proto = app_by_id(want->proto);
+    struct span name = event_name(proto, text);
 
     for (size_t i = 0; i < proto->event_count; i++) {
-        const struct app_event *event = &proto->events[i];
-
-        if (!span_equal_nocase(name, event->name) && !(event->old_name && span_equal_nocase(name, event->old_name)))
+        if (!span_equal_nocase(name, proto->events[i].name))
             continue;
         want->event = (unsigned)i;
         want->words[0] = proto->name;
@@ -99,7 +108,7 @@ static int find_event(struct rule_parser *parser, struct span name, struct wante
             return -EINVAL;
         return rule_parser_add_transaction_condition(parser, want, false);
     }
-    return unknown_event(parser, name, proto);
+    return unknown_event(parser, text, proto);
 }
 
 static int app_layer_event_parse(struct rule_parser *parser, struct span value, bool negated)

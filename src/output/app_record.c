@@ -81,7 +81,7 @@ void app_alert_collect(struct record_scratch *scratch, const struct eve_options 
                        const struct decision *decision)
 {
     enum flow_direction direction = pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
-    const struct app *app = eve->alert.app_layer ? decision->app : NULL;
+    const struct app *app = decision->app;
 
     fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
     for (size_t i = 0; i < decision->alert_count && i < RECORD_MAX_ALERTS; i++) {

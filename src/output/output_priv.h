@@ -78,7 +78,7 @@ struct record_scratch {
     uint8_t *stream; /* stream_size bytes */
     uint32_t stream_size, stream_length;
     uint32_t gap_count, variable_count;
-    bool has_transactions; /* an alert has one */
+    bool has_transactions;       /* an alert has one */
     struct record_client client; /* of an event of a protocol, to stand in place of the flow's */
     struct fields fields;
     uint8_t field_bytes[RECORD_MAX_FIELDS];

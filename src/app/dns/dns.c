@@ -14,8 +14,8 @@
 
 const struct app_event dns_events[DNS_EVENTS] = {
     [DNS_MALFORMED_DATA] = { "malformed_data", "a query or an answer is cut off or broken" },
-    [DNS_NOT_REQUEST] = { "not_request", "what the client sent is a response", "not_a_request" },
-    [DNS_NOT_RESPONSE] = { "not_response", "what the server sent is a request", "not_a_response" },
+    [DNS_NOT_REQUEST] = { "not_request", "what the client sent is a response" },
+    [DNS_NOT_RESPONSE] = { "not_response", "what the server sent is a request" },
     [DNS_Z_FLAG_SET] = { "z_flag_set", "the reserved bit of the header is set" },
     [DNS_INVALID_OPCODE] = { "invalid_opcode", "an opcode that is not assigned" },
     [DNS_NAME_TOO_LONG] = { "name_too_long",
@@ -278,6 +278,8 @@ static enum app_guess dns_probe(const struct app_probe *in)
     return in->port_hint || in->client_port == DNS_PORT ? dns_probe_weak(in) : probe_strict(in);
 }
 
+static const char *const old_events[] = { "not_a_request", "not_request", "not_a_response", "not_response", NULL };
+
 const struct app_proto app_dns = {
     .name = "dns",
     .help = "DNS over UDP and TCP",
@@ -296,6 +298,7 @@ const struct app_proto app_dns = {
     .complete = { DNS_COMPLETE, DNS_COMPLETE },
     .events = dns_events,
     .event_count = DNS_EVENTS,
+    .old_events = old_events,
     .buffers = dns_buffers,
     .buffer_count = DNS_BUFFERS,
     .conditions = dns_conditions,
