@@ -366,7 +366,7 @@ static void remember(struct looking *look, const struct transaction_candidate *c
     look->ev->detector->counters.waiting++;
 }
 
-/* What matched by an event matched for the transaction: it does not again in the other direction, which has the same events. */
+/* What matched by an event matched for the transaction: it does not again in the other direction when that is over. */
 static void settle_other(struct looking *look, uint32_t index)
 {
     struct app_detection **slot = &look->tx->detection[!look->direction];
@@ -405,7 +405,7 @@ static void decide(struct looking *look, uint32_t index)
     outcome = evaluate(look, &candidate);
     if (outcome == OUTCOME_YES)
         evaluate_transaction_hit(look->ev, index, look->tx);
-    if (outcome == OUTCOME_YES && is_of_event(look, index))
+    if (outcome == OUTCOME_YES && is_of_event(look, index) && app_tx_is_complete(look->tx, !look->direction))
         settle_other(look, index);
     candidate.done = outcome == OUTCOME_YES || (outcome == OUTCOME_NO && candidate.files > 0);
     if (candidate.done)

@@ -375,7 +375,8 @@ static enum app_guess probe_client(const struct app_probe *in)
         return APP_UNSURE;
     if (in->port_hint || !end)
         return in->port_hint ? APP_YES : APP_NO;
-    if (in->server_port == 110 || in->server_port == 143 || in->server_port == 25 || in->length < 5)
+    if (in->server_port == 110 || in->server_port == 143 || in->server_port == 25 || in->length < 5 ||
+        begins(in, "PASS ")) /* IRC begins so, too */
         return APP_NO;
     return begins(in, "AUTH TLS") ||
                    !memchr(in->bytes + 5, ' ', (size_t)(end - in->bytes) > 5 ? (size_t)(end - in->bytes - 5) : 0)
