@@ -520,7 +520,7 @@ void app_datagram(struct app *app, struct flow *flow, enum flow_direction direct
     if (!af || af->stopped)
         return;
     f.af = af;
-    if (!af->proto && !identify_datagram(&f, &direction, bytes, length))
+    if (!af->proto && (af->side[direction].failed || !identify_datagram(&f, &direction, bytes, length)))
         return;
 
     struct app_context context = { .app = app, .af = af, .now_ns = now_ns };
