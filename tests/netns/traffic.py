@@ -105,7 +105,9 @@ def tcp_ask(address, port, text):
 
 def tcp_bulk(address, port, count):
     total, got = int(count), 0
-    sock = socket.create_connection((address, int(port)), timeout=20)
+    # In a flood the queue loses SYNs as it loses all else; five of them go out in this time.
+    sock = socket.create_connection((address, int(port)), timeout=40)
+    sock.settimeout(20)
 
     def send():
         left = total
