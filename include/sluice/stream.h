@@ -9,7 +9,8 @@
  * own way with overlaps counts, and bytes are yielded when the receiver has acknowledged them.
  *
  * A segment with a wrong checksum changes nothing, nor does one that the receiver would not accept (sequence out of window, old
- * timestamp, bad RST): those are EXCEPTION_STREAM_INVALID inline.
+ * timestamp, bad RST): those are EXCEPTION_STREAM_INVALID inline. What others have overtaken passes inline although its timestamp or its
+ * acknowledgment is old: its receiver may not have got those.
  *
  * All memory is reserved at the start. Nothing here knows rules.
  *

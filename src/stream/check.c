@@ -5,8 +5,25 @@
  */
 #include "stream_priv.h"
 
-/* RFC 7323 §5.5: a timestamp older than this may have wrapped. */
-enum { PAWS_SECONDS = 24 * 24 * 60 * 60 };
+enum {
+    PAWS_SECONDS = 24 * 24 * 60 * 60, /* RFC 7323 §5.5: a timestamp older than this may have wrapped */
+    OVERTAKEN_TICKS = 1024,           /* of the sender's clock, which ticks once a millisecond or less often (§5.4) */
+    ACK_WINDOW_MIN = 1 << 20,
+};
+
+/*
+ * RFC 5961 §5.2: not older than the largest window. The one advertised last may be small: what others overtake was sent before. Inline
+ * there is a least window: while windows are small, a connection that is fast gets ahead of what others overtake.
+ */
+static bool is_ack_recent(const struct segment *seg, uint32_t ack)
+{
+    const struct tcp_peer *peer = seg->receiver;
+    uint32_t window = peer->max_window;
+
+    if (segment_is_inline(seg) && window < ACK_WINDOW_MIN)
+        window = ACK_WINDOW_MIN;
+    return peer->window == 0 || !seq_before(ack, peer->last_ack - window);
+}
 
 bool check_ack(struct segment *seg)
 {
@@ -16,7 +33,7 @@ bool check_ack(struct segment *seg)
     if (!seg->has_ack || ack == peer->last_ack)
         return true;
     if (seq_before(ack, peer->last_ack)) {
-        if (peer->window == 0 || !seq_before(ack, peer->last_ack - peer->window))
+        if (is_ack_recent(seg, ack))
             return true;
         segment_note(seg, STREAM_EVENT_PKT_INVALID_ACK);
         return false;
@@ -132,18 +149,45 @@ static bool is_young_enough(const struct segment *seg)
     return seg->seq == sender->next_seq && long_ago;
 }
 
-bool check_timestamp(struct segment *seg)
+/*
+ * Inline: others have overtaken it. Its receiver may not have got those, or have got them beyond a hole, and then takes it (RFC 7323
+ * §4.3); dropped here it would be lost to a connection that does nothing wrong. If the receiver ignores it nothing is lost either:
+ * what it brought is what was seen first, and whoever says something else later is held to it.
+ */
+static bool is_overtaken(const struct segment *seg)
+{
+    int32_t step = (int32_t)(seg->pkt->tcp.timestamp_value - seg->sender->last_timestamp);
+
+    return segment_is_inline(seg) && (seg->kind == SEGMENT_ACK || seg->kind == SEGMENT_FIN) &&
+           seg->session->state >= TCP_STATE_ESTABLISHED && step < 0 && step >= -OVERTAKEN_TICKS;
+}
+
+static bool is_timestamp_current(const struct segment *seg, enum host_os os)
+{
+    return !is_compared(seg, os) || is_young_enough(seg);
+}
+
+enum timestamp_age judge_timestamp(struct segment *seg)
 {
     if (!(seg->session->flags & SESSION_TIMESTAMP) || !seg->pkt->tcp.has_timestamp)
-        return true;
+        return TIMESTAMP_CURRENT;
     enum host_os os = peer_os(seg, seg->receiver);
-
     bool zero_is_odd = !zero_is_allowed(os) && !(seg->sender->flags & PEER_ZERO_TIMESTAMP);
 
-    if ((seg->pkt->tcp.timestamp_value != 0 || !zero_is_odd) && (!is_compared(seg, os) || is_young_enough(seg)))
-        return true;
-    segment_note(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
-    return false;
+    if (seg->pkt->tcp.timestamp_value == 0 && zero_is_odd)
+        return TIMESTAMP_OLD;
+    if (is_timestamp_current(seg, os))
+        return TIMESTAMP_CURRENT;
+    return is_overtaken(seg) ? TIMESTAMP_OVERTAKEN : TIMESTAMP_OLD;
+}
+
+bool check_timestamp(struct segment *seg)
+{
+    enum timestamp_age age = judge_timestamp(seg);
+
+    if (age != TIMESTAMP_CURRENT)
+        segment_note(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
+    return age != TIMESTAMP_OLD;
 }
 
 void take_timestamp(struct segment *seg)
@@ -160,12 +204,15 @@ void take_timestamp(struct segment *seg)
         return;
     }
     enum zero_start zero = zero_start_of(seg, os);
+    bool is_current = is_timestamp_current(seg, os);
 
     if (zero == ZERO_IGNORED)
         seg->session->flags &= (uint16_t)~SESSION_TIMESTAMP;
     if (zero == ZERO_STARTS_NOW)
         sender->flags &= (uint16_t)~PEER_ZERO_TIMESTAMP;
     if (zero == ZERO_IGNORED || (os == HOST_OS_HPUX11 && seg->seq != sender->next_seq))
+        return;
+    if (!is_current)
         return;
     if (seg->seq == sender->next_seq)
         sender->last_timestamp = seg->pkt->tcp.timestamp_value;

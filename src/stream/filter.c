@@ -90,9 +90,13 @@ static bool is_bad_window_update(struct segment *seg)
     return true;
 }
 
+/* Inline also one that others have overtaken, however old: it says nothing, and dropping it helps nobody. */
 static bool is_outdated_ack(const struct segment *seg)
 {
-    return is_bare_ack(seg) && seg->seq == seg->sender->next_seq && seq_before(seg->ack, seg->receiver->last_ack) &&
+    bool in_place =
+        segment_is_inline(seg) ? seq_at_or_before(seg->seq, seg->sender->next_seq) : seg->seq == seg->sender->next_seq;
+
+    return is_bare_ack(seg) && in_place && seq_before(seg->ack, seg->receiver->last_ack) &&
            (seg->pkt->tcp.sack_count == 0 || sack_is_outdated(seg->receiver, seg->pkt));
 }
 

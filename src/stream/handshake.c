@@ -122,7 +122,7 @@ static void apply_syn(struct tcp_session *session, const struct handshake_entry 
     set_flag(session, SESSION_WINDOW_SCALE, entry->has_window_scale);
     set_flag(session, SESSION_SYN_SACK, entry->has_sack);
     server->window_scale = entry->window_scale;
-    server->window = entry->window;
+    peer_set_window(server, entry->window);
 }
 
 bool handshake_use_queued_syn(struct segment *seg)
@@ -169,7 +169,7 @@ static void apply_syn_ack(struct segment *seg, const struct handshake_entry *ent
 
     session_set_state(seg, TCP_STATE_SYN_RECV);
     peer_begin(seg, server, entry->seq);
-    client->window = entry->window;
+    peer_set_window(client, entry->window);
     apply_timestamp(session, entry);
     client->last_ack = entry->ack;
     server->last_ack = server->isn + 1;

@@ -189,6 +189,13 @@ void peer_take_ack(struct tcp_peer *peer, uint32_t ack)
     sack_prune(peer);
 }
 
+void peer_set_window(struct tcp_peer *peer, uint32_t window)
+{
+    peer->window = window;
+    if (window > peer->max_window)
+        peer->max_window = window;
+}
+
 void peer_widen(struct tcp_peer *peer, uint32_t right_edge)
 {
     right_edge += sack_size(peer);

@@ -16,7 +16,7 @@ int closing_on_syn(struct segment *seg)
 static void accept(struct segment *seg, bool again)
 {
     if (!again)
-        seg->receiver->window = segment_window(seg);
+        peer_set_window(seg->receiver, segment_window(seg));
     take_timestamp(seg);
     peer_follow_ack(seg);
     peer_take_answer(seg);
@@ -86,7 +86,7 @@ int fin_wait1_on_ack_to_server(struct segment *seg)
     if (!again && seg->ack == receiver->next_seq) {
         if (seg->seq == sender->next_seq)
             session_set_state(seg, TCP_STATE_FIN_WAIT2);
-        receiver->window = segment_window(seg);
+        peer_set_window(receiver, segment_window(seg));
     }
     finish_ack(seg, sender->next_seq);
     return 0;
@@ -107,7 +107,7 @@ int fin_wait1_on_ack_to_client(struct segment *seg)
             return segment_reject(seg, STREAM_EVENT_FIN1_ACK_WRONG_SEQ);
         if (seg->seq == sender->next_seq - 1)
             session_set_state(seg, TCP_STATE_FIN_WAIT2);
-        seg->receiver->window = segment_window(seg);
+        peer_set_window(seg->receiver, segment_window(seg));
     }
     finish_ack(seg, sender->next_seq - 1);
     return 0;
@@ -148,7 +148,7 @@ int fin_wait2_on_ack(struct segment *seg)
     if (!again) {
         if (!check_window(seg))
             return segment_reject(seg, STREAM_EVENT_FIN2_ACK_WRONG_SEQ);
-        seg->receiver->window = segment_window(seg);
+        peer_set_window(seg->receiver, segment_window(seg));
     }
     finish_ack(seg, seg->sender->next_seq);
     return 0;

@@ -46,7 +46,7 @@ int established_on_fin(struct segment *seg)
     take_timestamp(seg);
     /* Of the client's FIN the number is not counted, of the server's it is: the states that follow expect it so. */
     peer_set_next_seq(sender, seg->end + (to_server ? 0 : 1));
-    seg->receiver->window = segment_window(seg);
+    peer_set_window(seg->receiver, segment_window(seg));
     peer_follow_ack(seg);
     peer_take_answer(seg);
     peer_take_fin(seg);
@@ -110,7 +110,7 @@ static void take_midstream_window(struct segment *seg)
     session->flags &= (uint16_t)~SESSION_MIDSTREAM_ESTABLISHED;
     if (session->flags & SESSION_SCALES_KNOWN)
         return;
-    sender->window = (uint32_t)seg->pkt->tcp.window << sender->window_scale;
+    peer_set_window(sender, (uint32_t)seg->pkt->tcp.window << sender->window_scale);
     sender->next_win = sender->last_ack + sender->window;
 }
 
@@ -158,7 +158,7 @@ static void take_answer(struct segment *seg)
 {
     const struct tcp_peer *receiver = seg->receiver;
 
-    seg->receiver->window = segment_window(seg);
+    peer_set_window(seg->receiver, segment_window(seg));
     peer_take_answer(seg);
     if (seg->has_ack && !(seg->session->flags & SESSION_ASYNC) && seq_after(receiver->last_ack, receiver->next_seq))
         stream_count(seg->stream, STREAM_ACK_UNSEEN_DATA);

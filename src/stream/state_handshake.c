@@ -90,7 +90,7 @@ int syn_sent_on_wrong_syn_ack(struct segment *seg)
         return segment_reject(seg, STREAM_EVENT_4WHS_SYNACK_WITH_WRONG_SYN);
     session_set_state(seg, TCP_STATE_SYN_RECV);
     peer_begin(seg, client, seg->seq);
-    server->window = seg->pkt->tcp.window;
+    peer_set_window(server, seg->pkt->tcp.window);
     take_four_way_timestamp(seg);
     server->last_ack = seg->ack;
     client->last_ack = client->isn + 1;
@@ -197,7 +197,7 @@ int syn_sent_on_server_syn(struct segment *seg)
             server->flags |= PEER_ZERO_TIMESTAMP;
     }
     /* What it lets the client send; the client's scale stays until its SYN/ACK says otherwise. */
-    seg->receiver->window = tcp->window;
+    peer_set_window(seg->receiver, tcp->window);
     seg->receiver->window_scale = segment_scale(seg);
     if (tcp->has_window_scale)
         session->flags |= SESSION_WINDOW_SCALE;
@@ -221,7 +221,7 @@ int syn_sent_on_ack(struct segment *seg)
     session->flags |= SESSION_ASYNC;
     session_set_state(seg, TCP_STATE_ESTABLISHED);
     handshake_forget(seg->stream, session);
-    client->window = seg->pkt->tcp.window;
+    peer_set_window(client, seg->pkt->tcp.window);
     client->last_ack = seg->seq;
     client->next_win = client->last_ack + client->window;
     peer_begin(seg, server, seg->ack - 1);
@@ -294,7 +294,7 @@ int syn_recv_on_syn(struct segment *seg)
 
 static void take_window(struct segment *seg)
 {
-    seg->receiver->window = segment_window(seg);
+    peer_set_window(seg->receiver, segment_window(seg));
     seg->receiver->next_win = seg->receiver->last_ack + seg->receiver->window;
 }
 
@@ -335,7 +335,7 @@ static int finish_normally(struct segment *seg)
     if (session->flags & SESSION_MIDSTREAM) {
         if (!(session->flags & SESSION_MIDSTREAM_SYNACK))
             assume_scales(seg);
-        client->window = (uint32_t)seg->pkt->tcp.window << client->window_scale;
+        peer_set_window(client, (uint32_t)seg->pkt->tcp.window << client->window_scale);
         client->next_win = client->last_ack + client->window;
     }
     establish(seg);
@@ -353,10 +353,10 @@ static int go_on_with_one_side(struct segment *seg)
     session->flags |= SESSION_ASYNC;
     take_timestamp(seg);
     server->last_ack = seg->seq;
-    client->window = segment_window(seg);
+    peer_set_window(client, segment_window(seg));
     client->last_ack = seg->ack;
     if (session->flags & SESSION_MIDSTREAM) {
-        server->window = seg->pkt->tcp.window;
+        peer_set_window(server, seg->pkt->tcp.window);
         server->next_win = server->last_ack + server->window;
         assume_scales(seg);
     }

@@ -104,13 +104,13 @@ static void begin_in_the_middle(struct segment *seg, uint32_t next_seq, const st
     take_scales(seg, known);
     peer_begin(seg, sender, seg->seq - 1);
     peer_set_next_seq(sender, next_seq);
-    sender->window = (uint32_t)seg->pkt->tcp.window << WINDOW_SCALE_MAX;
+    peer_set_window(sender, (uint32_t)seg->pkt->tcp.window << WINDOW_SCALE_MAX);
     sender->last_ack = seg->seq;
     sender->next_win = sender->last_ack + sender->window;
     peer_begin(seg, receiver, seg->ack - 1);
     receiver->last_ack = receiver->next_win = seg->ack;
     if (seg->session->flags & SESSION_SCALES_KNOWN) {
-        receiver->window = segment_window(seg);
+        peer_set_window(receiver, segment_window(seg));
         receiver->next_win += receiver->window;
     }
     begin_timestamps(seg);
@@ -175,7 +175,7 @@ int none_on_syn_ack(struct segment *seg)
     seg->session->flags |= SESSION_MIDSTREAM | SESSION_MIDSTREAM_SYNACK;
     set_async_as_configured(seg);
     peer_begin(seg, server, seg->seq);
-    server->window = seg->pkt->tcp.window;
+    peer_set_window(server, seg->pkt->tcp.window);
     server->last_ack = seg->seq;
     server->next_win = server->last_ack + server->window;
     peer_begin(seg, client, seg->ack - 1);

@@ -129,15 +129,14 @@ static void check_after_reset(struct segment *seg)
     segment_note(seg, STREAM_EVENT_SUSPECTED_RST_INJECT);
 }
 
-/*
- * Inline: an old timestamp in a segment that others have overtaken. Its receiver ignores it, so nothing is lost by letting it
- * pass; what it brings is compared with what was seen.
- */
-static bool is_overtaken(struct segment *seg)
+/* Inline: so old a timestamp that its receiver ignores it. What is not new may pass, and is compared with what was seen. */
+static bool is_late_copy(struct segment *seg)
 {
     if (!segment_is_inline(seg) || seg->kind != SEGMENT_ACK || seg->session->state < TCP_STATE_ESTABLISHED ||
-        (seg->length > 0 && !seq_at_or_before(seg->end, seg->sender->next_seq)) || check_timestamp(seg))
+        (seg->length > 0 && !seq_at_or_before(seg->end, seg->sender->next_seq)) ||
+        judge_timestamp(seg) != TIMESTAMP_OLD)
         return false;
+    segment_note(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
     data_take(seg);
     return true;
 }
@@ -151,7 +150,7 @@ static int follow_session(struct segment *seg)
     filtered = filter_segment(seg);
     if (filtered == FILTER_INVALID)
         return -EINVAL;
-    if (filtered == FILTER_GO_ON && !is_overtaken(seg))
+    if (filtered == FILTER_GO_ON && !is_late_copy(seg))
         err = state_dispatch(seg, (enum tcp_state)seg->session->state);
     if (!err)
         check_after_reset(seg);

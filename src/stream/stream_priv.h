@@ -68,6 +68,7 @@ struct sack_range {
 struct tcp_peer {
     uint32_t isn, next_seq, last_ack;
     uint32_t next_win, window; /* right edge of what it may send, and the window last advertised to it */
+    uint32_t max_window;       /* the largest advertised so far: MAX.SND.WND of RFC 5961 §5.2 */
     uint32_t last_timestamp, last_seconds;
     uint32_t fin_seq; /* the place of its FIN, when PEER_FIN */
     uint16_t flags;   /* enum peer_flag */
@@ -255,6 +256,8 @@ void peer_follow_ack(struct segment *seg);
 void peer_take_fin(struct segment *seg);
 /* The acknowledgment and the window of a segment, for what its receiver sends. */
 void peer_take_answer(struct segment *seg);
+/* The other side advertises a window. */
+void peer_set_window(struct tcp_peer *peer, uint32_t window);
 /* The right edge of the window never moves back. */
 void peer_widen(struct tcp_peer *peer, uint32_t right_edge);
 int64_t peer_offset(const struct tcp_peer *peer, uint32_t seq);
@@ -274,7 +277,10 @@ bool sack_is_outdated(const struct tcp_peer *peer, const struct packet *pkt);
 bool check_ack(struct segment *seg);
 /* Notes what is wrong. */
 bool check_reset(struct segment *seg);
-/* PAWS (RFC 7323 §5) as the receiver's system does it; true for sessions without timestamps. Changes nothing. */
+/* PAWS (RFC 7323 §5) as the receiver's system does it; sessions without timestamps are always current. Changes nothing. */
+enum timestamp_age { TIMESTAMP_CURRENT, TIMESTAMP_OVERTAKEN, TIMESTAMP_OLD };
+enum timestamp_age judge_timestamp(struct segment *seg);
+/* False when it is old. Notes pkt_invalid_timestamp unless it is current. */
 bool check_timestamp(struct segment *seg);
 /* What an accepted segment leaves for the next check_timestamp(). */
 void take_timestamp(struct segment *seg);
