@@ -83,7 +83,9 @@ struct app_tx {
     bool only_events; /* made for a protocol's event: an anomaly is told of it, nothing else */
     uint64_t events[APP_EVENT_WORDS];
     struct file_list files[FLOW_DIRECTIONS];
-    struct app_detection *detection[FLOW_DIRECTIONS]; /* owned by detect; NULL */
+    bool settled[FLOW_DIRECTIONS]; /* for detect: rules were asked when the direction was complete, */
+    uint64_t settled_events[FLOW_DIRECTIONS][APP_EVENT_WORDS]; /* and these were its events then */
+    struct app_detection *detection[FLOW_DIRECTIONS];          /* owned by detect; NULL */
     uint64_t begin_ns;
 };
 

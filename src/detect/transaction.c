@@ -391,13 +391,37 @@ static bool is_of_event(const struct looking *look, uint32_t index)
     return plan && plan->events;
 }
 
+/* The conditions on events of a rule, with the events that there were when the direction was complete. */
+static bool held_when_settled(struct looking *look, const struct check *check)
+{
+    struct app_tx *tx = look->tx;
+    uint64_t now[APP_EVENT_WORDS];
+    bool held = true;
+
+    memcpy(now, tx->events, sizeof(now));
+    memcpy(tx->events, tx->settled_events[look->direction], sizeof(now));
+    for (const struct condition *c = check->rule->transaction_conditions; c && held; c = c->next) {
+        if (!c->keyword->applications)
+            held = c->keyword->match_transaction(&look->ev->match, tx, look->direction, c->data) != c->negated;
+    }
+    memcpy(tx->events, now, sizeof(now));
+    return held;
+}
+
+/* A direction that is over is looked at again for what an event brings; all else was decided when it was over. */
+static bool is_settled(struct looking *look, uint32_t index)
+{
+    return look->tx->settled[look->direction] &&
+           (!is_of_event(look, index) || held_when_settled(look, &look->ev->ruleset->checks[index]));
+}
+
 static void decide(struct looking *look, uint32_t index)
 {
     struct transaction_candidate *old = remembered(look->memory, index);
     struct transaction_candidate candidate = old ? *old : (struct transaction_candidate){ .check = index };
     enum outcome outcome;
 
-    if (candidate.done && !has_new_file(look, &candidate))
+    if ((candidate.done && !has_new_file(look, &candidate)) || is_settled(look, index))
         return;
     if (candidate.done)
         begin_new_file(look, &candidate);
@@ -463,6 +487,7 @@ static void look_at(struct evaluation *ev, struct app_tx *tx, const struct trans
     };
 
     look.memory = recall(&look, &detector->memory);
+    look.memory->rescan |= tx->settled[ev->direction];
     detector_next_serial(detector);
     collect(&look);
     detector->counters.candidates += detector->candidate_count;
@@ -486,6 +511,10 @@ void detect_transactions(struct evaluation *ev)
         group = &ev->ruleset->transactions[tx->protocol * FLOW_DIRECTIONS + ev->direction];
         if (group->has_rules)
             look_at(ev, tx, group);
+        if (app_tx_is_complete(tx, ev->direction)) {
+            tx->settled[ev->direction] = true;
+            memcpy(tx->settled_events[ev->direction], tx->events, sizeof(tx->events));
+        }
         tx->inspected[ev->direction] = tx->progress[ev->direction];
         tx->fresh[ev->direction] = false;
     }

@@ -132,7 +132,7 @@ class Segment:
         source, destination = (ip + 12, 4) if self.version == 4 else (ip + 8, 16)
         addresses = data[source:source + 2 * destination]
         self.ports = data[tcp:tcp + 4]
-        self.pair = (addresses[:destination] + self.ports[:2], addresses[destination:] + self.ports[2:], data[:ip][-4:])
+        self.pair = (addresses[:destination] + self.ports[:2], addresses[destination:] + self.ports[2:])
         self.sequence, self.acknowledged = struct.unpack_from('!II', data, tcp + 4)
         self.flags, self.window = data[tcp + 13], struct.unpack_from('!H', data, tcp + 14)[0]
         bare = data[tcp:tcp + 4] + bytes(4) + data[tcp + 8:tcp + 13] + b'\0' + data[tcp + 14:tcp + 16] + bytes(2) + data[tcp + 18:payload]
@@ -258,11 +258,11 @@ class Joiner:
         if not segment:
             self.out.append(packet)
             return
-        source, destination, link = segment.pair
-        mine = self.sides.setdefault((source, destination, link), Side())
-        other = self.sides.setdefault((destination, source, link), Side())
+        source, destination = segment.pair
+        mine = self.sides.setdefault((source, destination), Side())
+        other = self.sides.setdefault((destination, source), Side())
         if segment.flags & SYN:
-            mine = self.sides[source, destination, link] = Side()
+            mine = self.sides[source, destination] = Side()
             mine.scale = window_scale(segment)
             mine.next = (segment.sequence + 1 + len(segment.payload)) & 0xffffffff
             self.out.append(packet)

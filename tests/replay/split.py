@@ -26,6 +26,7 @@ WAYS = ('byte', 'random', 'join')
 CONFIG = """%YAML 1.1
 ---
 packet-alert-max: 255
+exception-policy: ignore # what is dropped ends at a border of packets
 replay: {checksum-checks: no}
 eve:
   types:
@@ -38,7 +39,6 @@ eve:
     tls: {extended: yes}
     smtp: {extended: yes}
     ftp: yes
-    ftp_data: yes
     ssh: yes
     smb: yes
     dcerpc: yes
@@ -134,10 +134,21 @@ def compared(run):
     return found
 
 
+def differing(one, other):
+    """Where the second text goes another way, with a little before."""
+    at = next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
+    return other[max(0, at - 60):at + 200]
+
+
 def difference(whole, cut):
-    """Words for the first events that only one of them has."""
-    lines = [f'  {word} {count} x {text[:700]}' for word, events in (('only whole:', whole - cut), ('only cut:  ', cut - whole))
-             for text, count in sorted(events.items())[:3]]
+    """Words for the first events that only one of them has; the second of two that are alike from where they differ."""
+    lost, new, lines = whole - cut, cut - whole, []
+    for text, count in sorted(lost.items())[:4]:
+        lines.append(f'  only whole: {count} x {text[:600]}')
+        like = [other for other in new if other[:20] == text[:20]]
+        if like:
+            lines.append(f'    like: ...{differing(text, max(like, key=lambda other: len(os.path.commonprefix([text, other]))))}')
+    lines += [f'  only cut: {count} x {text[:600]}' for text, count in sorted(new.items())[:4]]
     return '\n'.join(lines)
 
 
