@@ -106,7 +106,8 @@ struct rule_group {
 enum {
     TRANSACTION_BUFFERS = 128,   /* kinds with literals, of a protocol and direction */
     TRANSACTION_VALUES = 1024,   /* of a buffer of which there are several */
-    TRANSACTION_CANDIDATES = 24, /* that a transaction remembers, by direction */
+    TRANSACTION_CANDIDATES = 24, /* that a transaction remembers in one piece of memory, by direction */
+    TRANSACTION_PIECES = 8,
     TRANSACTION_GROWN = 6,       /* values that grow */
 };
 
@@ -151,6 +152,7 @@ struct transaction_grown {
     uint8_t buffer;
 };
 struct app_detection {
+    struct app_detection *more; /* whose list goes on; of the others only `count` and `more` are used */
     uint32_t generation, count, grown_count;
     uint8_t progress; /* when it was looked at last */
     bool asked, rescan;

@@ -5,7 +5,7 @@
  * decided yet stay with the transaction, with the buffers that have matched, and are evaluated when it has come further.
  *
  * What is remembered of a transaction has a bounded size. Where there is no room for one more candidate, or no memory at all, all
- * buffers are scanned again each time instead: that costs time, and nothing is missed.
+ * buffers are scanned again each time instead: that costs time, and nothing is missed. It may be told again, then.
  */
 #include <string.h>
 
@@ -325,9 +325,11 @@ static void begin_new_file(const struct looking *look, struct transaction_candid
 
 static struct transaction_candidate *remembered(struct app_detection *memory, uint32_t check)
 {
-    for (uint32_t i = 0; i < memory->count; i++) {
-        if (memory->list[i].check == check)
-            return &memory->list[i];
+    for (struct app_detection *piece = memory; piece; piece = piece->more) {
+        for (uint32_t i = 0; i < piece->count; i++) {
+            if (piece->list[i].check == check)
+                return &piece->list[i];
+        }
     }
     return NULL;
 }
@@ -341,28 +343,59 @@ static void collect(struct looking *look)
     for (uint32_t i = 0; i < look->group->buffer_count; i++)
         scan_buffer(look, i);
     collect_unfiltered(look);
-    for (uint32_t i = 0; i < memory->count; i++) {
-        if (!memory->list[i].done || has_new_file(look, &memory->list[i]))
-            detector_add_candidate(look->ev->detector, memory->list[i].check);
+    for (const struct app_detection *piece = memory; piece; piece = piece->more) {
+        for (uint32_t i = 0; i < piece->count; i++) {
+            if (!piece->list[i].done || has_new_file(look, &piece->list[i]))
+                detector_add_candidate(look->ev->detector, piece->list[i].check);
+        }
     }
 }
 
+/* The last of the list takes its place. */
 static void forget(struct app_detection *memory, struct transaction_candidate *candidate)
 {
+    while (memory->more && memory->more->count > 0)
+        memory = memory->more;
     *candidate = memory->list[--memory->count];
+}
+
+static void give_pieces(struct detector *detector, struct app_detection *piece)
+{
+    while (piece) {
+        struct app_detection *next = piece->more;
+
+        pool_give(detector->transactions, piece);
+        piece = next;
+    }
+}
+
+/* The piece that has room for one more; NULL when there is none to be had. */
+static struct app_detection *piece_with_room(struct detector *detector, struct app_detection *piece)
+{
+    for (unsigned i = 1; piece->count == TRANSACTION_CANDIDATES; i++) {
+        if (!piece->more && i < TRANSACTION_PIECES) {
+            piece->more = pool_take(detector->transactions);
+            if (piece->more)
+                memset(piece->more, 0, offsetof(struct app_detection, list));
+        }
+        if (!piece->more)
+            return NULL;
+        piece = piece->more;
+    }
+    return piece;
 }
 
 /* Keeps what can't be decided yet, and that a rule has matched where it might be found again. */
 static void remember(struct looking *look, const struct transaction_candidate *candidate)
 {
-    struct app_detection *memory = look->memory;
+    struct app_detection *piece = piece_with_room(look->ev->detector, look->memory);
 
-    if (memory->count == TRANSACTION_CANDIDATES) {
-        memory->rescan = true;
+    if (!piece) {
+        look->memory->rescan = true;
         look->ev->detector->counters.flow_memcap_hits++;
         return;
     }
-    memory->list[memory->count++] = *candidate;
+    piece->list[piece->count++] = *candidate;
     look->ev->detector->counters.waiting++;
 }
 
@@ -380,7 +413,8 @@ static void settle_other(struct looking *look, uint32_t index)
         memory->generation = look->ev->ruleset->generation;
         *slot = memory;
     }
-    if (memory->count < TRANSACTION_CANDIDATES)
+    memory = piece_with_room(look->ev->detector, memory);
+    if (memory)
         memory->list[memory->count++] = (struct transaction_candidate){ .check = index, .done = true };
 }
 
@@ -465,14 +499,21 @@ static void keep(struct looking *look, const struct app_detection *own)
 
     look->memory->asked = true;
     look->memory->progress = look->tx->progress[look->direction];
-    if (look->complete || look->memory != own)
+    if (look->memory != own)
         return;
-    if (!*slot)
+    if (!look->complete && !*slot) {
         *slot = pool_take(look->ev->detector->transactions);
-    if (*slot)
-        memcpy(*slot, own, sizeof(*own));
-    else
-        look->ev->detector->counters.flow_memcap_hits++;
+        if (*slot)
+            (*slot)->more = NULL;
+        else
+            look->ev->detector->counters.flow_memcap_hits++;
+    }
+    if (look->complete || !*slot) {
+        give_pieces(look->ev->detector, own->more);
+        return;
+    }
+    give_pieces(look->ev->detector, (*slot)->more); /* of another ruleset */
+    memcpy(*slot, own, sizeof(*own));
 }
 
 static void look_at(struct evaluation *ev, struct app_tx *tx, const struct transaction_group *group)
@@ -522,7 +563,5 @@ void detect_transactions(struct evaluation *ev)
 
 void detect_release_transaction(void *user, struct app_detection *detection)
 {
-    struct detector *detector = user;
-
-    pool_give(detector->transactions, detection);
+    give_pieces(user, detection);
 }

@@ -140,6 +140,12 @@ class Segment:
         self.tcp_length = payload - tcp
         self.heads = {}
 
+    def acknowledge(self, number):
+        """As a later segment does."""
+        new = struct.pack('!I', number)
+        self.fixed_sum += ones_sum(new) - ones_sum(self.head[self.tcp + 8:self.tcp + 12])
+        self.head = self.head[:self.tcp + 8] + new + self.head[self.tcp + 12:]
+
     def ip_head(self, length):
         """Link and IP header of a piece of this length."""
         head = self.heads.get(length)
@@ -302,6 +308,7 @@ class Joiner:
         if first.flags & FIN or len(joined) + len(segment.payload) > room or end > LONGEST << other.scale:
             return False
         joined += segment.payload
+        first.acknowledge(segment.acknowledged) # what the other side had sent was there before it
         mine.next = (mine.next + len(segment.payload)) & 0xffffffff
         return True
 

@@ -28,6 +28,7 @@ CONFIG = """%YAML 1.1
 packet-alert-max: 255
 exception-policy: ignore # what is dropped ends at a border of packets
 replay: {checksum-checks: no}
+app-layer: {protocols: {tls: {ja3-fingerprints: yes, ja4-fingerprints: yes}}} # auto: in the event if a rule had asked before
 eve:
   types:
     alert: yes
@@ -122,6 +123,8 @@ def identity(event):
         return None
     else:
         kept = {name: value for name, value in event.items() if name not in PACKET_FIELDS}
+        if kind == 'fileinfo' and 'email' in kept: # how far the message was when the file ended, as in an alert
+            kept['email'] = {name: value for name, value in kept['email'].items() if name != 'status'}
     return json.dumps([kind, kept], sort_keys=True)
 
 
