@@ -284,7 +284,7 @@ class Joiner:
             self.out.append(packet)
         if segment.flags & ACK:
             mine.acknowledged = segment.acknowledged
-        if segment.flags & RST:
+        if segment.flags & (FIN | RST): # what comes later may acknowledge it
             mine.run = other.run = None
 
     def begin(self, segment, mine, other):
@@ -294,16 +294,16 @@ class Joiner:
         other.run = mine.run = None
         if is_plain(segment) and mine.next in (None, segment.sequence):
             mine.run = len(self.out)
-            self.parts[mine.run] = [segment, bytearray(segment.payload)]
+            start = segment.sequence if other.acknowledged is None else other.acknowledged
+            self.parts[mine.run] = (segment, bytearray(segment.payload), start)
             mine.next = (segment.sequence + len(segment.payload)) & 0xffffffff
 
     def join(self, segment, mine, other):
         """True when the payload now is in the segment where its run began; a FIN stays behind, alone."""
         if mine.run is None or not is_plain(segment) or segment.sequence != mine.next:
             return False
-        first, joined = self.parts[mine.run]
+        first, joined, start = self.parts[mine.run]
         room = LONGEST - (first.tcp - first.ip if first.version == 4 else 0) - first.tcp_length
-        start = other.acknowledged if other.acknowledged is not None else first.sequence
         end = (segment.sequence + len(segment.payload) - start) & 0xffffffff
         if first.flags & FIN or len(joined) + len(segment.payload) > room or end > LONGEST << other.scale:
             return False
@@ -313,7 +313,7 @@ class Joiner:
         return True
 
     def packets(self):
-        for index, (segment, payload) in self.parts.items():
+        for index, (segment, payload, _) in self.parts.items():
             seconds, fraction, _, _ = self.out[index]
             piece = segment.piece(0, bytes(payload), segment.flags, LONGEST)
             self.out[index] = (seconds, fraction, piece, len(piece))
