@@ -38,10 +38,9 @@ static const char *const default_event_types[] = { "alert",  "drop", "anomaly", 
 
 /* Event types of the field that are not written yet. */
 static const char *const later_event_types[] = {
-    "arp",    "bittorrent-dht", "dcerpc", "dhcp", "dnp3",   "dns",    "doh2", "enip",  "frame",     "ftp",
-    "http",   "http2",          "ike",    "igmp", "imap",   "krb5",   "ldap", "llmnr", "mdns",      "metadata",
-    "modbus", "mqtt",           "nfs",    "ntp",  "pgsql",  "pop3",   "quic", "rdp",   "rfb",       "sip",
-    "smb",    "smtp",           "snmp",   "ssh",  "stream", "telnet", "tftp", "tls",   "websocket", NULL,
+    "arp",  "bittorrent-dht", "dnp3",   "doh2",   "enip",  "frame",     "http2", "igmp", "imap",
+    "ldap", "metadata",       "modbus", "mqtt",   "pgsql", "pop3",      "quic",  "rdp",  "rfb",
+    "sip",  "snmp",           "stream", "telnet", "tftp",  "websocket", NULL,
 };
 
 static const char no_effect[] = "has no effect yet";
@@ -838,8 +837,7 @@ const struct setting config_settings[] = {
       .type = SETTING_ANY,
       .choices = later_event_types,
       .warning = "is not written yet",
-      .help =
-          "other event types of the field (http, dns, tls, flow ...): accepted with their options, not written yet" },
+      .help = "other event types of the field: accepted with their options, not written yet" },
     { .name = "eve.community-id",
       .type = SETTING_BOOL,
       .default_value = "no",

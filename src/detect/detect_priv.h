@@ -108,7 +108,7 @@ enum {
     TRANSACTION_VALUES = 1024,   /* of a buffer of which there are several */
     TRANSACTION_CANDIDATES = 24, /* that a transaction remembers in one piece of memory, by direction */
     TRANSACTION_PIECES = 8,
-    TRANSACTION_GROWN = 6,       /* values that grow */
+    TRANSACTION_GROWN = 6, /* values that grow */
 };
 
 /* How a rule is decided in transactions of one protocol, in one direction. */
