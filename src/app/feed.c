@@ -41,10 +41,8 @@ static void note_flow(struct flow *flow, unsigned id)
 
 static void forget_bytes(struct feeding *f)
 {
-    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
         buffer_clear(f->app->heap, &f->af->side[direction].pending);
-        buffer_clear(f->app->heap, &f->af->side[direction].compared);
-    }
 }
 
 /* Nothing of the flow is parsed any more. */
@@ -495,11 +493,13 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
     file_engine_tick(app->files);
     *verdict = (struct app_verdict){ 0 };
     af = get_flow(app, flow, verdict);
+    f.af = af;
     if (!af || af->stopped) {
         verdict->stop_stream = af && af->stop_stream;
+        if (af && af->side[direction].comparing && in->length > 0)
+            compare_directions(&f, direction, in);
         return;
     }
-    f.af = af;
     af->side[direction].ended |= in->end;
     if (!af->side[direction].has_begun && in->length > 0) {
         af->side[direction].comparing = af->proto != NULL;

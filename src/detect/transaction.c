@@ -23,6 +23,7 @@ struct looking {
     struct app_detection *memory; /* what is remembered; of this call alone when there was no memory */
     bool complete;                /* the direction: nothing more will come */
     unsigned first_file;          /* the rule at hand is done with those before it */
+    unsigned matched_file;        /* and this one is the first for which its conditions on files hold */
 };
 
 /* --- Buffers ----------------------------------------------------------------------------------------------------------------- */
@@ -185,7 +186,7 @@ static enum outcome check_files(struct looking *look, const struct check *check)
         if (at++ < look->first_file)
             continue;
         one = check_file(look, check, file);
-
+        look->matched_file = at - 1;
         if (one == OUTCOME_YES)
             return OUTCOME_YES;
         if (one == OUTCOME_LATER)
@@ -460,14 +461,16 @@ static void decide(struct looking *look, uint32_t index)
     if (candidate.done)
         begin_new_file(look, &candidate);
     look->first_file = candidate.files;
+    look->matched_file = 0;
     outcome = evaluate(look, &candidate);
     if (outcome == OUTCOME_YES)
         evaluate_transaction_hit(look->ev, index, look->tx);
     if (outcome == OUTCOME_YES && is_of_event(look, index) && app_tx_is_complete(look->tx, !look->direction))
         settle_other(look, index);
     candidate.done = outcome == OUTCOME_YES || (outcome == OUTCOME_NO && candidate.files > 0);
-    if (candidate.done)
-        candidate.files = file_count(look);
+    if (candidate.done) /* those behind the one that matched may not be there as a whole yet */
+        candidate.files = outcome == OUTCOME_YES && look->matched_file < UINT16_MAX ? (uint16_t)(look->matched_file + 1)
+                                                                                    : file_count(look);
     if (look->complete || (outcome == OUTCOME_NO && !candidate.done)) {
         if (old)
             forget(look->memory, old);

@@ -238,7 +238,7 @@ class Side:
 
     def __init__(self):
         self.next = self.run = self.acknowledged = None
-        self.scale = 0
+        self.scale = None
 
 
 def window_scale(segment):
@@ -251,7 +251,7 @@ def window_scale(segment):
         if options[at] == 3 and length == 3 and at + 2 < len(options):
             return min(options[at + 2], 14)
         at += length
-    return 0
+    return None
 
 
 class Joiner:
@@ -271,7 +271,7 @@ class Joiner:
             mine = self.sides[source, destination] = Side()
             mine.scale = window_scale(segment)
             mine.next = (segment.sequence + 1 + len(segment.payload)) & 0xffffffff
-            self.out.append(packet)
+            self.out.append((seconds, fraction, segment.piece(0, segment.payload, segment.flags, LONGEST), wire))
         elif self.join(segment, mine, other):
             if segment.flags & FIN:
                 piece = segment.piece(len(segment.payload), b'', segment.flags & ~PSH, LONGEST)
@@ -305,7 +305,7 @@ class Joiner:
         first, joined, start = self.parts[mine.run]
         room = LONGEST - (first.tcp - first.ip if first.version == 4 else 0) - first.tcp_length
         end = (segment.sequence + len(segment.payload) - start) & 0xffffffff
-        if first.flags & FIN or len(joined) + len(segment.payload) > room or end > LONGEST << other.scale:
+        if first.flags & FIN or len(joined) + len(segment.payload) > room or end > LONGEST << (0 if None in (mine.scale, other.scale) else other.scale):
             return False
         joined += segment.payload
         first.acknowledge(segment.acknowledged) # what the other side had sent was there before it

@@ -57,7 +57,8 @@ PACKET_FIELDS = ('timestamp', 'pcap_cnt', 'packet', 'packet_info', 'payload', 'p
                  'traffic', 'metadata', 'tcp')
 FLOW_FIELDS = ('state', 'reason', 'alerted', 'tx_cnt')
 # An alert is compared by rule, flow and transaction: what it tells besides is the state of the transaction at the packet where the
-# rule became true. One of no transaction may come with several packets: it is there or not.
+# rule became true. One of no transaction may come with several packets, and one on files for several files of a transaction, but once
+# for those that end in the same packet: it is there or not.
 ALERT_FIELDS = ('src_ip', 'src_port', 'dest_ip', 'dest_port', 'tx_id')
 
 # Keywords of rules that are asked of a packet (sizes, headers, counts of packets, time), not of the stream.
@@ -82,9 +83,11 @@ def names_of_transactions(sluice):
 
 
 # Captures whose events do depend on where packets end, with the reason.
-SURPLUS = 'what follows in the same packet behind a body belongs to its file, as browsers show it and Suricata has it'
+SURPLUS = 'what follows in the same packet behind a message belongs to its body, as browsers show it and Suricata has it'
 WINDOW = 'a client whose window is full: a segment beyond it is refused, a piece of it that fits is not'
-DIFFERENT = {r'http/206_example_b': WINDOW, r'http-evader-2(39|4\d|5\d)/': SURPLUS, r'trex/http_manual_': SURPLUS}
+UNSEEN = 'data is acknowledged before it is seen, or never: a gap in the one and no part of the stream in the other'
+RESET = 'data behind a RST is no part of a stream: its packets are looked at alone'
+DIFFERENT = {r'bug-5392/': UNSEEN, r'modbus-and-non-modbus-p502': RESET, r'http/206_example_b': WINDOW, r'http-evader-2(39|4\d|5\d)/': SURPLUS, r'trex/http_manual_': SURPLUS, r'http-request-invalid/': SURPLUS}
 
 
 def options_of(rule):
@@ -123,11 +126,17 @@ def asks_the_stream(rule, of_transactions):
 
 
 def write_rules(paths, out, of_transactions):
-    """A file with those rules of the files that ask the stream."""
+    """A file with those rules of the files that ask the stream; the sids of those on files."""
+    of_files = set()
     with open(out, 'w', encoding='utf-8') as f:
         for path in paths:
             with open(path, encoding='utf-8', errors='replace') as rules:
-                f.writelines(line for line in rules if re.match('[a-z]', line) and asks_the_stream(line, of_transactions))
+                for line in rules:
+                    if re.match('[a-z]', line) and asks_the_stream(line, of_transactions):
+                        f.write(line)
+                        if re.search(r'[ (;](file[a-z0-9]+|file\.(name|magic))[:;]', line):
+                            of_files.add(int(re.search(r'[ (;]sid:\s*(\d+)', line).group(1)))
+    return of_files
 
 
 def identity(event):
@@ -152,11 +161,11 @@ def identity(event):
     return json.dumps([kind, kept], sort_keys=True)
 
 
-def compared(run):
+def compared(run, of_files):
     found = collections.Counter(identity(event) for event in run.events())
     del found[None]
     for text in found:
-        if text.startswith('["alert"') and '"tx_id"' not in text:
+        if text.startswith('["alert"') and ('"tx_id"' not in text or json.loads(text)[1]['sid'][1] in of_files):
             found[text] = 1
     return found
 
@@ -185,7 +194,7 @@ class Test:
         source = os.path.abspath(args.source)
         self.sluice = os.path.abspath(args.sluice)
         rules = [source + '/tests/replay/captures/keywords.rules', source + '/tests/replay/captures/split.rules', *args.rules]
-        write_rules(rules, folder + '/split.rules', names_of_transactions(self.sluice))
+        self.of_files = write_rules(rules, folder + '/split.rules', names_of_transactions(self.sluice))
         self.arguments = ['--config', folder + '/sluice.yaml', '--rules', folder + '/split.rules', *replaying.default_settings(source)]
 
     def replay(self, capture, arguments, folder):
@@ -203,13 +212,15 @@ class Test:
             whole = self.replay(capture, arguments, folder)
             if whole.code != 0:
                 return [], 0
-            events = compared(whole)
+            if whole.stats()['tcp']['overlap_diff_data']: # sent twice, with other bytes: which of them count depends on where segments end
+                return None
+            events = compared(whole, self.of_files)
             for way in self.args.way:
                 name = f'{folder}/{way}.pcap'
                 recut.write_pcap(name, found[0], recut.recut(*found, way, self.args.seed, self.args.first))
                 run = self.replay(name, arguments, folder)
                 os.unlink(name)
-                wrong = f'exit code {run.code} {run.said}' if run.code != 0 else difference(events, compared(run))
+                wrong = f'exit code {run.code} {run.said}' if run.code != 0 else difference(events, compared(run, self.of_files))
                 if wrong:
                     problems.append(f'{path} {" ".join(arguments)} {way}:\n{wrong}')
         return problems, sum(events.values())
