@@ -91,7 +91,7 @@ GIVEN_UP = 'the first byte that is no TLS ends the search for what else it is'
 OPEN = 'not understood yet'
 DIFFERENT = {r'http-evader-2(39|4\d|5\d)/': SURPLUS, r'trex/http_manual_': SURPLUS, r'http-request-invalid/': SURPLUS,
              r'http/206_example_b': WINDOW, r'bug-5392/': UNSEEN, r'modbus-and-non-modbus-p502': RESET,
-             r'tls/ssl-to-http-server': GIVEN_UP, r'dcerpc/zerologon/': OPEN, r'http-mime-truncated/': OPEN}
+             r'tls/ssl-to-http-server': GIVEN_UP, r'http-mime-truncated/': OPEN}
 
 
 def options_of(rule):
