@@ -116,6 +116,7 @@ struct transaction_plan {
     uint8_t proto, direction;         /* id of the protocol */
     uint8_t progress;                 /* from which on all that does not grow can be read */
     bool grows, files, events;        /* it asks for what may come at any time */
+    bool on_event;                    /* it asks for an event to be there */
     const struct app_buffer **access; /* by buffer of the rule; NULL for those of packets */
     uint8_t *condition_progress;      /* by condition on the transaction */
 };
@@ -128,7 +129,8 @@ struct transaction_buffer {
 struct transaction_unfiltered {
     uint32_t check;
     uint8_t progress;
-    bool always; /* whenever the transaction is looked at */
+    bool always;   /* whenever the transaction is looked at */
+    bool on_event; /* but only when it has an event */
 };
 struct transaction_group {
     bool has_rules;
