@@ -77,9 +77,12 @@ static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         return err;
     }
     const struct rule_list *rules = ruleset_rules(engine->ruleset);
+    const struct ruleset_databases databases = ruleset_databases(engine->ruleset);
 
     log_info("%zu rules loaded, %zu rejected, in %.2f s", rule_list_count(rules), rule_list_rejected(rules),
              (double)(clock_monotonic_ns() - begin) / NS_PER_SECOND);
+    if (databases.cached > 0)
+        log_info("%u of %u pattern databases come from the cache", databases.cached, databases.count);
     if (rule_list_count(rules) == 0)
         log_warning("no rules are loaded: every packet will be accepted");
     return 0;
