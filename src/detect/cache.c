@@ -126,16 +126,26 @@ static bool is_name(const char *name)
     return strspn(name, "0123456789abcdef") == HEX_SIZE && strcmp(name + HEX_SIZE, suffix) == 0;
 }
 
+static bool is_told(const struct cache *cache, const char *name)
+{
+    for (unsigned i = 0; i < cache->told_count && i < TOLD_MAX; i++) {
+        if (strcmp(cache->told[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
 void cache_refuse(struct cache *cache, const struct cache_key *key, const char *cause)
 {
-    pthread_mutex_lock(&cache->lock);
-    if (cache->told_count < TOLD_MAX) {
-        struct told *told = &cache->told[cache->told_count];
+    struct told told = { .cause = cause };
 
-        name_of(told->name, key);
-        told->cause = cause;
+    name_of(told.name, key);
+    pthread_mutex_lock(&cache->lock);
+    if (!is_told(cache, told.name)) { /* two databases may have the same literals */
+        if (cache->told_count < TOLD_MAX)
+            cache->told[cache->told_count] = told;
+        cache->told_count++;
     }
-    cache->told_count++;
     pthread_mutex_unlock(&cache->lock);
 }
 
