@@ -282,6 +282,7 @@ static void compile(const struct arguments *arguments, struct result *result)
 static int check(const struct arguments *arguments)
 {
     struct result result = { .diag = diag_new() };
+    struct engine_progress progress;
     int code;
 
     if (!result.diag)
@@ -289,10 +290,13 @@ static int check(const struct arguments *arguments)
     code = cli_load_config(&arguments->input, CONFIG_STRICT, CLI_DEFAULT_CONFIG, &result.config, result.diag);
     if (code)
         goto free_diag;
+    engine_progress_begin(&progress, result.diag);
     code = load_rules(arguments, &result);
+    if (!code)
+        compile(arguments, &result);
+    engine_progress_end(&progress);
     if (code)
         goto free_config;
-    compile(arguments, &result);
     code = print_result(arguments, &result);
     if (diag_errors(result.diag) > 0 || (arguments->strict && diag_warnings(result.diag) > 0))
         code = EXIT_FAILED;

@@ -20,6 +20,8 @@ struct compile_work {
     struct prefilter **prefilters;
     unsigned count;
     struct cache *cache; /* NULL for none */
+    const struct diag *diag;
+    pthread_t reporter; /* who may use it */
     atomic_uint next;
     atomic_int err;         /* the first one */
     char error[ERROR_SIZE]; /* written by who set err */
@@ -39,6 +41,8 @@ static void *compile_some(void *arg)
         err = prefilter_compile(work->prefilters[i], work->cache, error);
         if (err && atomic_compare_exchange_strong(&work->err, &none, err))
             memcpy(work->error, error, sizeof(error));
+        if (pthread_equal(pthread_self(), work->reporter))
+            diag_progress(work->diag, "compiling the rules", i + 1, work->count);
     }
 }
 
@@ -128,7 +132,7 @@ static struct ruleset_databases count_databases(const struct compile_work *work)
 
 int ruleset_compile(struct ruleset *ruleset, const struct ruleset_options *options, struct diag *diag)
 {
-    struct compile_work work = { 0 };
+    struct compile_work work = { .diag = diag, .reporter = pthread_self() };
 
     work.prefilters = calloc((TRAFFIC_COUNT + ruleset->group_count) * (size_t)GROUP_PREFILTERS + RULESET_MAX_BUFFERS +
                                  transaction_group_count() * TRANSACTION_BUFFERS,

@@ -64,13 +64,16 @@ static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     const struct run_options *options = engine->options;
     uint64_t begin = clock_monotonic_ns();
+    struct engine_progress progress;
     struct diag *diag = diag_new();
     int err = -ENOMEM;
 
-    if (diag)
+    if (diag) {
+        engine_progress_begin(&progress, diag);
         err = engine_load_rules(&engine->ruleset, options->config, options->rule_files, options->rule_file_count, diag);
-    if (diag)
+        engine_progress_end(&progress);
         print_mistakes(diag);
+    }
     diag_free(diag);
     if (err) {
         snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded");
