@@ -34,16 +34,11 @@ enum { NUMBER_MAX = INT32_MAX };
           .type = SETTING_STRING,                                                                                      \
           .default_value = "7d",                                                                                       \
           .check = form_duration,                                                                                      \
-          .help = "a file of it that was not used for so long is removed when rules are loaded: seconds, or a number " \
-                  "with "                                                                                              \
-                  "s, m, "                                                                                             \
-                  "h, d or w; 0: never" },                                                                             \
+          .help = "how long a file stays that nobody uses: seconds, or a number with s, m, h, d or w; 0: for ever" },  \
     {                                                                                                                  \
         .name = "detect.sgh-mpm-caching-max-size", .type = SETTING_SIZE, .default_value = "512 MiB", .low = 0,         \
         .high = INT64_C(1) << 40,                                                                                      \
-        .help = "when its files are larger together, those that were not used for the longest time are removed, "      \
-                "unless that "                                                                                         \
-                "is less than an hour; 0: no bound"                                                                    \
+        .help = "past it the longest unused files go, but for those of the last hour; 0: no bound"                     \
     }
 
 #endif
