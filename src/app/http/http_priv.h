@@ -177,6 +177,7 @@ struct http_text {
 /* "Name: value" in one piece, in head or extra; the value begins two bytes behind the name. */
 struct http_header {
     uint32_t at, length;
+    uint32_t hash; /* of its name, while they are parsed */
     uint16_t name_length;
     uint16_t next;      /* of the same name, joined to this one; HTTP_NONE */
     uint16_t chain;     /* while they are parsed: the one before in its bucket */
@@ -261,6 +262,7 @@ struct http_parser {
     uint32_t messages;     /* begun so far */
     uint32_t blanks;       /* behind a request of HTTP/0.9 */
     uint32_t scanned;      /* so many bytes that were left have no end of a line */
+    uint32_t chunk_blanks; /* blanks that a chunk's line begins with, as far as it came */
     bool bare_lf;          /* the line before ended with LF alone */
     bool ended;            /* nothing more comes in this direction */
 };
