@@ -25,10 +25,9 @@ static struct wire zeros(size_t megabytes)
 static struct wire gzip_of(const struct wire *in)
 {
     struct wire out = { .bytes = malloc(in->length + 4096), .room = in->length + 4096 };
-    z_stream stream = { .next_in = in->bytes,
-                        .avail_in = (uInt)in->length,
-                        .next_out = out.bytes,
-                        .avail_out = (uInt)out.room };
+    z_stream stream = {
+        .next_in = in->bytes, .avail_in = (uInt)in->length, .next_out = out.bytes, .avail_out = (uInt)out.room
+    };
 
     app_rig_require(out.bytes && deflateInit2(&stream, 9, Z_DEFLATED, MAX_WBITS + 16, 9, Z_DEFAULT_STRATEGY) == Z_OK &&
                         deflate(&stream, Z_FINISH) == Z_STREAM_END,
@@ -43,9 +42,9 @@ static struct wire brotli_of(const struct wire *in)
     struct wire out = { .bytes = malloc(in->length + 4096), .room = in->length + 4096 };
 
     out.length = out.room;
-    app_rig_require(out.bytes && BrotliEncoderCompress(5, 22, BROTLI_DEFAULT_MODE, in->length, in->bytes, &out.length,
-                                                       out.bytes),
-                    "br");
+    app_rig_require(
+        out.bytes && BrotliEncoderCompress(5, 22, BROTLI_DEFAULT_MODE, in->length, in->bytes, &out.length, out.bytes),
+        "br");
     return out;
 }
 
@@ -459,8 +458,9 @@ static void form(struct work *work, uint32_t units, const char *before, const ch
 {
     struct wire wire = { 0 };
 
-    wire_text(&wire, "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=b\r\n"
-                     "Content-Length: 999999999\r\n\r\n%s",
+    wire_text(&wire,
+              "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+              "Content-Length: 999999999\r\n\r\n%s",
               before);
     for (uint32_t i = 0; i < units; i++)
         wire_text(&wire, "%s", part);
@@ -495,8 +495,8 @@ static void almost_boundaries(struct work *work, uint32_t units)
 
 const struct flood http_floods[] = {
     ROW("gzip that grows", gzip_bomb, .units = 2, .memory_kib = 1024),
-    ROW("gzip that grows, all of it", gzip_bomb, .yaml = UNLIMITED, .units = 2, .memory_kib = 8192,
-        .may_refuse = true, .steps_per_byte = 1000),
+    ROW("gzip that grows, all of it", gzip_bomb, .yaml = UNLIMITED, .units = 2, .memory_kib = 8192, .may_refuse = true,
+        .steps_per_byte = 1000),
     ROW("gzip within gzip", gzip_in_gzip, .units = 4, .memory_kib = 1024),
     ROW("gzip within gzip, all of it", gzip_in_gzip, .yaml = UNLIMITED, .units = 8, .memory_kib = 8192,
         .event = "compression_bomb", .steps_per_byte = 50000),
@@ -524,8 +524,8 @@ const struct flood http_floods[] = {
         .given_up = true),
     ROW("a header folded without end", endless_folding, .units = 5000, .memory_kib = 1024,
         .event = "request_field_too_long", .given_up = true),
-    ROW("headers too large together", large_headers, .units = 60, .memory_kib = 2048,
-        .event = "request_field_too_long", .given_up = true),
+    ROW("headers too large together", large_headers, .units = 60, .memory_kib = 2048, .event = "request_field_too_long",
+        .given_up = true),
     ROW("blank lines among headers", blank_header_lines, .units = 5000, .memory_kib = 2048),
 
     ROW("a request line without end", endless_request_line, .units = 32, .memory_kib = 1024, .given_up = true),
