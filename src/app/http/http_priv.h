@@ -307,6 +307,7 @@ struct http_settings {
     uint32_t bomb_limit, decoder_layers, lzma_memory;
     bool double_decode_path, double_decode_query, uri_is_whole, lzma;
     bool log_extended;
+    bool alert_body, alert_body_printable;
     bool dump_request_headers, dump_response_headers;
     uint64_t custom; /* bits: rows of the table in log.c */
 };
@@ -478,6 +479,8 @@ void http_decoder_free(struct heap *heap, struct http_decoder *decoder);
 struct http_form *http_form_new(struct http_feed *f, const uint8_t *content_type, uint32_t length);
 void http_form_feed(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
 void http_form_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction);
+/* No more of the body is looked at: what waits is the file's. */
+void http_form_cut(struct http_feed *f, struct http_tx *tx);
 void http_form_free(struct heap *heap, struct http_form *form);
 
 /* --- buffers.c, log.c ------------------------------------------------------------------------------------------------------------------ */
@@ -486,6 +489,7 @@ enum { HTTP_BUFFERS = 40 };
 extern const struct app_buffer http_buffer_table[HTTP_BUFFERS];
 void http_log(const struct app_tx *tx, const void *settings, struct fields *out);
 void http_describe(const struct app_tx *tx, const void *settings, struct fields *out);
+void http_describe_alert(const struct app_tx *tx, const void *settings, struct fields *out);
 /* The bit of a name in eve.types.http.custom; -1. */
 int http_log_field(const char *name);
 

@@ -273,6 +273,15 @@ void http_form_feed(struct http_feed *f, struct http_tx *tx, const uint8_t *byte
     form->taken = 0;
 }
 
+void http_form_cut(struct http_feed *f, struct http_tx *tx)
+{
+    struct http_form *form = tx->message[f->direction].form;
+
+    if (form->step == FORM_DATA)
+        take_data(f, tx, form, pending_length(form));
+    form->step = FORM_OVER;
+}
+
 void http_form_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction)
 {
     struct http_form *form = tx->message[direction].form;
