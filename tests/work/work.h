@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Floods: what hostile input costs. A flood sends `units` of something to one flow; it is run with few and with many units, and with
- * the bytes cut in several ways. Then hold
+ * the bytes cut in several ways (byte by byte with few only). Then hold
  *
  *   memory   the heap has no more than the flood's bound, and never refused: it is the memcap of the run;
  *   work     steps of the code under test are at most so many a byte and a piece, and grow no faster than the units;
