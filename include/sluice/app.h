@@ -232,6 +232,8 @@ struct app_proto {
     void (*log)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: what alerts and events of files say of it, where that is not what `log` writes. */
     void (*describe)(const struct app_tx *tx, const void *settings, struct fields *out);
+    /* Optional: members that it has in alerts besides, behind those. */
+    void (*describe_alert)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: objects that stand beside it in the event. */
     void (*log_more)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: whether this one is worth an event (tls sessions that never got to a certificate...). */

@@ -375,7 +375,8 @@ static void feed_passive(struct app_feed *feed, bool all)
         return;
     if (!all) {
         feed_acknowledged(feed, direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER, false);
-        if (stream_is_oneside(pkt->flow))
+        /* What was acknowledged before it was seen: rules get it now, and then it is given back. */
+        if (stream_is_oneside(pkt->flow) || pkt->payload_length > 0)
             feed_acknowledged(feed, direction, false);
         return;
     }
@@ -409,12 +410,12 @@ static void feed_settled(struct app_feed *feed)
     feed_datagram(feed);
     if (!pkt->flow->tcp || pkt->protocol != IPPROTO_TCP)
         return;
+    if (!pipeline->stream_inline)
+        feed_passive(feed, false);
     while (stream_next_view(pipeline->stream, pkt->flow, direction_of(pkt), pkt, false, &view)) {
         if (pipeline->stream_inline)
             feed_view(feed, &view);
     }
-    if (!pipeline->stream_inline)
-        feed_passive(feed, false);
 }
 
 /* A stream that nobody needs any more is given up by a packet of its own direction, when rules have seen what came before. */
