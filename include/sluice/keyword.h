@@ -268,6 +268,9 @@ int rule_parser_add_file_condition(struct rule_parser *parser, const void *data,
  * directions (flow). 0, or -errno after a report of what they contradict. */
 int rule_parser_require_applications(struct rule_parser *parser, const char *const *words);
 int rule_parser_require_directions(struct rule_parser *parser, unsigned directions);
+/* For a keyword that says in words of its own in which direction (a bit) lies what it adds next. Others have `to_server` and
+ * `to_client`, which the parser cuts off. */
+void rule_parser_set_direction(struct rule_parser *parser, unsigned direction);
 /* Adds the keyword being parsed to the transforms of the selected buffer; an error when none is selected or it has conditions already. */
 int rule_parser_add_transform(struct rule_parser *parser, const void *data);
 /* absent: the selected buffer must not be there (or_else: or its conditions hold). 0 or -errno after a report. */

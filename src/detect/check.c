@@ -133,6 +133,7 @@ static void fill_kind(struct check *check, const struct rule *rule)
     check->ip_only = check->of_flow && !strchr(rule->source->text, '!') && !strchr(rule->destination->text, '!');
     check->has_payload = payload != NULL;
     check->of_transaction = rule_is_of_transaction(rule);
+    check->transactional = rule->transactional;
     check->applications = rule_application_mask(rule);
     check->of_flow |= check->applications != 0;
     check->scope = SCOPE_PACKET;

@@ -90,6 +90,8 @@ bool evaluate_header(const struct evaluation *ev, const struct check *check)
         return false;
     if (check->applications && !check->of_transaction && !application_matches(check, pkt))
         return false;
+    if (check->transactional)
+        return check->any_ends || direction_matches(check, pkt, ev->direction == FLOW_TO_CLIENT);
     return check->any_ends || direction_matches(check, pkt, false) ||
            (check->bidirectional && direction_matches(check, pkt, true));
 }
