@@ -24,8 +24,8 @@ static unsigned action_rank(const struct ruleset_options *options, enum rule_act
 
 /* Of the kinds of state, in the order in which they are compared: rules that only write come first, then those that do both, then
  * those that only read, then all others; so that a bit is seen by rules of the same packet. */
-static const enum rule_name_kind state_order[] = { RULE_NAME_FLOWBIT, RULE_NAME_FLOWINT, RULE_NAME_HOSTBIT,
-                                                   RULE_NAME_XBIT };
+static const enum rule_name_kind state_order[] = { RULE_NAME_FLOWBIT,     RULE_NAME_FLOWINT, RULE_NAME_FLOW_TEXT,
+                                                   RULE_NAME_PACKET_TEXT, RULE_NAME_HOSTBIT, RULE_NAME_XBIT };
 
 static unsigned state_rank(const struct rule *rule)
 {

@@ -127,19 +127,29 @@ static bool is_left_out(const struct transaction_plan *plan, uint8_t directions)
     return plan->half && !(directions >> plan->direction & 1);
 }
 
+/* The buffer has matched before; what a pcre takes out of it is only there when it is asked again. */
+static bool is_held(const struct check *check, const struct transaction_plan *plan,
+                    const struct transaction_candidate *candidate, unsigned at)
+{
+    if (at >= 32 || !(candidate->matched >> at & 1))
+        return false;
+    return !check->rule->takes_texts || !plan->access[at] || plan->access[at]->grows;
+}
+
 static enum outcome inspect_buffers(struct looking *look, const struct check *check,
                                     const struct transaction_plan *plan, struct transaction_candidate *candidate)
 {
     struct inspection inspection = { .input = &look->ev->match,
                                      .pcre = look->ev->detector->pcre,
-                                     .transforms = look->ev->detector->transforms };
+                                     .transforms = look->ev->detector->transforms,
+                                     .texts = &look->ev->detector->taken };
     enum outcome all = OUTCOME_YES;
     unsigned at = 0;
 
     for (const struct rule_buffer *buffer = check->buffers; buffer; buffer = buffer->next, at++) {
         enum outcome one;
 
-        if ((at < 32 && candidate->matched >> at & 1) || is_left_out(plan, buffer->directions))
+        if (is_left_out(plan, buffer->directions) || is_held(check, plan, candidate, at))
             continue;
         one = plan->access[at] ? inspect_transaction_buffer(look, &inspection, buffer, plan->access[at])
                                : inspect_packet_buffer(look, &inspection, check, buffer);
@@ -272,6 +282,7 @@ static enum outcome evaluate(struct looking *look, struct transaction_candidate 
     enum outcome conditions, files, buffers;
 
     ev->match.in_stream = false;
+    ev->detector->taken.count = 0;
     if (!plan || !evaluate_header(ev, check) || (!plan->half && !evaluate_packet_conditions(ev, check)))
         return OUTCOME_NO;
     ev->detector->counters.evaluations++;
