@@ -379,7 +379,8 @@ static uint16_t file_count(const struct looking *look)
 /* A rule on files that has matched is asked again when there is one more. */
 static bool has_new_file(const struct looking *look, const struct transaction_candidate *candidate)
 {
-    return file_count(look) > candidate->files && look->ev->ruleset->checks[candidate->check].rule->file_conditions;
+    return file_count(look) > candidate->files &&
+           asks_files_of(look, &look->ev->ruleset->checks[candidate->check], look->direction);
 }
 
 /* What holds of the transaction holds still; files begin with the new one. */
