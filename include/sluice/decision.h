@@ -17,16 +17,16 @@ struct app_tx;
 struct stream;
 
 /* Bytes that a pcre of a rule took out of what it matched: for its alert, for the packet, or for the flow. */
-struct rule_text {
+struct rule_capture {
     uint32_t number; /* of its name */
     uint8_t kind;    /* RULE_NAME_ALERT_TEXT, RULE_NAME_PACKET_TEXT, RULE_NAME_FLOW_TEXT */
     uint8_t length;  /* what is longer is cut */
     uint8_t bytes[FLOW_TEXT_MAX];
 };
 enum { RULE_TEXTS_MAX = 32 };
-struct rule_texts {
+struct rule_captures {
     uint32_t count;
-    struct rule_text list[RULE_TEXTS_MAX];
+    struct rule_capture list[RULE_TEXTS_MAX];
 };
 
 /* A rule that matched; made by detect. */
@@ -54,7 +54,7 @@ struct decision {
     const struct rule *drop_rule; /* the rule that dropped, or NULL */
     bool passed;                  /* a pass rule ended it */
     bool tagged;                  /* log the packet: a tag of an earlier alert asks for it */
-    const struct rule_texts
+    const struct rule_captures
         *texts;                  /* of the packet and its alerts, lent until the worker's next packet; NULL for none */
     const struct app *app;       /* whose transactions the alerts' are; NULL without */
     const struct stream *stream; /* where the bytes of pkt->flow are; NULL without streams */

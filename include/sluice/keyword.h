@@ -30,7 +30,7 @@ struct geoip;
 struct host_table;
 struct reputation;
 struct rule_parser;
-struct rule_texts;
+struct rule_captures;
 
 enum keyword_kind {
     KEYWORD_META,        /* describes the rule: msg, sid, threshold */
@@ -72,7 +72,7 @@ struct match_input {
     struct file_engine *files;  /* the worker's; NULL where there are no application protocols */
     struct app_tx *transaction; /* that the rule has matched in; NULL for other rules. For act() */
     enum flow_direction direction;
-    const struct rule_texts *texts; /* those that rules took out of the packet so far; NULL for none */
+    const struct rule_captures *texts; /* those that rules took out of the packet so far; NULL for none */
 };
 
 /* What a packet must have for a rule to match, as far as a few compares tell: asked before anything else of the rule is looked at. At
@@ -109,7 +109,7 @@ struct inspection {
     uint32_t steps_left;           /* work that may still be done for this packet and rule; at 0 nothing matches */
     struct pcre_scratch *pcre;     /* the worker's match data and JIT stack */
     struct transform_scratch *transforms; /* the worker's memory for what is decoded on the way */
-    struct rule_texts *texts; /* where pcre puts what it takes out, kept when the rule matches; NULL: nowhere */
+    struct rule_captures *texts; /* where pcre puts what it takes out, kept when the rule matches; NULL: nowhere */
     /* Walks other conditions, over other bytes: for what decodes a part of the buffer. `in` is a copy. */
     bool (*walk)(struct inspection *in, const struct condition *first);
     uint64_t values[RULE_MAX_VALUES];

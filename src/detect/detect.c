@@ -231,7 +231,7 @@ static void guess_transactions(const struct evaluation *ev)
     }
 }
 
-const struct rule_texts *detector_texts(const struct detector *detector)
+const struct rule_captures *detector_texts(const struct detector *detector)
 {
     return detector->texts.count > 0 ? &detector->texts : NULL;
 }

@@ -212,8 +212,8 @@ struct detector {
     struct pool *transactions;   /* struct app_detection */
     struct app_detection memory; /* of the transaction at hand */
     struct transform_scratch *transforms;
-    struct rule_texts taken; /* by the rule at hand, which may yet fail */
-    struct rule_texts texts; /* of the packet and its hits */
+    struct rule_captures taken; /* by the rule at hand, which may yet fail */
+    struct rule_captures texts; /* of the packet and its hits */
     uint32_t stream_window[FLOW_DIRECTIONS];
     struct detect_counters counters;
 };

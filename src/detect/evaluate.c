@@ -237,7 +237,7 @@ static int find_hit(const struct detector *detector, uint32_t index, const struc
     return -1;
 }
 
-static struct rule_text *find_text(struct rule_texts *texts, const struct rule_text *like)
+static struct rule_capture *find_text(struct rule_captures *texts, const struct rule_capture *like)
 {
     for (uint32_t i = 0; i < texts->count; i++) {
         if (texts->list[i].kind == like->kind && texts->list[i].number == like->number)
@@ -247,10 +247,10 @@ static struct rule_text *find_text(struct rule_texts *texts, const struct rule_t
 }
 
 /* A packet has one text of a name, an alert has its own. What finds no room is not told. */
-static void keep_text(struct evaluation *ev, const struct rule_text *text, struct hit *hit)
+static void keep_text(struct evaluation *ev, const struct rule_capture *text, struct hit *hit)
 {
-    struct rule_texts *texts = &ev->detector->texts;
-    struct rule_text *slot = text->kind == RULE_NAME_PACKET_TEXT ? find_text(texts, text) : NULL;
+    struct rule_captures *texts = &ev->detector->texts;
+    struct rule_capture *slot = text->kind == RULE_NAME_PACKET_TEXT ? find_text(texts, text) : NULL;
     struct flow *flow = ev->input->packet->flow;
 
     if (text->kind == RULE_NAME_FLOW_TEXT) {
@@ -269,7 +269,7 @@ static void keep_text(struct evaluation *ev, const struct rule_text *text, struc
 /* First those of the alert, which stand together. */
 static void keep_texts(struct evaluation *ev, struct hit *hit)
 {
-    const struct rule_texts *taken = &ev->detector->taken;
+    const struct rule_captures *taken = &ev->detector->taken;
 
     hit->first_text = (uint8_t)ev->detector->texts.count;
     for (uint32_t i = 0; i < taken->count; i++) {

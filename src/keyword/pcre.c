@@ -36,7 +36,7 @@ struct pcre_condition {
 /* --- Matching ----------------------------------------------------------------------------------------------------- */
 
 /* Another try of the same rule takes the place of the one before. */
-static struct rule_text *text_for(struct rule_texts *texts, const struct pcre_capture *capture)
+static struct rule_capture *text_for(struct rule_captures *texts, const struct pcre_capture *capture)
 {
     for (uint32_t i = 0; i < texts->count; i++) {
         if (texts->list[i].kind == capture->kind && texts->list[i].number == capture->number)
@@ -53,7 +53,7 @@ static void take_out(const struct inspection *in, const struct pcre_condition *d
     for (unsigned i = 0; i < data->capture_count; i++) {
         const struct pcre_capture *capture = &data->captures[i];
         PCRE2_SIZE start, end;
-        struct rule_text *text;
+        struct rule_capture *text;
 
         if (groups > 0 && capture->group >= groups)
             continue;

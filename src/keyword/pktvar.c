@@ -8,7 +8,7 @@ static bool pktvar_match(const struct match_input *in, const void *data)
     const struct text_content *want = data;
 
     for (uint32_t i = 0; in->texts && i < in->texts->count; i++) {
-        const struct rule_text *text = &in->texts->list[i];
+        const struct rule_capture *text = &in->texts->list[i];
 
         if (text->kind == RULE_NAME_PACKET_TEXT && text->number == want->number)
             return text_content_is_in(want, text->bytes, text->length);

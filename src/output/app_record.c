@@ -106,7 +106,7 @@ void app_alert_collect(struct record_scratch *scratch, const struct eve_options 
 size_t app_record_size(const struct record_scratch *scratch)
 {
     return sizeof(struct packet_record) + scratch->variable_count * sizeof(struct record_variable) +
-           scratch->text_count * sizeof(struct rule_text) + scratch->fields.length;
+           scratch->text_count * sizeof(struct rule_capture) + scratch->fields.length;
 }
 
 /* The event is the flow's: from the client to the server, whichever packet was the last. */

@@ -78,7 +78,7 @@ static void alert_context(struct eve *eve, struct text *out, const struct packet
     bool is_open = false;
 
     for (uint32_t i = alert->first_text; i < (uint32_t)alert->first_text + alert->text_count; i++) {
-        const struct rule_text *text = &record_texts(record)[i];
+        const struct rule_capture *text = &record_texts(record)[i];
         const char *name = names ? rule_names_text(names, RULE_NAME_ALERT_TEXT, text->number) : NULL;
 
         if (!name)

@@ -86,7 +86,7 @@ static void integers(struct text *out, const struct rule_names *names, const str
         json_object_close(out);
 }
 
-void eve_text(struct text *out, const char *key, const struct rule_text *text)
+void eve_text(struct text *out, const char *key, const struct rule_capture *text)
 {
     char printable[FLOW_TEXT_MAX];
 
@@ -105,7 +105,7 @@ static void texts(struct text *out, const struct eve_state *state, enum rule_nam
     bool has_array = false;
 
     for (uint32_t i = 0; i < state->text_count; i++) {
-        const struct rule_text *text = &state->texts[i];
+        const struct rule_capture *text = &state->texts[i];
         const char *name = text->kind == kind ? rule_names_text(state->names, kind, text->number) : NULL;
 
         if (!name)

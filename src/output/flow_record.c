@@ -35,16 +35,16 @@ static void add_variable(uint32_t number, bool is_bit, uint32_t value, void *use
 static void add_text(uint32_t number, const uint8_t *bytes, uint32_t length, void *user)
 {
     struct record_scratch *scratch = user;
-    struct rule_text *text = &scratch->texts[scratch->text_count];
+    struct rule_capture *text = &scratch->texts[scratch->text_count];
 
     if (scratch->text_count == RECORD_MAX_TEXTS)
         return;
-    *text = (struct rule_text){ .number = number, .kind = RULE_NAME_FLOW_TEXT, .length = (uint8_t)length };
+    *text = (struct rule_capture){ .number = number, .kind = RULE_NAME_FLOW_TEXT, .length = (uint8_t)length };
     memcpy(text->bytes, bytes, length);
     scratch->text_count++;
 }
 
-void flow_variables_collect(struct record_scratch *scratch, const struct rule_texts *texts, const struct flow *flow)
+void flow_variables_collect(struct record_scratch *scratch, const struct rule_captures *texts, const struct flow *flow)
 {
     scratch->variable_count = 0;
     scratch->text_count = texts ? texts->count : 0;
@@ -69,7 +69,7 @@ void flow_record_collect(struct record_scratch *scratch, const struct eve_option
 size_t flow_record_size(const struct record_scratch *scratch)
 {
     return sizeof(struct flow_record) + scratch->variable_count * sizeof(struct record_variable) +
-           scratch->text_count * sizeof(struct rule_text);
+           scratch->text_count * sizeof(struct rule_capture);
 }
 
 static void copy_sides(struct flow_record *out, const struct flow *flow)
@@ -111,5 +111,5 @@ void flow_record_write(struct flow_record *out, const struct record_scratch *scr
         memcpy(out + 1, scratch->variables, scratch->variable_count * sizeof(struct record_variable));
     if (scratch->text_count > 0)
         memcpy((struct record_variable *)(out + 1) + scratch->variable_count, scratch->texts,
-               scratch->text_count * sizeof(struct rule_text));
+               scratch->text_count * sizeof(struct rule_capture));
 }

@@ -86,13 +86,13 @@ struct record_scratch {
     struct record_transaction transactions[RECORD_MAX_ALERTS]; /* by alert, when has_transactions */
     struct record_gap gaps[RECORD_MAX_GAPS];
     struct record_variable variables[RECORD_MAX_VARIABLES];
-    struct rule_text texts[RECORD_MAX_TEXTS]; /* first the packet's, whose places alerts know */
+    struct rule_capture texts[RECORD_MAX_TEXTS]; /* first the packet's, whose places alerts know */
 };
 
 /*
  * A packet with all that happened to it. Behind it in the ring: alert_count times struct alert, then as many struct
  * record_transaction if has_transactions, gap_count times struct
- * record_gap, variable_count times struct record_variable, text_count times struct rule_text, payload_copied bytes of payload, stream_copied bytes of the stream,
+ * record_gap, variable_count times struct record_variable, text_count times struct rule_capture, payload_copied bytes of payload, stream_copied bytes of the stream,
  * packet_copied bytes of the packet, fields_copied bytes of fields.
  */
 struct packet_record {
@@ -138,7 +138,7 @@ struct packet_record {
 _Static_assert(sizeof(struct packet_record) + RECORD_MAX_ALERTS * sizeof(struct alert) +
                        RECORD_MAX_GAPS * sizeof(struct record_gap) +
                        RECORD_MAX_VARIABLES * sizeof(struct record_variable) +
-                       RECORD_MAX_TEXTS * sizeof(struct rule_text) + 2 * RECORD_MAX_PAYLOAD +
+                       RECORD_MAX_TEXTS * sizeof(struct rule_capture) + 2 * RECORD_MAX_PAYLOAD +
                        RECORD_MAX_ALERTS * sizeof(struct record_transaction) + RECORD_MAX_FIELDS + RECORD_MAX_PACKET <
                    RING_MIN_SIZE / 4,
                "the largest record must fit into the smallest ring");
@@ -164,9 +164,9 @@ static inline const struct record_variable *record_variables(const struct packet
     return (const struct record_variable *)(record_gaps(record) + record->gap_count);
 }
 
-static inline const struct rule_text *record_texts(const struct packet_record *record)
+static inline const struct rule_capture *record_texts(const struct packet_record *record)
 {
-    return (const struct rule_text *)(record_variables(record) + record->variable_count);
+    return (const struct rule_capture *)(record_variables(record) + record->variable_count);
 }
 
 static inline const uint8_t *record_payload(const struct packet_record *record)
@@ -190,7 +190,7 @@ static inline const uint8_t *record_fields(const struct packet_record *record)
 }
 
 /* A flow that ended. Begins as a packet_record does. Behind it: variable_count times struct record_variable, text_count times struct
- * rule_text. */
+ * rule_capture. */
 struct flow_record {
     uint32_t kinds; /* bits 1 << enum output_event */
     uint32_t variable_count, text_count;
@@ -214,9 +214,9 @@ static inline const struct record_variable *flow_record_variables(const struct f
     return (const struct record_variable *)(record + 1);
 }
 
-static inline const struct rule_text *flow_record_texts(const struct flow_record *record)
+static inline const struct rule_capture *flow_record_texts(const struct flow_record *record)
 {
-    return (const struct rule_text *)(flow_record_variables(record) + record->variable_count);
+    return (const struct rule_capture *)(flow_record_variables(record) + record->variable_count);
 }
 
 enum { APP_RECORD_KINDS = 1 << OUTPUT_APP | 1 << OUTPUT_FILE };
@@ -265,7 +265,7 @@ struct record_client client_parse(const uint8_t *bytes, uint32_t length, bool fi
 /* The same for flows. */
 void flow_facts_copy(struct flow_facts *out, const struct flow *flow);
 /* Of the packet, which has `texts`, and of its flow; NULL for either. */
-void flow_variables_collect(struct record_scratch *scratch, const struct rule_texts *texts, const struct flow *flow);
+void flow_variables_collect(struct record_scratch *scratch, const struct rule_captures *texts, const struct flow *flow);
 uint64_t flow_record_event_count(enum output_event kind, const struct flow *flow);
 void flow_record_collect(struct record_scratch *scratch, const struct eve_options *eve, const struct flow *flow);
 size_t flow_record_size(const struct record_scratch *scratch);
@@ -347,12 +347,12 @@ void eve_flow_counts(struct text *out, const struct flow_facts *flow);
 struct eve_state {
     const struct rule_names *names; /* NULL: nothing is written */
     const struct record_variable *variables;
-    const struct rule_text *texts;
+    const struct rule_capture *texts;
     uint32_t variable_count, text_count;
 };
 void eve_metadata(struct text *out, const struct eve_state *state);
 /* A text as a member or, without key, an element; what can't be printed is a dot. */
-void eve_text(struct text *out, const char *key, const struct rule_text *text);
+void eve_text(struct text *out, const char *key, const struct rule_capture *text);
 void eve_end(struct eve *eve, struct text *out);
 void eve_packet(struct text *out, const struct packet_record *record, uint32_t length);
 void eve_tunnel(struct eve *eve, struct text *out, const struct packet_record *record);

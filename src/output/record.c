@@ -171,8 +171,8 @@ size_t record_size(const struct record_scratch *scratch, const struct eve_option
 {
     return sizeof(struct packet_record) + alerts_copied(kinds, decision) * sizeof(struct alert) +
            scratch->gap_count * sizeof(struct record_gap) + scratch->variable_count * sizeof(struct record_variable) +
-           scratch->text_count * sizeof(struct rule_text) + payload_copied(eve, kinds, pkt) + scratch->stream_length +
-           packet_copied(eve, kinds, pkt) +
+           scratch->text_count * sizeof(struct rule_capture) + payload_copied(eve, kinds, pkt) +
+           scratch->stream_length + packet_copied(eve, kinds, pkt) +
            (scratch->has_transactions ? alerts_copied(kinds, decision) * sizeof(struct record_transaction) : 0) +
            scratch->fields.length;
 }
@@ -335,7 +335,7 @@ void record_write(struct packet_record *out, const struct record_scratch *scratc
         at = append(at, scratch->transactions, out->alert_count * sizeof(struct record_transaction));
     at = append(at, scratch->gaps, out->gap_count * sizeof(struct record_gap));
     at = append(at, scratch->variables, out->variable_count * sizeof(struct record_variable));
-    at = append(at, scratch->texts, out->text_count * sizeof(struct rule_text));
+    at = append(at, scratch->texts, out->text_count * sizeof(struct rule_capture));
     at = append(at, pkt->payload, out->payload_copied);
     at = append(at, scratch->stream, out->stream_copied);
     at = append(at, packet_bytes(pkt), out->packet_copied);

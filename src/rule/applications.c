@@ -247,13 +247,14 @@ static int check_transactional(struct rule_parser *parser)
 {
     for (const struct rule_buffer *buffer = parser->rule->buffers; buffer; buffer = buffer->next) {
         if (!buffer->keyword)
-            return rule_parser_error(parser, parser->statement->text,
-                                     "a rule with '=>' looks at transactions, but a content is looked for in the payload; "
-                                     "select a buffer for it, or write '->'");
+            return rule_parser_error(
+                parser, parser->arrow,
+                "a rule with '=>' looks at transactions, but a content is looked for in the payload; "
+                "select a buffer for it, or write '->'");
     }
     if (parser->used_directions == BOTH_DIRECTIONS)
         return 0;
-    return rule_parser_error(parser, parser->statement->text,
+    return rule_parser_error(parser, parser->arrow,
                              "a rule with '=>' needs keywords of both directions, and this one has %s%s; write '->'",
                              parser->used_directions ? "none " : "none",
                              parser->used_directions == 1 << FLOW_TO_SERVER   ? "to the client"

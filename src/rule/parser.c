@@ -343,6 +343,7 @@ static void parse_protocol(struct rule_parser *parser, struct span word)
 
 static void parse_direction(struct rule_parser *parser, struct span word)
 {
+    parser->arrow = word;
     if (span_equal(word, "<>"))
         parser->rule->bidirectional = true;
     else if (span_equal(word, "=>"))
@@ -350,7 +351,8 @@ static void parse_direction(struct rule_parser *parser, struct span word)
     else if (span_equal(word, "<-"))
         rule_parser_error(parser, word, "there is no direction '<-'; swap the two sides and write '->'");
     else if (!span_equal(word, "->"))
-        rule_parser_error(parser, word, "expected '->', '=>' or '<>', got '" SPAN_FORMAT "'", SPAN_ARGS(span_shown(word)));
+        rule_parser_error(parser, word, "expected '->', '=>' or '<>', got '" SPAN_FORMAT "'",
+                          SPAN_ARGS(span_shown(word)));
 }
 
 static void parse_source(struct rule_parser *parser, struct span word)

@@ -282,6 +282,7 @@ struct rule_parser {
     const struct keyword *keyword; /* being parsed */
     struct span keyword_name, keyword_value;
     struct span sid_text;
+    struct span arrow; /* between the two sides */
 
     struct rule_buffer *buffer;           /* selected; see current_buffer() in builder.c */
     struct condition *last_condition;     /* the newest content condition of all buffers... */

@@ -187,6 +187,39 @@ START_TEST(without_memory_nothing_that_is_there_is_missed)
 }
 END_TEST
 
+/* --- The end of flows ---------------------------------------------------------------------------------------------------------- */
+
+static uint64_t body_at_the_end(bool acknowledged)
+{
+    rig_passive();
+    rig_open("alert tcp any any -> any any (http.response_body; content:\"behind\"; sid:1;)");
+    rig_handshake();
+    rig_send(RIG_CLIENT, REQUEST "\r\n");
+    rig_acknowledge(RIG_SERVER);
+    rig_send(RIG_SERVER, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello");
+    rig_acknowledge(RIG_CLIENT);
+    rig_send_at(RIG_SERVER, rig.next[RIG_SERVER] + 5, "behind");
+    rig.next[RIG_SERVER] += acknowledged ? 11 : 0;
+    rig_acknowledge(RIG_CLIENT);
+    rig_segment(RIG_CLIENT, TCP_RST | TCP_ACK, rig.next[RIG_CLIENT], NULL, 0);
+    rig_finish();
+    return policy_counters(rig.pipeline.policy)->alerts;
+}
+
+/* The receiver had what we have not. */
+START_TEST(passive_a_protocol_gets_what_is_behind_a_hole_that_was_acknowledged)
+{
+    ck_assert_uint_gt(body_at_the_end(true), 0);
+}
+END_TEST
+
+/* The receiver never had it in order. */
+START_TEST(passive_a_protocol_gets_nothing_behind_a_hole_that_was_not)
+{
+    ck_assert_uint_eq(body_at_the_end(false), 0);
+}
+END_TEST
+
 /* --- What pcre takes out -------------------------------------------------------------------------------------------------------- */
 
 /* "kind name=value" of the packet's texts, and "flow name=value" of the flow's. */
@@ -202,7 +235,7 @@ static const char *texts(void)
 {
     static char out[1024];
     const struct rule_names *names = rule_list_names((struct rule_list *)ruleset_rules(rig.ruleset));
-    const struct rule_texts *all = detector_texts(rig.pipeline.detector);
+    const struct rule_captures *all = detector_texts(rig.pipeline.detector);
     struct text text;
 
     text_init(&text);
@@ -288,7 +321,7 @@ END_TEST
 
 START_TEST(long_texts_are_cut)
 {
-    const struct rule_texts *all;
+    const struct rule_captures *all;
     uint32_t length = 0;
 
     rig_open(OF_TCP("pcre:\"/^(\\.+)(\\.)$/,pkt:dots,flow:dot\"; sid:1;")
@@ -318,6 +351,8 @@ int main(void)
     tcase_add_test(tcase, the_response_is_dropped);
     tcase_add_test(tcase, passive_both_directions_are_asked);
     tcase_add_test(tcase, without_memory_nothing_that_is_there_is_missed);
+    tcase_add_test(tcase, passive_a_protocol_gets_what_is_behind_a_hole_that_was_acknowledged);
+    tcase_add_test(tcase, passive_a_protocol_gets_nothing_behind_a_hole_that_was_not);
     tcase_add_loop_test(tcase, texts_are_taken_out, 0, (int)(sizeof(captures) / sizeof(captures[0])));
     tcase_add_test(tcase, alerts_know_their_texts);
     tcase_add_test(tcase, texts_of_a_transaction_come_with_its_decision);
