@@ -272,10 +272,9 @@ static bool needs_half(const struct rule *rule, const struct app_proto *proto)
             return true;
     }
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
-        const struct app_buffer *access =
-            buffer->keyword && buffer->directions >> FLOW_TO_SERVER & 1
-                ? transaction_access(proto, buffer->keyword, FLOW_TO_SERVER)
-                : NULL;
+        const struct app_buffer *access = buffer->keyword && buffer->directions >> FLOW_TO_SERVER & 1
+                                              ? transaction_access(proto, buffer->keyword, FLOW_TO_SERVER)
+                                              : NULL;
 
         if (access && access->grows)
             return true;
