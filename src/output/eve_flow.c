@@ -306,6 +306,8 @@ static void flow_object(struct text *out, const struct flow_record *record)
     json_string(out, "reason", flow_end_name((enum flow_end)record->reason));
     json_bool(out, "alerted", record->flags & FLOW_ALERTED);
     json_string(out, "action", action(record->flags));
+    if (record->tx_count > 0)
+        json_uint(out, "tx_cnt", record->tx_count);
     exceptions(out, record);
     json_object_close(out);
 }

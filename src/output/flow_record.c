@@ -95,6 +95,7 @@ void flow_record_write(struct flow_record *out, const struct record_scratch *scr
         .reason = (uint8_t)reason,
         .time_ns = flow->last_ns,
         .end_ns = flow->last_ns,
+        .tx_count = app_tx_count(flow),
         .in_ifindex = flow->in_ifindex,
         .out_ifindex = flow->out_ifindex,
         .vlan_count = flow->vlan_count < PACKET_MAX_VLANS ? flow->vlan_count : PACKET_MAX_VLANS,

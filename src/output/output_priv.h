@@ -198,6 +198,7 @@ struct flow_record {
     uint16_t flags;        /* enum flow_flag */
     uint8_t state, reason; /* enum flow_state, enum flow_end */
     uint64_t time_ns, end_ns;
+    uint64_t tx_count; /* transactions of its protocol */
     struct flow_facts flow;
     struct tcp_summary tcp; /* when has_session */
     uint32_t in_ifindex, out_ifindex;
