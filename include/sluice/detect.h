@@ -91,6 +91,8 @@ struct detect_input {
  */
 size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
                      const struct hit **hits);
+/* What rules that matched took out of the packet; NULL for nothing. Lent until the detector's next packet. */
+const struct rule_captures *detector_texts(const struct detector *detector);
 struct app_detection;
 /* For app_tidy() and app_end(): gives back what was remembered of a transaction; `user` is the detector. */
 void detect_release_transaction(void *user, struct app_detection *detection);

@@ -39,10 +39,10 @@ static const char *const default_event_types[] = { "alert",  "drop", "anomaly", 
 
 /* Event types of the field that are not written yet. */
 static const char *const later_event_types[] = {
-    "arp",    "bittorrent-dht", "dcerpc", "dhcp", "dnp3",   "dns",    "doh2", "enip",  "frame",     "ftp",
-    "http",   "http2",          "ike",    "igmp", "imap",   "krb5",   "ldap", "llmnr", "mdns",      "metadata",
-    "modbus", "mqtt",           "nfs",    "ntp",  "pgsql",  "pop3",   "quic", "rdp",   "rfb",       "sip",
-    "smb",    "smtp",           "snmp",   "ssh",  "stream", "telnet", "tftp", "tls",   "websocket", NULL,
+    "arp",  "bittorrent-dht", "dcerpc", "dhcp", "dnp3", "dns",   "doh2", "enip",   "frame", "ftp",    "http",   "http2",
+    "ike",  "igmp",           "imap",   "krb5", "ldap", "llmnr", "mdns", "modbus", "mqtt",  "nfs",    "ntp",    "pgsql",
+    "pop3", "quic",           "rdp",    "rfb",  "sip",  "smb",   "smtp", "snmp",   "ssh",   "stream", "telnet", "tftp",
+    "tls",  "websocket",      NULL,
 };
 
 static const char no_effect[] = "has no effect yet";
@@ -812,6 +812,7 @@ const struct setting config_settings[] = {
       .type = SETTING_BOOL,
       .default_value = "yes",
       .help = "counters that are 0" },
+    { .name = "eve.types.metadata", .type = SETTING_SECTION, .help = "a packet and what pcre took out of it" },
     { .name = "eve.types.files", .type = SETTING_SECTION, .help = "a file that a protocol carried (fileinfo)" },
     XFF_OF("files"),
     { .name = "eve.types.files.force-magic",

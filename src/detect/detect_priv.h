@@ -58,6 +58,7 @@ struct check {
     bool of_flow;          /* addresses alone, negated or not: pass and drop are the flow's */
     bool ip_only;          /* addresses alone: asked for the first packet of a flow and direction */
     bool of_transaction;   /* asked for transactions, by its plans, and not for packets */
+    bool transactional;    /* =>: asked in packets to the client; its header is that of packets to the server */
     uint64_t applications; /* bits of ids, one of which is the flow's; 0: any */
     struct transaction_plan *plans;
     bool may_wait; /* its literal may come before the rest of it */
@@ -112,9 +113,16 @@ enum {
     TRANSACTION_GROWN = 6,       /* values that grow */
 };
 
-/* How a rule is decided in transactions of one protocol, in one direction. */
+/*
+ * How a rule is decided in transactions of one protocol, in one direction.
+ *
+ * A transactional rule (=>) is decided in the direction to the client, where what lies in the other one is still there, except for what
+ * grows. A rule that looks for that has a second plan, a half: all that it asks of the direction to the server. Where that holds
+ * it is remembered for the other one.
+ */
 struct transaction_plan {
     struct transaction_plan *next;
+    bool half;
     uint8_t proto, direction;         /* id of the protocol */
     uint8_t progress;                 /* from which on all that does not grow can be read */
     bool grows, files, events;        /* it asks for what may come at any time */
@@ -148,6 +156,7 @@ struct transaction_candidate {
     uint32_t matched; /* bits: buffers that hold */
     uint16_t files;   /* of the direction, with which it is done: it may match again with one that comes */
     bool done;        /* it matched; kept so that it does not match again */
+    bool files_hold;  /* what a transactional rule asks of the files to the server */
 };
 struct transaction_grown {
     uint64_t to; /* place in the buffer up to which it was scanned */
@@ -208,6 +217,8 @@ struct detector {
     struct pool *transactions;   /* struct app_detection */
     struct app_detection memory; /* of the transaction at hand */
     struct transform_scratch *transforms;
+    struct rule_captures taken; /* by the rule at hand, which may yet fail */
+    struct rule_captures texts; /* of the packet and its hits */
     uint32_t stream_window[FLOW_DIRECTIONS];
     struct detect_counters counters;
 };
@@ -256,8 +267,9 @@ struct literal {
 };
 
 /* The literal by which the rule is found: the one marked fast_pattern, otherwise the strongest; in a buffer of a transaction, or in one
- * of packets. False: it has none. */
-bool literal_choose(const struct rule *rule, bool of_transaction, struct literal *out);
+ * of packets. Of a transactional rule, one that is read in one of the directions (bits). False: it has none. */
+enum { LITERAL_BOTH_WAYS = 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT };
+bool literal_choose(const struct rule *rule, bool of_transaction, unsigned directions, struct literal *out);
 /* Whether the bytes, as many as it has, are the literal. */
 bool literal_equal(const struct literal *literal, const uint8_t *bytes);
 /* ASCII only: Hyperscan's caseless literals fold no other letters. */

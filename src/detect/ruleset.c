@@ -130,7 +130,7 @@ static int group_check(struct ruleset *ruleset, struct group_keys *keys, uint32_
         return transaction_rule_add(ruleset, index);
     if (event >= 0)
         return check_list_add(&ruleset->by_event[event], index);
-    if (!literal_choose(rule, false, &literal))
+    if (!literal_choose(rule, false, LITERAL_BOTH_WAYS, &literal))
         return add_unfiltered(ruleset, keys, index);
     if (!literal.buffer)
         return add_to_payload(ruleset, keys, index, &literal);

@@ -514,6 +514,7 @@ static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settle
     policy_apply(pipeline->policy, ruleset_rules(ruleset), pkt, hits, count, &decision);
     decision.stream = pipeline->stream;
     decision.app = pipeline->app;
+    decision.texts = settled ? NULL : detector_texts(pipeline->detector);
     decision.names = rule_list_names(ruleset_rules(ruleset));
     if (pipeline->drop_undecodable && (pkt->flags & PACKET_MALFORMED) && !decision.passed && !settled)
         policy_drop(pipeline->policy, pkt, DROP_REASON_DECODE_ERROR);

@@ -109,7 +109,7 @@ void app_alert_collect(struct record_scratch *scratch, const struct eve_options 
 size_t app_record_size(const struct record_scratch *scratch)
 {
     return sizeof(struct packet_record) + scratch->variable_count * sizeof(struct record_variable) +
-           scratch->fields.length;
+           scratch->text_count * sizeof(struct rule_capture) + scratch->fields.length;
 }
 
 /* Addresses of the link are the packet's: they follow the event's direction. */
@@ -231,7 +231,7 @@ void output_transaction(struct output_port *port, const struct packet *pkt, cons
 
     if (!(output_wanted(port) & APP_RECORD_KINDS))
         return;
-    flow_variables_collect(scratch, eve->metadata ? flow : NULL);
+    flow_variables_collect(scratch, NULL, eve->metadata ? flow : NULL);
     if (output_wanted(port) & 1u << OUTPUT_APP && eve->app[tx->protocol - 1] && tx->proto->log_type && !tx->only_events)
         transaction_event(port, scratch, pkt, flow, app, tx, generation);
     if (output_wanted(port) & 1u << OUTPUT_ANOMALY && eve->anomaly.application)
@@ -245,7 +245,7 @@ void output_file(struct output_port *port, const struct packet *pkt, const struc
 
     if (!(output_wanted(port) & 1u << OUTPUT_FILE))
         return;
-    flow_variables_collect(scratch, output_eve(port)->metadata ? flow : NULL);
+    flow_variables_collect(scratch, NULL, output_eve(port)->metadata ? flow : NULL);
     fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
     describe(&scratch->fields, app, tx, OF_FILE);
     fields_object_open(&scratch->fields, "fileinfo");

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "app/app_priv.h"
 #include "sluice/text.h"
@@ -298,7 +299,7 @@ static inline bool app_rig_has_event(const struct app_rig *rig, uint64_t id, con
     const struct app_tx *tx = app_rig_tx(rig, id);
 
     for (unsigned event = 0; tx && event < tx->proto->event_count; event++) {
-        if (strcmp(tx->proto->events[event].name, name) == 0)
+        if (strcasecmp(tx->proto->events[event].name, name) == 0)
             return app_tx_has_event(tx, event);
     }
     return false;
