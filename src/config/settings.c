@@ -206,7 +206,9 @@ const struct setting config_settings[] = {
       .choices = conntrack_modes,
       .help = "the kernel says with each packet what its connection tracking knows, where it can: who is the client of "
               "a connection that is older than the program, and whether there is one. auto: for 600 seconds after the "
-              "start, stream.midstream-grace if that is less or stream.midstream-conntrack is only" },
+              "start, stream.midstream-grace if that is less or stream.midstream-conntrack is only, and for good when "
+              "a rule "
+              "asks for it (ctmark, ctstate)" },
     { .name = "queue.length",
       .type = SETTING_NUMBER,
       .default_value = "4096",

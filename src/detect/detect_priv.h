@@ -184,7 +184,8 @@ struct ruleset {
     uint32_t buffer_count;
     bool needs_checksums;
     unsigned file_needs; /* of all rules: RULE_FILE_... */
-    bool scans_packets;  /* TCP: a rule with a literal looks at the packet and not only at the stream */
+    bool needs_conntrack;
+    bool scans_packets; /* TCP: a rule with a literal looks at the packet and not only at the stream */
 };
 
 struct detector {

@@ -49,6 +49,8 @@ struct pipeline_options;
 /* The queues of a configuration with the options of each. -errno with a line in `error`. */
 int engine_queue_options(const struct config *config, struct nfqueue_options *out, size_t max, size_t *count,
                          char error[ENGINE_ERROR_SIZE]);
+/* queue.conntrack is no. */
+bool engine_conntrack_refused(const struct config *config, uint16_t queue);
 /* For how long after the start a queue that asks for conntrack's word has use for it; 0: always. */
 int64_t engine_conntrack_seconds(const struct config *config, uint16_t queue);
 int engine_decode_options(const struct config *config, struct decode_options *out, struct diag *diag);

@@ -126,6 +126,13 @@ static bool wants_conntrack(struct queue_reader *reader)
     return strcmp(wanted, "always") == 0;
 }
 
+bool engine_conntrack_refused(const struct config *config, uint16_t queue)
+{
+    struct queue_reader reader = { .config = config, .range = range_of(config, queue) };
+
+    return strcmp(queue_string(&reader, "conntrack"), "no") == 0;
+}
+
 int64_t engine_conntrack_seconds(const struct config *config, uint16_t queue)
 {
     struct queue_reader reader = { .config = config, .range = range_of(config, queue) };

@@ -154,10 +154,19 @@ static int fill_pipeline_options(const struct config *config, unsigned workers, 
     return err;
 }
 
-static void limit_conntrack(struct worker *worker, const struct config *config)
+/* Rules that ask for conntrack's word have it for as long as they are asked themselves. */
+static void want_conntrack(struct worker *worker, const struct config *config, const struct ruleset *ruleset)
 {
-    int64_t seconds = worker->queue.conntrack ? engine_conntrack_seconds(config, worker->queue.queue) : 0;
+    bool refused = engine_conntrack_refused(config, worker->queue.queue);
+    int64_t seconds;
 
+    if (ruleset_needs_conntrack(ruleset) && !refused) {
+        worker->queue.conntrack = true;
+        return;
+    }
+    if (ruleset_needs_conntrack(ruleset) && worker->index == 0)
+        log_warning("rules with ctmark or ctstate never match: queue.conntrack is no");
+    seconds = worker->queue.conntrack ? engine_conntrack_seconds(config, worker->queue.queue) : 0;
     if (seconds > 0)
         worker->conntrack_until_ns = clock_realtime_ns() + (uint64_t)seconds * NS_PER_SECOND;
 }
@@ -179,7 +188,7 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
         return err;
     }
     pipeline_use_ruleset(&worker->pipeline, engine->ruleset);
-    limit_conntrack(worker, engine->options->config);
+    want_conntrack(worker, engine->options->config, engine->ruleset);
     worker->pipeline.marked_policy = worker->queue.marked_policy;
     atomic_store(&worker->ruleset, engine->ruleset);
     if (injector_new(&worker->pipeline.injector, engine->firewall.reject_mark, cause)) {
