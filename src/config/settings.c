@@ -14,6 +14,7 @@
 static const char *const actions[] = { "pass", "drop", "reject", "alert", NULL };
 static const char *const accept_or_drop[] = { "accept", "drop", NULL };
 static const char *const verdicts[] = { "accept", "repeat", "route", NULL };
+static const char *const looping_policies[] = { "drop", "accept", NULL };
 static const char *const marked_policies[] = { "accept", "inspect", "drop", NULL };
 static const char *const conntrack_modes[] = { "auto", "always", "no", NULL };
 static const char *const conntrack_words[] = { "yes", "no", "only", NULL };
@@ -183,6 +184,21 @@ const struct setting config_settings[] = {
       .help = "what to do with a packet that arrives with queue.mark already set in repeat mode: the firewall should "
               "not have "
               "queued it" },
+    { .name = "queue.repeat-limit",
+      .type = SETTING_NUMBER,
+      .default_value = "64",
+      .low = 0,
+      .high = 1 << 20,
+      .help = "how often in a row the same packet may come back without queue.mark in repeat mode, because a rule "
+              "takes the "
+              "mark off again or the queue rule does not ask for it; 0: for ever" },
+    { .name = "queue.looping-packets",
+      .type = SETTING_ENUM,
+      .default_value = "drop",
+      .choices = looping_policies,
+      .help = "what to do with a packet past queue.repeat-limit: drop, or accept, which skips the rest of the chain "
+              "that it "
+              "came from" },
     { .name = "queue.route-to",
       .type = SETTING_NUMBER,
       .low = 0,
@@ -236,6 +252,15 @@ const struct setting config_settings[] = {
       .type = SETTING_ENUM,
       .choices = marked_policies,
       .help = "queue.marked-packets for these queues" },
+    { .name = "queues.*.repeat-limit",
+      .type = SETTING_NUMBER,
+      .low = 0,
+      .high = 1 << 20,
+      .help = "queue.repeat-limit for these queues" },
+    { .name = "queues.*.looping-packets",
+      .type = SETTING_ENUM,
+      .choices = looping_policies,
+      .help = "queue.looping-packets for these queues" },
     { .name = "queues.*.route-to",
       .type = SETTING_NUMBER,
       .low = 0,

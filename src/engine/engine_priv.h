@@ -152,6 +152,7 @@ struct pipeline_counters {
     uint64_t drop_reason[DROP_REASON_COUNT];
     uint64_t accepted, blocked, rejected;
     uint64_t marked;          /* came back marked */
+    uint64_t looping;         /* came back without the mark, again and again */
     uint64_t replace_refused; /* a rule replaced bytes, and they went on as they were: a packet that was cut */
     /* Accepted without inspection, by reason. */
     uint64_t uninspected_marked;
@@ -193,6 +194,7 @@ struct pipeline {
     const struct ruleset *ruleset; /* of the packet at hand, and of the last one */
     struct injector *injector;     /* NULL: rejects are not answered (replay) */
     enum queue_marked_policy marked_policy;
+    enum queue_looping_policy looping_policy;
     enum checksum_checks checksums;
     struct checksum_sample *checksum_sample; /* lent; CHECKSUMS_AUTO */
     bool drop_undecodable;
