@@ -244,6 +244,7 @@ struct literal {
     size_t length;
     bool nocase;
     bool is_part;   /* of a longer content */
+    bool is_whole;  /* what it is searched in is there as a whole, or not at all: no stream */
     uint32_t at;    /* in its buffer, or LITERAL_ANYWHERE */
     uint32_t reach; /* it ends within so many bytes of its buffer; LITERAL_ANYWHERE when that is not known */
     const struct keyword *buffer; /* NULL: payload */
