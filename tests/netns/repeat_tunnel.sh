@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Repeat mode and tunnels that begin or end on the gateway: the mark of a packet that was inspected does not stay with what is unwrapped
-# from it, nor with what it is wrapped into; each is inspected on its own hook. TUNNELS: kinds of tunnels to try.
+# from it, nor with what it is wrapped into; each is inspected on its own hook. TUNNELS: kinds of tunnels to try;
+# DIRECTIONS: in (what is unwrapped) and out (what is wrapped).
 . "$(dirname "$0")/lib.sh"
 topology
 cat >"$WORK/t.rules" <<'RULES'
@@ -52,6 +53,7 @@ for kind in ${TUNNELS:-vxlan}; do
 	ip -n "$P-cli" link del t0
 	ip -n "$P-gw" link del t0
 
+	[[ ${DIRECTIONS:-in out} = *out* ]] || continue
 	# And to 10.66.3.1 go on in a tunnel that begins here.
 	tunnel_device gw "$kind" 10.66.2.1 10.66.2.2 10.67.0.1
 	tunnel_device srv "$kind" 10.66.2.2 10.66.2.1 10.67.0.2
