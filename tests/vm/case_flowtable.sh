@@ -20,7 +20,7 @@ table inet firewall {
 		tcp dport 7001 accept
 	}
 	chain save {
-		type filter hook forward priority 200;
+		type filter hook postrouting priority filter;
 		meta mark & 0x100 == 0x100 ct mark set 0x100
 	}
 }
