@@ -30,6 +30,7 @@ struct capture_counters {
     uint64_t verdict_errors;     /* other refused verdicts */
     uint64_t malformed_messages; /* netlink messages that were not (or not wholly) understood */
     uint64_t marked;             /* packets that came back marked */
+    uint64_t looping;            /* packets that came back unmarked too often */
     uint64_t conntrack;          /* packets that came with what conntrack says of them */
     uint64_t lost; /* packet ids that never arrived (gaps): dropped, or with fail-open passed on uninspected */
 };
@@ -108,6 +109,13 @@ enum queue_verdict_mode {
  */
 enum queue_marked_policy { QUEUE_MARKED_ACCEPT, QUEUE_MARKED_INSPECT, QUEUE_MARKED_DROP };
 
+/*
+ * QUEUE_REPEAT: a packet whose mark is taken off again comes back from every repeat, for ever. The same bytes that keep coming back
+ * more than `repeat_limit` times are flagged PACKET_LOOPING and counted; an accepted one is answered with NF_ACCEPT, which skips
+ * the rest of its chain.
+ */
+enum queue_looping_policy { QUEUE_LOOPING_DROP, QUEUE_LOOPING_ACCEPT };
+
 struct nfqueue_options {
     uint16_t queue;
     enum queue_verdict_mode mode;
@@ -115,6 +123,8 @@ struct nfqueue_options {
     uint16_t route_to;        /* QUEUE_ROUTE */
     bool route_bypass;        /* QUEUE_ROUTE: go on with the next hook entry when nobody listens there */
     enum queue_marked_policy marked_policy;
+    enum queue_looping_policy looping_policy;
+    uint32_t repeat_limit;   /* 0: none */
     bool fail_open;          /* NFQA_CFG_F_FAIL_OPEN: full queues let packets pass */
     bool gso;                /* NFQA_CFG_F_GSO */
     bool conntrack;          /* NFQA_CFG_F_CONNTRACK: each packet says what conntrack knows of it (packet->conntrack) */

@@ -54,6 +54,8 @@ struct ruleset_databases {
 struct ruleset_databases ruleset_databases(const struct ruleset *ruleset);
 /* What its rules want to know of files: RULE_FILE_... */
 unsigned ruleset_file_needs(const struct ruleset *ruleset);
+/* Whether a rule asks what the kernel's connection tracking says of packets (ctmark, ctstate). */
+bool ruleset_needs_conntrack(const struct ruleset *ruleset);
 /* Whether a rule asks for checksums (tcpv4-csum and kin): then decode_check_checksums() is called before detection. */
 bool ruleset_needs_checksums(const struct ruleset *ruleset);
 

@@ -30,6 +30,7 @@ enum link_type {
     LINK_IPV4,
     LINK_IPV6,
     LINK_CHDLC,
+    LINK_BRIDGE, /* what a frame carries, by meta.hardware_protocol; its headers are beside it: NFQUEUE of a bridge */
     LINK_UNSUPPORTED,
 };
 
@@ -50,11 +51,12 @@ enum packet_flag {
     PACKET_ROUTED = 1 << 13,       /* IPv6 routing header with segments left: the address is not the final one */
     PACKET_ESTABLISHED = 1 << 14,  /* its flow is established, this packet included */
     PACKET_STREAM_ADDED = 1 << 15, /* TCP: the payload is part of the stream, which is where it is inspected */
+    PACKET_LOOPING = 1 << 17,      /* came back without the repeat mark too often: something takes it off again */
     PACKET_PSEUDO = 1 << 16,       /* made when a flow ends, to inspect what its stream still held; was never sent */
 
     /* What capture knows of the bytes; packets inside have it too. The other flags are decode's and later. */
-    PACKET_CAPTURE_FLAGS =
-        PACKET_TRUNCATED | PACKET_CHECKSUM_NOT_READY | PACKET_CHECKSUM_UNVERIFIED | PACKET_GSO | PACKET_MARKED,
+    PACKET_CAPTURE_FLAGS = PACKET_TRUNCATED | PACKET_CHECKSUM_NOT_READY | PACKET_CHECKSUM_UNVERIFIED | PACKET_GSO |
+                           PACKET_MARKED | PACKET_LOOPING,
 };
 
 /* Where a packet came from, EVE's pkt_src. */
@@ -97,6 +99,7 @@ enum drop_reason {
     DROP_REASON_STREAM_URGENT, /* policy for urgent data */
     DROP_REASON_APP_ERROR,
     DROP_REASON_OVERLOAD,
+    DROP_REASON_LOOP, /* policy for packets that come back without the repeat mark, again and again */
     DROP_REASON_COUNT,
 };
 
@@ -115,6 +118,7 @@ struct queue_meta {
     uint32_t in_physical_ifindex, out_physical_ifindex;
     uint16_t queue;
     uint16_t hardware_protocol; /* ETH_P_* */
+    uint16_t vlan_protocol;     /* ETH_P_8021Q or ETH_P_8021AD; 0: no tag, or the family knows none */
     uint16_t vlan_tci;
     uint8_t hook; /* enum nf_inet_hooks */
     uint8_t hardware_address_length;
@@ -214,6 +218,7 @@ struct packet {
     uint32_t flags; /* enum packet_flag */
     struct queue_meta meta;
     struct packet_conntrack conntrack;
+    const uint8_t *frame_header; /* LINK_BRIDGE: an Ethernet header (14 bytes); NULL */
 
     /* --- decode: everything from here to `verdict` is reset by packet_reset() --------------------------------------- */
     struct packet *outer; /* the packet that carries this one; NULL for a packet from capture */

@@ -242,7 +242,8 @@ struct rule {
     unsigned directions; /* bits 1 << enum flow_direction in which the rule can match by its keywords; 0: it has none of
                                       * application protocols */
     unsigned file_needs; /* RULE_FILE_... */
-    bool bypass;         /* the flow needs no more inspection once it matched */
+    bool needs_conntrack; /* asks what conntrack says of packets */
+    bool bypass;          /* the flow needs no more inspection once it matched */
     struct rule_buffer *buffers;
     struct rule_buffer *nested;   /* of keywords with KEYWORD_NESTED; conditions in `buffers` ask them */
     struct threshold *thresholds; /* its own and those of threshold.config that name it */

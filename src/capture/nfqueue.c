@@ -28,14 +28,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "repeat_guard.h"
 #include "sluice/clock.h"
 
 enum {
     DEFAULT_LENGTH = 4096,
     DEFAULT_BATCH = 64,
+    DEFAULT_REPEAT_LIMIT = 64,
     SLOT_SIZE = 65536 + 4096 + 256, /* payload, headers and attributes, and a step that spreads slots over the cache */
     WAIT_UNKNOWN = -2,
 };
@@ -45,6 +48,8 @@ void nfqueue_options_default(struct nfqueue_options *options)
     *options = (struct nfqueue_options){
         .mode = QUEUE_ACCEPT,
         .marked_policy = QUEUE_MARKED_ACCEPT,
+        .looping_policy = QUEUE_LOOPING_DROP,
+        .repeat_limit = DEFAULT_REPEAT_LIMIT,
         .gso = true,
         .length = DEFAULT_LENGTH,
         .batch = DEFAULT_BATCH,
@@ -71,6 +76,13 @@ static int receive_messages(struct nfqueue *queue, size_t max, int wait_ms)
 {
     if (wait_ms < 0)
         wait_ms = -1;
+    if (queue->guard && wait_ms != 0) { /* what came while we slept is nothing that we sent back */
+        int n = receive_messages(queue, max, 0);
+
+        if (n != 0)
+            return n;
+        repeat_guard_receive(queue->guard, true);
+    }
     if (wait_ms != 0 && wait_ms != queue->wait_ms) {
         int err = set_wait(queue, wait_ms);
 
@@ -135,12 +147,15 @@ static void lend(struct nfqueue *queue, struct packet *pkt)
     follow_ids(queue, pkt->meta.id);
     if (options->mode == QUEUE_REPEAT && ((pkt->meta.mark ^ options->mark) & options->mark_mask) == 0)
         pkt->flags |= PACKET_MARKED;
+    else if (queue->guard && repeat_guard_count(queue->guard, pkt) > options->repeat_limit)
+        pkt->flags |= PACKET_LOOPING;
     counters->packets++;
     counters->bytes += pkt->wire_length;
     counters->truncated += (pkt->flags & PACKET_TRUNCATED) != 0;
     counters->gso += (pkt->flags & PACKET_GSO) != 0;
     counters->conntrack += pkt->conntrack.bytes != NULL;
     counters->marked += (pkt->flags & PACKET_MARKED) != 0;
+    counters->looping += (pkt->flags & PACKET_LOOPING) != 0;
     pkt->number = counters->packets;
 
     /* What decides the verdict must not be left over from an earlier packet, should this one never be decoded. */
@@ -192,9 +207,14 @@ static int nfqueue_receive(struct capture *capture, struct packet **batch, size_
     if (err)
         return err;
 
-    int n = receive_messages(queue, max < queue->options.batch ? max : queue->options.batch, wait_ms);
+    if (max > queue->options.batch)
+        max = queue->options.batch;
+
+    int n = receive_messages(queue, max, wait_ms);
 
     queue->counters.receive_calls++;
+    if (queue->guard)
+        repeat_guard_receive(queue->guard, n >= 0 && n < (int)max);
     if (n <= 0)
         return n;
     if (queue->messages[0].msg_len == 0) /* never from the kernel: the other end of a stand-in has gone */
@@ -269,6 +289,19 @@ static int allocate(struct nfqueue *queue)
     return verdict_writer_init(&queue->writer, batch);
 }
 
+/* Senders must not find packets that are taken for each other. */
+static int make_guard(struct nfqueue *queue)
+{
+    const struct nfqueue_options *options = &queue->options;
+    uint64_t seed;
+
+    if (options->mode != QUEUE_REPEAT || options->repeat_limit == 0)
+        return 0;
+    if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+        return -EIO;
+    return repeat_guard_new(&queue->guard, options->length, options->batch, seed);
+}
+
 static void nfqueue_close(struct capture *capture)
 {
     struct nfqueue *queue = (struct nfqueue *)capture;
@@ -278,6 +311,7 @@ static void nfqueue_close(struct capture *capture)
     if (queue->status_fd >= 0)
         close(queue->status_fd);
     verdict_writer_clear(&queue->writer);
+    repeat_guard_free(queue->guard);
     free(queue->packets);
     free(queue->vectors);
     free(queue->messages);
@@ -325,6 +359,8 @@ int nfqueue_open(struct capture **out, const struct nfqueue_options *options, ch
     queue->may_batch = true;
     queue->status_fd = queue_status_open();
     err = allocate(queue);
+    if (!err)
+        err = make_guard(queue);
     if (err) {
         nfqueue_config_fail(error, err, "queue %u: out of memory", options->queue);
         goto close_queue;

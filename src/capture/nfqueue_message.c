@@ -74,6 +74,8 @@ static bool read_vlan(struct cursor nested, struct queue_meta *meta)
             return false;
         if (type == NFQA_VLAN_TCI && !cursor_be16(&value, &meta->vlan_tci))
             return false;
+        if (type == NFQA_VLAN_PROTO && !cursor_be16(&value, &meta->vlan_protocol))
+            return false;
     }
     return true;
 }
@@ -116,6 +118,9 @@ static bool read_attribute(uint16_t type, struct cursor value, struct packet *pk
         return read_hardware_address(value, meta);
     case NFQA_VLAN:
         return read_vlan(value, meta);
+    case NFQA_L2HDR:
+        pkt->frame_header = cursor_take(&value, ETH_HLEN); /* of something else: NULL */
+        return true;
     case NFQA_CAP_LEN:
         return cursor_be32(&value, &pkt->wire_length);
     case NFQA_SKB_INFO:
@@ -136,11 +141,9 @@ static bool read_attribute(uint16_t type, struct cursor value, struct packet *pk
 }
 
 /* The payload starts with the network header. That is IP but for frames of a bridge, which may carry anything. */
-static enum link_type link_of(uint8_t family, uint16_t hardware_protocol)
+static enum link_type link_of(uint8_t family)
 {
-    bool ip = hardware_protocol == ETH_P_IP || hardware_protocol == ETH_P_IPV6;
-
-    return family == NFPROTO_BRIDGE && !ip ? LINK_UNSUPPORTED : LINK_RAW;
+    return family == NFPROTO_BRIDGE ? LINK_BRIDGE : LINK_RAW;
 }
 
 static enum nfqueue_message_kind read_packet(struct cursor cur, uint16_t queue, struct packet *pkt)
@@ -159,6 +162,7 @@ static enum nfqueue_message_kind read_packet(struct cursor cur, uint16_t queue, 
     pkt->flags = 0;
     pkt->meta = (struct queue_meta){ .queue = queue };
     pkt->conntrack = (struct packet_conntrack){ .info = IP_CT_NUMBER };
+    pkt->frame_header = NULL;
     while (whole && cursor_left(&cur) > 0) {
         struct cursor value;
         uint16_t type;
@@ -172,7 +176,7 @@ static enum nfqueue_message_kind read_packet(struct cursor cur, uint16_t queue, 
         pkt->flags |= PACKET_TRUNCATED;
     else
         pkt->wire_length = pkt->length;
-    pkt->link = link_of(head[offsetof(struct nfgenmsg, nfgen_family)], pkt->meta.hardware_protocol);
+    pkt->link = link_of(head[offsetof(struct nfgenmsg, nfgen_family)]);
     return whole ? NFQUEUE_PACKET : NFQUEUE_DAMAGED;
 }
 

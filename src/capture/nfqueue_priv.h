@@ -4,6 +4,7 @@
  *
  *     nfqueue.c          open, receive, close
  *     nfqueue_config.c   the socket: its options, binding or adopting the queue, and errors in words
+ *     repeat_guard.c     packets that come back without the mark for ever
  *     nfqueue_message.c  from netlink message to struct packet; touches no socket
  *     nfqueue_verdict.c  which verdicts are sent, as what, in which order
  *     queue_status.c     /proc/net/netfilter/nfnetlink_queue
@@ -78,6 +79,7 @@ struct nfqueue {
     bool refused;       /* -EPERM was seen, and told */
     int deferred_error; /* for the next receive */
     struct verdict_writer writer;
+    struct repeat_guard *guard; /* QUEUE_REPEAT with a limit; NULL */
 };
 
 /* --- nfqueue_message.c --- */

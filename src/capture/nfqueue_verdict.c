@@ -57,7 +57,7 @@ static uint32_t apply_mark(uint32_t old, uint32_t mark, uint32_t mask)
 
 /*
  * The queue's own mark comes after the rule's: without its repeat mark a packet would be queued again for ever. For the
- * same reason a packet that came with that mark is accepted and not repeated. A payload that fits into no message is
+ * same reason a packet that came with that mark, or lost it again too often, is accepted and not repeated. A payload that fits into no message is
  * dropped, since what it was to replace must not pass.
  */
 static struct answer answer_for(const struct nfqueue *queue, const struct packet *pkt)
@@ -71,7 +71,7 @@ static struct answer answer_for(const struct nfqueue *queue, const struct packet
         mark = apply_mark(mark, pkt->mark_value, pkt->mark_mask);
     mark = apply_mark(mark, options->mark, options->mark_mask);
     return (struct answer){
-        .verdict = pkt->flags & PACKET_MARKED ? NF_ACCEPT : queue->accept_verdict,
+        .verdict = pkt->flags & (PACKET_MARKED | PACKET_LOOPING) ? NF_ACCEPT : queue->accept_verdict,
         .mark = mark,
         .changes_mark = mark != pkt->meta.mark,
     };

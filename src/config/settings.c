@@ -7,6 +7,7 @@
  * exists there and not yet here has a row with a warning when a file of the field is likely to bring it.
  */
 #include "config_priv.h"
+#include "settings_queue.h"
 #include "settings_detect.h"
 #include "settings_xff.h"
 
@@ -14,9 +15,6 @@
 
 static const char *const actions[] = { "pass", "drop", "reject", "alert", NULL };
 static const char *const accept_or_drop[] = { "accept", "drop", NULL };
-static const char *const verdicts[] = { "accept", "repeat", "route", NULL };
-static const char *const marked_policies[] = { "accept", "inspect", "drop", NULL };
-static const char *const conntrack_modes[] = { "auto", "always", "no", NULL };
 static const char *const conntrack_words[] = { "yes", "no", "only", NULL };
 static const char *const attach_modes[] = { "none", "after", "before", "repeat", "chain", "route", NULL };
 static const char *const families[] = { "inet", "ip", "ip6", "bridge", NULL };
@@ -170,6 +168,21 @@ const struct setting config_settings[] = {
       .help = "what to do with a packet that arrives with queue.mark already set in repeat mode: the firewall should "
               "not have "
               "queued it" },
+    { .name = "queue.repeat-limit",
+      .type = SETTING_NUMBER,
+      .default_value = "64",
+      .low = 0,
+      .high = 1 << 20,
+      .help = "how often in a row the same packet may come back without queue.mark in repeat mode, because a rule "
+              "takes the "
+              "mark off again or the queue rule does not ask for it; 0: for ever" },
+    { .name = "queue.looping-packets",
+      .type = SETTING_ENUM,
+      .default_value = "drop",
+      .choices = looping_policies,
+      .help = "what to do with a packet past queue.repeat-limit: drop, or accept, which skips the rest of the chain "
+              "that it "
+              "came from" },
     { .name = "queue.route-to",
       .type = SETTING_NUMBER,
       .low = 0,
@@ -193,7 +206,9 @@ const struct setting config_settings[] = {
       .choices = conntrack_modes,
       .help = "the kernel says with each packet what its connection tracking knows, where it can: who is the client of "
               "a connection that is older than the program, and whether there is one. auto: for 600 seconds after the "
-              "start, stream.midstream-grace if that is less or stream.midstream-conntrack is only" },
+              "start, stream.midstream-grace if that is less or stream.midstream-conntrack is only, and for good when "
+              "a rule "
+              "asks for it (ctmark, ctstate)" },
     { .name = "queue.length",
       .type = SETTING_NUMBER,
       .default_value = "4096",
@@ -212,38 +227,7 @@ const struct setting config_settings[] = {
       .low = 1,
       .high = 256,
       .help = "packets that a worker takes, and verdicts that it sends, at once" },
-    { .name = "queues.*.verdict",
-      .type = SETTING_ENUM,
-      .choices = verdicts,
-      .help = "queue.verdict for the queues named by `*` (\"0-3\")" },
-    { .name = "queues.*.mark", .type = SETTING_STRING, .check = form_mark, .help = "queue.mark for these queues" },
-    { .name = "queues.*.marked-packets",
-      .type = SETTING_ENUM,
-      .choices = marked_policies,
-      .help = "queue.marked-packets for these queues" },
-    { .name = "queues.*.route-to",
-      .type = SETTING_NUMBER,
-      .low = 0,
-      .high = 65535,
-      .help = "queue.route-to for these queues" },
-    { .name = "queues.*.route-bypass", .type = SETTING_BOOL, .help = "queue.route-bypass for these queues" },
-    { .name = "queues.*.fail-open", .type = SETTING_BOOL, .help = "queue.fail-open for these queues" },
-    { .name = "queues.*.gso", .type = SETTING_BOOL, .help = "queue.gso for these queues" },
-    { .name = "queues.*.conntrack",
-      .type = SETTING_ENUM,
-      .choices = conntrack_modes,
-      .help = "queue.conntrack for these queues" },
-    { .name = "queues.*.length",
-      .type = SETTING_NUMBER,
-      .low = 1,
-      .high = 1 << 20,
-      .help = "queue.length for these queues" },
-    { .name = "queues.*.receive-buffer",
-      .type = SETTING_SIZE,
-      .low = 0,
-      .high = INT64_C(1) << 30,
-      .help = "queue.receive-buffer for these queues" },
-    { .name = "queues.*.batch", .type = SETTING_NUMBER, .low = 1, .high = 256, .help = "queue.batch for these queues" },
+    QUEUE_OVERRIDES,
 
     /* --- Firewall ------------------------------------------------------------------------------------------------------- */
     { .name = "nft.attach",

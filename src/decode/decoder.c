@@ -20,7 +20,7 @@ static decode_header *const by_link[] = {
     [LINK_RAW] = decode_raw,         [LINK_ETHERNET] = decode_ethernet, [LINK_LINUX_SLL] = decode_sll,
     [LINK_LINUX_SLL2] = decode_sll2, [LINK_NULL] = decode_null,         [LINK_LOOP] = decode_loop,
     [LINK_PPP] = decode_ppp,         [LINK_IPV4] = decode_ipv4,         [LINK_IPV6] = decode_ipv6,
-    [LINK_CHDLC] = decode_chdlc,     [LINK_UNSUPPORTED] = NULL,
+    [LINK_CHDLC] = decode_chdlc,     [LINK_BRIDGE] = decode_bridge,     [LINK_UNSUPPORTED] = NULL,
 };
 
 void decode_options_default(struct decode_options *options)
@@ -120,6 +120,7 @@ static void inherit(struct packet *pkt, const struct packet *from)
     pkt->flags = from->flags & PACKET_CAPTURE_FLAGS;
     pkt->meta = from->meta;
     pkt->conntrack = (struct packet_conntrack){ 0 };
+    pkt->frame_header = NULL;
     packet_reset(pkt);
     pkt->root = from->root;
 }

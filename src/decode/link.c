@@ -9,6 +9,7 @@ enum {
     CHDLC_HEADER_LENGTH = 4,
     CHDLC_TYPE_OFFSET = 2,
     NULL_HEADER_LENGTH = 4,
+    VLAN_ID_MASK = 0x0fff,
 };
 
 /* No header: NFQUEUE, DLT_RAW. */
@@ -24,6 +25,21 @@ bool decode_raw(struct decoder *decoder, struct packet *pkt, struct cursor cur)
     if (header[0] >> 4 == 6)
         return decode_ipv6(decoder, pkt, cur);
     decode_note(pkt, DECODE_EVENT_IPRAW_INVALID_IP_VERSION);
+    return true;
+}
+
+/* A frame on a bridge: the kernel keeps its header and its outermost VLAN tag beside what it carries. */
+bool decode_bridge(struct decoder *decoder, struct packet *pkt, struct cursor cur)
+{
+    decode_count(decoder, COUNTER_ETHERNET);
+    if (!decode_layer(decoder, pkt))
+        return false;
+    pkt->ethernet = pkt->frame_header;
+    if (pkt->meta.vlan_protocol != 0) {
+        decode_count(decoder, COUNTER_VLAN);
+        pkt->vlan_id[pkt->vlan_count++] = pkt->meta.vlan_tci & VLAN_ID_MASK;
+    }
+    decode_ether_type(decoder, pkt, pkt->meta.hardware_protocol, cur);
     return true;
 }
 

@@ -199,6 +199,7 @@ struct ruleset {
     uint32_t buffer_count;
     bool needs_checksums;
     unsigned file_needs; /* of all rules: RULE_FILE_... */
+    bool needs_conntrack;
     struct ruleset_databases databases;
     bool scans_packets; /* TCP: a rule with a literal looks at the packet and not only at the stream */
 };

@@ -146,6 +146,7 @@ static void note_demands(struct ruleset *ruleset, const struct rule *rule)
     for (const struct condition *c = rule->packet_conditions; c; c = c->next)
         ruleset->needs_checksums |= (c->keyword->flags & KEYWORD_NEEDS_CHECKSUMS) != 0;
     ruleset->file_needs |= rule->file_needs;
+    ruleset->needs_conntrack |= rule->needs_conntrack;
 }
 
 static int group_rules(struct ruleset *ruleset)
@@ -239,6 +240,11 @@ struct ruleset_databases ruleset_databases(const struct ruleset *ruleset)
 unsigned ruleset_file_needs(const struct ruleset *ruleset)
 {
     return ruleset->file_needs;
+}
+
+bool ruleset_needs_conntrack(const struct ruleset *ruleset)
+{
+    return ruleset->needs_conntrack;
 }
 
 bool ruleset_needs_checksums(const struct ruleset *ruleset)

@@ -49,6 +49,8 @@ struct pipeline_options;
 /* The queues of a configuration with the options of each. -errno with a line in `error`. */
 int engine_queue_options(const struct config *config, struct nfqueue_options *out, size_t max, size_t *count,
                          char error[ENGINE_ERROR_SIZE]);
+/* queue.conntrack is no. */
+bool engine_conntrack_refused(const struct config *config, uint16_t queue);
 /* For how long after the start a queue that asks for conntrack's word has use for it; 0: always. */
 int64_t engine_conntrack_seconds(const struct config *config, uint16_t queue);
 int engine_decode_options(const struct config *config, struct decode_options *out, struct diag *diag);
@@ -150,6 +152,7 @@ struct pipeline_counters {
     uint64_t drop_reason[DROP_REASON_COUNT];
     uint64_t accepted, blocked, rejected;
     uint64_t marked;          /* came back marked */
+    uint64_t looping;         /* came back without the mark, again and again */
     uint64_t replace_refused; /* a rule replaced bytes, and they went on as they were: a packet that was cut */
     /* Accepted without inspection, by reason. */
     uint64_t uninspected_marked;
@@ -191,6 +194,7 @@ struct pipeline {
     const struct ruleset *ruleset; /* of the packet at hand, and of the last one */
     struct injector *injector;     /* NULL: rejects are not answered (replay) */
     enum queue_marked_policy marked_policy;
+    enum queue_looping_policy looping_policy;
     enum checksum_checks checksums;
     struct checksum_sample *checksum_sample; /* lent; CHECKSUMS_AUTO */
     bool drop_undecodable;

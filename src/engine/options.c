@@ -126,6 +126,13 @@ static bool wants_conntrack(struct queue_reader *reader)
     return strcmp(wanted, "always") == 0;
 }
 
+bool engine_conntrack_refused(const struct config *config, uint16_t queue)
+{
+    struct queue_reader reader = { .config = config, .range = range_of(config, queue) };
+
+    return strcmp(queue_string(&reader, "conntrack"), "no") == 0;
+}
+
 int64_t engine_conntrack_seconds(const struct config *config, uint16_t queue)
 {
     struct queue_reader reader = { .config = config, .range = range_of(config, queue) };
@@ -156,6 +163,9 @@ static int read_queue(const struct config *config, uint16_t queue, struct nfqueu
     out->marked_policy = strcmp(marked, "inspect") == 0 ? QUEUE_MARKED_INSPECT
                          : strcmp(marked, "drop") == 0  ? QUEUE_MARKED_DROP
                                                         : QUEUE_MARKED_ACCEPT;
+    out->looping_policy =
+        strcmp(queue_string(&reader, "looping-packets"), "accept") == 0 ? QUEUE_LOOPING_ACCEPT : QUEUE_LOOPING_DROP;
+    out->repeat_limit = (uint32_t)queue_number(&reader, "repeat-limit");
     return read_mode(&reader, out, error);
 }
 

@@ -161,9 +161,23 @@ void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn)
     app_set_turn(pipeline->app, turn);
 }
 
+/* It was inspected each time that it came. */
+static void judge_looping(struct pipeline *pipeline, struct packet *pkt)
+{
+    pipeline->counters.looping++;
+    if (pipeline->looping_policy == QUEUE_LOOPING_DROP) {
+        pkt->verdict = VERDICT_DROP;
+        pkt->drop_reason = DROP_REASON_LOOP;
+    }
+}
+
 /* What the policies for whole packets say before any rule is asked; true when the packet is not to be inspected. */
 static bool judged_by_policy(struct pipeline *pipeline, struct packet *pkt)
 {
+    if (pkt->flags & PACKET_LOOPING) {
+        judge_looping(pipeline, pkt);
+        return true;
+    }
     if (!(pkt->flags & PACKET_MARKED))
         return false;
     pipeline->counters.marked++;

@@ -46,6 +46,7 @@ struct engine {
     struct worker **worker_list;
     unsigned worker_count;
     uint64_t started_ns; /* monotonic */
+    uint64_t loops_told; /* packets of which a line of the log says that they went round in circles */
 };
 
 /* --- Start ------------------------------------------------------------------------------------------------------------------ */
@@ -160,10 +161,19 @@ static int fill_pipeline_options(const struct config *config, unsigned workers, 
     return err;
 }
 
-static void limit_conntrack(struct worker *worker, const struct config *config)
+/* Rules that ask for conntrack's word have it for as long as they are asked themselves. */
+static void want_conntrack(struct worker *worker, const struct config *config, const struct ruleset *ruleset)
 {
-    int64_t seconds = worker->queue.conntrack ? engine_conntrack_seconds(config, worker->queue.queue) : 0;
+    bool refused = engine_conntrack_refused(config, worker->queue.queue);
+    int64_t seconds;
 
+    if (ruleset_needs_conntrack(ruleset) && !refused) {
+        worker->queue.conntrack = true;
+        return;
+    }
+    if (ruleset_needs_conntrack(ruleset) && worker->index == 0)
+        log_warning("rules with ctmark or ctstate never match: queue.conntrack is no");
+    seconds = worker->queue.conntrack ? engine_conntrack_seconds(config, worker->queue.queue) : 0;
     if (seconds > 0)
         worker->conntrack_until_ns = clock_realtime_ns() + (uint64_t)seconds * NS_PER_SECOND;
 }
@@ -185,8 +195,9 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
         return err;
     }
     pipeline_use_ruleset(&worker->pipeline, engine->ruleset);
-    limit_conntrack(worker, engine->options->config);
+    want_conntrack(worker, engine->options->config, engine->ruleset);
     worker->pipeline.marked_policy = worker->queue.marked_policy;
+    worker->pipeline.looping_policy = worker->queue.looping_policy;
     atomic_store(&worker->ruleset, engine->ruleset);
     if (injector_new(&worker->pipeline.injector, engine->firewall.reject_mark, cause)) {
         if (worker->index == 0)
@@ -300,12 +311,29 @@ static int attach(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 
 /* --- While it runs ----------------------------------------------------------------------------------------------------------- */
 
+/* By the snapshots that were taken last. */
+static void tell_loops(struct engine *engine)
+{
+    uint64_t looping = 0;
+
+    for (unsigned i = 0; i < engine->worker_count; i++)
+        looping += engine->workers[i].snapshot.capture.looping;
+    if (looping > engine->loops_told)
+        log_warning("%llu packets came back from repeat without queue.mark again and again: a rule ahead of the queue "
+                    "rule takes "
+                    "the mark off, or the queue rule does not ask for it; they are %s (queue.looping-packets)",
+                    (unsigned long long)(looping - engine->loops_told),
+                    engine->workers[0].queue.looping_policy == QUEUE_LOOPING_DROP ? "dropped" : "accepted");
+    engine->loops_told = looping;
+}
+
 static void write_stats(struct engine *engine)
 {
     for (unsigned i = 0; i < engine->worker_count; i++) {
         if (!worker_take_snapshot(&engine->workers[i]))
             log_warning("worker of queue %u does not answer", (unsigned)engine->workers[i].queue.queue);
     }
+    tell_loops(engine);
     stats_write(engine->stats, engine->worker_list, engine->worker_count, engine->ruleset, engine->output,
                 (clock_monotonic_ns() - engine->started_ns) / NS_PER_SECOND, clock_realtime_ns());
 }
@@ -501,6 +529,7 @@ int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
     }
     detach(&engine);
     stop_workers(&engine);
+    tell_loops(&engine);
     if (!err)
         engine_save_datasets(engine.ruleset);
     if (engine.shared.files)

@@ -41,6 +41,7 @@ static const char *const queue_fields[] = {
     "truncated",
     "gso",
     "marked",
+    "looping",
     "receive_calls",
     "send_calls",
     "receive_overruns",
@@ -167,6 +168,7 @@ static void add_queue(struct stats *stats, struct worker *worker)
         c->truncated,
         c->gso,
         c->marked,
+        c->looping,
         c->receive_calls,
         c->send_calls,
         c->receive_overruns,
@@ -318,6 +320,7 @@ static void add_ips(struct stats *stats, const struct sums *sums)
     add(stats, "ips.replaced", sums->capture.replaced);
     add(stats, "ips.replace_refused", sums->pipeline.replace_refused);
     add(stats, "ips.marked", sums->pipeline.marked);
+    add(stats, "ips.looping", sums->pipeline.looping);
     add(stats, "ips.uninspected.marked", sums->pipeline.uninspected_marked);
     add(stats, "ips.uninspected.link_type", sums->pipeline.uninspected_link);
     add(stats, "ips.uninspected.fragment", sums->pipeline.uninspected_fragments);

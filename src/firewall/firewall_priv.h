@@ -11,7 +11,7 @@
 enum {
     NAME_SIZE = 256,    /* NFT_NAME_MAXLEN of the kernel */
     COMMENT_SIZE = 129, /* NFTNL_UDATA_COMMENT_MAXLEN and the NUL */
-    PLAN_CHAINS = 3,
+    PLAN_CHAINS = 5,
     PLAN_RULES = 4,
     PLAN_FAMILIES = 2,
     BATCH_SIZE = 64 * 1024,
@@ -20,6 +20,8 @@ enum {
 
 #define CHAIN_IPS "sluice_ips"
 #define CHAIN_EXCEPTIONS "sluice_exceptions"
+#define CHAIN_UNMARK "unmark"
+#define CHAIN_UNMARK_INPUT "unmark_input"
 
 /* --- Netlink session (netlink.c) --------------------------------------------------------------------------------------------- */
 
@@ -93,7 +95,8 @@ struct survey {
 int nft_survey_take(struct survey *survey, struct session *session);
 void nft_survey_clear(struct survey *survey);
 const struct survey_table *nft_survey_find(const struct survey *survey, uint32_t family, const char *name);
-/* Whether a chain of that name is one that we put into our tables. */
+/* Whether a chain of that name takes the mark off again, and whether it is one that we put into our tables. */
+bool nft_survey_unmarks(const struct survey_chain *chain);
 bool nft_survey_is_own_chain(const struct survey_chain *chain);
 
 /* --- What is to be there (plan.c) ---------------------------------------------------------------------------------------------- */
@@ -105,6 +108,7 @@ enum plan_rule {
     RULE_EXCEPTIONS, /* mode chain: the user's own chain first */
     RULE_QUEUE,
     RULE_ACCEPT, /* mode chain, quiesced */
+    RULE_UNMARK, /* mode repeat: the mark is not for those who come after */
     RULE_KINDS,
 };
 
@@ -112,6 +116,7 @@ struct plan_chain {
     const char *name;
     bool base;
     bool keep; /* its rules are the user's */
+    bool unmarks;
     uint32_t hook;
     int32_t priority;
     enum plan_rule rules[PLAN_RULES];
@@ -167,6 +172,7 @@ int nft_build_probe(struct batch *batch, const struct plan *plan);
 /* Settles plan->expression and the families by what the kernel takes. */
 int nft_probe(struct session *session, struct plan *plan, char error[FIREWALL_ERROR_SIZE]);
 
+const char *nft_hook_name(uint32_t hook);     /* "forward" of NF_INET_FORWARD */
 const char *nft_family_name(uint32_t family); /* "inet" of NFPROTO_INET */
 int nft_check_options(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE]);
 int nft_fail(char error[FIREWALL_ERROR_SIZE], int err, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -71,6 +71,20 @@ const char *firewall_expression_name(enum queue_expression expression)
     return expression_names[expression];
 }
 
+const char *nft_hook_name(uint32_t hook)
+{
+    switch (hook) {
+    case NF_INET_LOCAL_IN:
+        return "input";
+    case NF_INET_LOCAL_OUT:
+        return "output";
+    case NF_INET_POST_ROUTING:
+        return "postrouting";
+    default:
+        return "forward";
+    }
+}
+
 const char *nft_family_name(uint32_t family)
 {
     switch (family) {

@@ -15,6 +15,7 @@
 #include <string.h>
 
 enum {
+    AHEAD_OF_ALL = -310,        /* of iptables' tables, and of those of a bridge */
     GAP = 10,                   /* between the others' chains and ours: room for somebody in between */
     ABSURD = 2147483647 - 1024, /* chains up there want to be last whatever comes; conntrack confirms there */
     PRIORITY_SECURITY = 50,
@@ -170,6 +171,39 @@ static void add_base_chain(struct plan *plan, const char *name, uint32_t hook, c
     add_rule(chain, RULE_QUEUE);
 }
 
+static void add_unmark_chain(struct plan *plan, const char *name, uint32_t hook, int32_t priority)
+{
+    struct plan_chain *chain = &plan->chains[plan->chain_count++];
+
+    *chain = (struct plan_chain){ .name = name, .base = true, .unmarks = true, .hook = hook, .priority = priority };
+    add_rule(chain, RULE_UNMARK);
+}
+
+/*
+ * The mark says that this packet was inspected on this hook, and it stays with the packet where that is wrapped into another one or
+ * unwrapped: what comes out of a tunnel on this host, or goes into one, would pass as inspected. So it goes when the packet
+ * leaves the hook: in front of everybody in postrouting, where others may save marks to connections, and behind everybody on input.
+ */
+static void add_unmark_chains(struct plan *plan, const struct survey *survey)
+{
+    const struct firewall_options *options = plan->options;
+    struct firewall_options last = *options;
+    int32_t first = AHEAD_OF_ALL, input;
+
+    while (is_taken(options, NF_INET_POST_ROUTING, survey, first))
+        first--;
+    if (options->hooks & (FIREWALL_FORWARD | FIREWALL_OUTPUT))
+        add_unmark_chain(plan, CHAIN_UNMARK, NF_INET_POST_ROUTING, first);
+    if (!(options->hooks & FIREWALL_INPUT))
+        return;
+    last.mode = ATTACH_AFTER;
+    last.has_priority = false;
+    input = nft_choose_priority(&last, NF_INET_LOCAL_IN, survey);
+    if (options->has_priority && options->priority >= input)
+        input = options->priority < INT32_MAX ? options->priority + 1 : INT32_MAX;
+    add_unmark_chain(plan, CHAIN_UNMARK_INPUT, NF_INET_LOCAL_IN, input);
+}
+
 static void add_regular_chains(struct plan *plan)
 {
     plan->chains[plan->chain_count++] = (struct plan_chain){ .name = CHAIN_EXCEPTIONS, .keep = true };
@@ -205,6 +239,8 @@ void nft_plan_make(struct plan *plan, const struct firewall_options *options, co
     for (unsigned i = 0; i < FIREWALL_HOOK_COUNT; i++)
         if (options->hooks & 1u << i)
             add_base_chain(plan, firewall_hook_name(1u << i), hooks[i], survey);
+    if (options->mode == ATTACH_REPEAT)
+        add_unmark_chains(plan, survey);
 }
 
 void nft_plan_split(struct plan *plan)

@@ -36,7 +36,8 @@ static const struct story stories[] = {
                 "      place. Run with `--verdict repeat` and the same --mark.\n",
         .sees = "everything that reaches the rule without the mark, once.\n",
         .note = "In a chain with other people's rules leave bypass out: without a listener it accepts for the rest\n"
-                "of that chain, whatever stands there. The mark must be nobody else's.\n",
+                "of that chain, whatever stands there. The mark must be nobody else's. It is taken off again when\n"
+                "the packet has passed, so that what is wrapped around it, or unwrapped from it, is inspected too.\n",
     },
     [ATTACH_CHAIN] = {
         .picture = "hook: [ your chain ... `jump sluice_ips` in place of `accept` ] -> postrouting\n"
@@ -159,7 +160,7 @@ static void print_chain(struct text *out, const char *indent, const struct plan_
 {
     text_printf(out, "%schain %s {\n", indent, chain->name);
     if (chain->base)
-        text_printf(out, "%s\ttype filter hook %s priority %d; policy accept;\n", indent, chain->name,
+        text_printf(out, "%s\ttype filter hook %s priority %d; policy accept;\n", indent, nft_hook_name(chain->hook),
                     (int)chain->priority);
     for (unsigned i = 0; i < chain->rule_count; i++) {
         text_printf(out, "%s\t", indent);
@@ -232,6 +233,8 @@ static const char *builtin_chain(const struct plan_chain *chain)
         return "INPUT";
     case NF_INET_LOCAL_OUT:
         return "OUTPUT";
+    case NF_INET_POST_ROUTING:
+        return "POSTROUTING";
     default:
         return "FORWARD";
     }
@@ -261,11 +264,17 @@ static const char *iptables_note(const struct firewall_options *options)
     case ATTACH_REPEAT:
         return "The rule stands first in filter, among other people's rules. There is no --queue-bypass: without a\n"
                "listener it would accept for the whole chain, which opens the firewall. The mark must be nobody\n"
-               "else's.\n";
+               "else's. It is taken off again when the packet has passed.\n";
     default:
         return "Nothing jumps here yet: write `-j sluice_ips` in place of `-j ACCEPT`. Loading this again empties\n"
                "sluice_exceptions.\n";
     }
+}
+
+/* The first table of postrouting, and the last one of input. */
+static const char *unmark_table(const struct plan_chain *chain)
+{
+    return chain->hook == NF_INET_POST_ROUTING ? "mangle" : "security";
 }
 
 static void print_removal(struct text *out, const struct plan *plan)
@@ -276,6 +285,12 @@ static void print_removal(struct text *out, const struct plan *plan)
     for (unsigned i = 0; i < plan->chain_count; i++) {
         const struct plan_chain *chain = &plan->chains[plan->chain_count - 1 - i];
 
+        if (chain->unmarks) {
+            text_printf(out, "#   iptables -t %s -D %s ", unmark_table(chain), builtin_chain(chain));
+            nft_rule_print_iptables(out, RULE_UNMARK, plan);
+            text_puts(out, "\n");
+            continue;
+        }
         if (chain->base) {
             text_printf(out, "#   iptables -t %s -D %s -j ", table, builtin_chain(chain));
             print_own_name(out, chain, plan);
@@ -303,6 +318,8 @@ static const char *load_commands(enum firewall_family family)
 
 static void print_iptables_rules(struct text *out, const struct plan_chain *chain, const struct plan *plan)
 {
+    if (chain->unmarks)
+        return;
     for (unsigned i = 0; i < chain->rule_count; i++) {
         text_puts(out, "-A ");
         print_own_name(out, chain, plan);
@@ -312,11 +329,20 @@ static void print_iptables_rules(struct text *out, const struct plan_chain *chai
     }
 }
 
+static void print_unmark_table(struct text *out, const struct plan_chain *chain, const struct plan *plan)
+{
+    if (!chain->unmarks)
+        return;
+    text_printf(out, "*%s\n-A %s ", unmark_table(chain), builtin_chain(chain));
+    nft_rule_print_iptables(out, RULE_UNMARK, plan);
+    text_puts(out, "\nCOMMIT\n");
+}
+
 static void print_jump(struct text *out, const struct plan_chain *chain, const struct plan *plan)
 {
     const char *how = plan->options->mode == ATTACH_REPEAT ? "-I" : "-A";
 
-    if (!chain->base)
+    if (!chain->base || chain->unmarks)
         return;
     text_printf(out, "%s %s%s -j ", how, builtin_chain(chain), plan->options->mode == ATTACH_REPEAT ? " 1" : "");
     print_own_name(out, chain, plan);
@@ -331,6 +357,8 @@ void nft_plan_print_iptables(struct text *out, const struct plan *plan)
     print_removal(out, plan);
     text_printf(out, "\n*%s\n", iptables_table(plan->options->mode));
     for (unsigned i = 0; i < plan->chain_count; i++) {
+        if (plan->chains[i].unmarks)
+            continue;
         text_puts(out, ":");
         print_own_name(out, &plan->chains[i], plan);
         text_puts(out, " - [0:0]\n");
@@ -340,4 +368,6 @@ void nft_plan_print_iptables(struct text *out, const struct plan *plan)
     for (unsigned i = 0; i < plan->chain_count; i++)
         print_jump(out, &plan->chains[i], plan);
     text_puts(out, "COMMIT\n");
+    for (unsigned i = 0; i < plan->chain_count; i++)
+        print_unmark_table(out, &plan->chains[i], plan);
 }

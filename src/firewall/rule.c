@@ -280,6 +280,39 @@ static void print_accept_iptables(struct text *out, const struct plan *plan)
     text_puts(out, "-j ACCEPT");
 }
 
+static bool build_unmark(struct nftnl_rule *rule, const struct plan *plan)
+{
+    const struct firewall_options *options = plan->options;
+
+    if (!add_mark_match(rule, NFT_CMP_EQ, options->mark, options->mark_mask) || !add_meta(rule, NFT_META_MARK) ||
+        !add_mask(rule, ~options->mark_mask))
+        return false;
+
+    struct nftnl_expr *meta = add(rule, "meta");
+
+    if (!meta)
+        return false;
+    nftnl_expr_set_u32(meta, NFTNL_EXPR_META_KEY, NFT_META_MARK);
+    nftnl_expr_set_u32(meta, NFTNL_EXPR_META_SREG, NFT_REG_1);
+    return true;
+}
+
+static void print_unmark(struct text *out, const struct plan *plan)
+{
+    const struct firewall_options *options = plan->options;
+
+    text_printf(out, "meta mark & 0x%08x == 0x%08x meta mark set meta mark & 0x%08x", options->mark_mask, options->mark,
+                ~options->mark_mask);
+}
+
+static void print_unmark_iptables(struct text *out, const struct plan *plan)
+{
+    const struct firewall_options *options = plan->options;
+
+    text_printf(out, "-m mark --mark 0x%x/0x%x -j MARK --set-xmark 0x0/0x%x", options->mark, options->mark_mask,
+                options->mark_mask);
+}
+
 static const struct {
     bool (*build)(struct nftnl_rule *rule, const struct plan *plan);
     void (*print)(struct text *out, const struct plan *plan);
@@ -291,6 +324,7 @@ static const struct {
     [RULE_EXCEPTIONS] = { build_exceptions, print_exceptions, print_exceptions_iptables },
     [RULE_QUEUE] = { build_queue, print_queue, print_queue_iptables },
     [RULE_ACCEPT] = { build_accept, print_accept, print_accept_iptables },
+    [RULE_UNMARK] = { build_unmark, print_unmark, print_unmark_iptables },
 };
 
 int nft_rule_build(struct nftnl_rule *rule, enum plan_rule kind, const struct plan *plan)

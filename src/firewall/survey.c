@@ -136,9 +136,15 @@ static int add_chain(const struct nlmsghdr *message, void *user)
     return err;
 }
 
+bool nft_survey_unmarks(const struct survey_chain *chain)
+{
+    return strcmp(chain->name, CHAIN_UNMARK) == 0 || strcmp(chain->name, CHAIN_UNMARK_INPUT) == 0;
+}
+
 bool nft_survey_is_own_chain(const struct survey_chain *chain)
 {
-    static const char *const names[] = { "forward", "input", "output", CHAIN_IPS, CHAIN_EXCEPTIONS };
+    static const char *const names[] = { "forward",        "input",      "output",          CHAIN_IPS,
+                                         CHAIN_EXCEPTIONS, CHAIN_UNMARK, CHAIN_UNMARK_INPUT };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(chain->name, names[i]) == 0)

@@ -3,6 +3,7 @@
  * The common header of EVE's packet events, and the packet's bytes. Names, order and conditions are Suricata's; ours is
  * "queue" alone.
  */
+#include <linux/netfilter/nf_conntrack_common.h>
 #include <netinet/in.h>
 #include <string.h>
 
@@ -39,6 +40,7 @@ static const struct {
     [LINK_IPV4] = { 228, "IPv4" },
     [LINK_IPV6] = { 229, "IPv6" },
     [LINK_CHDLC] = { 104, "C_HDLC" },
+    [LINK_BRIDGE] = { 12, "RAW" },
     [LINK_UNSUPPORTED] = { 0, NULL },
 };
 
@@ -171,6 +173,27 @@ static void ether(struct text *out, const struct packet_record *record)
     }
 }
 
+/* enum ip_conntrack_info in iptables' and nft's words. */
+static const char *conntrack_state(uint32_t info)
+{
+    static const char *const states[] = { [IP_CT_ESTABLISHED] = "established",
+                                          [IP_CT_RELATED] = "related",
+                                          [IP_CT_NEW] = "new",
+                                          [IP_CT_ESTABLISHED_REPLY] = "established",
+                                          [IP_CT_RELATED_REPLY] = "related" };
+
+    return info < sizeof(states) / sizeof(states[0]) ? states[info] : NULL;
+}
+
+static void conntrack(struct text *out, const struct packet_record *record)
+{
+    if (!record->has_conntrack)
+        return;
+    json_uint(out, "ct_id", record->conntrack_id);
+    json_uint(out, "ct_mark", record->conntrack_mark);
+    json_string(out, "ct_state", conntrack_state(record->conntrack_info));
+}
+
 static void queue(struct eve *eve, struct text *out, const struct packet_record *record)
 {
     const struct queue_meta *meta = &record->meta;
@@ -186,6 +209,7 @@ static void queue(struct eve *eve, struct text *out, const struct packet_record 
     json_string(out, "out_iface", interface_name(names, meta->out_ifindex));
     json_string(out, "in_physical", interface_name(names, meta->in_physical_ifindex));
     json_string(out, "out_physical", interface_name(names, meta->out_physical_ifindex));
+    conntrack(out, record);
     json_string(out, "verdict", record->verdict == VERDICT_DROP ? "drop" : "accept");
     json_uint(out, "ruleset", record->generation);
     if (record->mark_set) {

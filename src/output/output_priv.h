@@ -122,6 +122,9 @@ struct packet_record {
     bool mark_set;
     uint32_t mark_value, mark_mask;
 
+    bool has_conntrack; /* what the kernel's connection tracking says of the packet from capture */
+    uint32_t conntrack_id, conntrack_mark, conntrack_info;
+
     /* for drop events */
     uint32_t flow_drop_gid, flow_drop_sid; /* the rule that dropped the flow before; 0 */
     uint8_t tos, ttl;

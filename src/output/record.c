@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "output_priv.h"
+#include "sluice/conntrack.h"
 #include "sluice/bytes.h"
 #include "sluice/decode_event.h"
 
@@ -263,6 +264,21 @@ static void copy_tunnel(struct packet_record *out, const struct packet *pkt)
         out->root = endpoints_of(root);
 }
 
+/* Once for an event: packets bring it unread. */
+static void copy_conntrack(struct packet_record *out, const struct packet *pkt)
+{
+    const struct packet *root = pkt->root ? pkt->root : pkt;
+    struct conntrack conntrack;
+
+    out->has_conntrack =
+        root->conntrack.bytes && conntrack_read(&conntrack, root->conntrack.bytes, root->conntrack.length);
+    if (!out->has_conntrack)
+        return;
+    out->conntrack_id = conntrack.id;
+    out->conntrack_mark = conntrack.mark;
+    out->conntrack_info = root->conntrack.info;
+}
+
 static void copy_flow(struct packet_record *out, const struct packet *pkt)
 {
     out->has_flow = pkt->flow != NULL;
@@ -321,6 +337,7 @@ void record_write(struct packet_record *out, const struct record_scratch *scratc
         .endpoints = endpoints_of(pkt),
     };
     copy_events(out, eve, pkt);
+    copy_conntrack(out, pkt);
     copy_tunnel(out, pkt);
     copy_link(out, pkt);
     copy_ip(out, pkt);

@@ -22,7 +22,9 @@ static void check_packet(const struct packet *pkt, const uint8_t *data, size_t s
         abort();
     if (pkt->meta.queue != QUEUE || pkt->meta.hardware_address_length > sizeof(pkt->meta.hardware_address))
         abort();
-    if (pkt->link != LINK_RAW && pkt->link != LINK_UNSUPPORTED)
+    if (pkt->link != LINK_RAW && pkt->link != LINK_BRIDGE)
+        abort();
+    if (pkt->frame_header && (pkt->frame_header < data || pkt->frame_header + 14 > data + size))
         abort();
 }
 

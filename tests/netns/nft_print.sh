@@ -37,6 +37,8 @@ same "after" --mode after --queue 0-3
 same "after, all hooks" --mode after --queue 8-11 --hook forward,input,output
 same "before" --mode before --queue 0 --no-bypass
 same "repeat" --mode repeat --queue 1-2 --mark 0x10/0xf0
+same "repeat, all hooks" --mode repeat --queue 1-2 --mark 0x20000000/0x20000000 --hook forward,input,output
+same "repeat, host" --mode repeat --queue 1 --mark 1/3 --hook input --priority 90
 same "route" --mode route --queue 5 --priority 123
 
 # The fragment of mode chain stands in somebody's table.
@@ -62,17 +64,18 @@ for variant in nft legacy; do
 	command -v iptables-$variant-restore >/dev/null || continue
 	iptables-$variant -t security -S >/dev/null 2>&1 || continue
 	for args in "after --queue 0-3" "before --queue 4 --hook forward,input,output" "repeat --queue 1 --mark 1/1" \
+			"repeat --queue 1 --mark 0x30/0xf0 --hook forward,input,output" \
 		"chain --queue 0-1" "route --queue 6"; do
 		# shellcheck disable=SC2086
 		nft_command print --iptables --mode $args >"$WORK/rules" || fail "print --iptables $args"
-		table=$(sed -n 's/^\*//p' "$WORK/rules")
+		tables=$(sed -n 's/^\*//p' "$WORK/rules")
 		for v in "" 6; do
-			ip${v}tables-$variant -t "$table" -S >"$WORK/empty"
+			for table in $tables; do ip${v}tables-$variant -t "$table" -S; done >"$WORK/empty"
 			ip${v}tables-$variant-restore --noflush "$WORK/rules" || fail "$variant, IPv${v:-4}: $args"
-			ip${v}tables-$variant -t "$table" -S | grep -- '-j NFQUEUE' >/dev/null || fail "$variant, IPv${v:-4}: $args: no rule"
+			ip${v}tables-$variant -t "${tables%%[^a-z]*}" -S | grep -- '-j NFQUEUE' >/dev/null || fail "$variant, IPv${v:-4}: $args: no rule"
 			sed -n "s/^#   iptables/ip${v}tables-$variant/p" "$WORK/rules" | sed "s/&& iptables/\&\& ip${v}tables-$variant/" |
 				grep -v restore | bash -e || fail "$variant, IPv${v:-4}: $args: removal"
-			ip${v}tables-$variant -t "$table" -S | cmp -s - "$WORK/empty" || fail "$variant, IPv${v:-4}: $args: left something"
+			for table in $tables; do ip${v}tables-$variant -t "$table" -S; done | cmp -s - "$WORK/empty" || fail "$variant, IPv${v:-4}: $args: left something"
 		done
 	done
 done

@@ -333,6 +333,7 @@ static void build_full_message(struct message *m)
     add_u32(m, NFQA_IFINDEX_PHYSOUTDEV, 6);
     add_attribute(m, NFQA_HWADDR, &hardware, sizeof(hardware));
     add_attribute(m, NFQA_VLAN | NLA_F_NESTED, vlan.bytes, vlan.length);
+    add_attribute(m, NFQA_L2HDR, "the frame's head", 14);
     add_u32(m, NFQA_CAP_LEN, 70000);
     add_u32(m, NFQA_SKB_INFO, NFQA_SKB_CSUMNOTREADY | NFQA_SKB_GSO);
     add_attribute(m, NFQA_CT | NLA_F_NESTED, "conntrack's", 11);
@@ -370,6 +371,8 @@ START_TEST(all_that_the_kernel_says)
     ck_assert_uint_eq(pkt->meta.queue, QUEUE);
     ck_assert_uint_eq(pkt->meta.hardware_protocol, 0x0800);
     ck_assert_uint_eq(pkt->meta.vlan_tci, 0x2064);
+    ck_assert_uint_eq(pkt->meta.vlan_protocol, 0x8100);
+    ck_assert_mem_eq(pkt->frame_header, "the frame's head", 14);
     ck_assert_uint_eq(pkt->meta.hook, NF_INET_FORWARD);
     ck_assert_uint_eq(pkt->meta.hardware_address_length, 6);
     ck_assert_mem_eq(pkt->meta.hardware_address, "\1\2\3\4\5\6\0\0", 8);

@@ -36,9 +36,9 @@ static const struct {
     uint16_t protocol;
     enum link_type link;
 } link_cases[] = {
-    { NFPROTO_IPV4, 0x0800, LINK_RAW },   { NFPROTO_IPV6, 0x86dd, LINK_RAW },
-    { NFPROTO_INET, 0, LINK_RAW },        { NFPROTO_BRIDGE, 0x0800, LINK_RAW },
-    { NFPROTO_BRIDGE, 0x86dd, LINK_RAW }, { NFPROTO_BRIDGE, 0x0806, LINK_UNSUPPORTED },
+    { NFPROTO_IPV4, 0x0800, LINK_RAW },      { NFPROTO_IPV6, 0x86dd, LINK_RAW },
+    { NFPROTO_INET, 0, LINK_RAW },           { NFPROTO_BRIDGE, 0x0800, LINK_BRIDGE },
+    { NFPROTO_BRIDGE, 0x86dd, LINK_BRIDGE }, { NFPROTO_BRIDGE, 0x0806, LINK_BRIDGE },
 };
 
 START_TEST(link_types)

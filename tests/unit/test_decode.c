@@ -571,6 +571,61 @@ START_TEST(starts_anew)
 }
 END_TEST
 
+/* What a frame carries, with its header and outermost tag beside it. */
+static const struct {
+    const char *text;
+    uint16_t type, vlan_protocol, tci;
+    uint8_t ip_version, vlan_count;
+    uint16_t vlan_id[PACKET_MAX_VLANS];
+} bridge_rows[] = {
+    { .text = IP4("11") UDP, .type = 0x0800, .ip_version = 4 },
+    { .text = IP4("11") UDP,
+      .type = 0x0800,
+      .vlan_protocol = 0x8100,
+      .tci = 0x2064,
+      .ip_version = 4,
+      .vlan_count = 1,
+      .vlan_id = { 0x64 } },
+    /* a tag of VLAN 0, which is only a priority, and a second one in the frame */
+    { .text = "0007 0800" IP4("11") UDP,
+      .type = 0x8100,
+      .vlan_protocol = 0x88a8,
+      .tci = 0x6000,
+      .ip_version = 4,
+      .vlan_count = 2,
+      .vlan_id = { 0, 7 } },
+    { .text = "0001 0800 06 04 0001 000000000001 0a000001 000000000000 0a000002", .type = 0x0806 },
+    { .text = "ffff", .type = 0x1234 },
+    { .text = "45", .type = 0x0800 },
+    { .text = "", .type = 0x8100 },
+};
+
+START_TEST(reads_frames_of_a_bridge)
+{
+    static const uint8_t header[14] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 8, 0 };
+    struct decoding decoding;
+    struct packet *pkt = &decoding.packet;
+
+    decoding_open(&decoding, NULL);
+    decoding_text(&decoding, LINK_BRIDGE, bridge_rows[_i].text);
+    ck_assert_ptr_null(pkt->ethernet);
+    pkt->meta.hardware_protocol = bridge_rows[_i].type;
+    pkt->meta.vlan_protocol = bridge_rows[_i].vlan_protocol;
+    pkt->meta.vlan_tci = bridge_rows[_i].tci;
+    pkt->frame_header = header;
+    decoding.count = decode_packet(decoding.decoder, pkt, decoding.found);
+    ck_assert_uint_eq(decoding.count, 1);
+    ck_assert_ptr_eq(pkt->ethernet, header);
+    ck_assert_uint_eq(pkt->ip_version, bridge_rows[_i].ip_version);
+    ck_assert_uint_eq(pkt->vlan_count, bridge_rows[_i].vlan_count);
+    for (unsigned i = 0; i < pkt->vlan_count; i++)
+        ck_assert_uint_eq(pkt->vlan_id[i], bridge_rows[_i].vlan_id[i]);
+    if (pkt->ip_version == 4)
+        ck_assert_uint_eq(pkt->destination_port, 80);
+    decoding_close(&decoding);
+}
+END_TEST
+
 START_TEST(counts_sizes)
 {
     struct decoding decoding;
@@ -604,6 +659,7 @@ int main(void)
     tcase_add_test(tcase, reads_icmp);
     tcase_add_test(tcase, reads_cipso);
     tcase_add_test(tcase, starts_anew);
+    tcase_add_loop_test(tcase, reads_frames_of_a_bridge, 0, sizeof(bridge_rows) / sizeof(bridge_rows[0]));
     tcase_add_test(tcase, counts_sizes);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);

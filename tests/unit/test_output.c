@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What output writes of packets and rules made by hand. */
+#include "conntrack_bytes.h"
 #include "output_fixture.h"
 
 /* The first event of a type. */
@@ -104,6 +105,24 @@ static void sets_mark(struct sample *sample)
     sample->packet.mark_set = true;
     sample->packet.mark_value = 16;
     sample->packet.mark_mask = 255;
+}
+
+static struct conntrack_bytes connection;
+
+static void knows_connection(struct sample *sample)
+{
+    sample_alert(sample);
+    connection.length = 0;
+    ct_u32(&connection, CTA_ID, 4000000000u);
+    ct_u32(&connection, CTA_MARK, 18);
+    sample->packet.conntrack =
+        (struct packet_conntrack){ connection.bytes, (uint32_t)connection.length, IP_CT_RELATED_REPLY };
+}
+
+static void knows_damaged_connection(struct sample *sample)
+{
+    knows_connection(sample);
+    sample->packet.conntrack.length -= 2;
 }
 
 static void sample_gre(struct sample *sample)
@@ -308,6 +327,9 @@ static const struct field_case {
     { sample_queue, sample_drop, from_queue, "drop", WITH, "\"verdict\":\"drop\"" },
     { sample_queue, sets_mark, from_queue, "alert", WITH, "\"set_mark\":16" },
     { sample_queue, sets_mark, from_queue, "alert", WITH, "\"set_mask\":255" },
+    { sample_queue, knows_connection, from_queue, "alert", WITH,
+      "\"in_iface\":\"lo\",\"ct_id\":4000000000,\"ct_mark\":18,\"ct_state\":\"related\",\"verdict\":\"accept\"" },
+    { sample_queue, knows_damaged_connection, from_queue, "alert", WITHOUT, "\"ct_" },
     { sample_tcp, sample_drop, NULL, "alert", WITH, "\"action\":\"blocked\"" },
     { sample_tcp, sample_drop, NULL, "drop", WITH,
       "\"drop\":{\"len\":258,\"tos\":8,\"ttl\":64,\"ipid\":4660,\"tcpseq\":4000000000,\"tcpack\":7,"

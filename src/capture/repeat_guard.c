@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "repeat_guard.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <xxhash.h>
+
+#include "sluice/packet.h"
+
+enum {
+    WAYS = 4, /* a bucket is one line of the cache */
+    MAX_BUCKETS = 1 << 14,
+    HEAD = 256, /* bytes that are hashed: headers and what follows them, and the end */
+    TAIL = 64,
+};
+
+struct entry {
+    uint64_t hash;    /* 0: never used */
+    uint32_t receive; /* in which it was seen last */
+    uint32_t count;
+};
+
+struct repeat_guard {
+    uint64_t seed;
+    uint32_t mask;       /* buckets - 1 */
+    uint32_t horizon;    /* receives after which a packet has left the fullest queue */
+    uint32_t receive;    /* number of the current one */
+    uint32_t last_empty; /* of the last one before it that left the socket empty */
+    bool emptied;        /* the current one did */
+    struct entry *entries;
+};
+
+int repeat_guard_new(struct repeat_guard **out, uint32_t length, uint32_t batch, uint64_t seed)
+{
+    struct repeat_guard *guard = calloc(1, sizeof(*guard));
+    uint32_t buckets = 1;
+
+    if (!guard)
+        return -ENOMEM;
+    while (buckets < MAX_BUCKETS && buckets * WAYS / 2 < length)
+        buckets *= 2;
+    guard->entries = calloc((size_t)buckets * WAYS, sizeof(*guard->entries));
+    if (!guard->entries) {
+        free(guard);
+        return -ENOMEM;
+    }
+    guard->seed = seed;
+    guard->mask = buckets - 1;
+    guard->horizon = length / batch + 2;
+    *out = guard;
+    return 0;
+}
+
+void repeat_guard_free(struct repeat_guard *guard)
+{
+    if (!guard)
+        return;
+    free(guard->entries);
+    free(guard);
+}
+
+void repeat_guard_receive(struct repeat_guard *guard, bool emptied)
+{
+    if (guard->emptied)
+        guard->last_empty = guard->receive;
+    guard->receive++;
+    guard->emptied = emptied;
+}
+
+/* Never 0. Hooks and interfaces belong to it: the same packet may be queued on two hooks. */
+static uint64_t hash_of(const struct repeat_guard *guard, const struct packet *pkt)
+{
+    const uint32_t where[] = { pkt->wire_length, pkt->meta.in_ifindex, pkt->meta.out_ifindex, pkt->meta.hook };
+    uint64_t hash = XXH3_64bits_withSeed(where, sizeof(where), guard->seed);
+    uint32_t head = pkt->length < HEAD ? pkt->length : HEAD;
+    uint32_t rest = pkt->length - head, tail = rest < TAIL ? rest : TAIL;
+
+    hash = XXH3_64bits_withSeed(pkt->data, head, hash);
+    if (tail > 0)
+        hash = XXH3_64bits_withSeed(pkt->data + pkt->length - tail, tail, hash);
+    return hash | 1;
+}
+
+/* Whether what was seen in that receive, and repeated after it, can be on its way still or come with this one. */
+static bool is_under_way(const struct repeat_guard *guard, const struct entry *entry)
+{
+    uint32_t age = guard->receive - entry->receive;
+
+    return entry->hash != 0 && age <= guard->horizon && guard->receive - guard->last_empty >= age;
+}
+
+/* One that is under way keeps its place. */
+static struct entry *find_room(const struct repeat_guard *guard, struct entry *bucket)
+{
+    for (unsigned i = 0; i < WAYS; i++)
+        if (!is_under_way(guard, &bucket[i]))
+            return &bucket[i];
+    return NULL;
+}
+
+uint32_t repeat_guard_count(struct repeat_guard *guard, const struct packet *pkt)
+{
+    uint64_t hash = hash_of(guard, pkt);
+    struct entry *bucket = &guard->entries[(size_t)(hash >> 32 & guard->mask) * WAYS], *entry;
+
+    for (unsigned i = 0; i < WAYS; i++) {
+        entry = &bucket[i];
+        if (entry->hash != hash || !is_under_way(guard, entry))
+            continue;
+        if (entry->receive != guard->receive) /* two of them in one receive are two packets */
+            entry->count++;
+        entry->receive = guard->receive;
+        return entry->count;
+    }
+    entry = find_room(guard, bucket);
+    if (entry)
+        *entry = (struct entry){ .hash = hash, .receive = guard->receive };
+    return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "netfilter.h"
+
+static bool ctmark_match(const struct match_input *in, const void *data)
+{
+    struct conntrack conntrack;
+
+    return netfilter_conntrack(&conntrack, in->packet) && mark_bits_hold(data, conntrack.mark);
+}
+
+static int ctmark_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    rule_parser_rule(parser)->needs_conntrack = true;
+    return mark_bits_condition(parser, value, negated);
+}
+
+const struct keyword keyword_ctmark = {
+    .name = "ctmark",
+    .value = "[!]VALUE[/MASK]",
+    .help = "the mark of a packet's connection in the kernel's connection tracking (nft: ct mark)",
+    .manual = "Does not match packets that the kernel tells no connection of: it must be able to (queue.conntrack), "
+              "and rules with "
+              "this keyword make the daemon ask for it.",
+    .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_NEGATABLE | KEYWORD_STATE,
+    .cost = 2,
+    .parse = ctmark_parse,
+    .match = ctmark_match,
+};

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "netfilter.h"
+
+static bool mark_match(const struct match_input *in, const void *data)
+{
+    const struct packet *pkt = netfilter_packet(in->packet);
+
+    return pkt && mark_bits_hold(data, pkt->meta.mark);
+}
+
+const struct keyword keyword_mark = {
+    .name = "mark",
+    .value = "[!]VALUE[/MASK]",
+    .help = "the mark that a packet arrived with (nft: meta mark); only the bits under the mask count",
+    .manual = "Only packets from a queue have one; a packet inside a tunnel has that of the one that carries it.",
+    .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_NEGATABLE | KEYWORD_STATE,
+    .parse = mark_bits_condition,
+    .match = mark_match,
+};

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Sourced by the tests firewall_*.sh: somebody's generator writes the gateway's firewall, which lets datagrams to port 7000 through and
+# none to port 7001; Sluice installs itself beside it. The script has the functions
+#
+#   firewall_start, firewall_reload
+#
+# and calls beside MODE... for each that is to be tried.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+FAMILIES=${FAMILIES:-"10.66.2.2 fd66:2::2"}
+
+needs() { for tool in "$@"; do command -v "$tool" >/dev/null || skip "$tool is not installed"; done; }
+
+# generator COMMAND...: in the gateway, with folders of this machine replaced as REPLACE="FOLDER=COPY ..." says.
+generator() {
+	gateway unshare -m bash -c '
+		for pair in $0; do mount --bind "${pair#*=}" "${pair%%=*}" || exit; done
+		mount -t tmpfs run /run 2>/dev/null
+		exec "$@"' "${REPLACE:-}" "$@" >>"$WORK/generator.log" 2>&1 </dev/null
+}
+
+# Everybody else's rules, without what changes by itself.
+others_rules() {
+	{
+		gateway nft list ruleset 2>/dev/null | awk '/^table (inet|ip|ip6|bridge) sluice / { ours = 1 } !ours { print } /^}/ { ours = 0 }'
+		for ipt in iptables-legacy ip6tables-legacy; do
+			! command -v $ipt-save >/dev/null || gateway $ipt-save 2>/dev/null | grep -v '^#' || true
+		done
+	} | sed -E 's/packets [0-9]+ bytes [0-9]+/packets 0 bytes 0/; s/\[[0-9]+:[0-9]+\]/[0:0]/'
+}
+
+# arrived TEXT: how often at the port that is open, and at the closed one.
+arrived() { grep -c "$1\$" "$WORK/open" || true; }
+leaked() { grep -c "$1\$" "$WORK/closed" || true; }
+# send NAME: to both ports, each family; and what arrives of it. NAME is unique.
+send() {
+	local to
+	for to in $FAMILIES; do
+		client python3 "$HERE/traffic.py" udp-send "$to" 7001 "$1" "$1 EVIL"
+		client python3 "$HERE/traffic.py" udp-send "$to" 7000 "$1" "$1 EVIL" "$1 end"
+	done
+}
+COUNT=$(echo "$FAMILIES" | wc -w)
+# expect WHAT NAME EVIL: all of NAME arrived at the open port, EVIL (how many of each family) of the bad ones, nothing at the closed one.
+expect() {
+	for _ in $(seq 60); do [ "$(arrived "$2 end")" = "$COUNT" ] && break; sleep 0.05; done
+	equal "$1: what is allowed" "$(arrived "$2")" "$COUNT"
+	equal "$1: bad ones" "$(arrived "$2 EVIL")" $((COUNT * $3))
+	equal "$1: what the firewall denies" "$(leaked "$2")" 0
+}
+
+# Until thirty more of the paced datagrams have arrived.
+more_numbers() {
+	local from
+	from=$(grep -c number "$WORK/open" || true)
+	for _ in $(seq 100); do [ "$(grep -c number "$WORK/open")" -ge $((from + 30)) ] && return; sleep 0.05; done
+	fail "$1: the traffic does not go on"
+}
+
+# beside MODE PACKETS: PACKETS of those five that send() sends are seen.
+beside() {
+	local mode=$1 seen=$2 option=() before
+	[ "$mode" = repeat ] && option=(--mark 0x200/0x200)
+	before=$(others_rules)
+	start_sluice "$mode" --queue 0-1 --attach "$mode" "${option[@]}" --rules "$WORK/t.rules"
+	send "$mode"
+	expect "$mode" "$mode" 0
+	equal "$mode: others' rules" "$(others_rules)" "$before"
+
+	# A reload under way: what arrives has been inspected, before and after.
+	ip netns exec "$P-cli" python3 "$HERE/traffic.py" udp-paced 10.66.2.2 7000 400 20 >"$WORK/paced" 2>&1 &
+	local paced=$!
+	more_numbers "$mode"
+	firewall_reload || fail "$mode: reload: $(tail -5 "$WORK/generator.log")"
+	more_numbers "$mode: after the reload"
+	kill $paced
+	wait $paced || fail "$mode: the traffic"
+	send "$mode-reloaded"
+	expect "$mode: after the reload" "$mode-reloaded" 0
+	stop_process "$LAST_PID" || fail "$mode: exit code $?"
+	local passed=0 judged=0 queue
+	passed=$(grep -c number "$WORK/open" || true)
+	for queue in 0 1; do judged=$((judged + $(last_stats "$mode" queue.$queue.packets))); done
+	[ "$judged" -ge $((passed - PASSED + 2 * COUNT * seen)) ] || fail "$mode: $passed arrived and $judged were inspected"
+	[ "$mode" != after ] || [ "$judged" -le $(($(cat "$WORK/paced") + 2 * COUNT * seen)) ] ||
+		fail "$mode: $judged inspected, more than the firewall accepts"
+	PASSED=$passed
+	local now
+	now=$(others_rules)
+	[ "$now" = "$before" ] || [ "${RELOAD_CHANGES:-}" ] || fail "$mode: others' rules are not what they were"
+
+	# Dead, and with a queue that is full: the firewall's deny is a deny.
+	start_sluice "$mode-dead" --queue 0-1 --attach "$mode" "${option[@]}" --rules "$WORK/t.rules"
+	kill_process "$LAST_PID"
+	send "$mode-dead"
+	expect "$mode: with a dead daemon" "$mode-dead" 1
+	start_sluice "$mode-full" --queue 0-1 --attach "$mode" "${option[@]}" --rules "$WORK/t.rules" --set queue.length=1 \
+		--set queue.fail-open=yes
+	kill -STOP "$LAST_PID"
+	for to in $FAMILIES; do client python3 "$HERE/traffic.py" udp-send "$to" 7000 fill fill; done
+	sleep 0.1
+	send "$mode-full"
+	expect "$mode: with a full queue" "$mode-full" 1
+	kill -CONT "$LAST_PID"
+	stop_process "$LAST_PID" || fail "$mode: exit code $?"
+	gateway nft list tables | grep sluice && fail "$mode: our table is still there"
+	true
+}
+
+topology
+: >"$WORK/generator.log"
+PASSED=0
+echo 'drop udp any any -> any any (msg:"bad word"; content:"EVIL"; sid:1;)' >"$WORK/t.rules"
+background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/open"
+background srv python3 "$HERE/traffic.py" udp-sink 7001 "$WORK/closed"
+for sink in open closed; do for _ in $(seq 50); do [ -s "$WORK/$sink" ] && break; sleep 0.05; done; done
+
+# firewall_ready: started, and it does what this test takes for granted.
+firewall_ready() {
+	firewall_start || skip "it does not run here: $(tail -3 "$WORK/generator.log" | tr '\n' ' ')"
+	send alone
+	expect "without sluice" alone 1
+}

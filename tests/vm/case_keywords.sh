@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What rules ask of the kernel's connection tracking, which hands it over here: ctmark, ctstate, and the connection in events.
+. "$(dirname "$0")/lib.sh"
+topology
+gateway nft -f - <<'NFT'
+table inet marks {
+	chain forward {
+		type filter hook forward priority -150;
+		udp dport 7000 ct mark set 0x51
+		meta mark & 0xff0 == 0x210 counter
+	}
+	chain last {
+		type filter hook postrouting priority 0;
+		meta mark & 0xff0 == 0x210 counter accept
+	}
+}
+NFT
+cat >"$WORK/t.rules" <<'RULES'
+alert udp any any -> any 7000 (msg:"first"; ctstate:new; ctmark:0x50/0xf0; content:"one"; nfq_set_mark:0x210/0xff0; sid:1;)
+alert udp any any -> any 7000 (msg:"no more"; ctstate:new; content:"two"; sid:2;)
+alert udp any any -> any 7000 (msg:"another mark"; ctmark:!0x51; sid:4;)
+alert icmp any any -> any any (msg:"an error"; itype:3; ctstate:related; sid:5;)
+RULES
+background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
+listens "$WORK/got"
+# The rules make the daemon ask for it, although the settings do not.
+start_sluice ips --queue 0-1 --attach after --rules "$WORK/t.rules" --set stream.midstream=no --set stream.midstream-grace=0
+ips=$LAST_PID
+grep -q "the kernel tells with each packet what it knows of its connection$" "$WORK/ips.log" || fail "conntrack: $(cat "$WORK/ips.log")"
+client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 one two
+client python3 "$HERE/traffic.py" udp-send fd66:2::2 7000 one two
+client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7009 closed # nobody listens: the server's error is of this connection
+arrives two "$WORK/got"
+wait_events ips 2 event_type=alert alert.signature_id=1 queue.ct_state=new queue.ct_mark=81 queue.set_mark=528
+wait_events ips 1 event_type=alert alert.signature_id=5 queue.ct_state=related src_ip=10.66.2.2
+stop_process "$ips" || fail "exit code $?"
+equal "a second packet that is new" "$(events ips event_type=alert alert.signature_id=4)" 0
+equal "packets with the rule's mark at the end" "$(gateway nft list chain inet marks last | sed -n 's/.*counter packets \([0-9]*\).*/\1/p')" 2
+python3 - "$WORK/ips/eve.json" <<'PY' || fail "ids of connections"
+import json, sys
+ids = {e['queue']['ct_id'] for e in map(json.loads, open(sys.argv[1])) if e.get('alert', {}).get('signature_id') in (1, 5)}
+sys.exit(len(ids) != 3 or 0 in ids)
+PY
