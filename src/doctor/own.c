@@ -137,6 +137,8 @@ static void compare_rules(struct patient *patient, const struct netrules_chain *
 {
     const struct netrules_rule *have = live->rules, *want = wanted->rules;
 
+    while (want && !live->rules && want->verdict != NETRULES_QUEUE) /* a daemon that stops empties its chains */
+        want = want->next;
     while (have || want) {
         if (have && want && same_rule(have, want)) {
             have = have->next;

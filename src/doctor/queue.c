@@ -183,6 +183,16 @@ static void check_other_user(struct patient *patient, const struct netrules_rule
         rule);
 }
 
+/* The same rule in a chain of another hook says nothing new of its queue. */
+static bool is_repeated(const struct patient *patient, const struct feed *feed)
+{
+    for (const struct feed *earlier = patient->feeds; earlier != feed; earlier = earlier->next)
+        if (earlier->rule->chain->table == feed->rule->chain->table && earlier->own == feed->own &&
+            strcmp(earlier->rule->text, feed->rule->text) == 0)
+            return true;
+    return false;
+}
+
 void check_queues(struct patient *patient)
 {
     for (const struct feed *feed = patient->feeds; feed; feed = feed->next) {
@@ -190,9 +200,11 @@ void check_queues(struct patient *patient)
 
         if (!feed->own && each_base(patient->ruleset, feed->rule, check_shared_base, &shared))
             patient->failed = true;
+        check_second_user(patient, feed);
+        if (is_repeated(patient, feed))
+            continue;
         check_spread(patient, feed);
         check_bypass(patient, feed);
-        check_second_user(patient, feed);
     }
     for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next)
         for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
@@ -296,7 +308,7 @@ static void check_full(struct patient *patient, const struct netrules_holder *ho
 void check_listeners(struct patient *patient)
 {
     for (const struct feed *feed = patient->feeds; feed; feed = feed->next)
-        if (!feed->rule->queue.unknown)
+        if (!feed->rule->queue.unknown && !is_repeated(patient, feed))
             check_deaf(patient, feed);
     for (const struct netrules_holder *holder = patient->ruleset->holders; holder; holder = holder->next) {
         check_holder(patient, holder);

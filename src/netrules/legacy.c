@@ -205,16 +205,21 @@ static void write_address(struct rule_builder *builder, int family, const char *
               inet_ntop(family, address, name, sizeof(name)) ? name : "?", bits);
 }
 
+/* Of "eth+" the mask has three bytes; of "eth0" five, with the NUL. */
 static void write_interface(struct rule_builder *builder, const char *option, const char *name, const uint8_t *mask,
                             bool inverted)
 {
-    size_t length = strnlen(name, IFNAMSIZ);
-    bool prefix = length < IFNAMSIZ && mask[length] == 0; /* the NUL is not compared */
+    size_t length = strnlen(name, IFNAMSIZ), compared = 0;
+    bool prefix;
 
-    if (mask[0] == 0)
+    while (compared < IFNAMSIZ && mask[compared])
+        compared++;
+    prefix = compared <= length && compared < IFNAMSIZ;
+    if (compared == 0)
         return;
     rule_condition(builder);
-    rule_word(builder, "%s%s %.*s%s", inverted ? "! " : "", option, (int)length, name, prefix ? "+" : "");
+    rule_word(builder, "%s%s %.*s%s", inverted ? "! " : "", option, (int)(prefix ? compared : length), name,
+              prefix ? "+" : "");
     if (!inverted && !prefix && length == 2 && memcmp(name, "lo", 2) == 0)
         builder->rule->only_loopback = true;
 }

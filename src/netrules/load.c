@@ -97,6 +97,10 @@ static void write_set(struct rule_builder *builder, const struct operand *to, co
         value_write(&value, to->kind, cursor_of(from->bytes, from->byte_count), to->length);
     else
         text_puts(&value, from->text);
+    if (from->masked) {
+        text_puts(&value, " & ");
+        value_write(&value, from->kind, cursor_of(from->masked, from->masked_count), from->masked_count);
+    }
     rule_word(builder, "%s set %s", to->text, value.bytes ? value.bytes : "?");
     text_clear(&value);
 }

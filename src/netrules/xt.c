@@ -78,14 +78,15 @@ static bool match_connmark(struct rule_builder *builder, uint32_t revision, stru
     return true;
 }
 
-static void match_states(struct rule_builder *builder, const char *option, uint32_t states, bool inverted)
+static void match_states(struct rule_builder *builder, const char *name, const char *option, uint32_t states,
+                         bool inverted)
 {
     struct text text;
 
     rule_condition(builder);
     text_init(&text);
     value_write(&text, VALUE_STATE, cursor_of(&states, sizeof(states)), sizeof(states));
-    rule_word(builder, "%s%s %s", inverted ? "not " : "", option, text.bytes ? text.bytes : "?");
+    rule_word(builder, "-m %s %s%s %s", name, inverted ? "! " : "", option, text.bytes ? text.bytes : "?");
     text_clear(&text);
     if (((states & STATE_ESTABLISHED) != 0) != inverted)
         builder->rule->established = true;
@@ -97,7 +98,7 @@ static bool match_state(struct rule_builder *builder, uint32_t revision, struct 
 
     if (revision != 0 || !take(data, &info, sizeof(info)))
         return false;
-    match_states(builder, "-m state --state", info.statemask, false);
+    match_states(builder, "state", "--state", info.statemask, false);
     return true;
 }
 
@@ -120,7 +121,7 @@ static bool match_conntrack(struct rule_builder *builder, uint32_t revision, str
     }
     if (!(flags & XT_CONNTRACK_STATE))
         return false;
-    match_states(builder, "-m conntrack --ctstate", states, inverted & XT_CONNTRACK_STATE);
+    match_states(builder, "conntrack", "--ctstate", states, inverted & XT_CONNTRACK_STATE);
     if (flags & ~(XT_CONNTRACK_STATE | XT_CONNTRACK_STATE_ALIAS))
         rule_word(builder, "...");
     return true;
