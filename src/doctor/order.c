@@ -39,8 +39,8 @@ static void note_ahead(const struct step *step, void *user)
 {
     struct ahead *ahead = user;
 
-    if (!step->accepts || step->only_loopback || is_meant(ahead, step->rule))
-        return;
+    if (!step->accepts || !step->conditional || step->only_loopback || is_meant(ahead, step->rule))
+        return; /* one that takes everything is the blocker */
     if (step->established && !ahead->established)
         ahead->established = step->rule;
     if (step->established)
