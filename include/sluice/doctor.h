@@ -28,7 +28,7 @@ struct doctor_finding {
     const char *what, *why, *remedy;
     const struct netrules_rule *rule;   /* in question, or NULL */
     const struct netrules_chain *chain; /* of the rule, or in question itself; or NULL */
-    const char *other;                 /* what is neither: a policy route, a process; or NULL */
+    const char *other;                  /* what is neither: a policy route, a process; or NULL */
 };
 
 /* What is wanted. What was not said on purpose is taken from the own table, if there is one. */

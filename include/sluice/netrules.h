@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The live ruleset of everybody: nf_tables of all families, the legacy tables of iptables, the policy routing by marks, and
- * who holds which queue. It is read, never changed: dumps over netlink and getsockopt, which load no module.
+ * who holds which queue. It is read, never changed: dumps over netlink and getsockopt.
  *
  * What matters to a queue is decoded (queues, verdicts, marks, offload); of the rest a rule keeps a text that a person can read.
  * The messages are read by the checked cursor and not by libnftnl, which passes over expressions that it does not know: a rule

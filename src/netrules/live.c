@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reading what is live. A dump of nf_tables is many messages, between which others may change the ruleset: the kernel's counter of
- * changes is read before and after, and a dump that was interrupted begins anew. Nothing is ever loaded: tables of ip_tables are
- * asked for only when /proc says that they are there.
+ * changes is read before and after, and a dump that was interrupted begins anew. Tables of ip_tables are asked for only when /proc
+ * says that they are there: asking for one would make it.
  */
 #include "netrules_priv.h"
 
