@@ -31,11 +31,17 @@ struct doctor_finding {
     const char *other;                  /* what is neither: a policy route, a process; or NULL */
 };
 
+/* Connections that have our marks now, by conntrack. */
+struct doctor_connections {
+    uint64_t judged, answers; /* queue.mark, nft.reject-mark */
+};
+
 /* What is wanted. What was not said on purpose is taken from the own table, if there is one. */
 struct doctor_input {
     struct firewall_options options;
     bool queues_given, hooks_given, bypass_given, attach_given;
     bool repeats; /* accepted packets come back with a mark: queue.verdict */
+    struct doctor_connections connections;
 };
 
 struct doctor_report {

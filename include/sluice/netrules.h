@@ -189,6 +189,9 @@ struct netrules {
 int netrules_read(struct netrules **out);
 void netrules_free(struct netrules *ruleset);
 
+/* How many connections have this mark under the mask now. 0 or -errno; none where the kernel has no connection tracking. */
+int netrules_count_connections(uint32_t mark, uint32_t mask, uint64_t *out);
+
 const struct netrules_chain *netrules_find_chain(const struct netrules_table *table, const char *name);
 const char *netrules_family_name(uint32_t family); /* "inet" of NFPROTO_INET */
 const char *netrules_hook_name(uint32_t family, uint32_t hook);

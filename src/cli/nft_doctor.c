@@ -52,6 +52,18 @@ static int judge(const struct netrules *ruleset, const struct doctor_input *inpu
     return code;
 }
 
+/* Of connections that can't be counted there are none. */
+static struct doctor_connections count_connections(const struct firewall_options *options)
+{
+    struct doctor_connections out = { .judged = 0 };
+
+    if (options->mark_mask)
+        netrules_count_connections(options->mark, options->mark_mask, &out.judged);
+    if (options->reject_mask)
+        netrules_count_connections(options->reject_mark, options->reject_mask, &out.answers);
+    return out;
+}
+
 int nft_doctor(const struct config *config, const struct firewall_options *options, bool json)
 {
     struct doctor_input input = {
@@ -61,6 +73,7 @@ int nft_doctor(const struct config *config, const struct firewall_options *optio
         .bypass_given = config_is_set(config, "nft.bypass"),
         .attach_given = config_is_set(config, "nft.attach"),
         .repeats = strcmp(config_string(config, "queue.verdict"), "repeat") == 0,
+        .connections = count_connections(options),
     };
     struct netrules *ruleset;
     int err = netrules_read(&ruleset), code;

@@ -8,16 +8,19 @@
 
 #include "doctor_priv.h"
 
+static const uint32_t ALL = 0xffffffff;
+
 /* One of our marks. */
 struct our_mark {
     const char *name; /* of the setting */
     uint32_t value, mask;
-    bool judged; /* that of repeat mode */
+    bool judged;          /* that of repeat mode */
+    uint64_t connections; /* that have it now */
 };
 
 /* Registered or well known users: of bits, or of whole marks. */
 static const struct {
-    uint32_t value, mask; /* their mask; ALL_BITS: they write the whole mark */
+    uint32_t value, mask; /* their mask; all bits: they write the whole mark */
     const char *name;
 } known_users[] = {
     { 0x0100, 0x00000f00, "Cilium" },
@@ -83,7 +86,7 @@ static void report_set(struct patient *patient, const struct netrules_rule *rule
                 "%s overwrites bits of our mark 0x%x/0x%x (%s): 0x%x under 0x%x", user, ours->value, ours->mask,
                 ours->name, mark->value, mark->mask),
             rule);
-    else if (mark->mask != 0xffffffff)
+    else if (mark->mask != ALL)
         about_rule(
             find_out(
                 patient, DOCTOR_NOTE, "mark.cleared",
@@ -132,7 +135,7 @@ static void report_copy(struct patient *patient, const struct netrules_rule *rul
 static void report_match(struct patient *patient, const struct netrules_rule *rule, const struct netrules_mark *mark,
                          const struct our_mark *ours)
 {
-    bool whole = mark->mask == 0xffffffff;
+    bool whole = mark->mask == ALL;
 
     if (whole && !ours->judged) /* our answers are none of theirs, and are not taken for it */
         return;
@@ -191,7 +194,7 @@ static void check_mark(struct patient *patient, const struct netrules_rule *rule
 static void check_route(struct patient *patient, const struct netrules_route *route, const struct our_mark *ours)
 {
     const char *known = known_user(route->mark, route->mask);
-    bool whole = route->mask == 0xffffffff;
+    bool whole = route->mask == ALL;
     struct doctor_finding *finding;
 
     if (!(route->mask & ours->mask) || (whole && !ours->judged))
@@ -207,8 +210,51 @@ static void check_route(struct patient *patient, const struct netrules_route *ro
     finding->other = route->text;
 }
 
+/* Bits that no rule and no policy route reads or writes, but for whole marks. */
+static uint32_t free_bits(const struct patient *patient)
+{
+    uint32_t used = 0;
+
+    for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next)
+        for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
+            for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
+                for (const struct netrules_mark *mark = rule->marks; mark; mark = mark->next)
+                    used |= mark->mask != ALL ? mark->mask : mark->value;
+    for (const struct netrules_route *route = patient->ruleset->routes; route; route = route->next)
+        used |= route->mask != ALL ? route->mask : route->mark;
+    return ~used;
+}
+
+static void suggest(struct patient *patient)
+{
+    uint32_t bits = free_bits(patient);
+
+    for (const struct doctor_finding *finding = patient->report->findings; finding; finding = finding->next) {
+        if (strncmp(finding->id, "mark.", strlen("mark.")) != 0 || finding->severity == DOCTOR_NOTE || bits == 0)
+            continue;
+        find_out(patient, DOCTOR_NOTE, "mark.free",
+                 "No rule and no policy route here reads or writes them under a mask.",
+                 "Take one of them, such as the highest, for queue.mark or nft.reject-mark.",
+                 "bits of marks that are free: 0x%x", bits);
+        return;
+    }
+}
+
+static void check_connections(struct patient *patient, const struct our_mark *ours)
+{
+    if (ours->connections)
+        find_out(patient, DOCTOR_WARNING, "mark.connections",
+                 "Somebody has saved our mark, or the same bits of his own, to connections: where it is restored, "
+                 "their packets "
+                 "look as if they had been judged and pass uninspected.",
+                 "Choose bits that nobody has for queue.mark and nft.reject-mark.",
+                 "%llu connections have our mark 0x%x/0x%x (%s)", (unsigned long long)ours->connections, ours->value,
+                 ours->mask, ours->name);
+}
+
 static void check_ours(struct patient *patient, const struct our_mark *ours)
 {
+    check_connections(patient, ours);
     for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next)
         for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
             for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
@@ -222,11 +268,13 @@ void check_marks(struct patient *patient)
 {
     const struct firewall_options *options = &patient->input->options;
     const struct our_mark marks[] = {
-        { "queue.mark", patient->mark, patient->repeats ? patient->mark_mask : 0, true },
-        { "nft.reject-mark", options->reject_mark, options->reject_mask, false },
+        { "queue.mark", patient->mark, patient->repeats ? patient->mark_mask : 0, true,
+          patient->input->connections.judged },
+        { "nft.reject-mark", options->reject_mark, options->reject_mask, false, patient->input->connections.answers },
     };
 
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
         if (marks[i].mask)
             check_ours(patient, &marks[i]);
+    suggest(patient);
 }

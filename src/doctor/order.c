@@ -170,7 +170,7 @@ static void compare_priorities(struct patient *patient, const struct netrules_ch
                      "reload of the other.",
                      "Install again, which chooses a priority that nobody has, or choose one (nft.priority).",
                      "another chain has the priority %d of our chain %s", (int)ours->priority, ours->name);
-    else if (!before && other->priority > ours->priority && other->priority < ABSURD)
+    else if (!before && other->priority > ours->priority && other->priority < ABSURD && may_drop(other))
         finding =
             find_out(patient, DOCTOR_WARNING, "order.filter-behind",
                      "In this mode Sluice is to see what the firewall accepted. This chain decides after it: what it "

@@ -12,6 +12,7 @@
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
+#include <linux/netfilter/nfnetlink_conntrack.h>
 #include <linux/netfilter_ipv4/ip_tables.h>
 #include <linux/netfilter_ipv6/ip6_tables.h>
 #include <linux/rtnetlink.h>
@@ -384,6 +385,60 @@ static int read_routes(struct netrules *ruleset, int family)
     err = ask(&session, &request, add_route, ruleset);
     session_close(&session);
     return err == -EOPNOTSUPP || err == -EAFNOSUPPORT ? 0 : err; /* a kernel without policy routing */
+}
+
+/* --- Connections ----------------------------------------------------------------------------------------------------------------- */
+
+struct counting {
+    uint32_t mark, mask;
+    uint64_t count;
+};
+
+/* The kernel sends those that match only; one that does not know the filter sends all. */
+static int count_connection(void *user, const void *bytes, size_t length)
+{
+    struct counting *counting = user;
+    struct cursor message = cursor_of(bytes, length);
+
+    if (!cursor_skip(&message, NLMSG_HDRLEN) || !cursor_skip(&message, sizeof(struct nfgenmsg)))
+        return 0;
+    counting->count += (netrules_be32(netrules_attribute(message, CTA_MARK), 0) & counting->mask) == counting->mark;
+    return 0;
+}
+
+static void put_be32(struct request *request, uint16_t type, uint32_t value)
+{
+    struct nlattr head = { .nla_len = sizeof(head) + sizeof(value), .nla_type = type };
+    uint32_t sent = htonl(value);
+
+    put(request, &head, sizeof(head));
+    put(request, &sent, sizeof(sent));
+}
+
+int netrules_count_connections(uint32_t mark, uint32_t mask, uint64_t *out)
+{
+    struct counting counting = { .mark = mark & mask, .mask = mask };
+    struct nfgenmsg head = { .nfgen_family = AF_UNSPEC };
+    struct session session;
+    struct request request;
+    int err = 0;
+
+    if (access("/proc/sys/net/netfilter/nf_conntrack_count", F_OK) == 0)
+        err = session_open(&session, NETLINK_NETFILTER);
+    else
+        session.socket = -1;
+    if (!err && session.socket >= 0) {
+        request_start(&request, NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET, NLM_F_DUMP, &head, sizeof(head));
+        put_be32(&request, CTA_MARK, counting.mark);
+        put_be32(&request, CTA_MARK_MASK, mask);
+        err = ask(&session, &request, count_connection, &counting);
+        session_close(&session);
+    }
+    if (err == -EOPNOTSUPP || err == -EINVAL || err == -EINTR) /* no marks; or connections came and went meanwhile */
+        err = 0;
+    if (!err)
+        *out = counting.count;
+    return err;
 }
 
 /* --- All ------------------------------------------------------------------------------------------------------------------------- */

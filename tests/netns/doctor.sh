@@ -182,9 +182,20 @@ add rule inet m out ct mark set meta mark & 0xff00
 NFT
 examine "restored, and not saved" --set queue.verdict=repeat
 found mark.restored warning
+found mark.free note "0x[0-9a-f]+"
 nft 'add rule inet m out meta mark set numgen inc mod 8'
 examine "a mark by a counter" --set queue.verdict=repeat
 found mark.any warning "numgen inc mod 8"
+clear
+
+# A connection that has the mark: conntrack says so.
+nft_command install --mode repeat --mark 0x1/0x1 >/dev/null
+examine "no connection" --set queue.verdict=repeat --mark 0x1/0x1
+absent mark.connections
+nft 'table inet m { chain o { type filter hook output priority mangle; udp dport 7009 ct mark set 0x1; }; }'
+python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 7009))'
+examine "a connection with our mark" --set queue.verdict=repeat --mark 0x1/0x1
+found mark.connections warning "1 connections"
 clear
 
 # --- Families -------------------------------------------------------------------------------------------------------------------

@@ -37,19 +37,19 @@ examine "clean"
 equal "clean: findings" "$(cat "$WORK/findings.log")" ""
 
 # Offload, behind our chain: the place makes no difference.
-gateway nft 'table inet offload { flowtable fast { hook ingress priority 0; devices = { g0, g1 }; }; }' || fail "no flowtable"
-gateway nft 'add chain inet offload forward { type filter hook forward priority 200; policy accept; }'
-gateway nft 'add rule inet offload forward meta l4proto udp flow add @fast'
+gateway nft 'add table inet shortcut; add flowtable inet shortcut fast { hook ingress priority 0; devices = { g0, g1 }; }' || fail "no flowtable"
+gateway nft 'add chain inet shortcut forward { type filter hook forward priority 200; policy accept; }'
+gateway nft 'add rule inet shortcut forward meta l4proto udp flow add @fast'
 examine "flowtable"
-found 'broken offload.flowtable .*flow add @fast.*g0,g1'
+found 'broken offload.flowtable .*flow add @fast.*g[01],g[01]'
 [ "$CODE" = 2 ] || fail "flowtable: exit code $CODE"
-gateway nft flush chain inet offload forward
+gateway nft flush chain inet shortcut forward
 examine "flowtable without a rule"
 found 'note offload.unused'
-gateway nft 'add rule inet offload forward ct mark 0x77 flow add @fast'
+gateway nft 'add rule inet shortcut forward ct mark 0x77 flow add @fast'
 examine "flowtable for marked connections"
 found 'warning offload.flowtable ct mark 0x77 flow add @fast'
-gateway nft delete table inet offload
+gateway nft delete table inet shortcut
 stop_process "$ips" || fail "exit code $?"
 
 # Native queue rules of somebody's own.
