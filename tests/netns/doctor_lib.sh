@@ -73,7 +73,7 @@ start() {
 	echo 'alert icmp any any -> any any (msg:"ping"; sid:1;)' >"$WORK/t.rules"
 	"$SLUICE" run --config /dev/null --log-dir "$WORK/log" --rules "$WORK/t.rules" "$@" >"$WORK/run.log" 2>&1 &
 	DAEMON=$!
-	for _ in $(seq 200); do grep -q ready "$WORK/run.log" && return; sleep 0.05; done
+	for _ in $(seq 600); do grep -q ready "$WORK/run.log" && return; sleep 0.05; done
 	fail "the daemon does not start: $(cat "$WORK/run.log")"
 }
 stop() {
