@@ -83,7 +83,9 @@ struct app_tx {
     bool only_events; /* made for a protocol's event: an anomaly is told of it, nothing else */
     uint64_t events[APP_EVENT_WORDS];
     struct file_list files[FLOW_DIRECTIONS];
-    struct app_detection *detection[FLOW_DIRECTIONS]; /* owned by detect; NULL */
+    bool settled[FLOW_DIRECTIONS]; /* for detect: rules were asked when the direction was complete, */
+    uint64_t settled_events[FLOW_DIRECTIONS][APP_EVENT_WORDS]; /* and these were its events then */
+    struct app_detection *detection[FLOW_DIRECTIONS];          /* owned by detect; NULL */
     uint64_t begin_ns;
 };
 
@@ -232,6 +234,8 @@ struct app_proto {
     void (*log)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: what alerts and events of files say of it, where that is not what `log` writes. */
     void (*describe)(const struct app_tx *tx, const void *settings, struct fields *out);
+    /* Optional: members that it has in alerts besides, behind those. */
+    void (*describe_alert)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: objects that stand beside it in the event. */
     void (*log_more)(const struct app_tx *tx, const void *settings, struct fields *out);
     /* Optional: whether this one is worth an event (tls sessions that never got to a certificate...). */
@@ -390,6 +394,7 @@ const char *app_name_of_id(unsigned id); /* "failed" for APP_FAILED, NULL for 0 
 
 /* The transactions of a flow, oldest first. */
 struct app_tx *app_transactions(const struct flow *flow);
+uint64_t app_tx_count(const struct flow *flow); /* of those that were begun, also when they are gone */
 bool app_tx_is_complete(const struct app_tx *tx, enum flow_direction direction);
 /* Whether its event should be written now. `flow_ends`: nothing more will come. */
 bool app_tx_wants_log(const struct app *app, const struct app_tx *tx, bool flow_ends);

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "sluice/config.h"
 #include "sluice/diag.h"
@@ -27,6 +28,15 @@ int engine_compile_rules(struct ruleset **out, struct rule_list *list, const str
 /* Both, and every file is needed. */
 int engine_load_rules(struct ruleset **out, const struct config *config, const char *const *rule_files, size_t count,
                       struct diag *diag);
+
+/* How far loading is, in one line of a terminal on stderr, when it takes longer than a second. The line is gone after the end. */
+struct engine_progress {
+    struct diag *diag; /* NULL: stderr is no terminal */
+    uint64_t begin_ns, shown_ns;
+    bool shown;
+};
+void engine_progress_begin(struct engine_progress *progress, struct diag *diag);
+void engine_progress_end(struct engine_progress *progress);
 
 struct run_options {
     const struct config *config;

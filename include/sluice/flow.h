@@ -181,7 +181,7 @@ void flow_table_end_all(struct flow_table *table, enum flow_end reason);
  * protocol of an IPv6 fragment is not always known. 0 without IP. */
 uint32_t flow_packet_hash(const struct packet *pkt, uint64_t seed, bool addresses_only);
 
-/* --- Variables: flow bits and integers, by the number of their name -------------------------------------------------------- */
+/* --- Variables: flow bits, integers and texts, by the number of their name -------------------------------------------------- */
 
 /* A bit and an integer of the same number are different things. set: false when there is no memory (counted). */
 bool flow_bit_is_set(const struct flow *flow, uint32_t number);
@@ -193,6 +193,15 @@ bool flow_integer_set(struct flow_table *table, struct flow *flow, uint32_t numb
 /* Calls `each` for all of a flow, in the order of their numbers. */
 void flow_each_variable(const struct flow *flow, void (*each)(uint32_t number, bool is_bit, uint32_t value, void *user),
                         void *user);
+
+/* Texts that rules took out of packets (pcre's flow:NAME), cut to FLOW_TEXT_MAX bytes; a flow has FLOW_TEXTS_MAX of them. set: false when
+ * there is no memory or no room (counted). */
+enum { FLOW_TEXT_MAX = 112, FLOW_TEXTS_MAX = 16 };
+bool flow_text_set(struct flow_table *table, struct flow *flow, uint32_t number, const uint8_t *bytes, uint32_t length);
+/* Lent until it is set again; NULL when it has no value. */
+const uint8_t *flow_text_get(const struct flow *flow, uint32_t number, uint32_t *length);
+void flow_each_text(const struct flow *flow,
+                    void (*each)(uint32_t number, const uint8_t *bytes, uint32_t length, void *user), void *user);
 
 /* The type that answers an ICMP or ICMPv6 message of this type, in both directions; false when there is none. */
 bool flow_icmp_answer(uint8_t protocol, uint8_t type, uint8_t *answer);

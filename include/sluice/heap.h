@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HEAP_OBJECT_MAX = 4 << 20 };
+enum { HEAP_OBJECT_MAX = (4 << 20) + (64 << 10) }; /* a window of 4 MiB and what a decoder adds to it */
 
 struct heap;
 

@@ -30,6 +30,7 @@ struct geoip;
 struct host_table;
 struct reputation;
 struct rule_parser;
+struct rule_captures;
 
 enum keyword_kind {
     KEYWORD_META,        /* describes the rule: msg, sid, threshold */
@@ -71,6 +72,7 @@ struct match_input {
     struct file_engine *files;  /* the worker's; NULL where there are no application protocols */
     struct app_tx *transaction; /* that the rule has matched in; NULL for other rules. For act() */
     enum flow_direction direction;
+    const struct rule_captures *texts; /* those that rules took out of the packet so far; NULL for none */
 };
 
 /* What a packet must have for a rule to match, as far as a few compares tell: asked before anything else of the rule is looked at. At
@@ -107,6 +109,7 @@ struct inspection {
     uint32_t steps_left;           /* work that may still be done for this packet and rule; at 0 nothing matches */
     struct pcre_scratch *pcre;     /* the worker's match data and JIT stack */
     struct transform_scratch *transforms; /* the worker's memory for what is decoded on the way */
+    struct rule_captures *texts; /* where pcre puts what it takes out, kept when the rule matches; NULL: nowhere */
     /* Walks other conditions, over other bytes: for what decodes a part of the buffer. `in` is a copy. */
     bool (*walk)(struct inspection *in, const struct condition *first);
     uint64_t values[RULE_MAX_VALUES];
@@ -268,6 +271,9 @@ int rule_parser_add_file_condition(struct rule_parser *parser, const void *data,
  * directions (flow). 0, or -errno after a report of what they contradict. */
 int rule_parser_require_applications(struct rule_parser *parser, const char *const *words);
 int rule_parser_require_directions(struct rule_parser *parser, unsigned directions);
+/* For a keyword that says in words of its own in which direction (a bit) lies what it adds next. Others have `to_server` and
+ * `to_client`, which the parser cuts off. */
+void rule_parser_set_direction(struct rule_parser *parser, unsigned direction);
 /* Adds the keyword being parsed to the transforms of the selected buffer; an error when none is selected or it has conditions already. */
 int rule_parser_add_transform(struct rule_parser *parser, const void *data);
 /* absent: the selected buffer must not be there (or_else: or its conditions hold). 0 or -errno after a report. */

@@ -34,11 +34,12 @@ enum output_event {
     OUTPUT_DROP,
     OUTPUT_ANOMALY,
     OUTPUT_STATS,
-    OUTPUT_FLOW,    /* a flow ended */
-    OUTPUT_NETFLOW, /* the same, one event a direction */
-    OUTPUT_PACKET,  /* a tagged packet */
-    OUTPUT_APP,     /* a transaction of an application protocol */
-    OUTPUT_FILE,    /* a file in one */
+    OUTPUT_FLOW,     /* a flow ended */
+    OUTPUT_NETFLOW,  /* the same, one event a direction */
+    OUTPUT_PACKET,   /* a tagged packet */
+    OUTPUT_METADATA, /* a packet out of which a rule took a text for it (pcre's pkt:NAME) */
+    OUTPUT_APP,      /* a transaction of an application protocol */
+    OUTPUT_FILE,     /* a file in one */
     OUTPUT_EVENT_COUNT,
 };
 

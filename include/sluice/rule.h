@@ -103,6 +103,7 @@ struct condition {
     bool negated;       /* for keywords that leave negation to the engine */
     bool relative;      /* starts where the condition before it ended (in a buffer) */
     bool next_relative; /* the next condition is relative to this one: further matches are tried when it fails */
+    uint8_t directions; /* on a transaction or a file: as struct rule_buffer's */
 };
 
 enum buffer_absence {
@@ -116,6 +117,9 @@ struct rule_buffer {
     const struct keyword *keyword; /* the KEYWORD_BUFFER that selected it; NULL for the payload */
     struct condition *transforms;  /* KEYWORD_TRANSFORM, applied in this order */
     enum buffer_absence absence;
+    uint8_t
+        directions; /* of a transactional rule: the bit 1 << enum flow_direction where the buffer is read; otherwise 0, the
+                         * direction in which the rule is asked */
     struct condition *conditions;
     struct condition *last;
     struct rule_buffer *next;
@@ -166,6 +170,9 @@ enum rule_name_kind {
     RULE_NAME_FLOWINT,
     RULE_NAME_XBIT,
     RULE_NAME_HOSTBIT,
+    RULE_NAME_FLOW_TEXT, /* what pcre takes out of a buffer, and for whom */
+    RULE_NAME_PACKET_TEXT,
+    RULE_NAME_ALERT_TEXT,
     RULE_NAME_KIND_COUNT,
 };
 
@@ -209,6 +216,8 @@ struct rule {
     const struct address_set *source, *destination;
     const struct port_set *source_port, *destination_port;
     bool bidirectional; /* <> */
+    bool
+        transactional; /* =>: it asks for both directions of a transaction, and is decided when that goes to the client */
     bool noalert;
     bool alert; /* a pass rule that reports too */
 
@@ -228,6 +237,7 @@ struct rule {
     enum rule_payload payload;
     uint8_t state_use[RULE_NAME_KIND_COUNT]; /* RULE_STATE_READS, RULE_STATE_WRITES */
     const struct rule_tag *tag;              /* NULL for none */
+    bool takes_texts;                        /* a pcre takes something out of its buffer */
     const char *const *applications; /* words of protocols, NULL-terminated: one must be the flow's; NULL: any */
     unsigned directions; /* bits 1 << enum flow_direction in which the rule can match by its keywords; 0: it has none of
                                       * application protocols */

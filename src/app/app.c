@@ -183,6 +183,8 @@ static const char *make_name(struct arena *arena, size_t index)
         return transport ? "app_layer.flow.failed_udp" : "app_layer.flow.failed_tcp";
     snprintf(called, sizeof(called), is_of_both(app_list[proto]) ? "%s_%s" : "%s", app_list[proto]->name,
              transports[transport]);
+    for (char *at = called; (at = strchr(at, '-')) != NULL;)
+        *at = '_'; /* as the field writes them: ftp_data */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     return arena_printf(arena, count_formats[kind], called);

@@ -24,6 +24,7 @@
 enum {
     DEFAULT_PENDING_MAX = 64 << 10,
     DEFAULT_TX_MAX = 512,
+    COMPARED_MAX = 128,  /* first bytes of a direction that are asked when the other one is known */
     ANNOUNCED_MAX = 512, /* flows that are expected, of all workers */
 };
 
@@ -36,6 +37,8 @@ struct app_side {
     uint64_t excluded;     /* protocols (by index) that it is not: APP_MAX_PROTOCOLS bits */
     uint8_t datagrams;     /* that were looked at in vain */
     bool failed, ended, has_begun;
+    bool comparing;         /* the other direction said which protocol it is: the first bytes are asked, too */
+    struct buffer compared; /* those that were not enough */
 };
 
 struct app_flow {

@@ -96,7 +96,7 @@ static void begin_change(struct feeding *f)
 
         side->excluded = 0;
         side->seen = side->needed = 0;
-        side->failed = false;
+        side->failed = side->comparing = false;
         side->datagrams = 0;
     }
 }
@@ -108,6 +108,11 @@ static bool call_parser(struct feeding *f, enum flow_direction direction, struct
     struct app_side *side = &af->side[direction];
     const struct app_proto *proto = af->proto;
     struct app_context context = { .app = f->app, .af = af, .now_ns = f->now_ns };
+    static const uint8_t nothing[1];
+
+    if (!in->bytes)
+        in->bytes = nothing; /* that adding 0 to it is no mistake */
+
     struct app_result result = proto->feed(&context, af->state, in);
     uint32_t limit = proto->pending_max > 0 ? proto->pending_max : DEFAULT_PENDING_MAX;
     uint32_t consumed = result.consumed < in->length ? result.consumed : in->length;
@@ -188,22 +193,56 @@ static bool take_gap(struct feeding *f, enum flow_direction direction, struct ap
     return true;
 }
 
+/* Who the first bytes of a direction say it is, and whether more could tell. */
+static unsigned identify_first(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes,
+                               bool *unsure)
+{
+    struct app_side *side = &f->af->side[direction];
+    const struct buffer *kept = &side->compared;
+    const struct app_probe probe = {
+        .bytes = kept->length > 0 ? kept->bytes : bytes->bytes,
+        .length = kept->length > 0               ? kept->length
+                  : bytes->length < COMPARED_MAX ? bytes->length
+                                                 : COMPARED_MAX,
+        .direction = direction,
+        .transport = f->transport,
+        .client_port = f->af->flow->client_port,
+        .server_port = f->af->flow->server_port,
+    };
+    bool reversed;
+    unsigned id = app_identify(f->app, side, &probe, 0, unsure, &reversed);
+
+    *unsure = id == 0 && *unsure && probe.length < COMPARED_MAX;
+    return id;
+}
+
+/* Keeps the bytes for when there are more. */
+static bool keep_first(struct feeding *f, struct app_side *side, const struct app_stream_bytes *bytes)
+{
+    uint32_t room = COMPARED_MAX - side->compared.length, length = bytes->length < room ? bytes->length : room;
+
+    return buffer_append(f->app->heap, &side->compared, bytes->bytes, length, COMPARED_MAX) == length;
+}
+
 /* The first bytes of a direction when the other one has said which protocol it is. They may say otherwise, or nothing; that is told, and the
  * one that was found first stays. */
 static void compare_directions(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes)
 {
     struct app_flow *af = f->af;
-    const struct app_probe probe = {
-        .bytes = bytes->bytes,
-        .length = bytes->length,
-        .direction = direction,
-        .transport = f->transport,
-        .client_port = af->flow->client_port,
-        .server_port = af->flow->server_port,
-    };
-    bool unsure, reversed;
-    unsigned id = app_identify(f->app, &af->side[direction], &probe, 0, &unsure, &reversed);
+    struct app_side *side = &af->side[direction];
+    bool unsure = false, later = side->compared.length > 0, lost = bytes->offset != side->compared.length;
+    unsigned id = 0;
 
+    if (!lost && later)
+        lost = !keep_first(f, side, bytes);
+    if (!lost)
+        id = identify_first(f, direction, bytes, &unsure);
+    if (unsure && !bytes->end && (later || keep_first(f, side, bytes)))
+        return;
+    side->comparing = false;
+    buffer_clear(f->app->heap, &side->compared);
+    if (lost)
+        return;
     if (id == 0 && !unsure)
         note_event(f, APP_LAYER_ONE_DIRECTION);
     if (id == 0 || id == af->protocol)
@@ -454,17 +493,20 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
     file_engine_tick(app->files);
     *verdict = (struct app_verdict){ 0 };
     af = get_flow(app, flow, verdict);
+    f.af = af;
     if (!af || af->stopped) {
         verdict->stop_stream = af && af->stop_stream;
+        if (af && af->side[direction].comparing && in->length > 0)
+            compare_directions(&f, direction, in);
         return;
     }
-    f.af = af;
     af->side[direction].ended |= in->end;
     if (!af->side[direction].has_begun && in->length > 0) {
-        if (af->proto)
-            compare_directions(&f, direction, in);
+        af->side[direction].comparing = af->proto != NULL;
         begin(&f, direction);
     }
+    if (af->side[direction].comparing && in->length > 0)
+        compare_directions(&f, direction, in);
     if (af->stopped)
         return;
     if (af->proto)
@@ -588,8 +630,10 @@ void app_end(struct app *app, struct flow *flow, app_release_function *release, 
     heap_give(app->heap, af->state);
     heap_give(app->heap, af->fallback_state);
     heap_give(app->heap, af->tag);
-    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         buffer_clear(app->heap, &af->side[direction].pending);
+        buffer_clear(app->heap, &af->side[direction].compared);
+    }
     heap_give(app->heap, af);
     flow->app = NULL;
 }

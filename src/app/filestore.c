@@ -25,11 +25,15 @@ static enum file_match filestore_match(const struct match_input *in, const struc
     return FILE_MATCH_YES;
 }
 
-static bool conditions_hold(const struct match_input *in, const struct rule *rule, const struct file *file)
+static bool conditions_hold(const struct match_input *in, const struct rule *rule, const struct file *file,
+                            enum flow_direction direction)
 {
-    for (const struct condition *c = rule->file_conditions; c; c = c->next)
+    for (const struct condition *c = rule->file_conditions; c; c = c->next) {
+        if (c->directions && !(c->directions >> direction & 1))
+            continue;
         if (c->keyword->match_file(in, file, c->data) != (c->negated ? FILE_MATCH_NO : FILE_MATCH_YES))
             return false;
+    }
     return true;
 }
 
@@ -37,10 +41,12 @@ static void keep_file(const struct match_input *in, const struct filestore *stor
 {
     enum flow_direction direction = in->direction;
 
+    if (store->rule->transactional) /* decided to the client, whatever it is about */
+        direction = store->directions == APP_TO_SERVER ? FLOW_TO_SERVER : FLOW_TO_CLIENT;
     if (store->directions && !(store->directions >> direction & 1))
         return;
     for (struct file *file = in->transaction->files[direction].first; file; file = file->next)
-        if (conditions_hold(in, store->rule, file))
+        if (conditions_hold(in, store->rule, file, direction))
             file_keep(in->files, file, store->rule->sid);
 }
 
@@ -125,6 +131,8 @@ static int filestore_parse(struct rule_parser *parser, struct span value, bool n
         return -ENOMEM;
     store->rule = rule_parser_rule(parser);
     err = parse_words(parser, value, store);
+    if (store->directions == APP_TO_SERVER || store->directions == APP_TO_CLIENT)
+        rule_parser_set_direction(parser, store->directions);
     if (!err)
         err = rule_parser_add_file_condition(parser, store, false);
     if (!err)

@@ -92,6 +92,11 @@ struct app_tx *app_transactions(const struct flow *flow)
     return flow->app ? flow->app->first : NULL;
 }
 
+uint64_t app_tx_count(const struct flow *flow)
+{
+    return flow->app ? flow->app->next_tx : 0;
+}
+
 static bool has_log_progress(const struct app_tx *tx, enum flow_direction direction)
 {
     uint8_t wanted = tx->proto->log_progress[direction];

@@ -37,10 +37,11 @@ enum {
     FINE_MAX = 8 * UNIT, /* up to here the classes are one unit apart */
     CLASSES = 8 + 8 * 4,
     RUN_MAX = HEAP_OBJECT_MAX / SLAB,
-    RUN_LISTS = RUN_MAX, /* by length - 1; the last has everything from RUN_MAX on */
+    RUN_LISTS = 64, /* by length - 1; the last has everything from RUN_LISTS on */
     HUGE_PAGE = 2 * 1024 * 1024,
 };
 _Static_assert(RUN_LISTS <= 64, "the lengths that there are fit a word");
+_Static_assert(RUN_MAX <= 2 * RUN_LISTS, "few runs of the last list are too short");
 
 #define NONE UINT32_MAX
 #define NO_OBJECT UINT16_MAX
@@ -163,17 +164,27 @@ static bool give_empty_slabs(struct heap *heap)
     return any;
 }
 
+/* A free run of at least `run` slabs, or NONE. The last list alone has runs that may be too short, a few of 4 MiB each. */
+static uint32_t find_run(const struct heap *heap, uint32_t run)
+{
+    uint64_t long_enough = heap->free_lengths & ~UINT64_C(0) << run_list(run);
+    uint32_t index = long_enough ? heap->free_runs[__builtin_ctzll(long_enough)] : NONE;
+
+    while (index != NONE && heap->slabs[index].run < run)
+        index = heap->slabs[index].next;
+    return index;
+}
+
 /* Index of the first of `run` slabs, or NONE. */
 static uint32_t take_slabs(struct heap *heap, uint32_t run)
 {
-    uint64_t long_enough = heap->free_lengths & ~UINT64_C(0) << run_list(run);
+    uint32_t index = find_run(heap, run);
 
-    while (!long_enough) {
+    while (index == NONE) {
         if (!give_empty_slabs(heap))
             return NONE;
-        long_enough = heap->free_lengths & ~UINT64_C(0) << run_list(run);
+        index = find_run(heap, run);
     }
-    uint32_t index = heap->free_runs[__builtin_ctzll(long_enough)];
     uint32_t rest = heap->slabs[index].run - run;
 
     remove_free_run(heap, index);

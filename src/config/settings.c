@@ -7,6 +7,7 @@
  * exists there and not yet here has a row with a warning when a file of the field is likely to bring it.
  */
 #include "config_priv.h"
+#include "settings_detect.h"
 #include "settings_xff.h"
 
 #include <stddef.h>
@@ -38,15 +39,12 @@ static const char *const default_event_types[] = { "alert",  "drop", "anomaly", 
 
 /* Event types of the field that are not written yet. */
 static const char *const later_event_types[] = {
-    "arp",    "bittorrent-dht", "dcerpc", "dhcp", "dnp3",   "dns",    "doh2", "enip",  "frame",     "ftp",
-    "http",   "http2",          "ike",    "igmp", "imap",   "krb5",   "ldap", "llmnr", "mdns",      "metadata",
-    "modbus", "mqtt",           "nfs",    "ntp",  "pgsql",  "pop3",   "quic", "rdp",   "rfb",       "sip",
-    "smb",    "smtp",           "snmp",   "ssh",  "stream", "telnet", "tftp", "tls",   "websocket", NULL,
+    "arp",  "bittorrent-dht", "dnp3",   "doh2",  "enip",      "frame", "http2", "igmp", "imap",
+    "ldap", "modbus",         "mqtt",   "pgsql", "pop3",      "quic",  "rdp",   "rfb",  "sip",
+    "snmp", "stream",         "telnet", "tftp",  "websocket", NULL,
 };
 
 static const char no_effect[] = "has no effect yet";
-
-enum { NUMBER_MAX = INT32_MAX };
 
 /* Many rows that differ in name, seconds and whose they are. */
 #define FLOW_TIMEOUT(path, seconds, whose)                                                                             \
@@ -138,18 +136,7 @@ const struct setting config_settings[] = {
       .low = 1,
       .high = 255,
       .help = "alerts kept per packet; more are counted" },
-    { .name = "detect.pcre-match-limit",
-      .type = SETTING_NUMBER,
-      .default_value = "3500",
-      .low = 1,
-      .high = NUMBER_MAX,
-      .help = "steps that one evaluation of a pcre may take; past them it does not match" },
-    { .name = "detect.pcre-match-limit-recursion",
-      .type = SETTING_NUMBER,
-      .default_value = "1500",
-      .low = 1,
-      .high = NUMBER_MAX,
-      .help = "depth that one evaluation of a pcre may reach" },
+    DETECT_SETTINGS,
     { .name = "threshold.memcap",
       .type = SETTING_SIZE,
       .default_value = "16 MiB",
@@ -774,12 +761,12 @@ const struct setting config_settings[] = {
       .help = "an event of type packet for each packet that the keyword tag asks for" },
     { .name = "eve.types.alert.http-body",
       .type = SETTING_BOOL,
-      .warning = no_effect,
-      .help = "HTTP bodies in Base64 (not yet)" },
+      .default_value = "no",
+      .help = "the bodies of HTTP that there are, in Base64: their first 16 KiB" },
     { .name = "eve.types.alert.http-body-printable",
       .type = SETTING_BOOL,
-      .warning = no_effect,
-      .help = "HTTP bodies as text (not yet)" },
+      .default_value = "no",
+      .help = "the same as text, with dots for what can't be printed" },
     { .name = "eve.types.drop", .type = SETTING_SECTION, .help = "a packet was dropped, with the reason" },
     { .name = "eve.types.drop.alerts",
       .type = SETTING_BOOL,
@@ -824,6 +811,7 @@ const struct setting config_settings[] = {
       .type = SETTING_BOOL,
       .default_value = "yes",
       .help = "counters that are 0" },
+    { .name = "eve.types.metadata", .type = SETTING_SECTION, .help = "a packet and what pcre took out of it" },
     { .name = "eve.types.files", .type = SETTING_SECTION, .help = "a file that a protocol carried (fileinfo)" },
     XFF_OF("files"),
     { .name = "eve.types.files.force-magic",
@@ -838,8 +826,7 @@ const struct setting config_settings[] = {
       .type = SETTING_ANY,
       .choices = later_event_types,
       .warning = "is not written yet",
-      .help =
-          "other event types of the field (http, dns, tls, flow ...): accepted with their options, not written yet" },
+      .help = "other event types of the field: accepted with their options, not written yet" },
     { .name = "eve.community-id",
       .type = SETTING_BOOL,
       .default_value = "no",

@@ -24,8 +24,8 @@ static unsigned action_rank(const struct ruleset_options *options, enum rule_act
 
 /* Of the kinds of state, in the order in which they are compared: rules that only write come first, then those that do both, then
  * those that only read, then all others; so that a bit is seen by rules of the same packet. */
-static const enum rule_name_kind state_order[] = { RULE_NAME_FLOWBIT, RULE_NAME_FLOWINT, RULE_NAME_HOSTBIT,
-                                                   RULE_NAME_XBIT };
+static const enum rule_name_kind state_order[] = { RULE_NAME_FLOWBIT,     RULE_NAME_FLOWINT, RULE_NAME_FLOW_TEXT,
+                                                   RULE_NAME_PACKET_TEXT, RULE_NAME_HOSTBIT, RULE_NAME_XBIT };
 
 static unsigned state_rank(const struct rule *rule)
 {
@@ -133,6 +133,7 @@ static void fill_kind(struct check *check, const struct rule *rule)
     check->ip_only = check->of_flow && !strchr(rule->source->text, '!') && !strchr(rule->destination->text, '!');
     check->has_payload = payload != NULL;
     check->of_transaction = rule_is_of_transaction(rule);
+    check->transactional = rule->transactional;
     check->applications = rule_application_mask(rule);
     check->of_flow |= check->applications != 0;
     check->scope = SCOPE_PACKET;

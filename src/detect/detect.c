@@ -231,6 +231,11 @@ static void guess_transactions(const struct evaluation *ev)
     }
 }
 
+const struct rule_captures *detector_texts(const struct detector *detector)
+{
+    return detector->texts.count > 0 ? &detector->texts : NULL;
+}
+
 size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
                      const struct hit **hits)
 {
@@ -239,13 +244,19 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
         .detector = detector,
         .ruleset = ruleset,
         .input = in,
-        .match = { .packet = in->packet, .flows = in->flows, .hosts = in->hosts, .turn = in->turn, .files = in->files },
+        .match = { .packet = in->packet,
+                   .flows = in->flows,
+                   .hosts = in->hosts,
+                   .turn = in->turn,
+                   .files = in->files,
+                   .texts = &detector->texts },
         .facts = facts_of(in->packet),
         .direction = in->packet->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER,
         .view_only = in->flow_ends,
     };
 
     detector->hit_count = 0;
+    detector->texts.count = 0;
     *hits = detector->hits;
     ev.view = next_view(&ev, &view) ? &view : NULL;
     detector_next_serial(detector);

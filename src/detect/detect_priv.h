@@ -4,6 +4,7 @@
  *
  *   ruleset.c    builds the snapshot: choice of literals, groups;  check.c  the checks and their order
  *   group.c      rules by the ports they ask for;  compile.c  their databases, by several threads
+ *   cache.c      compiled databases on disk;  cache_file.c  the form of its files
  *   address_index.c  rules by their addresses
  *   literal.c    which literal of a rule the prefilter looks for
  *   prefilter.c  literals by whether their place is known, and the scan that yields candidates
@@ -57,6 +58,7 @@ struct check {
     bool of_flow;          /* addresses alone, negated or not: pass and drop are the flow's */
     bool ip_only;          /* addresses alone: asked for the first packet of a flow and direction */
     bool of_transaction;   /* asked for transactions, by its plans, and not for packets */
+    bool transactional;    /* =>: asked in packets to the client; its header is that of packets to the server */
     uint64_t applications; /* bits of ids, one of which is the flow's; 0: any */
     struct transaction_plan *plans;
     bool may_wait; /* its literal may come before the rest of it */
@@ -81,6 +83,7 @@ struct unfiltered_list {
     uint32_t count, capacity;
 };
 
+struct cache;
 struct prefilter;
 struct hs_scratch;
 
@@ -106,16 +109,25 @@ struct rule_group {
 enum {
     TRANSACTION_BUFFERS = 128,   /* kinds with literals, of a protocol and direction */
     TRANSACTION_VALUES = 1024,   /* of a buffer of which there are several */
-    TRANSACTION_CANDIDATES = 24, /* that a transaction remembers, by direction */
-    TRANSACTION_GROWN = 6,       /* values that grow */
+    TRANSACTION_CANDIDATES = 24, /* that a transaction remembers in one piece of memory, by direction */
+    TRANSACTION_PIECES = 8,
+    TRANSACTION_GROWN = 6, /* values that grow */
 };
 
-/* How a rule is decided in transactions of one protocol, in one direction. */
+/*
+ * How a rule is decided in transactions of one protocol, in one direction.
+ *
+ * A transactional rule (=>) is decided in the direction to the client, where what lies in the other one is still there, except for what
+ * grows. A rule that looks for that has a second plan, a half: all that it asks of the direction to the server. Where that holds
+ * it is remembered for the other one.
+ */
 struct transaction_plan {
     struct transaction_plan *next;
+    bool half;
     uint8_t proto, direction;         /* id of the protocol */
     uint8_t progress;                 /* from which on all that does not grow can be read */
     bool grows, files, events;        /* it asks for what may come at any time */
+    bool on_event;                    /* it asks for an event to be there */
     const struct app_buffer **access; /* by buffer of the rule; NULL for those of packets */
     uint8_t *condition_progress;      /* by condition on the transaction */
 };
@@ -128,7 +140,8 @@ struct transaction_buffer {
 struct transaction_unfiltered {
     uint32_t check;
     uint8_t progress;
-    bool always; /* whenever the transaction is looked at */
+    bool always;   /* whenever the transaction is looked at */
+    bool on_event; /* but only when it has an event */
 };
 struct transaction_group {
     bool has_rules;
@@ -144,6 +157,7 @@ struct transaction_candidate {
     uint32_t matched; /* bits: buffers that hold */
     uint16_t files;   /* of the direction, with which it is done: it may match again with one that comes */
     bool done;        /* it matched; kept so that it does not match again */
+    bool files_hold;  /* what a transactional rule asks of the files to the server */
 };
 struct transaction_grown {
     uint64_t to; /* place in the buffer up to which it was scanned */
@@ -151,6 +165,7 @@ struct transaction_grown {
     uint8_t buffer;
 };
 struct app_detection {
+    struct app_detection *more; /* whose list goes on; of the others only `count` and `more` are used */
     uint32_t generation, count, grown_count;
     uint8_t progress; /* when it was looked at last */
     bool asked, rescan;
@@ -184,7 +199,8 @@ struct ruleset {
     uint32_t buffer_count;
     bool needs_checksums;
     unsigned file_needs; /* of all rules: RULE_FILE_... */
-    bool scans_packets;  /* TCP: a rule with a literal looks at the packet and not only at the stream */
+    struct ruleset_databases databases;
+    bool scans_packets; /* TCP: a rule with a literal looks at the packet and not only at the stream */
 };
 
 struct detector {
@@ -203,6 +219,8 @@ struct detector {
     struct pool *transactions;   /* struct app_detection */
     struct app_detection memory; /* of the transaction at hand */
     struct transform_scratch *transforms;
+    struct rule_captures taken; /* by the rule at hand, which may yet fail */
+    struct rule_captures texts; /* of the packet and its hits */
     uint32_t stream_window[FLOW_DIRECTIONS];
     struct detect_counters counters;
 };
@@ -243,6 +261,7 @@ struct literal {
     size_t length;
     bool nocase;
     bool is_part;   /* of a longer content */
+    bool is_whole;  /* what it is searched in is there as a whole, or not at all: no stream */
     uint32_t at;    /* in its buffer, or LITERAL_ANYWHERE */
     uint32_t reach; /* it ends within so many bytes of its buffer; LITERAL_ANYWHERE when that is not known */
     const struct keyword *buffer; /* NULL: payload */
@@ -250,8 +269,9 @@ struct literal {
 };
 
 /* The literal by which the rule is found: the one marked fast_pattern, otherwise the strongest; in a buffer of a transaction, or in one
- * of packets. False: it has none. */
-bool literal_choose(const struct rule *rule, bool of_transaction, struct literal *out);
+ * of packets. Of a transactional rule, one that is read in one of the directions (bits). False: it has none. */
+enum { LITERAL_BOTH_WAYS = 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT };
+bool literal_choose(const struct rule *rule, bool of_transaction, unsigned directions, struct literal *out);
 /* Whether the bytes, as many as it has, are the literal. */
 bool literal_equal(const struct literal *literal, const uint8_t *bytes);
 /* ASCII only: Hyperscan's caseless literals fold no other letters. */
@@ -299,7 +319,7 @@ void address_index_find(const struct address_index *index, struct detector *dete
 /* --- compile.c ------------------------------------------------------------------------------------------------------------ */
 
 /* 0, -ENOMEM, or -EINVAL with the cause in `diag`. */
-int ruleset_compile(struct ruleset *ruleset, struct diag *diag);
+int ruleset_compile(struct ruleset *ruleset, const struct ruleset_options *options, struct diag *diag);
 
 /* --- prefilter.c --------------------------------------------------------------------------------------------------------- */
 
@@ -309,8 +329,9 @@ void prefilter_free(struct prefilter *prefilter);
 int prefilter_add(struct prefilter *prefilter, const struct literal *literal, uint32_t check);
 /* Whether both have the same literals for the same checks, so far; NULL has none. */
 bool prefilter_equal(const struct prefilter *a, const struct prefilter *b);
-/* Threads: different prefilters may be compiled at the same time. 0, -ENOMEM, or -EINVAL with the cause in `error`. */
-int prefilter_compile(struct prefilter *prefilter, char error[256]);
+/* `cache` has databases that were compiled before; NULL for none. Threads: different prefilters may be compiled at the same time. 0, -ENOMEM, or -EINVAL with the cause in `error`. */
+int prefilter_compile(struct prefilter *prefilter, struct cache *cache, char error[256]);
+const struct matcher *prefilter_matcher(const struct prefilter *prefilter); /* NULL without one */
 /* NULL is allowed. */
 int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch **scratch);
 /* Adds to the detector's candidates all checks whose literal occurs in the bytes, which are a packet's payload or another whole buffer. */
@@ -338,7 +359,8 @@ int matcher_new(struct matcher **out);
 void matcher_free(struct matcher *matcher);
 int matcher_add(struct matcher *matcher, const struct literal *literal, uint32_t check);
 bool matcher_equal(const struct matcher *a, const struct matcher *b);
-int matcher_compile(struct matcher *matcher, char error[256]);
+int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256]);
+bool matcher_is_cached(const struct matcher *matcher); /* its database was not compiled but read */
 int matcher_grow_scratch(const struct matcher *matcher, struct hs_scratch **scratch);
 /* Within how many bytes of the buffer all its literals end; LITERAL_ANYWHERE. */
 uint32_t matcher_reach(const struct matcher *matcher);

@@ -90,6 +90,8 @@ bool evaluate_header(const struct evaluation *ev, const struct check *check)
         return false;
     if (check->applications && !check->of_transaction && !application_matches(check, pkt))
         return false;
+    if (check->transactional)
+        return check->any_ends || direction_matches(check, pkt, ev->direction == FLOW_TO_CLIENT);
     return check->any_ends || direction_matches(check, pkt, false) ||
            (check->bidirectional && direction_matches(check, pkt, true));
 }
@@ -102,6 +104,7 @@ static bool inspect_part(const struct inspection *inspection, uint32_t from, uin
     struct inspection part = *inspection;
 
     part.steps_left = INSPECT_STEPS;
+    part.texts = NULL;
     part.data += from;
     part.length = length;
     return inspect_buffer(&part, conditions);
@@ -197,6 +200,7 @@ static bool buffers_match(struct evaluation *ev, const struct check *check)
         .input = &ev->match,
         .pcre = ev->detector->pcre,
         .transforms = ev->detector->transforms,
+        .texts = &ev->detector->taken,
     };
 
     for (const struct rule_buffer *buffer = check->buffers; buffer; buffer = buffer->next) {
@@ -233,6 +237,51 @@ static int find_hit(const struct detector *detector, uint32_t index, const struc
     return -1;
 }
 
+static struct rule_capture *find_text(struct rule_captures *texts, const struct rule_capture *like)
+{
+    for (uint32_t i = 0; i < texts->count; i++) {
+        if (texts->list[i].kind == like->kind && texts->list[i].number == like->number)
+            return &texts->list[i];
+    }
+    return NULL;
+}
+
+/* A packet has one text of a name, an alert has its own. What finds no room is not told. */
+static void keep_text(struct evaluation *ev, const struct rule_capture *text, struct hit *hit)
+{
+    struct rule_captures *texts = &ev->detector->texts;
+    struct rule_capture *slot = text->kind == RULE_NAME_PACKET_TEXT ? find_text(texts, text) : NULL;
+    struct flow *flow = ev->input->packet->flow;
+
+    if (text->kind == RULE_NAME_FLOW_TEXT) {
+        if (flow && ev->match.flows)
+            flow_text_set(ev->match.flows, flow, text->number, text->bytes, text->length);
+        return;
+    }
+    if (!slot && texts->count == RULE_TEXTS_MAX)
+        return;
+    if (!slot)
+        slot = &texts->list[texts->count++];
+    *slot = *text;
+    hit->text_count += text->kind == RULE_NAME_ALERT_TEXT;
+}
+
+/* First those of the alert, which stand together. */
+static void keep_texts(struct evaluation *ev, struct hit *hit)
+{
+    const struct rule_captures *taken = &ev->detector->taken;
+
+    hit->first_text = (uint8_t)ev->detector->texts.count;
+    for (uint32_t i = 0; i < taken->count; i++) {
+        if (taken->list[i].kind == RULE_NAME_ALERT_TEXT)
+            keep_text(ev, &taken->list[i], hit);
+    }
+    for (uint32_t i = 0; i < taken->count; i++) {
+        if (taken->list[i].kind != RULE_NAME_ALERT_TEXT)
+            keep_text(ev, &taken->list[i], hit);
+    }
+}
+
 /* False when the rule has matched in another view of the same packet, or when a packet ends more transactions than there are rules. */
 static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *tx)
 {
@@ -259,6 +308,8 @@ static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *
     };
     detector->hit_checks[at] = index;
     detector->hit_count++;
+    if (detector->taken.count > 0)
+        keep_texts(ev, &detector->hits[at]);
     return true;
 }
 
@@ -302,6 +353,7 @@ static void evaluate(struct evaluation *ev, uint32_t index)
     if (!evaluate_packet_conditions(ev, check))
         return;
     ev->match.in_stream = false;
+    ev->detector->taken.count = 0;
     if (buffers_match(ev, check))
         matched(ev, check, index);
     else if (streamable && check->may_wait && check->has_literal && !ev->again)

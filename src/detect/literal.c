@@ -107,17 +107,19 @@ static void take(struct literal *out, const struct content *content, const struc
     if (out->length > LITERAL_MAX)
         out->length = LITERAL_MAX;
     out->is_part = out->length < content->length;
+    out->is_whole = false;
     out->nocase = content->nocase;
     out->buffer = buffer->keyword;
     out->rule_buffer = buffer;
 }
 
 /* Of a rule on transactions only their buffers say when it is to be looked at. */
-static bool has_literal(const struct rule_buffer *buffer, bool of_transaction)
+static bool has_literal(const struct rule_buffer *buffer, bool of_transaction, unsigned directions)
 {
     bool is_transaction = buffer->keyword && buffer->keyword->applications;
 
-    return is_transaction == of_transaction && buffer->absence == BUFFER_PRESENT;
+    return is_transaction == of_transaction && buffer->absence == BUFFER_PRESENT &&
+           (buffer->directions == 0 || buffer->directions & directions);
 }
 
 uint8_t literal_fold(uint8_t byte, bool nocase)
@@ -136,14 +138,14 @@ bool literal_equal(const struct literal *literal, const uint8_t *bytes)
     return true;
 }
 
-bool literal_choose(const struct rule *rule, bool of_transaction, struct literal *out)
+bool literal_choose(const struct rule *rule, bool of_transaction, unsigned directions, struct literal *out)
 {
     unsigned best = 0;
 
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
         struct place end = { 0, 0 };
 
-        for (const struct condition *c = has_literal(buffer, of_transaction) ? buffer->conditions : NULL; c;
+        for (const struct condition *c = has_literal(buffer, of_transaction, directions) ? buffer->conditions : NULL; c;
              c = c->next) {
             end = place_after(c, end);
             const struct content *content = c->keyword->literal ? c->keyword->literal(c) : NULL;

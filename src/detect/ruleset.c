@@ -130,7 +130,7 @@ static int group_check(struct ruleset *ruleset, struct group_keys *keys, uint32_
         return transaction_rule_add(ruleset, index);
     if (event >= 0)
         return check_list_add(&ruleset->by_event[event], index);
-    if (!literal_choose(rule, false, &literal))
+    if (!literal_choose(rule, false, LITERAL_BOTH_WAYS, &literal))
         return add_unfiltered(ruleset, keys, index);
     if (!literal.buffer)
         return add_to_payload(ruleset, keys, index, &literal);
@@ -185,7 +185,7 @@ int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct rule
     if (!err)
         err = group_rules(ruleset);
     if (!err)
-        err = ruleset_compile(ruleset, diag);
+        err = ruleset_compile(ruleset, options, diag);
     if (err) {
         ruleset->rules = NULL; /* stays the caller's */
         ruleset_free(ruleset);
@@ -229,6 +229,11 @@ const struct rule_list *ruleset_rules(const struct ruleset *ruleset)
 unsigned ruleset_generation(const struct ruleset *ruleset)
 {
     return ruleset->generation;
+}
+
+struct ruleset_databases ruleset_databases(const struct ruleset *ruleset)
+{
+    return ruleset->databases;
 }
 
 unsigned ruleset_file_needs(const struct ruleset *ruleset)

@@ -5,7 +5,7 @@
  * decided yet stay with the transaction, with the buffers that have matched, and are evaluated when it has come further.
  *
  * What is remembered of a transaction has a bounded size. Where there is no room for one more candidate, or no memory at all, all
- * buffers are scanned again each time instead: that costs time, and nothing is missed.
+ * buffers are scanned again each time instead: that costs time, and nothing is missed. It may be told again, then.
  */
 #include <string.h>
 
@@ -23,17 +23,29 @@ struct looking {
     struct app_detection *memory; /* what is remembered; of this call alone when there was no memory */
     bool complete;                /* the direction: nothing more will come */
     unsigned first_file;          /* the rule at hand is done with those before it */
+    unsigned matched_file;        /* and this one is the first for which its conditions on files hold */
 };
+
+/* A transactional rule looks into the other direction, too. */
+static bool is_complete(const struct looking *look, enum flow_direction direction)
+{
+    return direction == look->direction ? look->complete : app_tx_is_complete(look->tx, direction);
+}
+
+static bool has_reached(const struct looking *look, const struct app_buffer *access)
+{
+    return look->tx->progress[access->direction] >= access->progress || is_complete(look, access->direction);
+}
 
 /* --- Buffers ----------------------------------------------------------------------------------------------------------------- */
 
 static bool get_buffer(const struct looking *look, const struct app_buffer *access, const struct condition *transforms,
                        unsigned index, struct app_bytes *out)
 {
-    if (look->tx->progress[look->direction] < access->progress && !look->complete)
+    if (!has_reached(look, access))
         return false;
     memset(out, 0, sizeof(*out));
-    if (!access->get(look->tx, look->direction, index, out) || !out->bytes)
+    if (!access->get(look->tx, access->direction, index, out) || !out->bytes)
         return false;
     for (const struct condition *t = transforms; t; t = t->next) {
         if (!t->keyword->transform(look->ev->detector->transforms, out->bytes, out->length, t->data, &out->bytes,
@@ -79,11 +91,12 @@ static bool value_matches(struct looking *look, struct inspection *inspection, c
 static enum outcome inspect_transaction_buffer(struct looking *look, struct inspection *inspection,
                                                const struct rule_buffer *buffer, const struct app_buffer *access)
 {
-    bool reached = look->complete || look->tx->progress[look->direction] >= access->progress, partial = false;
-    unsigned first = is_of_files(access->keyword) ? look->first_file : 0, index = first;
+    bool complete = is_complete(look, access->direction), partial = false;
+    unsigned first = is_of_files(access->keyword) && access->direction == look->direction ? look->first_file : 0;
+    unsigned index = first;
     struct app_bytes value;
 
-    if (!reached)
+    if (!has_reached(look, access))
         return OUTCOME_LATER;
     for (; next_value(look, access, buffer->transforms, index, &value); index++) {
         if (buffer->absence != BUFFER_ABSENT && value_matches(look, inspection, &value, buffer->conditions))
@@ -91,10 +104,10 @@ static enum outcome inspect_transaction_buffer(struct looking *look, struct insp
         partial |= value.partial;
     }
     if (buffer->absence != BUFFER_PRESENT && index == first)
-        return access->grows && !look->complete ? OUTCOME_LATER : OUTCOME_YES;
+        return access->grows && !complete ? OUTCOME_LATER : OUTCOME_YES;
     if (buffer->absence == BUFFER_ABSENT)
         return OUTCOME_NO;
-    return access->grows && (partial || !look->complete) ? OUTCOME_LATER : OUTCOME_NO;
+    return access->grows && (partial || !complete) ? OUTCOME_LATER : OUTCOME_NO;
 }
 
 static enum outcome inspect_packet_buffer(struct looking *look, struct inspection *inspection,
@@ -109,19 +122,35 @@ static enum outcome inspect_packet_buffer(struct looking *look, struct inspectio
     return evaluate_packet_buffer(ev, inspection, buffer) ? OUTCOME_YES : OUTCOME_NO;
 }
 
+/* A half is about its own direction alone. */
+static bool is_left_out(const struct transaction_plan *plan, uint8_t directions)
+{
+    return plan->half && !(directions >> plan->direction & 1);
+}
+
+/* The buffer has matched before; what a pcre takes out of it is only there when it is asked again. */
+static bool is_held(const struct check *check, const struct transaction_plan *plan,
+                    const struct transaction_candidate *candidate, unsigned at)
+{
+    if (at >= 32 || !(candidate->matched >> at & 1))
+        return false;
+    return !check->rule->takes_texts || !plan->access[at] || plan->access[at]->grows;
+}
+
 static enum outcome inspect_buffers(struct looking *look, const struct check *check,
                                     const struct transaction_plan *plan, struct transaction_candidate *candidate)
 {
     struct inspection inspection = { .input = &look->ev->match,
                                      .pcre = look->ev->detector->pcre,
-                                     .transforms = look->ev->detector->transforms };
+                                     .transforms = look->ev->detector->transforms,
+                                     .texts = &look->ev->detector->taken };
     enum outcome all = OUTCOME_YES;
     unsigned at = 0;
 
     for (const struct rule_buffer *buffer = check->buffers; buffer; buffer = buffer->next, at++) {
         enum outcome one;
 
-        if (at < 32 && candidate->matched >> at & 1)
+        if (is_left_out(plan, buffer->directions) || is_held(check, plan, candidate, at))
             continue;
         one = plan->access[at] ? inspect_transaction_buffer(look, &inspection, buffer, plan->access[at])
                                : inspect_packet_buffer(look, &inspection, check, buffer);
@@ -137,34 +166,49 @@ static enum outcome inspect_buffers(struct looking *look, const struct check *ch
 
 /* --- Conditions ---------------------------------------------------------------------------------------------------------------- */
 
+static enum flow_direction direction_of(const struct looking *look, uint8_t directions)
+{
+    if (directions == 0)
+        return look->direction;
+    return directions >> FLOW_TO_SERVER & 1 ? FLOW_TO_SERVER : FLOW_TO_CLIENT;
+}
+
 static enum outcome check_conditions(struct looking *look, const struct check *check,
                                      const struct transaction_plan *plan)
 {
-    uint8_t progress = look->tx->progress[look->direction];
     enum outcome all = OUTCOME_YES;
     unsigned at = 0;
 
     for (const struct condition *c = check->rule->transaction_conditions; c; c = c->next, at++) {
-        if (progress < plan->condition_progress[at] && !look->complete) {
+        enum flow_direction direction = direction_of(look, c->directions);
+        bool complete = is_complete(look, direction);
+
+        if (is_left_out(plan, c->directions))
+            continue;
+        if (look->tx->progress[direction] < plan->condition_progress[at] && !complete) {
             all = OUTCOME_LATER;
             continue;
         }
-        if (c->keyword->match_transaction(&look->ev->match, look->tx, look->direction, c->data) != c->negated)
+        if (c->keyword->match_transaction(&look->ev->match, look->tx, direction, c->data) != c->negated)
             continue;
-        if (c->keyword->applications || look->complete)
+        if (c->keyword->applications || complete)
             return OUTCOME_NO;
         all = OUTCOME_LATER; /* an event may still come */
     }
     return all;
 }
 
-static enum outcome check_file(struct looking *look, const struct check *check, const struct file *file)
+static enum outcome check_file(struct looking *look, const struct check *check, const struct file *file,
+                               enum flow_direction direction)
 {
     enum outcome all = OUTCOME_YES;
 
     for (const struct condition *c = check->rule->file_conditions; c; c = c->next) {
-        enum file_match match = c->keyword->match_file(&look->ev->match, file, c->data);
+        enum file_match match;
 
+        if (direction_of(look, c->directions) != direction)
+            continue;
+        match = c->keyword->match_file(&look->ev->match, file, c->data);
         if (match == FILE_MATCH_LATER)
             all = OUTCOME_LATER;
         else if ((match == FILE_MATCH_YES) == c->negated)
@@ -173,23 +217,52 @@ static enum outcome check_file(struct looking *look, const struct check *check, 
     return all;
 }
 
-/* All of the rule's conditions on files hold for one of them. */
-static enum outcome check_files(struct looking *look, const struct check *check)
+/* All of the rule's conditions on files of the direction hold for one of them. */
+static enum outcome check_files_of(struct looking *look, const struct check *check, enum flow_direction direction)
 {
-    enum outcome all = look->complete ? OUTCOME_NO : OUTCOME_LATER, one;
+    enum outcome all = is_complete(look, direction) ? OUTCOME_NO : OUTCOME_LATER, one;
     unsigned at = 0;
 
-    if (!check->rule->file_conditions)
-        return OUTCOME_YES;
-    for (const struct file *file = look->tx->files[look->direction].first; file; file = file->next) {
-        if (at++ < look->first_file)
+    for (const struct file *file = look->tx->files[direction].first; file; file = file->next) {
+        if (at++ < look->first_file && direction == look->direction)
             continue;
-        one = check_file(look, check, file);
-
+        one = check_file(look, check, file, direction);
+        if (direction == look->direction)
+            look->matched_file = at - 1;
         if (one == OUTCOME_YES)
             return OUTCOME_YES;
         if (one == OUTCOME_LATER)
             all = OUTCOME_LATER;
+    }
+    return all;
+}
+
+static bool asks_files_of(const struct looking *look, const struct check *check, enum flow_direction direction)
+{
+    for (const struct condition *c = check->rule->file_conditions; c; c = c->next) {
+        if (direction_of(look, c->directions) == direction)
+            return true;
+    }
+    return false;
+}
+
+static enum outcome check_files(struct looking *look, const struct check *check, const struct transaction_plan *plan,
+                                struct transaction_candidate *candidate)
+{
+    enum outcome all = OUTCOME_YES, one;
+
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        bool held = direction == FLOW_TO_SERVER && check->transactional && candidate->files_hold;
+
+        if (held || is_left_out(plan, (uint8_t)(1U << direction)) || !asks_files_of(look, check, direction))
+            continue;
+        one = check_files_of(look, check, direction);
+        if (one == OUTCOME_NO)
+            return OUTCOME_NO;
+        if (one == OUTCOME_LATER)
+            all = OUTCOME_LATER;
+        else if (direction == FLOW_TO_SERVER)
+            candidate->files_hold = check->transactional;
     }
     return all;
 }
@@ -211,13 +284,14 @@ static enum outcome evaluate(struct looking *look, struct transaction_candidate 
     enum outcome conditions, files, buffers;
 
     ev->match.in_stream = false;
-    if (!plan || !evaluate_header(ev, check) || !evaluate_packet_conditions(ev, check))
+    ev->detector->taken.count = 0;
+    if (!plan || !evaluate_header(ev, check) || (!plan->half && !evaluate_packet_conditions(ev, check)))
         return OUTCOME_NO;
     ev->detector->counters.evaluations++;
     conditions = check_conditions(look, check, plan);
     if (conditions == OUTCOME_NO)
         return OUTCOME_NO;
-    files = check_files(look, check);
+    files = check_files(look, check, plan, candidate);
     if (files == OUTCOME_NO)
         return OUTCOME_NO;
     buffers = inspect_buffers(look, check, plan, candidate);
@@ -269,7 +343,7 @@ static void scan_buffer(struct looking *look, uint32_t at)
     struct app_detection *memory = look->memory;
     struct app_bytes value;
 
-    if (look->tx->progress[look->direction] < buffer->access->progress && !look->complete)
+    if (!has_reached(look, buffer->access))
         return;
     if (memory->scanned[at / 64] >> (at % 64) & 1)
         return;
@@ -283,14 +357,25 @@ static void scan_buffer(struct looking *look, uint32_t at)
         memory->scanned[at / 64] |= UINT64_C(1) << (at % 64);
 }
 
+static bool has_events(const struct app_tx *tx)
+{
+    uint64_t any = 0;
+
+    for (unsigned i = 0; i < APP_EVENT_WORDS; i++)
+        any |= tx->events[i];
+    return any != 0;
+}
+
+/* Of most transactions there is nothing to report, and a hundred rules that ask for an event need not be looked at. */
 static void collect_unfiltered(struct looking *look)
 {
     uint8_t progress = look->tx->progress[look->direction];
+    bool without_events = !has_events(look->tx);
 
     for (uint32_t i = 0; i < look->group->unfiltered_count; i++) {
         const struct transaction_unfiltered *rule = &look->group->unfiltered[i];
 
-        if (progress < rule->progress && !look->complete)
+        if ((progress < rule->progress && !look->complete) || (rule->on_event && without_events))
             continue;
         if (rule->always || look->memory->rescan || !look->memory->asked || rule->progress > look->memory->progress)
             detector_add_candidate(look->ev->detector, rule->check);
@@ -307,7 +392,8 @@ static uint16_t file_count(const struct looking *look)
 /* A rule on files that has matched is asked again when there is one more. */
 static bool has_new_file(const struct looking *look, const struct transaction_candidate *candidate)
 {
-    return file_count(look) > candidate->files && look->ev->ruleset->checks[candidate->check].rule->file_conditions;
+    return file_count(look) > candidate->files &&
+           asks_files_of(look, &look->ev->ruleset->checks[candidate->check], look->direction);
 }
 
 /* What holds of the transaction holds still; files begin with the new one. */
@@ -316,18 +402,21 @@ static void begin_new_file(const struct looking *look, struct transaction_candid
     unsigned at = 0;
 
     candidate->done = false;
+    candidate->files_hold &= look->direction != FLOW_TO_SERVER;
     for (const struct rule_buffer *buffer = look->ev->ruleset->checks[candidate->check].buffers; buffer && at < 32;
          buffer = buffer->next, at++) {
-        if (is_of_files(buffer->keyword))
+        if (is_of_files(buffer->keyword) && direction_of(look, buffer->directions) == look->direction)
             candidate->matched &= ~(UINT32_C(1) << at);
     }
 }
 
 static struct transaction_candidate *remembered(struct app_detection *memory, uint32_t check)
 {
-    for (uint32_t i = 0; i < memory->count; i++) {
-        if (memory->list[i].check == check)
-            return &memory->list[i];
+    for (struct app_detection *piece = memory; piece; piece = piece->more) {
+        for (uint32_t i = 0; i < piece->count; i++) {
+            if (piece->list[i].check == check)
+                return &piece->list[i];
+        }
     }
     return NULL;
 }
@@ -341,47 +430,111 @@ static void collect(struct looking *look)
     for (uint32_t i = 0; i < look->group->buffer_count; i++)
         scan_buffer(look, i);
     collect_unfiltered(look);
-    for (uint32_t i = 0; i < memory->count; i++) {
-        if (!memory->list[i].done || has_new_file(look, &memory->list[i]))
-            detector_add_candidate(look->ev->detector, memory->list[i].check);
+    for (const struct app_detection *piece = memory; piece; piece = piece->more) {
+        for (uint32_t i = 0; i < piece->count; i++) {
+            if (!piece->list[i].done || has_new_file(look, &piece->list[i]))
+                detector_add_candidate(look->ev->detector, piece->list[i].check);
+        }
     }
 }
 
+/* The last of the list takes its place. */
 static void forget(struct app_detection *memory, struct transaction_candidate *candidate)
 {
+    while (memory->more && memory->more->count > 0)
+        memory = memory->more;
     *candidate = memory->list[--memory->count];
+}
+
+static void give_pieces(struct detector *detector, struct app_detection *piece)
+{
+    while (piece) {
+        struct app_detection *next = piece->more;
+
+        pool_give(detector->transactions, piece);
+        piece = next;
+    }
+}
+
+/* The piece that has room for one more; NULL when there is none to be had. */
+static struct app_detection *piece_with_room(struct detector *detector, struct app_detection *piece)
+{
+    for (unsigned i = 1; piece->count == TRANSACTION_CANDIDATES; i++) {
+        if (!piece->more && i < TRANSACTION_PIECES) {
+            piece->more = pool_take(detector->transactions);
+            if (piece->more)
+                memset(piece->more, 0, offsetof(struct app_detection, list));
+        }
+        if (!piece->more)
+            return NULL;
+        piece = piece->more;
+    }
+    return piece;
 }
 
 /* Keeps what can't be decided yet, and that a rule has matched where it might be found again. */
 static void remember(struct looking *look, const struct transaction_candidate *candidate)
 {
-    struct app_detection *memory = look->memory;
+    struct app_detection *piece = piece_with_room(look->ev->detector, look->memory);
 
-    if (memory->count == TRANSACTION_CANDIDATES) {
-        memory->rescan = true;
+    if (!piece) {
+        look->memory->rescan = true;
         look->ev->detector->counters.flow_memcap_hits++;
         return;
     }
-    memory->list[memory->count++] = *candidate;
+    piece->list[piece->count++] = *candidate;
     look->ev->detector->counters.waiting++;
+}
+
+/* What is remembered of the other direction; made if need be. NULL when there is no memory. */
+static struct app_detection *memory_of_other(struct looking *look)
+{
+    struct app_detection **slot = &look->tx->detection[!look->direction];
+    uint32_t generation = look->ev->ruleset->generation;
+
+    if (!*slot)
+        *slot = pool_take(look->ev->detector->transactions);
+    else if ((*slot)->generation == generation)
+        return *slot;
+    else
+        give_pieces(look->ev->detector, (*slot)->more);
+    if (*slot) {
+        memset(*slot, 0, offsetof(struct app_detection, list));
+        (*slot)->generation = generation;
+    }
+    return *slot;
 }
 
 /* What matched by an event matched for the transaction: it does not again in the other direction when that is over. */
 static void settle_other(struct looking *look, uint32_t index)
 {
-    struct app_detection **slot = &look->tx->detection[!look->direction];
-    struct app_detection *memory = *slot;
+    struct app_detection *memory = memory_of_other(look);
 
-    if (!memory) {
-        memory = pool_take(look->ev->detector->transactions);
-        if (!memory)
-            return;
-        memset(memory, 0, offsetof(struct app_detection, list));
-        memory->generation = look->ev->ruleset->generation;
-        *slot = memory;
-    }
-    if (memory->count < TRANSACTION_CANDIDATES)
+    if (memory)
+        memory = piece_with_room(look->ev->detector, memory);
+    if (memory)
         memory->list[memory->count++] = (struct transaction_candidate){ .check = index, .done = true };
+}
+
+/* The half of a transactional rule holds: it is a candidate in the direction to the client. Where that can't be remembered, it is found there
+ * by what is left of the other direction. */
+static void hand_over(struct looking *look, const struct transaction_candidate *half)
+{
+    struct app_detection *memory = memory_of_other(look);
+    struct transaction_candidate *candidate = memory ? remembered(memory, half->check) : NULL;
+
+    if (memory && !candidate)
+        memory = piece_with_room(look->ev->detector, memory);
+    if (memory && !candidate) {
+        candidate = &memory->list[memory->count++];
+        *candidate = (struct transaction_candidate){ .check = half->check };
+    }
+    if (!candidate) {
+        look->ev->detector->counters.flow_memcap_hits++;
+        return;
+    }
+    candidate->matched |= half->matched;
+    candidate->files_hold |= half->files_hold;
 }
 
 static bool is_of_event(const struct looking *look, uint32_t index)
@@ -391,25 +544,53 @@ static bool is_of_event(const struct looking *look, uint32_t index)
     return plan && plan->events;
 }
 
+/* The conditions on events of a rule, with the events that there were when the direction was complete. */
+static bool held_when_settled(struct looking *look, const struct check *check)
+{
+    struct app_tx *tx = look->tx;
+    uint64_t now[APP_EVENT_WORDS];
+    bool held = true;
+
+    memcpy(now, tx->events, sizeof(now));
+    memcpy(tx->events, tx->settled_events[look->direction], sizeof(now));
+    for (const struct condition *c = check->rule->transaction_conditions; c && held; c = c->next) {
+        if (!c->keyword->applications)
+            held = c->keyword->match_transaction(&look->ev->match, tx, look->direction, c->data) != c->negated;
+    }
+    memcpy(tx->events, now, sizeof(now));
+    return held;
+}
+
+/* A direction that is over is looked at again for what an event brings; all else was decided when it was over. */
+static bool is_settled(struct looking *look, uint32_t index)
+{
+    return look->tx->settled[look->direction] &&
+           (!is_of_event(look, index) || held_when_settled(look, &look->ev->ruleset->checks[index]));
+}
+
 static void decide(struct looking *look, uint32_t index)
 {
     struct transaction_candidate *old = remembered(look->memory, index);
     struct transaction_candidate candidate = old ? *old : (struct transaction_candidate){ .check = index };
     enum outcome outcome;
 
-    if (candidate.done && !has_new_file(look, &candidate))
+    if ((candidate.done && !has_new_file(look, &candidate)) || (!old && is_settled(look, index)))
         return;
     if (candidate.done)
         begin_new_file(look, &candidate);
     look->first_file = candidate.files;
+    look->matched_file = 0;
     outcome = evaluate(look, &candidate);
-    if (outcome == OUTCOME_YES)
+    if (outcome == OUTCOME_YES && find_plan(look, &look->ev->ruleset->checks[index])->half)
+        hand_over(look, &candidate);
+    else if (outcome == OUTCOME_YES)
         evaluate_transaction_hit(look->ev, index, look->tx);
     if (outcome == OUTCOME_YES && is_of_event(look, index) && app_tx_is_complete(look->tx, !look->direction))
         settle_other(look, index);
     candidate.done = outcome == OUTCOME_YES || (outcome == OUTCOME_NO && candidate.files > 0);
-    if (candidate.done)
-        candidate.files = file_count(look);
+    if (candidate.done) /* those behind the one that matched may not be there as a whole yet */
+        candidate.files = outcome == OUTCOME_YES && look->matched_file < UINT16_MAX ? (uint16_t)(look->matched_file + 1)
+                                                                                    : file_count(look);
     if (look->complete || (outcome == OUTCOME_NO && !candidate.done)) {
         if (old)
             forget(look->memory, old);
@@ -441,14 +622,21 @@ static void keep(struct looking *look, const struct app_detection *own)
 
     look->memory->asked = true;
     look->memory->progress = look->tx->progress[look->direction];
-    if (look->complete || look->memory != own)
+    if (look->memory != own)
         return;
-    if (!*slot)
+    if (!look->complete && !*slot) {
         *slot = pool_take(look->ev->detector->transactions);
-    if (*slot)
-        memcpy(*slot, own, sizeof(*own));
-    else
-        look->ev->detector->counters.flow_memcap_hits++;
+        if (*slot)
+            (*slot)->more = NULL;
+        else
+            look->ev->detector->counters.flow_memcap_hits++;
+    }
+    if (look->complete || !*slot) {
+        give_pieces(look->ev->detector, own->more);
+        return;
+    }
+    give_pieces(look->ev->detector, (*slot)->more); /* of another ruleset */
+    memcpy(*slot, own, sizeof(*own));
 }
 
 static void look_at(struct evaluation *ev, struct app_tx *tx, const struct transaction_group *group)
@@ -463,6 +651,7 @@ static void look_at(struct evaluation *ev, struct app_tx *tx, const struct trans
     };
 
     look.memory = recall(&look, &detector->memory);
+    look.memory->rescan |= tx->settled[ev->direction];
     detector_next_serial(detector);
     collect(&look);
     detector->counters.candidates += detector->candidate_count;
@@ -486,6 +675,10 @@ void detect_transactions(struct evaluation *ev)
         group = &ev->ruleset->transactions[tx->protocol * FLOW_DIRECTIONS + ev->direction];
         if (group->has_rules)
             look_at(ev, tx, group);
+        if (app_tx_is_complete(tx, ev->direction)) {
+            tx->settled[ev->direction] = true;
+            memcpy(tx->settled_events[ev->direction], tx->events, sizeof(tx->events));
+        }
         tx->inspected[ev->direction] = tx->progress[ev->direction];
         tx->fresh[ev->direction] = false;
     }
@@ -493,7 +686,5 @@ void detect_transactions(struct evaluation *ev)
 
 void detect_release_transaction(void *user, struct app_detection *detection)
 {
-    struct detector *detector = user;
-
-    pool_give(detector->transactions, detection);
+    give_pieces(user, detection);
 }

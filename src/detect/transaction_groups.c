@@ -63,41 +63,57 @@ static unsigned count_buffers(const struct rule *rule)
     return count;
 }
 
-static bool fill_access(struct transaction_plan *plan, const struct rule *rule, const struct app_proto *proto,
-                        enum flow_direction direction)
+/* Where a part of the rule is looked for when the rule is asked in `direction`. */
+static enum flow_direction direction_of(uint8_t directions, enum flow_direction direction)
+{
+    if (directions == 0)
+        return direction;
+    return directions >> FLOW_TO_SERVER & 1 ? FLOW_TO_SERVER : FLOW_TO_CLIENT;
+}
+
+/* The plan's progress is that of its own direction: only there it says when to ask. */
+static void note_progress(struct transaction_plan *plan, enum flow_direction direction, uint8_t progress)
+{
+    if (direction == plan->direction && progress > plan->progress)
+        plan->progress = progress;
+}
+
+static bool fill_access(struct transaction_plan *plan, const struct rule *rule, const struct app_proto *proto)
 {
     unsigned at = 0;
 
     for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next, at++) {
+        enum flow_direction direction = direction_of(buffer->directions, plan->direction);
         const struct app_buffer *access;
 
-        if (!buffer->keyword || !buffer->keyword->applications)
+        if (!buffer->keyword || !buffer->keyword->applications || (plan->half && direction != plan->direction))
             continue;
         access = transaction_access(proto, buffer->keyword, direction);
         if (!access)
             return false;
         plan->access[at] = access;
         plan->grows |= access->grows;
-        if (access->progress > plan->progress)
-            plan->progress = access->progress;
+        note_progress(plan, direction, access->progress);
     }
     return true;
 }
 
-static bool fill_conditions(struct transaction_plan *plan, const struct rule *rule, const struct app_proto *proto,
-                            enum flow_direction direction)
+static bool fill_conditions(struct transaction_plan *plan, const struct rule *rule, const struct app_proto *proto)
 {
     unsigned at = 0;
 
     for (const struct condition *c = rule->transaction_conditions; c; c = c->next, at++) {
+        enum flow_direction direction = direction_of(c->directions, plan->direction);
         int progress = condition_progress(proto, c->keyword, direction);
 
         if (progress < 0)
             return false;
         plan->condition_progress[at] = (uint8_t)progress;
         plan->events |= c->keyword->applications == NULL;
+        plan->on_event |= c->keyword->applications == NULL && !c->negated;
         if (progress > plan->progress)
             plan->progress = (uint8_t)progress;
+        note_progress(plan, direction, (uint8_t)progress);
     }
     return true;
 }
@@ -168,6 +184,7 @@ static int add_unfiltered(struct transaction_group *group, uint32_t check, const
         .check = check,
         .progress = plan->progress,
         .always = plan->grows || plan->files || plan->events,
+        .on_event = plan->on_event,
     };
     return 0;
 }
@@ -177,15 +194,36 @@ static bool is_growing(const struct transaction_buffer *buffer)
     return buffer && buffer->access->grows;
 }
 
+/* The half is made first. */
+static bool has_half(const struct check *check, uint8_t proto)
+{
+    for (const struct transaction_plan *plan = check->plans; plan; plan = plan->next) {
+        if (plan->half && plan->proto == proto)
+            return true;
+    }
+    return false;
+}
+
+/* Of which directions the literal may be: when the rule has a half, each of its plans has one of its own, as what grows is there only
+ * while it comes. */
+static unsigned literal_directions(const struct check *check, const struct transaction_plan *plan)
+{
+    if (!check->transactional || (!plan->half && !has_half(check, plan->proto)))
+        return LITERAL_BOTH_WAYS;
+    return 1U << plan->direction;
+}
+
 static int add_to_group(struct ruleset *ruleset, uint32_t index, const struct transaction_plan *plan)
 {
     struct transaction_group *group = &ruleset->transactions[plan->proto * FLOW_DIRECTIONS + plan->direction];
+    const struct check *check = &ruleset->checks[index];
     struct literal literal;
 
     group->has_rules = true;
-    if (literal_choose(ruleset->checks[index].rule, true, &literal)) {
+    if (literal_choose(check->rule, true, literal_directions(check, plan), &literal)) {
+        enum flow_direction direction = direction_of(literal.rule_buffer->directions, plan->direction);
         struct transaction_buffer *buffer = group_buffer(
-            group, transaction_access(app_by_id(plan->proto), literal.buffer, plan->direction), literal.rule_buffer);
+            group, transaction_access(app_by_id(plan->proto), literal.buffer, direction), literal.rule_buffer);
 
         if (is_growing(buffer))
             literal.at = literal.reach = LITERAL_ANYWHERE; /* it is scanned in parts */
@@ -196,28 +234,81 @@ static int add_to_group(struct ruleset *ruleset, uint32_t index, const struct tr
     return add_unfiltered(group, index, plan);
 }
 
-static int add_plan(struct ruleset *ruleset, uint32_t index, unsigned id, enum flow_direction direction)
+static bool carries_all_files(const struct rule *rule, const struct app_proto *proto, enum flow_direction direction)
+{
+    for (const struct condition *c = rule->file_conditions; c; c = c->next) {
+        if (!carries_files(proto, direction_of(c->directions, direction)))
+            return false;
+    }
+    return true;
+}
+
+static int add_plan(struct ruleset *ruleset, uint32_t index, const struct transaction_plan *kind)
 {
     struct check *check = &ruleset->checks[index];
     const struct rule *rule = check->rule;
-    const struct app_proto *proto = app_by_id(id);
+    const struct app_proto *proto = app_by_id(kind->proto);
     struct transaction_plan *plan;
 
-    if (rule->directions && !(rule->directions >> direction & 1))
+    if (rule->directions && !(rule->directions >> kind->direction & 1))
         return 0;
-    if (rule->file_conditions && !carries_files(proto, direction))
+    if (!carries_all_files(rule, proto, kind->direction))
         return 0;
     plan = new_plan(ruleset, rule);
     if (!plan)
         return -ENOMEM;
-    plan->proto = (uint8_t)id;
-    plan->direction = (uint8_t)direction;
+    plan->proto = kind->proto;
+    plan->direction = kind->direction;
+    plan->half = kind->half;
     plan->files = rule->file_conditions != NULL;
-    if (!fill_access(plan, rule, proto, direction) || !fill_conditions(plan, rule, proto, direction))
+    if (!fill_access(plan, rule, proto) || !fill_conditions(plan, rule, proto))
         return 0; /* this protocol has not all that the rule asks for */
     plan->next = check->plans;
     check->plans = plan;
     return add_to_group(ruleset, index, plan);
+}
+
+/* Whether the rule looks for something to the server that is there only while it comes. */
+static bool needs_half(const struct rule *rule, const struct app_proto *proto)
+{
+    for (const struct condition *c = rule->file_conditions; c; c = c->next) {
+        if (c->directions >> FLOW_TO_SERVER & 1)
+            return true;
+    }
+    for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
+        const struct app_buffer *access = buffer->keyword && buffer->directions >> FLOW_TO_SERVER & 1
+                                              ? transaction_access(proto, buffer->keyword, FLOW_TO_SERVER)
+                                              : NULL;
+
+        if (access && access->grows)
+            return true;
+    }
+    return false;
+}
+
+static int add_transactional(struct ruleset *ruleset, uint32_t index, unsigned id)
+{
+    struct transaction_plan half = { .proto = (uint8_t)id, .direction = FLOW_TO_SERVER, .half = true };
+    struct transaction_plan whole = { .proto = (uint8_t)id, .direction = FLOW_TO_CLIENT };
+    int err = 0;
+
+    if (needs_half(ruleset->checks[index].rule, app_by_id(id)))
+        err = add_plan(ruleset, index, &half);
+    return err ? err : add_plan(ruleset, index, &whole);
+}
+
+static int add_for_protocol(struct ruleset *ruleset, uint32_t index, unsigned id)
+{
+    int err = 0;
+
+    if (ruleset->checks[index].transactional)
+        return add_transactional(ruleset, index, id);
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS && !err; direction++) {
+        struct transaction_plan plan = { .proto = (uint8_t)id, .direction = (uint8_t)direction };
+
+        err = add_plan(ruleset, index, &plan);
+    }
+    return err;
 }
 
 int transaction_rule_add(struct ruleset *ruleset, uint32_t index)
@@ -225,10 +316,8 @@ int transaction_rule_add(struct ruleset *ruleset, uint32_t index)
     int err = 0;
 
     for (unsigned id = 1; id <= app_list_count && !err; id++) {
-        if (!names_protocol(ruleset->checks[index].rule, id))
-            continue;
-        for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS && !err; direction++)
-            err = add_plan(ruleset, index, id, direction);
+        if (names_protocol(ruleset->checks[index].rule, id))
+            err = add_for_protocol(ruleset, index, id);
     }
     return err;
 }

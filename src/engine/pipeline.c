@@ -375,7 +375,8 @@ static void feed_passive(struct app_feed *feed, bool all)
         return;
     if (!all) {
         feed_acknowledged(feed, direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER, false);
-        if (stream_is_oneside(pkt->flow))
+        /* What was acknowledged before it was seen: rules get it now, and then it is given back. */
+        if (stream_is_oneside(pkt->flow) || pkt->payload_length > 0)
             feed_acknowledged(feed, direction, false);
         return;
     }
@@ -409,12 +410,12 @@ static void feed_settled(struct app_feed *feed)
     feed_datagram(feed);
     if (!pkt->flow->tcp || pkt->protocol != IPPROTO_TCP)
         return;
+    if (!pipeline->stream_inline)
+        feed_passive(feed, false);
     while (stream_next_view(pipeline->stream, pkt->flow, direction_of(pkt), pkt, false, &view)) {
         if (pipeline->stream_inline)
             feed_view(feed, &view);
     }
-    if (!pipeline->stream_inline)
-        feed_passive(feed, false);
 }
 
 /* A stream that nobody needs any more is given up by a packet of its own direction, when rules have seen what came before. */
@@ -513,6 +514,7 @@ static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settle
     policy_apply(pipeline->policy, ruleset_rules(ruleset), pkt, hits, count, &decision);
     decision.stream = pipeline->stream;
     decision.app = pipeline->app;
+    decision.texts = settled ? NULL : detector_texts(pipeline->detector);
     decision.names = rule_list_names(ruleset_rules(ruleset));
     if (pipeline->drop_undecodable && (pkt->flags & PACKET_MALFORMED) && !decision.passed && !settled)
         policy_drop(pipeline->policy, pkt, DROP_REASON_DECODE_ERROR);

@@ -291,7 +291,8 @@ static void add_exceptions(struct stats *stats, const struct sums *sums, bool be
         for (enum exception_policy policy = 0; policy < EXCEPTION_POLICY_COUNT; policy++) {
             uint64_t used = sums->policy.exceptions[cause][policy];
 
-            if (used > 0 || policy != EXCEPTION_IGNORE)
+            /* The field does not count what is ignored; ours may be, where a policy cannot be carried out. */
+            if (policy != EXCEPTION_IGNORE || (below_ips && used > 0))
                 add(stats, stats->exception_names[cause][policy], used);
         }
     }
@@ -361,6 +362,7 @@ static void add_output(struct stats *stats, const struct output *output)
         [OUTPUT_FLOW] = { "output.flow.written", "output.flow.lost" },
         [OUTPUT_NETFLOW] = { "output.netflow.written", "output.netflow.lost" },
         [OUTPUT_PACKET] = { "output.packet.written", "output.packet.lost" },
+        [OUTPUT_METADATA] = { "output.metadata.written", "output.metadata.lost" },
     };
     struct output_counters counters;
 

@@ -100,7 +100,7 @@ struct flow_table {
     struct bucket *buckets;
     uint32_t bucket_mask;
     bool emergency;
-    struct pool *flows, *variables;
+    struct pool *flows, *variables, *texts;
     struct flow *newest, *oldest;                               /* of those in state FLOW_NEW, by their start */
     uint64_t timeout_ns[2][FLOW_CLASS_COUNT][FLOW_STATE_COUNT]; /* [1]: emergency */
     struct flow_options options;
@@ -127,6 +127,7 @@ static inline bool flow_is_over(const struct flow_table *table, const struct flo
 /* --- variable.c --- */
 
 size_t variable_size(void);
+size_t variable_text_size(void);
 void variables_free(struct flow_table *table, struct flow *flow);
 
 #endif

@@ -22,7 +22,8 @@
 #include "sluice/pool.h"
 
 enum {
-    VARIABLE_SHARE = 16,     /* of the memcap, one part */
+    VARIABLE_SHARE = 16,     /* of the memcap, one part: of bits and integers */
+    TEXT_SHARE = 64,         /* the same for texts */
     BUCKET_SHARE = 8,        /* one part at most, half of it at least: two or three flows a bucket */
     MAX_BUCKETS = 1 << 30,   /* the mask has 32 bits */
     EMERGENCY_OVER = 70,     /* percent of the flows in use: the field's emergency-recovery */
@@ -36,14 +37,15 @@ enum {
 
 static int reserve(struct flow_table *table, size_t memcap)
 {
-    size_t for_variables = memcap / VARIABLE_SHARE, buckets = 1;
+    size_t for_variables = memcap / VARIABLE_SHARE, for_texts = memcap / TEXT_SHARE, buckets = 1;
 
     while (buckets < MAX_BUCKETS && 2 * buckets * sizeof(struct bucket) <= memcap / BUCKET_SHARE)
         buckets *= 2;
-    size_t taken = for_variables + buckets * sizeof(struct bucket);
+    size_t taken = for_variables + for_texts + buckets * sizeof(struct bucket);
 
     if (pool_new(&table->flows, sizeof(struct flow), memcap > taken ? memcap - taken : 0) ||
         pool_new(&table->variables, variable_size(), for_variables) ||
+        pool_new(&table->texts, variable_text_size(), for_texts) ||
         pool_new(&table->bucket_pool, buckets * sizeof(struct bucket), 0))
         return -ENOMEM;
     table->buckets = pool_take(table->bucket_pool);
@@ -92,6 +94,7 @@ void flow_table_free(struct flow_table *table)
         return;
     pool_free(table->flows);
     pool_free(table->variables);
+    pool_free(table->texts);
     pool_free(table->bucket_pool);
     free(table);
 }

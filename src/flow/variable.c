@@ -1,20 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Variables of a flow: a list in the order of their numbers, bits before integers. Rules use few, so a list is the shortest way; it
- * cannot grow past the names that the rules have.
+ * Variables of a flow: a list in the order of their numbers, bits before integers before texts. Rules use few, so a list is the shortest
+ * way; it cannot grow past the names that the rules have, and not past FLOW_TEXTS_MAX texts. Texts are larger and rarer than the others, and
+ * have a pool of their own.
  */
+#include <string.h>
+
 #include "flow_priv.h"
 #include "sluice/pool.h"
 
+enum variable_kind { VARIABLE_BIT, VARIABLE_INTEGER, VARIABLE_TEXT };
+
 struct flow_variable {
     struct flow_variable *next;
-    uint32_t number, value;
-    bool is_bit;
+    uint32_t number, value; /* of a text: its length */
+    uint8_t kind;           /* enum variable_kind */
+};
+
+struct flow_text {
+    struct flow_variable variable;
+    uint8_t bytes[FLOW_TEXT_MAX];
 };
 
 size_t variable_size(void)
 {
     return sizeof(struct flow_variable);
+}
+
+size_t variable_text_size(void)
+{
+    return sizeof(struct flow_text);
+}
+
+static struct pool *pool_of(struct flow_table *table, enum variable_kind kind)
+{
+    return kind == VARIABLE_TEXT ? table->texts : table->variables;
 }
 
 void variables_free(struct flow_table *table, struct flow *flow)
@@ -23,71 +43,80 @@ void variables_free(struct flow_table *table, struct flow *flow)
 
     while ((variable = flow->variables)) {
         flow->variables = variable->next;
-        pool_give(table->variables, variable);
+        pool_give(pool_of(table, variable->kind), variable);
     }
 }
 
-static bool comes_before(const struct flow_variable *variable, uint32_t number, bool is_bit)
+static bool comes_before(const struct flow_variable *variable, uint32_t number, enum variable_kind kind)
 {
-    return variable->number != number ? variable->number < number : variable->is_bit && !is_bit;
+    return variable->number != number ? variable->number < number : variable->kind < kind;
 }
 
-static bool is_it(const struct flow_variable *variable, uint32_t number, bool is_bit)
+static bool is_it(const struct flow_variable *variable, uint32_t number, enum variable_kind kind)
 {
-    return variable && variable->number == number && variable->is_bit == is_bit;
+    return variable && variable->number == number && variable->kind == kind;
 }
 
-static const struct flow_variable *find(const struct flow *flow, uint32_t number, bool is_bit)
+static const struct flow_variable *find(const struct flow *flow, uint32_t number, enum variable_kind kind)
 {
     const struct flow_variable *variable = flow->variables;
 
-    while (variable && comes_before(variable, number, is_bit))
+    while (variable && comes_before(variable, number, kind))
         variable = variable->next;
-    return is_it(variable, number, is_bit) ? variable : NULL;
+    return is_it(variable, number, kind) ? variable : NULL;
 }
 
-static struct flow_variable **place(struct flow *flow, uint32_t number, bool is_bit)
+static struct flow_variable **place(struct flow *flow, uint32_t number, enum variable_kind kind)
 {
     struct flow_variable **link = &flow->variables;
 
-    while (*link && comes_before(*link, number, is_bit))
+    while (*link && comes_before(*link, number, kind))
         link = &(*link)->next;
     return link;
 }
 
-static bool set(struct flow_table *table, struct flow *flow, uint32_t number, bool is_bit, uint32_t value)
+/* Where the variable is or now is; NULL when there is no memory. */
+static struct flow_variable *take(struct flow_table *table, struct flow *flow, uint32_t number, enum variable_kind kind)
 {
-    struct flow_variable **link = place(flow, number, is_bit);
+    struct flow_variable **link = place(flow, number, kind);
 
-    if (!is_it(*link, number, is_bit)) {
-        struct flow_variable *added = pool_take(table->variables);
+    if (!is_it(*link, number, kind)) {
+        struct flow_variable *added = pool_take(pool_of(table, kind));
 
         if (!added) {
             table->counters[FLOW_COUNTER_VARIABLE_MEMCAP]++;
-            return false;
+            return NULL;
         }
-        *added = (struct flow_variable){ .next = *link, .number = number, .is_bit = is_bit };
+        *added = (struct flow_variable){ .next = *link, .number = number, .kind = (uint8_t)kind };
         *link = added;
     }
-    (*link)->value = value;
-    return true;
+    return *link;
+}
+
+static bool set(struct flow_table *table, struct flow *flow, uint32_t number, enum variable_kind kind, uint32_t value)
+{
+    struct flow_variable *variable = take(table, flow, number, kind);
+
+    if (variable)
+        variable->value = value;
+    return variable != NULL;
 }
 
 bool flow_bit_is_set(const struct flow *flow, uint32_t number)
 {
-    return find(flow, number, true) != NULL;
+    return find(flow, number, VARIABLE_BIT) != NULL;
 }
 
 bool flow_bit_set(struct flow_table *table, struct flow *flow, uint32_t number)
 {
-    return set(table, flow, number, true, 1);
+    return set(table, flow, number, VARIABLE_BIT, 1);
 }
 
 void flow_bit_clear(struct flow_table *table, struct flow *flow, uint32_t number)
 {
-    struct flow_variable **link = place(flow, number, true), *variable = *link;
+    struct flow_variable **link = place(flow, number, VARIABLE_BIT), *variable = *link;
 
-    if (!is_it(variable, number, true))
+    if (!is_it(variable, number, VARIABLE_BIT))
         return;
     *link = variable->next;
     pool_give(table->variables, variable);
@@ -95,7 +124,7 @@ void flow_bit_clear(struct flow_table *table, struct flow *flow, uint32_t number
 
 bool flow_integer_get(const struct flow *flow, uint32_t number, uint32_t *value)
 {
-    const struct flow_variable *variable = find(flow, number, false);
+    const struct flow_variable *variable = find(flow, number, VARIABLE_INTEGER);
 
     if (!variable)
         return false;
@@ -105,12 +134,60 @@ bool flow_integer_get(const struct flow *flow, uint32_t number, uint32_t *value)
 
 bool flow_integer_set(struct flow_table *table, struct flow *flow, uint32_t number, uint32_t value)
 {
-    return set(table, flow, number, false, value);
+    return set(table, flow, number, VARIABLE_INTEGER, value);
 }
 
 void flow_each_variable(const struct flow *flow, void (*each)(uint32_t number, bool is_bit, uint32_t value, void *user),
                         void *user)
 {
+    for (const struct flow_variable *variable = flow->variables; variable; variable = variable->next) {
+        if (variable->kind != VARIABLE_TEXT)
+            each(variable->number, variable->kind == VARIABLE_BIT, variable->value, user);
+    }
+}
+
+/* --- Texts ----------------------------------------------------------------------------------------------------------------- */
+
+static unsigned text_count(const struct flow *flow)
+{
+    unsigned count = 0;
+
     for (const struct flow_variable *variable = flow->variables; variable; variable = variable->next)
-        each(variable->number, variable->is_bit, variable->value, user);
+        count += variable->kind == VARIABLE_TEXT;
+    return count;
+}
+
+bool flow_text_set(struct flow_table *table, struct flow *flow, uint32_t number, const uint8_t *bytes, uint32_t length)
+{
+    struct flow_text *text;
+
+    if (!find(flow, number, VARIABLE_TEXT) && text_count(flow) >= FLOW_TEXTS_MAX) {
+        table->counters[FLOW_COUNTER_VARIABLE_MEMCAP]++;
+        return false;
+    }
+    text = (struct flow_text *)take(table, flow, number, VARIABLE_TEXT);
+    if (!text)
+        return false;
+    text->variable.value = length < FLOW_TEXT_MAX ? length : FLOW_TEXT_MAX;
+    memcpy(text->bytes, bytes, text->variable.value);
+    return true;
+}
+
+const uint8_t *flow_text_get(const struct flow *flow, uint32_t number, uint32_t *length)
+{
+    const struct flow_variable *variable = find(flow, number, VARIABLE_TEXT);
+
+    if (!variable)
+        return NULL;
+    *length = variable->value;
+    return ((const struct flow_text *)variable)->bytes;
+}
+
+void flow_each_text(const struct flow *flow,
+                    void (*each)(uint32_t number, const uint8_t *bytes, uint32_t length, void *user), void *user)
+{
+    for (const struct flow_variable *variable = flow->variables; variable; variable = variable->next) {
+        if (variable->kind == VARIABLE_TEXT)
+            each(variable->number, ((const struct flow_text *)variable)->bytes, variable->value, user);
+    }
 }

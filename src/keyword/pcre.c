@@ -16,14 +16,60 @@
 
 #include "condition.h"
 #include "pcre_compile.h"
+#include "sluice/decision.h"
+
+/* A group whose text is taken out. */
+struct pcre_capture {
+    uint32_t number; /* of the name */
+    uint8_t kind;    /* RULE_NAME_... */
+    uint8_t group;
+};
 
 struct pcre_condition {
     pcre2_code *code;
     bool negated, relative;
     bool retry; /* further matches are tried */
+    uint8_t capture_count;
+    struct pcre_capture captures[PCRE_GROUPS_MAX];
 };
 
 /* --- Matching ----------------------------------------------------------------------------------------------------- */
+
+/* Another try of the same rule takes the place of the one before. */
+static struct rule_capture *text_for(struct rule_captures *texts, const struct pcre_capture *capture)
+{
+    for (uint32_t i = 0; i < texts->count; i++) {
+        if (texts->list[i].kind == capture->kind && texts->list[i].number == capture->number)
+            return &texts->list[i];
+    }
+    return texts->count < RULE_TEXTS_MAX ? &texts->list[texts->count++] : NULL;
+}
+
+/* A group that took no part in the match gives nothing. */
+static void take_out(const struct inspection *in, const struct pcre_condition *data, uint32_t base, int groups)
+{
+    const PCRE2_SIZE *match = pcre2_get_ovector_pointer(in->pcre->match);
+
+    for (unsigned i = 0; i < data->capture_count; i++) {
+        const struct pcre_capture *capture = &data->captures[i];
+        PCRE2_SIZE start, end;
+        struct rule_capture *text;
+
+        if (groups > 0 && capture->group >= groups)
+            continue;
+        start = match[2 * capture->group];
+        end = match[2 * capture->group + 1];
+        if (start == PCRE2_UNSET || end < start || end > in->length - base)
+            continue;
+        text = text_for(in->texts, capture);
+        if (!text)
+            return;
+        text->number = capture->number;
+        text->kind = capture->kind;
+        text->length = (uint8_t)(end - start < FLOW_TEXT_MAX ? end - start : FLOW_TEXT_MAX);
+        memcpy(text->bytes, in->data + base + start, text->length);
+    }
+}
 
 static enum inspect_result pcre_inspect(struct inspection *in, const struct condition *condition,
                                         struct inspect_retry *retry)
@@ -46,6 +92,8 @@ static enum inspect_result pcre_inspect(struct inspection *in, const struct cond
 
     if (match[1] > in->length - base || match[0] > match[1])
         return no; /* \K in a lookahead can make a match end before its start */
+    if (data->capture_count > 0 && in->texts)
+        take_out(in, data, base, found);
     in->at = base + (uint32_t)match[1];
     *retry = (struct inspect_retry){ .from = base + (uint32_t)match[0] + 1, .more = data->retry };
     return INSPECT_YES;
@@ -84,6 +132,7 @@ struct pcre_flags {
 /* The two parts of the value. */
 struct pcre_text {
     struct span pattern, flags;
+    struct span names; /* of what is taken out, behind the flags; empty without */
 };
 
 static int choose_buffer(struct rule_parser *parser, struct span where, const struct buffer_letter *letter,
@@ -129,16 +178,25 @@ static int parse_flags(struct rule_parser *parser, struct span text, struct pcre
     for (size_t i = 0; i < text.length; i++) {
         struct span letter = { .at = text.at + i, .length = 1 };
 
-        if (text.at[i] == ',' || text.at[i] == ' ')
-            return rule_parser_missing(parser, (struct span){ .at = letter.at, .length = text.length - i },
-                                       "pcre capture",
-                                       "variables captured by pcre (pkt:, flow:) are not supported yet");
         int err = parse_flag(parser, letter, data, flags);
 
         if (err)
             return err;
     }
     return 0;
+}
+
+/* The flags end at a comma or blank. */
+static void cut_names(struct pcre_text *text)
+{
+    size_t length = 0;
+
+    while (length < text->flags.length && text->flags.at[length] != ',' && text->flags.at[length] != ' ')
+        length++;
+    text->names = span_trim((struct span){ .at = text->flags.at + length, .length = text->flags.length - length });
+    if (text->names.length > 0 && text->names.at[0] == ',')
+        text->names = span_trim((struct span){ .at = text->names.at + 1, .length = text->names.length - 1 });
+    text->flags.length = length;
 }
 
 /* /PATTERN/FLAGS: the first slash, and the last one that has no single backslash before it. Names of variables may
@@ -159,26 +217,133 @@ static int split(struct rule_parser *parser, struct span value, struct pcre_text
         /* A quote that nothing has opened ends them: rules in use have it so. */
         if (memchr(out->flags.at, '"', out->flags.length))
             out->flags.length = (size_t)((const char *)memchr(out->flags.at, '"', out->flags.length) - out->flags.at);
+        cut_names(out);
         return 0;
     }
     return rule_parser_error(parser, value, "the closing slash is missing");
 }
 
-/* Groups named (?P<flow_NAME>) set a variable. */
-static int refuse_captures(struct rule_parser *parser, struct span pattern)
+/* --- What is taken out -------------------------------------------------------------------------------------------- */
+
+/* Whose the text is, by the word before its name: "flow:user" in a list behind the flags, "flow_user" as the name of a group. */
+static const struct {
+    const char *word;
+    enum rule_name_kind kind;
+} owners[] = {
+    { "flow", RULE_NAME_FLOW_TEXT },
+    { "pkt", RULE_NAME_PACKET_TEXT },
+    { "alert", RULE_NAME_ALERT_TEXT },
+};
+
+/* Cuts the word and the separator off; false when it is none of them. */
+static bool cut_owner(struct span *name, char separator, enum rule_name_kind *kind)
 {
-    static const char *const prefixes[] = { "(?P<flow_", "(?P<pkt_", "(?P<alert_" };
+    for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
+        size_t length = strlen(owners[i].word);
 
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
-        const char *found = memmem(pattern.at, pattern.length, prefixes[i], strlen(prefixes[i]));
+        if (name->length <= length + 1 || memcmp(name->at, owners[i].word, length) != 0 ||
+            name->at[length] != separator)
+            continue;
+        *name = (struct span){ .at = name->at + length + 1, .length = name->length - length - 1 };
+        *kind = owners[i].kind;
+        return true;
+    }
+    return false;
+}
 
-        if (found)
-            return rule_parser_missing(parser, (struct span){ .at = found, .length = strlen(prefixes[i]) },
-                                       "pcre capture",
-                                       "variables captured by pcre (pkt_, flow_, alert_) are not supported yet");
+static int add_capture(struct rule_parser *parser, struct span name, enum rule_name_kind kind, uint32_t group,
+                       struct pcre_condition *data)
+{
+    struct pcre_capture *capture = &data->captures[data->capture_count];
+
+    if (group > PCRE_GROUPS_MAX || data->capture_count == PCRE_GROUPS_MAX)
+        return rule_parser_error(parser, name, "a pcre can take out the text of its first %d groups only",
+                                 PCRE_GROUPS_MAX);
+    *capture = (struct pcre_capture){ .kind = (uint8_t)kind, .group = (uint8_t)group };
+    capture->number = rule_parser_state(parser, kind, name, RULE_STATE_WRITES);
+    if (capture->number == 0)
+        return -ENOMEM;
+    data->capture_count++;
+    rule_parser_rule(parser)->takes_texts = true;
+    return 0;
+}
+
+/* flow:NAME, pkt:NAME: the first one is the first group's. */
+static int list_captures(struct rule_parser *parser, struct span names, struct pcre_condition *data)
+{
+    uint32_t group = 0, groups = 0;
+
+    pcre2_pattern_info(data->code, PCRE2_INFO_CAPTURECOUNT, &groups);
+    while (names.length > 0) {
+        struct span word = names;
+        enum rule_name_kind kind;
+
+        word.length = 0;
+        while (word.length < names.length && !strchr(", ", names.at[word.length]))
+            word.length++;
+        names = (struct span){ .at = names.at + word.length, .length = names.length - word.length };
+        while (names.length > 0 && strchr(", ", names.at[0])) {
+            names.at++;
+            names.length--;
+        }
+        if (span_equal(word, "pkt:key") || span_equal(word, "pkt:value"))
+            return rule_parser_missing(parser, word, "pcre pkt:key", "names out of the packet are not supported yet");
+        if (group++ == groups)
+            return rule_parser_error(parser, word, "the pattern has only %u groups whose text could be taken out",
+                                     groups);
+        if (!cut_owner(&word, ':', &kind))
+            return rule_parser_error(parser, word, "expected flow:NAME, pkt:NAME or alert:NAME, got '" SPAN_FORMAT "'",
+                                     SPAN_ARGS(word));
+        int err = add_capture(parser, word, kind, group, data);
+
+        if (err)
+            return err;
     }
     return 0;
 }
+
+/* (?P<flow_NAME>...) */
+static int named_captures(struct rule_parser *parser, struct span pattern, struct pcre_condition *data)
+{
+    const char *at = pattern.at, *end = pattern.at + pattern.length;
+
+    while ((at = memmem(at, (size_t)(end - at), "(?P<", 4))) {
+        const char *close = memchr(at + 4, '>', (size_t)(end - at) - 4);
+        struct span name = { .at = at + 4, .length = close ? (size_t)(close - at) - 4 : 0 };
+        enum rule_name_kind kind;
+        char whole[64];
+        int group;
+
+        at += 4;
+        if (name.length == 0 || name.length >= sizeof(whole))
+            continue;
+        memcpy(whole, name.at, name.length);
+        whole[name.length] = '\0';
+        group = pcre2_substring_number_from_name(data->code, (PCRE2_SPTR)whole);
+        if (group <= 0 || !cut_owner(&name, '_', &kind))
+            continue;
+        int err = add_capture(parser, name, kind, (uint32_t)group, data);
+
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+static int find_captures(struct rule_parser *parser, const struct pcre_text *text, struct pcre_condition *data)
+{
+    int err = 0;
+
+    if (text->names.length > 0)
+        err = list_captures(parser, text->names, data);
+    if (!err)
+        err = named_captures(parser, text->pattern, data);
+    if (!err && data->negated && data->capture_count > 0)
+        err = rule_parser_error(parser, text->pattern, "a negated pcre has no text to take out");
+    return err;
+}
+
+/* --- The whole ---------------------------------------------------------------------------------------------------- */
 
 /* The host is in small letters. */
 static bool has_capital(struct span pattern)
@@ -247,14 +412,15 @@ static int pcre_parse(struct rule_parser *parser, struct span value, bool negate
 
     if (!err)
         err = parse_flags(parser, text.flags, data, &flags);
-    if (!err)
-        err = refuse_captures(parser, text.pattern);
     if (!err && flags.letter)
         err = check_letter(parser, &text, &flags);
     if (!err && data->relative)
         err = check_relative(parser, &text, &flags);
     if (!err)
-        err = pcre_compile(parser, text.pattern, flags.options | PCRE2_NO_AUTO_CAPTURE, &data->code);
+        err = pcre_compile(parser, text.pattern,
+                           flags.options | (text.names.length > 0 ? 0 : (uint32_t)PCRE2_NO_AUTO_CAPTURE), &data->code);
+    if (!err)
+        err = find_captures(parser, &text, data);
     return err ? err : add_condition(parser, &flags, data);
 }
 
@@ -277,7 +443,7 @@ static void pcre_release(const struct condition *condition)
 
 const struct keyword keyword_pcre = {
     .name = "pcre",
-    .value = "[!]\"/PATTERN/FLAGS\"",
+    .value = "[!]\"/PATTERN/FLAGS[,flow:NAME|pkt:NAME|alert:NAME...]\"",
     .help = "a regular expression matches in the buffer",
     .manual =
         "Flags: i no case, s dot is any byte, m lines, x blanks and comments in the pattern, A at the start, E dollar\n"
@@ -286,7 +452,14 @@ const struct keyword keyword_pcre = {
         "http.header,\n"
         "D http.header.raw, M http.method, C http.cookie, S http.stat_code, Y http.stat_msg, V http.user_agent, W "
         "http.host,\n"
-        "Z http.host.raw.",
+        "Z http.host.raw.\n"
+        "What a group matched is kept when the rule matches: the first name after the flags is for the first group, or "
+        "the "
+        "group is\n"
+        "called (?P<flow_NAME>...), (?P<pkt_NAME>...) or (?P<alert_NAME>...). Texts of the flow and the packet are in "
+        "EVE's "
+        "metadata\n"
+        "(flowvars, pktvars), those of the alert in alert.context. 112 bytes are kept of each, 16 texts of a flow.",
     .kind = KEYWORD_CONTENT,
     .flags = KEYWORD_NEGATABLE | KEYWORD_QUOTED,
     .parse = pcre_parse,

@@ -6,7 +6,7 @@
 enum {
     HEAP_LIMIT_KB = 512,          /* of the interpreter's frames, which grow by doubling and are kept */
     BLOCK_SIZE = 2 * 1024 * 1024, /* holds all sizes that they go through */
-    PAIRS = 2,                    /* the match, and the group that pcrexform takes */
+    PAIRS = PCRE_GROUPS_MAX + 1,  /* the match, and the groups that are taken out */
     STACK_START = 32 * 1024,
     STACK_MAX = 512 * 1024,
 };

@@ -9,6 +9,8 @@
 
 #include "sluice/pcre_scratch.h"
 
+enum { PCRE_GROUPS_MAX = 8 /* whose text a rule may take out: as many as in the field */ };
+
 struct pcre_scratch {
     pcre2_general_context *memory;
     pcre2_match_data *match;

@@ -7,18 +7,21 @@
 
 #include "output_priv.h"
 
-/* `is_own`: it is the transaction's own event. */
-static void describe(struct fields *fields, const struct app *app, const struct app_tx *tx, bool is_own)
+enum described { OF_TRANSACTION, OF_FILE, OF_ALERT }; /* the event */
+
+static void describe(struct fields *fields, const struct app *app, const struct app_tx *tx, enum described event)
 {
     const struct app_proto *proto = tx->proto;
 
     if (!proto->log || !proto->log_key)
         return;
     fields_object_open(fields, proto->log_key);
-    if (proto->describe && !is_own)
+    if (proto->describe && event != OF_TRANSACTION)
         proto->describe(tx, app_proto_settings(app, proto), fields);
     else
         proto->log(tx, app_proto_settings(app, proto), fields);
+    if (proto->describe_alert && event == OF_ALERT)
+        proto->describe_alert(tx, app_proto_settings(app, proto), fields);
     fields_object_close(fields);
     if (proto->log_more)
         proto->log_more(tx, app_proto_settings(app, proto), fields);
@@ -59,7 +62,7 @@ static void describe_alert(struct record_scratch *scratch, const struct app *app
 {
     *out = (struct record_transaction){ .id = tx->id, .at = scratch->fields.length, .is_there = true };
     if (whole) {
-        describe(&scratch->fields, app, tx, false);
+        describe(&scratch->fields, app, tx, OF_ALERT);
         describe_files(&scratch->fields, app, tx, direction);
     }
     out->length = scratch->fields.length - out->at;
@@ -106,7 +109,19 @@ void app_alert_collect(struct record_scratch *scratch, const struct eve_options 
 size_t app_record_size(const struct record_scratch *scratch)
 {
     return sizeof(struct packet_record) + scratch->variable_count * sizeof(struct record_variable) +
-           scratch->fields.length;
+           scratch->text_count * sizeof(struct rule_capture) + scratch->fields.length;
+}
+
+/* Addresses of the link are the packet's: they follow the event's direction. */
+static void turn_link(struct packet_record *record)
+{
+    enum { MAC = 6 };
+    uint8_t source[MAC];
+
+    memcpy(source, record->ethernet + MAC, MAC);
+    memmove(record->ethernet + MAC, record->ethernet, MAC);
+    memcpy(record->ethernet, source, MAC);
+    record->link_turned = !record->link_turned;
 }
 
 /* The event is the flow's: from the client to the server, whichever packet was the last. */
@@ -120,6 +135,8 @@ void app_record_write(struct packet_record *out, const struct record_scratch *sc
     own->stream_length = own->gap_count = 0;
     own->has_transactions = false;
     record_write(out, scratch, &none, kind, pkt, &nothing, generation);
+    if (out->has_flow && out->to_client)
+        turn_link(out);
     out->to_client = false;
     out->app_event_type = type;
     out->app_tx_id = tx->id;
@@ -134,6 +151,7 @@ void app_record_write(struct packet_record *out, const struct record_scratch *sc
 
 static void turn_around(struct packet_record *record)
 {
+    turn_link(record);
     record->to_client = true;
     record->endpoints.source = record->flow.ends.destination;
     record->endpoints.destination = record->flow.ends.source;
@@ -182,7 +200,7 @@ static void transaction_event(struct output_port *port, struct record_scratch *s
     bool from_server = proto->logs_from_server && proto->logs_from_server(tx, app_proto_settings(app, proto));
 
     fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
-    describe(&scratch->fields, app, tx, true);
+    describe(&scratch->fields, app, tx, OF_TRANSACTION);
     tell_client(scratch, &output_eve(port)->xff.http, tx);
     write_event(port, scratch, OUTPUT_APP, proto->log_type, pkt, flow, tx, from_server, generation);
 }
@@ -213,7 +231,7 @@ void output_transaction(struct output_port *port, const struct packet *pkt, cons
 
     if (!(output_wanted(port) & APP_RECORD_KINDS))
         return;
-    flow_variables_collect(scratch, eve->metadata ? flow : NULL);
+    flow_variables_collect(scratch, NULL, eve->metadata ? flow : NULL);
     if (output_wanted(port) & 1u << OUTPUT_APP && eve->app[tx->protocol - 1] && tx->proto->log_type && !tx->only_events)
         transaction_event(port, scratch, pkt, flow, app, tx, generation);
     if (output_wanted(port) & 1u << OUTPUT_ANOMALY && eve->anomaly.application)
@@ -227,9 +245,9 @@ void output_file(struct output_port *port, const struct packet *pkt, const struc
 
     if (!(output_wanted(port) & 1u << OUTPUT_FILE))
         return;
-    flow_variables_collect(scratch, output_eve(port)->metadata ? flow : NULL);
+    flow_variables_collect(scratch, NULL, output_eve(port)->metadata ? flow : NULL);
     fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
-    describe(&scratch->fields, app, tx, false);
+    describe(&scratch->fields, app, tx, OF_FILE);
     fields_object_open(&scratch->fields, "fileinfo");
     file_describe(file, tx->id, NULL, &scratch->fields);
     fields_object_close(&scratch->fields);

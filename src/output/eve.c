@@ -166,7 +166,7 @@ static void ether(struct text *out, const struct packet_record *record)
         json_object_close(out);
     } else if (record->meta.hardware_address_length == 6) {
         json_object_open(out, "ether");
-        eve_mac(out, "src_mac", record->meta.hardware_address);
+        eve_mac(out, record->link_turned ? "dest_mac" : "src_mac", record->meta.hardware_address);
         json_object_close(out);
     }
 }
@@ -198,7 +198,13 @@ static void queue(struct eve *eve, struct text *out, const struct packet_record 
 void eve_header(struct eve *eve, struct text *out, const struct packet_record *record, const char *event_type)
 {
     const struct eve_options *options = &eve->options->eve;
-    const struct rule_names *names = record->names ? record->names : eve->options->names;
+    const struct eve_state state = {
+        .names = record->names ? record->names : eve->options->names,
+        .variables = record_variables(record),
+        .texts = record_texts(record),
+        .variable_count = record->variable_count,
+        .text_count = record->text_count,
+    };
     char id[COMMUNITY_ID_SIZE];
 
     json_object_open(out, NULL);
@@ -213,7 +219,8 @@ void eve_header(struct eve *eve, struct text *out, const struct packet_record *r
     eve_vlans(out, record->vlan_id, record->vlan_count);
     endpoints(eve, out, record);
     json_string(out, "pkt_src", packet_sources[record->endpoints.packet_source]);
-    eve_metadata(out, names, record_variables(record), record->variable_count);
+    if (options->metadata || strcmp(event_type, "metadata") == 0)
+        eve_metadata(out, &state);
     if (options->ethernet)
         ether(out, record);
     if (options->community_id && record->has_transport &&

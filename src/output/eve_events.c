@@ -70,6 +70,28 @@ static void xff(struct text *out, const struct record_client *client)
     json_string(out, "xff", text);
 }
 
+/* What the rule took out of the packet for its alert. */
+static void alert_context(struct eve *eve, struct text *out, const struct packet_record *record,
+                          const struct alert *alert)
+{
+    const struct rule_names *names = record->names ? record->names : eve->options->names;
+    bool is_open = false;
+
+    for (uint32_t i = alert->first_text; i < (uint32_t)alert->first_text + alert->text_count; i++) {
+        const struct rule_capture *text = &record_texts(record)[i];
+        const char *name = names ? rule_names_text(names, RULE_NAME_ALERT_TEXT, text->number) : NULL;
+
+        if (!name)
+            continue;
+        if (!is_open)
+            json_object_open(out, "context");
+        is_open = true;
+        eve_text(out, name, text);
+    }
+    if (is_open)
+        json_object_close(out);
+}
+
 /* The object "alert"; with `alert`, what the options of alert events add. */
 static void alert_object(struct eve *eve, struct text *out, const struct packet_record *record, const struct rule *rule,
                          bool blocked, const struct alert *alert)
@@ -94,6 +116,8 @@ static void alert_object(struct eve *eve, struct text *out, const struct packet_
         json_string(out, "rule", rule->text);
     if (client && !eve->client)
         xff(out, client);
+    if (alert && alert->text_count > 0)
+        alert_context(eve, out, record, alert);
     json_object_close(out);
 }
 
@@ -458,6 +482,13 @@ void eve_anomaly(struct eve *eve, struct text *out, const struct packet_record *
     anomaly_object(out, record, event);
     if (eve->options->eve.anomaly.packet_header)
         eve_packet(out, record, ANOMALY_PACKET_SIZE);
+    eve_end(eve, out);
+}
+
+/* What rules took out of the packet, and the state of its flow: the header has it. */
+void eve_packet_metadata(struct eve *eve, struct text *out, const struct packet_record *record)
+{
+    eve_header(eve, out, record, "metadata");
     eve_end(eve, out);
 }
 

@@ -86,17 +86,58 @@ static void integers(struct text *out, const struct rule_names *names, const str
         json_object_close(out);
 }
 
-void eve_metadata(struct text *out, const struct rule_names *names, const struct record_variable *variables,
-                  uint32_t count)
+void eve_text(struct text *out, const char *key, const struct rule_capture *text)
 {
-    bool has_traffic = false, has_metadata = false;
+    char printable[FLOW_TEXT_MAX];
 
-    if (!names || count == 0)
+    for (unsigned i = 0; i < text->length; i++) {
+        uint8_t c = text->bytes[i];
+
+        printable[i] = (char)((c >= 0x20 && c < 0x7f) || c == '\n' || c == '\r' ? c : '.');
+    }
+    json_stringn(out, key, printable, text->length);
+}
+
+/* [{"name": "value"}, ...] */
+static void texts(struct text *out, const struct eve_state *state, enum rule_name_kind kind, const char *key,
+                  bool *is_open)
+{
+    bool has_array = false;
+
+    for (uint32_t i = 0; i < state->text_count; i++) {
+        const struct rule_capture *text = &state->texts[i];
+        const char *name = text->kind == kind ? rule_names_text(state->names, kind, text->number) : NULL;
+
+        if (!name)
+            continue;
+        if (!*is_open)
+            json_object_open(out, "metadata");
+        if (!has_array)
+            json_array_open(out, key);
+        *is_open = has_array = true;
+        json_object_open(out, NULL);
+        eve_text(out, name, text);
+        json_object_close(out);
+    }
+    if (has_array)
+        json_array_close(out);
+}
+
+void eve_metadata(struct text *out, const struct eve_state *state)
+{
+    const struct rule_names *names = state->names;
+    const struct record_variable *variables = state->variables;
+    bool has_traffic = false, has_metadata = false;
+    uint32_t count = state->variable_count;
+
+    if (!names || count + state->text_count == 0)
         return;
     bits(out, names, variables, count, "traffic", &has_traffic, "id", traffic_id);
     bits(out, names, variables, count, "traffic", &has_traffic, "label", traffic_label);
     if (has_traffic)
         json_object_close(out);
+    texts(out, state, RULE_NAME_PACKET_TEXT, "pktvars", &has_metadata);
+    texts(out, state, RULE_NAME_FLOW_TEXT, "flowvars", &has_metadata);
     bits(out, names, variables, count, "metadata", &has_metadata, "flowbits", NULL);
     integers(out, names, variables, count, &has_metadata);
     if (has_metadata)
@@ -185,9 +226,16 @@ static void common_options(struct eve *eve, struct text *out, const struct flow_
 {
     const struct eve_options *options = &eve->options->eve;
     const struct endpoints *ends = &record->flow.ends;
+    const struct eve_state state = {
+        .names = eve->options->names,
+        .variables = flow_record_variables(record),
+        .texts = flow_record_texts(record),
+        .variable_count = record->variable_count,
+        .text_count = record->text_count,
+    };
     char id[COMMUNITY_ID_SIZE];
 
-    eve_metadata(out, eve->options->names, flow_record_variables(record), record->variable_count);
+    eve_metadata(out, &state);
     if (options->ethernet)
         ether(out, record, reversed);
     if (options->community_id &&
@@ -258,6 +306,8 @@ static void flow_object(struct text *out, const struct flow_record *record)
     json_string(out, "reason", flow_end_name((enum flow_end)record->reason));
     json_bool(out, "alerted", record->flags & FLOW_ALERTED);
     json_string(out, "action", action(record->flags));
+    if (record->tx_count > 0)
+        json_uint(out, "tx_cnt", record->tx_count);
     exceptions(out, record);
     json_object_close(out);
 }

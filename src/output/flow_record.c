@@ -32,11 +32,28 @@ static void add_variable(uint32_t number, bool is_bit, uint32_t value, void *use
             (struct record_variable){ .number = number, .value = value, .is_bit = is_bit };
 }
 
-void flow_variables_collect(struct record_scratch *scratch, const struct flow *flow)
+static void add_text(uint32_t number, const uint8_t *bytes, uint32_t length, void *user)
+{
+    struct record_scratch *scratch = user;
+    struct rule_capture *text = &scratch->texts[scratch->text_count];
+
+    if (scratch->text_count == RECORD_MAX_TEXTS)
+        return;
+    *text = (struct rule_capture){ .number = number, .kind = RULE_NAME_FLOW_TEXT, .length = (uint8_t)length };
+    memcpy(text->bytes, bytes, length);
+    scratch->text_count++;
+}
+
+void flow_variables_collect(struct record_scratch *scratch, const struct rule_captures *texts, const struct flow *flow)
 {
     scratch->variable_count = 0;
-    if (flow && flow->variables)
-        flow_each_variable(flow, add_variable, scratch);
+    scratch->text_count = texts ? texts->count : 0;
+    if (texts)
+        memcpy(scratch->texts, texts->list, texts->count * sizeof(texts->list[0]));
+    if (!flow || !flow->variables)
+        return;
+    flow_each_variable(flow, add_variable, scratch);
+    flow_each_text(flow, add_text, scratch);
 }
 
 uint64_t flow_record_event_count(enum output_event kind, const struct flow *flow)
@@ -46,12 +63,13 @@ uint64_t flow_record_event_count(enum output_event kind, const struct flow *flow
 
 void flow_record_collect(struct record_scratch *scratch, const struct eve_options *eve, const struct flow *flow)
 {
-    flow_variables_collect(scratch, eve->metadata ? flow : NULL);
+    flow_variables_collect(scratch, NULL, eve->metadata ? flow : NULL);
 }
 
 size_t flow_record_size(const struct record_scratch *scratch)
 {
-    return sizeof(struct flow_record) + scratch->variable_count * sizeof(struct record_variable);
+    return sizeof(struct flow_record) + scratch->variable_count * sizeof(struct record_variable) +
+           scratch->text_count * sizeof(struct rule_capture);
 }
 
 static void copy_sides(struct flow_record *out, const struct flow *flow)
@@ -70,12 +88,14 @@ void flow_record_write(struct flow_record *out, const struct record_scratch *scr
     *out = (struct flow_record){
         .kinds = kinds,
         .variable_count = scratch->variable_count,
+        .text_count = scratch->text_count,
         .generation = generation,
         .flags = flow->flags,
         .state = flow->state,
         .reason = (uint8_t)reason,
         .time_ns = flow->last_ns,
         .end_ns = flow->last_ns,
+        .tx_count = app_tx_count(flow),
         .in_ifindex = flow->in_ifindex,
         .out_ifindex = flow->out_ifindex,
         .vlan_count = flow->vlan_count < PACKET_MAX_VLANS ? flow->vlan_count : PACKET_MAX_VLANS,
@@ -90,4 +110,7 @@ void flow_record_write(struct flow_record *out, const struct record_scratch *scr
         stream_summary(flow, &out->tcp);
     if (scratch->variable_count > 0)
         memcpy(out + 1, scratch->variables, scratch->variable_count * sizeof(struct record_variable));
+    if (scratch->text_count > 0)
+        memcpy((struct record_variable *)(out + 1) + scratch->variable_count, scratch->texts,
+               scratch->text_count * sizeof(struct rule_capture));
 }

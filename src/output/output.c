@@ -176,7 +176,8 @@ void output_packet(struct output_port *port, const struct packet *pkt, const str
 
     if (!decision)
         decision = &nothing;
-    if (decision->alert_count == 0 && pkt->verdict != VERDICT_DROP && pkt->event_count == 0 && !decision->tagged)
+    if (decision->alert_count == 0 && pkt->verdict != VERDICT_DROP && pkt->event_count == 0 && !decision->tagged &&
+        !decision->texts)
         return;
     write_packet(port, pkt, decision, generation);
 }
@@ -296,6 +297,13 @@ static void tagged_packet_event(struct output *output, const struct packet_recor
     event_done(output, OUTPUT_PACKET);
 }
 
+static void metadata_event(struct output *output, const struct packet_record *record)
+{
+    if (has_sink(output))
+        eve_packet_metadata(&output->eve, &output->sink.buffer, record);
+    event_done(output, OUTPUT_METADATA);
+}
+
 static void format_packet(struct output *output, const struct packet_record *record)
 {
     if (record->kinds & 1u << OUTPUT_ALERT)
@@ -306,6 +314,8 @@ static void format_packet(struct output *output, const struct packet_record *rec
         anomaly_events(output, record);
     if (record->kinds & 1u << OUTPUT_PACKET)
         tagged_packet_event(output, record);
+    if (record->kinds & 1u << OUTPUT_METADATA)
+        metadata_event(output, record);
     if (output->options.console) {
         console_packet(&output->console, &output->options, record);
         if (output->console.length > CONSOLE_MAX_BYTES)
@@ -508,7 +518,8 @@ static uint32_t wanted_kinds(const struct output_options *options)
     if (!options->eve.alert.tagged_packets)
         wanted &= ~(1u << OUTPUT_PACKET);
     if (!options->eve_path) /* the terminal has no lines for these */
-        wanted &= ~(1u << OUTPUT_FLOW | 1u << OUTPUT_NETFLOW | 1u << OUTPUT_PACKET | APP_RECORD_KINDS);
+        wanted &= ~(1u << OUTPUT_FLOW | 1u << OUTPUT_NETFLOW | 1u << OUTPUT_PACKET | 1u << OUTPUT_METADATA |
+                    APP_RECORD_KINDS);
     return wanted;
 }
 

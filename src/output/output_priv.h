@@ -22,6 +22,7 @@ enum {
     RECORD_MAX_PACKET = 96 << 10,
     RECORD_MAX_VARIABLES = 256,
     RECORD_MAX_GAPS = 64,
+    RECORD_MAX_TEXTS = RULE_TEXTS_MAX + FLOW_TEXTS_MAX,
     RECORD_MAX_FIELDS = 96 << 10, /* of transactions */
     ANOMALY_PACKET_SIZE = 32,     /* what Suricata's packethdr gives */
     ETHERNET_HEADER_SIZE = 14,
@@ -77,7 +78,7 @@ struct record_transaction {
 struct record_scratch {
     uint8_t *stream; /* stream_size bytes */
     uint32_t stream_size, stream_length;
-    uint32_t gap_count, variable_count;
+    uint32_t gap_count, variable_count, text_count;
     bool has_transactions;       /* an alert has one */
     struct record_client client; /* of an event of a protocol, to stand in place of the flow's */
     struct fields fields;
@@ -85,17 +86,18 @@ struct record_scratch {
     struct record_transaction transactions[RECORD_MAX_ALERTS]; /* by alert, when has_transactions */
     struct record_gap gaps[RECORD_MAX_GAPS];
     struct record_variable variables[RECORD_MAX_VARIABLES];
+    struct rule_capture texts[RECORD_MAX_TEXTS]; /* first the packet's, whose places alerts know */
 };
 
 /*
  * A packet with all that happened to it. Behind it in the ring: alert_count times struct alert, then as many struct
  * record_transaction if has_transactions, gap_count times struct
- * record_gap, variable_count times struct record_variable, payload_copied bytes of payload, stream_copied bytes of the stream,
+ * record_gap, variable_count times struct record_variable, text_count times struct rule_capture, payload_copied bytes of payload, stream_copied bytes of the stream,
  * packet_copied bytes of the packet, fields_copied bytes of fields.
  */
 struct packet_record {
     uint32_t kinds; /* bits 1 << enum output_event */
-    uint32_t alert_count, gap_count, variable_count;
+    uint32_t alert_count, gap_count, variable_count, text_count;
     uint32_t payload_length, payload_copied, stream_copied, packet_copied, fields_copied;
     uint32_t generation;
     uint64_t time_ns, number;
@@ -107,6 +109,7 @@ struct packet_record {
     struct queue_meta meta;
 
     uint8_t ethernet[ETHERNET_HEADER_SIZE];
+    bool link_turned; /* the packet went the other way: what is known of its sender is the receiver's */
     bool has_ethernet, is_tunneled, has_transport, has_flow, passed, has_transactions;
     bool to_client;             /* the client is the destination */
     const char *app_event_type; /* of an event of a protocol */
@@ -135,7 +138,8 @@ struct packet_record {
 
 _Static_assert(sizeof(struct packet_record) + RECORD_MAX_ALERTS * sizeof(struct alert) +
                        RECORD_MAX_GAPS * sizeof(struct record_gap) +
-                       RECORD_MAX_VARIABLES * sizeof(struct record_variable) + 2 * RECORD_MAX_PAYLOAD +
+                       RECORD_MAX_VARIABLES * sizeof(struct record_variable) +
+                       RECORD_MAX_TEXTS * sizeof(struct rule_capture) + 2 * RECORD_MAX_PAYLOAD +
                        RECORD_MAX_ALERTS * sizeof(struct record_transaction) + RECORD_MAX_FIELDS + RECORD_MAX_PACKET <
                    RING_MIN_SIZE / 4,
                "the largest record must fit into the smallest ring");
@@ -161,9 +165,14 @@ static inline const struct record_variable *record_variables(const struct packet
     return (const struct record_variable *)(record_gaps(record) + record->gap_count);
 }
 
+static inline const struct rule_capture *record_texts(const struct packet_record *record)
+{
+    return (const struct rule_capture *)(record_variables(record) + record->variable_count);
+}
+
 static inline const uint8_t *record_payload(const struct packet_record *record)
 {
-    return (const uint8_t *)(record_variables(record) + record->variable_count);
+    return (const uint8_t *)(record_texts(record) + record->text_count);
 }
 
 static inline const uint8_t *record_stream(const struct packet_record *record)
@@ -181,14 +190,16 @@ static inline const uint8_t *record_fields(const struct packet_record *record)
     return record_packet(record) + record->packet_copied;
 }
 
-/* A flow that ended. Begins as a packet_record does. Behind it: variable_count times struct record_variable. */
+/* A flow that ended. Begins as a packet_record does. Behind it: variable_count times struct record_variable, text_count times struct
+ * rule_capture. */
 struct flow_record {
     uint32_t kinds; /* bits 1 << enum output_event */
-    uint32_t variable_count;
+    uint32_t variable_count, text_count;
     uint32_t generation;
     uint16_t flags;        /* enum flow_flag */
     uint8_t state, reason; /* enum flow_state, enum flow_end */
     uint64_t time_ns, end_ns;
+    uint64_t tx_count; /* transactions of its protocol */
     struct flow_facts flow;
     struct tcp_summary tcp; /* when has_session */
     uint32_t in_ifindex, out_ifindex;
@@ -203,6 +214,11 @@ struct flow_record {
 static inline const struct record_variable *flow_record_variables(const struct flow_record *record)
 {
     return (const struct record_variable *)(record + 1);
+}
+
+static inline const struct rule_capture *flow_record_texts(const struct flow_record *record)
+{
+    return (const struct rule_capture *)(flow_record_variables(record) + record->variable_count);
 }
 
 enum { APP_RECORD_KINDS = 1 << OUTPUT_APP | 1 << OUTPUT_FILE };
@@ -250,7 +266,8 @@ struct record_client client_parse(const uint8_t *bytes, uint32_t length, bool fi
 
 /* The same for flows. */
 void flow_facts_copy(struct flow_facts *out, const struct flow *flow);
-void flow_variables_collect(struct record_scratch *scratch, const struct flow *flow);
+/* Of the packet, which has `texts`, and of its flow; NULL for either. */
+void flow_variables_collect(struct record_scratch *scratch, const struct rule_captures *texts, const struct flow *flow);
 uint64_t flow_record_event_count(enum output_event kind, const struct flow *flow);
 void flow_record_collect(struct record_scratch *scratch, const struct eve_options *eve, const struct flow *flow);
 size_t flow_record_size(const struct record_scratch *scratch);
@@ -306,6 +323,7 @@ struct eve {
 void eve_alert(struct eve *eve, struct text *out, const struct packet_record *record, const struct alert *alert);
 void eve_drop(struct eve *eve, struct text *out, const struct packet_record *record);
 void eve_anomaly(struct eve *eve, struct text *out, const struct packet_record *record, unsigned event);
+void eve_packet_metadata(struct eve *eve, struct text *out, const struct packet_record *record);
 void eve_tagged_packet(struct eve *eve, struct text *out, const struct packet_record *record);
 void eve_flow(struct eve *eve, struct text *out, const struct flow_record *record);
 void eve_netflow(struct eve *eve, struct text *out, const struct flow_record *record, enum flow_direction direction);
@@ -328,8 +346,15 @@ void eve_mac(struct text *out, const char *key, const uint8_t *bytes);
 /* What flow and alert events both say of a flow; the object stays open. */
 void eve_flow_counts(struct text *out, const struct flow_facts *flow);
 /* The objects "traffic" and "metadata". */
-void eve_metadata(struct text *out, const struct rule_names *names, const struct record_variable *variables,
-                  uint32_t count);
+struct eve_state {
+    const struct rule_names *names; /* NULL: nothing is written */
+    const struct record_variable *variables;
+    const struct rule_capture *texts;
+    uint32_t variable_count, text_count;
+};
+void eve_metadata(struct text *out, const struct eve_state *state);
+/* A text as a member or, without key, an element; what can't be printed is a dot. */
+void eve_text(struct text *out, const char *key, const struct rule_capture *text);
 void eve_end(struct eve *eve, struct text *out);
 void eve_packet(struct text *out, const struct packet_record *record, uint32_t length);
 void eve_tunnel(struct eve *eve, struct text *out, const struct packet_record *record);

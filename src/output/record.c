@@ -52,6 +52,15 @@ static bool is_wanted_drop(const struct eve_options *eve, const struct packet *p
     return !(pkt->flow->flags & record_drop_flag(pkt));
 }
 
+static bool has_packet_text(const struct decision *decision)
+{
+    for (uint32_t i = 0; decision->texts && i < decision->texts->count; i++) {
+        if (decision->texts->list[i].kind == RULE_NAME_PACKET_TEXT)
+            return true;
+    }
+    return false;
+}
+
 uint32_t record_kinds(uint32_t wanted, const struct eve_options *eve, const struct packet *pkt,
                       const struct decision *decision)
 {
@@ -65,6 +74,8 @@ uint32_t record_kinds(uint32_t wanted, const struct eve_options *eve, const stru
         kinds |= 1u << OUTPUT_ANOMALY;
     if (decision->tagged && pkt->ip_version != 0 && !(pkt->flags & PACKET_PSEUDO))
         kinds |= 1u << OUTPUT_PACKET;
+    if (has_packet_text(decision))
+        kinds |= 1u << OUTPUT_METADATA;
     return kinds & wanted;
 }
 
@@ -152,7 +163,7 @@ void record_collect(struct record_scratch *scratch, const struct eve_options *ev
     scratch->has_transactions = false;
     if (kinds & 1u << OUTPUT_ALERT)
         app_alert_collect(scratch, eve, pkt, decision);
-    flow_variables_collect(scratch, eve->metadata ? pkt->flow : NULL);
+    flow_variables_collect(scratch, decision->texts, eve->metadata || kinds & 1u << OUTPUT_METADATA ? pkt->flow : NULL);
 }
 
 size_t record_size(const struct record_scratch *scratch, const struct eve_options *eve, uint32_t kinds,
@@ -160,7 +171,8 @@ size_t record_size(const struct record_scratch *scratch, const struct eve_option
 {
     return sizeof(struct packet_record) + alerts_copied(kinds, decision) * sizeof(struct alert) +
            scratch->gap_count * sizeof(struct record_gap) + scratch->variable_count * sizeof(struct record_variable) +
-           payload_copied(eve, kinds, pkt) + scratch->stream_length + packet_copied(eve, kinds, pkt) +
+           scratch->text_count * sizeof(struct rule_capture) + payload_copied(eve, kinds, pkt) +
+           scratch->stream_length + packet_copied(eve, kinds, pkt) +
            (scratch->has_transactions ? alerts_copied(kinds, decision) * sizeof(struct record_transaction) : 0) +
            scratch->fields.length;
 }
@@ -297,6 +309,7 @@ void record_write(struct packet_record *out, const struct record_scratch *scratc
         .alert_count = alerts_copied(kinds, decision),
         .gap_count = scratch->gap_count,
         .variable_count = scratch->variable_count,
+        .text_count = scratch->text_count,
         .payload_length = pkt->payload ? pkt->payload_length : 0,
         .payload_copied = payload_copied(eve, kinds, pkt),
         .stream_copied = scratch->stream_length,
@@ -322,6 +335,7 @@ void record_write(struct packet_record *out, const struct record_scratch *scratc
         at = append(at, scratch->transactions, out->alert_count * sizeof(struct record_transaction));
     at = append(at, scratch->gaps, out->gap_count * sizeof(struct record_gap));
     at = append(at, scratch->variables, out->variable_count * sizeof(struct record_variable));
+    at = append(at, scratch->texts, out->text_count * sizeof(struct rule_capture));
     at = append(at, pkt->payload, out->payload_copied);
     at = append(at, scratch->stream, out->stream_copied);
     at = append(at, packet_bytes(pkt), out->packet_copied);

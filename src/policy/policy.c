@@ -226,6 +226,8 @@ static void report(struct policy *policy, struct packet *pkt, const struct hit *
         .blocked = blocks(action) && policy->options.inline_mode,
         .in_stream = hit->in_stream,
         .tx = hit->tx,
+        .first_text = hit->first_text,
+        .text_count = hit->text_count,
     };
     policy->counters.alerts++;
 }

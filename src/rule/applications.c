@@ -133,11 +133,89 @@ int rule_parser_require_applications(struct rule_parser *parser, const char *con
     return 0;
 }
 
+/* --- Directions -------------------------------------------------------------------------------------------------------------- */
+
+enum { BOTH_DIRECTIONS = 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT };
+
 static int check_directions(struct rule_parser *parser)
 {
+    if (parser->rule->transactional && parser->flow_directions != BOTH_DIRECTIONS)
+        return rule_parser_error(parser, parser->keyword_name,
+                                 "a rule with '=>' is about both directions; leave the direction out, or write '->'");
     if (parser->keyword_directions & parser->flow_directions)
         return 0;
-    return rule_parser_error(parser, parser->keyword_name, "rule mixes keywords with conflicting directions");
+    return rule_parser_error(parser, parser->keyword_name,
+                             "rule mixes keywords with conflicting directions; '=>' instead of '->' looks at both "
+                             "directions of a transaction");
+}
+
+/* Where a keyword may be; both when it does not say. */
+static unsigned directions_of(const struct rule_parser *parser, const struct keyword *keyword)
+{
+    if (parser->forced_directions)
+        return parser->forced_directions;
+    return keyword->directions ? keyword->directions : BOTH_DIRECTIONS;
+}
+
+/* What filestore has to say of directions it says itself. */
+static bool takes_direction(const struct keyword *keyword)
+{
+    bool asks = keyword->kind == KEYWORD_BUFFER || keyword->kind == KEYWORD_TRANSACTION ||
+                (keyword->kind == KEYWORD_FILE && !keyword->act);
+
+    return asks && keyword->applications && (keyword->directions == 0 || keyword->directions == BOTH_DIRECTIONS);
+}
+
+int applications_cut_direction(struct rule_parser *parser, struct span *value)
+{
+    static const struct {
+        const char *word;
+        unsigned directions;
+    } words[] = {
+        { "to_server", 1 << FLOW_TO_SERVER },
+        { "to_client", 1 << FLOW_TO_CLIENT },
+    };
+    struct span rest = *value, word;
+
+    parser->forced_directions = 0;
+    if (!takes_direction(parser->keyword) || value->length == 0 || !span_next(&rest, ',', &word))
+        return 0;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (span_equal(word, words[i].word))
+            parser->forced_directions = words[i].directions;
+    }
+    if (!parser->forced_directions)
+        return 0;
+    *value = rest.at ? span_trim(rest) : (struct span){ .at = value->at + value->length };
+    return parser->rule->transactional ? 0 : rule_parser_require_directions(parser, parser->forced_directions);
+}
+
+void rule_parser_set_direction(struct rule_parser *parser, unsigned direction)
+{
+    parser->forced_directions = direction;
+}
+
+uint8_t applications_directions(const struct rule_parser *parser, const struct keyword *keyword)
+{
+    if (!parser->rule->transactional || !keyword || !keyword->applications)
+        return 0;
+    return (uint8_t)directions_of(parser, keyword);
+}
+
+/* What a transactional rule looks at lies in one direction, which is known. A condition on the packet is asked when the rule is decided. */
+static int take_direction(struct rule_parser *parser, const struct keyword *keyword)
+{
+    unsigned directions = directions_of(parser, keyword);
+
+    if (keyword->kind == KEYWORD_PACKET)
+        return 0;
+    if (directions == BOTH_DIRECTIONS)
+        return rule_parser_error(parser, parser->keyword_name,
+                                 "'%s' is in both directions; in a rule with '=>' write '%s' with 'to_server' or "
+                                 "'to_client' as its first word",
+                                 keyword->name, keyword->name);
+    parser->used_directions |= directions;
+    return 0;
 }
 
 int rule_parser_require_directions(struct rule_parser *parser, unsigned directions)
@@ -156,16 +234,42 @@ int applications_take(struct rule_parser *parser, const struct keyword *keyword)
     if (err)
         return err;
     parser->has_application_keyword = true;
+    if (parser->rule->transactional)
+        return take_direction(parser, keyword);
     if (keyword->directions == 0)
         return 0;
     parser->keyword_directions &= keyword->directions;
     return check_directions(parser);
 }
 
+/* A rule that needs one direction only would be asked too late. */
+static int check_transactional(struct rule_parser *parser)
+{
+    for (const struct rule_buffer *buffer = parser->rule->buffers; buffer; buffer = buffer->next) {
+        if (!buffer->keyword)
+            return rule_parser_error(
+                parser, parser->arrow,
+                "a rule with '=>' looks at transactions, but a content is looked for in the payload; "
+                "select a buffer for it, or write '->'");
+    }
+    if (parser->used_directions == BOTH_DIRECTIONS)
+        return 0;
+    return rule_parser_error(parser, parser->arrow,
+                             "a rule with '=>' needs keywords of both directions, and this one has %s%s; write '->'",
+                             parser->used_directions ? "none " : "none",
+                             parser->used_directions == 1 << FLOW_TO_SERVER   ? "to the client"
+                             : parser->used_directions == 1 << FLOW_TO_CLIENT ? "to the server"
+                                                                              : "");
+}
+
 int applications_finish(struct rule_parser *parser)
 {
     const struct application_set *set = &parser->applications;
     const char **names;
+    int err = parser->rule->transactional ? check_transactional(parser) : 0;
+
+    if (err)
+        return err;
 
     if (parser->has_application_keyword)
         parser->rule->directions = parser->keyword_directions & parser->flow_directions;

@@ -221,6 +221,7 @@ static int add_to_list(struct rule_parser *parser, struct condition **link, cons
     if (!condition)
         return -ENOMEM;
     condition->negated = negated;
+    condition->directions = applications_directions(parser, parser->keyword);
     while (*link)
         link = &(*link)->next;
     *link = condition;
@@ -247,6 +248,7 @@ static struct rule_buffer *new_buffer(struct rule_parser *parser, const struct k
         return NULL;
     }
     buffer->keyword = keyword;
+    buffer->directions = applications_directions(parser, keyword);
     while (*link)
         link = &(*link)->next;
     *link = buffer;
@@ -257,7 +259,8 @@ static struct rule_buffer *new_buffer(struct rule_parser *parser, const struct k
 static struct rule_buffer *get_buffer(struct rule_parser *parser, const struct keyword *keyword)
 {
     for (struct rule_buffer *buffer = parser->rule->buffers; buffer; buffer = buffer->next) {
-        if (buffer->keyword == keyword && !buffer->transforms)
+        if (buffer->keyword == keyword && !buffer->transforms &&
+            buffer->directions == applications_directions(parser, keyword))
             return buffer;
     }
     return new_buffer(parser, keyword);
@@ -283,7 +286,8 @@ static struct rule_buffer *current_buffer(const struct rule_parser *parser)
     if (!selected || selected->conditions || selected->keyword->flags & KEYWORD_MULTI)
         return selected;
     for (struct rule_buffer *buffer = parser->rule->buffers; buffer != selected; buffer = buffer->next) {
-        if (buffer->keyword == selected->keyword && same_transforms(buffer->transforms, selected->transforms))
+        if (buffer->keyword == selected->keyword && buffer->directions == selected->directions &&
+            same_transforms(buffer->transforms, selected->transforms))
             return buffer;
     }
     return selected;
@@ -427,6 +431,8 @@ int rule_parser_add_transform(struct rule_parser *parser, const void *data)
         return rule_parser_error(parser, parser->keyword_name, "'%s' must follow the keyword of a buffer directly",
                                  parser->keyword->name);
     if (is_in_use(parser->buffer)) {
+        parser->forced_directions = parser->buffer->directions;
+
         int err = rule_parser_select_buffer(parser, parser->buffer->keyword);
 
         if (err)

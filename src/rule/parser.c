@@ -173,7 +173,8 @@ static int parse_option(struct rule_parser *parser, struct span option)
     parser->keyword = keyword;
     parser->keyword_name = name;
     parser->keyword_value = (struct span){ .at = "" };
-    if (modifies_stand_in(parser, keyword) || check_once(parser) || prepare_value(parser, &value, &negated))
+    if (modifies_stand_in(parser, keyword) || check_once(parser) || applications_cut_direction(parser, &value) ||
+        prepare_value(parser, &value, &negated))
         return 0;
     parser->keyword_value = value;
     if (span_equal(span_of(keyword->name), "sid"))
@@ -342,14 +343,16 @@ static void parse_protocol(struct rule_parser *parser, struct span word)
 
 static void parse_direction(struct rule_parser *parser, struct span word)
 {
+    parser->arrow = word;
     if (span_equal(word, "<>"))
         parser->rule->bidirectional = true;
     else if (span_equal(word, "=>"))
-        rule_parser_missing(parser, word, "direction =>", "the direction '=>' is not supported yet");
+        parser->rule->transactional = true;
     else if (span_equal(word, "<-"))
         rule_parser_error(parser, word, "there is no direction '<-'; swap the two sides and write '->'");
     else if (!span_equal(word, "->"))
-        rule_parser_error(parser, word, "expected '->' or '<>', got '" SPAN_FORMAT "'", SPAN_ARGS(span_shown(word)));
+        rule_parser_error(parser, word, "expected '->', '=>' or '<>', got '" SPAN_FORMAT "'",
+                          SPAN_ARGS(span_shown(word)));
 }
 
 static void parse_source(struct rule_parser *parser, struct span word)

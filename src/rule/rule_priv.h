@@ -282,6 +282,7 @@ struct rule_parser {
     const struct keyword *keyword; /* being parsed */
     struct span keyword_name, keyword_value;
     struct span sid_text;
+    struct span arrow; /* between the two sides */
 
     struct rule_buffer *buffer;           /* selected; see current_buffer() in builder.c */
     struct condition *last_condition;     /* the newest content condition of all buffers... */
@@ -293,6 +294,8 @@ struct rule_parser {
     struct application_set applications; /* empty: any */
     bool has_application_keyword;
     unsigned keyword_directions, flow_directions; /* bits 1 << enum flow_direction that are left */
+    unsigned forced_directions;                   /* by `to_server` or `to_client` of the option at hand; 0 */
+    unsigned used_directions;                     /* of a transactional rule: what its keywords have asked for */
 
     struct span values[RULE_MAX_VALUES];
     unsigned value_count;
@@ -308,6 +311,10 @@ void rule_parser_settle_buffer(struct rule_parser *parser);
 void applications_start(struct rule_parser *parser);
 int applications_take(struct rule_parser *parser, const struct keyword *keyword);
 int applications_finish(struct rule_parser *parser);
+/* Cuts the word `to_server` or `to_client` off the value of a keyword that may be in either. 0 or -errno after a report. */
+int applications_cut_direction(struct rule_parser *parser, struct span *value);
+/* For struct rule_buffer and conditions on transactions: in which direction what the keyword asks for lies. */
+uint8_t applications_directions(const struct rule_parser *parser, const struct keyword *keyword);
 
 /* The entry for a tag, made at first use (*fresh); NULL when out of memory. */
 struct missing *rule_list_missing(struct rule_list *list, const char *tag, bool *fresh);

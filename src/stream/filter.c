@@ -17,8 +17,8 @@ static bool is_bare_ack(const struct segment *seg)
 }
 
 /*
- * RFC 9293 §3.8.4: one number before the next, with or without a byte of garbage. Inline the byte must be one that the
- * receiver has acknowledged: otherwise it may take it for data.
+ * RFC 9293 §3.8.4: one number before the next, with or without a byte of garbage. The byte must be one that the receiver has
+ * acknowledged: otherwise it may take it for data, also where what came before it was an ACK that has overtaken it.
  */
 static bool is_keepalive(struct segment *seg)
 {
@@ -27,7 +27,7 @@ static bool is_keepalive(struct segment *seg)
     if (seg->length > 1 || !has_no_syn_fin_rst(seg) || seg->ack != seg->receiver->last_ack ||
         seg->seq != sender->next_seq - 1)
         return false;
-    if (segment_is_inline(seg) && seg->length == 1 && seq_before(sender->last_ack, sender->next_seq))
+    if (seg->length == 1 && seq_before(sender->last_ack, sender->next_seq))
         return false;
     sender->flags |= PEER_KEEPALIVE;
     return true;

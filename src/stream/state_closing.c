@@ -228,12 +228,14 @@ int close_wait_on_ack(struct segment *seg)
 
 /* --- LAST_ACK: and the server too ------------------------------------------------------------------------------------------------------ */
 
-/* Nothing but what was sent before can come: it is compared with what was seen. */
+/* Nothing but what was sent before can come: it is compared with what was seen. The server may acknowledge the client's FIN last. */
 int last_ack_on_other(struct segment *seg)
 {
     if (!check_window(seg) || (seg->has_ack && !check_ack(seg)))
         return segment_is_inline(seg) ? -EINVAL : 0;
     peer_take_answer(seg);
+    if (seg->kind == SEGMENT_ACK && session_is_complete(seg->session))
+        session_set_state(seg, TCP_STATE_CLOSED);
     data_take(seg);
     return 0;
 }

@@ -74,7 +74,7 @@ bool stream_next_acknowledged(struct stream *stream, struct flow *flow, enum flo
     if (!session || (session->peer[direction].flags & PEER_STOPPED) || (!all && session->state < TCP_STATE_ESTABLISHED))
         return false;
     struct tcp_peer *peer = &session->peer[direction];
-    uint64_t until = all ? find_limit(stream, session, direction, NULL, true) : peer->assembly.acknowledged;
+    uint64_t until = all ? peer->assembly.contiguous : peer->assembly.acknowledged;
 
     if (!assembly_next_parsed(stream->store, &peer->assembly, until, view))
         return false;

@@ -4,7 +4,8 @@
 
     run.py --sluice BIN --shared DIR --passing FILE [--update]
 
-Fails when a case of the list fails. New passes are printed; --update writes them into the list (never takes one out).
+Fails when a case of the list fails, or an event of any case is not valid against EVE's JSON schema (schema.py). New passes are
+printed; --update writes them into the list (never takes one out).
 Exit code 77 when the suite is not there.
 """
 import argparse
@@ -14,6 +15,21 @@ import os
 import subprocess
 import sys
 import tempfile
+
+import schema
+
+
+def open_validator(suite):
+    """The validator, or None where its module or the schema is not there."""
+    path = os.path.join(suite, 'etc/eve-schema.json')
+    if not os.path.exists(path):
+        print(f'SKIP: no {path}')
+        return None
+    try:
+        return schema.Validator(path)
+    except ImportError as error:
+        print(f'SKIP: {error}')
+        return None
 
 
 def main():
@@ -30,10 +46,11 @@ def main():
         return 77
     with open(options.passing) as f:
         before = {line.strip() for line in f if line.strip() and not line.startswith('#')}
+    validator = open_validator(suite)
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, 'results.json')
         run = subprocess.run([sys.executable, os.path.join(suite, 'verify.py'), '--bin', options.sluice,
-                              '--list', os.path.join(suite, 'dev.list'), '-j', str(os.cpu_count() or 1), '--json', out],
+                              '--list', os.path.join(suite, 'dev.list'), '-j', str(os.cpu_count() or 1), '--json', out, '--keep', folder + '/cases'],
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if not os.path.exists(out):
             print(run.stdout[-4000:])
@@ -41,6 +58,8 @@ def main():
             return 1
         with open(out) as f:
             results = json.load(f)
+        if validator:
+            validator.check_folder(folder + '/cases')
     results = results['results'] if isinstance(results, dict) else results
     status = {r['name']: r for r in results}
     tiers = {}
@@ -66,7 +85,10 @@ def main():
             f.write('# Cases of the conformance suite that pass; made by run.py --update. A case never leaves the list.\n')
             f.write(''.join(name + '\n' for name in sorted(before | passed)))
     print(f'{len(before) - len(lost)} of {len(before)} listed cases pass')
-    return 1 if lost else 0
+    valid = validator.report() if validator else True
+    if lost or not valid:
+        return 1
+    return 0 if validator else 77
 
 
 if __name__ == '__main__':

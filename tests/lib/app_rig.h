@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "app/app_priv.h"
 #include "sluice/text.h"
@@ -33,6 +34,8 @@ struct app_rig {
     struct app_verdict verdict; /* of the last piece */
     int cut;
     bool tidy, failed, stop_stream;
+    void (*after)(struct app_rig *rig); /* called after each piece instead; NULL */
+    void *user;
     unsigned transport; /* APP_TCP, APP_UDP */
     uint64_t offset[FLOW_DIRECTIONS], now_ns;
     uint32_t random;
@@ -62,8 +65,8 @@ static inline void app_rig_start_flow(struct app_rig *rig)
     rig->failed = rig->stop_stream = false;
 }
 
-/* `proto` decides the transport (TCP where it has both). */
-static inline struct app_rig *app_rig_new(const char *proto, const char *yaml)
+/* `proto` decides the transport (TCP where it has both). `memcap`: of the heap. */
+static inline struct app_rig *app_rig_new_limited(const char *proto, const char *yaml, size_t memcap)
 {
     const struct setting *tables[APP_MAX_PROTOCOLS + 3] = { config_settings };
     struct app_rig *rig = calloc(1, sizeof(*rig));
@@ -77,7 +80,7 @@ static inline struct app_rig *app_rig_new(const char *proto, const char *yaml)
                             diag_errors(diag) == 0,
                         "the settings are wrong");
     app_options_default(&rig->options);
-    rig->options.memcap = 64 << 20;
+    rig->options.memcap = memcap;
     app_rig_require(app_options_configure(&rig->options, rig->config, diag) == 0, "the settings are refused");
     app_rig_require(app_shared_new(&rig->shared) == 0 && app_new(&rig->app, &rig->options, rig->shared) == 0,
                     "no memory");
@@ -87,6 +90,11 @@ static inline struct app_rig *app_rig_new(const char *proto, const char *yaml)
     rig->random = 1;
     app_rig_start_flow(rig);
     return rig;
+}
+
+static inline struct app_rig *app_rig_new(const char *proto, const char *yaml)
+{
+    return app_rig_new_limited(proto, yaml, 64 << 20);
 }
 
 static inline void app_rig_clear_json(struct app_rig *rig)
@@ -180,7 +188,9 @@ static inline void app_rig_read_all(struct app_tx *tx)
 
 static inline void app_rig_after(struct app_rig *rig)
 {
-    if (!rig->tidy)
+    if (rig->after)
+        rig->after(rig);
+    if (!rig->tidy || rig->after)
         return;
     for (struct app_tx *tx = app_transactions(&rig->flow); tx; tx = tx->next) {
         app_rig_read_all(tx);
@@ -289,7 +299,7 @@ static inline bool app_rig_has_event(const struct app_rig *rig, uint64_t id, con
     const struct app_tx *tx = app_rig_tx(rig, id);
 
     for (unsigned event = 0; tx && event < tx->proto->event_count; event++) {
-        if (strcmp(tx->proto->events[event].name, name) == 0)
+        if (strcasecmp(tx->proto->events[event].name, name) == 0)
             return app_tx_has_event(tx, event);
     }
     return false;

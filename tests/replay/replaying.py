@@ -90,13 +90,17 @@ def default_arguments(source):
     """All the rules there are to go through: the shipped ones, and every keyword."""
     rules = [source + '/rules/decoder-events.rules', source + '/rules/sluice.rules',
              source + '/tests/replay/captures/keywords.rules']
-    arguments = [word for path in rules for word in ('--rules', path)]
+    return [word for path in rules for word in ('--rules', path)] + default_settings(source)
+
+
+def default_settings(source):
+    """What the rules of the tests need besides."""
     settings = {'classification-file': 'rules/classification.config',
                 'reference-config-file': 'rules/reference.config',
                 'reputation.categories': 'tests/replay/captures/categories.txt',
                 'reputation.files': 'tests/replay/captures/reputations.list',
                 'geoip-database': 'tests/replay/captures/countries.mmdb'}
-    return arguments + [word for name, path in settings.items() for word in ('--set', f'{name}={source}/{path}')]
+    return [word for name, path in settings.items() for word in ('--set', f'{name}={source}/{path}')]
 
 
 def decoder_events(stats):

@@ -189,7 +189,8 @@ static void print_state(const struct rule *rule)
 {
     static const char *const payloads[] = { "", "packet-only", "stream-only" };
     static const char *const uses[] = { "", "reads", "writes", "reads+writes" };
-    static const char *const kinds[] = { "flowbit", "flowint", "xbit", "hostbit" };
+    static const char *const kinds[] = { "flowbit",   "flowint",     "xbit",      "hostbit",
+                                         "flow text", "packet text", "alert text" };
     static const char *const units[] = { "packets", "seconds", "bytes" };
 
     if (rule->payload != RULE_PAYLOAD_DEFAULT)
@@ -211,7 +212,7 @@ static void print_rule(const struct rule *rule)
            rule->protocol.name);
     print_address_set(rule->source);
     print_port_set(rule->source_port);
-    printf(" %s", rule->bidirectional ? "<>" : "->");
+    printf(" %s", rule->bidirectional ? "<>" : rule->transactional ? "=>" : "->");
     print_address_set(rule->destination);
     print_port_set(rule->destination_port);
     putchar('\n');

@@ -80,7 +80,7 @@ static const struct http_case cases[] = {
     { .name = "texts of headers that are not written regularly",
       .pieces = { CLIENT("GET / HTTP/1.1\nHost:h\nX-A:  one \r\n\ttwo\nX-a: three\nno colon\nE:\n\n") },
       .json = { "{\"hostname\":\"h\",\"url\":\"/\",\"http_method\":\"GET\",\"protocol\":\"HTTP/1.1\",\"length\":0,"
-                "\"events\":[\"request_field_missing_colon\",\"request_header_repetition\"]}" },
+                "\"events\":[\"REQUEST_FIELD_MISSING_COLON\",\"REQUEST_HEADER_REPETITION\"]}" },
       .wanted = { { 0, "http.header", TO_SERVER, 0, "Host: h\r\nX-A: one \ttwo, three\r\n: no colon\r\nE: \r\n" },
                   { 0, "http.header_names", TO_SERVER, 0, "\r\nHost\r\nX-A\r\n\r\nE\r\n\r\n" },
                   { 0, "http.request_header", TO_SERVER, 1, "X-A: one \ttwo, three" },
@@ -102,7 +102,7 @@ static const struct http_case cases[] = {
                   SERVER("HTTP/1.0 302 Found\r\nSet-Cookie: d\r\nLocation: /l\r\nSet-Cookie: e\r\n\r\nbody"),
                   END_OF_SERVER },
       .json = { "{\"url\":\"/\",\"http_method\":\"GET\",\"protocol\":\"HTTP/1.0\",\"status\":302,\"redirect\":\"/l\","
-                "\"length\":4,\"events\":[\"response_header_repetition\"]}" },
+                "\"length\":4,\"events\":[\"RESPONSE_HEADER_REPETITION\"]}" },
       .wanted = { { 0, "http.header", TO_CLIENT, 0, "Location: /l\r\n" },
                   { 0, "http.cookie", TO_CLIENT, 0, "d, e" },
                   { 0, "http.header", TO_SERVER, 0, NULL },
@@ -113,9 +113,9 @@ static const struct http_case cases[] = {
                   SERVER("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
                          "5\r\nhello\r\n0006;x=y\r\n world\r\n0\r\nX-T: t\r\n\r\n" HELLO) },
       .json = { "{\"hostname\":\"h\",\"url\":\"/\",\"http_method\":\"GET\",\"protocol\":\"HTTP/1.1\",\"status\":200,"
-                "\"length\":31,\"events\":[\"response_chunk_extension\"]}",
-                "{\"url\":\"/libhtp::request_uri_not_seen\",\"status\":200,\"length\":5,\"events\":[\"unable_to_match_"
-                "response_to_request\"]}" },
+                "\"length\":31,\"events\":[\"RESPONSE_CHUNK_EXTENSION\"]}",
+                "{\"url\":\"/libhtp::request_uri_not_seen\",\"status\":200,\"length\":5,\"events\":[\"UNABLE_TO_MATCH_"
+                "RESPONSE_TO_REQUEST\"]}" },
       .wanted = { { 0, "http.response_body", TO_CLIENT, 0, "hello world" },
                   { 0, "http.header", TO_CLIENT, 0, "Transfer-Encoding: chunked\r\nX-T: t\r\n" },
                   { 0, "http.header.raw", TO_CLIENT, 0, "Transfer-Encoding: chunked\r\n\r\nX-T: t\r\n\r\n" },
@@ -130,7 +130,7 @@ static const struct http_case cases[] = {
     { .name = "a chunk without a length",
       .pieces = { CLIENT(GET_A), SERVER("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nplain text\r\nmore") },
       .json = { "{\"hostname\":\"h\",\"url\":\"/a\",\"http_method\":\"GET\",\"protocol\":\"HTTP/1.1\",\"status\":200,"
-                "\"length\":16,\"events\":[\"invalid_response_chunk_len\"]}" },
+                "\"length\":16,\"events\":[\"INVALID_RESPONSE_CHUNK_LEN\"]}" },
       .wanted = { { 0, "http.response_body", TO_CLIENT, 0, "plain text\r\nmore" } } },
     { .name = "a chunk of a request without a length",
       .pieces = { CLIENT("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n") },
@@ -174,7 +174,7 @@ static const struct http_case cases[] = {
     { .name = "a request line without protocol",
       .pieces = { CLIENT("GET /old\r\nHost: h\r\n\r\n"), SERVER(HELLO) },
       .json = { "{\"hostname\":\"h\",\"url\":\"/old\",\"http_method\":\"GET\",\"status\":200,\"length\":5,\"events\":["
-                "\"request_line_missing_protocol\"]}" },
+                "\"REQUEST_LINE_MISSING_PROTOCOL\"]}" },
       .transactions = 1 },
     { .name = "a body without an end",
       .pieces = { CLIENT(GET_A), SERVER("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 is a protocol"), END_OF_SERVER },
@@ -188,12 +188,12 @@ static const struct http_case cases[] = {
       .pieces = { CLIENT(GET_A GET_A), SERVER(HELLO "junk\r\n" HELLO) },
       .json = { NULL,
                 "{\"hostname\":\"h\",\"url\":\"/a\",\"http_method\":\"GET\",\"protocol\":\"HTTP/1.1\",\"status\":200,"
-                "\"length\":5,\"events\":[\"response_body_unexpected\"]}" },
+                "\"length\":5,\"events\":[\"RESPONSE_BODY_UNEXPECTED\"]}" },
       .transactions = 2 },
     { .name = "too much behind a request",
       .pieces = { CLIENT("POST /p HTTP/1.1\r\nHost: h\r\n\r\na=b&c=d\r\n" GET_A), SERVER(HELLO HELLO) },
       .json = { "{\"hostname\":\"h\",\"url\":\"/p\",\"http_method\":\"POST\",\"protocol\":\"HTTP/1.1\",\"status\":200,"
-                "\"length\":5,\"events\":[\"request_body_unexpected\"]}" },
+                "\"length\":5,\"events\":[\"REQUEST_BODY_UNEXPECTED\"]}" },
       .wanted = { { 0, "http.request_body", TO_SERVER, 0, "a=b&c=d\r\n" }, { 1, "http.uri", TO_SERVER, 0, "/a" } },
       .transactions = 2 },
     { .name = "line ends of a response",
@@ -203,7 +203,7 @@ static const struct http_case cases[] = {
     { .name = "folded lines of a response",
       .pieces = { CLIENT(GET_A), SERVER("HTTP/1.1 200 OK\r\nA: b\r\n c\r\n D: e\r\nContent-Length: 0\r\n\r\n") },
       .json = { "{\"hostname\":\"h\",\"url\":\"/a\",\"http_method\":\"GET\",\"protocol\":\"HTTP/1.1\",\"status\":200,"
-                "\"length\":0,\"events\":[\"invalid_response_field_folding\"]}" },
+                "\"length\":0,\"events\":[\"INVALID_RESPONSE_FIELD_FOLDING\"]}" },
       .wanted = { { 0, "http.header", TO_CLIENT, 0, "A: b c\r\nD: e\r\nContent-Length: 0\r\n" } } },
     { .name = "CONNECT that is refused",
       .pieces = { CLIENT("CONNECT host:443 HTTP/1.1\r\nHost: host:443\r\n\r\n"),
@@ -223,28 +223,28 @@ static const struct http_case cases[] = {
     { .name = "101 with a length goes on",
       .pieces = { CLIENT(GET_A), SERVER("HTTP/1.1 101 S\r\nContent-Length: 5\r\n\r\nhello") },
       .json = { "{\"hostname\":\"h\",\"url\":\"/a\",\"http_method\":\"GET\",\"protocol\":\"HTTP/1.1\",\"status\":101,"
-                "\"length\":5,\"events\":[\"response_body_unexpected\",\"switching_proto_with_content_length\"]}" } },
+                "\"length\":5,\"events\":[\"RESPONSE_BODY_UNEXPECTED\",\"SWITCHING_PROTO_WITH_CONTENT_LENGTH\"]}" } },
     { .name = "what is wrong with a request",
       .pieces = { CLIENT(GET_A
                          " GET\t/a b HTTP/1.1\r\n Host: h\r\nb@d: x\r\nContent-Length: 1x\r\nContent-Length: 2\r\n"
                          "Authorization: Foo\r\n\r\nx") },
       .json = { NULL,
                 "{\"hostname\":\"h\",\"url\":\"/a b\",\"http_method\":\"GET\",\"protocol\":\"HTTP/1.1\",\"length\":0,"
-                "\"events\":[\"duplicate_content_length_field_in_request\",\"request_header_invalid\","
-                "\"invalid_request_field_folding\",\"method_delim_non_compliant\",\"request_line_leading_whitespace\","
-                "\"request_auth_unrecognized\",\"request_header_repetition\",\"content_length_extra_data_end\"]}" },
+                "\"events\":[\"DUPLICATE_CONTENT_LENGTH_FIELD_IN_REQUEST\",\"REQUEST_HEADER_INVALID\","
+                "\"INVALID_REQUEST_FIELD_FOLDING\",\"METHOD_DELIM_NON_COMPLIANT\",\"REQUEST_LINE_LEADING_WHITESPACE\","
+                "\"REQUEST_AUTH_UNRECOGNIZED\",\"REQUEST_HEADER_REPETITION\",\"CONTENT_LENGTH_EXTRA_DATA_END\"]}" },
       .wanted = { { 1, "http.request_body", TO_SERVER, 0, "x" } } },
     { .name = "hosts",
       .pieces = { CLIENT("GET http://A.b:81/ HTTP/1.1\r\nHost: c\r\n\r\nGET / HTTP/1.1\r\n\r\n"
                          "GET / HTTP/1.1\r\nHost: a..b\r\n\r\nGET / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n") },
       .json = { "{\"hostname\":\"a.b\",\"http_port\":81,\"url\":\"http://A.b:81/"
                 "\",\"http_method\":\"GET\",\"protocol\":"
-                "\"HTTP/1.1\",\"length\":0,\"events\":[\"host_header_ambiguous\"]}",
+                "\"HTTP/1.1\",\"length\":0,\"events\":[\"HOST_HEADER_AMBIGUOUS\"]}",
                 "{\"url\":\"/\",\"http_method\":\"GET\",\"protocol\":\"HTTP/"
-                "1.1\",\"length\":0,\"events\":[\"missing_host_"
-                "header\"]}",
+                "1.1\",\"length\":0,\"events\":[\"MISSING_HOST_"
+                "HEADER\"]}",
                 "{\"hostname\":\"a..b\",\"url\":\"/\",\"http_method\":\"GET\",\"protocol\":\"HTTP/1.1\",\"length\":0,"
-                "\"events\":[\"request_header_host_invalid\"]}",
+                "\"events\":[\"REQUEST_HEADER_HOST_INVALID\"]}",
                 "{\"hostname\":\"[::1]\",\"http_port\":80,\"url\":\"/\",\"http_method\":\"GET\",\"protocol\":\"HTTP/"
                 "1.1\","
                 "\"length\":0}" },
@@ -253,13 +253,13 @@ static const struct http_case cases[] = {
       .pieces = { CLIENT(GET_A), SERVER("HTTP/7 2000 x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n") },
       .json = { "{\"hostname\":\"h\",\"url\":\"/a\",\"http_method\":\"GET\",\"protocol\":\"HTTP/"
                 "1.1\",\"status_string\":"
-                "\"2000\",\"length\":3,\"events\":[\"response_abnormal_transfer_encoding\",\"response_chunked_old_"
-                "proto\","
-                "\"response_invalid_protocol\",\"response_invalid_status\"]}" } },
+                "\"2000\",\"length\":3,\"events\":[\"RESPONSE_ABNORMAL_TRANSFER_ENCODING\",\"RESPONSE_CHUNKED_OLD_"
+                "PROTO\","
+                "\"RESPONSE_INVALID_PROTOCOL\",\"RESPONSE_INVALID_STATUS\"]}" } },
     { .name = "a response without a request",
       .pieces = { SERVER(HELLO) },
-      .json = { "{\"url\":\"/libhtp::request_uri_not_seen\",\"status\":200,\"length\":5,\"events\":[\"unable_to_match_"
-                "response_to_request\"]}" } },
+      .json = { "{\"url\":\"/libhtp::request_uri_not_seen\",\"status\":200,\"length\":5,\"events\":[\"UNABLE_TO_MATCH_"
+                "RESPONSE_TO_REQUEST\"]}" } },
     { .name = "all headers in the log",
       .settings = "eve: { types: { http: { dump-all-headers: both, extended: no } } }",
       .pieces = { CLIENT(GET_A), SERVER(HELLO) },

@@ -315,6 +315,57 @@ START_TEST(forms_have_files)
 }
 END_TEST
 
+START_TEST(a_form_is_cut_at_the_limit)
+{
+    struct app_rig *rig = app_rig_new("http", "app-layer: { http: { request-body-limit: 100 } }");
+    const struct file *file;
+
+    app_rig_text(rig, FLOW_TO_SERVER,
+                 "POST /f HTTP/1.1\r\nHost: h\r\nContent-Type: multipart/form-data; boundary=boundary\r\n"
+                 "Content-Length: 500\r\n\r\n--boundary\r\nContent-Disposition: form-data; filename=\"f\"\r\n\r\n"
+                 "0123456789012345678901234567890123456789 and more");
+    file = app_rig_tx(rig, 0)->files[FLOW_TO_SERVER].first;
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(file->state, FILE_TRUNCATED);
+    ck_assert_uint_eq(file->size, 100 - strlen("--boundary\r\nContent-Disposition: form-data; filename=\"f\"\r\n\r\n"));
+    app_rig_free(rig);
+}
+END_TEST
+
+/* --- In alerts ---------------------------------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *yaml, *want;
+} alerts[] = {
+    { "eve: { types: { alert: { payload: no } } }", "{}" },
+    { "eve: { types: { alert: { http-body: yes } } }",
+      "{\"http_request_body\":\"YQFi\",\"http_response_body\":\"eHl6\"}" },
+    { "eve: { types: { alert: { http-body-printable: yes } } }",
+      "{\"http_request_body_printable\":\"a.b\",\"http_response_body_printable\":\"xyz\"}" },
+};
+
+START_TEST(alerts_have_bodies)
+{
+    static uint8_t bytes[64 << 10];
+    struct app_rig *rig = app_rig_new("http", alerts[_i].yaml);
+    struct text text = { 0 };
+    struct fields fields;
+
+    app_rig_text(rig, FLOW_TO_SERVER, "POST /f HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\na\1b");
+    app_rig_text(rig, FLOW_TO_CLIENT, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nxyz");
+    const struct app_tx *tx = app_rig_tx(rig, 0);
+
+    fields_init(&fields, bytes, sizeof(bytes));
+    tx->proto->describe_alert(tx, app_proto_settings(rig->app, tx->proto), &fields);
+    json_object_open(&text, NULL);
+    ck_assert(fields_render(bytes, fields.length, &text));
+    json_object_close(&text);
+    ck_assert_str_eq(text.bytes, alerts[_i].want);
+    text_clear(&text);
+    app_rig_free(rig);
+}
+END_TEST
+
 /* --- Holes ------------------------------------------------------------------------------------------------------------------------------------- */
 
 START_TEST(bodies_have_holes)
@@ -384,6 +435,8 @@ int main(void)
     tcase_add_test(tcase, decoding_ends_at_the_limit);
     tcase_add_loop_test(tcase, bodies_are_files, 0, sizeof(named) / sizeof(named[0]));
     tcase_add_loop_test(tcase, forms_have_files, 0, CUTS * (int)(sizeof(forms) / sizeof(forms[0])));
+    tcase_add_test(tcase, a_form_is_cut_at_the_limit);
+    tcase_add_loop_test(tcase, alerts_have_bodies, 0, sizeof(alerts) / sizeof(alerts[0]));
     tcase_add_test(tcase, bodies_have_holes);
     tcase_add_test(tcase, chunks_have_holes);
     tcase_add_test(tcase, bodies_without_limit_slide);

@@ -212,10 +212,19 @@ static const struct {
     { "pcre:\"/a/R\";",
       "         ^", "before it in the payload" },
     { "byte_jump:1,0; pcre:\"/a/R\";", NULL, "before it in the payload" },
-    { "pcre:\"/a(b)/i, flow:x\";",
-      "             ^", "not supported yet" },
-    { "pcre:\"/(?P<flow_x>a)/\";",
-      "       ^", "not supported yet" },
+    { "pcre:\"/a(b)/i, flows:x\";",
+      "               ^", "flow:NAME, pkt:NAME or alert:NAME" },
+    { "pcre:\"/a(b)/i, flow:\";", NULL, "flow:NAME, pkt:NAME or alert:NAME" },
+    { "pcre:\"/a(b)/i, flow:x, pkt:y\";",
+      "                       ^", "only 1 groups" },
+    { "pcre:\"/ab/,flow:x\";", NULL, "only 0 groups" },
+    { "pcre:\"/(a)(b)/,pkt:key,pkt:value\";",
+      "               ^", "not supported yet" },
+    { "pcre:!\"/(?P<flow_x>a)/\";", NULL, "negated" },
+    { "pcre:\"/(a)(a)(a)(a)(a)(a)(a)(a)(?P<flow_x>a)/,flow:a\";", NULL, "first 8 groups" },
+    { "flowvar:x;", NULL, "needs NAME" },
+    { "flowvar:,\"a\";", NULL, "a name before" },
+    { "pktvar:x,a;", NULL, "quotes" },
 };
 /* clang-format on */
 

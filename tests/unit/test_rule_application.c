@@ -161,15 +161,9 @@ enum { KEYWORD_COUNT = sizeof(keywords) / sizeof(keywords[0]) };
 
 static int parse_buffer(struct rule_parser *parser, struct span value, bool negated)
 {
+    (void)value;
     (void)negated;
-    /* The keyword that is parsed is the word just before the value. */
-    for (size_t i = 0; i < KEYWORD_COUNT; i++) {
-        size_t length = strlen(keywords[i].name);
-
-        if (keywords[i].parse == parse_buffer && strncmp(value.at - length, keywords[i].name, length) == 0)
-            return rule_parser_select_buffer(parser, &keywords[i]);
-    }
-    return -ENOENT;
+    return rule_parser_select_buffer(parser, rule_parser_keyword(parser));
 }
 
 static int parse_move(struct rule_parser *parser, struct span value, bool negated)
@@ -182,9 +176,10 @@ static int parse_move(struct rule_parser *parser, struct span value, bool negate
 /* --- Rows ---------------------------------------------------------------------------------------------------------------------- */
 
 #define R(protocol, options) "alert " protocol " any any -> any any (sid:1; " options ")"
+#define B(protocol, options) "alert " protocol " any any => any any (sid:1; " options ")"
 
-/* What is left of a rule: protocols, directions, then each buffer as NAME|TRANSFORM...(a, o: absent) and its number of contents; or the
- * column of the first mistake. */
+/* What is left of a rule: protocols, directions, then each buffer as NAME>DIRECTIONS|TRANSFORM...(a, o: absent) and its number of
+ * contents; or the column of the first mistake. */
 static const struct {
     const char *rule, *expected;
     unsigned column;
@@ -260,6 +255,30 @@ static const struct {
     { R("tcp", "uri; absent; absent:or_else; content:a;"), NULL, 1 },
     { R("tcp", "uri; absent:or_else;"), NULL, 1 },
     { R("tcp", "uri; absent:or_else; content:a; fast;"), NULL, 1 },
+
+    { B("tcp", "uri; content:a; status; content:b;"), "http,http2 3 uri>1=1 status>2=1", 0 },
+    { B("tcp", "start:to_client; content:a; uri; content:b;"), "http 3 start>2=1 uri>1=1", 0 },
+    { B("tcp", "start: to_server; content:a; start: to_client; content:b; start:to_server; content:c;"),
+      "http 3 start>1=2 start>2=1", 0 },
+    { B("tcp", "start:to_server; content:a; lower; content:b; status; content:c;"),
+      "http 3 start>1=1 start>1|lower=1 status>2=1", 0 },
+    { B("tcp", "content:a; move.uri; status; content:b;"), "http,http2 3 uri>1=1 status>2=1", 0 },
+    { B("dcerpc", "opcode:to_server,1; opcode:to_client,!2;"), "dcerpc,smb 3", 0 },
+    { B("tcp", "header; content:x; uri; content:a; status; content:b;"), "http,http2 3 header=1 uri>1=1 status>2=1",
+      0 },
+    { B("tcp", "uri; content:a; start; content:b;"), NULL, 54 },
+    { B("tcp", "uri; content:a; start:to_sever; content:b;"), NULL, 60 },
+    { B("tcp", "uri:to_server; content:a; status; content:b;"), NULL, 42 },
+    { B("tcp", "uri; content:a;"), NULL, 19 },
+    { B("tcp", "start:to_client; content:a;"), NULL, 19 },
+    { B("tcp", "content:a;"), NULL, 19 },
+    { B("tcp", "content:c; payload; uri; content:a; status; content:b;"), NULL, 19 },
+    { B("tcp", "to:server; uri; content:a; status; content:b;"), NULL, 38 },
+    { B("dcerpc", "opcode:1;"), NULL, 41 },
+    { R("tcp", "start:to_client; content:a;"), "http 2 start=1", 0 },
+    { R("tcp", "start:to_server; content:a; uri; content:b;"), "http 1 start=1 uri=1", 0 },
+    { R("tcp", "start:to_client; content:a; uri; content:b;"), NULL, 66 },
+    { R("tcp", "uri; content:a; start:to_client; content:b;"), NULL, 54 },
 };
 
 static void describe_buffer(struct text *text, const struct rule_buffer *buffer)
@@ -268,6 +287,8 @@ static void describe_buffer(struct text *text, const struct rule_buffer *buffer)
     unsigned count = 0;
 
     text_printf(text, " %s", buffer->keyword ? buffer->keyword->name : "payload");
+    if (buffer->directions)
+        text_printf(text, ">%u", buffer->directions);
     for (const struct condition *c = buffer->transforms; c; c = c->next)
         text_printf(text, "|%s", c->keyword->name);
     for (const struct condition *c = buffer->conditions; c; c = c->next)

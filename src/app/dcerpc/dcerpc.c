@@ -332,6 +332,7 @@ static enum app_guess dcerpc_probe(const struct app_probe *in)
 /* --- Settings ------------------------------------------------------------------------------------------------------------------- */
 
 static const struct setting setting_rows[] = {
+    { .name = "eve.types.dcerpc", .type = SETTING_SECTION, .help = "a call of DCERPC with its answer" },
     { .name = "app-layer.protocols.dcerpc.max-stub-size",
       .type = SETTING_SIZE,
       .default_value = "1mb",

@@ -116,6 +116,8 @@ static void cut(struct http_feed *f, struct http_tx *tx)
     struct http_message *message = message_of(f, tx);
 
     message->body_cut = true;
+    if (message->form)
+        http_form_cut(f, tx);
     close_file(f, message, FILE_TRUNCATED);
 }
 
@@ -201,6 +203,8 @@ void http_body_gap(struct http_feed *f, struct http_tx *tx, uint64_t length)
     if (message->body_cut)
         return;
     if (message->decoder || message->form) { /* what follows can't be understood */
+        if (message->form)
+            http_form_cut(f, tx);
         if (message->file)
             file_gap(app_files(f->context), message->file, length);
         cut(f, tx);

@@ -20,23 +20,21 @@ uint32_t http_chomp(const uint8_t *line, uint32_t length)
 
 uint32_t http_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, bool alone, bool last)
 {
-    const uint8_t *end = from < length ? memchr(bytes + from, '\n', length - from) : NULL;
-    uint32_t limit = end ? (uint32_t)(end - bytes) : length;
+    const uint8_t *end;
+    uint32_t at = from;
 
-    for (uint32_t at = from; alone && at < limit; at++) {
-        const uint8_t *cr = memchr(bytes + at, '\r', limit - at);
-
-        if (!cr)
-            break;
-        at = (uint32_t)(cr - bytes);
-        if (at + 1 == length)
-            return last ? length : 0; /* what follows decides */
-        if (cr[1] != '\n' && cr[1] != '\r')
+    if (!alone) {
+        end = from < length ? memchr(bytes + from, '\n', length - from) : NULL;
+        return end ? (uint32_t)(end - bytes) + 1 : (last ? length : 0);
+    }
+    /* Byte by byte: to look for one of the two ends of a line as far as it may be would look at what follows again for each line. */
+    for (; at < length; at++) {
+        if (bytes[at] == '\n')
+            return at + 1;
+        if (bytes[at] == '\r' && at + 1 < length && bytes[at + 1] != '\n' && bytes[at + 1] != '\r')
             return at + 1;
     }
-    if (end)
-        return limit + 1;
-    return last ? length : 0;
+    return last ? length : 0; /* what follows decides */
 }
 
 enum http_turn http_next_line(struct http_feed *f, const uint8_t **line, uint32_t *length)
@@ -54,6 +52,7 @@ enum http_turn http_next_line(struct http_feed *f, const uint8_t **line, uint32_
     f->parser->scanned = found == 0 ? left : 0;
     if (found == 0)
         return HTTP_MORE;
+    f->parser->chunk_blanks = 0;
     *line = f->bytes + f->at;
     *length = found;
     f->at += found;
@@ -87,7 +86,8 @@ bool http_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word)
 const uint8_t *http_find_nocase(const uint8_t *bytes, uint32_t length, const char *word)
 {
     for (uint32_t at = 0; at < length; at++) {
-        if (match_word(bytes + at, length - at, word) > 0)
+        /* A word behind zeros is found at its own place: otherwise many zeros would be looked at from each of them. */
+        if (bytes[at] != 0 && match_word(bytes + at, length - at, word) > 0)
             return bytes + at;
     }
     return NULL;
@@ -95,11 +95,12 @@ const uint8_t *http_find_nocase(const uint8_t *bytes, uint32_t length, const cha
 
 bool http_chunk_is_impossible(const struct http_feed *f)
 {
-    uint32_t at = f->at;
+    uint32_t at = f->at + f->parser->chunk_blanks;
 
-    while (at < f->length && http_is_space(f->bytes[at]))
+    while (at < f->length && f->bytes[at] != '\n' && http_is_space(f->bytes[at]))
         at++;
-    return at < f->length && http_hex(f->bytes[at]) < 0;
+    f->parser->chunk_blanks = at - f->at;
+    return at < f->length && f->bytes[at] != '\n' && http_hex(f->bytes[at]) < 0;
 }
 
 /* --- Steps that both directions have --------------------------------------------------------------------------------------------- */
@@ -181,7 +182,7 @@ static void take_gap(struct http_feed *f, uint64_t length)
     struct http_parser *parser = f->parser;
     uint64_t in_body = 0;
 
-    parser->scanned = 0;
+    parser->scanned = parser->chunk_blanks = 0;
     if (parser->step == HTTP_IDENTITY || parser->step == HTTP_CHUNK_DATA)
         in_body = length < parser->left ? length : parser->left;
     else if (parser->step == HTTP_UNTIL_CLOSE)

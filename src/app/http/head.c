@@ -218,14 +218,17 @@ static enum http_known known_of(const uint8_t *name, uint32_t length)
     return HTTP_NOT_KNOWN;
 }
 
-/* What is no part of a token counts as 0: names that differ in it alone share a bucket. */
-static unsigned bucket_of(const uint8_t *name, uint32_t length)
+/* What is no part of a token counts as 0: names that differ in it alone share a bucket. The factor is nobody's to know, or a thousand
+ * long names could be made alike; what comes of the names does not depend on it. */
+static uint32_t hash_of(const struct reading *r, const uint8_t *name, uint32_t length)
 {
-    uint32_t hash = length;
+    uint32_t factor = (uint32_t)(((uintptr_t)r->message >> 4) * 2654435761u) | 1, hash = length;
 
-    for (uint32_t i = 0; i < length; i++)
-        hash = hash * 31 + token_lower[name[i]];
-    return (hash ^ hash >> 7) % BUCKETS;
+    for (uint32_t i = 0; i < length; i++) {
+        hash = (hash ^ token_lower[name[i]]) * factor;
+        hash ^= hash >> 15;
+    }
+    return hash;
 }
 
 static bool same_name(const struct http_message *message, const struct http_header *a, const uint8_t *name,
@@ -242,12 +245,12 @@ static bool same_name(const struct http_message *message, const struct http_head
     return true;
 }
 
-static struct http_header *find_same(struct reading *r, unsigned bucket, const uint8_t *name, uint32_t length)
+static struct http_header *find_same(struct reading *r, uint32_t hash, const uint8_t *name, uint32_t length)
 {
     struct http_message *message = r->message;
 
-    for (uint16_t i = r->bucket[bucket]; i != HTTP_NONE; i = message->headers[i].chain) {
-        if (same_name(message, &message->headers[i], name, length))
+    for (uint16_t i = r->bucket[hash % BUCKETS]; i != HTTP_NONE; i = message->headers[i].chain) {
+        if (message->headers[i].hash == hash && same_name(message, &message->headers[i], name, length))
             return &message->headers[i];
     }
     return NULL;
@@ -320,16 +323,17 @@ static void note_header(struct reading *r, uint16_t index)
     struct http_message *message = r->message;
     struct http_header *header = &message->headers[index];
     const uint8_t *name = http_header_text(message, header);
-    unsigned bucket = bucket_of(name, header->name_length);
-    struct http_header *first = find_same(r, bucket, name, header->name_length);
+    struct http_header *first;
 
+    header->hash = hash_of(r, name, header->name_length);
+    first = find_same(r, header->hash, name, header->name_length);
     header->known = (uint8_t)(header->name_length > 0 ? known_of(name, header->name_length) : HTTP_NOT_KNOWN);
     if (first) {
         add_repeated(r, first, index);
         return;
     }
-    header->chain = r->bucket[bucket];
-    r->bucket[bucket] = index;
+    header->chain = r->bucket[header->hash % BUCKETS];
+    r->bucket[header->hash % BUCKETS] = index;
     if (header->known < HTTP_KNOWN_COUNT)
         message->known[header->known] = index;
 }
@@ -484,12 +488,11 @@ static void fill_buckets(struct reading *r)
     memset(r->bucket, 0xff, sizeof(r->bucket));
     for (uint16_t i = 0; i < r->message->header_count; i++) {
         struct http_header *header = &r->message->headers[i];
-        unsigned bucket = bucket_of(http_header_text(r->message, header), header->name_length);
 
         if (header->joined)
             continue;
-        header->chain = r->bucket[bucket];
-        r->bucket[bucket] = i;
+        header->chain = r->bucket[header->hash % BUCKETS];
+        r->bucket[header->hash % BUCKETS] = i;
     }
 }
 

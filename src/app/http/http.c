@@ -105,6 +105,7 @@ const struct app_proto app_http = {
     .log_key = "http",
     .log = http_log,
     .describe = http_describe,
+    .describe_alert = http_describe_alert,
     .header = http_get_named,
     .settings = http_setting_table,
     .configure = http_configure,

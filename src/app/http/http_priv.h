@@ -177,6 +177,7 @@ struct http_text {
 /* "Name: value" in one piece, in head or extra; the value begins two bytes behind the name. */
 struct http_header {
     uint32_t at, length;
+    uint32_t hash; /* of its name, while they are parsed */
     uint16_t name_length;
     uint16_t next;      /* of the same name, joined to this one; HTTP_NONE */
     uint16_t chain;     /* while they are parsed: the one before in its bucket */
@@ -261,6 +262,7 @@ struct http_parser {
     uint32_t messages;     /* begun so far */
     uint32_t blanks;       /* behind a request of HTTP/0.9 */
     uint32_t scanned;      /* so many bytes that were left have no end of a line */
+    uint32_t chunk_blanks; /* blanks that a chunk's line begins with, as far as it came */
     bool bare_lf;          /* the line before ended with LF alone */
     bool ended;            /* nothing more comes in this direction */
 };
@@ -305,6 +307,7 @@ struct http_settings {
     uint32_t bomb_limit, decoder_layers, lzma_memory;
     bool double_decode_path, double_decode_query, uri_is_whole, lzma;
     bool log_extended;
+    bool alert_body, alert_body_printable;
     bool dump_request_headers, dump_response_headers;
     uint64_t custom; /* bits: rows of the table in log.c */
 };
@@ -476,6 +479,8 @@ void http_decoder_free(struct heap *heap, struct http_decoder *decoder);
 struct http_form *http_form_new(struct http_feed *f, const uint8_t *content_type, uint32_t length);
 void http_form_feed(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
 void http_form_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction);
+/* No more of the body is looked at: what waits is the file's. */
+void http_form_cut(struct http_feed *f, struct http_tx *tx);
 void http_form_free(struct heap *heap, struct http_form *form);
 
 /* --- buffers.c, log.c ------------------------------------------------------------------------------------------------------------------ */
@@ -484,6 +489,7 @@ enum { HTTP_BUFFERS = 40 };
 extern const struct app_buffer http_buffer_table[HTTP_BUFFERS];
 void http_log(const struct app_tx *tx, const void *settings, struct fields *out);
 void http_describe(const struct app_tx *tx, const void *settings, struct fields *out);
+void http_describe_alert(const struct app_tx *tx, const void *settings, struct fields *out);
 /* The bit of a name in eve.types.http.custom; -1. */
 int http_log_field(const char *name);
 

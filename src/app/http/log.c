@@ -211,3 +211,37 @@ void http_describe(const struct app_tx *base, const void *configured, struct fie
     log_basic(tx, out);
     log_extended(tx, out);
 }
+
+/* What can't be printed is a dot, as in a payload. */
+static void log_printable(struct fields *out, const char *key, const uint8_t *bytes, size_t length)
+{
+    uint8_t text[FIELDS_VALUE_MAX];
+
+    for (size_t i = 0; i < length; i++)
+        text[i] = (bytes[i] >= 0x20 && bytes[i] < 0x7f) || bytes[i] == '\n' || bytes[i] == '\r' ? bytes[i] : '.';
+    fields_bytes(out, key, text, length);
+}
+
+void http_describe_alert(const struct app_tx *base, const void *configured, struct fields *out)
+{
+    static const char *const keys[FLOW_DIRECTIONS][2] = {
+        [FLOW_TO_SERVER] = { "http_request_body", "http_request_body_printable" },
+        [FLOW_TO_CLIENT] = { "http_response_body", "http_response_body_printable" },
+    };
+    const struct http_settings *settings = configured ? configured : http_default_settings();
+
+    if (!settings->alert_body && !settings->alert_body_printable)
+        return;
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        struct app_bytes body;
+
+        if (!http_get_body(base, direction, 0, &body) || body.length == 0)
+            continue;
+        size_t length = body.length < FIELDS_VALUE_MAX ? body.length : FIELDS_VALUE_MAX;
+
+        if (settings->alert_body_printable)
+            log_printable(out, keys[direction][1], body.bytes, length);
+        if (settings->alert_body)
+            fields_base64(out, keys[direction][0], body.bytes, length);
+    }
+}

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { BOUNDARY_MAX = 256, LINE_MAX_LENGTH = 8192, PENDING_MAX = 1 << 20 };
+enum { BOUNDARY_MAX = 256, LINE_MAX_LENGTH = 8192, PENDING_MAX = 1 << 20, FILES_MAX = 256 };
 
 enum form_step {
     FORM_PREAMBLE,
@@ -68,6 +68,10 @@ static void begin_file(struct http_feed *f, struct http_tx *tx, struct http_form
     form->file_length = 0;
     if (!form->has_file)
         return;
+    if (tx->base.files[f->direction].count >= FILES_MAX) {
+        http_event(f, tx, HTTP_EVENT_MULTIPART_GENERIC_ERROR);
+        return;
+    }
     message->file = file_open(app_files(f->context), &tx->base.files[f->direction], app_next_file_id(f->context),
                               form->name.bytes, form->name.length);
 }
@@ -267,6 +271,15 @@ void http_form_feed(struct http_feed *f, struct http_tx *tx, const uint8_t *byte
     }
     buffer_consume(&form->pending, form->taken);
     form->taken = 0;
+}
+
+void http_form_cut(struct http_feed *f, struct http_tx *tx)
+{
+    struct http_form *form = tx->message[f->direction].form;
+
+    if (form->step == FORM_DATA)
+        take_data(f, tx, form, pending_length(form));
+    form->step = FORM_OVER;
 }
 
 void http_form_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction)

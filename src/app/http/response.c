@@ -440,7 +440,7 @@ static enum http_turn give_up_chunks(struct http_feed *f)
 {
     http_event(f, f->parser->tx, HTTP_EVENT_INVALID_RESPONSE_CHUNK_LEN);
     f->parser->left = 0;
-    f->parser->scanned = 0;
+    f->parser->scanned = f->parser->chunk_blanks = 0;
     f->parser->step = HTTP_UNTIL_CLOSE;
     return HTTP_GO;
 }

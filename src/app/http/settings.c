@@ -223,6 +223,8 @@ static void read_log(const struct config *config, struct http_settings *settings
     const char *dump = config_string(config, "eve.types.http.dump-all-headers");
 
     settings->log_extended = config_bool(config, "eve.types.http.extended");
+    settings->alert_body = config_bool(config, "eve.types.alert.http-body");
+    settings->alert_body_printable = config_bool(config, "eve.types.alert.http-body-printable");
     settings->dump_request_headers = strcmp(dump, "both") == 0 || strcmp(dump, "request") == 0;
     settings->dump_response_headers = strcmp(dump, "both") == 0 || strcmp(dump, "response") == 0;
     for (size_t i = 0; i < config_list_count(config, "eve.types.http.custom"); i++) {

@@ -235,6 +235,7 @@ const struct app_proto app_krb5 = {
     .tx_size = sizeof(struct krb5_tx),
     .tx_free = krb5_tx_free,
     .complete = { KRB5_COMPLETE, KRB5_COMPLETE },
+    .tx_max = 8192, /* the smallest messages that come at once */
     .events = events,
     .event_count = KRB5_EVENTS,
     .buffers = krb5_buffers,

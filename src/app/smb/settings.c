@@ -49,6 +49,7 @@ const struct setting smb_setting_rows[] = {
               "fragments of DCE/RPC of a connection that are put together at a time"),
     SMB_COUNT("max-session-cache-size", "512", 1, 65536,
               "creates and closes of a connection without a response that are kept"),
+    { .name = "eve.types.smb", .type = SETTING_SECTION, .help = "a command of SMB with its answer" },
     { .name = "eve.types.smb.types",
       .type = SETTING_LIST,
       .choices = kinds,

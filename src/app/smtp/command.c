@@ -140,7 +140,7 @@ static int take_recipient(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t
     uint32_t size;
     const uint8_t *address = argument(line, length, 8, &size);
 
-    if (tx->recipient_count == SMTP_RECIPIENTS_MAX)
+    if (tx->recipient_count == SMTP_RECIPIENTS_MAX || tx->recipient_text.length + size > SMTP_RECIPIENT_BYTES)
         return 0;
     if (tx->recipient_count == tx->recipient_room) {
         uint32_t room = tx->recipient_room ? tx->recipient_room * 2 : 2;
@@ -153,7 +153,7 @@ static int take_recipient(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t
         tx->recipient_room = room;
     }
     tx->recipients[tx->recipient_count] = (struct smtp_text){ .at = tx->recipient_text.length, .length = size };
-    if (buffer_append(heap, &tx->recipient_text, address, size, UINT32_MAX) < size)
+    if (buffer_append(heap, &tx->recipient_text, address, size, SMTP_RECIPIENT_BYTES) < size)
         return -ENOMEM;
     tx->recipient_count++;
     return 0;

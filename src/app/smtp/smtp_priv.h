@@ -15,10 +15,11 @@
 #include "sluice/app.h"
 
 enum {
-    SMTP_LINE_MAX = 4096,       /* what is longer is cut, and its rest skipped */
-    SMTP_RECIPIENTS_MAX = 4096, /* of one transaction */
-    SMTP_QUEUE_MAX = 8192,      /* commands without a reply */
-    SMTP_TX_MAX = 128,          /* transactions without a reply to their message */
+    SMTP_LINE_MAX = 4096,             /* what is longer is cut, and its rest skipped */
+    SMTP_RECIPIENTS_MAX = 4096,       /* of one transaction */
+    SMTP_RECIPIENT_BYTES = 256 << 10, /* of all of them; what does not fit is not kept */
+    SMTP_QUEUE_MAX = 8192,            /* commands without a reply */
+    SMTP_TX_MAX = 128,                /* transactions without a reply to their message */
 };
 
 /* By the names of the field. */

@@ -68,6 +68,7 @@ const struct setting tls_settings_table[] = {
       .choices = print_choices,
       .help = "JA4: never (no), in every event (yes), or when a rule, eve.types.tls.custom or eve.types.tls.ja4 asks "
               "(auto)" },
+    { .name = "eve.types.tls", .type = SETTING_SECTION, .help = "a handshake of TLS" },
     { .name = EVENTS "extended",
       .type = SETTING_BOOL,
       .default_value = "yes",

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* flowvar:NAME,"CONTENT"; what a pcre of some rule took out for the flow has the content in it. */
+#include "text_content.h"
+
+static bool flowvar_match(const struct match_input *in, const void *data)
+{
+    const struct text_content *want = data;
+    const struct flow *flow = in->packet->flow;
+    uint32_t length = 0;
+    const uint8_t *text = flow ? flow_text_get(flow, want->number, &length) : NULL;
+
+    return text_content_is_in(want, text, length);
+}
+
+static int flowvar_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    (void)negated;
+    return text_content_parse(parser, RULE_NAME_FLOW_TEXT, value);
+}
+
+const struct keyword keyword_flowvar = {
+    .name = "flowvar",
+    .value = "NAME,\"CONTENT\"",
+    .help = "the content is in what a pcre took out for the flow (flow:NAME)",
+    .manual = "Rules that take a text out are asked before those that look into it, also in the same packet.",
+    .kind = KEYWORD_PACKET,
+    .flags = KEYWORD_STATE,
+    .cost = 2,
+    .parse = flowvar_parse,
+    .match = flowvar_match,
+};

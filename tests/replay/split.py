@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The same protocol events and alerts whatever way the bytes of TCP are cut into packets.
+
+    split.py SLUICE SOURCE SHARED [--share N] [--largest BYTES] [--rules FILE] [--seed N] [--first BYTES] [-j N] [PART OF A PATH...]
+
+Every capture of SHARED with TCP payload (--share, --largest, PART: as for captures.py) is replayed as it is, and cut at every byte,
+at random and joined to 64 kB (recut.py), half of them with --ips. Events are compared as sets with counts. What is left out is in
+the tables below, with the reason. --rules adds a file such as all of ET Open.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import captures
+import recut
+import replaying
+
+WAYS = ('byte', 'random', 'join')
+CONFIG = """%YAML 1.1
+---
+packet-alert-max: 255
+exception-policy: ignore # what is dropped ends at a border of packets
+replay: {checksum-checks: no}
+app-layer: {protocols: {tls: {ja3-fingerprints: yes, ja4-fingerprints: yes}}} # auto: in the event if a rule had asked before
+eve:
+  types:
+    alert: yes
+    anomaly: {types: {applayer: yes}}
+    flow: yes
+    files: {force-hash: [md5, sha256]}
+    http: {extended: yes}
+    dns: yes
+    tls: {extended: yes}
+    smtp: {extended: yes}
+    ftp: yes
+    ssh: yes
+    smb: yes
+    dcerpc: yes
+    nfs: yes
+    ike: yes
+    krb5: yes
+    dhcp: {extended: yes}
+    mdns: yes
+    llmnr: yes
+    stats: yes
+"""
+
+# Not compared, because they tell of packets. A flow's state depends on nothing else, and its times on none of ours.
+PACKET_FIELDS = ('timestamp', 'pcap_cnt', 'packet', 'packet_info', 'payload', 'payload_printable', 'stream', 'pkt_src', 'flow_id',
+                 'traffic', 'metadata', 'tcp')
+FLOW_FIELDS = ('state', 'reason', 'alerted', 'tx_cnt')
+# An alert is compared by rule, flow and transaction: what it tells besides is the state of the transaction at the packet where the
+# rule became true. One of no transaction may come with several packets, and one on files for several files of a transaction, but once
+# for those that end in the same packet: it is there or not.
+ALERT_FIELDS = ('src_ip', 'src_port', 'dest_ip', 'dest_port', 'tx_id')
+
+# Keywords of rules that are asked of a packet (sizes, headers, counts of packets, time), not of the stream.
+PACKET_KEYWORDS = ('dsize', 'flags', 'tcp.flags', 'seq', 'tcp.seq', 'ack', 'tcp.ack', 'window', 'tcp.window', 'tcp.hdr', 'ipv4.hdr', 'ipv6.hdr',
+                   'stream_size', 'stream-event', 'threshold', 'detection_filter', 'tcpv4-csum', 'tcpv6-csum', 'tag', 'pkt_data', 'replace',
+                   'flow.pkts', 'flow.pkts_toserver', 'flow.pkts_toclient', 'flow.bytes', 'flow.bytes_toserver', 'flow.bytes_toclient', 'flow.age')
+# Words that tie a content of the raw stream to where a packet, or the piece of the stream that is looked at, begins or ends.
+PLACES = ('offset', 'depth', 'startswith', 'endswith', 'isdataat', 'byte_test', 'byte_jump', 'byte_extract', 'byte_math', 'pcre', 'bsize')
+PROTOCOLS = ('http', 'http1', 'tls', 'dns', 'smtp', 'ftp', 'ftp-data', 'ssh', 'smb', 'dcerpc', 'nfs', 'ike', 'krb5', 'dhcp', 'ntp', 'mdns', 'llmnr')
+
+
+def names_of_transactions(sluice):
+    """Keywords that ask a transaction: buffers but for those of packets, and the old modifiers of HTTP."""
+    of_packets = ('pkt_data', 'base64_data', 'ip.src', 'ip.dst', 'sctp.chunk_data')
+    found = set()
+    for keyword in json.loads(subprocess.check_output([sluice, 'keywords', '--json'])):
+        name = keyword['name']
+        if keyword['kind'] in ('transaction', 'file') or name.startswith('http_') or \
+                keyword['kind'] == 'buffer' and name not in of_packets and not name.endswith('.hdr'):
+            found |= {name, *keyword['aliases']}
+    return found | {'uricontent', 'urilen', 'filename', 'fileext'}
+
+
+# Captures whose events do depend on where packets end, with the reason.
+SURPLUS = 'what follows in the same packet behind a message belongs to its body, as browsers show it and Suricata has it'
+WINDOW = 'a client whose window is full: a segment beyond it is refused, a piece of it that fits is not'
+UNSEEN = 'data is acknowledged before it is seen, or never: a gap in the one and no part of the stream in the other'
+RESET = 'data behind a RST is no part of a stream: its packets are looked at alone'
+GIVEN_UP = 'the first byte that is no TLS ends the search for what else it is'
+CLOCK = 'its clock jumps by hours: without some of the packets it does not'
+OPEN = 'not understood yet'
+DIFFERENT = {r'http-evader-2(39|4\d|5\d)/': SURPLUS, r'trex/http_manual_': SURPLUS, r'http-request-invalid/': SURPLUS,
+             r'http/206_example_b': WINDOW, r'bug-5392/': UNSEEN, r'modbus-and-non-modbus-p502': RESET,
+             r'tls/ssl-to-http-server': GIVEN_UP, r'transform-base64-7296/': CLOCK,
+             r'http-mime-truncated/': OPEN}
+
+
+def options_of(rule):
+    """(name, value) of a rule's options, in their order."""
+    body = rule[rule.index('(') + 1:rule.rindex(')')]
+    return [(name.strip(), value) for name, value in re.findall(r'([^:;]+)(?::((?:\\.|"(?:\\.|[^"\\])*"|[^;"\\])*))?;', body)]
+
+
+def denies_a_body(options):
+    """Whether a body must not have a word: it has not got it yet when its first part is looked at."""
+    bodies, last = ('http.request_body', 'http.response_body', 'file.data', 'file_data', 'http_client_body', 'http_server_body'), None
+    for name, value in options:
+        if name == 'content' or name == 'pcre':
+            denied = value.startswith('!')
+            if denied and last in bodies:
+                return True
+        elif name in ('http_client_body', 'http_server_body') and denied:
+            return True
+        elif '.' in name or name in bodies or name == 'absent':
+            last = last if name == 'absent' else name
+    return False
+
+
+def asks_the_stream(rule, of_transactions):
+    """True for a rule whose result must be the same however packets are cut."""
+    options = options_of(rule)
+    names = [name for name, _ in options]
+    if any(name in PACKET_KEYWORDS for name in names) or denies_a_body(options):
+        return False
+    protocol = rule.split('(', 1)[0].split()[1]
+    if protocol in PROTOCOLS or any(name in of_transactions for name in names):
+        return True
+    contents = [value for name, value in options if name == 'content']
+    return protocol == 'tcp' and bool(contents) and not any(value.startswith('!') for value in contents) and \
+        not any(name in PLACES for name in names)
+
+
+def write_rules(paths, out, of_transactions):
+    """A file with those rules of the files that ask the stream; the sids of those on files."""
+    of_files = set()
+    with open(out, 'w', encoding='utf-8') as f:
+        for path in paths:
+            with open(path, encoding='utf-8', errors='replace') as rules:
+                for line in rules:
+                    if re.match('[a-z]', line) and asks_the_stream(line, of_transactions):
+                        f.write(line)
+                        if re.search(r'[ (;](file[a-z0-9]+|file\.(name|magic))[:;]', line):
+                            of_files.add(int(re.search(r'[ (;]sid:\s*(\d+)', line).group(1)))
+    return of_files
+
+
+def identity(event):
+    """What must be the same, as text; None for an event that is not compared."""
+    kind = event['event_type']
+    if kind == 'alert':
+        alert = event['alert']
+        kept = {name: event[name] for name in ALERT_FIELDS if name in event}
+        kept['sid'] = [alert['gid'], alert['signature_id']]
+    elif kind == 'flow':
+        kept = {name: value for name, value in event.items() if name not in PACKET_FIELDS}
+        kept['flow'] = {name: event['flow'].get(name) for name in FLOW_FIELDS}
+    elif kind in ('stats', 'packet'):
+        return None
+    else:
+        kept = {name: value for name, value in event.items() if name not in PACKET_FIELDS}
+        if kind == 'fileinfo': # how far the message was at the packet where the file ended, as in an alert
+            for about, name in (('email', 'status'), ('http', 'length')):
+                kept[about] = {key: value for key, value in kept.get(about, {}).items() if key != name}
+    if kind == 'anomaly': # of a transaction, told at whatever packet
+        kept.update(zip(('src', 'dest'), sorted((kept.pop(f'{end}_ip', ''), kept.pop(f'{end}_port', 0)) for end in ('src', 'dest'))))
+    return json.dumps([kind, kept], sort_keys=True)
+
+
+def compared(run, of_files):
+    found = collections.Counter(identity(event) for event in run.events())
+    del found[None]
+    for text in found:
+        if text.startswith('["alert"') and ('"tx_id"' not in text or json.loads(text)[1]['sid'][1] in of_files):
+            found[text] = 1
+    return found
+
+
+def differing(one, other):
+    """Where the second text goes another way, with a little before."""
+    at = next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
+    return other[max(0, at - 60):at + 200]
+
+
+def difference(whole, cut):
+    """Words for the first events that only one of them has; the second of two that are alike from where they differ."""
+    lost, new, lines = whole - cut, cut - whole, []
+    for text, count in sorted(lost.items())[:4]:
+        lines.append(f'  only whole: {count} x {text[:600]}')
+        like = [other for other in new if other[:20] == text[:20]]
+        if like:
+            lines.append(f'    like: ...{differing(text, max(like, key=lambda other: len(os.path.commonprefix([text, other]))))}')
+    lines += [f'  only cut: {count} x {text[:600]}' for text, count in sorted(new.items())[:4]]
+    return '\n'.join(lines)
+
+
+class Test:
+    def __init__(self, args, folder):
+        self.args, self.folder = args, folder
+        source = os.path.abspath(args.source)
+        self.sluice = os.path.abspath(args.sluice)
+        rules = [source + '/tests/replay/captures/keywords.rules', source + '/tests/replay/captures/split.rules', *args.rules]
+        self.of_files = write_rules(rules, folder + '/split.rules', names_of_transactions(self.sluice))
+        self.arguments = ['--config', folder + '/sluice.yaml', '--rules', folder + '/split.rules', *replaying.default_settings(source)]
+
+    def replay(self, capture, arguments, folder):
+        return replaying.Run(self.sluice, self.arguments + arguments, [capture], folder, self.args.timeout)
+
+    def check(self, path):
+        """What is wrong with this capture, and how many events were compared; None when there is nothing to cut."""
+        capture = os.path.join(self.args.shared, path)
+        found = recut.read_capture(capture)
+        if not found or not recut.payload_bytes(*found):
+            return None
+        arguments = ['--ips'] if captures.number_of(path) % 2 else []
+        problems = []
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+            whole = self.replay(capture, arguments, folder)
+            if whole.code != 0:
+                return [], 0
+            if whole.stats()['tcp']['overlap_diff_data']: # sent twice, with other bytes: which of them count depends on where segments end
+                return None
+            events = compared(whole, self.of_files)
+            for way in self.args.way:
+                name = f'{folder}/{way}.pcap'
+                recut.write_pcap(name, found[0], recut.recut(*found, way, self.args.seed, self.args.first))
+                run = self.replay(name, arguments, folder)
+                os.unlink(name)
+                wrong = f'exit code {run.code} {run.said}' if run.code != 0 else difference(events, compared(run, self.of_files))
+                if wrong:
+                    problems.append(f'{path} {" ".join(arguments)} {way}:\n{wrong}')
+        return problems, sum(events.values())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('sluice')
+    parser.add_argument('source')
+    parser.add_argument('shared')
+    parser.add_argument('--share', type=int, default=1)
+    parser.add_argument('--largest', type=int, default=1 << 40)
+    parser.add_argument('--rules', action='append', default=[])
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--first', type=int, default=1 << 18)
+    parser.add_argument('--way', action='append', choices=WAYS)
+    parser.add_argument('--timeout', type=int, default=600)
+    parser.add_argument('-j', dest='jobs', type=int, default=os.cpu_count())
+    parser.add_argument('part', nargs='*')
+    args = parser.parse_args()
+    args.way = args.way or WAYS
+
+    found = captures.find_captures(args.shared, args.share, args.largest, args.part)
+    if not args.part:
+        found = [path for path in found if not any(re.search(pattern, path) for pattern in DIFFERENT)]
+    if not found:
+        print(f'no captures in {args.shared}')
+        sys.exit(77)
+    cut = failed = total = 0
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ProcessPoolExecutor(args.jobs) as pool:
+        with open(folder + '/sluice.yaml', 'w') as f:
+            f.write(CONFIG)
+        for result in pool.map(Test(args, folder).check, found):
+            if result is None:
+                continue
+            problems, count = result
+            cut, total, failed = cut + 1, total + count, failed + bool(problems)
+            for problem in problems:
+                print(problem, flush=True)
+    print(f'{cut} captures cut anew, {total} events, {failed} failed')
+    sys.exit(1 if failed or total == 0 else 0)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* HTTP in the packet's whole path: when its parser gets bytes, and what becomes of a flow that it gives up. */
+#include "pipeline_rig.h"
+
+static struct config *config;
+
+static void setup(void)
+{
+    const struct setting *tables[APP_MAX_PROTOCOLS + 2] = { config_settings };
+    struct diag *diag = diag_new();
+
+    rig_setup();
+    app_setting_tables(tables + 1);
+    ck_assert_int_eq(config_new(&config, tables), 0);
+    app_options_default(&rig.options.app);
+    ck_assert_int_eq(app_options_configure(&rig.options.app, config, diag), 0);
+    rig.options.app.memcap = 8 << 20;
+    diag_free(diag);
+}
+
+static void teardown(void)
+{
+    rig_close();
+    config_free(config);
+}
+
+/* Captures may have the acknowledgment first: then nothing but the data's own packet brings it to the parser. */
+START_TEST(what_was_acknowledged_before_it_was_seen_is_parsed)
+{
+    char request[4096] = "GET /evil HTTP/1.1\r\nHost: a\r\nX: ";
+    size_t begin = strlen(request);
+
+    memset(request + begin, 'a', 3000);
+    memcpy(request + begin + 3000, "\r\n\r\n", 4);
+    rig_passive();
+    rig_open("alert tcp any any -> any any (http.uri; content:\"/evil\"; sid:1;)");
+    rig_handshake();
+    rig.next[RIG_CLIENT] = (uint32_t)begin + 3004;
+    ck_assert_str_eq(rig_acknowledge(RIG_SERVER), "");
+    ck_assert_str_eq(rig_segment(RIG_CLIENT, TCP_ACK, 0, request, begin + 3004), "1");
+}
+END_TEST
+
+static const struct {
+    enum exception_policy policy;
+    enum verdict verdict;
+} policies[] = {
+    { EXCEPTION_IGNORE, VERDICT_ACCEPT },
+    { EXCEPTION_DROP_PACKET, VERDICT_ACCEPT }, /* of the packet that comes next */
+    { EXCEPTION_DROP_FLOW, VERDICT_DROP },
+};
+
+/* A request with too many headers: the event is told, and the flow is what the policy for errors says. */
+START_TEST(a_flood_of_headers_is_told_and_judged)
+{
+    rig.options.policy.exceptions[EXCEPTION_APP_ERROR] = policies[_i].policy;
+    rig_open("alert tcp any any -> any any (app-layer-event:http.request_too_many_headers; sid:1;)");
+    rig_handshake();
+    rig_send(RIG_CLIENT, "GET / HTTP/1.1\r\nHost: a\r\n");
+    for (unsigned i = 0; i < 1500; i++)
+        ck_assert_str_eq(rig_send(RIG_CLIENT, "X-Y: a\r\n"), "");
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "\r\n"), "1");
+    ck_assert_int_eq(rig.packet.verdict, policies[_i].policy == EXCEPTION_IGNORE ? VERDICT_ACCEPT : VERDICT_DROP);
+    rig_send(RIG_CLIENT, "more");
+    ck_assert_int_eq(rig.packet.verdict, policies[_i].verdict);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tcase = tcase_create("pipeline_http");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, what_was_acknowledged_before_it_was_seen_is_parsed);
+    tcase_add_loop_test(tcase, a_flood_of_headers_is_told_and_judged, 0, sizeof(policies) / sizeof(policies[0]));
+    return rig_run(tcase, "pipeline_http");
+}

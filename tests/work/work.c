@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Runs the floods, counts, and judges. */
+#include "work.h"
+
+#include <check.h>
+#include <stdarg.h>
+
+enum {
+    PIECES = 3,
+    GROWTH = 4,
+    STEPS_PER_BYTE = 150,
+    STEPS_PER_PIECE = 16000, /* as many transactions as may be open are looked at with each */
+    LIBC_BYTES_PER_STEP = 16,
+};
+static const int cuts[PIECES] = { 1, 1460, 16384 };
+
+/* --- Counting ------------------------------------------------------------------------------------------------------------------ */
+
+static struct {
+    bool on;
+    uint64_t steps;
+} counter;
+
+void __sanitizer_cov_trace_pc(void);
+void __sanitizer_cov_trace_pc(void)
+{
+    counter.steps += counter.on;
+}
+
+static void count_bytes(size_t length)
+{
+    if (counter.on)
+        counter.steps += length / LIBC_BYTES_PER_STEP;
+}
+
+void *__real_memchr(const void *bytes, int wanted, size_t length);
+void *__real_memmem(const void *bytes, size_t length, const void *wanted, size_t wanted_length);
+void *__real_memcpy(void *to, const void *from, size_t length);
+void *__real_memmove(void *to, const void *from, size_t length);
+void *__real_memset(void *to, int byte, size_t length);
+int __real_memcmp(const void *a, const void *b, size_t length);
+
+void *__wrap_memchr(const void *bytes, int wanted, size_t length);
+void *__wrap_memmem(const void *bytes, size_t length, const void *wanted, size_t wanted_length);
+void *__wrap_memcpy(void *to, const void *from, size_t length);
+void *__wrap_memmove(void *to, const void *from, size_t length);
+void *__wrap_memset(void *to, int byte, size_t length);
+int __wrap_memcmp(const void *a, const void *b, size_t length);
+
+void *__wrap_memchr(const void *bytes, int wanted, size_t length)
+{
+    const uint8_t *found = __real_memchr(bytes, wanted, length);
+
+    count_bytes(found ? (size_t)(found - (const uint8_t *)bytes) : length);
+    return (void *)(uintptr_t)found;
+}
+
+void *__wrap_memmem(const void *bytes, size_t length, const void *wanted, size_t wanted_length)
+{
+    const uint8_t *found = __real_memmem(bytes, length, wanted, wanted_length);
+
+    count_bytes(found ? (size_t)(found - (const uint8_t *)bytes) : length);
+    return (void *)(uintptr_t)found;
+}
+
+void *__wrap_memcpy(void *to, const void *from, size_t length)
+{
+    count_bytes(length);
+    return __real_memcpy(to, from, length);
+}
+
+void *__wrap_memmove(void *to, const void *from, size_t length)
+{
+    count_bytes(length);
+    return __real_memmove(to, from, length);
+}
+
+void *__wrap_memset(void *to, int byte, size_t length)
+{
+    count_bytes(length);
+    return __real_memset(to, byte, length);
+}
+
+int __wrap_memcmp(const void *a, const void *b, size_t length)
+{
+    count_bytes(length);
+    return __real_memcmp(a, b, length);
+}
+
+/* --- Bytes --------------------------------------------------------------------------------------------------------------------- */
+
+void wire_put(struct wire *wire, const void *bytes, size_t length)
+{
+    if (wire->room - wire->length < length) {
+        wire->room = (wire->length + length) * 2;
+        wire->bytes = realloc(wire->bytes, wire->room);
+        app_rig_require(wire->bytes != NULL, "no memory");
+    }
+    memcpy(wire->bytes + wire->length, bytes, length);
+    wire->length += length;
+}
+
+void wire_fill(struct wire *wire, uint8_t byte, size_t count)
+{
+    uint8_t block[4096];
+
+    memset(block, byte, sizeof(block));
+    for (size_t size; count > 0; count -= size) {
+        size = count < sizeof(block) ? count : sizeof(block);
+        wire_put(wire, block, size);
+    }
+}
+
+void wire_text(struct wire *wire, const char *format, ...)
+{
+    char text[4096];
+    va_list list;
+
+    va_start(list, format);
+    int length = vsnprintf(text, sizeof(text), format, list);
+
+    va_end(list);
+    app_rig_require(length >= 0 && (size_t)length < sizeof(text), "the text is too long");
+    wire_put(wire, text, (size_t)length);
+}
+
+void wire_number(struct wire *wire, unsigned width, uint64_t value)
+{
+    for (unsigned i = width; i-- > 0;)
+        wire_put(wire, &(uint8_t){ (uint8_t)(value >> 8 * i) }, 1);
+}
+
+void wire_little(struct wire *wire, unsigned width, uint64_t value)
+{
+    for (unsigned i = 0; i < width; i++)
+        wire_put(wire, &(uint8_t){ (uint8_t)(value >> 8 * i) }, 1);
+}
+
+void wire_free(struct wire *wire)
+{
+    free(wire->bytes);
+    *wire = (struct wire){ 0 };
+}
+
+/* --- Sending ------------------------------------------------------------------------------------------------------------------- */
+
+/* As the pipeline does: what is there was inspected, and what is complete goes. */
+static void after(struct app_rig *rig)
+{
+    struct work *work = rig->user;
+
+    for (struct app_tx *tx = app_transactions(&rig->flow); tx; tx = tx->next) {
+        for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+            tx->inspected[direction] = tx->progress[direction];
+            tx->fresh[direction] = false;
+        }
+        for (unsigned i = 0; i < APP_EVENT_WORDS; i++)
+            work->events[i] |= tx->events[i];
+        tx->logged = true;
+        work->transactions = tx->id + 1;
+    }
+    app_tidy(rig->app, &rig->flow, NULL, NULL);
+    work->pieces++;
+}
+
+void work_send(struct work *work, enum flow_direction direction, struct wire *wire)
+{
+    counter.on = true;
+    app_rig_send(work->rig, direction, wire->bytes, wire->length);
+    counter.on = false;
+    work->bytes += wire->length;
+    wire->length = 0;
+}
+
+void work_text(struct work *work, enum flow_direction direction, const char *text)
+{
+    struct wire wire = { 0 };
+
+    wire_put(&wire, text, strlen(text));
+    work_send(work, direction, &wire);
+    wire_free(&wire);
+}
+
+/* --- Judging ------------------------------------------------------------------------------------------------------------------- */
+
+static bool has_event(const struct work *work, const struct flood *flood)
+{
+    const struct app_proto *proto = app_by_id(app_find(flood->proto));
+
+    for (unsigned event = 0; event < proto->event_count; event++) {
+        if (strcmp(proto->events[event].name, flood->event) == 0)
+            return work->events[event / 64] >> (event % 64) & 1;
+    }
+    ck_abort_msg("%s has no event %s", flood->proto, flood->event);
+}
+
+static struct work run(const struct flood *flood, int cut, uint32_t units)
+{
+    struct app_rig *rig = app_rig_new_limited(flood->proto, flood->yaml, (size_t)flood->memory_kib << 10);
+    struct work work = { .rig = rig };
+
+    if (flood->datagrams)
+        rig->transport = APP_UDP;
+    app_rig_start_flow(rig);
+    rig->flow.server_port = flood->port;
+    rig->cut = cut;
+    rig->after = after;
+    rig->user = &work;
+    counter.steps = 0;
+    flood->run(&work, units);
+    work.steps = counter.steps;
+    if (getenv("WORK_PRINT"))
+        printf(
+            "%-60s cut %5d: %8llu bytes, %6llu pieces, %10llu steps (%llu a byte), %llu transactions, %s, heap %zu\n",
+            flood->name, cut, (unsigned long long)work.bytes, (unsigned long long)work.pieces,
+            (unsigned long long)work.steps, (unsigned long long)(work.steps / (work.bytes ? work.bytes : 1)),
+            (unsigned long long)work.transactions, rig->failed ? "given up" : "goes on", heap_memory(rig->app->heap));
+    ck_assert_msg(flood->may_refuse || heap_refused(rig->app->heap) == 0, "%s: more than %u KiB", flood->name,
+                  flood->memory_kib);
+    ck_assert_str_eq(app_rig_protocol(rig) ? app_rig_protocol(rig) : "", flood->proto);
+    ck_assert_msg(rig->failed == flood->given_up, "%s: %s with %u units", flood->name,
+                  rig->failed ? "given up" : "goes on", units);
+    ck_assert_msg(!flood->event || has_event(&work, flood), "%s: no event %s", flood->name, flood->event);
+    app_rig_free(rig);
+    return work;
+}
+
+/* Byte by byte the small run says enough, and the large one would take long. */
+static void judge(const struct flood *flood, int cut)
+{
+    struct work few = run(flood, cut, flood->units), many = cut == 1 ? few : run(flood, cut, flood->units * GROWTH);
+    uint64_t per_byte = flood->steps_per_byte ? flood->steps_per_byte : STEPS_PER_BYTE;
+    uint64_t limit = many.bytes * per_byte + many.pieces * STEPS_PER_PIECE;
+
+    ck_assert_msg(many.steps <= limit, "%s, cut %d: %llu steps for %llu bytes in %llu pieces", flood->name, cut,
+                  (unsigned long long)many.steps, (unsigned long long)many.bytes, (unsigned long long)many.pieces);
+    ck_assert_msg(many.steps <= few.steps * GROWTH * 3 / 2 + 100000,
+                  "%s, cut %d: %llu steps, and %llu with %d times as much", flood->name, cut,
+                  (unsigned long long)few.steps, (unsigned long long)many.steps, GROWTH);
+}
+
+START_TEST(http)
+{
+    judge(&http_floods[_i / PIECES], cuts[_i % PIECES]);
+}
+END_TEST
+
+START_TEST(mail)
+{
+    judge(&mail_floods[_i / PIECES], cuts[_i % PIECES]);
+}
+END_TEST
+
+START_TEST(records)
+{
+    judge(&record_floods[_i / PIECES], cuts[_i % PIECES]);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("app_work");
+    TCase *floods = tcase_create("floods");
+
+    tcase_add_loop_test(floods, http, 0, (int)http_flood_count * PIECES);
+    tcase_add_loop_test(floods, mail, 0, (int)mail_flood_count * PIECES);
+    tcase_add_loop_test(floods, records, 0, (int)record_flood_count * PIECES);
+    tcase_set_timeout(floods, 120);
+    suite_add_tcase(suite, floods);
+
+    SRunner *runner = srunner_create(suite);
+
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed > 0;
+}

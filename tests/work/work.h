@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Floods: what hostile input costs. A flood sends `units` of something to one flow; it is run with few and with many units, and with
+ * the bytes cut in several ways (byte by byte with few only). Then hold
+ *
+ *   memory   the heap has no more than the flood's bound, and never refused: it is the memcap of the run;
+ *   work     steps of the code under test are at most so many a byte and a piece, and grow no faster than the units;
+ *   answer   the event of the field is there, and the flow goes on or is given up, as is expected.
+ */
+#ifndef WORK_H
+#define WORK_H
+
+#include "app_rig.h"
+
+/* Bytes under construction. */
+struct wire {
+    uint8_t *bytes;
+    size_t length, room;
+};
+void wire_put(struct wire *wire, const void *bytes, size_t length);
+void wire_fill(struct wire *wire, uint8_t byte, size_t count);
+void wire_text(struct wire *wire, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void wire_number(struct wire *wire, unsigned width, uint64_t value); /* big endian */
+void wire_little(struct wire *wire, unsigned width, uint64_t value);
+void wire_free(struct wire *wire);
+
+struct work {
+    struct app_rig *rig;
+    uint64_t steps, bytes, pieces;
+    uint64_t events[APP_EVENT_WORDS]; /* of all transactions */
+    uint64_t transactions;
+};
+/* Sends what there is, and empties the wire. */
+void work_send(struct work *work, enum flow_direction direction, struct wire *wire);
+void work_text(struct work *work, enum flow_direction direction, const char *text);
+
+struct flood {
+    const char *name, *proto, *yaml;
+    uint16_t port;
+    bool datagrams;
+    uint32_t units; /* of the small run; the large one has four times as many */
+    void (*run)(struct work *work, uint32_t units);
+    const char *event; /* NULL: none is expected */
+    bool given_up, may_refuse;
+    uint32_t memory_kib;
+    uint32_t steps_per_byte; /* 0: the usual bound */
+};
+
+extern const struct flood http_floods[], mail_floods[], record_floods[];
+extern const size_t http_flood_count, mail_flood_count, record_flood_count;
+
+#endif
