@@ -91,6 +91,17 @@ int firewall_quiesce(const char *table, char error[FIREWALL_ERROR_SIZE]);
 /* Removes our table; 0 also when there was none. Refused when it is not ours, or somebody put chains into it. */
 int firewall_remove(const char *table, char error[FIREWALL_ERROR_SIZE]);
 
+/* Whether a table with this comment is ours, and of which mode. */
+bool firewall_is_own(const char *comment, enum attach_mode *mode);
+
+/*
+ * What is to be there: calls `each` with the nf_tables messages that make the table, with their netlink headers, until one is
+ * not 0. `options->expression` is native or xt; with `split` inet is two tables. Priorities that are not given are the usual ones.
+ * 0, -ENOMEM or what `each` returned.
+ */
+int firewall_expect(const struct firewall_options *options, bool split,
+                    int (*each)(void *user, const void *bytes, size_t length), void *user);
+
 struct firewall_status {
     bool installed;
     enum attach_mode mode;

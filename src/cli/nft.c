@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `sluice nft`: the firewall side, without the daemon: show the rules, attach and detach the own table, say what is attached. */
 #include "cli_priv.h"
+#include "nft_priv.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -76,7 +77,7 @@ static const struct cli_option options[] = {
       .value = "xt",
       .help = "print the rules for iptables-restore; the same as --xt" },
     CLI_ROW_SET,
-    { .id = OPTION_JSON, .letter = 'j', .name = "json", .help = "status as JSON" },
+    { .id = OPTION_JSON, .letter = 'j', .name = "json", .help = "status, or what doctor finds, as JSON" },
     { .name = NULL },
 };
 
@@ -248,12 +249,13 @@ static int show_status(const struct firewall_options *firewall, bool json)
 static const struct action {
     const char *name;
     int (*run)(const struct firewall_options *firewall, bool json);
+    int (*judge)(const struct config *config, const struct firewall_options *firewall, bool json); /* without a mode */
 } actions[] = {
-    { "print", print },
-    { "install", install },
-    { "remove", detach },
-    { "status", show_status },
+    { "print", print, NULL },        { "install", install, NULL },   { "remove", detach, NULL },
+    { "status", show_status, NULL }, { "doctor", NULL, nft_doctor },
 };
+
+#define ACTION_NAMES "print, install, remove, status or doctor"
 
 enum { ACTIONS = sizeof(actions) / sizeof(actions[0]) };
 
@@ -276,7 +278,7 @@ static int unknown_action(const char *name)
     if (near)
         cli_error(&command_nft, "unknown action '%s', did you mean '%s'?", name, near);
     else
-        cli_error(&command_nft, "unknown action '%s': print, install, remove or status", name);
+        cli_error(&command_nft, "unknown action '%s': " ACTION_NAMES, name);
     return EXIT_USAGE;
 }
 
@@ -298,13 +300,13 @@ static int run_with(struct config *config, const struct action *action, bool jso
 {
     char error[FIREWALL_ERROR_SIZE];
     struct firewall_options firewall;
-    int err = choose_mode(config);
+    int err = action->judge ? 0 : choose_mode(config);
 
     if (err)
         return failed_by(err, strerror(-err));
     if (firewall_options_read(&firewall, config, error))
         return failed_by(-EINVAL, error);
-    return action->run(&firewall, json);
+    return action->judge ? action->judge(config, &firewall, json) : action->run(&firewall, json);
 }
 
 static int load_and_run(const struct arguments *arguments, const struct action *action)
@@ -314,6 +316,8 @@ static int load_and_run(const struct arguments *arguments, const struct action *
 
     if (!code)
         code = run_with(config, action, arguments->json);
+    else if (action->judge && code == EXIT_FAILED)
+        code = EXIT_NOT_JUDGED;
     config_free(config);
     return code;
 }
@@ -323,7 +327,7 @@ static int check_and_run(struct arguments *arguments, int count, char **names)
     const struct action *action = count > 0 ? find_action(names[0]) : NULL;
 
     if (count == 0) {
-        cli_error(&command_nft, "say what to do: print, install, remove or status");
+        cli_error(&command_nft, "say what to do: " ACTION_NAMES);
         return EXIT_USAGE;
     }
     if (!action)
@@ -352,12 +356,16 @@ static int run(int argc, char **argv)
 
 const struct command command_nft = {
     .name = "nft",
-    .usage = "print|install|remove|status [OPTION]...",
-    .summary = "The firewall rules that feed the queues: show, attach, detach, say what is attached",
+    .usage = "print|install|remove|status|doctor [OPTION]...",
+    .summary = "The firewall rules that feed the queues: show, attach, detach, say what is attached, judge all rules",
     .help = "print    the rules as a file for `nft -f`, or with --iptables for iptables-restore; changes nothing\n"
             "install  puts the own table into the kernel, whole or not at all; one of before is replaced\n"
             "remove   takes it out again\n"
-            "status   what is attached, where, and how many packets it has queued\n\n"
+            "status   what is attached, where, and how many packets it has queued\n"
+            "doctor   judges the live ruleset of everybody (nft of all families, legacy iptables, ip rule, who holds "
+            "which\n"
+            "         queue): what passes uninspected, with the rule in question and the remedy; changes nothing.\n"
+            "         Exit code 0 clean (notes at most), 1 warnings, 2 broken, 3 it could not be judged\n\n"
             "Rules of others are never touched. All but print need CAP_NET_ADMIN.",
     .options = options,
     .run = run,

@@ -75,7 +75,7 @@ sort -u "$work/libraries" "$work/python" | while read -r file; do
 done
 
 # --- Modules, in the order in which they can be inserted -----------------------------------------------------------------------------
-modules="veth bridge nfnetlink_queue nf_tables nft_queue nft_hash nft_ct nft_objref nft_counter nft_compat nft_reject_inet nft_meta_bridge
+modules="veth bridge nfnetlink_queue nf_tables nft_queue nft_hash nft_numgen nft_flow_offload nf_flow_table_inet nft_ct nft_objref nft_counter nft_compat nft_reject_inet nft_meta_bridge
 	nft_chain_nat nft_nat nft_masq nf_conntrack nf_conntrack_netlink xt_NFQUEUE xt_mark xt_connmark xt_conntrack xt_tcpudp
 	ip_tables ip6_tables ipt_REJECT ip6t_REJECT 8021q ipip ip_gre nf_flow_table nf_flow_table_inet nft_flow_offload"
 for module in $modules; do # what is built in has no file

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whether both IPv4 and IPv6 come to the queue, hook by hook. */
+#include <linux/netfilter.h>
+
+#include "doctor_priv.h"
+
+struct coverage {
+    const struct netrules_rule *rule;    /* the one being looked at */
+    unsigned families[NF_INET_NUMHOOKS]; /* by hook */
+    const struct netrules_rule *rules[NF_INET_NUMHOOKS];
+};
+
+static void cover(const struct netrules_chain *base, void *user)
+{
+    struct coverage *coverage = user;
+
+    if (base->hook >= NF_INET_NUMHOOKS || !(families_of(base) & (NETRULES_IPV4 | NETRULES_IPV6)))
+        return;
+    coverage->families[base->hook] |= coverage->rule->families & families_of(base);
+    coverage->rules[base->hook] = coverage->rule;
+}
+
+/* Whether the host has such packets at that hook. */
+static bool is_alive(const struct netrules *ruleset, unsigned hook, unsigned missing)
+{
+    if (missing == NETRULES_IPV4)
+        return hook != NF_INET_FORWARD || ruleset->forwards_ipv4;
+    return hook == NF_INET_FORWARD ? ruleset->forwards_ipv6 : ruleset->has_ipv6;
+}
+
+static void report(struct patient *patient, unsigned hook, unsigned missing, const struct netrules_rule *rule)
+{
+    bool six = missing == NETRULES_IPV6, alive = is_alive(patient->ruleset, hook, missing);
+
+    about_rule(
+        find_out(
+            patient, alive ? DOCTOR_WARNING : DOCTOR_NOTE, six ? "family.ipv6" : "family.ipv4",
+            six ? "IPv6 packets of this hook pass uninspected: a table of family ip, and iptables, are for IPv4 only."
+                : "IPv4 packets of this hook pass uninspected: a table of family ip6, and ip6tables, are for IPv6 "
+                  "only.",
+            "Use a table of family inet (`sluice nft install`, nft.family inet), or a second rule in the other family.",
+            "%s is not queued at hook %s%s", six ? "IPv6" : "IPv4", netrules_hook_name(NFPROTO_INET, hook),
+            alive ? "" : ", which does not have any now"),
+        rule);
+}
+
+void check_families(struct patient *patient)
+{
+    struct coverage coverage = { .rule = NULL };
+
+    for (const struct feed *feed = patient->feeds; feed; feed = feed->next) {
+        coverage.rule = feed->rule;
+        if (each_base(patient->ruleset, feed->rule, cover, &coverage))
+            patient->failed = true;
+    }
+    for (unsigned hook = 0; hook < NF_INET_NUMHOOKS; hook++) {
+        if (coverage.families[hook] == NETRULES_IPV4)
+            report(patient, hook, NETRULES_IPV6, coverage.rules[hook]);
+        if (coverage.families[hook] == NETRULES_IPV6)
+            report(patient, hook, NETRULES_IPV4, coverage.rules[hook]);
+    }
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Flow offload: a flow that a rule has put into a flowtable goes from one interface to the other at ingress and comes to no hook any
+ * more. So where the rule stands does not matter: also behind the queue it takes all that follows from our sight.
+ */
+#include <linux/netfilter.h>
+#include <string.h>
+
+#include "doctor_priv.h"
+
+static bool sees_forward(const struct patient *patient, unsigned families)
+{
+    for (const struct feed *feed = patient->feeds; feed; feed = feed->next) {
+        const struct netrules_chain *chain = feed->rule->chain;
+
+        if (!(feed->rule->families & families))
+            continue;
+        if (!chain->base || (chain->hook != NF_INET_LOCAL_IN && chain->hook != NF_INET_LOCAL_OUT))
+            return true;
+    }
+    return false;
+}
+
+static const struct netrules_flowtable *flowtable_of(const struct netrules_rule *rule)
+{
+    for (const struct netrules_flowtable *table = rule->chain->table->flowtables; table; table = table->next)
+        if (strcmp(table->name, rule->flowtable) == 0)
+            return table;
+    return NULL;
+}
+
+static void check_rule(struct patient *patient, const struct netrules_rule *rule)
+{
+    const struct netrules_flowtable *flowtable = rule->flowtable ? flowtable_of(rule) : NULL;
+    const char *devices = flowtable && flowtable->devices ? flowtable->devices : "no devices of its own";
+
+    if (!rule->flowtable || is_own(patient, rule) || !sees_forward(patient, rule->families))
+        return;
+    about_rule(
+        find_out(
+            patient, rule->sees_connection_mark ? DOCTOR_WARNING : DOCTOR_BROKEN, "offload.flowtable",
+            "Packets of an offloaded flow come to no hook any more: Sluice sees the first packets of a connection "
+            "and none of the others, wherever this rule stands.",
+            "Take the rule out (firewalld: NftablesFlowtable=off in firewalld.conf; OpenWrt: flow_offloading '0'), or "
+            "offload only what need not be inspected.",
+            "flows are offloaded to flowtable %s (%s%s)", rule->flowtable, devices,
+            flowtable && flowtable->hardware ? ", by hardware" : ""),
+        rule);
+}
+
+static bool is_used(const struct netrules_table *table, const struct netrules_flowtable *flowtable)
+{
+    for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
+        for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
+            if (rule->flowtable && strcmp(rule->flowtable, flowtable->name) == 0)
+                return true;
+    return false;
+}
+
+void check_offload(struct patient *patient)
+{
+    for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next) {
+        for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
+            for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
+                check_rule(patient, rule);
+        for (const struct netrules_flowtable *flowtable = table->flowtables; flowtable; flowtable = flowtable->next)
+            if (!own_of(patient, table) && !is_used(table, flowtable))
+                find_out(patient, DOCTOR_NOTE, "offload.unused",
+                         "As long as no rule adds flows to it, all packets come to the hooks.",
+                         "None; `flow add` to it would take flows from inspection.",
+                         "flowtable %s of table %s %s has no rule that adds flows", flowtable->name,
+                         netrules_family_name(table->family), table->name);
+    }
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What comes before the queue, and what behind it.
+ *
+ * An accept in another base chain takes nothing away from ours: the next one on the hook goes on (kernel: nf_hook_slow). An accept
+ * in the same base chain does, and so does whatever else ends it. A drop ahead is the firewall's decision and is as it should be.
+ */
+#include <linux/netfilter.h>
+#include <string.h>
+
+#include "doctor_priv.h"
+
+enum {
+    ABSURD = 2147483647 - 1024, /* chains that want to be last whatever comes, as conntrack's */
+    CONNTRACK = -200,           /* priorities of the kernel (enum nf_ip_hook_priorities) */
+    MANGLE = -150,
+    NAT_DESTINATION = -100,
+    NAT_SOURCE = 100,
+};
+
+/* --- Ahead in the same base chain --------------------------------------------------------------------------------------------- */
+
+struct ahead {
+    struct patient *patient;
+    const struct feed *feed;
+    const struct netrules_rule *first; /* that accepts some packets */
+    size_t count;
+    const struct netrules_rule *established;
+};
+
+static bool is_meant(const struct ahead *ahead, const struct netrules_rule *rule)
+{
+    const struct own_table *own = own_of(ahead->patient, rule->chain->table);
+
+    return own && (own->mode != ATTACH_CHAIN || strncmp(rule->chain->name, "sluice_", strlen("sluice_")) == 0);
+}
+
+static void note_ahead(const struct step *step, void *user)
+{
+    struct ahead *ahead = user;
+
+    if (!step->accepts || !step->conditional || step->only_loopback || is_meant(ahead, step->rule))
+        return; /* one that takes everything is the blocker */
+    if (step->established && !ahead->established)
+        ahead->established = step->rule;
+    if (step->established)
+        return;
+    if (!ahead->first)
+        ahead->first = step->rule;
+    ahead->count++;
+}
+
+static void blocked(struct patient *patient, const struct feed *feed, const struct netrules_rule *blocker)
+{
+    for (const struct feed *other = patient->feeds; other; other = other->next)
+        if (other->rule == blocker) /* the packets are in our queue already */
+            return;
+    about_rule(
+        find_out(patient, DOCTOR_BROKEN, "order.unreachable",
+                 "It takes every packet, so that the queue's rule behind it never sees one: nothing of this hook is "
+                 "inspected.",
+                 "Put the queue's rule before it; better, into a base chain of its own, which no verdict of another "
+                 "chain ends: `sluice nft install --mode after`.",
+                 "a rule ahead of the queue ends the chain for every packet (queue's rule: chain %s, `%s`)",
+                 feed->rule->chain->name, feed->rule->text),
+        blocker);
+}
+
+static void report_ahead(struct patient *patient, const struct ahead *ahead)
+{
+    if (ahead->established)
+        about_rule(
+            find_out(patient, DOCTOR_BROKEN, "order.accept-established",
+                     "Packets of established connections leave the chain here, so that the queue sees the first "
+                     "packet of each connection and never its contents.",
+                     "Put the queue's rule before it; better, use a base chain of its own behind the firewall's: "
+                     "`sluice nft install --mode after`.",
+                     "established connections are accepted ahead of the queue, in the same base chain"),
+            ahead->established);
+    if (ahead->first)
+        about_rule(
+            find_out(patient, DOCTOR_WARNING, "order.accept",
+                     "An accept ends the base chain: what it takes never comes to the queue's rule behind it and "
+                     "passes uninspected.",
+                     "If that is not meant, put the queue's rule before it; better, use a base chain of its own "
+                     "behind the firewall's: `sluice nft install --mode after`.",
+                     "%zu rule%s accept%s packets ahead of the queue, in the same base chain; the first is",
+                     ahead->count, ahead->count == 1 ? "" : "s", ahead->count == 1 ? "s" : ""),
+            ahead->first);
+}
+
+struct order {
+    struct patient *patient;
+    const struct feed *feed;
+    size_t bases;
+};
+
+static void check_base(const struct netrules_chain *base, void *user)
+{
+    struct order *order = user;
+    struct ahead ahead = { .patient = order->patient, .feed = order->feed };
+    struct way way = { .base = base, .goal = order->feed->rule, .before = note_ahead, .user = &ahead };
+
+    order->bases++;
+    if (walk(order->patient->ruleset, &way)) {
+        order->patient->failed = true;
+        return;
+    }
+    if (way.blocker)
+        blocked(order->patient, order->feed, way.blocker);
+    report_ahead(order->patient, &ahead);
+}
+
+static void check_unused(struct patient *patient, const struct feed *feed)
+{
+    bool chain_mode = feed->own && own_of(patient, feed->rule->chain->table)->mode == ATTACH_CHAIN;
+
+    about_rule(
+        find_out(patient, DOCTOR_BROKEN, "order.unused",
+                 "A chain without a hook is gone through only when a rule jumps to it, and none that a packet comes "
+                 "to does.",
+                 chain_mode ? "Put base chains that `jump sluice_ips` in place of `accept` into this table, or include "
+                              "what `sluice nft print --mode chain` prints in your own."
+                            : "Jump to it from a base chain, or use `sluice nft install --mode after`.",
+                 "no packet comes to the queue's rule: nothing jumps to chain %s", feed->rule->chain->name),
+        feed->rule);
+}
+
+void check_order(struct patient *patient)
+{
+    for (const struct feed *feed = patient->feeds; feed; feed = feed->next) {
+        struct order order = { .patient = patient, .feed = feed };
+
+        if (each_base(patient->ruleset, feed->rule, check_base, &order))
+            patient->failed = true;
+        else if (order.bases == 0)
+            check_unused(patient, feed);
+    }
+}
+
+/* --- Priorities ------------------------------------------------------------------------------------------------------------------- */
+
+static bool is_filter(const struct netrules_chain *chain)
+{
+    return chain->base && strcmp(chain->type, "filter") == 0 && (chain->rules || chain->policy == NETRULES_DROP) &&
+           !chain->table->dormant && (!chain->table->legacy || strcmp(chain->table->name, "nat") != 0);
+}
+
+static bool may_drop(const struct netrules_chain *chain)
+{
+    if (chain->policy == NETRULES_DROP)
+        return true;
+    for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
+        if (rule->verdict == NETRULES_DROP || rule->verdict == NETRULES_JUMP || rule->verdict == NETRULES_GOTO ||
+            rule->branches)
+            return true;
+    return false;
+}
+
+static void compare_priorities(struct patient *patient, const struct netrules_chain *ours, enum attach_mode mode,
+                               const struct netrules_chain *other)
+{
+    bool before = mode == ATTACH_BEFORE || mode == ATTACH_REPEAT;
+    struct doctor_finding *finding = NULL;
+
+    if (other->priority == ours->priority)
+        finding =
+            find_out(patient, DOCTOR_WARNING, "order.same-priority",
+                     "Chains of one priority run in the order in which they were registered, which changes with every "
+                     "reload of the other.",
+                     "Install again, which chooses a priority that nobody has, or choose one (nft.priority).",
+                     "another chain has the priority %d of our chain %s", (int)ours->priority, ours->name);
+    else if (!before && other->priority > ours->priority && other->priority < ABSURD && may_drop(other))
+        finding =
+            find_out(patient, DOCTOR_WARNING, "order.filter-behind",
+                     "In this mode Sluice is to see what the firewall accepted. This chain decides after it: what it "
+                     "drops is inspected, alerted and counted although it never passes.",
+                     "Install again, which chooses a priority behind it.",
+                     "a filter chain runs behind our chain %s (%d)", ours->name, (int)ours->priority);
+    else if (before && other->priority < ours->priority && other->priority > MANGLE && may_drop(other))
+        finding = find_out(patient, DOCTOR_NOTE, "order.filter-before",
+                           "In this mode Sluice is to see everything. What this chain drops, it does not see.",
+                           "Install again, which chooses a priority ahead of it, if that is not meant.",
+                           "a filter chain runs ahead of our chain %s (%d)", ours->name, (int)ours->priority);
+    if (finding)
+        finding->chain = other;
+}
+
+static void check_own_chain(struct patient *patient, const struct netrules_chain *ours, enum attach_mode mode)
+{
+    for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next) {
+        enum attach_mode ignored;
+
+        if (own_of(patient, table) || firewall_is_own(table->comment, &ignored)) /* another sluice */
+            continue;
+        for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
+            if (is_filter(chain) && same_hook(ours, chain))
+                compare_priorities(patient, ours, mode, chain);
+    }
+}
+
+static bool has_nat(const struct patient *patient, const struct netrules_chain *base)
+{
+    for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next)
+        for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
+            if (chain->base && chain->rules && (families_of(chain) & families_of(base)) &&
+                (strcmp(chain->type, "nat") == 0 || (table->legacy && strcmp(table->name, "nat") == 0)))
+                return true;
+    return false;
+}
+
+/* Where addresses of both directions are those of the same side of NAT: between DNAT (-100) and SNAT (100). */
+static void check_place(const struct netrules_chain *base, void *user)
+{
+    struct order *order = user;
+    const struct netrules_rule *rule = order->feed->rule;
+    bool first = base->hook == NF_INET_PRE_ROUTING || base->hook == NF_INET_LOCAL_OUT;
+
+    if (base->table->family == NFPROTO_BRIDGE || base->table->family == NFPROTO_NETDEV)
+        return;
+    if (first && base->priority < CONNTRACK)
+        about_rule(find_out(order->patient, DOCTOR_WARNING, "order.before-conntrack",
+                            "There is no connection tracking yet at this place: fragments may not be put together, and "
+                            "who began a connection that Sluice has not seen the beginning of is not known.",
+                            "Queue at a priority above -200, or at the hook forward.",
+                            "the queue's rule stands before connection tracking (%s, priority %d)",
+                            netrules_hook_name(base->table->family, base->hook), (int)base->priority),
+                   rule);
+    else if (((base->hook == NF_INET_PRE_ROUTING && base->priority < NAT_DESTINATION) ||
+              (base->hook == NF_INET_POST_ROUTING && base->priority >= NAT_SOURCE)) &&
+             has_nat(order->patient, base))
+        about_rule(
+            find_out(
+                order->patient, DOCTOR_WARNING, "order.nat",
+                "Addresses are translated at this hook: one direction is seen before, the other behind it. The two "
+                "do not look like one connection, and may go to different queues.",
+                "Queue at the hook forward, where both directions have the inside addresses.",
+                "the queue's rule stands on the outer side of address translation (%s, priority %d)",
+                netrules_hook_name(base->table->family, base->hook), (int)base->priority),
+            rule);
+}
+
+void check_priorities(struct patient *patient)
+{
+    for (const struct own_table *own = patient->own; own; own = own->next)
+        for (const struct netrules_chain *chain = own->table->chains; chain; chain = chain->next)
+            if (chain->base && own->mode != ATTACH_CHAIN)
+                check_own_chain(patient, chain, own->mode);
+    for (const struct feed *feed = patient->feeds; feed; feed = feed->next) {
+        struct order order = { .patient = patient, .feed = feed };
+
+        if (each_base(patient->ruleset, feed->rule, check_place, &order))
+            patient->failed = true;
+    }
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The way of a packet through one base chain and the chains that it jumps to, in the kernel's order. A chain is gone through once,
+ * however often it is jumped to: the first time is the one that comes before the others.
+ */
+#include "doctor_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { DEPTH = 64 }; /* the kernel allows 16 */
+
+struct walker {
+    struct way *way;
+    bool *visited; /* by the chains' numbers */
+    bool blocked;
+};
+
+/* What every rule of a chain has from those that jump there. */
+struct caller {
+    bool conditional, established, only_loopback;
+    unsigned depth;
+};
+
+static struct caller add_conditions(struct caller caller, const struct netrules_rule *rule)
+{
+    caller.conditional |= rule->conditional;
+    caller.established |= rule->established;
+    caller.only_loopback |= rule->only_loopback;
+    caller.depth++;
+    return caller;
+}
+
+static bool goes_on(enum netrules_verdict verdict)
+{
+    return verdict == NETRULES_CONTINUE || verdict == NETRULES_JUMP || verdict == NETRULES_GOTO ||
+           verdict == NETRULES_RETURN;
+}
+
+static void tell(const struct walker *walker, const struct netrules_rule *rule, const struct caller *caller)
+{
+    const struct way *way = walker->way;
+    struct step step = {
+        .rule = rule,
+        .conditional = rule->conditional || caller->conditional,
+        .established = rule->established || (caller->established && !rule->established),
+        .only_loopback = rule->only_loopback || caller->only_loopback,
+        .accepts = rule->verdict == NETRULES_ACCEPT,
+        .drops = rule->verdict == NETRULES_DROP,
+    };
+
+    for (const struct netrules_branch *branch = rule->branches; branch; branch = branch->next) {
+        step.accepts |= branch->verdict == NETRULES_ACCEPT;
+        step.drops |= branch->verdict == NETRULES_DROP;
+        step.established |= branch->verdict == NETRULES_ACCEPT && branch->established;
+    }
+    if (way->reached && way->behind)
+        way->behind(&step, way->user);
+    else if (!way->reached && !walker->blocked && way->before)
+        way->before(&step, way->user);
+}
+
+/* A rule that ends the way of every packet that comes to it. */
+static void block(struct walker *walker, const struct netrules_rule *rule, const struct caller *caller)
+{
+    if (walker->way->reached || walker->blocked || caller->conditional)
+        return;
+    walker->blocked = true;
+    walker->way->blocker = rule;
+}
+
+static void walk_chain(struct walker *walker, const struct netrules_chain *chain, struct caller caller);
+
+static void follow(struct walker *walker, const struct netrules_rule *rule, const char *name, bool conditional,
+                   const struct caller *caller)
+{
+    const struct netrules_chain *target = netrules_find_chain(rule->chain->table, name);
+    struct caller next = add_conditions(*caller, rule);
+
+    next.conditional |= conditional;
+    if (target)
+        walk_chain(walker, target, next);
+}
+
+/* True when nothing goes on with the next rule. */
+static bool take_step(struct walker *walker, const struct netrules_rule *rule, const struct caller *caller)
+{
+    bool always = !rule->conditional;
+
+    if (rule == walker->way->goal) {
+        walker->way->reached = true;
+        if (!walker->blocked)
+            walker->way->blocker = NULL;
+        return false;
+    }
+    tell(walker, rule, caller);
+    if (rule->verdict == NETRULES_JUMP || rule->verdict == NETRULES_GOTO)
+        follow(walker, rule, rule->target, false, caller);
+    for (const struct netrules_branch *branch = rule->branches; branch; branch = branch->next)
+        if (branch->target)
+            follow(walker, rule, branch->target, true, caller);
+    if (always && !goes_on(rule->verdict))
+        block(walker, rule, caller);
+    if (always && !caller->depth && (rule->verdict == NETRULES_RETURN || rule->verdict == NETRULES_GOTO))
+        block(walker, rule, caller); /* of a base chain: what is left is its policy */
+    return always && (rule->verdict == NETRULES_RETURN || rule->verdict == NETRULES_GOTO) && caller->depth;
+}
+
+static void walk_chain(struct walker *walker, const struct netrules_chain *chain, struct caller caller)
+{
+    if (caller.depth > DEPTH || walker->visited[chain->number])
+        return;
+    walker->visited[chain->number] = true;
+    for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
+        if (take_step(walker, rule, &caller))
+            break;
+}
+
+int walk(const struct netrules *ruleset, struct way *way)
+{
+    struct walker walker = { .way = way, .visited = calloc(ruleset->chain_count + 1, sizeof(bool)) };
+
+    if (!walker.visited)
+        return -ENOMEM;
+    way->reached = false;
+    way->blocker = NULL;
+    walk_chain(&walker, way->base, (struct caller){ .depth = 0 });
+    if (!walker.blocked)
+        way->blocker = NULL;
+    free(walker.visited);
+    return 0;
+}
+
+int each_base(const struct netrules *ruleset, const struct netrules_rule *rule,
+              void (*each)(const struct netrules_chain *base, void *user), void *user)
+{
+    int err = 0;
+
+    for (const struct netrules_chain *base = rule->chain->table->chains; base && !err; base = base->next) {
+        struct way way = { .base = base, .goal = rule };
+
+        if (!base->base)
+            continue;
+        err = walk(ruleset, &way);
+        if (!err && way.reached)
+            each(base, user);
+    }
+    return err;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is to be there, as the messages that would put it there: whoever compares need not know how the rules are made. */
+#include "firewall_priv.h"
+
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+
+bool firewall_is_own(const char *comment, enum attach_mode *mode)
+{
+    return comment && nft_comment_parse(comment, mode);
+}
+
+static bool makes_something(const struct nlmsghdr *message)
+{
+    switch (message->nlmsg_type) {
+    case NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWTABLE:
+    case NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWCHAIN:
+    case NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int each_message(const struct batch *batch, int (*each)(void *user, const void *bytes, size_t length),
+                        void *user)
+{
+    const struct nlmsghdr *message = (const struct nlmsghdr *)batch->bytes;
+    int left = (int)batch->length, err = 0;
+
+    for (; !err && mnl_nlmsg_ok(message, left); message = mnl_nlmsg_next(message, &left))
+        if (makes_something(message))
+            err = each(user, message, message->nlmsg_len);
+    return err;
+}
+
+int firewall_expect(const struct firewall_options *options, bool split,
+                    int (*each)(void *user, const void *bytes, size_t length), void *user)
+{
+    struct session nobody = { .socket = NULL }; /* nothing is sent */
+    struct batch *batch = nft_batch_new(&nobody, 0);
+    struct plan plan;
+    int err = batch ? 0 : -ENOMEM;
+
+    if (!err) {
+        nft_plan_make(&plan, options, NULL);
+        if (split && options->family == FIREWALL_INET)
+            nft_plan_split(&plan);
+        err = nft_build_tables(batch, &plan);
+    }
+    if (!err)
+        err = each_message(batch, each, user);
+    nft_batch_free(batch);
+    return err;
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The legacy tables of iptables and ip6tables: entries one behind the other, each with its matches and its target
+ * (linux/netfilter_ipv4/ip_tables.h). Chains of the kernel begin where the table says, those of users behind an entry whose
+ * target is named ERROR and has their name. IPv4 and IPv6 differ in the head of an entry only.
+ */
+#include "netrules_priv.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter_ipv4/ip_tables.h>
+#include <linux/netfilter_ipv6/ip6_tables.h>
+#include <stddef.h>
+
+enum { CHAINS = 65536, ENTRY_HEAD = offsetof(struct xt_entry_match, data) };
+
+_Static_assert(offsetof(struct ipt_getinfo, size) == offsetof(struct ip6t_getinfo, size), "IPv6 has the same");
+
+/* What both kinds of entry have, and where their matches begin. */
+struct entry {
+    size_t target_offset, next_offset, head;
+    bool is_goto;
+    union {
+        struct ipt_entry ipv4;
+        struct ip6t_entry ipv6;
+    } of;
+};
+
+struct chain_at {
+    uint32_t offset;
+    struct netrules_chain *chain;
+};
+
+struct reading {
+    struct netrules *ruleset;
+    struct netrules_table *table;
+    struct ipt_getinfo info;
+    bool ipv6;
+    const uint8_t *bytes;
+    size_t length;
+    struct chain_at *chains; /* sorted by their offset, as they are found */
+    size_t chain_count, chain_room;
+};
+
+/* --- Entries ----------------------------------------------------------------------------------------------------------------- */
+
+/* The entry at `offset`, its offsets checked; false when there is none that is whole. */
+static bool read_entry(const struct reading *reading, size_t offset, struct entry *out)
+{
+    size_t left = offset <= reading->length ? reading->length - offset : 0;
+
+    out->head = reading->ipv6 ? sizeof(out->of.ipv6) : sizeof(out->of.ipv4);
+    if (left < out->head)
+        return false;
+    memcpy(&out->of, reading->bytes + offset, out->head);
+    if (reading->ipv6) {
+        out->target_offset = out->of.ipv6.target_offset;
+        out->next_offset = out->of.ipv6.next_offset;
+        out->is_goto = out->of.ipv6.ipv6.flags & IP6T_F_GOTO;
+    } else {
+        out->target_offset = out->of.ipv4.target_offset;
+        out->next_offset = out->of.ipv4.next_offset;
+        out->is_goto = out->of.ipv4.ip.flags & IPT_F_GOTO;
+    }
+    return out->target_offset >= out->head && out->next_offset >= out->target_offset + ENTRY_HEAD &&
+           out->next_offset <= left;
+}
+
+/* A match or target: name, revision, data. Its size is the first field of both. */
+static bool read_extension(struct cursor *from, char name[XT_EXTENSION_MAXNAMELEN + 1], uint8_t *revision,
+                           struct cursor *data)
+{
+    struct xt_entry_match head;
+    const uint8_t *bytes = cursor_peek(from, ENTRY_HEAD);
+
+    if (!bytes)
+        return false;
+    memcpy(&head, bytes, ENTRY_HEAD);
+    if (head.u.user.match_size < ENTRY_HEAD || !cursor_skip(from, head.u.user.match_size))
+        return false;
+    memcpy(name, head.u.user.name, XT_EXTENSION_MAXNAMELEN);
+    name[XT_EXTENSION_MAXNAMELEN] = '\0';
+    *revision = head.u.user.revision;
+    *data = cursor_of(bytes + ENTRY_HEAD, head.u.user.match_size - ENTRY_HEAD);
+    return true;
+}
+
+static struct cursor target_of(const struct reading *reading, size_t offset, const struct entry *entry)
+{
+    return cursor_of(reading->bytes + offset + entry->target_offset, entry->next_offset - entry->target_offset);
+}
+
+/* --- Chains ------------------------------------------------------------------------------------------------------------------ */
+
+static int add_chain(struct reading *reading, size_t offset, const char *name, int hook, int32_t priority)
+{
+    struct netrules_chain *chain;
+    struct chain_at *chains;
+
+    if (reading->chain_count >= CHAINS)
+        return -E2BIG;
+    if (reading->chain_count == reading->chain_room) {
+        size_t room = reading->chain_room ? 2 * reading->chain_room : 64;
+
+        chains = arena_alloc(reading->ruleset->arena, room * sizeof(*chains));
+        if (!chains)
+            return -ENOMEM;
+        if (reading->chain_count)
+            memcpy(chains, reading->chains, reading->chain_count * sizeof(*chains));
+        reading->chains = chains;
+        reading->chain_room = room;
+    }
+    chain = name ? netrules_add_chain(reading->ruleset, reading->table, name) : NULL;
+    if (!chain)
+        return -ENOMEM;
+    chain->base = hook >= 0;
+    chain->hook = hook >= 0 ? (uint32_t)hook : 0;
+    chain->priority = priority;
+    chain->type = "filter";
+    reading->chains[reading->chain_count++] = (struct chain_at){ (uint32_t)offset, chain };
+    return 0;
+}
+
+/* Where iptables puts its tables (enum nf_ip_hook_priorities). */
+static int32_t priority_of(const char *table, int hook)
+{
+    static const struct {
+        const char *name;
+        int32_t priority;
+    } priorities[] = { { "raw", -300 }, { "mangle", -150 }, { "filter", 0 }, { "security", 50 } };
+
+    for (size_t i = 0; i < sizeof(priorities) / sizeof(priorities[0]); i++)
+        if (strcmp(priorities[i].name, table) == 0)
+            return priorities[i].priority;
+    return hook == NF_INET_PRE_ROUTING || hook == NF_INET_LOCAL_OUT ? -100 : 100;
+}
+
+static int hook_at(const struct reading *reading, size_t offset)
+{
+    for (int hook = 0; hook < NF_INET_NUMHOOKS; hook++)
+        if (reading->info.valid_hooks & 1u << hook && reading->info.hook_entry[hook] == offset)
+            return hook;
+    return -1;
+}
+
+/* Adds the chain that begins with the entry at `offset`, or behind it. */
+static int find_chain(struct reading *reading, size_t offset, const struct entry *entry)
+{
+    static const char *const names[] = { "PREROUTING", "INPUT", "FORWARD", "OUTPUT", "POSTROUTING" };
+    int hook = hook_at(reading, offset);
+    char name[XT_EXTENSION_MAXNAMELEN + 1];
+    struct cursor target = target_of(reading, offset, entry), data;
+    uint8_t revision;
+
+    if (hook >= 0)
+        return add_chain(reading, offset, names[hook], hook, priority_of(reading->table->name, hook));
+    if (!read_extension(&target, name, &revision, &data) || strcmp(name, XT_ERROR_TARGET) != 0)
+        return 0;
+    if (offset + entry->next_offset >= reading->length) /* the end of the table is an entry of this kind, too */
+        return 0;
+    return add_chain(reading, offset + entry->next_offset, netrules_string(reading->ruleset->arena, data), -1, 0);
+}
+
+static int find_chains(struct reading *reading)
+{
+    struct entry entry;
+    int err = 0;
+
+    for (size_t at = 0; !err && read_entry(reading, at, &entry); at += entry.next_offset)
+        err = find_chain(reading, at, &entry);
+    return err;
+}
+
+static struct netrules_chain *chain_at(const struct reading *reading, size_t offset)
+{
+    size_t low = 0, high = reading->chain_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (reading->chains[middle].offset < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < reading->chain_count && reading->chains[low].offset == offset ? reading->chains[low].chain : NULL;
+}
+
+/* --- The head of an entry ------------------------------------------------------------------------------------------------------ */
+
+static void write_address(struct rule_builder *builder, int family, const char *option, const void *address,
+                          const uint8_t *mask, bool inverted)
+{
+    char name[INET6_ADDRSTRLEN];
+    size_t size = family == AF_INET ? 4 : 16;
+    unsigned bits = 0;
+
+    for (size_t i = 0; i < 8 * size; i++)
+        bits += (mask[i / 8] & 0x80 >> i % 8) != 0;
+    if (bits == 0 && !inverted)
+        return;
+    rule_condition(builder);
+    rule_word(builder, "%s%s %s/%u", inverted ? "! " : "", option,
+              inet_ntop(family, address, name, sizeof(name)) ? name : "?", bits);
+}
+
+/* Of "eth+" the mask has three bytes; of "eth0" five, with the NUL. */
+static void write_interface(struct rule_builder *builder, const char *option, const char *name, const uint8_t *mask,
+                            bool inverted)
+{
+    size_t length = strnlen(name, IFNAMSIZ), compared = 0;
+    bool prefix;
+
+    while (compared < IFNAMSIZ && mask[compared])
+        compared++;
+    prefix = compared <= length && compared < IFNAMSIZ;
+    if (compared == 0)
+        return;
+    rule_condition(builder);
+    rule_word(builder, "%s%s %.*s%s", inverted ? "! " : "", option, (int)(prefix ? compared : length), name,
+              prefix ? "+" : "");
+    if (!inverted && !prefix && length == 2 && memcmp(name, "lo", 2) == 0)
+        builder->rule->only_loopback = true;
+}
+
+static void write_protocol(struct rule_builder *builder, unsigned protocol, bool inverted)
+{
+    const char *name = value_protocol(protocol);
+
+    if (protocol == 0)
+        return;
+    rule_condition(builder);
+    if (name)
+        rule_word(builder, "%s-p %s", inverted ? "! " : "", name);
+    else
+        rule_word(builder, "%s-p %u", inverted ? "! " : "", protocol);
+}
+
+static void write_ipv4(struct rule_builder *builder, const struct ipt_ip *ip)
+{
+    write_address(builder, AF_INET, "-s", &ip->src, (const uint8_t *)&ip->smsk, ip->invflags & IPT_INV_SRCIP);
+    write_address(builder, AF_INET, "-d", &ip->dst, (const uint8_t *)&ip->dmsk, ip->invflags & IPT_INV_DSTIP);
+    write_interface(builder, "-i", ip->iniface, ip->iniface_mask, ip->invflags & IPT_INV_VIA_IN);
+    write_interface(builder, "-o", ip->outiface, ip->outiface_mask, ip->invflags & IPT_INV_VIA_OUT);
+    write_protocol(builder, ip->proto, ip->invflags & IPT_INV_PROTO);
+    if (ip->flags & IPT_F_FRAG) {
+        rule_condition(builder);
+        rule_word(builder, "%s-f", ip->invflags & IPT_INV_FRAG ? "! " : "");
+    }
+}
+
+static void write_ipv6(struct rule_builder *builder, const struct ip6t_ip6 *ip)
+{
+    write_address(builder, AF_INET6, "-s", &ip->src, (const uint8_t *)&ip->smsk, ip->invflags & IP6T_INV_SRCIP);
+    write_address(builder, AF_INET6, "-d", &ip->dst, (const uint8_t *)&ip->dmsk, ip->invflags & IP6T_INV_DSTIP);
+    write_interface(builder, "-i", ip->iniface, ip->iniface_mask, ip->invflags & IP6T_INV_VIA_IN);
+    write_interface(builder, "-o", ip->outiface, ip->outiface_mask, ip->invflags & IP6T_INV_VIA_OUT);
+    write_protocol(builder, ip->proto, ip->invflags & IP6T_INV_PROTO);
+}
+
+/* --- Rules ------------------------------------------------------------------------------------------------------------------- */
+
+/* The verdict of the target without a name: negative as -verdict - 1, otherwise the offset of a chain or of the next entry. */
+static void take_standard(struct reading *reading, struct rule_builder *builder, size_t next, const struct entry *entry,
+                          struct cursor data)
+{
+    const struct netrules_chain *chain;
+    int32_t verdict;
+    const uint8_t *bytes = cursor_take(&data, sizeof(verdict));
+
+    if (!bytes)
+        return;
+    memcpy(&verdict, bytes, sizeof(verdict));
+    if (verdict == XT_RETURN || verdict == -NF_DROP - 1 || verdict == -NF_ACCEPT - 1) {
+        static const char *const words[] = { "-j DROP", "-j ACCEPT", "-j RETURN" };
+        static const enum netrules_verdict verdicts[] = { NETRULES_DROP, NETRULES_ACCEPT, NETRULES_RETURN };
+        size_t which = verdict == XT_RETURN ? 2 : verdict == -NF_ACCEPT - 1;
+
+        rule_verdict(builder, verdicts[which], NULL);
+        rule_word(builder, "%s", words[which]);
+    } else if (verdict >= 0 && (size_t)verdict != next && (chain = chain_at(reading, (size_t)verdict))) {
+        rule_verdict(builder, entry->is_goto ? NETRULES_GOTO : NETRULES_JUMP, chain->name);
+        rule_word(builder, "%s %s", entry->is_goto ? "-g" : "-j", chain->name);
+    } else if (verdict < 0) { /* NF_QUEUE of old: queue 0 */
+        rule_queue(builder, (struct netrules_queue){ .first = 0 });
+        rule_word(builder, "-j QUEUE");
+    }
+}
+
+static int read_rule(struct reading *reading, struct netrules_rule *rule, size_t offset, const struct entry *entry)
+{
+    struct cursor matches = cursor_of(reading->bytes + offset + entry->head, entry->target_offset - entry->head);
+    struct cursor target = target_of(reading, offset, entry), data;
+    char name[XT_EXTENSION_MAXNAMELEN + 1];
+    struct rule_builder builder;
+    uint8_t revision;
+
+    rule_builder_start(&builder, reading->ruleset, rule);
+    if (reading->ipv6)
+        write_ipv6(&builder, &entry->of.ipv6.ipv6);
+    else
+        write_ipv4(&builder, &entry->of.ipv4.ip);
+    while (read_extension(&matches, name, &revision, &data))
+        rule_xt_match(&builder, name, revision, data);
+    if (read_extension(&target, name, &revision, &data)) {
+        if (name[0] == '\0')
+            take_standard(reading, &builder, offset + entry->next_offset, entry, data);
+        else
+            rule_xt_target(&builder, name, revision, data);
+    }
+    return rule_builder_end(&builder);
+}
+
+/* The last entry of a chain of the kernel is its policy; that of a user's chain returns. */
+static bool is_policy(const struct reading *reading, const struct netrules_chain *chain, size_t offset)
+{
+    return chain->base && reading->info.underflow[chain->hook] == offset;
+}
+
+static bool is_end(const struct reading *reading, size_t offset, const struct entry *entry)
+{
+    char name[XT_EXTENSION_MAXNAMELEN + 1];
+    struct cursor target = target_of(reading, offset, entry), data;
+    uint8_t revision;
+
+    return read_extension(&target, name, &revision, &data) && strcmp(name, XT_ERROR_TARGET) == 0;
+}
+
+static int add_entry(struct reading *reading, struct netrules_chain *chain, size_t offset, const struct entry *entry)
+{
+    struct netrules_rule *rule = netrules_add_rule(reading->ruleset, chain);
+    int err;
+
+    if (!rule)
+        return -ENOMEM;
+    rule->handle = chain->rule_count;
+    err = read_rule(reading, rule, offset, entry);
+    return err ? err : netrules_check_size(reading->ruleset);
+}
+
+/* Of a user's chain the entry that returns is the last; it stands right before the next chain. */
+static bool is_last_return(const struct reading *reading, const struct netrules_chain *chain, size_t next)
+{
+    struct entry following;
+
+    return !chain->base && (!read_entry(reading, next, &following) || is_end(reading, next, &following));
+}
+
+static int read_rules(struct reading *reading)
+{
+    struct netrules_chain *chain = NULL;
+    struct entry entry;
+    int err = 0;
+
+    for (size_t at = 0; !err && read_entry(reading, at, &entry); at += entry.next_offset) {
+        struct netrules_chain *begins = chain_at(reading, at);
+        struct netrules_rule policy = { .chain = begins ? begins : chain };
+
+        chain = begins ? begins : chain;
+        if (!chain || is_end(reading, at, &entry))
+            continue;
+        if (is_policy(reading, chain, at)) {
+            err = read_rule(reading, &policy, at, &entry);
+            chain->policy = policy.verdict == NETRULES_DROP ? NETRULES_DROP : NETRULES_ACCEPT;
+        } else if (!is_last_return(reading, chain, at + entry.next_offset)) {
+            err = add_entry(reading, chain, at, &entry);
+        }
+    }
+    return err;
+}
+
+int netrules_add_legacy(struct netrules *ruleset, bool ipv6, const void *info, size_t info_length, const void *entries,
+                        size_t length)
+{
+    struct reading reading = { .ruleset = ruleset, .ipv6 = ipv6, .bytes = entries, .length = length };
+    const char *name;
+    int err;
+
+    if (info_length < sizeof(reading.info) || length > NETRULES_MEMORY)
+        return -EBADMSG;
+    memcpy(&reading.info, info, sizeof(reading.info));
+    name = netrules_string(ruleset->arena, cursor_of(reading.info.name, sizeof(reading.info.name)));
+    reading.table = name ? netrules_add_table(ruleset, ipv6 ? NFPROTO_IPV6 : NFPROTO_IPV4, true, name) : NULL;
+    if (!reading.table)
+        return -ENOMEM;
+    err = find_chains(&reading);
+    return err ? err : read_rules(&reading);
+}

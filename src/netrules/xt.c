@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Matches and targets of xtables, as nf_tables (nft_compat) and the legacy tables carry them: the same structures, copied out of
+ * their bytes when these are long enough. What is not known is written by its name, and a match makes the rule conditional.
+ */
+#include "netrules_priv.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+#include <linux/netfilter/xt_CONNMARK.h>
+#include <linux/netfilter/xt_CT.h>
+#include <linux/netfilter/xt_MARK.h>
+#include <linux/netfilter/xt_NFQUEUE.h>
+#include <linux/netfilter/xt_conntrack.h>
+#include <linux/netfilter/xt_multiport.h>
+#include <linux/netfilter/xt_state.h>
+#include <linux/netfilter/xt_tcpudp.h>
+
+enum { STATE_ESTABLISHED = 2, COMMENT_SIZE = 256, ALL_PORTS = 0xffff };
+
+/* Copies a structure of the beginning of `data`; false when it is shorter. */
+static bool take(struct cursor data, void *out, size_t size)
+{
+    const uint8_t *bytes = cursor_take(&data, size);
+
+    if (bytes)
+        memcpy(out, bytes, size);
+    return bytes != NULL;
+}
+
+/* --- Matches ----------------------------------------------------------------------------------------------------------------- */
+
+static bool match_comment(struct rule_builder *builder, uint32_t revision, struct cursor data)
+{
+    const char *comment;
+
+    (void)revision;
+    cursor_limit(&data, COMMENT_SIZE);
+    comment = netrules_string(builder->ruleset->arena, data);
+    if (!comment)
+        builder->failed = true;
+    builder->rule->comment = comment;
+    return true;
+}
+
+static void match_mark_of(struct rule_builder *builder, enum netrules_mark_kind kind, uint32_t value, uint32_t mask,
+                          bool inverted)
+{
+    const char *name = kind == NETRULES_PACKET_MARK ? "mark" : "connmark";
+
+    rule_condition(builder);
+    rule_mark(builder,
+              (struct netrules_mark){ .kind = kind, .use = NETRULES_MARK_MATCH, .value = value & mask, .mask = mask });
+    if (mask == ALL_BITS)
+        rule_word(builder, "-m %s %s--mark 0x%x", name, inverted ? "! " : "", value);
+    else
+        rule_word(builder, "-m %s %s--mark 0x%x/0x%x", name, inverted ? "! " : "", value, mask);
+}
+
+static bool match_mark(struct rule_builder *builder, uint32_t revision, struct cursor data)
+{
+    struct xt_mark_mtinfo1 info;
+
+    if (revision != 1 || !take(data, &info, sizeof(info)))
+        return false;
+    match_mark_of(builder, NETRULES_PACKET_MARK, info.mark, info.mask, info.invert);
+    return true;
+}
+
+static bool match_connmark(struct rule_builder *builder, uint32_t revision, struct cursor data)
+{
+    struct xt_connmark_mtinfo1 info;
+
+    if (revision != 1 || !take(data, &info, sizeof(info)))
+        return false;
+    match_mark_of(builder, NETRULES_CONNECTION_MARK, info.mark, info.mask, info.invert);
+    return true;
+}
+
+static void match_states(struct rule_builder *builder, const char *name, const char *option, uint32_t states,
+                         bool inverted)
+{
+    struct text text;
+
+    rule_condition(builder);
+    text_init(&text);
+    value_write(&text, VALUE_STATE, cursor_of(&states, sizeof(states)), sizeof(states));
+    rule_word(builder, "-m %s %s%s %s", name, inverted ? "! " : "", option, text.bytes ? text.bytes : "?");
+    text_clear(&text);
+    if (((states & STATE_ESTABLISHED) != 0) != inverted)
+        builder->rule->established = true;
+}
+
+static bool match_state(struct rule_builder *builder, uint32_t revision, struct cursor data)
+{
+    struct xt_state_info info;
+
+    if (revision != 0 || !take(data, &info, sizeof(info)))
+        return false;
+    match_states(builder, "state", "--state", info.statemask, false);
+    return true;
+}
+
+/* Revisions 1 to 3 have the same fields up to the states, which grew from one byte to two. */
+static bool match_conntrack(struct rule_builder *builder, uint32_t revision, struct cursor data)
+{
+    struct xt_conntrack_mtinfo1 one;
+    struct xt_conntrack_mtinfo2 two;
+    uint16_t flags, inverted;
+    uint32_t states;
+
+    if (revision == 1 && take(data, &one, sizeof(one))) {
+        flags = one.match_flags, inverted = one.invert_flags;
+        states = one.state_mask;
+    } else if (revision <= 3 && revision > 1 && take(data, &two, sizeof(two))) {
+        flags = two.match_flags, inverted = two.invert_flags;
+        states = two.state_mask;
+    } else {
+        return false;
+    }
+    if (!(flags & XT_CONNTRACK_STATE))
+        return false;
+    match_states(builder, "conntrack", "--ctstate", states, inverted & XT_CONNTRACK_STATE);
+    if (flags & ~(XT_CONNTRACK_STATE | XT_CONNTRACK_STATE_ALIAS))
+        rule_word(builder, "...");
+    return true;
+}
+
+static void write_ports(struct rule_builder *builder, const char *option, const uint16_t ports[2], bool inverted)
+{
+    if (ports[0] == 0 && ports[1] == ALL_PORTS && !inverted)
+        return;
+    if (ports[0] == ports[1])
+        rule_word(builder, "%s%s %u", inverted ? "! " : "", option, (unsigned)ports[0]);
+    else
+        rule_word(builder, "%s%s %u:%u", inverted ? "! " : "", option, (unsigned)ports[0], (unsigned)ports[1]);
+}
+
+static bool match_tcp(struct rule_builder *builder, uint32_t revision, struct cursor data)
+{
+    struct xt_tcp info;
+
+    if (revision != 0 || !take(data, &info, sizeof(info)))
+        return false;
+    rule_condition(builder);
+    rule_word(builder, "-m tcp");
+    write_ports(builder, "--sport", info.spts, info.invflags & XT_TCP_INV_SRCPT);
+    write_ports(builder, "--dport", info.dpts, info.invflags & XT_TCP_INV_DSTPT);
+    if (info.flg_mask)
+        rule_word(builder, "%s--tcp-flags 0x%x 0x%x", info.invflags & XT_TCP_INV_FLAGS ? "! " : "",
+                  (unsigned)info.flg_mask, (unsigned)info.flg_cmp);
+    return true;
+}
+
+static bool match_udp(struct rule_builder *builder, uint32_t revision, struct cursor data)
+{
+    struct xt_udp info;
+
+    if (revision != 0 || !take(data, &info, sizeof(info)))
+        return false;
+    rule_condition(builder);
+    rule_word(builder, "-m udp");
+    write_ports(builder, "--sport", info.spts, info.invflags & XT_UDP_INV_SRCPT);
+    write_ports(builder, "--dport", info.dpts, info.invflags & XT_UDP_INV_DSTPT);
+    return true;
+}
+
+static bool match_multiport(struct rule_builder *builder, uint32_t revision, struct cursor data)
+{
+    static const char *const options[] = { "--sports", "--dports", "--ports" };
+    struct xt_multiport_v1 info;
+    struct text ports;
+
+    if (revision != 1 || !take(data, &info, sizeof(info)) || info.flags > XT_MULTIPORT_EITHER)
+        return false;
+    rule_condition(builder);
+    text_init(&ports);
+    for (unsigned i = 0; i < info.count && i < XT_MULTI_PORTS; i++)
+        text_printf(&ports, "%s%u", i == 0 ? "" : info.pflags[i - 1] ? ":" : ",", (unsigned)info.ports[i]);
+    rule_word(builder, "-m multiport %s%s %s", info.invert ? "! " : "", options[info.flags],
+              ports.bytes ? ports.bytes : "");
+    text_clear(&ports);
+    return true;
+}
+
+static const struct {
+    const char *name;
+    bool (*take)(struct rule_builder *builder, uint32_t revision, struct cursor data);
+} matches[] = {
+    { "comment", match_comment }, { "mark", match_mark },           { "connmark", match_connmark },
+    { "state", match_state },     { "conntrack", match_conntrack }, { "tcp", match_tcp },
+    { "udp", match_udp },         { "multiport", match_multiport },
+};
+
+void rule_xt_match(struct rule_builder *builder, const char *name, uint32_t revision, struct cursor data)
+{
+    for (size_t i = 0; i < sizeof(matches) / sizeof(matches[0]); i++)
+        if (strcmp(matches[i].name, name) == 0 && matches[i].take(builder, revision, data))
+            return;
+    rule_condition(builder);
+    rule_word(builder, "-m %s ...", name);
+}
+
+/* --- Targets ----------------------------------------------------------------------------------------------------------------- */
+
+/* Revision 0 has the number alone, 1 a count too, 2 a bypass, 3 flags: each is the beginning of the next. */
+static bool read_nfqueue(uint32_t revision, struct cursor data, struct xt_NFQ_info_v3 *out)
+{
+    static const size_t sizes[] = { sizeof(struct xt_NFQ_info), sizeof(struct xt_NFQ_info_v1),
+                                    sizeof(struct xt_NFQ_info_v2), sizeof(struct xt_NFQ_info_v3) };
+
+    *out = (struct xt_NFQ_info_v3){ .queues_total = 1 };
+    return revision < sizeof(sizes) / sizeof(sizes[0]) && take(data, out, sizes[revision]);
+}
+
+static bool target_nfqueue(struct rule_builder *builder, uint32_t revision, struct cursor data)
+{
+    struct xt_NFQ_info_v3 info;
+    struct netrules_queue queue;
+    uint32_t last;
+    bool fanout;
+
+    if (!read_nfqueue(revision, data, &info))
+        return false;
+    last = info.queuenum + (info.queues_total ? info.queues_total - 1u : 0);
+    fanout = revision == 3 && info.flags & NFQ_FLAG_CPU_FANOUT;
+    queue = (struct netrules_queue){
+        .first = info.queuenum,
+        .last = last > UINT16_MAX ? UINT16_MAX : (uint16_t)last,
+        .bypass = info.flags & NFQ_FLAG_BYPASS,
+        .spread = info.queues_total <= 1 ? NETRULES_SPREAD_NONE
+                  : fanout               ? NETRULES_SPREAD_CPU
+                                         : NETRULES_SPREAD_ADDRESSES,
+    };
+    rule_queue(builder, queue);
+    if (info.queues_total > 1)
+        rule_word(builder, "-j NFQUEUE --queue-balance %u:%u", (unsigned)queue.first, (unsigned)queue.last);
+    else
+        rule_word(builder, "-j NFQUEUE --queue-num %u", (unsigned)queue.first);
+    if (queue.bypass)
+        rule_word(builder, "--queue-bypass");
+    if (fanout)
+        rule_word(builder, "--queue-cpu-fanout");
+    return true;
+}
+
+/* mark = (mark & ~info.mask) ^ info.mark. */
+static bool target_mark(struct rule_builder *builder, uint32_t revision, struct cursor data)
+{
+    struct xt_mark_tginfo2 info;
+
+    if (revision != 2 || !take(data, &info, sizeof(info)))
+        return false;
+    rule_mark(builder, (struct netrules_mark){ .kind = NETRULES_PACKET_MARK,
+                                               .use = NETRULES_MARK_SET,
+                                               .value = info.mark,
+                                               .mask = info.mask | info.mark });
+    rule_word(builder, "-j MARK --set-xmark 0x%x/0x%x", info.mark, info.mask);
+    return true;
+}
+
+static bool target_connmark(struct rule_builder *builder, uint32_t revision, struct cursor data)
+{
+    struct xt_connmark_tginfo1 info; /* revision 2 has more behind the masks */
+    struct xt_connmark_tginfo2 two = { .mode = XT_CONNMARK_SET };
+    unsigned mode;
+
+    if (revision < 1 || revision > 2 || !take(data, &info, sizeof(info)) ||
+        (revision == 2 && !take(data, &two, sizeof(two))))
+        return false;
+    mode = revision == 2 ? two.mode : info.mode;
+    if (mode == XT_CONNMARK_SET) {
+        rule_mark(builder, (struct netrules_mark){ .kind = NETRULES_CONNECTION_MARK,
+                                                   .use = NETRULES_MARK_SET,
+                                                   .value = info.ctmark,
+                                                   .mask = info.ctmask | info.ctmark });
+        rule_word(builder, "-j CONNMARK --set-xmark 0x%x/0x%x", info.ctmark, info.ctmask);
+        return true;
+    }
+    bool save = mode == XT_CONNMARK_SAVE;
+
+    rule_mark(builder, (struct netrules_mark){ .kind = save ? NETRULES_CONNECTION_MARK : NETRULES_PACKET_MARK,
+                                               .use = NETRULES_MARK_COPY,
+                                               .mask = save ? info.ctmask : info.nfmask,
+                                               .source = save ? info.nfmask : info.ctmask });
+    rule_word(builder, "-j CONNMARK --%s-mark --nfmask 0x%x --ctmask 0x%x", save ? "save" : "restore", info.nfmask,
+              info.ctmask);
+    return true;
+}
+
+static bool target_hmark(struct rule_builder *builder, uint32_t revision, struct cursor data)
+{
+    (void)revision;
+    (void)data;
+    rule_mark(builder,
+              (struct netrules_mark){ .kind = NETRULES_PACKET_MARK, .use = NETRULES_MARK_ANY, .mask = ALL_BITS });
+    return false; /* by its name */
+}
+
+static bool target_ct(struct rule_builder *builder, uint32_t revision, struct cursor data)
+{
+    uint16_t flags; /* the first field of all revisions */
+
+    (void)revision;
+    if (take(data, &flags, sizeof(flags)) && flags & XT_CT_NOTRACK) {
+        builder->rule->notrack = true;
+        rule_word(builder, "-j CT --notrack");
+        return true;
+    }
+    return false;
+}
+
+static bool target_notrack(struct rule_builder *builder, uint32_t revision, struct cursor data)
+{
+    (void)revision;
+    (void)data;
+    builder->rule->notrack = true;
+    return false;
+}
+
+static bool target_reject(struct rule_builder *builder, uint32_t revision, struct cursor data)
+{
+    (void)revision;
+    (void)data;
+    rule_verdict(builder, NETRULES_DROP, NULL);
+    return false;
+}
+
+/* Of OpenWrt: what `flow add` is in nft. */
+static bool target_offload(struct rule_builder *builder, uint32_t revision, struct cursor data)
+{
+    (void)revision;
+    (void)data;
+    builder->rule->flowtable = "FLOWOFFLOAD";
+    return false;
+}
+
+static const struct {
+    const char *name;
+    bool (*take)(struct rule_builder *builder, uint32_t revision, struct cursor data);
+} targets[] = {
+    { "NFQUEUE", target_nfqueue }, { "MARK", target_mark },     { "CONNMARK", target_connmark },
+    { "HMARK", target_hmark },     { "CT", target_ct },         { "NOTRACK", target_notrack },
+    { "REJECT", target_reject },   { "TARPIT", target_reject }, { "FLOWOFFLOAD", target_offload },
+};
+
+void rule_xt_target(struct rule_builder *builder, const char *name, uint32_t revision, struct cursor data)
+{
+    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++)
+        if (strcmp(targets[i].name, name) == 0 && targets[i].take(builder, revision, data))
+            return;
+    rule_word(builder, "-j %s", name);
+}

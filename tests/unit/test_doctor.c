@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The doctor on rulesets that are made by hand: the way through chains, and what needs a kernel that the machine may not have (nft's
+ * own queue, flowtables). Live rulesets are in tests/netns/doctor*.sh and tests/vm/case_doctor.sh.
+ */
+#include <check.h>
+#include <linux/netfilter.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/arena.h"
+#include "sluice/doctor.h"
+#include "sluice/text.h"
+
+static struct netrules *ruleset;
+static struct doctor_input input;
+static struct doctor_report *report;
+
+static void setup(void)
+{
+    ruleset = netrules_new();
+    input = (struct doctor_input){ .repeats = false };
+    firewall_options_default(&input.options);
+    report = NULL;
+}
+
+static void teardown(void)
+{
+    doctor_report_free(report);
+    netrules_free(ruleset);
+}
+
+static void judge(void)
+{
+    doctor_report_free(report);
+    ck_assert_int_eq(doctor_judge(&report, ruleset, &input), 0);
+}
+
+static const struct doctor_finding *find(const char *id)
+{
+    for (const struct doctor_finding *finding = report->findings; finding; finding = finding->next)
+        if (strcmp(finding->id, id) == 0)
+            return finding;
+    return NULL;
+}
+
+/* --- Rulesets by hand ------------------------------------------------------------------------------------------------------------ */
+
+static struct netrules_table *add_table(uint32_t family, const char *name)
+{
+    struct netrules_table *table = arena_alloc(ruleset->arena, sizeof(*table)), **link = &ruleset->tables;
+
+    *table = (struct netrules_table){ .family = family, .name = name };
+    while (*link)
+        link = &(*link)->next;
+    return *link = table;
+}
+
+static struct netrules_chain *add_chain(struct netrules_table *table, const char *name, bool base)
+{
+    struct netrules_chain *chain = arena_alloc(ruleset->arena, sizeof(*chain)), **link = &table->chains;
+
+    *chain = (struct netrules_chain){ .table = table,
+                                      .name = name,
+                                      .number = ruleset->chain_count++,
+                                      .base = base,
+                                      .hook = NF_INET_FORWARD,
+                                      .type = "filter",
+                                      .policy = NETRULES_ACCEPT };
+    while (*link)
+        link = &(*link)->next;
+    return *link = chain;
+}
+
+static struct netrules_rule *add_rule(struct netrules_chain *chain, struct netrules_rule like)
+{
+    struct netrules_rule *rule = arena_copy(ruleset->arena, &like, sizeof(like)), **link = &chain->rules;
+
+    rule->chain = chain;
+    rule->families = NETRULES_IPV4 | NETRULES_IPV6;
+    rule->handle = ++chain->rule_count;
+    rule->text = rule->text ? rule->text : "rule";
+    while (*link)
+        link = &(*link)->next;
+    return *link = rule;
+}
+
+static const struct netrules_rule queue_rule = { .verdict = NETRULES_QUEUE,
+                                                 .text = "queue flags bypass to 0",
+                                                 .queue = { .bypass = true } };
+
+static void listen(uint16_t queue, uint32_t delivered)
+{
+    struct netrules_holder *holder = arena_alloc(ruleset->arena, sizeof(*holder));
+
+    *holder = (struct netrules_holder){
+        .next = ruleset->holders, .queue = queue, .process = 7, .name = "sluice", .delivered = delivered
+    };
+    ruleset->holders = holder;
+}
+
+/* --- The way to the queue ---------------------------------------------------------------------------------------------------------- */
+
+/* Each ruleset: rules of the base chain, rules of `sub`, and where the queue's rule stands. */
+static const struct {
+    const char *name;
+    struct netrules_rule base[4], sub[3];
+    bool queue_in_sub;
+    const char *finding; /* NULL: none about the order */
+} ways[] = {
+    { "drops and jumps ahead",
+      { { .verdict = NETRULES_DROP, .conditional = true }, { .verdict = NETRULES_JUMP, .target = "sub" } },
+      { { .verdict = NETRULES_DROP, .conditional = true }, { .verdict = NETRULES_RETURN } },
+      false,
+      NULL },
+    { "an accept ahead", { { .verdict = NETRULES_ACCEPT, .conditional = true } }, { { 0 } }, false, "order.accept" },
+    { "an accept of lo ahead",
+      { { .verdict = NETRULES_ACCEPT, .conditional = true, .only_loopback = true } },
+      { { 0 } },
+      false,
+      NULL },
+    { "an accept in a chain that is jumped to",
+      { { .verdict = NETRULES_JUMP, .target = "sub", .conditional = true } },
+      { { .verdict = NETRULES_ACCEPT } },
+      false,
+      "order.accept" },
+    { "of lo by the one that jumps",
+      { { .verdict = NETRULES_JUMP, .target = "sub", .conditional = true, .only_loopback = true } },
+      { { .verdict = NETRULES_ACCEPT } },
+      false,
+      NULL },
+    { "of established ones by the one that jumps",
+      { { .verdict = NETRULES_JUMP, .target = "sub", .conditional = true, .established = true } },
+      { { .verdict = NETRULES_ACCEPT } },
+      false,
+      "order.accept-established" },
+    { "of everything by a chain that is always jumped to",
+      { { .verdict = NETRULES_JUMP, .target = "sub" } },
+      { { .verdict = NETRULES_ACCEPT } },
+      false,
+      "order.unreachable" },
+    { "a drop of everything", { { .verdict = NETRULES_DROP } }, { { 0 } }, false, "order.unreachable" },
+    { "a goto of everything",
+      { { .verdict = NETRULES_GOTO, .target = "sub" } },
+      { { .verdict = NETRULES_DROP, .conditional = true } },
+      false,
+      "order.unreachable" },
+    { "a return in the base chain", { { .verdict = NETRULES_RETURN } }, { { 0 } }, false, "order.unreachable" },
+    { "a queue of somebody else for everything",
+      { { .verdict = NETRULES_QUEUE, .queue = { 9, 9, true, false, NETRULES_SPREAD_NONE } } },
+      { { 0 } },
+      false,
+      "order.unreachable" },
+    { "in a chain that is jumped to",
+      { { .verdict = NETRULES_JUMP, .target = "sub", .conditional = true } },
+      { { .verdict = NETRULES_DROP, .conditional = true } },
+      true,
+      NULL },
+    { "in a chain that is jumped to, behind an accept",
+      { { .verdict = NETRULES_ACCEPT, .conditional = true }, { .verdict = NETRULES_GOTO, .target = "sub" } },
+      { { 0 } },
+      true,
+      "order.accept" },
+    { "in a chain that nothing jumps to",
+      { { .verdict = NETRULES_DROP, .conditional = true } },
+      { { 0 } },
+      true,
+      "order.unused" },
+    { "behind a return of that chain",
+      { { .verdict = NETRULES_JUMP, .target = "sub" } },
+      { { .verdict = NETRULES_RETURN } },
+      true,
+      "order.unused" },
+};
+
+static void add_rules(struct netrules_chain *chain, const struct netrules_rule *rules, size_t max)
+{
+    for (size_t i = 0; i < max && rules[i].verdict != NETRULES_CONTINUE; i++)
+        add_rule(chain, rules[i]);
+}
+
+START_TEST(way_to_the_queue)
+{
+    static const char *const ids[] = { "order.accept", "order.accept-established", "order.unreachable",
+                                       "order.unused" };
+    struct netrules_table *table = add_table(NFPROTO_INET, "firewall");
+    struct netrules_chain *base = add_chain(table, "base", true), *sub = add_chain(table, "sub", false);
+
+    add_rules(base, ways[_i].base, 4);
+    add_rules(sub, ways[_i].sub, 3);
+    add_rule(ways[_i].queue_in_sub ? sub : base, queue_rule);
+    judge();
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+        ck_assert_msg(!find(ids[i]) == !(ways[_i].finding && strcmp(ways[_i].finding, ids[i]) == 0), "%s: %s",
+                      ways[_i].name, ids[i]);
+}
+END_TEST
+
+/* A verdict map: one of its branches accepts what is established. */
+START_TEST(branches_are_ways)
+{
+    struct netrules_table *table = add_table(NFPROTO_INET, "firewall");
+    struct netrules_chain *base = add_chain(table, "base", true);
+    struct netrules_branch drop = { .verdict = NETRULES_DROP },
+                           accept = { .verdict = NETRULES_ACCEPT, .established = true };
+    struct netrules_rule *rule = add_rule(base, (struct netrules_rule){ .conditional = true });
+
+    drop.next = &accept;
+    rule->branches = &drop;
+    add_rule(base, queue_rule);
+    judge();
+    ck_assert_ptr_nonnull(find("order.accept-established"));
+    ck_assert_ptr_eq(find("order.accept-established")->rule, rule);
+    accept.established = false;
+    judge();
+    ck_assert_ptr_nonnull(find("order.accept"));
+}
+END_TEST
+
+/* An accept ends its own base chain only. */
+START_TEST(accept_in_another_base_chain_takes_nothing)
+{
+    struct netrules_table *table = add_table(NFPROTO_INET, "firewall");
+    struct netrules_chain *early = add_chain(table, "early", true), *late = add_chain(table, "late", true);
+
+    early->priority = -10;
+    add_rule(early, (struct netrules_rule){ .verdict = NETRULES_ACCEPT });
+    add_rule(late, queue_rule);
+    listen(0, 0);
+    judge();
+    ck_assert_int_eq(doctor_worst(report), DOCTOR_NOTE);
+}
+END_TEST
+
+/* Chains that jump to each other, which no kernel takes: an end all the same. */
+START_TEST(rings_end)
+{
+    struct netrules_table *table = add_table(NFPROTO_INET, "firewall");
+    struct netrules_chain *base = add_chain(table, "base", true), *sub = add_chain(table, "sub", false);
+
+    add_rule(base, (struct netrules_rule){ .verdict = NETRULES_JUMP, .target = "sub" });
+    add_rule(sub, (struct netrules_rule){ .verdict = NETRULES_JUMP, .target = "base" });
+    add_rule(sub, (struct netrules_rule){ .verdict = NETRULES_JUMP, .target = "nowhere" });
+    add_rule(base, queue_rule);
+    judge();
+    ck_assert_ptr_null(find("order.unreachable"));
+}
+END_TEST
+
+/* --- Queues -------------------------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    struct netrules_queue queue;
+    const char *finding;
+    enum doctor_severity severity;
+} spreads[] = {
+    { { 0, 3, true, false, NETRULES_SPREAD_CPU }, "queue.fanout", DOCTOR_WARNING },
+    { { 0, 3, true, false, NETRULES_SPREAD_OTHER }, "queue.not-by-flow", DOCTOR_WARNING },
+    { { 0, 3, true, false, NETRULES_SPREAD_ADDRESSES }, "queue.by-addresses", DOCTOR_NOTE },
+    { { 0, 3, true, false, NETRULES_SPREAD_FLOW }, NULL, DOCTOR_NOTE },
+    { { 0, 3, false, false, NETRULES_SPREAD_FLOW }, "queue.no-bypass", DOCTOR_NOTE },
+    { { 0, 5, true, false, NETRULES_SPREAD_FLOW }, "queue.no-listener", DOCTOR_WARNING },
+    { { 0, 5, false, false, NETRULES_SPREAD_FLOW }, "queue.no-listener", DOCTOR_BROKEN },
+};
+
+START_TEST(spread_is_judged)
+{
+    struct netrules_chain *base = add_chain(add_table(NFPROTO_INET, "mine"), "base", true);
+
+    input.options.queue_last = 3;
+    input.queues_given = true;
+    add_rule(base, queue_rule)->queue = spreads[_i].queue;
+    for (uint16_t i = 0; i <= 3; i++)
+        listen(i, 0);
+    judge();
+    if (spreads[_i].finding) {
+        ck_assert_ptr_nonnull(find(spreads[_i].finding));
+        ck_assert_int_eq(find(spreads[_i].finding)->severity, spreads[_i].severity);
+    } else {
+        ck_assert_ptr_null(report->findings);
+    }
+    if (spreads[_i].queue.last == 5)
+        ck_assert_str_eq(find("queue.no-listener")->what, "nobody listens on queues 4-5");
+}
+END_TEST
+
+START_TEST(one_queue_has_it_all)
+{
+    struct netrules_chain *base = add_chain(add_table(NFPROTO_INET, "mine"), "base", true);
+
+    input.options.queue_last = 1;
+    add_rule(base, queue_rule)->queue = (struct netrules_queue){ 0, 1, true, false, NETRULES_SPREAD_FLOW };
+    listen(0, 960);
+    listen(1, 39);
+    judge();
+    ck_assert_ptr_null(find("queue.one-loaded")); /* too few to say */
+    listen(1, 0);
+    ruleset->holders->delivered = 100000; /* the one that was put in last is found first */
+    judge();
+    ck_assert_ptr_nonnull(find("queue.one-loaded"));
+    ruleset->holders->delivered = 1000;
+    judge();
+    ck_assert_ptr_null(find("queue.one-loaded"));
+}
+END_TEST
+
+/* --- Offload ------------------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(offload_is_found_wherever_it_stands)
+{
+    struct netrules_chain *ours = add_chain(add_table(NFPROTO_INET, "mine"), "base", true);
+    struct netrules_table *table = add_table(NFPROTO_INET, "firewall");
+    struct netrules_chain *base = add_chain(table, "base", true);
+    struct netrules_flowtable flowtable = { .table = table, .name = "ft", .devices = "eth0,eth1" };
+    struct netrules_rule *offload;
+
+    table->flowtables = &flowtable;
+    base->priority = 100; /* behind us */
+    add_rule(ours, queue_rule);
+    judge();
+    ck_assert_ptr_nonnull(find("offload.unused"));
+    offload = add_rule(base, (struct netrules_rule){ .flowtable = "ft", .text = "flow add @ft" });
+    judge();
+    ck_assert_ptr_null(find("offload.unused"));
+    ck_assert_ptr_nonnull(find("offload.flowtable"));
+    ck_assert_int_eq(find("offload.flowtable")->severity, DOCTOR_BROKEN);
+    ck_assert_ptr_eq(find("offload.flowtable")->rule, offload);
+    offload->sees_connection_mark = true; /* may be what somebody has judged */
+    judge();
+    ck_assert_int_eq(find("offload.flowtable")->severity, DOCTOR_WARNING);
+    ours->hook = NF_INET_LOCAL_IN; /* to the host itself nothing is offloaded */
+    judge();
+    ck_assert_ptr_null(find("offload.flowtable"));
+}
+END_TEST
+
+/* --- Our own table --------------------------------------------------------------------------------------------------------------------- */
+
+static int add_message(void *user, const void *bytes, size_t length)
+{
+    return netrules_add_message(user, bytes, length);
+}
+
+static const enum attach_mode modes[] = { ATTACH_AFTER, ATTACH_BEFORE, ATTACH_REPEAT, ATTACH_CHAIN, ATTACH_ROUTE };
+
+/* As the firewall module would make it, of any kind: clean. */
+START_TEST(own_table_as_made_is_clean)
+{
+    struct firewall_options options = input.options;
+    const struct netrules_chain *chain;
+
+    options.mode = modes[_i / 2];
+    options.expression = _i % 2 ? QUEUE_EXPRESSION_NATIVE : QUEUE_EXPRESSION_XT;
+    options.hooks = FIREWALL_FORWARD | FIREWALL_INPUT | FIREWALL_OUTPUT;
+    options.queue_first = 4;
+    options.queue_last = 7;
+    options.mark = options.mark_mask = 0x10;
+    ck_assert_int_eq(firewall_expect(&options, false, add_message, ruleset), 0);
+    for (uint16_t i = 4; i <= 7; i++)
+        listen(i, 0);
+    judge();
+    ck_assert(report->installed);
+    ck_assert_uint_eq(report->queue_first, 4);
+    ck_assert_uint_eq(report->queue_last, 7);
+    ck_assert_uint_eq(report->counts[DOCTOR_WARNING], 0);
+    ck_assert_uint_eq(report->counts[DOCTOR_BROKEN], options.mode == ATTACH_CHAIN); /* nothing jumps there */
+    input.queues_given = true; /* other queues than those that were asked for */
+    judge();
+    ck_assert_ptr_nonnull(find("own.altered"));
+    input.queues_given = false;
+    chain = netrules_find_chain(ruleset->tables, options.mode == ATTACH_CHAIN ? "sluice_ips" : "forward");
+    ((struct netrules_rule *)chain->rules)->next = NULL; /* the queue's rule is gone */
+    judge();
+    ck_assert_ptr_nonnull(find("own.not-feeding"));
+}
+END_TEST
+
+/* --- The report -------------------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(report_is_written)
+{
+    struct netrules_chain *base = add_chain(add_table(NFPROTO_INET, "mine"), "base", true);
+    struct text text, json;
+
+    add_rule(base,
+             (struct netrules_rule){ .verdict = NETRULES_ACCEPT, .conditional = true, .text = "tcp dport 1 accept" });
+    add_rule(base, queue_rule);
+    judge();
+    text_init(&text);
+    text_init(&json);
+    doctor_print(&text, report);
+    doctor_print_json(&json, report);
+    ck_assert_ptr_nonnull(strstr(text.bytes, "warning order.accept: 1 rule accepts packets ahead of the queue"));
+    ck_assert_ptr_nonnull(strstr(text.bytes, "\n    in: table inet mine, chain base (forward, priority 0)\n"
+                                             "    handle 1: tcp dport 1 accept\n    why: "));
+    ck_assert_ptr_nonnull(strstr(text.bytes, "\nqueue 0: 0 broken, 2 warnings, 0 notes"));
+    ck_assert_ptr_nonnull(
+        strstr(json.bytes, "\"verdict\":\"warnings\",\"installed\":false,\"queues\":{\"first\":0,\"last\":0}"));
+    ck_assert_ptr_nonnull(
+        strstr(json.bytes, "\"hook\":\"forward\",\"priority\":0,\"handle\":1,\"text\":\"tcp dport 1 accept\""));
+    text_clear(&text);
+    text_clear(&json);
+}
+END_TEST
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+int main(void)
+{
+    Suite *suite = suite_create("doctor");
+    TCase *judging = tcase_create("judging");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_checked_fixture(judging, setup, teardown);
+    tcase_add_loop_test(judging, way_to_the_queue, 0, COUNT(ways));
+    tcase_add_test(judging, branches_are_ways);
+    tcase_add_test(judging, accept_in_another_base_chain_takes_nothing);
+    tcase_add_test(judging, rings_end);
+    tcase_add_loop_test(judging, spread_is_judged, 0, COUNT(spreads));
+    tcase_add_test(judging, one_queue_has_it_all);
+    tcase_add_test(judging, offload_is_found_wherever_it_stands);
+    tcase_add_loop_test(judging, own_table_as_made_is_clean, 0, 2 * COUNT(modes));
+    tcase_add_test(judging, report_is_written);
+    suite_add_tcase(suite, judging);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
