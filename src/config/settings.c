@@ -21,6 +21,7 @@ static const char *const attach_modes[] = { "none", "after", "before", "repeat",
 static const char *const families[] = { "inet", "ip", "ip6", "bridge", NULL };
 static const char *const hooks[] = { "forward", "input", "output", NULL };
 static const char *const expressions[] = { "auto", "native", "xt", NULL };
+static const char *const monitor_modes[] = { "reassert", "report", "off", NULL };
 static const char *const affinities[] = { "auto", "exclusive", "balanced", "none", NULL };
 static const char *const dataset_types[] = { "string", "md5", "sha256", "ipv4", "ip", "ipv6", NULL };
 static const char *const file_digests[] = { "md5", "sha1", "sha256", NULL };
@@ -32,9 +33,9 @@ static const char *const urgent_limit_policies[] = { "oob", "inline", "drop", "g
 static const char *const exception_policies[] = { "auto",        "ignore",    "pass-packet", "pass-flow",   "bypass",
                                                   "drop-packet", "drop-flow", "reject",      "reject-both", NULL };
 static const char *const all_or_start[] = { "all", "start", NULL };
-static const char *const default_event_types[] = { "alert",  "drop", "anomaly", "flow", "stats",    "files", "http",
-                                                   "dns",    "tls",  "smtp",    "ftp",  "ftp_data", "ssh",   "smb",
-                                                   "dcerpc", "nfs",  "ike",     "krb5", "dhcp",     NULL };
+static const char *const default_event_types[] = { "alert", "drop",   "anomaly", "flow", "stats", "firewall", "files",
+                                                   "http",  "dns",    "tls",     "smtp", "ftp",   "ftp_data", "ssh",
+                                                   "smb",   "dcerpc", "nfs",     "ike",  "krb5",  "dhcp",     NULL };
 
 /* Event types of the field that are not written yet. */
 static const char *const later_event_types[] = {
@@ -302,6 +303,46 @@ const struct setting config_settings[] = {
       .default_value = "0x40000000/0x40000000",
       .check = form_mark,
       .help = "MARK/MASK on the packets that reject sends, by which they are kept out of the queue" },
+
+    { .name = "nft.monitor",
+      .type = SETTING_ENUM,
+      .default_value = "reassert",
+      .choices = monitor_modes,
+      .help =
+          "what is done when somebody removes or alters the own table while `sluice run` is attached: reassert (put "
+          "back, and told in an event), report (told alone), off (not looked for)" },
+    { .name = "nft.blocklist.enabled",
+      .type = SETTING_BOOL,
+      .default_value = "no",
+      .help = "sets of blocked hosts in the own table: the kernel drops their packets, and those to them, before the "
+              "queue (`sluice blocklist`)" },
+    { .name = "nft.blocklist.timeout",
+      .type = SETTING_NUMBER,
+      .default_value = "600",
+      .low = 1,
+      .high = 31536000,
+      .help = "seconds for which a host is blocked when nobody says for how long" },
+    { .name = "nft.blocklist.size",
+      .type = SETTING_NUMBER,
+      .default_value = "16384",
+      .low = 1,
+      .high = 1 << 20,
+      .help = "hosts that can be blocked at a time, of IPv4 and of IPv6 each" },
+    { .name = "nft.blocklist.priority",
+      .type = SETTING_NUMBER,
+      .default_value = "0",
+      .low = 0,
+      .high = 255,
+      .help =
+          "rules that drop, of this priority or a more urgent one (1 is the most urgent), block the host they drop; "
+          "0: only rules that ask for it (fwsam)" },
+    { .name = "nft.blocklist.classtypes",
+      .type = SETTING_LIST,
+      .help = "rules that drop, of these classes, block the host they drop" },
+    { .name = "nft.blocklist.never",
+      .type = SETTING_VARIABLE,
+      .default_value = "$HOME_NET",
+      .help = "addresses that are never blocked, as in a rule; none: every address may be" },
 
     /* --- Threads -------------------------------------------------------------------------------------------------------- */
     { .name = "threading.affinity",
@@ -810,6 +851,9 @@ const struct setting config_settings[] = {
       .help = "the packet's headers in Base64" },
     { .name = "eve.types.flow", .type = SETTING_SECTION, .help = "a flow ended" },
     { .name = "eve.types.netflow", .type = SETTING_SECTION, .help = "the same, one event for each direction" },
+    { .name = "eve.types.firewall",
+      .type = SETTING_SECTION,
+      .help = "the own table was altered, put back, or a host was blocked" },
     { .name = "eve.types.stats", .type = SETTING_SECTION, .help = "counters, every stats.interval seconds" },
     { .name = "eve.types.stats.totals",
       .type = SETTING_BOOL,

@@ -199,6 +199,20 @@ static int build_replacement(struct change *change, const struct plan *plan)
     return err ? nft_explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
 }
 
+/* Those that are there keep the hosts that are in them. */
+static int find_sets(struct change *change, struct plan *plan)
+{
+    for (unsigned f = 0; f < plan->family_count; f++)
+        for (unsigned i = 0; i < 2; i++) {
+            int err = nft_set_find(&change->session, plan->families[f], change->table, i);
+
+            if (err && err != -ENOENT)
+                return nft_explain(change->error, err, SUBJECT_BATCH, change->table);
+            plan->has_set[f][i] = !err;
+        }
+    return 0;
+}
+
 static int build_installation(struct change *change)
 {
     struct plan plan;
@@ -216,6 +230,9 @@ static int build_installation(struct change *change)
     }
     if (!has_same_chains(change, &plan))
         return build_replacement(change, &plan);
+    err = find_sets(change, &plan);
+    if (err)
+        return err;
     err = nft_build_rules_again(change->batch, &plan);
     return err ? nft_explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
 }

@@ -12,11 +12,15 @@ enum {
     NAME_SIZE = 256,    /* NFT_NAME_MAXLEN of the kernel */
     COMMENT_SIZE = 129, /* NFTNL_UDATA_COMMENT_MAXLEN and the NUL */
     PLAN_CHAINS = 3,
-    PLAN_RULES = 4,
+    PLAN_RULES = 8,
     PLAN_FAMILIES = 2,
     BATCH_SIZE = 64 * 1024,
     BATCH_MESSAGES = 256,
 };
+
+/* The sets of blocked hosts. */
+#define SET_BLOCKED4 "blocked_ipv4"
+#define SET_BLOCKED6 "blocked_ipv6"
 
 #define CHAIN_IPS "sluice_ips"
 #define CHAIN_EXCEPTIONS "sluice_exceptions"
@@ -39,11 +43,22 @@ void nft_session_close(struct session *session);
 int nft_session_get(struct session *session, uint16_t type, uint16_t family, bool dump,
                     int (*each)(const struct nlmsghdr *message, void *user), void *user);
 
+/* The same within one table, and there of one object: the attributes of the request. NULL names are left out. */
+struct session_question {
+    uint16_t type, family;
+    bool dump;
+    const char *table; /* attribute 1 of every kind of object */
+    uint16_t name_attribute;
+    const char *name;
+};
+int nft_session_ask(struct session *session, const struct session_question *question,
+                    int (*each)(const struct nlmsghdr *message, void *user), void *user);
+
 /* Counter of the kernel that every change of the ruleset moves. */
 int nft_session_generation(struct session *session, uint32_t *out);
 
 /* What a message of a batch is about, so that an error can say it. */
-enum subject { SUBJECT_BATCH, SUBJECT_TABLE, SUBJECT_CHAIN, SUBJECT_RULE, SUBJECT_QUEUE };
+enum subject { SUBJECT_BATCH, SUBJECT_TABLE, SUBJECT_CHAIN, SUBJECT_RULE, SUBJECT_QUEUE, SUBJECT_SET, SUBJECT_ELEMENT };
 
 struct batch {
     uint32_t first; /* sequence number of the first message */
@@ -102,7 +117,11 @@ enum plan_rule {
     RULE_REJECT_MARK, /* our own answers are not inspected */
     RULE_LOOPBACK_IN,
     RULE_LOOPBACK_OUT,
-    RULE_EXCEPTIONS, /* mode chain: the user's own chain first */
+    RULE_EXCEPTIONS,  /* mode chain: the user's own chain first */
+    RULE_BLOCK4_FROM, /* packets from and to blocked hosts */
+    RULE_BLOCK4_TO,
+    RULE_BLOCK6_FROM,
+    RULE_BLOCK6_TO,
     RULE_QUEUE,
     RULE_ACCEPT, /* mode chain, quiesced */
     RULE_KINDS,
@@ -123,6 +142,7 @@ struct plan {
     enum queue_expression expression; /* native or xt */
     uint32_t families[PLAN_FAMILIES]; /* NFPROTO_*: inet is two where the kernel can't have it in one */
     unsigned family_count;
+    bool has_set[PLAN_FAMILIES][2]; /* by family and version: the sets of blocked hosts that are there already */
     struct plan_chain chains[PLAN_CHAINS];
     unsigned chain_count;
 };
@@ -141,8 +161,11 @@ struct nftnl_rule;
 
 int nft_rule_build(struct nftnl_rule *rule, enum plan_rule kind, const struct plan *plan);
 void nft_rule_print(struct text *out, enum plan_rule kind, const struct plan *plan);
-/* As an argument list for iptables-restore; false when iptables has no such rule in that chain. */
-void nft_rule_print_iptables(struct text *out, enum plan_rule kind, const struct plan *plan);
+/* As an argument list for iptables-restore; false when iptables has no such rule. */
+bool nft_rule_print_iptables(struct text *out, enum plan_rule kind, const struct plan *plan);
+
+/* Whether tables of that family have the rule: those on blocked hosts are for one version of IP. */
+bool nft_rule_fits(enum plan_rule kind, uint32_t family);
 
 void nft_plan_print(struct text *out, const struct plan *plan);
 void nft_plan_print_iptables(struct text *out, const struct plan *plan);
@@ -150,6 +173,18 @@ void nft_plan_print_iptables(struct text *out, const struct plan *plan);
 /* The comment by which our tables are known. */
 void nft_comment(char out[COMMENT_SIZE], enum attach_mode mode);
 bool nft_comment_parse(const char *comment, enum attach_mode *mode);
+
+/* --- Sets of blocked hosts (blocklist_set.c) ----------------------------------------------------------------------------------- */
+
+/* Of version 4 (index 0) and 6 (index 1). */
+const char *nft_set_name(unsigned index);
+bool nft_set_fits(unsigned index, uint32_t family);
+void nft_set_print(struct text *out, const char *indent, unsigned index, const struct plan *plan);
+/* Those that the plan wants and that are not there, or (build_gone) those that are there and that it does not want. */
+int nft_build_sets(struct batch *batch, unsigned family_index, const struct plan *plan);
+int nft_build_sets_gone(struct batch *batch, unsigned family_index, const struct plan *plan);
+/* 0, -ENOENT, or another -errno. */
+int nft_set_find(struct session *session, uint32_t family, const char *table, unsigned index);
 
 /* --- Messages (build.c), and what went wrong (explain.c) --------------------------------------------------------------------- */
 

@@ -20,7 +20,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-enum { MESSAGE_MAX = 4096, RECEIVE_SIZE = 64 * 1024 };
+enum { MESSAGE_MAX = 4096, RECEIVE_SIZE = 64 * 1024, TABLE_ATTRIBUTE = 1 };
 
 int nft_session_open(struct session *session, char error[FIREWALL_ERROR_SIZE])
 {
@@ -66,16 +66,32 @@ static int on_answer(const struct nlmsghdr *message, void *data)
 int nft_session_get(struct session *session, uint16_t type, uint16_t family, bool dump,
                     int (*each)(const struct nlmsghdr *message, void *user), void *user)
 {
+    const struct session_question question = { .type = type, .family = family, .dump = dump };
+
+    return nft_session_ask(session, &question, each, user);
+}
+
+static void put_name(struct nlmsghdr *message, uint16_t attribute, const char *name)
+{
+    if (name)
+        mnl_attr_put_strz(message, attribute, name);
+}
+
+int nft_session_ask(struct session *session, const struct session_question *ask,
+                    int (*each)(const struct nlmsghdr *message, void *user), void *user)
+{
     struct question question = { each, user };
-    char request[MNL_NLMSG_HDRLEN + 64];
-    uint16_t flags = dump ? NLM_F_DUMP : NLM_F_ACK;
-    struct nlmsghdr *message = nftnl_nlmsg_build_hdr(request, type, family, flags, ++session->sequence);
+    char request[MNL_NLMSG_HDRLEN + 64 + 2 * (MNL_ATTR_HDRLEN + NAME_SIZE)];
+    uint16_t flags = ask->dump ? NLM_F_DUMP : NLM_F_ACK;
+    struct nlmsghdr *message = nftnl_nlmsg_build_hdr(request, ask->type, ask->family, flags, ++session->sequence);
     char *buffer = malloc(RECEIVE_SIZE);
     ssize_t length;
     int more = MNL_CB_OK, err = 0;
 
     if (!buffer)
         return -ENOMEM;
+    put_name(message, TABLE_ATTRIBUTE, ask->table);
+    put_name(message, ask->name_attribute, ask->name);
     if (mnl_socket_sendto(session->socket, message, message->nlmsg_len) < 0)
         more = MNL_CB_ERROR;
     while (more > MNL_CB_STOP) {

@@ -151,6 +151,19 @@ static void add_reject_rule(struct plan_chain *chain, const struct firewall_opti
         add_rule(chain, RULE_REJECT_MARK);
 }
 
+/* Behind our own answers: what is said to a blocked host to end its connections still goes out. */
+static void add_block_rules(struct plan_chain *chain, const struct firewall_options *options)
+{
+    if (!options->blocklist)
+        return;
+    for (enum plan_rule rule = RULE_BLOCK4_FROM; rule <= RULE_BLOCK6_TO; rule++) {
+        bool of4 = rule <= RULE_BLOCK4_TO;
+
+        if (options->family != (of4 ? FIREWALL_IPV6 : FIREWALL_IPV4))
+            add_rule(chain, rule);
+    }
+}
+
 static void add_base_chain(struct plan *plan, const char *name, uint32_t hook, const struct survey *survey)
 {
     struct plan_chain *chain = &plan->chains[plan->chain_count++];
@@ -167,6 +180,7 @@ static void add_base_chain(struct plan *plan, const char *name, uint32_t hook, c
     if (routed && hook == NF_INET_LOCAL_OUT)
         add_rule(chain, RULE_LOOPBACK_OUT);
     add_reject_rule(chain, plan->options);
+    add_block_rules(chain, plan->options);
     add_rule(chain, RULE_QUEUE);
 }
 
@@ -178,6 +192,7 @@ static void add_regular_chains(struct plan *plan)
 
     *chain = (struct plan_chain){ .name = CHAIN_IPS };
     add_reject_rule(chain, plan->options);
+    add_block_rules(chain, plan->options);
     add_rule(chain, RULE_EXCEPTIONS);
     add_rule(chain, RULE_QUEUE);
 }
