@@ -7,7 +7,7 @@
  *   affinity.c   which CPU a thread runs on
  *   host_os.c    how hosts treat what overlaps, as configured
  *   options.c    from the configuration to the options of the modules;  options_flow.c  of flows and streams
- *   load.c       from rule files to a ruleset
+ *   load.c       from rule files to a ruleset;  never_blocked.c  the addresses that are never blocked
  *   files.c      files out of the traffic: options, and the store
  *   datasets.c   sets that rules share, from the configuration and back to their files
  *   stats.c      from counters to a stats event
@@ -75,6 +75,12 @@ void engine_policy_options(const struct config *config, struct policy_options *o
 int engine_eve_path(const struct config *config, const char *log_dir, char *out, size_t size,
                     char error[ENGINE_ERROR_SIZE]);
 void engine_eve_options(const struct config *config, struct eve_options *out);
+
+/* --- load.c ------------------------------------------------------------------------------------------------------------ */
+
+/* The variables of rules, as configured; to be freed. 0 or -ENOMEM. */
+struct rule_variables;
+int engine_rule_variables(struct rule_variables **out, const struct config *config);
 
 /* --- datasets.c -------------------------------------------------------------------------------------------------------- */
 

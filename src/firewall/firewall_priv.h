@@ -6,6 +6,7 @@
 #ifndef SLUICE_FIREWALL_PRIV_H
 #define SLUICE_FIREWALL_PRIV_H
 
+#include "sluice/blocklist.h"
 #include "sluice/firewall.h"
 
 enum {
@@ -53,6 +54,10 @@ struct session_question {
 };
 int nft_session_ask(struct session *session, const struct session_question *question,
                     int (*each)(const struct nlmsghdr *message, void *user), void *user);
+/* For the elements that are in `set`. */
+struct nftnl_set;
+int nft_session_ask_elements(struct session *session, uint16_t family, const struct nftnl_set *set,
+                             int (*each)(const struct nlmsghdr *message, void *user), void *user);
 
 /* Counter of the kernel that every change of the ruleset moves. */
 int nft_session_generation(struct session *session, uint32_t *out);
@@ -185,6 +190,24 @@ int nft_build_sets(struct batch *batch, unsigned family_index, const struct plan
 int nft_build_sets_gone(struct batch *batch, unsigned family_index, const struct plan *plan);
 /* 0, -ENOENT, or another -errno. */
 int nft_set_find(struct session *session, uint32_t family, const char *table, unsigned index);
+
+/* --- Blocked hosts (blocklist.c) ----------------------------------------------------------------------------------------------- */
+
+enum { BLOCKLIST_GROUP = 64 }; /* hosts in one transaction */
+
+/* The families of the tables that have the sets, by version. */
+struct set_targets {
+    const char *table;
+    uint32_t families[2][PLAN_FAMILIES];
+    unsigned count[2];
+};
+int nft_hosts_each(struct session *session, const struct set_targets *targets, blocklist_each_function *each,
+                   void *user);
+/* 0 with *found, -ENOENT, or another -errno. */
+int nft_host_find(struct session *session, uint32_t family, const char *table, const struct blocked_host *host,
+                  struct blocked_host *found);
+int nft_hosts_add(struct session *session, const struct set_targets *targets, const struct blocked_host *hosts,
+                  size_t count, enum subject *subject);
 
 /* --- Messages (build.c), and what went wrong (explain.c) --------------------------------------------------------------------- */
 
