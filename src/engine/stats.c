@@ -361,6 +361,7 @@ static void add_output(struct stats *stats, const struct output *output)
         [OUTPUT_FLOW] = { "output.flow.written", "output.flow.lost" },
         [OUTPUT_NETFLOW] = { "output.netflow.written", "output.netflow.lost" },
         [OUTPUT_PACKET] = { "output.packet.written", "output.packet.lost" },
+        [OUTPUT_FIREWALL] = { "output.firewall.written", "output.firewall.lost" },
     };
     struct output_counters counters;
 

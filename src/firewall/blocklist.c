@@ -188,6 +188,12 @@ int nft_host_find(struct session *session, uint32_t family, const char *table, c
 
 /* --- Changes ----------------------------------------------------------------------------------------------------------------- */
 
+enum group_change {
+    GROUP_ADD,
+    GROUP_ADD_NEW, /* none of them is there */
+    GROUP_REMOVE,
+};
+
 /* A message with those of the hosts that `wanted` names (NULL: all), of one version; none when there are none. */
 static int put_hosts(struct batch *batch, uint16_t type, uint32_t family, const char *table, unsigned index,
                      const struct blocked_host *hosts, const bool *wanted, size_t count)
@@ -230,9 +236,9 @@ static int find_present(struct session *session, uint32_t family, const char *ta
 }
 
 static int put_group(struct session *session, struct batch *batch, const struct set_targets *targets,
-                     const struct blocked_host *hosts, size_t count, bool add, size_t *present_count)
+                     const struct blocked_host *hosts, size_t count, enum group_change change, size_t *present_count)
 {
-    bool present[BLOCKLIST_GROUP];
+    bool present[BLOCKLIST_GROUP] = { false };
     int err = 0;
 
     *present_count = 0;
@@ -240,12 +246,13 @@ static int put_group(struct session *session, struct batch *batch, const struct 
         for (unsigned t = 0; t < targets->count[i] && !err; t++) {
             uint32_t family = targets->families[i][t];
 
-            err = find_present(session, family, targets->table, i, hosts, count, present);
+            if (change != GROUP_ADD_NEW)
+                err = find_present(session, family, targets->table, i, hosts, count, present);
             for (size_t k = 0; k < count && t == 0 && !err; k++)
                 *present_count += present[k];
             if (!err)
                 err = put_hosts(batch, NFT_MSG_DELSETELEM, family, targets->table, i, hosts, present, count);
-            if (!err && add)
+            if (!err && change != GROUP_REMOVE)
                 err = put_hosts(batch, NFT_MSG_NEWSETELEM, family, targets->table, i, hosts, NULL, count);
         }
     }
@@ -254,7 +261,7 @@ static int put_group(struct session *session, struct batch *batch, const struct 
 
 /* At most BLOCKLIST_GROUP hosts, in one transaction. */
 static int change_group(struct session *session, const struct set_targets *targets, const struct blocked_host *hosts,
-                        size_t count, bool add, size_t *present, enum subject *subject)
+                        size_t count, enum group_change change, size_t *present, enum subject *subject)
 {
     int err = -ENOENT;
 
@@ -262,7 +269,7 @@ static int change_group(struct session *session, const struct set_targets *targe
         struct batch *batch = nft_batch_new(session, 0);
 
         *subject = SUBJECT_BATCH;
-        err = batch ? put_group(session, batch, targets, hosts, count, add, present) : -ENOMEM;
+        err = batch ? put_group(session, batch, targets, hosts, count, change, present) : -ENOMEM;
         if (!err)
             err = nft_batch_send(session, batch, true, subject);
         nft_batch_free(batch);
@@ -271,25 +278,25 @@ static int change_group(struct session *session, const struct set_targets *targe
 }
 
 static int change_hosts(struct session *session, const struct set_targets *targets, const struct blocked_host *hosts,
-                        size_t count, bool add, size_t *removed, enum subject *subject)
+                        size_t count, enum group_change change, size_t *removed, enum subject *subject)
 {
     int err = 0;
 
     for (size_t at = 0; at < count && !err; at += BLOCKLIST_GROUP) {
         size_t group = count - at < BLOCKLIST_GROUP ? count - at : BLOCKLIST_GROUP, present = 0;
 
-        err = change_group(session, targets, hosts + at, group, add, &present, subject);
+        err = change_group(session, targets, hosts + at, group, change, &present, subject);
         *removed += err ? 0 : present;
     }
     return err;
 }
 
 int nft_hosts_add(struct session *session, const struct set_targets *targets, const struct blocked_host *hosts,
-                  size_t count, enum subject *subject)
+                  size_t count, bool may_be_there, enum subject *subject)
 {
     size_t replaced = 0;
 
-    return change_hosts(session, targets, hosts, count, true, &replaced, subject);
+    return change_hosts(session, targets, hosts, count, may_be_there ? GROUP_ADD : GROUP_ADD_NEW, &replaced, subject);
 }
 
 /* --- The command line's ---------------------------------------------------------------------------------------------------------- */
@@ -333,8 +340,8 @@ static int check_versions(const struct set_targets *targets, const struct blocke
     return 0;
 }
 
-static int change(const char *table, const struct blocked_host *hosts, size_t count, bool add, size_t *removed,
-                  char error[FIREWALL_ERROR_SIZE])
+static int change(const char *table, const struct blocked_host *hosts, size_t count, enum group_change what,
+                  size_t *removed, char error[FIREWALL_ERROR_SIZE])
 {
     enum subject subject = SUBJECT_BATCH;
     struct set_targets targets;
@@ -345,7 +352,7 @@ static int change(const char *table, const struct blocked_host *hosts, size_t co
         return err;
     err = check_versions(&targets, hosts, count, error);
     if (!err) {
-        err = change_hosts(&session, &targets, hosts, count, add, removed, &subject);
+        err = change_hosts(&session, &targets, hosts, count, what, removed, &subject);
         if (err)
             nft_explain(error, err, subject, table);
     }
@@ -357,14 +364,14 @@ int blocklist_add(const char *table, const struct blocked_host *hosts, size_t co
 {
     size_t replaced = 0;
 
-    return change(table, hosts, count, true, &replaced, error);
+    return change(table, hosts, count, GROUP_ADD, &replaced, error);
 }
 
 int blocklist_remove(const char *table, const struct blocked_host *hosts, size_t count, size_t *removed,
                      char error[FIREWALL_ERROR_SIZE])
 {
     *removed = 0;
-    return change(table, hosts, count, false, removed, error);
+    return change(table, hosts, count, GROUP_REMOVE, removed, error);
 }
 
 /* A message without elements empties the set. */

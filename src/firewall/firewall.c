@@ -22,6 +22,8 @@ struct change {
     struct batch *batch;
     const char *table;
     const struct firewall_options *options; /* of an installation */
+    uint32_t families[PLAN_FAMILIES];       /* and of its tables */
+    unsigned family_count;
     char *error;
 };
 
@@ -102,15 +104,22 @@ static int try_once(struct change *change, build_function *build)
     return err == NOTHING_TO_DO ? 0 : err;
 }
 
+static int try_often(struct change *change, build_function *build)
+{
+    int err = -ERESTART;
+
+    for (int i = 0; i < TRIES && err == -ERESTART; i++)
+        err = try_once(change, build);
+    return err;
+}
+
 static int transact(struct change *change, build_function *build)
 {
     int err = nft_session_open(&change->session, change->error);
 
     if (err)
         return err;
-    err = -ERESTART;
-    for (int i = 0; i < TRIES && err == -ERESTART; i++)
-        err = try_once(change, build);
+    err = try_often(change, build);
     nft_session_close(&change->session);
     return err;
 }
@@ -136,7 +145,8 @@ static bool has_planned_chains(const struct change *change, const struct plan *p
 
         if (!have || have->base != want->base)
             return false;
-        if (want->base && (have->hook != want->hook || have->priority != want->priority || !have->filter))
+        if (want->base &&
+            (have->hook != want->hook || have->priority != want->priority || !have->filter || have->drops))
             return false;
     }
     return true;
@@ -167,7 +177,7 @@ static bool has_same_chains(const struct change *change, const struct plan *plan
         return false;
     for (unsigned i = 0; i < plan->family_count; i++) {
         table = nft_survey_find(&change->survey, plan->families[i], change->table);
-        if (!table || !table->ours || table->mode != plan->options->mode ||
+        if (!table || !table->ours || table->dormant || table->mode != plan->options->mode ||
             !has_planned_chains(change, plan, plan->families[i]) ||
             count_own_chains(change, plan->families[i]) != plan->chain_count)
             return false;
@@ -228,6 +238,8 @@ static int build_installation(struct change *change)
         if (table && !table->ours)
             return refuse_foreign(change, table);
     }
+    memcpy(change->families, plan.families, sizeof(change->families));
+    change->family_count = plan.family_count;
     if (!has_same_chains(change, &plan))
         return build_replacement(change, &plan);
     err = find_sets(change, &plan);
@@ -235,6 +247,22 @@ static int build_installation(struct change *change)
         return err;
     err = nft_build_rules_again(change->batch, &plan);
     return err ? nft_explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
+}
+
+int nft_install(struct session *session, const struct firewall_options *options, uint32_t families[PLAN_FAMILIES],
+                unsigned *family_count, char error[FIREWALL_ERROR_SIZE])
+{
+    struct change change = { .session = *session, .table = options->table, .options = options, .error = error };
+    int err = nft_check_options(options, error);
+
+    if (!err)
+        err = try_often(&change, build_installation);
+    session->sequence = change.session.sequence;
+    if (err)
+        return err;
+    memcpy(families, change.families, sizeof(change.families));
+    *family_count = change.family_count;
+    return 0;
 }
 
 int firewall_install(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE])

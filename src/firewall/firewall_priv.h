@@ -91,6 +91,7 @@ struct survey_table {
     uint32_t family;
     char name[NAME_SIZE];
     bool ours;             /* made by sluice, by its comment */
+    bool dormant;          /* its chains are off their hooks */
     enum attach_mode mode; /* if ours */
 };
 
@@ -98,6 +99,7 @@ struct survey_chain {
     uint32_t family;
     char table[NAME_SIZE], name[NAME_SIZE];
     bool base, filter; /* attached to a hook; with type filter */
+    bool drops;        /* by policy */
     uint32_t hook;
     int32_t priority;
 };
@@ -115,6 +117,10 @@ void nft_survey_clear(struct survey *survey);
 const struct survey_table *nft_survey_find(const struct survey *survey, uint32_t family, const char *name);
 /* Whether a chain of that name is one that we put into our tables. */
 bool nft_survey_is_own_chain(const struct survey_chain *chain);
+
+/* The names of the chains that we put into our tables. */
+enum { NFT_OWN_CHAINS = 5 };
+const char *nft_own_chain(unsigned index);
 
 /* --- What is to be there (plan.c) ---------------------------------------------------------------------------------------------- */
 
@@ -206,8 +212,35 @@ int nft_hosts_each(struct session *session, const struct set_targets *targets, b
 /* 0 with *found, -ENOENT, or another -errno. */
 int nft_host_find(struct session *session, uint32_t family, const char *table, const struct blocked_host *host,
                   struct blocked_host *found);
+/* `may_be_there`: some of them may be blocked already, and are from now on for their timeouts. */
 int nft_hosts_add(struct session *session, const struct set_targets *targets, const struct blocked_host *hosts,
-                  size_t count, enum subject *subject);
+                  size_t count, bool may_be_there, enum subject *subject);
+
+/* --- How the kernel shows our tables (image.c) ------------------------------------------------------------------------------------ */
+
+/* In the order of enum firewall_damage. */
+enum image_part { IMAGE_TABLE, IMAGE_CHAINS, IMAGE_RULES, IMAGE_SETS, IMAGE_PARTS };
+
+struct image {
+    struct text parts[IMAGE_PARTS];
+    bool drops; /* a base chain's policy is drop */
+    uint64_t blocked_packets, blocked_bytes;
+};
+int nft_image_take(struct image *out, struct session *session, const char *table, const uint32_t *families,
+                   unsigned count);
+void nft_image_clear(struct image *image);
+/* Bits 1 << enum image_part. */
+unsigned nft_image_differs(const struct image *a, const struct image *b);
+
+/* firewall_install() by a session that is open. *families: of the tables that are there then. */
+int nft_install(struct session *session, const struct firewall_options *options, uint32_t families[PLAN_FAMILIES],
+                unsigned *family_count, char error[FIREWALL_ERROR_SIZE]);
+
+/* What a base chain has of itself on a hook, beyond which a filter chain of others is in our way: see plan.c. */
+bool nft_is_in_the_way(const struct firewall_options *options, uint32_t family, uint32_t hook, int32_t theirs,
+                       int32_t ours);
+/* Of a hook of ours; NULL. */
+const char *nft_hook_name(uint32_t hook);
 
 /* --- Messages (build.c), and what went wrong (explain.c) --------------------------------------------------------------------- */
 

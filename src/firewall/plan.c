@@ -138,6 +138,16 @@ int32_t nft_choose_priority(const struct firewall_options *options, uint32_t hoo
     return choose_after(options, hook, survey);
 }
 
+bool nft_is_in_the_way(const struct firewall_options *options, uint32_t family, uint32_t hook, int32_t theirs,
+                       int32_t ours)
+{
+    if (!same_packets(options->family, family))
+        return false;
+    if (options->mode == ATTACH_BEFORE || options->mode == ATTACH_REPEAT)
+        return theirs <= ours && theirs > usual_of(options->family, hook).floor;
+    return theirs >= ours && theirs < ABSURD;
+}
+
 /* --- Chains ------------------------------------------------------------------------------------------------------------------ */
 
 static void add_rule(struct plan_chain *chain, enum plan_rule rule)
@@ -227,4 +237,18 @@ void nft_plan_split(struct plan *plan)
     plan->families[0] = NFPROTO_IPV4;
     plan->families[1] = NFPROTO_IPV6;
     plan->family_count = 2;
+}
+
+const char *nft_hook_name(uint32_t hook)
+{
+    switch (hook) {
+    case NF_INET_FORWARD:
+        return "forward";
+    case NF_INET_LOCAL_IN:
+        return "input";
+    case NF_INET_LOCAL_OUT:
+        return "output";
+    default:
+        return NULL;
+    }
 }
