@@ -73,9 +73,11 @@ int firewall_watch_check(struct firewall_watch *watch, struct firewall_check *ou
 /* Installs again, and blocks the hosts that were blocked when the damage took them along. 0 or -errno with a line in `error`. */
 int firewall_watch_reassert(struct firewall_watch *watch, unsigned damage, char error[FIREWALL_ERROR_SIZE]);
 
-/* Blocks a host for its timeout, unless it is blocked for as long already (*added is false then). 0 or -errno: -ENFILE when the list is full. */
-int firewall_watch_block(struct firewall_watch *watch, const struct blocked_host *host, bool *added,
-                         char error[FIREWALL_ERROR_SIZE]);
+/* Blocks at most FIREWALL_WATCH_HOSTS hosts for their timeouts, but for those that are blocked for as long already: added[i] says
+ * it. 0 or -errno with all of them false: -ENFILE when the list is full. */
+enum { FIREWALL_WATCH_HOSTS = 64 };
+int firewall_watch_block(struct firewall_watch *watch, const struct blocked_host *hosts, size_t count,
+                         bool added[FIREWALL_WATCH_HOSTS], char error[FIREWALL_ERROR_SIZE]);
 /* Remembers who is blocked, for firewall_watch_reassert(), should somebody else have changed it. */
 int firewall_watch_remember_hosts(struct firewall_watch *watch);
 size_t firewall_watch_hosts(const struct firewall_watch *watch); /* remembered, and not over */

@@ -70,7 +70,8 @@ int engine_parse_rules(struct rule_list **out, const struct config *config, cons
     struct rule_variables *variables = NULL;
     struct datasets *datasets = NULL;
     const char **reputations = list_of(config, "reputation.files");
-    int err = keywords && reputations ? engine_rule_variables(&variables, config) : -ENOMEM;
+    const char **classtypes = list_of(config, "nft.blocklist.classtypes");
+    int err = keywords && reputations && classtypes ? engine_rule_variables(&variables, config) : -ENOMEM;
 
     if (!err)
         err = engine_open_datasets(&datasets, config, diag);
@@ -89,6 +90,9 @@ int engine_parse_rules(struct rule_list **out, const struct config *config, cons
         .reputation_categories = config_string(config, "reputation.categories"),
         .reputation_files = reputations,
         .geoip_database = config_string(config, "geoip-database"),
+        .block_priority = (uint8_t)config_number(config, "nft.blocklist.priority"),
+        .block_classtypes = classtypes,
+        .block_seconds = (uint32_t)config_number(config, "nft.blocklist.timeout"),
     };
 
     if (!err) {
@@ -101,6 +105,7 @@ int engine_parse_rules(struct rule_list **out, const struct config *config, cons
     rule_variables_free(variables);
     keyword_table_free(keywords);
     free(reputations);
+    free(classtypes);
     if (err)
         rule_list_free(list);
     else

@@ -344,8 +344,9 @@ static void read_anomaly_options(const struct config *config, struct eve_options
 void engine_eve_options(const struct config *config, struct eve_options *out)
 {
     static const char *const types[OUTPUT_EVENT_COUNT] = {
-        [OUTPUT_ALERT] = "eve.types.alert",  [OUTPUT_DROP] = "eve.types.drop", [OUTPUT_ANOMALY] = "eve.types.anomaly",
-        [OUTPUT_STATS] = "eve.types.stats",  [OUTPUT_FLOW] = "eve.types.flow", [OUTPUT_NETFLOW] = "eve.types.netflow",
+        [OUTPUT_ALERT] = "eve.types.alert",       [OUTPUT_DROP] = "eve.types.drop",
+        [OUTPUT_ANOMALY] = "eve.types.anomaly",   [OUTPUT_STATS] = "eve.types.stats",
+        [OUTPUT_FLOW] = "eve.types.flow",         [OUTPUT_NETFLOW] = "eve.types.netflow",
         [OUTPUT_PACKET] = "eve.types.alert", /* when alert.tagged-packets */
         [OUTPUT_FIREWALL] = "eve.types.firewall",
     };

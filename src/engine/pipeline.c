@@ -511,6 +511,8 @@ static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settle
     if (flow_ends && count == 0)
         return; /* of a packet that was never sent there is nothing else to say */
     policy_apply(pipeline->policy, ruleset_rules(ruleset), pkt, hits, count, &decision);
+    if (decision.block_rule && pipeline->blocks && !flow_ends)
+        block_port_ask(pipeline->blocks, pkt, decision.block_rule);
     decision.stream = pipeline->stream;
     decision.app = pipeline->app;
     decision.names = rule_list_names(ruleset_rules(ruleset));

@@ -389,27 +389,45 @@ size_t firewall_watch_hosts(const struct firewall_watch *watch)
     return count;
 }
 
-int firewall_watch_block(struct firewall_watch *watch, const struct blocked_host *host, bool *added,
-                         char error[FIREWALL_ERROR_SIZE])
+/* Whether it is to be put into the list: not when it is there for as long. 1, 0 or -errno. */
+static int wants_block(struct firewall_watch *watch, const struct set_targets *targets, const struct blocked_host *host)
 {
-    struct set_targets targets = targets_of(watch);
     unsigned index = host->version == 6;
-    enum subject subject = SUBJECT_BATCH;
     struct blocked_host found;
     int err;
 
-    *added = false;
-    if (targets.count[index] == 0)
-        return nft_fail(error, -EAFNOSUPPORT, "table '%s' is not for IPv%u", targets.table, (unsigned)host->version);
-    err = nft_host_find(&watch->session, targets.families[index][0], targets.table, host, &found);
-    if (!err && (found.timeout_ms == 0 || (host->timeout_ms > 0 && found.expires_ms >= host->timeout_ms)))
+    if (targets->count[index] == 0)
         return 0;
-    if (!err || err == -ENOENT)
-        err = nft_hosts_add(&watch->session, &targets, host, 1, true, &subject);
+    err = nft_host_find(&watch->session, targets->families[index][0], targets->table, host, &found);
     if (err)
+        return err == -ENOENT ? 1 : err;
+    return found.timeout_ms > 0 && (host->timeout_ms == 0 || found.expires_ms < host->timeout_ms);
+}
+
+int firewall_watch_block(struct firewall_watch *watch, const struct blocked_host *hosts, size_t count,
+                         bool added[FIREWALL_WATCH_HOSTS], char error[FIREWALL_ERROR_SIZE])
+{
+    struct set_targets targets = targets_of(watch);
+    struct blocked_host group[FIREWALL_WATCH_HOSTS];
+    enum subject subject = SUBJECT_BATCH;
+    size_t wanted = 0;
+    int err = 0;
+
+    for (size_t i = 0; i < count && err >= 0; i++) {
+        err = wants_block(watch, &targets, &hosts[i]);
+        added[i] = err > 0;
+        if (added[i])
+            group[wanted++] = hosts[i];
+    }
+    if (err >= 0)
+        err = wanted > 0 ? nft_hosts_add(&watch->session, &targets, group, wanted, true, &subject) : 0;
+    if (err) {
+        memset(added, 0, count * sizeof(added[0]));
         return nft_explain(error, err, subject, targets.table);
-    *added = true;
-    return remember(watch, host, host->timeout_ms);
+    }
+    for (size_t i = 0; i < wanted && !err; i++)
+        err = remember(watch, &group[i], group[i].timeout_ms);
+    return 0;
 }
 
 /* Those whose time is not over, for the rest of it. */
