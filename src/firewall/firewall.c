@@ -22,8 +22,7 @@ struct change {
     struct batch *batch;
     const char *table;
     const struct firewall_options *options; /* of an installation */
-    uint32_t families[PLAN_FAMILIES];       /* and of its tables */
-    unsigned family_count;
+    struct installed installed;
     char *error;
 };
 
@@ -223,13 +222,33 @@ static int find_sets(struct change *change, struct plan *plan)
     return 0;
 }
 
+static int settle_plan(struct change *change, struct plan *plan)
+{
+    struct installed *installed = &change->installed;
+    int err;
+
+    if (installed->known) {
+        plan->expression = installed->expression;
+        plan->family_count = installed->family_count;
+        memcpy(plan->families, installed->families, sizeof(plan->families));
+        return 0;
+    }
+    err = nft_probe(&change->session, plan, change->error);
+    if (err)
+        return err;
+    *installed =
+        (struct installed){ .known = true, .expression = plan->expression, .family_count = plan->family_count };
+    memcpy(installed->families, plan->families, sizeof(installed->families));
+    return 0;
+}
+
 static int build_installation(struct change *change)
 {
     struct plan plan;
     int err;
 
     nft_plan_make(&plan, change->options, &change->survey);
-    err = nft_probe(&change->session, &plan, change->error);
+    err = settle_plan(change, &plan);
     if (err)
         return err;
     for (unsigned i = 0; i < plan.family_count; i++) {
@@ -238,8 +257,6 @@ static int build_installation(struct change *change)
         if (table && !table->ours)
             return refuse_foreign(change, table);
     }
-    memcpy(change->families, plan.families, sizeof(change->families));
-    change->family_count = plan.family_count;
     if (!has_same_chains(change, &plan))
         return build_replacement(change, &plan);
     err = find_sets(change, &plan);
@@ -249,20 +266,20 @@ static int build_installation(struct change *change)
     return err ? nft_explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
 }
 
-int nft_install(struct session *session, const struct firewall_options *options, uint32_t families[PLAN_FAMILIES],
-                unsigned *family_count, char error[FIREWALL_ERROR_SIZE])
+int nft_install(struct session *session, const struct firewall_options *options, struct installed *installed,
+                char error[FIREWALL_ERROR_SIZE])
 {
-    struct change change = { .session = *session, .table = options->table, .options = options, .error = error };
+    struct change change = {
+        .session = *session, .table = options->table, .options = options, .installed = *installed, .error = error
+    };
     int err = nft_check_options(options, error);
 
     if (!err)
         err = try_often(&change, build_installation);
     session->sequence = change.session.sequence;
-    if (err)
-        return err;
-    memcpy(families, change.families, sizeof(change.families));
-    *family_count = change.family_count;
-    return 0;
+    if (!err)
+        *installed = change.installed;
+    return err;
 }
 
 int firewall_install(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE])

@@ -232,9 +232,17 @@ void nft_image_clear(struct image *image);
 /* Bits 1 << enum image_part. */
 unsigned nft_image_differs(const struct image *a, const struct image *b);
 
-/* firewall_install() by a session that is open. *families: of the tables that are there then. */
-int nft_install(struct session *session, const struct firewall_options *options, uint32_t families[PLAN_FAMILIES],
-                unsigned *family_count, char error[FIREWALL_ERROR_SIZE]);
+/* What an installation found out of the kernel, and the families of its tables. */
+struct installed {
+    bool known;
+    enum queue_expression expression;
+    uint32_t families[PLAN_FAMILIES];
+    unsigned family_count;
+};
+/* firewall_install() by a session that is open. What is known already is not asked again: that is an aborted transaction or two,
+ * each of which takes the kernel some milliseconds. */
+int nft_install(struct session *session, const struct firewall_options *options, struct installed *installed,
+                char error[FIREWALL_ERROR_SIZE]);
 
 /* What a base chain has of itself on a hook, beyond which a filter chain of others is in our way: see plan.c. */
 bool nft_is_in_the_way(const struct firewall_options *options, uint32_t family, uint32_t hook, int32_t theirs,

@@ -47,8 +47,7 @@ struct firewall_watch {
     struct mnl_socket *listener;
     char *buffer;
     struct image image; /* as it was installed */
-    uint32_t families[PLAN_FAMILIES];
-    unsigned family_count;
+    struct installed installed;
     struct firewall_change heard;            /* of the transaction that is being told */
     uint64_t seen_packets, seen_bytes;       /* of the counters as they are now */
     uint64_t blocked_packets, blocked_bytes; /* of those that went with their rules */
@@ -294,7 +293,8 @@ static void follow_counters(struct firewall_watch *watch, const struct image *no
 int firewall_watch_check(struct firewall_watch *watch, struct firewall_check *out, char error[FIREWALL_ERROR_SIZE])
 {
     struct image now;
-    int err = nft_image_take(&now, &watch->session, watch->options->table, watch->families, watch->family_count);
+    int err = nft_image_take(&now, &watch->session, watch->options->table, watch->installed.families,
+                             watch->installed.family_count);
 
     if (err)
         return nft_explain(error, err, SUBJECT_BATCH, watch->options->table);
@@ -319,12 +319,12 @@ static int install(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE]
 
     for (int try = 0; try < LEARN_TRIES; try++) {
         firewall_watch_receive(watch, &change); /* what was before does not matter any more */
-        err = nft_install(&watch->session, watch->options, watch->families, &watch->family_count, error);
+        err = nft_install(&watch->session, watch->options, &watch->installed, error);
         if (err)
             return err;
         nft_image_clear(&watch->image);
-        err =
-            nft_image_take(&watch->image, &watch->session, watch->options->table, watch->families, watch->family_count);
+        err = nft_image_take(&watch->image, &watch->session, watch->options->table, watch->installed.families,
+                             watch->installed.family_count);
         if (err)
             return nft_explain(error, err, SUBJECT_BATCH, watch->options->table);
         firewall_watch_receive(watch, &change);
@@ -342,9 +342,9 @@ static struct set_targets targets_of(const struct firewall_watch *watch)
     struct set_targets targets = { .table = watch->options->table };
 
     for (unsigned i = 0; i < 2 && watch->options->blocklist; i++)
-        for (unsigned f = 0; f < watch->family_count; f++)
-            if (nft_set_fits(i, watch->families[f]))
-                targets.families[i][targets.count[i]++] = watch->families[f];
+        for (unsigned f = 0; f < watch->installed.family_count; f++)
+            if (nft_set_fits(i, watch->installed.families[f]))
+                targets.families[i][targets.count[i]++] = watch->installed.families[f];
     return targets;
 }
 
