@@ -189,6 +189,38 @@ static void log_breach(const struct attachment *attachment, const char *what)
                 (double)(clock_monotonic_ns() - breach->noticed_ns) / 1e6);
 }
 
+/* --- Packets that the kernel dropped ------------------------------------------------------------------------------------------ */
+
+static void hear_removal(struct attachment *attachment, const struct firewall_change *change)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+
+    attachment->removal = *change;
+    attachment->removal_ns = now_ns;
+    for (unsigned i = 0; i < attachment->worker_count; i++)
+        set(&attachment->workers[i].exact_until_ns, now_ns + EXACT_SECONDS * NS_PER_SECOND);
+}
+
+static void count_flushed(struct attachment *attachment)
+{
+    uint64_t sum = 0, lost;
+    struct output_firewall event;
+
+    for (unsigned i = 0; i < attachment->worker_count; i++)
+        sum += atomic_load_explicit(&attachment->workers[i].verdict_lost, memory_order_relaxed);
+    lost = sum - attachment->verdict_lost;
+    attachment->verdict_lost = sum;
+    if (lost == 0 || attachment->removal_ns == 0 ||
+        clock_monotonic_ns() - attachment->removal_ns > FLUSH_SECONDS * NS_PER_SECOND)
+        return; /* a device that went down, say */
+    count(&attachment->flushed, lost);
+    event = event_of(attachment, OUTPUT_FIREWALL_FLUSHED, &attachment->removal);
+    event.packets = lost;
+    output_firewall(attachment->output, &event);
+    log_warning("%llu packets that waited in our queues were dropped by the kernel, because a chain was removed%s%s",
+                (unsigned long long)lost, attachment->removal.process[0] ? " by " : "", attachment->removal.process);
+}
+
 /* --- The table ----------------------------------------------------------------------------------------------------------------- */
 
 static void close_breach(struct attachment *attachment, enum output_firewall_action action)
@@ -226,6 +258,8 @@ static void reassert(struct attachment *attachment)
 
     if (!take_budget(attachment))
         return;
+    if (breach->damage & (FIREWALL_DAMAGE_TABLE | FIREWALL_DAMAGE_CHAINS))
+        hear_removal(attachment, &breach->change); /* our own chains may have to go for it */
     if (firewall_watch_reassert(attachment->watch, breach->damage, error) == 0) {
         count(&attachment->reasserted, 1);
         close_breach(attachment, OUTPUT_FIREWALL_REASSERTED);
@@ -283,16 +317,6 @@ static void check(struct attachment *attachment, const struct firewall_change *c
 
 /* --- What is heard --------------------------------------------------------------------------------------------------------------- */
 
-static void hear_removal(struct attachment *attachment, const struct firewall_change *change)
-{
-    uint64_t now_ns = clock_monotonic_ns();
-
-    attachment->removal = *change;
-    attachment->removal_ns = now_ns;
-    for (unsigned i = 0; i < attachment->worker_count; i++)
-        set(&attachment->workers[i].exact_until_ns, now_ns + EXACT_SECONDS * NS_PER_SECOND);
-}
-
 /* Each chain once, and not again as long as no other is told of. */
 static void hear_intruder(struct attachment *attachment, const struct firewall_change *change)
 {
@@ -327,28 +351,6 @@ static void hear(struct attachment *attachment)
     if (change.intruder.found && attachment->mode != MONITOR_OFF)
         hear_intruder(attachment, &change);
     check(attachment, &change, now_ns);
-}
-
-/* --- Packets that the kernel dropped ------------------------------------------------------------------------------------------- */
-
-static void count_flushed(struct attachment *attachment)
-{
-    uint64_t sum = 0, lost;
-    struct output_firewall event;
-
-    for (unsigned i = 0; i < attachment->worker_count; i++)
-        sum += atomic_load_explicit(&attachment->workers[i].verdict_lost, memory_order_relaxed);
-    lost = sum - attachment->verdict_lost;
-    attachment->verdict_lost = sum;
-    if (lost == 0 || attachment->removal_ns == 0 ||
-        clock_monotonic_ns() - attachment->removal_ns > FLUSH_SECONDS * NS_PER_SECOND)
-        return; /* a device that went down, say */
-    count(&attachment->flushed, lost);
-    event = event_of(attachment, OUTPUT_FIREWALL_FLUSHED, &attachment->removal);
-    event.packets = lost;
-    output_firewall(attachment->output, &event);
-    log_warning("%llu packets that waited in our queues were dropped by the kernel, because a chain was removed%s%s",
-                (unsigned long long)lost, attachment->removal.process[0] ? " by " : "", attachment->removal.process);
 }
 
 /* --- Hosts to block ------------------------------------------------------------------------------------------------------------- */
@@ -514,7 +516,8 @@ static int open_never(struct attachment *attachment, const struct config *config
 
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "nft.blocklist.never can't be used%s%s",
-                 diag && diag_count(diag) > 0 ? ": " : "", diag && diag_count(diag) > 0 ? diag_get(diag, 0)->message : "");
+                 diag && diag_count(diag) > 0 ? ": " : "",
+                 diag && diag_count(diag) > 0 ? diag_get(diag, 0)->message : "");
     else if (never_blocked_is_all(attachment->never))
         log_warning("nft.blocklist.never is any: no host will be blocked");
     diag_free(diag);
