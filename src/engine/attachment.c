@@ -548,8 +548,6 @@ int attachment_new(struct attachment **out, const struct attachment_options *opt
     int err = 0;
 
     *out = NULL;
-    if (options->firewall->blocklist && !attaches)
-        log_warning("nft.blocklist.enabled has no effect without an own table (nft.attach)");
     if (!attaches || (mode == MONITOR_OFF && !options->firewall->blocklist))
         return 0;
     attachment = calloc(1, sizeof(*attachment));
