@@ -25,7 +25,7 @@ breaks() {
 	gateway nft "$@" || fail "$name: nft $*"
 	wait_events ips $((had + 1)) event_type=firewall firewall.action=reasserted
 	equal "$name: the table" "$(ours)" "$(cat "$WORK/table")"
-	tail -n 200 "$WORK/ips/eve.json" | grep '"reasserted"' | tail -n 1 >"$WORK/event"
+	tail -n 200 "$WORK/ips/eve.json" | grep '"action":"reasserted"' | tail -n 1 >"$WORK/event"
 	python3 - "$WORK/event" "$damage" <<'PY' || fail "$name: the event: $(cat "$WORK/event")"
 import json, sys
 event = json.load(open(sys.argv[1]))["firewall"]
