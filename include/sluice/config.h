@@ -103,6 +103,8 @@ int config_ports(const struct config *config, const char *name, uint16_t *out, s
 /* Forms that values have. Queues and CPUs: "0-3,8" gives 0 1 2 3 8; returns how many, or -EINVAL when it is no such list,
  * a number is above `high` or more than `max` are named. */
 int config_ranges(const char *value, uint32_t high, uint32_t *out, size_t max);
+/* "90" (seconds), "90s", "15m", "12h", "7d", "2w". */
+bool config_duration(const char *value, uint64_t *seconds);
 /* "0x1/0x1": a mark within a mask that is not 0. */
 bool config_mark(const char *value, uint32_t *mark, uint32_t *mask);
 /* "10.0.0.0/8", or an address alone: its version, with the bits behind the prefix zero; -EINVAL when it is neither. */

@@ -34,6 +34,10 @@ struct turn;
 struct ruleset_options {
     enum rule_action action_order[4]; /* default: pass, drop, reject, alert; ACTION_REJECT stands for all three */
     unsigned generation;              /* of the reload, for events */
+    /* A folder of databases that were compiled before; NULL for none. What is wrong with it is a warning. */
+    const char *cache_path;
+    uint64_t cache_max_age_seconds; /* a file that nobody used for so long is removed; 0: never */
+    uint64_t cache_max_bytes;       /* of all files; 0: any */
 };
 void ruleset_options_default(struct ruleset_options *options);
 
@@ -43,6 +47,11 @@ int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct rule
 void ruleset_free(struct ruleset *ruleset);
 const struct rule_list *ruleset_rules(const struct ruleset *ruleset);
 unsigned ruleset_generation(const struct ruleset *ruleset);
+/* How many databases it has, and how many of them were read from the cache. */
+struct ruleset_databases {
+    unsigned count, cached;
+};
+struct ruleset_databases ruleset_databases(const struct ruleset *ruleset);
 /* What its rules want to know of files: RULE_FILE_... */
 unsigned ruleset_file_needs(const struct ruleset *ruleset);
 /* Whether a rule asks for checksums (tcpv4-csum and kin): then decode_check_checksums() is called before detection. */

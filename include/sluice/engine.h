@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "sluice/config.h"
 #include "sluice/diag.h"
@@ -35,6 +36,15 @@ int never_blocked_new(struct never_blocked **out, const struct config *config, s
 void never_blocked_free(struct never_blocked *never);
 bool never_blocked_has(const struct never_blocked *never, int version, const struct address *address);
 bool never_blocked_is_all(const struct never_blocked *never); /* "any": nobody can be blocked */
+
+/* How far loading is, in one line of a terminal on stderr, when it takes longer than a second. The line is gone after the end. */
+struct engine_progress {
+    struct diag *diag; /* NULL: stderr is no terminal */
+    uint64_t begin_ns, shown_ns;
+    bool shown;
+};
+void engine_progress_begin(struct engine_progress *progress, struct diag *diag);
+void engine_progress_end(struct engine_progress *progress);
 
 struct run_options {
     const struct config *config;

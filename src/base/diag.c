@@ -20,6 +20,8 @@ struct diag {
     size_t errors, warnings;
     const char *last_file;
     const char *last_line_source, *last_line_copy;
+    diag_progress_fn *progress;
+    void *progress_user;
 };
 
 struct diag *diag_new(void)
@@ -50,6 +52,18 @@ void diag_clear(struct diag *diag)
     arena_reset(diag->arena);
     diag->count = diag->errors = diag->warnings = 0;
     diag->last_file = diag->last_line_source = diag->last_line_copy = NULL;
+}
+
+void diag_on_progress(struct diag *diag, diag_progress_fn *progress, void *user)
+{
+    diag->progress = progress;
+    diag->progress_user = user;
+}
+
+void diag_progress(const struct diag *diag, const char *what, size_t done, size_t total)
+{
+    if (diag->progress)
+        diag->progress(diag->progress_user, what, done, total);
 }
 
 static const char *copy_file(struct diag *diag, const char *file)

@@ -227,9 +227,9 @@ static void pcap_file_close(struct capture *capture)
 {
     struct pcap_file *file = (struct pcap_file *)capture;
 
+    pcap_records_clear(&file->records); /* which reads what libpcap closes */
     if (file->pcap)
         pcap_close(file->pcap);
-    pcap_records_clear(&file->records);
     free(file->error);
     free(file->buffer);
     free(file);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A piece is read behind room for the record that the piece before ended in the midst of: its beginning is moved there, so that each
- * record lies in one place. Pieces are small enough to stay in a core's own cache until their packets have been judged.
+ * Before a piece there is room for the record that the piece before ended in the midst of: its beginning is copied there, so that each
+ * record lies in one place.
  */
 #include "pcap_records.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,7 +18,6 @@ enum {
     VERSION_AT = 4,
     VERSION_MAJOR = 2,
     VERSION_MINOR = 4,
-    PIECE = 256 * 1024,
     ROOM_BEFORE = PCAP_RECORD_HEADER + PCAP_MAX_PACKET, /* for less than a whole record */
 };
 
@@ -43,13 +41,12 @@ static bool take_magic(struct pcap_records *records, const uint8_t *header)
     return false;
 }
 
-static bool is_common(struct pcap_records *records)
+static bool is_common(struct pcap_records *records, int fd, const struct stat *status)
 {
     uint8_t header[FILE_HEADER];
-    struct stat status;
 
-    if (fstat(records->fd, &status) || !S_ISREG(status.st_mode) ||
-        pread(records->fd, header, sizeof(header), 0) != sizeof(header) || !take_magic(records, header))
+    if (!S_ISREG(status->st_mode) || pread(fd, header, sizeof(header), 0) != sizeof(header) ||
+        !take_magic(records, header))
         return false;
     uint16_t major = records->swapped ? load_be16(header + VERSION_AT) : load_le16(header + VERSION_AT);
     uint16_t minor = records->swapped ? load_be16(header + VERSION_AT + 2) : load_le16(header + VERSION_AT + 2);
@@ -59,21 +56,19 @@ static bool is_common(struct pcap_records *records)
 
 int pcap_records_init(struct pcap_records *records, int fd, uint32_t snapshot)
 {
-    *records = (struct pcap_records){ .fd = fd, .next_piece = FILE_HEADER };
+    struct stat status;
+
+    *records = (struct pcap_records){ .next_piece = FILE_HEADER };
     records->max_length = snapshot < PCAP_MAX_PACKET ? snapshot : PCAP_MAX_PACKET;
-    if (!is_common(records))
+    if (fstat(fd, &status) || !is_common(records, fd, &status))
         return -ENOTSUP;
-    records->buffer = malloc(ROOM_BEFORE + PIECE);
-    if (!records->buffer)
-        return -ENOMEM;
-    records->at = records->end = records->buffer + ROOM_BEFORE;
-    return 0;
+    return read_ahead_new(&records->reader, fd, FILE_HEADER, (uint64_t)status.st_size, ROOM_BEFORE);
 }
 
 void pcap_records_clear(struct pcap_records *records)
 {
-    free(records->buffer);
-    *records = (struct pcap_records){ .fd = -1 };
+    read_ahead_free(records->reader);
+    *records = (struct pcap_records){ 0 };
 }
 
 bool pcap_records_next(struct pcap_records *records, struct pcap_record *out)
@@ -98,31 +93,22 @@ bool pcap_records_next(struct pcap_records *records, struct pcap_record *out)
     return true;
 }
 
-static ssize_t read_piece(struct pcap_records *records)
-{
-    ssize_t length;
-
-    do
-        length = pread(records->fd, records->buffer + ROOM_BEFORE, PIECE, (off_t)records->next_piece);
-    while (length < 0 && errno == EINTR);
-    return length;
-}
-
 bool pcap_records_fill(struct pcap_records *records)
 {
     size_t rest = (size_t)(records->end - records->at);
-    uint8_t *piece = records->buffer + ROOM_BEFORE;
+    uint8_t *piece;
 
     if (rest >= ROOM_BEFORE)
         return false; /* was whole, and not common */
-    memmove(piece - rest, records->at, rest);
-    records->at = piece - rest;
-    records->end = piece;
-    ssize_t length = read_piece(records);
+    ssize_t length = read_ahead_next(records->reader, &piece);
 
     if (length <= 0)
         return false;
-    records->end += length;
+    if (rest > 0)
+        memcpy(piece - rest, records->at, rest);
+    read_ahead_release(records->reader);
+    records->at = piece - rest;
+    records->end = piece + length;
     records->next_piece += (uint64_t)length;
     return true;
 }

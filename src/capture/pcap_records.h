@@ -7,7 +7,7 @@
  * file says. Anything else is libpcap's, which can go on at any record (pcap_records_offset()); so what ails a file is found and told by
  * libpcap alone.
  *
- * Threads:   one.
+ * Threads:   one; large files are read ahead by another (read_ahead.h).
  * Ownership: records are lent until the next pcap_records_fill().
  */
 #ifndef SLUICE_PCAP_RECORDS_H
@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "read_ahead.h"
 
 enum {
     PCAP_RECORD_HEADER = 16,
@@ -29,18 +31,18 @@ struct pcap_record {
 };
 
 struct pcap_records {
-    int fd; /* lent; its position is not touched */
+    struct read_ahead *reader;
     bool swapped;
     uint32_t fraction_ns;    /* what the fraction of a second counts */
     uint32_t max_length;     /* longer ones are libpcap's */
     uint64_t next_piece;     /* in the file */
     const uint8_t *at, *end; /* read, and not lent yet */
-    uint8_t *buffer;
 };
 
-/* 0, -ENOTSUP when the file is for libpcap, -ENOMEM. `snapshot` is the longest record by libpcap's word. */
+/* 0, -ENOTSUP when the file is for libpcap, -ENOMEM. `fd` is lent, its position not touched; `snapshot` is the longest record by libpcap's
+ * word. */
 int pcap_records_init(struct pcap_records *records, int fd, uint32_t snapshot);
-void pcap_records_clear(struct pcap_records *records); /* NULL buffers are allowed */
+void pcap_records_clear(struct pcap_records *records); /* one that is all zeros is allowed */
 
 /* The next record of what has been read; false when none is there that is whole and common. */
 bool pcap_records_next(struct pcap_records *records, struct pcap_record *out);

@@ -40,6 +40,7 @@ struct result {
     struct rule_list *rules; /* NULL once they are compiled */
     size_t files, loaded, rejected;
     double parse_seconds, compile_seconds;
+    struct ruleset_databases databases;
     bool compiled;
 };
 
@@ -156,8 +157,12 @@ static void print_summary(const struct result *result, FILE *to)
     fprintf(to, "%zu error%s, %zu warning%s\n", errors, plural(errors), warnings, plural(warnings));
     fprintf(to, "%zu rule%s loaded, %zu rejected, from %zu file%s in %.2f s\n", result->loaded, plural(result->loaded),
             result->rejected, result->files, plural(result->files), result->parse_seconds);
-    if (result->compiled)
-        fprintf(to, "compiled in %.2f s\n", result->compile_seconds);
+    if (!result->compiled)
+        return;
+    fprintf(to, "compiled in %.2f s", result->compile_seconds);
+    if (result->databases.cached > 0)
+        fprintf(to, ", %u of %u databases from the cache", result->databases.cached, result->databases.count);
+    fputc('\n', to);
 }
 
 static void json_tag(const char *tag, size_t count, void *user)
@@ -193,8 +198,11 @@ static int print_json(const struct arguments *arguments, const struct result *re
     json_uint(&out, "rules_rejected", result->rejected);
     json_uint(&out, "rule_files", result->files);
     json_double(&out, "parse_seconds", result->parse_seconds);
-    if (result->compiled)
+    if (result->compiled) {
         json_double(&out, "compile_seconds", result->compile_seconds);
+        json_uint(&out, "databases", result->databases.count);
+        json_uint(&out, "databases_cached", result->databases.cached);
+    }
     json_array_open(&out, "unsupported");
     diag_each_tag(result->diag, json_tag, &out);
     json_array_close(&out);
@@ -267,12 +275,14 @@ static void compile(const struct arguments *arguments, struct result *result)
     result->rules = NULL;
     result->compile_seconds = seconds_since(start);
     result->compiled = true;
+    result->databases = ruleset_databases(ruleset);
     ruleset_free(ruleset);
 }
 
 static int check(const struct arguments *arguments)
 {
     struct result result = { .diag = diag_new() };
+    struct engine_progress progress;
     int code;
 
     if (!result.diag)
@@ -280,10 +290,13 @@ static int check(const struct arguments *arguments)
     code = cli_load_config(&arguments->input, CONFIG_STRICT, CLI_DEFAULT_CONFIG, &result.config, result.diag);
     if (code)
         goto free_diag;
+    engine_progress_begin(&progress, result.diag);
     code = load_rules(arguments, &result);
+    if (!code)
+        compile(arguments, &result);
+    engine_progress_end(&progress);
     if (code)
         goto free_config;
-    compile(arguments, &result);
     code = print_result(arguments, &result);
     if (diag_errors(result.diag) > 0 || (arguments->strict && diag_warnings(result.diag) > 0))
         code = EXIT_FAILED;

@@ -107,6 +107,7 @@ const char *form_mark(const char *value);
 const char *form_priority(const char *value);
 const char *form_name(const char *value);
 const char *form_network(const char *value);
+const char *form_duration(const char *value);
 
 /* --- defaults.c -------------------------------------------------------------------------------------------------------------------- */
 

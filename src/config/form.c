@@ -56,6 +56,39 @@ bool config_mark(const char *value, uint32_t *mark, uint32_t *mask)
     return true;
 }
 
+bool config_duration(const char *value, uint64_t *seconds)
+{
+    static const struct {
+        const char *name;
+        uint64_t seconds;
+    } units[] = { { "", 1 },
+                  { "s", 1 },
+                  { "m", 60 },
+                  { "min", 60 },
+                  { "h", 60 * 60 },
+                  { "d", 24 * 60 * 60 },
+                  { "w", 7 * 24 * 60 * 60 } };
+    size_t digits = strspn(value, "0123456789"), gap = strspn(value + digits, " \t");
+    uint64_t number;
+
+    if (!text_to_uint(value, digits, 0, UINT32_MAX, &number))
+        return false;
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (strcmp(value + digits + gap, units[i].name) == 0) {
+            *seconds = number * units[i].seconds;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *form_duration(const char *value)
+{
+    uint64_t seconds;
+
+    return config_duration(value, &seconds) ? NULL : "a time such as 90, 90s, 15m, 12h, 7d or 2w";
+}
+
 const char *form_queues(const char *value)
 {
     static const char wanted[] = "queue numbers such as 0, 0-3 or 0-3,8 (at most 1024 of 0 to 65535, each once)";

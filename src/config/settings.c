@@ -7,6 +7,7 @@
  * exists there and not yet here has a row with a warning when a file of the field is likely to bring it.
  */
 #include "config_priv.h"
+#include "settings_detect.h"
 #include "settings_nft.h"
 #include "settings_xff.h"
 
@@ -42,8 +43,6 @@ static const char *const later_event_types[] = {
 };
 
 static const char no_effect[] = "has no effect yet";
-
-enum { NUMBER_MAX = INT32_MAX };
 
 /* Many rows that differ in name, seconds and whose they are. */
 #define FLOW_TIMEOUT(path, seconds, whose)                                                                             \
@@ -135,18 +134,7 @@ const struct setting config_settings[] = {
       .low = 1,
       .high = 255,
       .help = "alerts kept per packet; more are counted" },
-    { .name = "detect.pcre-match-limit",
-      .type = SETTING_NUMBER,
-      .default_value = "3500",
-      .low = 1,
-      .high = NUMBER_MAX,
-      .help = "steps that one evaluation of a pcre may take; past them it does not match" },
-    { .name = "detect.pcre-match-limit-recursion",
-      .type = SETTING_NUMBER,
-      .default_value = "1500",
-      .low = 1,
-      .high = NUMBER_MAX,
-      .help = "depth that one evaluation of a pcre may reach" },
+    DETECT_SETTINGS,
     { .name = "threshold.memcap",
       .type = SETTING_SIZE,
       .default_value = "16 MiB",

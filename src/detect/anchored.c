@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Literals that can stand at one place only (depth as long as the literal, startswith): more than half of the rules on raw
- * payload. Nothing is searched for them: at each place that occurs two bytes of the payload choose a bucket, and the
- * literals in it are compared.
+ * payload. Nothing is searched for them: at a few places two bytes of the payload choose a bucket, and the literals in it are
+ * compared. The places are chosen so that few of them suffice: each literal needs one that lies within it.
  *
  * Letters are looked up without their case, so literals that ignore it lie in the same buckets.
  */
@@ -12,12 +12,13 @@
 
 #include "detect_priv.h"
 
-enum { KEY_LENGTH = 2, WORD_LENGTH = 8, CASE_BIT = 0x20, MIN_BITS = 4, MAX_BITS = 12 };
+enum { KEY_LENGTH = 2, WORD_LENGTH = 8, CASE_BIT = 0x20, MIN_BITS = 4, MAX_BITS = 12, BUCKETS_PER_ENTRY = 4 };
 
 struct entry {
     uint64_t word, mask; /* the first bytes, as they lie in memory */
     struct literal literal;
-    uint32_t check, bucket;
+    uint32_t check;
+    uint32_t place, bucket; /* where its key lies in the payload */
 };
 
 struct place {
@@ -109,17 +110,78 @@ bool anchored_equal(const struct anchored *a, const struct anchored *b)
 
 static uint32_t bucket_of(const uint8_t key[KEY_LENGTH], uint32_t shift)
 {
-    uint32_t number = (key[0] & ~(uint32_t)CASE_BIT) | (key[1] & ~(uint32_t)CASE_BIT) << 8;
+    uint16_t number;
 
-    return number * UINT32_C(0x9e3779b1) >> shift;
+    memcpy(&number, key, sizeof(number));
+    return (number & (uint32_t) ~(CASE_BIT * 0x101)) * UINT32_C(0x9e3779b1) >> shift;
+}
+
+static const uint8_t *key_of(const struct entry *entry, uint32_t place)
+{
+    return entry->literal.bytes + (place - entry->literal.at);
+}
+
+/* The same byte twice is padding in many protocols, and would call for a comparison too often. */
+static bool is_telling(const uint8_t key[KEY_LENGTH])
+{
+    return key[0] != key[1];
+}
+
+/* Whether the key of the literal may lie at the place. One that has no better place takes any. */
+static bool may_take(const struct entry *entry, uint32_t place)
+{
+    uint32_t first = entry->literal.at, last = first + entry->literal.length - KEY_LENGTH;
+
+    if (place < first || place > last || is_telling(key_of(entry, place)))
+        return place >= first && place <= last;
+    for (uint32_t other = first; other <= last; other++) {
+        if (is_telling(key_of(entry, other)))
+            return false;
+    }
+    return true;
+}
+
+/*
+ * The place that suits most of the entries from `from` on takes them: they are moved to the front. How many it is; at least one.
+ */
+static uint32_t take_place(struct anchored *anchored, uint32_t from)
+{
+    uint32_t suits[LITERAL_NEAR] = { 0 }, best = 0, end = from;
+
+    for (uint32_t i = from; i < anchored->entry_count; i++) {
+        for (uint32_t place = 0; place < LITERAL_NEAR; place++)
+            suits[place] += may_take(&anchored->entries[i], place);
+    }
+    for (uint32_t place = 1; place < LITERAL_NEAR; place++) {
+        if (suits[place] > suits[best])
+            best = place;
+    }
+    for (uint32_t i = from; i < anchored->entry_count; i++) {
+        struct entry *entry = &anchored->entries[i];
+
+        if (!may_take(entry, best))
+            continue;
+        entry->place = best;
+        struct entry taken = *entry;
+
+        *entry = anchored->entries[end];
+        anchored->entries[end++] = taken;
+    }
+    return end - from;
+}
+
+static void choose_places(struct anchored *anchored)
+{
+    for (uint32_t i = 0; i < anchored->entry_count;)
+        i += take_place(anchored, i);
 }
 
 static int compare_entries(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
 
-    if (a->literal.at != b->literal.at)
-        return a->literal.at < b->literal.at ? -1 : 1;
+    if (a->place != b->place)
+        return a->place < b->place ? -1 : 1;
     if (a->bucket != b->bucket)
         return a->bucket < b->bucket ? -1 : 1;
     return a->check < b->check ? -1 : a->check > b->check;
@@ -130,7 +192,7 @@ static uint32_t count_place(const struct anchored *anchored, uint32_t from)
 {
     uint32_t end = from;
 
-    while (end < anchored->entry_count && anchored->entries[end].literal.at == anchored->entries[from].literal.at)
+    while (end < anchored->entry_count && anchored->entries[end].place == anchored->entries[from].place)
         end++;
     return end - from;
 }
@@ -139,7 +201,7 @@ static unsigned bits_for(uint32_t count)
 {
     unsigned bits = MIN_BITS;
 
-    while (bits < MAX_BITS && (UINT32_C(1) << bits) < count * 2)
+    while (bits < MAX_BITS && (UINT32_C(1) << bits) < count * BUCKETS_PER_ENTRY)
         bits++;
     return bits;
 }
@@ -151,9 +213,9 @@ static uint32_t fill_place(struct anchored *anchored, uint32_t from, uint32_t co
     uint32_t at = from, bucket_count = UINT32_C(1) << bits;
     struct entry *entries = anchored->entries;
 
-    anchored->places[anchored->place_count++] = (struct place){ entries[from].literal.at, 32 - bits, first_bucket };
+    anchored->places[anchored->place_count++] = (struct place){ entries[from].place, 32 - bits, first_bucket };
     for (uint32_t i = from; i < from + count; i++)
-        entries[i].bucket = bucket_of(entries[i].literal.bytes, 32 - bits);
+        entries[i].bucket = bucket_of(key_of(&entries[i], entries[i].place), 32 - bits);
     qsort(entries + from, count, sizeof(*entries), compare_entries);
     for (uint32_t bucket = 0; bucket <= bucket_count; bucket++) {
         while (at < from + count && entries[at].bucket < bucket)
@@ -167,6 +229,7 @@ int anchored_build(struct anchored *anchored)
 {
     uint32_t place_count = 0, bucket_count = 0, next_bucket = 0;
 
+    choose_places(anchored);
     qsort(anchored->entries, anchored->entry_count, sizeof(*anchored->entries), compare_entries);
     for (uint32_t i = 0, count; i < anchored->entry_count; i += count) {
         count = count_place(anchored, i);
@@ -194,11 +257,15 @@ static uint64_t load_word(const uint8_t *bytes, uint32_t length)
     return word;
 }
 
-static bool entry_matches(const struct entry *entry, const uint8_t *bytes, uint32_t length, uint64_t word)
+static bool entry_matches(const struct entry *entry, const uint8_t *bytes, uint32_t length, uint32_t from)
 {
-    if ((word & entry->mask) != entry->word || entry->literal.length > length)
+    const struct literal *literal = &entry->literal;
+    uint32_t end = (uint32_t)literal->at + (uint32_t)literal->length;
+
+    if (end > length || end <= from)
         return false;
-    return literal_equal(&entry->literal, bytes);
+    return (load_word(bytes + literal->at, length - (uint32_t)literal->at) & entry->mask) == entry->word &&
+           literal_equal(literal, bytes + literal->at);
 }
 
 void anchored_scan(const struct anchored *anchored, struct detector *detector, const uint8_t *bytes, uint32_t length,
@@ -210,20 +277,11 @@ void anchored_scan(const struct anchored *anchored, struct detector *detector, c
         if (length < KEY_LENGTH || place->at > length - KEY_LENGTH)
             return;
 
-        const uint8_t *here = bytes + place->at;
-        uint32_t left = length - place->at;
-        const uint32_t *bucket = &anchored->buckets[place->first + bucket_of(here, place->shift)];
-
-        if (bucket[0] == bucket[1])
-            continue;
-
-        uint64_t word = load_word(here, left);
+        const uint32_t *bucket = &anchored->buckets[place->first + bucket_of(bytes + place->at, place->shift)];
 
         for (uint32_t k = bucket[0]; k < bucket[1]; k++) {
-            const struct entry *entry = &anchored->entries[k];
-
-            if (entry_matches(entry, here, left, word) && place->at + entry->literal.length > from)
-                detector_add_candidate(detector, entry->check);
+            if (entry_matches(&anchored->entries[k], bytes, length, from))
+                detector_add_candidate(detector, anchored->entries[k].check);
         }
     }
 }

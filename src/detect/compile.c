@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cache.h"
 #include "detect_priv.h"
 
 enum { MAX_THREADS = 64, ERROR_SIZE = 256 };
@@ -18,6 +19,9 @@ enum { MAX_THREADS = 64, ERROR_SIZE = 256 };
 struct compile_work {
     struct prefilter **prefilters;
     unsigned count;
+    struct cache *cache; /* NULL for none */
+    const struct diag *diag;
+    pthread_t reporter; /* who may use it */
     atomic_uint next;
     atomic_int err;         /* the first one */
     char error[ERROR_SIZE]; /* written by who set err */
@@ -34,9 +38,11 @@ static void *compile_some(void *arg)
 
         if (i >= work->count || atomic_load(&work->err))
             return NULL;
-        err = prefilter_compile(work->prefilters[i], error);
+        err = prefilter_compile(work->prefilters[i], work->cache, error);
         if (err && atomic_compare_exchange_strong(&work->err, &none, err))
             memcpy(work->error, error, sizeof(error));
+        if (pthread_equal(pthread_self(), work->reporter))
+            diag_progress(work->diag, "compiling the rules", i + 1, work->count);
     }
 }
 
@@ -73,12 +79,60 @@ static void collect_prefilters(const struct ruleset *ruleset, struct compile_wor
         collect_group(&ruleset->groups[i], work);
 }
 
-int ruleset_compile(struct ruleset *ruleset, struct diag *diag)
+static struct cache *open_cache(const struct ruleset_options *options, struct diag *diag)
 {
-    struct compile_work work = { 0 };
+    const struct cache_options wanted = {
+        .path = options->cache_path,
+        .max_age_seconds = options->cache_max_age_seconds,
+        .max_bytes = options->cache_max_bytes,
+    };
+    struct cache *cache = NULL;
+    int err = wanted.path ? cache_open(&cache, &wanted) : 0;
+
+    if (err)
+        diag_warning(diag, (struct position){ .file = wanted.path }, "the cache cannot be opened: %s", strerror(-err));
+    return cache;
+}
+
+static void close_cache(struct cache *cache, struct diag *diag)
+{
+    if (!cache)
+        return;
+    cache_tidy(cache);
+    cache_tell(cache, diag);
+    cache_close(cache);
+}
+
+static void compile_all(struct compile_work *work)
+{
     pthread_t threads[MAX_THREADS];
     long cpus = count_cpus();
     unsigned started = 0;
+
+    while (started + 1 < work->count && started + 1 < MAX_THREADS && (long)started + 1 < cpus &&
+           pthread_create(&threads[started], NULL, compile_some, work) == 0)
+        started++;
+    compile_some(work);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static struct ruleset_databases count_databases(const struct compile_work *work)
+{
+    struct ruleset_databases databases = { 0 };
+
+    for (unsigned i = 0; i < work->count; i++) {
+        const struct matcher *matcher = prefilter_matcher(work->prefilters[i]);
+
+        databases.count += matcher != NULL;
+        databases.cached += matcher && matcher_is_cached(matcher);
+    }
+    return databases;
+}
+
+int ruleset_compile(struct ruleset *ruleset, const struct ruleset_options *options, struct diag *diag)
+{
+    struct compile_work work = { .diag = diag, .reporter = pthread_self() };
 
     work.prefilters = calloc((TRAFFIC_COUNT + ruleset->group_count) * (size_t)GROUP_PREFILTERS + RULESET_MAX_BUFFERS +
                                  transaction_group_count() * TRANSACTION_BUFFERS,
@@ -86,12 +140,10 @@ int ruleset_compile(struct ruleset *ruleset, struct diag *diag)
     if (!work.prefilters)
         return -ENOMEM;
     collect_prefilters(ruleset, &work);
-    while (started + 1 < work.count && started + 1 < MAX_THREADS && (long)started + 1 < cpus &&
-           pthread_create(&threads[started], NULL, compile_some, &work) == 0)
-        started++;
-    compile_some(&work);
-    for (unsigned i = 0; i < started; i++)
-        pthread_join(threads[i], NULL);
+    work.cache = open_cache(options, diag);
+    compile_all(&work);
+    close_cache(work.cache, diag);
+    ruleset->databases = count_databases(&work);
     free(work.prefilters);
     if (atomic_load(&work.err))
         diag_error(diag, (struct position){ 0 }, "%s", work.error);

@@ -4,6 +4,7 @@
  *
  *   ruleset.c    builds the snapshot: choice of literals, groups;  check.c  the checks and their order
  *   group.c      rules by the ports they ask for;  compile.c  their databases, by several threads
+ *   cache.c      compiled databases on disk;  cache_file.c  the form of its files
  *   address_index.c  rules by their addresses
  *   literal.c    which literal of a rule the prefilter looks for
  *   prefilter.c  literals by whether their place is known, and the scan that yields candidates
@@ -81,6 +82,7 @@ struct unfiltered_list {
     uint32_t count, capacity;
 };
 
+struct cache;
 struct prefilter;
 struct hs_scratch;
 
@@ -116,6 +118,7 @@ struct transaction_plan {
     uint8_t proto, direction;         /* id of the protocol */
     uint8_t progress;                 /* from which on all that does not grow can be read */
     bool grows, files, events;        /* it asks for what may come at any time */
+    bool on_event;                    /* it asks for an event to be there */
     const struct app_buffer **access; /* by buffer of the rule; NULL for those of packets */
     uint8_t *condition_progress;      /* by condition on the transaction */
 };
@@ -128,7 +131,8 @@ struct transaction_buffer {
 struct transaction_unfiltered {
     uint32_t check;
     uint8_t progress;
-    bool always; /* whenever the transaction is looked at */
+    bool always;   /* whenever the transaction is looked at */
+    bool on_event; /* but only when it has an event */
 };
 struct transaction_group {
     bool has_rules;
@@ -184,7 +188,8 @@ struct ruleset {
     uint32_t buffer_count;
     bool needs_checksums;
     unsigned file_needs; /* of all rules: RULE_FILE_... */
-    bool scans_packets;  /* TCP: a rule with a literal looks at the packet and not only at the stream */
+    struct ruleset_databases databases;
+    bool scans_packets; /* TCP: a rule with a literal looks at the packet and not only at the stream */
 };
 
 struct detector {
@@ -243,6 +248,7 @@ struct literal {
     size_t length;
     bool nocase;
     bool is_part;   /* of a longer content */
+    bool is_whole;  /* what it is searched in is there as a whole, or not at all: no stream */
     uint32_t at;    /* in its buffer, or LITERAL_ANYWHERE */
     uint32_t reach; /* it ends within so many bytes of its buffer; LITERAL_ANYWHERE when that is not known */
     const struct keyword *buffer; /* NULL: payload */
@@ -299,7 +305,7 @@ void address_index_find(const struct address_index *index, struct detector *dete
 /* --- compile.c ------------------------------------------------------------------------------------------------------------ */
 
 /* 0, -ENOMEM, or -EINVAL with the cause in `diag`. */
-int ruleset_compile(struct ruleset *ruleset, struct diag *diag);
+int ruleset_compile(struct ruleset *ruleset, const struct ruleset_options *options, struct diag *diag);
 
 /* --- prefilter.c --------------------------------------------------------------------------------------------------------- */
 
@@ -309,8 +315,9 @@ void prefilter_free(struct prefilter *prefilter);
 int prefilter_add(struct prefilter *prefilter, const struct literal *literal, uint32_t check);
 /* Whether both have the same literals for the same checks, so far; NULL has none. */
 bool prefilter_equal(const struct prefilter *a, const struct prefilter *b);
-/* Threads: different prefilters may be compiled at the same time. 0, -ENOMEM, or -EINVAL with the cause in `error`. */
-int prefilter_compile(struct prefilter *prefilter, char error[256]);
+/* `cache` has databases that were compiled before; NULL for none. Threads: different prefilters may be compiled at the same time. 0, -ENOMEM, or -EINVAL with the cause in `error`. */
+int prefilter_compile(struct prefilter *prefilter, struct cache *cache, char error[256]);
+const struct matcher *prefilter_matcher(const struct prefilter *prefilter); /* NULL without one */
 /* NULL is allowed. */
 int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch **scratch);
 /* Adds to the detector's candidates all checks whose literal occurs in the bytes, which are a packet's payload or another whole buffer. */
@@ -338,7 +345,8 @@ int matcher_new(struct matcher **out);
 void matcher_free(struct matcher *matcher);
 int matcher_add(struct matcher *matcher, const struct literal *literal, uint32_t check);
 bool matcher_equal(const struct matcher *a, const struct matcher *b);
-int matcher_compile(struct matcher *matcher, char error[256]);
+int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256]);
+bool matcher_is_cached(const struct matcher *matcher); /* its database was not compiled but read */
 int matcher_grow_scratch(const struct matcher *matcher, struct hs_scratch **scratch);
 /* Within how many bytes of the buffer all its literals end; LITERAL_ANYWHERE. */
 uint32_t matcher_reach(const struct matcher *matcher);

@@ -191,14 +191,15 @@ int group_keys_add(struct group_keys *keys, struct ruleset *ruleset, enum traffi
     const struct check *check = &ruleset->checks[entry->check];
     struct keyed keyed = { .entry = *entry, .ports = check->destination_port };
 
+    keyed.entry.literal.is_whole = traffic != TRAFFIC_TCP;
     if (traffic == TRAFFIC_OTHER || check->bidirectional)
-        return group_add(&ruleset->generic[traffic], entry);
+        return group_add(&ruleset->generic[traffic], &keyed.entry);
     if (is_narrow(keyed.ports))
         return keep(keys, traffic, PORT_DESTINATION, &keyed);
     keyed.ports = check->source_port;
     if (is_narrow(keyed.ports))
         return keep(keys, traffic, PORT_SOURCE, &keyed);
-    return group_add(&ruleset->generic[traffic], entry);
+    return group_add(&ruleset->generic[traffic], &keyed.entry);
 }
 
 /* Where the set of rules may change: at the first port of a range, and behind its last. */

@@ -107,6 +107,7 @@ static void take(struct literal *out, const struct content *content, const struc
     if (out->length > LITERAL_MAX)
         out->length = LITERAL_MAX;
     out->is_part = out->length < content->length;
+    out->is_whole = false;
     out->nocase = content->nocase;
     out->buffer = buffer->keyword;
     out->rule_buffer = buffer;

@@ -5,12 +5,15 @@
  *
  * A pattern reports at most once per scan (HS_FLAG_SINGLEMATCH): whether it occurs is all that is asked.
  */
+#include <assert.h>
 #include <errno.h>
 #include <hs.h>
+#include <nettle/sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache.h"
 #include "detect_priv.h"
 
 struct entry {
@@ -23,6 +26,7 @@ struct matcher {
     uint32_t entry_count, entry_capacity;
 
     hs_database_t *database;
+    bool cached;     /* it came from the cache */
     uint32_t *first; /* per pattern: where its checks begin in `checks`; one more at the end */
     uint32_t *checks;
     uint32_t pattern_count;
@@ -107,11 +111,133 @@ static int compare_entries(const void *left, const void *right)
     return a->check < b->check ? -1 : a->check > b->check;
 }
 
+/* --- Literals that contain others ------------------------------------------------------------------------------------------- */
+
+enum { SHARED_LENGTH = 6, SHARED_BYTES = 4 };
+
+/* Long enough, and of enough different bytes, to be rare. */
+static bool is_telling(const struct literal *literal)
+{
+    unsigned different = 0;
+
+    for (size_t i = 0; i < literal->length; i++)
+        different += !memchr(literal->bytes, literal->bytes[i], i);
+    return literal->length >= SHARED_LENGTH && different >= SHARED_BYTES;
+}
+
+static bool contains(const struct literal *outer, const struct literal *inner)
+{
+    if (inner->length >= outer->length || (outer->nocase && !inner->nocase))
+        return false;
+    for (size_t i = 0; i <= outer->length - inner->length; i++) {
+        if (literal_equal(inner, outer->bytes + i))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Where a literal occurs, all occur that it contains: a rule may just as well be found by one of these, when another rule is found by it
+ * anyway. Rulesets have many rules for variants of one thing, and fewer patterns are found faster. In a stream the shorter one may have been
+ * seen with an earlier segment.
+ */
+static void share_literals(struct matcher *matcher)
+{
+    for (uint32_t i = 0; i < matcher->entry_count; i++) {
+        struct literal *literal = &matcher->entries[i].literal;
+        const struct literal *shortest = literal;
+
+        for (uint32_t k = 0; k < matcher->entry_count && literal->is_whole; k++) {
+            const struct literal *other = &matcher->entries[k].literal;
+
+            if (other->length < shortest->length && is_telling(other) && contains(literal, other))
+                shortest = other;
+        }
+        *literal = *shortest;
+    }
+}
+
+/* --- Compiling ---------------------------------------------------------------------------------------------------------------- */
+
 struct pattern_arrays {
     const char **bytes;
     unsigned *flags, *ids;
     size_t *lengths;
 };
+
+/* --- Compiling, or taking what was compiled before -------------------------------------------------------------------------- */
+
+static void digest_number(struct sha256_ctx *sha256, uint64_t number)
+{
+    uint8_t bytes[8];
+
+    for (unsigned i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)(number >> 8 * i);
+    sha256_update(sha256, sizeof(bytes), bytes);
+}
+
+/* Letters of caseless literals are taken as one, so that the key does not depend on which of equal ones came first. */
+static void digest_pattern(struct sha256_ctx *sha256, const struct literal *literal, unsigned flags)
+{
+    uint8_t folded[LITERAL_MAX];
+
+    assert(literal->length <= sizeof(folded));
+    for (size_t i = 0; i < literal->length; i++)
+        folded[i] = literal_fold(literal->bytes[i], literal->nocase);
+    digest_number(sha256, flags);
+    digest_number(sha256, literal->length);
+    sha256_update(sha256, literal->length, folded);
+}
+
+/* All that the database depends on: the patterns in the order of their ids, what Hyperscan is asked for, which Hyperscan, and the
+ * processor that it compiles for. */
+static int make_key(const struct matcher *matcher, const struct pattern_arrays *patterns, struct cache_key *key)
+{
+    const char *version = hs_version();
+    hs_platform_info_t platform;
+    struct sha256_ctx sha256;
+
+    memset(&platform, 0, sizeof(platform));
+    if (hs_populate_platform(&platform) != HS_SUCCESS)
+        return -ENOSYS;
+    sha256_init(&sha256);
+    sha256_update(&sha256, strlen(version) + 1, (const uint8_t *)version);
+    digest_number(&sha256, platform.tune);
+    digest_number(&sha256, platform.cpu_features);
+    digest_number(&sha256, platform.reserved1);
+    digest_number(&sha256, platform.reserved2);
+    digest_number(&sha256, HS_MODE_BLOCK);
+    digest_number(&sha256, matcher->pattern_count);
+    for (uint32_t i = 0; i < matcher->pattern_count; i++)
+        digest_pattern(&sha256, &matcher->literals[i], patterns->flags[i]);
+    sha256_digest(&sha256, sizeof(key->bytes), key->bytes);
+    return 0;
+}
+
+static void take_from_cache(struct matcher *matcher, struct cache *cache, const struct cache_key *key)
+{
+    struct cache_item item;
+
+    if (!cache_get(cache, key, &item))
+        return;
+    matcher->cached = hs_deserialize_database((const char *)item.bytes, item.length, &matcher->database) == HS_SUCCESS;
+    if (!matcher->cached) {
+        matcher->database = NULL;
+        cache_refuse(cache, key, "Hyperscan does not take it");
+    }
+    free(item.memory);
+}
+
+static void put_into_cache(const struct matcher *matcher, struct cache *cache, const struct cache_key *key)
+{
+    char *bytes;
+    size_t length;
+
+    if (hs_serialize_database(matcher->database, &bytes, &length) != HS_SUCCESS)
+        return;
+    cache_put(cache, key, bytes, length);
+    free(bytes); /* Hyperscan takes it from malloc(), as nobody gave it another allocator */
+}
 
 static int compile_patterns(struct matcher *matcher, const struct pattern_arrays *patterns, char error[256])
 {
@@ -125,6 +251,24 @@ static int compile_patterns(struct matcher *matcher, const struct pattern_arrays
              cause && cause->message ? cause->message : "out of memory");
     hs_free_compile_error(cause);
     return result == HS_NOMEM ? -ENOMEM : -EINVAL;
+}
+
+static int make_database(struct matcher *matcher, const struct pattern_arrays *patterns, struct cache *cache,
+                         char error[256])
+{
+    struct cache_key key;
+    int err;
+
+    if (cache && make_key(matcher, patterns, &key))
+        cache = NULL;
+    if (cache)
+        take_from_cache(matcher, cache, &key);
+    if (matcher->cached)
+        return 0;
+    err = compile_patterns(matcher, patterns, error);
+    if (!err && cache)
+        put_into_cache(matcher, cache, &key);
+    return err;
 }
 
 /* Sorts the entries, gives each distinct literal an id and lists its checks. */
@@ -155,7 +299,7 @@ static void number_patterns(struct matcher *matcher, struct pattern_arrays *patt
     matcher->pattern_count = count;
 }
 
-int matcher_compile(struct matcher *matcher, char error[256])
+int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256])
 {
     size_t count = matcher->entry_count;
     struct pattern_arrays patterns = {
@@ -171,8 +315,9 @@ int matcher_compile(struct matcher *matcher, char error[256])
     matcher->literals = calloc(count + 1, sizeof(*matcher->literals));
     if (patterns.bytes && patterns.flags && patterns.ids && patterns.lengths && matcher->first && matcher->checks &&
         matcher->literals) {
+        share_literals(matcher);
         number_patterns(matcher, &patterns);
-        err = compile_patterns(matcher, &patterns, error);
+        err = make_database(matcher, &patterns, cache, error);
     }
     if (err == -ENOMEM)
         snprintf(error, 256, "out of memory for the pattern matcher");
@@ -183,6 +328,11 @@ int matcher_compile(struct matcher *matcher, char error[256])
     free(matcher->entries);
     matcher->entries = NULL;
     return err;
+}
+
+bool matcher_is_cached(const struct matcher *matcher)
+{
+    return matcher->cached;
 }
 
 int matcher_grow_scratch(const struct matcher *matcher, struct hs_scratch **scratch)

@@ -55,13 +55,18 @@ bool prefilter_equal(const struct prefilter *a, const struct prefilter *b)
     return anchored_equal(a->anchored, b->anchored) && matcher_equal(a->matcher, b->matcher);
 }
 
-int prefilter_compile(struct prefilter *prefilter, char error[256])
+int prefilter_compile(struct prefilter *prefilter, struct cache *cache, char error[256])
 {
     if (prefilter->anchored && anchored_build(prefilter->anchored)) {
         snprintf(error, 256, "out of memory for the rules' literals");
         return -ENOMEM;
     }
-    return prefilter->matcher ? matcher_compile(prefilter->matcher, error) : 0;
+    return prefilter->matcher ? matcher_compile(prefilter->matcher, cache, error) : 0;
+}
+
+const struct matcher *prefilter_matcher(const struct prefilter *prefilter)
+{
+    return prefilter->matcher;
 }
 
 int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch **scratch)

@@ -185,7 +185,7 @@ int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct rule
     if (!err)
         err = group_rules(ruleset);
     if (!err)
-        err = ruleset_compile(ruleset, diag);
+        err = ruleset_compile(ruleset, options, diag);
     if (err) {
         ruleset->rules = NULL; /* stays the caller's */
         ruleset_free(ruleset);
@@ -229,6 +229,11 @@ const struct rule_list *ruleset_rules(const struct ruleset *ruleset)
 unsigned ruleset_generation(const struct ruleset *ruleset)
 {
     return ruleset->generation;
+}
+
+struct ruleset_databases ruleset_databases(const struct ruleset *ruleset)
+{
+    return ruleset->databases;
 }
 
 unsigned ruleset_file_needs(const struct ruleset *ruleset)

@@ -283,14 +283,25 @@ static void scan_buffer(struct looking *look, uint32_t at)
         memory->scanned[at / 64] |= UINT64_C(1) << (at % 64);
 }
 
+static bool has_events(const struct app_tx *tx)
+{
+    uint64_t any = 0;
+
+    for (unsigned i = 0; i < APP_EVENT_WORDS; i++)
+        any |= tx->events[i];
+    return any != 0;
+}
+
+/* Of most transactions there is nothing to report, and a hundred rules that ask for an event need not be looked at. */
 static void collect_unfiltered(struct looking *look)
 {
     uint8_t progress = look->tx->progress[look->direction];
+    bool without_events = !has_events(look->tx);
 
     for (uint32_t i = 0; i < look->group->unfiltered_count; i++) {
         const struct transaction_unfiltered *rule = &look->group->unfiltered[i];
 
-        if (progress < rule->progress && !look->complete)
+        if ((progress < rule->progress && !look->complete) || (rule->on_event && without_events))
             continue;
         if (rule->always || look->memory->rescan || !look->memory->asked || rule->progress > look->memory->progress)
             detector_add_candidate(look->ev->detector, rule->check);

@@ -96,6 +96,7 @@ static bool fill_conditions(struct transaction_plan *plan, const struct rule *ru
             return false;
         plan->condition_progress[at] = (uint8_t)progress;
         plan->events |= c->keyword->applications == NULL;
+        plan->on_event |= c->keyword->applications == NULL && !c->negated;
         if (progress > plan->progress)
             plan->progress = (uint8_t)progress;
     }
@@ -168,6 +169,7 @@ static int add_unfiltered(struct transaction_group *group, uint32_t check, const
         .check = check,
         .progress = plan->progress,
         .always = plan->grows || plan->files || plan->events,
+        .on_event = plan->on_event,
     };
     return 0;
 }

@@ -381,4 +381,11 @@ void stats_free(struct stats *stats);
 void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                  struct output *output, uint64_t uptime_seconds, uint64_t time_ns);
 
+/* --- progress.c ---------------------------------------------------------------------------------------------------------- */
+
+enum { PROGRESS_SIZE = 128 };
+/* The line to be shown now, and its length; 0 when there is none. */
+size_t progress_line(struct engine_progress *progress, uint64_t now_ns, const char *what, size_t done, size_t total,
+                     char out[PROGRESS_SIZE]);
+
 #endif

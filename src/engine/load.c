@@ -113,6 +113,15 @@ int engine_parse_rules(struct rule_list **out, const struct config *config, cons
     return err;
 }
 
+static void set_cache(struct ruleset_options *options, const struct config *config)
+{
+    if (!config_bool(config, "detect.sgh-mpm-caching"))
+        return;
+    options->cache_path = config_string(config, "detect.sgh-mpm-caching-path");
+    config_duration(config_string(config, "detect.sgh-mpm-caching-max-age"), &options->cache_max_age_seconds);
+    options->cache_max_bytes = (uint64_t)config_number(config, "detect.sgh-mpm-caching-max-size");
+}
+
 int engine_compile_rules(struct ruleset **out, struct rule_list *list, const struct config *config, struct diag *diag)
 {
     char error[ENGINE_ERROR_SIZE];
@@ -125,6 +134,7 @@ int engine_compile_rules(struct ruleset **out, struct rule_list *list, const str
         diag_error(diag, config_position(config, "action-order"), "%s", error);
         return err;
     }
+    set_cache(&options, config);
     return ruleset_new(out, list, &options, diag);
 }
 

@@ -268,13 +268,16 @@ static int open_workers(struct replay *replay, char error[ENGINE_ERROR_SIZE])
 static int load(struct replay *replay, char error[ENGINE_ERROR_SIZE])
 {
     const struct replay_options *options = replay->options;
+    struct engine_progress progress;
     struct diag *diag = diag_new();
     int err = -ENOMEM;
 
-    if (diag)
+    if (diag) {
+        engine_progress_begin(&progress, diag);
         err = engine_load_rules(&replay->ruleset, options->config, options->rule_files, options->rule_file_count, diag);
-    if (diag)
+        engine_progress_end(&progress);
         print_mistakes(diag);
+    }
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded");
     diag_free(diag);

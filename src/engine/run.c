@@ -65,22 +65,28 @@ static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     const struct run_options *options = engine->options;
     uint64_t begin = clock_monotonic_ns();
+    struct engine_progress progress;
     struct diag *diag = diag_new();
     int err = -ENOMEM;
 
-    if (diag)
+    if (diag) {
+        engine_progress_begin(&progress, diag);
         err = engine_load_rules(&engine->ruleset, options->config, options->rule_files, options->rule_file_count, diag);
-    if (diag)
+        engine_progress_end(&progress);
         print_mistakes(diag);
+    }
     diag_free(diag);
     if (err) {
         snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded");
         return err;
     }
     const struct rule_list *rules = ruleset_rules(engine->ruleset);
+    const struct ruleset_databases databases = ruleset_databases(engine->ruleset);
 
     log_info("%zu rules loaded, %zu rejected, in %.2f s", rule_list_count(rules), rule_list_rejected(rules),
              (double)(clock_monotonic_ns() - begin) / NS_PER_SECOND);
+    if (databases.cached > 0)
+        log_info("%u of %u pattern databases come from the cache", databases.cached, databases.count);
     if (rule_list_count(rules) == 0)
         log_warning("no rules are loaded: every packet will be accepted");
     return 0;

@@ -130,8 +130,10 @@ static int parse_source(struct rule_list *list, const struct source *source, str
     int more, err = 0;
 
     scanner_init(&scanner, source);
-    while (!err && (more = scanner_next(&scanner, list->arena, &statement)) != 0)
+    while (!err && (more = scanner_next(&scanner, list->arena, &statement)) != 0) {
         err = more < 0 ? more : parse_statement(list, &statement, diag);
+        diag_progress(diag, source->name, (size_t)(scanner.at - source->text), source->length);
+    }
     return err;
 }
 

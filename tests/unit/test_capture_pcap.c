@@ -110,7 +110,8 @@ static const struct {
 } batch_cases[] = {
     { small, 0, 64, 0 },  { small, 1, 64, 1 },      { small, 64, 64, 64 }, { small, 1000, 64, 64 },
     { small, 600, 1, 1 }, { small, 600, 999, 256 }, { mixed, 3000, 7, 7 }, { empty, 300, 64, 64 },
-    { huge, 20, 64, 1 }, /* a large one does not share its place, and none is lost */
+    { huge, 20, 64, 1 },                           /* a large one does not share its place, and none is lost */
+    { huge, 60, 64, 3 },  { mixed, 9000, 64, 64 }, /* large files are read ahead */
 };
 
 START_TEST(packets_stay_valid_for_a_batch)
@@ -358,6 +359,45 @@ START_TEST(corrupt_tail)
 }
 END_TEST
 
+enum { MANY = 9000 };
+
+/* Of a large file, too, the packets before the damage are there. */
+START_TEST(corrupt_tail_of_a_large_file)
+{
+    struct packet *batch[64];
+    struct stat st;
+    size_t seen = 0;
+    int n;
+
+    write_pcap(DLT_RAW, MANY, mixed, 0);
+    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert_int_eq(truncate(path, st.st_size - 1), 0);
+
+    struct capture *capture = open_file();
+
+    while ((n = capture_receive(capture, batch, 64, 0)) > 0)
+        seen += (size_t)n;
+    ck_assert_int_eq(n, -EBADMSG);
+    ck_assert_uint_eq(seen, MANY - 1);
+    capture_close(capture);
+}
+END_TEST
+
+START_TEST(a_large_file_closed_early)
+{
+    struct packet *batch[64];
+
+    write_pcap(DLT_RAW, MANY, mixed, 0);
+    for (int batches = 0; batches < 40; batches++) {
+        struct capture *capture = open_file();
+
+        for (int i = 0; i < batches; i++)
+            ck_assert_int_gt(capture_receive(capture, batch, 64, 0), 0);
+        capture_close(capture);
+    }
+}
+END_TEST
+
 /* A record that claims to be longer than any packet. */
 START_TEST(absurd_record_length)
 {
@@ -419,6 +459,8 @@ static Suite *make_suite(void)
     tcase_add_test(files, record_past_the_snapshot_length);
     tcase_add_test(files, pcapng);
     tcase_add_loop_test(files, corrupt_tail, 0, COUNT(tail_cases));
+    tcase_add_test(files, corrupt_tail_of_a_large_file);
+    tcase_add_test(files, a_large_file_closed_early);
     tcase_add_test(files, absurd_record_length);
     tcase_add_test(files, what_is_no_capture);
     suite_add_tcase(suite, files);

@@ -620,6 +620,25 @@ START_TEST(ranges_and_marks)
 }
 END_TEST
 
+static const struct {
+    const char *text;
+    int64_t seconds; /* -1: it is none */
+} durations[] = {
+    { "0", 0 },       { "90", 90 },     { "90s", 90 },     { "15m", 900 }, { "2 min", 120 },
+    { "12h", 43200 }, { "7d", 604800 }, { "2w", 1209600 }, { "", -1 },     { "d", -1 },
+    { "-1", -1 },     { "1.5d", -1 },   { "7days", -1 },   { "7d ", -1 },  { "99999999999999999999", -1 },
+};
+
+START_TEST(durations_have_units)
+{
+    uint64_t seconds = 7;
+    bool is_one = config_duration(durations[_i].text, &seconds);
+
+    ck_assert_int_eq(is_one, durations[_i].seconds >= 0);
+    ck_assert_uint_eq(seconds, is_one ? (uint64_t)durations[_i].seconds : 7);
+}
+END_TEST
+
 /* --- Contradictions ------------------------------------------------------------------------------------------------------------------------ */
 
 static const struct {
@@ -778,6 +797,7 @@ static void add_meaning_tests(Suite *suite)
     tcase_add_test(tcase, variables_have_defaults_by_name);
     tcase_add_loop_test(tcase, ports_of_tunnels, 0, ROWS(port_lists));
     tcase_add_test(tcase, ranges_and_marks);
+    tcase_add_loop_test(tcase, durations_have_units, 0, ROWS(durations));
     tcase_add_loop_test(tcase, contradictions_are_found, 0, ROWS(contradictions));
     tcase_add_loop_test(tcase, what_is_printed_reads_back, 0, ROWS(printed));
     tcase_add_test(tcase, prints_what_is_in_effect);

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A ring of buffers. Those from `lent` to `filled` are full: the first of them are with the user, the others wait. The reader fills the rest in
+ * turn. A piece of no length, the end or an error, is the last one.
+ *
+ * Without a thread the pieces are so small that they stay in a core's own cache until their packets have been judged.
+ */
+#include "read_ahead.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    SMALL_PIECE = 256 * 1024,
+    LARGE_PIECE = 1024 * 1024,
+    THREAD_FROM = 8 * LARGE_PIECE, /* a smaller file is not worth a thread */
+    PIECES = 4,
+};
+
+struct piece {
+    uint8_t *bytes; /* behind the room */
+    ssize_t length;
+};
+
+struct read_ahead {
+    int fd;
+    uint64_t offset; /* the reader's: of the next piece */
+    size_t room, size;
+    struct piece pieces[PIECES];
+
+    bool threaded;
+    pthread_t thread;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t changed;
+    uint64_t filled, taken, lent; /* numbers of pieces: lent <= taken <= filled <= lent + PIECES */
+    bool stop;
+};
+
+/* True when more may come behind it. */
+static bool read_piece(struct read_ahead *reader, struct piece *piece)
+{
+    do
+        piece->length = pread(reader->fd, piece->bytes, reader->size, (off_t)reader->offset);
+    while (piece->length < 0 && errno == EINTR);
+    if (piece->length < 0)
+        piece->length = -errno;
+    else
+        reader->offset += (uint64_t)piece->length;
+    return piece->length > 0;
+}
+
+/* --- The thread -------------------------------------------------------------------------------------------------------- */
+
+static bool wait_for_room(struct read_ahead *reader)
+{
+    pthread_mutex_lock(&reader->lock);
+    while (!reader->stop && reader->filled - reader->lent == PIECES)
+        pthread_cond_wait(&reader->changed, &reader->lock);
+    bool go_on = !reader->stop;
+
+    pthread_mutex_unlock(&reader->lock);
+    return go_on;
+}
+
+static void *run(void *user)
+{
+    struct read_ahead *reader = user;
+    bool more = true;
+
+    while (more && wait_for_room(reader)) {
+        more = read_piece(reader, &reader->pieces[reader->filled % PIECES]);
+        pthread_mutex_lock(&reader->lock);
+        reader->filled++;
+        pthread_cond_signal(&reader->changed);
+        pthread_mutex_unlock(&reader->lock);
+    }
+    return NULL;
+}
+
+/* Without one, pieces are read when they are asked for. */
+static void start_thread(struct read_ahead *reader)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    reader->threaded = pthread_create(&reader->thread, NULL, run, reader) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (reader->threaded)
+        pthread_setname_np(reader->thread, "sluice-reader");
+}
+
+static void wait_for_piece(struct read_ahead *reader)
+{
+    pthread_mutex_lock(&reader->lock);
+    while (reader->filled == reader->taken)
+        pthread_cond_wait(&reader->changed, &reader->lock);
+    pthread_mutex_unlock(&reader->lock);
+}
+
+/* --- For the user ------------------------------------------------------------------------------------------------------- */
+
+int read_ahead_new(struct read_ahead **out, int fd, uint64_t offset, uint64_t size, size_t room)
+{
+    struct read_ahead *reader = calloc(1, sizeof(*reader));
+    bool is_large = size >= offset + THREAD_FROM;
+
+    if (!reader)
+        return -ENOMEM;
+    reader->fd = fd;
+    reader->offset = offset;
+    reader->room = room;
+    reader->size = is_large ? LARGE_PIECE : SMALL_PIECE;
+    pthread_mutex_init(&reader->lock, NULL);
+    pthread_cond_init(&reader->changed, NULL);
+    for (unsigned i = 0; i < (is_large ? PIECES : 2); i++) {
+        uint8_t *bytes = malloc(room + reader->size);
+
+        if (!bytes) {
+            read_ahead_free(reader);
+            return -ENOMEM;
+        }
+        reader->pieces[i].bytes = bytes + room;
+    }
+    if (is_large)
+        start_thread(reader);
+    *out = reader;
+    return 0;
+}
+
+void read_ahead_free(struct read_ahead *reader)
+{
+    if (!reader)
+        return;
+    if (reader->threaded) {
+        pthread_mutex_lock(&reader->lock);
+        reader->stop = true;
+        pthread_cond_signal(&reader->changed);
+        pthread_mutex_unlock(&reader->lock);
+        pthread_join(reader->thread, NULL);
+    }
+    for (unsigned i = 0; i < PIECES; i++) {
+        if (reader->pieces[i].bytes)
+            free(reader->pieces[i].bytes - reader->room);
+    }
+    pthread_cond_destroy(&reader->changed);
+    pthread_mutex_destroy(&reader->lock);
+    free(reader);
+}
+
+ssize_t read_ahead_next(struct read_ahead *reader, uint8_t **piece)
+{
+    struct piece *next = &reader->pieces[reader->taken % (reader->threaded ? PIECES : 2)];
+
+    if (reader->threaded)
+        wait_for_piece(reader);
+    else
+        read_piece(reader, next);
+    if (next->length > 0)
+        reader->taken++;
+    *piece = next->bytes;
+    return next->length;
+}
+
+void read_ahead_release(struct read_ahead *reader)
+{
+    if (!reader->threaded || reader->taken - reader->lent < 2)
+        return;
+    pthread_mutex_lock(&reader->lock);
+    reader->lent = reader->taken - 1;
+    pthread_cond_signal(&reader->changed);
+    pthread_mutex_unlock(&reader->lock);
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The cache's folder. A file is written under a name of its own and then renamed, so that a reader sees all of it or nothing, and of two
+ * writers the last one stays: they wrote the same. It is not synced: what a crash leaves of it fails the check. It is read into memory
+ * before it is checked, as a file that is mapped can change under the reader.
+ *
+ * Files are believed only of ourselves or root, and when nobody else may write them: the folder may lie where others can make files.
+ *
+ * A file's time of modification says when it was used last.
+ *
+ * Locks: one, around what will be told.
+ */
+#include "cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char suffix[] = ".database";
+static const char temporary[] = ".new-";
+
+enum {
+    HEX_SIZE = 2 * CACHE_KEY_SIZE,
+    NAME_SIZE = HEX_SIZE + sizeof(suffix),
+    TEMPORARY_SIZE = 64,
+    TOLD_MAX = 8,
+    SECONDS_IN_USE = 3600, /* what was used since may be about to be used again, by somebody who starts beside us */
+};
+
+struct told {
+    char name[NAME_SIZE];
+    const char *cause;
+};
+
+struct cache {
+    struct cache_options options;
+    char *path;
+    int folder;
+    atomic_uint temporaries;
+    pthread_mutex_t lock; /* of what follows */
+    struct told told[TOLD_MAX];
+    unsigned told_count; /* past TOLD_MAX they are only counted */
+    int put_error;
+};
+
+static int make_folders(const char *dir)
+{
+    char path[PATH_MAX];
+    size_t length = strlen(dir);
+
+    if (length == 0 || length >= sizeof(path))
+        return -ENAMETOOLONG;
+    memcpy(path, dir, length + 1);
+    for (char *at = path + 1;; at++) {
+        char end = *at;
+
+        if (end != '/' && end != '\0')
+            continue;
+        *at = '\0';
+        if (mkdir(path, 0750) && errno != EEXIST)
+            return -errno;
+        if (end == '\0')
+            return 0;
+        *at = end;
+    }
+}
+
+int cache_open(struct cache **out, const struct cache_options *options)
+{
+    struct cache *cache = calloc(1, sizeof(*cache));
+    int err = -ENOMEM;
+
+    if (!cache)
+        return -ENOMEM;
+    cache->options = *options;
+    cache->path = strdup(options->path);
+    if (!cache->path)
+        goto free_cache;
+    err = make_folders(cache->path);
+    if (err)
+        goto free_path;
+    cache->folder = open(cache->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (cache->folder < 0) {
+        err = -errno;
+        goto free_path;
+    }
+    pthread_mutex_init(&cache->lock, NULL);
+    *out = cache;
+    return 0;
+
+free_path:
+    free(cache->path);
+free_cache:
+    free(cache);
+    return err;
+}
+
+void cache_close(struct cache *cache)
+{
+    if (!cache)
+        return;
+    pthread_mutex_destroy(&cache->lock);
+    close(cache->folder);
+    free(cache->path);
+    free(cache);
+}
+
+static void name_of(char out[NAME_SIZE], const struct cache_key *key)
+{
+    for (unsigned i = 0; i < CACHE_KEY_SIZE; i++)
+        snprintf(out + 2 * (size_t)i, 3, "%02x", key->bytes[i]);
+    memcpy(out + HEX_SIZE, suffix, sizeof(suffix));
+}
+
+static bool is_name(const char *name)
+{
+    return strspn(name, "0123456789abcdef") == HEX_SIZE && strcmp(name + HEX_SIZE, suffix) == 0;
+}
+
+static bool is_told(const struct cache *cache, const char *name)
+{
+    for (unsigned i = 0; i < cache->told_count && i < TOLD_MAX; i++) {
+        if (strcmp(cache->told[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+void cache_refuse(struct cache *cache, const struct cache_key *key, const char *cause)
+{
+    struct told told = { .cause = cause };
+
+    name_of(told.name, key);
+    pthread_mutex_lock(&cache->lock);
+    if (!is_told(cache, told.name)) { /* two databases may have the same literals */
+        if (cache->told_count < TOLD_MAX)
+            cache->told[cache->told_count] = told;
+        cache->told_count++;
+    }
+    pthread_mutex_unlock(&cache->lock);
+}
+
+/* --- Reading -------------------------------------------------------------------------------------------------------------- */
+
+static bool read_whole(int file, uint8_t *out, size_t size)
+{
+    size_t done = 0;
+
+    while (done < size) {
+        ssize_t got = read(file, out + done, size - done);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+static const char *why_not_believed(const struct stat *st)
+{
+    if (!S_ISREG(st->st_mode))
+        return "it is no file";
+    if ((st->st_uid != 0 && st->st_uid != geteuid()) || st->st_mode & (S_IWGRP | S_IWOTH))
+        return "somebody else may have written it";
+    if (st->st_size < CACHE_FILE_HEADER || st->st_size > CACHE_FILE_MAX)
+        return "its size is wrong";
+    return NULL;
+}
+
+/* NULL with *out, or the cause; an empty one when there is nothing to tell. */
+static const char *get(const struct cache_key *key, int file, struct cache_item *out)
+{
+    struct stat st;
+    const char *cause = fstat(file, &st) ? "" : why_not_believed(&st);
+    size_t size = cause ? 0 : (size_t)st.st_size;
+    uint8_t *memory = cause ? NULL : malloc(size);
+
+    if (!memory)
+        return cause ? cause : "";
+    cause = read_whole(file, memory, size) ? cache_file_check(key, memory, size) : "it cannot be read";
+    if (cause) {
+        free(memory);
+        return cause;
+    }
+    futimens(file, NULL); /* it may belong to root: then who writes it keeps it young */
+    *out = (struct cache_item){ memory, memory + CACHE_FILE_HEADER, size - CACHE_FILE_HEADER };
+    return NULL;
+}
+
+bool cache_get(struct cache *cache, const struct cache_key *key, struct cache_item *out)
+{
+    char name[NAME_SIZE];
+    const char *cause = "";
+    int file;
+
+    name_of(name, key);
+    file = openat(cache->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file >= 0) {
+        cause = get(key, file, out);
+        close(file);
+    } else if (errno == ELOOP) {
+        cause = "it is a link";
+    }
+    if (cause && *cause)
+        cache_refuse(cache, key, cause);
+    return !cause;
+}
+
+/* --- Writing -------------------------------------------------------------------------------------------------------------- */
+
+static int write_whole(int file, const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+
+    while (size > 0) {
+        ssize_t done = write(file, at, size);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return done < 0 ? -errno : -EIO;
+        at += done;
+        size -= (size_t)done;
+    }
+    return 0;
+}
+
+static int write_file(struct cache *cache, const char *name, const uint8_t header[CACHE_FILE_HEADER], const void *bytes,
+                      size_t length)
+{
+    int file = openat(cache->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), err;
+
+    if (file < 0)
+        return -errno;
+    err = write_whole(file, header, CACHE_FILE_HEADER);
+    if (!err)
+        err = write_whole(file, bytes, length);
+    if (close(file) && !err)
+        err = -errno;
+    return err;
+}
+
+static int put(struct cache *cache, const struct cache_key *key, const void *bytes, size_t length)
+{
+    uint8_t header[CACHE_FILE_HEADER];
+    char name[NAME_SIZE], new_name[TEMPORARY_SIZE];
+    int err;
+
+    snprintf(new_name, sizeof(new_name), "%s%d-%u-%lld", temporary, (int)getpid(),
+             atomic_fetch_add(&cache->temporaries, 1), (long long)time(NULL));
+    name_of(name, key);
+    cache_file_header(header, key, bytes, length);
+    err = write_file(cache, new_name, header, bytes, length);
+    if (err == -EEXIST) /* another's, in a namespace of processes of its own */
+        return 0;
+    if (!err && renameat(cache->folder, new_name, cache->folder, name))
+        err = -errno;
+    if (err)
+        unlinkat(cache->folder, new_name, 0);
+    return err;
+}
+
+void cache_put(struct cache *cache, const struct cache_key *key, const void *bytes, size_t length)
+{
+    bool gave_up;
+    int err;
+
+    pthread_mutex_lock(&cache->lock);
+    gave_up = cache->put_error != 0;
+    pthread_mutex_unlock(&cache->lock);
+    if (gave_up || length > CACHE_FILE_MAX - CACHE_FILE_HEADER)
+        return;
+    err = put(cache, key, bytes, length);
+    if (!err)
+        return;
+    pthread_mutex_lock(&cache->lock);
+    cache->put_error = err;
+    pthread_mutex_unlock(&cache->lock);
+}
+
+/* --- Tidying -------------------------------------------------------------------------------------------------------------- */
+
+struct found {
+    char name[NAME_SIZE];
+    int64_t used; /* seconds */
+    uint64_t bytes;
+};
+
+struct inventory {
+    struct found *files;
+    size_t count, capacity;
+    uint64_t bytes;
+};
+
+static void inventory_add(struct inventory *inventory, const char *name, const struct stat *st)
+{
+    if (inventory->count == inventory->capacity) {
+        size_t capacity = inventory->capacity ? inventory->capacity * 2 : 256;
+        struct found *files = realloc(inventory->files, capacity * sizeof(*files));
+
+        if (!files) /* what is not seen stays, this time */
+            return;
+        inventory->files = files;
+        inventory->capacity = capacity;
+    }
+    struct found *found = &inventory->files[inventory->count++];
+
+    memcpy(found->name, name, NAME_SIZE);
+    found->used = st->st_mtim.tv_sec;
+    found->bytes = (uint64_t)st->st_size;
+    inventory->bytes += found->bytes;
+}
+
+static void look_at(struct cache *cache, struct inventory *inventory, const char *name, int64_t now)
+{
+    struct stat st;
+
+    if (fstatat(cache->folder, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+        return;
+    if (is_name(name))
+        inventory_add(inventory, name, &st);
+    else if (strncmp(name, temporary, sizeof(temporary) - 1) == 0 && now - st.st_mtim.tv_sec > SECONDS_IN_USE)
+        unlinkat(cache->folder, name, 0); /* of one who did not come to rename it */
+}
+
+static void take_inventory(struct cache *cache, struct inventory *inventory, int64_t now)
+{
+    int folder = openat(cache->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = folder < 0 ? NULL : fdopendir(folder);
+
+    if (!dir) {
+        if (folder >= 0)
+            close(folder);
+        return;
+    }
+    for (const struct dirent *entry; (entry = readdir(dir));)
+        look_at(cache, inventory, entry->d_name, now);
+    closedir(dir);
+}
+
+static int compare_found(const void *left, const void *right)
+{
+    const struct found *a = left, *b = right;
+
+    return (a->used > b->used) - (a->used < b->used);
+}
+
+static bool is_to_go(const struct cache *cache, const struct found *found, uint64_t bytes, int64_t now)
+{
+    int64_t unused = now - found->used;
+
+    if (unused <= SECONDS_IN_USE)
+        return false;
+    if (cache->options.max_age_seconds > 0 && (uint64_t)unused > cache->options.max_age_seconds)
+        return true;
+    return cache->options.max_bytes > 0 && bytes > cache->options.max_bytes;
+}
+
+void cache_tidy(struct cache *cache)
+{
+    struct inventory inventory = { .files = NULL };
+    int64_t now = time(NULL);
+
+    take_inventory(cache, &inventory, now);
+    if (inventory.count > 0)
+        qsort(inventory.files, inventory.count, sizeof(*inventory.files), compare_found);
+    for (size_t i = 0; i < inventory.count; i++) {
+        if (!is_to_go(cache, &inventory.files[i], inventory.bytes, now))
+            break; /* those behind were used later */
+        unlinkat(cache->folder, inventory.files[i].name, 0);
+        inventory.bytes -= inventory.files[i].bytes;
+    }
+    free(inventory.files);
+}
+
+void cache_tell(const struct cache *cache, struct diag *diag)
+{
+    char path[PATH_MAX];
+
+    for (unsigned i = 0; i < cache->told_count && i < TOLD_MAX; i++) {
+        snprintf(path, sizeof(path), "%s/%s", cache->path, cache->told[i].name);
+        diag_warning(diag, (struct position){ .file = path }, "not used from the cache, and made anew: %s",
+                     cache->told[i].cause);
+    }
+    if (cache->told_count > TOLD_MAX)
+        diag_warning(diag, (struct position){ .file = cache->path }, "%u more files were not used from the cache",
+                     cache->told_count - TOLD_MAX);
+    if (cache->put_error)
+        diag_warning(diag, (struct position){ .file = cache->path }, "the cache cannot be written: %s",
+                     strerror(-cache->put_error));
+}

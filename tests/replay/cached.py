@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The events of a replay are the same with compiled databases out of the cache, whatever has happened to its files.
+
+    cached.py SLUICE SOURCE SHARED [--share N] [--largest BYTES] [--timeout S] [-j N] [PART OF A PATH...]
+
+Captures as in determinism.py. The rules are all that are shipped, captures/keywords.rules, and ET Open where SHARED has it. Each capture is replayed without a cache, with the one cache that all of them fill and share
+while they run, and again when each second of its files is damaged.
+"""
+import argparse
+import concurrent.futures
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import captures
+import replaying
+
+RULESET = 'rules/et-open-2024-03/suricata.rules'
+
+
+def events(run):
+    return [line for line in run.lines if b'"event_type":"stats"' not in line]
+
+
+def runs(sluice, arguments, shared, found, timeout, jobs):
+    def one(path):
+        with tempfile.TemporaryDirectory() as folder:
+            return replaying.Run(sluice, arguments, [os.path.join(shared, path)], folder, timeout)
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        return list(pool.map(one, found))
+
+
+def differences(found, reference, other, may_warn):
+    failed = 0
+    for path, a, b in zip(found, reference, other):
+        if a.code != b.code or events(a) != events(b):
+            print(f'{path}: {len(events(a))} events and {len(events(b))}, exit codes {a.code} and {b.code}: {b.said}')
+            failed += 1
+        elif not may_warn and a.said != b.said:
+            print(f'{path}: {b.said}')
+            failed += 1
+    return failed
+
+
+def databases(sluice, arguments):
+    """How many there are, and how many came from the cache."""
+    run = subprocess.run([sluice, 'check', '--json', '--compile', *arguments], capture_output=True, env=replaying.environment())
+    result = json.loads(run.stdout)
+    return result['databases'], result['databases_cached']
+
+
+def damage(files):
+    for path in files[::2]:
+        size = os.path.getsize(path)
+        with open(path, 'r+b') as f:
+            f.seek(size * 2 // 3)
+            byte = f.read(1)
+            f.seek(size * 2 // 3)
+            f.write(bytes([byte[0] ^ 0x10]))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('sluice')
+    parser.add_argument('source')
+    parser.add_argument('shared')
+    parser.add_argument('--share', type=int, default=1)
+    parser.add_argument('--largest', type=int, default=1 << 40)
+    parser.add_argument('--timeout', type=int, default=120)
+    parser.add_argument('-j', dest='jobs', type=int, default=os.cpu_count())
+    parser.add_argument('part', nargs='*')
+    args = parser.parse_args()
+
+    found = captures.find_captures(args.shared, args.share, args.largest, args.part, ['pcaps'])
+    if not found:
+        print(f'no captures in {args.shared}/pcaps')
+        sys.exit(77)
+    sluice, source = os.path.abspath(args.sluice), os.path.abspath(args.source)
+    plain = replaying.default_arguments(source)
+    if os.path.exists(f'{args.shared}/{RULESET}'):
+        plain += ['--rules', f'{args.shared}/{RULESET}']
+    with tempfile.TemporaryDirectory() as folder:
+        cached = plain + ['--set', 'detect.sgh-mpm-caching=yes', '--set', f'detect.sgh-mpm-caching-path={folder}/sgh']
+        rest = args.shared, found, args.timeout, args.jobs
+        reference = runs(sluice, plain, *rest)
+        failed = differences(found, reference, runs(sluice, cached, *rest), False)
+        files = glob.glob(f'{folder}/sgh/*.database')
+        count, hits = databases(sluice, cached)
+        damage(files)
+        failed += differences(found, reference, runs(sluice, cached, *rest), True)
+        count_again, hits_again = databases(sluice, cached)
+    total = sum(len(events(run)) for run in reference)
+    print(f'{len(found)} captures, {total} events, {len(files)} files, {hits} of {count} databases cached, {failed} failed')
+    if hits != count or hits_again != count or count != count_again or count == 0 or total == 0:
+        failed += 1
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == '__main__':
+    main()
