@@ -143,6 +143,10 @@ void nfqueue_options_default(struct nfqueue_options *options);
  */
 int nfqueue_open(struct capture **out, const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE]);
 
+/* Of the worker, between two batches: each verdict is a message of its own, so that each packet that the kernel had dropped before is
+ * counted. A message for several says nothing of those that were lost among them. */
+void nfqueue_set_exact(struct capture *capture, bool exact);
+
 /* The socket; stays owned by the capture. A keeper dups it before close so that the queue lives on. */
 int nfqueue_fd(const struct capture *capture);
 /* As read back from the kernel: twice what was asked for, since it counts its own overhead too. */

@@ -32,7 +32,8 @@ struct command {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns an exit code */
 };
 
-extern const struct command command_run, command_replay, command_check, command_nft, command_keywords, command_settings;
+extern const struct command command_run, command_replay, command_check, command_nft, command_blocklist,
+    command_keywords, command_settings;
 
 /* All commands, ends with NULL. */
 extern const struct command *const cli_commands[];

@@ -51,9 +51,10 @@ struct alert {
 struct decision {
     const struct alert *alerts; /* lent until the worker's next packet */
     size_t alert_count;
-    const struct rule *drop_rule; /* the rule that dropped, or NULL */
-    bool passed;                  /* a pass rule ended it */
-    bool tagged;                  /* log the packet: a tag of an earlier alert asks for it */
+    const struct rule *drop_rule;  /* the rule that dropped, or NULL */
+    const struct rule *block_rule; /* the first that dropped and wants a host blocked, or NULL */
+    bool passed;                   /* a pass rule ended it */
+    bool tagged;                   /* log the packet: a tag of an earlier alert asks for it */
     const struct rule_captures
         *texts;                  /* of the packet and its alerts, lent until the worker's next packet; NULL for none */
     const struct app *app;       /* whose transactions the alerts' are; NULL without */

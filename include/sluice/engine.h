@@ -29,6 +29,14 @@ int engine_compile_rules(struct ruleset **out, struct rule_list *list, const str
 int engine_load_rules(struct ruleset **out, const struct config *config, const char *const *rule_files, size_t count,
                       struct diag *diag);
 
+/* The addresses that are never blocked (nft.blocklist.never). 0 or -errno; mistakes are in `diag`. */
+struct address;
+struct never_blocked;
+int never_blocked_new(struct never_blocked **out, const struct config *config, struct diag *diag);
+void never_blocked_free(struct never_blocked *never);
+bool never_blocked_has(const struct never_blocked *never, int version, const struct address *address);
+bool never_blocked_is_all(const struct never_blocked *never); /* "any": nobody can be blocked */
+
 /* How far loading is, in one line of a terminal on stderr, when it takes longer than a second. The line is gone after the end. */
 struct engine_progress {
     struct diag *diag; /* NULL: stderr is no terminal */

@@ -49,6 +49,8 @@ struct firewall_options {
     uint32_t reject_mark;     /* packets with this mark (whole word under reject_mask) are ours */
     uint32_t reject_mask;
     enum queue_expression expression;
+    bool blocklist;          /* with sets of hosts whose packets the kernel drops: sluice/blocklist.h */
+    uint32_t blocklist_size; /* hosts in each of them at most */
 };
 void firewall_options_default(struct firewall_options *options);
 
@@ -114,6 +116,8 @@ struct firewall_status {
     int32_t priorities[FIREWALL_HOOK_COUNT]; /* forward, input, output */
     bool feeding;                            /* false between firewall_quiesce() and firewall_remove() */
     uint64_t packets, bytes;                 /* sent to the queue, by our rules' counters */
+    bool blocklist;
+    uint64_t blocked_packets, blocked_bytes; /* dropped because a host is blocked */
 };
 int firewall_status(const char *table, struct firewall_status *out, char error[FIREWALL_ERROR_SIZE]);
 

@@ -25,6 +25,7 @@
 
 #include "sluice/app.h"
 #include "sluice/decision.h"
+#include "sluice/firewall_watch.h"
 #include "sluice/flow.h"
 #include "sluice/packet.h"
 #include "sluice/turn.h"
@@ -40,6 +41,7 @@ enum output_event {
     OUTPUT_METADATA, /* a packet out of which a rule took a text for it (pcre's pkt:NAME) */
     OUTPUT_APP,      /* a transaction of an application protocol */
     OUTPUT_FILE,     /* a file in one */
+    OUTPUT_FIREWALL, /* the own table, and the hosts that it blocks */
     OUTPUT_EVENT_COUNT,
 };
 
@@ -143,6 +145,40 @@ struct output_stat {
 };
 void output_stats(struct output *output, const struct output_stat *stats, size_t count, uint64_t uptime_seconds,
                   uint64_t time_ns);
+
+/* What happened to the own table. Called by one thread. */
+enum output_firewall_action {
+    OUTPUT_FIREWALL_ALTERED,    /* by somebody else, and left so */
+    OUTPUT_FIREWALL_REASSERTED, /* it had been altered, and was put back */
+    OUTPUT_FIREWALL_RESTORED,   /* it had been altered, and somebody else put it back */
+    OUTPUT_FIREWALL_FAILED,     /* it could not be put back yet */
+    OUTPUT_FIREWALL_MISPLACED,  /* somebody's chain is on the wrong side of ours */
+    OUTPUT_FIREWALL_FLUSHED,    /* the kernel dropped packets that waited in our queues */
+    OUTPUT_FIREWALL_BLOCKED,    /* a host was put on the blocklist */
+    OUTPUT_FIREWALL_ACTIONS,
+};
+
+struct output_firewall {
+    uint64_t time_ns;
+    enum output_firewall_action action;
+    char table[FIREWALL_NAME_SIZE];
+    unsigned damage;           /* enum firewall_damage; 0: the next three are not written */
+    bool uninspected, dropped; /* what could happen to packets meanwhile */
+    bool lost;                 /* the kernel could not tell of all changes */
+    bool has_duration;
+    uint64_t duration_ns, at_most_ns; /* since it was noticed; since it was last known to be right */
+    uint32_t generation, pid;         /* who; 0: not known */
+    char process[FIREWALL_PROCESS_SIZE];
+    uint64_t packets;                  /* flushed */
+    struct firewall_intruder intruder; /* misplaced */
+    struct address host;               /* blocked */
+    uint8_t host_version;
+    uint64_t host_seconds;           /* 0: for good */
+    uint32_t gid, sid;               /* of the rule; 0: none */
+    char error[FIREWALL_ERROR_SIZE]; /* failed */
+};
+void output_firewall(struct output *output, const struct output_firewall *event);
+const char *output_firewall_action_name(enum output_firewall_action action);
 
 /* Asks the thread to reopen its file by its path (rotation). When that fails the old one is kept. */
 void output_reopen(struct output *output);

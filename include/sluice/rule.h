@@ -200,6 +200,10 @@ enum rule_payload {
     RULE_PAYLOAD_STREAM_ONLY, /* flow:only_stream, tcp-stream */
 };
 
+/* fwsam, or the settings that stand for it: which host is blocked when the rule drops. */
+enum rule_block { RULE_BLOCK_NONE, RULE_BLOCK_SOURCE, RULE_BLOCK_DESTINATION, RULE_BLOCK_BOTH };
+#define RULE_BLOCK_SECONDS_DEFAULT UINT32_MAX /* until rule_list_finish() */
+
 /* What a rule wants to know of files, besides their bytes. */
 enum {
     RULE_FILE_MD5 = 1 << 0, /* 1 << enum file_digest */
@@ -244,6 +248,8 @@ struct rule {
     unsigned file_needs; /* RULE_FILE_... */
     bool needs_conntrack; /* asks what conntrack says of packets */
     bool bypass;          /* the flow needs no more inspection once it matched */
+    enum rule_block block;
+    uint32_t block_seconds; /* 0: for good */
     struct rule_buffer *buffers;
     struct rule_buffer *nested;   /* of keywords with KEYWORD_NESTED; conditions in `buffers` ask them */
     struct threshold *thresholds; /* its own and those of threshold.config that name it */
@@ -286,6 +292,10 @@ struct rule_list_options {
     const char *const *reputation_files; /* NULL-terminated, or NULL */
     const char *geoip_database;          /* for geoip; NULL: none. Opened when a rule asks for it */
     const char *const *applications; /* protocol words above TCP and UDP that are supported; NULL-terminated, or NULL */
+    /* Which rules that drop block the host although they don't say so: see the settings nft.blocklist.*. */
+    uint8_t block_priority;              /* 0: none */
+    const char *const *block_classtypes; /* NULL-terminated, or NULL */
+    uint32_t block_seconds;              /* also of fwsam without a time */
 };
 
 struct rule_list;

@@ -240,6 +240,11 @@ static int nfqueue_status(struct capture *capture, struct queue_status *out)
     return queue->status_fd < 0 ? queue->status_fd : queue_status_find(queue->status_fd, queue->options.queue, out);
 }
 
+void nfqueue_set_exact(struct capture *capture, bool exact)
+{
+    ((struct nfqueue *)capture)->exact = exact;
+}
+
 int nfqueue_fd(const struct capture *capture)
 {
     return ((const struct nfqueue *)capture)->fd;

@@ -76,6 +76,7 @@ struct nfqueue {
     bool id_known;
     bool adopted;       /* a former reader may have left packets behind, until `id_known` */
     bool may_batch;     /* false once packets may wait in the kernel that a batch verdict must not touch */
+    bool exact;         /* no batches: see nfqueue_set_exact() */
     bool refused;       /* -EPERM was seen, and told */
     int deferred_error; /* for the next receive */
     struct verdict_writer writer;

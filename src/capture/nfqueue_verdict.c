@@ -10,7 +10,8 @@
  *     counts the packets from the first on that are judged without a hole, and packets beyond it get single verdicts;
  *   - drops within a run are sent ahead of it: a run stays open over them, as the order of drops matters to nobody;
  *   - any other answer ends the run, so that packets leave in the order they came;
- *   - no packet of an earlier receive waits: after a send that failed there are no batches any more.
+ *   - no packet of an earlier receive waits: after a send that failed there are no batches any more;
+ *   - nobody wants to know how many of its packets the kernel had dropped already (`exact`).
  *
  * The mark in a verdict replaces the whole mark of the packet, hence a run that changes marks is one whose packets all
  * end up with the same mark, and the attribute is left out wherever the mark stays as it is.
@@ -261,7 +262,7 @@ static int put_answer(struct nfqueue *queue, size_t slot, struct run *run)
 {
     const struct packet *pkt = &queue->packets[slot];
     struct answer answer = answer_for(queue, pkt);
-    bool single = !queue->may_batch || slot >= queue->prefix || replaces(pkt);
+    bool single = !queue->may_batch || queue->exact || slot >= queue->prefix || replaces(pkt);
     int err = 0;
 
     count_answer(&queue->counters, pkt, answer.verdict);

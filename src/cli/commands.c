@@ -12,7 +12,8 @@
 enum { MAX_COMMANDS = 64 };
 
 const struct command *const cli_commands[] = {
-    &command_run, &command_replay, &command_check, &command_nft, &command_keywords, &command_settings, NULL,
+    &command_run,       &command_replay,   &command_check,    &command_nft,
+    &command_blocklist, &command_keywords, &command_settings, NULL,
 };
 
 void cli_error(const struct command *command, const char *format, ...)

@@ -130,8 +130,12 @@ static void check_attach(const struct check *check)
                *verdict = config_string(check->config, "queue.verdict");
     struct position at = config_position(check->config, "nft.attach");
 
-    if (strcmp(attach, "none") == 0)
+    if (strcmp(attach, "none") == 0) {
+        if (config_bool(check->config, "nft.blocklist.enabled"))
+            diag_warning(check->diag, config_position(check->config, "nft.blocklist.enabled"),
+                         "'nft.blocklist' needs an own table: nobody is blocked by `sluice run` without 'nft.attach'");
         return;
+    }
     for (size_t i = 1; i < check->queue_count; i++) {
         if (check->queues[i] == check->queues[i - 1] + 1)
             continue;

@@ -9,6 +9,7 @@
 #include "config_priv.h"
 #include "settings_queue.h"
 #include "settings_detect.h"
+#include "settings_nft.h"
 #include "settings_xff.h"
 
 #include <stddef.h>
@@ -16,10 +17,6 @@
 static const char *const actions[] = { "pass", "drop", "reject", "alert", NULL };
 static const char *const accept_or_drop[] = { "accept", "drop", NULL };
 static const char *const conntrack_words[] = { "yes", "no", "only", NULL };
-static const char *const attach_modes[] = { "none", "after", "before", "repeat", "chain", "route", NULL };
-static const char *const families[] = { "inet", "ip", "ip6", "bridge", NULL };
-static const char *const hooks[] = { "forward", "input", "output", NULL };
-static const char *const expressions[] = { "auto", "native", "xt", NULL };
 static const char *const affinities[] = { "auto", "exclusive", "balanced", "none", NULL };
 static const char *const dataset_types[] = { "string", "md5", "sha256", "ipv4", "ip", "ipv6", NULL };
 static const char *const file_digests[] = { "md5", "sha1", "sha256", NULL };
@@ -31,9 +28,9 @@ static const char *const urgent_limit_policies[] = { "oob", "inline", "drop", "g
 static const char *const exception_policies[] = { "auto",        "ignore",    "pass-packet", "pass-flow",   "bypass",
                                                   "drop-packet", "drop-flow", "reject",      "reject-both", NULL };
 static const char *const all_or_start[] = { "all", "start", NULL };
-static const char *const default_event_types[] = { "alert",  "drop", "anomaly", "flow", "stats",    "files", "http",
-                                                   "dns",    "tls",  "smtp",    "ftp",  "ftp_data", "ssh",   "smb",
-                                                   "dcerpc", "nfs",  "ike",     "krb5", "dhcp",     NULL };
+static const char *const default_event_types[] = { "alert", "drop",   "anomaly", "flow", "stats", "firewall", "files",
+                                                   "http",  "dns",    "tls",     "smtp", "ftp",   "ftp_data", "ssh",
+                                                   "smb",   "dcerpc", "nfs",     "ike",  "krb5",  "dhcp",     NULL };
 
 /* Event types of the field that are not written yet. */
 static const char *const later_event_types[] = {
@@ -230,49 +227,7 @@ const struct setting config_settings[] = {
     QUEUE_OVERRIDES,
 
     /* --- Firewall ------------------------------------------------------------------------------------------------------- */
-    { .name = "nft.attach",
-      .type = SETTING_ENUM,
-      .default_value = "none",
-      .choices = attach_modes,
-      .help = "how `sluice run` feeds its queues: none (the firewall's own rules do), or a table of its own: after "
-              "(what the "
-              "firewall accepted), before (everything), repeat (with queue.mark), chain (sluice_ips, to be jumped to), "
-              "route" },
-    { .name = "nft.table",
-      .type = SETTING_STRING,
-      .default_value = "sluice",
-      .check = form_name,
-      .help = "name of the own table" },
-    { .name = "nft.family",
-      .type = SETTING_ENUM,
-      .default_value = "inet",
-      .choices = families,
-      .help = "family of the own table: inet is IPv4 and IPv6" },
-    { .name = "nft.hooks",
-      .type = SETTING_LIST,
-      .default_value = "forward",
-      .choices = hooks,
-      .help = "hooks of the own table: forward for a gateway, input and output for the host itself" },
-    { .name = "nft.bypass",
-      .type = SETTING_BOOL,
-      .default_value = "yes",
-      .help = "packets go on when nobody listens on the queue; otherwise the kernel drops them" },
-    { .name = "nft.priority",
-      .type = SETTING_STRING,
-      .default_value = "auto",
-      .check = form_priority,
-      .help = "priority of the own chain; auto finds one after (or before) the filter chains of the live ruleset" },
-    { .name = "nft.expression",
-      .type = SETTING_ENUM,
-      .default_value = "auto",
-      .choices = expressions,
-      .help = "how the rule queues: native (nft queue), xt (the NFQUEUE target); auto takes native where the kernel "
-              "has it" },
-    { .name = "nft.reject-mark",
-      .type = SETTING_STRING,
-      .default_value = "0x40000000/0x40000000",
-      .check = form_mark,
-      .help = "MARK/MASK on the packets that reject sends, by which they are kept out of the queue" },
+    NFT_SETTINGS,
 
     /* --- Threads -------------------------------------------------------------------------------------------------------- */
     { .name = "threading.affinity",
@@ -781,6 +736,9 @@ const struct setting config_settings[] = {
       .help = "the packet's headers in Base64" },
     { .name = "eve.types.flow", .type = SETTING_SECTION, .help = "a flow ended" },
     { .name = "eve.types.netflow", .type = SETTING_SECTION, .help = "the same, one event for each direction" },
+    { .name = "eve.types.firewall",
+      .type = SETTING_SECTION,
+      .help = "the own table was altered, put back, or a host was blocked" },
     { .name = "eve.types.stats", .type = SETTING_SECTION, .help = "counters, every stats.interval seconds" },
     { .name = "eve.types.stats.totals",
       .type = SETTING_BOOL,

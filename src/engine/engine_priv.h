@@ -7,10 +7,11 @@
  *   affinity.c   which CPU a thread runs on
  *   host_os.c    how hosts treat what overlaps, as configured
  *   options.c    from the configuration to the options of the modules;  options_flow.c  of flows and streams
- *   load.c       from rule files to a ruleset
+ *   load.c       from rule files to a ruleset;  never_blocked.c  the addresses that are never blocked
  *   files.c      files out of the traffic: options, and the store
  *   datasets.c   sets that rules share, from the configuration and back to their files
  *   stats.c      from counters to a stats event
+ *   attachment.c the own table while the daemon runs: watched, put back, fed with hosts to block
  *   run.c        the daemon        replay.c   capture files        replay_workers.c   their threads
  */
 #ifndef SLUICE_ENGINE_PRIV_H
@@ -78,6 +79,12 @@ int engine_eve_path(const struct config *config, const char *log_dir, char *out,
                     char error[ENGINE_ERROR_SIZE]);
 void engine_eve_options(const struct config *config, struct eve_options *out);
 
+/* --- load.c ------------------------------------------------------------------------------------------------------------ */
+
+/* The variables of rules, as configured; to be freed. 0 or -ENOMEM. */
+struct rule_variables;
+int engine_rule_variables(struct rule_variables **out, const struct config *config);
+
 /* --- datasets.c -------------------------------------------------------------------------------------------------------- */
 
 /* The registry with the sets of the configuration; mistakes are in `diag`. 0 or -ENOMEM. */
@@ -127,6 +134,43 @@ int affinity_apply_management(const struct affinity *affinity);
 int affinity_apply_output(const struct affinity *affinity);
 /* "worker 0 on CPU 1, ..." for the log. */
 void affinity_describe(const struct affinity *affinity, unsigned workers, char *out, size_t size);
+
+/* --- attachment.c ------------------------------------------------------------------------------------------------------ */
+
+/* The own table, watched and fed with hosts to block by a thread of its own. */
+struct attachment;
+struct attachment_options {
+    const struct config *config;
+    const struct firewall_options *firewall; /* lent for good, as the next two */
+    struct output *output;
+    struct worker *workers;
+    unsigned worker_count;
+};
+/* The memory for what workers ask for; they may be started from then on. *out is NULL when there is nothing to watch. */
+int attachment_new(struct attachment **out, const struct attachment_options *options, char error[ENGINE_ERROR_SIZE]);
+/* Installs the table, and starts the thread. */
+int attachment_start(struct attachment *attachment, char error[ENGINE_ERROR_SIZE]);
+/* Ends the thread, when it has seen everything that happened to the table. NULL is allowed, as in the next one. */
+void attachment_stop(struct attachment *attachment);
+void attachment_free(struct attachment *attachment);
+
+struct attachment_counters {
+    uint64_t changes;                        /* transactions of others */
+    uint64_t reasserted, failed;             /* times that the table was put back, and could not be */
+    uint64_t uninspected_us;                 /* for how long packets could pass uninspected */
+    uint64_t flushed;                        /* packets that the kernel dropped from our queues with somebody's chain */
+    uint64_t notifications_lost;             /* times */
+    uint64_t hosts;                          /* blocked now */
+    uint64_t added, refused, full, lost;     /* hosts that were asked for */
+    uint64_t blocked_packets, blocked_bytes; /* dropped by the kernel */
+};
+void attachment_counters(const struct attachment *attachment, struct attachment_counters *out);
+
+/* A worker's end; NULL when no hosts are blocked. */
+struct block_port;
+struct block_port *attachment_port(struct attachment *attachment, unsigned worker);
+/* On the packet's path: the rule that dropped the packet wants a host of it blocked. */
+void block_port_ask(struct block_port *port, const struct packet *pkt, const struct rule *rule);
 
 /* --- rewrite.c --------------------------------------------------------------------------------------------------------- */
 
@@ -192,6 +236,7 @@ struct pipeline {
     struct host_table *hosts;      /* shared */
     struct turn *turn;             /* NULL unless several workers replay */
     const struct ruleset *ruleset; /* of the packet at hand, and of the last one */
+    struct block_port *blocks;     /* lent; NULL: no hosts are blocked */
     struct injector *injector;     /* NULL: rejects are not answered (replay) */
     enum queue_marked_policy marked_policy;
     enum queue_looping_policy looping_policy;
@@ -294,6 +339,9 @@ struct worker {
     atomic_bool stop;
     atomic_uint_fast64_t epoch; /* batches finished: an old ruleset is unused past the next one */
     atomic_bool snapshot_wanted;
+    _Atomic uint64_t verdict_lost;   /* the capture's counter, for anybody to read */
+    _Atomic uint64_t exact_until_ns; /* monotonic: every packet has a verdict message of its own until then */
+    bool exact;                      /* the worker's: as it told capture */
     atomic_int error;                /* -errno that ended the thread, 0 while it runs */
     struct worker_snapshot snapshot; /* written by the worker while snapshot_wanted, read by main after it */
 };
@@ -331,6 +379,8 @@ struct stats;
 /* `shared` outlives the stats. */
 int stats_new(struct stats **out, unsigned workers, bool queues, const struct config *config,
               const struct pipeline_shared *shared);
+/* What is told of the own table; lent. */
+void stats_set_attachment(struct stats *stats, const struct attachment *attachment);
 void stats_free(struct stats *stats);
 void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                  struct output *output, uint64_t uptime_seconds, uint64_t time_ns);

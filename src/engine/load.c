@@ -21,6 +21,18 @@ static int set_variables(struct rule_variables *variables, const struct config *
     return err;
 }
 
+int engine_rule_variables(struct rule_variables **out, const struct config *config)
+{
+    struct rule_variables *variables = rule_variables_new();
+    int err = variables ? set_variables(variables, config) : -ENOMEM;
+
+    if (err)
+        rule_variables_free(variables);
+    else
+        *out = variables;
+    return err;
+}
+
 /* A file that can't be read is reported and counted; the others are loaded all the same. */
 static int load_files(struct rule_list *list, const struct config *config, const char *const *files, size_t count,
                       size_t *unread, struct diag *diag)
@@ -55,10 +67,11 @@ int engine_parse_rules(struct rule_list **out, const struct config *config, cons
 {
     struct rule_list *list = NULL;
     struct keyword_table *keywords = keyword_table_new(keyword_list, keyword_list_count);
-    struct rule_variables *variables = rule_variables_new();
+    struct rule_variables *variables = NULL;
     struct datasets *datasets = NULL;
     const char **reputations = list_of(config, "reputation.files");
-    int err = keywords && variables && reputations ? set_variables(variables, config) : -ENOMEM;
+    const char **classtypes = list_of(config, "nft.blocklist.classtypes");
+    int err = keywords && reputations && classtypes ? engine_rule_variables(&variables, config) : -ENOMEM;
 
     if (!err)
         err = engine_open_datasets(&datasets, config, diag);
@@ -77,6 +90,9 @@ int engine_parse_rules(struct rule_list **out, const struct config *config, cons
         .reputation_categories = config_string(config, "reputation.categories"),
         .reputation_files = reputations,
         .geoip_database = config_string(config, "geoip-database"),
+        .block_priority = (uint8_t)config_number(config, "nft.blocklist.priority"),
+        .block_classtypes = classtypes,
+        .block_seconds = (uint32_t)config_number(config, "nft.blocklist.timeout"),
     };
 
     if (!err) {
@@ -89,6 +105,7 @@ int engine_parse_rules(struct rule_list **out, const struct config *config, cons
     rule_variables_free(variables);
     keyword_table_free(keywords);
     free(reputations);
+    free(classtypes);
     if (err)
         rule_list_free(list);
     else

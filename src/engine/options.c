@@ -358,7 +358,7 @@ void engine_eve_options(const struct config *config, struct eve_options *out)
         [OUTPUT_ANOMALY] = "eve.types.anomaly",   [OUTPUT_STATS] = "eve.types.stats",
         [OUTPUT_FLOW] = "eve.types.flow",         [OUTPUT_NETFLOW] = "eve.types.netflow",
         [OUTPUT_PACKET] = "eve.types.alert", /* when alert.tagged-packets */
-        [OUTPUT_METADATA] = "eve.types.metadata",
+        [OUTPUT_METADATA] = "eve.types.metadata", [OUTPUT_FIREWALL] = "eve.types.firewall",
     };
 
     eve_options_default(out);

@@ -526,6 +526,8 @@ static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settle
     if (flow_ends && count == 0)
         return; /* of a packet that was never sent there is nothing else to say */
     policy_apply(pipeline->policy, ruleset_rules(ruleset), pkt, hits, count, &decision);
+    if (decision.block_rule && pipeline->blocks && !flow_ends)
+        block_port_ask(pipeline->blocks, pkt, decision.block_rule);
     decision.stream = pipeline->stream;
     decision.app = pipeline->app;
     decision.texts = settled ? NULL : detector_texts(pipeline->detector);

@@ -42,6 +42,7 @@ struct engine {
     struct affinity affinity;
     struct firewall_options firewall;
     bool attached;
+    struct attachment *attachment; /* NULL: the table is not looked after */
     struct worker *workers;
     struct worker **worker_list;
     unsigned worker_count;
@@ -196,6 +197,7 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
     }
     pipeline_use_ruleset(&worker->pipeline, engine->ruleset);
     want_conntrack(worker, engine->options->config, engine->ruleset);
+    worker->pipeline.blocks = attachment_port(engine->attachment, worker->index);
     worker->pipeline.marked_policy = worker->queue.marked_policy;
     worker->pipeline.looping_policy = worker->queue.looping_policy;
     atomic_store(&worker->ruleset, engine->ruleset);
@@ -204,6 +206,22 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
             log_warning("reject rules will drop without an answer: %s", cause);
     }
     return 0;
+}
+
+static int open_attachment(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    const struct attachment_options options = {
+        .config = engine->options->config,
+        .firewall = &engine->firewall,
+        .output = engine->output,
+        .workers = engine->workers,
+        .worker_count = engine->worker_count,
+    };
+    int err = attachment_new(&engine->attachment, &options, error);
+
+    if (!err)
+        stats_set_attachment(engine->stats, engine->attachment);
+    return err;
 }
 
 static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
@@ -229,6 +247,9 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
         return err;
     }
+    err = open_attachment(engine, error);
+    if (err)
+        return err;
     err = engine_open_file_store(&engine->shared.files, engine->options->config, engine->options->log_dir,
                                  engine->worker_count, false, error);
     if (!err && !engine->shared.files && ruleset_file_needs(engine->ruleset) & RULE_FILE_STORE)
@@ -288,6 +309,19 @@ static int open_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return 0;
 }
 
+static int install(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    char cause[FIREWALL_ERROR_SIZE];
+    int err;
+
+    if (engine->attachment)
+        return attachment_start(engine->attachment, error);
+    err = firewall_install(&engine->firewall, cause);
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+    return err;
+}
+
 static int attach(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     char cause[FIREWALL_ERROR_SIZE];
@@ -296,11 +330,9 @@ static int attach(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 
     if (engine->firewall.mode == ATTACH_NONE)
         return 0;
-    err = firewall_install(&engine->firewall, cause);
-    if (err) {
-        snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+    err = install(engine, error);
+    if (err)
         return err;
-    }
     engine->attached = true;
     if (firewall_status(engine->firewall.table, &status, cause) == 0)
         log_info("attached: table %s, mode %s, priority %d, %s", engine->firewall.table,
@@ -435,6 +467,7 @@ static void detach(struct engine *engine)
 {
     char cause[FIREWALL_ERROR_SIZE];
 
+    attachment_stop(engine->attachment); /* or it would put back what we take out */
     if (!engine->attached)
         return;
     if (firewall_quiesce(engine->firewall.table, cause))
@@ -466,6 +499,7 @@ static void engine_clear(struct engine *engine)
         worker_snapshot_clear(&engine->workers[i]);
     }
     stats_free(engine->stats);
+    attachment_free(engine->attachment);
     output_close(engine->output);
     pipeline_shared_clear(&engine->shared);
     ruleset_free(engine->ruleset);

@@ -13,10 +13,11 @@
 #include "sluice/dataset.h"
 #include "sluice/host.h"
 
-enum { FIXED_STATS = 128, STATS_PER_QUEUE = 24 };
+enum { FIXED_STATS = 160, STATS_PER_QUEUE = 24 };
 
 struct stats {
     const struct pipeline_shared *shared;
+    const struct attachment *attachment; /* NULL: none */
     struct arena *arena;
     struct output_stat *values;
     size_t count, capacity;
@@ -355,6 +356,33 @@ static void add_shared(struct stats *stats, const struct worker *worker, const s
     add(stats, "detect.dataset_memcap", datasets_memcap_hits(datasets));
 }
 
+void stats_set_attachment(struct stats *stats, const struct attachment *attachment)
+{
+    stats->attachment = attachment;
+}
+
+static void add_attachment(struct stats *stats)
+{
+    struct attachment_counters counters;
+
+    if (!stats->attachment)
+        return;
+    attachment_counters(stats->attachment, &counters);
+    add(stats, "firewall.changes", counters.changes);
+    add(stats, "firewall.reasserted", counters.reasserted);
+    add(stats, "firewall.failed", counters.failed);
+    add(stats, "firewall.uninspected_us", counters.uninspected_us);
+    add(stats, "firewall.flushed", counters.flushed);
+    add(stats, "firewall.notifications_lost", counters.notifications_lost);
+    add(stats, "firewall.blocklist.hosts", counters.hosts);
+    add(stats, "firewall.blocklist.added", counters.added);
+    add(stats, "firewall.blocklist.refused", counters.refused);
+    add(stats, "firewall.blocklist.full", counters.full);
+    add(stats, "firewall.blocklist.lost", counters.lost);
+    add(stats, "firewall.blocklist.dropped_packets", counters.blocked_packets);
+    add(stats, "firewall.blocklist.dropped_bytes", counters.blocked_bytes);
+}
+
 static void add_output(struct stats *stats, const struct output *output)
 {
     static const char *const names[OUTPUT_EVENT_COUNT][2] = {
@@ -366,6 +394,7 @@ static void add_output(struct stats *stats, const struct output *output)
         [OUTPUT_NETFLOW] = { "output.netflow.written", "output.netflow.lost" },
         [OUTPUT_PACKET] = { "output.packet.written", "output.packet.lost" },
         [OUTPUT_METADATA] = { "output.metadata.written", "output.metadata.lost" },
+        [OUTPUT_FIREWALL] = { "output.firewall.written", "output.firewall.lost" },
     };
     struct output_counters counters;
 
@@ -413,6 +442,7 @@ void stats_write(struct stats *stats, struct worker *const *workers, unsigned co
     add(stats, "detect.threshold_memcap", sums.policy.threshold_memcap_hits);
     add_shared(stats, workers[0], ruleset);
     add_files(stats, &sums, workers[0]);
+    add_attachment(stats);
     add_output(stats, output);
     for (unsigned i = 0; i < count && stats->queues; i++)
         add_queue(stats, workers[i]);

@@ -132,6 +132,18 @@ static void expire(struct worker *worker, const struct ruleset *ruleset, int cou
     stop_conntrack(worker, now_ns);
 }
 
+/* What the thread that watches the firewall reads, and says. */
+static void meet_attachment(struct worker *worker)
+{
+    uint64_t until_ns = atomic_load_explicit(&worker->exact_until_ns, memory_order_relaxed);
+
+    atomic_store_explicit(&worker->verdict_lost, capture_counters(worker->capture)->verdict_lost, memory_order_relaxed);
+    if (until_ns > 0 || worker->exact) {
+        worker->exact = clock_monotonic_ns() < until_ns;
+        nfqueue_set_exact(worker->capture, worker->exact);
+    }
+}
+
 /* Asked to stop, it still judges what waits: closing the queue would drop it. Bounded, should more keep coming. */
 static void loop(struct worker *worker)
 {
@@ -141,6 +153,7 @@ static void loop(struct worker *worker)
     while (count >= 0 && !atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
         count = do_batch(worker, WORKER_WAIT_MS, &prepared);
         expire(worker, prepared, count);
+        meet_attachment(worker);
         atomic_fetch_add_explicit(&worker->epoch, 1, memory_order_release);
         answer_main(worker);
     }

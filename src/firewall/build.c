@@ -141,14 +141,16 @@ static int build_chain_rules(struct batch *batch, uint32_t family, const struct 
     int err = 0;
 
     for (unsigned i = 0; i < chain->rule_count && !err; i++)
-        err = nft_build_rule(batch, family, chain->name, chain->rules[i], plan);
+        if (nft_rule_fits(chain->rules[i], family))
+            err = nft_build_rule(batch, family, chain->name, chain->rules[i], plan);
     return err;
 }
 
 /* --- Whole tables ------------------------------------------------------------------------------------------------------------ */
 
-static int build_table(struct batch *batch, uint32_t family, const struct plan *plan)
+static int build_table(struct batch *batch, unsigned family_index, const struct plan *plan)
 {
+    uint32_t family = plan->families[family_index];
     const char *name = plan->options->table;
     char comment[COMMENT_SIZE];
     int err;
@@ -159,6 +161,8 @@ static int build_table(struct batch *batch, uint32_t family, const struct plan *
         err = nft_build_delete_table(batch, family, name);
     if (!err)
         err = put_table(batch, NFT_MSG_NEWTABLE, family, name, comment);
+    if (!err)
+        err = nft_build_sets(batch, family_index, plan);
     for (unsigned i = 0; i < plan->chain_count && !err; i++) {
         err = put_chain(batch, family, name, &plan->chains[i]);
         if (!err)
@@ -172,7 +176,7 @@ int nft_build_tables(struct batch *batch, const struct plan *plan)
     int err = 0;
 
     for (unsigned i = 0; i < plan->family_count && !err; i++)
-        err = build_table(batch, plan->families[i], plan);
+        err = build_table(batch, i, plan);
     return err;
 }
 
@@ -191,9 +195,13 @@ int nft_build_rules_again(struct batch *batch, const struct plan *plan)
 {
     int err = 0;
 
-    for (unsigned f = 0; f < plan->family_count; f++)
+    for (unsigned f = 0; f < plan->family_count && !err; f++) {
+        err = nft_build_sets(batch, f, plan);
         for (unsigned i = 0; i < plan->chain_count && !err; i++)
             err = build_chain_again(batch, plan->families[f], &plan->chains[i], plan);
+        if (!err)
+            err = nft_build_sets_gone(batch, f, plan);
+    }
     return err;
 }
 

@@ -50,6 +50,13 @@ int nft_explain(char error[FIREWALL_ERROR_SIZE], int err, enum subject subject, 
         return nft_fail(error, err,
                         "the kernel can't match a mark here (for bridges load the module nft_meta_bridge); nothing was "
                         "changed");
+    if (subject == SUBJECT_SET)
+        return nft_fail(error, err,
+                        "the kernel takes no set of blocked hosts (%s): Linux 5.7 is needed, or nft.blocklist.enabled: "
+                        "no; nothing was changed",
+                        strerror(-err));
+    if (subject == SUBJECT_ELEMENT && err == -ENFILE)
+        return nft_fail(error, err, "the blocklist is full (nft.blocklist.size); nothing was changed");
     return nft_fail(error, err, "the kernel refuses the %s of table '%s': %s; nothing was changed",
                     subject == SUBJECT_BATCH ? "change" : "rules", table, strerror(-err));
 }

@@ -22,6 +22,7 @@ struct change {
     struct batch *batch;
     const char *table;
     const struct firewall_options *options; /* of an installation */
+    struct installed installed;
     char *error;
 };
 
@@ -102,15 +103,22 @@ static int try_once(struct change *change, build_function *build)
     return err == NOTHING_TO_DO ? 0 : err;
 }
 
+static int try_often(struct change *change, build_function *build)
+{
+    int err = -ERESTART;
+
+    for (int i = 0; i < TRIES && err == -ERESTART; i++)
+        err = try_once(change, build);
+    return err;
+}
+
 static int transact(struct change *change, build_function *build)
 {
     int err = nft_session_open(&change->session, change->error);
 
     if (err)
         return err;
-    err = -ERESTART;
-    for (int i = 0; i < TRIES && err == -ERESTART; i++)
-        err = try_once(change, build);
+    err = try_often(change, build);
     nft_session_close(&change->session);
     return err;
 }
@@ -136,7 +144,8 @@ static bool has_planned_chains(const struct change *change, const struct plan *p
 
         if (!have || have->base != want->base)
             return false;
-        if (want->base && (have->hook != want->hook || have->priority != want->priority || !have->filter))
+        if (want->base &&
+            (have->hook != want->hook || have->priority != want->priority || !have->filter || have->drops))
             return false;
     }
     return true;
@@ -167,7 +176,7 @@ static bool has_same_chains(const struct change *change, const struct plan *plan
         return false;
     for (unsigned i = 0; i < plan->family_count; i++) {
         table = nft_survey_find(&change->survey, plan->families[i], change->table);
-        if (!table || !table->ours || table->mode != plan->options->mode ||
+        if (!table || !table->ours || table->dormant || table->mode != plan->options->mode ||
             !has_planned_chains(change, plan, plan->families[i]) ||
             count_own_chains(change, plan->families[i]) != plan->chain_count)
             return false;
@@ -199,13 +208,47 @@ static int build_replacement(struct change *change, const struct plan *plan)
     return err ? nft_explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
 }
 
+/* Those that are there keep the hosts that are in them. */
+static int find_sets(struct change *change, struct plan *plan)
+{
+    for (unsigned f = 0; f < plan->family_count; f++)
+        for (unsigned i = 0; i < 2; i++) {
+            int err = nft_set_find(&change->session, plan->families[f], change->table, i);
+
+            if (err && err != -ENOENT)
+                return nft_explain(change->error, err, SUBJECT_BATCH, change->table);
+            plan->has_set[f][i] = !err;
+        }
+    return 0;
+}
+
+static int settle_plan(struct change *change, struct plan *plan)
+{
+    struct installed *installed = &change->installed;
+    int err;
+
+    if (installed->known) {
+        plan->expression = installed->expression;
+        plan->family_count = installed->family_count;
+        memcpy(plan->families, installed->families, sizeof(plan->families));
+        return 0;
+    }
+    err = nft_probe(&change->session, plan, change->error);
+    if (err)
+        return err;
+    *installed =
+        (struct installed){ .known = true, .expression = plan->expression, .family_count = plan->family_count };
+    memcpy(installed->families, plan->families, sizeof(installed->families));
+    return 0;
+}
+
 static int build_installation(struct change *change)
 {
     struct plan plan;
     int err;
 
     nft_plan_make(&plan, change->options, &change->survey);
-    err = nft_probe(&change->session, &plan, change->error);
+    err = settle_plan(change, &plan);
     if (err)
         return err;
     for (unsigned i = 0; i < plan.family_count; i++) {
@@ -216,8 +259,27 @@ static int build_installation(struct change *change)
     }
     if (!has_same_chains(change, &plan))
         return build_replacement(change, &plan);
+    err = find_sets(change, &plan);
+    if (err)
+        return err;
     err = nft_build_rules_again(change->batch, &plan);
     return err ? nft_explain(change->error, err, SUBJECT_BATCH, change->table) : 0;
+}
+
+int nft_install(struct session *session, const struct firewall_options *options, struct installed *installed,
+                char error[FIREWALL_ERROR_SIZE])
+{
+    struct change change = {
+        .session = *session, .table = options->table, .options = options, .installed = *installed, .error = error
+    };
+    int err = nft_check_options(options, error);
+
+    if (!err)
+        err = try_often(&change, build_installation);
+    session->sequence = change.session.sequence;
+    if (!err)
+        *installed = change.installed;
+    return err;
 }
 
 int firewall_install(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE])

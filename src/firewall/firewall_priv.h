@@ -6,17 +6,22 @@
 #ifndef SLUICE_FIREWALL_PRIV_H
 #define SLUICE_FIREWALL_PRIV_H
 
+#include "sluice/blocklist.h"
 #include "sluice/firewall.h"
 
 enum {
     NAME_SIZE = 256,    /* NFT_NAME_MAXLEN of the kernel */
     COMMENT_SIZE = 129, /* NFTNL_UDATA_COMMENT_MAXLEN and the NUL */
     PLAN_CHAINS = 5,
-    PLAN_RULES = 4,
+    PLAN_RULES = 9,
     PLAN_FAMILIES = 2,
     BATCH_SIZE = 64 * 1024,
     BATCH_MESSAGES = 256,
 };
+
+/* The sets of blocked hosts. */
+#define SET_BLOCKED4 "blocked_ipv4"
+#define SET_BLOCKED6 "blocked_ipv6"
 
 #define CHAIN_IPS "sluice_ips"
 #define CHAIN_EXCEPTIONS "sluice_exceptions"
@@ -41,11 +46,26 @@ void nft_session_close(struct session *session);
 int nft_session_get(struct session *session, uint16_t type, uint16_t family, bool dump,
                     int (*each)(const struct nlmsghdr *message, void *user), void *user);
 
+/* The same within one table, and there of one object: the attributes of the request. NULL names are left out. */
+struct session_question {
+    uint16_t type, family;
+    bool dump;
+    const char *table; /* attribute 1 of every kind of object */
+    uint16_t name_attribute;
+    const char *name;
+};
+int nft_session_ask(struct session *session, const struct session_question *question,
+                    int (*each)(const struct nlmsghdr *message, void *user), void *user);
+/* For the elements that are in `set`. */
+struct nftnl_set;
+int nft_session_ask_elements(struct session *session, uint16_t family, const struct nftnl_set *set,
+                             int (*each)(const struct nlmsghdr *message, void *user), void *user);
+
 /* Counter of the kernel that every change of the ruleset moves. */
 int nft_session_generation(struct session *session, uint32_t *out);
 
 /* What a message of a batch is about, so that an error can say it. */
-enum subject { SUBJECT_BATCH, SUBJECT_TABLE, SUBJECT_CHAIN, SUBJECT_RULE, SUBJECT_QUEUE };
+enum subject { SUBJECT_BATCH, SUBJECT_TABLE, SUBJECT_CHAIN, SUBJECT_RULE, SUBJECT_QUEUE, SUBJECT_SET, SUBJECT_ELEMENT };
 
 struct batch {
     uint32_t first; /* sequence number of the first message */
@@ -73,6 +93,7 @@ struct survey_table {
     uint32_t family;
     char name[NAME_SIZE];
     bool ours;             /* made by sluice, by its comment */
+    bool dormant;          /* its chains are off their hooks */
     enum attach_mode mode; /* if ours */
 };
 
@@ -80,6 +101,7 @@ struct survey_chain {
     uint32_t family;
     char table[NAME_SIZE], name[NAME_SIZE];
     bool base, filter; /* attached to a hook; with type filter */
+    bool drops;        /* by policy */
     uint32_t hook;
     int32_t priority;
 };
@@ -99,13 +121,21 @@ const struct survey_table *nft_survey_find(const struct survey *survey, uint32_t
 bool nft_survey_unmarks(const struct survey_chain *chain);
 bool nft_survey_is_own_chain(const struct survey_chain *chain);
 
+/* The names of the chains that we put into our tables. */
+enum { NFT_OWN_CHAINS = 7 };
+const char *nft_own_chain(unsigned index);
+
 /* --- What is to be there (plan.c) ---------------------------------------------------------------------------------------------- */
 
 enum plan_rule {
     RULE_REJECT_MARK, /* our own answers are not inspected */
     RULE_LOOPBACK_IN,
     RULE_LOOPBACK_OUT,
-    RULE_EXCEPTIONS, /* mode chain: the user's own chain first */
+    RULE_EXCEPTIONS,  /* mode chain: the user's own chain first */
+    RULE_BLOCK4_FROM, /* packets from and to blocked hosts */
+    RULE_BLOCK4_TO,
+    RULE_BLOCK6_FROM,
+    RULE_BLOCK6_TO,
     RULE_QUEUE,
     RULE_ACCEPT, /* mode chain, quiesced */
     RULE_UNMARK, /* mode repeat: the mark is not for those who come after */
@@ -128,6 +158,7 @@ struct plan {
     enum queue_expression expression; /* native or xt */
     uint32_t families[PLAN_FAMILIES]; /* NFPROTO_*: inet is two where the kernel can't have it in one */
     unsigned family_count;
+    bool has_set[PLAN_FAMILIES][2]; /* by family and version: the sets of blocked hosts that are there already */
     struct plan_chain chains[PLAN_CHAINS];
     unsigned chain_count;
 };
@@ -146,8 +177,11 @@ struct nftnl_rule;
 
 int nft_rule_build(struct nftnl_rule *rule, enum plan_rule kind, const struct plan *plan);
 void nft_rule_print(struct text *out, enum plan_rule kind, const struct plan *plan);
-/* As an argument list for iptables-restore; false when iptables has no such rule in that chain. */
-void nft_rule_print_iptables(struct text *out, enum plan_rule kind, const struct plan *plan);
+/* As an argument list for iptables-restore; false when iptables has no such rule. */
+bool nft_rule_print_iptables(struct text *out, enum plan_rule kind, const struct plan *plan);
+
+/* Whether tables of that family have the rule: those on blocked hosts are for one version of IP. */
+bool nft_rule_fits(enum plan_rule kind, uint32_t family);
 
 void nft_plan_print(struct text *out, const struct plan *plan);
 void nft_plan_print_iptables(struct text *out, const struct plan *plan);
@@ -155,6 +189,69 @@ void nft_plan_print_iptables(struct text *out, const struct plan *plan);
 /* The comment by which our tables are known. */
 void nft_comment(char out[COMMENT_SIZE], enum attach_mode mode);
 bool nft_comment_parse(const char *comment, enum attach_mode *mode);
+
+/* --- Sets of blocked hosts (blocklist_set.c) ----------------------------------------------------------------------------------- */
+
+/* Of version 4 (index 0) and 6 (index 1). */
+const char *nft_set_name(unsigned index);
+bool nft_set_fits(unsigned index, uint32_t family);
+void nft_set_print(struct text *out, const char *indent, unsigned index, const struct plan *plan);
+/* Those that the plan wants and that are not there, or (build_gone) those that are there and that it does not want. */
+int nft_build_sets(struct batch *batch, unsigned family_index, const struct plan *plan);
+int nft_build_sets_gone(struct batch *batch, unsigned family_index, const struct plan *plan);
+/* 0, -ENOENT, or another -errno. */
+int nft_set_find(struct session *session, uint32_t family, const char *table, unsigned index);
+
+/* --- Blocked hosts (blocklist.c) ----------------------------------------------------------------------------------------------- */
+
+enum { BLOCKLIST_GROUP = 64 }; /* hosts in one transaction */
+
+/* The families of the tables that have the sets, by version. */
+struct set_targets {
+    const char *table;
+    uint32_t families[2][PLAN_FAMILIES];
+    unsigned count[2];
+};
+int nft_hosts_each(struct session *session, const struct set_targets *targets, blocklist_each_function *each,
+                   void *user);
+/* 0 with *found, -ENOENT, or another -errno. */
+int nft_host_find(struct session *session, uint32_t family, const char *table, const struct blocked_host *host,
+                  struct blocked_host *found);
+/* `may_be_there`: some of them may be blocked already, and are from now on for their timeouts. */
+int nft_hosts_add(struct session *session, const struct set_targets *targets, const struct blocked_host *hosts,
+                  size_t count, bool may_be_there, enum subject *subject);
+
+/* --- How the kernel shows our tables (image.c) ------------------------------------------------------------------------------------ */
+
+/* In the order of enum firewall_damage. */
+enum image_part { IMAGE_TABLE, IMAGE_CHAINS, IMAGE_RULES, IMAGE_SETS, IMAGE_PARTS };
+
+struct image {
+    struct text parts[IMAGE_PARTS];
+    bool drops; /* a base chain's policy is drop */
+    uint64_t blocked_packets, blocked_bytes;
+};
+int nft_image_take(struct image *out, struct session *session, const char *table, const uint32_t *families,
+                   unsigned count);
+void nft_image_clear(struct image *image);
+/* Bits 1 << enum image_part. */
+unsigned nft_image_differs(const struct image *a, const struct image *b);
+
+/* What an installation found out of the kernel, and the families of its tables. */
+struct installed {
+    bool known;
+    enum queue_expression expression;
+    uint32_t families[PLAN_FAMILIES];
+    unsigned family_count;
+};
+/* firewall_install() by a session that is open. What is known already is not asked again: that is an aborted transaction or two,
+ * each of which takes the kernel some milliseconds. */
+int nft_install(struct session *session, const struct firewall_options *options, struct installed *installed,
+                char error[FIREWALL_ERROR_SIZE]);
+
+/* What a base chain has of itself on a hook, beyond which a filter chain of others is in our way: see plan.c. */
+bool nft_is_in_the_way(const struct firewall_options *options, uint32_t family, uint32_t hook, int32_t theirs,
+                       int32_t ours);
 
 /* --- Messages (build.c), and what went wrong (explain.c) --------------------------------------------------------------------- */
 
@@ -172,7 +269,7 @@ int nft_build_probe(struct batch *batch, const struct plan *plan);
 /* Settles plan->expression and the families by what the kernel takes. */
 int nft_probe(struct session *session, struct plan *plan, char error[FIREWALL_ERROR_SIZE]);
 
-const char *nft_hook_name(uint32_t hook);     /* "forward" of NF_INET_FORWARD */
+const char *nft_hook_name(uint32_t hook); /* "forward" of NF_INET_FORWARD; NULL for a hook that has no chain of ours */
 const char *nft_family_name(uint32_t family); /* "inet" of NFPROTO_INET */
 int nft_check_options(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE]);
 int nft_fail(char error[FIREWALL_ERROR_SIZE], int err, const char *format, ...) __attribute__((format(printf, 3, 4)));

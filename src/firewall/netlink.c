@@ -14,13 +14,14 @@
 #include <libmnl/libmnl.h>
 #include <libnftnl/common.h>
 #include <libnftnl/gen.h>
+#include <libnftnl/set.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
 
-enum { MESSAGE_MAX = 4096, RECEIVE_SIZE = 64 * 1024 };
+enum { MESSAGE_MAX = 4096, RECEIVE_SIZE = 64 * 1024, TABLE_ATTRIBUTE = 1 };
 
 int nft_session_open(struct session *session, char error[FIREWALL_ERROR_SIZE])
 {
@@ -66,10 +67,22 @@ static int on_answer(const struct nlmsghdr *message, void *data)
 int nft_session_get(struct session *session, uint16_t type, uint16_t family, bool dump,
                     int (*each)(const struct nlmsghdr *message, void *user), void *user)
 {
+    const struct session_question question = { .type = type, .family = family, .dump = dump };
+
+    return nft_session_ask(session, &question, each, user);
+}
+
+static void put_name(struct nlmsghdr *message, uint16_t attribute, const char *name)
+{
+    if (name)
+        mnl_attr_put_strz(message, attribute, name);
+}
+
+/* Sends the request and reads to the end of the answer. */
+static int ask(struct session *session, const struct nlmsghdr *message,
+               int (*each)(const struct nlmsghdr *message, void *user), void *user)
+{
     struct question question = { each, user };
-    char request[MNL_NLMSG_HDRLEN + 64];
-    uint16_t flags = dump ? NLM_F_DUMP : NLM_F_ACK;
-    struct nlmsghdr *message = nftnl_nlmsg_build_hdr(request, type, family, flags, ++session->sequence);
     char *buffer = malloc(RECEIVE_SIZE);
     ssize_t length;
     int more = MNL_CB_OK, err = 0;
@@ -88,6 +101,29 @@ int nft_session_get(struct session *session, uint16_t type, uint16_t family, boo
         err = -errno;
     free(buffer);
     return err;
+}
+
+int nft_session_ask(struct session *session, const struct session_question *question,
+                    int (*each)(const struct nlmsghdr *message, void *user), void *user)
+{
+    char request[MNL_NLMSG_HDRLEN + 64 + 2 * (MNL_ATTR_HDRLEN + NAME_SIZE)];
+    struct nlmsghdr *message = nftnl_nlmsg_build_hdr(request, question->type, question->family,
+                                                     question->dump ? NLM_F_DUMP : NLM_F_ACK, ++session->sequence);
+
+    put_name(message, TABLE_ATTRIBUTE, question->table);
+    put_name(message, question->name_attribute, question->name);
+    return ask(session, message, each, user);
+}
+
+int nft_session_ask_elements(struct session *session, uint16_t family, const struct nftnl_set *set,
+                             int (*each)(const struct nlmsghdr *message, void *user), void *user)
+{
+    char request[MESSAGE_MAX];
+    struct nlmsghdr *message =
+        nftnl_nlmsg_build_hdr(request, NFT_MSG_GETSETELEM, family, NLM_F_ACK, ++session->sequence);
+
+    nftnl_set_elems_nlmsg_build_payload(message, (struct nftnl_set *)set);
+    return ask(session, message, each, user);
 }
 
 static int take_generation(const struct nlmsghdr *message, void *user)

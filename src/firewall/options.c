@@ -10,7 +10,7 @@
 
 #include "sluice/config.h"
 
-enum { TABLE_NAME_LENGTH = 32, MAX_QUEUES = 1024, MAX_QUEUE = 65535 };
+enum { TABLE_NAME_LENGTH = 32, MAX_QUEUES = 1024, MAX_QUEUE = 65535, DEFAULT_BLOCKLIST_SIZE = 16384 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -80,8 +80,10 @@ const char *nft_hook_name(uint32_t hook)
         return "output";
     case NF_INET_POST_ROUTING:
         return "postrouting";
-    default:
+    case NF_INET_FORWARD:
         return "forward";
+    default:
+        return NULL;
     }
 }
 
@@ -122,6 +124,7 @@ void firewall_options_default(struct firewall_options *options)
         .reject_mark = 0x40000000,
         .reject_mask = 0x40000000,
         .expression = QUEUE_EXPRESSION_AUTO,
+        .blocklist_size = DEFAULT_BLOCKLIST_SIZE,
     };
 }
 
@@ -195,6 +198,8 @@ int firewall_options_read(struct firewall_options *out, const struct config *con
     options.expression = expression >= 0 ? (enum queue_expression)expression : QUEUE_EXPRESSION_AUTO;
     options.hooks = read_hooks(config);
     options.bypass = config_bool(config, "nft.bypass");
+    options.blocklist = config_bool(config, "nft.blocklist.enabled");
+    options.blocklist_size = (uint32_t)config_number(config, "nft.blocklist.size");
     err = read_queues(&options, config, error);
     if (!err)
         err = read_marks(&options, config, error);

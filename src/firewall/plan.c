@@ -139,6 +139,16 @@ int32_t nft_choose_priority(const struct firewall_options *options, uint32_t hoo
     return choose_after(options, hook, survey);
 }
 
+bool nft_is_in_the_way(const struct firewall_options *options, uint32_t family, uint32_t hook, int32_t theirs,
+                       int32_t ours)
+{
+    if (!same_packets(options->family, family))
+        return false;
+    if (options->mode == ATTACH_BEFORE || options->mode == ATTACH_REPEAT)
+        return theirs <= ours && theirs > usual_of(options->family, hook).floor;
+    return theirs >= ours && theirs < ABSURD;
+}
+
 /* --- Chains ------------------------------------------------------------------------------------------------------------------ */
 
 static void add_rule(struct plan_chain *chain, enum plan_rule rule)
@@ -150,6 +160,19 @@ static void add_reject_rule(struct plan_chain *chain, const struct firewall_opti
 {
     if (options->reject_mask != 0)
         add_rule(chain, RULE_REJECT_MARK);
+}
+
+/* Behind our own answers: what is said to a blocked host to end its connections still goes out. */
+static void add_block_rules(struct plan_chain *chain, const struct firewall_options *options)
+{
+    if (!options->blocklist)
+        return;
+    for (enum plan_rule rule = RULE_BLOCK4_FROM; rule <= RULE_BLOCK6_TO; rule++) {
+        bool of4 = rule <= RULE_BLOCK4_TO;
+
+        if (options->family != (of4 ? FIREWALL_IPV6 : FIREWALL_IPV4))
+            add_rule(chain, rule);
+    }
 }
 
 static void add_base_chain(struct plan *plan, const char *name, uint32_t hook, const struct survey *survey)
@@ -168,6 +191,7 @@ static void add_base_chain(struct plan *plan, const char *name, uint32_t hook, c
     if (routed && hook == NF_INET_LOCAL_OUT)
         add_rule(chain, RULE_LOOPBACK_OUT);
     add_reject_rule(chain, plan->options);
+    add_block_rules(chain, plan->options);
     add_rule(chain, RULE_QUEUE);
 }
 
@@ -212,6 +236,7 @@ static void add_regular_chains(struct plan *plan)
 
     *chain = (struct plan_chain){ .name = CHAIN_IPS };
     add_reject_rule(chain, plan->options);
+    add_block_rules(chain, plan->options);
     add_rule(chain, RULE_EXCEPTIONS);
     add_rule(chain, RULE_QUEUE);
 }

@@ -172,6 +172,8 @@ static void print_chain(struct text *out, const char *indent, const struct plan_
 
 static void print_chains(struct text *out, const char *indent, const struct plan *plan)
 {
+    for (unsigned i = 0; i < 2 && plan->options->blocklist; i++)
+        nft_set_print(out, indent, i, plan);
     for (unsigned i = 0; i < plan->chain_count; i++) {
         if (i > 0)
             text_puts(out, "\n");
@@ -321,11 +323,15 @@ static void print_iptables_rules(struct text *out, const struct plan_chain *chai
     if (chain->unmarks)
         return;
     for (unsigned i = 0; i < chain->rule_count; i++) {
+        size_t before = out->length;
+
         text_puts(out, "-A ");
         print_own_name(out, chain, plan);
         text_puts(out, " ");
-        nft_rule_print_iptables(out, chain->rules[i], plan);
-        text_puts(out, "\n");
+        if (nft_rule_print_iptables(out, chain->rules[i], plan))
+            text_puts(out, "\n");
+        else
+            out->length = before;
     }
 }
 

@@ -4,11 +4,13 @@
  */
 #include "firewall_priv.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h> /* expr.h needs FILE */
 
 #include <libnftnl/expr.h>
 #include <libnftnl/rule.h>
+#include <linux/if_ether.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/xt_NFQUEUE.h>
@@ -313,6 +315,84 @@ static void print_unmark_iptables(struct text *out, const struct plan *plan)
                 options->mark_mask);
 }
 
+/* --- Blocked hosts ------------------------------------------------------------------------------------------------------------ */
+
+/* Where a header has the address, by the kind of the rule. */
+static const struct {
+    const char *text;
+    uint32_t offset, length;
+} blocked_addresses[] = {
+    [RULE_BLOCK4_FROM] = { "ip saddr", 12, 4 },
+    [RULE_BLOCK4_TO] = { "ip daddr", 16, 4 },
+    [RULE_BLOCK6_FROM] = { "ip6 saddr", 8, 16 },
+    [RULE_BLOCK6_TO] = { "ip6 daddr", 24, 16 },
+};
+
+static bool is_of4(enum plan_rule kind)
+{
+    return kind <= RULE_BLOCK4_TO;
+}
+
+static bool is_block(enum plan_rule kind)
+{
+    return kind >= RULE_BLOCK4_FROM && kind <= RULE_BLOCK6_TO;
+}
+
+bool nft_rule_fits(enum plan_rule kind, uint32_t family)
+{
+    return !is_block(kind) || family != (is_of4(kind) ? (uint32_t)NFPROTO_IPV6 : (uint32_t)NFPROTO_IPV4);
+}
+
+/* Which version the packet has, where the table has both: in a bridge by the frame's type. */
+static bool add_version(struct nftnl_rule *rule, bool of4)
+{
+    uint32_t family = nftnl_rule_get_u32(rule, NFTNL_RULE_FAMILY);
+    uint16_t ethertype = htons(of4 ? ETH_P_IP : ETH_P_IPV6);
+    uint8_t protocol = of4 ? NFPROTO_IPV4 : NFPROTO_IPV6;
+    bool bridge = family == NFPROTO_BRIDGE;
+    struct nftnl_expr *compare;
+
+    if (!bridge && family != NFPROTO_INET)
+        return true;
+    if (!add_meta(rule, bridge ? NFT_META_PROTOCOL : NFT_META_NFPROTO) || !(compare = add(rule, "cmp")))
+        return false;
+    nftnl_expr_set_u32(compare, NFTNL_EXPR_CMP_SREG, NFT_REG_1);
+    nftnl_expr_set_u32(compare, NFTNL_EXPR_CMP_OP, NFT_CMP_EQ);
+    if (bridge)
+        nftnl_expr_set(compare, NFTNL_EXPR_CMP_DATA, &ethertype, sizeof(ethertype));
+    else
+        nftnl_expr_set(compare, NFTNL_EXPR_CMP_DATA, &protocol, sizeof(protocol));
+    return true;
+}
+
+static bool add_lookup(struct nftnl_rule *rule, enum plan_rule kind)
+{
+    struct nftnl_expr *payload = add(rule, "payload"), *lookup = payload ? add(rule, "lookup") : NULL;
+
+    if (!lookup)
+        return false;
+    nftnl_expr_set_u32(payload, NFTNL_EXPR_PAYLOAD_DREG, NFT_REG_1);
+    nftnl_expr_set_u32(payload, NFTNL_EXPR_PAYLOAD_BASE, NFT_PAYLOAD_NETWORK_HEADER);
+    nftnl_expr_set_u32(payload, NFTNL_EXPR_PAYLOAD_OFFSET, blocked_addresses[kind].offset);
+    nftnl_expr_set_u32(payload, NFTNL_EXPR_PAYLOAD_LEN, blocked_addresses[kind].length);
+    nftnl_expr_set_u32(lookup, NFTNL_EXPR_LOOKUP_SREG, NFT_REG_1);
+    nftnl_expr_set_str(lookup, NFTNL_EXPR_LOOKUP_SET, is_of4(kind) ? SET_BLOCKED4 : SET_BLOCKED6);
+    return true;
+}
+
+static bool build_block(struct nftnl_rule *rule, enum plan_rule kind)
+{
+    return add_version(rule, is_of4(kind)) && add_lookup(rule, kind) && add(rule, "counter") &&
+           add_verdict(rule, NF_DROP, NULL);
+}
+
+static void print_block(struct text *out, enum plan_rule kind)
+{
+    text_printf(out, "%s @%s counter drop", blocked_addresses[kind].text, is_of4(kind) ? SET_BLOCKED4 : SET_BLOCKED6);
+}
+
+/* --- All ---------------------------------------------------------------------------------------------------------------------- */
+
 static const struct {
     bool (*build)(struct nftnl_rule *rule, const struct plan *plan);
     void (*print)(struct text *out, const struct plan *plan);
@@ -329,15 +409,21 @@ static const struct {
 
 int nft_rule_build(struct nftnl_rule *rule, enum plan_rule kind, const struct plan *plan)
 {
-    return rules[kind].build(rule, plan) ? 0 : -ENOMEM;
+    return (is_block(kind) ? build_block(rule, kind) : rules[kind].build(rule, plan)) ? 0 : -ENOMEM;
 }
 
 void nft_rule_print(struct text *out, enum plan_rule kind, const struct plan *plan)
 {
-    rules[kind].print(out, plan);
+    if (is_block(kind))
+        print_block(out, kind);
+    else
+        rules[kind].print(out, plan);
 }
 
-void nft_rule_print_iptables(struct text *out, enum plan_rule kind, const struct plan *plan)
+bool nft_rule_print_iptables(struct text *out, enum plan_rule kind, const struct plan *plan)
 {
+    if (is_block(kind)) /* would need ipset */
+        return false;
     rules[kind].print_iptables(out, plan);
+    return true;
 }

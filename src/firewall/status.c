@@ -14,7 +14,7 @@
 
 /* What the expressions of one rule say. */
 struct seen {
-    bool queues;
+    bool queues, blocks;
     enum queue_expression expression;
     unsigned first, count;
     bool bypass;
@@ -73,16 +73,22 @@ static void read_target(struct seen *seen, const struct nftnl_expr *expression)
     seen->bypass = info.flags & NFQ_FLAG_BYPASS;
 }
 
+/* The sets that our rules look into are those of blocked hosts. */
+static void read_lookup(struct seen *seen, const struct nftnl_expr *expression)
+{
+    const char *set = nftnl_expr_get_str(expression, NFTNL_EXPR_LOOKUP_SET);
+
+    seen->blocks = set && (strcmp(set, SET_BLOCKED4) == 0 || strcmp(set, SET_BLOCKED6) == 0);
+}
+
 static int read_expression(struct nftnl_expr *expression, void *user)
 {
     static const struct {
         const char *name;
         void (*read)(struct seen *seen, const struct nftnl_expr *expression);
     } readers[] = {
-        { "counter", read_counter },
-        { "hash", read_hash },
-        { "queue", read_queue },
-        { "target", read_target },
+        { "counter", read_counter }, { "hash", read_hash },     { "lookup", read_lookup },
+        { "queue", read_queue },     { "target", read_target },
     };
     const char *name = nftnl_expr_get_str(expression, NFTNL_EXPR_NAME);
 
@@ -103,6 +109,11 @@ static bool is_in_our_table(const struct reading *reading, const struct nftnl_ru
 
 static void take_seen(struct firewall_status *status, const struct seen *seen)
 {
+    if (seen->blocks) {
+        status->blocklist = true;
+        status->blocked_packets += seen->packets;
+        status->blocked_bytes += seen->bytes;
+    }
     if (!seen->queues)
         return;
     status->feeding = true;

@@ -78,6 +78,7 @@ static void read_table(struct survey_table *out, const struct nftnl_table *table
 
     out->family = nftnl_table_get_u32(table, NFTNL_TABLE_FAMILY);
     copy_name(out->name, nftnl_table_get_str(table, NFTNL_TABLE_NAME));
+    out->dormant = nftnl_table_get_u32(table, NFTNL_TABLE_FLAGS) & NFT_TABLE_F_DORMANT;
     if (data && length > 0)
         nftnl_udata_parse(data, length, take_comment, out);
 }
@@ -116,6 +117,7 @@ static void read_chain(struct survey_chain *out, const struct nftnl_chain *chain
     out->hook = nftnl_chain_get_u32(chain, NFTNL_CHAIN_HOOKNUM);
     out->priority = nftnl_chain_get_s32(chain, NFTNL_CHAIN_PRIO);
     out->filter = type && strcmp(type, "filter") == 0;
+    out->drops = nftnl_chain_get_u32(chain, NFTNL_CHAIN_POLICY) == NF_DROP;
 }
 
 static int add_chain(const struct nlmsghdr *message, void *user)
@@ -141,13 +143,18 @@ bool nft_survey_unmarks(const struct survey_chain *chain)
     return strcmp(chain->name, CHAIN_UNMARK) == 0 || strcmp(chain->name, CHAIN_UNMARK_INPUT) == 0;
 }
 
+const char *nft_own_chain(unsigned index)
+{
+    static const char *const names[NFT_OWN_CHAINS] = { "forward",        "input",      "output",          CHAIN_IPS,
+                                                       CHAIN_EXCEPTIONS, CHAIN_UNMARK, CHAIN_UNMARK_INPUT };
+
+    return names[index];
+}
+
 bool nft_survey_is_own_chain(const struct survey_chain *chain)
 {
-    static const char *const names[] = { "forward",        "input",      "output",          CHAIN_IPS,
-                                         CHAIN_EXCEPTIONS, CHAIN_UNMARK, CHAIN_UNMARK_INPUT };
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(chain->name, names[i]) == 0)
+    for (unsigned i = 0; i < NFT_OWN_CHAINS; i++)
+        if (strcmp(chain->name, nft_own_chain(i)) == 0)
             return true;
     return false;
 }

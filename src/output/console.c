@@ -151,6 +151,47 @@ void console_packet(struct text *out, const struct output_options *options, cons
             anomaly_line(out, options, record, record->event_list[i]);
 }
 
+static void firewall_detail(struct text *out, const struct output_firewall *event)
+{
+    char host[ADDRESS_TEXT_SIZE];
+
+    switch (event->action) {
+    case OUTPUT_FIREWALL_FLUSHED:
+        text_printf(out, ": %llu packets", (unsigned long long)event->packets);
+        break;
+    case OUTPUT_FIREWALL_MISPLACED:
+        text_printf(out, ": %s %s %s at priority %d", event->intruder.family, event->intruder.table,
+                    event->intruder.chain, (int)event->intruder.priority);
+        break;
+    case OUTPUT_FIREWALL_BLOCKED:
+        address_format(&event->host, event->host_version, false, host);
+        text_printf(out, ": %s for %llu s by %u:%u", host, (unsigned long long)event->host_seconds, event->gid,
+                    event->sid);
+        break;
+    case OUTPUT_FIREWALL_FAILED:
+        text_puts(out, ": ");
+        text_printable(out, event->error, strlen(event->error));
+        break;
+    default:
+        break;
+    }
+    if (event->has_duration)
+        text_printf(out, " after %.3f ms", (double)event->duration_ns / 1e6);
+}
+
+void console_firewall(struct text *out, const struct output_options *options, const struct output_firewall *event)
+{
+    begin(out, options, event->time_ns, event->action == OUTPUT_FIREWALL_BLOCKED ? COLOUR_DIM : COLOUR_RED, "FIREWALL");
+    text_printf(out, "table %s %s", event->table, output_firewall_action_name(event->action));
+    firewall_detail(out, event);
+    if (event->process[0]) {
+        text_puts(out, " (by ");
+        text_printable(out, event->process, strlen(event->process));
+        text_printf(out, ", process %u)", event->pid);
+    }
+    end(out, options);
+}
+
 void console_stats(struct text *out, const struct stats_record *record)
 {
     const struct output_stat *stats = record_stats(record);

@@ -38,6 +38,7 @@ enum {
     FLUSH_INTERVAL_NS = 100 * 1000 * 1000,
     RECORDS_PER_CLOCK = 16, /* formatted between two looks at the clock */
     CONSOLE_MAX_BYTES = 64 << 10,
+    FIREWALL_RING_SIZE = 256 << 10,
     FULL_RING_WAIT_NS = 50 * 1000,
     SETTLE_WAIT_NS = 50 * 1000,
 };
@@ -59,6 +60,8 @@ struct output {
     unsigned port_count;
     struct ring *stats_ring;
     _Atomic uint64_t stats_lost;
+    struct ring *firewall_ring;
+    _Atomic uint64_t firewall_lost;
 
     /* the output thread's */
     struct eve eve;
@@ -88,6 +91,7 @@ void eve_options_default(struct eve_options *options)
                      [OUTPUT_ANOMALY] = true,
                      [OUTPUT_STATS] = true,
                      [OUTPUT_FLOW] = true,
+                     [OUTPUT_FIREWALL] = true,
                      [OUTPUT_PACKET] = true },
         .metadata = true,
         .alert = { .rule_metadata = true,
@@ -367,6 +371,29 @@ static void format_stats(struct output *output, const struct stats_record *recor
         console_stats(&output->console, record);
 }
 
+static void format_firewall(struct output *output, const struct output_firewall *event)
+{
+    if (has_sink(output))
+        eve_firewall(&output->eve, &output->sink.buffer, event);
+    event_done(output, OUTPUT_FIREWALL);
+    if (output->options.console)
+        console_firewall(&output->console, &output->options, event);
+}
+
+static bool drain_firewall(struct output *output)
+{
+    const void *event;
+    size_t size;
+    bool found = false;
+
+    while ((event = ring_peek(output->firewall_ring, &size))) {
+        format_firewall(output, event);
+        ring_release(output->firewall_ring);
+        found = true;
+    }
+    return found;
+}
+
 static void format_oldest(struct output *output, struct output_port *port)
 {
     size_t size;
@@ -446,6 +473,8 @@ static bool run_round(struct output *output)
     size_t size;
     const void *stats = ring_peek(output->stats_ring, &size);
     bool found = drain(output) || stats != NULL;
+
+    found |= drain_firewall(output);
 
     if (stats) {
         format_stats(output, stats);
@@ -557,7 +586,9 @@ static int make_ports(struct output *output, unsigned count)
             return -ENOMEM;
         }
     }
-    return ring_new(&output->stats_ring, RING_MIN_SIZE);
+    int err = ring_new(&output->stats_ring, RING_MIN_SIZE);
+
+    return err ? err : ring_new(&output->firewall_ring, FIREWALL_RING_SIZE);
 }
 
 static int copy_options(struct output *output, const struct output_options *options)
@@ -671,6 +702,7 @@ void output_close(struct output *output)
     free(output->ports);
     free(output->progress_seen);
     ring_free(output->stats_ring);
+    ring_free(output->firewall_ring);
     sink_close(&output->sink);
     text_clear(&output->console);
     text_clear(&output->eve.scratch);
@@ -698,6 +730,22 @@ void output_stats(struct output *output, const struct output_stat *stats, size_t
     if (count > 0)
         memcpy(record + 1, stats, count * sizeof(*stats));
     ring_commit(output->stats_ring);
+    wake(output);
+}
+
+void output_firewall(struct output *output, const struct output_firewall *event)
+{
+    if (!(wanted_kinds(&output->options) & 1u << OUTPUT_FIREWALL))
+        return;
+
+    struct output_firewall *record = ring_reserve(output->firewall_ring, sizeof(*record));
+
+    if (!record) {
+        counter_add(&output->firewall_lost, 1);
+        return;
+    }
+    *record = *event;
+    ring_commit(output->firewall_ring);
     wake(output);
 }
 
@@ -740,6 +788,7 @@ void output_counters(const struct output *output, struct output_counters *out)
         for (unsigned i = 0; i < output->port_count; i++)
             out->lost[kind] += atomic_load_explicit(&output->ports[i].lost[kind], memory_order_relaxed);
     }
+    out->lost[OUTPUT_FIREWALL] += atomic_load_explicit(&output->firewall_lost, memory_order_relaxed);
     out->lost[OUTPUT_STATS] += atomic_load_explicit(&output->stats_lost, memory_order_relaxed);
     out->write_errors = atomic_load_explicit(&own->write_errors, memory_order_relaxed);
 }

@@ -207,6 +207,8 @@ static void act(struct policy *policy, struct packet *pkt, const struct hit *hit
         drop_flow(flow, DROP_REASON_RULES, rule);
     if (!decision->drop_rule)
         decision->drop_rule = rule;
+    if (rule->block != RULE_BLOCK_NONE && !decision->block_rule)
+        decision->block_rule = rule;
     drop(pkt, action == rule->action ? DROP_REASON_RULES : DROP_REASON_RATE_FILTER);
     pkt->reject |= reject_of(action);
 }

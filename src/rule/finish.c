@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "rule_priv.h"
 
@@ -113,6 +114,29 @@ static void close_gaps(struct rule_list *list)
     list->count = kept;
 }
 
+static bool is_listed_class(const struct rule_list_options *options, const char *name)
+{
+    for (const char *const *at = options->block_classtypes; at && name && *at; at++)
+        if (strcmp(*at, name) == 0)
+            return true;
+    return false;
+}
+
+/* Who attacks is the side that is not the target; without one, who sent the packet that is dropped. */
+static void finish_block(struct rule *rule, const struct rule_list_options *options)
+{
+    bool drops = rule->action != ACTION_ALERT && rule->action != ACTION_PASS;
+
+    if (rule->block == RULE_BLOCK_NONE && drops &&
+        ((options->block_priority > 0 && rule->priority <= options->block_priority) ||
+         is_listed_class(options, rule->class_name))) {
+        rule->block = rule->target == TARGET_SOURCE ? RULE_BLOCK_DESTINATION : RULE_BLOCK_SOURCE;
+        rule->block_seconds = RULE_BLOCK_SECONDS_DEFAULT;
+    }
+    if (rule->block_seconds == RULE_BLOCK_SECONDS_DEFAULT)
+        rule->block_seconds = options->block_seconds;
+}
+
 int rule_list_finish(struct rule_list *list, struct diag *diag)
 {
     int err = build_index(list, diag);
@@ -120,6 +144,8 @@ int rule_list_finish(struct rule_list *list, struct diag *diag)
     if (err)
         return err;
     close_gaps(list);
+    for (size_t i = 0; i < list->count; i++)
+        finish_block(list->entries[i].rule, &list->options);
     list->finished = true;
     return threshold_config_apply(list, diag);
 }

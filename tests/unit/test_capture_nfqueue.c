@@ -131,6 +131,30 @@ START_TEST(verdicts_of_a_batch)
 }
 END_TEST
 
+/* Each packet that the kernel has dropped meanwhile is to be heard of. */
+START_TEST(exact_verdicts_are_single)
+{
+    static const char *const sent[] = { "single 1 accept; single 2 accept; single 3 drop; single 4 accept",
+                                        "single 7 drop; batch 8 accept" };
+    char text[TEXT_SIZE];
+    struct rig rig;
+
+    rig_open_with(&rig, options_for(-1), 0);
+    for (unsigned round = 0; round < 2; round++) {
+        nfqueue_set_exact(rig.capture, round == 0);
+        for (uint32_t i = 1; i <= 4; i++)
+            rig_send_packet(&rig, round * 4 + i, 0);
+        ck_assert_int_eq(rig_receive(&rig), 4);
+        rig.batch[2]->verdict = VERDICT_DROP;
+        ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 4), 0);
+        rig_sent(&rig, text);
+        ck_assert_str_eq(text, sent[round]);
+    }
+    check_accounts(&rig);
+    rig_close(&rig);
+}
+END_TEST
+
 /* The bytes themselves, once. The head of a netlink message and of an attribute is in host order. */
 START_TEST(verdict_bytes)
 {
@@ -756,6 +780,7 @@ static Suite *make_suite(void)
     TCase *receiving = tcase_create("receiving");
 
     tcase_add_loop_test(verdicts, verdicts_of_a_batch, 0, COUNT(verdict_cases));
+    tcase_add_test(verdicts, exact_verdicts_are_single);
     tcase_add_test(verdicts, verdict_bytes);
     tcase_add_loop_test(verdicts, verdicts_in_several_calls, 0, COUNT(partial_cases));
     tcase_add_test(verdicts, large_payloads_are_split);

@@ -52,13 +52,13 @@ add() { # add FILE [NAME]: a program
 for tool in $tools; do add "$(type -P "$tool")" "$tool"; done
 add "$SLUICE" sluice
 ln -s bash "$root/usr/bin/sh"
-for name in iptables ip6tables iptables-nft ip6tables-nft iptables-nft-restore ip6tables-nft-restore; do
+for name in iptables ip6tables iptables-save ip6tables-save iptables-nft ip6tables-nft iptables-nft-restore ip6tables-nft-restore; do
 	ln -s xtables-nft-multi "$root/usr/bin/$name"
 done
 
 # Of Python the modules that the tests import, with what these import; compiled ones too, and so with their times.
 /usr/bin/python3 -c '
-import collections, encodings.ascii, encodings.idna, encodings.latin_1, json, signal, socket, struct, sys, threading, time
+import _strptime, collections, datetime, encodings.ascii, encodings.idna, encodings.latin_1, json, random, signal, socket, struct, subprocess, sys, threading, time
 for module in list(sys.modules.values()):
     for path in (getattr(module, "__file__", None), getattr(module, "__cached__", None)):
         if path:

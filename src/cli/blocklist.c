@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `sluice blocklist`: the hosts that the kernel drops, in the sets of our own table; with a daemon or without. */
+#include "cli_priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/address.h"
+#include "sluice/blocklist.h"
+#include "sluice/engine.h"
+
+enum { OPTION_JSON = CLI_OPTION_OWN, OPTION_FORCE, OPTION_PERMANENT };
+
+struct arguments {
+    struct cli_input input;
+    bool json, force, permanent;
+    struct blocked_host *hosts; /* those that were named */
+    size_t count;
+};
+
+static const struct cli_option options[] = {
+    CLI_ROW_CONFIG,
+    { .letter = 't',
+      .name = "table",
+      .argument = "NAME",
+      .setting = "nft.table",
+      .help = "name of the own table (nft.table)" },
+    { .letter = 'T',
+      .name = "timeout",
+      .argument = "SECONDS",
+      .setting = "nft.blocklist.timeout",
+      .help = "add: for how long (nft.blocklist.timeout)" },
+    { .id = OPTION_PERMANENT, .name = "permanent", .help = "add: until they are removed, or the table is" },
+    { .id = OPTION_FORCE, .letter = 'f', .name = "force", .help = "add: also addresses of nft.blocklist.never" },
+    CLI_ROW_SET,
+    { .id = OPTION_JSON, .letter = 'j', .name = "json", .help = "what was done, or the list, as JSON" },
+    { .name = NULL },
+};
+
+static int take_option(void *user, const struct cli_option *option, const char *value)
+{
+    struct arguments *arguments = user;
+
+    switch (option->id) {
+    case OPTION_JSON:
+        arguments->json = true;
+        return 0;
+    case OPTION_FORCE:
+        arguments->force = true;
+        return 0;
+    case OPTION_PERMANENT:
+        arguments->permanent = true;
+        return 0;
+    default:
+        return cli_input_take(&arguments->input, option, value);
+    }
+}
+
+static int failed(const char *error)
+{
+    cli_error(&command_blocklist, "%s", error);
+    return EXIT_FAILED;
+}
+
+/* --- list ------------------------------------------------------------------------------------------------------------------- */
+
+struct listing {
+    struct blocked_host *hosts;
+    size_t count, room;
+};
+
+static int collect(const struct blocked_host *host, void *user)
+{
+    struct listing *listing = user;
+
+    if (listing->count == listing->room) {
+        size_t room = listing->room ? 2 * listing->room : 64;
+        struct blocked_host *hosts = reallocarray(listing->hosts, room, sizeof(*hosts));
+
+        if (!hosts)
+            return -ENOMEM;
+        listing->hosts = hosts;
+        listing->room = room;
+    }
+    listing->hosts[listing->count++] = *host;
+    return 0;
+}
+
+static int by_address(const void *left, const void *right)
+{
+    const struct blocked_host *a = left, *b = right;
+
+    return a->version != b->version ? a->version - b->version
+                                    : memcmp(a->address.bytes, b->address.bytes, sizeof(a->address.bytes));
+}
+
+static void list_json(struct text *out, const struct listing *listing)
+{
+    char address[ADDRESS_TEXT_SIZE];
+
+    json_object_open(out, NULL);
+    json_array_open(out, "hosts");
+    for (size_t i = 0; i < listing->count; i++) {
+        const struct blocked_host *host = &listing->hosts[i];
+
+        address_format(&host->address, host->version, false, address);
+        json_object_open(out, NULL);
+        json_string(out, "address", address);
+        if (host->timeout_ms > 0) {
+            json_double(out, "timeout", (double)host->timeout_ms / 1000);
+            json_double(out, "expires", (double)host->expires_ms / 1000);
+        }
+        json_uint(out, "packets", host->packets);
+        json_uint(out, "bytes", host->bytes);
+        json_object_close(out);
+    }
+    json_array_close(out);
+    json_object_close(out);
+}
+
+static void list_lines(const struct listing *listing)
+{
+    char address[ADDRESS_TEXT_SIZE];
+
+    for (size_t i = 0; i < listing->count; i++) {
+        const struct blocked_host *host = &listing->hosts[i];
+
+        address_format(&host->address, host->version, false, address);
+        printf("%-39s ", address);
+        if (host->timeout_ms > 0)
+            printf("for %" PRIu64 " s", (host->expires_ms + 999) / 1000);
+        else
+            fputs("for good", stdout);
+        printf(", %" PRIu64 " packets (%" PRIu64 " bytes) dropped\n", host->packets, host->bytes);
+    }
+}
+
+static int list(const struct arguments *arguments, const struct config *config)
+{
+    char error[FIREWALL_ERROR_SIZE];
+    struct listing listing = { .count = 0 };
+    struct text out;
+    int code = EXIT_OK;
+
+    if (blocklist_each(config_string(config, "nft.table"), collect, &listing, error))
+        code = failed(error);
+    if (!code && listing.count > 0)
+        qsort(listing.hosts, listing.count, sizeof(*listing.hosts), by_address);
+    if (!code && arguments->json) {
+        text_init(&out);
+        list_json(&out, &listing);
+        code = cli_write(&out);
+    } else if (!code) {
+        list_lines(&listing);
+    }
+    free(listing.hosts);
+    return code;
+}
+
+/* --- add, remove, flush --------------------------------------------------------------------------------------------------------- */
+
+static int tell_count(const struct arguments *arguments, const char *key, size_t count)
+{
+    struct text out;
+
+    if (!arguments->json)
+        return EXIT_OK;
+    text_init(&out);
+    json_object_open(&out, NULL);
+    json_uint(&out, key, count);
+    json_object_close(&out);
+    return cli_write(&out);
+}
+
+static int refuse_protected(const struct arguments *arguments, const struct config *config)
+{
+    struct never_blocked *never = NULL;
+    struct diag *diag = diag_new();
+    char address[ADDRESS_TEXT_SIZE];
+    int code = EXIT_OK;
+
+    if (!diag || never_blocked_new(&never, config, diag)) {
+        if (diag)
+            cli_print_brief(diag);
+        code = failed("nft.blocklist.never can't be used; nothing was blocked");
+    }
+    for (size_t i = 0; i < arguments->count && !code; i++) {
+        const struct blocked_host *host = &arguments->hosts[i];
+
+        if (!never_blocked_has(never, host->version, &host->address))
+            continue;
+        address_format(&host->address, host->version, false, address);
+        cli_error(&command_blocklist,
+                  "%s is never to be blocked (nft.blocklist.never); --force does it; nothing was blocked", address);
+        code = EXIT_FAILED;
+    }
+    never_blocked_free(never);
+    diag_free(diag);
+    return code;
+}
+
+static int add(const struct arguments *arguments, const struct config *config)
+{
+    char error[FIREWALL_ERROR_SIZE];
+    uint64_t timeout_ms = arguments->permanent ? 0 : (uint64_t)config_number(config, "nft.blocklist.timeout") * 1000;
+    int code = arguments->force ? EXIT_OK : refuse_protected(arguments, config);
+
+    if (code)
+        return code;
+    for (size_t i = 0; i < arguments->count; i++)
+        arguments->hosts[i].timeout_ms = timeout_ms;
+    if (blocklist_add(config_string(config, "nft.table"), arguments->hosts, arguments->count, error))
+        return failed(error);
+    return tell_count(arguments, "added", arguments->count);
+}
+
+static int discard(const struct arguments *arguments, const struct config *config)
+{
+    char error[FIREWALL_ERROR_SIZE];
+    size_t removed = 0;
+
+    if (blocklist_remove(config_string(config, "nft.table"), arguments->hosts, arguments->count, &removed, error))
+        return failed(error);
+    if (!arguments->json && removed < arguments->count)
+        printf("%zu of %zu were blocked\n", removed, arguments->count);
+    return tell_count(arguments, "removed", removed);
+}
+
+static int flush(const struct arguments *arguments, const struct config *config)
+{
+    char error[FIREWALL_ERROR_SIZE];
+
+    (void)arguments;
+    return blocklist_flush(config_string(config, "nft.table"), error) ? failed(error) : EXIT_OK;
+}
+
+/* --- The command --------------------------------------------------------------------------------------------------------------- */
+
+static const struct action {
+    const char *name;
+    bool takes_hosts;
+    int (*run)(const struct arguments *arguments, const struct config *config);
+} actions[] = {
+    { "list", false, list },
+    { "add", true, add },
+    { "remove", true, discard },
+    { "flush", false, flush },
+};
+
+enum { ACTIONS = sizeof(actions) / sizeof(actions[0]) };
+
+static const struct action *find_action(const char *name)
+{
+    for (size_t i = 0; i < ACTIONS; i++)
+        if (strcmp(actions[i].name, name) == 0)
+            return &actions[i];
+    return NULL;
+}
+
+static int unknown_action(const char *name)
+{
+    const char *names[ACTIONS];
+    const char *near;
+
+    for (size_t i = 0; i < ACTIONS; i++)
+        names[i] = actions[i].name;
+    near = text_nearest(name, names, ACTIONS);
+    if (near)
+        cli_error(&command_blocklist, "unknown action '%s', did you mean '%s'?", name, near);
+    else
+        cli_error(&command_blocklist, "unknown action '%s': list, add, remove or flush", name);
+    return EXIT_USAGE;
+}
+
+static int read_hosts(struct arguments *arguments, const struct action *action, int count, char **names)
+{
+    if (!action->takes_hosts && count > 0) {
+        cli_error(&command_blocklist, "unexpected argument '%s'", names[0]);
+        return EXIT_USAGE;
+    }
+    if (action->takes_hosts && count == 0) {
+        cli_error(&command_blocklist, "say which addresses to %s", action->name);
+        return EXIT_USAGE;
+    }
+    arguments->hosts = calloc((size_t)count + 1, sizeof(*arguments->hosts));
+    if (!arguments->hosts)
+        return failed("out of memory");
+    for (int i = 0; i < count; i++) {
+        struct blocked_host *host = &arguments->hosts[arguments->count++];
+        int version = address_parse(names[i], strlen(names[i]), &host->address);
+
+        if (version < 0) {
+            cli_error(&command_blocklist, "'%s' is no address of IPv4 or IPv6", names[i]);
+            return EXIT_USAGE;
+        }
+        host->version = (uint8_t)version;
+    }
+    return EXIT_OK;
+}
+
+static int load_and_run(const struct arguments *arguments, const struct action *action)
+{
+    struct config *config = NULL;
+    int code = cli_load_sound_config(&arguments->input, CONFIG_STRICT, CLI_DEFAULT_CONFIG, "nothing was done", &config);
+
+    if (!code)
+        code = action->run(arguments, config);
+    config_free(config);
+    return code;
+}
+
+static int check_and_run(struct arguments *arguments, int count, char **names)
+{
+    const struct action *action = count > 0 ? find_action(names[0]) : NULL;
+    int code;
+
+    if (count == 0) {
+        cli_error(&command_blocklist, "say what to do: list, add, remove or flush");
+        return EXIT_USAGE;
+    }
+    if (!action)
+        return unknown_action(names[0]);
+    arguments->input.no_contradictions = true;
+    code = read_hosts(arguments, action, count - 1, names + 1);
+    if (!code)
+        code = load_and_run(arguments, action);
+    free(arguments->hosts);
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    struct arguments arguments = { .json = false };
+    int first, code;
+
+    if (cli_input_init(&arguments.input, &command_blocklist, argc))
+        return EXIT_FAILED;
+    code = cli_parse(&command_blocklist, argc, argv, take_option, &arguments, &arguments.input.settings, &first);
+    if (code < 0)
+        code = check_and_run(&arguments, argc - first, argv + first);
+    cli_input_clear(&arguments.input);
+    return code;
+}
+
+const struct command command_blocklist = {
+    .name = "blocklist",
+    .usage = "list|add|remove|flush [ADDRESS]... [OPTION]...",
+    .summary = "The hosts whose packets the kernel drops: show, add, remove",
+    .help = "list    who is blocked, for how long, and what was dropped of them\n"
+            "add     blocks these addresses, for nft.blocklist.timeout seconds from now\n"
+            "remove  unblocks them\n"
+            "flush   unblocks all\n\n"
+            "The list lies in the own table (nft.blocklist.enabled: yes), so it works beside a running daemon, and "
+            "without\n"
+            "one. Packets from and to blocked hosts are dropped before the queue. Needs CAP_NET_ADMIN.",
+    .options = options,
+    .run = run,
+};

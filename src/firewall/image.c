@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How the kernel shows our tables: the attributes of each object that say what it is, without those that change by themselves
+ * (handles, use counts, the values of counters). Two images are of the same rules when their bytes are equal; so nothing has to
+ * be known of expressions, and whatever the kernel makes of what was asked for is what it is compared with.
+ */
+#include "firewall_priv.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <string.h>
+
+#include "sluice/bytes.h"
+#include "sluice/netlink.h"
+
+#define BIT(number) (UINT32_C(1) << (number))
+
+/* The attributes that say what an object is. */
+enum {
+    TABLE_ATTRIBUTES = BIT(NFTA_TABLE_NAME) | BIT(NFTA_TABLE_FLAGS) | BIT(NFTA_TABLE_USERDATA),
+    CHAIN_ATTRIBUTES = BIT(NFTA_CHAIN_NAME) | BIT(NFTA_CHAIN_HOOK) | BIT(NFTA_CHAIN_POLICY) | BIT(NFTA_CHAIN_TYPE) |
+                       BIT(10 /* flags */),
+    SET_ATTRIBUTES = BIT(NFTA_SET_NAME) | BIT(NFTA_SET_FLAGS) | BIT(NFTA_SET_KEY_TYPE) | BIT(NFTA_SET_KEY_LEN) |
+                     BIT(NFTA_SET_DESC) | BIT(NFTA_SET_TIMEOUT),
+    TRIES = 8,
+};
+
+struct shot {
+    struct image *image;
+    enum image_part part;
+    const char *table;
+};
+
+static struct cursor attributes_of(const struct nlmsghdr *message)
+{
+    size_t head = MNL_ALIGN(sizeof(struct nfgenmsg)), length = mnl_nlmsg_get_payload_len(message);
+    const uint8_t *bytes = mnl_nlmsg_get_payload(message);
+
+    return length >= head ? cursor_of(bytes + head, length - head) : cursor_of(bytes, 0);
+}
+
+/* One attribute into the image: type, length, value. */
+static void append(struct text *out, uint16_t type, struct cursor value)
+{
+    uint16_t length = (uint16_t)cursor_left(&value);
+
+    text_append(out, (const char *)&type, sizeof(type));
+    text_append(out, (const char *)&length, sizeof(length));
+    if (length > 0)
+        text_append(out, (const char *)value.at, length);
+}
+
+static void append_listed(struct text *out, struct cursor attributes, uint32_t listed)
+{
+    struct cursor value;
+    uint16_t type;
+
+    while (netlink_take(&attributes, &type, &value))
+        if (type < 32 && listed & BIT(type))
+            append(out, type, value);
+}
+
+static bool is_string(struct cursor value, const char *string)
+{
+    size_t length = strlen(string) + 1;
+
+    return cursor_left(&value) == length && memcmp(value.at, string, length) == 0;
+}
+
+/* --- Rules ------------------------------------------------------------------------------------------------------------------- */
+
+/* What one rule counts, and whether it looks into a set of ours. */
+struct rule_facts {
+    bool blocks;
+    uint64_t packets, bytes;
+};
+
+static uint64_t number_of(struct cursor value)
+{
+    return cursor_left(&value) == 8 ? load_be64(value.at) : 0;
+}
+
+static void read_counter(struct rule_facts *facts, struct cursor data)
+{
+    struct cursor value;
+    uint16_t type;
+
+    while (netlink_take(&data, &type, &value)) {
+        if (type == NFTA_COUNTER_PACKETS)
+            facts->packets = number_of(value);
+        if (type == NFTA_COUNTER_BYTES)
+            facts->bytes = number_of(value);
+    }
+}
+
+static void read_lookup(struct rule_facts *facts, struct cursor data)
+{
+    struct cursor value;
+    uint16_t type;
+
+    while (netlink_take(&data, &type, &value))
+        if (type == NFTA_LOOKUP_SET && (is_string(value, SET_BLOCKED4) || is_string(value, SET_BLOCKED6)))
+            facts->blocks = true;
+}
+
+static void append_expression(struct text *out, struct rule_facts *facts, struct cursor element)
+{
+    struct cursor value, name = cursor_of(NULL, 0), data = cursor_of(NULL, 0);
+    uint16_t type;
+
+    while (netlink_take(&element, &type, &value)) {
+        if (type == NFTA_EXPR_NAME)
+            name = value;
+        if (type == NFTA_EXPR_DATA)
+            data = value;
+    }
+    append(out, NFTA_EXPR_NAME, name);
+    if (is_string(name, "counter")) {
+        read_counter(facts, data);
+        return;
+    }
+    if (is_string(name, "lookup"))
+        read_lookup(facts, data);
+    append(out, NFTA_EXPR_DATA, data);
+}
+
+static void append_expressions(struct text *out, struct rule_facts *facts, struct cursor list)
+{
+    struct cursor element;
+    uint16_t type;
+
+    while (netlink_take(&list, &type, &element))
+        append_expression(out, facts, element);
+}
+
+static void append_rule(struct image *image, struct cursor attributes)
+{
+    struct text *out = &image->parts[IMAGE_RULES];
+    struct rule_facts facts = { .blocks = false };
+    struct cursor value;
+    uint16_t type;
+
+    while (netlink_take(&attributes, &type, &value)) {
+        if (type == NFTA_RULE_CHAIN)
+            append(out, type, value);
+        if (type == NFTA_RULE_EXPRESSIONS)
+            append_expressions(out, &facts, value);
+    }
+    if (!facts.blocks)
+        return;
+    image->blocked_packets += facts.packets;
+    image->blocked_bytes += facts.bytes;
+}
+
+/* Rules of our own chains: those of guests, and what they put into the chain for exceptions, are theirs. */
+static bool is_our_rule(struct cursor attributes, const char *table)
+{
+    bool ours = false, in_table = false;
+    struct cursor value;
+    uint16_t type;
+
+    while (netlink_take(&attributes, &type, &value)) {
+        if (type == NFTA_RULE_TABLE)
+            in_table = is_string(value, table);
+        for (unsigned i = 0; type == NFTA_RULE_CHAIN && i < NFT_OWN_CHAINS; i++)
+            ours |= is_string(value, nft_own_chain(i)) && !is_string(value, CHAIN_EXCEPTIONS);
+    }
+    return ours && in_table;
+}
+
+/* --- Objects ----------------------------------------------------------------------------------------------------------------- */
+
+static void read_policy(struct image *image, struct cursor attributes)
+{
+    struct cursor value;
+    uint16_t type;
+
+    while (netlink_take(&attributes, &type, &value))
+        if (type == NFTA_CHAIN_POLICY && cursor_left(&value) == 4 && load_be32(value.at) == NF_DROP)
+            image->drops = true;
+}
+
+static int take_object(const struct nlmsghdr *message, void *user)
+{
+    static const uint32_t listed[] = {
+        [IMAGE_TABLE] = TABLE_ATTRIBUTES,
+        [IMAGE_CHAINS] = CHAIN_ATTRIBUTES,
+        [IMAGE_SETS] = SET_ATTRIBUTES,
+    };
+    struct shot *shot = user;
+    struct cursor attributes = attributes_of(message);
+
+    if (shot->part == IMAGE_RULES) {
+        if (is_our_rule(attributes, shot->table))
+            append_rule(shot->image, attributes);
+        return 0;
+    }
+    if (shot->part == IMAGE_CHAINS)
+        read_policy(shot->image, attributes);
+    append_listed(&shot->image->parts[shot->part], attributes, listed[shot->part]);
+    return 0;
+}
+
+/* What is not there leaves no bytes. */
+static int shoot(struct session *session, struct shot *shot, uint32_t family, const struct session_question *about)
+{
+    struct session_question question = *about;
+    int err;
+
+    question.family = (uint16_t)family;
+    question.table = shot->table;
+    err = nft_session_ask(session, &question, take_object, shot);
+    return err == -ENOENT ? 0 : err;
+}
+
+static int shoot_family(struct session *session, struct image *image, const char *table, uint32_t family)
+{
+    struct shot shot = { .image = image, .part = IMAGE_TABLE, .table = table };
+    int err = shoot(session, &shot, family, &(struct session_question){ .type = NFT_MSG_GETTABLE });
+
+    shot.part = IMAGE_CHAINS;
+    for (unsigned i = 0; i < NFT_OWN_CHAINS && !err; i++)
+        err = shoot(session, &shot, family,
+                    &(struct session_question){
+                        .type = NFT_MSG_GETCHAIN, .name_attribute = NFTA_CHAIN_NAME, .name = nft_own_chain(i) });
+    shot.part = IMAGE_SETS;
+    for (unsigned i = 0; i < 2 && !err; i++)
+        err = shoot(session, &shot, family,
+                    &(struct session_question){
+                        .type = NFT_MSG_GETSET, .name_attribute = NFTA_SET_NAME, .name = nft_set_name(i) });
+    shot.part = IMAGE_RULES;
+    if (!err)
+        err = shoot(session, &shot, family, &(struct session_question){ .type = NFT_MSG_GETRULE, .dump = true });
+    return err;
+}
+
+/* --- Images ------------------------------------------------------------------------------------------------------------------ */
+
+static int take_once(struct image *out, struct session *session, const char *table, const uint32_t *families,
+                     unsigned count)
+{
+    int err = 0;
+
+    for (unsigned i = 0; i < count && !err; i++)
+        err = shoot_family(session, out, table, families[i]);
+    for (unsigned i = 0; i < IMAGE_PARTS && !err; i++)
+        err = out->parts[i].failed ? -ENOMEM : 0;
+    return err;
+}
+
+int nft_image_take(struct image *out, struct session *session, const char *table, const uint32_t *families,
+                   unsigned count)
+{
+    int err = -EINTR;
+
+    for (int try = 0; try < TRIES && err == -EINTR; try++) { /* the rules may change while they are read */
+        struct image image = { .drops = false };
+
+        err = take_once(&image, session, table, families, count);
+        if (err)
+            nft_image_clear(&image);
+        else
+            *out = image;
+    }
+    return err;
+}
+
+void nft_image_clear(struct image *image)
+{
+    for (unsigned i = 0; i < IMAGE_PARTS; i++)
+        text_clear(&image->parts[i]);
+    *image = (struct image){ .drops = false };
+}
+
+unsigned nft_image_differs(const struct image *a, const struct image *b)
+{
+    unsigned parts = 0;
+
+    for (unsigned i = 0; i < IMAGE_PARTS; i++) {
+        const struct text *left = &a->parts[i], *right = &b->parts[i];
+
+        if (left->length != right->length || (left->length > 0 && memcmp(left->bytes, right->bytes, left->length) != 0))
+            parts |= 1u << i;
+    }
+    return parts;
+}

@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Two sockets: one that only listens, and one for questions and transactions. The second's port id is in all that the kernel tells of
+ * what we did ourselves, and by that it is left out. The listening begins before the installation, so that whoever changes
+ * something between it and our looking at what it made is heard of, and it is made again.
+ *
+ * A transaction's notifications come in one piece after its commit, each object first and NEWGEN, with the process, last; so what a
+ * transaction meant is collected until that. NEWGEN alone says that there was a transaction.
+ *
+ * Hosts that are blocked are remembered with the time at which they go, because a table that somebody removed takes them along.
+ */
+#include "sluice/firewall_watch.h"
+
+#include "firewall_priv.h"
+
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "sluice/bytes.h"
+#include "sluice/clock.h"
+#include "sluice/netlink.h"
+
+enum {
+    RECEIVE_SIZE = 128 * 1024,
+    RECEIVE_BUFFER = 8 * 1024 * 1024, /* a large ruleset is told object by object */
+    RECEIVES = 4096,                  /* at a time, at most */
+    LEARN_TRIES = 8,
+    NS_PER_MS = 1000000,
+    TABLE_ATTRIBUTE = 1, /* of every kind of object */
+};
+
+struct remembered_host {
+    struct blocked_host host;
+    uint64_t ends_ns; /* monotonic; 0: never */
+};
+
+struct firewall_watch {
+    const struct firewall_options *options;
+    struct session session;
+    struct mnl_socket *listener;
+    char *buffer;
+    struct image image; /* as it was installed */
+    struct installed installed;
+    struct firewall_change heard;            /* of the transaction that is being told */
+    uint64_t seen_packets, seen_bytes;       /* of the counters as they are now */
+    uint64_t blocked_packets, blocked_bytes; /* of those that went with their rules */
+    struct remembered_host *hosts;
+    size_t host_count, host_room;
+};
+
+/* --- Sockets ------------------------------------------------------------------------------------------------------------------- */
+
+static int listen_to_changes(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE])
+{
+    int group = NFNLGRP_NFTABLES, size = RECEIVE_BUFFER;
+
+    watch->listener = mnl_socket_open2(NETLINK_NETFILTER, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (!watch->listener)
+        return nft_fail(error, -errno, "can't listen to changes of the ruleset: %m");
+    if (mnl_socket_bind(watch->listener, 0, MNL_SOCKET_AUTOPID) < 0 ||
+        mnl_socket_setsockopt(watch->listener, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group)) < 0)
+        return nft_fail(error, -errno, "can't listen to changes of the ruleset: %m");
+    if (setsockopt(mnl_socket_get_fd(watch->listener), SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) < 0)
+        setsockopt(mnl_socket_get_fd(watch->listener), SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+    return 0;
+}
+
+int firewall_watch_fd(const struct firewall_watch *watch)
+{
+    return mnl_socket_get_fd(watch->listener);
+}
+
+/* --- What is told ------------------------------------------------------------------------------------------------------------- */
+
+static void copy_string(char *out, size_t size, struct cursor value)
+{
+    snprintf(out, size, "%.*s", (int)cursor_left(&value), (const char *)value.at);
+}
+
+static bool is_our_table(const struct firewall_watch *watch, struct cursor value)
+{
+    size_t length = strlen(watch->options->table) + 1;
+
+    return cursor_left(&value) == length && memcmp(value.at, watch->options->table, length) == 0;
+}
+
+/* The whole transaction has been told. */
+static void end_transaction(struct firewall_watch *watch, struct cursor attributes, struct firewall_change *out)
+{
+    struct firewall_change *heard = &watch->heard;
+    struct cursor value;
+    uint16_t type;
+
+    while (netlink_take(&attributes, &type, &value)) {
+        if (type == NFTA_GEN_ID && cursor_left(&value) == 4)
+            heard->generation = load_be32(value.at);
+        if (type == NFTA_GEN_PROC_PID && cursor_left(&value) == 4)
+            heard->pid = load_be32(value.at);
+        if (type == NFTA_GEN_PROC_NAME)
+            copy_string(heard->process, sizeof(heard->process), value);
+    }
+    if (heard->ours || !out->ours) {
+        out->pid = heard->pid;
+        memcpy(out->process, heard->process, sizeof(out->process));
+    }
+    out->transactions++;
+    out->generation = heard->generation;
+    out->ours |= heard->ours;
+    out->elements |= heard->elements;
+    out->removals |= heard->removals;
+    if (heard->intruder.found)
+        out->intruder = heard->intruder;
+    *heard = (struct firewall_change){ .transactions = 0 };
+}
+
+static bool read_hook(struct cursor nested, uint32_t *hook, int32_t *priority)
+{
+    unsigned found = 0;
+    struct cursor value;
+    uint16_t type;
+
+    while (netlink_take(&nested, &type, &value)) {
+        if (cursor_left(&value) != 4 || (type != NFTA_HOOK_HOOKNUM && type != NFTA_HOOK_PRIORITY))
+            continue;
+        if (type == NFTA_HOOK_HOOKNUM)
+            *hook = load_be32(value.at);
+        else
+            *priority = (int32_t)load_be32(value.at);
+        found |= 1u << type;
+    }
+    return found == (1u << NFTA_HOOK_HOOKNUM | 1u << NFTA_HOOK_PRIORITY);
+}
+
+/* Our chain's priority on a hook, out of the image. */
+static bool own_priority(const struct firewall_watch *watch, uint32_t hook, int32_t *priority)
+{
+    const struct text *chains = &watch->image.parts[IMAGE_CHAINS];
+    struct cursor left = cursor_of(chains->bytes, chains->length), value;
+    const uint8_t *head;
+    uint16_t type, length;
+    uint32_t of = 0;
+
+    while ((head = cursor_take(&left, 2 * sizeof(uint16_t)))) {
+        memcpy(&type, head, sizeof(type));
+        memcpy(&length, head + sizeof(type), sizeof(length));
+
+        const uint8_t *bytes = cursor_take(&left, length);
+
+        if (!bytes)
+            break;
+        value = cursor_of(bytes, length);
+        if (type == NFTA_CHAIN_HOOK && read_hook(value, &of, priority) && of == hook)
+            return true;
+    }
+    return false;
+}
+
+static bool is_filter(struct cursor value)
+{
+    return cursor_left(&value) == sizeof("filter") && memcmp(value.at, "filter", sizeof("filter")) == 0;
+}
+
+/* Where packets are queued; other chains of ours only take a mark off. */
+static bool is_inspected_hook(const struct firewall_watch *watch, uint32_t hook)
+{
+    const char *name = nft_hook_name(hook);
+
+    for (unsigned bit = 1; name && bit <= FIREWALL_OUTPUT; bit <<= 1) {
+        if (watch->options->hooks & bit && strcmp(firewall_hook_name(bit), name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A filter chain of somebody else's that is on the wrong side of ours. */
+static void look_at_chain(struct firewall_watch *watch, uint32_t family, struct cursor attributes)
+{
+    struct firewall_intruder intruder = { .found = false };
+    bool filter = false, hooked = false, ours = false;
+    uint32_t hook = 0;
+    int32_t own = 0;
+    struct cursor value;
+    uint16_t type;
+
+    while (netlink_take(&attributes, &type, &value)) {
+        if (type == NFTA_CHAIN_TABLE) {
+            copy_string(intruder.table, sizeof(intruder.table), value);
+            ours = is_our_table(watch, value);
+        }
+        if (type == NFTA_CHAIN_NAME)
+            copy_string(intruder.chain, sizeof(intruder.chain), value);
+        if (type == NFTA_CHAIN_TYPE)
+            filter = is_filter(value);
+        if (type == NFTA_CHAIN_HOOK)
+            hooked = read_hook(value, &hook, &intruder.priority);
+    }
+    if (!filter || !hooked || ours || !is_inspected_hook(watch, hook) || !own_priority(watch, hook, &own) ||
+        !nft_is_in_the_way(watch->options, family, hook, intruder.priority, own))
+        return;
+    intruder.found = true;
+    intruder.family = nft_family_name(family);
+    intruder.hook = nft_hook_name(hook);
+    watch->heard.intruder = intruder;
+}
+
+static void hear_object(struct firewall_watch *watch, unsigned kind, struct cursor attributes)
+{
+    struct firewall_change *heard = &watch->heard;
+    struct cursor value;
+    uint16_t type;
+
+    heard->removals |= kind == NFT_MSG_DELCHAIN || kind == NFT_MSG_DELTABLE;
+    while (netlink_take(&attributes, &type, &value)) {
+        if (type != TABLE_ATTRIBUTE || !is_our_table(watch, value))
+            continue;
+        if (kind == NFT_MSG_NEWSETELEM || kind == NFT_MSG_DELSETELEM)
+            heard->elements = true;
+        else
+            heard->ours = true;
+    }
+}
+
+static void hear(struct firewall_watch *watch, const struct nlmsghdr *message, struct firewall_change *out)
+{
+    size_t head = MNL_ALIGN(sizeof(struct nfgenmsg)), length = mnl_nlmsg_get_payload_len(message);
+    const uint8_t *bytes = mnl_nlmsg_get_payload(message);
+    unsigned kind = message->nlmsg_type & 0xff;
+
+    if (message->nlmsg_type >> 8 != NFNL_SUBSYS_NFTABLES || length < head ||
+        message->nlmsg_pid == mnl_socket_get_portid(watch->session.socket))
+        return;
+
+    struct cursor attributes = cursor_of(bytes + head, length - head);
+
+    if (kind == NFT_MSG_NEWGEN) {
+        end_transaction(watch, attributes, out);
+        return;
+    }
+    hear_object(watch, kind, attributes);
+    if (kind == NFT_MSG_NEWCHAIN)
+        look_at_chain(watch, bytes[0], attributes);
+}
+
+static void hear_all(struct firewall_watch *watch, size_t length, struct firewall_change *out)
+{
+    const struct nlmsghdr *message = (const struct nlmsghdr *)watch->buffer;
+    int left = (int)length;
+
+    for (; mnl_nlmsg_ok(message, left); message = mnl_nlmsg_next(message, &left))
+        hear(watch, message, out);
+}
+
+void firewall_watch_receive(struct firewall_watch *watch, struct firewall_change *out)
+{
+    *out = (struct firewall_change){ .transactions = 0 };
+    for (int i = 0; i < RECEIVES; i++) {
+        ssize_t length = recv(mnl_socket_get_fd(watch->listener), watch->buffer, RECEIVE_SIZE, MSG_TRUNC);
+
+        if (length < 0 && errno == EINTR)
+            continue;
+        if (length < 0 && errno == ENOBUFS) {
+            out->lost = true;
+            continue;
+        }
+        if (length <= 0)
+            return;
+        if (length > RECEIVE_SIZE)
+            out->lost = true;
+        else
+            hear_all(watch, (size_t)length, out);
+    }
+}
+
+/* --- Is it as it was ------------------------------------------------------------------------------------------------------------ */
+
+const char *firewall_damage_name(unsigned number)
+{
+    static const char *const names[FIREWALL_DAMAGES] = { "table", "chains", "rules", "sets" };
+
+    return number < FIREWALL_DAMAGES ? names[number] : NULL;
+}
+
+_Static_assert(FIREWALL_DAMAGE_TABLE == 1 << IMAGE_TABLE && FIREWALL_DAMAGE_CHAINS == 1 << IMAGE_CHAINS &&
+                   FIREWALL_DAMAGE_RULES == 1 << IMAGE_RULES && FIREWALL_DAMAGE_SETS == 1 << IMAGE_SETS,
+               "the parts of an image");
+
+/* Counters that are less than they were began anew with their rules. */
+static void follow_counters(struct firewall_watch *watch, const struct image *now)
+{
+    if (now->blocked_packets < watch->seen_packets) {
+        watch->blocked_packets += watch->seen_packets;
+        watch->blocked_bytes += watch->seen_bytes;
+    }
+    watch->seen_packets = now->blocked_packets;
+    watch->seen_bytes = now->blocked_bytes;
+}
+
+int firewall_watch_check(struct firewall_watch *watch, struct firewall_check *out, char error[FIREWALL_ERROR_SIZE])
+{
+    struct image now;
+    int err = nft_image_take(&now, &watch->session, watch->options->table, watch->installed.families,
+                             watch->installed.family_count);
+
+    if (err)
+        return nft_explain(error, err, SUBJECT_BATCH, watch->options->table);
+    follow_counters(watch, &now);
+    *out = (struct firewall_check){
+        .damage = nft_image_differs(&watch->image, &now),
+        .drops = now.drops,
+        .blocked_packets = watch->blocked_packets + watch->seen_packets,
+        .blocked_bytes = watch->blocked_bytes + watch->seen_bytes,
+    };
+    nft_image_clear(&now);
+    return 0;
+}
+
+/* --- Installing ----------------------------------------------------------------------------------------------------------------- */
+
+/* Installs, and remembers how the kernel shows it; again when somebody else meant our table meanwhile. */
+static int install(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE])
+{
+    struct firewall_change change;
+    int err = 0;
+
+    for (int try = 0; try < LEARN_TRIES; try++) {
+        firewall_watch_receive(watch, &change); /* what was before does not matter any more */
+        err = nft_install(&watch->session, watch->options, &watch->installed, error);
+        if (err)
+            return err;
+        nft_image_clear(&watch->image);
+        err = nft_image_take(&watch->image, &watch->session, watch->options->table, watch->installed.families,
+                             watch->installed.family_count);
+        if (err)
+            return nft_explain(error, err, SUBJECT_BATCH, watch->options->table);
+        firewall_watch_receive(watch, &change);
+        if (!change.ours && !change.lost)
+            break;
+    }
+    follow_counters(watch, &watch->image);
+    return 0;
+}
+
+/* --- Blocked hosts --------------------------------------------------------------------------------------------------------------- */
+
+static struct set_targets targets_of(const struct firewall_watch *watch)
+{
+    struct set_targets targets = { .table = watch->options->table };
+
+    for (unsigned i = 0; i < 2 && watch->options->blocklist; i++)
+        for (unsigned f = 0; f < watch->installed.family_count; f++)
+            if (nft_set_fits(i, watch->installed.families[f]))
+                targets.families[i][targets.count[i]++] = watch->installed.families[f];
+    return targets;
+}
+
+static int remember(struct firewall_watch *watch, const struct blocked_host *host, uint64_t left_ms)
+{
+    if (watch->host_count == watch->host_room) {
+        size_t room = watch->host_room ? 2 * watch->host_room : 64;
+        struct remembered_host *hosts = reallocarray(watch->hosts, room, sizeof(*hosts));
+
+        if (!hosts)
+            return -ENOMEM;
+        watch->hosts = hosts;
+        watch->host_room = room;
+    }
+    watch->hosts[watch->host_count++] = (struct remembered_host){
+        .host = *host,
+        .ends_ns = host->timeout_ms > 0 ? clock_monotonic_ns() + left_ms * NS_PER_MS : 0,
+    };
+    return 0;
+}
+
+static int remember_listed(const struct blocked_host *host, void *user)
+{
+    return remember(user, host, host->expires_ms);
+}
+
+int firewall_watch_remember_hosts(struct firewall_watch *watch)
+{
+    struct set_targets targets = targets_of(watch);
+
+    watch->host_count = 0;
+    return nft_hosts_each(&watch->session, &targets, remember_listed, watch);
+}
+
+size_t firewall_watch_hosts(const struct firewall_watch *watch)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    size_t count = 0;
+
+    for (size_t i = 0; i < watch->host_count; i++)
+        count += watch->hosts[i].ends_ns == 0 || watch->hosts[i].ends_ns > now_ns;
+    return count;
+}
+
+/* Whether it is to be put into the list: not when it is there for as long. 1, 0 or -errno. */
+static int wants_block(struct firewall_watch *watch, const struct set_targets *targets, const struct blocked_host *host)
+{
+    unsigned index = host->version == 6;
+    struct blocked_host found;
+    int err;
+
+    if (targets->count[index] == 0)
+        return 0;
+    err = nft_host_find(&watch->session, targets->families[index][0], targets->table, host, &found);
+    if (err)
+        return err == -ENOENT ? 1 : err;
+    return found.timeout_ms > 0 && (host->timeout_ms == 0 || found.expires_ms < host->timeout_ms);
+}
+
+int firewall_watch_block(struct firewall_watch *watch, const struct blocked_host *hosts, size_t count,
+                         bool added[FIREWALL_WATCH_HOSTS], char error[FIREWALL_ERROR_SIZE])
+{
+    struct set_targets targets = targets_of(watch);
+    struct blocked_host group[FIREWALL_WATCH_HOSTS];
+    enum subject subject = SUBJECT_BATCH;
+    size_t wanted = 0;
+    int err = 0;
+
+    for (size_t i = 0; i < count && err >= 0; i++) {
+        err = wants_block(watch, &targets, &hosts[i]);
+        added[i] = err > 0;
+        if (added[i])
+            group[wanted++] = hosts[i];
+    }
+    if (err >= 0)
+        err = wanted > 0 ? nft_hosts_add(&watch->session, &targets, group, wanted, true, &subject) : 0;
+    if (err) {
+        memset(added, 0, count * sizeof(added[0]));
+        return nft_explain(error, err, subject, targets.table);
+    }
+    for (size_t i = 0; i < wanted && !err; i++)
+        err = remember(watch, &group[i], group[i].timeout_ms);
+    return 0;
+}
+
+/* Those whose time is not over, for the rest of it. */
+static int block_again(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE])
+{
+    struct set_targets targets = targets_of(watch);
+    struct blocked_host group[BLOCKLIST_GROUP];
+    enum subject subject = SUBJECT_BATCH;
+    uint64_t now_ns = clock_monotonic_ns();
+    size_t count = 0;
+    int err = 0;
+
+    for (size_t i = 0; i < watch->host_count && !err; i++) {
+        const struct remembered_host *known = &watch->hosts[i];
+
+        if (known->ends_ns == 0 || known->ends_ns > now_ns + NS_PER_MS) {
+            group[count] = known->host;
+            group[count++].timeout_ms = known->ends_ns ? (known->ends_ns - now_ns) / NS_PER_MS : 0;
+        }
+        if (count == BLOCKLIST_GROUP || (count > 0 && i + 1 == watch->host_count)) {
+            err = nft_hosts_add(&watch->session, &targets, group, count, false, &subject);
+            count = 0;
+        }
+    }
+    return err ? nft_explain(error, err, subject, targets.table) : 0;
+}
+
+int firewall_watch_reassert(struct firewall_watch *watch, unsigned damage, char error[FIREWALL_ERROR_SIZE])
+{
+    int err = install(watch, error);
+
+    if (err || !watch->options->blocklist || !(damage & (FIREWALL_DAMAGE_TABLE | FIREWALL_DAMAGE_SETS)))
+        return err;
+    return block_again(watch, error);
+}
+
+/* --- Life cycle ------------------------------------------------------------------------------------------------------------------ */
+
+int firewall_watch_open(struct firewall_watch **out, const struct firewall_options *options,
+                        char error[FIREWALL_ERROR_SIZE])
+{
+    struct firewall_watch *watch = calloc(1, sizeof(*watch));
+    int err;
+
+    if (!watch)
+        return nft_fail(error, -ENOMEM, "out of memory");
+    watch->options = options;
+    watch->buffer = malloc(RECEIVE_SIZE);
+    err = watch->buffer ? nft_session_open(&watch->session, error) : nft_fail(error, -ENOMEM, "out of memory");
+    if (!err)
+        err = listen_to_changes(watch, error);
+    if (!err)
+        err = install(watch, error);
+    if (!err && options->blocklist)
+        firewall_watch_remember_hosts(watch);
+    if (err) {
+        firewall_watch_close(watch);
+        return err;
+    }
+    *out = watch;
+    return 0;
+}
+
+void firewall_watch_close(struct firewall_watch *watch)
+{
+    if (!watch)
+        return;
+    if (watch->listener)
+        mnl_socket_close(watch->listener);
+    nft_session_close(&watch->session);
+    nft_image_clear(&watch->image);
+    free(watch->hosts);
+    free(watch->buffer);
+    free(watch);
+}

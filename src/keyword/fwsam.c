@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fwsam:src, 10 minutes; when the rule drops, the kernel drops the host's packets for so long, without the queue. The word and its form
+ * are SnortSam's: who[how], time. A block here is of a host, in both directions, whatever `how` asks for.
+ */
+#include "sluice/keyword.h"
+
+enum { DAY = 86400 };
+
+struct word {
+    const char *text;
+    uint32_t value;
+};
+
+static const struct word sides[] = {
+    { "src", RULE_BLOCK_SOURCE },       { "source", RULE_BLOCK_SOURCE },           { "dst", RULE_BLOCK_DESTINATION },
+    { "dest", RULE_BLOCK_DESTINATION }, { "destination", RULE_BLOCK_DESTINATION }, { "both", RULE_BLOCK_BOTH },
+    { "either", RULE_BLOCK_BOTH },
+};
+
+/* By their first letters, as many as are written; the longest time that is allowed is a year. */
+static const struct word units[] = {
+    { "seconds", 1 },     { "minutes", 60 },      { "hours", 3600 },      { "days", DAY },
+    { "weeks", 7 * DAY }, { "months", 30 * DAY }, { "years", 365 * DAY },
+};
+
+static const struct word for_good[] = { { "permanent", 0 }, { "infinite", 0 }, { "always", 0 } };
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* The word that begins with `span`, which has at least `least` letters; NULL. */
+static const struct word *find(const struct word *words, size_t count, struct span span, size_t least)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct span begin = { .at = words[i].text, .length = span.length };
+
+        if (span.length < least || span.length > strlen(words[i].text))
+            continue;
+        char lower[16];
+
+        memcpy(lower, begin.at, begin.length);
+        lower[begin.length] = '\0';
+        if (span_equal_nocase(span, lower))
+            return &words[i];
+    }
+    return NULL;
+}
+
+static int parse_who(struct rule_parser *parser, struct span value, enum rule_block *out)
+{
+    struct span name = value;
+    const struct word *side = NULL;
+
+    for (size_t i = 0; i < value.length; i++)
+        if (value.at[i] == '[')
+            name.length = i;
+    name = span_trim(name);
+    for (size_t i = 0; i < COUNT(sides) && !side; i++)
+        if (span_equal_nocase(name, sides[i].text))
+            side = &sides[i];
+    if (!side)
+        return rule_parser_error(parser, value, "'fwsam' blocks src, dst or both, not '" SPAN_FORMAT "'",
+                                 SPAN_ARGS(value));
+    *out = (enum rule_block)side->value;
+    return 0;
+}
+
+static int parse_time(struct rule_parser *parser, struct span value, uint32_t *out)
+{
+    struct span number = { .at = value.at, .length = 0 }, unit = value;
+    const struct word *word = find(for_good, COUNT(for_good), value, 3);
+    uint64_t seconds, factor = 1;
+
+    if (word) {
+        *out = 0;
+        return 0;
+    }
+    while (number.length < value.length && value.at[number.length] >= '0' && value.at[number.length] <= '9')
+        number.length++;
+    unit.at += number.length;
+    unit.length -= number.length;
+    unit = span_trim(unit);
+    if (unit.length > 0) {
+        word = find(units, COUNT(units), unit, 1);
+        factor = word ? word->value : 0;
+    }
+    if (!span_to_uint(number, 0, 365 * DAY, &seconds) || factor == 0 || seconds * factor > 365 * DAY)
+        return rule_parser_error(parser, value,
+                                 "'fwsam' needs a time of at most a year such as 10 minutes, or permanent, not "
+                                 "'" SPAN_FORMAT "'",
+                                 SPAN_ARGS(value));
+    *out = (uint32_t)(seconds * factor);
+    return 0;
+}
+
+static int fwsam_parse(struct rule_parser *parser, struct span value, bool negated)
+{
+    struct rule *rule = rule_parser_rule(parser);
+    enum rule_block who = RULE_BLOCK_NONE;
+    uint32_t seconds = RULE_BLOCK_SECONDS_DEFAULT;
+    struct span rest = value, part;
+    int err = 0;
+
+    (void)negated;
+    if (rule->action == ACTION_ALERT || rule->action == ACTION_PASS)
+        rule_parser_warning(parser, value, "'fwsam' blocks hosts of rules that drop; this one does not");
+    if (span_next(&rest, ',', &part))
+        err = parse_who(parser, part, &who);
+    if (!err && span_next(&rest, ',', &part))
+        err = parse_time(parser, part, &seconds);
+    if (!err && rest.at)
+        err = rule_parser_error(parser, value, "'fwsam' needs who, and for how long: src, 10 minutes");
+    if (err)
+        return err;
+    rule->block = who;
+    rule->block_seconds = seconds;
+    return 0;
+}
+
+const struct keyword keyword_fwsam = {
+    .name = "fwsam",
+    .value = "src|dst|both[, TIME]",
+    .help = "when the rule drops, the kernel blocks that host for so long (nft.blocklist.enabled)",
+    .manual = "TIME is a number with seconds, minutes, hours, days, weeks, months or years, or permanent; without it\n"
+              "nft.blocklist.timeout. Source and destination are those of the packet that is dropped. Addresses of\n"
+              "nft.blocklist.never are not blocked.",
+    .kind = KEYWORD_META,
+    .parse = fwsam_parse,
+};

@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `sluice run --attach`: whatever somebody does to the own table is noticed, put back and told, with who did it; nft.monitor: report
+# tells alone, off does nothing. Neighbours' rules stay what they are.
+. "$(dirname "$0")/lib.sh"
+topology
+: >"$WORK/t.rules"
+ours() { gateway nft list table inet sluice 2>/dev/null | sed -E -e '/elements = /d' -e 's/packets [0-9]+ bytes [0-9]+/packets 0 bytes 0/'; }
+neighbours() { # without times and counters
+	{ gateway nft list table inet firewall; gateway iptables-save; gateway ip6tables-save; } | sed -E '/^#/d; s/\[[0-9]+:[0-9]+\]//'
+}
+fires() { events "$1" event_type=firewall "${@:2}"; }
+queued() { kernel_queue 0 sequence; }
+
+gateway iptables -A FORWARD -s 10.99.0.0/16 -j DROP
+gateway ip6tables -A FORWARD -s fd99::/16 -j DROP
+gateway nft 'table inet firewall { chain forward { type filter hook forward priority 0; policy drop; ip saddr 10.66.0.0/16 accept; ip6 saddr fd66::/16 accept; }; }'
+neighbours >"$WORK/before" 2>/dev/null
+
+# breaks NAME DAMAGE COMMANDS...: put back within 10 s, with one event that says the damage; packets are queued again.
+breaks() {
+	local name=$1 damage=$2 had before
+	shift 2
+	had=$(fires ips firewall.action=reasserted)
+	gateway nft "$@" || fail "$name: nft $*"
+	wait_events ips $((had + 1)) event_type=firewall firewall.action=reasserted
+	equal "$name: the table" "$(ours)" "$(cat "$WORK/table")"
+	tail -n 200 "$WORK/ips/eve.json" | grep '"action":"reasserted"' | tail -n 1 >"$WORK/event"
+	python3 - "$WORK/event" "$damage" <<'PY' || fail "$name: the event: $(cat "$WORK/event")"
+import json, sys
+event = json.load(open(sys.argv[1]))["firewall"]
+damage = sys.argv[2].split(",")
+assert event["damage"] == damage, damage
+assert event["uninspected"] == (damage != ["sets"])
+assert event["table"] == "sluice" and event["process"]["name"] == "nft" and event["process"]["pid"] > 0
+assert 0 <= event["duration_us"] <= event["at_most_us"]
+PY
+	before=$(queued)
+	client ping -c1 -W5 -q 10.66.2.2 >/dev/null || fail "$name: no ping"
+	equal "$name: packets queued" "$(queued)" $((before + 2))
+}
+
+start_sluice ips --queue 0 --rules "$WORK/t.rules" --attach after --set nft.blocklist.enabled=yes
+ips=$LAST_PID
+ours >"$WORK/table"
+gateway "$SLUICE" blocklist add 203.0.113.5 2001:db8::5 --config /dev/null --permanent
+sleep 1.5 # until it is seen
+breaks "the table deleted" table,chains,rules,sets 'delete table inet sluice'
+breaks "its rules flushed" rules 'flush chain inet sluice forward'
+breaks "a rule ahead of ours" rules 'insert rule inet sluice forward accept'
+breaks "another policy" chains 'chain inet sluice forward { policy drop; }'
+breaks "dormant" table 'add table inet sluice { flags dormant; }'
+breaks "another chain of the name" chains,rules 'delete chain inet sluice forward; add chain inet sluice forward { type filter hook forward priority 7; }'
+breaks "a set deleted" rules,sets 'flush chain inet sluice forward; delete set inet sluice blocked_ipv6'
+equal "hosts that were blocked" "$(gateway "$SLUICE" blocklist list --config /dev/null | cut -d' ' -f1 | tr '\n' ' ')" "203.0.113.5 2001:db8::5 "
+neighbours 2>/dev/null | cmp -s - "$WORK/before" || fail "a neighbour's rules have changed"
+reasserted=$(fires ips firewall.action=reasserted)
+
+# What is none of our business: others' tables, and hosts in our sets.
+gateway nft 'add table inet other; add chain inet other c { type filter hook forward priority -5; }; add rule inet other c counter'
+gateway nft 'delete table inet other'
+gateway "$SLUICE" blocklist add 203.0.113.6 --config /dev/null
+equal "put back without cause" "$(fires ips firewall.action=reasserted)" "$reasserted"
+equal "misplaced" "$(fires ips firewall.action=misplaced)" 0
+gateway nft 'add table inet other; add chain inet other late { type filter hook forward priority 500; }'
+wait_events ips 1 event_type=firewall firewall.action=misplaced firewall.chain.name=late firewall.chain.priority=500
+gateway nft 'delete table inet other'
+
+# Somebody else's table of our name is not touched; once it is away ours is put back.
+gateway nft 'delete table inet sluice; add table inet sluice; add chain inet sluice guest' 2>/dev/null
+wait_events ips 1 event_type=firewall firewall.action=failed
+gateway nft list table inet sluice | grep guest >/dev/null || fail "a foreign table was touched"
+gateway nft delete table inet sluice
+wait_events ips $((reasserted + 1)) event_type=firewall firewall.action=reasserted
+equal "the table" "$(ours)" "$(cat "$WORK/table")"
+
+# In one transaction a hundred times: the budget bounds what we do, the last state is ours.
+for _ in $(seq 40); do gateway nft delete table inet sluice 2>/dev/null || true; done
+for _ in $(seq 100); do [ "$(ours)" = "$(cat "$WORK/table")" ] && break; sleep 0.1; done
+equal "the table after a contest" "$(ours)" "$(cat "$WORK/table")"
+stop_process "$ips" || fail "exit code $?"
+equal "events and counter" "$(fires ips firewall.action=reasserted)" "$(last_stats ips firewall.reasserted)"
+[ "$(last_stats ips firewall.uninspected_us)" -gt 0 ] || fail "no time without inspection"
+gateway nft list tables | grep sluice >/dev/null && fail "the table is still there"
+neighbours 2>/dev/null | cmp -s - "$WORK/before" || fail "a neighbour's rules have changed at the end"
+
+# report: told, not touched.
+start_sluice report --queue 0 --rules "$WORK/t.rules" --attach before --set nft.monitor=report
+gateway nft 'insert rule inet sluice forward counter'
+wait_events report 1 event_type=firewall firewall.action=altered
+sleep 1.2
+gateway nft list table inet sluice 2>/dev/null | grep -c counter >"$WORK/rules"
+equal "rules with counters" "$(cat "$WORK/rules")" 2
+gateway nft delete rule inet sluice forward handle "$(gateway nft -a list chain inet sluice forward 2>/dev/null | awk '/type filter/ { getline; print $NF }')"
+wait_events report 1 event_type=firewall firewall.action=restored
+equal "report: put back" "$(fires report firewall.action=reasserted)" 0
+stop_process "$LAST_PID" || fail "exit code $?"
+
+# off: nobody looks.
+start_sluice off --queue 0 --rules "$WORK/t.rules" --attach before --set nft.monitor=off
+gateway nft delete table inet sluice
+sleep 1.2
+gateway nft list tables | grep sluice >/dev/null && fail "off: the table was put back"
+stop_process "$LAST_PID" || fail "exit code $?"
+equal "off: events" "$(fires off)" 0

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A neighbour edits its ruleset 1000 times while datagrams pass, flushes the whole ruleset now and then and takes our table away:
+# what passes uninspected is within the times that events tell, what is lost was counted as flushed, and the neighbour has exactly the
+# rules that the same edits leave on a host without Sluice.
+. "$(dirname "$0")/lib.sh"
+topology
+edits=${EDITS:-1000} seed=${SEED:-7}
+echo 'alert udp any any -> any 7000 (msg:"seen"; content:"number"; sid:1;)' >"$WORK/t.rules"
+cat >"$WORK/c.yaml" <<'YAML'
+eve:
+  types:
+    alert: { payload-printable: yes }
+    firewall: {}
+    stats: {}
+YAML
+background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
+for _ in $(seq 100); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+start_sluice ips --config "$WORK/c.yaml" --queue 0-1 --rules "$WORK/t.rules" --attach after --set queue.length=20000
+ips=$LAST_PID
+# From the first chain that goes on each packet that is lost is counted, not only batches.
+gateway nft 'add table inet first; add chain inet first c { type filter hook input priority 3; }; delete table inet first'
+sleep 1.2
+
+ip netns exec "$P-cli" python3 "$HERE/monitor_edits.py" send 10.66.2.2 7000 "${RATE:-1000}" >"$WORK/sent" 2>"$WORK/send.log" &
+sender=$!
+sleep 0.3
+gateway python3 "$HERE/monitor_edits.py" edit "$edits" "$seed" 1 >"$WORK/edit.log"
+sleep 1.5 # another look
+kill "$sender"
+wait "$sender" || fail "the sender"
+for _ in $(seq 100); do [ "$(kernel_queue 0 waiting)$(kernel_queue 1 waiting)" = 00 ] && break; sleep 0.05; done
+sleep 1.5
+
+# What the neighbour has, but for our table and the counters.
+rules() { # rules HOST
+	ip netns exec "$P-$1" nft list tables 2>/dev/null | grep -v ' sluice$' | while read -r _ family name; do
+		ip netns exec "$P-$1" nft list table "$family" "$name" 2>/dev/null
+	done | sed -E 's/packets [0-9]+ bytes [0-9]+/packets 0 bytes 0/'
+}
+rules gw >"$WORK/rules"
+stop_process "$ips" || fail "exit code $?"
+gateway nft list tables | grep sluice >/dev/null && fail "the table is still there"
+rules gw | cmp -s - "$WORK/rules" || fail "the stop changed a neighbour's rules"
+client python3 "$HERE/monitor_edits.py" edit "$edits" "$seed" 0 >>"$WORK/edit.log"
+rules cli | cmp -s - "$WORK/rules" || fail "a neighbour's rules are not what its edits leave"
+[ -s "$WORK/rules" ] || fail "the neighbour has no rules"
+python3 "$HERE/monitor_edits.py" judge "$WORK/sent" "$WORK/got" "$WORK/ips/eve.json" | tee "$WORK/judge.log" || fail "see judge.log"
+cat "$WORK/edit.log"
