@@ -66,6 +66,12 @@ bool stream_next_view(struct stream *stream, struct flow *flow, enum flow_direct
     return true;
 }
 
+/* After a reset nothing fills a hole that nobody has acknowledged: what lies behind it was never read. */
+static uint64_t last_in_order(const struct assembly *assembly)
+{
+    return assembly->contiguous > assembly->acknowledged ? assembly->contiguous : assembly->acknowledged;
+}
+
 bool stream_next_acknowledged(struct stream *stream, struct flow *flow, enum flow_direction direction, bool all,
                               struct stream_view *view)
 {
@@ -74,8 +80,11 @@ bool stream_next_acknowledged(struct stream *stream, struct flow *flow, enum flo
     if (!session || (session->peer[direction].flags & PEER_STOPPED) || (!all && session->state < TCP_STATE_ESTABLISHED))
         return false;
     struct tcp_peer *peer = &session->peer[direction];
-    uint64_t until = all ? peer->assembly.contiguous : peer->assembly.acknowledged;
+    uint64_t until = peer->assembly.acknowledged;
 
+    if (all)
+        until = session->state == TCP_STATE_CLOSED ? last_in_order(&peer->assembly)
+                                                   : find_limit(stream, session, direction, NULL, true);
     if (!assembly_next_parsed(stream->store, &peer->assembly, until, view))
         return false;
     bool is_last = view->offset + view->length >= (uint64_t)peer->edge;
