@@ -18,8 +18,8 @@ table inet firewall {
 		udp dport 7000 ct state new accept
 		tcp dport 7001 ct state new accept
 	}
-	chain postrouting {
-		type filter hook postrouting priority mangle;
+	chain save { # ahead of postrouting, where our mark is gone
+		type filter hook forward priority 10;
 		meta mark and 0x1 == 0x1 ct mark set meta mark
 	}
 }

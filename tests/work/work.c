@@ -188,7 +188,7 @@ static bool has_event(const struct work *work, const struct flood *flood)
     const struct app_proto *proto = app_by_id(app_find(flood->proto));
 
     for (unsigned event = 0; event < proto->event_count; event++) {
-        if (strcmp(proto->events[event].name, flood->event) == 0)
+        if (strcasecmp(proto->events[event].name, flood->event) == 0)
             return work->events[event / 64] >> (event % 64) & 1;
     }
     ck_abort_msg("%s has no event %s", flood->proto, flood->event);
