@@ -60,8 +60,13 @@ static void add_sid(struct file *file, uint32_t sid)
     for (unsigned i = 0; i < file->sid_count; i++)
         if (file->sids[i] == sid)
             return;
-    if (file->sid_count < FILE_MAX_SIDS)
-        file->sids[file->sid_count++] = sid;
+    if (file->sid_count == FILE_MAX_SIDS)
+        return;
+    unsigned at = file->sid_count++;
+
+    for (; at > 0 && file->sids[at - 1] > sid; at--) /* ascending: not by the packets in which the rules matched */
+        file->sids[at] = file->sids[at - 1];
+    file->sids[at] = sid;
 }
 
 void file_keep(struct file_engine *engine, struct file *file, uint32_t sid)
