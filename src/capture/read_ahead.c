@@ -16,7 +16,7 @@
 
 enum {
     SMALL_PIECE = 256 * 1024,
-    LARGE_PIECE = 1024 * 1024,
+    LARGE_PIECE = 512 * 1024,
     THREAD_FROM = 8 * LARGE_PIECE, /* a smaller file is not worth a thread */
     PIECES = 4,
 };

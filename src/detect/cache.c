@@ -15,12 +15,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -257,12 +259,16 @@ static int put(struct cache *cache, const struct cache_key *key, const void *byt
     char name[NAME_SIZE], new_name[TEMPORARY_SIZE];
     int err;
 
-    snprintf(new_name, sizeof(new_name), "%s%d-%u-%lld", temporary, (int)getpid(),
-             atomic_fetch_add(&cache->temporaries, 1), (long long)time(NULL));
+    uint64_t unlike = 0; /* what other processes, also of another namespace, and other caches of this one have */
+
+    if (getrandom(&unlike, sizeof(unlike), GRND_NONBLOCK) < 0)
+        unlike = (uint64_t)time(NULL);
+    snprintf(new_name, sizeof(new_name), "%s%d-%u-%016" PRIx64, temporary, (int)getpid(),
+             atomic_fetch_add(&cache->temporaries, 1), unlike);
     name_of(name, key);
     cache_file_header(header, key, bytes, length);
     err = write_file(cache, new_name, header, bytes, length);
-    if (err == -EEXIST) /* another's, in a namespace of processes of its own */
+    if (err == -EEXIST)
         return 0;
     if (!err && renameat(cache->folder, new_name, cache->folder, name))
         err = -errno;

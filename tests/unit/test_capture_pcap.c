@@ -111,7 +111,7 @@ static const struct {
     { small, 0, 64, 0 },  { small, 1, 64, 1 },      { small, 64, 64, 64 }, { small, 1000, 64, 64 },
     { small, 600, 1, 1 }, { small, 600, 999, 256 }, { mixed, 3000, 7, 7 }, { empty, 300, 64, 64 },
     { huge, 20, 64, 1 },                           /* a large one does not share its place, and none is lost */
-    { huge, 60, 64, 3 },  { mixed, 9000, 64, 64 }, /* large files are read ahead */
+    { huge, 60, 64, 1 },  { mixed, 9000, 64, 64 }, /* large files are read ahead */
 };
 
 START_TEST(packets_stay_valid_for_a_batch)
