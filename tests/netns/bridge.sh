@@ -91,6 +91,7 @@ PY
 )" "['None', 'None', '[5]', '[5]', '[6, 7]', '[6, 7]']"
 fi
 stop_process "$ips" || fail "exit code $?"
+equal "flows by their ports" "$(events ips event_type=flow proto=UDP dest_port=7000 queue.in_physical=g0 queue.out_physical=g1)" $expected
 equal "frames of a type that is not known" "$(last_stats ips ips.uninspected.link_type)" 0
 gateway nft list tables | grep -q sluice && fail "the table stays"
 

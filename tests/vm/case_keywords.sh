@@ -45,6 +45,9 @@ equal "a second packet that is new" "$(events ips event_type=alert alert.signatu
 equal "packets with the rule's mark at the end" "$(gateway nft list chain inet marks last | sed -n 's/.*counter packets \([0-9]*\).*/\1/p')" 2
 python3 - "$WORK/ips/eve.json" <<'PY' || fail "ids of connections"
 import json, sys
-ids = {e['queue']['ct_id'] for e in map(json.loads, open(sys.argv[1])) if e.get('alert', {}).get('signature_id') in (1, 5)}
-sys.exit(len(ids) != 3 or 0 in ids)
+events = [json.loads(line) for line in open(sys.argv[1])]
+ids = {e['queue']['ct_id'] for e in events if e.get('alert', {}).get('signature_id') in (1, 5)}
+flows = {e['queue'].get('ct_id'): e['queue'].get('ct_mark') for e in events if e['event_type'] == 'flow'}
+tracked = [e for e in events if e['event_type'] == 'flow' and e.get('dest_port') == 7010 and 'ct_id' in e['queue']]
+sys.exit(len(ids) != 3 or 0 in ids or not ids <= set(flows) or sorted(flows[id] for id in ids) != [0, 0x51, 0x51] or bool(tracked))
 PY
