@@ -45,6 +45,7 @@ for net in $nets; do
 	client ping -6 -c1 -W5 -q "fd66:$net::2" >/dev/null || fail "the bridge does not forward IPv6 in net $net"
 done
 background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
+background srv python3 "$HERE/traffic.py" udp-sink 7003 "$WORK/all"
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
 for _ in $(seq 100); do [ -s "$WORK/got" ] && break; sleep 0.05; done
 
@@ -116,6 +117,18 @@ print(sorted(map(str, tags)))
 PY
 )" "['None', 'None', '[5]', '[5]', '[6, 7]', '[6, 7]']"
 fi
+# A broadcast is copied to all ports, and each copy is a packet of its own that goes through the queue.
+ip -n "$P-gw" link add g2 type dummy 2>/dev/null && ip -n "$P-gw" link set g2 master br0 && ip -n "$P-gw" link set g2 up
+client python3 -c '
+import socket
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sock.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+for number in range(20):
+    sock.sendto(b"to all %d" % number, ("10.66.1.255", 7003))
+    sock.close() if number == 19 else None
+'
+for _ in $(seq 40); do [ "$(grep -c "to all" "$WORK/all")" -ge 20 ] && break; sleep 0.1; done
+equal "broadcasts that arrived" "$(grep -c "to all" "$WORK/all" || true)" 20
 # Both sides of a connection were told, or one: the server keeps those with the bad word and those of which the client alone was told.
 left=$((expected + $(echo "$nets" | wc -w)))
 held() { server ss -Htn state established '( sport = :7001 )' | wc -l; }

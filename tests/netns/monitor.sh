@@ -112,9 +112,9 @@ equal "report: moved" "$(fires report firewall.action=moved)" 0
 gateway nft 'delete table inet other'
 stop_process "$LAST_PID" || fail "exit code $?"
 
-# A priority of one's own is kept.
+# A priority of one's own is kept, also when somebody comes to have the same: then the order is that of the registrations.
 start_sluice fixed --queue 0 --rules "$WORK/t.rules" --attach after --set nft.priority=61
-gateway nft 'add table inet other; add chain inet other late { type filter hook forward priority 500; }'
+gateway nft 'add table inet other; add chain inet other late { type filter hook forward priority 61; }'
 wait_events fixed 1 event_type=firewall firewall.action=misplaced
 sleep 0.3
 equal "a priority that was chosen" "$(ours | sed -n 's/.*hook forward priority \([^;]*\);.*/\1/p')" 61
