@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sluice/blocklist.h"
 #include "sluice/firewall.h"
 
 enum { OPTION_JSON = CLI_OPTION_OWN };
@@ -180,6 +181,31 @@ static int detach(const struct firewall_options *firewall, bool json)
 
 /* --- status ------------------------------------------------------------------------------------------------------------------- */
 
+struct blocked {
+    bool known;
+    uint64_t ipv4, ipv6;
+};
+
+static int count_host(const struct blocked_host *host, void *user)
+{
+    struct blocked *blocked = user;
+
+    blocked->ipv4 += host->version == 4;
+    blocked->ipv6 += host->version == 6;
+    return 0;
+}
+
+/* Who is blocked; not known when the table went meanwhile. */
+static struct blocked count_blocked(const char *table, const struct firewall_status *status)
+{
+    char error[FIREWALL_ERROR_SIZE];
+    struct blocked blocked = { .known = false };
+
+    if (status->blocklist)
+        blocked.known = blocklist_each(table, count_host, &blocked, error) == 0;
+    return blocked;
+}
+
 static void json_hooks(struct text *out, const struct firewall_status *status)
 {
     json_array_open(out, "hooks");
@@ -206,6 +232,20 @@ static void json_queues(struct text *out, const struct firewall_status *status)
     json_uint(out, "bytes", status->bytes);
 }
 
+static void json_blocklist(struct text *out, const char *table, const struct firewall_status *status)
+{
+    struct blocked blocked = count_blocked(table, status);
+
+    json_object_open(out, "blocklist");
+    if (blocked.known) {
+        json_uint(out, "ipv4", blocked.ipv4);
+        json_uint(out, "ipv6", blocked.ipv6);
+    }
+    json_uint(out, "packets", status->blocked_packets);
+    json_uint(out, "bytes", status->blocked_bytes);
+    json_object_close(out);
+}
+
 static int status_json(const char *table, const struct firewall_status *status)
 {
     struct text out;
@@ -221,9 +261,22 @@ static int status_json(const char *table, const struct firewall_status *status)
         json_bool(&out, "feeding", status->feeding);
         if (status->feeding)
             json_queues(&out, status);
+        if (status->blocklist)
+            json_blocklist(&out, table, status);
     }
     json_object_close(&out);
     return cli_write(&out);
+}
+
+static void print_blocklist(const char *table, const struct firewall_status *status)
+{
+    struct blocked blocked = count_blocked(table, status);
+
+    if (blocked.known)
+        printf("blocklist: %" PRIu64 " hosts of IPv4 and %" PRIu64 " of IPv6", blocked.ipv4, blocked.ipv6);
+    else
+        fputs("blocklist", stdout);
+    printf(", %" PRIu64 " packets (%" PRIu64 " bytes) dropped\n", status->blocked_packets, status->blocked_bytes);
 }
 
 static int show_status(const struct firewall_options *firewall, bool json)
@@ -241,6 +294,8 @@ static int show_status(const struct firewall_options *firewall, bool json)
     }
     print_installed(firewall->table, &status);
     printf(", %" PRIu64 " packets (%" PRIu64 " bytes) queued\n", status.packets, status.bytes);
+    if (status.blocklist)
+        print_blocklist(firewall->table, &status);
     return EXIT_OK;
 }
 
@@ -361,7 +416,8 @@ const struct command command_nft = {
     .help = "print    the rules as a file for `nft -f`, or with --iptables for iptables-restore; changes nothing\n"
             "install  puts the own table into the kernel, whole or not at all; one of before is replaced\n"
             "remove   takes it out again\n"
-            "status   what is attached, where, and how many packets it has queued\n"
+            "status   what is attached, where, how many packets it has queued, how many hosts are blocked and what "
+            "that dropped\n"
             "doctor   judges the live ruleset of everybody (nft of all families, legacy iptables, ip rule, who holds "
             "which\n"
             "         queue): what passes uninspected, with the rule in question and the remedy; changes nothing.\n"
