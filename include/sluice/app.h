@@ -272,6 +272,7 @@ struct file_engine *app_files(struct app_context *context);
 const void *app_settings(const struct app_context *context); /* what configure made; NULL without one */
 const struct flow *app_context_flow(const struct app_context *context);
 uint64_t app_now_ns(const struct app_context *context); /* the packet's time */
+unsigned app_wanted(const struct app_context *context); /* what app_want() was told */
 /* Numbers for file_open(), from 0 on. */
 uint32_t app_next_file_id(struct app_context *context);
 
@@ -346,6 +347,8 @@ void app_shared_free(struct app_shared *shared);
 int app_new(struct app **out, const struct app_options *options, struct app_shared *shared); /* 0 or -ENOMEM */
 void app_free(struct app *app);
 struct file_engine *app_file_engine(const struct app *app);
+/* What the rules at hand ask for: RULE_FILE_..., RULE_MESSAGE_MD5. Between packets. */
+void app_want(struct app *app, unsigned needs);
 void app_set_turn(struct app *app, struct turn *turn); /* for expectations; NULL in a daemon */
 
 typedef void app_release_function(void *user, struct app_detection *detection);

@@ -131,13 +131,10 @@ free_decoder:
 
 void pipeline_use_ruleset(struct pipeline *pipeline, const struct ruleset *ruleset)
 {
-    unsigned needs = ruleset ? ruleset_file_needs(ruleset) : 0;
-
     if (pipeline->ruleset == ruleset)
         return;
     pipeline->ruleset = ruleset;
-    file_engine_want(app_file_engine(pipeline->app), needs & RULE_FILE_DIGESTS, needs & RULE_FILE_MAGIC);
-    file_engine_want_store(app_file_engine(pipeline->app), needs & RULE_FILE_STORE);
+    app_want(pipeline->app, ruleset ? ruleset_file_needs(ruleset) : 0);
 }
 
 void pipeline_clear(struct pipeline *pipeline)

@@ -57,6 +57,13 @@ static void tell(struct smtp_feed *f, struct smtp_tx *tx, const struct mime_targ
         tx->tx.progress[FLOW_TO_SERVER] = SMTP_HEADERS;
 }
 
+static bool wants_body_md5(const struct smtp_feed *f)
+{
+    if (f->settings->body_md5 == SMTP_MD5_AUTO)
+        return f->settings->log_body_md5 || app_wanted(f->context) & RULE_MESSAGE_MD5;
+    return f->settings->body_md5 == SMTP_MD5_ALWAYS;
+}
+
 int smtp_begin_message(struct smtp_feed *f, struct smtp_tx *tx)
 {
     tx->has_data = true;
@@ -70,7 +77,7 @@ int smtp_begin_message(struct smtp_feed *f, struct smtp_tx *tx)
         tx->mime = heap_take(app_heap(f->context), sizeof(*tx->mime));
         if (!tx->mime)
             return -ENOMEM;
-        mime_init(tx->mime, &f->settings->mime);
+        mime_init(tx->mime, &f->settings->mime, wants_body_md5(f));
     }
     return 0;
 }
