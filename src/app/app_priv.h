@@ -91,7 +91,7 @@ struct app {
     struct file_engine *files;
     struct app_shared *shared;
     struct turn *turn;
-    unsigned wanted; /* by the rules at hand: RULE_FILE_..., RULE_MESSAGE_MD5 */
+    unsigned wanted;                                      /* by the rules at hand: RULE_FILE_..., RULE_MESSAGE_MD5 */
     uint64_t counters[APP_MAX_PROTOCOLS][2][COUNT_KINDS]; /* by transport: TCP, UDP */
     uint64_t failed_flows[2];                             /* by transport: TCP, UDP */
 };
