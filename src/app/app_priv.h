@@ -49,6 +49,9 @@ struct app_flow {
     void *state;
     struct app_side side[FLOW_DIRECTIONS];
     struct app_tx *first, *last;
+    struct app_tx_link lists[APP_TX_LISTS]; /* next: the first of it; previous: the last */
+    uint8_t unsorted;                       /* bits of them */
+    uint32_t open_count;
     uint64_t next_tx;
     uint32_t tx_count, next_file;
     bool stopped;                        /* nothing is parsed any more */

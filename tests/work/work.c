@@ -9,7 +9,7 @@ enum {
     PIECES = 3,
     GROWTH = 4,
     STEPS_PER_BYTE = 150,
-    STEPS_PER_PIECE = 16000, /* as many transactions as may be open are looked at with each */
+    STEPS_PER_PIECE = 500,
     LIBC_BYTES_PER_STEP = 16,
 };
 static const int cuts[PIECES] = { 1, 1460, 16384 };
@@ -149,16 +149,13 @@ static void after(struct app_rig *rig)
 {
     struct work *work = rig->user;
 
-    for (struct app_tx *tx = app_transactions(&rig->flow); tx; tx = tx->next) {
-        for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-            tx->inspected[direction] = tx->progress[direction];
-            tx->fresh[direction] = false;
-        }
+    app_skip_inspection(&rig->flow);
+    for (struct app_tx *tx = app_transactions_in(&rig->flow, APP_TX_CHANGED); tx; tx = tx->link[APP_TX_CHANGED].next) {
         for (unsigned i = 0; i < APP_EVENT_WORDS; i++)
             work->events[i] |= tx->events[i];
-        tx->logged = true;
-        work->transactions = tx->id + 1;
+        app_tx_note_logged(tx);
     }
+    work->transactions = app_tx_count(&rig->flow);
     app_tidy(rig->app, &rig->flow, NULL, NULL);
     work->pieces++;
 }
