@@ -36,8 +36,8 @@
           .type = SETTING_ENUM,                                                                                        \
           .default_value = "refuse",                                                                                   \
           .choices = refuse_or_skip,                                                                                   \
-          .help = "what a reload does when a rule has a mistake: refuse leaves all rules as they are, skip leaves "    \
-                  "out that rule, as the start does. Rules that need what is not supported are left out either way" }, \
+          .help = "what a reload does when rules have more mistakes than those in use: refuse leaves all as it is, "   \
+                  "skip leaves out the rules that have them, as the start does" },                                     \
     {                                                                                                                  \
         .name = "reload.memory-max", .type = SETTING_SIZE, .default_value = "0", .high = INT64_C(1) << 40,             \
         .help = "what the rules of a reload may take, beside those in use; 0: what the machine or the control "        \

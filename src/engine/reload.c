@@ -33,7 +33,8 @@ struct reload {
     struct reload_options options;
     enum reload_state state;
     struct config *config; /* of the rules in use; NULL: that of the start */
-    size_t rules_memory;   /* what the rules took */
+    size_t rules_memory;   /* what the rules in use took */
+    size_t rule_errors;    /* mistakes in them */
 
     /* the builder's */
     pthread_t builder;
@@ -156,26 +157,15 @@ static int check_growth(struct reload *reload, size_t used_before)
 
 /* --- The builder ---------------------------------------------------------------------------------------------------------------- */
 
-/* What a rule asks for that nobody has yet is no mistake of who wrote it, and the start does not stop at it, either. */
-static size_t count_mistakes(const struct diag *diag)
+/* More than there were before: the start goes on without a rule that it does not understand, and so must a reload. */
+static int refuse_mistakes(struct reload *reload, size_t before, const char *where)
 {
-    size_t mistakes = 0;
+    size_t mistakes = diag_errors(reload->diag) - before;
 
-    for (size_t i = 0; i < diag_count(diag); i++) {
-        const struct diag_entry *entry = diag_get(diag, i);
-
-        mistakes += entry->severity == DIAG_ERROR && !entry->tag;
-    }
-    return mistakes;
-}
-
-static int refuse_mistakes(struct reload *reload, const char *where)
-{
-    size_t mistakes = count_mistakes(reload->diag);
-
-    if (mistakes == 0)
+    if (diag_errors(reload->diag) <= before)
         return 0;
-    snprintf(reload->cause, sizeof(reload->cause), "%zu mistake%s in %s", mistakes, mistakes == 1 ? "" : "s", where);
+    snprintf(reload->cause, sizeof(reload->cause), "%zu %smistake%s in %s", mistakes, before > 0 ? "new " : "",
+             mistakes == 1 ? "" : "s", where);
     return -EINVAL;
 }
 
@@ -189,7 +179,7 @@ static int read_config(struct reload *reload)
     err = run->load_config(run->load_config_user, &reload->new_config, reload->diag);
     if (err)
         snprintf(reload->cause, sizeof(reload->cause), "the configuration could not be read");
-    return err ? err : refuse_mistakes(reload, "the configuration");
+    return err ? err : refuse_mistakes(reload, 0, "the configuration");
 }
 
 static int read_rules(struct reload *reload)
@@ -207,7 +197,7 @@ static int read_rules(struct reload *reload)
 
     if (err)
         snprintf(reload->cause, sizeof(reload->cause), "the rules could not be loaded: %s", strerror(-err));
-    return err || may_skip ? err : refuse_mistakes(reload, "the rules (reload.mistakes)");
+    return err || may_skip ? err : refuse_mistakes(reload, reload->rule_errors, "the rules (reload.mistakes)");
 }
 
 static int make_rooms(struct reload *reload)
@@ -283,6 +273,7 @@ int reload_new(struct reload **out, const struct reload_options *options)
         return -ENOMEM;
     reload->options = *options;
     reload->rules_memory = options->rules_memory;
+    reload->rule_errors = options->rule_errors;
     reload->updates = calloc(options->worker_count + 1u, sizeof(*reload->updates));
     if (!reload->updates) {
         reload_free(reload);
@@ -432,6 +423,7 @@ static enum reload_event finish_taking(struct reload *reload, struct ruleset **c
         detector_room_free(reload->updates[i].room);
         reload->updates[i].room = NULL;
     }
+    reload->rule_errors = diag_errors(reload->diag);
     use_config(reload);
     fill_result(reload, 0);
     reload->old = *current;

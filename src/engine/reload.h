@@ -14,6 +14,7 @@ struct reload_options {
     struct output *output;
     struct rule_names *names;
     size_t rules_memory; /* bytes that the rules in use took */
+    size_t rule_errors;  /* and mistakes in them */
 };
 
 /* *out lives as long as the engine. 0 or -ENOMEM. */

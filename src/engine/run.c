@@ -38,7 +38,7 @@ struct engine {
     const struct run_options *options;
     struct rule_names *names; /* outlive the rulesets */
     struct ruleset *ruleset;
-    size_t rules_memory;
+    size_t rules_memory, rule_errors;
     struct reload *reload;
     bool reload_wanted; /* again, when the one that is on its way is over */
     struct output *output;
@@ -79,6 +79,7 @@ static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         err = engine_load(&engine->ruleset, &load, diag);
         engine_progress_end(&progress);
         engine_print_mistakes(diag);
+        engine->rule_errors = diag_errors(diag);
     }
     diag_free(diag);
     engine->rules_memory = reload_memory_used() - used;
@@ -357,6 +358,7 @@ static int prepare_reload(struct engine *engine)
         .output = engine->output,
         .names = engine->names,
         .rules_memory = engine->rules_memory,
+        .rule_errors = engine->rule_errors,
     };
 
     return reload_new(&engine->reload, &options);
