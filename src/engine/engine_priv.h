@@ -12,6 +12,7 @@
  *   files.c      files out of the traffic: options, and the store
  *   datasets.c   sets that rules share, from the configuration and back to their files
  *   stats.c      from counters to a stats event
+ *   service.c    the control socket;  explain.c  what it tells of flows and rules
  *   attachment.c the own table while the daemon runs: watched, put back, fed with hosts to block
  *   run.c        the daemon        replay.c   capture files        replay_workers.c   their threads
  */
@@ -349,6 +350,22 @@ struct worker_update {
     struct detector_room *room; /* the detector's for it; afterwards what it had before */
 };
 
+/* What main asks a worker about its flows. The worker copies, main prints. */
+enum { WORKER_FLOWS = 64 };
+struct flow_copy {
+    struct flow flow; /* its pointers are not to be followed */
+    bool has_history;
+    struct flow_history history;
+    struct tcp_summary tcp;
+};
+struct worker_query {
+    bool by_ends; /* else a page of all */
+    struct flow_ends ends;
+    size_t cursor; /* of the page; then of the next one, 0: there is none */
+    size_t count;
+    struct flow_copy flows[WORKER_FLOWS];
+};
+
 struct worker {
     unsigned index;
     pthread_t thread;
@@ -363,14 +380,18 @@ struct worker {
     atomic_bool stop;
     atomic_uint_fast64_t epoch; /* batches finished */
     atomic_bool snapshot_wanted;
-    _Atomic uint64_t verdict_lost;   /* the capture's counter, for anybody to read */
-    _Atomic uint64_t exact_until_ns; /* monotonic: every packet has a verdict message of its own until then */
-    bool exact;                      /* the worker's: as it told capture */
-    atomic_int error;                /* -errno that ended the thread, 0 while it runs */
-    struct worker_snapshot snapshot; /* written by the worker while snapshot_wanted, read by main after it */
+    _Atomic(struct worker_query *) query; /* NULL again when it is answered */
+    _Atomic uint64_t verdict_lost;        /* the capture's counter, for anybody to read */
+    _Atomic uint64_t exact_until_ns;      /* monotonic: every packet has a verdict message of its own until then */
+    bool exact;                           /* the worker's: as it told capture */
+    atomic_int error;                     /* -errno that ended the thread, 0 while it runs */
+    struct worker_snapshot snapshot;      /* written by the worker while snapshot_wanted, read by main after it */
 };
 
 int worker_start(struct worker *worker);
+/* Asks and waits, at most a second; false when the worker did not answer: then the query is the worker's until it does. */
+bool worker_ask(struct worker *worker, struct worker_query *query);
+bool worker_is_asked(const struct worker *worker); /* and has not answered yet */
 /* Gives it to the worker; it is the caller's again when worker_has_update() says no. One at a time. */
 void worker_give_update(struct worker *worker, struct worker_update *update);
 bool worker_has_update(const struct worker *worker);
@@ -411,6 +432,11 @@ void stats_set_attachment(struct stats *stats, const struct attachment *attachme
 void stats_free(struct stats *stats);
 void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                  struct output *output, uint64_t uptime_seconds, uint64_t time_ns);
+
+/* The same numbers as one JSON object. */
+struct text;
+void stats_json(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
+                const struct output *output, uint64_t uptime_seconds, struct text *out);
 
 /* --- progress.c ---------------------------------------------------------------------------------------------------------- */
 

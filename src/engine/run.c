@@ -8,6 +8,7 @@
  */
 #include "engine_priv.h"
 #include "reload.h"
+#include "service.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,6 +41,7 @@ struct engine {
     struct ruleset *ruleset;
     size_t rules_memory, rule_errors;
     struct reload *reload;
+    struct service *service;
     bool reload_wanted; /* again, when the one that is on its way is over */
     struct output *output;
     struct pipeline_shared shared;
@@ -401,6 +403,7 @@ static void go_on_reloading(struct engine *engine)
 {
     if (reload_poll(engine->reload, &engine->ruleset) != RELOAD_NOTHING) {
         tell_reload(reload_last(engine->reload));
+        service_tell_reload(engine->service, reload_last(engine->reload));
         sd_notify(0, "READY=1");
     }
     if (engine->reload_wanted && reload_state(engine->reload) == RELOAD_IDLE)
@@ -449,22 +452,20 @@ static int worker_error(const struct engine *engine, uint16_t *queue)
 }
 
 /* 0 when there is something else to look at. */
-static int wait_for_signal(const struct engine *engine, const sigset_t *signals)
+static int wait_for_signal(const struct engine *engine)
 {
     bool reloading = reload_state(engine->reload) != RELOAD_IDLE;
-    const struct timespec pause = { .tv_nsec = (reloading ? RELOAD_POLL_MS : POLL_MS) * 1000000L };
-    int signal_number = sigtimedwait(signals, NULL, &pause);
 
-    return signal_number > 0 ? signal_number : 0;
+    return service_wait(engine->service, reloading ? RELOAD_POLL_MS : POLL_MS);
 }
 
-static int main_loop(struct engine *engine, const sigset_t *signals, char error[ENGINE_ERROR_SIZE])
+static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     uint64_t interval_ns = (uint64_t)config_number(engine->options->config, "stats.interval") * NS_PER_SECOND;
     uint64_t next_stats = clock_monotonic_ns() + interval_ns;
 
     for (;;) {
-        int signal_number = wait_for_signal(engine, signals);
+        int signal_number = wait_for_signal(engine);
         uint16_t queue = 0;
         int err = worker_error(engine, &queue);
 
@@ -574,6 +575,7 @@ static void engine_clear(struct engine *engine)
         pipeline_clear(&engine->workers[i].pipeline);
         worker_snapshot_clear(&engine->workers[i]);
     }
+    service_free(engine->service);
     reload_free(engine->reload);
     stats_free(engine->stats);
     attachment_free(engine->attachment);
@@ -596,7 +598,32 @@ static void block_signals(sigset_t *signals)
     signal(SIGPIPE, SIG_IGN);
 }
 
-static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+static void reload_for_client(void *user)
+{
+    begin_reload(user);
+}
+
+static int open_service(struct engine *engine, const sigset_t *signals, char error[ENGINE_ERROR_SIZE])
+{
+    const struct service_options options = {
+        .config = engine->options->config,
+        .workers = engine->workers,
+        .worker_list = engine->worker_list,
+        .worker_count = engine->worker_count,
+        .ruleset = &engine->ruleset,
+        .names = engine->names,
+        .stats = engine->stats,
+        .output = engine->output,
+        .reload = engine->reload,
+        .started_ns = engine->started_ns,
+        .begin_reload = reload_for_client,
+        .user = engine,
+    };
+
+    return service_new(&engine->service, &options, signals, error);
+}
+
+static int start(struct engine *engine, const sigset_t *signals, char error[ENGINE_ERROR_SIZE])
 {
     char cause[FIREWALL_ERROR_SIZE];
     int err = firewall_options_read(&engine->firewall, engine->options->config, cause);
@@ -625,7 +652,9 @@ static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         snprintf(error, ENGINE_ERROR_SIZE, "cannot start the output thread: %s", strerror(-err));
         return err;
     }
-    err = open_queues(engine, error);
+    err = open_service(engine, signals, error);
+    if (!err)
+        err = open_queues(engine, error);
     return err ? err : attach(engine, error);
 }
 
@@ -636,11 +665,11 @@ int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
     int err;
 
     block_signals(&signals);
-    err = start(&engine, error);
+    err = start(&engine, &signals, error);
     if (!err) {
         sd_notifyf(0, "READY=1\nSTATUS=inspecting %u queues", engine.worker_count);
         log_notice("ready");
-        err = main_loop(&engine, &signals, error);
+        err = main_loop(&engine, error);
         sd_notify(0, "STOPPING=1");
     }
     detach(&engine);

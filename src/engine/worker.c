@@ -13,6 +13,8 @@
 
 #include "sluice/clock.h"
 
+enum { ANSWER_WAIT_MS = 1000, QUERY_BUCKETS = 1024, QUERY_IDLE_BUCKETS = 1 << 17 };
+
 int worker_snapshot_init(struct worker *worker)
 {
     struct worker_snapshot *snapshot = &worker->snapshot;
@@ -60,12 +62,64 @@ void worker_copy_counters(struct worker *worker)
         snapshot->defrag[i] = defrag_counter_value(pipeline->defrag, i);
 }
 
-static void answer_main(struct worker *worker)
+static void copy_flow(const struct flow *flow, struct flow_copy *out)
 {
+    out->flow = *flow;
+    out->has_history = flow->history != NULL;
+    if (flow->history)
+        out->history = *flow->history;
+    stream_summary(flow, &out->tcp);
+}
+
+/* No longer than a batch takes; where nothing else is to be done, a hundred times as long. */
+static void answer_query(struct worker *worker, struct worker_query *query, bool idle)
+{
+    struct flow_table *table = worker->pipeline.flows;
+    const struct flow *found[WORKER_FLOWS];
+
+    if (query->by_ends) {
+        found[0] = flow_table_find(table, &query->ends);
+        query->count = found[0] ? 1 : 0;
+    } else {
+        query->count =
+            flow_table_page(table, &query->cursor, idle ? QUERY_IDLE_BUCKETS : QUERY_BUCKETS, found, WORKER_FLOWS);
+    }
+    for (size_t i = 0; i < query->count; i++)
+        copy_flow(found[i], &query->flows[i]);
+}
+
+static void answer_main(struct worker *worker, bool idle)
+{
+    struct worker_query *query = atomic_load_explicit(&worker->query, memory_order_acquire);
+
+    if (query) {
+        answer_query(worker, query, idle);
+        atomic_store_explicit(&worker->query, NULL, memory_order_release);
+    }
     if (atomic_load_explicit(&worker->snapshot_wanted, memory_order_acquire)) {
         worker_copy_counters(worker);
         atomic_store_explicit(&worker->snapshot_wanted, false, memory_order_release);
     }
+}
+
+bool worker_is_asked(const struct worker *worker)
+{
+    return atomic_load_explicit(&worker->query, memory_order_acquire) != NULL;
+}
+
+bool worker_ask(struct worker *worker, struct worker_query *query)
+{
+    const struct timespec pause = { .tv_nsec = 1000000 };
+
+    if (worker_is_asked(worker))
+        return false; /* the one before is still its */
+    atomic_store_explicit(&worker->query, query, memory_order_release);
+    for (int i = 0; i < ANSWER_WAIT_MS; i++) {
+        if (!atomic_load_explicit(&worker->query, memory_order_acquire))
+            return true;
+        nanosleep(&pause, NULL);
+    }
+    return false;
 }
 
 bool worker_take_snapshot(struct worker *worker)
@@ -73,7 +127,7 @@ bool worker_take_snapshot(struct worker *worker)
     const struct timespec pause = { .tv_nsec = 1000000 };
 
     atomic_store_explicit(&worker->snapshot_wanted, true, memory_order_release);
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < ANSWER_WAIT_MS; i++) {
         if (!atomic_load_explicit(&worker->snapshot_wanted, memory_order_acquire))
             return true;
         nanosleep(&pause, NULL);
@@ -176,7 +230,7 @@ static void loop(struct worker *worker)
         expire(worker, current_ruleset(worker), count);
         meet_attachment(worker);
         atomic_fetch_add_explicit(&worker->epoch, 1, memory_order_release);
-        answer_main(worker);
+        answer_main(worker, count == 0);
     }
     for (int i = 0; i < WORKER_LAST_BATCHES && count >= 0; i++) {
         count = do_batch(worker, 0);
