@@ -72,6 +72,15 @@ static int probe(const struct sockaddr_un *address)
     return err == -ECONNREFUSED || err == -ENOENT ? 0 : err == -EAGAIN ? -EADDRINUSE : err;
 }
 
+/* Of somebody who died; what is no socket is not ours to remove. */
+static void remove_stale(const char *path)
+{
+    struct stat status;
+
+    if (lstat(path, &status) == 0 && S_ISSOCK(status.st_mode))
+        unlink(path);
+}
+
 static void make_folder(const char *path)
 {
     char folder[PATH_SIZE];
@@ -106,7 +115,7 @@ static int bind_socket(struct control_server *server, const struct sockaddr_un *
     err = probe(address);
     if (err)
         return refuse(error, err, path, "somebody else listens there");
-    unlink(path);
+    remove_stale(path);
     before = umask(0177);
     err = bind(server->listen_fd, (const struct sockaddr *)address, sizeof(*address)) ? -errno : 0;
     umask(before);
