@@ -27,7 +27,7 @@
 #include "sluice/clock.h"
 #include "sluice/keyword.h"
 
-enum { BUILDER_NICE = 19, MEMORY_MARGIN_PERCENT = 125, LINE_SIZE = 256, PATH_SIZE = 4096 };
+enum { BUILDER_NICE = 10, MEMORY_MARGIN_PERCENT = 125, LINE_SIZE = 256, PATH_SIZE = 4096 };
 
 struct reload {
     struct reload_options options;

@@ -186,7 +186,7 @@ static inline const char *rig_judge(size_t length)
                                   .number = ++rig.number };
     pipeline_packet(&rig.pipeline, rig.ruleset, &rig.packet, NULL);
     text[0] = '\0';
-    for (uint32_t i = 0; i < detector->hit_count; i++)
+    for (uint32_t i = 0; i < detector->hit_count && used + 16 < sizeof(text); i++)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u", i ? " " : "",
                                  (unsigned)detector->hits[i].rule->sid);
     return text;
