@@ -173,6 +173,7 @@ enum rule_name_kind {
     RULE_NAME_FLOW_TEXT, /* what pcre takes out of a buffer, and for whom */
     RULE_NAME_PACKET_TEXT,
     RULE_NAME_ALERT_TEXT,
+    RULE_NAME_RULE, /* "gid:sid": what is counted of a rule outlives it */
     RULE_NAME_KIND_COUNT,
 };
 
@@ -227,7 +228,9 @@ struct rule {
     bool alert; /* a pass rule that reports too */
 
     uint32_t sid, gid, revision;
-    uint32_t index;    /* position in its rule_list */
+    uint32_t index; /* position in its rule_list */
+    uint32_t
+        number; /* by its ids, the same in every list with the same struct rule_names; 0: those are the list's own */
     uint8_t priority;  /* 1 is the highest; from the class or the keyword */
     bool has_priority; /* from the keyword */
     const char *message;
@@ -275,6 +278,8 @@ struct rule_names *rule_names_new(void); /* NULL when out of memory */
 void rule_names_free(struct rule_names *names);
 /* The number of a name, given now if need be; 0 when out of memory. */
 uint32_t rule_names_number(struct rule_names *names, enum rule_name_kind kind, struct span name);
+/* The number that it has; 0: none. */
+uint32_t rule_names_find(const struct rule_names *names, enum rule_name_kind kind, struct span name);
 /* The name, lent for good; NULL for a number that was not given. */
 const char *rule_names_text(const struct rule_names *names, enum rule_name_kind kind, uint32_t number);
 
