@@ -345,7 +345,8 @@ static void scan_growing(struct looking *look, uint32_t buffer, unsigned index, 
         return;
     if (!scanned->transforms)
         look->grown = *value;
-    prefilter_scan(scanned->prefilter, look->ev->detector, value->bytes + from, value->length - from);
+    prefilter_scan(scanned->prefilter, look->ev->detector, value->bytes + from, value->length - from,
+                   value->offset + from);
 }
 
 static void scan_buffer(struct looking *look, uint32_t at)
@@ -362,7 +363,7 @@ static void scan_buffer(struct looking *look, uint32_t at)
         if (buffer->access->grows)
             scan_growing(look, at, index, &value);
         else
-            prefilter_scan(buffer->prefilter, look->ev->detector, value.bytes, value.length);
+            prefilter_scan(buffer->prefilter, look->ev->detector, value.bytes, value.length, 0);
     }
     if (!buffer->access->grows && !memory->rescan)
         memory->scanned[at / 64] |= UINT64_C(1) << (at % 64);
