@@ -252,6 +252,7 @@ struct detector {
     struct rule_captures taken; /* by the rule at hand, which may yet fail */
     struct rule_captures texts; /* of the packet and its hits */
     uint32_t stream_window[FLOW_DIRECTIONS];
+    bool guess_transactions; /* for all rules */
     struct detect_counters counters;
 };
 

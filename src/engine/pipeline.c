@@ -659,7 +659,7 @@ static void inspect_rest(struct pipeline *pipeline, struct flow *flow)
 
 static void log_at_end(struct pipeline *pipeline, struct flow *flow)
 {
-    struct packet pkt = pseudo_packet(flow, FLOW_TO_SERVER);
+    struct packet pkt = pseudo_packet(flow, flow->side[FLOW_TO_SERVER].packets > 0 ? FLOW_TO_SERVER : FLOW_TO_CLIENT);
 
     pkt.root = &pkt;
     for (struct app_tx *tx = app_transactions(flow); tx; tx = tx->next)
