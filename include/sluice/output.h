@@ -182,6 +182,8 @@ struct output_firewall {
 };
 void output_firewall(struct output *output, const struct output_firewall *event);
 const char *output_firewall_action_name(enum output_firewall_action action);
+/* The generation of the rules in use, for events that are of no packet. */
+void output_set_generation(struct output *output, unsigned generation);
 
 /* Asks the thread to reopen its file by its path (rotation). When that fails the old one is kept. */
 void output_reopen(struct output *output);

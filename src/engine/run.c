@@ -125,6 +125,8 @@ static int open_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     err = output_open(&engine->output, &out, engine->worker_count, cause);
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+    else
+        output_set_generation(engine->output, ruleset_generation(engine->ruleset));
     return err;
 }
 
@@ -402,6 +404,7 @@ static void tell_reload(const struct reload_result *result)
 static void go_on_reloading(struct engine *engine)
 {
     if (reload_poll(engine->reload, &engine->ruleset) != RELOAD_NOTHING) {
+        output_set_generation(engine->output, ruleset_generation(engine->ruleset));
         tell_reload(reload_last(engine->reload));
         service_tell_reload(engine->service, reload_last(engine->reload));
         sd_notify(0, "READY=1");
@@ -475,10 +478,10 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         }
         if (signal_number == SIGTERM || signal_number == SIGINT)
             return 0;
-        if (signal_number == SIGHUP) {
+        if (signal_number == SIGHUP || signal_number == SIGUSR2)
             output_reopen(engine->output);
+        if (signal_number == SIGHUP)
             begin_reload(engine);
-        }
         go_on_reloading(engine);
         if (signal_number == SIGUSR1 || (interval_ns > 0 && clock_monotonic_ns() >= next_stats)) {
             write_stats(engine);
@@ -594,6 +597,7 @@ static void block_signals(sigset_t *signals)
     sigaddset(signals, SIGINT);
     sigaddset(signals, SIGHUP);
     sigaddset(signals, SIGUSR1);
+    sigaddset(signals, SIGUSR2);
     pthread_sigmask(SIG_BLOCK, signals, NULL);
     signal(SIGPIPE, SIG_IGN);
 }

@@ -62,6 +62,7 @@ struct output {
     _Atomic uint64_t stats_lost;
     struct ring *firewall_ring;
     _Atomic uint64_t firewall_lost;
+    atomic_uint generation;
 
     /* the output thread's */
     struct eve eve;
@@ -373,6 +374,7 @@ static void format_stats(struct output *output, const struct stats_record *recor
 
 static void format_firewall(struct output *output, const struct output_firewall *event)
 {
+    output->eve.generation = atomic_load_explicit(&output->generation, memory_order_relaxed);
     if (has_sink(output))
         eve_firewall(&output->eve, &output->sink.buffer, event);
     event_done(output, OUTPUT_FIREWALL);
@@ -747,6 +749,11 @@ void output_firewall(struct output *output, const struct output_firewall *event)
     *record = *event;
     ring_commit(output->firewall_ring);
     wake(output);
+}
+
+void output_set_generation(struct output *output, unsigned generation)
+{
+    atomic_store_explicit(&output->generation, generation, memory_order_relaxed);
 }
 
 void output_reopen(struct output *output)

@@ -320,6 +320,7 @@ struct eve {
     struct text scratch, stream;
     struct output_stat *previous; /* of the last stats event, for deltas */
     size_t previous_count;
+    unsigned generation; /* of the rules; 0: not known */
 };
 
 /* One event, without the newline. */
