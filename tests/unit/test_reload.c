@@ -17,7 +17,7 @@
 #include "sluice/clock.h"
 #include "sluice/keyword.h"
 
-enum { WORKERS = 2, RELOADS = 100, RELOAD_SECONDS = 60, BATCH = 8, STEPS = 7, PACKET_SIZE = 256, PAUSE_NS = 300000 };
+enum { WORKERS = 2, RELOADS = 100, RELOAD_SECONDS = 30, BATCH = 8, STEPS = 7, PACKET_SIZE = 256, PAUSE_NS = 300000 };
 
 /* --- Traffic: one connection after the other, each of STEPS packets ------------------------------------------------------------- */
 
