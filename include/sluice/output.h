@@ -80,10 +80,14 @@ struct eve_options {
 };
 void eve_options_default(struct eve_options *options); /* what Suricata's shipped configuration writes, and drops */
 
+/* What is at the path: eve.filetype. */
+enum output_file_type { OUTPUT_FILE_REGULAR, OUTPUT_FILE_UNIX_STREAM, OUTPUT_FILE_UNIX_DATAGRAM };
+
 struct output_options {
     const char *eve_path; /* NULL: no EVE file */
-    bool eve_truncate;    /* start with an empty file (replay) instead of appending */
-    FILE *console;        /* readable lines; NULL: none */
+    enum output_file_type eve_type;
+    bool eve_truncate; /* start with an empty file (replay) instead of appending */
+    FILE *console;     /* readable lines; NULL: none */
     bool console_colour;
     bool console_stats;             /* a line for stats events too */
     bool lossless;                  /* a full ring blocks: only with the thread started */

@@ -77,6 +77,7 @@ void engine_exception_policies(const struct config *config, bool inline_mode,
                                enum exception_policy out[EXCEPTION_COUNT]);
 int engine_action_order(const struct config *config, enum rule_action order[4], char error[ENGINE_ERROR_SIZE]);
 void engine_policy_options(const struct config *config, struct policy_options *out);
+enum output_file_type engine_eve_type(const struct config *config);
 int engine_eve_path(const struct config *config, const char *log_dir, char *out, size_t size,
                     char error[ENGINE_ERROR_SIZE]);
 void engine_eve_options(const struct config *config, struct eve_options *out);

@@ -114,6 +114,7 @@ static int open_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     if (err)
         return err;
     out.eve_path = config_bool(config, "eve.enabled") ? path : NULL;
+    out.eve_type = engine_eve_type(config);
     out.inline_mode = true;
     out.names = engine->names;
     out.queue_fields = true;

@@ -243,7 +243,7 @@ void output_flow(struct output_port *port, const struct flow *flow, enum flow_en
 
 static bool has_sink(const struct output *output)
 {
-    return output->sink.fd >= 0;
+    return sink_is_open(&output->sink);
 }
 
 static void flush(struct output *output)
@@ -627,7 +627,7 @@ static int open_parts(struct output *output, const struct output_options *option
     }
     if (!options->eve_path)
         return 0;
-    err = sink_open(&output->sink, options->eve_path, options->eve_truncate, &output->counters);
+    err = sink_open(&output->sink, options->eve_path, options->eve_type, options->eve_truncate, &output->counters);
     if (err)
         snprintf(error, 256, "cannot write events to %s: %s", options->eve_path, strerror(-err));
     return err;
