@@ -55,7 +55,7 @@ struct ruleset_databases {
     unsigned count, cached;
 };
 struct ruleset_databases ruleset_databases(const struct ruleset *ruleset);
-/* What its rules want to know of files: RULE_FILE_... */
+/* What its rules want to know of files and messages: RULE_FILE_..., RULE_MESSAGE_MD5 */
 unsigned ruleset_file_needs(const struct ruleset *ruleset);
 /* Whether a rule asks what the kernel's connection tracking says of packets (ctmark, ctstate). */
 bool ruleset_needs_conntrack(const struct ruleset *ruleset);

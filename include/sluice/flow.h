@@ -74,6 +74,17 @@ struct flow_side {
     uint8_t mac[6]; /* source address of the first frame of this direction, when has_mac */
 };
 
+/* What the kernel said of the first packet. */
+struct flow_origin {
+    uint32_t in_ifindex, out_ifindex; /* 0 */
+    uint32_t in_physical_ifindex, out_physical_ifindex;
+    uint32_t mark;
+    uint32_t conntrack_id, conntrack_mark; /* when has_conntrack */
+    uint16_t queue;
+    uint8_t hook; /* enum nf_inet_hooks */
+    bool has_conntrack;
+};
+
 struct app_flow;       /* app's */
 struct tcp_session;    /* stream's */
 struct flow_detection; /* detect's */
@@ -108,10 +119,10 @@ struct flow {
     /* --- cold --- */
     uint64_t id; /* EVE's flow_id: of the key and the start, so the same in every run; at most 53 bits */
     uint64_t start_ns;
-    uint64_t first_number;            /* number of the first packet */
-    uint32_t application;             /* of the protocol found; 0: none (yet) */
-    uint32_t in_ifindex, out_ifindex; /* of the first packet; 0 */
-    uint32_t drop_sid, drop_gid;      /* the rule that dropped it; 0 */
+    uint64_t first_number;       /* number of the first packet */
+    uint32_t application;        /* of the protocol found; 0: none (yet) */
+    uint32_t drop_sid, drop_gid; /* the rule that dropped it; 0 */
+    struct flow_origin origin;
     bool has_mac[FLOW_DIRECTIONS];
     uint8_t exceptions[EXCEPTION_COUNT]; /* enum exception_policy used for the cause, + 1; 0: not met */
     bool emergency;                      /* began while the table was full */

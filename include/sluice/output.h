@@ -160,6 +160,7 @@ enum output_firewall_action {
     OUTPUT_FIREWALL_RESTORED,   /* it had been altered, and somebody else put it back */
     OUTPUT_FIREWALL_FAILED,     /* it could not be put back yet */
     OUTPUT_FIREWALL_MISPLACED,  /* somebody's chain is on the wrong side of ours */
+    OUTPUT_FIREWALL_MOVED,      /* and therefore ours has another place now */
     OUTPUT_FIREWALL_FLUSHED,    /* the kernel dropped packets that waited in our queues */
     OUTPUT_FIREWALL_BLOCKED,    /* a host was put on the blocklist */
     OUTPUT_FIREWALL_ACTIONS,
@@ -177,7 +178,7 @@ struct output_firewall {
     uint32_t generation, pid;         /* who; 0: not known */
     char process[FIREWALL_PROCESS_SIZE];
     uint64_t packets;                  /* flushed */
-    struct firewall_intruder intruder; /* misplaced */
+    struct firewall_intruder intruder; /* misplaced, moved */
     struct address host;               /* blocked */
     uint8_t host_version;
     uint64_t host_seconds;           /* 0: for good */

@@ -205,7 +205,7 @@ enum rule_payload {
 enum rule_block { RULE_BLOCK_NONE, RULE_BLOCK_SOURCE, RULE_BLOCK_DESTINATION, RULE_BLOCK_BOTH };
 #define RULE_BLOCK_SECONDS_DEFAULT UINT32_MAX /* until rule_list_finish() */
 
-/* What a rule wants to know of files, besides their bytes. */
+/* What a rule wants to know of files and messages, besides their bytes. */
 enum {
     RULE_FILE_MD5 = 1 << 0, /* 1 << enum file_digest */
     RULE_FILE_SHA1 = 1 << 1,
@@ -213,6 +213,7 @@ enum {
     RULE_FILE_DIGESTS = 7,
     RULE_FILE_MAGIC = 1 << 3,
     RULE_FILE_STORE = 1 << 4,
+    RULE_MESSAGE_MD5 = 1 << 5, /* of an e-mail's body */
 };
 
 struct rule {
@@ -248,7 +249,7 @@ struct rule {
     const char *const *applications; /* words of protocols, NULL-terminated: one must be the flow's; NULL: any */
     unsigned directions; /* bits 1 << enum flow_direction in which the rule can match by its keywords; 0: it has none of
                                       * application protocols */
-    unsigned file_needs; /* RULE_FILE_... */
+    unsigned file_needs; /* RULE_FILE_..., RULE_MESSAGE_MD5 */
     bool needs_conntrack; /* asks what conntrack says of packets */
     bool bypass;          /* the flow needs no more inspection once it matched */
     enum rule_block block;

@@ -277,10 +277,11 @@ static void guess_transactions(const struct evaluation *ev)
         if (hit->tx || !hit->rule->applications || !ev->input->packet->flow || !(hit->in_stream || is_datagram))
             continue;
         tx = likely_transaction(ev);
-        if (!tx || tx->guessed)
-            continue;
-        tx->guessed = true;
-        hit->tx = tx;
+        if (tx && !tx->guessed) {
+            tx->guessed = true;
+            hit->tx = tx;
+        }
+        return; /* of the others it would be the same one */
     }
 }
 

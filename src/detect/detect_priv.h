@@ -383,9 +383,10 @@ int prefilter_compile(struct prefilter *prefilter, struct cache *cache, char err
 const struct matcher *prefilter_matcher(const struct prefilter *prefilter); /* NULL without one */
 /* NULL is allowed. */
 int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch **scratch);
-/* Adds to the detector's candidates all checks whose literal occurs in the bytes, which are a packet's payload or another whole buffer. */
-void prefilter_scan(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
-                    uint32_t length);
+/* Adds to the detector's candidates all checks whose literal occurs in the bytes, which are a packet's payload or another whole buffer;
+ * or, from `base` of it on, what is new of one that grows: then there may be nothing at a known place in it. */
+void prefilter_scan(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes, uint32_t length,
+                    uint64_t base);
 
 /* A stream from its first byte to the end of a view; no bytes where the first one is not kept any more, or the view lies past
  * LITERAL_NEAR. */
@@ -413,8 +414,9 @@ bool matcher_is_cached(const struct matcher *matcher); /* its database was not c
 int matcher_grow_scratch(const struct matcher *matcher, struct hs_scratch **scratch);
 /* Within how many bytes of the buffer all its literals end; LITERAL_ANYWHERE. */
 uint32_t matcher_reach(const struct matcher *matcher);
-/* Bytes past the reach are not looked at. */
-void matcher_scan(const struct matcher *matcher, struct detector *detector, const uint8_t *bytes, uint32_t length);
+/* The bytes begin at `base` of their buffer, or behind it: past the reach they are not looked at. */
+void matcher_scan(const struct matcher *matcher, struct detector *detector, const uint8_t *bytes, uint32_t length,
+                  uint64_t base);
 /* The same for literals that begin in the bytes before those of matcher_scan() and end in them. */
 void matcher_scan_border(const struct matcher *matcher, struct detector *detector, const uint8_t *before,
                          uint32_t before_length, const uint8_t *bytes, uint32_t length);

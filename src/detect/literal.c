@@ -10,7 +10,8 @@
 
 enum {
     MAX_USEFUL_LENGTH = 32,
-    WEAK = 9, /* strength: three letters, or less */
+    KNOWN_PLACE = 4, /* strength: as much as one more byte */
+    WEAK = 9,        /* strength: three letters, or less */
 };
 
 static unsigned byte_strength(uint8_t byte)
@@ -141,10 +142,10 @@ bool literal_equal(const struct literal *literal, const uint8_t *bytes)
     return true;
 }
 
-/* A rule that says "GET" says less than its three letters. */
-static unsigned strength_of(const struct content *content, const struct rule_buffer *buffer)
+/* A rule that says "GET" says less than its three letters; and one that says where they are says more. */
+static unsigned strength_of(const struct content *content, const struct rule_buffer *buffer, struct place end)
 {
-    unsigned sum = strength(content->bytes, content->length);
+    unsigned sum = strength(content->bytes, content->length) + (end.earliest == end.latest ? KNOWN_PLACE : 0);
 
     return buffer->keyword && buffer->keyword->flags & KEYWORD_COMMON_VALUES ? (sum + 3) / 4 : sum;
 }
@@ -164,7 +165,7 @@ bool literal_choose(const struct rule *rule, bool of_transaction, unsigned direc
             if (!content || content->negated || content->length == 0)
                 continue;
 
-            unsigned score = strength_of(content, buffer);
+            unsigned score = strength_of(content, buffer, end);
 
             /* At equal strength the payload wins: its scan is made anyway. */
             if (content->fast_pattern || score * 2 + (buffer->keyword == NULL) > best) {

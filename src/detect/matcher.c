@@ -21,6 +21,11 @@ struct entry {
     uint32_t check;
 };
 
+/* A check, and how far from the buffer's start its literal ends at most. */
+struct found {
+    uint32_t check, reach;
+};
+
 struct matcher {
     struct entry *entries; /* while collecting */
     uint32_t entry_count, entry_capacity;
@@ -28,7 +33,7 @@ struct matcher {
     hs_database_t *database;
     bool cached;     /* it came from the cache */
     uint32_t *first; /* per pattern: where its checks begin in `checks`; one more at the end */
-    uint32_t *checks;
+    struct found *checks;
     uint32_t pattern_count;
     size_t shortest, longest;
     uint32_t reach;           /* of the literal that may be farthest from the start */
@@ -235,7 +240,7 @@ static void number_patterns(struct matcher *matcher, struct pattern_arrays *patt
     for (uint32_t i = 0; i < matcher->entry_count; i++) {
         const struct literal *literal = &matcher->entries[i].literal;
 
-        matcher->checks[i] = matcher->entries[i].check;
+        matcher->checks[i] = (struct found){ matcher->entries[i].check, literal->reach };
         if (i > 0 && compare_literals(&matcher->entries[i - 1].literal, literal) == 0)
             continue;
         patterns->bytes[count] = (const char *)literal->bytes;
@@ -311,31 +316,39 @@ struct scan {
     const uint8_t *bytes; /* of a border */
     uint32_t border;      /* where its new bytes begin */
     uint32_t length;
+    uint64_t base; /* where in the buffer the bytes begin */
 };
 
-static void add_checks(const struct scan *scan, unsigned id)
+/* `end`: of the literal's first place in the buffer. */
+static void add_checks(const struct scan *scan, unsigned id, uint64_t end)
 {
     const struct matcher *matcher = scan->matcher;
 
-    for (uint32_t i = matcher->first[id]; i < matcher->first[id + 1]; i++)
-        detector_add_candidate(scan->detector, matcher->checks[i]);
+    for (uint32_t i = matcher->first[id]; i < matcher->first[id + 1]; i++) {
+        if (end <= matcher->checks[i].reach)
+            detector_add_candidate(scan->detector, matcher->checks[i].check);
+    }
 }
 
 static int on_match(unsigned id, unsigned long long from, unsigned long long to, unsigned flags, void *user)
 {
+    const struct scan *scan = user;
+
     (void)from;
-    (void)to;
     (void)flags;
-    add_checks(user, id);
+    add_checks(scan, id, scan->base + to);
     return 0;
 }
 
-void matcher_scan(const struct matcher *matcher, struct detector *detector, const uint8_t *bytes, uint32_t length)
+void matcher_scan(const struct matcher *matcher, struct detector *detector, const uint8_t *bytes, uint32_t length,
+                  uint64_t base)
 {
-    struct scan scan = { .matcher = matcher, .detector = detector };
+    struct scan scan = { .matcher = matcher, .detector = detector, .base = base };
 
-    if (length > matcher->reach)
-        length = matcher->reach;
+    if (base >= matcher->reach)
+        return;
+    if (length > matcher->reach - base)
+        length = (uint32_t)(matcher->reach - base);
     if (length < matcher->shortest)
         return;
     detector->counters.packets_scanned++;
@@ -352,13 +365,13 @@ static int on_border_match(unsigned id, unsigned long long from, unsigned long l
     (void)from;
     (void)flags;
     if (to > scan->border) {
-        add_checks(scan, id);
+        add_checks(scan, id, 0);
         return 0;
     }
     for (uint64_t end = (uint64_t)scan->border + 1; end <= scan->length && end < scan->border + literal->length;
          end++) {
         if (end >= literal->length && literal_equal(literal, scan->bytes + end - literal->length)) {
-            add_checks(scan, id);
+            add_checks(scan, id, 0);
             return 0;
         }
     }
@@ -372,7 +385,7 @@ void matcher_scan_border(const struct matcher *matcher, struct detector *detecto
     uint32_t old = before_length < reach ? before_length : reach;
     uint32_t new = length < reach ? length : reach;
     uint8_t border[2 * LITERAL_MAX];
-    struct scan scan = { matcher, detector, border, old, old + new };
+    struct scan scan = { matcher, detector, border, old, old + new, 0 };
 
     if (old == 0 || new == 0 || old + new < matcher->shortest)
         return;

@@ -74,12 +74,13 @@ int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch 
     return prefilter && prefilter->matcher ? matcher_grow_scratch(prefilter->matcher, scratch) : 0;
 }
 
-void prefilter_scan(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes, uint32_t length)
+void prefilter_scan(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes, uint32_t length,
+                    uint64_t base)
 {
     if (prefilter->anchored)
         anchored_scan(prefilter->anchored, detector, bytes, length, 0);
     if (prefilter->matcher)
-        matcher_scan(prefilter->matcher, detector, bytes, length);
+        matcher_scan(prefilter->matcher, detector, bytes, length, base);
 }
 
 /* --- Streams --------------------------------------------------------------------------------------------------------------- */
@@ -103,7 +104,7 @@ static void search_view(const struct matcher *matcher, struct detector *detector
         return;
     if (reach == LITERAL_ANYWHERE || view->offset < reach)
         matcher_scan_border(matcher, detector, view->before, view->before_length, view->data, length);
-    matcher_scan(matcher, detector, view->data, length);
+    matcher_scan(matcher, detector, view->data, length, 0);
 }
 
 void prefilter_scan_view(const struct prefilter *prefilter, struct detector *detector, const struct stream_view *view,
@@ -123,5 +124,5 @@ void prefilter_scan_window(const struct prefilter *prefilter, struct detector *d
     if (prefilter->anchored && offset == 0) /* contents that count from the stream's start are found nowhere else */
         anchored_scan(prefilter->anchored, detector, bytes, length, 0);
     if (prefilter->matcher)
-        matcher_scan(prefilter->matcher, detector, bytes, length);
+        matcher_scan(prefilter->matcher, detector, bytes, length, 0);
 }

@@ -61,7 +61,9 @@ static void share(struct literal *const *literals, uint32_t count)
             if (other->length < shortest->length && is_telling(other) && contains(literals[i], other))
                 shortest = other;
         }
-        *literals[i] = *shortest;
+        literals[i]->bytes = shortest->bytes;
+        literals[i]->length = shortest->length;
+        literals[i]->nocase = shortest->nocase;
     }
 }
 

@@ -345,7 +345,8 @@ static void scan_growing(struct looking *look, uint32_t buffer, unsigned index, 
         return;
     if (!scanned->transforms)
         look->grown = *value;
-    prefilter_scan(scanned->prefilter, look->ev->detector, value->bytes + from, value->length - from);
+    prefilter_scan(scanned->prefilter, look->ev->detector, value->bytes + from, value->length - from,
+                   value->offset + from);
 }
 
 static void scan_buffer(struct looking *look, uint32_t at)
@@ -362,7 +363,7 @@ static void scan_buffer(struct looking *look, uint32_t at)
         if (buffer->access->grows)
             scan_growing(look, at, index, &value);
         else
-            prefilter_scan(buffer->prefilter, look->ev->detector, value.bytes, value.length);
+            prefilter_scan(buffer->prefilter, look->ev->detector, value.bytes, value.length, 0);
     }
     if (!buffer->access->grows && !memory->rescan)
         memory->scanned[at / 64] |= UINT64_C(1) << (at % 64);
@@ -725,14 +726,18 @@ static void look_at(struct evaluation *ev, struct app_tx *tx, const struct trans
 void detect_transactions(struct evaluation *ev)
 {
     const struct flow *flow = ev->input->packet->flow;
+    enum app_tx_list list = APP_TX_UNSEEN + ev->direction;
 
     if (!flow || !flow->app)
         return;
-    for (struct app_tx *tx = app_transactions(flow); tx; tx = tx->next) {
+    for (struct app_tx *tx = app_transactions_in(flow, list), *next; tx; tx = next) {
         const struct transaction_group *group;
 
-        if (!app_tx_wants_inspection(tx, ev->direction))
+        next = tx->link[list].next;
+        if (!app_tx_wants_inspection(tx, ev->direction)) {
+            app_tx_note_inspected(tx, ev->direction);
             continue;
+        }
         group = &ev->ruleset->transactions[tx->protocol * FLOW_DIRECTIONS + ev->direction];
         if (group->has_rules)
             look_at(ev, tx, group);
@@ -740,8 +745,7 @@ void detect_transactions(struct evaluation *ev)
             tx->settled[ev->direction] = true;
             memcpy(tx->settled_events[ev->direction], tx->events, sizeof(tx->events));
         }
-        tx->inspected[ev->direction] = tx->progress[ev->direction];
-        tx->fresh[ev->direction] = false;
+        app_tx_note_inspected(tx, ev->direction);
     }
 }
 

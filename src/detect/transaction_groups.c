@@ -238,7 +238,7 @@ static int add_to_group(struct ruleset *ruleset, uint32_t index, const struct tr
             group, transaction_access(app_by_id(plan->proto), literal.buffer, direction), literal.rule_buffer);
 
         if (is_growing(buffer))
-            literal.at = literal.reach = LITERAL_ANYWHERE; /* it is scanned in parts */
+            literal.at = LITERAL_ANYWHERE; /* it is scanned in parts */
         else
             literal.is_whole = true;
         /* No room for one more kind of buffer: the rule still works, it is only looked at more often. */

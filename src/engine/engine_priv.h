@@ -176,6 +176,7 @@ void attachment_free(struct attachment *attachment);
 struct attachment_counters {
     uint64_t changes;                        /* transactions of others */
     uint64_t reasserted, failed;             /* times that the table was put back, and could not be */
+    uint64_t moved;                          /* times that it got another place, because of somebody's chain */
     uint64_t uninspected_us;                 /* for how long packets could pass uninspected */
     uint64_t flushed;                        /* packets that the kernel dropped from our queues with somebody's chain */
     uint64_t notifications_lost;             /* times */

@@ -371,6 +371,7 @@ static void add_attachment(struct stats *stats)
     add(stats, "firewall.changes", counters.changes);
     add(stats, "firewall.reasserted", counters.reasserted);
     add(stats, "firewall.failed", counters.failed);
+    add(stats, "firewall.moved", counters.moved);
     add(stats, "firewall.uninspected_us", counters.uninspected_us);
     add(stats, "firewall.flushed", counters.flushed);
     add(stats, "firewall.notifications_lost", counters.notifications_lost);

@@ -338,6 +338,30 @@ static void count_new(struct flow_table *table, uint8_t protocol)
         table->counters[FLOW_COUNTER_ICMPV6]++;
 }
 
+/* It says so of the packet that it had; conntrack is read here, once for a flow. */
+static void fill_origin(struct flow_origin *out, const struct packet *pkt)
+{
+    const struct packet *root = pkt->root ? pkt->root : pkt;
+    const struct queue_meta *meta = &root->meta;
+    struct conntrack conntrack;
+
+    *out = (struct flow_origin){
+        .in_ifindex = meta->in_ifindex,
+        .out_ifindex = meta->out_ifindex,
+        .in_physical_ifindex = meta->in_physical_ifindex,
+        .out_physical_ifindex = meta->out_physical_ifindex,
+        .mark = meta->mark,
+        .queue = meta->queue,
+        .hook = meta->hook,
+    };
+    out->has_conntrack =
+        root->conntrack.bytes && conntrack_read(&conntrack, root->conntrack.bytes, root->conntrack.length);
+    if (!out->has_conntrack)
+        return;
+    out->conntrack_id = conntrack.id;
+    out->conntrack_mark = conntrack.mark;
+}
+
 static void fill(struct flow *flow, const struct packet *pkt, const struct flow_key *key, uint32_t hash)
 {
     memset(flow, 0, sizeof(*flow));
@@ -354,8 +378,7 @@ static void fill(struct flow *flow, const struct packet *pkt, const struct flow_
     flow->class = (uint8_t)class_of(key->protocol);
     flow->start_ns = flow->last_ns = pkt->time_ns;
     flow->first_number = pkt->number;
-    flow->in_ifindex = pkt->meta.in_ifindex;
-    flow->out_ifindex = pkt->meta.out_ifindex;
+    fill_origin(&flow->origin, pkt);
     flow->id = key_flow_id(key, pkt->time_ns, pkt->number);
 }
 

@@ -54,14 +54,15 @@ static void random_word(uint32_t *state, char out[WORD_MAX], unsigned pieces)
     }
 }
 
-enum where { IN_URI, IN_AGENT, IN_PAYLOAD, WHERES };
-enum place { ANYWHERE, AT_START, AT_END, PLACES };
+enum where { IN_URI, IN_AGENT, IN_BODY, IN_PAYLOAD, WHERES };
+enum place { ANYWHERE, AT_START, AT_END, WITHIN_DEPTH, PLACES };
 
 struct word_rule {
     char word[WORD_MAX];
     enum where where;
     enum place place;
     bool nocase;
+    unsigned depth;
 };
 
 static struct word_rule random_rule(uint32_t *state)
@@ -70,17 +71,22 @@ static struct word_rule random_rule(uint32_t *state)
 
     random_word(state, rule.word, 1 + next_random(state) % 5);
     rule.place = rule.where == IN_PAYLOAD ? ANYWHERE : next_random(state) % PLACES;
+    if (rule.where == IN_BODY && rule.place == AT_END) /* it ends anew with each segment */
+        rule.place = ANYWHERE;
+    rule.depth = (unsigned)strlen(rule.word) + next_random(state) % 8;
     return rule;
 }
 
 static void write_rule(struct text *text, const struct word_rule *rule, unsigned sid)
 {
-    static const char *const places[] = { "", "startswith; ", "endswith; " };
-    static const char *const buffers[] = { "http.uri; ", "http.user_agent; ", "" };
+    static const char *const places[] = { "", "startswith; ", "endswith; ", "" };
+    static const char *const buffers[] = { "http.uri; ", "http.user_agent; ", "http.request_body; ", "" };
 
-    text_printf(text, "alert tcp any any -> any any (%scontent:\"%s\"; %s%s%ssid:%u;)\n", buffers[rule->where],
-                rule->word, places[rule->place], rule->nocase ? "nocase; " : "",
-                rule->where == IN_PAYLOAD ? "http.method; content:\"GET\"; " : "", sid);
+    text_printf(text, "alert tcp any any -> any any (%scontent:\"%s\"; %s%s", buffers[rule->where], rule->word,
+                places[rule->place], rule->nocase ? "nocase; " : "");
+    if (rule->place == WITHIN_DEPTH)
+        text_printf(text, "depth:%u; ", rule->depth);
+    text_printf(text, "%ssid:%u;)\n", rule->where == IN_PAYLOAD ? "http.method; content:\"POST\"; " : "", sid);
 }
 
 static bool equal_at(const char *text, const struct word_rule *rule)
@@ -90,9 +96,8 @@ static bool equal_at(const char *text, const struct word_rule *rule)
     return (rule->nocase ? strncasecmp(text, rule->word, length) : strncmp(text, rule->word, length)) == 0;
 }
 
-static bool says(const struct word_rule *rule, const char *uri, const char *agent, const char *request)
+static bool says(const struct word_rule *rule, const char *const texts[WHERES])
 {
-    const char *const texts[] = { uri, agent, request };
     const char *text = texts[rule->where];
     size_t length = strlen(text), word = strlen(rule->word);
 
@@ -102,6 +107,8 @@ static bool says(const struct word_rule *rule, const char *uri, const char *agen
         return equal_at(text, rule);
     if (rule->place == AT_END)
         return equal_at(text + length - word, rule);
+    if (rule->place == WITHIN_DEPTH && rule->depth < length)
+        length = rule->depth;
     for (size_t at = 0; at + word <= length; at++) {
         if (equal_at(text + at, rule))
             return true;
@@ -120,17 +127,36 @@ static bool has_matched(unsigned sid)
     return false;
 }
 
+/* In up to three segments, so that the body grows. */
+static void send_noting(uint32_t *state, const char *text, bool matched[RULES])
+{
+    size_t length = strlen(text), at = 0;
+
+    for (unsigned piece = 0; piece < 3 && at < length; piece++) {
+        size_t size = piece == 2 ? length - at : 1 + next_random(state) % (length - at);
+
+        rig_send_bytes(RIG_CLIENT, text + at, size);
+        at += size;
+        for (unsigned i = 0; i < RULES; i++)
+            matched[i] |= has_matched(i + 1);
+    }
+}
+
 static void check_request(uint32_t *state, const struct word_rule *rules)
 {
-    char uri[WORD_MAX * 2] = "/", agent[WORD_MAX], request[512];
+    char uri[WORD_MAX * 2] = "/", agent[WORD_MAX], body[WORD_MAX], request[512];
+    const char *const texts[WHERES] = { uri, agent, body, request };
+    bool matched[RULES] = { false };
 
     random_word(state, uri + 1, 1 + next_random(state) % 6);
     random_word(state, agent, 1 + next_random(state) % 6);
-    snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nUser-Agent: %s\r\n\r\n", uri, agent);
-    rig_send(RIG_CLIENT, request);
+    random_word(state, body, 1 + next_random(state) % 6);
+    snprintf(request, sizeof(request), "POST %s HTTP/1.1\r\nUser-Agent: %s\r\nContent-Length: %zu\r\n\r\n%s", uri,
+             agent, strlen(body), body);
+    send_noting(state, request, matched);
     for (unsigned i = 0; i < RULES; i++) {
-        ck_assert_msg(has_matched(i + 1) == says(&rules[i], uri, agent, request), "\"%s\" in %d at %d: %d in %s",
-                      rules[i].word, (int)rules[i].where, (int)rules[i].place, has_matched(i + 1), request);
+        ck_assert_msg(matched[i] == says(&rules[i], texts), "\"%s\" in %d at %d: %d in %s", rules[i].word,
+                      (int)rules[i].where, (int)rules[i].place, matched[i], request);
     }
 }
 
