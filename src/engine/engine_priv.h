@@ -350,6 +350,10 @@ struct worker_snapshot {
 struct worker_update {
     const struct ruleset *ruleset;
     struct detector_room *room; /* the detector's for it; afterwards what it had before */
+    struct file_magic *magic;   /* NULL: not wanted; afterwards what it had no use for */
+    bool has_settings;          /* the next two are to be used */
+    struct flow_options flow;   /* the timeouts */
+    enum exception_policy exceptions[EXCEPTION_COUNT];
 };
 
 /* What main asks a worker about its flows. The worker copies, main prints. */
@@ -375,6 +379,7 @@ struct worker {
     struct capture *capture;
     struct nfqueue_options queue;
     uint64_t conntrack_until_ns; /* then the kernel need not say any more what conntrack knows; 0: it goes on */
+    bool conntrack_allowed;      /* rules that come with a reload may have it asked for again */
     struct pipeline pipeline;
     const struct affinity *affinity;
     _Atomic(const struct ruleset *) ruleset;
