@@ -156,6 +156,7 @@ uint32_t nfqueue_flags(const struct capture *capture);
 /* Takes NFQA_CFG_F_CONNTRACK away from the bound queue: it costs the kernel work for every packet. Those that wait already still
  * bring it. 0 or -errno of the send; what the kernel says comes later, and a refusal changes nothing. */
 int nfqueue_stop_conntrack(struct capture *capture);
+int nfqueue_start_conntrack(struct capture *capture); /* the other way round */
 
 /* Status of all queues of this network namespace. `fd` is an open /proc/net/netfilter/nfnetlink_queue (mode 0440: opened
  * before privileges are dropped). Returns how many were written, or -errno. */

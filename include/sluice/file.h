@@ -91,6 +91,12 @@ int file_engine_new(struct file_engine **out, const struct file_options *options
 void file_engine_free(struct file_engine *engine);
 /* What the rules at hand ask for besides. Between packets. */
 void file_engine_want(struct file_engine *engine, unsigned digests, bool magic);
+/* libmagic reads its database when it is first wanted, which takes a while. Made aside by another thread it is given before; the engine
+ * takes it when it has none, and *magic is NULL then. */
+struct file_magic;
+struct file_magic *file_magic_new(void);        /* NULL when it can't be had */
+void file_magic_free(struct file_magic *magic); /* NULL is allowed */
+void file_engine_give_magic(struct file_engine *engine, struct file_magic **magic);
 /* Rules may ask for files to be stored (filestore): files are kept so that it can still be done when they are complete. */
 void file_engine_want_store(struct file_engine *engine, bool may_store);
 /* Before more bytes are fed: those that came before have been inspected, and the window may leave them behind. */

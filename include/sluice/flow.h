@@ -155,6 +155,8 @@ typedef void flow_end_function(struct flow *flow, enum flow_end reason, void *us
 
 /* 0 or -ENOMEM. */
 int flow_table_new(struct flow_table **out, const struct flow_options *options, flow_end_function *end, void *user);
+/* Other timeouts from now on, for the flows that there are, too. */
+void flow_table_set_timeouts(struct flow_table *table, const struct flow_options *options);
 /* Does not call `end`: flow_table_end_all() does. NULL is allowed. */
 void flow_table_free(struct flow_table *table);
 

@@ -80,10 +80,14 @@ struct eve_options {
 };
 void eve_options_default(struct eve_options *options); /* what Suricata's shipped configuration writes, and drops */
 
+/* What is at the path: eve.filetype. */
+enum output_file_type { OUTPUT_FILE_REGULAR, OUTPUT_FILE_UNIX_STREAM, OUTPUT_FILE_UNIX_DATAGRAM };
+
 struct output_options {
     const char *eve_path; /* NULL: no EVE file */
-    bool eve_truncate;    /* start with an empty file (replay) instead of appending */
-    FILE *console;        /* readable lines; NULL: none */
+    enum output_file_type eve_type;
+    bool eve_truncate; /* start with an empty file (replay) instead of appending */
+    FILE *console;     /* readable lines; NULL: none */
     bool console_colour;
     bool console_stats;             /* a line for stats events too */
     bool lossless;                  /* a full ring blocks: only with the thread started */
@@ -183,6 +187,8 @@ struct output_firewall {
 };
 void output_firewall(struct output *output, const struct output_firewall *event);
 const char *output_firewall_action_name(enum output_firewall_action action);
+/* The generation of the rules in use, for events that are of no packet. */
+void output_set_generation(struct output *output, unsigned generation);
 
 /* Asks the thread to reopen its file by its path (rotation). When that fails the old one is kept. */
 void output_reopen(struct output *output);

@@ -41,6 +41,8 @@ int policy_shared_new(struct policy_shared **out, const struct policy_options *o
 void policy_shared_free(struct policy_shared *shared);
 int policy_new(struct policy **out, const struct policy_options *options, struct policy_shared *shared);
 void policy_free(struct policy *policy);
+/* Others from now on; what was decided for flows stays. */
+void policy_set_exceptions(struct policy *policy, const enum exception_policy exceptions[EXCEPTION_COUNT]);
 /* Shared state is touched in this turn; NULL (at first): at once. */
 void policy_set_turn(struct policy *policy, struct turn *turn);
 /* Forgets what policy keeps with a flow that ends. */

@@ -280,6 +280,15 @@ int nfqueue_stop_conntrack(struct capture *capture)
     return nfqueue_config_conntrack(queue, false);
 }
 
+int nfqueue_start_conntrack(struct capture *capture)
+{
+    struct nfqueue *queue = (struct nfqueue *)capture;
+
+    if (queue->flags & NFQA_CFG_F_CONNTRACK)
+        return 0;
+    return nfqueue_config_conntrack(queue, true);
+}
+
 /* --- life cycle ----------------------------------------------------------------------------------------------------- */
 
 static int allocate(struct nfqueue *queue)

@@ -144,8 +144,9 @@ const struct command command_run = {
     .summary = "The daemon, in the foreground, until SIGTERM or SIGINT",
     .help =
         "Serves the queues, inspects every packet and answers it with a verdict. Options win over the configuration.\n"
-        "SIGUSR1 writes a stats event, SIGHUP reopens the event files and reloads rules and settings. Needs "
-        "CAP_NET_ADMIN.",
+        "SIGUSR1 writes a stats event, SIGUSR2 reopens the event files after a rotation, SIGHUP does so and reloads "
+        "rules\n"
+        "and settings. Needs CAP_NET_ADMIN.",
     .options = options,
     .run = run,
 };

@@ -43,6 +43,14 @@ static void fixed_part(const char *name, char out[CONFIG_MAX_PATH])
     out[length] = '\0';
 }
 
+/* A section that was told stands for what is in it; rows of one section stand together. */
+static bool is_below(const char *path, const char *told)
+{
+    size_t length = strlen(told);
+
+    return length > 0 && strncmp(path, told, length) == 0 && (path[length] == '.' || path[length] == '\0');
+}
+
 void config_each_difference(const struct config *one, const struct config *other,
                             void (*each)(const char *name, void *user), void *user)
 {
@@ -54,7 +62,7 @@ void config_each_difference(const struct config *one, const struct config *other
         if (strlen(row->setting->name) >= sizeof(path))
             continue;
         fixed_part(row->setting->name, path);
-        if (strcmp(path, told) == 0 || is_equal_node(effective(one, row, path), effective(other, row, path)))
+        if (is_below(path, told) || is_equal_node(effective(one, row, path), effective(other, row, path)))
             continue;
         strcpy(told, path);
         each(path, user);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The socket and its clients. A client is in one of three states: it may send a line; it waits for an answer that comes later; it
- * has an answer to read. Only in the first one anything is read from it, so what it can make us keep is one line and one answer.
+ * has an answer to read. Only in the first one anything is read from it, so what it can make us keep is one line and one answer. Each
+ * has one line answered in turn, however many it has sent.
  *
  * An epoll descriptor stands for all of them, so that the thread that owns the server waits for one.
  *
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -29,6 +31,10 @@ enum {
     FOLDER_MODE = 0755,
     PATH_SIZE = sizeof(((struct sockaddr_un *)0)->sun_path)
 };
+
+/* What is no client's number. */
+#define LISTEN_ID UINT64_MAX
+#define WAKE_ID (UINT64_MAX - 1)
 
 struct client {
     int fd;       /* -1: free */
@@ -46,6 +52,7 @@ struct control_server {
     struct control_options options;
     char path[PATH_SIZE];
     int listen_fd, epoll_fd;
+    int wake_fd; /* readable while there are lines that were read and not answered */
     uint64_t next_ticket;
     unsigned count; /* of clients that there may be */
     struct client *clients;
@@ -150,7 +157,8 @@ static int open_socket(struct control_server *server, char error[CONTROL_ERROR_S
     strcpy(server->path, path);
     server->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (server->listen_fd < 0 || server->epoll_fd < 0) {
+    server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (server->listen_fd < 0 || server->epoll_fd < 0 || server->wake_fd < 0) {
         server->path[0] = '\0';
         return refuse(error, -errno, path, "socket");
     }
@@ -158,7 +166,9 @@ static int open_socket(struct control_server *server, char error[CONTROL_ERROR_S
     err = bind_socket(server, &address, error);
     if (err == -EADDRINUSE)
         server->path[0] = '\0';
-    return err ? err : watch(server, EPOLL_CTL_ADD, server->listen_fd, EPOLLIN, UINT64_MAX);
+    if (!err)
+        err = watch(server, EPOLL_CTL_ADD, server->wake_fd, EPOLLIN, WAKE_ID);
+    return err ? err : watch(server, EPOLL_CTL_ADD, server->listen_fd, EPOLLIN, LISTEN_ID);
 }
 
 int control_server_new(struct control_server **out, const struct control_options *options,
@@ -169,7 +179,7 @@ int control_server_new(struct control_server **out, const struct control_options
 
     if (server) {
         server->options = *options;
-        server->listen_fd = server->epoll_fd = -1;
+        server->listen_fd = server->epoll_fd = server->wake_fd = -1;
         server->count = options->max_clients < TICKET_SLOTS ? options->max_clients : TICKET_SLOTS;
         server->clients = calloc(server->count, sizeof(*server->clients));
     }
@@ -210,6 +220,8 @@ void control_server_free(struct control_server *server)
         close(server->listen_fd);
     if (server->epoll_fd >= 0)
         close(server->epoll_fd);
+    if (server->wake_fd >= 0)
+        close(server->wake_fd);
     free(server->clients);
     free(server);
 }
@@ -261,14 +273,17 @@ static bool is_busy(const struct client *client)
     return client->fd < 0 || client->waits || client->out.length > 0;
 }
 
-/* The first line that is there, if the client may ask. */
-static bool take_line(struct control_server *server, struct client *client)
+static bool has_line(const struct client *client)
+{
+    return !is_busy(client) && memchr(client->line, '\n', client->length);
+}
+
+/* The first line that is there. */
+static void take_line(struct control_server *server, struct client *client)
 {
     char *end = memchr(client->line, '\n', client->length);
-    size_t length = end ? (size_t)(end - client->line) : 0;
+    size_t length = (size_t)(end - client->line);
 
-    if (!end || is_busy(client))
-        return false;
     client->ticket = server->next_ticket++ * TICKET_SLOTS + (uint64_t)(client - server->clients);
     client->waits =
         request_run(server->options.commands, server->options.user, client->line, length, client->ticket, &client->out);
@@ -278,7 +293,6 @@ static bool take_line(struct control_server *server, struct client *client)
         wait_for(server, client, EPOLLRDHUP);
     else
         send_answer(server, client);
-    return true;
 }
 
 static void too_long(struct control_server *server, struct client *client)
@@ -303,17 +317,8 @@ static void read_client(struct control_server *server, struct client *client)
     if (client->length == 0)
         client->since_ns = clock_monotonic_ns();
     client->length += (size_t)n;
-    while (take_line(server, client))
-        ;
-    if (!is_busy(client) && client->length == sizeof(client->line))
+    if (!has_line(client) && client->length == sizeof(client->line))
         too_long(server, client);
-}
-
-static void go_on(struct control_server *server, struct client *client)
-{
-    send_answer(server, client);
-    while (client->fd >= 0 && take_line(server, client))
-        ;
 }
 
 /* One too many is told so, as far as that goes without waiting. */
@@ -361,9 +366,31 @@ static void serve(struct control_server *server, struct client *client, uint32_t
     if (client->waits || events & EPOLLERR) /* it went while it waited */
         drop_client(client);
     else if (client->out.length > 0)
-        go_on(server, client);
-    else
+        send_answer(server, client);
+    else if (!has_line(client))
         read_client(server, client);
+}
+
+/* Whether control_server_run() is wanted again at once. */
+static void wake(struct control_server *server, bool wanted)
+{
+    uint64_t count = 1;
+    ssize_t n = wanted ? write(server->wake_fd, &count, sizeof(count)) : read(server->wake_fd, &count, sizeof(count));
+
+    (void)n; /* it is so already */
+}
+
+/* One of each client. */
+static void answer_lines(struct control_server *server)
+{
+    bool more = false;
+
+    for (unsigned i = 0; i < server->count; i++) {
+        if (has_line(&server->clients[i]))
+            take_line(server, &server->clients[i]);
+        more |= has_line(&server->clients[i]);
+    }
+    wake(server, more);
 }
 
 static void drop_slow_clients(struct control_server *server)
@@ -386,11 +413,12 @@ void control_server_run(struct control_server *server)
     int count = epoll_wait(server->epoll_fd, events, EVENTS, 0);
 
     for (int i = 0; i < count; i++) {
-        if (events[i].data.u64 == UINT64_MAX)
+        if (events[i].data.u64 == LISTEN_ID)
             accept_clients(server);
-        else
+        else if (events[i].data.u64 != WAKE_ID)
             serve(server, &server->clients[events[i].data.u64], events[i].events);
     }
+    answer_lines(server);
     drop_slow_clients(server);
 }
 
@@ -421,5 +449,6 @@ void control_finish_later(struct control_server *server, uint64_t ticket)
         return;
     answer_end(&client->out);
     client->waits = false;
-    go_on(server, client);
+    send_answer(server, client);
+    wake(server, has_line(client));
 }

@@ -77,6 +77,7 @@ void engine_exception_policies(const struct config *config, bool inline_mode,
                                enum exception_policy out[EXCEPTION_COUNT]);
 int engine_action_order(const struct config *config, enum rule_action order[4], char error[ENGINE_ERROR_SIZE]);
 void engine_policy_options(const struct config *config, struct policy_options *out);
+enum output_file_type engine_eve_type(const struct config *config);
 int engine_eve_path(const struct config *config, const char *log_dir, char *out, size_t size,
                     char error[ENGINE_ERROR_SIZE]);
 void engine_eve_options(const struct config *config, struct eve_options *out);
@@ -349,6 +350,10 @@ struct worker_snapshot {
 struct worker_update {
     const struct ruleset *ruleset;
     struct detector_room *room; /* the detector's for it; afterwards what it had before */
+    struct file_magic *magic;   /* NULL: not wanted; afterwards what it had no use for */
+    bool has_settings;          /* the next two are to be used */
+    struct flow_options flow;   /* the timeouts */
+    enum exception_policy exceptions[EXCEPTION_COUNT];
 };
 
 /* What main asks a worker about its flows. The worker copies, main prints. */
@@ -374,6 +379,7 @@ struct worker {
     struct capture *capture;
     struct nfqueue_options queue;
     uint64_t conntrack_until_ns; /* then the kernel need not say any more what conntrack knows; 0: it goes on */
+    bool conntrack_allowed;      /* rules that come with a reload may have it asked for again */
     struct pipeline pipeline;
     const struct affinity *affinity;
     _Atomic(const struct ruleset *) ruleset;

@@ -259,6 +259,15 @@ int engine_pipeline_options(const struct config *config, unsigned workers, bool 
 }
 
 /* Where the events go: eve.filename in the log folder, unless it is absolute. */
+enum output_file_type engine_eve_type(const struct config *config)
+{
+    const char *type = config_string(config, "eve.filetype");
+
+    if (strcmp(type, "unix_stream") == 0)
+        return OUTPUT_FILE_UNIX_STREAM;
+    return strcmp(type, "unix_dgram") == 0 ? OUTPUT_FILE_UNIX_DATAGRAM : OUTPUT_FILE_REGULAR;
+}
+
 int engine_eve_path(const struct config *config, const char *log_dir, char *out, size_t size,
                     char error[ENGINE_ERROR_SIZE])
 {

@@ -200,12 +200,41 @@ static int read_rules(struct reload *reload)
     return err || may_skip ? err : refuse_mistakes(reload, reload->rule_errors, "the rules (reload.mistakes)");
 }
 
+static bool wants_magic(const struct reload *reload)
+{
+    return ruleset_file_needs(reload->new_ruleset) & RULE_FILE_MAGIC &&
+           !(ruleset_file_needs(reload->before) & RULE_FILE_MAGIC);
+}
+
+/* Of a configuration that was read anew. */
+static void fill_settings(const struct reload *reload, struct worker_update *update)
+{
+    if (!reload->new_config)
+        return;
+    update->has_settings = true;
+    engine_flow_options(reload->new_config, reload->options.worker_count, &update->flow);
+    engine_exception_policies(reload->new_config, true, update->exceptions);
+}
+
+static void clear_updates(struct reload *reload)
+{
+    for (unsigned i = 0; reload->updates && i < reload->options.worker_count; i++) {
+        detector_room_free(reload->updates[i].room);
+        file_magic_free(reload->updates[i].magic);
+        reload->updates[i].room = NULL;
+        reload->updates[i].magic = NULL;
+    }
+}
+
 static int make_rooms(struct reload *reload)
 {
     int err = 0;
 
     for (unsigned i = 0; i < reload->options.worker_count && !err; i++) {
         reload->updates[i] = (struct worker_update){ .ruleset = reload->new_ruleset };
+        fill_settings(reload, &reload->updates[i]);
+        if (wants_magic(reload))
+            reload->updates[i].magic = file_magic_new();
         err = detector_room_new(&reload->updates[i].room, reload->new_ruleset);
     }
     if (err)
@@ -215,10 +244,7 @@ static int make_rooms(struct reload *reload)
 
 static void throw_away(struct reload *reload)
 {
-    for (unsigned i = 0; i < reload->options.worker_count; i++) {
-        detector_room_free(reload->updates[i].room);
-        reload->updates[i].room = NULL;
-    }
+    clear_updates(reload);
     ruleset_free(reload->new_ruleset);
     config_free(reload->new_config);
     reload->new_ruleset = NULL;
@@ -291,8 +317,7 @@ void reload_free(struct reload *reload)
         pthread_join(reload->builder, NULL);
         throw_away(reload);
     }
-    for (unsigned i = 0; reload->updates && i < reload->options.worker_count; i++)
-        detector_room_free(reload->updates[i].room);
+    clear_updates(reload);
     ruleset_free(reload->old);
     config_free(reload->config);
     config_free(reload->new_config);
@@ -355,10 +380,20 @@ static enum reload_event give_updates(struct reload *reload)
     return RELOAD_NOTHING;
 }
 
-/* A setting that is used at the start alone, or by the rules. */
-static bool is_of_rules(const char *name)
+/* Settings of the rules, and those that workers and main take over; all others are used at the start alone. */
+static bool is_reloaded(const char *name)
 {
-    static const char *const of_rules[] = {
+    static const char *const reloaded[] = {
+        "exception-policy",
+        "defrag.memcap-policy",
+        "flow.memcap-policy",
+        "stream.memcap-policy",
+        "stream.reassembly-memcap-policy",
+        "stream.midstream-policy",
+        "stream.invalid-policy",
+        "app-layer.error-policy",
+        "flow.timeouts.",
+        "stats.interval",
         "vars.",
         "rule-files",
         "classification-file",
@@ -376,8 +411,8 @@ static bool is_of_rules(const char *name)
         "reload.",
     };
 
-    for (size_t i = 0; i < sizeof(of_rules) / sizeof(of_rules[0]); i++) {
-        if (strncmp(name, of_rules[i], strlen(of_rules[i])) == 0)
+    for (size_t i = 0; i < sizeof(reloaded) / sizeof(reloaded[0]); i++) {
+        if (strncmp(name, reloaded[i], strlen(reloaded[i])) == 0)
             return true;
     }
     return false;
@@ -387,12 +422,12 @@ static void note_unused(const char *name, void *user)
 {
     struct diag *diag = user;
 
-    if (!is_of_rules(name))
+    if (!is_reloaded(name))
         diag_warning(diag, (struct position){ .file = NULL }, "'%s' has changed: it takes effect at the next start",
                      name);
 }
 
-/* Settings that are not of the rules stay those of the start, so it is that one that the new one is compared with. */
+/* What is not reloaded stays as it was at the start, so it is that one that the new one is compared with. */
 static void use_config(struct reload *reload)
 {
     if (!reload->new_config)
@@ -419,10 +454,7 @@ static enum reload_event finish_taking(struct reload *reload, struct ruleset **c
 {
     if (!all_have_taken(reload))
         return RELOAD_NOTHING;
-    for (unsigned i = 0; i < reload->options.worker_count; i++) {
-        detector_room_free(reload->updates[i].room);
-        reload->updates[i].room = NULL;
-    }
+    clear_updates(reload);
     reload->rule_errors = diag_errors(reload->diag);
     use_config(reload);
     fill_result(reload, 0);
@@ -463,6 +495,11 @@ enum reload_event reload_poll(struct reload *reload, struct ruleset **current)
 enum reload_state reload_state(const struct reload *reload)
 {
     return reload->state;
+}
+
+const struct config *reload_config(const struct reload *reload)
+{
+    return config_in_use(reload);
 }
 
 const struct reload_result *reload_last(const struct reload *reload)

@@ -38,6 +38,8 @@ enum reload_event { RELOAD_NOTHING, RELOAD_DONE, RELOAD_FAILED };
  * and *current is the new ruleset. */
 enum reload_event reload_poll(struct reload *reload, struct ruleset **current);
 
+/* The configuration of the rules in use. */
+const struct config *reload_config(const struct reload *reload);
 /* How the last one ended; NULL when there was none. Lent until the next one begins. */
 struct reload_result {
     unsigned number; /* of the attempt, from 1 on */

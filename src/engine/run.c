@@ -54,6 +54,7 @@ struct engine {
     struct worker **worker_list;
     unsigned worker_count;
     uint64_t started_ns; /* monotonic */
+    uint64_t stats_interval_ns;
     uint64_t loops_told; /* packets of which a line of the log says that they went round in circles */
 };
 
@@ -114,6 +115,7 @@ static int open_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     if (err)
         return err;
     out.eve_path = config_bool(config, "eve.enabled") ? path : NULL;
+    out.eve_type = engine_eve_type(config);
     out.inline_mode = true;
     out.names = engine->names;
     out.queue_fields = true;
@@ -125,6 +127,8 @@ static int open_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     err = output_open(&engine->output, &out, engine->worker_count, cause);
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+    else
+        output_set_generation(engine->output, ruleset_generation(engine->ruleset));
     return err;
 }
 
@@ -176,6 +180,7 @@ static void want_conntrack(struct worker *worker, const struct config *config, c
     bool refused = engine_conntrack_refused(config, worker->queue.queue);
     int64_t seconds;
 
+    worker->conntrack_allowed = !refused;
     if (ruleset_needs_conntrack(ruleset) && !refused) {
         worker->queue.conntrack = true;
         return;
@@ -232,6 +237,12 @@ static int open_attachment(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return err;
 }
 
+static void tell_file_store(const struct engine *engine)
+{
+    if (!engine->shared.files && ruleset_file_needs(engine->ruleset) & RULE_FILE_STORE)
+        log_warning("rules with filestore store nothing: file-store is not configured");
+}
+
 static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     struct pipeline_options options;
@@ -260,8 +271,8 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         return err;
     err = engine_open_file_store(&engine->shared.files, engine->options->config, engine->options->log_dir,
                                  engine->worker_count, false, error);
-    if (!err && !engine->shared.files && ruleset_file_needs(engine->ruleset) & RULE_FILE_STORE)
-        log_warning("rules with filestore store nothing: file-store is not configured");
+    if (!err)
+        tell_file_store(engine);
     for (unsigned i = 0; i < engine->worker_count && !err; i++)
         err = prepare_worker(engine, &engine->workers[i], &options, error);
     return err;
@@ -398,11 +409,29 @@ static void tell_reload(const struct reload_result *result)
                    result->rejected, result->seconds);
 }
 
+/* What main itself does by the rules and settings. */
+static void use_reloaded(struct engine *engine)
+{
+    const struct config *config = reload_config(engine->reload);
+
+    output_set_generation(engine->output, ruleset_generation(engine->ruleset));
+    engine_exception_policies(config, true, engine->shared.exceptions);
+    engine->stats_interval_ns = (uint64_t)config_number(config, "stats.interval") * NS_PER_SECOND;
+    tell_file_store(engine);
+    for (unsigned i = 0; i < engine->worker_count; i++) {
+        if (ruleset_needs_conntrack(engine->ruleset) && !engine->workers[i].conntrack_allowed)
+            log_warning("rules with ctmark or ctstate never match in queue %u: queue.conntrack is no",
+                        (unsigned)engine->workers[i].queue.queue);
+    }
+}
+
 /* Takes a reload further, or begins the next one. */
 static void go_on_reloading(struct engine *engine)
 {
     if (reload_poll(engine->reload, &engine->ruleset) != RELOAD_NOTHING) {
         tell_reload(reload_last(engine->reload));
+        if (!reload_last(engine->reload)->error)
+            use_reloaded(engine);
         service_tell_reload(engine->service, reload_last(engine->reload));
         sd_notify(0, "READY=1");
     }
@@ -461,8 +490,9 @@ static int wait_for_signal(const struct engine *engine)
 
 static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
-    uint64_t interval_ns = (uint64_t)config_number(engine->options->config, "stats.interval") * NS_PER_SECOND;
-    uint64_t next_stats = clock_monotonic_ns() + interval_ns;
+    uint64_t last_stats = clock_monotonic_ns();
+
+    engine->stats_interval_ns = (uint64_t)config_number(engine->options->config, "stats.interval") * NS_PER_SECOND;
 
     for (;;) {
         int signal_number = wait_for_signal(engine);
@@ -475,14 +505,15 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         }
         if (signal_number == SIGTERM || signal_number == SIGINT)
             return 0;
-        if (signal_number == SIGHUP) {
+        if (signal_number == SIGHUP || signal_number == SIGUSR2)
             output_reopen(engine->output);
+        if (signal_number == SIGHUP)
             begin_reload(engine);
-        }
         go_on_reloading(engine);
-        if (signal_number == SIGUSR1 || (interval_ns > 0 && clock_monotonic_ns() >= next_stats)) {
+        if (signal_number == SIGUSR1 ||
+            (engine->stats_interval_ns > 0 && clock_monotonic_ns() - last_stats >= engine->stats_interval_ns)) {
             write_stats(engine);
-            next_stats = clock_monotonic_ns() + interval_ns;
+            last_stats = clock_monotonic_ns();
         }
     }
 }
@@ -594,6 +625,7 @@ static void block_signals(sigset_t *signals)
     sigaddset(signals, SIGINT);
     sigaddset(signals, SIGHUP);
     sigaddset(signals, SIGUSR1);
+    sigaddset(signals, SIGUSR2);
     pthread_sigmask(SIG_BLOCK, signals, NULL);
     signal(SIGPIPE, SIG_IGN);
 }

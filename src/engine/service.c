@@ -438,6 +438,14 @@ static void reload_rules_later(void *user, struct control_request *request)
 
 /* --- The rest ---------------------------------------------------------------------------------------------------------------------- */
 
+static void reopen(void *user, struct control_request *request)
+{
+    struct service *service = user;
+
+    output_reopen(service->options.output);
+    json_string(control_answer(request), NULL, "done");
+}
+
 static void put_uptime(void *user, struct control_request *request)
 {
     json_uint(control_answer(request), NULL, uptime(user));
@@ -461,6 +469,7 @@ static const struct control_command commands[] = {
     { "reload", "reload-rules", "rules and settings anew; answers when all workers have them", reload_rules },
     { "reload-nonblocking", "ruleset-reload-nonblocking", "the same, and answers at once", reload_rules_later },
     { "ruleset-reload-rules", NULL, "the same as reload", reload_rules },
+    { "reopen", "reopen-log-files", "opens the event files by their names again, after a rotation", reopen },
     { "uptime", NULL, "seconds since the start", put_uptime },
     { "version", NULL, "of the program", put_version },
     { "command-list", "help", "these", list_commands },

@@ -145,11 +145,21 @@ bool worker_has_update(const struct worker *worker)
     return atomic_load_explicit(&worker->update, memory_order_acquire) != NULL;
 }
 
-/* The rules must be able to ask for as long as they are there. */
+/* Rules must be able to ask for as long as they are there. */
 static void keep_conntrack(struct worker *worker, const struct ruleset *ruleset)
 {
-    if (ruleset_needs_conntrack(ruleset))
-        worker->conntrack_until_ns = 0;
+    if (!ruleset_needs_conntrack(ruleset) || !worker->conntrack_allowed)
+        return;
+    worker->conntrack_until_ns = 0;
+    nfqueue_start_conntrack(worker->capture);
+}
+
+static void take_settings(struct worker *worker, const struct worker_update *update)
+{
+    if (!update->has_settings)
+        return;
+    flow_table_set_timeouts(worker->pipeline.flows, &update->flow);
+    policy_set_exceptions(worker->pipeline.policy, update->exceptions);
 }
 
 /* From here on nothing of the worker points into the ruleset before: flows and transactions have numbers only, and hits are over. */
@@ -160,7 +170,9 @@ static void take_update(struct worker *worker)
     if (!update)
         return;
     detector_move(worker->pipeline.detector, update->room);
+    file_engine_give_magic(app_file_engine(worker->pipeline.app), &update->magic);
     pipeline_use_ruleset(&worker->pipeline, update->ruleset);
+    take_settings(worker, update);
     keep_conntrack(worker, update->ruleset);
     atomic_store_explicit(&worker->ruleset, update->ruleset, memory_order_release);
     atomic_store_explicit(&worker->update, NULL, memory_order_release);

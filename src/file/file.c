@@ -40,7 +40,7 @@ static void set_wants(struct file_engine *engine)
     if (engine->options.spool && (engine->options.store_all || engine->may_store))
         engine->digests |= 1 << FILE_SHA256; /* its name in the store */
     if (engine->magic && !engine->libmagic)
-        engine->libmagic = magic_new();
+        engine->libmagic = file_magic_new();
 }
 
 int file_engine_new(struct file_engine **out, const struct file_options *options, struct heap *heap)
@@ -61,7 +61,7 @@ void file_engine_free(struct file_engine *engine)
 {
     if (!engine)
         return;
-    magic_delete(engine->libmagic);
+    file_magic_free(engine->libmagic);
     free(engine);
 }
 
@@ -70,6 +70,14 @@ void file_engine_want(struct file_engine *engine, unsigned digests, bool magic)
     engine->rule_digests = digests;
     engine->rule_magic = magic;
     set_wants(engine);
+}
+
+void file_engine_give_magic(struct file_engine *engine, struct file_magic **magic)
+{
+    if (engine->libmagic || !*magic)
+        return;
+    engine->libmagic = *magic;
+    *magic = NULL;
 }
 
 void file_engine_want_store(struct file_engine *engine, bool may_store)

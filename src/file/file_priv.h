@@ -21,9 +21,6 @@ unsigned hash_kinds(const struct file_hash *hash);
 void hash_update(struct file_hash *hash, const void *bytes, size_t length);
 void hash_digest(struct file_hash *hash, enum file_digest kind, uint8_t *out); /* once a kind */
 
-/* libmagic; NULL when its database can't be read. */
-struct file_magic *magic_new(void);
-void magic_delete(struct file_magic *magic);
 /* Lent until the next call; NULL when it knows nothing. */
 const char *magic_of(struct file_magic *magic, const void *bytes, size_t length);
 

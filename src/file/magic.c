@@ -12,7 +12,7 @@ struct file_magic {
     magic_t cookie;
 };
 
-struct file_magic *magic_new(void)
+struct file_magic *file_magic_new(void)
 {
     struct file_magic *magic = calloc(1, sizeof(*magic));
 
@@ -21,11 +21,11 @@ struct file_magic *magic_new(void)
     magic->cookie = magic_open(MAGIC_NONE);
     if (magic->cookie && magic_load(magic->cookie, NULL) == 0)
         return magic;
-    magic_delete(magic);
+    file_magic_free(magic);
     return NULL;
 }
 
-void magic_delete(struct file_magic *magic)
+void file_magic_free(struct file_magic *magic)
 {
     if (!magic)
         return;

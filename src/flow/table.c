@@ -69,6 +69,15 @@ static void set_timeouts(struct flow_table *table)
     }
 }
 
+/* What has become shorter lies in slots of the wheel that come too late: all are looked through once. */
+void flow_table_set_timeouts(struct flow_table *table, const struct flow_options *options)
+{
+    memcpy(table->options.timeouts, options->timeouts, sizeof(table->options.timeouts));
+    memcpy(table->options.emergency, options->emergency, sizeof(table->options.emergency));
+    set_timeouts(table);
+    table->wheel.sweep_left = WHEEL_SLOTS;
+}
+
 int flow_table_new(struct flow_table **out, const struct flow_options *options, flow_end_function *end, void *user)
 {
     struct flow_table *table = calloc(1, sizeof(*table));

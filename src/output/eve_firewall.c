@@ -92,6 +92,8 @@ void eve_firewall(struct eve *eve, struct text *out, const struct output_firewal
     process(out, event);
     if (event->error[0])
         json_string(out, "error", event->error);
+    if (eve->generation > 0)
+        json_uint(out, "ruleset", eve->generation);
     json_object_close(out);
     eve_end(eve, out);
 }

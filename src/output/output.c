@@ -62,6 +62,7 @@ struct output {
     _Atomic uint64_t stats_lost;
     struct ring *firewall_ring;
     _Atomic uint64_t firewall_lost;
+    atomic_uint generation;
 
     /* the output thread's */
     struct eve eve;
@@ -242,7 +243,7 @@ void output_flow(struct output_port *port, const struct flow *flow, enum flow_en
 
 static bool has_sink(const struct output *output)
 {
-    return output->sink.fd >= 0;
+    return sink_is_open(&output->sink);
 }
 
 static void flush(struct output *output)
@@ -373,6 +374,7 @@ static void format_stats(struct output *output, const struct stats_record *recor
 
 static void format_firewall(struct output *output, const struct output_firewall *event)
 {
+    output->eve.generation = atomic_load_explicit(&output->generation, memory_order_relaxed);
     if (has_sink(output))
         eve_firewall(&output->eve, &output->sink.buffer, event);
     event_done(output, OUTPUT_FIREWALL);
@@ -625,7 +627,7 @@ static int open_parts(struct output *output, const struct output_options *option
     }
     if (!options->eve_path)
         return 0;
-    err = sink_open(&output->sink, options->eve_path, options->eve_truncate, &output->counters);
+    err = sink_open(&output->sink, options->eve_path, options->eve_type, options->eve_truncate, &output->counters);
     if (err)
         snprintf(error, 256, "cannot write events to %s: %s", options->eve_path, strerror(-err));
     return err;
@@ -747,6 +749,11 @@ void output_firewall(struct output *output, const struct output_firewall *event)
     *record = *event;
     ring_commit(output->firewall_ring);
     wake(output);
+}
+
+void output_set_generation(struct output *output, unsigned generation)
+{
+    atomic_store_explicit(&output->generation, generation, memory_order_relaxed);
 }
 
 void output_reopen(struct output *output)

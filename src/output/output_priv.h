@@ -320,6 +320,7 @@ struct eve {
     struct text scratch, stream;
     struct output_stat *previous; /* of the last stats event, for deltas */
     size_t previous_count;
+    unsigned generation; /* of the rules; 0: not known */
 };
 
 /* One event, without the newline. */
@@ -392,19 +393,23 @@ struct sink_mark {
 
 enum { SINK_MAX_MARKS = 8192, SINK_MAX_BYTES = 1 << 20 };
 
-/* A file of lines that knows which of them have reached it; see sink.c. */
+/* A file or socket for lines, that knows which of them have reached it; see sink.c. */
 struct sink {
-    char *path;
-    int fd;
-    bool cut; /* the file ends within the line that `buffer` begins with */
+    char *path; /* NULL: none */
+    enum output_file_type type;
+    int fd;            /* -1: it has gone, or has not come yet */
+    uint64_t tried_ns; /* monotonic: when it was looked after last */
+    bool cut;          /* the file ends within the line that `buffer` begins with */
     struct text buffer;
     struct sink_mark *marks;
     size_t mark_count;
     struct event_counters *counters;
 };
 
-/* 0 or -errno. */
-int sink_open(struct sink *sink, const char *path, bool truncate, struct event_counters *counters);
+/* 0 or -errno; of a socket nobody need listen yet. */
+int sink_open(struct sink *sink, const char *path, enum output_file_type type, bool truncate,
+              struct event_counters *counters);
+bool sink_is_open(const struct sink *sink);
 void sink_close(struct sink *sink);
 /* The line since the last call is complete: an event of this kind. */
 void sink_end_event(struct sink *sink, enum output_event kind);

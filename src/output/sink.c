@@ -1,21 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The event file. Lines are collected and written in large pieces; each line's end and kind are remembered until it has
- * reached the file, so that a full disk is counted by kind.
+ * Where events go: a file, or a Unix socket that somebody reads. Lines are collected and written in large pieces; each line's end and
+ * kind are remembered until it has gone, so that a full disk or a reader that has died is counted by kind.
  *
  * A write that fails loses the lines that it did not write: the output thread has to go on, and the rings behind it are
- * bounded. One thing is kept: when a line was cut, its rest is written first next time, for the file stays a file of
+ * bounded. One thing is kept: when a line of a file was cut, its rest is written first next time, for the file stays a file of
  * whole lines. The file stays open and the next flush tries again.
+ *
+ * A file that was removed, with its folder perhaps, has no reader any more: it is made anew. A socket is connected when there is something
+ * to send, and again when its reader has gone; both are tried once a second. A reader that is slow is waited for a moment.
  *
  * Threads: the output thread, but for sink_open() and sink_close().
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "output_priv.h"
+#include "sluice/clock.h"
+
+enum { PATIENCE_MS = 50, RETRY_SECONDS = 1, SEND_BUFFER = 1 << 20 };
 
 static int open_path(const char *path, bool truncate)
 {
@@ -24,20 +34,51 @@ static int open_path(const char *path, bool truncate)
     return fd < 0 ? -errno : fd;
 }
 
-int sink_open(struct sink *sink, const char *path, bool truncate, struct event_counters *counters)
+static int connect_path(const char *path, int type)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int fd, err;
+
+    if (strlen(path) >= sizeof(address.sun_path))
+        return -ENAMETOOLONG;
+    strcpy(address.sun_path, path);
+    fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -errno;
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){ SEND_BUFFER }, sizeof(int)); /* of a datagram's size, too */
+    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
+        return fd;
+    err = -errno;
+    close(fd);
+    return err;
+}
+
+static int open_target(const struct sink *sink, bool truncate)
+{
+    if (sink->type == OUTPUT_FILE_REGULAR)
+        return open_path(sink->path, truncate);
+    return connect_path(sink->path, sink->type == OUTPUT_FILE_UNIX_STREAM ? SOCK_STREAM : SOCK_DGRAM);
+}
+
+int sink_open(struct sink *sink, const char *path, enum output_file_type type, bool truncate,
+              struct event_counters *counters)
 {
     int err = -ENOMEM;
 
-    *sink = (struct sink){ .fd = -1, .counters = counters };
+    *sink = (struct sink){ .fd = -1, .type = type, .counters = counters };
     text_init(&sink->buffer);
     sink->path = strdup(path);
     sink->marks = calloc(SINK_MAX_MARKS, sizeof(*sink->marks));
-    if (sink->path && sink->marks)
-        err = sink->fd = open_path(path, truncate);
-    if (err < 0) {
+    if (sink->path && sink->marks) {
+        err = sink->fd = open_target(sink, truncate);
+        sink->tried_ns = clock_monotonic_ns();
+    }
+    if (err == -ENOMEM || (err < 0 && type == OUTPUT_FILE_REGULAR)) {
         sink_close(sink);
         return err;
     }
+    if (err < 0)
+        sink->fd = -1; /* its reader may come later */
     return 0;
 }
 
@@ -49,6 +90,11 @@ void sink_close(struct sink *sink)
     free(sink->marks);
     free(sink->path);
     *sink = (struct sink){ .fd = -1 };
+}
+
+bool sink_is_open(const struct sink *sink)
+{
+    return sink->path != NULL;
 }
 
 static size_t line_start(const struct sink *sink, size_t mark)
@@ -76,25 +122,6 @@ bool sink_is_full(const struct sink *sink)
     return sink->buffer.length >= SINK_MAX_BYTES || sink->mark_count == SINK_MAX_MARKS;
 }
 
-/* Returns how many bytes were written; less than all of them after an error. */
-static size_t write_all(struct sink *sink)
-{
-    size_t done = 0;
-
-    while (done < sink->buffer.length) {
-        ssize_t n = write(sink->fd, sink->buffer.bytes + done, sink->buffer.length - done);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            counter_add(&sink->counters->write_errors, 1);
-            break;
-        }
-        done += (size_t)n;
-    }
-    return done;
-}
-
 static void forget(struct sink *sink)
 {
     text_reset(&sink->buffer);
@@ -109,10 +136,115 @@ static void lose(struct sink *sink, size_t first)
         counter_add(&sink->counters->lost[sink->marks[i].kind], 1);
 }
 
+/* --- The target ------------------------------------------------------------------------------------------------------------------ */
+
+/* The rest of a line that was begun there has no place in another one. */
+static void disconnect(struct sink *sink)
+{
+    if (sink->fd >= 0)
+        close(sink->fd);
+    sink->fd = -1;
+    if (!sink->cut)
+        return;
+    counter_add(&sink->counters->lost[sink->marks[0].kind], 1);
+    memmove(sink->buffer.bytes, sink->buffer.bytes + sink->marks[0].end, sink->buffer.length - sink->marks[0].end);
+    sink->buffer.length -= sink->marks[0].end;
+    for (size_t i = 1; i < sink->mark_count; i++)
+        sink->marks[i - 1] = (struct sink_mark){ sink->marks[i].end - sink->marks[0].end, sink->marks[i].kind };
+    sink->mark_count--;
+    sink->cut = false;
+}
+
+static bool is_removed(const struct sink *sink)
+{
+    struct stat status;
+
+    return sink->type == OUTPUT_FILE_REGULAR && fstat(sink->fd, &status) == 0 && S_ISREG(status.st_mode) &&
+           status.st_nlink == 0;
+}
+
+/* Looks after the target once a second: one that has gone is opened anew. */
+static void look_after(struct sink *sink)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    int fd;
+
+    if (now_ns - sink->tried_ns < RETRY_SECONDS * NS_PER_SECOND)
+        return;
+    sink->tried_ns = now_ns;
+    if (sink->fd >= 0 && is_removed(sink))
+        disconnect(sink);
+    if (sink->fd >= 0)
+        return;
+    fd = open_target(sink, false);
+    sink->fd = fd < 0 ? -1 : fd;
+}
+
+/* --- Writing --------------------------------------------------------------------------------------------------------------------- */
+
+/* What a call may write: what is left, but of datagrams one line. */
+static size_t next_piece(const struct sink *sink, size_t done, size_t mark)
+{
+    return (sink->type == OUTPUT_FILE_UNIX_DATAGRAM ? sink->marks[mark].end : sink->buffer.length) - done;
+}
+
+static ssize_t write_piece(const struct sink *sink, const char *bytes, size_t length)
+{
+    return sink->type == OUTPUT_FILE_REGULAR ? write(sink->fd, bytes, length)
+                                             : send(sink->fd, bytes, length, MSG_NOSIGNAL);
+}
+
+/* For as long as a reader that does not read is waited for in a flush. */
+static bool wait_writable(const struct sink *sink, uint64_t until_ns)
+{
+    struct pollfd wait = { .fd = sink->fd, .events = POLLOUT };
+    uint64_t now_ns = clock_monotonic_ns();
+
+    return now_ns < until_ns && poll(&wait, 1, (int)((until_ns - now_ns) / 1000000) + 1) > 0 &&
+           !(wait.revents & (POLLERR | POLLHUP));
+}
+
+/* The write did not go; true when it may be tried again at once. Who reads a socket no more is given up. */
+static bool overcome(struct sink *sink, uint64_t until_ns)
+{
+    int err = errno;
+
+    if (err == EINTR)
+        return true;
+    if (sink->type != OUTPUT_FILE_REGULAR && (err == EAGAIN || err == ENOBUFS))
+        return wait_writable(sink, until_ns);
+    if (sink->type != OUTPUT_FILE_REGULAR && err != EMSGSIZE) {
+        close(sink->fd);
+        sink->fd = -1;
+    }
+    return false;
+}
+
+/* Returns how many bytes were written; less than all of them after an error. */
+static size_t write_all(struct sink *sink)
+{
+    uint64_t until_ns = clock_monotonic_ns() + PATIENCE_MS * (NS_PER_SECOND / 1000);
+    size_t done = 0, mark = 0;
+
+    while (sink->fd >= 0 && done < sink->buffer.length) {
+        ssize_t n = write_piece(sink, sink->buffer.bytes + done, next_piece(sink, done, mark));
+
+        if (n > 0) {
+            done += (size_t)n;
+            mark++;
+        } else if (n == 0 || !overcome(sink, until_ns)) {
+            break;
+        }
+    }
+    if (done < sink->buffer.length)
+        counter_add(&sink->counters->write_errors, 1);
+    return done;
+}
+
 /* The write stopped at `done`, in the line of mark `stopped`: keeps the rest of that line if the file has its beginning. */
 static void keep_rest(struct sink *sink, size_t done, size_t stopped)
 {
-    bool begun = done > line_start(sink, stopped) || (stopped == 0 && sink->cut);
+    bool begun = sink->fd >= 0 && (done > line_start(sink, stopped) || (stopped == 0 && sink->cut));
 
     lose(sink, stopped + begun);
     if (!begun) {
@@ -130,6 +262,8 @@ static void keep_rest(struct sink *sink, size_t done, size_t stopped)
 
 void sink_flush(struct sink *sink)
 {
+    if (sink->mark_count > 0)
+        look_after(sink);
     if (sink->mark_count == 0)
         return;
 
@@ -155,7 +289,7 @@ void sink_reopen(struct sink *sink)
 {
     sink_flush(sink);
 
-    int fd = open_path(sink->path, false);
+    int fd = open_target(sink, false);
 
     if (fd < 0) {
         counter_add(&sink->counters->write_errors, 1);
@@ -163,6 +297,7 @@ void sink_reopen(struct sink *sink)
     }
     lose(sink, 0); /* the rest of a line that belongs to the old file */
     forget(sink);
-    close(sink->fd);
+    if (sink->fd >= 0)
+        close(sink->fd);
     sink->fd = fd;
 }

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "policy_priv.h"
 #include "sluice/pool.h"
@@ -97,6 +98,11 @@ void policy_free(struct policy *policy)
 void policy_set_turn(struct policy *policy, struct turn *turn)
 {
     policy->turn = turn;
+}
+
+void policy_set_exceptions(struct policy *policy, const enum exception_policy exceptions[EXCEPTION_COUNT])
+{
+    memcpy(policy->options.exceptions, exceptions, sizeof(policy->options.exceptions));
 }
 
 void policy_flow_end(struct policy *policy, struct flow *flow)

@@ -786,6 +786,62 @@ static void add_file_tests(Suite *suite)
     suite_add_tcase(suite, tcase);
 }
 
+/* --- Differences ------------------------------------------------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *one, *other, *names;
+} differences[] = {
+    { "", "", "" },
+    { "stats: {interval: 8}", "stats: {interval: 8}", "" },
+    { "", "queue: {numbers: 0}", "" }, /* the default */
+    { "stats: {interval: 1}", "stats: {interval: 2}", "stats.interval " },
+    { "stats: {interval: 1}\nqueue: {length: 5}", "", "queue.length stats.interval " },
+    { "rule-files: [/a, /b]", "rule-files: [/a]", "rule-files " },
+    { "rule-files: [/a, /b]", "rule-files: [/b, /a]", "rule-files " },
+    { "vars: {address-groups: {A: 1.2.3.4}}", "vars: {address-groups: {A: 1.2.3.5}}", "vars.address-groups " },
+    { "vars: {address-groups: {A: 1.2.3.4}}", "vars: {address-groups: {B: 1.2.3.4}}", "vars.address-groups " },
+    { "queues: {\"0\": {length: 5}}", "", "queues " },
+    { "eve: {types: {alert: {}}}", "eve: {types: {alert: {}, drop: {}}}", "eve.types " },
+};
+
+static void append_name(const char *name, void *user)
+{
+    text_printf(user, "%s ", name);
+}
+
+START_TEST(differences_are_named)
+{
+    struct config *other;
+    struct text names;
+
+    text_init(&names);
+    text_puts(&names, "");
+    parse_clean(differences[_i].one);
+    ck_assert_int_eq(config_new(&other, tables), 0);
+    ck_assert_int_eq(
+        config_parse(other, "other", differences[_i].other, strlen(differences[_i].other), CONFIG_STRICT, diag), 0);
+    config_each_difference(config, other, append_name, &names);
+    ck_assert_str_eq(names.bytes, differences[_i].names);
+    text_reset(&names);
+    text_puts(&names, "");
+    config_each_difference(other, config, append_name, &names);
+    ck_assert_str_eq(names.bytes, differences[_i].names);
+    text_clear(&names);
+    config_free(other);
+}
+END_TEST
+
+START_TEST(modes_are_octal)
+{
+    unsigned mode = 0;
+
+    ck_assert(config_mode("0660", &mode) && mode == 0660);
+    ck_assert(config_mode("600", &mode) && mode == 0600);
+    ck_assert(!config_mode("0680", &mode) && !config_mode("1777", &mode) && !config_mode("", &mode));
+    ck_assert(!config_mode("06600", &mode) && !config_mode("rw", &mode));
+}
+END_TEST
+
 static void add_meaning_tests(Suite *suite)
 {
     TCase *tcase = tcase_create("meaning");
@@ -801,6 +857,8 @@ static void add_meaning_tests(Suite *suite)
     tcase_add_loop_test(tcase, contradictions_are_found, 0, ROWS(contradictions));
     tcase_add_loop_test(tcase, what_is_printed_reads_back, 0, ROWS(printed));
     tcase_add_test(tcase, prints_what_is_in_effect);
+    tcase_add_loop_test(tcase, differences_are_named, 0, ROWS(differences));
+    tcase_add_test(tcase, modes_are_octal);
     suite_add_tcase(suite, tcase);
 }
 

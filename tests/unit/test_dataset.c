@@ -472,6 +472,58 @@ START_TEST(a_file_must_fit)
 }
 END_TEST
 
+/* A reload: sets that come and go are the same, what is only read is read again, and another type is another set. */
+START_TEST(sets_outlive_their_registry)
+{
+    const struct dataset_spec dynamic = { .name = span_of("dynamic"), .has_type = true, .type = DATASET_STRING };
+    struct dataset_spec state = {
+        .name = span_of("state"), .has_type = true, .type = DATASET_STRING, .has_state = true
+    };
+    struct dataset_spec list = { .name = span_of("list"), .has_type = true, .type = DATASET_STRING };
+    struct dataset_spec other = { .name = span_of("other"), .has_type = true, .type = DATASET_STRING };
+    struct datasets_options options;
+    struct datasets *before, *after;
+    struct dataset *set, *old;
+
+    datasets_options_default(&options);
+    options.memcap = 1 << 18;
+    options.data_dir = folder;
+    state.load = state.save = span_of("state.lst");
+    list.load = span_of("list.lst");
+    write_file("list.lst", "b25l\n");
+    ck_assert_int_eq(datasets_new(&before, &options), 0);
+    ck_assert_int_eq(datasets_get(before, &state, &set, diag, error), 0);
+    dataset_add(set, bytes_of("kept"), 4);
+    ck_assert_int_eq(datasets_get(before, &list, &set, diag, error), 0);
+    dataset_add(set, bytes_of("not kept"), 8);
+    ck_assert_int_eq(datasets_get(before, &other, &set, diag, error), 0);
+    ck_assert_int_eq(datasets_get(before, &dynamic, &old, diag, error), 0);
+
+    write_file("list.lst", "dHdv\n");
+    ck_assert_int_eq(datasets_new(&after, &options), 0);
+    ck_assert_int_eq(datasets_inherit(after, before), 0);
+    ck_assert_int_eq(datasets_get(after, &dynamic, &set, diag, error), 0);
+    ck_assert_ptr_eq(set, old);
+    dataset_add(old, bytes_of("by an old rule"), 14); /* a worker may be that late */
+    other.type = DATASET_IPV4;
+    ck_assert_int_eq(datasets_get(after, &other, &set, diag, error), 0);
+    ck_assert_uint_eq(dataset_type_of(set), DATASET_IPV4);
+    other.type = DATASET_MD5; /* now it is this registry's */
+    ck_assert_int_eq(datasets_get(after, &other, &set, diag, error), -EINVAL);
+    datasets_free(before);
+
+    ck_assert(dataset_has(old, bytes_of("by an old rule"), 14));
+    ck_assert_int_eq(datasets_get(after, &state, &set, diag, error), 0);
+    ck_assert(dataset_has(set, bytes_of("kept"), 4));
+    ck_assert_int_eq(datasets_get(after, &list, &set, diag, error), 0);
+    ck_assert(!dataset_has(set, bytes_of("not kept"), 8) && !dataset_has(set, bytes_of("one"), 3));
+    ck_assert(dataset_has(set, bytes_of("two"), 3));
+    ck_assert_int_eq(datasets_save(after, diag), 0);
+    expect_file("state.lst", "a2VwdA==\n");
+    datasets_free(after);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("dataset");
@@ -490,6 +542,7 @@ int main(void)
     tcase_add_loop_test(tcase, rules_write_in_the_data_folder_only, 0, sizeof(saves) / sizeof(saves[0]));
     tcase_add_test(tcase, who_names_a_set_again_must_agree);
     tcase_add_test(tcase, a_file_must_fit);
+    tcase_add_test(tcase, sets_outlive_their_registry);
     tcase_set_timeout(tcase, 60);
     suite_add_tcase(suite, tcase);
 

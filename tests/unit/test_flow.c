@@ -536,6 +536,64 @@ START_TEST(names)
 }
 END_TEST
 
+static struct flow_ends ends_of(const struct packet *pkt)
+{
+    return (struct flow_ends){ .protocol = pkt->protocol,
+                               .ip_version = pkt->ip_version,
+                               .address = { pkt->source_address, pkt->destination_address },
+                               .port = { pkt->source_port, pkt->destination_port } };
+}
+
+START_TEST(a_flow_is_found_by_its_ends)
+{
+    struct packet there = request(IPPROTO_TCP), back = answer(IPPROTO_TCP), other = request(IPPROTO_TCP);
+    struct flow *flow = see(&there);
+    struct flow_ends ends = ends_of(&there);
+
+    ck_assert_ptr_eq(flow_table_find(fixture.table, &ends), flow);
+    ends = ends_of(&back);
+    ck_assert_ptr_eq(flow_table_find(fixture.table, &ends), flow);
+    other.source_port++;
+    ends = ends_of(&other);
+    ck_assert_ptr_null(flow_table_find(fixture.table, &ends));
+    ends = ends_of(&there);
+    ends.vlan_count = 1;
+    ck_assert_ptr_null(flow_table_find(fixture.table, &ends));
+    ck_assert_uint_eq(counter("flow.total"), 1); /* asking makes none */
+}
+END_TEST
+
+/* However they are asked for, each is told once. */
+START_TEST(pages_have_all_flows)
+{
+    enum { FLOWS = 3000, PAGE = 16 };
+    static const size_t budgets[] = { 1, 100, SIZE_MAX };
+    static bool told[FLOWS];
+    const struct flow *page[PAGE];
+    size_t cursor = 0, count = 0, rounds = 0;
+
+    memset(told, 0, sizeof(told));
+    for (unsigned i = 0; i < FLOWS; i++) {
+        struct packet pkt = request(IPPROTO_UDP);
+
+        pkt.source_port = (uint16_t)(1000 + i);
+        ck_assert_ptr_nonnull(see(&pkt));
+    }
+    do {
+        size_t got = flow_table_page(fixture.table, &cursor, budgets[_i], page, PAGE);
+
+        ck_assert_uint_le(got, PAGE);
+        for (size_t i = 0; i < got; i++) {
+            ck_assert(!told[page[i]->client_port - 1000]);
+            told[page[i]->client_port - 1000] = true;
+        }
+        count += got;
+        ck_assert_uint_lt(++rounds, 1 << 20);
+    } while (cursor != 0);
+    ck_assert_uint_eq(count, FLOWS);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const plain[] = {
@@ -554,6 +612,7 @@ int main(void)
         variables_by_number,
         variables_have_a_memcap_and_end_with_their_flow,
         names,
+        a_flow_is_found_by_its_ends,
     };
     Suite *suite = suite_create("flow");
 
@@ -562,6 +621,7 @@ int main(void)
     add_loop(suite, some_have_none, 4);
     add_loop(suite, icmp_answers_belong_to_their_request, COUNT(pairs));
     add_loop(suite, icmp_errors_belong_to_what_they_quote, COUNT(errors));
+    add_loop(suite, pages_have_all_flows, 3);
     add(suite, "flow", plain, sizeof(plain) / sizeof(plain[0]));
     return run(suite);
 }

@@ -4,7 +4,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "output_fixture.h"
 
@@ -366,7 +369,7 @@ START_TEST(finishes_a_line_that_was_cut)
     char content[64] = "";
 
     signal(SIGXFSZ, SIG_IGN);
-    ck_assert_int_eq(sink_open(&sink, f->path, true, &counters), 0);
+    ck_assert_int_eq(sink_open(&sink, f->path, OUTPUT_FILE_REGULAR, true, &counters), 0);
     limit_file_size(10);
     put_line(&sink, "12345");
     put_line(&sink, "abcdef");
@@ -390,6 +393,140 @@ START_TEST(finishes_a_line_that_was_cut)
     ck_assert_uint_eq(fread(content, 1, sizeof(content) - 1, file), 19);
     fclose(file);
     ck_assert_str_eq(content, "12345\nabcdef\nthere\n");
+}
+END_TEST
+
+/* A file that was removed is nobody's; nor is one in a folder that has gone, until that is back. */
+START_TEST(makes_a_file_anew_that_was_removed)
+{
+    struct event_counters counters = { 0 };
+    struct sink sink;
+    char folder[] = "/tmp/test_output_XXXXXX", path[64];
+
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/eve.json", folder);
+    ck_assert_int_eq(sink_open(&sink, path, OUTPUT_FILE_REGULAR, true, &counters), 0);
+    put_line(&sink, "one");
+    sink_flush(&sink);
+    unlink(path);
+    sink.tried_ns = 0; /* a second has passed */
+    put_line(&sink, "two");
+    sink_flush(&sink);
+    ck_assert_int_eq(access(path, F_OK), 0);
+    unlink(path);
+    rmdir(folder);
+    sink.tried_ns = 0;
+    put_line(&sink, "three");
+    sink_flush(&sink);
+    ck_assert_uint_eq(counters.written[OUTPUT_ALERT], 2);
+    ck_assert_uint_eq(counters.lost[OUTPUT_ALERT], 1);
+    ck_assert_int_eq(mkdir(folder, 0700), 0);
+    sink.tried_ns = 0;
+    put_line(&sink, "four");
+    sink_flush(&sink);
+    ck_assert_uint_eq(counters.written[OUTPUT_ALERT], 3);
+    sink_close(&sink);
+    ck_assert_int_eq(unlink(path), 0);
+    rmdir(folder);
+}
+END_TEST
+
+static int listen_at(const char *path, int type)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, type, 0);
+
+    unlink(path);
+    strcpy(address.sun_path, path);
+    ck_assert_int_eq(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+    if (type == SOCK_STREAM)
+        ck_assert_int_eq(listen(fd, 5), 0);
+    return fd;
+}
+
+/* Nobody listens, somebody reads, he stops reading, he goes, another one comes: all lines are whole, and counted. */
+START_TEST(a_reader_may_come_and_go)
+{
+    struct event_counters counters = { 0 };
+    struct sink sink;
+    char path[80], bytes[64] = "", *large = calloc(1, 3000001);
+    int server, reader;
+
+    snprintf(path, sizeof(path), "%s.socket", f->path);
+    ck_assert_int_eq(sink_open(&sink, path, OUTPUT_FILE_UNIX_STREAM, false, &counters), 0);
+    put_line(&sink, "nobody");
+    sink_flush(&sink);
+    ck_assert_uint_eq(counters.lost[OUTPUT_ALERT], 1);
+    server = listen_at(path, SOCK_STREAM);
+    sink.tried_ns = 0;
+    put_line(&sink, "one");
+    put_line(&sink, "two");
+    sink_flush(&sink);
+    reader = accept(server, NULL, NULL);
+    ck_assert_int_eq(recv(reader, bytes, sizeof(bytes), 0), 8);
+    ck_assert_str_eq(bytes, "one\ntwo\n");
+
+    memset(large, 'x', 3000000); /* more than the socket has room for: cut, and he does not read */
+    put_line(&sink, large);
+    put_line(&sink, "behind");
+    sink_flush(&sink);
+    ck_assert_uint_eq(counters.lost[OUTPUT_ALERT], 2);
+    ck_assert(sink.cut);
+    close(reader);
+    put_line(&sink, "gone");
+    sink_flush(&sink); /* finds that he has gone: the rest of the large one and what is behind are lost */
+    ck_assert_uint_eq(counters.lost[OUTPUT_ALERT], 4);
+    ck_assert_uint_eq(counters.written[OUTPUT_ALERT], 2);
+    sink.tried_ns = 0;
+    put_line(&sink, "again");
+    sink_flush(&sink);
+    reader = accept(server, NULL, NULL);
+    memset(bytes, 0, sizeof(bytes));
+    ck_assert_int_eq(recv(reader, bytes, sizeof(bytes), 0), 6);
+    ck_assert_str_eq(bytes, "again\n");
+    ck_assert_uint_eq(counters.written[OUTPUT_ALERT], 3);
+    sink_close(&sink);
+    close(reader);
+    close(server);
+    unlink(path);
+    free(large);
+}
+END_TEST
+
+START_TEST(a_datagram_is_an_event)
+{
+    struct event_counters counters = { 0 };
+    struct sink sink;
+    char path[80], bytes[64] = "";
+    unsigned sent = 0;
+    int reader;
+
+    snprintf(path, sizeof(path), "%s.socket", f->path);
+    reader = listen_at(path, SOCK_DGRAM);
+    ck_assert_int_eq(sink_open(&sink, path, OUTPUT_FILE_UNIX_DATAGRAM, false, &counters), 0);
+    put_line(&sink, "one");
+    put_line(&sink, "second");
+    sink_flush(&sink);
+    ck_assert_int_eq(recv(reader, bytes, sizeof(bytes), 0), 4);
+    ck_assert_int_eq(recv(reader, bytes, sizeof(bytes), 0), 7);
+    ck_assert_str_eq(bytes, "second\n");
+    for (; sent < 1000; sent++) /* he does not read: the kernel keeps a few */
+        put_line(&sink, "more");
+    sink_flush(&sink);
+    ck_assert_uint_gt(counters.lost[OUTPUT_ALERT], 0);
+    ck_assert_uint_eq(counters.lost[OUTPUT_ALERT] + counters.written[OUTPUT_ALERT], sent + 2);
+    close(reader);
+    put_line(&sink, "gone");
+    sink_flush(&sink);
+    ck_assert_uint_eq(counters.lost[OUTPUT_ALERT] + counters.written[OUTPUT_ALERT], sent + 3);
+    reader = listen_at(path, SOCK_DGRAM);
+    sink.tried_ns = 0;
+    put_line(&sink, "again");
+    sink_flush(&sink);
+    ck_assert_int_eq(recv(reader, bytes, sizeof(bytes), 0), 6);
+    sink_close(&sink);
+    close(reader);
+    unlink(path);
 }
 END_TEST
 
@@ -430,6 +567,9 @@ int main(void)
     tcase_add_test(tcase, says_which_file_cannot_be_written);
     tcase_add_test(tcase, counts_what_a_full_disk_loses);
     tcase_add_test(tcase, finishes_a_line_that_was_cut);
+    tcase_add_test(tcase, makes_a_file_anew_that_was_removed);
+    tcase_add_test(tcase, a_reader_may_come_and_go);
+    tcase_add_test(tcase, a_datagram_is_an_event);
     tcase_add_test(tcase, stands_a_size_limit);
     suite_add_tcase(suite, tcase);
 

@@ -14,10 +14,11 @@
 
 #include "engine/engine_priv.h"
 #include "engine/reload.h"
+#include "flow/flow_priv.h"
 #include "sluice/clock.h"
 #include "sluice/keyword.h"
 
-enum { WORKERS = 2, RELOADS = 100, RELOAD_SECONDS = 60, BATCH = 8, STEPS = 7, PACKET_SIZE = 256, PAUSE_NS = 300000 };
+enum { WORKERS = 2, RELOADS = 100, RELOAD_SECONDS = 30, BATCH = 8, STEPS = 7, PACKET_SIZE = 256, PAUSE_NS = 300000 };
 
 /* --- Traffic: one connection after the other, each of STEPS packets ------------------------------------------------------------- */
 
@@ -449,10 +450,24 @@ START_TEST(settings_are_read_anew)
     next_yaml = NULL;
     ck_assert_int_eq(do_reload(), RELOAD_FAILED);
     ck_assert_ptr_nonnull(strstr(reload_last(reload)->cause, "1 mistake in the configuration"));
-    next_yaml = "vars: {address-groups: {HOME_NET: 10.0.0.1}}\nflow: {memcap: 1 MiB}";
+    next_yaml = "vars: {address-groups: {HOME_NET: 10.0.0.1}}\nflow: {memcap: 1 MiB, timeouts: {tcp: {new: 7}}}\n"
+                "stream: {invalid-policy: ignore}";
     write_rules("alert tcp $HOME_NET any -> any any (content:\"POST\"; sid:9;)\n", 0);
     ck_assert_int_eq(do_reload(), RELOAD_DONE);
-    ck_assert_uint_eq(diag_warnings(reload_last(reload)->diag), 2); /* stats.interval, flow.memcap: at the next start */
+    ck_assert_uint_eq(diag_warnings(reload_last(reload)->diag), 1); /* flow.memcap: at the next start */
+    ck_assert_str_eq(diag_get(reload_last(reload)->diag, 0)->message,
+                     "'flow.memcap' has changed: it takes effect at the next start");
+    stop_workers();
+    for (unsigned i = 0; i < WORKERS; i++) {
+        const struct flow_table *flows = workers[i].pipeline.flows;
+
+        ck_assert_uint_eq(flows->timeout_ns[false][FLOW_CLASS_TCP][FLOW_NEW], 7 * NS_PER_SECOND);
+        ck_assert_uint_eq(flows->timeout_ns[false][FLOW_CLASS_UDP][FLOW_NEW], 30 * NS_PER_SECOND);
+    }
+    for (unsigned i = 0; i < WORKERS; i++) {
+        atomic_store(&workers[i].stop, false);
+        ck_assert_int_eq(worker_start(&workers[i]), 0);
+    }
     next_yaml = "stats: {interval: 1}";
     ck_assert_int_eq(do_reload(), RELOAD_DONE);
     ck_assert_uint_eq(diag_warnings(reload_last(reload)->diag), 0);
