@@ -115,6 +115,7 @@ struct flow {
     bool emergency;                      /* began while the table was full */
     bool drop_by_exception;              /* FLOW_DROPPED comes from an exception policy, not from a rule */
     uint8_t drop_reason;                 /* enum drop_reason: why it was dropped */
+    uint8_t offload;                     /* enum packet_offload: what the kernel was asked to do with the rest of it */
 
     /* --- the table's own: expiry --- */
     struct flow *newer, *older;            /* among the new ones */

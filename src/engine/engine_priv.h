@@ -11,6 +11,7 @@
  *   files.c      files out of the traffic: options, and the store
  *   datasets.c   sets that rules share, from the configuration and back to their files
  *   stats.c      from counters to a stats event
+ *   offload.c    which flows are handed to the kernel
  *   attachment.c the own table while the daemon runs: watched, put back, fed with hosts to block
  *   run.c        the daemon        replay.c   capture files        replay_workers.c   their threads
  */
@@ -163,6 +164,7 @@ struct attachment_counters {
     uint64_t hosts;                          /* blocked now */
     uint64_t added, refused, full, lost;     /* hosts that were asked for */
     uint64_t blocked_packets, blocked_bytes; /* dropped by the kernel */
+    uint64_t accepted_packets, accepted_bytes, dropped_packets, dropped_bytes; /* by the kernel, of offloaded flows */
 };
 void attachment_counters(const struct attachment *attachment, struct attachment_counters *out);
 
@@ -171,6 +173,22 @@ struct block_port;
 struct block_port *attachment_port(struct attachment *attachment, unsigned worker);
 /* On the packet's path: the rule that dropped the packet wants a host of it blocked. */
 void block_port_ask(struct block_port *port, const struct packet *pkt, const struct rule *rule);
+
+/* --- offload.c --------------------------------------------------------------------------------------------------------- */
+
+struct offload_options {
+    bool accept, drop;
+    bool passed; /* flows that were passed are accepted, too */
+    bool has_ports;
+    uint64_t ports[65536 / 64]; /* of servers whose flows are bypassed, a bit each */
+};
+/* As configured; nothing is handed over where drops have no effect. */
+void engine_offload_options(const struct config *config, bool inline_mode, struct offload_options *out);
+void engine_offload_queue(const struct config *config, const struct firewall_options *firewall,
+                          struct nfqueue_options *out);
+bool offload_port_is_bypassed(const struct offload_options *options, const struct flow *flow);
+/* Of a packet of the queue that has its verdict. */
+enum packet_offload offload_of(const struct offload_options *options, const struct packet *pkt);
 
 /* --- rewrite.c --------------------------------------------------------------------------------------------------------- */
 
@@ -202,6 +220,9 @@ struct pipeline_counters {
     uint64_t uninspected_marked;
     uint64_t uninspected_link;      /* of a link type that is not supported; only rules for any packet saw it */
     uint64_t uninspected_fragments; /* that defragmentation had no use or no room for; headers were inspected */
+    /* Flows handed to the kernel, and what came nevertheless; packets of flows that are bypassed here alone. */
+    uint64_t offloaded_accept, offloaded_drop;
+    uint64_t captured_packets, captured_bytes, local_packets, local_bytes;
 };
 
 enum checksum_checks {
@@ -243,11 +264,13 @@ struct pipeline {
     enum checksum_checks checksums;
     struct checksum_sample *checksum_sample; /* lent; CHECKSUMS_AUTO */
     bool drop_undecodable;
-    bool inline_mode;              /* what rules replace goes on so */
-    bool stream_inline;            /* streams are looked at before they are forwarded */
-    bool stream_checksums;         /* segments with a wrong checksum are not part of their stream */
-    bool kernel_checksums;         /* the kernel says which checksums it did not verify */
-    struct file_store *file_store; /* all workers'; NULL: none */
+    bool inline_mode;                      /* what rules replace goes on so */
+    bool stream_inline;                    /* streams are looked at before they are forwarded */
+    bool stream_checksums;                 /* segments with a wrong checksum are not part of their stream */
+    bool kernel_checksums;                 /* the kernel says which checksums it did not verify */
+    bool bypass_at_depth;                  /* of both directions of a stream */
+    const struct offload_options *offload; /* shared by all workers, outlives them */
+    struct file_store *file_store;         /* all workers'; NULL: none */
     struct host_os_table host_os;
     struct rewriter rewriter;
     struct decoded_packet decoded[2]; /* the packet at hand and the next one, in turn */
@@ -269,6 +292,8 @@ struct pipeline_options {
     size_t host_memcap;                      /* of the table that all workers share */
     bool drop_undecodable;
     bool kernel_checksums;
+    bool bypass_at_depth;
+    struct offload_options offload;
 };
 
 /* What the pipelines of all workers have in common; outlives them. */
@@ -279,6 +304,7 @@ struct pipeline_shared {
     enum exception_policy exceptions[EXCEPTION_COUNT]; /* as configured */
     struct app_options app_options;                    /* owns the settings of protocols */
     struct host_table *hosts;
+    struct offload_options offload;
 };
 /* Takes over options->app.settings, also when it fails. 0 or -ENOMEM. */
 int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options);

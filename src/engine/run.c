@@ -281,6 +281,32 @@ static void tell_conntrack(const struct engine *engine)
                  limited > 0 ? ", for a time (queue.conntrack)" : "");
 }
 
+/* The table saves marks of packets only where a queue can't mark connections itself. */
+static void settle_offload(struct engine *engine)
+{
+    struct firewall_offload *offload = &engine->firewall.offload;
+    unsigned by_packet = 0, by_connection = 0;
+
+    if (!offload->accept && !offload->drop)
+        return;
+    for (unsigned i = 0; i < engine->worker_count; i++) {
+        enum queue_offload how = nfqueue_offload(engine->workers[i].capture);
+
+        by_packet += how == QUEUE_OFFLOAD_PACKET_MARK;
+        by_connection += how == QUEUE_OFFLOAD_CONNECTION;
+    }
+    offload->saves = by_packet > 0;
+    /* Decided before the first packet, and so that no flow is said to be the kernel's that it has not. */
+    engine->shared.offload.accept &= by_packet + by_connection > 0;
+    engine->shared.offload.drop &= by_connection > 0 || engine->workers[0].queue.offload_drops_behind;
+    if (by_packet + by_connection == 0)
+        log_warning("no flow is handed to the kernel: it takes no marks of connections in verdicts "
+                    "(nft.offload.verdict)");
+    else
+        log_info("flows are handed to the kernel by %s",
+                 by_packet > 0 ? "marks of packets, which the own table saves" : "marks of connections in verdicts");
+}
+
 /* Binding a queue makes packets wait in it, so it comes last, and the threads follow at once. */
 static int open_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
@@ -295,6 +321,7 @@ static int open_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         }
     }
     tell_conntrack(engine);
+    settle_offload(engine);
     for (unsigned i = 0; i < engine->worker_count; i++) {
         int err = worker_start(&engine->workers[i]);
 
@@ -527,6 +554,8 @@ static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
     else
         err = plan_workers(engine, error);
+    for (unsigned i = 0; i < engine->worker_count && !err; i++)
+        engine_offload_queue(engine->options->config, &engine->firewall, &engine->workers[i].queue);
     if (!err)
         err = load_rules(engine, error);
     if (!err)

@@ -13,7 +13,7 @@
 #include "sluice/dataset.h"
 #include "sluice/host.h"
 
-enum { FIXED_STATS = 160, STATS_PER_QUEUE = 24 };
+enum { FIXED_STATS = 180, STATS_PER_QUEUE = 24 };
 
 struct stats {
     const struct pipeline_shared *shared;
@@ -301,6 +301,14 @@ static void add_exceptions(struct stats *stats, const struct sums *sums, bool be
     }
 }
 
+static void add_bypassed(struct stats *stats, const struct sums *sums)
+{
+    add(stats, "flow_bypassed.local_pkts", sums->pipeline.local_packets);
+    add(stats, "flow_bypassed.local_bytes", sums->pipeline.local_bytes);
+    add(stats, "flow_bypassed.local_capture_pkts", sums->pipeline.captured_packets);
+    add(stats, "flow_bypassed.local_capture_bytes", sums->pipeline.captured_bytes);
+}
+
 static void add_defrag(struct stats *stats, struct worker *const *workers, unsigned count)
 {
     for (size_t i = 0; i < defrag_counter_count(); i++) {
@@ -322,6 +330,8 @@ static void add_ips(struct stats *stats, const struct sums *sums)
     add(stats, "ips.replace_refused", sums->pipeline.replace_refused);
     add(stats, "ips.marked", sums->pipeline.marked);
     add(stats, "ips.looping", sums->pipeline.looping);
+    add(stats, "ips.offload.accepted", sums->pipeline.offloaded_accept);
+    add(stats, "ips.offload.dropped", sums->pipeline.offloaded_drop);
     add(stats, "ips.uninspected.marked", sums->pipeline.uninspected_marked);
     add(stats, "ips.uninspected.link_type", sums->pipeline.uninspected_link);
     add(stats, "ips.uninspected.fragment", sums->pipeline.uninspected_fragments);
@@ -381,6 +391,10 @@ static void add_attachment(struct stats *stats)
     add(stats, "firewall.blocklist.lost", counters.lost);
     add(stats, "firewall.blocklist.dropped_packets", counters.blocked_packets);
     add(stats, "firewall.blocklist.dropped_bytes", counters.blocked_bytes);
+    add(stats, "firewall.offload.accepted_packets", counters.accepted_packets);
+    add(stats, "firewall.offload.accepted_bytes", counters.accepted_bytes);
+    add(stats, "firewall.offload.dropped_packets", counters.dropped_packets);
+    add(stats, "firewall.offload.dropped_bytes", counters.dropped_bytes);
 }
 
 static void add_output(struct stats *stats, const struct output *output)
@@ -430,6 +444,7 @@ void stats_write(struct stats *stats, struct worker *const *workers, unsigned co
     if (stats->exceptions)
         add_exceptions(stats, &sums, false);
     add_defrag(stats, workers, count);
+    add_bypassed(stats, &sums);
     add_ips(stats, &sums);
     add_rules(stats, ruleset_rules(ruleset));
     add(stats, "detect.alert", sums.policy.alerts);
