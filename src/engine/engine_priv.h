@@ -11,7 +11,7 @@
  *   files.c      files out of the traffic: options, and the store
  *   datasets.c   sets that rules share, from the configuration and back to their files
  *   stats.c      from counters to a stats event
- *   offload.c    which flows are handed to the kernel
+ *   offload.c    which flows are handed to the kernel;  follower.c  what becomes of them there
  *   attachment.c the own table while the daemon runs: watched, put back, fed with hosts to block
  *   run.c        the daemon        replay.c   capture files        replay_workers.c   their threads
  */
@@ -190,6 +190,25 @@ bool offload_port_is_bypassed(const struct offload_options *options, const struc
 /* Of a packet of the queue that has its verdict. */
 enum packet_offload offload_of(const struct offload_options *options, const struct packet *pkt);
 
+/* --- follower.c -------------------------------------------------------------------------------------------------------- */
+
+/* A thread that follows the connections that the kernel handles, and tells the workers of them. */
+struct follower;
+/* *out is NULL when there is nothing to follow, or nobody to ask (logged). 0 or -ENOMEM. */
+int follower_new(struct follower **out, const struct config *config, const struct firewall_options *firewall,
+                 unsigned workers);
+int follower_start(struct follower *follower); /* 0 or -errno. NULL is allowed here and below */
+/* Looks a last time, tells, and ends the thread. */
+void follower_stop(struct follower *follower);
+void follower_free(struct follower *follower);
+
+struct follower_counters {
+    uint64_t reports, lost;
+};
+void follower_counters(const struct follower *follower, struct follower_counters *out);
+/* A worker's end; NULL when nobody follows. */
+struct ring *follower_port(struct follower *follower, unsigned worker);
+
 /* --- rewrite.c --------------------------------------------------------------------------------------------------------- */
 
 enum { REWRITE_SLOTS = CAPTURE_MAX_BATCH, REWRITE_SLOT_SIZE = 128 * 1024 };
@@ -322,6 +341,9 @@ void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn);
 /* From a packet of capture to its verdict (written into the packet), with its events. */
 /* `next`, if it is known already, must be the packet of the next call: it is decoded ahead, so that its flow is on the way to the cache. */
 void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt, struct packet *next);
+/* What the kernel says of a flow that it handles. */
+void pipeline_report(struct pipeline *pipeline, const struct ruleset *ruleset, const struct flow_report *report,
+                     uint64_t now_ns);
 /* Ends at most `budget` flows whose time is over. */
 void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns, size_t budget);
 /* Ends all flows whose time is over, in the order in which they began. */
@@ -334,6 +356,7 @@ void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset);
 enum {
     WORKER_WAIT_MS = 200,
     WORKER_IDLE_EXPIRE = 4096,  /* flows that are ended at once when no packets come */
+    WORKER_REPORTS = 256,       /* of flows that the kernel handles, taken between two batches */
     WORKER_LAST_BATCHES = 1024, /* judged after it was asked to stop, at most */
 };
 
@@ -360,6 +383,7 @@ struct worker {
     struct nfqueue_options queue;
     uint64_t conntrack_until_ns; /* then the kernel need not say any more what conntrack knows; 0: it goes on */
     struct pipeline pipeline;
+    struct ring *reports; /* lent: of flows that the kernel handles; NULL: nobody tells */
     const struct affinity *affinity;
     _Atomic(const struct ruleset *) ruleset;
     atomic_bool stop;
@@ -407,6 +431,7 @@ int stats_new(struct stats **out, unsigned workers, bool queues, const struct co
               const struct pipeline_shared *shared);
 /* What is told of the own table; lent. */
 void stats_set_attachment(struct stats *stats, const struct attachment *attachment);
+void stats_set_follower(struct stats *stats, const struct follower *follower);
 void stats_free(struct stats *stats);
 void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                  struct output *output, uint64_t uptime_seconds, uint64_t time_ns);

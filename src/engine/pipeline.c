@@ -237,11 +237,20 @@ static bool needs_checksums(const struct pipeline *pipeline, const struct packet
 
 /* --- Flow and stream -------------------------------------------------------------------------------------------------------- */
 
+/* The kernel did not show us the end of a connection that it handled, and knows of none any more when a SYN comes to us. */
+static bool is_reuse(const struct pipeline *pipeline, const struct flow *flow, const struct packet *pkt)
+{
+    if (flow->offload == OFFLOAD_ACCEPT && (pkt->tcp.flags & (TCP_SYN | TCP_ACK | TCP_RST)) == TCP_SYN &&
+        pkt->tunnel_depth == 0)
+        return true;
+    return stream_is_reuse(pipeline->stream, flow, pkt);
+}
+
 static struct flow *find_flow(struct pipeline *pipeline, struct packet *pkt, enum exception_cause *exception)
 {
     struct flow *flow = flow_table_get(pipeline->flows, pkt, exception);
 
-    if (flow && pkt->protocol == IPPROTO_TCP && pkt->transport && stream_is_reuse(pipeline->stream, flow, pkt)) {
+    if (flow && pkt->protocol == IPPROTO_TCP && pkt->transport && is_reuse(pipeline, flow, pkt)) {
         flow_table_end(pipeline->flows, flow, FLOW_END_REUSED);
         flow = flow_table_get(pipeline->flows, pkt, exception);
     }
@@ -697,6 +706,13 @@ static void end_flow(struct flow *flow, enum flow_end reason, void *user)
     detect_flow_end(pipeline->detector, flow);
     policy_flow_end(pipeline->policy, flow);
     stream_end(pipeline->stream, flow);
+}
+
+void pipeline_report(struct pipeline *pipeline, const struct ruleset *ruleset, const struct flow_report *report,
+                     uint64_t now_ns)
+{
+    pipeline_use_ruleset(pipeline, ruleset);
+    flow_table_report(pipeline->flows, report, now_ns);
 }
 
 void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns, size_t budget)

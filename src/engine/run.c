@@ -43,6 +43,7 @@ struct engine {
     struct firewall_options firewall;
     bool attached;
     struct attachment *attachment; /* NULL: the table is not looked after */
+    struct follower *follower;     /* NULL: no flows are the kernel's, or it does not tell */
     struct worker *workers;
     struct worker **worker_list;
     unsigned worker_count;
@@ -197,6 +198,7 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
     }
     pipeline_use_ruleset(&worker->pipeline, engine->ruleset);
     want_conntrack(worker, engine->options->config, engine->ruleset);
+    worker->reports = follower_port(engine->follower, worker->index);
     worker->pipeline.blocks = attachment_port(engine->attachment, worker->index);
     worker->pipeline.marked_policy = worker->queue.marked_policy;
     worker->pipeline.looping_policy = worker->queue.looping_policy;
@@ -219,8 +221,13 @@ static int open_attachment(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     };
     int err = attachment_new(&engine->attachment, &options, error);
 
-    if (!err)
-        stats_set_attachment(engine->stats, engine->attachment);
+    if (err)
+        return err;
+    stats_set_attachment(engine->stats, engine->attachment);
+    err = follower_new(&engine->follower, options.config, options.firewall, options.worker_count);
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+    stats_set_follower(engine->stats, engine->follower);
     return err;
 }
 
@@ -527,6 +534,7 @@ static void engine_clear(struct engine *engine)
     }
     stats_free(engine->stats);
     attachment_free(engine->attachment);
+    follower_free(engine->follower);
     output_close(engine->output);
     pipeline_shared_clear(&engine->shared);
     ruleset_free(engine->ruleset);
@@ -573,7 +581,11 @@ static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         return err;
     }
     err = open_queues(engine, error);
-    return err ? err : attach(engine, error);
+    if (err)
+        return err;
+    if (follower_start(engine->follower))
+        log_warning("no thread for connections that the kernel handles: flow records lack what it moved");
+    return attach(engine, error);
 }
 
 int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
@@ -591,6 +603,7 @@ int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
         sd_notify(0, "STOPPING=1");
     }
     detach(&engine);
+    follower_stop(engine.follower); /* what it says last belongs into the records of the flows that end now */
     stop_workers(&engine);
     tell_loops(&engine);
     if (!err)

@@ -18,6 +18,7 @@ enum { FIXED_STATS = 180, STATS_PER_QUEUE = 24 };
 struct stats {
     const struct pipeline_shared *shared;
     const struct attachment *attachment; /* NULL: none */
+    const struct follower *follower;     /* the same */
     struct arena *arena;
     struct output_stat *values;
     size_t count, capacity;
@@ -371,6 +372,22 @@ void stats_set_attachment(struct stats *stats, const struct attachment *attachme
     stats->attachment = attachment;
 }
 
+void stats_set_follower(struct stats *stats, const struct follower *follower)
+{
+    stats->follower = follower;
+}
+
+static void add_follower(struct stats *stats)
+{
+    struct follower_counters counters;
+
+    if (!stats->follower)
+        return;
+    follower_counters(stats->follower, &counters);
+    add(stats, "firewall.offload.reports", counters.reports);
+    add(stats, "firewall.offload.reports_lost", counters.lost);
+}
+
 static void add_attachment(struct stats *stats)
 {
     struct attachment_counters counters;
@@ -458,6 +475,7 @@ void stats_write(struct stats *stats, struct worker *const *workers, unsigned co
     add_shared(stats, workers[0], ruleset);
     add_files(stats, &sums, workers[0]);
     add_attachment(stats);
+    add_follower(stats);
     add_output(stats, output);
     for (unsigned i = 0; i < count && stats->queues; i++)
         add_queue(stats, workers[i]);
