@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sluice/connections.h"
 #include "sluice/firewall.h"
 
 enum { OPTION_JSON = CLI_OPTION_OWN };
@@ -221,9 +222,35 @@ static int status_json(const char *table, const struct firewall_status *status)
         json_bool(&out, "feeding", status->feeding);
         if (status->feeding)
             json_queues(&out, status);
+        if (status->offload_accept || status->offload_drop)
+            json_string(&out, "offload",
+                        !status->offload_drop     ? "accepted"
+                        : !status->offload_accept ? "dropped"
+                                                  : "both");
     }
     json_object_close(&out);
     return cli_write(&out);
+}
+
+/* Both marks, whatever is configured now: what has them was offloaded once. */
+static int unmark(const struct firewall_options *firewall, bool json)
+{
+    const struct firewall_offload *offload = &firewall->offload;
+    const struct connection_mark marks[] = {
+        { offload->accept_mark, offload->accept_mask },
+        { offload->drop_mark, offload->drop_mask },
+    };
+    size_t changed = 0;
+    int err = connections_unmark(marks, sizeof(marks) / sizeof(marks[0]), &changed);
+
+    if (err)
+        return failed_by(err, err == -EPERM ? "connections can be changed by root or with CAP_NET_ADMIN only"
+                                            : strerror(-err));
+    if (json)
+        printf("{\"unmarked\":%zu}\n", changed);
+    else
+        printf("%zu connection%s came back to the queue\n", changed, changed == 1 ? "" : "s");
+    return EXIT_OK;
 }
 
 static int show_status(const struct firewall_options *firewall, bool json)
@@ -251,11 +278,11 @@ static const struct action {
     int (*run)(const struct firewall_options *firewall, bool json);
     int (*judge)(const struct config *config, const struct firewall_options *firewall, bool json); /* without a mode */
 } actions[] = {
-    { "print", print, NULL },        { "install", install, NULL },   { "remove", detach, NULL },
-    { "status", show_status, NULL }, { "doctor", NULL, nft_doctor },
+    { "print", print, NULL },        { "install", install, NULL }, { "remove", detach, NULL },
+    { "status", show_status, NULL }, { "unmark", unmark, NULL },   { "doctor", NULL, nft_doctor },
 };
 
-#define ACTION_NAMES "print, install, remove, status or doctor"
+#define ACTION_NAMES "print, install, remove, status, unmark or doctor"
 
 enum { ACTIONS = sizeof(actions) / sizeof(actions[0]) };
 
@@ -362,6 +389,8 @@ const struct command command_nft = {
             "install  puts the own table into the kernel, whole or not at all; one of before is replaced\n"
             "remove   takes it out again\n"
             "status   what is attached, where, and how many packets it has queued\n"
+            "unmark   takes the marks of nft.offload off all connections: what the kernel accepted or dropped alone is "
+            "queued again\n"
             "doctor   judges the live ruleset of everybody (nft of all families, legacy iptables, ip rule, who holds "
             "which\n"
             "         queue): what passes uninspected, with the rule in question and the remedy; changes nothing.\n"

@@ -90,6 +90,16 @@ static void print_hooks(struct text *out, unsigned hooks)
     }
 }
 
+/* Marks and ways of saying it are the default ones, or stand in the rules. */
+static void print_offload_settings(struct text *out, const struct firewall_offload *offload)
+{
+    if (offload->accept || offload->drop)
+        text_printf(out, " --set nft.offload.flows=%s",
+                    !offload->drop     ? "accepted"
+                    : !offload->accept ? "dropped"
+                                       : "both");
+}
+
 /* The command that prints the same again. */
 static void print_command(struct text *out, const struct firewall_options *options)
 {
@@ -111,6 +121,7 @@ static void print_command(struct text *out, const struct firewall_options *optio
         text_printf(out, " --table %s", options->table);
     if (!options->bypass)
         text_puts(out, " --no-bypass");
+    print_offload_settings(out, &options->offload);
     if (options->expression == QUEUE_EXPRESSION_XT)
         text_puts(out, " --iptables");
 }
