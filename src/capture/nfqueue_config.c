@@ -368,6 +368,8 @@ static int adopt_queue(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
                                    strerror(errno));
     queue->adopted = true;
     queue->flags = wanted_flags(&queue->options);
+    if (!queue->options.conntrack)
+        queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
     if (queue->options.conntrack &&
         nfqueue_config_conntrack(queue, true)) /* its former reader may have taken it away */
         queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;

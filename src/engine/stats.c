@@ -456,12 +456,12 @@ void stats_write(struct stats *stats, struct worker *const *workers, unsigned co
     add(stats, "capture.kernel_drops", sums.capture.lost);
     add_decode(stats, workers, count);
     add_flows(stats, workers, count);
+    add_bypassed(stats, &sums);
     add_streams(stats, workers, count);
     add_apps(stats, workers, count);
     if (stats->exceptions)
         add_exceptions(stats, &sums, false);
     add_defrag(stats, workers, count);
-    add_bypassed(stats, &sums);
     add_ips(stats, &sums);
     add_rules(stats, ruleset_rules(ruleset));
     add(stats, "detect.alert", sums.policy.alerts);

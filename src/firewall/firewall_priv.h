@@ -15,7 +15,7 @@ enum {
     PLAN_CHAINS = 8,
     PLAN_RULES = 12,
     PLAN_FAMILIES = 2,
-    BATCH_SIZE = 64 * 1024,
+    BATCH_SIZE = 128 * 1024,
     BATCH_MESSAGES = 256,
 };
 

@@ -91,12 +91,12 @@ enum flow_counter {
     FLOW_COUNTER_SPARE,  /* a level */
     FLOW_COUNTER_MEMUSE, /* a level */
     FLOW_COUNTER_VARIABLE_MEMCAP,
-    FLOW_COUNTER_BYPASSED_CLOSED, /* ended with their connections */
-    FLOW_COUNTER_BYPASSED_PACKETS,
-    FLOW_COUNTER_BYPASSED_BYTES,
     FLOW_COUNTER_CONNTRACK_REPLY, /* began with a packet of the server, as conntrack knew */
     FLOW_COUNTER_END_STATE,       /* one a state */
     FLOW_COUNTER_END_CAPTURED = FLOW_COUNTER_END_STATE + FLOW_STATE_COUNT,
+    FLOW_COUNTER_BYPASSED_CLOSED, /* ended with their connections */
+    FLOW_COUNTER_BYPASSED_PACKETS,
+    FLOW_COUNTER_BYPASSED_BYTES,
     FLOW_COUNTER_COUNT,
 };
 

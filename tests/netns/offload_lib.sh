@@ -51,14 +51,14 @@ queued() {
 	echo "$sum"
 }
 
-# tracked ADDRESS SERVER-PORT CLIENT-PORT: packets and bytes of both directions, as the gateway's conntrack has them; nothing where that
+# tracked IPV4-ADDRESS SERVER-PORT CLIENT-PORT: packets and bytes of both directions, as the gateway's conntrack has them; nothing where that
 # is not shown.
 tracked() {
 	gateway cat /proc/net/nf_conntrack 2>/dev/null | python3 -c '
-import ipaddress, re, sys
+import re, sys
 address, server, client = sys.argv[1:]
 for line in sys.stdin:
-    if ipaddress.ip_address(address) == ipaddress.ip_address(re.search("dst=([0-9a-f.:]+)", line)[1]) and f"sport={client} dport={server} " in line:
+    if f"dst={address} sport={client} dport={server} " in line:
         print(*re.findall("packets=([0-9]+)", line), *re.findall("bytes=([0-9]+)", line))' "$1" "$2" "$3"
 }
 
