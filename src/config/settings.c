@@ -415,7 +415,7 @@ const struct setting config_settings[] = {
       .type = SETTING_BOOL,
       .default_value = "no",
       .help = "a connection is bypassed when both of its directions have been inspected as far as "
-              "stream.reassembly-depth says" },
+              "stream.depth says" },
     { .name = "stream.async-oneside",
       .type = SETTING_BOOL,
       .default_value = "no",

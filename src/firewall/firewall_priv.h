@@ -16,7 +16,7 @@ enum {
     PLAN_RULES = 12,
     PLAN_FAMILIES = 2,
     BATCH_SIZE = 128 * 1024,
-    BATCH_MESSAGES = 256,
+    BATCH_MESSAGES = 512,
 };
 
 /* The sets of blocked hosts. */

@@ -2,6 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Flows that are decided are the kernel's. What is accepted passes the queue by and arrives unchanged, what is dropped is dropped
 # there, in all modes and both families; the firewall's own decision holds nevertheless, and nobody else's bits of marks change.
+mode=${1:-}
+if [ -z "$mode" ]; then # each on a network of its own: connections that were cut off go on to be heard of
+	for mode in after before repeat; do bash "$0" $mode; done
+	exit
+fi
 . "$(dirname "$0")/lib.sh"
 . "$HERE/offload_lib.sh"
 topology
@@ -42,37 +47,35 @@ dropped() {
 	hang_up "$1"
 }
 
-modes="after before repeat"
-for mode in $modes; do
-	how="--attach $mode"
-	[ $mode = repeat ] && how+=" --verdict repeat --mark 0x1/0x1"
-	# shellcheck disable=SC2086
-	start_sluice $mode --queue 0-1 --rules "$WORK/t.rules" $how --set nft.offload.flows=both --set stats.interval=0 --set nft.offload.interval=1
-	accepted "${mode}_a4" 10.66.2.2 ENOUGH
-	port=$(cat "$WORK/${mode}_a4.port")
-	accepted "${mode}_a6" fd66:2::2 ENOUGH
-	accepted "${mode}_p4" 10.66.2.3 PASS-ME
-	dropped "${mode}_d4" 10.66.2.2
-	dropped "${mode}_d6" fd66:2::2
-	[ "$(counter sluice offload_accepted)" -ge 12 ] || fail "$mode: the kernel accepted $(counter sluice offload_accepted)"
+how="--attach $mode"
+[ $mode = repeat ] && how+=" --verdict repeat --mark 0x1/0x1"
+# shellcheck disable=SC2086
+start_sluice $mode --queue 0-1 --rules "$WORK/t.rules" $how --set nft.offload.flows=both --set stats.interval=0 --set nft.offload.interval=1
+accepted "${mode}_a4" 10.66.2.2 ENOUGH
+port=$(cat "$WORK/${mode}_a4.port")
+accepted "${mode}_a6" fd66:2::2 ENOUGH
+accepted "${mode}_p4" 10.66.2.3 PASS-ME
+dropped "${mode}_d4" 10.66.2.2
+dropped "${mode}_d6" fd66:2::2
+[ "$(counter sluice offload_accepted)" -ge 12 ] || fail "$mode: the kernel accepted $(counter sluice offload_accepted)"
 
-	# What the firewall denies later is denied.
-	gateway nft insert rule inet firewall forward tcp dport 7001 ip daddr 10.66.2.2 drop
-	says "${mode}_a4" four TIMEOUT
-	says "${mode}_a6" four four
-	gateway nft delete rule inet firewall forward handle "$(gateway nft -a list chain inet firewall forward | sed -n 's/.*10.66.2.2 drop # handle //p')"
-	moved=$(tracked 10.66.2.2 7001 "$port")
-	for name in a4 a6 p4; do hang_up "${mode}_$name"; done
-	stop_process "$LAST_PID" || fail "exit code $?"
-	equal "$mode: flows accepted, in the statistics" "$(last_stats $mode ips.offload.accepted)" 3
-	equal "$mode: flows dropped, in the statistics" "$(last_stats $mode ips.offload.dropped)" 2
-	[ "$(last_stats $mode firewall.offload.accepted_packets)" -ge 12 ] || fail "$mode: accepted, in the statistics"
-	[ "$(last_stats $mode firewall.offload.dropped_packets)" -ge 2 ] || fail "$mode: dropped, in the statistics"
-	[ "$(last_stats $mode firewall.offload.accepted_bytes)" -ge $((12 * 52)) ] || fail "$mode: bytes accepted"
-	equal "$mode: flows whose state is bypassed" "$(events $mode event_type=flow flow.state=bypassed flow.bypass=capture)" 2
-	unchanged
-	# The record of the flow has what conntrack has, and says what part of it never came to us.
-	[ -z "$moved" ] || python3 - "$WORK/$mode/eve.json" "$port" $moved <<'PY' || fail "$mode: the record of the flow"
+# What the firewall denies later is denied.
+gateway nft insert rule inet firewall forward tcp dport 7001 ip daddr 10.66.2.2 drop
+says "${mode}_a4" four TIMEOUT
+says "${mode}_a6" four four
+gateway nft delete rule inet firewall forward handle "$(gateway nft -a list chain inet firewall forward | sed -n 's/.*10.66.2.2 drop # handle //p')"
+moved=$(tracked 10.66.2.2 7001 "$port")
+for name in a4 a6 p4; do hang_up "${mode}_$name"; done
+stop_process "$LAST_PID" || fail "exit code $?"
+equal "$mode: flows accepted, in the statistics" "$(last_stats $mode ips.offload.accepted)" 3
+equal "$mode: flows dropped, in the statistics" "$(last_stats $mode ips.offload.dropped)" 2
+[ "$(last_stats $mode firewall.offload.accepted_packets)" -ge 12 ] || fail "$mode: accepted, in the statistics"
+[ "$(last_stats $mode firewall.offload.dropped_packets)" -ge 2 ] || fail "$mode: dropped, in the statistics"
+[ "$(last_stats $mode firewall.offload.accepted_bytes)" -ge $((12 * 52)) ] || fail "$mode: bytes accepted"
+equal "$mode: flows whose state is bypassed" "$(events $mode event_type=flow flow.state=bypassed flow.bypass=capture)" 2
+unchanged
+# The record of the flow has what conntrack has, and says what part of it never came to us.
+[ -z "$moved" ] || python3 - "$WORK/$mode/eve.json" "$port" $moved <<'PY' || fail "$mode: the record of the flow"
 import json, sys
 file, port, *moved = sys.argv[1:]
 moved = list(map(int, moved))
@@ -88,4 +91,4 @@ for line in open(file):
 else:
     sys.exit('no such flow')
 PY
-done
+
