@@ -95,8 +95,8 @@ static int grow_for_transactions(const struct transaction_group *group, struct d
 {
     int err = 0;
 
-    for (uint32_t i = 0; i < group->buffer_count && !err; i++)
-        err = prefilter_grow_scratch(group->buffers[i].prefilter, &detector->scratch);
+    for (uint32_t i = 0; i <= group->buffer_count && !err; i++)
+        err = prefilter_grow_scratch(transaction_prefilter(group, i), &detector->scratch);
     return err;
 }
 
@@ -236,6 +236,14 @@ const struct rule_captures *detector_texts(const struct detector *detector)
     return detector->texts.count > 0 ? &detector->texts : NULL;
 }
 
+/* A packet, or one more view of its stream. */
+static void begin_round(struct detector *detector)
+{
+    detector_next_serial(detector);
+    detector->payload_seen_count = 0;
+    detector->payload_seen_more = false;
+}
+
 size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
                      const struct hit **hits)
 {
@@ -259,7 +267,7 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
     detector->texts.count = 0;
     *hits = detector->hits;
     ev.view = next_view(&ev, &view) ? &view : NULL;
-    detector_next_serial(detector);
+    begin_round(detector);
     if (ev.view)
         collect_view(&ev);
     if (!ev.view_only)
@@ -269,7 +277,7 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
     detect_transactions(&ev);
     ev.view_only = true;
     while (ev.view && next_view(&ev, &view)) {
-        detector_next_serial(detector);
+        begin_round(detector);
         collect_view(&ev);
         evaluate_candidates(&ev);
         look_again(&ev);

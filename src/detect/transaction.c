@@ -20,6 +20,7 @@ struct looking {
     struct app_tx *tx;
     enum flow_direction direction;
     const struct transaction_group *group;
+    struct app_bytes grown;       /* what was scanned last of a buffer that grows */
     struct app_detection *memory; /* what is remembered; of this call alone when there was no memory */
     bool complete;                /* the direction: nothing more will come */
     unsigned first_file;          /* the rule at hand is done with those before it */
@@ -317,12 +318,18 @@ static uint64_t *scanned_to(struct app_detection *memory, uint32_t buffer, unsig
     return &memory->grown[memory->grown_count++].to;
 }
 
+static bool is_same_value(const struct app_bytes *one, const struct app_bytes *other)
+{
+    return one->bytes == other->bytes && one->length == other->length && one->offset == other->offset;
+}
+
 /* What is new of a buffer, with the words that begin before it. */
 static void scan_growing(struct looking *look, uint32_t buffer, unsigned index, const struct app_bytes *value)
 {
     const struct transaction_buffer *scanned = &look->group->buffers[buffer];
     uint64_t *to = scanned->transforms ? NULL : scanned_to(look->memory, buffer, index);
     uint64_t end = value->offset + value->length;
+    bool again = !scanned->transforms && is_same_value(value, &look->grown);
     uint32_t from = 0;
 
     if (to && *to > value->offset) {
@@ -334,6 +341,10 @@ static void scan_growing(struct looking *look, uint32_t buffer, unsigned index, 
     }
     if (to)
         *to = end;
+    if (again)
+        return;
+    if (!scanned->transforms)
+        look->grown = *value;
     prefilter_scan(scanned->prefilter, look->ev->detector, value->bytes + from, value->length - from);
 }
 
@@ -380,6 +391,18 @@ static void collect_unfiltered(struct looking *look)
         if (rule->always || look->memory->rescan || !look->memory->asked || rule->progress > look->memory->progress)
             detector_add_candidate(look->ev->detector, rule->check);
     }
+}
+
+/* Those whose literal is not in reach would be asked in vain. */
+static void collect_by_payload(struct looking *look)
+{
+    struct detector *detector = look->ev->detector;
+    const struct check_list *all = &look->group->by_payload;
+
+    for (uint32_t i = 0; i < detector->payload_seen_count; i++)
+        detector_add_candidate(detector, detector->payload_seen[i]);
+    for (uint32_t i = 0; i < all->count && detector->payload_seen_more; i++)
+        detector_add_candidate(detector, all->index[i]);
 }
 
 static uint16_t file_count(const struct looking *look)
@@ -430,6 +453,7 @@ static void collect(struct looking *look)
     for (uint32_t i = 0; i < look->group->buffer_count; i++)
         scan_buffer(look, i);
     collect_unfiltered(look);
+    collect_by_payload(look);
     for (const struct app_detection *piece = memory; piece; piece = piece->more) {
         for (uint32_t i = 0; i < piece->count; i++) {
             if (!piece->list[i].done || has_new_file(look, &piece->list[i]))
@@ -656,8 +680,10 @@ static void look_at(struct evaluation *ev, struct app_tx *tx, const struct trans
     collect(&look);
     detector->counters.candidates += detector->candidate_count;
     evaluate_sort(detector);
-    for (uint32_t i = 0; i < detector->candidate_count; i++)
+    for (uint32_t i = 0; i < detector->candidate_count; i++) {
+        evaluate_fetch(ev, i);
         decide(&look, detector->candidates[i]);
+    }
     keep(&look, &detector->memory);
 }
 
