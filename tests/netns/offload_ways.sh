@@ -126,10 +126,10 @@ unchanged
 
 # Within somebody's own table, as printed: nft's text needs the kernel's own queue.
 if has_native; then
-	"$SLUICE" nft print --config /dev/null --mode chain --queue 0-1 --set nft.offload.flows=accepted >"$WORK/fragment"
+	"$SLUICE" nft print --config /dev/null --mode chain --queue 0-1 --set nft.offload.flows=accepted >"$WORK/fragment.nft"
 	gateway nft -f - <<NFT
 table inet theirs {
-	$(cat "$WORK/fragment")
+	$(cat "$WORK/fragment.nft")
 	chain forward {
 		type filter hook forward priority 5; policy accept;
 		meta l4proto tcp jump sluice_ips
