@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Inject: the answers of `reject` - TCP RST and ICMP unreachable - from raw sockets whose packets carry a mark that keeps
- * them out of the queue.
+ * them out of the queue; over a bridge as frames out of its ports, which come to no queue.
  *
  * Building is apart from sending, so that it is tested and used by replay without a socket.
  *
@@ -17,7 +17,7 @@
 
 struct injector;
 
-enum { INJECT_MAX_PACKET = 1280, INJECT_ERROR_SIZE = 256 };
+enum { INJECT_MAX_PACKET = 1280, INJECT_MAX_LINK_HEADER = 32, INJECT_ERROR_SIZE = 256 };
 
 /* Opens the raw sockets (CAP_NET_RAW) with SO_MARK `mark` (CAP_NET_ADMIN). 0 or -errno with a line in `error`. */
 int injector_new(struct injector **out, uint32_t mark, char error[INJECT_ERROR_SIZE]);
@@ -30,6 +30,10 @@ void injector_free(struct injector *injector);
  * first, multicast or broadcast. Returns the length written to `out`, or 0 when there is nothing to send.
  */
 size_t inject_build(const struct packet *pkt, enum reject_kind to, uint8_t out[INJECT_MAX_PACKET]);
+
+/* The link header of an answer to a packet that crosses a bridge, and the port by which it leaves; both 0 where there is none. */
+size_t inject_link_header(const struct packet *pkt, enum reject_kind to, uint8_t out[INJECT_MAX_LINK_HEADER]);
+uint32_t inject_port(const struct packet *pkt, enum reject_kind to);
 
 /* Sends what pkt->reject asks for. 0, or the first -errno. */
 int injector_reject(struct injector *injector, const struct packet *pkt);

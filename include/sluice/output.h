@@ -145,6 +145,9 @@ struct output_stat {
 };
 void output_stats(struct output *output, const struct output_stat *stats, size_t count, uint64_t uptime_seconds,
                   uint64_t time_ns);
+/* The same as one JSON object, for who asks. */
+struct text;
+void output_stats_json(const struct output_stat *stats, size_t count, uint64_t uptime_seconds, struct text *out);
 
 /* What happened to the own table. Called by one thread. */
 enum output_firewall_action {
@@ -153,6 +156,7 @@ enum output_firewall_action {
     OUTPUT_FIREWALL_RESTORED,   /* it had been altered, and somebody else put it back */
     OUTPUT_FIREWALL_FAILED,     /* it could not be put back yet */
     OUTPUT_FIREWALL_MISPLACED,  /* somebody's chain is on the wrong side of ours */
+    OUTPUT_FIREWALL_MOVED,      /* and therefore ours has another place now */
     OUTPUT_FIREWALL_FLUSHED,    /* the kernel dropped packets that waited in our queues */
     OUTPUT_FIREWALL_BLOCKED,    /* a host was put on the blocklist */
     OUTPUT_FIREWALL_ACTIONS,
@@ -170,7 +174,7 @@ struct output_firewall {
     uint32_t generation, pid;         /* who; 0: not known */
     char process[FIREWALL_PROCESS_SIZE];
     uint64_t packets;                  /* flushed */
-    struct firewall_intruder intruder; /* misplaced */
+    struct firewall_intruder intruder; /* misplaced, moved */
     struct address host;               /* blocked */
     uint8_t host_version;
     uint64_t host_seconds;           /* 0: for good */
@@ -199,5 +203,7 @@ struct output_counters {
 void output_counters(const struct output *output, struct output_counters *out);
 
 const char *output_drop_reason_name(enum drop_reason reason);
+const char *output_protocol_name(uint8_t protocol);                    /* "TCP"; NULL for one that has only a number */
+void output_time(struct text *out, const char *key, uint64_t time_ns); /* as EVE writes times */
 
 #endif

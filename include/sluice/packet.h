@@ -140,6 +140,10 @@ struct packet_conntrack {
 };
 
 enum {
+    PACKET_CONNTRACK_NONE = 0x100
+}; /* info, without bytes: the kernel would have told, but there is no connection */
+
+enum {
     PACKET_MAX_VLANS = 3,
     PACKET_EVENT_WORDS = 4,
     PACKET_MAX_EVENTS = 15, /* recorded for one packet, as the field does; more are lost */

@@ -3,7 +3,7 @@
  * Building the answers of `reject`.
  *
  * An answer pretends to come from the other end of the conversation: that is what the addressee's TCP expects, what
- * lets connection tracking undo address translation on the way back, and works on a bridge that has no address.
+ * lets connection tracking undo address translation on the way back, and works where a bridge has no address.
  *
  * TCP: the packet that was rejected never arrived, so towards its sender the RST is what a closed port would answer
  * (RFC 9293 §3.10.7.1), and towards its receiver it takes the packet's own place in the sequence, the only number that a

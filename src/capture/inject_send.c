@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sending the answers of `reject`: two raw sockets that take whole IP packets. Their mark keeps the answers out of the
- * queue they would otherwise come back to. They never receive (IPPROTO_RAW is for sending), and never block: an answer
- * that the kernel has no room for is counted and given up, as the packet it answers was dropped anyway.
+ * Sending the answers of `reject`: two raw sockets that take whole IP packets, and one for the ports of a bridge. Their mark keeps
+ * the answers out of the queue they would otherwise come back to. They never receive (IPPROTO_RAW, and protocol 0 of packet sockets,
+ * are for sending), and never block: an answer that the kernel has no room for is counted and given up, as the packet it answers was
+ * dropped anyway.
  */
 #include "sluice/inject.h"
 
 #include <errno.h>
+#include <linux/if_packet.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@ enum { NO_SOCKET = -1 };
 
 struct injector {
     int fd4, fd6; /* fd6 is NO_SOCKET on a host without IPv6 */
+    int fd_frame; /* NO_SOCKET: the kernel has no packet sockets, or this process may not have them */
     struct inject_counters counters;
 };
 
@@ -25,6 +28,14 @@ static int fail(char error[INJECT_ERROR_SIZE], int err, const char *what, const 
 {
     snprintf(error, INJECT_ERROR_SIZE, "reject: %s: %s%s", what, strerror(-err), err == -EPERM ? remedy : "");
     return err;
+}
+
+static int set_mark(int fd, uint32_t mark, char error[INJECT_ERROR_SIZE])
+{
+    if (setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark)) < 0)
+        return fail(error, -errno, "cannot mark answers",
+                    "; it needs CAP_NET_ADMIN: run as root or with that capability");
+    return 0;
 }
 
 /* *out stays NO_SOCKET when the host does not speak the protocol. */
@@ -38,11 +49,9 @@ static int open_raw(int family, uint32_t mark, int *out, char error[INJECT_ERROR
     if (fd < 0)
         return fail(error, -errno, "cannot open a raw socket",
                     "; it needs CAP_NET_RAW: run as root or with that capability");
-    if (setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark)) < 0) {
-        err =
-            fail(error, -errno, "cannot mark answers", "; it needs CAP_NET_ADMIN: run as root or with that capability");
+    err = set_mark(fd, mark, error);
+    if (err)
         goto close_fd;
-    }
     if (setsockopt(fd, family == AF_INET ? (int)IPPROTO_IP : (int)IPPROTO_IPV6,
                    family == AF_INET ? IP_HDRINCL : IPV6_HDRINCL, &one, sizeof(one)) < 0) {
         err = fail(error, -errno, "the kernel takes no whole IP packets", "");
@@ -56,18 +65,35 @@ close_fd:
     return err;
 }
 
+/* Only a bridge needs it, so a host that can't have it goes on. */
+static int open_frame(uint32_t mark, int *out, char error[INJECT_ERROR_SIZE])
+{
+    int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
+
+    if (fd < 0)
+        return 0;
+    err = set_mark(fd, mark, error);
+    if (err)
+        close(fd);
+    else
+        *out = fd;
+    return err;
+}
+
 int injector_new(struct injector **out, uint32_t mark, char error[INJECT_ERROR_SIZE])
 {
     struct injector *injector = malloc(sizeof(*injector));
 
     if (!injector)
         return fail(error, -ENOMEM, "cannot start", "");
-    *injector = (struct injector){ .fd4 = NO_SOCKET, .fd6 = NO_SOCKET };
+    *injector = (struct injector){ .fd4 = NO_SOCKET, .fd6 = NO_SOCKET, .fd_frame = NO_SOCKET };
 
     int err = open_raw(AF_INET, mark, &injector->fd4, error);
 
     if (!err)
         err = open_raw(AF_INET6, mark, &injector->fd6, error);
+    if (!err)
+        err = open_frame(mark, &injector->fd_frame, error);
     if (err) {
         injector_free(injector);
         return err;
@@ -84,6 +110,8 @@ void injector_free(struct injector *injector)
         close(injector->fd4);
     if (injector->fd6 != NO_SOCKET)
         close(injector->fd6);
+    if (injector->fd_frame != NO_SOCKET)
+        close(injector->fd_frame);
     free(injector);
 }
 
@@ -111,21 +139,45 @@ static int send6(const struct injector *injector, const uint8_t *answer, size_t 
     return sendto(injector->fd6, answer, length, MSG_DONTWAIT, (struct sockaddr *)&to, sizeof(to)) < 0 ? -errno : 0;
 }
 
+static int send_packet(const struct injector *injector, const struct packet *pkt, enum reject_kind to,
+                       const uint8_t *answer, size_t length)
+{
+    bool four = pkt->ip_version == 4;
+
+    if ((four ? injector->fd4 : injector->fd6) == NO_SOCKET)
+        return -EAFNOSUPPORT;
+    if (four)
+        return send4(injector, answer, length);
+    return send6(injector, answer, length, to == REJECT_SOURCE ? pkt->meta.in_ifindex : pkt->meta.out_ifindex);
+}
+
+static int send_frame(const struct injector *injector, const uint8_t *frame, size_t length, uint32_t port)
+{
+    struct sockaddr_ll link = { .sll_family = AF_PACKET, .sll_ifindex = (int)port };
+
+    if (injector->fd_frame == NO_SOCKET)
+        return -EAFNOSUPPORT;
+    return sendto(injector->fd_frame, frame, length, MSG_DONTWAIT, (struct sockaddr *)&link, sizeof(link)) < 0 ? -errno
+                                                                                                               : 0;
+}
+
 static int send_answer(struct injector *injector, const struct packet *pkt, enum reject_kind to)
 {
-    uint8_t answer[INJECT_MAX_PACKET];
-    size_t length = inject_build(pkt, to, answer);
-    bool four = pkt->ip_version == 4;
+    uint8_t bytes[INJECT_MAX_LINK_HEADER + INJECT_MAX_PACKET], header[INJECT_MAX_LINK_HEADER];
+    uint8_t *answer = bytes + INJECT_MAX_LINK_HEADER;
+    size_t length = inject_build(pkt, to, answer), link;
+    uint32_t port = inject_port(pkt, to);
     int err;
 
     if (length == 0)
         return 0;
-    if ((four ? injector->fd4 : injector->fd6) == NO_SOCKET)
-        err = -EAFNOSUPPORT;
-    else if (four)
-        err = send4(injector, answer, length);
-    else
-        err = send6(injector, answer, length, to == REJECT_SOURCE ? pkt->meta.in_ifindex : pkt->meta.out_ifindex);
+    link = port ? inject_link_header(pkt, to, header) : 0;
+    if (link > 0) {
+        memcpy(answer - link, header, link);
+        err = send_frame(injector, answer - link, link + length, port);
+    } else {
+        err = send_packet(injector, pkt, to, answer, length);
+    }
     injector->counters.sent += err == 0;
     injector->counters.failed += err != 0;
     return err;

@@ -139,6 +139,17 @@ static void follow_ids(struct nfqueue *queue, uint32_t id)
     queue->next_id = id + 1;
 }
 
+/* What a former reader left in the socket may be from before conntrack was asked for; from the first connection on it is not. */
+static void follow_conntrack(struct nfqueue *queue, struct packet *pkt)
+{
+    if (pkt->conntrack.bytes) {
+        queue->counters.conntrack++;
+        queue->tells_conntrack = (queue->flags & NFQA_CFG_F_CONNTRACK) != 0;
+    } else if (queue->tells_conntrack) {
+        pkt->conntrack.info = PACKET_CONNTRACK_NONE;
+    }
+}
+
 static void lend(struct nfqueue *queue, struct packet *pkt)
 {
     struct capture_counters *counters = &queue->counters;
@@ -153,7 +164,7 @@ static void lend(struct nfqueue *queue, struct packet *pkt)
     counters->bytes += pkt->wire_length;
     counters->truncated += (pkt->flags & PACKET_TRUNCATED) != 0;
     counters->gso += (pkt->flags & PACKET_GSO) != 0;
-    counters->conntrack += pkt->conntrack.bytes != NULL;
+    follow_conntrack(queue, pkt);
     counters->marked += (pkt->flags & PACKET_MARKED) != 0;
     counters->looping += (pkt->flags & PACKET_LOOPING) != 0;
     pkt->number = counters->packets;

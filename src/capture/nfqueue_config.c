@@ -182,6 +182,7 @@ int nfqueue_config_conntrack(struct nfqueue *queue, bool on)
     if (send(queue->fd, head, head->nlmsg_len, MSG_NOSIGNAL) < 0)
         return -errno;
     queue->flags = on ? queue->flags | NFQA_CFG_F_CONNTRACK : queue->flags & ~(uint32_t)NFQA_CFG_F_CONNTRACK;
+    queue->tells_conntrack &= on;
     return 0;
 }
 

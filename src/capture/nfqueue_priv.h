@@ -77,11 +77,12 @@ struct nfqueue {
 
     uint32_t next_id; /* the id that the next packet should have, when `id_known` */
     bool id_known;
-    bool adopted;       /* a former reader may have left packets behind, until `id_known` */
-    bool may_batch;     /* false once packets may wait in the kernel that a batch verdict must not touch */
-    bool exact;         /* no batches: see nfqueue_set_exact() */
-    bool refused;       /* -EPERM was seen, and told */
-    int deferred_error; /* for the next receive */
+    bool adopted;         /* a former reader may have left packets behind, until `id_known` */
+    bool may_batch;       /* false once packets may wait in the kernel that a batch verdict must not touch */
+    bool tells_conntrack; /* a packet without a connection has none */
+    bool exact;           /* no batches: see nfqueue_set_exact() */
+    bool refused;         /* -EPERM was seen, and told */
+    int deferred_error;   /* for the next receive */
     struct verdict_writer writer;
     struct repeat_guard *guard; /* QUEUE_REPEAT with a limit; NULL */
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sluice/blocklist.h"
 #include "sluice/connections.h"
 #include "sluice/firewall.h"
 
@@ -181,6 +182,31 @@ static int detach(const struct firewall_options *firewall, bool json)
 
 /* --- status ------------------------------------------------------------------------------------------------------------------- */
 
+struct blocked {
+    bool known;
+    uint64_t ipv4, ipv6;
+};
+
+static int count_host(const struct blocked_host *host, void *user)
+{
+    struct blocked *blocked = user;
+
+    blocked->ipv4 += host->version == 4;
+    blocked->ipv6 += host->version == 6;
+    return 0;
+}
+
+/* Who is blocked; not known when the table went meanwhile. */
+static struct blocked count_blocked(const char *table, const struct firewall_status *status)
+{
+    char error[FIREWALL_ERROR_SIZE];
+    struct blocked blocked = { .known = false };
+
+    if (status->blocklist)
+        blocked.known = blocklist_each(table, count_host, &blocked, error) == 0;
+    return blocked;
+}
+
 static void json_hooks(struct text *out, const struct firewall_status *status)
 {
     json_array_open(out, "hooks");
@@ -207,6 +233,20 @@ static void json_queues(struct text *out, const struct firewall_status *status)
     json_uint(out, "bytes", status->bytes);
 }
 
+static void json_blocklist(struct text *out, const char *table, const struct firewall_status *status)
+{
+    struct blocked blocked = count_blocked(table, status);
+
+    json_object_open(out, "blocklist");
+    if (blocked.known) {
+        json_uint(out, "ipv4", blocked.ipv4);
+        json_uint(out, "ipv6", blocked.ipv6);
+    }
+    json_uint(out, "packets", status->blocked_packets);
+    json_uint(out, "bytes", status->blocked_bytes);
+    json_object_close(out);
+}
+
 static int status_json(const char *table, const struct firewall_status *status)
 {
     struct text out;
@@ -227,6 +267,8 @@ static int status_json(const char *table, const struct firewall_status *status)
                         !status->offload_drop     ? "accepted"
                         : !status->offload_accept ? "dropped"
                                                   : "both");
+        if (status->blocklist)
+            json_blocklist(&out, table, status);
     }
     json_object_close(&out);
     return cli_write(&out);
@@ -253,6 +295,17 @@ static int unmark(const struct firewall_options *firewall, bool json)
     return EXIT_OK;
 }
 
+static void print_blocklist(const char *table, const struct firewall_status *status)
+{
+    struct blocked blocked = count_blocked(table, status);
+
+    if (blocked.known)
+        printf("blocklist: %" PRIu64 " hosts of IPv4 and %" PRIu64 " of IPv6", blocked.ipv4, blocked.ipv6);
+    else
+        fputs("blocklist", stdout);
+    printf(", %" PRIu64 " packets (%" PRIu64 " bytes) dropped\n", status->blocked_packets, status->blocked_bytes);
+}
+
 static int show_status(const struct firewall_options *firewall, bool json)
 {
     char error[FIREWALL_ERROR_SIZE];
@@ -268,46 +321,25 @@ static int show_status(const struct firewall_options *firewall, bool json)
     }
     print_installed(firewall->table, &status);
     printf(", %" PRIu64 " packets (%" PRIu64 " bytes) queued\n", status.packets, status.bytes);
+    if (status.blocklist)
+        print_blocklist(firewall->table, &status);
     return EXIT_OK;
 }
 
 /* --- The command --------------------------------------------------------------------------------------------------------------- */
 
+enum { ACTION_PRINT, ACTION_INSTALL, ACTION_REMOVE, ACTION_STATUS, ACTION_UNMARK, ACTION_DOCTOR, ACTIONS };
+
+static const char *const action_names[ACTIONS] = { "print", "install", "remove", "status", "unmark", "doctor" };
+
 static const struct action {
-    const char *name;
     int (*run)(const struct firewall_options *firewall, bool json);
     int (*judge)(const struct config *config, const struct firewall_options *firewall, bool json); /* without a mode */
-} actions[] = {
-    { "print", print, NULL },        { "install", install, NULL }, { "remove", detach, NULL },
-    { "status", show_status, NULL }, { "unmark", unmark, NULL },   { "doctor", NULL, nft_doctor },
+} actions[ACTIONS] = {
+    [ACTION_PRINT] = { print, NULL },   [ACTION_INSTALL] = { install, NULL },
+    [ACTION_REMOVE] = { detach, NULL }, [ACTION_STATUS] = { show_status, NULL },
+    [ACTION_UNMARK] = { unmark, NULL }, [ACTION_DOCTOR] = { NULL, nft_doctor },
 };
-
-#define ACTION_NAMES "print, install, remove, status, unmark or doctor"
-
-enum { ACTIONS = sizeof(actions) / sizeof(actions[0]) };
-
-static const struct action *find_action(const char *name)
-{
-    for (size_t i = 0; i < ACTIONS; i++)
-        if (strcmp(actions[i].name, name) == 0)
-            return &actions[i];
-    return NULL;
-}
-
-static int unknown_action(const char *name)
-{
-    const char *names[ACTIONS];
-    const char *near;
-
-    for (size_t i = 0; i < ACTIONS; i++)
-        names[i] = actions[i].name;
-    near = text_nearest(name, names, ACTIONS);
-    if (near)
-        cli_error(&command_nft, "unknown action '%s', did you mean '%s'?", name, near);
-    else
-        cli_error(&command_nft, "unknown action '%s': " ACTION_NAMES, name);
-    return EXIT_USAGE;
-}
 
 /* A mode that nobody chose is the default one, before anything is checked for it. */
 static int choose_mode(struct config *config)
@@ -351,20 +383,18 @@ static int load_and_run(const struct arguments *arguments, const struct action *
 
 static int check_and_run(struct arguments *arguments, int count, char **names)
 {
-    const struct action *action = count > 0 ? find_action(names[0]) : NULL;
+    const struct cli_actions known = { action_names, ACTIONS };
+    size_t action;
+    int code = cli_find_action(&command_nft, &known, count > 0 ? names[0] : NULL, &action);
 
-    if (count == 0) {
-        cli_error(&command_nft, "say what to do: " ACTION_NAMES);
-        return EXIT_USAGE;
-    }
-    if (!action)
-        return unknown_action(names[0]);
+    if (code)
+        return code;
     if (count > 1) {
         cli_error(&command_nft, "unexpected argument '%s'", names[1]);
         return EXIT_USAGE;
     }
     arguments->input.no_contradictions = true;
-    return load_and_run(arguments, action);
+    return load_and_run(arguments, &actions[action]);
 }
 
 static int run(int argc, char **argv)
@@ -388,7 +418,8 @@ const struct command command_nft = {
     .help = "print    the rules as a file for `nft -f`, or with --iptables for iptables-restore; changes nothing\n"
             "install  puts the own table into the kernel, whole or not at all; one of before is replaced\n"
             "remove   takes it out again\n"
-            "status   what is attached, where, and how many packets it has queued\n"
+            "status   what is attached, where, how many packets it has queued, how many hosts are blocked and what "
+            "that dropped\n"
             "unmark   takes the marks of nft.offload off all connections: what the kernel accepted or dropped alone is "
             "queued again\n"
             "doctor   judges the live ruleset of everybody (nft of all families, legacy iptables, ip rule, who holds "

@@ -56,6 +56,16 @@ bool config_mark(const char *value, uint32_t *mark, uint32_t *mask)
     return true;
 }
 
+bool config_mode(const char *value, unsigned *mode)
+{
+    size_t length = strlen(value);
+
+    if (length < 3 || length > 4 || strspn(value, "01234567") != length)
+        return false;
+    *mode = (unsigned)strtoul(value, NULL, 8);
+    return *mode <= 0777;
+}
+
 bool config_duration(const char *value, uint64_t *seconds)
 {
     static const struct {
@@ -112,6 +122,13 @@ const char *form_ports(const char *value)
 
     return config_ranges(value, MAX_PORT, numbers, MAX_PORTS) > 0 ? NULL
                                                                   : "ports such as 22 or 22,5000-5100, at most 1024";
+}
+
+const char *form_mode(const char *value)
+{
+    unsigned mode;
+
+    return config_mode(value, &mode) ? NULL : "permissions in octal such as 0660";
 }
 
 const char *form_mark(const char *value)

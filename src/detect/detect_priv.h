@@ -183,9 +183,18 @@ enum port_end { PORT_DESTINATION, PORT_SOURCE, PORT_ENDS };
 
 enum { RULESET_MAX_BUFFERS = 64, RULESET_MAX_EVENTS = PACKET_EVENT_WORDS * 64 };
 
+/* Where the checks of the ruleset before have gone. */
+enum { CARRIED_NOWHERE = UINT32_MAX };
+struct carried {
+    uint32_t *to; /* by the number of the check there; NULL: there was no ruleset before */
+    uint32_t count;
+    unsigned generation; /* of the ruleset before */
+};
+
 struct ruleset {
     struct rule_list *rules;
     unsigned generation;
+    struct carried carried;
     struct check *checks; /* in the order of evaluation */
     uint32_t check_count;
 
@@ -206,6 +215,15 @@ struct ruleset {
     bool needs_conntrack;
     struct ruleset_databases databases;
     bool scans_packets; /* TCP: a rule with a literal looks at the packet and not only at the stream */
+};
+
+/* What of a detector is for one ruleset; the fields are the detector's of that name. */
+struct detector_room {
+    const struct ruleset *prepared_for;
+    struct hs_scratch *scratch;
+    uint32_t *candidates, *seen, *hit_checks;
+    struct hit *hits;
+    uint32_t capacity;
 };
 
 enum { PAYLOAD_SEEN = 64 };
@@ -259,6 +277,14 @@ struct evaluation {
 
 /* A check per rule, in the order of evaluation. 0 or -ENOMEM. */
 int checks_make(struct ruleset *ruleset, const struct ruleset_options *options);
+
+/* --- carry.c ------------------------------------------------------------------------------------------------------------- */
+
+/* When the checks are there. 0 or -ENOMEM. */
+int carry_make(struct ruleset *ruleset, const struct ruleset *before);
+/* Whether what was remembered with that generation can be carried over; and where a check of it is now, or CARRIED_NOWHERE. */
+bool carry_knows(const struct ruleset *ruleset, uint32_t generation);
+uint32_t carry_check(const struct ruleset *ruleset, uint32_t check);
 
 /* --- literal.c ----------------------------------------------------------------------------------------------------------- */
 

@@ -195,6 +195,8 @@ int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct rule
     ruleset->rules = rules;
     ruleset->generation = options->generation;
     err = checks_make(ruleset, options);
+    if (!err && options->before)
+        err = carry_make(ruleset, options->before);
     if (!err)
         err = group_rules(ruleset);
     if (!err)
@@ -230,6 +232,7 @@ void ruleset_free(struct ruleset *ruleset)
     free(ruleset->groups);
     free(ruleset->group_of);
     free(ruleset->checks);
+    free(ruleset->carried.to);
     rule_list_free(ruleset->rules);
     free(ruleset);
 }

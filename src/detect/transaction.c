@@ -510,21 +510,55 @@ static void remember(struct looking *look, const struct transaction_candidate *c
     look->ev->detector->counters.waiting++;
 }
 
+/* The candidates of the ruleset before that are in this one, too. */
+static void carry_over(const struct ruleset *ruleset, struct app_detection *memory)
+{
+    for (struct app_detection *piece = memory; piece; piece = piece->more) {
+        for (uint32_t i = 0; i < piece->count;) {
+            uint32_t check = carry_check(ruleset, piece->list[i].check);
+
+            if (check == CARRIED_NOWHERE)
+                forget(memory, &piece->list[i]);
+            else
+                piece->list[i++].check = check;
+        }
+    }
+}
+
+/* After a reload all that is there is scanned for the new ruleset; what has matched already does not match again. */
+static void bring_up_to_date(struct looking *look, struct app_detection *memory)
+{
+    const struct ruleset *ruleset = look->ev->ruleset;
+
+    if (memory->generation == ruleset->generation)
+        return;
+    if (carry_knows(ruleset, memory->generation)) {
+        carry_over(ruleset, memory);
+    } else {
+        give_pieces(look->ev->detector, memory->more);
+        memory->more = NULL;
+        memory->count = 0;
+    }
+    memory->generation = ruleset->generation;
+    memory->grown_count = 0;
+    memory->progress = 0;
+    memory->asked = memory->rescan = false;
+    memset(memory->scanned, 0, sizeof(memory->scanned));
+}
+
 /* What is remembered of the other direction; made if need be. NULL when there is no memory. */
 static struct app_detection *memory_of_other(struct looking *look)
 {
     struct app_detection **slot = &look->tx->detection[!look->direction];
-    uint32_t generation = look->ev->ruleset->generation;
 
-    if (!*slot)
-        *slot = pool_take(look->ev->detector->transactions);
-    else if ((*slot)->generation == generation)
+    if (*slot) {
+        bring_up_to_date(look, *slot);
         return *slot;
-    else
-        give_pieces(look->ev->detector, (*slot)->more);
+    }
+    *slot = pool_take(look->ev->detector->transactions);
     if (*slot) {
         memset(*slot, 0, offsetof(struct app_detection, list));
-        (*slot)->generation = generation;
+        (*slot)->generation = look->ev->ruleset->generation;
     }
     return *slot;
 }
@@ -633,8 +667,10 @@ static struct app_detection *recall(struct looking *look, struct app_detection *
 {
     struct app_detection *memory = look->tx->detection[look->direction];
 
-    if (memory && memory->generation == look->ev->ruleset->generation)
+    if (memory) {
+        bring_up_to_date(look, memory);
         return memory;
+    }
     memset(own, 0, offsetof(struct app_detection, list));
     own->generation = look->ev->ruleset->generation;
     return own;
@@ -659,7 +695,6 @@ static void keep(struct looking *look, const struct app_detection *own)
         give_pieces(look->ev->detector, own->more);
         return;
     }
-    give_pieces(look->ev->detector, (*slot)->more); /* of another ruleset */
     memcpy(*slot, own, sizeof(*own));
 }
 
@@ -690,14 +725,18 @@ static void look_at(struct evaluation *ev, struct app_tx *tx, const struct trans
 void detect_transactions(struct evaluation *ev)
 {
     const struct flow *flow = ev->input->packet->flow;
+    enum app_tx_list list = APP_TX_UNSEEN + ev->direction;
 
     if (!flow || !flow->app)
         return;
-    for (struct app_tx *tx = app_transactions(flow); tx; tx = tx->next) {
+    for (struct app_tx *tx = app_transactions_in(flow, list), *next; tx; tx = next) {
         const struct transaction_group *group;
 
-        if (!app_tx_wants_inspection(tx, ev->direction))
+        next = tx->link[list].next;
+        if (!app_tx_wants_inspection(tx, ev->direction)) {
+            app_tx_note_inspected(tx, ev->direction);
             continue;
+        }
         group = &ev->ruleset->transactions[tx->protocol * FLOW_DIRECTIONS + ev->direction];
         if (group->has_rules)
             look_at(ev, tx, group);
@@ -705,8 +744,7 @@ void detect_transactions(struct evaluation *ev)
             tx->settled[ev->direction] = true;
             memcpy(tx->settled_events[ev->direction], tx->events, sizeof(tx->events));
         }
-        tx->inspected[ev->direction] = tx->progress[ev->direction];
-        tx->fresh[ev->direction] = false;
+        app_tx_note_inspected(tx, ev->direction);
     }
 }
 

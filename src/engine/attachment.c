@@ -8,6 +8,9 @@
  * Putting back has a budget: so many times at once, and so many a second in the long run. Against somebody who removes the table
  * again and again it is a contest that nobody wins; the events tell.
  *
+ * A filter chain that comes to stand on the wrong side of ours does not open anything, so that is mended seldom: a base chain has its
+ * priority for good, so ours has to go for a new one, and with it the packets that wait in the queues.
+ *
  * A worker asks by a ring of its own: no lock, no system call; when it is full the request is lost and counted. The ring is looked
  * into every few milliseconds, until then other flows of that host are inspected as any.
  *
@@ -40,7 +43,9 @@ enum {
     BLOCK_WAIT_MS = 20,     /* until a worker's request is seen */
     BUDGET = 20,            /* times that the table is put back at once */
     BUDGET_REFILL_MS = 500, /* and then once in this time */
-    FLUSH_SECONDS = 5,      /* lost packets belong to chains that went so long ago at most */
+    MOVES = 4,              /* times that the table changes its place at once, and then once in MOVE_SECONDS */
+    MOVE_SECONDS = 60,
+    FLUSH_SECONDS = 5, /* lost packets belong to chains that went so long ago at most */
     EXACT_SECONDS = 60,
     ROUNDS = 64, /* groups of hosts that are blocked at a time, at most */
 };
@@ -57,6 +62,11 @@ struct block_request {
 struct block_port {
     struct ring *ring;
     _Atomic uint64_t lost;
+};
+
+/* So many times at once, and then one more in each time. */
+struct budget {
+    uint64_t left, filled_ns;
 };
 
 /* What is wrong with the table since when. */
@@ -83,15 +93,15 @@ struct attachment {
 
     /* the thread's */
     struct breach breach;
-    uint64_t good_ns, tick_ns;      /* last known to be right; the next look without cause */
-    uint64_t budget, budget_ns;     /* and when it was last filled */
+    uint64_t good_ns, tick_ns; /* last known to be right; the next look without cause */
+    struct budget budget, moves;
     struct firewall_change removal; /* the last in which chains went */
     uint64_t removal_ns, verdict_lost;
     bool remember;
     struct firewall_intruder intruder; /* told already */
 
     /* written by the thread */
-    _Atomic uint64_t changes, reasserted, failed, uninspected_us, flushed, notifications_lost;
+    _Atomic uint64_t changes, reasserted, failed, moved, uninspected_us, flushed, notifications_lost;
     _Atomic uint64_t hosts, added, refused, full, blocked_packets, blocked_bytes;
     _Atomic uint64_t accepted_packets, accepted_bytes, dropped_packets, dropped_bytes;
 };
@@ -237,18 +247,18 @@ static void close_breach(struct attachment *attachment, enum output_firewall_act
     attachment->good_ns = now_ns;
 }
 
-static bool take_budget(struct attachment *attachment)
+static bool take_budget(struct budget *budget, uint64_t most, uint64_t refill_ns)
 {
     uint64_t now_ns = clock_monotonic_ns();
-    uint64_t refill = (now_ns - attachment->budget_ns) / (BUDGET_REFILL_MS * NS_PER_MS);
+    uint64_t refill = (now_ns - budget->filled_ns) / refill_ns;
 
     if (refill > 0) {
-        attachment->budget = attachment->budget + refill < BUDGET ? attachment->budget + refill : BUDGET;
-        attachment->budget_ns = now_ns;
+        budget->left = budget->left + refill < most ? budget->left + refill : most;
+        budget->filled_ns = now_ns;
     }
-    if (attachment->budget == 0)
+    if (budget->left == 0)
         return false;
-    attachment->budget--;
+    budget->left--;
     return true;
 }
 
@@ -257,7 +267,7 @@ static void reassert(struct attachment *attachment)
     struct breach *breach = &attachment->breach;
     char error[FIREWALL_ERROR_SIZE];
 
-    if (!take_budget(attachment))
+    if (!take_budget(&attachment->budget, BUDGET, BUDGET_REFILL_MS * NS_PER_MS))
         return;
     if (breach->damage & (FIREWALL_DAMAGE_TABLE | FIREWALL_DAMAGE_CHAINS))
         hear_removal(attachment, &breach->change); /* our own chains may have to go for it */
@@ -293,14 +303,15 @@ static void open_breach(struct attachment *attachment, const struct firewall_che
                 attachment->firewall->table);
 }
 
-static void check(struct attachment *attachment, const struct firewall_change *change, uint64_t noticed_ns)
+/* Whether nothing was wrong. */
+static bool check(struct attachment *attachment, const struct firewall_change *change, uint64_t noticed_ns)
 {
     char error[FIREWALL_ERROR_SIZE];
     struct firewall_check found;
     uint64_t begun_ns = clock_monotonic_ns();
 
     if (firewall_watch_check(attachment->watch, &found, error))
-        return; /* the next look is not far */
+        return false; /* the next look is not far */
     set(&attachment->blocked_packets, found.blocked_packets);
     set(&attachment->blocked_bytes, found.blocked_bytes);
     set(&attachment->accepted_packets, found.accepted_packets);
@@ -308,7 +319,7 @@ static void check(struct attachment *attachment, const struct firewall_change *c
     set(&attachment->dropped_packets, found.dropped_packets);
     set(&attachment->dropped_bytes, found.dropped_bytes);
     if (attachment->mode == MONITOR_OFF)
-        return;
+        return false;
     if (found.damage) {
         open_breach(attachment, &found, change, noticed_ns);
     } else if (attachment->breach.open) {
@@ -318,32 +329,67 @@ static void check(struct attachment *attachment, const struct firewall_change *c
     }
     if (attachment->breach.open && attachment->mode == MONITOR_REASSERT)
         reassert(attachment);
+    return found.damage == 0;
 }
 
 /* --- What is heard --------------------------------------------------------------------------------------------------------------- */
 
+static bool may_move(const struct attachment *attachment)
+{
+    return attachment->mode == MONITOR_REASSERT && !attachment->firewall->has_priority;
+}
+
+static void tell_intruder(struct attachment *attachment, enum output_firewall_action action,
+                          const struct firewall_change *change)
+{
+    const struct firewall_intruder *chain = &change->intruder;
+    struct output_firewall event = event_of(attachment, action, change);
+
+    event.intruder = *chain;
+    output_firewall(attachment->output, &event);
+    log_warning("chain %s %s %s has priority %d on the hook %s, on the wrong side of ours%s", chain->family,
+                chain->table, chain->chain, (int)chain->priority, chain->hook,
+                action == OUTPUT_FIREWALL_MOVED ? ", which has another place now"
+                : may_move(attachment)          ? ""
+                                                : ": attach again for another place (nft.priority)");
+}
+
 /* Each chain once, and not again as long as no other is told of. */
-static void hear_intruder(struct attachment *attachment, const struct firewall_change *change)
+static bool hear_intruder(struct attachment *attachment, const struct firewall_change *change)
 {
     const struct firewall_intruder *chain = &change->intruder, *told = &attachment->intruder;
-    struct output_firewall event;
 
     if (told->found && strcmp(told->table, chain->table) == 0 && strcmp(told->chain, chain->chain) == 0 &&
         told->priority == chain->priority)
-        return;
+        return false;
     attachment->intruder = *chain;
-    event = event_of(attachment, OUTPUT_FIREWALL_MISPLACED, change);
-    event.intruder = *chain;
-    output_firewall(attachment->output, &event);
-    log_warning("chain %s %s %s has priority %d on the hook %s, on the wrong side of ours: attach again for another "
-                "place (nft.priority)",
-                chain->family, chain->table, chain->chain, (int)chain->priority, chain->hook);
+    tell_intruder(attachment, OUTPUT_FIREWALL_MISPLACED, change);
+    return true;
+}
+
+/* To where the mode wants to be among the chains that are there now, in one transaction. */
+static void move(struct attachment *attachment, const struct firewall_change *change)
+{
+    char error[FIREWALL_ERROR_SIZE];
+
+    if (!may_move(attachment) || !take_budget(&attachment->moves, MOVES, MOVE_SECONDS * NS_PER_SECOND))
+        return;
+    if (attachment->ports)
+        firewall_watch_remember_hosts(attachment->watch);
+    hear_removal(attachment, change); /* our own chains go for it */
+    if (firewall_watch_reassert(attachment->watch, FIREWALL_DAMAGE_TABLE, error)) {
+        log_error("table %s keeps its place: %s", attachment->firewall->table, error);
+        return;
+    }
+    count(&attachment->moved, 1);
+    tell_intruder(attachment, OUTPUT_FIREWALL_MOVED, change);
 }
 
 static void hear(struct attachment *attachment)
 {
     uint64_t now_ns = clock_monotonic_ns();
     struct firewall_change change;
+    bool misplaced;
 
     firewall_watch_receive(attachment->watch, &change);
     if (change.transactions == 0 && !change.lost)
@@ -353,9 +399,9 @@ static void hear(struct attachment *attachment)
     attachment->remember |= change.elements || change.lost;
     if (change.removals || change.lost)
         hear_removal(attachment, &change);
-    if (change.intruder.found && attachment->mode != MONITOR_OFF)
-        hear_intruder(attachment, &change);
-    check(attachment, &change, now_ns);
+    misplaced = change.intruder.found && attachment->mode != MONITOR_OFF && hear_intruder(attachment, &change);
+    if (check(attachment, &change, now_ns) && misplaced) /* put back it has its place */
+        move(attachment, &change);
 }
 
 /* --- Hosts to block ------------------------------------------------------------------------------------------------------------- */
@@ -571,7 +617,8 @@ int attachment_new(struct attachment **out, const struct attachment_options *opt
     attachment->workers = options->workers;
     attachment->worker_count = options->worker_count;
     attachment->mode = mode;
-    attachment->budget = BUDGET;
+    attachment->budget.left = BUDGET;
+    attachment->moves.left = MOVES;
     attachment->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (attachment->stop_fd < 0) {
         err = -errno;
@@ -596,7 +643,8 @@ int attachment_start(struct attachment *attachment, char error[ENGINE_ERROR_SIZE
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
         return err;
     }
-    attachment->good_ns = attachment->budget_ns = clock_monotonic_ns();
+    attachment->good_ns = clock_monotonic_ns();
+    attachment->budget.filled_ns = attachment->moves.filled_ns = attachment->good_ns;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     err = -pthread_create(&attachment->thread, NULL, run, attachment);
@@ -649,6 +697,7 @@ void attachment_counters(const struct attachment *attachment, struct attachment_
         .changes = get(&attachment->changes),
         .reasserted = get(&attachment->reasserted),
         .failed = get(&attachment->failed),
+        .moved = get(&attachment->moved),
         .uninspected_us = get(&attachment->uninspected_us),
         .flushed = get(&attachment->flushed),
         .notifications_lost = get(&attachment->notifications_lost),

@@ -383,6 +383,11 @@ int firewall_print(const struct firewall_options *options, struct text *out, cha
         return err;
     if (iptables && options->family == FIREWALL_BRIDGE)
         return nft_fail(error, -EINVAL, "iptables has no bridge family: leave out --xt and --iptables");
+    if (iptables && options->blocklist)
+        return nft_fail(
+            error, -EINVAL,
+            "iptables has no sets whose hosts leave by themselves: let `sluice nft install` make the table (it "
+            "works beside iptables), or print with --set nft.blocklist.enabled=no");
     nft_plan_make(&plan, options, !options->has_priority && try_survey(&survey) ? &survey : NULL);
     if (iptables)
         nft_plan_print_iptables(out, &plan);

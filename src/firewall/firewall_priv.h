@@ -8,6 +8,7 @@
 
 #include "sluice/blocklist.h"
 #include "sluice/firewall.h"
+#include "sluice/firewall_watch.h"
 
 enum {
     NAME_SIZE = 256,    /* NFT_NAME_MAXLEN of the kernel */
@@ -275,6 +276,8 @@ struct image {
 int nft_image_take(struct image *out, struct session *session, const char *table, const uint32_t *families,
                    unsigned count);
 void nft_image_clear(struct image *image);
+/* One object as the kernel shows it; the message is whole. */
+void nft_image_add(struct image *image, enum image_part part, const char *table, const struct nlmsghdr *message);
 /* Bits 1 << enum image_part. */
 unsigned nft_image_differs(const struct image *a, const struct image *b);
 
@@ -293,6 +296,17 @@ int nft_install(struct session *session, const struct firewall_options *options,
 /* What a base chain has of itself on a hook, beyond which a filter chain of others is in our way: see plan.c. */
 bool nft_is_in_the_way(const struct firewall_options *options, uint32_t family, uint32_t hook, int32_t theirs,
                        int32_t ours);
+
+/* --- What others change (hear.c) ------------------------------------------------------------------------------------------------ */
+
+struct hearing {
+    const struct firewall_options *options;
+    const struct image *image;     /* our table as it was installed */
+    uint32_t own_port;             /* messages with it are of our own doing */
+    struct firewall_change *heard; /* of the transaction that is being told; kept from one receive to the next */
+};
+/* Messages as they were received, one behind the other. Whole transactions are added to *out. */
+void nft_hear(const struct hearing *hearing, const uint8_t *bytes, size_t length, struct firewall_change *out);
 
 /* --- Messages (build.c), and what went wrong (explain.c) --------------------------------------------------------------------- */
 

@@ -205,6 +205,13 @@ static int take_object(const struct nlmsghdr *message, void *user)
     return 0;
 }
 
+void nft_image_add(struct image *image, enum image_part part, const char *table, const struct nlmsghdr *message)
+{
+    struct shot shot = { .image = image, .part = part, .table = table };
+
+    take_object(message, &shot);
+}
+
 /* What is not there leaves no bytes. */
 static int shoot(struct session *session, struct shot *shot, uint32_t family, const struct session_question *about)
 {

@@ -15,17 +15,13 @@
 
 #include <errno.h>
 #include <libmnl/libmnl.h>
-#include <linux/netfilter.h>
-#include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "sluice/bytes.h"
 #include "sluice/clock.h"
-#include "sluice/netlink.h"
 
 enum {
     RECEIVE_SIZE = 128 * 1024,
@@ -33,7 +29,6 @@ enum {
     RECEIVES = 4096,                  /* at a time, at most */
     LEARN_TRIES = 8,
     NS_PER_MS = 1000000,
-    TABLE_ATTRIBUTE = 1, /* of every kind of object */
 };
 
 struct remembered_host {
@@ -85,182 +80,16 @@ int firewall_watch_fd(const struct firewall_watch *watch)
 
 /* --- What is told ------------------------------------------------------------------------------------------------------------- */
 
-static void copy_string(char *out, size_t size, struct cursor value)
-{
-    snprintf(out, size, "%.*s", (int)cursor_left(&value), (const char *)value.at);
-}
-
-static bool is_our_table(const struct firewall_watch *watch, struct cursor value)
-{
-    size_t length = strlen(watch->options->table) + 1;
-
-    return cursor_left(&value) == length && memcmp(value.at, watch->options->table, length) == 0;
-}
-
-/* The whole transaction has been told. */
-static void end_transaction(struct firewall_watch *watch, struct cursor attributes, struct firewall_change *out)
-{
-    struct firewall_change *heard = &watch->heard;
-    struct cursor value;
-    uint16_t type;
-
-    while (netlink_take(&attributes, &type, &value)) {
-        if (type == NFTA_GEN_ID && cursor_left(&value) == 4)
-            heard->generation = load_be32(value.at);
-        if (type == NFTA_GEN_PROC_PID && cursor_left(&value) == 4)
-            heard->pid = load_be32(value.at);
-        if (type == NFTA_GEN_PROC_NAME)
-            copy_string(heard->process, sizeof(heard->process), value);
-    }
-    if (heard->ours || !out->ours) {
-        out->pid = heard->pid;
-        memcpy(out->process, heard->process, sizeof(out->process));
-    }
-    out->transactions++;
-    out->generation = heard->generation;
-    out->ours |= heard->ours;
-    out->elements |= heard->elements;
-    out->removals |= heard->removals;
-    if (heard->intruder.found)
-        out->intruder = heard->intruder;
-    *heard = (struct firewall_change){ .transactions = 0 };
-}
-
-static bool read_hook(struct cursor nested, uint32_t *hook, int32_t *priority)
-{
-    unsigned found = 0;
-    struct cursor value;
-    uint16_t type;
-
-    while (netlink_take(&nested, &type, &value)) {
-        if (cursor_left(&value) != 4 || (type != NFTA_HOOK_HOOKNUM && type != NFTA_HOOK_PRIORITY))
-            continue;
-        if (type == NFTA_HOOK_HOOKNUM)
-            *hook = load_be32(value.at);
-        else
-            *priority = (int32_t)load_be32(value.at);
-        found |= 1u << type;
-    }
-    return found == (1u << NFTA_HOOK_HOOKNUM | 1u << NFTA_HOOK_PRIORITY);
-}
-
-/* Our chain's priority on a hook, out of the image. */
-static bool own_priority(const struct firewall_watch *watch, uint32_t hook, int32_t *priority)
-{
-    const struct text *chains = &watch->image.parts[IMAGE_CHAINS];
-    struct cursor left = cursor_of(chains->bytes, chains->length), value;
-    const uint8_t *head;
-    uint16_t type, length;
-    uint32_t of = 0;
-
-    while ((head = cursor_take(&left, 2 * sizeof(uint16_t)))) {
-        memcpy(&type, head, sizeof(type));
-        memcpy(&length, head + sizeof(type), sizeof(length));
-
-        const uint8_t *bytes = cursor_take(&left, length);
-
-        if (!bytes)
-            break;
-        value = cursor_of(bytes, length);
-        if (type == NFTA_CHAIN_HOOK && read_hook(value, &of, priority) && of == hook)
-            return true;
-    }
-    return false;
-}
-
-static bool is_filter(struct cursor value)
-{
-    return cursor_left(&value) == sizeof("filter") && memcmp(value.at, "filter", sizeof("filter")) == 0;
-}
-
-/* Where packets are queued; other chains of ours only take a mark off. */
-static bool is_inspected_hook(const struct firewall_watch *watch, uint32_t hook)
-{
-    const char *name = nft_hook_name(hook);
-
-    for (unsigned bit = 1; name && bit <= FIREWALL_OUTPUT; bit <<= 1) {
-        if (watch->options->hooks & bit && strcmp(firewall_hook_name(bit), name) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* A filter chain of somebody else's that is on the wrong side of ours. */
-static void look_at_chain(struct firewall_watch *watch, uint32_t family, struct cursor attributes)
-{
-    struct firewall_intruder intruder = { .found = false };
-    bool filter = false, hooked = false, ours = false;
-    uint32_t hook = 0;
-    int32_t own = 0;
-    struct cursor value;
-    uint16_t type;
-
-    while (netlink_take(&attributes, &type, &value)) {
-        if (type == NFTA_CHAIN_TABLE) {
-            copy_string(intruder.table, sizeof(intruder.table), value);
-            ours = is_our_table(watch, value);
-        }
-        if (type == NFTA_CHAIN_NAME)
-            copy_string(intruder.chain, sizeof(intruder.chain), value);
-        if (type == NFTA_CHAIN_TYPE)
-            filter = is_filter(value);
-        if (type == NFTA_CHAIN_HOOK)
-            hooked = read_hook(value, &hook, &intruder.priority);
-    }
-    if (!filter || !hooked || ours || !is_inspected_hook(watch, hook) || !own_priority(watch, hook, &own) ||
-        !nft_is_in_the_way(watch->options, family, hook, intruder.priority, own))
-        return;
-    intruder.found = true;
-    intruder.family = nft_family_name(family);
-    intruder.hook = nft_hook_name(hook);
-    watch->heard.intruder = intruder;
-}
-
-static void hear_object(struct firewall_watch *watch, unsigned kind, struct cursor attributes)
-{
-    struct firewall_change *heard = &watch->heard;
-    struct cursor value;
-    uint16_t type;
-
-    heard->removals |= kind == NFT_MSG_DELCHAIN || kind == NFT_MSG_DELTABLE;
-    while (netlink_take(&attributes, &type, &value)) {
-        if (type != TABLE_ATTRIBUTE || !is_our_table(watch, value))
-            continue;
-        if (kind == NFT_MSG_NEWSETELEM || kind == NFT_MSG_DELSETELEM)
-            heard->elements = true;
-        else
-            heard->ours = true;
-    }
-}
-
-static void hear(struct firewall_watch *watch, const struct nlmsghdr *message, struct firewall_change *out)
-{
-    size_t head = MNL_ALIGN(sizeof(struct nfgenmsg)), length = mnl_nlmsg_get_payload_len(message);
-    const uint8_t *bytes = mnl_nlmsg_get_payload(message);
-    unsigned kind = message->nlmsg_type & 0xff;
-
-    if (message->nlmsg_type >> 8 != NFNL_SUBSYS_NFTABLES || length < head ||
-        message->nlmsg_pid == mnl_socket_get_portid(watch->session.socket))
-        return;
-
-    struct cursor attributes = cursor_of(bytes + head, length - head);
-
-    if (kind == NFT_MSG_NEWGEN) {
-        end_transaction(watch, attributes, out);
-        return;
-    }
-    hear_object(watch, kind, attributes);
-    if (kind == NFT_MSG_NEWCHAIN)
-        look_at_chain(watch, bytes[0], attributes);
-}
-
 static void hear_all(struct firewall_watch *watch, size_t length, struct firewall_change *out)
 {
-    const struct nlmsghdr *message = (const struct nlmsghdr *)watch->buffer;
-    int left = (int)length;
+    const struct hearing hearing = {
+        .options = watch->options,
+        .image = &watch->image,
+        .own_port = mnl_socket_get_portid(watch->session.socket),
+        .heard = &watch->heard,
+    };
 
-    for (; mnl_nlmsg_ok(message, left); message = mnl_nlmsg_next(message, &left))
-        hear(watch, message, out);
+    nft_hear(&hearing, (const uint8_t *)watch->buffer, length, out);
 }
 
 void firewall_watch_receive(struct firewall_watch *watch, struct firewall_change *out)

@@ -160,6 +160,7 @@ static void firewall_detail(struct text *out, const struct output_firewall *even
         text_printf(out, ": %llu packets", (unsigned long long)event->packets);
         break;
     case OUTPUT_FIREWALL_MISPLACED:
+    case OUTPUT_FIREWALL_MOVED:
         text_printf(out, ": %s %s %s at priority %d", event->intruder.family, event->intruder.table,
                     event->intruder.chain, (int)event->intruder.priority);
         break;

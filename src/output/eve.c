@@ -44,8 +44,6 @@ static const struct {
     [LINK_UNSUPPORTED] = { 0, NULL },
 };
 
-static const char *const hooks[] = { "prerouting", "input", "forward", "output", "postrouting", "ingress" };
-
 /* The Gregorian date of a day since 1970, by eras of 400 years that begin on the first of March, so that the day that leap
  * years have is the last of a year. */
 static char *put_date(char *at, uint64_t day_of_1970)
@@ -143,6 +141,13 @@ static void endpoints(struct eve *eve, struct text *out, const struct packet_rec
     }
 }
 
+const char *eve_hook_name(uint8_t hook)
+{
+    static const char *const hooks[] = { "prerouting", "input", "forward", "output", "postrouting", "ingress" };
+
+    return hook < sizeof(hooks) / sizeof(hooks[0]) ? hooks[hook] : NULL;
+}
+
 void eve_mac(struct text *out, const char *key, const uint8_t *bytes)
 {
     static const char digits[] = "0123456789abcdef";
@@ -203,8 +208,7 @@ static void queue(struct eve *eve, struct text *out, const struct packet_record 
     json_uint(out, "number", meta->queue);
     json_uint(out, "id", meta->id);
     json_uint(out, "mark", meta->mark);
-    if (meta->hook < sizeof(hooks) / sizeof(hooks[0]))
-        json_string(out, "hook", hooks[meta->hook]);
+    json_string(out, "hook", eve_hook_name(meta->hook));
     json_string(out, "in_iface", interface_name(names, meta->in_ifindex));
     json_string(out, "out_iface", interface_name(names, meta->out_ifindex));
     json_string(out, "in_physical", interface_name(names, meta->in_physical_ifindex));

@@ -5,8 +5,8 @@
 static const char *const actions[OUTPUT_FIREWALL_ACTIONS] = {
     [OUTPUT_FIREWALL_ALTERED] = "altered",     [OUTPUT_FIREWALL_REASSERTED] = "reasserted",
     [OUTPUT_FIREWALL_RESTORED] = "restored",   [OUTPUT_FIREWALL_FAILED] = "failed",
-    [OUTPUT_FIREWALL_MISPLACED] = "misplaced", [OUTPUT_FIREWALL_FLUSHED] = "flushed",
-    [OUTPUT_FIREWALL_BLOCKED] = "blocked",
+    [OUTPUT_FIREWALL_MISPLACED] = "misplaced", [OUTPUT_FIREWALL_MOVED] = "moved",
+    [OUTPUT_FIREWALL_FLUSHED] = "flushed",     [OUTPUT_FIREWALL_BLOCKED] = "blocked",
 };
 
 const char *output_firewall_action_name(enum output_firewall_action action)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * EVE's events of flows that ended, flow and netflow, and what events of packets say of their flow. Names, order and
- * conditions are Suricata's; ours is "queue" alone: the interfaces of the first packet, and the ruleset at the end.
+ * conditions are Suricata's; ours is "queue" alone: what the kernel said of the first packet, and the ruleset at the end.
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -186,7 +186,7 @@ static void flow_header(struct eve *eve, struct text *out, const struct flow_rec
     eve_timestamp(out, "timestamp", record->time_ns);
     json_uint(out, "flow_id", record->flow.id);
     if (eve->options->queue_fields)
-        json_string(out, "in_iface", interface_name(&eve->interfaces, record->in_ifindex));
+        json_string(out, "in_iface", interface_name(&eve->interfaces, record->origin.in_ifindex));
     json_string(out, "event_type", event_type);
     eve_vlans(out, record->vlan_id, record->vlan_count);
     flow_endpoints(eve, out, record, reversed, with_response);
@@ -215,9 +215,21 @@ static void ether(struct text *out, const struct flow_record *record, bool rever
 
 static void queue(struct eve *eve, struct text *out, const struct flow_record *record)
 {
+    const struct flow_origin *origin = &record->origin;
+    struct interface_cache *names = &eve->interfaces;
+
     json_object_open(out, "queue");
-    json_string(out, "in_iface", interface_name(&eve->interfaces, record->in_ifindex));
-    json_string(out, "out_iface", interface_name(&eve->interfaces, record->out_ifindex));
+    json_uint(out, "number", origin->queue);
+    json_uint(out, "mark", origin->mark);
+    json_string(out, "hook", eve_hook_name(origin->hook));
+    json_string(out, "in_iface", interface_name(names, origin->in_ifindex));
+    json_string(out, "out_iface", interface_name(names, origin->out_ifindex));
+    json_string(out, "in_physical", interface_name(names, origin->in_physical_ifindex));
+    json_string(out, "out_physical", interface_name(names, origin->out_physical_ifindex));
+    if (origin->has_conntrack) {
+        json_uint(out, "ct_id", origin->conntrack_id);
+        json_uint(out, "ct_mark", origin->conntrack_mark);
+    }
     json_uint(out, "ruleset", record->generation);
     json_object_close(out);
 }

@@ -205,7 +205,7 @@ struct flow_record {
     uint64_t tx_count; /* transactions of its protocol */
     struct flow_facts flow;
     struct tcp_summary tcp; /* when has_session */
-    uint32_t in_ifindex, out_ifindex;
+    struct flow_origin origin;
     uint16_t vlan_id[PACKET_MAX_VLANS];
     uint8_t vlan_count;
     uint8_t ttl_low[FLOW_DIRECTIONS], ttl_high[FLOW_DIRECTIONS];
@@ -350,6 +350,7 @@ void eve_end_address(struct eve *eve, struct text *out, const char *key, const s
 void eve_protocol(struct text *out, uint8_t number);
 void eve_vlans(struct text *out, const uint16_t *ids, unsigned count);
 void eve_mac(struct text *out, const char *key, const uint8_t *bytes);
+const char *eve_hook_name(uint8_t hook); /* NULL: no name */
 /* What flow and alert events both say of a flow; the object stays open. */
 void eve_flow_counts(struct text *out, const struct flow_facts *flow);
 /* The objects "traffic" and "metadata". */

@@ -198,7 +198,13 @@ static inline void sample_flow(struct sample *sample)
         .id = 4503599627370497,
         .start_ns = SAMPLE_TIME_NS - 900 * 1000 * 1000, /* in the second before */
         .last_ns = SAMPLE_TIME_NS,
-        .in_ifindex = pkt->meta.in_ifindex,
+        .origin = { .in_ifindex = pkt->meta.in_ifindex,
+                    .mark = pkt->meta.mark,
+                    .queue = pkt->meta.queue,
+                    .hook = pkt->meta.hook,
+                    .conntrack_id = 70,
+                    .conntrack_mark = 80,
+                    .has_conntrack = pkt->meta.id != 0 },
         .has_mac = { true, true },
     };
     memcpy(sample->flow.vlan_id, pkt->vlan_id, sizeof(sample->flow.vlan_id));

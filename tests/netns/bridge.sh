@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A transparent gateway: a bridge between client and server, inspected by the family bridge. Frames keep their headers; what a rule
-# drops does not arrive, what it replaces does; ARP and others pass. With VLANs where the kernel has them, or WITH_VLAN asks. FAMILY=inet:
-# by br_netfilter, as with bridges of containers.
+# drops does not arrive, what it rejects is answered, what it replaces arrives; ARP and others pass. With VLANs where the kernel has them,
+# or WITH_VLAN asks. FAMILY=inet: by br_netfilter, as with bridges of containers.
 . "$(dirname "$0")/lib.sh"
 FAMILY=${FAMILY:-bridge}
 for host in cli gw srv; do
@@ -45,6 +45,7 @@ for net in $nets; do
 	client ping -6 -c1 -W5 -q "fd66:$net::2" >/dev/null || fail "the bridge does not forward IPv6 in net $net"
 done
 background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
+background srv python3 "$HERE/traffic.py" udp-sink 7003 "$WORK/all"
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
 for _ in $(seq 100); do [ -s "$WORK/got" ] && break; sleep 0.05; done
 
@@ -56,15 +57,41 @@ alert udp any any -> any 7000 (msg:"by bridge"; iif:br0; content:"good"; sid:4;)
 alert udp any any -> any 7000 (msg:"changed"; content:"old"; replace:"new"; sid:5;)
 alert udp any any -> any 7000 (msg:"by VLAN"; vlan.id:5; content:"good"; sid:6;)
 alert udp any any -> any 7000 (msg:"two VLANs"; vlan.id:6,0; vlan.id:7,1; vlan.layers:2; content:"good"; sid:7;)
+reject tcp any any -> any 7001 (msg:"reset the sender"; content:"REFUSE"; sid:8;)
+rejectboth tcp any any -> any 7001 (msg:"reset both"; content:"BOTH"; sid:9;)
+reject udp any any -> any 7002 (msg:"unreachable"; content:"REFUSE"; sid:10;)
 RULES
 start_sluice ips --queue 0 --attach after --set nft.family=$FAMILY --set eve.ethernet=yes --rules "$WORK/t.rules"
 ips=$LAST_PID
 ip -n "$P-cli" neigh flush all # ARP and neighbour discovery again, through the queue
+# refused ADDRESS: what a sender of a datagram is told.
+refused() {
+	client python3 - "$1" <<'PY'
+import socket, sys
+sock = socket.socket(socket.AF_INET6 if ':' in sys.argv[1] else socket.AF_INET, socket.SOCK_DGRAM)
+sock.settimeout(10)
+sock.connect((sys.argv[1], 7002))
+sock.send(b'REFUSE')
+try:
+    sock.recv(10)
+    print('answered')
+except TimeoutError:
+    print('nothing')
+except OSError:
+    print('refused')
+PY
+}
 expected=0
 for net in $nets; do
 	for to in "10.66.$net.2" "fd66:$net::2"; do
 		client python3 "$HERE/traffic.py" udp-send "$to" 7000 "good $net" EVIL "old $net" "last $net"
 		equal "a stream to $to" "$(client timeout 30 python3 "$HERE/traffic.py" tcp-ask "$to" 7001 good)" good
+		# The gateway has no address: answers leave by the ports, with the tags of what they answer.
+		[ $FAMILY = bridge ] || continue
+		for text in REFUSE BOTH; do
+			equal "$text to $to" "$(client timeout 30 python3 "$HERE/traffic.py" tcp-ask "$to" 7001 $text)" RESET
+		done
+		equal "a datagram to $to" "$(refused "$to")" refused
 	done
 	equal "a bad stream in net $net" "$(client timeout 1.5 python3 "$HERE/traffic.py" tcp-ask "10.66.$net.2" 7001 EVIL)" ""
 	for _ in $(seq 100); do [ "$(grep -c "last $net" "$WORK/got")" = 2 ] && break; sleep 0.05; done
@@ -90,7 +117,30 @@ print(sorted(map(str, tags)))
 PY
 )" "['None', 'None', '[5]', '[5]', '[6, 7]', '[6, 7]']"
 fi
+# A broadcast is copied to all ports, and each copy is a packet of its own that goes through the queue.
+ip -n "$P-gw" link add g2 type dummy 2>/dev/null && ip -n "$P-gw" link set g2 master br0 && ip -n "$P-gw" link set g2 up
+client python3 -c '
+import socket
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sock.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+for number in range(20):
+    sock.sendto(b"to all %d" % number, ("10.66.1.255", 7003))
+    sock.close() if number == 19 else None
+'
+for _ in $(seq 40); do [ "$(grep -c "to all" "$WORK/all")" -ge 20 ] && break; sleep 0.1; done
+equal "broadcasts that arrived" "$(grep -c "to all" "$WORK/all" || true)" 20
+# Both sides of a connection were told, or one: the server keeps those with the bad word and those of which the client alone was told.
+left=$((expected + $(echo "$nets" | wc -w)))
+held() { server ss -Htn state established '( sport = :7001 )' | wc -l; }
+for _ in $(seq 20); do [ $FAMILY = inet ] || [ "$(held)" -le "$left" ] && break; sleep 0.2; done
+held=$(held)
 stop_process "$ips" || fail "exit code $?"
+if [ $FAMILY = bridge ]; then
+	equal "connections left at the server" "$held" "$left"
+	equal "answers that were sent" "$(last_stats ips ips.reject_packets_sent)" $((4 * expected))
+	equal "answers that failed" "$(last_stats ips ips.reject_packets_failed)" 0
+fi
+equal "flows by their ports" "$(events ips event_type=flow proto=UDP dest_port=7000 queue.in_physical=g0 queue.out_physical=g1)" $expected
 equal "frames of a type that is not known" "$(last_stats ips ips.uninspected.link_type)" 0
 gateway nft list tables | grep -q sluice && fail "the table stays"
 

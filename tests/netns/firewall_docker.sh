@@ -5,7 +5,13 @@
 VARIANT=${VARIANT:-nft}
 needs "iptables-$VARIANT-restore"
 
-docker_rules() { # docker_rules ADDRESS
+# In mode chain the user's chain sends what the container may get to the queues, as DOCKER-USER is for.
+docker_rules() { # docker_rules ADDRESS DESTINATION
+	local rule="-A DOCKER -d $1 ! -i g1 -o g1 -p udp -m udp --dport 7000 -j ACCEPT" chains=
+	if [ "${CHAIN:-}" ]; then
+		rule="-A DOCKER-USER -d $1 -i g0 -o g1 -p udp -m udp --dport 7000 -j sluice_ips"
+		chains=$(chain_rules)
+	fi
 	cat <<RULES
 *nat
 :PREROUTING ACCEPT [0:0]
@@ -32,7 +38,8 @@ COMMIT
 -A FORWARD -o g1 -j DOCKER
 -A FORWARD -i g1 ! -o g1 -j ACCEPT
 -A FORWARD -i g1 -o g1 -j ACCEPT
--A DOCKER -d $1 ! -i g1 -o g1 -p udp -m udp --dport 7000 -j ACCEPT
+$chains
+$rule
 -A DOCKER-ISOLATION-STAGE-1 -i g1 ! -o g1 -j DOCKER-ISOLATION-STAGE-2
 -A DOCKER-ISOLATION-STAGE-1 -j RETURN
 -A DOCKER-ISOLATION-STAGE-2 -o g1 -j DROP
@@ -60,6 +67,9 @@ firewall_reload() {
 
 firewall_ready
 beside after 3
-[ "$VARIANT" = nft ] || exit 0
 beside repeat 5
-beside before 5
+[ "$VARIANT" = legacy ] || beside before 5
+account after
+CHAIN=yes
+firewall_start || fail "mode chain: $(tail -3 "$WORK/generator.log")"
+beside chain 3

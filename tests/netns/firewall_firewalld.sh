@@ -26,3 +26,6 @@ firewall_reload() { generator /usr/bin/python3 "$WORK/core.py" reload; }
 firewall_ready
 beside after 3
 beside before 5
+beside repeat 5
+account after
+account before

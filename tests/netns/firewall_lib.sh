@@ -4,7 +4,8 @@
 #
 #   firewall_start, firewall_reload
 #
-# and calls beside MODE... for each that is to be tried.
+# and calls beside MODE PACKETS and account MODE for each that is to be tried. In mode chain the firewall's own rule sends to the queues
+# what it accepts: the script writes it where somebody would who uses this generator, and reloads.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 FAMILIES=${FAMILIES:-"10.66.2.2 fd66:2::2"}
 
@@ -56,12 +57,25 @@ more_numbers() {
 	fail "$1: the traffic does not go on"
 }
 
+# run_beside NAME MODE ARGS...: the daemon, attached in this mode.
+run_beside() {
+	local name=$1 options=(--attach "$2")
+	[ "$2" != repeat ] || options+=(--mark 0x200/0x200)
+	[ "$2" != chain ] || options=()
+	start_sluice "$name" --queue 0-1 "${options[@]}" --rules "$WORK/t.rules" "${@:3}"
+}
+
+# sum NAME COUNTER: of both queues, by the last statistics.
+sum() { echo $(($(last_stats "$1" "queue.0.$2") + $(last_stats "$1" "queue.1.$2"))); }
+
+# chain_rules: the chains of mode chain as the program prints them for iptables, without the lines around them.
+chain_rules() { "$SLUICE" nft print --config /dev/null --mode chain --iptables --queue 0-1 | grep '^[:-]'; }
+
 # beside MODE PACKETS: PACKETS of those five that send() sends are seen.
 beside() {
-	local mode=$1 seen=$2 option=() before
-	[ "$mode" = repeat ] && option=(--mark 0x200/0x200)
+	local mode=$1 seen=$2 before
 	before=$(others_rules)
-	start_sluice "$mode" --queue 0-1 --attach "$mode" "${option[@]}" --rules "$WORK/t.rules"
+	run_beside "$mode" "$mode"
 	send "$mode"
 	expect "$mode" "$mode" 0
 	equal "$mode: others' rules" "$(others_rules)" "$before"
@@ -77,24 +91,26 @@ beside() {
 	send "$mode-reloaded"
 	expect "$mode: after the reload" "$mode-reloaded" 0
 	stop_process "$LAST_PID" || fail "$mode: exit code $?"
-	local passed=0 judged=0 queue
+	local passed judged
 	passed=$(grep -c number "$WORK/open" || true)
-	for queue in 0 1; do judged=$((judged + $(last_stats "$mode" queue.$queue.packets))); done
-	[ "$judged" -ge $((passed - PASSED + 2 * COUNT * seen)) ] || fail "$mode: $passed arrived and $judged were inspected"
-	[ "$mode" != after ] || [ "$judged" -le $(($(cat "$WORK/paced") + 2 * COUNT * seen)) ] ||
+	judged=$(sum "$mode" packets)
+	[ "$mode${RELOAD_OPENS:-}" = chain1 ] || [ "$judged" -ge $((passed - PASSED + 2 * COUNT * seen)) ] || fail "$mode: $passed arrived and $judged were inspected"
+	[ "$seen" != 3 ] || [ "$judged" -le $(($(cat "$WORK/paced") + 2 * COUNT * seen)) ] ||
 		fail "$mode: $judged inspected, more than the firewall accepts"
 	PASSED=$passed
 	local now
 	now=$(others_rules)
-	[ "$now" = "$before" ] || [ "${RELOAD_CHANGES:-}" ] || fail "$mode: others' rules are not what they were"
+	if [ "$mode" = chain ]; then # a reload may bring a user's chains in another order
+		now=$(sort <<<"$now") before=$(sort <<<"$before")
+	fi
+	[ "$now" = "$before" ] || fail "$mode: others' rules are not what they were"
 
 	# Dead, and with a queue that is full: the firewall's deny is a deny.
-	start_sluice "$mode-dead" --queue 0-1 --attach "$mode" "${option[@]}" --rules "$WORK/t.rules"
+	run_beside "$mode-dead" "$mode"
 	kill_process "$LAST_PID"
 	send "$mode-dead"
 	expect "$mode: with a dead daemon" "$mode-dead" 1
-	start_sluice "$mode-full" --queue 0-1 --attach "$mode" "${option[@]}" --rules "$WORK/t.rules" --set queue.length=1 \
-		--set queue.fail-open=yes
+	run_beside "$mode-full" "$mode" --set queue.length=1 --set queue.fail-open=yes
 	kill -STOP "$LAST_PID"
 	for to in $FAMILIES; do client python3 "$HERE/traffic.py" udp-send "$to" 7000 fill fill; done
 	sleep 0.1
@@ -104,6 +120,58 @@ beside() {
 	stop_process "$LAST_PID" || fail "$mode: exit code $?"
 	gateway nft list tables | grep sluice && fail "$mode: our table is still there"
 	true
+}
+
+# account MODE: a reload while packets wait in the queue. Each numbered datagram arrives, or was flushed by the kernel and is counted
+# so, or was the firewall's to drop while it had no rules: what it lets through is inspected in mode after, and nothing is lost here.
+account() {
+	local mode=$1 name=$1-account from pid sender
+	from=$(wc -l <"$WORK/open")
+	run_beside "$name" "$mode" --set queue.length=20000
+	pid=$LAST_PID
+	# From the first chain that goes on each packet that is lost is counted, not only batches.
+	gateway nft 'add table inet first; add chain inet first c { type filter hook input priority 3; }; delete table inet first'
+	sleep 0.5
+	ip netns exec "$P-cli" python3 "$HERE/monitor_edits.py" send 10.66.2.2 7000 1000 >"$WORK/sent" 2>>"$WORK/background.log" &
+	sender=$!
+	more_numbers "$name"
+	kill -STOP "$pid"
+	for _ in $(seq 100); do [ $(($(kernel_queue 0 waiting) + $(kernel_queue 1 waiting))) -ge 50 ] && break; sleep 0.05; done
+	firewall_reload || fail "$name: reload: $(tail -5 "$WORK/generator.log")"
+	kill -CONT "$pid"
+	more_numbers "$name: after the reload"
+	kill "$sender"
+	wait "$sender" || fail "$name: the sender"
+	for _ in $(seq 100); do [ "$(kernel_queue 0 waiting)$(kernel_queue 1 waiting)" = 00 ] && break; sleep 0.05; done
+	sleep 1.3 # what was flushed is added up once a second
+	stop_process "$pid" || fail "$name: exit code $?"
+	python3 - "$WORK/sent" "$WORK/open" "$from" "$(sum "$name" packets)" "$(sum "$name" verdict_lost)" \
+		"$(last_stats "$name" firewall.flushed)" "$(sum "$name" dropped)" "$mode" >"$WORK/account" <<'PY' || fail "$name: $(cat "$WORK/account")"
+import sys
+sent = {int(line.split()[0]) for line in open(sys.argv[1])}
+numbers = [int(line.split('number ')[1].split('.')[0]) for line in list(open(sys.argv[2]))[int(sys.argv[3]):] if 'number' in line]
+judged, refused, flushed, dropped = map(int, sys.argv[4:8])
+got = set(numbers)
+denied = len(sent) - len(got) - flushed
+print(f'{len(sent)} sent, {judged} judged, {len(got)} arrived, {flushed} flushed, {denied} for the firewall to drop')
+wrong = []
+if len(numbers) != len(got) or got - sent:
+    wrong.append('arrived twice, or never sent')
+if dropped:
+    wrong.append('dropped by us')
+if flushed != refused:
+    wrong.append(f'{refused} verdicts were refused')
+if sys.argv[8] == 'after':
+    if judged != len(got) + flushed:
+        wrong.append('what was judged is not what arrived and what was flushed')
+elif judged != len(sent):
+    wrong.append('what was judged is not what was sent')
+if denied < 0:
+    wrong.append('more was flushed than is missing')
+sys.exit('\n'.join(wrong) or 0)
+PY
+	cat "$WORK/account"
+	PASSED=$(grep -c number "$WORK/open" || true)
 }
 
 topology

@@ -16,3 +16,9 @@ firewall_start() { generator shorewall start; }
 firewall_reload() { generator shorewall reload; }
 firewall_ready
 beside after 3
+beside repeat 5
+account after
+# Its own word for a queue in place of ACCEPT.
+printf 'NFQUEUE(0:1,bypass) lan wan udp 7000\n' >"$WORK/etc/rules"
+firewall_reload || fail "mode chain: $(tail -3 "$WORK/generator.log")"
+beside chain 3

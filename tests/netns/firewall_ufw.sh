@@ -15,3 +15,15 @@ firewall_reload() { generator ufw reload; }
 firewall_ready
 beside after 3
 beside before 5
+beside repeat 5
+account after
+account before
+# Its files for rules of one's own, which it puts ahead of those it writes.
+for file in "before ufw" "before6 ufw6"; do
+	chain_rules | sed '/^:/!d' >"$WORK/chains"
+	{ chain_rules | sed '/^:/d'; echo "-A ${file#* }-before-forward -p udp --dport 7000 -j sluice_ips"; } >"$WORK/rules"
+	sed -i -e "/^\*filter/r $WORK/chains" -e "/^# End required lines/r $WORK/rules" "$WORK/etc/${file% *}.rules"
+done
+RELOAD_OPENS=1 # for a moment it accepts everything; the rule that feeds the queues is one of those that are away then
+firewall_reload || fail "mode chain: $(tail -3 "$WORK/generator.log")"
+beside chain 3

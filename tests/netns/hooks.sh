@@ -44,6 +44,9 @@ wait_events ips 1 event_type=alert alert.signature_id=5 queue.hook=forward
 mac=$(client cat /sys/class/net/c0/address)
 equal "the sender's MAC address" "$(events ips event_type=alert alert.signature_id=2 "ether.src_mac=$mac")" 2
 stop_process "$ips" || fail "exit code $?"
+equal "the client's flow to the host" "$(events ips event_type=flow src_ip=10.66.1.2 dest_ip=10.66.1.1 dest_port=7000 \
+	queue.hook=input queue.in_iface=g0 queue.mark=119)" 1
+equal "the host's own flow" "$(events ips event_type=flow src_ip=10.66.2.1 dest_port=7000 queue.hook=output queue.out_iface=g1 queue.mark=0)" 1
 for hook in input output; do
 	equal "streams dropped at $hook" "$(events ips event_type=drop drop.reason=rules queue.hook=$hook)" 1
 done

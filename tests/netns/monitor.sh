@@ -64,7 +64,18 @@ equal "put back without cause" "$(fires ips firewall.action=reasserted)" "$reass
 equal "misplaced" "$(fires ips firewall.action=misplaced)" 0
 gateway nft 'add table inet other; add chain inet other late { type filter hook forward priority 500; }'
 wait_events ips 1 event_type=firewall firewall.action=misplaced firewall.chain.name=late firewall.chain.priority=500
+# Ours has its place behind it in one transaction, hosts and all; once, and not against a priority that somebody chose.
+wait_events ips 1 event_type=firewall firewall.action=moved firewall.chain.name=late firewall.process.name=nft
+equal "the new priority" "$(ours | sed -n 's/.*hook forward priority \([^;]*\);.*/\1/p')" 510
+equal "hosts that were blocked" "$(gateway "$SLUICE" blocklist list --config /dev/null | cut -d' ' -f1 | tr '\n' ' ')" \
+	"203.0.113.5 203.0.113.6 2001:db8::5 "
+equal "put back without cause" "$(fires ips firewall.action=reasserted)" "$reasserted"
+before=$(queued)
+client ping -c1 -W5 -q 10.66.2.2 >/dev/null || fail "moved: no ping"
+equal "moved: packets queued" "$(queued)" $((before + 2))
 gateway nft 'delete table inet other'
+sleep 1.2
+equal "moved" "$(fires ips firewall.action=moved)" 1
 
 # Somebody else's table of our name is not touched; once it is away ours is put back.
 gateway nft 'delete table inet sluice; add table inet sluice; add chain inet sluice guest' 2>/dev/null
@@ -94,6 +105,20 @@ equal "rules with counters" "$(cat "$WORK/rules")" 2
 gateway nft delete rule inet sluice forward handle "$(gateway nft -a list chain inet sluice forward 2>/dev/null | awk '/type filter/ { getline; print $NF }')"
 wait_events report 1 event_type=firewall firewall.action=restored
 equal "report: put back" "$(fires report firewall.action=reasserted)" 0
+gateway nft 'add table inet other; add chain inet other early { type filter hook forward priority -50; }'
+wait_events report 1 event_type=firewall firewall.action=misplaced
+sleep 0.3
+equal "report: moved" "$(fires report firewall.action=moved)" 0
+gateway nft 'delete table inet other'
+stop_process "$LAST_PID" || fail "exit code $?"
+
+# A priority of one's own is kept, also when somebody comes to have the same: then the order is that of the registrations.
+start_sluice fixed --queue 0 --rules "$WORK/t.rules" --attach after --set nft.priority=61
+gateway nft 'add table inet other; add chain inet other late { type filter hook forward priority 61; }'
+wait_events fixed 1 event_type=firewall firewall.action=misplaced
+sleep 0.3
+equal "a priority that was chosen" "$(ours | sed -n 's/.*hook forward priority \([^;]*\);.*/\1/p')" 61
+gateway nft 'delete table inet other'
 stop_process "$LAST_PID" || fail "exit code $?"
 
 # off: nobody looks.

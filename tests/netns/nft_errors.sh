@@ -29,6 +29,7 @@ wrong "repeat without mark" 2 "mark" install --mode repeat
 wrong "mark 0" 2 "mark" install --mode repeat --mark 0/1
 wrong "marks that overlap" 2 "shares bits" install --mode repeat --mark 0x40000000/0x40000000
 wrong "iptables for bridges" 2 "bridge" print --family bridge --iptables
+wrong "iptables with a blocklist" 2 "nft install" print --iptables --set nft.blocklist.enabled=yes
 wrong "no configuration" 1 "No such file" print --config "$WORK/nothing.yaml"
 has_native || wrong "no native queue" 1 "nft_queue" install --native
 has_native || wrong "no queue for bridges" 1 "nft_queue" install --family bridge

@@ -678,6 +678,42 @@ START_TEST(conntrack_is_asked_for_and_taken_away)
 }
 END_TEST
 
+/* A packet without a connection has none: from the first one that has one on, as long as it is asked for. */
+START_TEST(conntrack_that_knows_no_connection)
+{
+    static const bool connected[] = { false, true, false };
+    struct nfqueue_options options = options_for(-1);
+    struct rig rig;
+
+    options.conntrack = true;
+    rig_open_with(&rig, options, 0);
+    expect_flags(&rig, NFQA_CFG_F_CONNTRACK);
+    for (uint32_t id = 1; id <= 3; id++) {
+        struct message m;
+
+        packet_start(&m, NFPROTO_IPV4, id, 0x0800);
+        if (connected[id - 1]) {
+            add_attribute(&m, NFQA_CT | NLA_F_NESTED, "conntrack's", 11);
+            add_u32(&m, NFQA_CT_INFO, 2);
+        }
+        add_attribute(&m, NFQA_PAYLOAD, "payload", 7);
+        finish(&m);
+        rig_send(&rig, &m);
+    }
+    ck_assert_int_eq(rig_receive(&rig), 3);
+    ck_assert_uint_ne(rig.batch[0]->conntrack.info, PACKET_CONNTRACK_NONE);
+    ck_assert_uint_eq(rig.batch[1]->conntrack.info, 2);
+    ck_assert_uint_eq(rig.batch[2]->conntrack.info, PACKET_CONNTRACK_NONE);
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 3), 0);
+    ck_assert_int_eq(nfqueue_stop_conntrack(rig.capture), 0);
+    rig_send_packet(&rig, 4, 0);
+    ck_assert_int_eq(rig_receive(&rig), 1);
+    ck_assert_uint_ne(rig.batch[0]->conntrack.info, PACKET_CONNTRACK_NONE);
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
+    rig_close(&rig);
+}
+END_TEST
+
 /* It is no verdict that was refused, and all goes on. */
 START_TEST(conntrack_that_is_refused)
 {
@@ -799,6 +835,7 @@ static Suite *make_suite(void)
     tcase_add_test(receiving, largest_packet_of_all);
     tcase_add_test(receiving, source_is_gone);
     tcase_add_test(receiving, conntrack_is_asked_for_and_taken_away);
+    tcase_add_test(receiving, conntrack_that_knows_no_connection);
     tcase_add_test(receiving, conntrack_that_is_refused);
     tcase_add_test(receiving, conntrack_that_nobody_wants);
     tcase_add_test(receiving, damaged_messages_are_counted);

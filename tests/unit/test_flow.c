@@ -2,6 +2,7 @@
 /* Whose packet is whose: keys, directions, ICMP, states, variables. */
 #include <stdio.h>
 
+#include "conntrack_bytes.h"
 #include "flow_fixture.h"
 #include "packet_text.h"
 
@@ -390,7 +391,39 @@ START_TEST(sides_are_counted)
     ck_assert(flow->has_mac[FLOW_TO_SERVER] && flow->has_mac[FLOW_TO_CLIENT]);
     ck_assert_mem_eq(flow->side[FLOW_TO_SERVER].mac, ethernet + 6, 6);
     ck_assert_mem_eq(flow->side[FLOW_TO_CLIENT].mac, back.meta.hardware_address, 6);
-    ck_assert_uint_eq(flow->in_ifindex, 3);
+    ck_assert_uint_eq(flow->origin.in_ifindex, 3);
+}
+END_TEST
+
+/* What the kernel said of the packet that it had, which may carry this one in a tunnel; and of no later one. */
+START_TEST(origin_is_of_the_first_packet)
+{
+    static const struct conntrack_text text = { .client = "10.0.0.1", .server = "10.0.0.2", .protocol = IPPROTO_TCP };
+    struct packet carrier = request(IPPROTO_UDP), pkt = request(IPPROTO_TCP), later = request(IPPROTO_TCP);
+    struct conntrack_bytes ct;
+
+    ct_build(&ct, &text);
+    ct_u32(&ct, CTA_ID, 77);
+    ct_u32(&ct, CTA_MARK, 88);
+    carrier.meta = (struct queue_meta){ .id = 1, .queue = 5, .hook = 2, .mark = 9, .out_ifindex = 4 };
+    carrier.meta.in_physical_ifindex = 6;
+    carrier.meta.out_physical_ifindex = 7;
+    carrier.conntrack = (struct packet_conntrack){ ct.bytes, (uint32_t)ct.length, IP_CT_NEW };
+    carrier.root = pkt.root = &carrier;
+    later.meta.mark = 10;
+    see(&pkt);
+
+    const struct flow_origin *origin = &see(&later)->origin;
+
+    ck_assert_uint_eq(origin->queue, 5);
+    ck_assert_uint_eq(origin->hook, 2);
+    ck_assert_uint_eq(origin->mark, 9);
+    ck_assert_uint_eq(origin->out_ifindex, 4);
+    ck_assert_uint_eq(origin->in_physical_ifindex, 6);
+    ck_assert_uint_eq(origin->out_physical_ifindex, 7);
+    ck_assert(origin->has_conntrack);
+    ck_assert_uint_eq(origin->conntrack_id, 77);
+    ck_assert_uint_eq(origin->conntrack_mark, 88);
 }
 END_TEST
 
@@ -516,6 +549,7 @@ int main(void)
         stream_establishes_tcp,
         a_bypassed_flow_stays_so,
         sides_are_counted,
+        origin_is_of_the_first_packet,
         swap_exchanges_the_ends,
         variables_by_number,
         variables_have_a_memcap_and_end_with_their_flow,

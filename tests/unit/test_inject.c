@@ -387,6 +387,68 @@ START_TEST(icmp_errors_are_never_answered)
 }
 END_TEST
 
+/* --- over a bridge -------------------------------------------------------------------------------------------------- */
+
+#define MAC_SERVER "\x02\x00\x00\x00\x00\x02"
+#define MAC_CLIENT "\x02\x00\x00\x00\x00\x01"
+#define MAC_MANY "\x01\x00\x5e\x00\x00\x01"
+
+/* Frames from client to server: what their header says, what the kernel keeps beside it, and what lies ahead of IP. */
+static const struct {
+    const char *header, *ahead;
+    size_t ahead_length;
+    uint16_t protocol, vlan_protocol, vlan_tci;
+    const char *types; /* what follows the addresses in an answer */
+    size_t types_length;
+} frame_cases[] = {
+    { MAC_SERVER MAC_CLIENT "\x08\x00", "", 0, 0x0800, 0, 0, "\x08\x00", 2 },
+    { MAC_SERVER MAC_CLIENT "\x86\xdd", "", 0, 0x86dd, 0, 0, "\x86\xdd", 2 },
+    { MAC_SERVER MAC_CLIENT "\x81\x00", "", 0, 0x0800, 0x8100, 0x6005, "\x81\x00\x60\x05\x08\x00", 6 },
+    { MAC_SERVER MAC_CLIENT "\x88\xa8", "\x00\x07\x08\x00", 4, 0x8100, 0x88a8, 6,
+      "\x88\xa8\x00\x06\x81\x00\x00\x07\x08\x00", 10 },
+    { MAC_SERVER MAC_CLIENT "\x81\x00", "\x00\x07\x08\x00", 4, 0x8100, 0, 0, "\x81\x00\x00\x07\x08\x00", 6 },
+    { MAC_MANY MAC_CLIENT "\x08\x00", "", 0, 0x0800, 0, 0, NULL, 0 },
+    { MAC_SERVER MAC_MANY "\x08\x00", "", 0, 0x0800, 0, 0, NULL, 0 },
+    { NULL, "", 0, 0x0800, 0, 0, NULL, 0 },
+    { MAC_SERVER MAC_CLIENT "\x88\x64", "\x11\x00\x00\x01\x00\x2a\x00\x21", 8, 0x8864, 0, 0, NULL, 0 }, /* PPPoE */
+    { MAC_SERVER MAC_CLIENT "\x81\x00", "\x00\x07\x08", 3, 0x8100, 0, 0, NULL, 0 },                     /* cut */
+    { MAC_SERVER MAC_CLIENT "\x81\x00", "\0\1\x81\0\0\2\x81\0\0\3\x81\0\0\4\x81\0\0\5\x81\0\0\6\x08\0", 24, 0x8100, 0,
+      0, NULL, 0 }, /* no room */
+};
+
+START_TEST(answers_cross_a_bridge)
+{
+    uint8_t header[INJECT_MAX_LINK_HEADER];
+    struct packet root = {
+        .link = LINK_BRIDGE,
+        .frame_header = (const uint8_t *)frame_cases[_i].header,
+        .data = (const uint8_t *)frame_cases[_i].ahead,
+        .length = (uint32_t)frame_cases[_i].ahead_length,
+        .meta = { .hardware_protocol = frame_cases[_i].protocol,
+                  .vlan_protocol = frame_cases[_i].vlan_protocol,
+                  .vlan_tci = frame_cases[_i].vlan_tci,
+                  .in_physical_ifindex = 5,
+                  .out_physical_ifindex = 6 },
+    };
+    struct packet whole = { .root = &root }; /* a datagram made of fragments */
+    size_t wanted = frame_cases[_i].types ? 12 + frame_cases[_i].types_length : 0;
+
+    ck_assert_uint_eq(inject_link_header(&whole, REJECT_SOURCE, header), wanted);
+    if (wanted > 0) {
+        ck_assert_mem_eq(header, MAC_CLIENT MAC_SERVER, 12);
+        ck_assert_mem_eq(header + 12, frame_cases[_i].types, wanted - 12);
+        ck_assert_uint_eq(inject_link_header(&root, REJECT_DESTINATION, header), wanted);
+        ck_assert_mem_eq(header, MAC_SERVER MAC_CLIENT, 12);
+        ck_assert_mem_eq(header + 12, frame_cases[_i].types, wanted - 12);
+    }
+    ck_assert_uint_eq(inject_port(&whole, REJECT_SOURCE), 5);
+    ck_assert_uint_eq(inject_port(&root, REJECT_DESTINATION), 6);
+    root.link = LINK_RAW; /* routed */
+    ck_assert_uint_eq(inject_link_header(&root, REJECT_SOURCE, header), 0);
+    ck_assert_uint_eq(inject_port(&root, REJECT_SOURCE), 0);
+}
+END_TEST
+
 START_TEST(sockets_need_privilege)
 {
     char error[INJECT_ERROR_SIZE] = "";
@@ -415,6 +477,7 @@ static Suite *make_suite(void)
     tcase_add_test(answers, quote_ends_with_the_packet);
     tcase_add_loop_test(answers, unreachable_to_the_receiver, 0, 2);
     tcase_add_test(answers, first_fragments_are_answered);
+    tcase_add_loop_test(answers, answers_cross_a_bridge, 0, COUNT(frame_cases));
     suite_add_tcase(suite, answers);
 
     tcase_add_loop_test(silence, no_answer, 0, COUNT(refusals));

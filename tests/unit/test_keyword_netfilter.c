@@ -118,6 +118,7 @@ static const struct {
     { "ctmark:!5", { .id = 1 }, false },
     { "ctstate:new,established,related", { .id = 1 }, false },
     { "ctstate:!new", { .id = 1 }, false },
+    { "ctstate:invalid,untracked", { .id = 1 }, false }, /* nor that there is none */
 };
 
 START_TEST(what_came_with_the_packet)
@@ -177,6 +178,26 @@ START_TEST(what_the_kernel_knows_of_its_connection)
     ck_assert_msg(holds(rule, &pkt) == conntrack_cases[_i].expected, "row %d: %s", _i, conntrack_cases[_i].options);
     pkt.conntrack.length /= 2; /* damaged: nothing of it is believed, or nothing of it was there */
     holds(rule, &pkt);
+}
+END_TEST
+
+static const struct {
+    const char *options;
+    bool expected;
+} unconnected_cases[] = {
+    { "ctstate:invalid", true },      { "ctstate:untracked", true },
+    { "ctstate:new,INVALID", true },  { "ctstate:new", false },
+    { "ctstate:established", false }, { "ctstate:!established", true },
+    { "ctstate:!invalid", false },    { "ctmark:0", false },
+};
+
+START_TEST(the_kernel_knows_no_connection)
+{
+    struct packet pkt = { .ip_version = 4, .meta.id = 1, .conntrack.info = PACKET_CONNTRACK_NONE };
+    const struct rule *rule = parse(unconnected_cases[_i].options);
+
+    pkt.root = &pkt;
+    ck_assert_msg(holds(rule, &pkt) == unconnected_cases[_i].expected, "row %d: %s", _i, unconnected_cases[_i].options);
 }
 END_TEST
 
@@ -261,8 +282,7 @@ static const struct {
     { "ctmark:3/2", "outside" },
     { "ctstate:old", "'old'" },
     { "ctstate:new,,related", "''" },
-    { "ctstate:invalid", "mark" },
-    { "ctstate:untracked", "mark" },
+    { "ctstate:invalid,unknown", "'unknown'" },
     { "iif:an-interface-of-such-a-length", "interface" },
     { "iif:lo,", "interface" },
     { "oif:1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "16" },
@@ -300,6 +320,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, what_came_with_the_packet, 0, COUNT(meta_cases));
     tcase_add_loop_test(tc, what_the_kernel_knows_of_its_connection, 0, COUNT(conntrack_cases));
+    tcase_add_loop_test(tc, the_kernel_knows_no_connection, 0, COUNT(unconnected_cases));
     tcase_add_test(tc, packets_inside);
     tcase_add_test(tc, marks_what_matched);
     tcase_add_loop_test(tc, tunnels_mark_nothing, 0, COUNT(tunnel_cases));

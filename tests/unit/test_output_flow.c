@@ -177,7 +177,9 @@ static const struct field_case {
     { sample_tcp, plain, everything, EVENT_FLOW, WITH, "\"community_id\":\"1:" },
     { sample_tcp, plain, everything, EVENT_FLOW, WITH, "\"pcap_filename\":\"x.pcap\"}\n" },
     { sample_queue, plain, live, EVENT_FLOW, WITH, "\"flow_id\":4503599627370497,\"in_iface\":\"lo\"," },
-    { sample_queue, plain, live, EVENT_FLOW, WITH, "\"queue\":{\"in_iface\":\"lo\",\"ruleset\":7}" },
+    { sample_queue, plain, live, EVENT_FLOW, WITH,
+      "\"queue\":{\"number\":3,\"mark\":5,\"hook\":\"forward\",\"in_iface\":\"lo\",\"ct_id\":70,\"ct_mark\":80,"
+      "\"ruleset\":7}" },
     { sample_queue, plain, live, EVENT_FLOW, WITHOUT, "{\"timestamp\":\"2020-01-01T00" },
     { sample_udp6, plain, both, EVENT_FLOW, WITH,
       "\"event_type\":\"flow\",\"vlan\":[100,200],\"src_ip\":\"2001:0db8:0000:0000:0000:0000:0000:0001\"" },

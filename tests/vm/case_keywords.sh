@@ -9,6 +9,10 @@ table inet marks {
 		udp dport 7000 ct mark set 0x51
 		meta mark & 0xff0 == 0x210 counter
 	}
+	chain first {
+		type filter hook prerouting priority -300;
+		udp dport 7010 notrack
+	}
 	chain last {
 		type filter hook postrouting priority 0;
 		meta mark & 0xff0 == 0x210 counter accept
@@ -20,6 +24,7 @@ alert udp any any -> any 7000 (msg:"first"; ctstate:new; ctmark:0x50/0xf0; conte
 alert udp any any -> any 7000 (msg:"no more"; ctstate:new; content:"two"; sid:2;)
 alert udp any any -> any 7000 (msg:"another mark"; ctmark:!0x51; sid:4;)
 alert icmp any any -> any any (msg:"an error"; itype:3; ctstate:related; sid:5;)
+alert udp any any -> any any (msg:"no connection"; ctstate:untracked; sid:6;)
 RULES
 background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
 listens "$WORK/got"
@@ -30,7 +35,9 @@ grep -q "the kernel tells with each packet what it knows of its connection$" "$W
 client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 one two
 client python3 "$HERE/traffic.py" udp-send fd66:2::2 7000 one two
 client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7009 closed # nobody listens: the server's error is of this connection
+client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7010 untracked
 arrives two "$WORK/got"
+wait_events ips 1 event_type=alert alert.signature_id=6 dest_port=7010
 wait_events ips 2 event_type=alert alert.signature_id=1 queue.ct_state=new queue.ct_mark=81 queue.set_mark=528
 wait_events ips 1 event_type=alert alert.signature_id=5 queue.ct_state=related src_ip=10.66.2.2
 stop_process "$ips" || fail "exit code $?"
@@ -38,6 +45,9 @@ equal "a second packet that is new" "$(events ips event_type=alert alert.signatu
 equal "packets with the rule's mark at the end" "$(gateway nft list chain inet marks last | sed -n 's/.*counter packets \([0-9]*\).*/\1/p')" 2
 python3 - "$WORK/ips/eve.json" <<'PY' || fail "ids of connections"
 import json, sys
-ids = {e['queue']['ct_id'] for e in map(json.loads, open(sys.argv[1])) if e.get('alert', {}).get('signature_id') in (1, 5)}
-sys.exit(len(ids) != 3 or 0 in ids)
+events = [json.loads(line) for line in open(sys.argv[1])]
+ids = {e['queue']['ct_id'] for e in events if e.get('alert', {}).get('signature_id') in (1, 5)}
+flows = {e['queue'].get('ct_id'): e['queue'].get('ct_mark') for e in events if e['event_type'] == 'flow'}
+tracked = [e for e in events if e['event_type'] == 'flow' and e.get('dest_port') == 7010 and 'ct_id' in e['queue']]
+sys.exit(len(ids) != 3 or 0 in ids or not ids <= set(flows) or sorted(flows[id] for id in ids) != [0, 0x51, 0x51] or bool(tracked))
 PY

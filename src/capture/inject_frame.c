@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The way of an answer over a bridge. A transparent gateway has no addresses and no routes, so an answer goes as a frame out of the
+ * port behind which its addressee is: with the Ethernet addresses of the frame that is answered, those two exchanged when it goes to
+ * the sender, and with the same VLAN tags. Switches learn nothing new by it: frames of the other end come from that port anyway.
+ */
+#include "sluice/inject.h"
+
+#include <linux/if_ether.h>
+#include <string.h>
+
+#include "sluice/bytes.h"
+
+enum { TAG_LENGTH = 4, VLAN_QINQ_OLD = 0x9100 };
+
+/* A frame in the making; `at` is never more than INJECT_MAX_LINK_HEADER. */
+struct frame {
+    uint8_t *bytes;
+    size_t at;
+};
+
+static bool put(struct frame *frame, const void *bytes, size_t length)
+{
+    if (length > INJECT_MAX_LINK_HEADER - frame->at)
+        return false;
+    memcpy(frame->bytes + frame->at, bytes, length);
+    frame->at += length;
+    return true;
+}
+
+static bool put16(struct frame *frame, uint16_t value)
+{
+    const uint8_t bytes[] = { (uint8_t)(value >> 8), (uint8_t)value };
+
+    return put(frame, bytes, sizeof(bytes));
+}
+
+static bool is_tag(uint16_t type)
+{
+    return type == ETH_P_8021Q || type == ETH_P_8021AD || type == VLAN_QINQ_OLD;
+}
+
+/* The tag that the kernel keeps beside the bytes, then those in them, then what it carries. IP alone: an answer in another wrapping
+ * would need a header of its own. */
+static bool put_types(struct frame *frame, const struct packet *root)
+{
+    struct cursor left = cursor_of(root->data, root->length);
+    uint16_t type = root->meta.hardware_protocol;
+
+    if (root->meta.vlan_protocol != 0 &&
+        (!put16(frame, root->meta.vlan_protocol) || !put16(frame, root->meta.vlan_tci)))
+        return false;
+    while (is_tag(type)) {
+        const uint8_t *tag = cursor_take(&left, TAG_LENGTH);
+
+        if (!tag || !put16(frame, type) || !put(frame, tag, 2))
+            return false;
+        type = load_be16(tag + 2);
+    }
+    return (type == ETH_P_IP || type == ETH_P_IPV6) && put16(frame, type);
+}
+
+size_t inject_link_header(const struct packet *pkt, enum reject_kind to, uint8_t out[INJECT_MAX_LINK_HEADER])
+{
+    const struct packet *root = pkt->root ? pkt->root : pkt;
+    const uint8_t *header = root->frame_header;
+    struct frame frame = { .bytes = out };
+
+    if (root->link != LINK_BRIDGE || !header || header[0] & 1 || header[ETH_ALEN] & 1)
+        return 0;
+    if (!put(&frame, to == REJECT_SOURCE ? header + ETH_ALEN : header, ETH_ALEN) ||
+        !put(&frame, to == REJECT_SOURCE ? header : header + ETH_ALEN, ETH_ALEN) || !put_types(&frame, root))
+        return 0;
+    return frame.at;
+}
+
+uint32_t inject_port(const struct packet *pkt, enum reject_kind to)
+{
+    const struct packet *root = pkt->root ? pkt->root : pkt;
+
+    if (root->link != LINK_BRIDGE)
+        return 0;
+    return to == REJECT_SOURCE ? root->meta.in_physical_ifindex : root->meta.out_physical_ifindex;
+}
