@@ -121,7 +121,7 @@ struct flow {
     struct app_flow *app;                              /* owned by app; NULL */
     struct flow_tag *tag;                              /* owned by policy; NULL, as the next */
     struct flow_history *history;
-    struct flow_kernel *kernel;                        /* owned by the table; NULL */
+    struct flow_kernel *kernel; /* owned by the table; NULL */
 
     /* --- cold --- */
     uint64_t id; /* EVE's flow_id: of the key and the start, so the same in every run; at most 53 bits */
