@@ -164,7 +164,8 @@ enum plan_rule {
     RULE_QUEUE,
     RULE_SAVE_DROP, /* from the mark of the packet to that of its connection */
     RULE_SAVE_ACCEPT,
-    RULE_SAVED,  /* iptables alone: the packet's mark is taken off, which is in RULE_SAVE_ACCEPT otherwise */
+    RULE_SAVED_DROP, /* whether it was saved or not: without a connection the rule before does not go on */
+    RULE_SAVED_ACCEPT,
     RULE_ACCEPT, /* mode chain, quiesced */
     RULE_UNMARK, /* mode repeat: the mark is not for those who come after */
     RULE_KINDS,

@@ -243,15 +243,21 @@ static void add_unmark_chains(struct plan *plan, const struct survey *survey)
 
 /* --- Saving marks of packets to their connections ------------------------------------------------------------------------------ */
 
+static void add_save_rules(struct plan_chain *chain, enum plan_rule save, enum plan_rule saved)
+{
+    add_rule(chain, save);
+    add_rule(chain, saved);
+}
+
 static void add_save_chain(struct plan *plan, const char *name, uint32_t hook, int32_t priority, bool drop)
 {
     struct plan_chain *chain = &plan->chains[plan->chain_count++];
 
     *chain = (struct plan_chain){ .name = name, .base = true, .saves = true, .hook = hook, .priority = priority };
     if (drop && plan->options->offload.drop)
-        add_rule(chain, RULE_SAVE_DROP);
+        add_save_rules(chain, RULE_SAVE_DROP, RULE_SAVED_DROP);
     if (plan->options->offload.accept)
-        add_rule(chain, RULE_SAVE_ACCEPT);
+        add_save_rules(chain, RULE_SAVE_ACCEPT, RULE_SAVED_ACCEPT);
 }
 
 static bool saves_anything(const struct firewall_options *options)

@@ -309,7 +309,7 @@ static void print_mark_rules(struct text *out, bool removes, const struct plan_c
         print_mark_rule(out, removes, chain, RULE_UNMARK, plan);
     } else if (plan->options->offload.accept) {
         print_mark_rule(out, removes, chain, RULE_SAVE_ACCEPT, plan);
-        print_mark_rule(out, removes, chain, RULE_SAVED, plan);
+        print_mark_rule(out, removes, chain, RULE_SAVED_ACCEPT, plan);
     }
 }
 

@@ -449,35 +449,40 @@ static bool add_save(struct nftnl_rule *rule, uint32_t mark, uint32_t mask)
 
 static void print_save(struct text *out, uint32_t mark, uint32_t mask)
 {
-    text_printf(out, "meta mark & 0x%08x == 0x%08x ct mark set ct mark & 0x%08x | 0x%08x ", mask, mark, ~mask, mark);
+    text_printf(out, "meta mark & 0x%08x == 0x%08x ct mark set ct mark & 0x%08x | 0x%08x", mask, mark, ~mask, mark);
 }
 
 static bool build_save_drop(struct nftnl_rule *rule, const struct plan *plan)
 {
-    const struct firewall_offload *offload = &plan->options->offload;
-
-    return add_save(rule, offload->drop_mark, offload->drop_mask) && add_verdict(rule, NF_DROP, NULL);
+    return add_save(rule, plan->options->offload.drop_mark, plan->options->offload.drop_mask);
 }
 
 static void print_save_drop(struct text *out, const struct plan *plan)
 {
     print_save(out, plan->options->offload.drop_mark, plan->options->offload.drop_mask);
-    text_puts(out, "drop");
+}
+
+static bool build_saved_drop(struct nftnl_rule *rule, const struct plan *plan)
+{
+    const struct firewall_offload *offload = &plan->options->offload;
+
+    return add_mark_match(rule, NFT_CMP_EQ, offload->drop_mark, offload->drop_mask) && add_verdict(rule, NF_DROP, NULL);
+}
+
+static void print_saved_drop(struct text *out, const struct plan *plan)
+{
+    text_printf(out, "meta mark & 0x%08x == 0x%08x drop", plan->options->offload.drop_mask,
+                plan->options->offload.drop_mark);
 }
 
 static bool build_save_accept(struct nftnl_rule *rule, const struct plan *plan)
 {
-    const struct firewall_offload *offload = &plan->options->offload;
-
-    return add_save(rule, offload->accept_mark, offload->accept_mask) && add_unmark(rule, offload->accept_mask);
+    return add_save(rule, plan->options->offload.accept_mark, plan->options->offload.accept_mask);
 }
 
 static void print_save_accept(struct text *out, const struct plan *plan)
 {
-    const struct firewall_offload *offload = &plan->options->offload;
-
-    print_save(out, offload->accept_mark, offload->accept_mask);
-    text_printf(out, "meta mark set meta mark & 0x%08x", ~offload->accept_mask);
+    print_save(out, plan->options->offload.accept_mark, plan->options->offload.accept_mask);
 }
 
 static void print_save_accept_iptables(struct text *out, const struct plan *plan)
@@ -488,8 +493,23 @@ static void print_save_accept_iptables(struct text *out, const struct plan *plan
                 offload->accept_mask, offload->accept_mark, offload->accept_mask);
 }
 
-/* iptables needs a rule more. */
-static void print_saved_iptables(struct text *out, const struct plan *plan)
+static bool build_saved_accept(struct nftnl_rule *rule, const struct plan *plan)
+{
+    const struct firewall_offload *offload = &plan->options->offload;
+
+    return add_mark_match(rule, NFT_CMP_EQ, offload->accept_mark, offload->accept_mask) &&
+           add_unmark(rule, offload->accept_mask);
+}
+
+static void print_saved_accept(struct text *out, const struct plan *plan)
+{
+    const struct firewall_offload *offload = &plan->options->offload;
+
+    text_printf(out, "meta mark & 0x%08x == 0x%08x meta mark set meta mark & 0x%08x", offload->accept_mask,
+                offload->accept_mark, ~offload->accept_mask);
+}
+
+static void print_saved_accept_iptables(struct text *out, const struct plan *plan)
 {
     const struct firewall_offload *offload = &plan->options->offload;
 
@@ -589,7 +609,8 @@ static const struct {
     [RULE_OFFLOAD_ACCEPT] = { build_offload_accept, print_offload_accept, print_offload_accept_iptables },
     [RULE_SAVE_DROP] = { build_save_drop, print_save_drop, NULL },
     [RULE_SAVE_ACCEPT] = { build_save_accept, print_save_accept, print_save_accept_iptables },
-    [RULE_SAVED] = { NULL, NULL, print_saved_iptables },
+    [RULE_SAVED_DROP] = { build_saved_drop, print_saved_drop, NULL },
+    [RULE_SAVED_ACCEPT] = { build_saved_accept, print_saved_accept, print_saved_accept_iptables },
     [RULE_QUEUE] = { build_queue, print_queue, print_queue_iptables },
     [RULE_ACCEPT] = { build_accept, print_accept, print_accept_iptables },
     [RULE_UNMARK] = { build_unmark, print_unmark, print_unmark_iptables },
@@ -610,7 +631,7 @@ void nft_rule_print(struct text *out, enum plan_rule kind, const struct plan *pl
 
 bool nft_rule_print_iptables(struct text *out, enum plan_rule kind, const struct plan *plan)
 {
-    if (is_block(kind) || kind == RULE_OFFLOAD_FLOW || kind == RULE_SAVE_DROP) /* would need ipset; nft alone has it */
+    if (is_block(kind) || !rules[kind].print_iptables) /* would need ipset; nft alone has it */
         return false;
     rules[kind].print_iptables(out, plan);
     return true;

@@ -56,8 +56,23 @@ port=$(cat "$WORK/${mode}_a4.port")
 accepted "${mode}_a6" fd66:2::2 ENOUGH
 accepted "${mode}_p4" 10.66.2.3 PASS-ME
 dropped "${mode}_d4" 10.66.2.2
-dropped "${mode}_d6" fd66:2::2
+dropped=2 # with the one that has no connection
+[ $mode != after ] || { dropped "${mode}_d6" fd66:2::2; dropped=3; }
 [ "$(counter sluice offload_accepted)" -ge 12 ] || fail "$mode: the kernel accepted $(counter sluice offload_accepted)"
+
+# A packet without a connection has nothing to be saved to: what is dropped is dropped all the same, and what passes loses its mark.
+gateway nft 'add table inet loose; add chain inet loose p { type filter hook prerouting priority raw; }; add rule inet loose p tcp dport 7002 notrack; add rule inet loose p tcp sport 7002 notrack'
+talk "${mode}_n4" 10.66.2.2 7002
+says "${mode}_n4" one one
+says "${mode}_n4" PASS-ME PASS-ME
+says "${mode}_n4" two two
+hang_up "${mode}_n4"
+talk "${mode}_m4" 10.66.2.2 7002
+says "${mode}_m4" one one
+says "${mode}_m4" EVIL TIMEOUT
+says "${mode}_m4" two TIMEOUT
+hang_up "${mode}_m4"
+gateway nft delete table inet loose
 
 # What the firewall denies later is denied.
 gateway nft insert rule inet firewall forward tcp dport 7001 ip daddr 10.66.2.2 drop
@@ -67,8 +82,8 @@ gateway nft delete rule inet firewall forward handle "$(gateway nft -a list chai
 moved=$(tracked 10.66.2.2 7001 "$port")
 for name in a4 a6 p4; do hang_up "${mode}_$name"; done
 stop_process "$LAST_PID" || fail "exit code $?"
-equal "$mode: flows accepted, in the statistics" "$(last_stats $mode ips.offload.accepted)" 3
-equal "$mode: flows dropped, in the statistics" "$(last_stats $mode ips.offload.dropped)" 2
+equal "$mode: flows accepted, in the statistics" "$(last_stats $mode ips.offload.accepted)" 4
+equal "$mode: flows dropped, in the statistics" "$(last_stats $mode ips.offload.dropped)" "$dropped"
 [ "$(last_stats $mode firewall.offload.accepted_packets)" -ge 12 ] || fail "$mode: accepted, in the statistics"
 [ "$(last_stats $mode firewall.offload.dropped_packets)" -ge 2 ] || fail "$mode: dropped, in the statistics"
 [ "$(last_stats $mode firewall.offload.accepted_bytes)" -ge $((12 * 52)) ] || fail "$mode: bytes accepted"
