@@ -271,6 +271,11 @@ uint32_t nfqueue_flags(const struct capture *capture)
     return ((const struct nfqueue *)capture)->flags;
 }
 
+enum queue_offload nfqueue_offload(const struct capture *capture)
+{
+    return ((const struct nfqueue *)capture)->offload;
+}
+
 int nfqueue_stop_conntrack(struct capture *capture)
 {
     struct nfqueue *queue = (struct nfqueue *)capture;

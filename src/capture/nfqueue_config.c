@@ -186,10 +186,15 @@ int nfqueue_config_conntrack(struct nfqueue *queue, bool on)
     return 0;
 }
 
+static bool asks_for_connections(const struct nfqueue_options *options)
+{
+    return options->offload == QUEUE_OFFLOAD_AUTO || options->offload == QUEUE_OFFLOAD_CONNECTION;
+}
+
 static uint32_t wanted_flags(const struct nfqueue_options *options)
 {
     return (options->gso ? NFQA_CFG_F_GSO : 0) | (options->fail_open ? NFQA_CFG_F_FAIL_OPEN : 0) |
-           (options->conntrack ? NFQA_CFG_F_CONNTRACK : 0);
+           (options->conntrack || asks_for_connections(options) ? NFQA_CFG_F_CONNTRACK : 0);
 }
 
 /*
@@ -220,6 +225,27 @@ static int bind_queue(struct nfqueue *queue)
             err = request(queue, queue->flags);
     }
     return err;
+}
+
+/*
+ * A kernel that can tell with a packet what conntrack knows of it takes with a verdict what conntrack is to know: it is the same
+ * hook (CONFIG_NETFILTER_NETLINK_GLUE_CT). Only the first is costly, so it is taken away again where nobody else wants it. Of a
+ * queue that was adopted nothing is known.
+ */
+static void settle_offload(struct nfqueue *queue)
+{
+    const struct nfqueue_options *options = &queue->options;
+    bool able = queue->flags & NFQA_CFG_F_CONNTRACK && !queue->adopted;
+
+    queue->offload = options->offload;
+    if (asks_for_connections(options) && able)
+        queue->offload = QUEUE_OFFLOAD_CONNECTION;
+    else if (options->offload == QUEUE_OFFLOAD_AUTO)
+        queue->offload = QUEUE_OFFLOAD_PACKET_MARK;
+    else if (options->offload == QUEUE_OFFLOAD_CONNECTION)
+        queue->offload = QUEUE_OFFLOAD_NONE;
+    if (able && !options->conntrack)
+        nfqueue_config_conntrack(queue, false); /* where it fails, packets go on to tell what nobody reads */
 }
 
 static bool has_net_admin(void)
@@ -343,6 +369,8 @@ static int adopt_queue(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
                                    strerror(errno));
     queue->adopted = true;
     queue->flags = wanted_flags(&queue->options);
+    if (!queue->options.conntrack)
+        queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
     if (queue->options.conntrack &&
         nfqueue_config_conntrack(queue, true)) /* its former reader may have taken it away */
         queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
@@ -353,7 +381,9 @@ int nfqueue_config_open(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
 {
     int err = queue->options.inherited_fd < 0 ? open_queue(queue, error) : adopt_queue(queue, error);
 
-    if (!err)
-        read_back(queue);
-    return err;
+    if (err)
+        return err;
+    read_back(queue);
+    settle_offload(queue);
+    return 0;
 }

@@ -416,6 +416,11 @@ const struct setting config_settings[] = {
           "inspect TCP connections whose beginning was not seen from where they are when the kernel's connection "
           "tracking knows them as established (queue.conntrack), whatever stream.midstream and its policy say. only: "
           "no others in the time of stream.midstream-grace" },
+    { .name = "stream.bypass",
+      .type = SETTING_BOOL,
+      .default_value = "no",
+      .help = "a connection is bypassed when both of its directions have been inspected as far as "
+              "stream.depth says" },
     { .name = "stream.async-oneside",
       .type = SETTING_BOOL,
       .default_value = "no",

@@ -252,6 +252,8 @@ int engine_pipeline_options(const struct config *config, unsigned workers, bool 
     out->policy.inline_mode = inline_mode;
     engine_exception_policies(config, inline_mode, out->policy.exceptions);
     read_defrag_options(config, workers, &out->defrag);
+    out->bypass_at_depth = config_bool(config, "stream.bypass");
+    engine_offload_options(config, inline_mode, &out->offload);
     err = host_os_table_read(&out->host_os, config, diag);
     if (!err)
         err = engine_decode_options(config, &out->decode, diag);
