@@ -65,18 +65,36 @@ const char *app_layer_event_name(enum app_layer_event event); /* as app-layer-ev
 
 struct app_detection; /* detect's */
 
-/* The first member of a protocol's own transaction. A parser writes progress, fresh, directions and log_never; the rest is the
- * framework's. One that is complete in both directions may be gone when the parser is called next: a state keeps no pointer to it. */
+/*
+ * A flow may have thousands of open transactions, and a packet changes one of them. So that it costs no more than that one, those that
+ * something is to be done about are in lists besides, each in the order of their begin.
+ */
+enum app_tx_list {
+    APP_TX_OPEN,    /* not complete in all its directions */
+    APP_TX_CHANGED, /* since app_tidy() */
+    APP_TX_UNSEEN,  /* + direction: something came that rules were not asked about yet */
+    APP_TX_LISTS = APP_TX_UNSEEN + FLOW_DIRECTIONS,
+};
+
+struct app_tx_link {
+    struct app_tx *next, *previous;
+};
+
+/* The first member of a protocol's own transaction. A parser writes directions and log_never, calls app_tx_advance() and app_tx_touch(),
+ * and reads; the rest is the framework's. One that is complete in both directions may be gone when the parser is called next: a state
+ * keeps no pointer to it. */
 struct app_tx {
-    struct app_tx *next;
+    struct app_tx *next, *previous;
+    struct app_flow *flow;
+    struct app_tx_link link[APP_TX_LISTS];
+    uint8_t listed; /* 1 << enum app_tx_list */
     const struct app_proto *proto;
     uint8_t protocol; /* its id */
     uint64_t id;      /* from 0 on in each flow */
     uint8_t progress[FLOW_DIRECTIONS];
     uint8_t inspected[FLOW_DIRECTIONS]; /* progress up to which rules were asked */
-    bool fresh[FLOW_DIRECTIONS]; /* a buffer has grown, or an event or file came, since it was inspected last; a new
-                                  * progress need not be told */
-    uint8_t directions;          /* those that it will ever have; APP_BOTH at first */
+    bool fresh[FLOW_DIRECTIONS];        /* a buffer has grown, or an event or file came, since it was inspected last */
+    uint8_t directions;                 /* those that it will ever have; APP_BOTH at first */
     bool logged;
     bool guessed;     /* an alert on bytes of the stream was told with it */
     bool log_never;   /* not worth an event */
@@ -272,6 +290,7 @@ struct file_engine *app_files(struct app_context *context);
 const void *app_settings(const struct app_context *context); /* what configure made; NULL without one */
 const struct flow *app_context_flow(const struct app_context *context);
 uint64_t app_now_ns(const struct app_context *context); /* the packet's time */
+unsigned app_wanted(const struct app_context *context); /* what app_want() was told */
 /* Numbers for file_open(), from 0 on. */
 uint32_t app_next_file_id(struct app_context *context);
 
@@ -280,6 +299,18 @@ struct app_tx *app_tx_new(struct app_context *context);
 struct app_tx *
 app_tx_first(const struct app_context *context); /* the oldest that is kept, of this protocol; NULL for none */
 struct app_tx *app_tx_last(const struct app_context *context);
+/* The oldest and the newest that is not complete in all its directions, and how many are not. */
+struct app_tx *app_tx_first_open(const struct app_context *context);
+struct app_tx *app_tx_last_open(const struct app_context *context);
+uint32_t app_tx_open_count(const struct app_context *context);
+static inline struct app_tx *app_tx_next_open(const struct app_tx *tx)
+{
+    return tx->link[APP_TX_OPEN].next;
+}
+/* The progress of a direction is this now. */
+void app_tx_advance(struct app_tx *tx, enum flow_direction direction, uint8_t progress);
+/* A buffer of a direction has grown, or a file of it came, grew or ended; a new progress need not be told so. */
+void app_tx_touch(struct app_tx *tx, enum flow_direction direction);
 /* An event (index in proto->events) on a transaction; NULL: on the last one, made if there is none. */
 void app_event(struct app_context *context, struct app_tx *tx, unsigned event);
 
@@ -346,6 +377,8 @@ void app_shared_free(struct app_shared *shared);
 int app_new(struct app **out, const struct app_options *options, struct app_shared *shared); /* 0 or -ENOMEM */
 void app_free(struct app *app);
 struct file_engine *app_file_engine(const struct app *app);
+/* What the rules at hand ask for: RULE_FILE_..., RULE_MESSAGE_MD5. Between packets. */
+void app_want(struct app *app, unsigned needs);
 void app_set_turn(struct app *app, struct turn *turn); /* for expectations; NULL in a daemon */
 
 typedef void app_release_function(void *user, struct app_detection *detection);
@@ -394,6 +427,14 @@ const char *app_name_of_id(unsigned id); /* "failed" for APP_FAILED, NULL for 0 
 
 /* The transactions of a flow, oldest first. */
 struct app_tx *app_transactions(const struct flow *flow);
+/* Those in one of the lists, oldest first: the next is tx->link[list].next. */
+struct app_tx *app_transactions_in(const struct flow *flow, enum app_tx_list list);
+/* Rules have been asked about all there is of the direction. */
+void app_tx_note_inspected(struct app_tx *tx, enum flow_direction direction);
+/* No rule will be asked: all of them are as if. */
+void app_skip_inspection(const struct flow *flow);
+/* Its event has been written. */
+void app_tx_note_logged(struct app_tx *tx);
 uint64_t app_tx_count(const struct flow *flow); /* of those that were begun, also when they are gone */
 bool app_tx_is_complete(const struct app_tx *tx, enum flow_direction direction);
 /* Whether its event should be written now. `flow_ends`: nothing more will come. */

@@ -105,6 +105,8 @@ int config_ports(const struct config *config, const char *name, uint16_t *out, s
 int config_ranges(const char *value, uint32_t high, uint32_t *out, size_t max);
 /* "90" (seconds), "90s", "15m", "12h", "7d", "2w". */
 bool config_duration(const char *value, uint64_t *seconds);
+/* "0660": permissions in octal. */
+bool config_mode(const char *value, unsigned *mode);
 /* "0x1/0x1": a mark within a mask that is not 0. */
 bool config_mark(const char *value, uint32_t *mark, uint32_t *mask);
 /* "10.0.0.0/8", or an address alone: its version, with the bits behind the prefix zero; -EINVAL when it is neither. */
@@ -112,6 +114,10 @@ int config_network(const char *value, struct address *network, unsigned *prefix)
 
 /* Reports contradictions between settings of config_settings: repeat without a mark, a route to a queue of our own... */
 void config_check(const struct config *config, struct diag *diag);
+
+/* Calls `each` for every setting (or the section of those with a `*`) whose value differs. */
+void config_each_difference(const struct config *one, const struct config *other,
+                            void (*each)(const char *name, void *user), void *user);
 
 /* The effective configuration as YAML, for `sluice check`. */
 struct text;

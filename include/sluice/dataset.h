@@ -8,7 +8,8 @@
  *
  * Threads:   the registry belongs to the thread that loads rules; a set may be used by any: sharded, a lock is held for one
  *            look-up. Callers take their turn first (turn.h).
- * Ownership: the registry owns the sets and outlives the rules that use them, so that sets survive a reload.
+ * Ownership: the registry owns the sets and outlives the rules that use them. Several registries may have the same set, so that it
+ *            survives a reload.
  */
 #ifndef SLUICE_DATASET_H
 #define SLUICE_DATASET_H
@@ -47,6 +48,10 @@ struct dataset;
 
 /* Copies the options. 0 or -ENOMEM. */
 int datasets_new(struct datasets **out, const struct datasets_options *options);
+/* Takes what has come and gone while the program ran over from the registry before, which goes on to be used: all sets but those that
+ * were only read from a file, which are read again. Before the first set is asked for. A set of other type or other files than
+ * the one before is a new one. 0 or -ENOMEM. */
+int datasets_inherit(struct datasets *datasets, const struct datasets *before);
 void datasets_free(struct datasets *datasets); /* NULL is allowed */
 
 /* What a rule or the configuration says of a set. Paths as written. */

@@ -34,6 +34,9 @@ struct turn;
 struct ruleset_options {
     enum rule_action action_order[4]; /* default: pass, drop, reject, alert; ACTION_REJECT stands for all three */
     unsigned generation;              /* of the reload, for events */
+    /* The ruleset whose place it takes, of another generation: what flows remember of rules that are in both goes on. Lent until
+     * ruleset_new() returns. NULL: none. */
+    const struct ruleset *before;
     /* A folder of databases that were compiled before; NULL for none. What is wrong with it is a warning. */
     const char *cache_path;
     uint64_t cache_max_age_seconds; /* a file that nobody used for so long is removed; 0: never */
@@ -52,7 +55,7 @@ struct ruleset_databases {
     unsigned count, cached;
 };
 struct ruleset_databases ruleset_databases(const struct ruleset *ruleset);
-/* What its rules want to know of files: RULE_FILE_... */
+/* What its rules want to know of files and messages: RULE_FILE_..., RULE_MESSAGE_MD5 */
 unsigned ruleset_file_needs(const struct ruleset *ruleset);
 /* Whether a rule asks what the kernel's connection tracking says of packets (ctmark, ctstate). */
 bool ruleset_needs_conntrack(const struct ruleset *ruleset);
@@ -69,6 +72,12 @@ struct detector_options {
 void detector_options_default(struct detector_options *options);
 int detector_new(struct detector **out, const struct detector_options *options);
 int detector_prepare(struct detector *detector, const struct ruleset *ruleset);
+/* The same made aside, by any thread: what a detector needs for a ruleset. 0 or -ENOMEM. */
+struct detector_room;
+int detector_room_new(struct detector_room **out, const struct ruleset *ruleset);
+void detector_room_free(struct detector_room *room); /* NULL is allowed */
+/* Between two packets; takes no memory. What the detector had before is in the room now, for its owner to free. */
+void detector_move(struct detector *detector, struct detector_room *room);
 void detector_free(struct detector *detector);
 
 /* What a packet is inspected with; all but the packet may be NULL. */

@@ -52,6 +52,10 @@ struct run_options {
     size_t rule_file_count;
     const char *log_dir; /* NULL: as configured */
     bool console;        /* events as readable lines on stdout */
+    /* Reads the configuration anew, for a reload, on a thread of its own; the caller frees it. 0 or -errno; mistakes are in `diag`. NULL:
+     * a reload reads the rules only. */
+    int (*load_config)(void *user, struct config **out, struct diag *diag);
+    void *load_config_user;
 };
 /* The daemon, until SIGTERM or SIGINT. 0, or -errno with a line in `error`. Prints its own log. */
 int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE]);

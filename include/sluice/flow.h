@@ -88,8 +88,9 @@ struct flow_origin {
 struct app_flow;       /* app's */
 struct tcp_session;    /* stream's */
 struct flow_detection; /* detect's */
-struct flow_tag;       /* policy's */
-struct flow_variable;  /* in src/flow/variable.c */
+struct flow_tag;       /* policy's, as the next */
+struct flow_history;
+struct flow_variable; /* in src/flow/variable.c */
 
 /* Four cache lines, of which a packet touches the first two; keep it so. */
 struct flow {
@@ -112,7 +113,8 @@ struct flow {
     struct flow_variable *variables;
     struct flow_detection *detection[FLOW_DIRECTIONS]; /* owned by detect; NULL */
     struct app_flow *app;                              /* owned by app; NULL */
-    struct flow_tag *tag;                              /* owned by policy; NULL */
+    struct flow_tag *tag;                              /* owned by policy; NULL, as the next */
+    struct flow_history *history;
 
     /* --- cold --- */
     uint64_t id; /* EVE's flow_id: of the key and the start, so the same in every run; at most 53 bits */
@@ -186,6 +188,18 @@ size_t flow_table_expire(struct flow_table *table, uint64_t now_ns, size_t budge
 void flow_table_expire_all(struct flow_table *table, uint64_t now_ns);
 /* Ends all, the oldest (by start, then by first packet) first. */
 void flow_table_end_all(struct flow_table *table, enum flow_end reason);
+
+/* For who asks what there is: the flows of the buckets from *cursor on, until `max` flows or so many buckets were seen; how many flows.
+ * *cursor is where to go on, 0 past the last. No flow is told twice, as long as it lives. */
+size_t flow_table_page(struct flow_table *table, size_t *cursor, size_t buckets, const struct flow **out, size_t max);
+/* The flow of two ends, whichever is the client, outside of tunnels; its VLANs are those given. NULL. */
+struct flow_ends {
+    uint8_t protocol, ip_version, vlan_count;
+    uint16_t vlan_id[PACKET_MAX_VLANS];
+    struct address address[2];
+    uint16_t port[2];
+};
+const struct flow *flow_table_find(struct flow_table *table, const struct flow_ends *ends);
 
 /* The hash by which both directions of a packet's flow agree, and an ICMP error with what it quotes; for spreading packets over
  * workers. VLANs and tunnels have no part in it. Fragments hash by addresses alone, and so do all packets when `addresses_only`: the

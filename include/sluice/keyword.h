@@ -58,6 +58,8 @@ enum keyword_flag {
     KEYWORD_IP_ONLY = 1 << 8, /* may stand in a rule on addresses alone, which is asked once a flow and direction */
     KEYWORD_NESTED = 1 << 10, /* KEYWORD_BUFFER: what a condition in another buffer of the rule makes; that one asks its
                                * conditions (rule->nested). Nothing is absent from it, and it has no transforms */
+    KEYWORD_COMMON_VALUES =
+        1 << 11, /* KEYWORD_BUFFER: it has one of few values in nearly all traffic, so a literal in it says little */
     KEYWORD_MULTI =
         1 << 9, /* KEYWORD_BUFFER: a transaction may have several; each selection in a rule asks for one of its own */
 };

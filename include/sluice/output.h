@@ -145,6 +145,9 @@ struct output_stat {
 };
 void output_stats(struct output *output, const struct output_stat *stats, size_t count, uint64_t uptime_seconds,
                   uint64_t time_ns);
+/* The same as one JSON object, for who asks. */
+struct text;
+void output_stats_json(const struct output_stat *stats, size_t count, uint64_t uptime_seconds, struct text *out);
 
 /* What happened to the own table. Called by one thread. */
 enum output_firewall_action {
@@ -200,5 +203,7 @@ struct output_counters {
 void output_counters(const struct output *output, struct output_counters *out);
 
 const char *output_drop_reason_name(enum drop_reason reason);
+const char *output_protocol_name(uint8_t protocol);                    /* "TCP"; NULL for one that has only a number */
+void output_time(struct text *out, const char *key, uint64_t time_ns); /* as EVE writes times */
 
 #endif

@@ -31,6 +31,7 @@ struct policy_options {
     size_t threshold_memcap;   /* bytes */
     uint64_t seed;             /* of hashes: random where senders must not find addresses that collide */
     size_t tag_memcap;         /* bytes of tags of flows, of this worker; and of those of hosts, shared */
+    size_t history_memcap;     /* bytes of what flows have met, of this worker */
     enum exception_policy exceptions[EXCEPTION_COUNT];
 };
 void policy_options_default(struct policy_options *options);
@@ -59,6 +60,32 @@ bool policy_exception(struct policy *policy, struct packet *pkt, enum exception_
 
 /* Drops a packet for a reason that is not a rule; without effect when drops have none. */
 void policy_drop(struct policy *policy, struct packet *pkt, enum drop_reason reason);
+
+/* What became of a rule's matches, by its number: kept over reloads. Written by the worker, read by anybody. */
+enum { POLICY_MAX_TALLIES = 1 << 18 };
+struct rule_tally {
+    _Atomic uint64_t matches, alerts, drops;
+    _Atomic uint64_t last_ns; /* of the packet that matched last */
+};
+/* NULL for rules that are not counted: number 0, and those past POLICY_MAX_TALLIES. */
+const struct rule_tally *policy_tally(const struct policy *policy, uint32_t number);
+
+/* Which rules matched in a flow: the first ones, each once. */
+enum { FLOW_HISTORY_RULES = 6 };
+struct flow_history_rule {
+    uint32_t gid, sid;
+    uint32_t count;
+    uint8_t action; /* enum rule_action, of the last match */
+    bool reported;  /* an alert came of it */
+    bool blocked;   /* a packet was dropped for it */
+    bool silenced;  /* a threshold or a suppression kept it back */
+    uint64_t first_ns, last_ns;
+};
+struct flow_history {
+    uint32_t count;
+    uint32_t others; /* matches of rules for which there was no room */
+    struct flow_history_rule rules[FLOW_HISTORY_RULES];
+};
 
 struct policy_counters {
     uint64_t alerts, alerts_suppressed, alerts_overflow, dropped, rejected, passed;

@@ -173,6 +173,7 @@ enum rule_name_kind {
     RULE_NAME_FLOW_TEXT, /* what pcre takes out of a buffer, and for whom */
     RULE_NAME_PACKET_TEXT,
     RULE_NAME_ALERT_TEXT,
+    RULE_NAME_RULE, /* "gid:sid": what is counted of a rule outlives it */
     RULE_NAME_KIND_COUNT,
 };
 
@@ -204,7 +205,7 @@ enum rule_payload {
 enum rule_block { RULE_BLOCK_NONE, RULE_BLOCK_SOURCE, RULE_BLOCK_DESTINATION, RULE_BLOCK_BOTH };
 #define RULE_BLOCK_SECONDS_DEFAULT UINT32_MAX /* until rule_list_finish() */
 
-/* What a rule wants to know of files, besides their bytes. */
+/* What a rule wants to know of files and messages, besides their bytes. */
 enum {
     RULE_FILE_MD5 = 1 << 0, /* 1 << enum file_digest */
     RULE_FILE_SHA1 = 1 << 1,
@@ -212,6 +213,7 @@ enum {
     RULE_FILE_DIGESTS = 7,
     RULE_FILE_MAGIC = 1 << 3,
     RULE_FILE_STORE = 1 << 4,
+    RULE_MESSAGE_MD5 = 1 << 5, /* of an e-mail's body */
 };
 
 struct rule {
@@ -226,7 +228,9 @@ struct rule {
     bool alert; /* a pass rule that reports too */
 
     uint32_t sid, gid, revision;
-    uint32_t index;    /* position in its rule_list */
+    uint32_t index; /* position in its rule_list */
+    uint32_t
+        number; /* by its ids, the same in every list with the same struct rule_names; 0: those are the list's own */
     uint8_t priority;  /* 1 is the highest; from the class or the keyword */
     bool has_priority; /* from the keyword */
     const char *message;
@@ -245,7 +249,7 @@ struct rule {
     const char *const *applications; /* words of protocols, NULL-terminated: one must be the flow's; NULL: any */
     unsigned directions; /* bits 1 << enum flow_direction in which the rule can match by its keywords; 0: it has none of
                                       * application protocols */
-    unsigned file_needs; /* RULE_FILE_... */
+    unsigned file_needs; /* RULE_FILE_..., RULE_MESSAGE_MD5 */
     bool needs_conntrack; /* asks what conntrack says of packets */
     bool bypass;          /* the flow needs no more inspection once it matched */
     enum rule_block block;
@@ -274,6 +278,8 @@ struct rule_names *rule_names_new(void); /* NULL when out of memory */
 void rule_names_free(struct rule_names *names);
 /* The number of a name, given now if need be; 0 when out of memory. */
 uint32_t rule_names_number(struct rule_names *names, enum rule_name_kind kind, struct span name);
+/* The number that it has; 0: none. */
+uint32_t rule_names_find(const struct rule_names *names, enum rule_name_kind kind, struct span name);
 /* The name, lent for good; NULL for a number that was not given. */
 const char *rule_names_text(const struct rule_names *names, enum rule_name_kind kind, uint32_t number);
 

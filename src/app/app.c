@@ -72,6 +72,13 @@ struct file_engine *app_file_engine(const struct app *app)
     return app->files;
 }
 
+void app_want(struct app *app, unsigned needs)
+{
+    app->wanted = needs;
+    file_engine_want(app->files, needs & RULE_FILE_DIGESTS, needs & RULE_FILE_MAGIC);
+    file_engine_want_store(app->files, needs & RULE_FILE_STORE);
+}
+
 const void *app_proto_settings(const struct app *app, const struct app_proto *proto)
 {
     return app->options.settings[app_index(proto)];
@@ -102,6 +109,11 @@ const struct flow *app_context_flow(const struct app_context *context)
 uint64_t app_now_ns(const struct app_context *context)
 {
     return context->now_ns;
+}
+
+unsigned app_wanted(const struct app_context *context)
+{
+    return context->app->wanted;
 }
 
 uint32_t app_next_file_id(struct app_context *context)

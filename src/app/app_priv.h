@@ -19,6 +19,7 @@
 
 #include "sluice/app.h"
 #include "sluice/arena.h"
+#include "sluice/rule.h"
 #include "sluice/turn.h"
 
 enum {
@@ -48,6 +49,9 @@ struct app_flow {
     void *state;
     struct app_side side[FLOW_DIRECTIONS];
     struct app_tx *first, *last;
+    struct app_tx_link lists[APP_TX_LISTS]; /* next: the first of it; previous: the last */
+    uint8_t unsorted;                       /* bits of them */
+    uint32_t open_count;
     uint64_t next_tx;
     uint32_t tx_count, next_file;
     bool stopped;                        /* nothing is parsed any more */
@@ -90,6 +94,7 @@ struct app {
     struct file_engine *files;
     struct app_shared *shared;
     struct turn *turn;
+    unsigned wanted;                                      /* by the rules at hand: RULE_FILE_..., RULE_MESSAGE_MD5 */
     uint64_t counters[APP_MAX_PROTOCOLS][2][COUNT_KINDS]; /* by transport: TCP, UDP */
     uint64_t failed_flows[2];                             /* by transport: TCP, UDP */
 };

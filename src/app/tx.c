@@ -2,13 +2,151 @@
 /*
  * Transactions: a list for each flow, in the order of their begin. They are freed from anywhere in it, as soon as both directions
  * are complete and have been inspected and the event has been written.
+ *
+ * Whatever makes a transaction worth another look puts it into the list of those that are looked at, so nobody walks all of them for
+ * a packet. It goes to the end, which nearly always is its place; where it is not, the list is sorted before it is read.
  */
 #include "app_priv.h"
+
+enum { SORT_RUNS = 16 };
 
 static uint8_t end_of(const struct app_proto *proto, enum flow_direction direction)
 {
     return proto->complete[direction] > 0 ? proto->complete[direction] : 1;
 }
+
+/* --- Lists ---------------------------------------------------------------------------------------------------------------------- */
+
+static void list_put(struct app_tx *tx, unsigned list)
+{
+    struct app_tx_link *ends = &tx->flow->lists[list], *link = &tx->link[list];
+
+    if (tx->listed >> list & 1)
+        return;
+    tx->listed |= (uint8_t)(1u << list);
+    *link = (struct app_tx_link){ .previous = ends->previous };
+    *(link->previous ? &link->previous->link[list].next : &ends->next) = tx;
+    ends->previous = tx;
+    if (link->previous && link->previous->id > tx->id)
+        tx->flow->unsorted |= (uint8_t)(1u << list);
+    tx->flow->open_count += list == APP_TX_OPEN;
+}
+
+static void list_take(struct app_tx *tx, unsigned list)
+{
+    struct app_tx_link *ends = &tx->flow->lists[list], *link = &tx->link[list];
+
+    if (!(tx->listed >> list & 1))
+        return;
+    tx->listed &= (uint8_t) ~(1u << list);
+    *(link->previous ? &link->previous->link[list].next : &ends->next) = link->next;
+    *(link->next ? &link->next->link[list].previous : &ends->previous) = link->previous;
+    tx->flow->open_count -= list == APP_TX_OPEN;
+}
+
+/* Two sorted ones, linked forwards; either may be NULL. */
+static struct app_tx *merge(struct app_tx *a, struct app_tx *b, unsigned list)
+{
+    struct app_tx *first = NULL, **end = &first;
+
+    while (a && b) {
+        struct app_tx **less = a->id < b->id ? &a : &b;
+
+        *end = *less;
+        end = &(*less)->link[list].next;
+        *less = *end;
+    }
+    *end = a ? a : b;
+    return first;
+}
+
+/* run[i] has 2^i of them, or none. */
+static void sort(struct app_flow *af, unsigned list)
+{
+    struct app_tx *run[SORT_RUNS] = { NULL }, *tx = af->lists[list].next, *next, *all = NULL;
+
+    for (; tx; tx = next) {
+        unsigned i = 0;
+
+        next = tx->link[list].next;
+        tx->link[list].next = NULL;
+        for (; i < SORT_RUNS - 1 && run[i]; i++) {
+            tx = merge(run[i], tx, list);
+            run[i] = NULL;
+        }
+        run[i] = merge(run[i], tx, list);
+    }
+    for (unsigned i = 0; i < SORT_RUNS; i++)
+        all = merge(run[i], all, list);
+    af->lists[list] = (struct app_tx_link){ .next = all };
+    for (tx = all; tx; tx = tx->link[list].next) {
+        tx->link[list].previous = af->lists[list].previous;
+        af->lists[list].previous = tx;
+    }
+    af->unsorted &= (uint8_t) ~(1u << list);
+}
+
+static const struct app_tx_link *sorted(struct app_flow *af, unsigned list)
+{
+    if (af->unsorted >> list & 1)
+        sort(af, list);
+    return &af->lists[list];
+}
+
+static void note_change(struct app_tx *tx, enum flow_direction direction)
+{
+    list_put(tx, APP_TX_UNSEEN + direction);
+    list_put(tx, APP_TX_CHANGED);
+}
+
+void app_tx_advance(struct app_tx *tx, enum flow_direction direction, uint8_t progress)
+{
+    if (tx->progress[direction] == progress)
+        return;
+    tx->progress[direction] = progress;
+    note_change(tx, direction);
+    if (app_tx_is_complete(tx, FLOW_TO_SERVER) && app_tx_is_complete(tx, FLOW_TO_CLIENT))
+        list_take(tx, APP_TX_OPEN);
+    else
+        list_put(tx, APP_TX_OPEN);
+}
+
+void app_tx_touch(struct app_tx *tx, enum flow_direction direction)
+{
+    tx->fresh[direction] = true;
+    note_change(tx, direction);
+}
+
+void app_tx_note_inspected(struct app_tx *tx, enum flow_direction direction)
+{
+    tx->inspected[direction] = tx->progress[direction];
+    tx->fresh[direction] = false;
+    list_take(tx, APP_TX_UNSEEN + direction);
+    list_put(tx, APP_TX_CHANGED);
+}
+
+void app_tx_note_logged(struct app_tx *tx)
+{
+    tx->logged = true;
+    list_put(tx, APP_TX_CHANGED);
+}
+
+struct app_tx *app_transactions_in(const struct flow *flow, enum app_tx_list list)
+{
+    return flow->app ? sorted(flow->app, list)->next : NULL;
+}
+
+void app_skip_inspection(const struct flow *flow)
+{
+    struct app_tx *tx;
+
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        while ((tx = app_transactions_in(flow, APP_TX_UNSEEN + direction)))
+            app_tx_note_inspected(tx, direction);
+    }
+}
+
+/* --- A transaction -------------------------------------------------------------------------------------------------------------- */
 
 struct app_tx *app_tx_new(struct app_context *context)
 {
@@ -23,6 +161,7 @@ struct app_tx *app_tx_new(struct app_context *context)
         context->no_memory = true;
         return NULL;
     }
+    tx->flow = af;
     tx->proto = proto;
     tx->protocol = af->protocol;
     tx->id = af->next_tx++;
@@ -32,12 +171,12 @@ struct app_tx *app_tx_new(struct app_context *context)
         tx->files[direction].keep = af->keep_files[direction];
         tx->files[direction].keep_sid = af->keep_sid[direction];
     }
-    if (af->last)
-        af->last->next = tx;
-    else
-        af->first = tx;
+    tx->previous = af->last;
+    *(af->last ? &af->last->next : &af->first) = tx;
     af->last = tx;
     af->tx_count++;
+    list_put(tx, APP_TX_OPEN);
+    list_put(tx, APP_TX_CHANGED);
     app_count(context->app, af, COUNT_TX);
     return tx;
 }
@@ -58,6 +197,27 @@ struct app_tx *app_tx_last(const struct app_context *context)
     return tx && tx->proto == context->af->proto ? tx : NULL;
 }
 
+struct app_tx *app_tx_first_open(const struct app_context *context)
+{
+    struct app_tx *tx = sorted(context->af, APP_TX_OPEN)->next;
+
+    while (tx && tx->proto != context->af->proto)
+        tx = app_tx_next_open(tx);
+    return tx;
+}
+
+struct app_tx *app_tx_last_open(const struct app_context *context)
+{
+    struct app_tx *tx = sorted(context->af, APP_TX_OPEN)->previous;
+
+    return tx && tx->proto == context->af->proto ? tx : NULL;
+}
+
+uint32_t app_tx_open_count(const struct app_context *context)
+{
+    return context->af->open_count;
+}
+
 void app_event(struct app_context *context, struct app_tx *tx, unsigned event)
 {
     if (!tx)
@@ -67,7 +227,8 @@ void app_event(struct app_context *context, struct app_tx *tx, unsigned event)
     if (!tx)
         return;
     tx->events[event / 64] |= UINT64_C(1) << (event % 64);
-    tx->fresh[FLOW_TO_SERVER] = tx->fresh[FLOW_TO_CLIENT] = true;
+    app_tx_touch(tx, FLOW_TO_SERVER);
+    app_tx_touch(tx, FLOW_TO_CLIENT);
 }
 
 bool app_tx_is_complete(const struct app_tx *tx, enum flow_direction direction)
@@ -81,8 +242,8 @@ void app_tx_complete_all(struct app_flow *af)
         for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
             if (app_tx_is_complete(tx, direction))
                 continue;
-            tx->progress[direction] = end_of(tx->proto, direction);
-            tx->fresh[direction] = true;
+            app_tx_advance(tx, direction, end_of(tx->proto, direction));
+            app_tx_touch(tx, direction);
         }
     }
 }
@@ -129,6 +290,14 @@ void app_keep_files(struct flow *flow, struct file_engine *files, enum flow_dire
         file_list_keep(files, &tx->files[direction], sid);
 }
 
+static void take_out(struct app_flow *af, struct app_tx *tx)
+{
+    for (unsigned list = 0; list < APP_TX_LISTS; list++)
+        list_take(tx, list);
+    *(tx->previous ? &tx->previous->next : &af->first) = tx->next;
+    *(tx->next ? &tx->next->previous : &af->last) = tx->previous;
+}
+
 void app_tx_release(struct app *app, struct app_flow *af, struct app_tx *tx, app_release_function *release, void *user)
 {
     struct app_context context = { .app = app, .af = af };
@@ -155,23 +324,13 @@ static bool is_done(const struct app_tx *tx)
 
 void app_tidy(struct app *app, struct flow *flow, app_release_function *release, void *user)
 {
-    struct app_flow *af = flow->app;
-    struct app_tx *before = NULL, *next;
+    struct app_tx *tx;
 
-    if (!af)
-        return;
-    for (struct app_tx *tx = af->first; tx; tx = next) {
-        next = tx->next;
-        if (!is_done(tx) || app_tx_wants_log(app, tx, false)) {
-            before = tx;
+    while ((tx = app_transactions_in(flow, APP_TX_CHANGED))) {
+        list_take(tx, APP_TX_CHANGED);
+        if (!is_done(tx) || app_tx_wants_log(app, tx, false))
             continue;
-        }
-        if (before)
-            before->next = next;
-        else
-            af->first = next;
-        if (af->last == tx)
-            af->last = before;
-        app_tx_release(app, af, tx, release, user);
+        take_out(flow->app, tx);
+        app_tx_release(app, flow->app, tx, release, user);
     }
 }

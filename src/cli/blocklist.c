@@ -238,50 +238,28 @@ static int flush(const struct arguments *arguments, const struct config *config)
 
 /* --- The command --------------------------------------------------------------------------------------------------------------- */
 
+enum { ACTION_LIST, ACTION_ADD, ACTION_REMOVE, ACTION_FLUSH, ACTIONS };
+
+static const char *const action_names[ACTIONS] = { "list", "add", "remove", "flush" };
+
 static const struct action {
-    const char *name;
     bool takes_hosts;
     int (*run)(const struct arguments *arguments, const struct config *config);
-} actions[] = {
-    { "list", false, list },
-    { "add", true, add },
-    { "remove", true, discard },
-    { "flush", false, flush },
+} actions[ACTIONS] = {
+    [ACTION_LIST] = { false, list },
+    [ACTION_ADD] = { true, add },
+    [ACTION_REMOVE] = { true, discard },
+    [ACTION_FLUSH] = { false, flush },
 };
 
-enum { ACTIONS = sizeof(actions) / sizeof(actions[0]) };
-
-static const struct action *find_action(const char *name)
+static int read_hosts(struct arguments *arguments, size_t action, int count, char **names)
 {
-    for (size_t i = 0; i < ACTIONS; i++)
-        if (strcmp(actions[i].name, name) == 0)
-            return &actions[i];
-    return NULL;
-}
-
-static int unknown_action(const char *name)
-{
-    const char *names[ACTIONS];
-    const char *near;
-
-    for (size_t i = 0; i < ACTIONS; i++)
-        names[i] = actions[i].name;
-    near = text_nearest(name, names, ACTIONS);
-    if (near)
-        cli_error(&command_blocklist, "unknown action '%s', did you mean '%s'?", name, near);
-    else
-        cli_error(&command_blocklist, "unknown action '%s': list, add, remove or flush", name);
-    return EXIT_USAGE;
-}
-
-static int read_hosts(struct arguments *arguments, const struct action *action, int count, char **names)
-{
-    if (!action->takes_hosts && count > 0) {
+    if (!actions[action].takes_hosts && count > 0) {
         cli_error(&command_blocklist, "unexpected argument '%s'", names[0]);
         return EXIT_USAGE;
     }
-    if (action->takes_hosts && count == 0) {
-        cli_error(&command_blocklist, "say which addresses to %s", action->name);
+    if (actions[action].takes_hosts && count == 0) {
+        cli_error(&command_blocklist, "say which addresses to %s", action_names[action]);
         return EXIT_USAGE;
     }
     arguments->hosts = calloc((size_t)count + 1, sizeof(*arguments->hosts));
@@ -313,19 +291,16 @@ static int load_and_run(const struct arguments *arguments, const struct action *
 
 static int check_and_run(struct arguments *arguments, int count, char **names)
 {
-    const struct action *action = count > 0 ? find_action(names[0]) : NULL;
-    int code;
+    const struct cli_actions known = { action_names, ACTIONS };
+    size_t action;
+    int code = cli_find_action(&command_blocklist, &known, count > 0 ? names[0] : NULL, &action);
 
-    if (count == 0) {
-        cli_error(&command_blocklist, "say what to do: list, add, remove or flush");
-        return EXIT_USAGE;
-    }
-    if (!action)
-        return unknown_action(names[0]);
+    if (code)
+        return code;
     arguments->input.no_contradictions = true;
     code = read_hosts(arguments, action, count - 1, names + 1);
     if (!code)
-        code = load_and_run(arguments, action);
+        code = load_and_run(arguments, &actions[action]);
     free(arguments->hosts);
     return code;
 }

@@ -88,6 +88,14 @@ void cli_print_brief(const struct diag *diag);
 /* Whether all files can be read; prints a line for each that can't. */
 bool cli_files_readable(const struct command *command, const char *const *files, size_t count);
 
+/* What a command can do, by the names of its first argument. */
+struct cli_actions {
+    const char *const *names;
+    size_t count;
+};
+/* EXIT_OK with *found, an index in the names; EXIT_USAGE after a message. `name`: NULL when there was no argument. */
+int cli_find_action(const struct command *command, const struct cli_actions *actions, const char *name, size_t *found);
+
 /* Writes a text to stdout with a line feed and frees it. An exit code. */
 int cli_write(struct text *text);
 

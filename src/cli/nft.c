@@ -301,41 +301,17 @@ static int show_status(const struct firewall_options *firewall, bool json)
 
 /* --- The command --------------------------------------------------------------------------------------------------------------- */
 
+enum { ACTION_PRINT, ACTION_INSTALL, ACTION_REMOVE, ACTION_STATUS, ACTION_DOCTOR, ACTIONS };
+
+static const char *const action_names[ACTIONS] = { "print", "install", "remove", "status", "doctor" };
+
 static const struct action {
-    const char *name;
     int (*run)(const struct firewall_options *firewall, bool json);
     int (*judge)(const struct config *config, const struct firewall_options *firewall, bool json); /* without a mode */
-} actions[] = {
-    { "print", print, NULL },        { "install", install, NULL },   { "remove", detach, NULL },
-    { "status", show_status, NULL }, { "doctor", NULL, nft_doctor },
+} actions[ACTIONS] = {
+    [ACTION_PRINT] = { print, NULL },        [ACTION_INSTALL] = { install, NULL },   [ACTION_REMOVE] = { detach, NULL },
+    [ACTION_STATUS] = { show_status, NULL }, [ACTION_DOCTOR] = { NULL, nft_doctor },
 };
-
-#define ACTION_NAMES "print, install, remove, status or doctor"
-
-enum { ACTIONS = sizeof(actions) / sizeof(actions[0]) };
-
-static const struct action *find_action(const char *name)
-{
-    for (size_t i = 0; i < ACTIONS; i++)
-        if (strcmp(actions[i].name, name) == 0)
-            return &actions[i];
-    return NULL;
-}
-
-static int unknown_action(const char *name)
-{
-    const char *names[ACTIONS];
-    const char *near;
-
-    for (size_t i = 0; i < ACTIONS; i++)
-        names[i] = actions[i].name;
-    near = text_nearest(name, names, ACTIONS);
-    if (near)
-        cli_error(&command_nft, "unknown action '%s', did you mean '%s'?", name, near);
-    else
-        cli_error(&command_nft, "unknown action '%s': " ACTION_NAMES, name);
-    return EXIT_USAGE;
-}
 
 /* A mode that nobody chose is the default one, before anything is checked for it. */
 static int choose_mode(struct config *config)
@@ -379,20 +355,18 @@ static int load_and_run(const struct arguments *arguments, const struct action *
 
 static int check_and_run(struct arguments *arguments, int count, char **names)
 {
-    const struct action *action = count > 0 ? find_action(names[0]) : NULL;
+    const struct cli_actions known = { action_names, ACTIONS };
+    size_t action;
+    int code = cli_find_action(&command_nft, &known, count > 0 ? names[0] : NULL, &action);
 
-    if (count == 0) {
-        cli_error(&command_nft, "say what to do: " ACTION_NAMES);
-        return EXIT_USAGE;
-    }
-    if (!action)
-        return unknown_action(names[0]);
+    if (code)
+        return code;
     if (count > 1) {
         cli_error(&command_nft, "unexpected argument '%s'", names[1]);
         return EXIT_USAGE;
     }
     arguments->input.no_contradictions = true;
-    return load_and_run(arguments, action);
+    return load_and_run(arguments, &actions[action]);
 }
 
 static int run(int argc, char **argv)

@@ -2,6 +2,7 @@
 /* `sluice run`: the daemon, in the foreground. */
 #include "cli_priv.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 #include "sluice/engine.h"
@@ -76,7 +77,15 @@ static int take_option(void *user, const struct cli_option *option, const char *
     return 0;
 }
 
-static int start(const struct arguments *arguments, const struct config *config)
+/* For a reload, on a thread of its own: what the start did. */
+static int load_config(void *user, struct config **out, struct diag *diag)
+{
+    const struct cli_input *input = user;
+
+    return cli_load_config(input, CONFIG_STRICT, CLI_DEFAULT_CONFIG, out, diag) ? -EINVAL : 0;
+}
+
+static int start(struct arguments *arguments, const struct config *config)
 {
     const struct cli_input *input = &arguments->input;
     struct run_options run = {
@@ -85,6 +94,8 @@ static int start(const struct arguments *arguments, const struct config *config)
         .rule_file_count = input->rules.count,
         .log_dir = arguments->log_dir,
         .console = arguments->console,
+        .load_config = load_config,
+        .load_config_user = &arguments->input,
     };
     char error[ENGINE_ERROR_SIZE] = "";
 
@@ -97,7 +108,7 @@ static int start(const struct arguments *arguments, const struct config *config)
     return EXIT_OK;
 }
 
-static int load_and_start(const struct arguments *arguments)
+static int load_and_start(struct arguments *arguments)
 {
     struct config *config = NULL;
     int code = cli_load_sound_config(&arguments->input, CONFIG_STRICT, CLI_DEFAULT_CONFIG,
@@ -133,7 +144,8 @@ const struct command command_run = {
     .summary = "The daemon, in the foreground, until SIGTERM or SIGINT",
     .help =
         "Serves the queues, inspects every packet and answers it with a verdict. Options win over the configuration.\n"
-        "SIGUSR1 writes a stats event, SIGHUP reopens the event files. Needs CAP_NET_ADMIN.",
+        "SIGUSR1 writes a stats event, SIGHUP reopens the event files and reloads rules and settings. Needs "
+        "CAP_NET_ADMIN.",
     .options = options,
     .run = run,
 };

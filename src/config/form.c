@@ -56,6 +56,16 @@ bool config_mark(const char *value, uint32_t *mark, uint32_t *mask)
     return true;
 }
 
+bool config_mode(const char *value, unsigned *mode)
+{
+    size_t length = strlen(value);
+
+    if (length < 3 || length > 4 || strspn(value, "01234567") != length)
+        return false;
+    *mode = (unsigned)strtoul(value, NULL, 8);
+    return *mode <= 0777;
+}
+
 bool config_duration(const char *value, uint64_t *seconds)
 {
     static const struct {
@@ -104,6 +114,13 @@ const char *form_cpus(const char *value)
     if (strcmp(value, "all") == 0 || config_ranges(value, MAX_CPU, numbers, MAX_CPU + 1) > 0)
         return NULL;
     return "CPU numbers such as 0-3,8, or all";
+}
+
+const char *form_mode(const char *value)
+{
+    unsigned mode;
+
+    return config_mode(value, &mode) ? NULL : "permissions in octal such as 0660";
 }
 
 const char *form_mark(const char *value)

@@ -7,6 +7,7 @@
  * exists there and not yet here has a row with a warning when a file of the field is likely to bring it.
  */
 #include "config_priv.h"
+#include "settings_control.h"
 #include "settings_queue.h"
 #include "settings_detect.h"
 #include "settings_nft.h"
@@ -22,6 +23,7 @@ static const char *const dataset_types[] = { "string", "md5", "sha256", "ipv4", 
 static const char *const file_digests[] = { "md5", "sha1", "sha256", NULL };
 static const char *const strictness[] = { "strict", "permissive", NULL };
 static const char *const yes_no_auto[] = { "auto", "yes", "no", NULL };
+static const char *const refuse_or_skip[] = { "refuse", "skip", NULL };
 static const char *const rewrite_or_drop[] = { "rewrite", "drop", NULL };
 static const char *const urgent_policies[] = { "auto", "oob", "inline", "drop", "gap", "clear", NULL };
 static const char *const urgent_limit_policies[] = { "oob", "inline", "drop", "gap", NULL };
@@ -131,6 +133,7 @@ const struct setting config_settings[] = {
       .low = 1,
       .high = 255,
       .help = "alerts kept per packet; more are counted" },
+    CONTROL_SETTINGS,
     DETECT_SETTINGS,
     { .name = "threshold.memcap",
       .type = SETTING_SIZE,

@@ -16,6 +16,7 @@
 
 /* 0 or -ENOMEM. */
 int dataset_new(struct dataset **out, enum dataset_type type, size_t memcap, uint64_t seed);
+struct dataset *dataset_share(struct dataset *set); /* with one more owner, who frees it, too */
 void dataset_free(struct dataset *set);
 size_t dataset_memory(const struct dataset *set);
 uint64_t dataset_memcap_hits(const struct dataset *set);

@@ -20,6 +20,7 @@ struct named {
     char *name;
     char *load, *save; /* paths, or NULL */
     enum dataset_type type;
+    bool inherited; /* and nobody has asked for it since */
 };
 
 struct datasets {
@@ -229,6 +230,65 @@ static int make_set(struct datasets *datasets, const struct dataset_spec *spec, 
                                    : strerror(-err));
 }
 
+static char *copy_path(const char *path, bool *failed)
+{
+    char *copy = path ? strdup(path) : NULL;
+
+    *failed |= path && !copy;
+    return copy;
+}
+
+/* As in the field: a set that is only read is what its file says now. */
+static bool is_static(const struct named *named)
+{
+    return named->load && !named->save;
+}
+
+static int inherit(struct datasets *datasets, const struct named *before)
+{
+    struct named *named = calloc(1, sizeof(*named));
+    bool failed = false;
+
+    if (!named)
+        return -ENOMEM;
+    named->name = copy_path(before->name, &failed);
+    named->load = copy_path(before->load, &failed);
+    named->save = copy_path(before->save, &failed);
+    named->type = before->type;
+    named->inherited = true;
+    if (failed) {
+        free_named(named);
+        return -ENOMEM;
+    }
+    named->set = dataset_share(before->set);
+    *datasets->last = named;
+    datasets->last = &named->next;
+    return 0;
+}
+
+int datasets_inherit(struct datasets *datasets, const struct datasets *before)
+{
+    int err = 0;
+
+    for (const struct named *named = before->first; named && !err; named = named->next) {
+        if (named->set && !is_static(named))
+            err = inherit(datasets, named);
+    }
+    return err;
+}
+
+static void remove_named(struct datasets *datasets, struct named *gone)
+{
+    struct named **link = &datasets->first;
+
+    while (*link != gone)
+        link = &(*link)->next;
+    *link = gone->next;
+    if (datasets->last == &gone->next)
+        datasets->last = link;
+    free_named(gone);
+}
+
 /* Takes the paths. */
 static int add_named(struct datasets *datasets, const struct dataset_spec *spec, char *load, char *save,
                      struct named **out)
@@ -264,6 +324,12 @@ int datasets_get(struct datasets *datasets, const struct dataset_spec *spec, str
     if (!named && !spec->has_type)
         return refuse(error, "the dataset '" SPAN_FORMAT "' is not known: give its type", SPAN_ARGS(spec->name));
     err = find_paths(datasets, spec, &load, &save, error);
+    if (!err && named && named->inherited && spec->has_type && check_agreement(named, spec, load, save, error)) {
+        remove_named(datasets, named);
+        named = NULL;
+    }
+    if (named)
+        named->inherited = false;
     if (!err && named) {
         err = check_agreement(named, spec, load, save, error);
     } else if (!err) {

@@ -54,6 +54,7 @@ struct shard {
 struct dataset {
     enum dataset_type type;
     uint64_t seed;
+    atomic_uint owners; /* registries that have it */
     atomic_uint_least64_t memcap_hits;
     unsigned shards_made;
     struct shard shard[SHARDS];
@@ -95,6 +96,7 @@ int dataset_new(struct dataset **out, enum dataset_type type, size_t memcap, uin
         return -ENOMEM;
     set->type = type;
     set->seed = seed;
+    atomic_init(&set->owners, 1);
     for (; set->shards_made < SHARDS; set->shards_made++) {
         if (shard_init(&set->shard[set->shards_made], memcap / SHARDS)) {
             dataset_free(set);
@@ -105,9 +107,15 @@ int dataset_new(struct dataset **out, enum dataset_type type, size_t memcap, uin
     return 0;
 }
 
+struct dataset *dataset_share(struct dataset *set)
+{
+    atomic_fetch_add_explicit(&set->owners, 1, memory_order_relaxed);
+    return set;
+}
+
 void dataset_free(struct dataset *set)
 {
-    if (!set)
+    if (!set || atomic_fetch_sub_explicit(&set->owners, 1, memory_order_acq_rel) > 1)
         return;
     for (unsigned i = 0; i < set->shards_made; i++) {
         pthread_mutex_destroy(&set->shard[i].lock);

@@ -12,19 +12,32 @@
 
 #include "detect_priv.h"
 
-enum { KEY_LENGTH = 2, WORD_LENGTH = 8, CASE_BIT = 0x20, MIN_BITS = 4, MAX_BITS = 12, BUCKETS_PER_ENTRY = 4 };
+enum {
+    KEY_LENGTH = 2,
+    WORD_LENGTH = 8,
+    CASE_BIT = 0x20,
+    MIN_BITS = 4,
+    MAX_BITS = 12,
+    BUCKETS_PER_ENTRY = 4,
+    MARKS_PER_BUCKET =
+        8, /* bits of a map that fits into the nearest cache, and says of most bytes that no literal has them */
+    MARK_SHIFT = 3,
+    CROWD = 6, /* literals with the same key at a place: "GET /" begins too many */
+    COUNT_BITS = 12,
+};
 
 struct entry {
     uint64_t word, mask; /* the first bytes, as they lie in memory */
     struct literal literal;
     uint32_t check;
-    uint32_t place, bucket; /* where its key lies in the payload */
+    uint32_t place, bucket;             /* where its key lies in the payload */
+    uint64_t places[LITERAL_NEAR / 64]; /* bits: where its key would tell it from most others */
 };
 
 struct place {
     uint32_t at;    /* in the payload */
-    uint32_t shift; /* of the key's hash, to a bucket */
-    uint32_t first; /* where the place's buckets begin in `buckets` */
+    uint32_t shift; /* of the key's hash, to a mark; a bucket has MARKS_PER_BUCKET of them */
+    uint32_t first; /* where the place's buckets begin in `buckets`, and its marks, as bytes, in `marks` */
 };
 
 struct anchored {
@@ -33,6 +46,7 @@ struct anchored {
     struct place *places; /* ascending */
     uint32_t place_count;
     uint32_t *buckets; /* where each begins in `entries`; one more for each place */
+    uint8_t *marks;    /* a byte for each bucket */
 };
 
 bool anchored_takes(const struct literal *literal)
@@ -58,6 +72,7 @@ void anchored_free(struct anchored *anchored)
     free(anchored->entries);
     free(anchored->places);
     free(anchored->buckets);
+    free(anchored->marks);
     free(anchored);
 }
 
@@ -108,7 +123,7 @@ bool anchored_equal(const struct anchored *a, const struct anchored *b)
 
 /* --- Building -------------------------------------------------------------------------------------------------------------- */
 
-static uint32_t bucket_of(const uint8_t key[KEY_LENGTH], uint32_t shift)
+static uint32_t mark_of(const uint8_t key[KEY_LENGTH], uint32_t shift)
 {
     uint16_t number;
 
@@ -122,23 +137,43 @@ static const uint8_t *key_of(const struct entry *entry, uint32_t place)
 }
 
 /* The same byte twice is padding in many protocols, and would call for a comparison too often. */
-static bool is_telling(const uint8_t key[KEY_LENGTH])
+static bool is_padding(const uint8_t key[KEY_LENGTH])
 {
-    return key[0] != key[1];
+    return key[0] == key[1];
+}
+
+static bool covers(const struct entry *entry, uint32_t place)
+{
+    return place >= entry->literal.at && place + KEY_LENGTH <= entry->literal.at + entry->literal.length;
+}
+
+static void note_telling(struct anchored *anchored, uint32_t place)
+{
+    uint32_t counts[1 << COUNT_BITS] = { 0 };
+
+    for (uint32_t i = 0; i < anchored->entry_count; i++) {
+        if (covers(&anchored->entries[i], place))
+            counts[mark_of(key_of(&anchored->entries[i], place), 32 - COUNT_BITS)]++;
+    }
+    for (uint32_t i = 0; i < anchored->entry_count; i++) {
+        struct entry *entry = &anchored->entries[i];
+        const uint8_t *key = covers(entry, place) ? key_of(entry, place) : NULL;
+
+        if (key && !is_padding(key) && counts[mark_of(key, 32 - COUNT_BITS)] <= CROWD)
+            entry->places[place / 64] |= UINT64_C(1) << (place % 64);
+    }
 }
 
 /* Whether the key of the literal may lie at the place. One that has no better place takes any. */
 static bool may_take(const struct entry *entry, uint32_t place)
 {
-    uint32_t first = entry->literal.at, last = first + entry->literal.length - KEY_LENGTH;
+    uint64_t any = 0;
 
-    if (place < first || place > last || is_telling(key_of(entry, place)))
-        return place >= first && place <= last;
-    for (uint32_t other = first; other <= last; other++) {
-        if (is_telling(key_of(entry, other)))
-            return false;
-    }
-    return true;
+    if (!covers(entry, place))
+        return false;
+    for (unsigned i = 0; i < LITERAL_NEAR / 64; i++)
+        any |= entry->places[i];
+    return any == 0 || entry->places[place / 64] >> (place % 64) & 1;
 }
 
 /*
@@ -172,6 +207,8 @@ static uint32_t take_place(struct anchored *anchored, uint32_t from)
 
 static void choose_places(struct anchored *anchored)
 {
+    for (uint32_t place = 0; place < LITERAL_NEAR; place++)
+        note_telling(anchored, place);
     for (uint32_t i = 0; i < anchored->entry_count;)
         i += take_place(anchored, i);
 }
@@ -206,6 +243,14 @@ static unsigned bits_for(uint32_t count)
     return bits;
 }
 
+static void mark_entry(struct anchored *anchored, struct entry *entry, const struct place *place)
+{
+    uint32_t mark = mark_of(key_of(entry, place->at), place->shift);
+
+    entry->bucket = mark >> MARK_SHIFT;
+    anchored->marks[place->first + entry->bucket] |= (uint8_t)(1U << mark % MARKS_PER_BUCKET);
+}
+
 /* The entries of a place into its buckets; how many buckets, with the one more at the end. */
 static uint32_t fill_place(struct anchored *anchored, uint32_t from, uint32_t count, uint32_t first_bucket)
 {
@@ -213,9 +258,10 @@ static uint32_t fill_place(struct anchored *anchored, uint32_t from, uint32_t co
     uint32_t at = from, bucket_count = UINT32_C(1) << bits;
     struct entry *entries = anchored->entries;
 
-    anchored->places[anchored->place_count++] = (struct place){ entries[from].place, 32 - bits, first_bucket };
+    anchored->places[anchored->place_count++] =
+        (struct place){ entries[from].place, 32 - bits - MARK_SHIFT, first_bucket };
     for (uint32_t i = from; i < from + count; i++)
-        entries[i].bucket = bucket_of(key_of(&entries[i], entries[i].place), 32 - bits);
+        mark_entry(anchored, &entries[i], &anchored->places[anchored->place_count - 1]);
     qsort(entries + from, count, sizeof(*entries), compare_entries);
     for (uint32_t bucket = 0; bucket <= bucket_count; bucket++) {
         while (at < from + count && entries[at].bucket < bucket)
@@ -238,7 +284,8 @@ int anchored_build(struct anchored *anchored)
     }
     anchored->places = calloc(place_count, sizeof(*anchored->places));
     anchored->buckets = calloc(bucket_count, sizeof(*anchored->buckets));
-    if (!anchored->places || !anchored->buckets)
+    anchored->marks = calloc(bucket_count, 1);
+    if (!anchored->places || !anchored->buckets || !anchored->marks)
         return -ENOMEM;
     for (uint32_t i = 0, count; i < anchored->entry_count; i += count) {
         count = count_place(anchored, i);
@@ -277,7 +324,12 @@ void anchored_scan(const struct anchored *anchored, struct detector *detector, c
         if (length < KEY_LENGTH || place->at > length - KEY_LENGTH)
             return;
 
-        const uint32_t *bucket = &anchored->buckets[place->first + bucket_of(bytes + place->at, place->shift)];
+        uint32_t mark = mark_of(bytes + place->at, place->shift), at = place->first + (mark >> MARK_SHIFT);
+
+        if (!(anchored->marks[at] >> mark % MARKS_PER_BUCKET & 1))
+            continue;
+
+        const uint32_t *bucket = &anchored->buckets[at];
 
         for (uint32_t k = bucket[0]; k < bucket[1]; k++) {
             if (entry_matches(&anchored->entries[k], bytes, length, from))

@@ -27,6 +27,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sluice/folder.h"
+
 static const char suffix[] = ".database";
 static const char temporary[] = ".new-";
 
@@ -54,28 +56,6 @@ struct cache {
     int put_error;
 };
 
-static int make_folders(const char *dir)
-{
-    char path[PATH_MAX];
-    size_t length = strlen(dir);
-
-    if (length == 0 || length >= sizeof(path))
-        return -ENAMETOOLONG;
-    memcpy(path, dir, length + 1);
-    for (char *at = path + 1;; at++) {
-        char end = *at;
-
-        if (end != '/' && end != '\0')
-            continue;
-        *at = '\0';
-        if (mkdir(path, 0750) && errno != EEXIST)
-            return -errno;
-        if (end == '\0')
-            return 0;
-        *at = end;
-    }
-}
-
 int cache_open(struct cache **out, const struct cache_options *options)
 {
     struct cache *cache = calloc(1, sizeof(*cache));
@@ -87,7 +67,7 @@ int cache_open(struct cache **out, const struct cache_options *options)
     cache->path = strdup(options->path);
     if (!cache->path)
         goto free_cache;
-    err = make_folders(cache->path);
+    err = folder_make(cache->path);
     if (err)
         goto free_path;
     cache->folder = open(cache->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -54,15 +54,20 @@ static long count_cpus(void)
     return sched_getaffinity(0, sizeof(allowed), &allowed) ? sysconf(_SC_NPROCESSORS_ONLN) : CPU_COUNT(&allowed);
 }
 
+/* NULL is nothing to do. */
+static void add_work(struct compile_work *work, struct prefilter *prefilter)
+{
+    if (prefilter)
+        work->prefilters[work->count++] = prefilter;
+}
+
 static void collect_group(const struct rule_group *group, struct compile_work *work)
 {
     struct prefilter *prefilters[GROUP_PREFILTERS];
 
     group_prefilters(group, prefilters);
-    for (unsigned i = 0; i < GROUP_PREFILTERS; i++) {
-        if (prefilters[i])
-            work->prefilters[work->count++] = prefilters[i];
-    }
+    for (unsigned i = 0; i < GROUP_PREFILTERS; i++)
+        add_work(work, prefilters[i]);
 }
 
 static void collect_prefilters(const struct ruleset *ruleset, struct compile_work *work)
@@ -70,10 +75,10 @@ static void collect_prefilters(const struct ruleset *ruleset, struct compile_wor
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT; traffic++)
         collect_group(&ruleset->generic[traffic], work); /* the large ones first */
     for (uint32_t i = 0; i < ruleset->buffer_count; i++)
-        work->prefilters[work->count++] = ruleset->buffers[i].prefilter;
+        add_work(work, ruleset->buffers[i].prefilter);
     for (size_t i = 0; i < transaction_group_count(); i++) {
-        for (uint32_t k = 0; k < ruleset->transactions[i].buffer_count; k++)
-            work->prefilters[work->count++] = ruleset->transactions[i].buffers[k].prefilter;
+        for (uint32_t k = 0; k <= ruleset->transactions[i].buffer_count; k++)
+            add_work(work, transaction_prefilter(&ruleset->transactions[i], k));
     }
     for (uint32_t i = 0; i < ruleset->group_count; i++)
         collect_group(&ruleset->groups[i], work);

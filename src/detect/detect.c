@@ -64,72 +64,125 @@ void detector_free(struct detector *detector)
     free(detector);
 }
 
-static int grow_arrays(struct detector *detector, uint32_t count)
-{
-    uint32_t *candidates = calloc(count + 1, sizeof(*candidates));
-    uint32_t *seen = calloc(count + 1, sizeof(*seen));
-    struct hit *hits = calloc(count + 1, sizeof(*hits));
-    uint32_t *hit_checks = calloc(count + 1, sizeof(*hit_checks));
-
-    if (!candidates || !seen || !hits || !hit_checks) {
-        free(candidates);
-        free(seen);
-        free(hits);
-        free(hit_checks);
-        return -ENOMEM;
-    }
-    free(detector->candidates);
-    free(detector->seen);
-    free(detector->hits);
-    free(detector->hit_checks);
-    detector->candidates = candidates;
-    detector->seen = seen;
-    detector->hits = hits;
-    detector->hit_checks = hit_checks;
-    detector->capacity = count;
-    detector->serial = 0;
-    return 0;
-}
-
-static int grow_for_transactions(const struct transaction_group *group, struct detector *detector)
+static int grow_for_transactions(const struct transaction_group *group, struct hs_scratch **scratch)
 {
     int err = 0;
 
-    for (uint32_t i = 0; i < group->buffer_count && !err; i++)
-        err = prefilter_grow_scratch(group->buffers[i].prefilter, &detector->scratch);
+    for (uint32_t i = 0; i <= group->buffer_count && !err; i++)
+        err = prefilter_grow_scratch(transaction_prefilter(group, i), scratch);
     return err;
 }
 
-static int grow_scratch(struct detector *detector, const struct rule_group *group)
+static int grow_for_group(const struct rule_group *group, struct hs_scratch **scratch)
 {
     struct prefilter *prefilters[GROUP_PREFILTERS];
     int err = 0;
 
     group_prefilters(group, prefilters);
     for (unsigned i = 0; i < GROUP_PREFILTERS && !err; i++)
-        err = prefilter_grow_scratch(prefilters[i], &detector->scratch);
+        err = prefilter_grow_scratch(prefilters[i], scratch);
     return err;
+}
+
+static int grow_scratch(const struct ruleset *ruleset, struct hs_scratch **scratch)
+{
+    int err = 0;
+
+    for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT && !err; traffic++)
+        err = grow_for_group(&ruleset->generic[traffic], scratch);
+    for (uint32_t i = 0; i < ruleset->group_count && !err; i++)
+        err = grow_for_group(&ruleset->groups[i], scratch);
+    for (uint32_t i = 0; i < ruleset->buffer_count && !err; i++)
+        err = prefilter_grow_scratch(ruleset->buffers[i].prefilter, scratch);
+    for (size_t i = 0; i < transaction_group_count() && !err; i++)
+        err = grow_for_transactions(&ruleset->transactions[i], scratch);
+    return err;
+}
+
+static void room_clear(struct detector_room *room)
+{
+    if (room->scratch)
+        hs_free_scratch(room->scratch);
+    free(room->candidates);
+    free(room->seen);
+    free(room->hits);
+    free(room->hit_checks);
+    *room = (struct detector_room){ .scratch = NULL };
+}
+
+static int room_init(struct detector_room *room, const struct ruleset *ruleset)
+{
+    size_t count = (size_t)ruleset->check_count + 1;
+    int err = -ENOMEM;
+
+    *room = (struct detector_room){
+        .prepared_for = ruleset,
+        .capacity = ruleset->check_count,
+        .candidates = calloc(count, sizeof(*room->candidates)),
+        .seen = calloc(count, sizeof(*room->seen)),
+        .hits = calloc(count, sizeof(*room->hits)),
+        .hit_checks = calloc(count, sizeof(*room->hit_checks)),
+    };
+    if (room->candidates && room->seen && room->hits && room->hit_checks)
+        err = grow_scratch(ruleset, &room->scratch);
+    if (err)
+        room_clear(room);
+    return err;
+}
+
+int detector_room_new(struct detector_room **out, const struct ruleset *ruleset)
+{
+    struct detector_room *room = malloc(sizeof(*room));
+    int err = room ? room_init(room, ruleset) : -ENOMEM;
+
+    if (err)
+        free(room);
+    else
+        *out = room;
+    return err;
+}
+
+void detector_room_free(struct detector_room *room)
+{
+    if (!room)
+        return;
+    room_clear(room);
+    free(room);
+}
+
+void detector_move(struct detector *detector, struct detector_room *room)
+{
+    const struct detector_room before = {
+        .prepared_for = detector->prepared_for,
+        .scratch = detector->scratch,
+        .candidates = detector->candidates,
+        .seen = detector->seen,
+        .hits = detector->hits,
+        .hit_checks = detector->hit_checks,
+        .capacity = detector->capacity,
+    };
+
+    detector->prepared_for = room->prepared_for;
+    detector->scratch = room->scratch;
+    detector->candidates = room->candidates;
+    detector->seen = room->seen;
+    detector->hits = room->hits;
+    detector->hit_checks = room->hit_checks;
+    detector->capacity = room->capacity;
+    detector->serial = 0;
+    detector->candidate_count = detector->hit_count = 0;
+    *room = before;
 }
 
 int detector_prepare(struct detector *detector, const struct ruleset *ruleset)
 {
-    int err = 0;
+    struct detector_room room;
+    int err = room_init(&room, ruleset);
 
-    if (ruleset->check_count > detector->capacity || !detector->candidates)
-        err = grow_arrays(detector, ruleset->check_count);
-    for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT && !err; traffic++)
-        err = grow_scratch(detector, &ruleset->generic[traffic]);
-    for (uint32_t i = 0; i < ruleset->group_count && !err; i++)
-        err = grow_scratch(detector, &ruleset->groups[i]);
-    for (uint32_t i = 0; i < ruleset->buffer_count && !err; i++)
-        err = prefilter_grow_scratch(ruleset->buffers[i].prefilter, &detector->scratch);
-    for (size_t i = 0; i < transaction_group_count() && !err; i++)
-        err = grow_for_transactions(&ruleset->transactions[i], detector);
     if (err)
         return err;
-    memset(detector->seen, 0, detector->capacity * sizeof(*detector->seen));
-    detector->serial = 0;
-    detector->prepared_for = ruleset;
+    detector_move(detector, &room);
+    room_clear(&room);
     return 0;
 }
 
@@ -224,16 +277,25 @@ static void guess_transactions(const struct evaluation *ev)
         if (hit->tx || !hit->rule->applications || !ev->input->packet->flow || !(hit->in_stream || is_datagram))
             continue;
         tx = likely_transaction(ev);
-        if (!tx || tx->guessed)
-            continue;
-        tx->guessed = true;
-        hit->tx = tx;
+        if (tx && !tx->guessed) {
+            tx->guessed = true;
+            hit->tx = tx;
+        }
+        return; /* of the others it would be the same one */
     }
 }
 
 const struct rule_captures *detector_texts(const struct detector *detector)
 {
     return detector->texts.count > 0 ? &detector->texts : NULL;
+}
+
+/* A packet, or one more view of its stream. */
+static void begin_round(struct detector *detector)
+{
+    detector_next_serial(detector);
+    detector->payload_seen_count = 0;
+    detector->payload_seen_more = false;
 }
 
 size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
@@ -259,7 +321,7 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
     detector->texts.count = 0;
     *hits = detector->hits;
     ev.view = next_view(&ev, &view) ? &view : NULL;
-    detector_next_serial(detector);
+    begin_round(detector);
     if (ev.view)
         collect_view(&ev);
     if (!ev.view_only)
@@ -269,7 +331,7 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
     detect_transactions(&ev);
     ev.view_only = true;
     while (ev.view && next_view(&ev, &view)) {
-        detector_next_serial(detector);
+        begin_round(detector);
         collect_view(&ev);
         evaluate_candidates(&ev);
         look_again(&ev);

@@ -6,7 +6,7 @@
  *   group.c      rules by the ports they ask for;  compile.c  their databases, by several threads
  *   cache.c      compiled databases on disk;  cache_file.c  the form of its files
  *   address_index.c  rules by their addresses
- *   literal.c    which literal of a rule the prefilter looks for
+ *   literal.c    which literal of a rule the prefilter looks for;  shorten.c  which part of it
  *   prefilter.c  literals by whether their place is known, and the scan that yields candidates
  *   matcher.c    a Hyperscan database over literals;  anchored.c  literals that can be at one place only
  *   detect.c     the detector, and a packet's way through it
@@ -61,7 +61,8 @@ struct check {
     bool transactional;    /* =>: asked in packets to the client; its header is that of packets to the server */
     uint64_t applications; /* bits of ids, one of which is the flow's; 0: any */
     struct transaction_plan *plans;
-    bool may_wait; /* its literal may come before the rest of it */
+    bool may_wait;   /* its literal may come before the rest of it */
+    bool by_payload; /* of transactions: asked when its literal was seen in the payload */
 };
 
 /* Traffic is divided by transport, so that UDP is not searched for TCP rules. */
@@ -135,7 +136,7 @@ struct transaction_plan {
 struct transaction_buffer {
     const struct app_buffer *access;
     const struct condition *transforms;
-    struct prefilter *prefilter;
+    struct prefilter *prefilter; /* its own, or that of the group */
 };
 struct transaction_unfiltered {
     uint32_t check;
@@ -147,8 +148,11 @@ struct transaction_group {
     bool has_rules;
     struct transaction_buffer *buffers;
     uint32_t buffer_count;
+    struct prefilter
+        *growing; /* one for all that grow, as they have the same bytes mostly: http.response_body, file.data */
     struct transaction_unfiltered *unfiltered;
     uint32_t unfiltered_count, unfiltered_capacity;
+    struct check_list by_payload;
 };
 
 /* What is remembered of a transaction in one direction. */
@@ -179,9 +183,18 @@ enum port_end { PORT_DESTINATION, PORT_SOURCE, PORT_ENDS };
 
 enum { RULESET_MAX_BUFFERS = 64, RULESET_MAX_EVENTS = PACKET_EVENT_WORDS * 64 };
 
+/* Where the checks of the ruleset before have gone. */
+enum { CARRIED_NOWHERE = UINT32_MAX };
+struct carried {
+    uint32_t *to; /* by the number of the check there; NULL: there was no ruleset before */
+    uint32_t count;
+    unsigned generation; /* of the ruleset before */
+};
+
 struct ruleset {
     struct rule_list *rules;
     unsigned generation;
+    struct carried carried;
     struct check *checks; /* in the order of evaluation */
     uint32_t check_count;
 
@@ -204,6 +217,17 @@ struct ruleset {
     bool scans_packets; /* TCP: a rule with a literal looks at the packet and not only at the stream */
 };
 
+/* What of a detector is for one ruleset; the fields are the detector's of that name. */
+struct detector_room {
+    const struct ruleset *prepared_for;
+    struct hs_scratch *scratch;
+    uint32_t *candidates, *seen, *hit_checks;
+    struct hit *hits;
+    uint32_t capacity;
+};
+
+enum { PAYLOAD_SEEN = 64 };
+
 struct detector {
     struct hs_scratch *scratch;
     struct pcre_scratch *pcre;
@@ -220,6 +244,10 @@ struct detector {
     struct pool *transactions;   /* struct app_detection */
     struct app_detection memory; /* of the transaction at hand */
     struct transform_scratch *transforms;
+    uint32_t payload_seen
+        [PAYLOAD_SEEN]; /* checks of transactions whose literal is in the packet, or in the stream's window */
+    uint32_t payload_seen_count;
+    bool payload_seen_more;     /* than there was room for */
     struct rule_captures taken; /* by the rule at hand, which may yet fail */
     struct rule_captures texts; /* of the packet and its hits */
     uint32_t stream_window[FLOW_DIRECTIONS];
@@ -250,12 +278,22 @@ struct evaluation {
 /* A check per rule, in the order of evaluation. 0 or -ENOMEM. */
 int checks_make(struct ruleset *ruleset, const struct ruleset_options *options);
 
+/* --- carry.c ------------------------------------------------------------------------------------------------------------- */
+
+/* When the checks are there. 0 or -ENOMEM. */
+int carry_make(struct ruleset *ruleset, const struct ruleset *before);
+/* Whether what was remembered with that generation can be carried over; and where a check of it is now, or CARRIED_NOWHERE. */
+bool carry_knows(const struct ruleset *ruleset, uint32_t generation);
+uint32_t carry_check(const struct ruleset *ruleset, uint32_t check);
+
 /* --- literal.c ----------------------------------------------------------------------------------------------------------- */
 
 enum { LITERAL_MAX = STREAM_BEFORE_MAX }; /* so that a stream's border needs no more bytes than a view lends */
 
 /* LITERAL_NEAR: what can be at one place, and ends within so many bytes of the payload, is looked up and not searched. */
 enum { LITERAL_ANYWHERE = UINT32_MAX, LITERAL_NEAR = 128 };
+
+enum { LITERAL_STRONG = 18 /* strength, of six letters: seldom found by chance */ };
 
 struct literal {
     const uint8_t *bytes;
@@ -267,16 +305,26 @@ struct literal {
     uint32_t reach; /* it ends within so many bytes of its buffer; LITERAL_ANYWHERE when that is not known */
     const struct keyword *buffer; /* NULL: payload */
     const struct rule_buffer *rule_buffer;
+    unsigned strength; /* how much it says */
+    bool is_chosen;    /* by the rule's author */
 };
 
 /* The literal by which the rule is found: the one marked fast_pattern, otherwise the strongest; in a buffer of a transaction, or in one
  * of packets. Of a transactional rule, one that is read in one of the directions (bits). False: it has none. */
 enum { LITERAL_BOTH_WAYS = 1 << FLOW_TO_SERVER | 1 << FLOW_TO_CLIENT };
 bool literal_choose(const struct rule *rule, bool of_transaction, unsigned directions, struct literal *out);
+/* Whether a rule on transactions is found better by a literal in the payload, which is scanned anyway. */
+bool literal_prefers_payload(const struct rule *rule, struct literal *out);
 /* Whether the bytes, as many as it has, are the literal. */
 bool literal_equal(const struct literal *literal, const uint8_t *bytes);
 /* ASCII only: Hyperscan's caseless literals fold no other letters. */
 uint8_t literal_fold(uint8_t byte, bool nocase);
+
+/* --- shorten.c ----------------------------------------------------------------------------------------------------------- */
+
+/* Of the literals of one matcher those that are looked for in something whole are cut to a part, or become another one that lies within
+ * them. 0 or -ENOMEM. */
+int literals_shorten(struct literal *const *literals, uint32_t count);
 
 /* --- group.c -------------------------------------------------------------------------------------------------------------- */
 
@@ -405,6 +453,26 @@ bool evaluate_payload(struct evaluation *ev, const struct check *check, struct i
 bool evaluate_packet_buffer(struct evaluation *ev, struct inspection *inspection, const struct rule_buffer *buffer);
 void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_tx *tx);
 void evaluate_sort(struct detector *detector);
+/* Has what the candidates after the one at hand need first brought into the cache. */
+static inline void evaluate_fetch(const struct evaluation *ev, uint32_t at)
+{
+    enum { FAR = 6, NEAR = 3 };
+    const struct detector *detector = ev->detector;
+
+    if (at + FAR < detector->candidate_count) {
+        const struct check *check = &ev->ruleset->checks[detector->candidates[at + FAR]];
+
+        __builtin_prefetch(check);
+        __builtin_prefetch((const char *)check + 64);
+        __builtin_prefetch((const char *)check + 128);
+    }
+    if (at + NEAR < detector->candidate_count) {
+        const struct check *check = &ev->ruleset->checks[detector->candidates[at + NEAR]];
+
+        __builtin_prefetch(check->plans);
+        __builtin_prefetch(check->buffers);
+    }
+}
 
 /* --- transaction_groups.c -------------------------------------------------------------------------------------------------- */
 
@@ -414,6 +482,13 @@ uint64_t rule_application_mask(const struct rule *rule);
 static inline size_t transaction_group_count(void)
 {
     return (app_list_count + 1) * FLOW_DIRECTIONS;
+}
+/* The prefilters of a group by number, 0 to its buffer_count; NULL for a number that has none of its own. */
+static inline struct prefilter *transaction_prefilter(const struct transaction_group *group, uint32_t number)
+{
+    if (number == group->buffer_count)
+        return group->growing;
+    return group->buffers[number].prefilter == group->growing ? NULL : group->buffers[number].prefilter;
 }
 int transaction_rule_add(struct ruleset *ruleset, uint32_t index); /* 0 or -ENOMEM */
 void transaction_groups_clear(struct ruleset *ruleset);

@@ -339,11 +339,30 @@ void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_
     ev->match.transaction = NULL;
 }
 
+/* The literal of a rule on transactions: those are looked at later on, with this packet and as long as it is in the window. */
+static void note_payload_seen(struct evaluation *ev, uint32_t index)
+{
+    struct detector *detector = ev->detector;
+
+    if (!evaluate_header(ev, &ev->ruleset->checks[index]))
+        return;
+    if (detector->payload_seen_count < PAYLOAD_SEEN)
+        detector->payload_seen[detector->payload_seen_count++] = index;
+    else
+        detector->payload_seen_more = true;
+    if (ev->view && ev->ruleset->checks[index].scope != SCOPE_PACKET && !ev->again)
+        waiting_put(ev, index, false);
+}
+
 static void evaluate(struct evaluation *ev, uint32_t index)
 {
     const struct check *check = &ev->ruleset->checks[index];
     bool streamable = ev->view && check->scope != SCOPE_PACKET;
 
+    if (check->by_payload) {
+        note_payload_seen(ev, index);
+        return;
+    }
     if (!needs_met(&check->needs, &ev->facts))
         return;
     ev->match.in_stream = streamable;

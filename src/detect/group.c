@@ -7,6 +7,8 @@
  * of their traffic. Ports for which the same rules ask share a group, so a packet is scanned with three groups: the generic one, and
  * those of its two ports, most of which are empty.
  *
+ * In TCP a rule whose literal is seldom found by chance is in the generic group whatever its ports, so that most packets need one scan.
+ *
  * Each group is divided by the direction that `flow` asks for.
  */
 #include <errno.h>
@@ -184,6 +186,12 @@ static int keep(struct group_keys *keys, unsigned traffic, unsigned end, const s
     return 0;
 }
 
+/* A scan costs more to begin than a few hundred literals more in it. Those of UDP are few, and found by another method as long as they are. */
+static bool is_cheap_everywhere(const struct group_entry *entry, enum traffic traffic)
+{
+    return traffic == TRAFFIC_TCP && entry->has_literal && entry->literal.strength >= LITERAL_STRONG;
+}
+
 /* A rule for both directions would have to be in the groups of both its ends. */
 int group_keys_add(struct group_keys *keys, struct ruleset *ruleset, enum traffic traffic,
                    const struct group_entry *entry)
@@ -192,7 +200,7 @@ int group_keys_add(struct group_keys *keys, struct ruleset *ruleset, enum traffi
     struct keyed keyed = { .entry = *entry, .ports = check->destination_port };
 
     keyed.entry.literal.is_whole = traffic != TRAFFIC_TCP;
-    if (traffic == TRAFFIC_OTHER || check->bidirectional)
+    if (traffic == TRAFFIC_OTHER || check->bidirectional || is_cheap_everywhere(entry, traffic))
         return group_add(&ruleset->generic[traffic], &keyed.entry);
     if (is_narrow(keyed.ports))
         return keep(keys, traffic, PORT_DESTINATION, &keyed);

@@ -8,7 +8,10 @@
 
 #include "detect_priv.h"
 
-enum { MAX_USEFUL_LENGTH = 32 };
+enum {
+    MAX_USEFUL_LENGTH = 32,
+    WEAK = 9, /* strength: three letters, or less */
+};
 
 static unsigned byte_strength(uint8_t byte)
 {
@@ -138,6 +141,14 @@ bool literal_equal(const struct literal *literal, const uint8_t *bytes)
     return true;
 }
 
+/* A rule that says "GET" says less than its three letters. */
+static unsigned strength_of(const struct content *content, const struct rule_buffer *buffer)
+{
+    unsigned sum = strength(content->bytes, content->length);
+
+    return buffer->keyword && buffer->keyword->flags & KEYWORD_COMMON_VALUES ? (sum + 3) / 4 : sum;
+}
+
 bool literal_choose(const struct rule *rule, bool of_transaction, unsigned directions, struct literal *out)
 {
     unsigned best = 0;
@@ -152,18 +163,31 @@ bool literal_choose(const struct rule *rule, bool of_transaction, unsigned direc
 
             if (!content || content->negated || content->length == 0)
                 continue;
-            if (content->fast_pattern) {
-                take(out, content, buffer, end);
-                return true;
-            }
-            unsigned score = strength(content->bytes, content->length);
+
+            unsigned score = strength_of(content, buffer);
 
             /* At equal strength the payload wins: its scan is made anyway. */
-            if (score * 2 + (buffer->keyword == NULL) > best) {
+            if (content->fast_pattern || score * 2 + (buffer->keyword == NULL) > best) {
                 best = score * 2 + (buffer->keyword == NULL);
                 take(out, content, buffer, end);
+                out->strength = score;
+                out->is_chosen = content->fast_pattern;
             }
+            if (content->fast_pattern)
+                return true;
         }
     }
     return best > 0;
+}
+
+bool literal_prefers_payload(const struct rule *rule, struct literal *out)
+{
+    struct literal other;
+
+    if (rule->transactional || !literal_choose(rule, false, LITERAL_BOTH_WAYS, out) || out->buffer)
+        return false;
+    if (out->strength < (out->is_chosen ? WEAK : LITERAL_STRONG))
+        return false;
+    return !literal_choose(rule, true, LITERAL_BOTH_WAYS, &other) || (out->is_chosen && !other.is_chosen) ||
+           (other.strength < WEAK && !other.is_chosen);
 }

@@ -111,52 +111,6 @@ static int compare_entries(const void *left, const void *right)
     return a->check < b->check ? -1 : a->check > b->check;
 }
 
-/* --- Literals that contain others ------------------------------------------------------------------------------------------- */
-
-enum { SHARED_LENGTH = 6, SHARED_BYTES = 4 };
-
-/* Long enough, and of enough different bytes, to be rare. */
-static bool is_telling(const struct literal *literal)
-{
-    unsigned different = 0;
-
-    for (size_t i = 0; i < literal->length; i++)
-        different += !memchr(literal->bytes, literal->bytes[i], i);
-    return literal->length >= SHARED_LENGTH && different >= SHARED_BYTES;
-}
-
-static bool contains(const struct literal *outer, const struct literal *inner)
-{
-    if (inner->length >= outer->length || (outer->nocase && !inner->nocase))
-        return false;
-    for (size_t i = 0; i <= outer->length - inner->length; i++) {
-        if (literal_equal(inner, outer->bytes + i))
-            return true;
-    }
-    return false;
-}
-
-/*
- * Where a literal occurs, all occur that it contains: a rule may just as well be found by one of these, when another rule is found by it
- * anyway. Rulesets have many rules for variants of one thing, and fewer patterns are found faster. In a stream the shorter one may have been
- * seen with an earlier segment.
- */
-static void share_literals(struct matcher *matcher)
-{
-    for (uint32_t i = 0; i < matcher->entry_count; i++) {
-        struct literal *literal = &matcher->entries[i].literal;
-        const struct literal *shortest = literal;
-
-        for (uint32_t k = 0; k < matcher->entry_count && literal->is_whole; k++) {
-            const struct literal *other = &matcher->entries[k].literal;
-
-            if (other->length < shortest->length && is_telling(other) && contains(literal, other))
-                shortest = other;
-        }
-        *literal = *shortest;
-    }
-}
-
 /* --- Compiling ---------------------------------------------------------------------------------------------------------------- */
 
 struct pattern_arrays {
@@ -310,17 +264,23 @@ int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256
     };
     int err = -ENOMEM;
 
+    struct literal **literals = calloc(count + 1, sizeof(*literals));
+
     matcher->first = calloc(count + 1, sizeof(*matcher->first));
     matcher->checks = calloc(count + 1, sizeof(*matcher->checks));
     matcher->literals = calloc(count + 1, sizeof(*matcher->literals));
-    if (patterns.bytes && patterns.flags && patterns.ids && patterns.lengths && matcher->first && matcher->checks &&
-        matcher->literals) {
-        share_literals(matcher);
+    for (uint32_t i = 0; literals && i < count; i++)
+        literals[i] = &matcher->entries[i].literal;
+    if (literals && patterns.bytes && patterns.flags && patterns.ids && patterns.lengths && matcher->first &&
+        matcher->checks && matcher->literals) {
+        err = literals_shorten(literals, (uint32_t)count);
         number_patterns(matcher, &patterns);
-        err = make_database(matcher, &patterns, cache, error);
+        if (!err)
+            err = make_database(matcher, &patterns, cache, error);
     }
     if (err == -ENOMEM)
         snprintf(error, 256, "out of memory for the pattern matcher");
+    free(literals);
     free(patterns.bytes);
     free(patterns.flags);
     free(patterns.ids);

@@ -120,6 +120,18 @@ static int add_unfiltered(struct ruleset *ruleset, struct group_keys *keys, uint
     return check->ip_only ? add_ip_only(ruleset, index) : add_to_groups(ruleset, keys, &entry);
 }
 
+/* Plans for its protocols; and where its literal is in the payload, that is scanned for it. */
+static int group_transaction_check(struct ruleset *ruleset, struct group_keys *keys, uint32_t index)
+{
+    struct check *check = &ruleset->checks[index];
+    struct literal literal;
+
+    check->by_payload = literal_prefers_payload(check->rule, &literal);
+    if (check->by_payload && add_to_payload(ruleset, keys, index, &literal))
+        return -ENOMEM;
+    return transaction_rule_add(ruleset, index);
+}
+
 static int group_check(struct ruleset *ruleset, struct group_keys *keys, uint32_t index)
 {
     const struct rule *rule = ruleset->checks[index].rule;
@@ -127,7 +139,7 @@ static int group_check(struct ruleset *ruleset, struct group_keys *keys, uint32_
     int event = needed_event(rule);
 
     if (ruleset->checks[index].of_transaction)
-        return transaction_rule_add(ruleset, index);
+        return group_transaction_check(ruleset, keys, index);
     if (event >= 0)
         return check_list_add(&ruleset->by_event[event], index);
     if (!literal_choose(rule, false, LITERAL_BOTH_WAYS, &literal))
@@ -183,6 +195,8 @@ int ruleset_new(struct ruleset **out, struct rule_list *rules, const struct rule
     ruleset->rules = rules;
     ruleset->generation = options->generation;
     err = checks_make(ruleset, options);
+    if (!err && options->before)
+        err = carry_make(ruleset, options->before);
     if (!err)
         err = group_rules(ruleset);
     if (!err)
@@ -218,6 +232,7 @@ void ruleset_free(struct ruleset *ruleset)
     free(ruleset->groups);
     free(ruleset->group_of);
     free(ruleset->checks);
+    free(ruleset->carried.to);
     rule_list_free(ruleset->rules);
     free(ruleset);
 }

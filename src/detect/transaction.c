@@ -20,6 +20,7 @@ struct looking {
     struct app_tx *tx;
     enum flow_direction direction;
     const struct transaction_group *group;
+    struct app_bytes grown;       /* what was scanned last of a buffer that grows */
     struct app_detection *memory; /* what is remembered; of this call alone when there was no memory */
     bool complete;                /* the direction: nothing more will come */
     unsigned first_file;          /* the rule at hand is done with those before it */
@@ -317,12 +318,18 @@ static uint64_t *scanned_to(struct app_detection *memory, uint32_t buffer, unsig
     return &memory->grown[memory->grown_count++].to;
 }
 
+static bool is_same_value(const struct app_bytes *one, const struct app_bytes *other)
+{
+    return one->bytes == other->bytes && one->length == other->length && one->offset == other->offset;
+}
+
 /* What is new of a buffer, with the words that begin before it. */
 static void scan_growing(struct looking *look, uint32_t buffer, unsigned index, const struct app_bytes *value)
 {
     const struct transaction_buffer *scanned = &look->group->buffers[buffer];
     uint64_t *to = scanned->transforms ? NULL : scanned_to(look->memory, buffer, index);
     uint64_t end = value->offset + value->length;
+    bool again = !scanned->transforms && is_same_value(value, &look->grown);
     uint32_t from = 0;
 
     if (to && *to > value->offset) {
@@ -334,6 +341,10 @@ static void scan_growing(struct looking *look, uint32_t buffer, unsigned index, 
     }
     if (to)
         *to = end;
+    if (again)
+        return;
+    if (!scanned->transforms)
+        look->grown = *value;
     prefilter_scan(scanned->prefilter, look->ev->detector, value->bytes + from, value->length - from);
 }
 
@@ -380,6 +391,18 @@ static void collect_unfiltered(struct looking *look)
         if (rule->always || look->memory->rescan || !look->memory->asked || rule->progress > look->memory->progress)
             detector_add_candidate(look->ev->detector, rule->check);
     }
+}
+
+/* Those whose literal is not in reach would be asked in vain. */
+static void collect_by_payload(struct looking *look)
+{
+    struct detector *detector = look->ev->detector;
+    const struct check_list *all = &look->group->by_payload;
+
+    for (uint32_t i = 0; i < detector->payload_seen_count; i++)
+        detector_add_candidate(detector, detector->payload_seen[i]);
+    for (uint32_t i = 0; i < all->count && detector->payload_seen_more; i++)
+        detector_add_candidate(detector, all->index[i]);
 }
 
 static uint16_t file_count(const struct looking *look)
@@ -430,6 +453,7 @@ static void collect(struct looking *look)
     for (uint32_t i = 0; i < look->group->buffer_count; i++)
         scan_buffer(look, i);
     collect_unfiltered(look);
+    collect_by_payload(look);
     for (const struct app_detection *piece = memory; piece; piece = piece->more) {
         for (uint32_t i = 0; i < piece->count; i++) {
             if (!piece->list[i].done || has_new_file(look, &piece->list[i]))
@@ -486,21 +510,55 @@ static void remember(struct looking *look, const struct transaction_candidate *c
     look->ev->detector->counters.waiting++;
 }
 
+/* The candidates of the ruleset before that are in this one, too. */
+static void carry_over(const struct ruleset *ruleset, struct app_detection *memory)
+{
+    for (struct app_detection *piece = memory; piece; piece = piece->more) {
+        for (uint32_t i = 0; i < piece->count;) {
+            uint32_t check = carry_check(ruleset, piece->list[i].check);
+
+            if (check == CARRIED_NOWHERE)
+                forget(memory, &piece->list[i]);
+            else
+                piece->list[i++].check = check;
+        }
+    }
+}
+
+/* After a reload all that is there is scanned for the new ruleset; what has matched already does not match again. */
+static void bring_up_to_date(struct looking *look, struct app_detection *memory)
+{
+    const struct ruleset *ruleset = look->ev->ruleset;
+
+    if (memory->generation == ruleset->generation)
+        return;
+    if (carry_knows(ruleset, memory->generation)) {
+        carry_over(ruleset, memory);
+    } else {
+        give_pieces(look->ev->detector, memory->more);
+        memory->more = NULL;
+        memory->count = 0;
+    }
+    memory->generation = ruleset->generation;
+    memory->grown_count = 0;
+    memory->progress = 0;
+    memory->asked = memory->rescan = false;
+    memset(memory->scanned, 0, sizeof(memory->scanned));
+}
+
 /* What is remembered of the other direction; made if need be. NULL when there is no memory. */
 static struct app_detection *memory_of_other(struct looking *look)
 {
     struct app_detection **slot = &look->tx->detection[!look->direction];
-    uint32_t generation = look->ev->ruleset->generation;
 
-    if (!*slot)
-        *slot = pool_take(look->ev->detector->transactions);
-    else if ((*slot)->generation == generation)
+    if (*slot) {
+        bring_up_to_date(look, *slot);
         return *slot;
-    else
-        give_pieces(look->ev->detector, (*slot)->more);
+    }
+    *slot = pool_take(look->ev->detector->transactions);
     if (*slot) {
         memset(*slot, 0, offsetof(struct app_detection, list));
-        (*slot)->generation = generation;
+        (*slot)->generation = look->ev->ruleset->generation;
     }
     return *slot;
 }
@@ -609,8 +667,10 @@ static struct app_detection *recall(struct looking *look, struct app_detection *
 {
     struct app_detection *memory = look->tx->detection[look->direction];
 
-    if (memory && memory->generation == look->ev->ruleset->generation)
+    if (memory) {
+        bring_up_to_date(look, memory);
         return memory;
+    }
     memset(own, 0, offsetof(struct app_detection, list));
     own->generation = look->ev->ruleset->generation;
     return own;
@@ -635,7 +695,6 @@ static void keep(struct looking *look, const struct app_detection *own)
         give_pieces(look->ev->detector, own->more);
         return;
     }
-    give_pieces(look->ev->detector, (*slot)->more); /* of another ruleset */
     memcpy(*slot, own, sizeof(*own));
 }
 
@@ -656,22 +715,28 @@ static void look_at(struct evaluation *ev, struct app_tx *tx, const struct trans
     collect(&look);
     detector->counters.candidates += detector->candidate_count;
     evaluate_sort(detector);
-    for (uint32_t i = 0; i < detector->candidate_count; i++)
+    for (uint32_t i = 0; i < detector->candidate_count; i++) {
+        evaluate_fetch(ev, i);
         decide(&look, detector->candidates[i]);
+    }
     keep(&look, &detector->memory);
 }
 
 void detect_transactions(struct evaluation *ev)
 {
     const struct flow *flow = ev->input->packet->flow;
+    enum app_tx_list list = APP_TX_UNSEEN + ev->direction;
 
     if (!flow || !flow->app)
         return;
-    for (struct app_tx *tx = app_transactions(flow); tx; tx = tx->next) {
+    for (struct app_tx *tx = app_transactions_in(flow, list), *next; tx; tx = next) {
         const struct transaction_group *group;
 
-        if (!app_tx_wants_inspection(tx, ev->direction))
+        next = tx->link[list].next;
+        if (!app_tx_wants_inspection(tx, ev->direction)) {
+            app_tx_note_inspected(tx, ev->direction);
             continue;
+        }
         group = &ev->ruleset->transactions[tx->protocol * FLOW_DIRECTIONS + ev->direction];
         if (group->has_rules)
             look_at(ev, tx, group);
@@ -679,8 +744,7 @@ void detect_transactions(struct evaluation *ev)
             tx->settled[ev->direction] = true;
             memcpy(tx->settled_events[ev->direction], tx->events, sizeof(tx->events));
         }
-        tx->inspected[ev->direction] = tx->progress[ev->direction];
-        tx->fresh[ev->direction] = false;
+        app_tx_note_inspected(tx, ev->direction);
     }
 }
 

@@ -145,6 +145,16 @@ static bool same_transforms(const struct condition *a, const struct condition *b
     return !a && !b;
 }
 
+static int own_prefilter(struct transaction_group *group, struct transaction_buffer *slot)
+{
+    if (!slot->access->grows || slot->transforms)
+        return prefilter_new(&slot->prefilter);
+    if (!group->growing && prefilter_new(&group->growing))
+        return -ENOMEM;
+    slot->prefilter = group->growing;
+    return 0;
+}
+
 /* The group's entry for the buffer; made at first use, in the order of their progress. NULL when out of memory. */
 static struct transaction_buffer *group_buffer(struct transaction_group *group, const struct app_buffer *access,
                                                const struct rule_buffer *buffer)
@@ -163,7 +173,7 @@ static struct transaction_buffer *group_buffer(struct transaction_group *group, 
     group->buffers = list;
     slot = &list[group->buffer_count];
     *slot = (struct transaction_buffer){ .access = access, .transforms = buffer->transforms };
-    if (prefilter_new(&slot->prefilter))
+    if (own_prefilter(group, slot))
         return NULL;
     group->buffer_count++;
     return slot;
@@ -220,6 +230,8 @@ static int add_to_group(struct ruleset *ruleset, uint32_t index, const struct tr
     struct literal literal;
 
     group->has_rules = true;
+    if (check->by_payload)
+        return check_list_add(&group->by_payload, index);
     if (literal_choose(check->rule, true, literal_directions(check, plan), &literal)) {
         enum flow_direction direction = direction_of(literal.rule_buffer->directions, plan->direction);
         struct transaction_buffer *buffer = group_buffer(
@@ -227,6 +239,8 @@ static int add_to_group(struct ruleset *ruleset, uint32_t index, const struct tr
 
         if (is_growing(buffer))
             literal.at = literal.reach = LITERAL_ANYWHERE; /* it is scanned in parts */
+        else
+            literal.is_whole = true;
         /* No room for one more kind of buffer: the rule still works, it is only looked at more often. */
         if (buffer)
             return prefilter_add(buffer->prefilter, &literal, index);
@@ -351,10 +365,11 @@ void transaction_groups_clear(struct ruleset *ruleset)
     for (size_t i = 0; ruleset->transactions && i < transaction_group_count(); i++) {
         struct transaction_group *group = &ruleset->transactions[i];
 
-        for (uint32_t k = 0; k < group->buffer_count; k++)
-            prefilter_free(group->buffers[k].prefilter);
+        for (uint32_t k = 0; k <= group->buffer_count; k++)
+            prefilter_free(transaction_prefilter(group, k));
         free(group->buffers);
         free(group->unfiltered);
+        free(group->by_payload.index);
     }
     free(ruleset->transactions);
 }

@@ -16,21 +16,39 @@ static struct flow_detection **slot_of(const struct evaluation *ev)
     return &ev->input->packet->flow->detection[ev->direction];
 }
 
-/* Of the ruleset in use; what another one left is forgotten: its numbers mean other rules. */
+static void forget(struct flow_detection *detection, uint32_t at)
+{
+    detection->list[at] = detection->list[--detection->count];
+}
+
+/* Of the ruleset before: rules that have gone are forgotten, the others have other numbers. */
+static void carry_over(struct flow_detection *detection, const struct ruleset *ruleset)
+{
+    for (uint32_t i = detection->count; i-- > 0;) {
+        uint32_t check = carry_check(ruleset, detection->list[i].check);
+
+        if (check == CARRIED_NOWHERE)
+            forget(detection, i);
+        else
+            detection->list[i].check = check;
+    }
+}
+
+/* Of the ruleset in use. Where the numbers of an older one mean nothing any more, the window is looked at again. */
 static struct flow_detection *current(const struct evaluation *ev)
 {
     struct flow_detection *detection = *slot_of(ev);
 
-    if (detection && detection->generation != ev->ruleset->generation) {
-        detection->generation = ev->ruleset->generation;
+    if (!detection || detection->generation == ev->ruleset->generation)
+        return detection;
+    if (carry_knows(ev->ruleset, detection->generation)) {
+        carry_over(detection, ev->ruleset);
+    } else if (detection->count > 0) {
         detection->count = 0;
+        ev->input->packet->flow->flags |= FLOW_RESCAN;
     }
+    detection->generation = ev->ruleset->generation;
     return detection;
-}
-
-static void forget(struct flow_detection *detection, uint32_t at)
-{
-    detection->list[at] = detection->list[--detection->count];
 }
 
 /* The entry of a check, or -1; nothing is remembered where there is no list. */

@@ -50,7 +50,8 @@ static void open_set(struct datasets *datasets, const struct config *config, con
         diag_error(diag, config_position(config, member(path, sizeof(path), name, "type")), "%s", error);
 }
 
-int engine_open_datasets(struct datasets **out, const struct config *config, struct diag *diag)
+int engine_open_datasets(struct datasets **out, const struct config *config, const struct ruleset *before,
+                         struct diag *diag)
 {
     struct datasets_options options;
     const char *name;
@@ -64,6 +65,12 @@ int engine_open_datasets(struct datasets **out, const struct config *config, str
     if (getrandom(&options.seed, sizeof(options.seed), GRND_NONBLOCK) < 0)
         options.seed = 0;
     err = datasets_new(out, &options);
+    if (err)
+        return err;
+    if (before)
+        err = datasets_inherit(*out, rule_list_datasets(ruleset_rules(before)));
+    if (err)
+        datasets_free(*out);
     for (size_t i = 0; !err && (name = config_each(config, "datasets", i)); i++) {
         if (!is_reserved(name))
             open_set(*out, config, name, diag);

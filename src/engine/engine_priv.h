@@ -7,10 +7,12 @@
  *   affinity.c   which CPU a thread runs on
  *   host_os.c    how hosts treat what overlaps, as configured
  *   options.c    from the configuration to the options of the modules;  options_flow.c  of flows and streams
- *   load.c       from rule files to a ruleset;  never_blocked.c  the addresses that are never blocked
+ *   load.c       from rule files to a ruleset;  reload.c  other rules and settings while it runs
+ *     never_blocked.c  the addresses that are never blocked
  *   files.c      files out of the traffic: options, and the store
  *   datasets.c   sets that rules share, from the configuration and back to their files
  *   stats.c      from counters to a stats event
+ *   service.c    the control socket;  explain.c  what it tells of flows and rules
  *   attachment.c the own table while the daemon runs: watched, put back, fed with hosts to block
  *   run.c        the daemon        replay.c   capture files        replay_workers.c   their threads
  */
@@ -81,15 +83,31 @@ void engine_eve_options(const struct config *config, struct eve_options *out);
 
 /* --- load.c ------------------------------------------------------------------------------------------------------------ */
 
+/* Rules on top of those of a running engine, or without that the first ones. */
+struct load_options {
+    const struct config *config;
+    const char *const *rule_files;
+    size_t rule_file_count;
+    struct rule_names *names;     /* numbers of what outlives a ruleset; NULL: the ruleset has its own */
+    const struct ruleset *before; /* whose place the new one will take; NULL: none */
+};
+/* 0 or -errno; mistakes are in `diag`. */
+int engine_load(struct ruleset **out, const struct load_options *load, struct diag *diag);
+
+/* What is wrong with rules or settings, on stderr: the first ones. */
+void engine_print_mistakes(const struct diag *diag);
+
 /* The variables of rules, as configured; to be freed. 0 or -ENOMEM. */
 struct rule_variables;
 int engine_rule_variables(struct rule_variables **out, const struct config *config);
 
 /* --- datasets.c -------------------------------------------------------------------------------------------------------- */
 
-/* The registry with the sets of the configuration; mistakes are in `diag`. 0 or -ENOMEM. */
+/* The registry with the sets of the configuration, and what has come while the ruleset before was used (NULL: none); mistakes are in
+ * `diag`. 0 or -ENOMEM. */
 struct datasets;
-int engine_open_datasets(struct datasets **out, const struct config *config, struct diag *diag);
+int engine_open_datasets(struct datasets **out, const struct config *config, const struct ruleset *before,
+                         struct diag *diag);
 /* Writes the sets that have a file for it, when no worker runs any more; logs what fails, and returns the first -errno. NULL is
  * allowed. */
 int engine_save_datasets(const struct ruleset *ruleset);
@@ -327,6 +345,28 @@ struct worker_snapshot {
     uint64_t *defrag; /* defrag_counter_count() values */
 };
 
+/* What a worker takes over between two batches. Made aside; the worker does nothing but move pointers. */
+struct worker_update {
+    const struct ruleset *ruleset;
+    struct detector_room *room; /* the detector's for it; afterwards what it had before */
+};
+
+/* What main asks a worker about its flows. The worker copies, main prints. */
+enum { WORKER_FLOWS = 64 };
+struct flow_copy {
+    struct flow flow; /* its pointers are not to be followed */
+    bool has_history;
+    struct flow_history history;
+    struct tcp_summary tcp;
+};
+struct worker_query {
+    bool by_ends; /* else a page of all */
+    struct flow_ends ends;
+    size_t cursor; /* of the page; then of the next one, 0: there is none */
+    size_t count;
+    struct flow_copy flows[WORKER_FLOWS];
+};
+
 struct worker {
     unsigned index;
     pthread_t thread;
@@ -337,17 +377,25 @@ struct worker {
     struct pipeline pipeline;
     const struct affinity *affinity;
     _Atomic(const struct ruleset *) ruleset;
+    _Atomic(struct worker_update *) update; /* NULL again as soon as the worker has it */
     atomic_bool stop;
-    atomic_uint_fast64_t epoch; /* batches finished: an old ruleset is unused past the next one */
+    atomic_uint_fast64_t epoch; /* batches finished */
     atomic_bool snapshot_wanted;
-    _Atomic uint64_t verdict_lost;   /* the capture's counter, for anybody to read */
-    _Atomic uint64_t exact_until_ns; /* monotonic: every packet has a verdict message of its own until then */
-    bool exact;                      /* the worker's: as it told capture */
-    atomic_int error;                /* -errno that ended the thread, 0 while it runs */
-    struct worker_snapshot snapshot; /* written by the worker while snapshot_wanted, read by main after it */
+    _Atomic(struct worker_query *) query; /* NULL again when it is answered */
+    _Atomic uint64_t verdict_lost;        /* the capture's counter, for anybody to read */
+    _Atomic uint64_t exact_until_ns;      /* monotonic: every packet has a verdict message of its own until then */
+    bool exact;                           /* the worker's: as it told capture */
+    atomic_int error;                     /* -errno that ended the thread, 0 while it runs */
+    struct worker_snapshot snapshot;      /* written by the worker while snapshot_wanted, read by main after it */
 };
 
 int worker_start(struct worker *worker);
+/* Asks and waits, at most a second; false when the worker did not answer: then the query is the worker's until it does. */
+bool worker_ask(struct worker *worker, struct worker_query *query);
+bool worker_is_asked(const struct worker *worker); /* and has not answered yet */
+/* Gives it to the worker; it is the caller's again when worker_has_update() says no. One at a time. */
+void worker_give_update(struct worker *worker, struct worker_update *update);
+bool worker_has_update(const struct worker *worker);
 /* Asks for a snapshot and waits for it, at most a second; false when the worker did not answer. */
 bool worker_take_snapshot(struct worker *worker);
 void worker_copy_counters(struct worker *worker); /* by the worker, or by main after it was joined */
@@ -385,6 +433,11 @@ void stats_set_attachment(struct stats *stats, const struct attachment *attachme
 void stats_free(struct stats *stats);
 void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                  struct output *output, uint64_t uptime_seconds, uint64_t time_ns);
+
+/* The same numbers as one JSON object. */
+struct text;
+void stats_json(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
+                const struct output *output, uint64_t uptime_seconds, struct text *out);
 
 /* --- progress.c ---------------------------------------------------------------------------------------------------------- */
 

@@ -4,10 +4,24 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "sluice/dataset.h"
 #include "sluice/keyword.h"
+#include "sluice/log.h"
 #include "sluice/rule.h"
+
+enum { MAX_PRINTED_MISTAKES = 20 };
+
+void engine_print_mistakes(const struct diag *diag)
+{
+    size_t count = diag_count(diag);
+
+    for (size_t i = 0; i < count && i < MAX_PRINTED_MISTAKES; i++)
+        diag_print_entry(diag_get(diag, i), stderr, isatty(STDERR_FILENO));
+    if (count > MAX_PRINTED_MISTAKES)
+        log_warning("%zu more mistakes in rules: `sluice check` shows all of them", count - MAX_PRINTED_MISTAKES);
+}
 
 static int set_variables(struct rule_variables *variables, const struct config *config)
 {
@@ -62,9 +76,9 @@ static const char **list_of(const struct config *config, const char *name)
     return list;
 }
 
-int engine_parse_rules(struct rule_list **out, const struct config *config, const char *const *rule_files, size_t count,
-                       size_t *unread, struct diag *diag)
+static int parse(struct rule_list **out, const struct load_options *load, size_t *unread, struct diag *diag)
 {
+    const struct config *config = load->config;
     struct rule_list *list = NULL;
     struct keyword_table *keywords = keyword_table_new(keyword_list, keyword_list_count);
     struct rule_variables *variables = NULL;
@@ -74,7 +88,7 @@ int engine_parse_rules(struct rule_list **out, const struct config *config, cons
     int err = keywords && reputations && classtypes ? engine_rule_variables(&variables, config) : -ENOMEM;
 
     if (!err)
-        err = engine_open_datasets(&datasets, config, diag);
+        err = engine_open_datasets(&datasets, config, load->before, diag);
     const char *words[2 * APP_MAX_PROTOCOLS];
 
     app_words(words, sizeof(words) / sizeof(words[0]));
@@ -82,6 +96,7 @@ int engine_parse_rules(struct rule_list **out, const struct config *config, cons
         .applications = words,
         .keywords = keywords,
         .variables = variables,
+        .names = load->names,
         .classification_file = config_string(config, "classification-file"),
         .reference_file = config_string(config, "reference-config-file"),
         .threshold_file = config_string(config, "threshold-file"),
@@ -101,7 +116,7 @@ int engine_parse_rules(struct rule_list **out, const struct config *config, cons
             datasets_free(datasets);
     }
     if (!err)
-        err = load_files(list, config, rule_files, count, unread, diag);
+        err = load_files(list, config, load->rule_files, load->rule_file_count, unread, diag);
     rule_variables_free(variables);
     keyword_table_free(keywords);
     free(reputations);
@@ -113,6 +128,14 @@ int engine_parse_rules(struct rule_list **out, const struct config *config, cons
     return err;
 }
 
+int engine_parse_rules(struct rule_list **out, const struct config *config, const char *const *rule_files, size_t count,
+                       size_t *unread, struct diag *diag)
+{
+    const struct load_options load = { .config = config, .rule_files = rule_files, .rule_file_count = count };
+
+    return parse(out, &load, unread, diag);
+}
+
 static void set_cache(struct ruleset_options *options, const struct config *config)
 {
     if (!config_bool(config, "detect.sgh-mpm-caching"))
@@ -122,13 +145,18 @@ static void set_cache(struct ruleset_options *options, const struct config *conf
     options->cache_max_bytes = (uint64_t)config_number(config, "detect.sgh-mpm-caching-max-size");
 }
 
-int engine_compile_rules(struct ruleset **out, struct rule_list *list, const struct config *config, struct diag *diag)
+static int compile(struct ruleset **out, struct rule_list *list, const struct load_options *load, struct diag *diag)
 {
+    const struct config *config = load->config;
     char error[ENGINE_ERROR_SIZE];
     struct ruleset_options options;
     int err;
 
     ruleset_options_default(&options);
+    if (load->before) {
+        options.before = load->before;
+        options.generation = ruleset_generation(load->before) + 1;
+    }
     err = engine_action_order(config, options.action_order, error);
     if (err) {
         diag_error(diag, config_position(config, "action-order"), "%s", error);
@@ -138,17 +166,31 @@ int engine_compile_rules(struct ruleset **out, struct rule_list *list, const str
     return ruleset_new(out, list, &options, diag);
 }
 
-int engine_load_rules(struct ruleset **out, const struct config *config, const char *const *rule_files, size_t count,
-                      struct diag *diag)
+int engine_compile_rules(struct ruleset **out, struct rule_list *list, const struct config *config, struct diag *diag)
+{
+    const struct load_options load = { .config = config };
+
+    return compile(out, list, &load, diag);
+}
+
+int engine_load(struct ruleset **out, const struct load_options *load, struct diag *diag)
 {
     struct rule_list *list;
     size_t unread;
-    int err = engine_parse_rules(&list, config, rule_files, count, &unread, diag);
+    int err = parse(&list, load, &unread, diag);
 
     if (err)
         return err;
-    err = unread > 0 ? -ENOENT : engine_compile_rules(out, list, config, diag);
+    err = unread > 0 ? -ENOENT : compile(out, list, load, diag);
     if (err)
         rule_list_free(list);
     return err;
+}
+
+int engine_load_rules(struct ruleset **out, const struct config *config, const char *const *rule_files, size_t count,
+                      struct diag *diag)
+{
+    const struct load_options load = { .config = config, .rule_files = rule_files, .rule_file_count = count };
+
+    return engine_load(out, &load, diag);
 }

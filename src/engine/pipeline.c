@@ -131,13 +131,10 @@ free_decoder:
 
 void pipeline_use_ruleset(struct pipeline *pipeline, const struct ruleset *ruleset)
 {
-    unsigned needs = ruleset ? ruleset_file_needs(ruleset) : 0;
-
     if (pipeline->ruleset == ruleset)
         return;
     pipeline->ruleset = ruleset;
-    file_engine_want(app_file_engine(pipeline->app), needs & RULE_FILE_DIGESTS, needs & RULE_FILE_MAGIC);
-    file_engine_want_store(app_file_engine(pipeline->app), needs & RULE_FILE_STORE);
+    app_want(pipeline->app, ruleset ? ruleset_file_needs(ruleset) : 0);
 }
 
 void pipeline_clear(struct pipeline *pipeline)
@@ -355,7 +352,9 @@ static void feed_view(void *user, const struct stream_view *view)
 /* A message that is complete is inspected as a whole, and what lies in the stream with it. */
 static void flush_complete(struct flow *flow, enum flow_direction direction)
 {
-    for (const struct app_tx *tx = app_transactions(flow); tx; tx = tx->next) {
+    enum app_tx_list list = APP_TX_UNSEEN + direction;
+
+    for (const struct app_tx *tx = app_transactions_in(flow, list); tx; tx = tx->link[list].next) {
         if (app_tx_wants_inspection(tx, direction) && app_tx_is_complete(tx, direction))
             stream_flush(flow, direction);
     }
@@ -470,24 +469,24 @@ static void log_files(struct pipeline *pipeline, const struct packet *pkt, const
     }
 }
 
-static void log_transactions(struct pipeline *pipeline, const struct packet *pkt, struct flow *flow, bool flow_ends)
+static void log_transaction(struct pipeline *pipeline, const struct packet *pkt, const struct flow *flow,
+                            struct app_tx *tx, bool flow_ends)
 {
-    for (struct app_tx *tx = app_transactions(flow); tx; tx = tx->next) {
-        for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
-            log_files(pipeline, pkt, flow, tx, direction, flow_ends);
-        if (!app_tx_wants_log(pipeline->app, tx, flow_ends))
-            continue;
-        output_transaction(pipeline->output, pkt, flow, pipeline->app, tx,
-                           pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);
-        tx->logged = true;
-    }
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
+        log_files(pipeline, pkt, flow, tx, direction, flow_ends);
+    if (!app_tx_wants_log(pipeline->app, tx, flow_ends))
+        return;
+    output_transaction(pipeline->output, pkt, flow, pipeline->app, tx,
+                       pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);
+    app_tx_note_logged(tx);
 }
 
 static void tidy_transactions(struct pipeline *pipeline, const struct packet *pkt)
 {
     if (!pkt->flow || !pkt->flow->app || pkt->verdict == VERDICT_DROP)
         return;
-    log_transactions(pipeline, pkt, pkt->flow, false);
+    for (struct app_tx *tx = app_transactions_in(pkt->flow, APP_TX_CHANGED); tx; tx = tx->link[APP_TX_CHANGED].next)
+        log_transaction(pipeline, pkt, pkt->flow, tx, false);
     app_tidy(pipeline->app, pkt->flow, detect_release_transaction, pipeline->detector);
 }
 
@@ -512,8 +511,11 @@ static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settle
     struct decision decision;
     size_t count = 0;
 
-    if (settled)
+    if (settled) {
         feed_settled(&feed);
+        if (pkt->flow)
+            app_skip_inspection(pkt->flow);
+    }
     if (!settled) {
         if (!flow_ends)
             feed_datagram(&feed);
@@ -660,7 +662,8 @@ static void log_at_end(struct pipeline *pipeline, struct flow *flow)
     struct packet pkt = pseudo_packet(flow, FLOW_TO_SERVER);
 
     pkt.root = &pkt;
-    log_transactions(pipeline, &pkt, flow, true);
+    for (struct app_tx *tx = app_transactions(flow); tx; tx = tx->next)
+        log_transaction(pipeline, &pkt, flow, tx, true);
 }
 
 static void end_flow(struct flow *flow, enum flow_end reason, void *user)

@@ -7,6 +7,8 @@
  * The calling thread is the main thread: it waits for signals, writes statistics, and notices workers that died.
  */
 #include "engine_priv.h"
+#include "reload.h"
+#include "service.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,17 +27,22 @@
 #include "sluice/log.h"
 
 enum {
-    MAX_PRINTED_MISTAKES = 20,
     DRAIN_ROUNDS = 200,
     DRAIN_PAUSE_MS = 10,
     DRAIN_QUIET = 2,
     DRAIN_QUEUES = 256,
-    POLL_MS = 250
+    POLL_MS = 250,
+    RELOAD_POLL_MS = 5,
 };
 
 struct engine {
     const struct run_options *options;
+    struct rule_names *names; /* outlive the rulesets */
     struct ruleset *ruleset;
+    size_t rules_memory, rule_errors;
+    struct reload *reload;
+    struct service *service;
+    bool reload_wanted; /* again, when the one that is on its way is over */
     struct output *output;
     struct pipeline_shared shared;
     struct stats *stats;
@@ -52,31 +59,32 @@ struct engine {
 
 /* --- Start ------------------------------------------------------------------------------------------------------------------ */
 
-static void print_mistakes(const struct diag *diag)
-{
-    size_t count = diag_count(diag);
-
-    for (size_t i = 0; i < count && i < MAX_PRINTED_MISTAKES; i++)
-        diag_print_entry(diag_get(diag, i), stderr, isatty(STDERR_FILENO));
-    if (count > MAX_PRINTED_MISTAKES)
-        log_warning("%zu more mistakes in rules: `sluice check` shows all of them", count - MAX_PRINTED_MISTAKES);
-}
-
 static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     const struct run_options *options = engine->options;
     uint64_t begin = clock_monotonic_ns();
     struct engine_progress progress;
     struct diag *diag = diag_new();
+    size_t used = reload_memory_used();
     int err = -ENOMEM;
 
-    if (diag) {
+    engine->names = rule_names_new();
+    if (diag && engine->names) {
+        const struct load_options load = {
+            .config = options->config,
+            .rule_files = options->rule_files,
+            .rule_file_count = options->rule_file_count,
+            .names = engine->names,
+        };
+
         engine_progress_begin(&progress, diag);
-        err = engine_load_rules(&engine->ruleset, options->config, options->rule_files, options->rule_file_count, diag);
+        err = engine_load(&engine->ruleset, &load, diag);
         engine_progress_end(&progress);
-        print_mistakes(diag);
+        engine_print_mistakes(diag);
+        engine->rule_errors = diag_errors(diag);
     }
     diag_free(diag);
+    engine->rules_memory = reload_memory_used() - used;
     if (err) {
         snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded");
         return err;
@@ -107,7 +115,7 @@ static int open_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         return err;
     out.eve_path = config_bool(config, "eve.enabled") ? path : NULL;
     out.inline_mode = true;
-    out.names = rule_list_names(ruleset_rules(engine->ruleset));
+    out.names = engine->names;
     out.queue_fields = true;
     out.ring_size = (size_t)config_number(config, "output.ring-size");
     if (engine->options->console) {
@@ -156,7 +164,7 @@ static int fill_pipeline_options(const struct config *config, unsigned workers, 
     if (err) {
         snprintf(error, ENGINE_ERROR_SIZE, "the settings of the decoder, flows or streams cannot be used");
         if (diag)
-            print_mistakes(diag);
+            engine_print_mistakes(diag);
     }
     diag_free(diag);
     return err;
@@ -343,6 +351,65 @@ static int attach(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 
 /* --- While it runs ----------------------------------------------------------------------------------------------------------- */
 
+static int prepare_reload(struct engine *engine)
+{
+    const struct reload_options options = {
+        .run = engine->options,
+        .workers = engine->workers,
+        .worker_count = engine->worker_count,
+        .output = engine->output,
+        .names = engine->names,
+        .rules_memory = engine->rules_memory,
+        .rule_errors = engine->rule_errors,
+    };
+
+    return reload_new(&engine->reload, &options);
+}
+
+static void tell_systemd_of_reload(void)
+{
+    sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)(clock_monotonic_ns() / 1000));
+}
+
+static void begin_reload(struct engine *engine)
+{
+    int err;
+
+    if (reload_state(engine->reload) != RELOAD_IDLE) {
+        engine->reload_wanted = true;
+        return;
+    }
+    engine->reload_wanted = false;
+    tell_systemd_of_reload();
+    err = reload_start(engine->reload, engine->ruleset);
+    if (err) {
+        log_error("rules and settings stay as they are: %s", strerror(-err));
+        sd_notify(0, "READY=1");
+    }
+}
+
+static void tell_reload(const struct reload_result *result)
+{
+    engine_print_mistakes(result->diag);
+    if (result->error)
+        log_error("rules and settings stay as they are (generation %u): %s", result->generation, result->cause);
+    else
+        log_notice("reloaded: generation %u, %zu rules, %zu rejected, in %.2f s", result->generation, result->rules,
+                   result->rejected, result->seconds);
+}
+
+/* Takes a reload further, or begins the next one. */
+static void go_on_reloading(struct engine *engine)
+{
+    if (reload_poll(engine->reload, &engine->ruleset) != RELOAD_NOTHING) {
+        tell_reload(reload_last(engine->reload));
+        service_tell_reload(engine->service, reload_last(engine->reload));
+        sd_notify(0, "READY=1");
+    }
+    if (engine->reload_wanted && reload_state(engine->reload) == RELOAD_IDLE)
+        begin_reload(engine);
+}
+
 /* By the snapshots that were taken last. */
 static void tell_loops(struct engine *engine)
 {
@@ -384,14 +451,21 @@ static int worker_error(const struct engine *engine, uint16_t *queue)
     return 0;
 }
 
-static int main_loop(struct engine *engine, const sigset_t *signals, char error[ENGINE_ERROR_SIZE])
+/* 0 when there is something else to look at. */
+static int wait_for_signal(const struct engine *engine)
 {
-    const struct timespec pause = { .tv_nsec = POLL_MS * 1000000L };
+    bool reloading = reload_state(engine->reload) != RELOAD_IDLE;
+
+    return service_wait(engine->service, reloading ? RELOAD_POLL_MS : POLL_MS);
+}
+
+static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
     uint64_t interval_ns = (uint64_t)config_number(engine->options->config, "stats.interval") * NS_PER_SECOND;
     uint64_t next_stats = clock_monotonic_ns() + interval_ns;
 
     for (;;) {
-        int signal_number = sigtimedwait(signals, NULL, &pause);
+        int signal_number = wait_for_signal(engine);
         uint16_t queue = 0;
         int err = worker_error(engine, &queue);
 
@@ -401,8 +475,11 @@ static int main_loop(struct engine *engine, const sigset_t *signals, char error[
         }
         if (signal_number == SIGTERM || signal_number == SIGINT)
             return 0;
-        if (signal_number == SIGHUP)
+        if (signal_number == SIGHUP) {
             output_reopen(engine->output);
+            begin_reload(engine);
+        }
+        go_on_reloading(engine);
         if (signal_number == SIGUSR1 || (interval_ns > 0 && clock_monotonic_ns() >= next_stats)) {
             write_stats(engine);
             next_stats = clock_monotonic_ns() + interval_ns;
@@ -498,11 +575,14 @@ static void engine_clear(struct engine *engine)
         pipeline_clear(&engine->workers[i].pipeline);
         worker_snapshot_clear(&engine->workers[i]);
     }
+    service_free(engine->service);
+    reload_free(engine->reload);
     stats_free(engine->stats);
     attachment_free(engine->attachment);
     output_close(engine->output);
     pipeline_shared_clear(&engine->shared);
     ruleset_free(engine->ruleset);
+    rule_names_free(engine->names);
     free(engine->worker_list);
     free(engine->workers);
 }
@@ -518,7 +598,32 @@ static void block_signals(sigset_t *signals)
     signal(SIGPIPE, SIG_IGN);
 }
 
-static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+static void reload_for_client(void *user)
+{
+    begin_reload(user);
+}
+
+static int open_service(struct engine *engine, const sigset_t *signals, char error[ENGINE_ERROR_SIZE])
+{
+    const struct service_options options = {
+        .config = engine->options->config,
+        .workers = engine->workers,
+        .worker_list = engine->worker_list,
+        .worker_count = engine->worker_count,
+        .ruleset = &engine->ruleset,
+        .names = engine->names,
+        .stats = engine->stats,
+        .output = engine->output,
+        .reload = engine->reload,
+        .started_ns = engine->started_ns,
+        .begin_reload = reload_for_client,
+        .user = engine,
+    };
+
+    return service_new(&engine->service, &options, signals, error);
+}
+
+static int start(struct engine *engine, const sigset_t *signals, char error[ENGINE_ERROR_SIZE])
 {
     char cause[FIREWALL_ERROR_SIZE];
     int err = firewall_options_read(&engine->firewall, engine->options->config, cause);
@@ -535,6 +640,10 @@ static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         err = prepare_workers(engine, error);
     if (err)
         return err;
+    if (prepare_reload(engine)) {
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+        return -ENOMEM;
+    }
     engine->started_ns = clock_monotonic_ns();
     affinity_apply_output(&engine->affinity); /* the thread inherits it */
     err = output_start(engine->output);
@@ -543,7 +652,9 @@ static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         snprintf(error, ENGINE_ERROR_SIZE, "cannot start the output thread: %s", strerror(-err));
         return err;
     }
-    err = open_queues(engine, error);
+    err = open_service(engine, signals, error);
+    if (!err)
+        err = open_queues(engine, error);
     return err ? err : attach(engine, error);
 }
 
@@ -554,11 +665,11 @@ int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
     int err;
 
     block_signals(&signals);
-    err = start(&engine, error);
+    err = start(&engine, &signals, error);
     if (!err) {
         sd_notifyf(0, "READY=1\nSTATUS=inspecting %u queues", engine.worker_count);
         log_notice("ready");
-        err = main_loop(&engine, &signals, error);
+        err = main_loop(&engine, error);
         sd_notify(0, "STOPPING=1");
     }
     detach(&engine);

@@ -415,8 +415,8 @@ static void add_rules(struct stats *stats, const struct rule_list *rules)
     add(stats, "detect.engines[0].rules_skipped", 0);
 }
 
-void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
-                 struct output *output, uint64_t uptime_seconds, uint64_t time_ns)
+static void collect(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
+                    const struct output *output)
 {
     struct sums sums;
 
@@ -433,6 +433,7 @@ void stats_write(struct stats *stats, struct worker *const *workers, unsigned co
     add_defrag(stats, workers, count);
     add_ips(stats, &sums);
     add_rules(stats, ruleset_rules(ruleset));
+    add(stats, "ips.ruleset", ruleset_generation(ruleset));
     add(stats, "detect.alert", sums.policy.alerts);
     add(stats, "detect.alert_queue_overflow", sums.policy.alerts_overflow);
     add(stats, "detect.alerts_suppressed", sums.policy.alerts_suppressed);
@@ -447,5 +448,18 @@ void stats_write(struct stats *stats, struct worker *const *workers, unsigned co
     add_output(stats, output);
     for (unsigned i = 0; i < count && stats->queues; i++)
         add_queue(stats, workers[i]);
+}
+
+void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
+                 struct output *output, uint64_t uptime_seconds, uint64_t time_ns)
+{
+    collect(stats, workers, count, ruleset, output);
     output_stats(output, stats->values, stats->count, uptime_seconds, time_ns);
+}
+
+void stats_json(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
+                const struct output *output, uint64_t uptime_seconds, struct text *out)
+{
+    collect(stats, workers, count, ruleset, output);
+    output_stats_json(stats->values, stats->count, uptime_seconds, out);
 }

@@ -13,6 +13,8 @@
 
 #include "sluice/clock.h"
 
+enum { ANSWER_WAIT_MS = 1000, QUERY_BUCKETS = 1024, QUERY_IDLE_BUCKETS = 1 << 17 };
+
 int worker_snapshot_init(struct worker *worker)
 {
     struct worker_snapshot *snapshot = &worker->snapshot;
@@ -60,12 +62,64 @@ void worker_copy_counters(struct worker *worker)
         snapshot->defrag[i] = defrag_counter_value(pipeline->defrag, i);
 }
 
-static void answer_main(struct worker *worker)
+static void copy_flow(const struct flow *flow, struct flow_copy *out)
 {
+    out->flow = *flow;
+    out->has_history = flow->history != NULL;
+    if (flow->history)
+        out->history = *flow->history;
+    stream_summary(flow, &out->tcp);
+}
+
+/* No longer than a batch takes; where nothing else is to be done, a hundred times as long. */
+static void answer_query(struct worker *worker, struct worker_query *query, bool idle)
+{
+    struct flow_table *table = worker->pipeline.flows;
+    const struct flow *found[WORKER_FLOWS];
+
+    if (query->by_ends) {
+        found[0] = flow_table_find(table, &query->ends);
+        query->count = found[0] ? 1 : 0;
+    } else {
+        query->count =
+            flow_table_page(table, &query->cursor, idle ? QUERY_IDLE_BUCKETS : QUERY_BUCKETS, found, WORKER_FLOWS);
+    }
+    for (size_t i = 0; i < query->count; i++)
+        copy_flow(found[i], &query->flows[i]);
+}
+
+static void answer_main(struct worker *worker, bool idle)
+{
+    struct worker_query *query = atomic_load_explicit(&worker->query, memory_order_acquire);
+
+    if (query) {
+        answer_query(worker, query, idle);
+        atomic_store_explicit(&worker->query, NULL, memory_order_release);
+    }
     if (atomic_load_explicit(&worker->snapshot_wanted, memory_order_acquire)) {
         worker_copy_counters(worker);
         atomic_store_explicit(&worker->snapshot_wanted, false, memory_order_release);
     }
+}
+
+bool worker_is_asked(const struct worker *worker)
+{
+    return atomic_load_explicit(&worker->query, memory_order_acquire) != NULL;
+}
+
+bool worker_ask(struct worker *worker, struct worker_query *query)
+{
+    const struct timespec pause = { .tv_nsec = 1000000 };
+
+    if (worker_is_asked(worker))
+        return false; /* the one before is still its */
+    atomic_store_explicit(&worker->query, query, memory_order_release);
+    for (int i = 0; i < ANSWER_WAIT_MS; i++) {
+        if (!atomic_load_explicit(&worker->query, memory_order_acquire))
+            return true;
+        nanosleep(&pause, NULL);
+    }
+    return false;
 }
 
 bool worker_take_snapshot(struct worker *worker)
@@ -73,7 +127,7 @@ bool worker_take_snapshot(struct worker *worker)
     const struct timespec pause = { .tv_nsec = 1000000 };
 
     atomic_store_explicit(&worker->snapshot_wanted, true, memory_order_release);
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < ANSWER_WAIT_MS; i++) {
         if (!atomic_load_explicit(&worker->snapshot_wanted, memory_order_acquire))
             return true;
         nanosleep(&pause, NULL);
@@ -81,29 +135,52 @@ bool worker_take_snapshot(struct worker *worker)
     return false;
 }
 
-/* One ruleset for a batch; a new one needs its scratch. NULL when out of memory. */
-static const struct ruleset *current_ruleset(struct worker *worker, const struct ruleset **prepared)
+void worker_give_update(struct worker *worker, struct worker_update *update)
 {
-    const struct ruleset *ruleset = atomic_load_explicit(&worker->ruleset, memory_order_acquire);
+    atomic_store_explicit(&worker->update, update, memory_order_release);
+}
 
-    if (ruleset != *prepared) {
-        if (detector_prepare(worker->pipeline.detector, ruleset))
-            return NULL;
-        *prepared = ruleset;
-    }
-    return ruleset;
+bool worker_has_update(const struct worker *worker)
+{
+    return atomic_load_explicit(&worker->update, memory_order_acquire) != NULL;
+}
+
+/* The rules must be able to ask for as long as they are there. */
+static void keep_conntrack(struct worker *worker, const struct ruleset *ruleset)
+{
+    if (ruleset_needs_conntrack(ruleset))
+        worker->conntrack_until_ns = 0;
+}
+
+/* From here on nothing of the worker points into the ruleset before: flows and transactions have numbers only, and hits are over. */
+static void take_update(struct worker *worker)
+{
+    struct worker_update *update = atomic_load_explicit(&worker->update, memory_order_acquire);
+
+    if (!update)
+        return;
+    detector_move(worker->pipeline.detector, update->room);
+    pipeline_use_ruleset(&worker->pipeline, update->ruleset);
+    keep_conntrack(worker, update->ruleset);
+    atomic_store_explicit(&worker->ruleset, update->ruleset, memory_order_release);
+    atomic_store_explicit(&worker->update, NULL, memory_order_release);
+}
+
+/* One ruleset for a batch. */
+static const struct ruleset *current_ruleset(struct worker *worker)
+{
+    take_update(worker);
+    return atomic_load_explicit(&worker->ruleset, memory_order_relaxed);
 }
 
 /* Receives, judges, answers. The number of packets, or -errno when there will be no more. */
-static int do_batch(struct worker *worker, int wait_ms, const struct ruleset **prepared)
+static int do_batch(struct worker *worker, int wait_ms)
 {
     struct packet *batch[CAPTURE_MAX_BATCH];
     int count = capture_receive(worker->capture, batch, worker->queue.batch ? worker->queue.batch : 1, wait_ms);
-    const struct ruleset *ruleset = current_ruleset(worker, prepared); /* without packets, too: an old one goes */
+    const struct ruleset *ruleset = current_ruleset(worker); /* without packets, too: an old one goes */
     int err = 0;
 
-    if (!ruleset)
-        return -ENOMEM;
     if (count <= 0)
         return count == -ENOBUFS ? 0 : count; /* the kernel dropped, not us: counted, and on we go */
     for (int i = 0; i < count; i++)
@@ -127,8 +204,7 @@ static void expire(struct worker *worker, const struct ruleset *ruleset, int cou
     size_t budget = count > 0 ? 2 * (size_t)count : WORKER_IDLE_EXPIRE;
     uint64_t now_ns = clock_realtime_ns();
 
-    if (ruleset)
-        pipeline_expire(&worker->pipeline, ruleset, now_ns, budget);
+    pipeline_expire(&worker->pipeline, ruleset, now_ns, budget);
     stop_conntrack(worker, now_ns);
 }
 
@@ -147,25 +223,23 @@ static void meet_attachment(struct worker *worker)
 /* Asked to stop, it still judges what waits: closing the queue would drop it. Bounded, should more keep coming. */
 static void loop(struct worker *worker)
 {
-    const struct ruleset *prepared = NULL;
     int count = 0;
 
     while (count >= 0 && !atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
-        count = do_batch(worker, WORKER_WAIT_MS, &prepared);
-        expire(worker, prepared, count);
+        count = do_batch(worker, WORKER_WAIT_MS);
+        expire(worker, current_ruleset(worker), count);
         meet_attachment(worker);
         atomic_fetch_add_explicit(&worker->epoch, 1, memory_order_release);
-        answer_main(worker);
+        answer_main(worker, count == 0);
     }
     for (int i = 0; i < WORKER_LAST_BATCHES && count >= 0; i++) {
-        count = do_batch(worker, 0, &prepared);
+        count = do_batch(worker, 0);
         if (count == 0)
             break;
     }
     if (count < 0)
         atomic_store(&worker->error, count);
-    if (prepared)
-        pipeline_finish(&worker->pipeline, prepared);
+    pipeline_finish(&worker->pipeline, current_ruleset(worker));
 }
 
 static void *run(void *arg)

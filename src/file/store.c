@@ -13,7 +13,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -26,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sluice/folder.h"
 #include "sluice/ring.h"
 
 enum {
@@ -334,28 +334,6 @@ static void *run(void *user)
 
 /* --- The main thread's side ------------------------------------------------------------------------------------------------ */
 
-static int make_folders(const char *dir)
-{
-    char path[PATH_MAX];
-    size_t length = strlen(dir);
-
-    if (length == 0 || length >= sizeof(path))
-        return -ENAMETOOLONG;
-    memcpy(path, dir, length + 1);
-    for (char *at = path + 1;; at++) {
-        char end = *at;
-
-        if (end != '/' && end != '\0')
-            continue;
-        *at = '\0';
-        if (mkdir(path, 0750) && errno != EEXIST)
-            return -errno;
-        if (end == '\0')
-            return 0;
-        *at = end;
-    }
-}
-
 static int open_folder(int at, const char *name, int *out)
 {
     *out = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -382,7 +360,7 @@ static void clean(int tmp_fd)
 
 static int open_folders(struct file_store *store)
 {
-    int err = make_folders(store->options.dir);
+    int err = folder_make(store->options.dir);
 
     if (!err)
         err = open_folder(AT_FDCWD, store->options.dir, &store->dir_fd);

@@ -458,6 +458,58 @@ static struct flow *find(struct flow_table *table, const struct flow_key *key, u
     return NULL;
 }
 
+/* A bucket is told as a whole, so that its flows may change their places between two pages; one with more than `max` is cut. */
+static size_t tell_bucket(const struct bucket *bucket, const struct flow **out, size_t max)
+{
+    uint32_t places = bucket_places(bucket);
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < places && count < max; i++)
+        out[count++] = bucket->flows[i];
+    if (bucket->count <= BUCKET_PLACES)
+        return count;
+    for (const struct flow *flow = bucket->flows[BUCKET_LAST]->next; flow && count < max; flow = flow->next)
+        out[count++] = flow;
+    return count;
+}
+
+size_t flow_table_page(struct flow_table *table, size_t *cursor, size_t buckets, const struct flow **out, size_t max)
+{
+    size_t at = *cursor, end = (size_t)table->bucket_mask + 1, count = 0;
+
+    if (at < end && buckets < end - at)
+        end = at + buckets;
+    for (; at < end && count < max; at++) {
+        if (count > 0 && table->buckets[at].count > max - count)
+            break; /* all of it next time */
+        count += tell_bucket(&table->buckets[at], out + count, max - count);
+    }
+    *cursor = at > table->bucket_mask ? 0 : at;
+    return count;
+}
+
+const struct flow *flow_table_find(struct flow_table *table, const struct flow_ends *ends)
+{
+    struct flow_key key = {
+        .source = ends->address[0],
+        .destination = ends->address[1],
+        .source_port = ends->port[0],
+        .destination_port = ends->port[1],
+        .vlan_count = ends->vlan_count,
+        .ip_version = ends->ip_version,
+        .protocol = ends->protocol,
+    };
+    enum flow_direction direction;
+    uint32_t hash;
+
+    memcpy(key.vlan_id, ends->vlan_id, sizeof(key.vlan_id));
+    if (protocol_is_icmp(key.protocol))
+        key.destination_port = icmp_answer(key.protocol, (uint8_t)key.source_port);
+    key_mask(&key, &table->options);
+    hash = key_hash(&key, &table->secret);
+    return find_in(bucket_of(table, hash), table, &key, hash, &direction);
+}
+
 static void set_direction(struct packet *pkt, enum flow_direction direction)
 {
     if (direction == FLOW_TO_CLIENT)

@@ -93,15 +93,15 @@ static int compare_names(const void *left, const void *right)
 }
 
 /* NULL when out of memory. */
-static struct sorted_stat *sorted(const struct stats_record *record)
+static struct sorted_stat *sorted(const struct output_stat *stats, size_t count)
 {
-    struct sorted_stat *order = calloc(record->count + 1, sizeof(*order));
+    struct sorted_stat *order = calloc(count + 1, sizeof(*order));
 
     if (!order)
         return NULL;
-    for (size_t i = 0; i < record->count; i++)
-        order[i] = (struct sorted_stat){ .stat = &record_stats(record)[i], .index = i };
-    qsort(order, record->count, sizeof(*order), compare_names);
+    for (size_t i = 0; i < count; i++)
+        order[i] = (struct sorted_stat){ .stat = &stats[i], .index = i };
+    qsort(order, count, sizeof(*order), compare_names);
     return order;
 }
 
@@ -146,7 +146,7 @@ static void counter(struct eve *eve, struct text *out, const char *key, const st
 
 void eve_stats(struct eve *eve, struct text *out, const struct stats_record *record)
 {
-    struct sorted_stat *order = sorted(record);
+    struct sorted_stat *order = sorted(record_stats(record), record->count);
     struct nesting nesting = { 0 };
 
     json_object_open(out, NULL);
@@ -160,10 +160,27 @@ void eve_stats(struct eve *eve, struct text *out, const struct stats_record *rec
         if (is_wanted(&eve->options->eve, order[i].stat))
             counter(eve, out, enter(&nesting, out, order[i].stat->name), &order[i]);
     for (; nesting.depth > 0; nesting.depth--)
-        json_object_close(out);
+        close_part(out, nesting.part[nesting.depth - 1]);
     json_object_close(out);
     eve_end(eve, out);
     free(order);
     if (eve->options->eve.stats.deltas)
         remember(eve, record);
+}
+
+void output_stats_json(const struct output_stat *stats, size_t count, uint64_t uptime_seconds, struct text *out)
+{
+    struct sorted_stat *order = sorted(stats, count);
+    struct nesting nesting = { 0 };
+
+    json_object_open(out, NULL);
+    json_uint(out, "uptime", uptime_seconds);
+    if (!order)
+        out->failed = true;
+    for (size_t i = 0; order && i < count; i++)
+        json_uint(out, enter(&nesting, out, order[i].stat->name), order[i].stat->value);
+    for (; nesting.depth > 0; nesting.depth--)
+        close_part(out, nesting.part[nesting.depth - 1]);
+    json_object_close(out);
+    free(order);
 }

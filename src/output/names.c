@@ -48,6 +48,16 @@ const char *output_drop_reason_name(enum drop_reason reason)
     return drop_reason_names[reason];
 }
 
+const char *output_protocol_name(uint8_t protocol)
+{
+    return protocol_names[protocol];
+}
+
+void output_time(struct text *out, const char *key, uint64_t time_ns)
+{
+    eve_timestamp(out, key, time_ns);
+}
+
 const char *protocol_name(uint8_t protocol)
 {
     return protocol_names[protocol];

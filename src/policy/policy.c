@@ -21,7 +21,9 @@ struct policy {
     struct policy_options options;
     struct policy_shared *shared;
     struct turn *turn; /* NULL: the only worker, or a daemon's */
-    struct pool *flow_tags;
+    struct pool *flow_tags, *histories;
+    struct pool *tally_pool; /* of one object, so that it is address space only */
+    struct rule_tally *tallies;
     struct alert *alerts;
     struct policy_counters counters;
 };
@@ -33,6 +35,7 @@ void policy_options_default(struct policy_options *options)
         .packet_alert_max = 15,
         .threshold_memcap = (size_t)16 << 20,
         .tag_memcap = (size_t)1 << 20,
+        .history_memcap = (size_t)8 << 20,
     };
 }
 
@@ -69,10 +72,13 @@ int policy_new(struct policy **out, const struct policy_options *options, struct
     policy->options = *options;
     policy->shared = shared;
     policy->alerts = calloc(options->packet_alert_max + 1, sizeof(*policy->alerts));
-    if (!policy->alerts || flow_tags_new(&policy->flow_tags, options->tag_memcap)) {
+    if (!policy->alerts || flow_tags_new(&policy->flow_tags, options->tag_memcap) ||
+        pool_new(&policy->histories, sizeof(struct flow_history), options->history_memcap) ||
+        pool_new(&policy->tally_pool, POLICY_MAX_TALLIES * sizeof(*policy->tallies), 0)) {
         policy_free(policy);
         return -ENOMEM;
     }
+    policy->tallies = pool_take(policy->tally_pool);
     *out = policy;
     return 0;
 }
@@ -83,6 +89,8 @@ void policy_free(struct policy *policy)
         return;
     free(policy->alerts);
     pool_free(policy->flow_tags);
+    pool_free(policy->histories);
+    pool_free(policy->tally_pool);
     free(policy);
 }
 
@@ -95,6 +103,13 @@ void policy_flow_end(struct policy *policy, struct flow *flow)
 {
     pool_give(policy->flow_tags, flow->tag);
     flow->tag = NULL;
+    pool_give(policy->histories, flow->history);
+    flow->history = NULL;
+}
+
+const struct rule_tally *policy_tally(const struct policy *policy, uint32_t number)
+{
+    return number > 0 && number < POLICY_MAX_TALLIES ? &policy->tallies[number] : NULL;
 }
 
 const struct policy_counters *policy_counters(const struct policy *policy)
@@ -209,6 +224,7 @@ static void act(struct policy *policy, struct packet *pkt, const struct hit *hit
         decision->drop_rule = rule;
     if (rule->block != RULE_BLOCK_NONE && !decision->block_rule)
         decision->block_rule = rule;
+    tally_drop(policy->tallies, rule);
     drop(pkt, action == rule->action ? DROP_REASON_RULES : DROP_REASON_RATE_FILTER);
     pkt->reject |= reject_of(action);
 }
@@ -231,7 +247,23 @@ static void report(struct policy *policy, struct packet *pkt, const struct hit *
         .first_text = hit->first_text,
         .text_count = hit->text_count,
     };
+    tally_alert(policy->tallies, hit->rule);
     policy->counters.alerts++;
+}
+
+static void note_match(struct policy *policy, const struct packet *pkt, const struct rule *rule,
+                       enum rule_action action, enum threshold_outcome outcome)
+{
+    const struct history_match match = {
+        .rule = rule,
+        .action = action,
+        .reported = outcome == OUTCOME_REPORT && !rule->noalert && (action != ACTION_PASS || rule->alert),
+        .blocked = outcome != OUTCOME_NOTHING && blocks(action) && policy->options.inline_mode,
+        .silenced = outcome != OUTCOME_REPORT,
+    };
+
+    if (pkt->flow)
+        history_note(policy->histories, pkt->flow, pkt, &match);
 }
 
 void policy_apply(struct policy *policy, const struct rule_list *rules, struct packet *pkt, const struct hit *hits,
@@ -243,6 +275,8 @@ void policy_apply(struct policy *policy, const struct rule_list *rules, struct p
         enum rule_action action = rule->action;
         enum threshold_outcome outcome = ask_all(policy, rules, rule, pkt, &action);
 
+        tally_match(policy->tallies, rule, pkt);
+        note_match(policy, pkt, rule, action, outcome);
         if (outcome == OUTCOME_NOTHING) {
             policy->counters.alerts_suppressed++;
             continue;

@@ -3,6 +3,7 @@
 #ifndef SLUICE_POLICY_PRIV_H
 #define SLUICE_POLICY_PRIV_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -61,10 +62,24 @@ enum threshold_outcome threshold_apply(struct threshold_table *table, const stru
                                        const struct rule *rule, const struct packet *pkt, enum rule_action *action,
                                        uint64_t *memcap_hits);
 
+/* --- history.c --------------------------------------------------------------------------------------------------------- */
+
+void tally_match(struct rule_tally *tallies, const struct rule *rule, const struct packet *pkt);
+void tally_alert(struct rule_tally *tallies, const struct rule *rule);
+void tally_drop(struct rule_tally *tallies, const struct rule *rule);
+
+struct history_match {
+    const struct rule *rule;
+    enum rule_action action;
+    bool reported, blocked, silenced;
+};
+struct pool;
+/* What became of a match, kept with the flow as long as there is memory. */
+void history_note(struct pool *pool, struct flow *flow, const struct packet *pkt, const struct history_match *match);
+
 /* --- tag.c ------------------------------------------------------------------------------------------------------------- */
 
 struct host_tags; /* shared */
-struct pool;
 struct turn;
 int host_tags_new(struct host_tags **out, size_t memcap, uint64_t seed);
 void host_tags_free(struct host_tags *tags);

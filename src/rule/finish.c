@@ -137,6 +137,17 @@ static void finish_block(struct rule *rule, const struct rule_list_options *opti
         rule->block_seconds = options->block_seconds;
 }
 
+/* Without memory for it nothing is counted. */
+static void number_rule(const struct rule_list *list, struct rule *rule)
+{
+    char name[32];
+
+    if (list->own_names)
+        return;
+    snprintf(name, sizeof(name), "%u:%u", (unsigned)rule->gid, (unsigned)rule->sid);
+    rule->number = rule_names_number(list->names, RULE_NAME_RULE, span_of(name));
+}
+
 int rule_list_finish(struct rule_list *list, struct diag *diag)
 {
     int err = build_index(list, diag);
@@ -144,8 +155,10 @@ int rule_list_finish(struct rule_list *list, struct diag *diag)
     if (err)
         return err;
     close_gaps(list);
-    for (size_t i = 0; i < list->count; i++)
+    for (size_t i = 0; i < list->count; i++) {
         finish_block(list->entries[i].rule, &list->options);
+        number_rule(list, list->entries[i].rule);
+    }
     list->finished = true;
     return threshold_config_apply(list, diag);
 }

@@ -91,6 +91,19 @@ uint32_t rule_names_number(struct rule_names *names, enum rule_name_kind kind, s
     return number;
 }
 
+uint32_t rule_names_find(const struct rule_names *names, enum rule_name_kind kind, struct span name)
+{
+    pthread_mutex_t *lock = (pthread_mutex_t *)&names->lock;
+
+    pthread_mutex_lock(lock);
+
+    const struct numbered *entry = map_get(&names->kinds[kind].numbers, name);
+    uint32_t number = entry ? entry->number : 0;
+
+    pthread_mutex_unlock(lock);
+    return number;
+}
+
 const char *rule_names_text(const struct rule_names *names, enum rule_name_kind kind, uint32_t number)
 {
     pthread_mutex_t *lock = (pthread_mutex_t *)&names->lock;

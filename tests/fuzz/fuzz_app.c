@@ -45,6 +45,7 @@ static void run(const uint8_t *data, size_t size, int cut, struct outcome *out)
     struct app_rig *rig = app_rig_new(FUZZ_APP, NULL);
     const struct app_proto *proto = app_by_id(app_find(FUZZ_APP));
 
+    app_want(rig->app, RULE_MESSAGE_MD5);
     rig->cut = cut;
     rig->tidy = true;
     if (size > 0 && data[0] & 1 && proto->transports & APP_UDP) {

@@ -195,13 +195,12 @@ static inline void app_rig_after(struct app_rig *rig)
     for (struct app_tx *tx = app_transactions(&rig->flow); tx; tx = tx->next) {
         app_rig_read_all(tx);
         for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-            tx->inspected[direction] = tx->progress[direction];
-            tx->fresh[direction] = false;
+            app_tx_note_inspected(tx, direction);
         }
         if (tx->id < RIG_MAX_TX)
             app_rig_render(rig, tx, &rig->json[tx->id]);
         if (app_tx_wants_log(rig->app, tx, false))
-            tx->logged = true;
+            app_tx_note_logged(tx);
     }
     app_tidy(rig->app, &rig->flow, NULL, NULL);
 }

@@ -28,6 +28,7 @@ struct rig {
     const char *eve_path; /* NULL: no events */
     struct keyword_table *keywords;
     struct rule_variables *variables;
+    struct rule_names *names; /* NULL: each ruleset has its own */
     struct ruleset *ruleset;
     struct packet packet;              /* the last one */
     struct packet_conntrack conntrack; /* of the packets that follow */
@@ -63,9 +64,13 @@ static inline void rig_passive(void)
     rig.options.stream.inline_mode = rig.options.policy.inline_mode = false;
 }
 
-static inline void rig_load(const char *text)
+/* In the place of the rules in use, if there are any. */
+static inline struct ruleset *rig_make_rules(const char *text)
 {
-    const struct rule_list_options list_options = { .keywords = rig.keywords, .variables = rig.variables };
+    const struct rule_list_options list_options = { .keywords = rig.keywords,
+                                                    .variables = rig.variables,
+                                                    .names = rig.names };
+    struct ruleset *ruleset = NULL;
     struct ruleset_options options;
     struct diag *diag = diag_new();
     struct rule_list *list = NULL;
@@ -76,8 +81,27 @@ static inline void rig_load(const char *text)
     diag_print(diag, stderr, false);
     ck_assert_uint_eq(diag_errors(diag), 0);
     ruleset_options_default(&options);
-    ck_assert_int_eq(ruleset_new(&rig.ruleset, list, &options, diag), 0);
+    if (rig.ruleset) {
+        options.before = rig.ruleset;
+        options.generation = ruleset_generation(rig.ruleset) + 1;
+    }
+    ck_assert_int_eq(ruleset_new(&ruleset, list, &options, diag), 0);
     diag_free(diag);
+    return ruleset;
+}
+
+/* As a worker does it between two batches. */
+static inline void rig_reload(const char *text)
+{
+    struct ruleset *ruleset = rig_make_rules(text);
+    struct detector_room *room;
+
+    ck_assert_int_eq(detector_room_new(&room, ruleset), 0);
+    detector_move(rig.pipeline.detector, room);
+    pipeline_use_ruleset(&rig.pipeline, ruleset);
+    detector_room_free(room);
+    ruleset_free(rig.ruleset);
+    rig.ruleset = ruleset;
 }
 
 static inline void rig_open(const char *rules)
@@ -92,7 +116,7 @@ static inline void rig_open(const char *rules)
     ck_assert_int_eq(output_open(&rig.output, &output, 1, error), 0);
     rig.keywords = keyword_table_new(keyword_list, keyword_list_count);
     rig.variables = rule_variables_new();
-    rig_load(rules);
+    rig.ruleset = rig_make_rules(rules);
     ck_assert_int_eq(pipeline_shared_init(&rig.shared, &rig.options), 0);
     ck_assert_int_eq(pipeline_init(&rig.pipeline, &rig.options, &rig.shared, 0, output_port(rig.output, 0)), 0);
     ck_assert_int_eq(detector_prepare(rig.pipeline.detector, rig.ruleset), 0);
@@ -115,6 +139,7 @@ static inline void rig_close(void)
     output_close(rig.output);
     pipeline_shared_clear(&rig.shared);
     ruleset_free(rig.ruleset);
+    rule_names_free(rig.names);
     rule_variables_free(rig.variables);
     keyword_table_free(rig.keywords);
 }
@@ -161,7 +186,7 @@ static inline const char *rig_judge(size_t length)
                                   .number = ++rig.number };
     pipeline_packet(&rig.pipeline, rig.ruleset, &rig.packet, NULL);
     text[0] = '\0';
-    for (uint32_t i = 0; i < detector->hit_count; i++)
+    for (uint32_t i = 0; i < detector->hit_count && used + 16 < sizeof(text); i++)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u", i ? " " : "",
                                  (unsigned)detector->hits[i].rule->sid);
     return text;

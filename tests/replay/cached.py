@@ -7,7 +7,6 @@
 Captures as in determinism.py. The rules are all that are shipped, captures/keywords.rules, and ET Open where SHARED has it. Each capture is replayed without a cache, with the one cache that all of them fill and share
 while they run, and again when each second of its files is damaged.
 """
-import argparse
 import concurrent.futures
 import glob
 import json
@@ -22,10 +21,6 @@ import replaying
 RULESET = 'rules/et-open-2024-03/suricata.rules'
 
 
-def events(run):
-    return [line for line in run.lines if b'"event_type":"stats"' not in line]
-
-
 def runs(sluice, arguments, shared, found, timeout, jobs):
     def one(path):
         with tempfile.TemporaryDirectory() as folder:
@@ -37,8 +32,8 @@ def runs(sluice, arguments, shared, found, timeout, jobs):
 def differences(found, reference, other, may_warn):
     failed = 0
     for path, a, b in zip(found, reference, other):
-        if a.code != b.code or events(a) != events(b):
-            print(f'{path}: {len(events(a))} events and {len(events(b))}, exit codes {a.code} and {b.code}: {b.said}')
+        if a.code != b.code or a.lines_without_stats() != b.lines_without_stats():
+            print(f'{path}: {len(a.lines_without_stats())} events and {len(b.lines_without_stats())}, exit codes {a.code} and {b.code}: {b.said}')
             failed += 1
         elif not may_warn and a.said != b.said:
             print(f'{path}: {b.said}')
@@ -64,21 +59,8 @@ def damage(files):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('sluice')
-    parser.add_argument('source')
-    parser.add_argument('shared')
-    parser.add_argument('--share', type=int, default=1)
-    parser.add_argument('--largest', type=int, default=1 << 40)
-    parser.add_argument('--timeout', type=int, default=120)
-    parser.add_argument('-j', dest='jobs', type=int, default=os.cpu_count())
-    parser.add_argument('part', nargs='*')
-    args = parser.parse_args()
-
-    found = captures.find_captures(args.shared, args.share, args.largest, args.part, ['pcaps'])
-    if not found:
-        print(f'no captures in {args.shared}/pcaps')
-        sys.exit(77)
+    args = captures.argument_parser().parse_args()
+    found = captures.chosen_captures(args, ['pcaps'])
     sluice, source = os.path.abspath(args.sluice), os.path.abspath(args.source)
     plain = replaying.default_arguments(source)
     if os.path.exists(f'{args.shared}/{RULESET}'):
@@ -93,7 +75,7 @@ def main():
         damage(files)
         failed += differences(found, reference, runs(sluice, cached, *rest), True)
         count_again, hits_again = databases(sluice, cached)
-    total = sum(len(events(run)) for run in reference)
+    total = sum(len(run.lines_without_stats()) for run in reference)
     print(f'{len(found)} captures, {total} events, {len(files)} files, {hits} of {count} databases cached, {failed} failed')
     if hits != count or hits_again != count or count != count_again or count == 0 or total == 0:
         failed += 1

@@ -43,6 +43,29 @@ def find_captures(shared, share, largest, parts, folders=FOLDERS):
     return [path for path in found if number_of(path) // 2 % share == 0]
 
 
+def argument_parser(description=None, timeout=120):
+    """What the scripts have in common that replay captures of the world."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('sluice')
+    parser.add_argument('source')
+    parser.add_argument('shared')
+    parser.add_argument('--share', type=int, default=1)
+    parser.add_argument('--largest', type=int, default=1 << 40)
+    parser.add_argument('--timeout', type=int, default=timeout)
+    parser.add_argument('-j', dest='jobs', type=int, default=os.cpu_count())
+    parser.add_argument('part', nargs='*')
+    return parser
+
+
+def chosen_captures(args, folders=FOLDERS):
+    """Those that the arguments name; ends the script where there are none."""
+    found = find_captures(args.shared, args.share, args.largest, args.part, folders)
+    if not found:
+        print(f'no captures in {args.shared}')
+        sys.exit(77)
+    return found
+
+
 def missing_keywords(sluice, rules):
     """Names of keywords that the rules of the test do not use."""
     keywords = json.loads(subprocess.check_output([sluice, 'keywords', '--json']))
@@ -73,26 +96,15 @@ def check(sluice, arguments, shared, path, timeout):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('sluice')
-    parser.add_argument('source')
-    parser.add_argument('shared')
-    parser.add_argument('--share', type=int, default=1)
-    parser.add_argument('--largest', type=int, default=1 << 40)
-    parser.add_argument('--timeout', type=int, default=60)
-    parser.add_argument('-j', dest='jobs', type=int, default=os.cpu_count())
+    parser = argument_parser(timeout=60)
     parser.add_argument('-v', dest='verbose', action='store_true')
-    parser.add_argument('part', nargs='*')
     args = parser.parse_args()
 
     sluice = os.path.abspath(args.sluice)
     missing = missing_keywords(sluice, args.source + '/tests/replay/captures/keywords.rules')
     if missing:
         sys.exit('not in keywords.rules: ' + ', '.join(missing))
-    captures = find_captures(args.shared, args.share, args.largest, args.part)
-    if not captures:
-        print(f'no captures in {args.shared}')
-        sys.exit(77)
+    captures = chosen_captures(args)
     arguments = replaying.default_arguments(os.path.abspath(args.source))
     failed = refused = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:

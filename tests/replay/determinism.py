@@ -8,7 +8,6 @@ All captures in SHARED/pcaps, or with --share N one in N; a PART takes only thos
 rules that are shipped, captures/keywords.rules and captures/determinism.rules, half of them with --ips, by 1, 2 and 4
 workers and in batches of 1 and 64. Every byte of every event has to be the same, and their order, but for the statistics.
 """
-import argparse
 import concurrent.futures
 import os
 import sys
@@ -29,10 +28,6 @@ eve:
     netflow: yes
     stats: yes
 """
-
-
-def events(run):
-    return [line for line in run.lines if b'"event_type":"stats"' not in line]
 
 
 def first_difference(one, other):
@@ -58,28 +53,15 @@ def check(sluice, arguments, shared, path, timeout):
             reference = reference or run
             if (run.code, run.said) != (reference.code, reference.said):
                 return f'{who}: exit code {run.code}, {run.said!r}, not {reference.code}, {reference.said!r}', 0
-            difference = first_difference(events(reference), events(run))
+            difference = first_difference(reference.lines_without_stats(), run.lines_without_stats())
             if difference:
                 return f'1 worker and {who} differ: {difference}', 0
-    return None, len(events(reference))
+    return None, len(reference.lines_without_stats())
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('sluice')
-    parser.add_argument('source')
-    parser.add_argument('shared')
-    parser.add_argument('--share', type=int, default=1)
-    parser.add_argument('--largest', type=int, default=1 << 40)
-    parser.add_argument('--timeout', type=int, default=120)
-    parser.add_argument('-j', dest='jobs', type=int, default=os.cpu_count())
-    parser.add_argument('part', nargs='*')
-    args = parser.parse_args()
-
-    found = captures.find_captures(args.shared, args.share, args.largest, args.part, ['pcaps'])
-    if not found:
-        print(f'no captures in {args.shared}/pcaps')
-        sys.exit(77)
+    args = captures.argument_parser().parse_args()
+    found = captures.chosen_captures(args, ['pcaps'])
     failed = total = 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         config = folder + '/sluice.yaml'

@@ -46,6 +46,9 @@ class Run:
     def events(self):
         return [json.loads(line) for line in self.lines]
 
+    def lines_without_stats(self):
+        return [line for line in self.lines if b'"event_type":"stats"' not in line]
+
     def stats(self):
         return json.loads(self.lines[-1])['stats']
 

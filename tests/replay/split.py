@@ -8,7 +8,6 @@ Every capture of SHARED with TCP payload (--share, --largest, PART: as for captu
 at random and joined to 64 kB (recut.py), half of them with --ips. Events are compared as sets with counts. What is left out is in
 the tables below, with the reason. --rules adds a file such as all of ET Open.
 """
-import argparse
 import collections
 import concurrent.futures
 import json
@@ -233,28 +232,17 @@ class Test:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('sluice')
-    parser.add_argument('source')
-    parser.add_argument('shared')
-    parser.add_argument('--share', type=int, default=1)
-    parser.add_argument('--largest', type=int, default=1 << 40)
+    parser = captures.argument_parser(__doc__, timeout=600)
     parser.add_argument('--rules', action='append', default=[])
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--first', type=int, default=1 << 18)
     parser.add_argument('--way', action='append', choices=WAYS)
-    parser.add_argument('--timeout', type=int, default=600)
-    parser.add_argument('-j', dest='jobs', type=int, default=os.cpu_count())
-    parser.add_argument('part', nargs='*')
     args = parser.parse_args()
     args.way = args.way or WAYS
 
-    found = captures.find_captures(args.shared, args.share, args.largest, args.part)
+    found = captures.chosen_captures(args)
     if not args.part:
         found = [path for path in found if not any(re.search(pattern, path) for pattern in DIFFERENT)]
-    if not found:
-        print(f'no captures in {args.shared}')
-        sys.exit(77)
     cut = failed = total = 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ProcessPoolExecutor(args.jobs) as pool:
         with open(folder + '/sluice.yaml', 'w') as f:

@@ -55,7 +55,7 @@ static int take_line(struct app_context *context, const struct app_input *in, co
     if (!tx)
         return in->direction == FLOW_TO_SERVER ? -1 : 0;
     buffer_append(app_heap(context), &own->text[in->direction], line, length, 1024);
-    tx->progress[in->direction] = 1;
+    app_tx_advance(tx, in->direction, 1);
     if (in->direction == FLOW_TO_SERVER)
         obey(context, line, length);
     return 0;
@@ -152,7 +152,7 @@ static struct app_result feed_units(struct app_context *context, void *data, con
         if (!tx)
             return (struct app_result){ .status = APP_ERROR };
         tx->directions = 1u << in->direction;
-        tx->progress[in->direction] = 1;
+        app_tx_advance(tx, in->direction, 1);
         at += 1u + in->bytes[at];
     }
     return (struct app_result){ .consumed = at, .needed = at < in->length ? 1u + in->bytes[at] : 0 };
@@ -506,8 +506,7 @@ static void inspect_all(void)
 {
     for (struct app_tx *tx = app_transactions(&rig->flow); tx; tx = tx->next) {
         for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-            tx->inspected[direction] = tx->progress[direction];
-            tx->fresh[direction] = false;
+            app_tx_note_inspected(tx, direction);
         }
     }
 }
@@ -521,13 +520,57 @@ START_TEST(a_transaction_goes_when_all_have_seen_it)
     inspect_all();
     app_tidy(rig->app, &rig->flow, NULL, NULL);
     ck_assert_ptr_nonnull(app_rig_tx(rig, 0)); /* not logged */
-    app_rig_tx(rig, 1)->logged = true;
+    app_tx_note_logged(app_rig_tx(rig, 1));
     app_tidy(rig->app, &rig->flow, NULL, NULL);
     ck_assert_ptr_nonnull(app_rig_tx(rig, 0));
     ck_assert_ptr_null(app_rig_tx(rig, 1));
     ck_assert_ptr_nonnull(app_rig_tx(rig, 2)); /* not answered */
     app_rig_text(rig, FLOW_TO_SERVER, "d\n");
     ck_assert_ptr_nonnull(app_rig_tx(rig, 3));
+}
+END_TEST
+
+/* The ids of those in a list, in its order. */
+static const char *ids_in(enum app_tx_list list)
+{
+    static char text[64];
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (const struct app_tx *tx = app_transactions_in(&rig->flow, list); tx; tx = tx->link[list].next)
+        length += (size_t)snprintf(text + length, sizeof(text) - length, "%u", (unsigned)tx->id);
+    return text;
+}
+
+START_TEST(a_list_has_what_changed_in_order)
+{
+    app_rig_text(rig, FLOW_TO_SERVER, "LINE a\nb\nc\nd\n");
+    ck_assert_str_eq(ids_in(APP_TX_CHANGED), "0123");
+    ck_assert_str_eq(ids_in(APP_TX_UNSEEN + FLOW_TO_SERVER), "0123");
+    ck_assert_str_eq(ids_in(APP_TX_UNSEEN + FLOW_TO_CLIENT), "");
+    inspect_all();
+    app_tidy(rig->app, &rig->flow, NULL, NULL);
+    ck_assert_str_eq(ids_in(APP_TX_CHANGED), "");
+    app_rig_text(rig, FLOW_TO_CLIENT, "A\n");
+    ck_assert_str_eq(ids_in(APP_TX_OPEN), "123");
+    ck_assert_str_eq(ids_in(APP_TX_UNSEEN + FLOW_TO_CLIENT), "0");
+    app_tx_touch(app_rig_tx(rig, 3), FLOW_TO_CLIENT);
+    app_tx_touch(app_rig_tx(rig, 1), FLOW_TO_CLIENT);
+    app_tx_touch(app_rig_tx(rig, 2), FLOW_TO_CLIENT);
+    ck_assert_str_eq(ids_in(APP_TX_UNSEEN + FLOW_TO_CLIENT), "0123");
+    ck_assert_str_eq(ids_in(APP_TX_CHANGED), "0123");
+    app_tx_note_inspected(app_rig_tx(rig, 1), FLOW_TO_CLIENT);
+    ck_assert_str_eq(ids_in(APP_TX_UNSEEN + FLOW_TO_CLIENT), "023");
+    app_tx_touch(app_rig_tx(rig, 1), FLOW_TO_CLIENT);
+    ck_assert_str_eq(ids_in(APP_TX_UNSEEN + FLOW_TO_CLIENT), "0123");
+    app_skip_inspection(&rig->flow);
+    ck_assert_str_eq(ids_in(APP_TX_UNSEEN + FLOW_TO_CLIENT), "");
+    app_tidy(rig->app, &rig->flow, NULL, NULL);
+    ck_assert_ptr_nonnull(app_rig_tx(rig, 0));
+    app_tx_note_logged(app_rig_tx(rig, 0));
+    app_tidy(rig->app, &rig->flow, NULL, NULL);
+    ck_assert_ptr_null(app_rig_tx(rig, 0));
+    ck_assert_str_eq(ids_in(APP_TX_OPEN), "123");
 }
 END_TEST
 
@@ -652,6 +695,7 @@ int main(void)
     tcase_add_test(tcase, an_announcement_does_not_last);
     tcase_add_test(tcase, the_oldest_announcement_gives_way);
     tcase_add_test(tcase, a_transaction_goes_when_all_have_seen_it);
+    tcase_add_test(tcase, a_list_has_what_changed_in_order);
     tcase_add_test(tcase, open_transactions_are_bounded);
     tcase_add_test(tcase, an_event_is_due_when_both_are_complete);
     tcase_add_test(tcase, without_memory_a_flow_is_an_exception);

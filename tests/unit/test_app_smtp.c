@@ -90,6 +90,7 @@ static void assert_file(const struct app_rig *rig, uint64_t id, unsigned index, 
 START_TEST(mail_is_read)
 {
     struct app_rig *rig = smtp_rig(cuts[_i], NULL);
+    app_want(rig->app, RULE_MESSAGE_MD5);
 
     begin(rig);
     ck_assert(!is_complete(rig, 0));
@@ -640,6 +641,33 @@ START_TEST(settings_hold)
 }
 END_TEST
 
+/* The digest of the body is made where somebody asks for it. */
+static const struct {
+    const char *yaml;
+    unsigned wanted;
+    bool made;
+} body_digests[] = {
+    { NULL, 0, false },
+    { NULL, RULE_FILE_MD5, false },
+    { NULL, RULE_MESSAGE_MD5, true },
+    { "eve: {types: {smtp: {md5: [subject]}}}\n", 0, false },
+    { "eve: {types: {smtp: {md5: [body]}}}\n", 0, true },
+    { "app-layer: {protocols: {smtp: {mime: {body-md5: yes}}}}\n", 0, true },
+    { "app-layer: {protocols: {smtp: {mime: {body-md5: no}}}}\n", RULE_MESSAGE_MD5, false },
+};
+
+START_TEST(body_digest_is_made_on_demand)
+{
+    struct app_rig *rig = smtp_rig(0, body_digests[_i].yaml);
+
+    app_want(rig->app, body_digests[_i].wanted);
+    begin(rig);
+    client(rig, "Subject: s\r\n\r\nbody\r\n.\r\n");
+    assert_buffer(rig, 0, "email.body_md5", 0, body_digests[_i].made ? "89dd3590116a70b579661a2d8593bb2f" : NULL);
+    app_rig_free(rig);
+}
+END_TEST
+
 START_TEST(raw_message_is_a_file)
 {
     struct app_rig *rig =
@@ -712,6 +740,7 @@ int main(void)
     tcase_add_loop_test(tests, depth_is_bounded, 0, 4);
     tcase_add_test(tests, files_are_bounded);
     tcase_add_loop_test(tests, settings_hold, 0, ROWS(settings));
+    tcase_add_loop_test(tests, body_digest_is_made_on_demand, 0, ROWS(body_digests));
     tcase_add_loop_test(tests, raw_message_is_a_file, 0, CUTS);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Arena and diagnostics; ring, text and address have tests of their own. */
+/* Arena, diagnostics, cursor and folders; ring, text and address have tests of their own. */
 #include <check.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "sluice/arena.h"
 #include "sluice/bytes.h"
 #include "sluice/diag.h"
+#include "sluice/folder.h"
 
 START_TEST(arena_lends_zeroed_aligned_memory)
 {
@@ -202,6 +207,29 @@ START_TEST(cursor_never_passes_the_end)
 }
 END_TEST
 
+START_TEST(folder_is_made_with_those_above)
+{
+    char base[] = "/tmp/sluice_folder_XXXXXX", inner[64], deep[80], too_long[PATH_MAX + 1];
+    struct stat st;
+
+    ck_assert_ptr_nonnull(mkdtemp(base));
+    snprintf(inner, sizeof(inner), "%s/a", base);
+    snprintf(deep, sizeof(deep), "%s/b/", inner);
+    ck_assert_int_eq(folder_make(deep), 0);
+    ck_assert_int_eq(folder_make(deep), 0); /* it is there already */
+    ck_assert_int_eq(stat(deep, &st), 0);
+    ck_assert(S_ISDIR(st.st_mode) && (st.st_mode & 07027) == 0);
+    ck_assert_int_eq(rmdir(deep), 0);
+    ck_assert_int_eq(rmdir(inner), 0);
+    ck_assert_int_eq(rmdir(base), 0);
+    ck_assert_int_eq(folder_make("/proc/none/here"), -ENOENT);
+    ck_assert_int_eq(folder_make(""), -ENAMETOOLONG);
+    memset(too_long, 'a', PATH_MAX);
+    too_long[PATH_MAX] = '\0';
+    ck_assert_int_eq(folder_make(too_long), -ENAMETOOLONG);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("base");
@@ -215,6 +243,7 @@ int main(void)
     tcase_add_test(tcase, diag_prints_no_control_characters);
     tcase_add_test(tcase, diag_is_bounded);
     tcase_add_test(tcase, diag_counts_tags_most_frequent_first);
+    tcase_add_test(tcase, folder_is_made_with_those_above);
     tcase_add_test(tcase, cursor_never_passes_the_end);
     suite_add_tcase(suite, tcase);
 

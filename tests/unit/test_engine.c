@@ -411,6 +411,7 @@ static void bench_open(struct bench *bench, int end)
     ck_assert_int_eq(worker_snapshot_init(&bench->worker), 0);
     ck_assert_int_eq(pipeline_init(&bench->worker.pipeline, &options, &bench->shared, 0, output_port(bench->output, 0)),
                      0);
+    ck_assert_int_eq(detector_prepare(bench->worker.pipeline.detector, bench->ruleset), 0);
     ck_assert_int_eq(output_start(bench->output), 0);
     ck_assert_int_eq(worker_start(&bench->worker), 0);
 }
@@ -450,7 +451,7 @@ START_TEST(every_packet_is_judged_once)
 }
 END_TEST
 
-/* Main frees an old ruleset when two batches have passed, and there may be none with packets. */
+/* Main frees an old ruleset when the worker has the new one, and there may be no packets. */
 START_TEST(an_idle_worker_takes_another_ruleset)
 {
     struct bench bench;
@@ -462,11 +463,13 @@ START_TEST(an_idle_worker_takes_another_ruleset)
     } while (bench.worker.snapshot.capture.packets < FAKE_BATCHES * FAKE_BATCH);
     old = bench.ruleset;
     bench.ruleset = ruleset_of("drop udp any any -> any 53 (content:\"other\"; sid:1;)");
-    atomic_store(&bench.worker.ruleset, bench.ruleset);
-    uint_fast64_t epoch = atomic_load(&bench.worker.epoch);
+    struct worker_update update = { .ruleset = bench.ruleset };
 
-    while (atomic_load(&bench.worker.epoch) < epoch + 2)
+    ck_assert_int_eq(detector_room_new(&update.room, bench.ruleset), 0);
+    worker_give_update(&bench.worker, &update);
+    while (worker_has_update(&bench.worker))
         usleep(1000);
+    detector_room_free(update.room);
     ruleset_free(old);
     atomic_store(&bench.worker.stop, true);
     pthread_join(bench.worker.thread, NULL);

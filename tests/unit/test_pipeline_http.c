@@ -66,6 +66,26 @@ START_TEST(a_flood_of_headers_is_told_and_judged)
 }
 END_TEST
 
+/* No rule is asked of it any more, and its requests go nevertheless: they are not too many after a while. */
+START_TEST(a_flow_that_is_passed_goes_on_for_ever)
+{
+    rig.options.policy.exceptions[EXCEPTION_APP_ERROR] = EXCEPTION_DROP_FLOW;
+    rig_open("pass tcp any any -> any any (http.uri; content:\"/0\"; sid:1;)");
+    rig_handshake();
+    for (unsigned i = 0; i < 2000; i++) {
+        char request[64];
+
+        snprintf(request, sizeof(request), "GET /%u HTTP/1.1\r\nHost: a\r\n\r\n", i);
+        rig_send(RIG_CLIENT, request);
+        ck_assert_int_eq(rig.packet.verdict, VERDICT_ACCEPT);
+        rig_send(RIG_SERVER, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx");
+        ck_assert_int_eq(rig.packet.verdict, VERDICT_ACCEPT);
+    }
+    ck_assert_uint_eq(app_tx_count(rig.packet.flow), 2000);
+    ck_assert_ptr_null(app_transactions(rig.packet.flow));
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("pipeline_http");
@@ -73,5 +93,6 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, what_was_acknowledged_before_it_was_seen_is_parsed);
     tcase_add_loop_test(tcase, a_flood_of_headers_is_told_and_judged, 0, sizeof(policies) / sizeof(policies[0]));
+    tcase_add_test(tcase, a_flow_that_is_passed_goes_on_for_ever);
     return rig_run(tcase, "pipeline_http");
 }

@@ -14,29 +14,6 @@ static const char question[] = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
 /* --- Encodings ------------------------------------------------------------------------------------------------------------------ */
 
-static struct wire zeros(size_t megabytes)
-{
-    struct wire wire = { 0 };
-
-    wire_fill(&wire, 0, megabytes << 20);
-    return wire;
-}
-
-static struct wire gzip_of(const struct wire *in)
-{
-    struct wire out = { .bytes = malloc(in->length + 4096), .room = in->length + 4096 };
-    z_stream stream = {
-        .next_in = in->bytes, .avail_in = (uInt)in->length, .next_out = out.bytes, .avail_out = (uInt)out.room
-    };
-
-    app_rig_require(out.bytes && deflateInit2(&stream, 9, Z_DEFLATED, MAX_WBITS + 16, 9, Z_DEFAULT_STRATEGY) == Z_OK &&
-                        deflate(&stream, Z_FINISH) == Z_STREAM_END,
-                    "gzip");
-    out.length = stream.total_out;
-    deflateEnd(&stream);
-    return out;
-}
-
 static struct wire brotli_of(const struct wire *in)
 {
     struct wire out = { .bytes = malloc(in->length + 4096), .room = in->length + 4096 };
@@ -95,7 +72,7 @@ static void answer(struct work *work, const char *encoding, struct wire *body)
 
 static void gzip_bomb(struct work *work, uint32_t units)
 {
-    struct wire plain = zeros(units), packed = gzip_of(&plain);
+    struct wire plain = wire_zeros(units), packed = wire_gzip(&plain);
 
     wire_free(&plain);
     answer(work, "gzip", &packed);
@@ -103,7 +80,7 @@ static void gzip_bomb(struct work *work, uint32_t units)
 
 static void gzip_in_gzip(struct work *work, uint32_t units)
 {
-    struct wire plain = zeros(units), once = gzip_of(&plain), twice = gzip_of(&once);
+    struct wire plain = wire_zeros(units), once = wire_gzip(&plain), twice = wire_gzip(&once);
 
     wire_free(&plain);
     wire_free(&once);
@@ -112,7 +89,7 @@ static void gzip_in_gzip(struct work *work, uint32_t units)
 
 static void too_many_layers(struct work *work, uint32_t units)
 {
-    struct wire plain = zeros(units), packed = gzip_of(&plain);
+    struct wire plain = wire_zeros(units), packed = wire_gzip(&plain);
 
     wire_free(&plain);
     answer(work, "gzip, gzip, gzip, gzip, gzip, gzip, gzip", &packed);
@@ -120,7 +97,7 @@ static void too_many_layers(struct work *work, uint32_t units)
 
 static void brotli_bomb(struct work *work, uint32_t units)
 {
-    struct wire plain = zeros(units), packed = brotli_of(&plain);
+    struct wire plain = wire_zeros(units), packed = brotli_of(&plain);
 
     wire_free(&plain);
     answer(work, "br", &packed);
@@ -128,7 +105,7 @@ static void brotli_bomb(struct work *work, uint32_t units)
 
 static void zstd_bomb(struct work *work, uint32_t units)
 {
-    struct wire plain = zeros(units), packed = zstd_of(&plain);
+    struct wire plain = wire_zeros(units), packed = zstd_of(&plain);
 
     wire_free(&plain);
     answer(work, "zstd", &packed);
@@ -136,7 +113,7 @@ static void zstd_bomb(struct work *work, uint32_t units)
 
 static void lzma_bomb(struct work *work, uint32_t units)
 {
-    struct wire plain = zeros(units), packed = lzma_of(&plain, 1 << 16);
+    struct wire plain = wire_zeros(units), packed = lzma_of(&plain, 1 << 16);
 
     wire_free(&plain);
     answer(work, "lzma", &packed);
@@ -144,7 +121,7 @@ static void lzma_bomb(struct work *work, uint32_t units)
 
 static void lzma_dictionary(struct work *work, uint32_t units)
 {
-    struct wire plain = zeros(units), packed = lzma_of(&plain, 64 << 20);
+    struct wire plain = wire_zeros(units), packed = lzma_of(&plain, 64 << 20);
 
     wire_free(&plain);
     answer(work, "lzma", &packed);
@@ -152,7 +129,7 @@ static void lzma_dictionary(struct work *work, uint32_t units)
 
 static void gzip_members(struct work *work, uint32_t units)
 {
-    struct wire nothing = { .bytes = (uint8_t *)malloc(1) }, member = gzip_of(&nothing), many = { 0 };
+    struct wire nothing = { .bytes = (uint8_t *)malloc(1) }, member = wire_gzip(&nothing), many = { 0 };
 
     for (uint32_t i = 0; i < units; i++)
         wire_put(&many, member.bytes, member.length);

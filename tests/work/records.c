@@ -538,7 +538,7 @@ const struct flood record_floods[] = {
         .given_up = true),
     SMB("records that are too large", smb_large_record, .units = 1, .memory_kib = 4096),
 
-    DCE("calls without a response", dce_calls, .units = 2000, .memory_kib = 4096, .steps_per_byte = 600),
+    DCE("calls without a response", dce_calls, .units = 2000, .memory_kib = 4096),
     DCE("fragments of a call", dce_fragments, .units = 1000, .memory_kib = 8192),
     DCE("binds", dce_binds, .units = 20, .memory_kib = 4096),
 

@@ -4,13 +4,13 @@
 
 #include <check.h>
 #include <stdarg.h>
+#include <zlib.h>
 
 enum {
     PIECES = 3,
     GROWTH = 4,
     STEPS_PER_BYTE = 150,
-    STEPS_PER_PIECE = 16000, /* as many transactions as may be open are looked at with each */
-    LIBC_BYTES_PER_STEP = 16,
+    STEPS_PER_PIECE = 500,
 };
 static const int cuts[PIECES] = { 1, 1460, 16384 };
 
@@ -87,6 +87,18 @@ int __wrap_memcmp(const void *a, const void *b, size_t length)
     return __real_memcmp(a, b, length);
 }
 
+/* zlib is not compiled with counters: what goes in and comes out of it is counted. */
+int __real_inflate(z_stream *stream, int flush);
+int __wrap_inflate(z_stream *stream, int flush);
+int __wrap_inflate(z_stream *stream, int flush)
+{
+    uInt in = stream->avail_in, out = stream->avail_out;
+    int result = __real_inflate(stream, flush);
+
+    count_bytes((size_t)(in - stream->avail_in) + (out - stream->avail_out));
+    return result;
+}
+
 /* --- Bytes --------------------------------------------------------------------------------------------------------------------- */
 
 void wire_put(struct wire *wire, const void *bytes, size_t length)
@@ -136,6 +148,29 @@ void wire_little(struct wire *wire, unsigned width, uint64_t value)
         wire_put(wire, &(uint8_t){ (uint8_t)(value >> 8 * i) }, 1);
 }
 
+struct wire wire_zeros(size_t megabytes)
+{
+    struct wire wire = { 0 };
+
+    wire_fill(&wire, 0, megabytes << 20);
+    return wire;
+}
+
+struct wire wire_gzip(const struct wire *in)
+{
+    struct wire out = { .bytes = malloc(in->length + 4096), .room = in->length + 4096 };
+    z_stream stream = {
+        .next_in = in->bytes, .avail_in = (uInt)in->length, .next_out = out.bytes, .avail_out = (uInt)out.room
+    };
+
+    app_rig_require(out.bytes && deflateInit2(&stream, 9, Z_DEFLATED, MAX_WBITS + 16, 9, Z_DEFAULT_STRATEGY) == Z_OK &&
+                        deflate(&stream, Z_FINISH) == Z_STREAM_END,
+                    "gzip");
+    out.length = stream.total_out;
+    deflateEnd(&stream);
+    return out;
+}
+
 void wire_free(struct wire *wire)
 {
     free(wire->bytes);
@@ -149,18 +184,25 @@ static void after(struct app_rig *rig)
 {
     struct work *work = rig->user;
 
-    for (struct app_tx *tx = app_transactions(&rig->flow); tx; tx = tx->next) {
-        for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-            tx->inspected[direction] = tx->progress[direction];
-            tx->fresh[direction] = false;
-        }
+    app_skip_inspection(&rig->flow);
+    for (struct app_tx *tx = app_transactions_in(&rig->flow, APP_TX_CHANGED); tx; tx = tx->link[APP_TX_CHANGED].next) {
         for (unsigned i = 0; i < APP_EVENT_WORDS; i++)
             work->events[i] |= tx->events[i];
-        tx->logged = true;
-        work->transactions = tx->id + 1;
+        app_tx_note_logged(tx);
     }
+    work->transactions = app_tx_count(&rig->flow);
     app_tidy(rig->app, &rig->flow, NULL, NULL);
     work->pieces++;
+}
+
+void work_count(bool on)
+{
+    counter.on = on;
+}
+
+uint64_t work_steps(void)
+{
+    return counter.steps;
 }
 
 void work_send(struct work *work, enum flow_direction direction, struct wire *wire)
@@ -257,6 +299,18 @@ START_TEST(records)
 }
 END_TEST
 
+START_TEST(smb)
+{
+    judge(&smb_floods[_i / PIECES], cuts[_i % PIECES]);
+}
+END_TEST
+
+START_TEST(transforms)
+{
+    work_judge_transform((unsigned)_i);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("app_work");
@@ -265,6 +319,8 @@ int main(void)
     tcase_add_loop_test(floods, http, 0, (int)http_flood_count * PIECES);
     tcase_add_loop_test(floods, mail, 0, (int)mail_flood_count * PIECES);
     tcase_add_loop_test(floods, records, 0, (int)record_flood_count * PIECES);
+    tcase_add_loop_test(floods, smb, 0, (int)smb_flood_count * PIECES);
+    tcase_add_loop_test(floods, transforms, 0, (int)transform_flood_count);
     tcase_set_timeout(floods, 120);
     suite_add_tcase(suite, floods);
 

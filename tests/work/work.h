@@ -12,6 +12,8 @@
 
 #include "app_rig.h"
 
+enum { LIBC_BYTES_PER_STEP = 16 };
+
 /* Bytes under construction. */
 struct wire {
     uint8_t *bytes;
@@ -22,6 +24,8 @@ void wire_fill(struct wire *wire, uint8_t byte, size_t count);
 void wire_text(struct wire *wire, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void wire_number(struct wire *wire, unsigned width, uint64_t value); /* big endian */
 void wire_little(struct wire *wire, unsigned width, uint64_t value);
+struct wire wire_zeros(size_t megabytes);
+struct wire wire_gzip(const struct wire *in);
 void wire_free(struct wire *wire);
 
 struct work {
@@ -46,7 +50,14 @@ struct flood {
     uint32_t steps_per_byte; /* 0: the usual bound */
 };
 
-extern const struct flood http_floods[], mail_floods[], record_floods[];
-extern const size_t http_flood_count, mail_flood_count, record_flood_count;
+extern const struct flood http_floods[], mail_floods[], record_floods[], smb_floods[];
+extern const size_t http_flood_count, mail_flood_count, record_flood_count, smb_flood_count;
+
+/* --- transform.c: what rules make of a buffer ------------------------------------------------------------------------------------------ */
+
+extern const size_t transform_flood_count;
+void work_judge_transform(unsigned row);
+void work_count(bool on); /* steps from here on, or not */
+uint64_t work_steps(void);
 
 #endif

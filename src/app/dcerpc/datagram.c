@@ -49,7 +49,7 @@ enum app_guess dcerpc_probe_datagram(const struct app_probe *in)
 static struct dcerpc_tx *find_call(const struct app_context *context, enum flow_direction direction,
                                    const struct datagram *header)
 {
-    for (struct app_tx *tx = app_tx_first(context); tx; tx = tx->next) {
+    for (struct app_tx *tx = app_tx_first_open(context); tx; tx = app_tx_next_open(tx)) {
         struct dce_call *call = ((struct dce_tx *)tx)->call;
 
         if (tx->progress[direction] < DCE_COMPLETE && call->sequence == header->sequence &&
@@ -95,8 +95,8 @@ static void take_stub(struct app_context *context, struct dcerpc_tx *tx, enum fl
     bool more = dce_stub_append(app_heap(context), call, direction, stub, header->length, dcerpc_stub_max(context));
 
     if (!more || !(header->flags & FRAGMENT) || header->flags & LAST_FRAGMENT)
-        tx->head.tx.progress[direction] = DCE_COMPLETE;
-    tx->head.tx.fresh[direction] = true;
+        app_tx_advance(&tx->head.tx, direction, DCE_COMPLETE);
+    app_tx_touch(&tx->head.tx, direction);
 }
 
 struct app_result dcerpc_feed_datagram(struct app_context *context, const struct app_input *in)

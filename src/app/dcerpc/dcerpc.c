@@ -18,21 +18,14 @@ struct dcerpc_state {
 
 /* --- Transactions --------------------------------------------------------------------------------------------------------------- */
 
-static bool is_open(const struct app_tx *tx)
-{
-    return tx->progress[FLOW_TO_SERVER] < DCE_COMPLETE || tx->progress[FLOW_TO_CLIENT] < DCE_COMPLETE;
-}
-
-static struct dcerpc_tx *next_open(struct app_tx *tx)
-{
-    while (tx && !is_open(tx))
-        tx = tx->next;
-    return (struct dcerpc_tx *)tx;
-}
-
 static struct dcerpc_tx *first_open(const struct app_context *context)
 {
-    return next_open(app_tx_first(context));
+    return (struct dcerpc_tx *)app_tx_first_open(context);
+}
+
+static struct dcerpc_tx *next_open(const struct dcerpc_tx *tx)
+{
+    return (struct dcerpc_tx *)app_tx_next_open(&tx->head.tx);
 }
 
 uint32_t dcerpc_stub_max(const struct app_context *context)
@@ -44,19 +37,16 @@ uint32_t dcerpc_stub_max(const struct app_context *context)
 
 static void complete(struct app_tx *tx, enum flow_direction direction)
 {
-    tx->progress[direction] = DCE_COMPLETE;
-    tx->fresh[direction] = true;
+    app_tx_advance(tx, direction, DCE_COMPLETE);
+    app_tx_touch(tx, direction);
 }
 
 struct dcerpc_tx *dcerpc_tx_new(struct app_context *context)
 {
     const struct dcerpc_settings *settings = app_settings(context);
     struct dcerpc_tx *oldest = first_open(context);
-    uint32_t open = 0;
 
-    for (struct dcerpc_tx *tx = oldest; tx; tx = next_open(tx->head.tx.next))
-        open++;
-    if (oldest && open >= (settings ? settings->tx_max : 1024)) {
+    if (oldest && app_tx_open_count(context) >= (settings ? settings->tx_max : 1024)) {
         complete(&oldest->head.tx, FLOW_TO_SERVER);
         complete(&oldest->head.tx, FLOW_TO_CLIENT);
     }
@@ -87,7 +77,7 @@ static struct dcerpc_tx *new_call(struct app_context *context, const struct dcer
 static struct dcerpc_tx *find_call(const struct app_context *context, enum flow_direction direction,
                                    const struct dce_header *header)
 {
-    for (struct dcerpc_tx *tx = first_open(context); tx; tx = next_open(tx->head.tx.next)) {
+    for (struct dcerpc_tx *tx = first_open(context); tx; tx = next_open(tx)) {
         const struct dce_call *call = &tx->call;
 
         if (call->call_id != header->call_id || tx->head.tx.progress[direction] >= DCE_COMPLETE)
@@ -116,9 +106,11 @@ static struct dcerpc_tx *get_call(struct app_context *context, struct dcerpc_sta
 static void take_gap(struct app_context *context, struct dcerpc_state *state, enum flow_direction direction)
 {
     state->lost[direction] = state->has_gap[direction] = true;
-    for (struct dcerpc_tx *tx = first_open(context); tx; tx = next_open(tx->head.tx.next))
+    for (struct dcerpc_tx *tx = first_open(context), *next; tx; tx = next) {
+        next = next_open(tx);
         if (tx->head.tx.progress[direction] < DCE_COMPLETE)
             complete(&tx->head.tx, direction);
+    }
 }
 
 /* --- Fragments ------------------------------------------------------------------------------------------------------------------ */

@@ -29,7 +29,7 @@ static struct app_result dhcp_feed(struct app_context *context, void *state, con
         return result;
     }
     tx->tx.directions = (uint8_t)(1u << in->direction);
-    tx->tx.progress[in->direction] = DHCP_COMPLETE;
+    app_tx_advance(&tx->tx, in->direction, DHCP_COMPLETE);
     for (unsigned event = 0; event < DHCP_EVENTS; event++)
         if (found >> event & 1)
             app_event(context, &tx->tx, event);

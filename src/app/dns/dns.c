@@ -73,7 +73,7 @@ static enum message take_message(struct app_context *context, enum flow_directio
 
     tx->response = multicast ? header.flags & DNS_RESPONSE : direction == FLOW_TO_CLIENT;
     tx->tx.directions = (uint8_t)(1u << direction);
-    tx->tx.progress[direction] = DNS_COMPLETE;
+    app_tx_advance(&tx->tx, direction, DNS_COMPLETE);
     if (!err)
         events |= header_events(header.flags, direction, multicast);
     tx->parsed = !err && !(events >> DNS_NOT_REQUEST & 1);

@@ -30,7 +30,7 @@ static struct ftp_data_tx *begin(struct app_context *context, struct ftp_data_st
     tx->direction = (enum flow_direction)tag->direction;
     if (buffer_append(heap, &tx->name, tag->name, tag->name_length, FTP_NAME_MAX) < tag->name_length)
         return NULL;
-    tx->tx.progress[tx->direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER] = FTP_COMPLETE;
+    app_tx_advance(&tx->tx, tx->direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER, FTP_COMPLETE);
     state->tx = tx;
     return tx;
 }
@@ -50,7 +50,7 @@ static bool take_bytes(struct app_context *context, struct ftp_data_state *state
     if (in->gap)
         file_gap(app_files(context), state->file, in->gap);
     file_append(app_files(context), state->file, in->bytes, in->length);
-    tx->tx.fresh[in->direction] = true;
+    app_tx_touch(&tx->tx, in->direction);
     return true;
 }
 
@@ -71,8 +71,8 @@ static struct app_result ftp_data_feed(struct app_context *context, void *data, 
         return result;
     if (state->file)
         file_close(app_files(context), state->file, state->file->has_gaps ? FILE_TRUNCATED : FILE_CLOSED);
-    state->tx->tx.fresh[in->direction] = true;
-    state->tx->tx.progress[in->direction] = FTP_COMPLETE;
+    app_tx_touch(&state->tx->tx, in->direction);
+    app_tx_advance(&state->tx->tx, in->direction, FTP_COMPLETE);
     state->tx = NULL;
     state->file = NULL;
     state->done = true;

@@ -103,7 +103,8 @@ static void finish_tx(struct ftp_state *state)
     struct ftp_tx *tx = state->oldest;
 
     tx->done = true;
-    tx->tx.progress[FLOW_TO_SERVER] = tx->tx.progress[FLOW_TO_CLIENT] = FTP_COMPLETE;
+    app_tx_advance(&tx->tx, FLOW_TO_SERVER, FTP_COMPLETE);
+    app_tx_advance(&tx->tx, FLOW_TO_CLIENT, FTP_COMPLETE);
     state->oldest = (struct ftp_tx *)tx->tx.next;
     state->open--;
 }
@@ -189,7 +190,7 @@ static int take_request(struct app_context *context, struct ftp_state *state, co
     if (!tx || buffer_append(app_heap(context), &tx->request, line->bytes, line->length, UINT16_MAX) < line->length)
         return -ENOMEM;
     split_request(tx);
-    tx->tx.progress[FLOW_TO_SERVER] = FTP_COMPLETE;
+    app_tx_advance(&tx->tx, FLOW_TO_SERVER, FTP_COMPLETE);
     tx->request_truncated = line->truncated;
     if (line->truncated)
         app_event(context, &tx->tx, FTP_REQUEST_COMMAND_TOO_LONG);

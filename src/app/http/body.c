@@ -128,7 +128,7 @@ bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *b
 
     if (size > 0) {
         message->body_length += size;
-        tx->base.fresh[f->direction] = true;
+        app_tx_touch(&tx->base, f->direction);
         if (message->form)
             http_form_feed(f, tx, bytes, size);
         else if (!message->file && is_file(f, tx))
@@ -189,7 +189,7 @@ void http_body_more(struct http_feed *f, struct http_tx *tx, const uint8_t *byte
         http_body_decoded(f, tx, bytes, length);
     else if (!message->file_is_body && !message->form && allowed(f, message, length) == length) {
         message->body_length += length;
-        tx->base.fresh[f->direction] = true;
+        app_tx_touch(&tx->base, f->direction);
         keep(f, message, bytes, length);
     }
 }
@@ -242,7 +242,7 @@ void http_body_end(struct http_feed *f, struct http_tx *tx, enum flow_direction 
     message->form = NULL;
     message->decoder = NULL;
     message->body_ended = true;
-    tx->base.fresh[direction] = true;
+    app_tx_touch(&tx->base, direction);
 }
 
 void http_body_clear(struct app_context *context, struct http_message *message)

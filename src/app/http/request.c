@@ -43,7 +43,7 @@ void http_request_complete(struct http_feed *f, struct http_tx *tx)
     struct http_parser *parser = &f->state->parser[FLOW_TO_SERVER];
 
     http_body_end(f, tx, FLOW_TO_SERVER, parser->left == 0);
-    tx->base.progress[FLOW_TO_SERVER] = HTTP_COMPLETE;
+    app_tx_advance(&tx->base, FLOW_TO_SERVER, HTTP_COMPLETE);
     parser->tx = NULL;
     parser->left = 0;
     parser->step = HTTP_IDLE;
@@ -180,7 +180,7 @@ static enum http_turn take_request_line(struct http_feed *f, const uint8_t *byte
         http_event(f, tx, HTTP_EVENT_REQUEST_LINE_INCOMPLETE);
     take_protocol(f, tx, &line);
     http_understand_uri(f, tx);
-    tx->base.progress[FLOW_TO_SERVER] = HTTP_LINE;
+    app_tx_advance(&tx->base, FLOW_TO_SERVER, HTTP_LINE);
     parser->step = tx->is_0_9 ? HTTP_AFTER_0_9 : HTTP_AT_HEADERS;
     return HTTP_GO;
 }
@@ -333,7 +333,7 @@ static void understand_headers(struct http_feed *f, struct http_tx *tx)
 {
     take_host(f, tx);
     check_authorization(f, tx);
-    tx->base.progress[FLOW_TO_SERVER] = HTTP_HEADERS;
+    app_tx_advance(&tx->base, FLOW_TO_SERVER, HTTP_HEADERS);
 }
 
 static enum http_turn take_headers(struct http_feed *f)
@@ -387,7 +387,7 @@ static enum http_turn take_chunk_length(struct http_feed *f)
     parser->step = parser->left > 0 ? HTTP_CHUNK_DATA : HTTP_AT_TRAILER;
     if (parser->step == HTTP_AT_TRAILER) {
         http_body_end(f, parser->tx, FLOW_TO_SERVER, true);
-        parser->tx->base.progress[FLOW_TO_SERVER] = HTTP_BODY;
+        app_tx_advance(&parser->tx->base, FLOW_TO_SERVER, HTTP_BODY);
     }
     return HTTP_GO;
 }

@@ -76,7 +76,7 @@ static void complete(struct http_feed *f, struct http_tx *tx)
         take_surplus(f, tx);
 
     http_body_end(f, tx, FLOW_TO_CLIENT, parser->left == 0);
-    tx->base.progress[FLOW_TO_CLIENT] = HTTP_COMPLETE;
+    app_tx_advance(&tx->base, FLOW_TO_CLIENT, HTTP_COMPLETE);
     f->state->answer_next = (struct http_tx *)tx->base.next;
     parser->tx = NULL;
     parser->left = 0;
@@ -96,7 +96,7 @@ static struct http_tx *make_unasked(struct http_feed *f)
     tx->not_seen = true;
     tx->uri_raw = http_keep(f, &tx->message[FLOW_TO_SERVER], uri_not_seen, sizeof(uri_not_seen) - 1);
     tx->uri = tx->path = tx->uri_raw;
-    tx->base.progress[FLOW_TO_SERVER] = HTTP_COMPLETE;
+    app_tx_advance(&tx->base, FLOW_TO_SERVER, HTTP_COMPLETE);
     return tx;
 }
 
@@ -124,7 +124,7 @@ static void begin_body_without_head(struct http_feed *f)
 {
     struct http_tx *tx = f->parser->tx;
 
-    tx->base.progress[FLOW_TO_CLIENT] = HTTP_HEADERS;
+    app_tx_advance(&tx->base, FLOW_TO_CLIENT, HTTP_HEADERS);
     f->parser->step = HTTP_UNTIL_CLOSE;
     http_body_begin(f, tx);
 }
@@ -251,7 +251,7 @@ static enum http_turn take_status_line(struct http_feed *f)
     message->line_ends_regularly = length == size + 2;
     parse_status_line(f, tx, size);
     if (tx->status != 100) /* which may be followed by the response itself */
-        tx->base.progress[FLOW_TO_CLIENT] = HTTP_LINE;
+        app_tx_advance(&tx->base, FLOW_TO_CLIENT, HTTP_LINE);
     f->parser->lines = 0;
     f->parser->step = HTTP_AT_HEADERS;
     return HTTP_GO;
@@ -415,7 +415,7 @@ static enum http_turn take_headers(struct http_feed *f)
         take_continue(f, tx);
         return HTTP_GO;
     }
-    tx->base.progress[FLOW_TO_CLIENT] = HTTP_HEADERS;
+    app_tx_advance(&tx->base, FLOW_TO_CLIENT, HTTP_HEADERS);
     if (tx->method == HTTP_METHOD_CONNECT && tx->status >= 200 && tx->status < 300)
         return leave(f, tx, NULL, true);
     if (other->step == HTTP_WAITING && other->tx == tx)
@@ -471,7 +471,7 @@ static enum http_turn take_chunk_length(struct http_feed *f)
     parser->step = parser->left > 0 ? HTTP_CHUNK_DATA : HTTP_AT_TRAILER;
     if (parser->step == HTTP_AT_TRAILER) {
         http_body_end(f, parser->tx, FLOW_TO_CLIENT, true);
-        parser->tx->base.progress[FLOW_TO_CLIENT] = HTTP_BODY;
+        app_tx_advance(&parser->tx->base, FLOW_TO_CLIENT, HTTP_BODY);
     }
     return HTTP_GO;
 }

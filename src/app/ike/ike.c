@@ -166,7 +166,7 @@ static struct app_result ike_feed(struct app_context *context, void *data, const
     parse.tx = (struct ike_tx *)app_tx_new(context);
     if (parse.tx) {
         parse.tx->tx.directions = (uint8_t)(1u << in->direction);
-        parse.tx->tx.progress[in->direction] = IKE_COMPLETE;
+        app_tx_advance(&parse.tx->tx, in->direction, IKE_COMPLETE);
         read_message(&parse, cur);
         for (unsigned event = 0; event < IKE_EVENTS; event++)
             if (parse.events >> event & 1)

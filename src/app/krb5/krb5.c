@@ -25,7 +25,7 @@ static struct krb5_tx *new_tx(struct app_context *context, enum flow_direction d
     if (!tx)
         return NULL;
     tx->tx.directions = (uint8_t)(1u << direction);
-    tx->tx.progress[direction] = KRB5_COMPLETE;
+    app_tx_advance(&tx->tx, direction, KRB5_COMPLETE);
     return tx;
 }
 

@@ -26,7 +26,7 @@ static bool complain(struct app_context *context, enum flow_direction direction,
     if (!tx)
         return false;
     tx->directions = (uint8_t)(1u << direction);
-    tx->progress[direction] = NFS_COMPLETE;
+    app_tx_advance(tx, direction, NFS_COMPLETE);
     tx->log_never = true;
     app_event(context, tx, event);
     return true;
@@ -34,26 +34,14 @@ static bool complain(struct app_context *context, enum flow_direction direction,
 
 /* --- Calls ---------------------------------------------------------------------------------------------------------------------- */
 
-static bool is_waiting(const struct app_tx *tx)
-{
-    return tx->directions == APP_BOTH && tx->progress[FLOW_TO_CLIENT] < NFS_COMPLETE;
-}
-
 /* The oldest call is given up when too many wait. */
 static void limit_calls(struct app_context *context)
 {
-    struct app_tx *oldest = NULL;
-    unsigned count = 0;
+    struct app_tx *oldest = app_tx_first_open(context);
 
-    for (struct app_tx *tx = app_tx_first(context); tx; tx = tx->next) {
-        if (!is_waiting(tx))
-            continue;
-        oldest = oldest ? oldest : tx;
-        count++;
-    }
-    if (count < NFS_CALLS_MAX)
+    if (!oldest || app_tx_open_count(context) < NFS_CALLS_MAX)
         return;
-    oldest->progress[FLOW_TO_CLIENT] = NFS_COMPLETE;
+    app_tx_advance(oldest, FLOW_TO_CLIENT, NFS_COMPLETE);
     app_event(context, oldest, NFS_TOO_MANY_TRANSACTIONS);
 }
 
@@ -100,7 +88,7 @@ static bool take_call(struct app_context *context, struct nfs_state *state, uint
         return false;
     tx->xid = xid;
     tx->version = (uint8_t)version;
-    tx->tx.progress[FLOW_TO_SERVER] = NFS_COMPLETE;
+    app_tx_advance(&tx->tx, FLOW_TO_SERVER, NFS_COMPLETE);
     tx->parsed = cursor_be32(&cur, &tx->procedure) && read_credentials(&parse, &cur);
     /* What is protected by GSS may be encrypted. */
     bool fine = tx->parsed && (tx->auth_type == RPC_AUTH_GSS || nfs_read_call(&parse, cur));
@@ -115,8 +103,8 @@ static bool take_call(struct app_context *context, struct nfs_state *state, uint
 
 static struct nfs_tx *find_call(struct app_context *context, uint32_t xid)
 {
-    for (struct app_tx *tx = app_tx_first(context); tx; tx = tx->next)
-        if (is_waiting(tx) && ((struct nfs_tx *)tx)->xid == xid)
+    for (struct app_tx *tx = app_tx_first_open(context); tx; tx = app_tx_next_open(tx))
+        if (((struct nfs_tx *)tx)->xid == xid)
             return (struct nfs_tx *)tx;
     return NULL;
 }
@@ -149,7 +137,7 @@ static bool take_reply(struct app_context *context, struct nfs_state *state, uin
     if (!parse.tx)
         return true;
     parse.tx->answered = true;
-    parse.tx->tx.progress[FLOW_TO_CLIENT] = NFS_COMPLETE;
+    app_tx_advance(&parse.tx->tx, FLOW_TO_CLIENT, NFS_COMPLETE);
     if (!read_reply(&parse, &cur))
         app_event(context, &parse.tx->tx, NFS_MALFORMED_DATA);
     return !parse.no_memory;

@@ -52,7 +52,7 @@ static struct app_result ntp_feed(struct app_context *context, void *state, cons
         return result;
     }
     tx->tx.directions = (uint8_t)(1u << in->direction);
-    tx->tx.progress[in->direction] = NTP_COMPLETE;
+    app_tx_advance(&tx->tx, in->direction, NTP_COMPLETE);
     tx->parsed = read_header(in->bytes, in->length, &header);
     if (!tx->parsed) {
         tx->tx.log_never = true;

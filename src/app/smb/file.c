@@ -45,7 +45,7 @@ static struct smb_tx *new_file(struct smb_parser *parser, const struct smb_messa
 
     if (!tx)
         return NULL;
-    tx->head.tx.progress[FLOW_TO_SERVER] = 0;
+    app_tx_advance(&tx->head.tx, FLOW_TO_SERVER, 0);
     tx->id = *transfer->id;
     tx->file.direction = parser->direction;
     smb_copy_name(parser, transfer->id, transfer->unknown, &tx->text[SMB_TEXT_NAME]);
@@ -112,7 +112,7 @@ static void append(struct smb_parser *parser, struct smb_tx *tx, const uint8_t *
     else
         file_gap(app_files(parser->context), tx->file.file, length);
     tx->file.tracked += length;
-    tx->head.tx.fresh[tx->file.direction] = true;
+    app_tx_touch(&tx->head.tx, tx->file.direction);
 }
 
 static void append_waiting(struct smb_parser *parser, struct smb_tx *tx)
@@ -200,7 +200,7 @@ void smb_file_close(struct smb_parser *parser, struct smb_tx *tx)
     if (tx->file.file)
         file_close(app_files(parser->context), tx->file.file, is_whole ? FILE_CLOSED : FILE_TRUNCATED);
     tx->file.file = NULL;
-    tx->head.tx.fresh[tx->file.direction] = true;
+    app_tx_touch(&tx->head.tx, tx->file.direction);
     smb_file_forget(parser->heap, tx);
 }
 
@@ -211,6 +211,6 @@ void smb_file_close_all(struct smb_parser *parser)
             continue;
         file_close(app_files(parser->context), tx->file.file, FILE_TRUNCATED);
         tx->file.file = NULL;
-        tx->head.tx.fresh[tx->file.direction] = true;
+        app_tx_touch(&tx->head.tx, tx->file.direction);
     }
 }

@@ -135,7 +135,7 @@ void smb_pipe_request(struct smb_parser *parser, const struct smb_message *messa
     tx->call.request = header.type;
     tx->call.has_request = true;
     if (header.type == DCE_REQUEST) {
-        tx->head.tx.progress[FLOW_TO_SERVER] = 0;
+        app_tx_advance(&tx->head.tx, FLOW_TO_SERVER, 0);
         add_request(parser, tx, &header, body, length);
     } else if (header.type == DCE_BIND) {
         take_bind(parser, tx, &header, body, length);

@@ -184,7 +184,8 @@ static uint32_t take_rest(struct smb_parser *parser, const uint8_t *bytes, uint3
 /* Answers may have been among them: what is open but files is closed. */
 static void close_open(struct smb_parser *parser)
 {
-    for (struct smb_tx *tx = smb_tx_first_open(parser); tx; tx = smb_tx_next_open(tx)) {
+    for (struct smb_tx *tx = smb_tx_first_open(parser), *next; tx; tx = next) {
+        next = smb_tx_next_open(tx);
         if (tx->kind == SMB_FILE)
             continue;
         smb_tx_complete(parser, tx, FLOW_TO_SERVER);

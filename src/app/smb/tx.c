@@ -19,27 +19,15 @@ static bool same_key(const struct smb_key *a, const struct smb_key *b)
     return a->type == b->type && a->session == b->session && a->message == b->message;
 }
 
-static bool is_open(const struct app_tx *tx)
-{
-    return tx->progress[FLOW_TO_SERVER] < SMB_COMPLETE || tx->progress[FLOW_TO_CLIENT] < SMB_COMPLETE;
-}
-
 /* Complete ones count as gone, whether they are or not. */
-static struct smb_tx *open_from(struct app_tx *tx)
-{
-    while (tx && !is_open(tx))
-        tx = tx->next;
-    return (struct smb_tx *)tx;
-}
-
 struct smb_tx *smb_tx_first_open(const struct smb_parser *parser)
 {
-    return open_from(app_tx_first(parser->context));
+    return (struct smb_tx *)app_tx_first_open(parser->context);
 }
 
 struct smb_tx *smb_tx_next_open(const struct smb_tx *tx)
 {
-    return open_from(tx->head.tx.next);
+    return (struct smb_tx *)app_tx_next_open(&tx->head.tx);
 }
 
 static void note_dialect(const struct smb_parser *parser, struct smb_tx *tx)
@@ -47,15 +35,6 @@ static void note_dialect(const struct smb_parser *parser, struct smb_tx *tx)
     tx->dialect = parser->state->dialect;
     tx->dialect_length = parser->state->dialect_length;
     memcpy(tx->dialect_name, parser->state->dialect_name, sizeof(tx->dialect_name));
-}
-
-static bool has_room(struct smb_parser *parser)
-{
-    uint32_t open = 0;
-
-    for (const struct smb_tx *tx = smb_tx_first_open(parser); tx; tx = smb_tx_next_open(tx))
-        open++;
-    return open < parser->settings->max_tx;
 }
 
 static struct smb_tx *make(struct smb_parser *parser, enum smb_kind kind, uint8_t version, uint16_t command,
@@ -79,12 +58,12 @@ static struct smb_tx *make(struct smb_parser *parser, enum smb_kind kind, uint8_
 struct smb_tx *smb_tx_new(struct smb_parser *parser, enum smb_kind kind, uint8_t version, uint16_t command,
                           const struct smb_key *key)
 {
-    bool fits = has_room(parser);
+    bool fits = app_tx_open_count(parser->context) < parser->settings->max_tx;
     struct smb_tx *tx = make(parser, kind, version, command, key);
 
     if (!tx)
         return NULL;
-    tx->head.tx.progress[FLOW_TO_SERVER] = SMB_COMPLETE;
+    app_tx_advance(&tx->head.tx, FLOW_TO_SERVER, SMB_COMPLETE);
     if (fits)
         return tx;
     app_event(parser->context, &tx->head.tx, SMB_TOO_MANY_TRANSACTIONS);
@@ -115,10 +94,8 @@ struct smb_tx *smb_tx_find_negotiate(const struct smb_parser *parser, uint8_t ve
 
 struct smb_tx *smb_tx_find_last(const struct smb_parser *parser, uint8_t version, uint16_t command)
 {
-    struct smb_tx *last = NULL;
+    struct smb_tx *last = (struct smb_tx *)app_tx_last_open(parser->context);
 
-    for (struct smb_tx *tx = smb_tx_first_open(parser); tx; tx = smb_tx_next_open(tx))
-        last = tx;
     return last && last->version == version && last->command == command ? last : NULL;
 }
 
@@ -126,8 +103,8 @@ void smb_tx_complete(const struct smb_parser *parser, struct smb_tx *tx, enum fl
 {
     if (tx->head.tx.progress[direction] >= SMB_COMPLETE)
         return;
-    tx->head.tx.progress[direction] = SMB_COMPLETE;
-    tx->head.tx.fresh[direction] = true;
+    app_tx_advance(&tx->head.tx, direction, SMB_COMPLETE);
+    app_tx_touch(&tx->head.tx, direction);
     note_dialect(parser, tx);
 }
 

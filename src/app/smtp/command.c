@@ -222,7 +222,7 @@ static void take_reset(struct smtp_feed *f, struct smtp_tx *tx)
         return;
     smtp_break_message(f, tx);
     tx->request_over = true;
-    tx->tx.progress[FLOW_TO_SERVER] = SMTP_COMPLETE;
+    app_tx_advance(&tx->tx, FLOW_TO_SERVER, SMTP_COMPLETE);
 }
 
 /* --- A line ------------------------------------------------------------------------------------------------------------------- */
@@ -284,7 +284,7 @@ int smtp_take_command(struct smtp_feed *f, const uint8_t *line, uint32_t length)
     if (err)
         return err;
     if (tx)
-        tx->tx.fresh[FLOW_TO_SERVER] = true;
+        app_tx_touch(&tx->tx, FLOW_TO_SERVER);
     err = smtp_expect_reply(f, command, tx);
     if (!err)
         follow(f, command);

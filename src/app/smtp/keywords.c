@@ -337,6 +337,7 @@ static int email_body_md5_parse(struct rule_parser *parser, struct span value, b
 {
     (void)value;
     (void)negated;
+    rule_parser_rule(parser)->file_needs |= RULE_MESSAGE_MD5;
     return rule_parser_select_buffer(parser, &keyword_email_body_md5);
 }
 

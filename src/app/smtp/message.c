@@ -51,26 +51,33 @@ static void tell(struct smtp_feed *f, struct smtp_tx *tx, const struct mime_targ
             app_event(f->context, &tx->tx, events[i].event);
     tx->told = tx->mime->anomalies;
     if (target->grown || tx->mime->urls.count > tx->told_urls)
-        tx->tx.fresh[FLOW_TO_SERVER] = true;
+        app_tx_touch(&tx->tx, FLOW_TO_SERVER);
     tx->told_urls = tx->mime->urls.count;
     if (tx->mime->main_done && tx->tx.progress[FLOW_TO_SERVER] < SMTP_HEADERS)
-        tx->tx.progress[FLOW_TO_SERVER] = SMTP_HEADERS;
+        app_tx_advance(&tx->tx, FLOW_TO_SERVER, SMTP_HEADERS);
+}
+
+static bool wants_body_md5(const struct smtp_feed *f)
+{
+    if (f->settings->body_md5 == SMTP_MD5_AUTO)
+        return f->settings->log_body_md5 || app_wanted(f->context) & RULE_MESSAGE_MD5;
+    return f->settings->body_md5 == SMTP_MD5_ALWAYS;
 }
 
 int smtp_begin_message(struct smtp_feed *f, struct smtp_tx *tx)
 {
     tx->has_data = true;
     if (tx->tx.progress[FLOW_TO_SERVER] < SMTP_DATA)
-        tx->tx.progress[FLOW_TO_SERVER] = SMTP_DATA;
+        app_tx_advance(&tx->tx, FLOW_TO_SERVER, SMTP_DATA);
     if (f->settings->raw && !tx->raw) {
         tx->raw =
             file_open(app_files(f->context), &tx->tx.files[FLOW_TO_SERVER], app_next_file_id(f->context), "rawmsg", 6);
-        tx->tx.fresh[FLOW_TO_SERVER] = true;
+        app_tx_touch(&tx->tx, FLOW_TO_SERVER);
     } else if (f->settings->decode && !tx->mime) {
         tx->mime = heap_take(app_heap(f->context), sizeof(*tx->mime));
         if (!tx->mime)
             return -ENOMEM;
-        mime_init(tx->mime, &f->settings->mime);
+        mime_init(tx->mime, &f->settings->mime, wants_body_md5(f));
     }
     return 0;
 }
@@ -95,7 +102,7 @@ static void end_message(struct smtp_feed *f, struct smtp_tx *tx, bool complete)
     if (tx->raw) {
         file_close(app_files(f->context), tx->raw, complete ? FILE_CLOSED : FILE_TRUNCATED);
         tx->raw = NULL;
-        tx->tx.fresh[FLOW_TO_SERVER] = true;
+        app_tx_touch(&tx->tx, FLOW_TO_SERVER);
     }
     if (!tx->mime)
         return;
@@ -115,7 +122,7 @@ static void finish(struct smtp_feed *f, struct smtp_tx *tx)
 {
     end_message(f, tx, true);
     tx->request_over = true;
-    tx->tx.progress[FLOW_TO_SERVER] = SMTP_COMPLETE;
+    app_tx_advance(&tx->tx, FLOW_TO_SERVER, SMTP_COMPLETE);
 }
 
 static void take_line(struct smtp_feed *f, struct smtp_tx *tx, const struct mime_line *line)
@@ -124,7 +131,7 @@ static void take_line(struct smtp_feed *f, struct smtp_tx *tx, const struct mime
 
     if (tx->raw) {
         file_append(app_files(f->context), tx->raw, line->bytes, line->length + line->end_length);
-        tx->tx.fresh[FLOW_TO_SERVER] = true;
+        app_tx_touch(&tx->tx, FLOW_TO_SERVER);
     }
     if (!tx->mime)
         return;

@@ -11,12 +11,13 @@
 
 enum { LINE_MAX_LENGTH = 998, ENCODED_LINE_MAX = 76, HEADER_NAME_MAX = 75 };
 
-void mime_init(struct mime *mime, const struct mime_options *options)
+void mime_init(struct mime *mime, const struct mime_options *options, bool body_md5)
 {
     memset(mime, 0, sizeof(*mime));
     mime->options = options;
     mime->looks_for_urls = options->extract_urls;
-    if (options->body_md5)
+    mime->md5_wanted = body_md5;
+    if (body_md5)
         md5_init(&mime->md5);
 }
 
@@ -323,7 +324,7 @@ static void take_boundary(struct mime *mime, struct mime_target *target, const s
 
 static void digest(struct mime *mime, const struct mime_line *line, bool in_body)
 {
-    if (!mime->options->body_md5 || (!mime->md5_begun && !in_body))
+    if (!mime->md5_wanted || (!mime->md5_begun && !in_body))
         return;
     mime->md5_begun = true;
     md5_update(&mime->md5, line->length + line->end_length, line->bytes);
@@ -385,7 +386,7 @@ void mime_end(struct mime *mime, struct mime_target *target, bool complete)
         end_headers(mime, target);
     end_part(mime, target, complete);
     mime->ended = true;
-    if (mime->options->body_md5 && mime->md5_begun && complete) {
+    if (mime->md5_wanted && mime->md5_begun && complete) {
         finish_digest(mime);
     }
 }

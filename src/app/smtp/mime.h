@@ -50,7 +50,6 @@ enum mime_anomaly {
 struct mime_options {
     bool decode_base64, decode_quoted;
     bool extract_urls, keep_scheme;
-    bool body_md5;
     uint32_t value_depth;       /* a header's value that is longer is told */
     const char *const *schemes; /* "http://" ..., NULL-terminated */
 };
@@ -115,7 +114,7 @@ struct mime {
     bool soft;                   /* the line of quoted-printable ends in a soft break */
     struct mime_urls urls;
     struct md5_ctx md5;
-    bool md5_begun, md5_done;
+    bool md5_wanted, md5_begun, md5_done;
     uint8_t md5_text[2 * MD5_DIGEST_SIZE]; /* in hexadecimal */
 };
 
@@ -137,7 +136,8 @@ struct mime_line {
     bool begins;        /* it is the first piece of its line */
 };
 
-void mime_init(struct mime *mime, const struct mime_options *options);
+/* `body_md5`: the digest of what is behind the headers is wanted. */
+void mime_init(struct mime *mime, const struct mime_options *options, bool body_md5);
 void mime_clear(struct heap *heap, struct mime *mime);
 void mime_line(struct mime *mime, struct mime_target *target, const struct mime_line *line);
 /* Bytes are lost: a file goes on behind them, a header does not. */

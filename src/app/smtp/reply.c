@@ -57,7 +57,7 @@ static void answer_data(struct smtp_feed *f, struct smtp_tx *tx, unsigned code)
         if (waits)
             f->state->mode = SMTP_IN_DATA;
         if (tx && tx->tx.progress[FLOW_TO_CLIENT] < SMTP_REPLIES_DATA)
-            tx->tx.progress[FLOW_TO_CLIENT] = SMTP_REPLIES_DATA;
+            app_tx_advance(&tx->tx, FLOW_TO_CLIENT, SMTP_REPLIES_DATA);
         return;
     }
     smtp_event(f, tx, SMTP_DATA_REJECTED);
@@ -79,7 +79,7 @@ static void answer(struct smtp_feed *f, const struct smtp_waiting *waiting, unsi
     struct smtp_tx *tx = smtp_find(f, waiting->tx);
 
     if (tx)
-        tx->tx.fresh[FLOW_TO_CLIENT] = true;
+        app_tx_touch(&tx->tx, FLOW_TO_CLIENT);
     switch (waiting->command) {
     case SMTP_STARTTLS:
         answer_tls(f, tx, code);

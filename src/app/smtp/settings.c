@@ -59,7 +59,7 @@ const struct setting smtp_setting_rows[] = {
       .type = SETTING_ENUM,
       .default_value = "auto",
       .choices = digest_choices,
-      .help = "the MD5 of what is behind a message's headers; auto is yes" },
+      .help = "the MD5 of what is behind a message's headers; auto: where a rule or eve.types.smtp.md5 asks for it" },
     { .name = PROTOCOL "inspected-tracker.content-limit", .type = SETTING_SIZE, .help = files_rule },
     { .name = PROTOCOL "inspected-tracker.content-inspect-min-size", .type = SETTING_SIZE, .help = files_rule },
     { .name = PROTOCOL "inspected-tracker.content-inspect-window", .type = SETTING_SIZE, .help = files_rule },
@@ -105,10 +105,17 @@ static int read_schemes(struct smtp_settings *settings, const struct config *con
     return 0;
 }
 
+static enum smtp_md5 md5_mode(const char *value)
+{
+    if (strcmp(value, "auto") == 0)
+        return SMTP_MD5_AUTO;
+    return strcmp(value, "no") == 0 || strcmp(value, "false") == 0 || strcmp(value, "off") == 0 ? SMTP_MD5_NEVER
+                                                                                                : SMTP_MD5_ALWAYS;
+}
+
 static void read_mime(struct smtp_settings *settings, const struct config *config)
 {
-    const char *md5 = config_string(config, PROTOCOL "mime.body-md5");
-
+    settings->body_md5 = md5_mode(config_string(config, PROTOCOL "mime.body-md5"));
     settings->decode = config_bool(config, PROTOCOL "mime.decode-mime");
     settings->raw = config_bool(config, PROTOCOL "raw-extraction") && !settings->decode;
     settings->mime = (struct mime_options){
@@ -116,7 +123,6 @@ static void read_mime(struct smtp_settings *settings, const struct config *confi
         .decode_quoted = config_bool(config, PROTOCOL "mime.decode-quoted-printable"),
         .extract_urls = config_bool(config, PROTOCOL "mime.extract-urls"),
         .keep_scheme = config_bool(config, PROTOCOL "mime.log-url-scheme"),
-        .body_md5 = strcmp(md5, "no") != 0 && strcmp(md5, "false") != 0 && strcmp(md5, "off") != 0,
         .value_depth = (uint32_t)config_number(config, PROTOCOL "mime.header-value-depth"),
         .schemes = (const char *const *)settings->schemes,
     };

@@ -49,8 +49,8 @@ struct smtp_tx *smtp_new(struct smtp_feed *f)
 void smtp_complete(struct smtp_feed *f, struct smtp_tx *tx)
 {
     tx->request_over = true;
-    tx->tx.progress[FLOW_TO_SERVER] = SMTP_COMPLETE;
-    tx->tx.progress[FLOW_TO_CLIENT] = SMTP_REPLIES_COMPLETE;
+    app_tx_advance(&tx->tx, FLOW_TO_SERVER, SMTP_COMPLETE);
+    app_tx_advance(&tx->tx, FLOW_TO_CLIENT, SMTP_REPLIES_COMPLETE);
     if (tx != f->current)
         return;
     f->current = NULL;

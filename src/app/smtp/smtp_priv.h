@@ -13,6 +13,7 @@
 
 #include "mime.h"
 #include "sluice/app.h"
+#include "sluice/rule.h"
 
 enum {
     SMTP_LINE_MAX = 4096,             /* what is longer is cut, and its rest skipped */
@@ -121,8 +122,11 @@ struct smtp_state {
     uint32_t queue_first, queue_count, queue_room;
 };
 
+enum smtp_md5 { SMTP_MD5_NEVER, SMTP_MD5_ALWAYS, SMTP_MD5_AUTO };
+
 struct smtp_settings {
     bool decode, raw;
+    enum smtp_md5 body_md5;
     struct mime_options mime;
     char **schemes;
     bool log_extended, log_body_md5, log_subject_md5;

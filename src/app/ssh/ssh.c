@@ -106,7 +106,7 @@ static struct app_result feed_banner(struct app_context *context, struct ssh_sta
         return (struct app_result){ .status = APP_ERROR };
     if (line_length >= SSH_BANNER_MAX)
         app_event(context, &state->tx->tx, SSH_LONG_BANNER);
-    state->tx->tx.progress[in->direction] = line == LINE_LONG ? SSH_BANNER_WAIT_EOL : SSH_BANNER_DONE;
+    app_tx_advance(&state->tx->tx, in->direction, line == LINE_LONG ? SSH_BANNER_WAIT_EOL : SSH_BANNER_DONE);
     return (struct app_result){ .status = APP_OK, .consumed = consumed };
 }
 
@@ -118,7 +118,7 @@ static struct app_result skip_line(struct ssh_state *state, const struct app_inp
             continue;
         if (in->bytes[i] == '\r' && i + 1 == in->length)
             return (struct app_result){ .status = APP_OK, .consumed = i };
-        state->tx->tx.progress[in->direction] = SSH_BANNER_DONE;
+        app_tx_advance(&state->tx->tx, in->direction, SSH_BANNER_DONE);
         return (struct app_result){ .status = APP_OK,
                                     .consumed = i + 1 + (in->bytes[i] == '\r' && in->bytes[i + 1] == '\n') };
     }
@@ -134,10 +134,11 @@ static void take_newkeys(struct app_context *context, struct ssh_state *state, e
     enum flow_direction other = direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
 
     state->skip[direction] = UINT32_MAX;
-    tx->progress[direction] = SSH_KEY_EXCHANGE;
+    app_tx_advance(tx, direction, SSH_KEY_EXCHANGE);
     if (state->skip[other] != UINT32_MAX)
         return;
-    tx->progress[FLOW_TO_SERVER] = tx->progress[FLOW_TO_CLIENT] = SSH_FINISHED;
+    app_tx_advance(tx, FLOW_TO_SERVER, SSH_FINISHED);
+    app_tx_advance(tx, FLOW_TO_CLIENT, SSH_FINISHED);
     state->finished = true;
     state->tx = NULL;
     if (!settings || settings->encryption != SSH_FULL)
@@ -177,7 +178,7 @@ static struct app_result feed_record(struct app_context *context, struct ssh_sta
             if (ssh_hassh(app_heap(context), &state->tx->side[direction], direction, bytes + RECORD_HEADER, content))
                 return (struct app_result){ .status = APP_ERROR };
         }
-        tx->progress[direction] = SSH_KEY_EXCHANGE;
+        app_tx_advance(tx, direction, SSH_KEY_EXCHANGE);
     }
     return result;
 }

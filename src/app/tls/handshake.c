@@ -88,7 +88,8 @@ static int hello(const struct tls_parser *parser, uint8_t type, struct cursor bo
 static void saw(struct tls_tx *tx, unsigned flag)
 {
     tx->flags |= flag;
-    tx->tx.fresh[FLOW_TO_SERVER] = tx->tx.fresh[FLOW_TO_CLIENT] = true;
+    app_tx_touch(&tx->tx, FLOW_TO_SERVER);
+    app_tx_touch(&tx->tx, FLOW_TO_CLIENT);
 }
 
 static int message(const struct tls_parser *parser, uint8_t type, struct cursor body)

@@ -226,7 +226,7 @@ static inline void tls_event(const struct tls_parser *parser, enum tls_event eve
 static inline void tls_reach(const struct tls_parser *parser, enum flow_direction direction, uint8_t progress)
 {
     if (parser->tx->tx.progress[direction] < progress)
-        parser->tx->tx.progress[direction] = progress;
+        app_tx_advance(&parser->tx->tx, direction, progress);
 }
 
 void tls_finish(const struct tls_parser *parser);

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `sluice explain`: what became of a flow and why, or of a rule. */
+#include "ask.h"
+
+#include <inttypes.h>
+#include <netdb.h>
+#include <string.h>
+
+#include "sluice/address.h"
+
+enum { OPTION_VLAN = ASK_OPTION_OWN, ANSWER_SECONDS = 10, MAX_VLAN = 4095 };
+
+static const struct cli_option options[] = {
+    CLI_ROW_CONFIG,
+    ASK_ROW_SOCKET,
+    { .id = OPTION_VLAN, .name = "vlan", .argument = "NUMBER", .help = "the VLAN that the flow's packets have" },
+    ASK_ROW_JSON,
+    { .name = NULL },
+};
+
+struct arguments {
+    struct ask ask;
+    unsigned long vlan;
+};
+
+static int take_option(void *user, const struct cli_option *option, const char *value)
+{
+    struct arguments *arguments = user;
+
+    if (option->id != OPTION_VLAN)
+        return ask_take_option(&arguments->ask, option, value);
+    return cli_number(&command_explain, option, value, 1, MAX_VLAN, &arguments->vlan);
+}
+
+/* --- What is asked -------------------------------------------------------------------------------------------------------------- */
+
+/* "10.0.0.1:80", "[fd00::1]:80", or an address alone. */
+static bool put_end(struct text *out, const char *text, const char *address_key, const char *port_key)
+{
+    struct span address = span_of(text), port = { NULL, 0 };
+    const char *colon = strrchr(text, ':');
+    struct address parsed;
+    uint64_t number = 0;
+
+    if (text[0] == '[') {
+        const char *end = strchr(text, ']');
+
+        if (!end || (end[1] != ':' && end[1] != '\0'))
+            return false;
+        address = (struct span){ text + 1, (size_t)(end - text - 1) };
+        if (end[1])
+            port = span_of(end + 2);
+    } else if (colon && strchr(text, ':') == colon) {
+        address.length = (size_t)(colon - text);
+        port = span_of(colon + 1);
+    }
+    if (address_parse(address.at, address.length, &parsed) < 0 ||
+        (port.at && !span_to_uint(port, 0, UINT16_MAX, &number)))
+        return false;
+    json_stringn(out, address_key, address.at, address.length);
+    json_uint(out, port_key, number);
+    return true;
+}
+
+static bool put_protocol(struct text *out, const char *word)
+{
+    const struct protoent *known = getprotobyname(word);
+    uint64_t number = strcmp(word, "tcp") == 0 ? 6 : strcmp(word, "udp") == 0 ? 17 : 0;
+
+    if (number == 0 && known)
+        number = (uint64_t)known->p_proto;
+    if (number == 0 && !span_to_uint(span_of(word), 1, UINT8_MAX, &number))
+        return false;
+    json_uint(out, "proto", number);
+    return true;
+}
+
+/* "2100498" or "1:2100498". */
+static bool put_rule(struct text *out, const char *word)
+{
+    struct span rest = span_of(word), first;
+    uint64_t gid = 1, sid;
+
+    if (!span_next(&rest, ':', &first))
+        return false;
+    if (rest.at && !span_to_uint(first, 0, UINT32_MAX, &gid))
+        return false;
+    if (!span_to_uint(rest.at ? rest : first, 0, UINT32_MAX, &sid))
+        return false;
+    json_uint(out, "sid", sid);
+    json_uint(out, "gid", gid);
+    return true;
+}
+
+static bool put_question(struct arguments *arguments, int count, char **words)
+{
+    struct text *out = &arguments->ask.request;
+
+    if (arguments->vlan > 0)
+        json_uint(out, "vlan", arguments->vlan);
+    if (count == 1)
+        return put_rule(out, words[0]);
+    if (count == 2) /* TCP it is mostly */
+        return put_protocol(out, "tcp") && put_end(out, words[0], "src_ip", "src_port") &&
+               put_end(out, words[1], "dest_ip", "dest_port");
+    return count == 3 && put_protocol(out, words[0]) && put_end(out, words[1], "src_ip", "src_port") &&
+           put_end(out, words[2], "dest_ip", "dest_port");
+}
+
+/* --- The answer ----------------------------------------------------------------------------------------------------------------- */
+
+static void print_rule(const struct control_value *rule)
+{
+    bool loaded = control_value_bool(control_value_member(rule, "loaded"));
+
+    printf("rule %" PRId64 ":%" PRId64 "%s%s\n", ask_number(rule, "gid"), ask_number(rule, "signature_id"),
+           *ask_string(rule, "signature") ? ": " : "", ask_string(rule, "signature"));
+    if (loaded)
+        printf("  loaded: revision %" PRId64 ", %s%s, priority %" PRId64 ", %s line %" PRId64 "\n",
+               ask_number(rule, "rev"), ask_string(rule, "action"),
+               control_value_bool(control_value_member(rule, "noalert")) ? " without alert" : "",
+               ask_number(rule, "severity"), ask_string(rule, "file"), ask_number(rule, "line"));
+    else
+        printf("  not loaded any more\n");
+    printf("  %" PRId64 " matches, %" PRId64 " alerts, %" PRId64 " packets dropped%s%s\n", ask_number(rule, "matches"),
+           ask_number(rule, "alerts"), ask_number(rule, "drops"), *ask_string(rule, "last") ? "; last " : "",
+           ask_string(rule, "last"));
+    if (loaded)
+        printf("  %s\n", ask_string(rule, "rule"));
+}
+
+static void print_rule_of_flow(const struct control_value *rule)
+{
+    printf("  rule %" PRId64 ":%" PRId64 " (%s) matched %" PRId64 " times, last %s:%s%s%s %s\n",
+           ask_number(rule, "gid"), ask_number(rule, "signature_id"), ask_string(rule, "action"),
+           ask_number(rule, "matches"), ask_string(rule, "last"),
+           control_value_bool(control_value_member(rule, "reported")) ? " reported" : "",
+           control_value_bool(control_value_member(rule, "blocked")) ? " blocked" : "",
+           control_value_bool(control_value_member(rule, "held_back")) ? " held back by a threshold" : "",
+           ask_string(rule, "signature"));
+}
+
+static void print_flow(const struct control_value *flow)
+{
+    const struct control_value *counts = control_value_member(flow, "flow"), *drop = control_value_member(flow, "drop");
+    const struct control_value *exceptions = control_value_member(flow, "exceptions");
+    const struct control_value *rules = control_value_member(flow, "rules");
+
+    printf("%s %s:%" PRId64 " -> %s:%" PRId64 " %s, flow %" PRId64 "\n", ask_string(flow, "proto"),
+           ask_string(flow, "src_ip"), ask_number(flow, "src_port"), ask_string(flow, "dest_ip"),
+           ask_number(flow, "dest_port"), ask_string(flow, "app_proto"), ask_number(flow, "flow_id"));
+    printf("  %s since %s, %" PRId64 " packets to the server, %" PRId64 " to the client\n", ask_string(counts, "state"),
+           ask_string(counts, "start"), ask_number(counts, "pkts_toserver"), ask_number(counts, "pkts_toclient"));
+    printf("  verdict: %s", ask_string(flow, "verdict"));
+    if (drop)
+        printf(", reason %s", ask_string(drop, "reason"));
+    if (control_value_member(drop, "signature_id"))
+        printf(", rule %" PRId64 ":%" PRId64 " %s", ask_number(drop, "gid"), ask_number(drop, "signature_id"),
+               ask_string(drop, "signature"));
+    putchar('\n');
+    for (size_t i = 0; i < control_value_count(exceptions); i++)
+        printf("  exception %s: %s\n", ask_string(control_value_item(exceptions, i), "cause"),
+               ask_string(control_value_item(exceptions, i), "policy"));
+    for (size_t i = 0; i < control_value_count(rules); i++)
+        print_rule_of_flow(control_value_item(rules, i));
+    if (control_value_member(flow, "matches_of_other_rules"))
+        printf("  %" PRId64 " matches of other rules\n", ask_number(flow, "matches_of_other_rules"));
+}
+
+static int ask_and_print(struct arguments *arguments, int count, char **words)
+{
+    struct control_reply reply;
+    int code;
+
+    ask_begin(&arguments->ask, "explain");
+    if (!put_question(arguments, count, words)) {
+        cli_error(&command_explain, "say which: SID, GID:SID, or [PROTOCOL] ADDRESS:PORT ADDRESS:PORT");
+        return EXIT_USAGE;
+    }
+    code = ask_send(&arguments->ask, ANSWER_SECONDS, &reply);
+    if (code)
+        return code;
+    if (arguments->ask.json)
+        code = ask_print_json(&reply);
+    else if (control_value_member(reply.message, "proto"))
+        print_flow(reply.message);
+    else
+        print_rule(reply.message);
+    ask_free_reply(&reply);
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    struct arguments arguments = { .vlan = 0 };
+    int first, code = ask_init(&arguments.ask, &command_explain, argc);
+
+    if (code)
+        return code;
+    code = cli_parse(&command_explain, argc, argv, take_option, &arguments, &arguments.ask.input.settings, &first);
+    if (code < 0)
+        code = ask_and_print(&arguments, argc - first, argv + first);
+    ask_clear(&arguments.ask);
+    return code;
+}
+
+const struct command command_explain = {
+    .name = "explain",
+    .usage = "[OPTION]... SID|GID:SID|[PROTOCOL] ADDRESS:PORT ADDRESS:PORT",
+    .summary = "Asks the running daemon what became of a flow and why, or of a rule",
+    .help = "Of a flow: its verdict and the reason, exceptions that it met, and the rules that matched in it. Either "
+            "end may come\n"
+            "first, [ADDRESS]:PORT is for IPv6, and the protocol is TCP unless another is named.\n"
+            "Of a rule: its text and where it stands, how often it matched, and when last; also when it is not loaded "
+            "any more.",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `sluice status`: what runs, and how. */
+#include "ask.h"
+
+#include <inttypes.h>
+
+static const struct cli_option options[] = {
+    CLI_ROW_CONFIG,
+    ASK_ROW_SOCKET,
+    ASK_ROW_JSON,
+    { .name = NULL },
+};
+
+static void print(const struct control_value *message)
+{
+    const struct control_value *rules = control_value_member(message, "rules");
+    const struct control_value *reload = control_value_member(message, "reload");
+    int64_t seconds = ask_number(message, "uptime");
+
+    printf("sluice %s, process %" PRId64 ", up for %" PRId64 " d %02" PRId64 ":%02" PRId64 ":%02" PRId64 "\n",
+           ask_string(message, "version"), ask_number(message, "pid"), seconds / 86400, seconds / 3600 % 24,
+           seconds / 60 % 60, seconds % 60);
+    printf("%" PRId64 " rules, %" PRId64 " rejected, generation %" PRId64 "\n", ask_number(rules, "loaded"),
+           ask_number(rules, "rejected"), ask_number(rules, "generation"));
+    printf("%" PRId64 " queues: %" PRId64 " packets, %" PRId64 " dropped, %" PRId64 " alerts%s\n",
+           ask_number(message, "queues"), ask_number(message, "packets"), ask_number(message, "dropped"),
+           ask_number(message, "alerts"),
+           control_value_bool(control_value_member(message, "workers_answer")) ? "" : "; a worker does not answer");
+    if (control_value_member(reload, "last"))
+        printf(
+            "last reload: %s, %s%s\n", ask_string(reload, "last"),
+            control_value_bool(control_value_member(reload, "ok")) ? "done" : "refused: ", ask_string(reload, "error"));
+}
+
+static int run(int argc, char **argv)
+{
+    return ask_simple(&command_status, "status", argc, argv, print);
+}
+
+const struct command command_status = {
+    .name = "status",
+    .usage = "[OPTION]...",
+    .summary = "Asks the running daemon what it is doing",
+    .options = options,
+    .run = run,
+};

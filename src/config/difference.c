@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* In which settings two configurations of the same tables differ. */
+#include "config_priv.h"
+
+#include <string.h>
+
+static bool is_equal_text(const char *one, const char *other)
+{
+    return one && other ? strcmp(one, other) == 0 : !one && !other;
+}
+
+static bool is_equal_node(const struct node *one, const struct node *other)
+{
+    if (!one || !other)
+        return !one && !other;
+    if (one->kind != other->kind || one->count != other->count || !is_equal_text(one->value, other->value))
+        return false;
+
+    const struct node *b = other->first;
+
+    for (const struct node *a = one->first; a && b; a = a->next, b = b->next) {
+        if (!is_equal_text(a->key, b->key) || !is_equal_node(a, b))
+            return false;
+    }
+    return true;
+}
+
+static const struct node *effective(const struct config *config, const struct schema_row *row, const char *path)
+{
+    const struct node *node = node_find(config->root, path);
+
+    return node && node->kind != NODE_NULL ? node : row->default_node;
+}
+
+/* The part of a name before what is free in it, and what lies below. */
+static void fixed_part(const char *name, char out[CONFIG_MAX_PATH])
+{
+    size_t length = strcspn(name, "*");
+
+    if (name[length] == '*' && length > 0)
+        length--; /* the dot */
+    memcpy(out, name, length);
+    out[length] = '\0';
+}
+
+void config_each_difference(const struct config *one, const struct config *other,
+                            void (*each)(const char *name, void *user), void *user)
+{
+    char path[CONFIG_MAX_PATH], told[CONFIG_MAX_PATH] = "";
+
+    for (size_t i = 0; i < one->row_count; i++) {
+        const struct schema_row *row = &one->rows[i];
+
+        if (strlen(row->setting->name) >= sizeof(path))
+            continue;
+        fixed_part(row->setting->name, path);
+        if (strcmp(path, told) == 0 || is_equal_node(effective(one, row, path), effective(other, row, path)))
+            continue;
+        strcpy(told, path);
+        each(path, user);
+    }
+}

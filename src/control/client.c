@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Who asks: one connection, one request, one answer, with a time limit. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "control_priv.h"
+#include "value.h"
+#include "sluice/clock.h"
+
+enum { PIECE = 64 << 10, MS_PER_SECOND = 1000 };
+
+static int refuse(char error[CONTROL_ERROR_SIZE], int err, const char *path)
+{
+    if (err == -ENOENT || err == -ECONNREFUSED)
+        snprintf(error, CONTROL_ERROR_SIZE, "no daemon listens on %s: %s", path, strerror(-err));
+    else
+        snprintf(error, CONTROL_ERROR_SIZE, "%s: %s", path, strerror(-err));
+    return err;
+}
+
+static int open_connection(const char *path)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int fd, err;
+
+    if (strlen(path) >= sizeof(address.sun_path))
+        return -ENAMETOOLONG;
+    strcpy(address.sun_path, path);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
+        return fd;
+    err = -errno;
+    close(fd);
+    return err;
+}
+
+static int send_all(int fd, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        ssize_t n = send(fd, bytes, length, MSG_NOSIGNAL);
+
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        if (n > 0) {
+            bytes += n;
+            length -= (size_t)n;
+        }
+    }
+    return 0;
+}
+
+static int wait_readable(int fd, uint64_t until_ns)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    struct pollfd wait = { .fd = fd, .events = POLLIN };
+    int ready;
+
+    if (now_ns >= until_ns)
+        return -ETIMEDOUT;
+    ready = poll(&wait, 1, (int)((until_ns - now_ns) / (NS_PER_SECOND / MS_PER_SECOND)) + 1);
+    return ready < 0 && errno != EINTR ? -errno : 0;
+}
+
+static int receive_line(int fd, unsigned seconds, struct text *line)
+{
+    uint64_t until_ns = clock_monotonic_ns() + seconds * NS_PER_SECOND;
+
+    while (line->length == 0 || line->bytes[line->length - 1] != '\n') {
+        int err = wait_readable(fd, until_ns);
+        char *room = text_reserve(line, PIECE);
+        ssize_t n;
+
+        if (err || !room)
+            return err ? err : -ENOMEM;
+        n = recv(fd, room, PIECE, MSG_DONTWAIT);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            continue;
+        if (n <= 0)
+            return n < 0 ? -errno : -ECONNRESET;
+        text_commit(line, (size_t)n);
+        if (line->length > 2 * CONTROL_MAX_ANSWER)
+            return -EMSGSIZE;
+    }
+    return 0;
+}
+
+/* A failure's message is for who asked. */
+static int read_answer(const struct text *line, struct control_reply *out, char error[CONTROL_ERROR_SIZE])
+{
+    const char *cause, *word, *message;
+    struct control_value *answer = value_parse(line->bytes, line->length, &cause);
+
+    word = control_value_string(control_value_member(answer, "return"));
+    out->whole = answer;
+    out->message = control_value_member(answer, "message");
+    if (word && strcmp(word, "OK") == 0)
+        return 0;
+    message = control_value_string(out->message);
+    snprintf(error, CONTROL_ERROR_SIZE, "%s", message ? message : "the answer is none");
+    control_value_free(answer);
+    return word ? -EREMOTEIO : -EPROTO;
+}
+
+const char *control_reply_text(const struct control_reply *reply)
+{
+    return reply->message ? value_text((struct control_value *)(uintptr_t)reply->message) : "null";
+}
+
+int control_ask(const char *path, const struct text *request, unsigned seconds, struct control_reply *out,
+                char error[CONTROL_ERROR_SIZE])
+{
+    int fd = open_connection(path), err;
+    struct text line;
+
+    if (fd < 0)
+        return refuse(error, fd, path);
+    text_init(&line);
+    err = request->failed ? -ENOMEM : send_all(fd, request->bytes, request->length);
+    if (!err)
+        err = send_all(fd, "\n", 1);
+    if (!err || err == -EPIPE) /* who was turned away may have been told why */
+        err = receive_line(fd, seconds, &line);
+    if (err)
+        refuse(error, err, path);
+    else
+        err = read_answer(&line, out, error);
+    text_clear(&line);
+    close(fd);
+    return err;
+}

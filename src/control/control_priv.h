@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside of control: request.c reads lines and runs commands, server.c has the socket and its clients, client.c asks. */
+#ifndef SLUICE_CONTROL_PRIV_H
+#define SLUICE_CONTROL_PRIV_H
+
+#include "sluice/control.h"
+
+struct control_request {
+    const struct control_value *arguments; /* NULL: none */
+    struct text *out;
+    uint64_t ticket; /* for who defers */
+    size_t begun_at; /* of the answer in `out` */
+    bool answered, failed, deferred;
+};
+
+/* The beginning and the end of an answer line. */
+void answer_begin(struct text *out, bool ok);
+void answer_end(struct text *out);
+
+/* Runs the command of a line; true when the answer comes later. */
+bool request_run(const struct control_command *commands, void *user, const char *line, size_t length, uint64_t ticket,
+                 struct text *out);
+
+#endif

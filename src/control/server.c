@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The socket and its clients. A client is in one of three states: it may send a line; it waits for an answer that comes later; it
+ * has an answer to read. Only in the first one anything is read from it, so what it can make us keep is one line and one answer.
+ *
+ * An epoll descriptor stands for all of them, so that the thread that owns the server waits for one.
+ *
+ * A socket that is there already is tried: when nobody answers, its owner has died, and it is replaced.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "control_priv.h"
+#include "sluice/clock.h"
+
+enum {
+    BACKLOG = 16,
+    EVENTS = 16,
+    TICKET_SLOTS = 256,
+    FOLDER_MODE = 0755,
+    PATH_SIZE = sizeof(((struct sockaddr_un *)0)->sun_path)
+};
+
+struct client {
+    int fd;       /* -1: free */
+    bool waits;   /* for an answer that comes later */
+    bool closing; /* when its answer has been sent */
+    uint64_t ticket;
+    uint64_t since_ns; /* of what it is doing */
+    size_t length;     /* of the line that it has begun */
+    size_t sent;
+    struct text out;
+    char line[CONTROL_MAX_LINE];
+};
+
+struct control_server {
+    struct control_options options;
+    char path[PATH_SIZE];
+    int listen_fd, epoll_fd;
+    uint64_t next_ticket;
+    unsigned count; /* of clients that there may be */
+    struct client *clients;
+};
+
+/* --- The socket --------------------------------------------------------------------------------------------------------------- */
+
+static int refuse(char error[CONTROL_ERROR_SIZE], int err, const char *path, const char *what)
+{
+    snprintf(error, CONTROL_ERROR_SIZE, "control socket %s: %s: %s", path, what, strerror(-err));
+    return err;
+}
+
+/* Nobody answers there: 0. */
+static int probe(const struct sockaddr_un *address)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int err;
+
+    if (fd < 0)
+        return -errno;
+    err = connect(fd, (const struct sockaddr *)address, sizeof(*address)) ? -errno : -EADDRINUSE;
+    close(fd);
+    return err == -ECONNREFUSED || err == -ENOENT ? 0 : err == -EAGAIN ? -EADDRINUSE : err;
+}
+
+/* Of somebody who died; what is no socket is not ours to remove. */
+static void remove_stale(const char *path)
+{
+    struct stat status;
+
+    if (lstat(path, &status) == 0 && S_ISSOCK(status.st_mode))
+        unlink(path);
+}
+
+static void make_folder(const char *path)
+{
+    char folder[PATH_SIZE];
+    char *slash;
+
+    snprintf(folder, sizeof(folder), "%s", path);
+    slash = strrchr(folder, '/');
+    if (!slash || slash == folder)
+        return;
+    *slash = '\0';
+    mkdir(folder, FOLDER_MODE); /* what is wrong with it bind() will say */
+}
+
+static int set_group(const char *path, const char *name)
+{
+    const struct group *group = name ? getgrnam(name) : NULL;
+
+    if (!name)
+        return 0;
+    if (!group)
+        return -ENOENT;
+    return chown(path, (uid_t)-1, group->gr_gid) ? -errno : 0;
+}
+
+/* Nobody may connect before its mode and group are what they should be. */
+static int bind_socket(struct control_server *server, const struct sockaddr_un *address, char error[CONTROL_ERROR_SIZE])
+{
+    const char *path = server->path;
+    mode_t before;
+    int err;
+
+    err = probe(address);
+    if (err)
+        return refuse(error, err, path, "somebody else listens there");
+    remove_stale(path);
+    before = umask(0177);
+    err = bind(server->listen_fd, (const struct sockaddr *)address, sizeof(*address)) ? -errno : 0;
+    umask(before);
+    if (err) {
+        server->path[0] = '\0'; /* it is not ours to remove */
+        return refuse(error, err, address->sun_path, "bind");
+    }
+    err = set_group(path, server->options.group);
+    if (err)
+        return refuse(error, err, path, "group");
+    if (chmod(path, server->options.mode) || listen(server->listen_fd, BACKLOG))
+        return refuse(error, -errno, path, "listen");
+    return 0;
+}
+
+static int watch(struct control_server *server, int operation, int fd, uint32_t events, uint64_t id)
+{
+    struct epoll_event event = { .events = events, .data.u64 = id };
+
+    return epoll_ctl(server->epoll_fd, operation, fd, &event) ? -errno : 0;
+}
+
+static int open_socket(struct control_server *server, char error[CONTROL_ERROR_SIZE])
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    const char *path = server->options.path;
+    int err;
+
+    if (strlen(path) >= sizeof(address.sun_path))
+        return refuse(error, -ENAMETOOLONG, path, "path");
+    strcpy(address.sun_path, path);
+    strcpy(server->path, path);
+    server->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (server->listen_fd < 0 || server->epoll_fd < 0) {
+        server->path[0] = '\0';
+        return refuse(error, -errno, path, "socket");
+    }
+    make_folder(path);
+    err = bind_socket(server, &address, error);
+    if (err == -EADDRINUSE)
+        server->path[0] = '\0';
+    return err ? err : watch(server, EPOLL_CTL_ADD, server->listen_fd, EPOLLIN, UINT64_MAX);
+}
+
+int control_server_new(struct control_server **out, const struct control_options *options,
+                       char error[CONTROL_ERROR_SIZE])
+{
+    struct control_server *server = calloc(1, sizeof(*server));
+    int err = -ENOMEM;
+
+    if (server) {
+        server->options = *options;
+        server->listen_fd = server->epoll_fd = -1;
+        server->count = options->max_clients < TICKET_SLOTS ? options->max_clients : TICKET_SLOTS;
+        server->clients = calloc(server->count, sizeof(*server->clients));
+    }
+    if (!server || !server->clients) {
+        snprintf(error, CONTROL_ERROR_SIZE, "control socket: out of memory");
+        control_server_free(server);
+        return err;
+    }
+    for (unsigned i = 0; i < server->count; i++)
+        server->clients[i].fd = -1;
+    err = open_socket(server, error);
+    if (err)
+        control_server_free(server);
+    else
+        *out = server;
+    return err;
+}
+
+static void drop_client(struct client *client)
+{
+    if (client->fd >= 0)
+        close(client->fd); /* epoll forgets it */
+    text_clear(&client->out);
+    client->fd = -1;
+    client->waits = client->closing = false;
+    client->length = client->sent = 0;
+}
+
+void control_server_free(struct control_server *server)
+{
+    if (!server)
+        return;
+    for (unsigned i = 0; server->clients && i < server->count; i++)
+        drop_client(&server->clients[i]);
+    if (server->path[0])
+        unlink(server->path);
+    if (server->listen_fd >= 0)
+        close(server->listen_fd);
+    if (server->epoll_fd >= 0)
+        close(server->epoll_fd);
+    free(server->clients);
+    free(server);
+}
+
+int control_server_fd(const struct control_server *server)
+{
+    return server->epoll_fd;
+}
+
+/* --- Clients ------------------------------------------------------------------------------------------------------------------- */
+
+static void wait_for(struct control_server *server, struct client *client, uint32_t events)
+{
+    client->since_ns = clock_monotonic_ns();
+    if (watch(server, EPOLL_CTL_MOD, client->fd, events, (uint64_t)(client - server->clients)))
+        drop_client(client);
+}
+
+/* What there is of the answer; the rest when the client has read. */
+static void send_answer(struct control_server *server, struct client *client)
+{
+    while (client->sent < client->out.length) {
+        ssize_t n = send(client->fd, client->out.bytes + client->sent, client->out.length - client->sent,
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN) {
+            wait_for(server, client, EPOLLOUT);
+            return;
+        }
+        if (n <= 0) {
+            drop_client(client);
+            return;
+        }
+        client->sent += (size_t)n;
+        client->since_ns = clock_monotonic_ns();
+    }
+    text_clear(&client->out);
+    client->sent = 0;
+    if (client->closing)
+        drop_client(client);
+    else
+        wait_for(server, client, EPOLLIN);
+}
+
+static bool is_busy(const struct client *client)
+{
+    return client->fd < 0 || client->waits || client->out.length > 0;
+}
+
+/* The first line that is there, if the client may ask. */
+static bool take_line(struct control_server *server, struct client *client)
+{
+    char *end = memchr(client->line, '\n', client->length);
+    size_t length = end ? (size_t)(end - client->line) : 0;
+
+    if (!end || is_busy(client))
+        return false;
+    client->ticket = server->next_ticket++ * TICKET_SLOTS + (uint64_t)(client - server->clients);
+    client->waits =
+        request_run(server->options.commands, server->options.user, client->line, length, client->ticket, &client->out);
+    client->length -= length + 1;
+    memmove(client->line, end + 1, client->length);
+    if (client->waits)
+        wait_for(server, client, EPOLLRDHUP);
+    else
+        send_answer(server, client);
+    return true;
+}
+
+static void too_long(struct control_server *server, struct client *client)
+{
+    answer_begin(&client->out, false);
+    json_string(&client->out, NULL, "the request is too long");
+    answer_end(&client->out);
+    client->closing = true;
+    send_answer(server, client);
+}
+
+static void read_client(struct control_server *server, struct client *client)
+{
+    ssize_t n = recv(client->fd, client->line + client->length, sizeof(client->line) - client->length, MSG_DONTWAIT);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        drop_client(client);
+        return;
+    }
+    if (client->length == 0)
+        client->since_ns = clock_monotonic_ns();
+    client->length += (size_t)n;
+    while (take_line(server, client))
+        ;
+    if (!is_busy(client) && client->length == sizeof(client->line))
+        too_long(server, client);
+}
+
+static void go_on(struct control_server *server, struct client *client)
+{
+    send_answer(server, client);
+    while (client->fd >= 0 && take_line(server, client))
+        ;
+}
+
+/* One too many is told so, as far as that goes without waiting. */
+static void turn_away(int fd)
+{
+    static const char answer[] = "{\"return\":\"NOK\",\"message\":\"too many clients (control.clients)\"}\n";
+
+    if (send(fd, answer, sizeof(answer) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        errno = 0;
+    close(fd);
+}
+
+static struct client *free_client(struct control_server *server)
+{
+    for (unsigned i = 0; i < server->count; i++) {
+        if (server->clients[i].fd < 0)
+            return &server->clients[i];
+    }
+    return NULL;
+}
+
+static void accept_clients(struct control_server *server)
+{
+    int fd;
+
+    while ((fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+        struct client *client = free_client(server);
+
+        if (!client) {
+            turn_away(fd);
+            continue;
+        }
+        client->fd = fd;
+        client->since_ns = clock_monotonic_ns();
+        text_init(&client->out);
+        if (watch(server, EPOLL_CTL_ADD, fd, EPOLLIN, (uint64_t)(client - server->clients)))
+            drop_client(client);
+    }
+}
+
+static void serve(struct control_server *server, struct client *client, uint32_t events)
+{
+    if (client->fd < 0)
+        return;
+    if (client->waits || events & EPOLLERR) /* it went while it waited */
+        drop_client(client);
+    else if (client->out.length > 0)
+        go_on(server, client);
+    else
+        read_client(server, client);
+}
+
+static void drop_slow_clients(struct control_server *server)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+
+    for (unsigned i = 0; i < server->count; i++) {
+        struct client *client = &server->clients[i];
+        bool has_begun = client->length > 0 || client->out.length > 0;
+        uint64_t patience = has_begun ? CONTROL_PATIENCE_SECONDS : CONTROL_IDLE_SECONDS;
+
+        if (client->fd >= 0 && !client->waits && now_ns - client->since_ns > patience * NS_PER_SECOND)
+            drop_client(client);
+    }
+}
+
+void control_server_run(struct control_server *server)
+{
+    struct epoll_event events[EVENTS];
+    int count = epoll_wait(server->epoll_fd, events, EVENTS, 0);
+
+    for (int i = 0; i < count; i++) {
+        if (events[i].data.u64 == UINT64_MAX)
+            accept_clients(server);
+        else
+            serve(server, &server->clients[events[i].data.u64], events[i].events);
+    }
+    drop_slow_clients(server);
+}
+
+/* --- Answers that come later ------------------------------------------------------------------------------------------------------ */
+
+static struct client *client_of(struct control_server *server, uint64_t ticket)
+{
+    struct client *client = ticket % TICKET_SLOTS < server->count ? &server->clients[ticket % TICKET_SLOTS] : NULL;
+
+    return client && client->fd >= 0 && client->waits && client->ticket == ticket ? client : NULL;
+}
+
+struct text *control_answer_later(struct control_server *server, uint64_t ticket, bool ok)
+{
+    struct client *client = client_of(server, ticket);
+
+    if (!client)
+        return NULL;
+    answer_begin(&client->out, ok);
+    return &client->out;
+}
+
+void control_finish_later(struct control_server *server, uint64_t ticket)
+{
+    struct client *client = client_of(server, ticket);
+
+    if (!client)
+        return;
+    answer_end(&client->out);
+    client->waits = false;
+    go_on(server, client);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Shorter literals for the same rules. What a literal is looked for in is there as a whole, or not at all, so any part of it that is found
+ * says that the rule is to be asked: a part is chosen that is found fast and seldom.
+ *
+ * Hyperscan matches eight bytes at once, and has to look again for the rest of a longer literal: those that end alike ("HTTP/1.1") all at each
+ * place where that is. Of each the eight bytes are kept that the fewest others have.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detect_priv.h"
+
+enum {
+    PART_LENGTH = 8,
+    GRAM_LENGTH = 4, /* how common a part is, is judged by so many bytes at a time */
+    MIN_BITS = 8,
+    MAX_BITS = 18,
+    SHARED_LENGTH = 6,
+    SHARED_BYTES = 4,
+    SHARED_MAX = 256, /* literals are compared each with each */
+};
+
+/* --- Literals that contain others ------------------------------------------------------------------------------------------- */
+
+/* Long enough, and of enough different bytes, to be rare. */
+static bool is_telling(const struct literal *literal)
+{
+    unsigned different = 0;
+
+    for (size_t i = 0; i < literal->length; i++)
+        different += !memchr(literal->bytes, literal->bytes[i], i);
+    return literal->length >= SHARED_LENGTH && different >= SHARED_BYTES;
+}
+
+static bool contains(const struct literal *outer, const struct literal *inner)
+{
+    if (inner->length >= outer->length || (outer->nocase && !inner->nocase))
+        return false;
+    for (size_t i = 0; i <= outer->length - inner->length; i++) {
+        if (literal_equal(inner, outer->bytes + i))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Where a literal occurs, all occur that it contains: a rule may just as well be found by one of these, when another rule is found by it
+ * anyway. Rulesets have many rules for variants of one thing, and fewer patterns are found faster. In a stream the shorter one may have been
+ * seen with an earlier segment.
+ */
+static void share(struct literal *const *literals, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct literal *shortest = literals[i];
+
+        for (uint32_t k = 0; k < count && literals[i]->is_whole; k++) {
+            const struct literal *other = literals[k];
+
+            if (other->length < shortest->length && is_telling(other) && contains(literals[i], other))
+                shortest = other;
+        }
+        *literals[i] = *shortest;
+    }
+}
+
+/* --- Parts --------------------------------------------------------------------------------------------------------------------- */
+
+/* How often a gram is in the literals, about: by hash. */
+struct counts {
+    uint32_t *of;
+    unsigned shift;
+};
+
+/* Letters count without their case. */
+static uint32_t hash_at(const struct counts *counts, const uint8_t *bytes)
+{
+    uint32_t gram;
+
+    memcpy(&gram, bytes, sizeof(gram));
+    return (gram & UINT32_C(0xdfdfdfdf)) * UINT32_C(0x9e3779b1) >> counts->shift;
+}
+
+static int count_grams(struct counts *counts, struct literal *const *literals, uint32_t count)
+{
+    unsigned bits = MIN_BITS;
+    uint64_t total = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        total += literals[i]->length;
+    while (bits < MAX_BITS && (UINT64_C(1) << bits) < total * 2)
+        bits++;
+    counts->shift = 32 - bits;
+    counts->of = calloc(UINT64_C(1) << bits, sizeof(*counts->of));
+    if (!counts->of)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < count; i++) {
+        for (size_t at = 0; at + GRAM_LENGTH <= literals[i]->length; at++)
+            counts->of[hash_at(counts, literals[i]->bytes + at)]++;
+    }
+    return 0;
+}
+
+/* Equal bytes are padding, and found where there is nothing. */
+static bool is_padding(const uint8_t *bytes)
+{
+    return memcmp(bytes, bytes + 1, GRAM_LENGTH - 1) == 0;
+}
+
+static uint64_t commonness(const struct counts *counts, const uint8_t *part)
+{
+    uint64_t sum = 0;
+
+    for (unsigned at = 0; at + GRAM_LENGTH <= PART_LENGTH; at++)
+        sum += is_padding(part + at) ? UINT32_MAX : counts->of[hash_at(counts, part + at)];
+    return sum;
+}
+
+/* Of equals the last: words end in what tells them apart more often than they begin with it. */
+static void cut(struct literal *literal, const struct counts *counts)
+{
+    uint64_t lowest = UINT64_MAX;
+    size_t best = 0;
+
+    for (size_t at = 0; at + PART_LENGTH <= literal->length; at++) {
+        uint64_t sum = commonness(counts, literal->bytes + at);
+
+        if (sum > lowest)
+            continue;
+        lowest = sum;
+        best = at;
+    }
+    literal->bytes += best;
+    literal->length = PART_LENGTH;
+    literal->is_part = true;
+}
+
+int literals_shorten(struct literal *const *literals, uint32_t count)
+{
+    struct counts counts;
+    int err = 0;
+
+    if (count <= SHARED_MAX)
+        share(literals, count);
+    err = count_grams(&counts, literals, count);
+    for (uint32_t i = 0; i < count && !err; i++) {
+        if (literals[i]->is_whole && literals[i]->length > PART_LENGTH)
+            cut(literals[i], &counts);
+    }
+    if (!err)
+        free(counts.of);
+    return err;
+}

@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The running engine as it is asked on its control socket: status, stats, queues, flows, explain, reload. Main waits here for signals and
+ * clients together. It reads what workers count by their snapshots, and asks them for flows; both are answered between two batches, so
+ * nobody who asks costs a packet more than a copy of a few of them.
+ *
+ * Threads:   main's.
+ * Ownership: queries are the service's for good, because a worker that does not answer may still do so later.
+ */
+#include "service.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "sluice/clock.h"
+#include "sluice/control.h"
+#include "sluice/log.h"
+
+enum {
+    MAX_TICKETS = 64,
+    MAX_TOLD_MISTAKES = 20,
+    MAX_FLOWS = 1024,
+    DEFAULT_FLOWS = 256,
+    FLOW_PAGES = 64,
+    PATH_SIZE = 512
+};
+
+/* Who waits for a reload. */
+struct waiting_client {
+    uint64_t ticket;
+    unsigned number; /* of the reload */
+};
+
+struct service {
+    struct service_options options;
+    struct control_server *server; /* NULL: none */
+    int signal_fd;
+    struct worker_query *queries; /* one a worker */
+    struct waiting_client waiting[MAX_TICKETS];
+    unsigned waiting_count;
+};
+
+static uint64_t uptime(const struct service *service)
+{
+    return (clock_monotonic_ns() - service->options.started_ns) / NS_PER_SECOND;
+}
+
+/* All at once, so that it takes as long as the slowest. */
+static bool take_snapshots(struct service *service)
+{
+    const struct service_options *options = &service->options;
+    bool all = true;
+
+    for (unsigned i = 0; i < options->worker_count; i++)
+        atomic_store_explicit(&options->workers[i].snapshot_wanted, true, memory_order_release);
+    for (unsigned i = 0; i < options->worker_count; i++)
+        all &= worker_take_snapshot(&options->workers[i]);
+    return all;
+}
+
+/* --- status, stats, queues ------------------------------------------------------------------------------------------------------ */
+
+static void put_reload(struct text *out, const struct reload *reload)
+{
+    static const char *const states[] = {
+        [RELOAD_IDLE] = "idle",
+        [RELOAD_BUILDING] = "building",
+        [RELOAD_TAKING] = "taking",
+        [RELOAD_DRAINING] = "idle",
+    };
+    const struct reload_result *last = reload_last(reload);
+
+    json_object_open(out, "reload");
+    json_string(out, "state", states[reload_state(reload)]);
+    if (last) {
+        output_time(out, "last", last->time_ns);
+        json_bool(out, "ok", last->error == 0);
+        json_double(out, "seconds", last->seconds);
+        if (last->error)
+            json_string(out, "error", last->cause);
+    }
+    json_object_close(out);
+}
+
+static void put_rules(struct text *out, const struct ruleset *ruleset)
+{
+    const struct rule_list *rules = ruleset_rules(ruleset);
+
+    json_object_open(out, "rules");
+    json_uint(out, "generation", ruleset_generation(ruleset));
+    json_uint(out, "loaded", rule_list_count(rules));
+    json_uint(out, "rejected", rule_list_rejected(rules));
+    json_object_close(out);
+}
+
+static void status(void *user, struct control_request *request)
+{
+    struct service *service = user;
+    const struct service_options *options = &service->options;
+    bool answering = take_snapshots(service);
+    uint64_t packets = 0, dropped = 0, alerts = 0;
+    struct text *out = control_answer(request);
+
+    for (unsigned i = 0; i < options->worker_count; i++) {
+        packets += options->workers[i].snapshot.capture.packets;
+        dropped += options->workers[i].snapshot.capture.dropped;
+        alerts += options->workers[i].snapshot.policy.alerts;
+    }
+    json_object_open(out, NULL);
+    json_string(out, "version", SLUICE_VERSION);
+    json_uint(out, "pid", (uint64_t)getpid());
+    json_uint(out, "uptime", uptime(service));
+    json_uint(out, "queues", options->worker_count);
+    json_bool(out, "workers_answer", answering);
+    json_uint(out, "packets", packets);
+    json_uint(out, "dropped", dropped);
+    json_uint(out, "alerts", alerts);
+    put_rules(out, *options->ruleset);
+    put_reload(out, options->reload);
+    json_object_close(out);
+}
+
+static void stats(void *user, struct control_request *request)
+{
+    struct service *service = user;
+    const struct service_options *options = &service->options;
+
+    if (!take_snapshots(service)) {
+        control_fail(request, "a worker does not answer");
+        return;
+    }
+    stats_json(options->stats, options->worker_list, options->worker_count, *options->ruleset, options->output,
+               uptime(service), control_answer(request));
+}
+
+static void put_queue(struct text *out, const struct worker *worker)
+{
+    const struct capture_counters *counters = &worker->snapshot.capture;
+    struct queue_status status = { 0 };
+
+    json_object_open(out, NULL);
+    json_uint(out, "queue", worker->queue.queue);
+    json_uint(out, "worker", worker->index);
+    json_uint(out, "packets", counters->packets);
+    json_uint(out, "bytes", counters->bytes);
+    json_uint(out, "accepted", counters->accepted);
+    json_uint(out, "dropped", counters->dropped);
+    json_uint(out, "repeated", counters->repeated);
+    json_uint(out, "routed", counters->routed);
+    json_uint(out, "overruns", counters->receive_overruns);
+    if (worker->capture && capture_status(worker->capture, &status) == 0) {
+        json_uint(out, "waiting", status.waiting);
+        json_uint(out, "queue_dropped", status.queue_dropped);
+        json_uint(out, "user_dropped", status.user_dropped);
+    }
+    json_object_close(out);
+}
+
+static void queues(void *user, struct control_request *request)
+{
+    struct service *service = user;
+    struct text *out;
+
+    take_snapshots(service);
+    out = control_answer(request);
+    json_array_open(out, NULL);
+    for (unsigned i = 0; i < service->options.worker_count; i++)
+        put_queue(out, &service->options.workers[i]);
+    json_array_close(out);
+}
+
+/* --- flows ----------------------------------------------------------------------------------------------------------------------- */
+
+/* Where a listing goes on: "WORKER:BUCKET". */
+struct place {
+    unsigned worker;
+    size_t bucket;
+};
+
+static bool read_place(const char *text, struct place *out)
+{
+    struct span rest = span_of(text), first;
+    uint64_t worker, bucket;
+
+    if (!span_next(&rest, ':', &first) || !rest.at || !span_to_uint(first, 0, UINT_MAX, &worker) ||
+        !span_to_uint(rest, 0, SIZE_MAX, &bucket))
+        return false;
+    *out = (struct place){ (unsigned)worker, (size_t)bucket };
+    return true;
+}
+
+/* One page of one worker; false when it does not answer. */
+static bool put_page(struct service *service, struct text *out, struct place *place, size_t *count)
+{
+    struct worker_query *query = &service->queries[place->worker];
+    struct worker *worker = &service->options.workers[place->worker];
+    const struct rule_list *rules = ruleset_rules(*service->options.ruleset);
+
+    if (worker_is_asked(worker))
+        return false;
+    query->by_ends = false;
+    query->cursor = place->bucket;
+    if (!worker_ask(worker, query))
+        return false;
+    for (size_t i = 0; i < query->count; i++)
+        explain_flow(out, &query->flows[i], rules, place->worker, false);
+    *count += query->count;
+    place->bucket = query->cursor;
+    place->worker += query->cursor == 0;
+    return true;
+}
+
+static void flows(void *user, struct control_request *request)
+{
+    struct service *service = user;
+    int64_t limit = control_number(request, "limit", DEFAULT_FLOWS);
+    const char *from = control_string(request, "from");
+    struct place place = { 0, 0 };
+    size_t count = 0;
+    bool answering = true;
+
+    if (limit < 1 || limit > MAX_FLOWS || (from && !read_place(from, &place))) {
+        control_fail(request, "\"limit\" is a number up to %d, \"from\" what \"next\" was", MAX_FLOWS);
+        return;
+    }
+    struct text *out = control_answer(request);
+
+    json_object_open(out, NULL);
+    json_array_open(out, "flows");
+    for (unsigned i = 0;
+         i < FLOW_PAGES && count < (size_t)limit && place.worker < service->options.worker_count && answering; i++)
+        answering = put_page(service, out, &place, &count);
+    json_array_close(out);
+    if (place.worker < service->options.worker_count)
+        json_printf(out, "next", "%u:%zu", place.worker, place.bucket);
+    json_object_close(out);
+    if (!answering)
+        control_fail(request, "worker %u does not answer", place.worker);
+}
+
+/* --- explain --------------------------------------------------------------------------------------------------------------------- */
+
+static bool read_end(struct control_request *request, const char *address, const char *port, struct address *out,
+                     uint16_t *number, int *version)
+{
+    const char *text = control_string(request, address);
+    int64_t value = control_number(request, port, 0);
+
+    *version = text ? address_parse(text, strlen(text), out) : -EINVAL;
+    *number = (uint16_t)value;
+    return (*version == 4 || *version == 6) && value >= 0 && value <= UINT16_MAX;
+}
+
+static bool read_ends(struct control_request *request, struct flow_ends *ends)
+{
+    int64_t protocol = control_number(request, "proto", -1), vlan = control_number(request, "vlan", 0);
+    int versions[2];
+
+    memset(ends, 0, sizeof(*ends));
+    if (protocol < 0 || protocol > UINT8_MAX || vlan < 0 || vlan > 4095 ||
+        !read_end(request, "src_ip", "src_port", &ends->address[0], &ends->port[0], &versions[0]) ||
+        !read_end(request, "dest_ip", "dest_port", &ends->address[1], &ends->port[1], &versions[1]) ||
+        versions[0] != versions[1])
+        return false;
+    ends->protocol = (uint8_t)protocol;
+    ends->ip_version = (uint8_t)versions[0];
+    ends->vlan_count = vlan > 0;
+    ends->vlan_id[0] = (uint16_t)vlan;
+    return true;
+}
+
+static void explain_ends(struct service *service, struct control_request *request)
+{
+    const struct rule_list *rules = ruleset_rules(*service->options.ruleset);
+    struct flow_ends ends;
+    bool answering = true;
+
+    if (!read_ends(request, &ends)) {
+        control_fail(request, "a flow is \"proto\" (a number), \"src_ip\", \"src_port\", \"dest_ip\", \"dest_port\"");
+        return;
+    }
+    for (unsigned i = 0; i < service->options.worker_count; i++) {
+        struct worker *worker = &service->options.workers[i];
+        struct worker_query *query = &service->queries[i];
+
+        if (worker_is_asked(worker)) {
+            answering = false;
+            continue;
+        }
+        query->by_ends = true;
+        query->ends = ends;
+        if (!worker_ask(worker, query)) {
+            answering = false;
+        } else if (query->count > 0) {
+            explain_flow(control_answer(request), &query->flows[0], rules, i, true);
+            return;
+        }
+    }
+    control_fail(request, answering ? "there is no such flow: it is over, or no packet of it came by"
+                                    : "there is no such flow at the workers that answer");
+}
+
+static void explain_sid(struct service *service, struct control_request *request, int64_t sid)
+{
+    const struct service_options *options = &service->options;
+    int64_t gid = control_number(request, "gid", 1);
+    struct rule_ids ids = { .gid = (uint32_t)gid, .sid = (uint32_t)sid };
+    const struct rule *rule;
+    char name[32];
+
+    if (sid < 0 || sid > UINT32_MAX || gid < 0 || gid > UINT32_MAX) {
+        control_fail(request, "\"sid\" and \"gid\" are numbers of rules");
+        return;
+    }
+    snprintf(name, sizeof(name), "%u:%u", (unsigned)gid, (unsigned)sid);
+    ids.number = rule_names_find(options->names, RULE_NAME_RULE, span_of(name));
+    rule = rule_list_find(ruleset_rules(*options->ruleset), ids.gid, ids.sid);
+    if (!rule && ids.number == 0)
+        control_fail(request, "no rule %s is loaded, nor was one", name);
+    else
+        explain_rule(control_answer(request), rule, &ids, options->workers, options->worker_count);
+}
+
+static void explain(void *user, struct control_request *request)
+{
+    int64_t sid = control_number(request, "sid", -1);
+
+    if (sid >= 0)
+        explain_sid(user, request, sid);
+    else
+        explain_ends(user, request);
+}
+
+/* --- reload ---------------------------------------------------------------------------------------------------------------------- */
+
+static void put_mistakes(struct text *out, const struct diag *diag)
+{
+    size_t count = diag_count(diag);
+
+    for (size_t i = 0; i < count && i < MAX_TOLD_MISTAKES; i++) {
+        const struct diag_entry *entry = diag_get(diag, i);
+
+        text_puts(out, "\n");
+        if (entry->file && entry->line > 0)
+            text_printf(out, "%s:%u:%u: ", entry->file, (unsigned)entry->line, (unsigned)entry->column);
+        else if (entry->file)
+            text_printf(out, "%s: ", entry->file);
+        text_puts(out, entry->severity == DIAG_ERROR ? "error: " : "warning: ");
+        text_puts(out, entry->message);
+    }
+    if (count > MAX_TOLD_MISTAKES)
+        text_printf(out, "\n... and %zu more (`sluice check` shows all)", count - MAX_TOLD_MISTAKES);
+}
+
+static void put_failure(struct text *out, const struct reload_result *result)
+{
+    struct text message;
+
+    text_init(&message);
+    text_printf(&message, "rules and settings stay as they are (generation %u): %s", result->generation, result->cause);
+    put_mistakes(&message, result->diag);
+    json_stringn(out, NULL, message.bytes ? message.bytes : "", message.length);
+    text_clear(&message);
+}
+
+static void put_success(struct text *out, const struct reload_result *result)
+{
+    struct text mistakes;
+
+    text_init(&mistakes);
+    put_mistakes(&mistakes, result->diag);
+    json_object_open(out, NULL);
+    json_uint(out, "generation", result->generation);
+    json_uint(out, "rules", result->rules);
+    json_uint(out, "rejected", result->rejected);
+    json_double(out, "seconds", result->seconds);
+    if (mistakes.length > 1)
+        json_stringn(out, "mistakes", mistakes.bytes + 1, mistakes.length - 1);
+    json_object_close(out);
+    text_clear(&mistakes);
+}
+
+void service_tell_reload(struct service *service, const struct reload_result *result)
+{
+    for (unsigned i = service->waiting_count; i-- > 0;) {
+        const struct waiting_client client = service->waiting[i];
+        struct text *out;
+
+        if (client.number > result->number)
+            continue;
+        service->waiting[i] = service->waiting[--service->waiting_count];
+        out = service->server ? control_answer_later(service->server, client.ticket, result->error == 0) : NULL;
+        if (!out)
+            continue; /* it has gone */
+        if (result->error)
+            put_failure(out, result);
+        else
+            put_success(out, result);
+        control_finish_later(service->server, client.ticket);
+    }
+}
+
+/* One that is on its way may have read the files before they were changed: then it is the next one that is waited for. */
+static void begin(struct service *service, struct control_request *request, bool wait)
+{
+    const struct reload_result *last = reload_last(service->options.reload);
+    bool busy = reload_state(service->options.reload) == RELOAD_BUILDING ||
+                reload_state(service->options.reload) == RELOAD_TAKING;
+    unsigned number = (last ? last->number : 0) + (busy ? 2 : 1);
+
+    if (wait && service->waiting_count == MAX_TICKETS) {
+        control_fail(request, "too many wait for a reload");
+        return;
+    }
+    if (wait)
+        service->waiting[service->waiting_count++] =
+            (struct waiting_client){ .ticket = control_defer(request), .number = number };
+    else
+        json_string(control_answer(request), NULL, "the reload has begun");
+    service->options.begin_reload(service->options.user);
+}
+
+static void reload_rules(void *user, struct control_request *request)
+{
+    begin(user, request, true);
+}
+
+static void reload_rules_later(void *user, struct control_request *request)
+{
+    begin(user, request, false);
+}
+
+/* --- The rest ---------------------------------------------------------------------------------------------------------------------- */
+
+static void put_uptime(void *user, struct control_request *request)
+{
+    json_uint(control_answer(request), NULL, uptime(user));
+}
+
+static void put_version(void *user, struct control_request *request)
+{
+    (void)user;
+    json_string(control_answer(request), NULL, SLUICE_VERSION);
+}
+
+static void list_commands(void *user, struct control_request *request);
+
+static const struct control_command commands[] = {
+    { "status", NULL, "what runs, and how", status },
+    { "stats", "dump-counters", "all counters", stats },
+    { "queues", NULL, "the queues, each with its counters", queues },
+    { "flows", NULL, "the flows there are; limit, from", flows },
+    { "explain", NULL,
+      "what became of a flow (proto, src_ip, src_port, dest_ip, dest_port, vlan), or of a rule (sid, gid)", explain },
+    { "reload", "reload-rules", "rules and settings anew; answers when all workers have them", reload_rules },
+    { "reload-nonblocking", "ruleset-reload-nonblocking", "the same, and answers at once", reload_rules_later },
+    { "ruleset-reload-rules", NULL, "the same as reload", reload_rules },
+    { "uptime", NULL, "seconds since the start", put_uptime },
+    { "version", NULL, "of the program", put_version },
+    { "command-list", "help", "these", list_commands },
+    { NULL, NULL, NULL, NULL },
+};
+
+static void list_commands(void *user, struct control_request *request)
+{
+    struct text *out = control_answer(request);
+
+    (void)user;
+    json_object_open(out, NULL);
+    for (const struct control_command *command = commands; command->name; command++)
+        json_string(out, command->name, command->help);
+    json_object_close(out);
+}
+
+/* --- Life ------------------------------------------------------------------------------------------------------------------------- */
+
+/* Open as far as that is asked for: who has not said that he wants it runs without when it can't be had. */
+static int open_server(struct service *service, char error[ENGINE_ERROR_SIZE])
+{
+    const struct config *config = service->options.config;
+    const char *enabled = config_string(config, "unix-command.enabled");
+    const char *name = config_string(config, "unix-command.filename");
+    char path[PATH_SIZE], cause[CONTROL_ERROR_SIZE];
+    struct control_options options = {
+        .path = path,
+        .group = config_string(config, "control.group"),
+        .max_clients = (unsigned)config_number(config, "control.clients"),
+        .commands = commands,
+        .user = service,
+    };
+    int err;
+
+    if (strcmp(enabled, "no") == 0)
+        return 0;
+    config_mode(config_string(config, "control.mode"), &options.mode);
+    snprintf(path, sizeof(path), "%s%s", strchr(name, '/') ? "" : SLUICE_RUNDIR "/", name);
+    err = control_server_new(&service->server, &options, cause);
+    if (!err)
+        return 0;
+    if (strcmp(enabled, "auto") == 0) {
+        log_warning("%s: going on without it (unix-command.enabled)", cause);
+        return 0;
+    }
+    snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+    return err;
+}
+
+int service_new(struct service **out, const struct service_options *options, const sigset_t *signals,
+                char error[ENGINE_ERROR_SIZE])
+{
+    struct service *service = calloc(1, sizeof(*service));
+    int err = -ENOMEM;
+
+    snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+    if (!service)
+        return err;
+    service->options = *options;
+    service->signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    service->queries = calloc(options->worker_count, sizeof(*service->queries));
+    if (service->queries)
+        err = service->signal_fd < 0 ? -errno : open_server(service, error);
+    if (err)
+        service_free(service);
+    else
+        *out = service;
+    return err;
+}
+
+void service_free(struct service *service)
+{
+    if (!service)
+        return;
+    control_server_free(service->server);
+    if (service->signal_fd >= 0)
+        close(service->signal_fd);
+    free(service->queries);
+    free(service);
+}
+
+static int read_signal(const struct service *service)
+{
+    struct signalfd_siginfo info;
+
+    return read(service->signal_fd, &info, sizeof(info)) == sizeof(info) ? (int)info.ssi_signo : 0;
+}
+
+int service_wait(struct service *service, int timeout_ms)
+{
+    struct pollfd fds[] = {
+        { .fd = service->signal_fd, .events = POLLIN },
+        { .fd = service->server ? control_server_fd(service->server) : -1, .events = POLLIN },
+    };
+
+    poll(fds, sizeof(fds) / sizeof(fds[0]), timeout_ms);
+    if (service->server)
+        control_server_run(service->server);
+    return read_signal(service);
+}

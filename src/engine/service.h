@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the running engine answers on its control socket: see service.c. */
+#ifndef SLUICE_ENGINE_SERVICE_H
+#define SLUICE_ENGINE_SERVICE_H
+
+#include <signal.h>
+
+#include "engine_priv.h"
+#include "reload.h"
+
+struct service;
+
+struct service_options {
+    const struct config *config; /* lent for good, as all that follows */
+    struct worker *workers;
+    struct worker *const *worker_list;
+    unsigned worker_count;
+    struct ruleset *const *ruleset; /* the one in use */
+    const struct rule_names *names;
+    struct stats *stats;
+    struct output *output;
+    const struct reload *reload;
+    uint64_t started_ns; /* monotonic */
+    void (*begin_reload)(void *user);
+    void *user;
+};
+
+/* Opens the control socket as configured, and takes the signals, which are blocked. 0 or -errno with a line in `error`. */
+int service_new(struct service **out, const struct service_options *options, const sigset_t *signals,
+                char error[ENGINE_ERROR_SIZE]);
+void service_free(struct service *service); /* NULL is allowed */
+
+/* Waits for a signal, at most so long, and serves clients meanwhile. Its number; 0 when there was none. */
+int service_wait(struct service *service, int timeout_ms);
+
+/* A reload has ended: who waits for it is told. */
+void service_tell_reload(struct service *service, const struct reload_result *result);
+
+/* --- explain.c ------------------------------------------------------------------------------------------------------------ */
+
+/* What is known of a flow, as a JSON object. `rules` names the rules; `worker` has it. */
+void explain_flow(struct text *out, const struct flow_copy *flow, const struct rule_list *rules, unsigned worker,
+                  bool all);
+/* What is known of a rule: `rule` is NULL when it is not loaded now. */
+struct rule_ids {
+    uint32_t gid, sid, number;
+};
+void explain_rule(struct text *out, const struct rule *rule, const struct rule_ids *ids, const struct worker *workers,
+                  unsigned count);
+
+#endif

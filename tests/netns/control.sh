@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The control socket: what the daemon says of itself, of flows and of rules, who may ask, and that clients cost no packet.
+. "$(dirname "$0")/lib.sh"
+topology
+queue_rule --queue-balance 0:1
+cat >"$WORK/t.rules" <<'RULES'
+alert tcp any any -> any 7001 (msg:"hello"; content:"hello"; sid:1; rev:3;)
+drop tcp any any -> any 7001 (msg:"evil"; content:"evil"; sid:2;)
+alert icmp any any -> any any (msg:"ping"; itype:8; sid:3;)
+RULES
+background srv python3 "$HERE/traffic.py" tcp-echo 7001
+start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --no-console --set "unix-command.filename=$WORK/socket" \
+	--set unix-command.enabled=yes --set control.clients=3
+SLUICE_PID=$LAST_PID
+ask() { "$SLUICE" "$@" --socket "$WORK/socket"; }
+json() { python3 -c 'import json, sys
+value = json.load(sys.stdin)
+for part in sys.argv[1].split("."):
+    value = value[int(part)] if isinstance(value, list) else value[part]
+print(str(value).lower() if isinstance(value, bool) else value)' "$1"; }
+
+equal "mode" "$(stat -c %a "$WORK/socket")" 660
+equal "generation" "$(ask status --json | json rules.generation)" 1
+equal "rules" "$(ask status | sed -n 2p)" "3 rules, 0 rejected, generation 1"
+
+mkfifo "$WORK/steps"
+client python3 "$HERE/traffic.py" tcp-steps 10.66.2.2 7001 <"$WORK/steps" >"$WORK/answers" 2>&1 &
+exec 3>"$WORK/steps"
+echo hello >&3
+for _ in $(seq 100); do grep -q hello "$WORK/answers" && break; sleep 0.05; done
+
+# A flow by its ends, in either order.
+ask flows >"$WORK/flows"
+port=$(sed -n 's/^TCP .*10.66.1.2:\([0-9]*\) -> 10.66.2.2:7001 .*/\1/p' "$WORK/flows")
+[ -n "$port" ] || fail "the flow is not listed: $(cat "$WORK/flows")"
+equal "flows as JSON" "$(ask flows --json | grep -c '"proto":"TCP"')" 1
+ask explain "10.66.1.2:$port" 10.66.2.2:7001 --json >"$WORK/flow"
+equal "verdict" "$(json verdict <"$WORK/flow")" inspected
+equal "rule of the flow" "$(json rules.0.signature_id <"$WORK/flow")" 1
+equal "reported" "$(json rules.0.reported <"$WORK/flow")" true
+echo evil >&3
+for _ in $(seq 120); do grep -q TIMEOUT "$WORK/answers" && break; sleep 0.05; done
+ask explain tcp 10.66.2.2:7001 "10.66.1.2:$port" --json >"$WORK/flow"
+equal "verdict" "$(json verdict <"$WORK/flow")" dropped
+equal "reason" "$(json drop.reason <"$WORK/flow")" rules
+equal "rule that dropped" "$(json drop.signature_id <"$WORK/flow")" 2
+ask explain "10.66.1.2:$port" 10.66.2.2:7001 | grep -q "verdict: dropped, reason rules, rule 1:2 evil" || fail "explain in words"
+ask explain 10.66.1.2:1 10.66.2.2:1 2>"$WORK/none" && fail "a flow that is not there is explained"
+grep -q "there is no such flow" "$WORK/none" || fail "$(cat "$WORK/none")"
+
+# A rule, also when it has gone.
+equal "matches" "$(ask explain 1 --json | json matches)" 1
+equal "its text" "$(ask explain 1:1 --json | json rev)" 3
+ask explain 99 2>/dev/null && fail "a rule that is not there is explained"
+client ping -c 3 -i 0.1 -q 10.66.2.2 >/dev/null
+equal "alerts of ping" "$(ask explain 3 --json | json alerts)" 3
+sed -i /sid:3/d "$WORK/t.rules"
+ask reload >"$WORK/said" || fail "reload failed"
+grep -q "reloaded: generation 2, 2 rules, 0 rejected" "$WORK/said" || fail "reload: $(cat "$WORK/said")"
+equal "loaded" "$(ask explain 3 --json | json loaded)" false
+equal "alerts are kept" "$(ask explain 3 --json | json alerts)" 3
+echo 'alert tcp any any -> any any (msg:"ping"; sid:3; rev:4;)' >>"$WORK/t.rules"
+ask reload >/dev/null
+equal "alerts are kept when it comes back" "$(ask explain 3 --json | json alerts)" 3
+
+# A mistake is told to who asked.
+echo 'alert tcp any any -> any any (msg:"broken"; sid:abc;)' >>"$WORK/t.rules"
+ask reload >"$WORK/said" 2>&1 && fail "a mistake is taken"
+grep -q "stay as they are (generation 3): 1 mistake" "$WORK/said" || fail "$(cat "$WORK/said")"
+grep -q "t.rules:4:.*'sid' needs" "$WORK/said" || fail "the mistake is not told: $(cat "$WORK/said")"
+equal "generation" "$(ask status --json | json rules.generation)" 3
+equal "last reload" "$(ask status --json | json reload.ok)" false
+
+equal "dropped" "$(ask stats --json | json ips.drop_reason.rules)" "$(ask stats ips.drop_reason.rules | awk '{print $2}')"
+equal "queues" "$(ask queues --json | json 1.queue)" 1
+
+# Clients that say nonsense, nothing, or too much; one too many.
+python3 - "$WORK/socket" <<'PYTHON' || fail "clients"
+import json, socket, sys, time
+
+def connect():
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(5)
+    s.connect(sys.argv[1])
+    return s
+
+readers = {}
+
+def line(s):
+    text = readers.setdefault(s, s.makefile('rb')).readline()
+    return json.loads(text) if text else None
+
+s = connect()
+for question in b'nonsense', b'[]', b'{}', b'{"command":1}', b'{"command":"statsu"}', b'{"command":"stats","arguments":[]}', b'{"command":"flows","arguments":{"limit":0}}', b'[' * 1000:
+    s.sendall(question + b'\n')
+    answer = line(s)
+    assert answer['return'] == 'NOK', (question, answer)
+assert 'stats' in (s.sendall(b'{"command":"statsu"}\n'), line(s))[1]['message']
+s.sendall(b'{"version":"0.2"}\n{"command":"uptime"}\n')          # as the field's client begins
+assert line(s)['return'] == 'OK'
+assert isinstance(line(s)['message'], int)
+silent, slow = connect(), connect()
+time.sleep(0.3)
+late = connect()
+assert 'too many' in line(late)['message']
+for _ in range(200):                                              # answers that nobody reads
+    try:
+        slow.setblocking(False)
+        slow.send(b'{"command":"dump-counters"}\n' * 100)
+    except BlockingIOError:
+        break
+s.sendall(b'{"command":"uptime"}\n')
+assert line(s)['return'] == 'OK'
+silent.sendall(b'x' * 20000)
+answer = line(silent)
+assert answer is None or 'too long' in answer['message'], answer
+PYTHON
+
+# Somebody else can't take the socket of one that lives, and one that died leaves no obstacle.
+mkdir -p "$WORK/other"
+ip netns exec "$P-gw" "$SLUICE" run --log-dir "$WORK/other" --queue 9 --rules "$WORK/t.rules" --no-console \
+	--set "unix-command.filename=$WORK/socket" --set unix-command.enabled=yes >"$WORK/other.log" 2>&1 && fail "two daemons share a socket"
+grep -q "somebody else listens there" "$WORK/other.log" || fail "$(cat "$WORK/other.log")"
+exec 3>&-
+kill_process "$SLUICE_PID"
+sed -i '$d' "$WORK/t.rules"
+start_sluice again --queue 0-1 --rules "$WORK/t.rules" --no-console --set "unix-command.filename=$WORK/socket" --set unix-command.enabled=yes
+equal "generation" "$(ask status --json | json rules.generation)" 1
+stop_process "$LAST_PID" || fail "exit code $?"
+[ ! -e "$WORK/socket" ] || fail "the socket is left"
+ask status 2>"$WORK/none" && fail "nobody answered"
+grep -q "no daemon listens" "$WORK/none" || fail "$(cat "$WORK/none")"

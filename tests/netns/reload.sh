@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Other rules while packets flow: none is lost, none goes uninspected, flows and their bits go on, and mistakes change nothing.
+. "$(dirname "$0")/lib.sh"
+topology
+queue_rule --queue-balance 0:1
+
+# rules N: what is always dropped, what needs two packets of a connection, and other rules each time.
+rules() {
+	echo 'drop udp any any -> any 7000 (msg:"fives"; content:"number 5"; sid:1;)'
+	echo 'alert tcp any any -> any 7001 (msg:"first"; content:"first"; flowbits:set,seen; flowbits:noalert; sid:2;)'
+	echo 'drop tcp any any -> any 7001 (msg:"second"; content:"second"; flowbits:isset,seen; sid:3;)'
+	echo 'alert udp any any -> any 7002 (msg:"once"; content:"once"; threshold:type limit, track by_src, count 1, seconds 600; sid:4;)'
+	for i in $(seq 200); do echo "alert udp any any -> any 7000 (msg:\"$1\"; content:\"filler $1 $i\"; sid:$((1000 * $1 + i));)"; done
+}
+
+# reload: SIGHUP, and wait until it is over.
+reloads=0
+reload() {
+	reloads=$((reloads + 1))
+	kill -HUP "$SLUICE_PID"
+	for _ in $(seq 200); do
+		[ "$(grep -c "reloaded:\|stay as they are" "$WORK/ips.log")" = $reloads ] && return
+		sleep 0.05
+	done
+	fail "reload $reloads did not end"
+}
+
+rules 1 >"$WORK/t.rules"
+: >"$WORK/got" # at once: the sink makes it later
+background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
+background srv python3 "$HERE/traffic.py" udp-sink 7002 "$WORK/once"
+background srv python3 "$HERE/traffic.py" tcp-echo 7001
+for _ in $(seq 50); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --no-console
+SLUICE_PID=$LAST_PID
+
+mkfifo "$WORK/steps"
+client python3 "$HERE/traffic.py" tcp-steps 10.66.2.2 7001 <"$WORK/steps" >"$WORK/answers" 2>&1 &
+exec 3>"$WORK/steps"
+echo "the first" >&3
+for _ in $(seq 100); do grep -q "the first" "$WORK/answers" && break; sleep 0.05; done
+client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7002 once
+
+background cli python3 "$HERE/traffic.py" udp-paced 10.66.2.2 7000 1000 60
+PACED=$LAST_PID
+for i in $(seq 20); do
+	rules $((2 + i % 2)) >"$WORK/t.rules"
+	reload
+done
+equal "reloads that worked" "$(grep -c "reloaded: generation" "$WORK/ips.log")" 20
+grep -q "generation 21, 204 rules, 0 rejected" "$WORK/ips.log" || fail "the last generation is not 21"
+
+# A mistake, and a file that has gone.
+echo 'alert udp any any -> any 7000 (msg:"broken"; contnt:"x"; sid:9;)' >>"$WORK/t.rules"
+reload
+grep -q "stay as they are (generation 21): 1 mistake in the rules" "$WORK/ips.log" || fail "the mistake is not told"
+grep -q "t.rules:205:.*contnt" "$WORK/ips.log" || fail "the place of the mistake is not told"
+mv "$WORK/t.rules" "$WORK/gone"
+reload
+grep -q "generation 21): the rules could not be loaded" "$WORK/ips.log" || fail "the missing file is not told"
+mv "$WORK/gone" "$WORK/t.rules"
+rules 4 >"$WORK/t.rules"
+reload
+
+kill -TERM "$PACED"
+wait "$PACED" || true
+sent=$(tail -n 1 "$WORK/background.log")
+dropped=$(seq 0 $((sent - 1)) | grep -c '^5' || true)
+for _ in $(seq 60); do [ "$(grep -c number "$WORK/got")" = $((sent - dropped)) ] && break; sleep 0.05; done
+equal "arrived" "$(grep -c number "$WORK/got")" $((sent - dropped))
+equal "that must not arrive" "$(grep -c "number 5" "$WORK/got" || true)" 0
+
+# The connection is older than all reloads, and its bit is still there.
+echo "the second" >&3
+for _ in $(seq 120); do grep -q TIMEOUT "$WORK/answers" && break; sleep 0.05; done
+grep -q TIMEOUT "$WORK/answers" || fail "the second text came through: $(cat "$WORK/answers")"
+exec 3>&-
+wait_events ips 1 event_type=alert alert.signature_id=3
+equal "generation of the alert" "$(events ips event_type=alert alert.signature_id=3 queue.ruleset=22)" 1
+
+# The threshold counts on.
+client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7002 once once
+for _ in $(seq 60); do [ "$(grep -c once "$WORK/once")" = 3 ] && break; sleep 0.05; done
+stop_process "$SLUICE_PID" || fail "exit code $?"
+equal "alerts of the threshold" "$(events ips event_type=alert alert.signature_id=4)" 1
+equal "judged" "$(last_stats ips ips.accepted)" "$(($(last_stats ips capture.kernel_packets) - $(last_stats ips ips.blocked)))"
+equal "lost" "$(last_stats ips capture.kernel_drops)" 0

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The control socket: lines and their answers, clients that do as they should and others, answers that come later. */
+#include <check.h>
+#include <errno.h>
+#include <grp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "sluice/control.h"
+
+static uint64_t ticket;
+static unsigned calls;
+
+static void echo(void *user, struct control_request *request)
+{
+    const char *text = control_string(request, "text");
+    struct text *out = control_answer(request);
+
+    ck_assert_ptr_eq(user, &calls);
+    calls++;
+    json_object_open(out, NULL);
+    json_string(out, "text", text ? text : "none");
+    json_int(out, "number", control_number(request, "number", -7));
+    json_bool(out, "bool", control_bool(request, "bool"));
+    json_object_close(out);
+}
+
+static void fail_late(void *user, struct control_request *request)
+{
+    (void)user;
+    json_object_open(control_answer(request), NULL);
+    json_string(control_answer(request), "half", "done");
+    control_fail(request, "it went wrong: %d", 5);
+}
+
+static void nothing(void *user, struct control_request *request)
+{
+    (void)user;
+    (void)request;
+}
+
+static void large(void *user, struct control_request *request)
+{
+    struct text *out = control_answer(request);
+
+    (void)user;
+    json_array_open(out, NULL);
+    for (int64_t i = 0; i < control_number(request, "count", 0); i++)
+        json_string(out, NULL, "0123456789abcdef0123456789abcdef0123456789abcdef");
+    json_array_close(out);
+}
+
+static void later(void *user, struct control_request *request)
+{
+    (void)user;
+    ticket = control_defer(request);
+}
+
+static const struct control_command commands[] = {
+    { "echo", "field-echo", "says it again", echo }, { "fail", NULL, "fails", fail_late },
+    { "nothing", NULL, "does not answer", nothing }, { "large", NULL, "says much", large },
+    { "later", NULL, "answers later", later },       { NULL, NULL, NULL, NULL },
+};
+
+/* --- Lines ---------------------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *line, *answer;
+} lines[] = {
+    { "{\"command\":\"echo\"}", "{\"return\":\"OK\",\"message\":{\"text\":\"none\",\"number\":-7,\"bool\":false}}\n" },
+    { " {\"command\":\"echo\",\"arguments\":{\"text\":\"a\\u0022b\",\"number\":12,\"bool\":true}} \r",
+      "{\"return\":\"OK\",\"message\":{\"text\":\"a\\\"b\",\"number\":12,\"bool\":true}}\n" },
+    { "{\"command\":\"field-echo\",\"arguments\":{\"number\":\"12\"}}",
+      "{\"return\":\"OK\",\"message\":{\"text\":\"none\",\"number\":-7,\"bool\":false}}\n" },
+    { "{\"command\":\"fail\"}", "{\"return\":\"NOK\",\"message\":\"it went wrong: 5\"}\n" },
+    { "{\"command\":\"nothing\"}", "{\"return\":\"OK\",\"message\":null}\n" },
+    { "{\"version\":\"0.2\"}", "{\"return\":\"OK\",\"message\":\"" SLUICE_VERSION "\"}\n" },
+    { "{\"command\":\"ehco\"}", "{\"return\":\"NOK\",\"message\":\"unknown command 'ehco', did you mean 'echo'?\"}\n" },
+    { "{\"command\":\"zzzzzzzz\"}", "{\"return\":\"NOK\",\"message\":\"unknown command 'zzzzzzzz'\"}\n" },
+    { "{\"command\":\"large\",\"arguments\":{\"count\":400000}}",
+      "{\"return\":\"NOK\",\"message\":\"the answer is too long\"}\n" },
+    { "{\"command\":5}", "{\"return\":\"NOK\",\"message\":\"a request is an object with a \\\"command\\\"\"}\n" },
+    { "[]", "{\"return\":\"NOK\",\"message\":\"a request is an object with a \\\"command\\\"\"}\n" },
+    { "5", "{\"return\":\"NOK\",\"message\":\"a request is an object with a \\\"command\\\"\"}\n" },
+    { "{\"command\":\"echo\",\"arguments\":[1]}",
+      "{\"return\":\"NOK\",\"message\":\"\\\"arguments\\\" must be an object\"}\n" },
+};
+
+START_TEST(lines_have_their_answers)
+{
+    struct text out;
+
+    text_init(&out);
+    control_handle_line(commands, &calls, lines[_i].line, strlen(lines[_i].line), &out);
+    ck_assert_str_eq(out.bytes, lines[_i].answer);
+    text_clear(&out);
+}
+END_TEST
+
+static const char *const no_json[] = {
+    "",
+    "nonsense",
+    "{",
+    "{\"command\":\"echo\"",
+    "{\"command\":\"echo\"} x",
+    "{\"command\":\"echo\"}{}",
+    "{'command':'echo'}",
+    "{\"command\":\"echo\",}",
+    "// c\n{}",
+    "null",
+    "\"\xff\"",
+    "{\"command\":\"ec\xc3\"}",
+    "[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]",
+};
+
+START_TEST(what_is_no_json_is_told)
+{
+    struct text out;
+
+    text_init(&out);
+    control_handle_line(commands, &calls, no_json[_i], strlen(no_json[_i]), &out);
+    ck_assert_msg(strncmp(out.bytes, "{\"return\":\"NOK\",\"message\":\"no JSON: ", 36) == 0, "%s", out.bytes);
+    text_clear(&out);
+}
+END_TEST
+
+/* --- A server ------------------------------------------------------------------------------------------------------------------- */
+
+static char folder[] = "/tmp/test_control_XXXXXX", path[64];
+static struct control_server *server;
+
+static int open_server(unsigned clients, const char *group, char error[CONTROL_ERROR_SIZE])
+{
+    const struct control_options options = {
+        .path = path, .mode = 0640, .group = group, .max_clients = clients, .commands = commands, .user = &calls
+    };
+
+    return control_server_new(&server, &options, error);
+}
+
+static void setup(void)
+{
+    ck_assert_ptr_nonnull(mkdtemp(strcpy(folder, "/tmp/test_control_XXXXXX")));
+    snprintf(path, sizeof(path), "%s/below/socket", folder);
+    server = NULL;
+    calls = 0;
+}
+
+static void teardown(void)
+{
+    char below[64];
+
+    control_server_free(server);
+    unlink(path);
+    snprintf(below, sizeof(below), "%s/below", folder);
+    rmdir(below);
+    rmdir(folder);
+}
+
+static int connect_client(void)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    strcpy(address.sun_path, path);
+    ck_assert_int_eq(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+static void say(int fd, const char *text)
+{
+    ck_assert_int_eq(send(fd, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
+}
+
+/* The next line, or "" at the end of the connection; the server runs meanwhile. */
+static const char *hear(int fd)
+{
+    static char line[4096];
+    size_t length = 0;
+
+    for (int i = 0; i < 5000; i++) {
+        ssize_t n = recv(fd, line + length, 1, MSG_DONTWAIT);
+
+        if (n == 0 || (n < 0 && errno == ECONNRESET)) {
+            line[length] = '\0';
+            return line;
+        }
+        if (n < 0) {
+            control_server_run(server);
+            usleep(100);
+            continue;
+        }
+        if (line[length++] == '\n') {
+            line[length - 1] = '\0';
+            return line;
+        }
+    }
+    ck_abort_msg("no answer");
+    return NULL;
+}
+
+START_TEST(clients_are_served)
+{
+    char error[CONTROL_ERROR_SIZE] = "";
+    struct stat status;
+    int one, other;
+
+    ck_assert_msg(open_server(4, NULL, error) == 0, "%s", error);
+    ck_assert_int_eq(stat(path, &status), 0);
+    ck_assert_uint_eq(status.st_mode & 07777, 0640);
+    one = connect_client();
+    other = connect_client();
+    say(one, "{\"command\":\"nothing\"}\n{\"command\":\"fa");
+    say(other, "{\"command\":\"fail\"}\n");
+    ck_assert_str_eq(hear(other), "{\"return\":\"NOK\",\"message\":\"it went wrong: 5\"}");
+    ck_assert_str_eq(hear(one), "{\"return\":\"OK\",\"message\":null}");
+    say(one, "il\"}\n");
+    ck_assert_str_eq(hear(one), "{\"return\":\"NOK\",\"message\":\"it went wrong: 5\"}");
+    close(one);
+    close(other);
+    control_server_free(server);
+    server = NULL;
+    ck_assert_int_ne(access(path, F_OK), 0);
+}
+END_TEST
+
+START_TEST(one_too_many_is_told)
+{
+    char error[CONTROL_ERROR_SIZE];
+    int clients[3];
+
+    ck_assert_int_eq(open_server(2, NULL, error), 0);
+    for (unsigned i = 0; i < 3; i++)
+        clients[i] = connect_client();
+    ck_assert_ptr_nonnull(strstr(hear(clients[2]), "too many clients"));
+    close(clients[0]);
+    control_server_run(server);
+    close(clients[2]);
+    clients[2] = connect_client();
+    say(clients[2], "{\"command\":\"nothing\"}\n");
+    ck_assert_str_eq(hear(clients[2]), "{\"return\":\"OK\",\"message\":null}");
+    close(clients[1]);
+    close(clients[2]);
+}
+END_TEST
+
+START_TEST(a_line_that_is_too_long_ends_it)
+{
+    char error[CONTROL_ERROR_SIZE], *bytes = malloc(CONTROL_MAX_LINE + 2);
+    int fd;
+
+    ck_assert_int_eq(open_server(2, NULL, error), 0);
+    fd = connect_client();
+    memset(bytes, 'x', CONTROL_MAX_LINE);
+    bytes[CONTROL_MAX_LINE] = '\0';
+    say(fd, bytes);
+    ck_assert_str_eq(hear(fd), "{\"return\":\"NOK\",\"message\":\"the request is too long\"}");
+    ck_assert_str_eq(hear(fd), "");
+    close(fd);
+    free(bytes);
+}
+END_TEST
+
+/* While a client has an answer to read nothing more of it is asked, and others are served. */
+START_TEST(a_client_that_does_not_read_waits_alone)
+{
+    char error[CONTROL_ERROR_SIZE];
+    int slow, other;
+
+    ck_assert_int_eq(open_server(2, NULL, error), 0);
+    slow = connect_client();
+    other = connect_client();
+    say(slow,
+        "{\"command\":\"large\",\"arguments\":{\"count\":100000}}\n{\"command\":\"echo\"}\n{\"command\":\"echo\"}\n");
+    say(other, "{\"command\":\"nothing\"}\n");
+    ck_assert_str_eq(hear(other), "{\"return\":\"OK\",\"message\":null}");
+    ck_assert_uint_eq(calls, 0);
+    close(slow);
+    say(other, "{\"command\":\"nothing\"}\n");
+    ck_assert_str_eq(hear(other), "{\"return\":\"OK\",\"message\":null}");
+    ck_assert_uint_eq(calls, 0);
+    close(other);
+}
+END_TEST
+
+START_TEST(an_answer_may_come_later)
+{
+    char error[CONTROL_ERROR_SIZE];
+    int fd;
+
+    ck_assert_int_eq(open_server(2, NULL, error), 0);
+    fd = connect_client();
+    say(fd, "{\"command\":\"later\"}\n{\"command\":\"nothing\"}\n");
+    for (int i = 0; i < 100 && ticket == 0; i++) {
+        control_server_run(server);
+        usleep(1000);
+    }
+    json_string(control_answer_later(server, ticket, false), NULL, "not now");
+    control_finish_later(server, ticket);
+    ck_assert_str_eq(hear(fd), "{\"return\":\"NOK\",\"message\":\"not now\"}");
+    ck_assert_str_eq(hear(fd), "{\"return\":\"OK\",\"message\":null}");
+    ck_assert_ptr_null(control_answer_later(server, ticket, true));
+    ck_assert_ptr_null(control_answer_later(server, ticket + 1, true));
+    ticket = 0;
+    say(fd, "{\"command\":\"later\"}\n");
+    for (int i = 0; i < 100 && ticket == 0; i++) {
+        control_server_run(server);
+        usleep(1000);
+    }
+    close(fd); /* it does not wait for it */
+    for (int i = 0; i < 1000 && control_answer_later(server, ticket, true); i++) {
+        control_finish_later(server, ticket);
+        control_server_run(server);
+    }
+    ck_assert_ptr_null(control_answer_later(server, ticket, true));
+}
+END_TEST
+
+START_TEST(the_socket_has_one_owner)
+{
+    char error[CONTROL_ERROR_SIZE];
+    struct control_server *first;
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int fd;
+
+    ck_assert_int_eq(open_server(2, NULL, error), 0);
+    first = server;
+    ck_assert_int_eq(open_server(2, NULL, error), -EADDRINUSE);
+    ck_assert_ptr_nonnull(strstr(error, "somebody else listens there"));
+    ck_assert_int_eq(access(path, F_OK), 0);
+    control_server_free(first);
+
+    /* Left by one that died. */
+    fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    strcpy(address.sun_path, path);
+    ck_assert_int_eq(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+    close(fd);
+    ck_assert_int_eq(open_server(2, NULL, error), 0);
+    control_server_free(server);
+    server = NULL;
+    ck_assert_int_ne(open_server(2, "no such group here", error), 0);
+    ck_assert_ptr_nonnull(strstr(error, "group"));
+    ck_assert_int_ne(access(path, F_OK), 0);
+}
+END_TEST
+
+/* What is no socket is not removed. */
+START_TEST(a_file_in_its_place_is_kept)
+{
+    char error[CONTROL_ERROR_SIZE];
+    FILE *file;
+
+    ck_assert_int_eq(open_server(2, NULL, error), 0);
+    control_server_free(server);
+    server = NULL;
+    file = fopen(path, "w");
+    fclose(file);
+    ck_assert_int_ne(open_server(2, NULL, error), 0);
+    ck_assert_int_eq(access(path, F_OK), 0);
+}
+END_TEST
+
+/* --- The client ------------------------------------------------------------------------------------------------------------------ */
+
+static atomic_bool stop_serving;
+
+static void *serve(void *argument)
+{
+    struct pollfd wait = { .fd = control_server_fd(server), .events = POLLIN };
+
+    while (!atomic_load(&stop_serving)) {
+        poll(&wait, 1, 10);
+        control_server_run(server);
+    }
+    return argument;
+}
+
+static int ask(const char *request, struct control_reply *reply, char error[CONTROL_ERROR_SIZE])
+{
+    struct text text;
+    int err;
+
+    text_init(&text);
+    text_puts(&text, request);
+    err = control_ask(path, &text, 10, reply, error);
+    text_clear(&text);
+    return err;
+}
+
+START_TEST(the_client_asks)
+{
+    char error[CONTROL_ERROR_SIZE];
+    struct control_reply reply;
+    pthread_t thread;
+    int64_t number = 0;
+
+    ck_assert_int_eq(ask("{}", &reply, error), -ENOENT);
+    ck_assert_ptr_nonnull(strstr(error, "no daemon listens"));
+    ck_assert_int_eq(open_server(4, NULL, error), 0);
+    atomic_store(&stop_serving, false);
+    ck_assert_int_eq(pthread_create(&thread, NULL, serve, NULL), 0);
+    ck_assert_int_eq(ask("{\"command\":\"echo\",\"arguments\":{\"number\":77}}", &reply, error), 0);
+    ck_assert(control_value_number(control_value_member(reply.message, "number"), &number));
+    ck_assert_int_eq(number, 77);
+    ck_assert_str_eq(control_value_string(control_value_member(reply.message, "text")), "none");
+    ck_assert(!control_value_bool(control_value_member(reply.message, "bool")));
+    ck_assert_ptr_null(control_value_member(reply.message, "nobody"));
+    ck_assert_ptr_null(control_value_item(reply.message, 0));
+    ck_assert_str_eq(control_reply_text(&reply), "{\"text\":\"none\",\"number\":77,\"bool\":false}");
+    control_value_free(reply.whole);
+    ck_assert_int_eq(ask("{\"command\":\"fail\"}", &reply, error), -EREMOTEIO);
+    ck_assert_str_eq(error, "it went wrong: 5");
+    ck_assert_int_eq(ask("{\"command\":\"large\",\"arguments\":{\"count\":200000}}", &reply, error), 0);
+    ck_assert_uint_eq(control_value_count(reply.message), 200000);
+    control_value_free(reply.whole);
+    atomic_store(&stop_serving, true);
+    pthread_join(thread, NULL);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("control");
+    TCase *tcase = tcase_create("control");
+    SRunner *runner = srunner_create(suite);
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_loop_test(tcase, lines_have_their_answers, 0, sizeof(lines) / sizeof(lines[0]));
+    tcase_add_loop_test(tcase, what_is_no_json_is_told, 0, sizeof(no_json) / sizeof(no_json[0]));
+    tcase_add_test(tcase, clients_are_served);
+    tcase_add_test(tcase, one_too_many_is_told);
+    tcase_add_test(tcase, a_line_that_is_too_long_ends_it);
+    tcase_add_test(tcase, a_client_that_does_not_read_waits_alone);
+    tcase_add_test(tcase, an_answer_may_come_later);
+    tcase_add_test(tcase, the_socket_has_one_owner);
+    tcase_add_test(tcase, a_file_in_its_place_is_kept);
+    tcase_add_test(tcase, the_client_asks);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_NORMAL);
+
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed > 0;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How rules are found must not show: many rules of random words against what their contents say, and rules on transactions that
+ * are found by what lies in the payload.
+ */
+#include "pipeline_rig.h"
+
+enum { RULES = 400, WORD_MAX = 40, ROUNDS = 8, REQUESTS = 24, MANY = 200 };
+
+static struct config *config;
+
+static void setup(void)
+{
+    const struct setting *tables[APP_MAX_PROTOCOLS + 2] = { config_settings };
+    struct diag *diag = diag_new();
+
+    rig_setup();
+    app_setting_tables(tables + 1);
+    ck_assert_int_eq(config_new(&config, tables), 0);
+    app_options_default(&rig.options.app);
+    ck_assert_int_eq(app_options_configure(&rig.options.app, config, diag), 0);
+    rig.options.app.memcap = 8 << 20;
+    diag_free(diag);
+}
+
+static void teardown(void)
+{
+    rig_close();
+    config_free(config);
+}
+
+/* --- Random words ------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t next_random(uint32_t *state)
+{
+    *state = *state * UINT32_C(1664525) + UINT32_C(1013904223);
+    return *state >> 8;
+}
+
+/* Of few pieces, so that words lie within words, begin and end alike, and differ in case alone. */
+static void random_word(uint32_t *state, char out[WORD_MAX], unsigned pieces)
+{
+    static const char *const piece[] = { "a",     "index", "INDEX", ".php", "down",
+                                         "load/", "aaaa",  "1.1",   "x",    "Mozilla/5.0" };
+    size_t length = 0;
+
+    for (unsigned i = 0; i < pieces; i++) {
+        const char *next = piece[next_random(state) % (sizeof(piece) / sizeof(piece[0]))];
+
+        if (length + strlen(next) + 1 > WORD_MAX)
+            break;
+        strcpy(out + length, next);
+        length += strlen(next);
+    }
+}
+
+enum where { IN_URI, IN_AGENT, IN_PAYLOAD, WHERES };
+enum place { ANYWHERE, AT_START, AT_END, PLACES };
+
+struct word_rule {
+    char word[WORD_MAX];
+    enum where where;
+    enum place place;
+    bool nocase;
+};
+
+static struct word_rule random_rule(uint32_t *state)
+{
+    struct word_rule rule = { .where = next_random(state) % WHERES, .nocase = next_random(state) % 3 == 0 };
+
+    random_word(state, rule.word, 1 + next_random(state) % 5);
+    rule.place = rule.where == IN_PAYLOAD ? ANYWHERE : next_random(state) % PLACES;
+    return rule;
+}
+
+static void write_rule(struct text *text, const struct word_rule *rule, unsigned sid)
+{
+    static const char *const places[] = { "", "startswith; ", "endswith; " };
+    static const char *const buffers[] = { "http.uri; ", "http.user_agent; ", "" };
+
+    text_printf(text, "alert tcp any any -> any any (%scontent:\"%s\"; %s%s%ssid:%u;)\n", buffers[rule->where],
+                rule->word, places[rule->place], rule->nocase ? "nocase; " : "",
+                rule->where == IN_PAYLOAD ? "http.method; content:\"GET\"; " : "", sid);
+}
+
+static bool equal_at(const char *text, const struct word_rule *rule)
+{
+    size_t length = strlen(rule->word);
+
+    return (rule->nocase ? strncasecmp(text, rule->word, length) : strncmp(text, rule->word, length)) == 0;
+}
+
+static bool says(const struct word_rule *rule, const char *uri, const char *agent, const char *request)
+{
+    const char *const texts[] = { uri, agent, request };
+    const char *text = texts[rule->where];
+    size_t length = strlen(text), word = strlen(rule->word);
+
+    if (word > length)
+        return false;
+    if (rule->place == AT_START)
+        return equal_at(text, rule);
+    if (rule->place == AT_END)
+        return equal_at(text + length - word, rule);
+    for (size_t at = 0; at + word <= length; at++) {
+        if (equal_at(text + at, rule))
+            return true;
+    }
+    return false;
+}
+
+static bool has_matched(unsigned sid)
+{
+    const struct detector *detector = rig.pipeline.detector;
+
+    for (uint32_t i = 0; i < detector->hit_count; i++) {
+        if (detector->hits[i].rule->sid == sid)
+            return true;
+    }
+    return false;
+}
+
+static void check_request(uint32_t *state, const struct word_rule *rules)
+{
+    char uri[WORD_MAX * 2] = "/", agent[WORD_MAX], request[512];
+
+    random_word(state, uri + 1, 1 + next_random(state) % 6);
+    random_word(state, agent, 1 + next_random(state) % 6);
+    snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nUser-Agent: %s\r\n\r\n", uri, agent);
+    rig_send(RIG_CLIENT, request);
+    for (unsigned i = 0; i < RULES; i++) {
+        ck_assert_msg(has_matched(i + 1) == says(&rules[i], uri, agent, request), "\"%s\" in %d at %d: %d in %s",
+                      rules[i].word, (int)rules[i].where, (int)rules[i].place, has_matched(i + 1), request);
+    }
+}
+
+/* Each request has a connection of its own: what lies in the payload lies in the stream, and that would be in its window. */
+START_TEST(random_words_are_found_as_their_contents_say)
+{
+    uint32_t state = (uint32_t)_i + 1;
+    struct word_rule rules[RULES];
+    struct text text;
+
+    text_init(&text);
+    for (unsigned i = 0; i < RULES; i++) {
+        rules[i] = random_rule(&state);
+        write_rule(&text, &rules[i], i + 1);
+    }
+    rig_open(text.bytes);
+    text_clear(&text);
+    for (unsigned i = 0; i < REQUESTS; i++) {
+        rig.client_port++;
+        rig_handshake();
+        check_request(&state, rules);
+    }
+}
+END_TEST
+
+/* --- Transactions found by the payload ------------------------------------------------------------------------------------------- */
+
+#define RULE(options) "alert tcp any any -> any any (" options " sid:1;)\n"
+#define BY_PAYLOAD "content:\"Cookie|3a| secret\"; "
+#define PLAIN "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
+#define TELLING "GET /a HTTP/1.1\r\nCookie: secret\r\nHost: h\r\n\r\n"
+
+static const struct {
+    const char *options, *request;
+    unsigned alerts;
+} found[] = {
+    { RULE(BY_PAYLOAD "http.method; content:\"GET\";"), TELLING, 1 },
+    { RULE(BY_PAYLOAD "http.method; content:\"GET\";"), PLAIN, 0 },
+    { RULE(BY_PAYLOAD "http.method; content:\"POST\";"), TELLING, 0 },
+    { RULE(BY_PAYLOAD "http.method; content:\"GET\";"), PLAIN TELLING, 2 }, /* the stream is that of both */
+    { RULE(BY_PAYLOAD "urilen:2;"), TELLING, 1 },
+    { RULE(BY_PAYLOAD "urilen:3;"), TELLING, 0 },
+    { RULE("content:\"Host|3a| h\"; content:\"secret\"; fast_pattern; http.uri; content:\"/\";"), TELLING, 1 },
+    { RULE("content:\"secret\"; fast_pattern; http.header_names; content:!\"Accept\";"), TELLING, 1 },
+    { RULE("content:\"secret\"; fast_pattern; http.header_names; content:!\"Host\";"), TELLING, 0 },
+};
+
+static uint64_t alerts(void)
+{
+    return policy_counters(rig.pipeline.policy)->alerts;
+}
+
+static void send_cut(const char *text, size_t size)
+{
+    for (size_t length = strlen(text), at = 0; at < length; at += size)
+        rig_send_bytes(RIG_CLIENT, text + at, size < length - at ? size : length - at);
+}
+
+static void check_found(unsigned at, size_t size)
+{
+    rig_open(found[at].options);
+    rig_handshake();
+    send_cut(found[at].request, size);
+    rig_acknowledge(RIG_SERVER);
+    rig_finish();
+    if (found[at].alerts < 2)
+        ck_assert_uint_eq(alerts(), found[at].alerts);
+    else
+        ck_assert_uint_ge(alerts(), 1);
+}
+
+START_TEST(found_in_one_segment)
+{
+    check_found((unsigned)_i, 4096);
+}
+END_TEST
+
+START_TEST(found_byte_by_byte)
+{
+    check_found((unsigned)_i, 1);
+}
+END_TEST
+
+START_TEST(found_when_acknowledged)
+{
+    rig_passive();
+    check_found((unsigned)_i, 7);
+}
+END_TEST
+
+static unsigned count_hits(void)
+{
+    unsigned count = 0;
+
+    for (unsigned sid = 1; sid <= MANY; sid++)
+        count += has_matched(sid);
+    return count;
+}
+
+/* More at once than are noted of a packet, and than wait with a flow. */
+START_TEST(many_are_found)
+{
+    struct text text;
+
+    text_init(&text);
+    for (unsigned i = 0; i < MANY; i++)
+        text_printf(&text,
+                    "alert tcp any any -> any any (content:\"Cookie: secret\"; http.method; content:\"%s\"; sid:%u;)\n",
+                    i % 2 ? "GET" : "PUT", i + 1);
+    rig_open(text.bytes);
+    text_clear(&text);
+    rig_handshake();
+    send_cut(TELLING, _i ? (size_t)_i : 4096);
+    ck_assert_uint_eq(count_hits(), MANY / 2);
+}
+END_TEST
+
+/* What has left the window is not there any more. */
+START_TEST(what_is_long_past_is_not_found)
+{
+    char filler[4096];
+
+    rig_open(RULE(BY_PAYLOAD "http.uri; content:\"/b\"; bsize:2;"));
+    rig_handshake();
+    rig_send(RIG_CLIENT, TELLING "POST /c HTTP/1.1\r\nHost: h\r\nContent-Length: 4096\r\n\r\n");
+    memset(filler, '.', sizeof(filler));
+    rig_send_bytes(RIG_CLIENT, filler, sizeof(filler));
+    rig_send(RIG_CLIENT, "GET /b HTTP/1.1\r\nHost: h\r\n\r\n");
+    ck_assert_uint_eq(alerts(), 0);
+    rig_send(RIG_CLIENT, TELLING "GET /b HTTP/1.1\r\nHost: h\r\n\r\n");
+    ck_assert_uint_eq(alerts(), 1);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tcase = tcase_create("pipeline_literals");
+    int cases = (int)(sizeof(found) / sizeof(found[0]));
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_loop_test(tcase, random_words_are_found_as_their_contents_say, 0, ROUNDS);
+    tcase_add_loop_test(tcase, found_in_one_segment, 0, cases);
+    tcase_add_loop_test(tcase, found_byte_by_byte, 0, cases);
+    tcase_add_loop_test(tcase, found_when_acknowledged, 0, cases);
+    tcase_add_loop_test(tcase, many_are_found, 0, 3);
+    tcase_add_test(tcase, what_is_long_past_is_not_found);
+    return rig_run(tcase, "pipeline_literals");
+}
