@@ -117,18 +117,21 @@ static void read_back(struct nfqueue *queue)
 
 /* --- binding -------------------------------------------------------------------------------------------------------- */
 
-/* The kernel's answer waits already: nfnetlink works while the sender waits. */
-static int read_answer(int fd)
+/* The kernel's answer waits already: nfnetlink works while the sender waits. *first: no packet came ahead of it, so that all that
+ * come have what was asked for. */
+static int read_answer(int fd, bool *first)
 {
     uint8_t bytes[4096];
     struct packet ignored;
     struct nfqueue_result result;
     ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
 
+    *first = false;
     if (n < 0)
         return errno == EAGAIN ? -EPROTO : -errno;
     if (nfqueue_message_read(bytes, (size_t)n, 0, &ignored, &result) != NFQUEUE_RESULT)
         return 0; /* a packet: leave it where it is */
+    *first = true;
     return recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) < 0 ? -errno : result.error;
 }
 
@@ -161,6 +164,8 @@ static int request(struct nfqueue *queue, uint32_t flags)
     struct nfqnl_msg_config_params copy = { .copy_range = htonl(NFQUEUE_MAX_COPY), .copy_mode = NFQNL_COPY_PACKET };
     char buffer[256];
     struct nlmsghdr *head = put_config(queue, buffer, SEQUENCE_CONFIG);
+    bool first;
+    int err;
 
     head->nlmsg_flags |= NLM_F_ACK;
     mnl_attr_put(head, NFQA_CFG_CMD, sizeof(bind_command), &bind_command);
@@ -170,7 +175,9 @@ static int request(struct nfqueue *queue, uint32_t flags)
         put_flags(head, flags, flags);
     if (mnl_socket_sendto(queue->socket, head, head->nlmsg_len) < 0)
         return -errno;
-    return read_answer(queue->fd);
+    err = read_answer(queue->fd, &first);
+    queue->tells_conntrack = !err && first && flags & NFQA_CFG_F_CONNTRACK;
+    return err;
 }
 
 int nfqueue_config_conntrack(struct nfqueue *queue, bool on)
