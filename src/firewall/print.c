@@ -98,6 +98,9 @@ static void print_offload_settings(struct text *out, const struct firewall_offlo
                     !offload->drop     ? "accepted"
                     : !offload->accept ? "dropped"
                                        : "both");
+    for (unsigned i = 0; i < offload->device_count; i++)
+        text_printf(out, "%s%s%s", i > 0 ? "," : " --set nft.offload.flowtable=[", offload->devices[i],
+                    i + 1 == offload->device_count ? "]" : "");
 }
 
 /* The command that prints the same again. */

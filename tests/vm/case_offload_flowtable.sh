@@ -24,7 +24,7 @@ start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --attach after --set nft.of
 ips=$LAST_PID
 gateway "$SLUICE" nft doctor --config /dev/null >"$WORK/doctor.txt" || true
 grep -E "^(broken|warning) (offload|own)" "$WORK/doctor.txt" && fail "the doctor finds fault with our own flowtable"
-gateway nft list flowtables | grep -q g1 || fail "no flowtable: $(gateway nft list table inet sluice)"
+gateway nft list flowtables | grep g1 >/dev/null || fail "no flowtable: $(gateway nft list table inet sluice)"
 for name in v4 v6; do
 	to=10.66.2.2
 	[ $name = v4 ] || to=fd66:2::2
