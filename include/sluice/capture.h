@@ -31,8 +31,10 @@ struct capture_counters {
     uint64_t malformed_messages; /* netlink messages that were not (or not wholly) understood */
     uint64_t marked;             /* packets that came back marked */
     uint64_t looping;            /* packets that came back unmarked too often */
-    uint64_t conntrack;          /* packets that came with what conntrack says of them */
-    uint64_t lost; /* packet ids that never arrived (gaps): dropped, or with fail-open passed on uninspected */
+    uint64_t offload_accept;     /* verdicts that also said it for the rest of the connection */
+    uint64_t offload_drop;
+    uint64_t conntrack; /* packets that came with what conntrack says of them */
+    uint64_t lost;      /* packet ids that never arrived (gaps): dropped, or with fail-open passed on uninspected */
 };
 
 /* What the kernel says of a queue: /proc/net/netfilter/nfnetlink_queue. */
@@ -116,6 +118,14 @@ enum queue_marked_policy { QUEUE_MARKED_ACCEPT, QUEUE_MARKED_INSPECT, QUEUE_MARK
  */
 enum queue_looping_policy { QUEUE_LOOPING_DROP, QUEUE_LOOPING_ACCEPT };
 
+/* How a verdict says what is to become of the rest of a connection (packet->offload). */
+enum queue_offload {
+    QUEUE_OFFLOAD_NONE,
+    QUEUE_OFFLOAD_AUTO,        /* by the connection's mark where the kernel can, otherwise by the packet's */
+    QUEUE_OFFLOAD_CONNECTION,  /* NFQA_CT in the verdict */
+    QUEUE_OFFLOAD_PACKET_MARK, /* the same bits on the packet, which somebody behind the queue saves */
+};
+
 struct nfqueue_options {
     uint16_t queue;
     enum queue_verdict_mode mode;
@@ -124,9 +134,13 @@ struct nfqueue_options {
     bool route_bypass;        /* QUEUE_ROUTE: go on with the next hook entry when nobody listens there */
     enum queue_marked_policy marked_policy;
     enum queue_looping_policy looping_policy;
-    uint32_t repeat_limit;   /* 0: none */
-    bool fail_open;          /* NFQA_CFG_F_FAIL_OPEN: full queues let packets pass */
-    bool gso;                /* NFQA_CFG_F_GSO */
+    uint32_t repeat_limit; /* 0: none */
+    bool fail_open;        /* NFQA_CFG_F_FAIL_OPEN: full queues let packets pass */
+    bool gso;              /* NFQA_CFG_F_GSO */
+    enum queue_offload offload;
+    uint32_t offload_accept, offload_accept_mask, offload_drop, offload_drop_mask;
+    /* QUEUE_OFFLOAD_PACKET_MARK: who saves the mark drops the packet, too, so that it goes there; otherwise drops are not offloaded */
+    bool offload_drops_behind;
     bool conntrack;          /* NFQA_CFG_F_CONNTRACK: each packet says what conntrack knows of it (packet->conntrack) */
     uint32_t length;         /* packets the kernel keeps */
     uint32_t receive_buffer; /* bytes; 0 sizes it from `length` */
@@ -153,6 +167,8 @@ int nfqueue_fd(const struct capture *capture);
 uint32_t nfqueue_receive_buffer(const struct capture *capture);
 /* NFQA_CFG_F_* that the kernel took; fewer than asked for when it lacks one. Of an adopted queue: those of `options`. */
 uint32_t nfqueue_flags(const struct capture *capture);
+/* How offloads are said: what was asked for, or what AUTO came to; QUEUE_OFFLOAD_NONE where it is not possible. */
+enum queue_offload nfqueue_offload(const struct capture *capture);
 /* Takes NFQA_CFG_F_CONNTRACK away from the bound queue: it costs the kernel work for every packet. Those that wait already still
  * bring it. 0 or -errno of the send; what the kernel says comes later, and a refusal changes nothing. */
 int nfqueue_stop_conntrack(struct capture *capture);

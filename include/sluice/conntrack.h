@@ -32,6 +32,8 @@ struct conntrack {
     uint32_t info;   /* enum ip_conntrack_info: what the packet is to its connection */
     uint32_t status; /* IPS_* */
     uint32_t id, mark, timeout_seconds;
+    bool has_counts; /* of the whole connection so far; only where the kernel counts and is asked outside of packets */
+    uint64_t packets[CONNTRACK_DIRECTIONS], bytes[CONNTRACK_DIRECTIONS];
     bool has_tcp;
     uint8_t tcp_state; /* enum tcp_conntrack, with this packet */
     /* Of the side that sends in the direction: the window scale that it announced, and IP_CT_TCP_FLAG_*. */

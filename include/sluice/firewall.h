@@ -36,6 +36,21 @@ enum queue_expression {
     QUEUE_EXPRESSION_XT,     /* the xt NFQUEUE target; spread by address pair (the kernel's queue-balance) */
 };
 
+enum { FIREWALL_MAX_DEVICES = 16 };
+
+/* Flows that the kernel accepts or drops without us, by bits of their connections' marks. */
+struct firewall_offload {
+    bool accept, drop;
+    uint32_t accept_mark, accept_mask, drop_mark, drop_mask;
+    /* Verdicts can't set marks of connections here: they set the same bits as marks of packets, and our table saves them. */
+    bool saves;
+    bool has_next; /* mode route: accepted flows go on to this queue */
+    bool next_bypass;
+    uint16_t next_queue;
+    unsigned device_count; /* with a flowtable of these; lent */
+    const char *devices[FIREWALL_MAX_DEVICES];
+};
+
 struct firewall_options {
     enum attach_mode mode;
     enum firewall_family family;
@@ -51,6 +66,7 @@ struct firewall_options {
     enum queue_expression expression;
     bool blocklist;          /* with sets of hosts whose packets the kernel drops: sluice/blocklist.h */
     uint32_t blocklist_size; /* hosts in each of them at most */
+    struct firewall_offload offload;
 };
 void firewall_options_default(struct firewall_options *options);
 
@@ -118,6 +134,7 @@ struct firewall_status {
     uint64_t packets, bytes;                 /* sent to the queue, by our rules' counters */
     bool blocklist;
     uint64_t blocked_packets, blocked_bytes; /* dropped because a host is blocked */
+    bool offload_accept, offload_drop;       /* rules for flows that are offloaded */
 };
 int firewall_status(const char *table, struct firewall_status *out, char error[FIREWALL_ERROR_SIZE]);
 

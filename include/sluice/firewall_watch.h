@@ -67,6 +67,8 @@ struct firewall_check {
     unsigned damage;                         /* enum firewall_damage; 0: all is as it was installed */
     bool drops;                              /* a chain of ours drops what no rule takes */
     uint64_t blocked_packets, blocked_bytes; /* that blocked hosts sent or were sent, since the watch began */
+    uint64_t accepted_packets, accepted_bytes, dropped_packets,
+        dropped_bytes; /* of flows that are offloaded; the same */
 };
 int firewall_watch_check(struct firewall_watch *watch, struct firewall_check *out, char error[FIREWALL_ERROR_SIZE]);
 

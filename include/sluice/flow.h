@@ -92,7 +92,13 @@ struct flow_tag;       /* policy's, as the next */
 struct flow_history;
 struct flow_variable; /* in src/flow/variable.c */
 
-/* Four cache lines, of which a packet touches the first two; keep it so. */
+/* What the kernel has counted of a flow that it handles alone: all packets of the connection, those that were queued too. */
+struct flow_kernel {
+    uint64_t packets[FLOW_DIRECTIONS], bytes[FLOW_DIRECTIONS];
+    uint64_t until_ns; /* when its connection would be forgotten */
+};
+
+/* Five cache lines, of which a packet touches the first two; keep it so. */
 struct flow {
     /* --- what a look-up reads --- */
     struct flow *next; /* in a bucket that overflows */
@@ -115,6 +121,7 @@ struct flow {
     struct app_flow *app;                              /* owned by app; NULL */
     struct flow_tag *tag;                              /* owned by policy; NULL, as the next */
     struct flow_history *history;
+    struct flow_kernel *kernel; /* owned by the table; NULL */
 
     /* --- cold --- */
     uint64_t id; /* EVE's flow_id: of the key and the start, so the same in every run; at most 53 bits */
@@ -128,6 +135,7 @@ struct flow {
     bool emergency;                      /* began while the table was full */
     bool drop_by_exception;              /* FLOW_DROPPED comes from an exception policy, not from a rule */
     uint8_t drop_reason;                 /* enum drop_reason: why it was dropped */
+    uint8_t offload;                     /* enum packet_offload: what the kernel was asked to do with the rest of it */
 
     /* --- the table's own: expiry --- */
     struct flow *newer, *older;            /* among the new ones */
@@ -180,6 +188,21 @@ void flow_set_state(struct flow_table *table, struct flow *flow, enum flow_state
 /* Client and server change places (the first packet seen was the server's). Clears nothing but exchanges the sides; the packet at hand
  * (NULL is allowed) changes PACKET_TO_CLIENT. Nothing for ICMP, where the type tells who asks. */
 void flow_swap(struct flow *flow, struct packet *pkt);
+
+/* What is known of a connection that the kernel handles alone. */
+struct flow_report {
+    struct address client, server;
+    uint16_t client_port, server_port;
+    uint8_t ip_version, protocol;
+    bool ended;
+    bool has_counts;
+    uint64_t packets[FLOW_DIRECTIONS], bytes[FLOW_DIRECTIONS];
+    uint32_t timeout_seconds; /* until it is forgotten, should nothing more come */
+};
+/* Keeps the numbers with the flow, if it is one that was offloaded; it lives on when something has moved since the last report. One that
+ * is accepted ends with its connection; one that is dropped is so for its own time, whatever the kernel has forgotten. False when
+ * there is no such flow. */
+bool flow_table_report(struct flow_table *table, const struct flow_report *report, uint64_t now_ns);
 
 /* Ends one flow now. */
 void flow_table_end(struct flow_table *table, struct flow *flow, enum flow_end reason);

@@ -103,6 +103,13 @@ enum drop_reason {
     DROP_REASON_COUNT,
 };
 
+/* What is asked of the kernel for the rest of the packet's connection. */
+enum packet_offload {
+    OFFLOAD_NONE,
+    OFFLOAD_ACCEPT, /* it is not queued any more */
+    OFFLOAD_DROP,   /* it is dropped; the packet is, too */
+};
+
 enum reject_kind {
     REJECT_NONE = 0,
     REJECT_SOURCE = 1,      /* answer the sender */
@@ -277,7 +284,8 @@ struct packet {
     enum verdict verdict;
     enum drop_reason drop_reason;
     enum reject_kind reject;
-    bool mark_set; /* a rule asks for mark_value under mark_mask in the verdict */
+    enum packet_offload offload; /* of a packet of the queue */
+    bool mark_set;               /* a rule asks for mark_value under mark_mask in the verdict */
     uint32_t mark_value, mark_mask;
     const uint8_t *new_data; /* replaces the packet's bytes when not NULL; lent as long as the packet */
     uint32_t new_length;

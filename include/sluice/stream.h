@@ -97,6 +97,9 @@ bool stream_is_reuse(const struct stream *stream, const struct flow *flow, const
 void stream_packet(struct stream *stream, struct flow_table *flows, struct flow *flow, struct packet *pkt,
                    struct stream_verdict *verdict);
 
+/* Both directions have been looked at as far as options->depth says. */
+bool stream_is_at_depth(const struct flow *flow);
+
 /* Gives back the session of a flow that ends; flow->tcp is NULL afterwards. */
 void stream_end(struct stream *stream, struct flow *flow);
 /* Gives back the bytes of a connection that is over, inline: nothing that its sides would take can come any more, and what came

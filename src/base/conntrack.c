@@ -130,6 +130,41 @@ static bool read_protocol_info(uint16_t type, struct cursor value, void *out)
     return type != CTA_PROTOINFO_TCP || read_level(value, read_tcp, out);
 }
 
+static bool read_number(struct cursor value, uint64_t *out)
+{
+    const uint8_t *bytes = cursor_take(&value, sizeof(*out));
+
+    if (bytes)
+        *out = load_be64(bytes);
+    return bytes != NULL;
+}
+
+struct side_counts {
+    uint64_t *packets, *bytes;
+};
+
+static bool read_count(uint16_t type, struct cursor value, void *out)
+{
+    const struct side_counts *counts = out;
+
+    switch (type) {
+    case CTA_COUNTERS_PACKETS:
+        return read_number(value, counts->packets);
+    case CTA_COUNTERS_BYTES:
+        return read_number(value, counts->bytes);
+    default:
+        return true;
+    }
+}
+
+static bool read_counts(struct conntrack *conntrack, enum conntrack_direction direction, struct cursor value)
+{
+    struct side_counts counts = { &conntrack->packets[direction], &conntrack->bytes[direction] };
+
+    conntrack->has_counts = true;
+    return read_level(value, read_count, &counts);
+}
+
 static bool read_connection(uint16_t type, struct cursor value, void *out)
 {
     struct conntrack *conntrack = out;
@@ -147,6 +182,10 @@ static bool read_connection(uint16_t type, struct cursor value, void *out)
         return cursor_be32(&value, &conntrack->timeout_seconds);
     case CTA_MARK:
         return cursor_be32(&value, &conntrack->mark);
+    case CTA_COUNTERS_ORIG:
+        return read_counts(conntrack, CONNTRACK_ORIGINAL, value);
+    case CTA_COUNTERS_REPLY:
+        return read_counts(conntrack, CONNTRACK_REPLY, value);
     case CTA_ID:
         return cursor_be32(&value, &conntrack->id);
     default:

@@ -139,7 +139,8 @@ static void follow_ids(struct nfqueue *queue, uint32_t id)
     queue->next_id = id + 1;
 }
 
-/* What a former reader left in the socket may be from before conntrack was asked for; from the first connection on it is not. */
+/* What a former reader left in the socket, or came while it was bound, may be from before conntrack was asked for. From the first
+ * connection on it is not. */
 static void follow_conntrack(struct nfqueue *queue, struct packet *pkt)
 {
     if (pkt->conntrack.bytes) {
@@ -269,6 +270,11 @@ uint32_t nfqueue_receive_buffer(const struct capture *capture)
 uint32_t nfqueue_flags(const struct capture *capture)
 {
     return ((const struct nfqueue *)capture)->flags;
+}
+
+enum queue_offload nfqueue_offload(const struct capture *capture)
+{
+    return ((const struct nfqueue *)capture)->offload;
 }
 
 int nfqueue_stop_conntrack(struct capture *capture)

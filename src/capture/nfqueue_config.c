@@ -117,18 +117,21 @@ static void read_back(struct nfqueue *queue)
 
 /* --- binding -------------------------------------------------------------------------------------------------------- */
 
-/* The kernel's answer waits already: nfnetlink works while the sender waits. */
-static int read_answer(int fd)
+/* The kernel's answer waits already: nfnetlink works while the sender waits. *first: no packet came ahead of it, so that all that
+ * come have what was asked for. */
+static int read_answer(int fd, bool *first)
 {
     uint8_t bytes[4096];
     struct packet ignored;
     struct nfqueue_result result;
     ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
 
+    *first = false;
     if (n < 0)
         return errno == EAGAIN ? -EPROTO : -errno;
     if (nfqueue_message_read(bytes, (size_t)n, 0, &ignored, &result) != NFQUEUE_RESULT)
         return 0; /* a packet: leave it where it is */
+    *first = true;
     return recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) < 0 ? -errno : result.error;
 }
 
@@ -161,6 +164,8 @@ static int request(struct nfqueue *queue, uint32_t flags)
     struct nfqnl_msg_config_params copy = { .copy_range = htonl(NFQUEUE_MAX_COPY), .copy_mode = NFQNL_COPY_PACKET };
     char buffer[256];
     struct nlmsghdr *head = put_config(queue, buffer, SEQUENCE_CONFIG);
+    bool first;
+    int err;
 
     head->nlmsg_flags |= NLM_F_ACK;
     mnl_attr_put(head, NFQA_CFG_CMD, sizeof(bind_command), &bind_command);
@@ -170,7 +175,9 @@ static int request(struct nfqueue *queue, uint32_t flags)
         put_flags(head, flags, flags);
     if (mnl_socket_sendto(queue->socket, head, head->nlmsg_len) < 0)
         return -errno;
-    return read_answer(queue->fd);
+    err = read_answer(queue->fd, &first);
+    queue->tells_conntrack = !err && first && flags & NFQA_CFG_F_CONNTRACK;
+    return err;
 }
 
 int nfqueue_config_conntrack(struct nfqueue *queue, bool on)
@@ -186,10 +193,15 @@ int nfqueue_config_conntrack(struct nfqueue *queue, bool on)
     return 0;
 }
 
+static bool asks_for_connections(const struct nfqueue_options *options)
+{
+    return options->offload == QUEUE_OFFLOAD_AUTO || options->offload == QUEUE_OFFLOAD_CONNECTION;
+}
+
 static uint32_t wanted_flags(const struct nfqueue_options *options)
 {
     return (options->gso ? NFQA_CFG_F_GSO : 0) | (options->fail_open ? NFQA_CFG_F_FAIL_OPEN : 0) |
-           (options->conntrack ? NFQA_CFG_F_CONNTRACK : 0);
+           (options->conntrack || asks_for_connections(options) ? NFQA_CFG_F_CONNTRACK : 0);
 }
 
 /*
@@ -220,6 +232,27 @@ static int bind_queue(struct nfqueue *queue)
             err = request(queue, queue->flags);
     }
     return err;
+}
+
+/*
+ * A kernel that can tell with a packet what conntrack knows of it takes with a verdict what conntrack is to know: it is the same
+ * hook (CONFIG_NETFILTER_NETLINK_GLUE_CT). Only the first is costly, so it is taken away again where nobody else wants it. Of a
+ * queue that was adopted nothing is known.
+ */
+static void settle_offload(struct nfqueue *queue)
+{
+    const struct nfqueue_options *options = &queue->options;
+    bool able = queue->flags & NFQA_CFG_F_CONNTRACK && !queue->adopted;
+
+    queue->offload = options->offload;
+    if (asks_for_connections(options) && able)
+        queue->offload = QUEUE_OFFLOAD_CONNECTION;
+    else if (options->offload == QUEUE_OFFLOAD_AUTO)
+        queue->offload = QUEUE_OFFLOAD_PACKET_MARK;
+    else if (options->offload == QUEUE_OFFLOAD_CONNECTION)
+        queue->offload = QUEUE_OFFLOAD_NONE;
+    if (able && !options->conntrack)
+        nfqueue_config_conntrack(queue, false); /* where it fails, packets go on to tell what nobody reads */
 }
 
 static bool has_net_admin(void)
@@ -343,6 +376,8 @@ static int adopt_queue(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
                                    strerror(errno));
     queue->adopted = true;
     queue->flags = wanted_flags(&queue->options);
+    if (!queue->options.conntrack)
+        queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
     if (queue->options.conntrack &&
         nfqueue_config_conntrack(queue, true)) /* its former reader may have taken it away */
         queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
@@ -353,7 +388,9 @@ int nfqueue_config_open(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
 {
     int err = queue->options.inherited_fd < 0 ? open_queue(queue, error) : adopt_queue(queue, error);
 
-    if (!err)
-        read_back(queue);
-    return err;
+    if (err)
+        return err;
+    read_back(queue);
+    settle_offload(queue);
+    return 0;
 }

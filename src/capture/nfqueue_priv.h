@@ -27,7 +27,9 @@ enum {
     NFQUEUE_MAX_COPY = 65531,  /* the kernel's limit: an attribute's length has 16 bits and counts its header */
     NFQUEUE_VERDICT_SIZE = 32, /* a verdict message without the attributes below */
     NFQUEUE_MARK_SIZE = 8,
-    NFQUEUE_PAYLOAD_SIZE = 8, /* header and padding */
+    NFQUEUE_PAYLOAD_SIZE = 8,     /* header and padding */
+    NFQUEUE_CONNECTION_SIZE = 20, /* NFQA_CT with a mark and its mask */
+    NFQUEUE_ATTRIBUTES_SIZE = NFQUEUE_VERDICT_SIZE + NFQUEUE_MARK_SIZE + NFQUEUE_CONNECTION_SIZE, /* but the payload */
     QUEUE_OWNER_SIZE = 96,
 };
 
@@ -58,6 +60,7 @@ struct nfqueue {
     int status_fd; /* /proc/net/netfilter/nfnetlink_queue, or -errno */
     int wait_ms;   /* what SO_RCVTIMEO says now */
     uint32_t flags;
+    enum queue_offload offload; /* as it came out */
     uint32_t receive_buffer;
     uint32_t accept_verdict; /* the verdict word of an accepted packet */
 

@@ -23,6 +23,7 @@
 #include <errno.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nfnetlink.h>
+#include <linux/netfilter/nfnetlink_conntrack.h>
 #include <linux/netfilter/nfnetlink_queue.h>
 #include <linux/netlink.h>
 #include <poll.h>
@@ -32,9 +33,12 @@
 enum { SEND_TRIES = 200 /* of a millisecond each, when the kernel has no memory for the message */ };
 
 struct answer {
-    uint32_t verdict;  /* NF_*, with the queue number of NF_QUEUE in the upper half */
-    uint32_t mark;     /* the packet's whole mark after the verdict */
-    bool changes_mark; /* the attribute is needed */
+    uint32_t verdict;               /* NF_*, with the queue number of NF_QUEUE in the upper half */
+    uint32_t mark;                  /* the packet's whole mark after the verdict */
+    bool changes_mark;              /* the attribute is needed */
+    bool drops;                     /* whatever the verdict is */
+    enum packet_offload connection; /* said of the connection by NFQA_CT; such a verdict is for one packet */
+    enum packet_offload offload;    /* said in one way or the other */
 };
 
 /* Packets with equal answers that wait for one message. */
@@ -57,6 +61,35 @@ static uint32_t apply_mark(uint32_t old, uint32_t mark, uint32_t mask)
 }
 
 /*
+ * The rest of the connection is dropped, too. A verdict that drops takes the packet's mark along, so without NFQA_CT the packet is
+ * accepted with the mark, and dropped by the rule behind the queue that saves it. One that has the mark already comes from where that
+ * rule is not.
+ */
+static struct answer drop_for(const struct nfqueue *queue, const struct packet *pkt)
+{
+    const struct nfqueue_options *options = &queue->options;
+    struct answer answer = { .verdict = NF_DROP, .drops = true };
+
+    if (pkt->offload != OFFLOAD_DROP || pkt->verdict != VERDICT_DROP)
+        return answer;
+    if (queue->offload == QUEUE_OFFLOAD_CONNECTION) {
+        answer.connection = answer.offload = OFFLOAD_DROP;
+    } else if (queue->offload == QUEUE_OFFLOAD_PACKET_MARK && options->offload_drops_behind &&
+               (pkt->meta.mark & options->offload_drop_mask) != options->offload_drop) {
+        answer.verdict = NF_ACCEPT;
+        answer.mark = apply_mark(pkt->meta.mark, options->offload_drop, options->offload_drop_mask);
+        answer.changes_mark = true;
+        answer.offload = OFFLOAD_DROP;
+    }
+    return answer;
+}
+
+static enum packet_offload accept_offload(const struct nfqueue *queue, const struct packet *pkt)
+{
+    return queue->offload != QUEUE_OFFLOAD_NONE && pkt->offload == OFFLOAD_ACCEPT ? OFFLOAD_ACCEPT : OFFLOAD_NONE;
+}
+
+/*
  * The queue's own mark comes after the rule's: without its repeat mark a packet would be queued again for ever. For the
  * same reason a packet that came with that mark, or lost it again too often, is accepted and not repeated. A payload that fits into no message is
  * dropped, since what it was to replace must not pass.
@@ -64,10 +97,13 @@ static uint32_t apply_mark(uint32_t old, uint32_t mark, uint32_t mask)
 static struct answer answer_for(const struct nfqueue *queue, const struct packet *pkt)
 {
     const struct nfqueue_options *options = &queue->options;
+    enum packet_offload offload = accept_offload(queue, pkt);
     uint32_t mark = pkt->meta.mark;
 
     if (pkt->verdict == VERDICT_DROP || (replaces(pkt) && pkt->new_length > NFQUEUE_MAX_COPY))
-        return (struct answer){ .verdict = NF_DROP };
+        return drop_for(queue, pkt);
+    if (offload && queue->offload == QUEUE_OFFLOAD_PACKET_MARK)
+        mark = apply_mark(mark, options->offload_accept, options->offload_accept_mask);
     if (pkt->mark_set)
         mark = apply_mark(mark, pkt->mark_value, pkt->mark_mask);
     mark = apply_mark(mark, options->mark, options->mark_mask);
@@ -75,15 +111,20 @@ static struct answer answer_for(const struct nfqueue *queue, const struct packet
         .verdict = pkt->flags & (PACKET_MARKED | PACKET_LOOPING) ? NF_ACCEPT : queue->accept_verdict,
         .mark = mark,
         .changes_mark = mark != pkt->meta.mark,
+        .connection = queue->offload == QUEUE_OFFLOAD_CONNECTION ? offload : OFFLOAD_NONE,
+        .offload = offload,
     };
 }
 
-static void count_answer(struct capture_counters *counters, const struct packet *pkt, uint32_t verdict)
+static void count_answer(struct capture_counters *counters, const struct packet *pkt, const struct answer *answer)
 {
-    switch (verdict & NF_VERDICT_MASK) {
-    case NF_DROP:
+    counters->offload_accept += answer->offload == OFFLOAD_ACCEPT;
+    counters->offload_drop += answer->offload == OFFLOAD_DROP;
+    if (answer->drops) {
         counters->dropped++;
         return;
+    }
+    switch (answer->verdict & NF_VERDICT_MASK) {
     case NF_REPEAT:
         counters->repeated++;
         break;
@@ -103,7 +144,7 @@ static void count_answer(struct capture_counters *counters, const struct packet 
 int verdict_writer_init(struct verdict_writer *writer, size_t batch)
 {
     *writer = (struct verdict_writer){
-        .bytes = malloc(batch * (NFQUEUE_VERDICT_SIZE + NFQUEUE_MARK_SIZE + NFQUEUE_PAYLOAD_SIZE)),
+        .bytes = malloc(batch * (size_t)(NFQUEUE_ATTRIBUTES_SIZE + NFQUEUE_PAYLOAD_SIZE)),
         .vectors = calloc(2 * batch + 1, sizeof(struct iovec)),
     };
     if (writer->bytes && writer->vectors)
@@ -150,6 +191,28 @@ static void put_payload(struct verdict_writer *writer, const uint8_t *data, uint
     put(writer, zeros, NLA_ALIGN(length) - length);
 }
 
+/* CTA_MARK under CTA_MARK_MASK: the connection keeps its other bits. */
+static void put_connection(struct nfqueue *queue, enum packet_offload offload)
+{
+    const struct nfqueue_options *options = &queue->options;
+    bool drop = offload == OFFLOAD_DROP;
+    struct {
+        struct nlattr nest, mark_head;
+        uint32_t mark;
+        struct nlattr mask_head;
+        uint32_t mask;
+    } attribute = {
+        .nest = { sizeof(attribute), NFQA_CT | NLA_F_NESTED },
+        .mark_head = { NLA_HDRLEN + sizeof(uint32_t), CTA_MARK },
+        .mark = htonl(drop ? options->offload_drop : options->offload_accept),
+        .mask_head = { NLA_HDRLEN + sizeof(uint32_t), CTA_MARK_MASK },
+        .mask = htonl(drop ? options->offload_drop_mask : options->offload_accept_mask),
+    };
+
+    static_assert(sizeof(attribute) == NFQUEUE_CONNECTION_SIZE, "no holes between the attributes");
+    put(&queue->writer, &attribute, sizeof(attribute));
+}
+
 static void put_message(struct nfqueue *queue, int type, uint32_t id, const struct answer *answer, uint32_t sequence,
                         uint32_t payload)
 {
@@ -160,6 +223,7 @@ static void put_message(struct nfqueue *queue, int type, uint32_t id, const stru
         struct nfqnl_msg_verdict_hdr verdict;
     } head = {
         .netlink.nlmsg_len = NFQUEUE_VERDICT_SIZE + (answer->changes_mark ? NFQUEUE_MARK_SIZE : 0) +
+                             (answer->connection ? NFQUEUE_CONNECTION_SIZE : 0) +
                              (payload ? NLA_HDRLEN + NLA_ALIGN(payload) : 0),
         .netlink.nlmsg_type = (uint16_t)(NFNL_SUBSYS_QUEUE << 8 | type),
         .netlink.nlmsg_flags = NLM_F_REQUEST,
@@ -179,6 +243,8 @@ static void put_message(struct nfqueue *queue, int type, uint32_t id, const stru
         put(&queue->writer, &attribute, sizeof(attribute));
         put(&queue->writer, &mark, sizeof(mark));
     }
+    if (answer->connection)
+        put_connection(queue, answer->connection);
 }
 
 /* --- sending -------------------------------------------------------------------------------------------------------- */
@@ -230,7 +296,7 @@ static int put_run(struct nfqueue *queue, struct run *run)
     if (run->count == 0)
         return 0;
 
-    int err = make_room(queue, NFQUEUE_VERDICT_SIZE + NFQUEUE_MARK_SIZE);
+    int err = make_room(queue, NFQUEUE_ATTRIBUTES_SIZE);
 
     put_message(queue, type, run->last_id, &run->answer, (uint32_t)run->count, 0);
     run->count = 0;
@@ -239,8 +305,8 @@ static int put_run(struct nfqueue *queue, struct run *run)
 
 static int put_single(struct nfqueue *queue, const struct packet *pkt, const struct answer *answer)
 {
-    uint32_t payload = answer->verdict != NF_DROP && replaces(pkt) ? pkt->new_length : 0;
-    int err = make_room(queue, NFQUEUE_VERDICT_SIZE + NFQUEUE_MARK_SIZE + NFQUEUE_PAYLOAD_SIZE + (size_t)payload);
+    uint32_t payload = !answer->drops && replaces(pkt) ? pkt->new_length : 0;
+    int err = make_room(queue, NFQUEUE_ATTRIBUTES_SIZE + NFQUEUE_PAYLOAD_SIZE + (size_t)payload);
 
     put_message(queue, NFQNL_MSG_VERDICT, pkt->meta.id, answer, 1, payload);
     if (payload)
@@ -262,10 +328,10 @@ static int put_answer(struct nfqueue *queue, size_t slot, struct run *run)
 {
     const struct packet *pkt = &queue->packets[slot];
     struct answer answer = answer_for(queue, pkt);
-    bool single = !queue->may_batch || queue->exact || slot >= queue->prefix || replaces(pkt);
+    bool single = !queue->may_batch || queue->exact || slot >= queue->prefix || replaces(pkt) || answer.connection;
     int err = 0;
 
-    count_answer(&queue->counters, pkt, answer.verdict);
+    count_answer(&queue->counters, pkt, &answer);
     if (answer.verdict == NF_DROP)
         return put_single(queue, pkt, &answer);
     if (single || !run_takes(run, &answer))

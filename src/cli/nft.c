@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "sluice/blocklist.h"
+#include "sluice/connections.h"
 #include "sluice/firewall.h"
 
 enum { OPTION_JSON = CLI_OPTION_OWN };
@@ -261,11 +262,37 @@ static int status_json(const char *table, const struct firewall_status *status)
         json_bool(&out, "feeding", status->feeding);
         if (status->feeding)
             json_queues(&out, status);
+        if (status->offload_accept || status->offload_drop)
+            json_string(&out, "offload",
+                        !status->offload_drop     ? "accepted"
+                        : !status->offload_accept ? "dropped"
+                                                  : "both");
         if (status->blocklist)
             json_blocklist(&out, table, status);
     }
     json_object_close(&out);
     return cli_write(&out);
+}
+
+/* Both marks, whatever is configured now: what has them was offloaded once. */
+static int unmark(const struct firewall_options *firewall, bool json)
+{
+    const struct firewall_offload *offload = &firewall->offload;
+    const struct connection_mark marks[] = {
+        { offload->accept_mark, offload->accept_mask },
+        { offload->drop_mark, offload->drop_mask },
+    };
+    size_t changed = 0;
+    int err = connections_unmark(marks, sizeof(marks) / sizeof(marks[0]), &changed);
+
+    if (err)
+        return failed_by(err, err == -EPERM ? "connections can be changed by root or with CAP_NET_ADMIN only"
+                                            : strerror(-err));
+    if (json)
+        printf("{\"unmarked\":%zu}\n", changed);
+    else
+        printf("%zu connection%s came back to the queue\n", changed, changed == 1 ? "" : "s");
+    return EXIT_OK;
 }
 
 static void print_blocklist(const char *table, const struct firewall_status *status)
@@ -301,16 +328,17 @@ static int show_status(const struct firewall_options *firewall, bool json)
 
 /* --- The command --------------------------------------------------------------------------------------------------------------- */
 
-enum { ACTION_PRINT, ACTION_INSTALL, ACTION_REMOVE, ACTION_STATUS, ACTION_DOCTOR, ACTIONS };
+enum { ACTION_PRINT, ACTION_INSTALL, ACTION_REMOVE, ACTION_STATUS, ACTION_UNMARK, ACTION_DOCTOR, ACTIONS };
 
-static const char *const action_names[ACTIONS] = { "print", "install", "remove", "status", "doctor" };
+static const char *const action_names[ACTIONS] = { "print", "install", "remove", "status", "unmark", "doctor" };
 
 static const struct action {
     int (*run)(const struct firewall_options *firewall, bool json);
     int (*judge)(const struct config *config, const struct firewall_options *firewall, bool json); /* without a mode */
 } actions[ACTIONS] = {
-    [ACTION_PRINT] = { print, NULL },        [ACTION_INSTALL] = { install, NULL },   [ACTION_REMOVE] = { detach, NULL },
-    [ACTION_STATUS] = { show_status, NULL }, [ACTION_DOCTOR] = { NULL, nft_doctor },
+    [ACTION_PRINT] = { print, NULL },   [ACTION_INSTALL] = { install, NULL },
+    [ACTION_REMOVE] = { detach, NULL }, [ACTION_STATUS] = { show_status, NULL },
+    [ACTION_UNMARK] = { unmark, NULL }, [ACTION_DOCTOR] = { NULL, nft_doctor },
 };
 
 /* A mode that nobody chose is the default one, before anything is checked for it. */
@@ -392,6 +420,8 @@ const struct command command_nft = {
             "remove   takes it out again\n"
             "status   what is attached, where, how many packets it has queued, how many hosts are blocked and what "
             "that dropped\n"
+            "unmark   takes the marks of nft.offload off all connections: what the kernel accepted or dropped alone is "
+            "queued again\n"
             "doctor   judges the live ruleset of everybody (nft of all families, legacy iptables, ip rule, who holds "
             "which\n"
             "         queue): what passes uninspected, with the rule in question and the remedy; changes nothing.\n"

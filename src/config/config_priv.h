@@ -104,6 +104,7 @@ int load_file(struct walk *walk, const char *path, struct position at);
 const char *form_queues(const char *value);
 const char *form_cpus(const char *value);
 const char *form_mark(const char *value);
+const char *form_ports(const char *value);
 const char *form_mode(const char *value);
 const char *form_priority(const char *value);
 const char *form_name(const char *value);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_QUEUE = 65535, MAX_CPU = 4095, NAME_LENGTH = 32 };
+enum { MAX_QUEUE = 65535, MAX_PORT = 65535, MAX_PORTS = 1024, MAX_CPU = 4095, NAME_LENGTH = 32 };
 
 /* "3" or "0-3". */
 static bool read_range(struct span part, uint32_t high, uint64_t *first, uint64_t *last)
@@ -114,6 +114,14 @@ const char *form_cpus(const char *value)
     if (strcmp(value, "all") == 0 || config_ranges(value, MAX_CPU, numbers, MAX_CPU + 1) > 0)
         return NULL;
     return "CPU numbers such as 0-3,8, or all";
+}
+
+const char *form_ports(const char *value)
+{
+    uint32_t numbers[MAX_PORTS];
+
+    return config_ranges(value, MAX_PORT, numbers, MAX_PORTS) > 0 ? NULL
+                                                                  : "ports such as 22 or 22,5000-5100, at most 1024";
 }
 
 const char *form_mode(const char *value)

@@ -31,15 +31,16 @@ static const char *const urgent_limit_policies[] = { "oob", "inline", "drop", "g
 static const char *const exception_policies[] = { "auto",        "ignore",    "pass-packet", "pass-flow",   "bypass",
                                                   "drop-packet", "drop-flow", "reject",      "reject-both", NULL };
 static const char *const all_or_start[] = { "all", "start", NULL };
-static const char *const default_event_types[] = { "alert", "drop",   "anomaly", "flow", "stats", "firewall", "files",
-                                                   "http",  "dns",    "tls",     "smtp", "ftp",   "ftp_data", "ssh",
-                                                   "smb",   "dcerpc", "nfs",     "ike",  "krb5",  "dhcp",     NULL };
+static const char *const default_event_types[] = { "alert",    "drop", "anomaly", "flow",   "stats", "firewall",
+                                                   "files",    "http", "dns",     "tls",    "smtp",  "ftp",
+                                                   "ftp_data", "ssh",  "smb",     "dcerpc", "nfs",   "ike",
+                                                   "krb5",     "dhcp", "tftp",    NULL };
 
 /* Event types of the field that are not written yet. */
 static const char *const later_event_types[] = {
-    "arp",  "bittorrent-dht", "dnp3",   "doh2",  "enip",      "frame", "http2", "igmp", "imap",
-    "ldap", "modbus",         "mqtt",   "pgsql", "pop3",      "quic",  "rdp",   "rfb",  "sip",
-    "snmp", "stream",         "telnet", "tftp",  "websocket", NULL,
+    "arp",  "bittorrent-dht", "dnp3",   "doh2",      "enip", "frame", "http2", "igmp", "imap",
+    "ldap", "modbus",         "mqtt",   "pgsql",     "pop3", "quic",  "rdp",   "rfb",  "sip",
+    "snmp", "stream",         "telnet", "websocket", NULL,
 };
 
 static const char no_effect[] = "has no effect yet";
@@ -415,6 +416,11 @@ const struct setting config_settings[] = {
           "inspect TCP connections whose beginning was not seen from where they are when the kernel's connection "
           "tracking knows them as established (queue.conntrack), whatever stream.midstream and its policy say. only: "
           "no others in the time of stream.midstream-grace" },
+    { .name = "stream.bypass",
+      .type = SETTING_BOOL,
+      .default_value = "no",
+      .help = "a connection is bypassed when both of its directions have been inspected as far as "
+              "stream.depth says" },
     { .name = "stream.async-oneside",
       .type = SETTING_BOOL,
       .default_value = "no",

@@ -13,6 +13,9 @@ static const char *const hooks[] = { "forward", "input", "output", NULL };
 static const char *const expressions[] = { "auto", "native", "xt", NULL };
 static const char *const monitor_modes[] = { "reassert", "report", "off", NULL };
 
+static const char *const offloaded_flows[] = { "none", "accepted", "dropped", "both", NULL };
+static const char *const offload_verdicts[] = { "auto", "conntrack", "packet-mark", NULL };
+
 #define NFT_SETTINGS                                                                                                   \
     { .name = "nft.attach",                                                                                            \
       .type = SETTING_ENUM,                                                                                            \
@@ -96,6 +99,50 @@ static const char *const monitor_modes[] = { "reassert", "report", "off", NULL }
         { .name = "nft.blocklist.classtypes",                                                                          \
           .type = SETTING_LIST,                                                                                        \
           .help = "rules that drop, of these classes, block the host they drop" },                                     \
+        { .name = "nft.offload.flows",                                                                                 \
+          .type = SETTING_ENUM,                                                                                        \
+          .default_value = "none",                                                                                     \
+          .choices = offloaded_flows,                                                                                  \
+          .help =                                                                                                      \
+              "which flows the kernel handles without Sluice once they are decided, by a mark of their connection: "   \
+              "accepted (those that need no more inspection), dropped (those of which all that follows is dropped)" }, \
+        { .name = "nft.offload.accept-mark",                                                                           \
+          .type = SETTING_STRING,                                                                                      \
+          .default_value = "0x10000000/0x10000000",                                                                    \
+          .check = form_mark,                                                                                          \
+          .help = "MARK/MASK of connections that the kernel accepts; bits that nobody else has" },                     \
+        { .name = "nft.offload.drop-mark",                                                                             \
+          .type = SETTING_STRING,                                                                                      \
+          .default_value = "0x20000000/0x20000000",                                                                    \
+          .check = form_mark,                                                                                          \
+          .help = "MARK/MASK of connections that the kernel drops" },                                                  \
+        { .name = "nft.offload.verdict",                                                                               \
+          .type = SETTING_ENUM,                                                                                        \
+          .default_value = "auto",                                                                                     \
+          .choices = offload_verdicts,                                                                                 \
+          .help =                                                                                                      \
+              "how a verdict marks a connection: conntrack (itself), packet-mark (the packet, whose mark a rule of "   \
+              "the own table saves); auto takes conntrack where the kernel can" },                                     \
+        { .name = "nft.offload.passed",                                                                                \
+          .type = SETTING_BOOL,                                                                                        \
+          .default_value = "yes",                                                                                      \
+          .help = "flows that a pass rule passes are offloaded, too; what they speak is then not told any more" },     \
+        { .name = "nft.offload.ports",                                                                                 \
+          .type = SETTING_STRING,                                                                                      \
+          .check = form_ports,                                                                                         \
+          .help = "TCP and UDP ports of servers whose flows are bypassed from their first packet on: 22,5000-5100" },  \
+        { .name = "nft.offload.interval",                                                                              \
+          .type = SETTING_NUMBER,                                                                                      \
+          .default_value = "10",                                                                                       \
+          .low = 0,                                                                                                    \
+          .high = 3600,                                                                                                \
+          .help = "seconds between two looks at what offloaded flows have moved, for their records; 0: never. The "    \
+                  "kernel counts with net.netfilter.nf_conntrack_acct=1" },                                            \
+        { .name = "nft.offload.flowtable",                                                                             \
+          .type = SETTING_LIST,                                                                                        \
+          .help =                                                                                                      \
+              "devices between which the kernel forwards accepted flows without any hook, the firewall's neither; "    \
+              "none: all hooks but the queue" },                                                                       \
     {                                                                                                                  \
         .name = "nft.blocklist.never", .type = SETTING_VARIABLE, .default_value = "$HOME_NET",                         \
         .help = "addresses that are never blocked, as in a rule; none: every address may be"                           \

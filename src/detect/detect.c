@@ -34,6 +34,7 @@ int detector_new(struct detector **out, const struct detector_options *options)
 
     if (!detector)
         return -ENOMEM;
+    detector->guess_transactions = options->guess_transactions;
     memcpy(detector->stream_window, options->stream_window, sizeof(detector->stream_window));
     detector->pcre = pcre_scratch_new(&limits);
     detector->transforms = transform_scratch_new();
@@ -263,18 +264,26 @@ static struct app_tx *likely_transaction(const struct evaluation *ev)
     return last;
 }
 
-/* A rule about a protocol that matched in its bytes, and not in a transaction: as in the field it is told with the one that the bytes
- * probably belong to, once. */
+/* Whether the hit, which is of no transaction, is told with the one that its bytes probably belong to: it is about a protocol, or that is wanted
+ * of all. */
+static bool wants_guess(const struct evaluation *ev, const struct hit *hit)
+{
+    if (hit->tx || !ev->input->packet->flow)
+        return false;
+    return ev->detector->guess_transactions ||
+           (hit->rule->applications && (hit->in_stream || ev->input->packet->protocol == IPPROTO_UDP));
+}
+
+/* As in the field a transaction is told so once. */
 static void guess_transactions(const struct evaluation *ev)
 {
     struct detector *detector = ev->detector;
 
     for (uint32_t i = 0; i < detector->hit_count; i++) {
         struct hit *hit = &detector->hits[i];
-        bool is_datagram = ev->input->packet->protocol == IPPROTO_UDP;
         struct app_tx *tx;
 
-        if (hit->tx || !hit->rule->applications || !ev->input->packet->flow || !(hit->in_stream || is_datagram))
+        if (!wants_guess(ev, hit))
             continue;
         tx = likely_transaction(ev);
         if (tx && !tx->guessed) {

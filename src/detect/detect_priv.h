@@ -9,6 +9,7 @@
  *   literal.c    which literal of a rule the prefilter looks for;  shorten.c  which part of it
  *   prefilter.c  literals by whether their place is known, and the scan that yields candidates
  *   matcher.c    a Hyperscan database over literals;  anchored.c  literals that can be at one place only
+ *   grams.c      the same over short buffers;  gram_counts.c  which of their bytes are rare
  *   detect.c     the detector, and a packet's way through it
  *   collect.c    a packet's candidates
  *   evaluate.c   whether a candidate matches
@@ -251,6 +252,7 @@ struct detector {
     struct rule_captures taken; /* by the rule at hand, which may yet fail */
     struct rule_captures texts; /* of the packet and its hits */
     uint32_t stream_window[FLOW_DIRECTIONS];
+    bool guess_transactions; /* for all rules */
     struct detect_counters counters;
 };
 
@@ -301,6 +303,7 @@ struct literal {
     bool nocase;
     bool is_part;   /* of a longer content */
     bool is_whole;  /* what it is searched in is there as a whole, or not at all: no stream */
+    bool may_share; /* and is searched so often that fewer patterns are worth more candidates */
     uint32_t at;    /* in its buffer, or LITERAL_ANYWHERE */
     uint32_t reach; /* it ends within so many bytes of its buffer; LITERAL_ANYWHERE when that is not known */
     const struct keyword *buffer; /* NULL: payload */
@@ -420,6 +423,20 @@ void matcher_scan(const struct matcher *matcher, struct detector *detector, cons
 /* The same for literals that begin in the bytes before those of matcher_scan() and end in them. */
 void matcher_scan_border(const struct matcher *matcher, struct detector *detector, const uint8_t *before,
                          uint32_t before_length, const uint8_t *bytes, uint32_t length);
+
+/* --- grams.c ------------------------------------------------------------------------------------------------------------- */
+
+enum { GRAMS_LENGTH = 32 }; /* buffers up to here; longer ones Hyperscan does faster */
+
+/* `literals`, of any number, say what is common; the `patterns` are looked for, have one byte or more each, and stay the caller's. 0 or
+ * -ENOMEM. */
+struct grams;
+int grams_new(struct grams **out, struct literal *const *literals, uint32_t count, const struct literal *patterns,
+              uint32_t pattern_count);
+void grams_free(struct grams *grams);
+/* Calls `found` with the number of each pattern that occurs in the bytes, up to GRAMS_LENGTH, and where it ends; for each place where it is. */
+typedef void grams_found(void *user, uint32_t pattern, uint32_t end);
+void grams_search(const struct grams *grams, const uint8_t *bytes, uint32_t length, grams_found *found, void *user);
 
 /* --- anchored.c ---------------------------------------------------------------------------------------------------------- */
 

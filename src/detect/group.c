@@ -199,7 +199,7 @@ int group_keys_add(struct group_keys *keys, struct ruleset *ruleset, enum traffi
     const struct check *check = &ruleset->checks[entry->check];
     struct keyed keyed = { .entry = *entry, .ports = check->destination_port };
 
-    keyed.entry.literal.is_whole = traffic != TRAFFIC_TCP;
+    keyed.entry.literal.is_whole = keyed.entry.literal.may_share = traffic != TRAFFIC_TCP;
     if (traffic == TRAFFIC_OTHER || check->bidirectional || is_cheap_everywhere(entry, traffic))
         return group_add(&ruleset->generic[traffic], &keyed.entry);
     if (is_narrow(keyed.ports))

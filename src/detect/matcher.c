@@ -38,6 +38,7 @@ struct matcher {
     size_t shortest, longest;
     uint32_t reach;           /* of the literal that may be farthest from the start */
     struct literal *literals; /* by pattern; their bytes are the rules' */
+    struct grams *grams;      /* over them */
 };
 
 int matcher_new(struct matcher **out)
@@ -60,6 +61,7 @@ void matcher_free(struct matcher *matcher)
     free(matcher->first);
     free(matcher->checks);
     free(matcher->literals);
+    grams_free(matcher->grams);
     free(matcher);
 }
 
@@ -122,6 +124,7 @@ struct pattern_arrays {
     const char **bytes;
     unsigned *flags, *ids;
     size_t *lengths;
+    struct literal **literals; /* of all entries */
 };
 
 /* --- Compiling, or taking what was compiled before -------------------------------------------------------------------------- */
@@ -258,38 +261,61 @@ static void number_patterns(struct matcher *matcher, struct pattern_arrays *patt
     matcher->pattern_count = count;
 }
 
+static int make_arrays(const struct matcher *matcher, struct pattern_arrays *arrays)
+{
+    size_t count = (size_t)matcher->entry_count + 1;
+
+    arrays->bytes = calloc(count, sizeof(*arrays->bytes));
+    arrays->flags = calloc(count, sizeof(*arrays->flags));
+    arrays->ids = calloc(count, sizeof(*arrays->ids));
+    arrays->lengths = calloc(count, sizeof(*arrays->lengths));
+    arrays->literals = calloc(count, sizeof(*arrays->literals));
+    if (!arrays->bytes || !arrays->flags || !arrays->ids || !arrays->lengths || !arrays->literals)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < matcher->entry_count; i++)
+        arrays->literals[i] = &matcher->entries[i].literal;
+    return 0;
+}
+
+static void clear_arrays(struct pattern_arrays *arrays)
+{
+    free(arrays->bytes);
+    free(arrays->flags);
+    free(arrays->ids);
+    free(arrays->lengths);
+    free(arrays->literals);
+}
+
+static int make_patterns(struct matcher *matcher, struct pattern_arrays *arrays)
+{
+    size_t count = (size_t)matcher->entry_count + 1;
+    int err;
+
+    matcher->first = calloc(count, sizeof(*matcher->first));
+    matcher->checks = calloc(count, sizeof(*matcher->checks));
+    matcher->literals = calloc(count, sizeof(*matcher->literals));
+    if (!matcher->first || !matcher->checks || !matcher->literals)
+        return -ENOMEM;
+    err = literals_shorten(arrays->literals, matcher->entry_count);
+    if (err)
+        return err;
+    number_patterns(matcher, arrays);
+    return grams_new(&matcher->grams, arrays->literals, matcher->entry_count, matcher->literals,
+                     matcher->pattern_count);
+}
+
 int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256])
 {
-    size_t count = matcher->entry_count;
-    struct pattern_arrays patterns = {
-        .bytes = calloc(count + 1, sizeof(*patterns.bytes)),
-        .flags = calloc(count + 1, sizeof(*patterns.flags)),
-        .ids = calloc(count + 1, sizeof(*patterns.ids)),
-        .lengths = calloc(count + 1, sizeof(*patterns.lengths)),
-    };
-    int err = -ENOMEM;
+    struct pattern_arrays arrays = { NULL };
+    int err = make_arrays(matcher, &arrays);
 
-    struct literal **literals = calloc(count + 1, sizeof(*literals));
-
-    matcher->first = calloc(count + 1, sizeof(*matcher->first));
-    matcher->checks = calloc(count + 1, sizeof(*matcher->checks));
-    matcher->literals = calloc(count + 1, sizeof(*matcher->literals));
-    for (uint32_t i = 0; literals && i < count; i++)
-        literals[i] = &matcher->entries[i].literal;
-    if (literals && patterns.bytes && patterns.flags && patterns.ids && patterns.lengths && matcher->first &&
-        matcher->checks && matcher->literals) {
-        err = literals_shorten(literals, (uint32_t)count);
-        number_patterns(matcher, &patterns);
-        if (!err)
-            err = make_database(matcher, &patterns, cache, error);
-    }
+    if (!err)
+        err = make_patterns(matcher, &arrays);
+    if (!err)
+        err = make_database(matcher, &arrays, cache, error);
     if (err == -ENOMEM)
         snprintf(error, 256, "out of memory for the pattern matcher");
-    free(literals);
-    free(patterns.bytes);
-    free(patterns.flags);
-    free(patterns.ids);
-    free(patterns.lengths);
+    clear_arrays(&arrays);
     free(matcher->entries);
     matcher->entries = NULL;
     return err;
@@ -340,6 +366,13 @@ static int on_match(unsigned id, unsigned long long from, unsigned long long to,
     return 0;
 }
 
+static void on_gram(void *user, uint32_t pattern, uint32_t end)
+{
+    const struct scan *scan = user;
+
+    add_checks(scan, pattern, scan->base + end);
+}
+
 void matcher_scan(const struct matcher *matcher, struct detector *detector, const uint8_t *bytes, uint32_t length,
                   uint64_t base)
 {
@@ -353,7 +386,10 @@ void matcher_scan(const struct matcher *matcher, struct detector *detector, cons
         return;
     detector->counters.packets_scanned++;
     detector->counters.bytes_scanned += length;
-    hs_scan(matcher->database, (const char *)bytes, length, 0, detector->scratch, on_match, &scan);
+    if (length <= GRAMS_LENGTH)
+        grams_search(matcher->grams, bytes, length, on_gram, &scan);
+    else
+        hs_scan(matcher->database, (const char *)bytes, length, 0, detector->scratch, on_match, &scan);
 }
 
 /* The pattern is reported once, at its first place. When that lies wholly before the border, one across it is looked for. */

@@ -6,17 +6,14 @@
  * Hyperscan matches eight bytes at once, and has to look again for the rest of a longer literal: those that end alike ("HTTP/1.1") all at each
  * place where that is. Of each the eight bytes are kept that the fewest others have.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "detect_priv.h"
+#include "gram_counts.h"
 
 enum {
     PART_LENGTH = 8,
-    GRAM_LENGTH = 4, /* how common a part is, is judged by so many bytes at a time */
-    MIN_BITS = 8,
-    MAX_BITS = 18,
     SHARED_LENGTH = 6,
     SHARED_BYTES = 4,
     SHARED_MAX = 256, /* literals are compared each with each */
@@ -55,7 +52,7 @@ static void share(struct literal *const *literals, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         const struct literal *shortest = literals[i];
 
-        for (uint32_t k = 0; k < count && literals[i]->is_whole; k++) {
+        for (uint32_t k = 0; k < count && literals[i]->may_share; k++) {
             const struct literal *other = literals[k];
 
             if (other->length < shortest->length && is_telling(other) && contains(literals[i], other))
@@ -69,58 +66,17 @@ static void share(struct literal *const *literals, uint32_t count)
 
 /* --- Parts --------------------------------------------------------------------------------------------------------------------- */
 
-/* How often a gram is in the literals, about: by hash. */
-struct counts {
-    uint32_t *of;
-    unsigned shift;
-};
-
-/* Letters count without their case. */
-static uint32_t hash_at(const struct counts *counts, const uint8_t *bytes)
-{
-    uint32_t gram;
-
-    memcpy(&gram, bytes, sizeof(gram));
-    return (gram & UINT32_C(0xdfdfdfdf)) * UINT32_C(0x9e3779b1) >> counts->shift;
-}
-
-static int count_grams(struct counts *counts, struct literal *const *literals, uint32_t count)
-{
-    unsigned bits = MIN_BITS;
-    uint64_t total = 0;
-
-    for (uint32_t i = 0; i < count; i++)
-        total += literals[i]->length;
-    while (bits < MAX_BITS && (UINT64_C(1) << bits) < total * 2)
-        bits++;
-    counts->shift = 32 - bits;
-    counts->of = calloc(UINT64_C(1) << bits, sizeof(*counts->of));
-    if (!counts->of)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < count; i++) {
-        for (size_t at = 0; at + GRAM_LENGTH <= literals[i]->length; at++)
-            counts->of[hash_at(counts, literals[i]->bytes + at)]++;
-    }
-    return 0;
-}
-
-/* Equal bytes are padding, and found where there is nothing. */
-static bool is_padding(const uint8_t *bytes)
-{
-    return memcmp(bytes, bytes + 1, GRAM_LENGTH - 1) == 0;
-}
-
-static uint64_t commonness(const struct counts *counts, const uint8_t *part)
+static uint64_t commonness(const struct gram_counts *counts, const uint8_t *part)
 {
     uint64_t sum = 0;
 
     for (unsigned at = 0; at + GRAM_LENGTH <= PART_LENGTH; at++)
-        sum += is_padding(part + at) ? UINT32_MAX : counts->of[hash_at(counts, part + at)];
+        sum += gram_counts_get(counts, part + at);
     return sum;
 }
 
 /* Of equals the last: words end in what tells them apart more often than they begin with it. */
-static void cut(struct literal *literal, const struct counts *counts)
+static void cut(struct literal *literal, const struct gram_counts *counts)
 {
     uint64_t lowest = UINT64_MAX;
     size_t best = 0;
@@ -140,17 +96,17 @@ static void cut(struct literal *literal, const struct counts *counts)
 
 int literals_shorten(struct literal *const *literals, uint32_t count)
 {
-    struct counts counts;
+    struct gram_counts counts;
     int err = 0;
 
     if (count <= SHARED_MAX)
         share(literals, count);
-    err = count_grams(&counts, literals, count);
+    err = gram_counts_make(&counts, literals, count);
     for (uint32_t i = 0; i < count && !err; i++) {
         if (literals[i]->is_whole && literals[i]->length > PART_LENGTH)
             cut(literals[i], &counts);
     }
     if (!err)
-        free(counts.of);
+        gram_counts_clear(&counts);
     return err;
 }

@@ -95,7 +95,7 @@ static void take_own_queues(struct patient *patient, const struct netrules_rule 
     bool first = !patient->own_queues;
 
     if (patient->input->queues_given || rule->verdict != NETRULES_QUEUE || rule->queue.unknown ||
-        !is_own(patient, rule))
+        !is_own(patient, rule) || is_next_queue(patient, rule))
         return;
     patient->own_queues = true;
     patient->first = first || rule->queue.first < patient->first ? rule->queue.first : patient->first;
@@ -104,8 +104,8 @@ static void take_own_queues(struct patient *patient, const struct netrules_rule 
 
 static void take_feed(struct patient *patient, const struct netrules_rule *rule)
 {
-    bool ours = rule->verdict == NETRULES_QUEUE && rule->queue.first <= patient->last_queue &&
-                rule->queue.last >= patient->first;
+    bool ours = rule->verdict == NETRULES_QUEUE && !is_next_queue(patient, rule) &&
+                rule->queue.first <= patient->last_queue && rule->queue.last >= patient->first;
     struct feed *feed = ours ? arena_alloc(patient->arena, sizeof(*feed)) : NULL;
 
     if (!ours)
@@ -209,8 +209,8 @@ static void sort(struct doctor_report *report)
 static int examine(struct doctor_report *report, const struct netrules *ruleset, const struct doctor_input *input)
 {
     static void (*const checks[])(struct patient * patient) = {
-        check_own_table, check_queues, check_order,    check_priorities, check_offload,
-        check_listeners, check_marks,  check_families, check_managers,
+        check_own_table, check_queues, check_order,         check_priorities, check_offload,
+        check_listeners, check_marks,  check_offload_marks, check_families,   check_managers,
     };
     struct patient patient = {
         .ruleset = ruleset,
@@ -227,6 +227,7 @@ static int examine(struct doctor_report *report, const struct netrules *ruleset,
     each_rule(&patient, take_own_queues);
     each_rule(&patient, take_feed);
     take_mark(&patient);
+    take_offload(&patient);
     report->queue_first = patient.first;
     report->queue_last = patient.last_queue;
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)

@@ -31,6 +31,7 @@ struct patient {
     bool own_queues;                 /* they are what our own table has */
     uint32_t mark, mark_mask;        /* of judged packets in repeat mode; mask 0: none */
     bool repeats;
+    struct firewall_offload offload; /* of our own table, or as it is configured */
     struct doctor_finding scratch;
     bool failed; /* out of memory */
 };
@@ -88,6 +89,11 @@ void check_offload(struct patient *patient);
 void check_queues(struct patient *patient);
 void check_listeners(struct patient *patient);
 void check_marks(struct patient *patient);
+void check_offload_marks(struct patient *patient);
+/* Takes patient->offload from the rules that are there. */
+void take_offload(struct patient *patient);
+/* Where flows go on that our table accepts, in mode route: no queue of ours. */
+bool is_next_queue(const struct patient *patient, const struct netrules_rule *rule);
 void check_families(struct patient *patient);
 void check_managers(struct patient *patient);
 

@@ -17,7 +17,7 @@ static const struct netrules_rule *queue_rule(const struct netrules_table *table
 {
     for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
         for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
-            if (rule->verdict == NETRULES_QUEUE)
+            if (rule->verdict == NETRULES_QUEUE && !rule->sees_connection_mark)
                 return rule;
     return NULL;
 }
@@ -61,6 +61,7 @@ static struct firewall_options options_of(const struct patient *patient, const s
     options.queue_last = patient->last_queue;
     options.mark = patient->mark;
     options.mark_mask = patient->mark_mask;
+    options.offload = patient->offload;
     options.hooks = input->hooks_given ? options.hooks : hooks_of(own->table);
     if (rule) {
         options.expression = strstr(rule->text, "NFQUEUE") ? QUEUE_EXPRESSION_XT : QUEUE_EXPRESSION_NATIVE;
@@ -86,7 +87,7 @@ static bool same_rule(const struct netrules_rule *one, const struct netrules_rul
 static void missing_rule(struct patient *patient, const struct netrules_chain *chain, const struct netrules_rule *rule,
                          bool feeds)
 {
-    bool queues = rule->verdict == NETRULES_QUEUE;
+    bool queues = rule->verdict == NETRULES_QUEUE && !rule->sees_connection_mark;
     struct doctor_finding *finding;
 
     if (queues && !feeds)
@@ -118,7 +119,7 @@ static void extra_rule(struct patient *patient, const struct netrules_rule *rule
 static bool feeds(const struct netrules_chain *chain)
 {
     for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
-        if (rule->verdict == NETRULES_QUEUE)
+        if (rule->verdict == NETRULES_QUEUE && !rule->sees_connection_mark)
             return true;
     return false;
 }
@@ -137,7 +138,8 @@ static void compare_rules(struct patient *patient, const struct netrules_chain *
 {
     const struct netrules_rule *have = live->rules, *want = wanted->rules;
 
-    while (want && !live->rules && want->verdict != NETRULES_QUEUE) /* a daemon that stops empties its chains */
+    while (want && !live->rules &&
+           (want->verdict != NETRULES_QUEUE || want->sees_connection_mark)) /* a daemon that stops empties its chains */
         want = want->next;
     while (have || want) {
         if (have && want && same_rule(have, want)) {

@@ -168,7 +168,8 @@ static void check_other_user(struct patient *patient, const struct netrules_rule
     const struct netrules_queue *queue = &rule->queue;
     const struct netrules_holder *holder = holder_of(patient, queue->first);
 
-    if (rule->verdict != NETRULES_QUEUE || (queue->first <= patient->last_queue && queue->last >= patient->first))
+    if (rule->verdict != NETRULES_QUEUE || is_next_queue(patient, rule) ||
+        (queue->first <= patient->last_queue && queue->last >= patient->first))
         return;
     about_rule(
         find_out(

@@ -103,6 +103,7 @@ struct attachment {
     /* written by the thread */
     _Atomic uint64_t changes, reasserted, failed, moved, uninspected_us, flushed, notifications_lost;
     _Atomic uint64_t hosts, added, refused, full, blocked_packets, blocked_bytes;
+    _Atomic uint64_t accepted_packets, accepted_bytes, dropped_packets, dropped_bytes;
 };
 
 static void count(_Atomic uint64_t *counter, uint64_t value)
@@ -313,6 +314,10 @@ static bool check(struct attachment *attachment, const struct firewall_change *c
         return false; /* the next look is not far */
     set(&attachment->blocked_packets, found.blocked_packets);
     set(&attachment->blocked_bytes, found.blocked_bytes);
+    set(&attachment->accepted_packets, found.accepted_packets);
+    set(&attachment->accepted_bytes, found.accepted_bytes);
+    set(&attachment->dropped_packets, found.dropped_packets);
+    set(&attachment->dropped_bytes, found.dropped_bytes);
     if (attachment->mode == MONITOR_OFF)
         return false;
     if (found.damage) {
@@ -586,6 +591,12 @@ static int make_ports(struct attachment *attachment, const struct config *config
     return 0;
 }
 
+/* Somebody has to read the counters. */
+static bool offloads(const struct firewall_options *firewall)
+{
+    return firewall->offload.accept || firewall->offload.drop;
+}
+
 int attachment_new(struct attachment **out, const struct attachment_options *options, char error[ENGINE_ERROR_SIZE])
 {
     enum monitor_mode mode = read_mode(options->config);
@@ -594,7 +605,7 @@ int attachment_new(struct attachment **out, const struct attachment_options *opt
     int err = 0;
 
     *out = NULL;
-    if (!attaches || (mode == MONITOR_OFF && !options->firewall->blocklist))
+    if (!attaches || (mode == MONITOR_OFF && !options->firewall->blocklist && !offloads(options->firewall)))
         return 0;
     attachment = calloc(1, sizeof(*attachment));
     if (!attachment) {
@@ -696,6 +707,10 @@ void attachment_counters(const struct attachment *attachment, struct attachment_
         .full = get(&attachment->full),
         .blocked_packets = get(&attachment->blocked_packets),
         .blocked_bytes = get(&attachment->blocked_bytes),
+        .accepted_packets = get(&attachment->accepted_packets),
+        .accepted_bytes = get(&attachment->accepted_bytes),
+        .dropped_packets = get(&attachment->dropped_packets),
+        .dropped_bytes = get(&attachment->dropped_bytes),
     };
     for (unsigned i = 0; attachment->ports && i < attachment->worker_count; i++)
         out->lost += get(&attachment->ports[i].lost);

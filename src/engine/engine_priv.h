@@ -12,6 +12,7 @@
  *   files.c      files out of the traffic: options, and the store
  *   datasets.c   sets that rules share, from the configuration and back to their files
  *   stats.c      from counters to a stats event
+ *   offload.c    which flows are handed to the kernel;  follower.c  what becomes of them there
  *   service.c    the control socket;  explain.c  what it tells of flows and rules
  *   attachment.c the own table while the daemon runs: watched, put back, fed with hosts to block
  *   run.c        the daemon        replay.c   capture files        replay_workers.c   their threads
@@ -183,6 +184,7 @@ struct attachment_counters {
     uint64_t hosts;                          /* blocked now */
     uint64_t added, refused, full, lost;     /* hosts that were asked for */
     uint64_t blocked_packets, blocked_bytes; /* dropped by the kernel */
+    uint64_t accepted_packets, accepted_bytes, dropped_packets, dropped_bytes; /* by the kernel, of offloaded flows */
 };
 void attachment_counters(const struct attachment *attachment, struct attachment_counters *out);
 
@@ -191,6 +193,41 @@ struct block_port;
 struct block_port *attachment_port(struct attachment *attachment, unsigned worker);
 /* On the packet's path: the rule that dropped the packet wants a host of it blocked. */
 void block_port_ask(struct block_port *port, const struct packet *pkt, const struct rule *rule);
+
+/* --- offload.c --------------------------------------------------------------------------------------------------------- */
+
+struct offload_options {
+    bool accept, drop;
+    bool passed; /* flows that were passed are accepted, too */
+    bool has_ports;
+    uint64_t ports[65536 / 64]; /* of servers whose flows are bypassed, a bit each */
+};
+/* As configured; nothing is handed over where drops have no effect. */
+void engine_offload_options(const struct config *config, bool inline_mode, struct offload_options *out);
+void engine_offload_queue(const struct config *config, const struct firewall_options *firewall,
+                          struct nfqueue_options *out);
+bool offload_port_is_bypassed(const struct offload_options *options, const struct flow *flow);
+/* Of a packet of the queue that has its verdict. */
+enum packet_offload offload_of(const struct offload_options *options, const struct packet *pkt);
+
+/* --- follower.c -------------------------------------------------------------------------------------------------------- */
+
+/* A thread that follows the connections that the kernel handles, and tells the workers of them. */
+struct follower;
+/* *out is NULL when there is nothing to follow, or nobody to ask (logged). 0 or -ENOMEM. */
+int follower_new(struct follower **out, const struct config *config, const struct firewall_options *firewall,
+                 unsigned workers);
+int follower_start(struct follower *follower); /* 0 or -errno. NULL is allowed here and below */
+/* Looks a last time, tells, and ends the thread. */
+void follower_stop(struct follower *follower);
+void follower_free(struct follower *follower);
+
+struct follower_counters {
+    uint64_t reports, lost;
+};
+void follower_counters(const struct follower *follower, struct follower_counters *out);
+/* A worker's end; NULL when nobody follows. */
+struct ring *follower_port(struct follower *follower, unsigned worker);
 
 /* --- rewrite.c --------------------------------------------------------------------------------------------------------- */
 
@@ -222,6 +259,9 @@ struct pipeline_counters {
     uint64_t uninspected_marked;
     uint64_t uninspected_link;      /* of a link type that is not supported; only rules for any packet saw it */
     uint64_t uninspected_fragments; /* that defragmentation had no use or no room for; headers were inspected */
+    /* Flows handed to the kernel, and what came nevertheless; packets of flows that are bypassed here alone. */
+    uint64_t offloaded_accept, offloaded_drop;
+    uint64_t captured_packets, captured_bytes, local_packets, local_bytes;
 };
 
 enum checksum_checks {
@@ -263,11 +303,13 @@ struct pipeline {
     enum checksum_checks checksums;
     struct checksum_sample *checksum_sample; /* lent; CHECKSUMS_AUTO */
     bool drop_undecodable;
-    bool inline_mode;              /* what rules replace goes on so */
-    bool stream_inline;            /* streams are looked at before they are forwarded */
-    bool stream_checksums;         /* segments with a wrong checksum are not part of their stream */
-    bool kernel_checksums;         /* the kernel says which checksums it did not verify */
-    struct file_store *file_store; /* all workers'; NULL: none */
+    bool inline_mode;                      /* what rules replace goes on so */
+    bool stream_inline;                    /* streams are looked at before they are forwarded */
+    bool stream_checksums;                 /* segments with a wrong checksum are not part of their stream */
+    bool kernel_checksums;                 /* the kernel says which checksums it did not verify */
+    bool bypass_at_depth;                  /* of both directions of a stream */
+    const struct offload_options *offload; /* shared by all workers, outlives them */
+    struct file_store *file_store;         /* all workers'; NULL: none */
     struct host_os_table host_os;
     struct rewriter rewriter;
     struct decoded_packet decoded[2]; /* the packet at hand and the next one, in turn */
@@ -289,6 +331,8 @@ struct pipeline_options {
     size_t host_memcap;                      /* of the table that all workers share */
     bool drop_undecodable;
     bool kernel_checksums;
+    bool bypass_at_depth;
+    struct offload_options offload;
 };
 
 /* What the pipelines of all workers have in common; outlives them. */
@@ -299,6 +343,7 @@ struct pipeline_shared {
     enum exception_policy exceptions[EXCEPTION_COUNT]; /* as configured */
     struct app_options app_options;                    /* owns the settings of protocols */
     struct host_table *hosts;
+    struct offload_options offload;
 };
 /* Takes over options->app.settings, also when it fails. 0 or -ENOMEM. */
 int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options);
@@ -316,6 +361,9 @@ void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn);
 /* From a packet of capture to its verdict (written into the packet), with its events. */
 /* `next`, if it is known already, must be the packet of the next call: it is decoded ahead, so that its flow is on the way to the cache. */
 void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt, struct packet *next);
+/* What the kernel says of a flow that it handles. */
+void pipeline_report(struct pipeline *pipeline, const struct ruleset *ruleset, const struct flow_report *report,
+                     uint64_t now_ns);
 /* Ends at most `budget` flows whose time is over. */
 void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns, size_t budget);
 /* Ends all flows whose time is over, in the order in which they began. */
@@ -328,6 +376,7 @@ void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset);
 enum {
     WORKER_WAIT_MS = 200,
     WORKER_IDLE_EXPIRE = 4096,  /* flows that are ended at once when no packets come */
+    WORKER_REPORTS = 256,       /* of flows that the kernel handles, taken between two batches */
     WORKER_LAST_BATCHES = 1024, /* judged after it was asked to stop, at most */
 };
 
@@ -381,6 +430,7 @@ struct worker {
     uint64_t conntrack_until_ns; /* then the kernel need not say any more what conntrack knows; 0: it goes on */
     bool conntrack_allowed;      /* rules that come with a reload may have it asked for again */
     struct pipeline pipeline;
+    struct ring *reports; /* lent: of flows that the kernel handles; NULL: nobody tells */
     const struct affinity *affinity;
     _Atomic(const struct ruleset *) ruleset;
     _Atomic(struct worker_update *) update; /* NULL again as soon as the worker has it */
@@ -436,6 +486,7 @@ int stats_new(struct stats **out, unsigned workers, bool queues, const struct co
               const struct pipeline_shared *shared);
 /* What is told of the own table; lent. */
 void stats_set_attachment(struct stats *stats, const struct attachment *attachment);
+void stats_set_follower(struct stats *stats, const struct follower *follower);
 void stats_free(struct stats *stats);
 void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                  struct output *output, uint64_t uptime_seconds, uint64_t time_ns);

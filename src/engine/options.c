@@ -239,6 +239,7 @@ int engine_pipeline_options(const struct config *config, unsigned workers, bool 
 
     memset(out, 0, sizeof(*out));
     detector_options_default(&out->detector);
+    out->detector.guess_transactions = config_bool(config, "detect.guess-applayer-tx");
     out->detector.pcre_match_limit = (uint32_t)config_number(config, "detect.pcre-match-limit");
     out->detector.pcre_depth_limit = (uint32_t)config_number(config, "detect.pcre-match-limit-recursion");
     out->drop_undecodable = strcmp(config_string(config, "decode-error-policy"), "drop") == 0;
@@ -251,6 +252,8 @@ int engine_pipeline_options(const struct config *config, unsigned workers, bool 
     out->policy.inline_mode = inline_mode;
     engine_exception_policies(config, inline_mode, out->policy.exceptions);
     read_defrag_options(config, workers, &out->defrag);
+    out->bypass_at_depth = config_bool(config, "stream.bypass");
+    engine_offload_options(config, inline_mode, &out->offload);
     err = host_os_table_read(&out->host_os, config, diag);
     if (!err)
         err = engine_decode_options(config, &out->decode, diag);

@@ -20,6 +20,7 @@ int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_o
     int err;
 
     shared->app_options = options->app;
+    shared->offload = options->offload;
     memcpy(shared->exceptions, options->policy.exceptions, sizeof(shared->exceptions));
     err = policy_shared_new(&shared->policy, &options->policy);
 
@@ -105,6 +106,8 @@ int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *opti
     pipeline->stream_checksums = options->stream.checksum_validation;
     pipeline->stream_inline = options->stream.inline_mode;
     pipeline->kernel_checksums = options->kernel_checksums;
+    pipeline->bypass_at_depth = options->bypass_at_depth;
+    pipeline->offload = &shared->offload;
     pipeline->output = output;
     pipeline->checksums = options->checksums;
     pipeline->checksum_sample = options->checksum_sample;
@@ -231,11 +234,20 @@ static bool needs_checksums(const struct pipeline *pipeline, const struct packet
 
 /* --- Flow and stream -------------------------------------------------------------------------------------------------------- */
 
+/* The kernel did not show us the end of a connection that it handled, and knows of none any more when a SYN comes to us. */
+static bool is_reuse(const struct pipeline *pipeline, const struct flow *flow, const struct packet *pkt)
+{
+    if (flow->offload == OFFLOAD_ACCEPT && (pkt->tcp.flags & (TCP_SYN | TCP_ACK | TCP_RST)) == TCP_SYN &&
+        pkt->tunnel_depth == 0)
+        return true;
+    return stream_is_reuse(pipeline->stream, flow, pkt);
+}
+
 static struct flow *find_flow(struct pipeline *pipeline, struct packet *pkt, enum exception_cause *exception)
 {
     struct flow *flow = flow_table_get(pipeline->flows, pkt, exception);
 
-    if (flow && pkt->protocol == IPPROTO_TCP && pkt->transport && stream_is_reuse(pipeline->stream, flow, pkt)) {
+    if (flow && pkt->protocol == IPPROTO_TCP && pkt->transport && is_reuse(pipeline, flow, pkt)) {
         flow_table_end(pipeline->flows, flow, FLOW_END_REUSED);
         flow = flow_table_get(pipeline->flows, pkt, exception);
     }
@@ -263,6 +275,14 @@ static bool track_stream(struct pipeline *pipeline, struct flow *flow, struct pa
     return settled;
 }
 
+static void count_bypassed(struct pipeline *pipeline, const struct flow *flow, const struct packet *pkt)
+{
+    bool captured = flow->offload != OFFLOAD_NONE;
+
+    *(captured ? &pipeline->counters.captured_packets : &pipeline->counters.local_packets) += 1;
+    *(captured ? &pipeline->counters.captured_bytes : &pipeline->counters.local_bytes) += pkt->length;
+}
+
 /* Finds the packet's flow and follows its stream. True when no rule is to be asked. */
 static bool track(struct pipeline *pipeline, struct packet *pkt)
 {
@@ -274,6 +294,8 @@ static bool track(struct pipeline *pipeline, struct packet *pkt)
     if (!flow)
         return exception != EXCEPTION_NONE && policy_exception(pipeline->policy, pkt, exception);
     flow_update(pipeline->flows, flow, pkt);
+    if (flow->state == FLOW_BYPASSED)
+        count_bypassed(pipeline, flow, pkt);
     settled = policy_flow(pipeline->policy, pkt);
     if (pkt->protocol == IPPROTO_TCP && pkt->transport)
         settled = track_stream(pipeline, flow, pkt, settled);
@@ -292,9 +314,17 @@ static void release_closed(struct pipeline *pipeline, struct flow *flow)
     stream_release_closed(pipeline->stream, flow);
 }
 
+/* As configured, without a rule that asks. */
+static bool wants_bypass(const struct pipeline *pipeline, const struct flow *flow)
+{
+    return offload_port_is_bypassed(pipeline->offload, flow) || (pipeline->bypass_at_depth && stream_is_at_depth(flow));
+}
+
 /* What was decided for the flow: one that is dropped, passed, bypassed or over needs no stream any more. */
 static void settle_flow(struct pipeline *pipeline, struct flow *flow)
 {
+    if (flow->state != FLOW_BYPASSED && !(flow->flags & FLOW_DROPPED) && wants_bypass(pipeline, flow))
+        flow->flags |= FLOW_BYPASS_WANTED;
     if (flow->flags & FLOW_BYPASS_WANTED && flow->state != FLOW_BYPASSED)
         flow_set_state(pipeline->flows, flow, FLOW_BYPASSED);
     if (flow->tcp && (flow->flags & FLOW_DROPPED || flow->state == FLOW_BYPASSED)) {
@@ -659,7 +689,7 @@ static void inspect_rest(struct pipeline *pipeline, struct flow *flow)
 
 static void log_at_end(struct pipeline *pipeline, struct flow *flow)
 {
-    struct packet pkt = pseudo_packet(flow, FLOW_TO_SERVER);
+    struct packet pkt = pseudo_packet(flow, flow->side[FLOW_TO_SERVER].packets > 0 ? FLOW_TO_SERVER : FLOW_TO_CLIENT);
 
     pkt.root = &pkt;
     for (struct app_tx *tx = app_transactions(flow); tx; tx = tx->next)
@@ -679,6 +709,13 @@ static void end_flow(struct flow *flow, enum flow_end reason, void *user)
     detect_flow_end(pipeline->detector, flow);
     policy_flow_end(pipeline->policy, flow);
     stream_end(pipeline->stream, flow);
+}
+
+void pipeline_report(struct pipeline *pipeline, const struct ruleset *ruleset, const struct flow_report *report,
+                     uint64_t now_ns)
+{
+    pipeline_use_ruleset(pipeline, ruleset);
+    flow_table_report(pipeline->flows, report, now_ns);
 }
 
 void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns, size_t budget)
@@ -739,6 +776,19 @@ static struct decoded_packet *take_decoded(struct pipeline *pipeline, struct pac
     return decoded;
 }
 
+/* What the kernel is to do with the rest of the connection. */
+static void hand_over(struct pipeline *pipeline, struct packet *pkt)
+{
+    enum packet_offload offload = offload_of(pipeline->offload, pkt);
+
+    pkt->offload = offload;
+    if (offload == OFFLOAD_NONE || pkt->flow->offload == offload)
+        return;
+    pkt->flow->offload = (uint8_t)offload;
+    pipeline->counters.offloaded_accept += offload == OFFLOAD_ACCEPT;
+    pipeline->counters.offloaded_drop += offload == OFFLOAD_DROP;
+}
+
 void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt, struct packet *next)
 {
     const struct decoded_packet *decoded = take_decoded(pipeline, pkt);
@@ -755,5 +805,6 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
         inspect_found(pipeline, decoded->found, decoded->count);
         pipeline->counters.replace_refused += pipeline->inline_mode && !rewriter_finish(&pipeline->rewriter, pkt);
     }
+    hand_over(pipeline, pkt);
     count_verdict(pipeline, pkt);
 }

@@ -210,6 +210,7 @@ static int read_pipeline_options(struct replay *replay, struct pipeline_options 
     }
     diag_free(diag);
     out->drop_undecodable &= replay->options->inline_mode;
+    out->offload.accept = out->offload.drop = false; /* there is no kernel that would take them */
     out->checksums = checksum_checks(config);
     out->checksum_sample = &replay->checksum_sample;
     return 0;

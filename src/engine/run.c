@@ -50,6 +50,7 @@ struct engine {
     struct firewall_options firewall;
     bool attached;
     struct attachment *attachment; /* NULL: the table is not looked after */
+    struct follower *follower;     /* NULL: no flows are the kernel's, or it does not tell */
     struct worker *workers;
     struct worker **worker_list;
     unsigned worker_count;
@@ -210,6 +211,7 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
     }
     pipeline_use_ruleset(&worker->pipeline, engine->ruleset);
     want_conntrack(worker, engine->options->config, engine->ruleset);
+    worker->reports = follower_port(engine->follower, worker->index);
     worker->pipeline.blocks = attachment_port(engine->attachment, worker->index);
     worker->pipeline.marked_policy = worker->queue.marked_policy;
     worker->pipeline.looping_policy = worker->queue.looping_policy;
@@ -232,8 +234,13 @@ static int open_attachment(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     };
     int err = attachment_new(&engine->attachment, &options, error);
 
-    if (!err)
-        stats_set_attachment(engine->stats, engine->attachment);
+    if (err)
+        return err;
+    stats_set_attachment(engine->stats, engine->attachment);
+    err = follower_new(&engine->follower, options.config, options.firewall, options.worker_count);
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+    stats_set_follower(engine->stats, engine->follower);
     return err;
 }
 
@@ -300,6 +307,32 @@ static void tell_conntrack(const struct engine *engine)
                  limited > 0 ? ", for a time (queue.conntrack)" : "");
 }
 
+/* The table saves marks of packets only where a queue can't mark connections itself. */
+static void settle_offload(struct engine *engine)
+{
+    struct firewall_offload *offload = &engine->firewall.offload;
+    unsigned by_packet = 0, by_connection = 0;
+
+    if (!offload->accept && !offload->drop)
+        return;
+    for (unsigned i = 0; i < engine->worker_count; i++) {
+        enum queue_offload how = nfqueue_offload(engine->workers[i].capture);
+
+        by_packet += how == QUEUE_OFFLOAD_PACKET_MARK;
+        by_connection += how == QUEUE_OFFLOAD_CONNECTION;
+    }
+    offload->saves = by_packet > 0;
+    /* Decided before the first packet, and so that no flow is said to be the kernel's that it has not. */
+    engine->shared.offload.accept &= by_packet + by_connection > 0;
+    engine->shared.offload.drop &= by_connection > 0 || engine->workers[0].queue.offload_drops_behind;
+    if (by_packet + by_connection == 0)
+        log_warning("no flow is handed to the kernel: it takes no marks of connections in verdicts "
+                    "(nft.offload.verdict)");
+    else
+        log_info("flows are handed to the kernel by %s",
+                 by_packet > 0 ? "marks of packets, which the own table saves" : "marks of connections in verdicts");
+}
+
 /* Binding a queue makes packets wait in it, so it comes last, and the threads follow at once. */
 static int open_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
@@ -314,6 +347,7 @@ static int open_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         }
     }
     tell_conntrack(engine);
+    settle_offload(engine);
     for (unsigned i = 0; i < engine->worker_count; i++) {
         int err = worker_start(&engine->workers[i]);
 
@@ -610,6 +644,7 @@ static void engine_clear(struct engine *engine)
     reload_free(engine->reload);
     stats_free(engine->stats);
     attachment_free(engine->attachment);
+    follower_free(engine->follower);
     output_close(engine->output);
     pipeline_shared_clear(&engine->shared);
     ruleset_free(engine->ruleset);
@@ -664,6 +699,8 @@ static int start(struct engine *engine, const sigset_t *signals, char error[ENGI
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
     else
         err = plan_workers(engine, error);
+    for (unsigned i = 0; i < engine->worker_count && !err; i++)
+        engine_offload_queue(engine->options->config, &engine->firewall, &engine->workers[i].queue);
     if (!err)
         err = load_rules(engine, error);
     if (!err)
@@ -687,7 +724,11 @@ static int start(struct engine *engine, const sigset_t *signals, char error[ENGI
     err = open_service(engine, signals, error);
     if (!err)
         err = open_queues(engine, error);
-    return err ? err : attach(engine, error);
+    if (err)
+        return err;
+    if (follower_start(engine->follower))
+        log_warning("no thread for connections that the kernel handles: flow records lack what it moved");
+    return attach(engine, error);
 }
 
 int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
@@ -705,6 +746,7 @@ int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
         sd_notify(0, "STOPPING=1");
     }
     detach(&engine);
+    follower_stop(engine.follower); /* what it says last belongs into the records of the flows that end now */
     stop_workers(&engine);
     tell_loops(&engine);
     if (!err)

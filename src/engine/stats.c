@@ -13,11 +13,12 @@
 #include "sluice/dataset.h"
 #include "sluice/host.h"
 
-enum { FIXED_STATS = 160, STATS_PER_QUEUE = 24 };
+enum { FIXED_STATS = 180, STATS_PER_QUEUE = 24 };
 
 struct stats {
     const struct pipeline_shared *shared;
     const struct attachment *attachment; /* NULL: none */
+    const struct follower *follower;     /* the same */
     struct arena *arena;
     struct output_stat *values;
     size_t count, capacity;
@@ -301,6 +302,14 @@ static void add_exceptions(struct stats *stats, const struct sums *sums, bool be
     }
 }
 
+static void add_bypassed(struct stats *stats, const struct sums *sums)
+{
+    add(stats, "flow_bypassed.local_pkts", sums->pipeline.local_packets);
+    add(stats, "flow_bypassed.local_bytes", sums->pipeline.local_bytes);
+    add(stats, "flow_bypassed.local_capture_pkts", sums->pipeline.captured_packets);
+    add(stats, "flow_bypassed.local_capture_bytes", sums->pipeline.captured_bytes);
+}
+
 static void add_defrag(struct stats *stats, struct worker *const *workers, unsigned count)
 {
     for (size_t i = 0; i < defrag_counter_count(); i++) {
@@ -322,6 +331,8 @@ static void add_ips(struct stats *stats, const struct sums *sums)
     add(stats, "ips.replace_refused", sums->pipeline.replace_refused);
     add(stats, "ips.marked", sums->pipeline.marked);
     add(stats, "ips.looping", sums->pipeline.looping);
+    add(stats, "ips.offload.accepted", sums->pipeline.offloaded_accept);
+    add(stats, "ips.offload.dropped", sums->pipeline.offloaded_drop);
     add(stats, "ips.uninspected.marked", sums->pipeline.uninspected_marked);
     add(stats, "ips.uninspected.link_type", sums->pipeline.uninspected_link);
     add(stats, "ips.uninspected.fragment", sums->pipeline.uninspected_fragments);
@@ -361,6 +372,22 @@ void stats_set_attachment(struct stats *stats, const struct attachment *attachme
     stats->attachment = attachment;
 }
 
+void stats_set_follower(struct stats *stats, const struct follower *follower)
+{
+    stats->follower = follower;
+}
+
+static void add_follower(struct stats *stats)
+{
+    struct follower_counters counters;
+
+    if (!stats->follower)
+        return;
+    follower_counters(stats->follower, &counters);
+    add(stats, "firewall.offload.reports", counters.reports);
+    add(stats, "firewall.offload.reports_lost", counters.lost);
+}
+
 static void add_attachment(struct stats *stats)
 {
     struct attachment_counters counters;
@@ -382,6 +409,10 @@ static void add_attachment(struct stats *stats)
     add(stats, "firewall.blocklist.lost", counters.lost);
     add(stats, "firewall.blocklist.dropped_packets", counters.blocked_packets);
     add(stats, "firewall.blocklist.dropped_bytes", counters.blocked_bytes);
+    add(stats, "firewall.offload.accepted_packets", counters.accepted_packets);
+    add(stats, "firewall.offload.accepted_bytes", counters.accepted_bytes);
+    add(stats, "firewall.offload.dropped_packets", counters.dropped_packets);
+    add(stats, "firewall.offload.dropped_bytes", counters.dropped_bytes);
 }
 
 static void add_output(struct stats *stats, const struct output *output)
@@ -426,6 +457,7 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
     add(stats, "capture.kernel_drops", sums.capture.lost);
     add_decode(stats, workers, count);
     add_flows(stats, workers, count);
+    add_bypassed(stats, &sums);
     add_streams(stats, workers, count);
     add_apps(stats, workers, count);
     if (stats->exceptions)
@@ -445,6 +477,7 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
     add_shared(stats, workers[0], ruleset);
     add_files(stats, &sums, workers[0]);
     add_attachment(stats);
+    add_follower(stats);
     add_output(stats, output);
     for (unsigned i = 0; i < count && stats->queues; i++)
         add_queue(stats, workers[i]);

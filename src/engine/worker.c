@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "sluice/clock.h"
+#include "sluice/ring.h"
 
 enum { ANSWER_WAIT_MS = 1000, QUERY_BUCKETS = 1024, QUERY_IDLE_BUCKETS = 1 << 17 };
 
@@ -220,6 +221,23 @@ static void expire(struct worker *worker, const struct ruleset *ruleset, int cou
     stop_conntrack(worker, now_ns);
 }
 
+/* Of flows that the kernel handles, what it says of them; all that there is, or some. */
+static void take_reports(struct worker *worker, const struct ruleset *ruleset, bool all)
+{
+    const struct flow_report *report;
+    uint64_t now_ns;
+    size_t size;
+
+    if (!worker->reports || !ruleset || !(report = ring_peek(worker->reports, &size)))
+        return;
+    now_ns = clock_realtime_ns();
+    for (int i = 0; report && (all || i < WORKER_REPORTS); i++) {
+        pipeline_report(&worker->pipeline, ruleset, report, now_ns);
+        ring_release(worker->reports);
+        report = ring_peek(worker->reports, &size);
+    }
+}
+
 /* What the thread that watches the firewall reads, and says. */
 static void meet_attachment(struct worker *worker)
 {
@@ -239,6 +257,7 @@ static void loop(struct worker *worker)
 
     while (count >= 0 && !atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
         count = do_batch(worker, WORKER_WAIT_MS);
+        take_reports(worker, current_ruleset(worker), false);
         expire(worker, current_ruleset(worker), count);
         meet_attachment(worker);
         atomic_fetch_add_explicit(&worker->epoch, 1, memory_order_release);
@@ -251,6 +270,7 @@ static void loop(struct worker *worker)
     }
     if (count < 0)
         atomic_store(&worker->error, count);
+    take_reports(worker, current_ruleset(worker), true);
     pipeline_finish(&worker->pipeline, current_ruleset(worker));
 }
 

@@ -163,6 +163,8 @@ static int build_table(struct batch *batch, unsigned family_index, const struct 
         err = put_table(batch, NFT_MSG_NEWTABLE, family, name, comment);
     if (!err)
         err = nft_build_sets(batch, family_index, plan);
+    if (!err)
+        err = nft_build_offload(batch, family_index, plan);
     for (unsigned i = 0; i < plan->chain_count && !err; i++) {
         err = put_chain(batch, family, name, &plan->chains[i]);
         if (!err)
@@ -197,6 +199,8 @@ int nft_build_rules_again(struct batch *batch, const struct plan *plan)
 
     for (unsigned f = 0; f < plan->family_count && !err; f++) {
         err = nft_build_sets(batch, f, plan);
+        if (!err)
+            err = nft_build_offload(batch, f, plan);
         for (unsigned i = 0; i < plan->chain_count && !err; i++)
             err = build_chain_again(batch, plan->families[f], &plan->chains[i], plan);
         if (!err)

@@ -55,6 +55,11 @@ int nft_explain(char error[FIREWALL_ERROR_SIZE], int err, enum subject subject, 
                         "the kernel takes no set of blocked hosts (%s): Linux 5.7 is needed, or nft.blocklist.enabled: "
                         "no; nothing was changed",
                         strerror(-err));
+    if (subject == SUBJECT_FLOWTABLE)
+        return nft_fail(error, err,
+                        "the kernel takes no flowtable of these devices (%s): they must be there, and the modules "
+                        "nf_flow_table and nft_flow_offload (nft.offload.flowtable); nothing was changed",
+                        strerror(-err));
     if (subject == SUBJECT_ELEMENT && err == -ENFILE)
         return nft_fail(error, err, "the blocklist is full (nft.blocklist.size); nothing was changed");
     return nft_fail(error, err, "the kernel refuses the %s of table '%s': %s; nothing was changed",

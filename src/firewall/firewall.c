@@ -313,7 +313,7 @@ static int build_quiet(struct change *change)
 
         if (strcmp(chain->table, change->table) != 0 || !is_ours(change, chain->family) ||
             !nft_survey_is_own_chain(chain) || strcmp(chain->name, CHAIN_EXCEPTIONS) == 0 ||
-            nft_survey_unmarks(chain)) /* what was marked is still on its way */
+            nft_survey_tends_marks(chain)) /* what was marked is still on its way */
             continue;
         err = build_quiet_chain(change, chain);
         built++;

@@ -13,21 +13,31 @@
 enum {
     NAME_SIZE = 256,    /* NFT_NAME_MAXLEN of the kernel */
     COMMENT_SIZE = 129, /* NFTNL_UDATA_COMMENT_MAXLEN and the NUL */
-    PLAN_CHAINS = 5,
-    PLAN_RULES = 9,
+    PLAN_CHAINS = 8,
+    PLAN_RULES = 12,
     PLAN_FAMILIES = 2,
-    BATCH_SIZE = 64 * 1024,
-    BATCH_MESSAGES = 256,
+    BATCH_SIZE = 128 * 1024,
+    BATCH_MESSAGES = 512,
 };
 
 /* The sets of blocked hosts. */
 #define SET_BLOCKED4 "blocked_ipv4"
 #define SET_BLOCKED6 "blocked_ipv6"
 
+/* Counters of flows that are offloaded, and the flowtable. */
+#define COUNTER_ACCEPTED "offload_accepted"
+#define COUNTER_DROPPED "offload_dropped"
+#define FLOWTABLE "offload"
+
 #define CHAIN_IPS "sluice_ips"
 #define CHAIN_EXCEPTIONS "sluice_exceptions"
 #define CHAIN_UNMARK "unmark"
 #define CHAIN_UNMARK_INPUT "unmark_input"
+#define CHAIN_SAVE_FORWARD "save_forward"
+#define CHAIN_SAVE_INPUT "save_input"
+#define CHAIN_SAVE_OUTPUT "save_output"
+#define CHAIN_SAVE "sluice_save"
+#define CHAIN_SAVE_LOCAL "sluice_save_input"
 
 /* --- Netlink session (netlink.c) --------------------------------------------------------------------------------------------- */
 
@@ -66,7 +76,17 @@ int nft_session_ask_elements(struct session *session, uint16_t family, const str
 int nft_session_generation(struct session *session, uint32_t *out);
 
 /* What a message of a batch is about, so that an error can say it. */
-enum subject { SUBJECT_BATCH, SUBJECT_TABLE, SUBJECT_CHAIN, SUBJECT_RULE, SUBJECT_QUEUE, SUBJECT_SET, SUBJECT_ELEMENT };
+enum subject {
+    SUBJECT_BATCH,
+    SUBJECT_TABLE,
+    SUBJECT_CHAIN,
+    SUBJECT_RULE,
+    SUBJECT_QUEUE,
+    SUBJECT_SET,
+    SUBJECT_ELEMENT,
+    SUBJECT_COUNTER,
+    SUBJECT_FLOWTABLE
+};
 
 struct batch {
     uint32_t first; /* sequence number of the first message */
@@ -118,12 +138,13 @@ struct survey {
 int nft_survey_take(struct survey *survey, struct session *session);
 void nft_survey_clear(struct survey *survey);
 const struct survey_table *nft_survey_find(const struct survey *survey, uint32_t family, const char *name);
-/* Whether a chain of that name takes the mark off again, and whether it is one that we put into our tables. */
-bool nft_survey_unmarks(const struct survey_chain *chain);
+/* Whether a chain of that name looks after marks of packets that have had their verdict, and whether it is one that we put into our
+ * tables. */
+bool nft_survey_tends_marks(const struct survey_chain *chain);
 bool nft_survey_is_own_chain(const struct survey_chain *chain);
 
 /* The names of the chains that we put into our tables. */
-enum { NFT_OWN_CHAINS = 7 };
+enum { NFT_OWN_CHAINS = 12 };
 const char *nft_own_chain(unsigned index);
 
 /* --- What is to be there (plan.c) ---------------------------------------------------------------------------------------------- */
@@ -137,7 +158,14 @@ enum plan_rule {
     RULE_BLOCK4_TO,
     RULE_BLOCK6_FROM,
     RULE_BLOCK6_TO,
+    RULE_OFFLOAD_DROP,
+    RULE_OFFLOAD_FLOW, /* into the flowtable */
+    RULE_OFFLOAD_ACCEPT,
     RULE_QUEUE,
+    RULE_SAVE_DROP, /* from the mark of the packet to that of its connection */
+    RULE_SAVE_ACCEPT,
+    RULE_SAVED_DROP, /* whether it was saved or not: without a connection the rule before does not go on */
+    RULE_SAVED_ACCEPT,
     RULE_ACCEPT, /* mode chain, quiesced */
     RULE_UNMARK, /* mode repeat: the mark is not for those who come after */
     RULE_KINDS,
@@ -147,7 +175,7 @@ struct plan_chain {
     const char *name;
     bool base;
     bool keep; /* its rules are the user's */
-    bool unmarks;
+    bool unmarks, saves;
     uint32_t hook;
     int32_t priority;
     enum plan_rule rules[PLAN_RULES];
@@ -203,6 +231,19 @@ int nft_build_sets_gone(struct batch *batch, unsigned family_index, const struct
 /* 0, -ENOENT, or another -errno. */
 int nft_set_find(struct session *session, uint32_t family, const char *table, unsigned index);
 
+/* --- Counters and flowtable of offloaded flows (offload.c) ---------------------------------------------------------------------- */
+
+void nft_offload_print(struct text *out, const char *indent, const struct plan *plan);
+/* There already or not. */
+int nft_build_offload(struct batch *batch, unsigned family_index, const struct plan *plan);
+
+struct offload_counts {
+    uint64_t accepted_packets, accepted_bytes, dropped_packets, dropped_bytes;
+};
+/* Adds up those of the tables; what is not there counts nothing. */
+int nft_offload_counts(struct session *session, const char *table, const uint32_t *families, unsigned count,
+                       struct offload_counts *out);
+
 /* --- Blocked hosts (blocklist.c) ----------------------------------------------------------------------------------------------- */
 
 enum { BLOCKLIST_GROUP = 64 }; /* hosts in one transaction */
@@ -231,6 +272,7 @@ struct image {
     struct text parts[IMAGE_PARTS];
     bool drops; /* a base chain's policy is drop */
     uint64_t blocked_packets, blocked_bytes;
+    struct offload_counts offload;
 };
 int nft_image_take(struct image *out, struct session *session, const char *table, const uint32_t *families,
                    unsigned count);

@@ -254,6 +254,8 @@ static int take_once(struct image *out, struct session *session, const char *tab
 
     for (unsigned i = 0; i < count && !err; i++)
         err = shoot_family(session, out, table, families[i]);
+    if (!err)
+        err = nft_offload_counts(session, table, families, count, &out->offload);
     for (unsigned i = 0; i < IMAGE_PARTS && !err; i++)
         err = out->parts[i].failed ? -ENOMEM : 0;
     return err;

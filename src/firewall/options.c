@@ -125,6 +125,11 @@ void firewall_options_default(struct firewall_options *options)
         .reject_mask = 0x40000000,
         .expression = QUEUE_EXPRESSION_AUTO,
         .blocklist_size = DEFAULT_BLOCKLIST_SIZE,
+        .offload = { .accept_mark = 0x10000000,
+                     .accept_mask = 0x10000000,
+                     .drop_mark = 0x20000000,
+                     .drop_mask = 0x20000000,
+                     .saves = true },
     };
 }
 
@@ -183,6 +188,48 @@ static unsigned read_hooks(const struct config *config)
     return hooks;
 }
 
+/* In mode route by all queues' common setting: the rule is one for all of them. */
+static void read_next_queue(struct firewall_options *out, const struct config *config)
+{
+    int64_t next = config_number_or(config, "queue.route-to", -1);
+
+    if (out->mode != ATTACH_ROUTE || next < 0)
+        return;
+    out->offload.has_next = true;
+    out->offload.next_queue = (uint16_t)next;
+    out->offload.next_bypass = config_bool(config, "queue.route-bypass");
+}
+
+static int read_devices(struct firewall_offload *out, const struct config *config, char error[FIREWALL_ERROR_SIZE])
+{
+    size_t count = config_list_count(config, "nft.offload.flowtable");
+
+    if (count > FIREWALL_MAX_DEVICES)
+        return nft_fail(error, -EINVAL, "nft.offload.flowtable has %zu devices, at most %d are possible", count,
+                        FIREWALL_MAX_DEVICES);
+    for (size_t i = 0; i < count; i++)
+        out->devices[out->device_count++] = config_list_get(config, "nft.offload.flowtable", i);
+    return 0;
+}
+
+static int read_offload(struct firewall_options *out, const struct config *config, char error[FIREWALL_ERROR_SIZE])
+{
+    const char *flows = config_string(config, "nft.offload.flows");
+    const char *accept = config_string(config, "nft.offload.accept-mark");
+    const char *drop = config_string(config, "nft.offload.drop-mark");
+    struct firewall_offload *offload = &out->offload;
+
+    offload->accept = strcmp(flows, "accepted") == 0 || strcmp(flows, "both") == 0;
+    offload->drop = strcmp(flows, "dropped") == 0 || strcmp(flows, "both") == 0;
+    offload->saves = strcmp(config_string(config, "nft.offload.verdict"), "conntrack") != 0;
+    if (!config_mark(accept, &offload->accept_mark, &offload->accept_mask))
+        return nft_fail(error, -EINVAL, "nft.offload.accept-mark '%s' is not MARK/MASK", accept);
+    if (!config_mark(drop, &offload->drop_mark, &offload->drop_mask))
+        return nft_fail(error, -EINVAL, "nft.offload.drop-mark '%s' is not MARK/MASK", drop);
+    read_next_queue(out, config);
+    return read_devices(offload, config, error);
+}
+
 int firewall_options_read(struct firewall_options *out, const struct config *config, char error[FIREWALL_ERROR_SIZE])
 {
     struct firewall_options options;
@@ -205,6 +252,8 @@ int firewall_options_read(struct firewall_options *out, const struct config *con
         err = read_marks(&options, config, error);
     if (!err)
         err = read_priority(&options, config, error);
+    if (!err)
+        err = read_offload(&options, config, error);
     if (!err)
         *out = options;
     return err;
@@ -245,6 +294,37 @@ static int check_marks(const struct firewall_options *options, char error[FIREWA
     return 0;
 }
 
+static int check_offload_mark(const char *name, uint32_t mark, uint32_t mask, char error[FIREWALL_ERROR_SIZE])
+{
+    if (mark == 0 || mark & ~mask)
+        return nft_fail(error, -EINVAL, "%s 0x%x/0x%x is 0, or has bits outside its mask", name, mark, mask);
+    return 0;
+}
+
+/* The bits are those of connections, and for a moment those of packets, too. */
+static int check_offload(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE])
+{
+    const struct firewall_offload *offload = &options->offload;
+    uint32_t ours = (offload->accept ? offload->accept_mask : 0) | (offload->drop ? offload->drop_mask : 0);
+    uint32_t others = options->reject_mask | (options->mode == ATTACH_REPEAT ? options->mark_mask : 0);
+    int err = 0;
+
+    if (offload->accept)
+        err = check_offload_mark("nft.offload.accept-mark", offload->accept_mark, offload->accept_mask, error);
+    if (!err && offload->drop)
+        err = check_offload_mark("nft.offload.drop-mark", offload->drop_mark, offload->drop_mask, error);
+    if (!err && offload->accept && offload->drop && offload->accept_mask & offload->drop_mask)
+        err = nft_fail(error, -EINVAL, "nft.offload.accept-mark and nft.offload.drop-mark share bits: 0x%x",
+                       offload->accept_mask & offload->drop_mask);
+    if (!err && offload->saves && ours & others)
+        err = nft_fail(error, -EINVAL, "the marks of nft.offload share bits with queue.mark or nft.reject-mark: 0x%x",
+                       ours & others);
+    if (!err && offload->accept && options->mode == ATTACH_ROUTE && !offload->has_next)
+        err = nft_fail(error, -EINVAL,
+                       "mode route: say by queue.route-to where accepted flows go on (nft.offload.flows)");
+    return err;
+}
+
 int nft_check_options(const struct firewall_options *options, char error[FIREWALL_ERROR_SIZE])
 {
     int err = check_table(options->table, error);
@@ -258,5 +338,6 @@ int nft_check_options(const struct firewall_options *options, char error[FIREWAL
                         (unsigned)options->queue_last);
     if (options->hooks == 0 && options->mode != ATTACH_CHAIN)
         return nft_fail(error, -EINVAL, "no hook: choose --hook forward, input or output (nft.hooks)");
-    return check_marks(options, error);
+    err = check_marks(options, error);
+    return err ? err : check_offload(options, error);
 }

@@ -175,6 +175,18 @@ static void add_block_rules(struct plan_chain *chain, const struct firewall_opti
     }
 }
 
+/* `forward`: packets of the chain go on from one interface to another. */
+static void add_offload_rules(struct plan_chain *chain, const struct firewall_options *options, bool forward)
+{
+    if (options->offload.drop)
+        add_rule(chain, RULE_OFFLOAD_DROP);
+    if (!options->offload.accept)
+        return;
+    if (forward && options->offload.device_count > 0)
+        add_rule(chain, RULE_OFFLOAD_FLOW);
+    add_rule(chain, RULE_OFFLOAD_ACCEPT);
+}
+
 static void add_base_chain(struct plan *plan, const char *name, uint32_t hook, const struct survey *survey)
 {
     struct plan_chain *chain = &plan->chains[plan->chain_count++];
@@ -192,6 +204,7 @@ static void add_base_chain(struct plan *plan, const char *name, uint32_t hook, c
         add_rule(chain, RULE_LOOPBACK_OUT);
     add_reject_rule(chain, plan->options);
     add_block_rules(chain, plan->options);
+    add_offload_rules(chain, plan->options, routed && hook == NF_INET_FORWARD);
     add_rule(chain, RULE_QUEUE);
 }
 
@@ -228,6 +241,59 @@ static void add_unmark_chains(struct plan *plan, const struct survey *survey)
     add_unmark_chain(plan, CHAIN_UNMARK_INPUT, NF_INET_LOCAL_IN, input);
 }
 
+/* --- Saving marks of packets to their connections ------------------------------------------------------------------------------ */
+
+static void add_save_rules(struct plan_chain *chain, enum plan_rule save, enum plan_rule saved)
+{
+    add_rule(chain, save);
+    add_rule(chain, saved);
+}
+
+static void add_save_chain(struct plan *plan, const char *name, uint32_t hook, int32_t priority, bool drop)
+{
+    struct plan_chain *chain = &plan->chains[plan->chain_count++];
+
+    *chain = (struct plan_chain){ .name = name, .base = true, .saves = true, .hook = hook, .priority = priority };
+    if (drop && plan->options->offload.drop)
+        add_save_rules(chain, RULE_SAVE_DROP, RULE_SAVED_DROP);
+    if (plan->options->offload.accept)
+        add_save_rules(chain, RULE_SAVE_ACCEPT, RULE_SAVED_ACCEPT);
+}
+
+static bool saves_anything(const struct firewall_options *options)
+{
+    return options->offload.saves && (options->offload.accept || options->offload.drop);
+}
+
+/*
+ * Right behind the chain that queues, so that nobody else sees the bits. A packet whose flow is to be dropped comes here accepted, and is
+ * dropped here: a packet that is dropped by the verdict itself takes its mark along.
+ */
+static void add_save_chains(struct plan *plan)
+{
+    static const char *const names[FIREWALL_HOOK_COUNT] = { CHAIN_SAVE_FORWARD, CHAIN_SAVE_INPUT, CHAIN_SAVE_OUTPUT };
+    unsigned queueing = plan->chain_count, hook = 0;
+
+    if (!saves_anything(plan->options))
+        return;
+    for (unsigned i = 0; i < queueing; i++, hook++) {
+        int32_t priority = plan->chains[i].priority;
+
+        while (!(plan->options->hooks & 1u << hook))
+            hook++;
+        add_save_chain(plan, names[hook], plan->chains[i].hook, priority < INT32_MAX ? priority + 1 : INT32_MAX, true);
+    }
+}
+
+/* In a table of others it is not known which hooks feed the queue; theirs may accept for good, so that drops stay verdicts. */
+static void add_save_chains_of_others(struct plan *plan)
+{
+    if (!saves_anything(plan->options) || !plan->options->offload.accept)
+        return;
+    add_save_chain(plan, CHAIN_SAVE, NF_INET_POST_ROUTING, AHEAD_OF_ALL, false);
+    add_save_chain(plan, CHAIN_SAVE_LOCAL, NF_INET_LOCAL_IN, PRIORITY_SECURITY + GAP, false);
+}
+
 static void add_regular_chains(struct plan *plan)
 {
     plan->chains[plan->chain_count++] = (struct plan_chain){ .name = CHAIN_EXCEPTIONS, .keep = true };
@@ -238,7 +304,9 @@ static void add_regular_chains(struct plan *plan)
     add_reject_rule(chain, plan->options);
     add_block_rules(chain, plan->options);
     add_rule(chain, RULE_EXCEPTIONS);
+    add_offload_rules(chain, plan->options, false);
     add_rule(chain, RULE_QUEUE);
+    add_save_chains_of_others(plan);
 }
 
 void nft_plan_make(struct plan *plan, const struct firewall_options *options, const struct survey *survey)
@@ -264,6 +332,7 @@ void nft_plan_make(struct plan *plan, const struct firewall_options *options, co
     for (unsigned i = 0; i < FIREWALL_HOOK_COUNT; i++)
         if (options->hooks & 1u << i)
             add_base_chain(plan, firewall_hook_name(1u << i), hooks[i], survey);
+    add_save_chains(plan);
     if (options->mode == ATTACH_REPEAT)
         add_unmark_chains(plan, survey);
 }

@@ -90,6 +90,16 @@ static void print_hooks(struct text *out, unsigned hooks)
     }
 }
 
+/* Marks and ways of saying it are the default ones, or stand in the rules. */
+static void print_offload_settings(struct text *out, const struct firewall_offload *offload)
+{
+    if (offload->accept || offload->drop)
+        text_printf(out, " --set nft.offload.flows=%s",
+                    !offload->drop     ? "accepted"
+                    : !offload->accept ? "dropped"
+                                       : "both");
+}
+
 /* The command that prints the same again. */
 static void print_command(struct text *out, const struct firewall_options *options)
 {
@@ -111,6 +121,7 @@ static void print_command(struct text *out, const struct firewall_options *optio
         text_printf(out, " --table %s", options->table);
     if (!options->bypass)
         text_puts(out, " --no-bypass");
+    print_offload_settings(out, &options->offload);
     if (options->expression == QUEUE_EXPRESSION_XT)
         text_puts(out, " --iptables");
 }
@@ -174,6 +185,7 @@ static void print_chains(struct text *out, const char *indent, const struct plan
 {
     for (unsigned i = 0; i < 2 && plan->options->blocklist; i++)
         nft_set_print(out, indent, i, plan);
+    nft_offload_print(out, indent, plan);
     for (unsigned i = 0; i < plan->chain_count; i++) {
         if (i > 0)
             text_puts(out, "\n");
@@ -273,10 +285,32 @@ static const char *iptables_note(const struct firewall_options *options)
     }
 }
 
-/* The first table of postrouting, and the last one of input. */
-static const char *unmark_table(const struct plan_chain *chain)
+/* The first table of postrouting, and the last one of others. */
+static const char *mark_table(const struct plan_chain *chain)
 {
     return chain->hook == NF_INET_POST_ROUTING ? "mangle" : "security";
+}
+
+/* Those that stand in chains of others; `before` has the table and the chain. */
+static void print_mark_rule(struct text *out, bool removes, const struct plan_chain *chain, enum plan_rule rule,
+                            const struct plan *plan)
+{
+    if (removes)
+        text_printf(out, "#   iptables -t %s -D %s ", mark_table(chain), builtin_chain(chain));
+    else
+        text_printf(out, "-A %s ", builtin_chain(chain));
+    nft_rule_print_iptables(out, rule, plan);
+    text_puts(out, "\n");
+}
+
+static void print_mark_rules(struct text *out, bool removes, const struct plan_chain *chain, const struct plan *plan)
+{
+    if (chain->unmarks) {
+        print_mark_rule(out, removes, chain, RULE_UNMARK, plan);
+    } else if (plan->options->offload.accept) {
+        print_mark_rule(out, removes, chain, RULE_SAVE_ACCEPT, plan);
+        print_mark_rule(out, removes, chain, RULE_SAVED_ACCEPT, plan);
+    }
 }
 
 static void print_removal(struct text *out, const struct plan *plan)
@@ -287,10 +321,8 @@ static void print_removal(struct text *out, const struct plan *plan)
     for (unsigned i = 0; i < plan->chain_count; i++) {
         const struct plan_chain *chain = &plan->chains[plan->chain_count - 1 - i];
 
-        if (chain->unmarks) {
-            text_printf(out, "#   iptables -t %s -D %s ", unmark_table(chain), builtin_chain(chain));
-            nft_rule_print_iptables(out, RULE_UNMARK, plan);
-            text_puts(out, "\n");
+        if (chain->unmarks || chain->saves) {
+            print_mark_rules(out, true, chain, plan);
             continue;
         }
         if (chain->base) {
@@ -320,7 +352,7 @@ static const char *load_commands(enum firewall_family family)
 
 static void print_iptables_rules(struct text *out, const struct plan_chain *chain, const struct plan *plan)
 {
-    if (chain->unmarks)
+    if (chain->unmarks || chain->saves)
         return;
     for (unsigned i = 0; i < chain->rule_count; i++) {
         size_t before = out->length;
@@ -335,20 +367,20 @@ static void print_iptables_rules(struct text *out, const struct plan_chain *chai
     }
 }
 
-static void print_unmark_table(struct text *out, const struct plan_chain *chain, const struct plan *plan)
+static void print_mark_table(struct text *out, const struct plan_chain *chain, const struct plan *plan)
 {
-    if (!chain->unmarks)
+    if (!chain->unmarks && !(chain->saves && plan->options->offload.accept))
         return;
-    text_printf(out, "*%s\n-A %s ", unmark_table(chain), builtin_chain(chain));
-    nft_rule_print_iptables(out, RULE_UNMARK, plan);
-    text_puts(out, "\nCOMMIT\n");
+    text_printf(out, "*%s\n", mark_table(chain));
+    print_mark_rules(out, false, chain, plan);
+    text_puts(out, "COMMIT\n");
 }
 
 static void print_jump(struct text *out, const struct plan_chain *chain, const struct plan *plan)
 {
     const char *how = plan->options->mode == ATTACH_REPEAT ? "-I" : "-A";
 
-    if (!chain->base || chain->unmarks)
+    if (!chain->base || chain->unmarks || chain->saves)
         return;
     text_printf(out, "%s %s%s -j ", how, builtin_chain(chain), plan->options->mode == ATTACH_REPEAT ? " 1" : "");
     print_own_name(out, chain, plan);
@@ -363,7 +395,7 @@ void nft_plan_print_iptables(struct text *out, const struct plan *plan)
     print_removal(out, plan);
     text_printf(out, "\n*%s\n", iptables_table(plan->options->mode));
     for (unsigned i = 0; i < plan->chain_count; i++) {
-        if (plan->chains[i].unmarks)
+        if (plan->chains[i].unmarks || plan->chains[i].saves)
             continue;
         text_puts(out, ":");
         print_own_name(out, &plan->chains[i], plan);
@@ -375,5 +407,5 @@ void nft_plan_print_iptables(struct text *out, const struct plan *plan)
         print_jump(out, &plan->chains[i], plan);
     text_puts(out, "COMMIT\n");
     for (unsigned i = 0; i < plan->chain_count; i++)
-        print_unmark_table(out, &plan->chains[i], plan);
+        print_mark_table(out, &plan->chains[i], plan);
 }

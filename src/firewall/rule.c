@@ -54,10 +54,10 @@ static bool add_compare(struct nftnl_rule *rule, uint32_t op, uint32_t value)
     return true;
 }
 
-static bool add_mask(struct nftnl_rule *rule, uint32_t mask)
+/* (mark & mask) ^ toggle */
+static bool add_change(struct nftnl_rule *rule, uint32_t mask, uint32_t toggle)
 {
     struct nftnl_expr *bitwise = add(rule, "bitwise");
-    uint32_t none = 0;
 
     if (!bitwise)
         return false;
@@ -65,8 +65,13 @@ static bool add_mask(struct nftnl_rule *rule, uint32_t mask)
     nftnl_expr_set_u32(bitwise, NFTNL_EXPR_BITWISE_DREG, NFT_REG_1);
     nftnl_expr_set_u32(bitwise, NFTNL_EXPR_BITWISE_LEN, sizeof(mask));
     nftnl_expr_set(bitwise, NFTNL_EXPR_BITWISE_MASK, &mask, sizeof(mask));
-    nftnl_expr_set(bitwise, NFTNL_EXPR_BITWISE_XOR, &none, sizeof(none));
+    nftnl_expr_set(bitwise, NFTNL_EXPR_BITWISE_XOR, &toggle, sizeof(toggle));
     return true;
+}
+
+static bool add_mask(struct nftnl_rule *rule, uint32_t mask)
+{
+    return add_change(rule, mask, 0);
 }
 
 static bool add_mark_match(struct nftnl_rule *rule, uint32_t op, uint32_t mark, uint32_t mask)
@@ -282,21 +287,23 @@ static void print_accept_iptables(struct text *out, const struct plan *plan)
     text_puts(out, "-j ACCEPT");
 }
 
-static bool build_unmark(struct nftnl_rule *rule, const struct plan *plan)
+/* Takes the bits off the packet's mark. */
+static bool add_unmark(struct nftnl_rule *rule, uint32_t mask)
 {
-    const struct firewall_options *options = plan->options;
+    struct nftnl_expr *meta;
 
-    if (!add_mark_match(rule, NFT_CMP_EQ, options->mark, options->mark_mask) || !add_meta(rule, NFT_META_MARK) ||
-        !add_mask(rule, ~options->mark_mask))
-        return false;
-
-    struct nftnl_expr *meta = add(rule, "meta");
-
-    if (!meta)
+    if (!add_meta(rule, NFT_META_MARK) || !add_mask(rule, ~mask) || !(meta = add(rule, "meta")))
         return false;
     nftnl_expr_set_u32(meta, NFTNL_EXPR_META_KEY, NFT_META_MARK);
     nftnl_expr_set_u32(meta, NFTNL_EXPR_META_SREG, NFT_REG_1);
     return true;
+}
+
+static bool build_unmark(struct nftnl_rule *rule, const struct plan *plan)
+{
+    const struct firewall_options *options = plan->options;
+
+    return add_mark_match(rule, NFT_CMP_EQ, options->mark, options->mark_mask) && add_unmark(rule, options->mark_mask);
 }
 
 static void print_unmark(struct text *out, const struct plan *plan)
@@ -313,6 +320,201 @@ static void print_unmark_iptables(struct text *out, const struct plan *plan)
 
     text_printf(out, "-m mark --mark 0x%x/0x%x -j MARK --set-xmark 0x0/0x%x", options->mark, options->mark_mask,
                 options->mark_mask);
+}
+
+/* --- Offloaded flows ---------------------------------------------------------------------------------------------------------- */
+
+static bool add_connection_mark(struct nftnl_rule *rule)
+{
+    struct nftnl_expr *ct = add(rule, "ct");
+
+    if (!ct)
+        return false;
+    nftnl_expr_set_u32(ct, NFTNL_EXPR_CT_KEY, NFT_CT_MARK);
+    nftnl_expr_set_u32(ct, NFTNL_EXPR_CT_DREG, NFT_REG_1);
+    return true;
+}
+
+static bool add_connection_match(struct nftnl_rule *rule, uint32_t mark, uint32_t mask)
+{
+    return add_connection_mark(rule) && add_mask(rule, mask) && add_compare(rule, NFT_CMP_EQ, mark);
+}
+
+static bool add_counter(struct nftnl_rule *rule, const char *name)
+{
+    struct nftnl_expr *object = add(rule, "objref");
+
+    if (!object)
+        return false;
+    nftnl_expr_set_u32(object, NFTNL_EXPR_OBJREF_IMM_TYPE, NFT_OBJECT_COUNTER);
+    nftnl_expr_set_str(object, NFTNL_EXPR_OBJREF_IMM_NAME, name);
+    return true;
+}
+
+static bool build_offload_drop(struct nftnl_rule *rule, const struct plan *plan)
+{
+    const struct firewall_offload *offload = &plan->options->offload;
+
+    return add_connection_match(rule, offload->drop_mark, offload->drop_mask) && add_counter(rule, COUNTER_DROPPED) &&
+           add_verdict(rule, NF_DROP, NULL);
+}
+
+static void print_offload_drop(struct text *out, const struct plan *plan)
+{
+    text_printf(out, "ct mark & 0x%08x == 0x%08x counter name \"" COUNTER_DROPPED "\" drop",
+                plan->options->offload.drop_mask, plan->options->offload.drop_mark);
+}
+
+static void print_offload_drop_iptables(struct text *out, const struct plan *plan)
+{
+    text_printf(out, "-m connmark --mark 0x%x/0x%x -j DROP", plan->options->offload.drop_mark,
+                plan->options->offload.drop_mask);
+}
+
+static bool build_offload_flow(struct nftnl_rule *rule, const struct plan *plan)
+{
+    const struct firewall_offload *offload = &plan->options->offload;
+    struct nftnl_expr *flow;
+
+    if (!add_connection_match(rule, offload->accept_mark, offload->accept_mask) || !(flow = add(rule, "flow_offload")))
+        return false;
+    nftnl_expr_set_str(flow, NFTNL_EXPR_FLOW_TABLE_NAME, FLOWTABLE);
+    return true;
+}
+
+static void print_offload_flow(struct text *out, const struct plan *plan)
+{
+    text_printf(out, "ct mark & 0x%08x == 0x%08x flow add @" FLOWTABLE, plan->options->offload.accept_mask,
+                plan->options->offload.accept_mark);
+}
+
+/* In mode route the others' queue comes next for these flows as for all. */
+static struct firewall_options next_queue(const struct plan *plan)
+{
+    struct firewall_options options = *plan->options;
+
+    options.queue_first = options.queue_last = options.offload.next_queue;
+    options.bypass = options.offload.next_bypass;
+    return options;
+}
+
+static bool build_offload_accept(struct nftnl_rule *rule, const struct plan *plan)
+{
+    const struct firewall_offload *offload = &plan->options->offload;
+    struct firewall_options next = next_queue(plan);
+
+    if (!add_connection_match(rule, offload->accept_mark, offload->accept_mask) || !add_counter(rule, COUNTER_ACCEPTED))
+        return false;
+    if (!offload->has_next)
+        return add_verdict(rule, NF_ACCEPT, NULL);
+    return plan->expression == QUEUE_EXPRESSION_XT ? add_xt_queue(rule, &next) : add_native_queue(rule, &next);
+}
+
+static void print_offload_accept(struct text *out, const struct plan *plan)
+{
+    const struct firewall_offload *offload = &plan->options->offload;
+
+    text_printf(out, "ct mark & 0x%08x == 0x%08x counter name \"" COUNTER_ACCEPTED "\" ", offload->accept_mask,
+                offload->accept_mark);
+    if (offload->has_next)
+        text_printf(out, "queue %sto %u", offload->next_bypass ? "flags bypass " : "", (unsigned)offload->next_queue);
+    else
+        text_puts(out, "accept");
+}
+
+static void print_offload_accept_iptables(struct text *out, const struct plan *plan)
+{
+    const struct firewall_offload *offload = &plan->options->offload;
+
+    text_printf(out, "-m connmark --mark 0x%x/0x%x -j ", offload->accept_mark, offload->accept_mask);
+    if (offload->has_next)
+        text_printf(out, "NFQUEUE --queue-num %u%s", (unsigned)offload->next_queue,
+                    offload->next_bypass ? " --queue-bypass" : "");
+    else
+        text_puts(out, plan->options->mode == ATTACH_CHAIN ? "ACCEPT" : "RETURN");
+}
+
+/* The bits of the packet's mark become those of its connection's; all others of that one stay. */
+static bool add_save(struct nftnl_rule *rule, uint32_t mark, uint32_t mask)
+{
+    struct nftnl_expr *ct;
+
+    if (!add_mark_match(rule, NFT_CMP_EQ, mark, mask) || !add_connection_mark(rule) || !add_change(rule, ~mask, mark) ||
+        !(ct = add(rule, "ct")))
+        return false;
+    nftnl_expr_set_u32(ct, NFTNL_EXPR_CT_KEY, NFT_CT_MARK);
+    nftnl_expr_set_u32(ct, NFTNL_EXPR_CT_SREG, NFT_REG_1);
+    return true;
+}
+
+static void print_save(struct text *out, uint32_t mark, uint32_t mask)
+{
+    text_printf(out, "meta mark & 0x%08x == 0x%08x ct mark set ct mark & 0x%08x | 0x%08x", mask, mark, ~mask, mark);
+}
+
+static bool build_save_drop(struct nftnl_rule *rule, const struct plan *plan)
+{
+    return add_save(rule, plan->options->offload.drop_mark, plan->options->offload.drop_mask);
+}
+
+static void print_save_drop(struct text *out, const struct plan *plan)
+{
+    print_save(out, plan->options->offload.drop_mark, plan->options->offload.drop_mask);
+}
+
+static bool build_saved_drop(struct nftnl_rule *rule, const struct plan *plan)
+{
+    const struct firewall_offload *offload = &plan->options->offload;
+
+    return add_mark_match(rule, NFT_CMP_EQ, offload->drop_mark, offload->drop_mask) && add_verdict(rule, NF_DROP, NULL);
+}
+
+static void print_saved_drop(struct text *out, const struct plan *plan)
+{
+    text_printf(out, "meta mark & 0x%08x == 0x%08x drop", plan->options->offload.drop_mask,
+                plan->options->offload.drop_mark);
+}
+
+static bool build_save_accept(struct nftnl_rule *rule, const struct plan *plan)
+{
+    return add_save(rule, plan->options->offload.accept_mark, plan->options->offload.accept_mask);
+}
+
+static void print_save_accept(struct text *out, const struct plan *plan)
+{
+    print_save(out, plan->options->offload.accept_mark, plan->options->offload.accept_mask);
+}
+
+static void print_save_accept_iptables(struct text *out, const struct plan *plan)
+{
+    const struct firewall_offload *offload = &plan->options->offload;
+
+    text_printf(out, "-m mark --mark 0x%x/0x%x -j CONNMARK --set-xmark 0x%x/0x%x", offload->accept_mark,
+                offload->accept_mask, offload->accept_mark, offload->accept_mask);
+}
+
+static bool build_saved_accept(struct nftnl_rule *rule, const struct plan *plan)
+{
+    const struct firewall_offload *offload = &plan->options->offload;
+
+    return add_mark_match(rule, NFT_CMP_EQ, offload->accept_mark, offload->accept_mask) &&
+           add_unmark(rule, offload->accept_mask);
+}
+
+static void print_saved_accept(struct text *out, const struct plan *plan)
+{
+    const struct firewall_offload *offload = &plan->options->offload;
+
+    text_printf(out, "meta mark & 0x%08x == 0x%08x meta mark set meta mark & 0x%08x", offload->accept_mask,
+                offload->accept_mark, ~offload->accept_mask);
+}
+
+static void print_saved_accept_iptables(struct text *out, const struct plan *plan)
+{
+    const struct firewall_offload *offload = &plan->options->offload;
+
+    text_printf(out, "-m mark --mark 0x%x/0x%x -j MARK --set-xmark 0x0/0x%x", offload->accept_mark,
+                offload->accept_mask, offload->accept_mask);
 }
 
 /* --- Blocked hosts ------------------------------------------------------------------------------------------------------------ */
@@ -402,6 +604,13 @@ static const struct {
     [RULE_LOOPBACK_IN] = { build_loopback_in, print_loopback_in, print_loopback_in_iptables },
     [RULE_LOOPBACK_OUT] = { build_loopback_out, print_loopback_out, print_loopback_out_iptables },
     [RULE_EXCEPTIONS] = { build_exceptions, print_exceptions, print_exceptions_iptables },
+    [RULE_OFFLOAD_DROP] = { build_offload_drop, print_offload_drop, print_offload_drop_iptables },
+    [RULE_OFFLOAD_FLOW] = { build_offload_flow, print_offload_flow, NULL },
+    [RULE_OFFLOAD_ACCEPT] = { build_offload_accept, print_offload_accept, print_offload_accept_iptables },
+    [RULE_SAVE_DROP] = { build_save_drop, print_save_drop, NULL },
+    [RULE_SAVE_ACCEPT] = { build_save_accept, print_save_accept, print_save_accept_iptables },
+    [RULE_SAVED_DROP] = { build_saved_drop, print_saved_drop, NULL },
+    [RULE_SAVED_ACCEPT] = { build_saved_accept, print_saved_accept, print_saved_accept_iptables },
     [RULE_QUEUE] = { build_queue, print_queue, print_queue_iptables },
     [RULE_ACCEPT] = { build_accept, print_accept, print_accept_iptables },
     [RULE_UNMARK] = { build_unmark, print_unmark, print_unmark_iptables },
@@ -422,7 +631,7 @@ void nft_rule_print(struct text *out, enum plan_rule kind, const struct plan *pl
 
 bool nft_rule_print_iptables(struct text *out, enum plan_rule kind, const struct plan *plan)
 {
-    if (is_block(kind)) /* would need ipset */
+    if (is_block(kind) || !rules[kind].print_iptables) /* would need ipset; nft alone has it */
         return false;
     rules[kind].print_iptables(out, plan);
     return true;

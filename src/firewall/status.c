@@ -14,7 +14,7 @@
 
 /* What the expressions of one rule say. */
 struct seen {
-    bool queues, blocks;
+    bool queues, blocks, offloads_accept, offloads_drop;
     enum queue_expression expression;
     unsigned first, count;
     bool bypass;
@@ -81,6 +81,14 @@ static void read_lookup(struct seen *seen, const struct nftnl_expr *expression)
     seen->blocks = set && (strcmp(set, SET_BLOCKED4) == 0 || strcmp(set, SET_BLOCKED6) == 0);
 }
 
+static void read_object(struct seen *seen, const struct nftnl_expr *expression)
+{
+    const char *name = nftnl_expr_get_str(expression, NFTNL_EXPR_OBJREF_IMM_NAME);
+
+    seen->offloads_accept = name && strcmp(name, COUNTER_ACCEPTED) == 0;
+    seen->offloads_drop = name && strcmp(name, COUNTER_DROPPED) == 0;
+}
+
 static int read_expression(struct nftnl_expr *expression, void *user)
 {
     static const struct {
@@ -88,7 +96,7 @@ static int read_expression(struct nftnl_expr *expression, void *user)
         void (*read)(struct seen *seen, const struct nftnl_expr *expression);
     } readers[] = {
         { "counter", read_counter }, { "hash", read_hash },     { "lookup", read_lookup },
-        { "queue", read_queue },     { "target", read_target },
+        { "queue", read_queue },     { "target", read_target }, { "objref", read_object },
     };
     const char *name = nftnl_expr_get_str(expression, NFTNL_EXPR_NAME);
 
@@ -114,7 +122,9 @@ static void take_seen(struct firewall_status *status, const struct seen *seen)
         status->blocked_packets += seen->packets;
         status->blocked_bytes += seen->bytes;
     }
-    if (!seen->queues)
+    status->offload_accept |= seen->offloads_accept;
+    status->offload_drop |= seen->offloads_drop;
+    if (!seen->queues || seen->offloads_accept) /* accepted flows may go on to others' queue */
         return;
     status->feeding = true;
     status->expression = seen->expression;

@@ -138,15 +138,24 @@ static int add_chain(const struct nlmsghdr *message, void *user)
     return err;
 }
 
-bool nft_survey_unmarks(const struct survey_chain *chain)
+bool nft_survey_tends_marks(const struct survey_chain *chain)
 {
-    return strcmp(chain->name, CHAIN_UNMARK) == 0 || strcmp(chain->name, CHAIN_UNMARK_INPUT) == 0;
+    static const char *const names[] = { CHAIN_UNMARK,      CHAIN_UNMARK_INPUT, CHAIN_SAVE_FORWARD, CHAIN_SAVE_INPUT,
+                                         CHAIN_SAVE_OUTPUT, CHAIN_SAVE,         CHAIN_SAVE_LOCAL };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(chain->name, names[i]) == 0)
+            return true;
+    return false;
 }
 
 const char *nft_own_chain(unsigned index)
 {
-    static const char *const names[NFT_OWN_CHAINS] = { "forward",        "input",      "output",          CHAIN_IPS,
-                                                       CHAIN_EXCEPTIONS, CHAIN_UNMARK, CHAIN_UNMARK_INPUT };
+    static const char *const names[NFT_OWN_CHAINS] = {
+        "forward",        "input",           "output",           CHAIN_IPS,
+        CHAIN_EXCEPTIONS, CHAIN_UNMARK,      CHAIN_UNMARK_INPUT, CHAIN_SAVE_FORWARD,
+        CHAIN_SAVE_INPUT, CHAIN_SAVE_OUTPUT, CHAIN_SAVE,         CHAIN_SAVE_LOCAL
+    };
 
     return names[index];
 }

@@ -36,6 +36,13 @@ struct remembered_host {
     uint64_t ends_ns; /* monotonic; 0: never */
 };
 
+/* What a pair of counters says now, and what those said that went with their rules. */
+struct counter_pair {
+    uint64_t packets, bytes, gone_packets, gone_bytes;
+};
+
+enum watched_counter { WATCHED_BLOCKED, WATCHED_ACCEPTED, WATCHED_DROPPED, WATCHED_COUNTERS };
+
 struct firewall_watch {
     const struct firewall_options *options;
     struct session session;
@@ -43,9 +50,8 @@ struct firewall_watch {
     char *buffer;
     struct image image; /* as it was installed */
     struct installed installed;
-    struct firewall_change heard;            /* of the transaction that is being told */
-    uint64_t seen_packets, seen_bytes;       /* of the counters as they are now */
-    uint64_t blocked_packets, blocked_bytes; /* of those that went with their rules */
+    struct firewall_change heard; /* of the transaction that is being told */
+    struct counter_pair counters[WATCHED_COUNTERS];
     struct remembered_host *hosts;
     size_t host_count, host_room;
 };
@@ -121,14 +127,32 @@ _Static_assert(FIREWALL_DAMAGE_TABLE == 1 << IMAGE_TABLE && FIREWALL_DAMAGE_CHAI
                "the parts of an image");
 
 /* Counters that are less than they were began anew with their rules. */
+static void follow(struct counter_pair *pair, uint64_t packets, uint64_t bytes)
+{
+    if (packets < pair->packets) {
+        pair->gone_packets += pair->packets;
+        pair->gone_bytes += pair->bytes;
+    }
+    pair->packets = packets;
+    pair->bytes = bytes;
+}
+
 static void follow_counters(struct firewall_watch *watch, const struct image *now)
 {
-    if (now->blocked_packets < watch->seen_packets) {
-        watch->blocked_packets += watch->seen_packets;
-        watch->blocked_bytes += watch->seen_bytes;
-    }
-    watch->seen_packets = now->blocked_packets;
-    watch->seen_bytes = now->blocked_bytes;
+    const struct offload_counts *offload = &now->offload;
+
+    follow(&watch->counters[WATCHED_BLOCKED], now->blocked_packets, now->blocked_bytes);
+    follow(&watch->counters[WATCHED_ACCEPTED], offload->accepted_packets, offload->accepted_bytes);
+    follow(&watch->counters[WATCHED_DROPPED], offload->dropped_packets, offload->dropped_bytes);
+}
+
+static void tell_counter(const struct firewall_watch *watch, enum watched_counter which, uint64_t *packets,
+                         uint64_t *bytes)
+{
+    const struct counter_pair *pair = &watch->counters[which];
+
+    *packets = pair->packets + pair->gone_packets;
+    *bytes = pair->bytes + pair->gone_bytes;
 }
 
 int firewall_watch_check(struct firewall_watch *watch, struct firewall_check *out, char error[FIREWALL_ERROR_SIZE])
@@ -143,9 +167,10 @@ int firewall_watch_check(struct firewall_watch *watch, struct firewall_check *ou
     *out = (struct firewall_check){
         .damage = nft_image_differs(&watch->image, &now),
         .drops = now.drops,
-        .blocked_packets = watch->blocked_packets + watch->seen_packets,
-        .blocked_bytes = watch->blocked_bytes + watch->seen_bytes,
     };
+    tell_counter(watch, WATCHED_BLOCKED, &out->blocked_packets, &out->blocked_bytes);
+    tell_counter(watch, WATCHED_ACCEPTED, &out->accepted_packets, &out->accepted_bytes);
+    tell_counter(watch, WATCHED_DROPPED, &out->dropped_packets, &out->dropped_bytes);
     nft_image_clear(&now);
     return 0;
 }

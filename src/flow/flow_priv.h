@@ -93,14 +93,18 @@ enum flow_counter {
     FLOW_COUNTER_VARIABLE_MEMCAP,
     FLOW_COUNTER_CONNTRACK_REPLY, /* began with a packet of the server, as conntrack knew */
     FLOW_COUNTER_END_STATE,       /* one a state */
-    FLOW_COUNTER_COUNT = FLOW_COUNTER_END_STATE + FLOW_STATE_COUNT,
+    FLOW_COUNTER_END_CAPTURED = FLOW_COUNTER_END_STATE + FLOW_STATE_COUNT,
+    FLOW_COUNTER_BYPASSED_CLOSED, /* ended with their connections */
+    FLOW_COUNTER_BYPASSED_PACKETS,
+    FLOW_COUNTER_BYPASSED_BYTES,
+    FLOW_COUNTER_COUNT,
 };
 
 struct flow_table {
     struct bucket *buckets;
     uint32_t bucket_mask;
     bool emergency;
-    struct pool *flows, *variables, *texts;
+    struct pool *flows, *variables, *texts, *kernels;
     struct flow *newest, *oldest;                               /* of those in state FLOW_NEW, by their start */
     uint64_t timeout_ns[2][FLOW_CLASS_COUNT][FLOW_STATE_COUNT]; /* [1]: emergency */
     struct flow_options options;
@@ -123,6 +127,12 @@ static inline bool flow_is_over(const struct flow_table *table, const struct flo
 {
     return now_ns > flow->last_ns && now_ns - flow->last_ns > flow_timeout_ns(table, flow);
 }
+
+/* --- report.c --- */
+
+void kernel_counts_free(struct flow_table *table, struct flow *flow);
+/* In table.c: the flow of these ends that is in the table, over or not. */
+struct flow *flow_find_key(struct flow_table *table, const struct flow_key *key, enum flow_direction *direction);
 
 /* --- variable.c --- */
 

@@ -34,11 +34,15 @@ static const char *const counter_names[FLOW_COUNTER_COUNT] = {
     [FLOW_COUNTER_SPARE] = "flow.spare",
     [FLOW_COUNTER_MEMUSE] = "flow.memuse",
     [FLOW_COUNTER_VARIABLE_MEMCAP] = "flow.variable_memcap",
+    [FLOW_COUNTER_BYPASSED_CLOSED] = "flow_bypassed.closed",
+    [FLOW_COUNTER_BYPASSED_PACKETS] = "flow_bypassed.pkts",
+    [FLOW_COUNTER_BYPASSED_BYTES] = "flow_bypassed.bytes",
     [FLOW_COUNTER_CONNTRACK_REPLY] = "flow.conntrack_reply",
     [FLOW_COUNTER_END_STATE + FLOW_NEW] = "flow.end.state.new",
     [FLOW_COUNTER_END_STATE + FLOW_ESTABLISHED] = "flow.end.state.established",
     [FLOW_COUNTER_END_STATE + FLOW_CLOSED] = "flow.end.state.closed",
     [FLOW_COUNTER_END_STATE + FLOW_BYPASSED] = "flow.end.state.local_bypassed",
+    [FLOW_COUNTER_END_CAPTURED] = "flow.end.state.capture_bypassed",
 };
 
 const char *flow_state_name(enum flow_state state)

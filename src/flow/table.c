@@ -24,6 +24,7 @@
 enum {
     VARIABLE_SHARE = 16,     /* of the memcap, one part: of bits and integers */
     TEXT_SHARE = 64,         /* the same for texts */
+    KERNEL_SHARE = 32,       /* and for what the kernel counts of offloaded flows */
     BUCKET_SHARE = 8,        /* one part at most, half of it at least: two or three flows a bucket */
     MAX_BUCKETS = 1 << 30,   /* the mask has 32 bits */
     EMERGENCY_OVER = 70,     /* percent of the flows in use: the field's emergency-recovery */
@@ -38,14 +39,16 @@ enum {
 static int reserve(struct flow_table *table, size_t memcap)
 {
     size_t for_variables = memcap / VARIABLE_SHARE, for_texts = memcap / TEXT_SHARE, buckets = 1;
+    size_t for_kernels = memcap / KERNEL_SHARE;
 
     while (buckets < MAX_BUCKETS && 2 * buckets * sizeof(struct bucket) <= memcap / BUCKET_SHARE)
         buckets *= 2;
-    size_t taken = for_variables + for_texts + buckets * sizeof(struct bucket);
+    size_t taken = for_variables + for_texts + for_kernels + buckets * sizeof(struct bucket);
 
     if (pool_new(&table->flows, sizeof(struct flow), memcap > taken ? memcap - taken : 0) ||
         pool_new(&table->variables, variable_size(), for_variables) ||
         pool_new(&table->texts, variable_text_size(), for_texts) ||
+        pool_new(&table->kernels, sizeof(struct flow_kernel), for_kernels) ||
         pool_new(&table->bucket_pool, buckets * sizeof(struct bucket), 0))
         return -ENOMEM;
     table->buckets = pool_take(table->bucket_pool);
@@ -104,6 +107,7 @@ void flow_table_free(struct flow_table *table)
     pool_free(table->flows);
     pool_free(table->variables);
     pool_free(table->texts);
+    pool_free(table->kernels);
     pool_free(table->bucket_pool);
     free(table);
 }
@@ -181,8 +185,17 @@ static void release(struct flow_table *table, struct flow *flow)
     if (flow->state == FLOW_NEW)
         unlink_new(table, flow);
     variables_free(table, flow);
+    kernel_counts_free(table, flow);
     pool_give(table->flows, flow);
     leave_emergency(table);
+}
+
+/* Who handled it at its end. */
+static enum flow_counter end_counter(const struct flow *flow)
+{
+    if (flow->state == FLOW_BYPASSED && flow->offload != OFFLOAD_NONE)
+        return FLOW_COUNTER_END_CAPTURED;
+    return FLOW_COUNTER_END_STATE + flow->state;
 }
 
 void flow_table_end(struct flow_table *table, struct flow *flow, enum flow_end reason)
@@ -190,7 +203,7 @@ void flow_table_end(struct flow_table *table, struct flow *flow, enum flow_end r
     /* It is still in its place: the callback may set its state or variables. */
     if (table->end)
         table->end(flow, reason, table->user);
-    table->counters[FLOW_COUNTER_END_STATE + flow->state]++;
+    table->counters[end_counter(flow)]++;
     if (reason == FLOW_END_REUSED)
         table->counters[FLOW_COUNTER_TCP_REUSE]++;
     release(table, flow);
@@ -465,6 +478,13 @@ static struct flow *find(struct flow_table *table, const struct flow_key *key, u
         return flow;
     flow_table_end(table, flow, FLOW_END_TIMEOUT);
     return NULL;
+}
+
+struct flow *flow_find_key(struct flow_table *table, const struct flow_key *key, enum flow_direction *direction)
+{
+    uint32_t hash = key_hash(key, &table->secret);
+
+    return find_in(bucket_of(table, hash), table, key, hash, direction);
 }
 
 /* A bucket is told as a whole, so that its flows may change their places between two pages; one with more than `max` is cut. */

@@ -305,16 +305,29 @@ static void exceptions(struct text *out, const struct flow_record *record)
         json_array_close(out);
 }
 
+static void bypassed(struct text *out, const struct flow_record *record)
+{
+    if (!record->has_kernel)
+        return;
+    json_object_open(out, "bypassed");
+    json_uint(out, "pkts_toserver", record->kernel_packets[FLOW_TO_SERVER]);
+    json_uint(out, "pkts_toclient", record->kernel_packets[FLOW_TO_CLIENT]);
+    json_uint(out, "bytes_toserver", record->kernel_bytes[FLOW_TO_SERVER]);
+    json_uint(out, "bytes_toclient", record->kernel_bytes[FLOW_TO_CLIENT]);
+    json_object_close(out);
+}
+
 static void flow_object(struct text *out, const struct flow_record *record)
 {
     eve_flow_counts(out, &record->flow);
+    bypassed(out, record);
     eve_timestamp(out, "end", record->end_ns);
     json_uint(out, "age", age(record));
     if (record->emergency)
         json_bool(out, "emergency", true);
     json_string(out, "state", flow_state_name((enum flow_state)record->state));
     if (record->state == FLOW_BYPASSED)
-        json_string(out, "bypass", "local");
+        json_string(out, "bypass", record->offload == OFFLOAD_NONE ? "local" : "capture");
     json_string(out, "reason", flow_end_name((enum flow_end)record->reason));
     json_bool(out, "alerted", record->flags & FLOW_ALERTED);
     json_string(out, "action", action(record->flags));

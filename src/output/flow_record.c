@@ -82,6 +82,23 @@ static void copy_sides(struct flow_record *out, const struct flow *flow)
     }
 }
 
+static uint64_t more(uint64_t all, uint64_t seen)
+{
+    return all > seen ? all - seen : 0;
+}
+
+/* The kernel counts all of a connection. What it handled alone is what did not come to us. */
+static void add_kernel(struct flow_record *out, const struct flow *flow)
+{
+    out->has_kernel = true;
+    for (int direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        out->kernel_packets[direction] = more(flow->kernel->packets[direction], flow->side[direction].packets);
+        out->kernel_bytes[direction] = more(flow->kernel->bytes[direction], flow->side[direction].bytes);
+        out->flow.packets[direction] += out->kernel_packets[direction];
+        out->flow.bytes[direction] += out->kernel_bytes[direction];
+    }
+}
+
 void flow_record_write(struct flow_record *out, const struct record_scratch *scratch, uint32_t kinds,
                        const struct flow *flow, enum flow_end reason, unsigned generation)
 {
@@ -100,8 +117,11 @@ void flow_record_write(struct flow_record *out, const struct record_scratch *scr
         .vlan_count = flow->vlan_count < PACKET_MAX_VLANS ? flow->vlan_count : PACKET_MAX_VLANS,
         .has_session = flow->tcp != NULL,
         .emergency = flow->emergency,
+        .offload = flow->offload,
     };
     flow_facts_copy(&out->flow, flow);
+    if (flow->kernel)
+        add_kernel(out, flow);
     copy_sides(out, flow);
     memcpy(out->vlan_id, flow->vlan_id, sizeof(out->vlan_id));
     memcpy(out->exceptions, flow->exceptions, sizeof(out->exceptions));

@@ -211,7 +211,10 @@ struct flow_record {
     uint8_t ttl_low[FLOW_DIRECTIONS], ttl_high[FLOW_DIRECTIONS];
     uint8_t mac[FLOW_DIRECTIONS][6];
     bool has_mac[FLOW_DIRECTIONS], has_session, emergency;
-    uint8_t exceptions[EXCEPTION_COUNT]; /* enum exception_policy + 1; 0 */
+    uint8_t offload; /* enum packet_offload */
+    bool has_kernel;
+    uint64_t kernel_packets[FLOW_DIRECTIONS], kernel_bytes[FLOW_DIRECTIONS]; /* that never came to us; in `flow`, too */
+    uint8_t exceptions[EXCEPTION_COUNT];                                     /* enum exception_policy + 1; 0 */
 };
 
 static inline const struct record_variable *flow_record_variables(const struct flow_record *record)

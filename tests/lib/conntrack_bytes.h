@@ -25,6 +25,7 @@ struct conntrack_text {
     uint32_t status;
     int tcp_state; /* -1: no protocol information */
     uint8_t scale[2], flags[2];
+    uint64_t packets[2], bytes[2]; /* with counts, unless all are 0 */
 };
 
 static inline void ct_attribute(struct conntrack_bytes *ct, uint16_t type, const void *value, size_t length)
@@ -109,6 +110,22 @@ static inline void ct_tcp(struct conntrack_bytes *ct, const struct conntrack_tex
     ct_end(ct, info);
 }
 
+static inline void ct_u64(struct conntrack_bytes *ct, uint16_t type, uint64_t value)
+{
+    const uint32_t words[2] = { htonl((uint32_t)(value >> 32)), htonl((uint32_t)value) };
+
+    ct_attribute(ct, type, words, sizeof(words));
+}
+
+static inline void ct_counts(struct conntrack_bytes *ct, uint16_t type, uint64_t packets, uint64_t bytes)
+{
+    size_t counts = ct_begin(ct, type);
+
+    ct_u64(ct, CTA_COUNTERS_PACKETS, packets);
+    ct_u64(ct, CTA_COUNTERS_BYTES, bytes);
+    ct_end(ct, counts);
+}
+
 /* In the kernel's order. */
 static inline void ct_build(struct conntrack_bytes *ct, const struct conntrack_text *text)
 {
@@ -124,6 +141,10 @@ static inline void ct_build(struct conntrack_bytes *ct, const struct conntrack_t
     ct_u32(ct, CTA_TIMEOUT, 431999);
     if (text->tcp_state >= 0)
         ct_tcp(ct, text);
+    if (text->packets[0] | text->packets[1]) {
+        ct_counts(ct, CTA_COUNTERS_ORIG, text->packets[0], text->bytes[0]);
+        ct_counts(ct, CTA_COUNTERS_REPLY, text->packets[1], text->bytes[1]);
+    }
     ct_u32(ct, CTA_MARK, 0x42);
 }
 

@@ -203,6 +203,12 @@ static inline void describe_rest(char text[TEXT_SIZE], const uint8_t *at, const 
             ck_assert_uint_eq(attribute.nla_len, 8);
             memcpy(&mark, at + NLA_HDRLEN, sizeof(mark));
             append(text, " mark 0x%x", ntohl(mark));
+        } else if ((attribute.nla_type & NLA_TYPE_MASK) == NFQA_CT) {
+            uint32_t words[5]; /* the nest, a mark and its mask */
+
+            ck_assert_uint_eq(attribute.nla_len, sizeof(words));
+            memcpy(words, at, sizeof(words));
+            append(text, " connection 0x%x/0x%x", ntohl(words[2]), ntohl(words[4]));
         } else {
             ck_assert_uint_eq(attribute.nla_type, NFQA_PAYLOAD);
             append(text, " payload %d '%.8s'", attribute.nla_len - NLA_HDRLEN, (const char *)at + NLA_HDRLEN);

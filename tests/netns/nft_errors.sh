@@ -14,7 +14,7 @@ if command -v setpriv >/dev/null; then
 	equal "print without capability" "$(nft_command print | grep -c 'priority 60')" 1
 	SLUICE=$real
 fi
-wrong "no action" 2 "print, install, remove, status or doctor" --mode after
+wrong "no action" 2 "print, install, remove, status, unmark or doctor" --mode after
 wrong "wrong action" 2 "did you mean 'install'" instal
 wrong "two actions" 2 "unexpected argument 'remove'" install remove
 wrong "wrong option" 2 "queue" install --queuu 1

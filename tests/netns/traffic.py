@@ -158,9 +158,10 @@ def tcp_same(port, count, *addresses):
     print(sum(results))
 
 
-def tcp_steps(address, port):
+def tcp_steps(address, port, patience='4'):
     sock = socket.create_connection((address, int(port)), timeout=3)
-    sock.settimeout(4)
+    sock.settimeout(float(patience))
+    print(sock.getsockname()[1], file=sys.stderr)
     for line in sys.stdin:
         text = line.rstrip('\n').encode()
         try:

@@ -79,6 +79,27 @@ START_TEST(all_that_is_said)
 }
 END_TEST
 
+START_TEST(counts)
+{
+    struct conntrack_text text = plain;
+    struct conntrack_bytes ct;
+    struct conntrack read;
+
+    ct_build(&ct, &text);
+    ck_assert(conntrack_read(&read, ct.bytes, ct.length));
+    ck_assert(!read.has_counts);
+    text.packets[0] = UINT64_C(0x123456789a);
+    text.packets[1] = 2;
+    text.bytes[0] = 3;
+    text.bytes[1] = UINT64_MAX;
+    ct_build(&ct, &text);
+    ck_assert(conntrack_read(&read, ct.bytes, ct.length));
+    ck_assert(read.has_counts);
+    ck_assert_mem_eq(read.packets, text.packets, sizeof(text.packets));
+    ck_assert_mem_eq(read.bytes, text.bytes, sizeof(text.bytes));
+}
+END_TEST
+
 /* As it lies in the message, once: the head of an attribute is in host order. */
 START_TEST(bytes_of_a_tuple)
 {
@@ -363,6 +384,7 @@ int main(void)
     TCase *reading = tcase_create("reading"), *meaning = tcase_create("meaning");
 
     tcase_add_test(reading, all_that_is_said);
+    tcase_add_test(reading, counts);
     tcase_add_test(reading, bytes_of_a_tuple);
     tcase_add_test(reading, cut_anywhere);
     tcase_add_loop_test(reading, attributes_of_the_wrong_length, 0, COUNT(damage_cases));

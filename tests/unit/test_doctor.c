@@ -343,6 +343,7 @@ static int add_message(void *user, const void *bytes, size_t length)
 }
 
 static const enum attach_mode modes[] = { ATTACH_AFTER, ATTACH_BEFORE, ATTACH_REPEAT, ATTACH_CHAIN, ATTACH_ROUTE };
+enum { MODES = sizeof(modes) / sizeof(modes[0]) };
 
 /* As the firewall module would make it, of any kind: clean. */
 START_TEST(own_table_as_made_is_clean)
@@ -350,12 +351,16 @@ START_TEST(own_table_as_made_is_clean)
     struct firewall_options options = input.options;
     const struct netrules_chain *chain;
 
-    options.mode = modes[_i / 2];
+    options.mode = modes[_i / 2 % MODES];
     options.expression = _i % 2 ? QUEUE_EXPRESSION_NATIVE : QUEUE_EXPRESSION_XT;
     options.hooks = FIREWALL_FORWARD | FIREWALL_INPUT | FIREWALL_OUTPUT;
     options.queue_first = 4;
     options.queue_last = 7;
     options.mark = options.mark_mask = 0x10;
+    options.offload.accept = options.offload.drop = _i >= 2 * MODES;
+    options.offload.saves = _i >= 4 * MODES;
+    options.offload.has_next = options.mode == ATTACH_ROUTE;
+    options.offload.next_queue = 77;
     ck_assert_int_eq(firewall_expect(&options, false, add_message, ruleset), 0);
     for (uint16_t i = 4; i <= 7; i++)
         listen(i, 0);
@@ -421,7 +426,7 @@ int main(void)
     tcase_add_loop_test(judging, spread_is_judged, 0, COUNT(spreads));
     tcase_add_test(judging, one_queue_has_it_all);
     tcase_add_test(judging, offload_is_found_wherever_it_stands);
-    tcase_add_loop_test(judging, own_table_as_made_is_clean, 0, 2 * COUNT(modes));
+    tcase_add_loop_test(judging, own_table_as_made_is_clean, 0, 6 * MODES);
     tcase_add_test(judging, report_is_written);
     suite_add_tcase(suite, judging);
     runner = srunner_create(suite);

@@ -165,6 +165,45 @@ static const struct {
     { { .mode = ATTACH_REPEAT, .hooks = 1, .table = "x", .mark_mask = 1 }, "for ever" },
     { { .mode = ATTACH_REPEAT, .hooks = 1, .table = "x", .mark = 3, .mark_mask = 1 }, "outside" },
     { { .mode = ATTACH_REPEAT, .hooks = 1, .table = "x", .mark = 1, .mark_mask = 1, .reject_mask = 1 }, "shares" },
+    { { .mode = ATTACH_AFTER, .hooks = 1, .table = "x", .offload = { .accept = true, .accept_mask = 1 } }, "is 0" },
+    { { .mode = ATTACH_AFTER, .hooks = 1, .table = "x", .offload = { .drop = true, .drop_mark = 3, .drop_mask = 1 } },
+      "outside" },
+    { { .mode = ATTACH_AFTER,
+        .hooks = 1,
+        .table = "x",
+        .offload = { .accept = true,
+                     .drop = true,
+                     .accept_mark = 1,
+                     .accept_mask = 3,
+                     .drop_mark = 2,
+                     .drop_mask = 2 } },
+      "share bits" },
+    { { .mode = ATTACH_AFTER,
+        .hooks = 1,
+        .table = "x",
+        .reject_mark = 1,
+        .reject_mask = 1,
+        .offload = { .accept = true, .saves = true, .accept_mark = 1, .accept_mask = 1 } },
+      "nft.reject-mark" },
+    { { .mode = ATTACH_REPEAT,
+        .hooks = 1,
+        .table = "x",
+        .mark = 1,
+        .mark_mask = 1,
+        .offload = { .drop = true, .saves = true, .drop_mark = 1, .drop_mask = 1 } },
+      "queue.mark" },
+    { { .mode = ATTACH_AFTER, /* of connections alone the same bits are others */
+        .hooks = 1,
+        .table = "x",
+        .reject_mark = 1,
+        .reject_mask = 1,
+        .offload = { .accept = true, .accept_mark = 1, .accept_mask = 1 } },
+      NULL },
+    { { .mode = ATTACH_ROUTE,
+        .hooks = 1,
+        .table = "x",
+        .offload = { .accept = true, .accept_mark = 1, .accept_mask = 1 } },
+      "queue.route-to" },
 };
 
 START_TEST(combinations_are_checked)
@@ -313,6 +352,28 @@ static const struct {
     { RULE_EXCEPTIONS, ATTACH_CHAIN, 0, 0, true, "jump sluice_exceptions", "-j sluice_exceptions" },
     { RULE_BLOCK4_FROM, ATTACH_AFTER, 0, 0, true, "ip saddr @blocked_ipv4 counter drop", NULL },
     { RULE_BLOCK6_TO, ATTACH_AFTER, 0, 0, true, "ip6 daddr @blocked_ipv6 counter drop", NULL },
+    { RULE_OFFLOAD_DROP, ATTACH_AFTER, 0, 0, true,
+      "ct mark & 0x20000000 == 0x20000000 counter name \"offload_dropped\" drop",
+      "-m connmark --mark 0x20000000/0x20000000 -j DROP" },
+    { RULE_OFFLOAD_ACCEPT, ATTACH_BEFORE, 0, 0, true,
+      "ct mark & 0x10000000 == 0x10000000 counter name \"offload_accepted\" accept",
+      "-m connmark --mark 0x10000000/0x10000000 -j RETURN" },
+    { RULE_OFFLOAD_ACCEPT, ATTACH_CHAIN, 0, 0, true,
+      "ct mark & 0x10000000 == 0x10000000 counter name \"offload_accepted\" accept",
+      "-m connmark --mark 0x10000000/0x10000000 -j ACCEPT" },
+    { RULE_OFFLOAD_ACCEPT, ATTACH_ROUTE, 0, 0, true,
+      "ct mark & 0x10000000 == 0x10000000 counter name \"offload_accepted\" queue flags bypass to 9",
+      "-m connmark --mark 0x10000000/0x10000000 -j NFQUEUE --queue-num 9 --queue-bypass" },
+    { RULE_OFFLOAD_FLOW, ATTACH_AFTER, 0, 0, true, "ct mark & 0x10000000 == 0x10000000 flow add @offload", NULL },
+    { RULE_SAVE_DROP, ATTACH_AFTER, 0, 0, true,
+      "meta mark & 0x20000000 == 0x20000000 ct mark set ct mark & 0xdfffffff | 0x20000000", NULL },
+    { RULE_SAVED_DROP, ATTACH_AFTER, 0, 0, true, "meta mark & 0x20000000 == 0x20000000 drop", NULL },
+    { RULE_SAVE_ACCEPT, ATTACH_AFTER, 0, 0, true,
+      "meta mark & 0x10000000 == 0x10000000 ct mark set ct mark & 0xefffffff | 0x10000000",
+      "-m mark --mark 0x10000000/0x10000000 -j CONNMARK --set-xmark 0x10000000/0x10000000" },
+    { RULE_SAVED_ACCEPT, ATTACH_AFTER, 0, 0, true,
+      "meta mark & 0x10000000 == 0x10000000 meta mark set meta mark & 0xefffffff",
+      "-m mark --mark 0x10000000/0x10000000 -j MARK --set-xmark 0x0/0x10000000" },
 };
 
 START_TEST(rule_is_printed)
@@ -326,6 +387,8 @@ START_TEST(rule_is_printed)
     options.bypass = rules[_i].bypass;
     options.mark = 0x10;
     options.mark_mask = 0xf0;
+    options.offload.has_next = options.offload.next_bypass = options.mode == ATTACH_ROUTE;
+    options.offload.next_queue = 9;
     nft_plan_make(&plan, &options, NULL);
     text_init(&nft);
     text_init(&iptables);
@@ -525,6 +588,10 @@ START_TEST(largest_plan_fits)
     options.hooks = FIREWALL_FORWARD | FIREWALL_INPUT | FIREWALL_OUTPUT;
     options.mode = ATTACH_REPEAT;
     options.mark = options.mark_mask = 1;
+    options.blocklist = options.offload.accept = options.offload.drop = true;
+    options.offload.device_count = FIREWALL_MAX_DEVICES;
+    for (unsigned i = 0; i < FIREWALL_MAX_DEVICES; i++)
+        options.offload.devices[i] = "abcdefghijklmno";
     options.queue_last = 65535;
     options.table = "abcdefghijklmnopqrstuvwxyzabcdef";
     nft_plan_make(&plan, &options, NULL);
@@ -597,6 +664,16 @@ static const struct {
     { "nft/chain.nft", { .mode = ATTACH_CHAIN, .queue_last = 3 } },
     { "nft/route.nft", { .mode = ATTACH_ROUTE, .has_priority = true, .priority = 60 } },
     { "nft/iptables/after.rules", { .mode = ATTACH_AFTER, .queue_last = 3, .expression = QUEUE_EXPRESSION_XT } },
+    { "nft/offload.nft",
+      { .mode = ATTACH_AFTER,
+        .queue_last = 3,
+        .offload = { .accept = true,
+                     .drop = true,
+                     .accept_mark = 0x10000000,
+                     .accept_mask = 0x10000000,
+                     .drop_mark = 0x20000000,
+                     .drop_mask = 0x20000000,
+                     .saves = true } } },
     { "nft/iptables/before.rules", { .mode = ATTACH_BEFORE, .queue_last = 3, .expression = QUEUE_EXPRESSION_XT } },
     { "nft/iptables/repeat.rules",
       { .mode = ATTACH_REPEAT, .queue_last = 3, .mark = 1, .mark_mask = 1, .expression = QUEUE_EXPRESSION_XT } },

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * TFTP's requests (RFC 1350): who reads or writes which file. The server answers from a port of its own choice, so what follows, the file
+ * itself, is another flow, which nothing here tells from others. A request is a transaction; another datagram of its flow is passed over.
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "sluice/app.h"
+#include "sluice/bytes.h"
+
+enum { TFTP_READ = 1, TFTP_WRITE = 2 };
+enum { TFTP_COMPLETE = 1 };
+enum { NAME_MAX_LENGTH = 512, MODE_MAX_LENGTH = 8 };
+
+struct tftp_tx {
+    struct app_tx tx;
+    uint8_t packet;
+    struct buffer name;
+    const char *mode;
+};
+
+struct request {
+    uint8_t packet;
+    struct cursor name;
+    const char *mode;
+};
+
+/* Up to a zero, which is there; without it. */
+static bool take_text(struct cursor *cur, struct cursor *out)
+{
+    size_t left = cursor_left(cur);
+    const uint8_t *text = cursor_peek(cur, left), *end = left > 0 ? memchr(text, 0, left) : NULL;
+
+    if (!end)
+        return false;
+    *out = cursor_of(text, (size_t)(end - text));
+    return cursor_skip(cur, (size_t)(end - text) + 1);
+}
+
+static const char *find_mode(struct cursor text)
+{
+    static const char *const modes[] = { "netascii", "octet", "mail" };
+    size_t length = cursor_left(&text);
+    const uint8_t *bytes = cursor_take(&text, length);
+
+    for (unsigned i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+        if (strlen(modes[i]) == length && strncasecmp(modes[i], (const char *)bytes, length) == 0)
+            return modes[i];
+    return NULL;
+}
+
+/* What stands behind the mode are options (RFC 2347), of no interest. */
+static bool read_request(const uint8_t *bytes, size_t length, struct request *out)
+{
+    struct cursor cur = cursor_of(bytes, length), mode;
+    uint16_t packet;
+
+    if (!cursor_be16(&cur, &packet) || (packet != TFTP_READ && packet != TFTP_WRITE) || !take_text(&cur, &out->name) ||
+        !take_text(&cur, &mode))
+        return false;
+    out->packet = (uint8_t)packet;
+    out->mode = find_mode(mode);
+    return out->mode != NULL;
+}
+
+static bool keep(struct app_context *context, const struct request *request)
+{
+    struct cursor name = request->name;
+    size_t left = cursor_left(&name), length = left < NAME_MAX_LENGTH ? left : NAME_MAX_LENGTH;
+    struct tftp_tx *tx = (struct tftp_tx *)app_tx_new(context);
+
+    if (!tx)
+        return false;
+    tx->tx.directions = APP_TO_SERVER;
+    tx->packet = request->packet;
+    tx->mode = request->mode;
+    app_tx_advance(&tx->tx, FLOW_TO_SERVER, TFTP_COMPLETE);
+    return buffer_append(app_heap(context), &tx->name, cursor_peek(&name, length), (uint32_t)length, NAME_MAX_LENGTH) ==
+           length;
+}
+
+static struct app_result tftp_feed(struct app_context *context, void *state, const struct app_input *in)
+{
+    struct app_result result = { .status = APP_OK, .consumed = in->length };
+    struct request request;
+
+    (void)state;
+    if (in->direction == FLOW_TO_SERVER && read_request(in->bytes, in->length, &request) && !keep(context, &request))
+        result.status = APP_ERROR;
+    return result;
+}
+
+static void tftp_tx_free(struct app_context *context, struct app_tx *tx)
+{
+    buffer_clear(app_heap(context), &((struct tftp_tx *)tx)->name);
+}
+
+static enum app_guess tftp_probe(const struct app_probe *in)
+{
+    struct request request;
+
+    return in->direction == FLOW_TO_SERVER && read_request(in->bytes, in->length, &request) ? APP_YES : APP_NO;
+}
+
+static void tftp_log(const struct app_tx *tx, const void *settings, struct fields *out)
+{
+    const struct tftp_tx *tftp = (const struct tftp_tx *)tx;
+
+    (void)settings;
+    fields_string(out, "packet", tftp->packet == TFTP_READ ? "read" : "write");
+    fields_bytes(out, "file", tftp->name.length > 0 ? tftp->name.bytes : (const uint8_t *)"", tftp->name.length);
+    fields_string(out, "mode", tftp->mode);
+}
+
+static const struct setting setting_rows[] = {
+    { .name = "eve.types.tftp", .type = SETTING_SECTION, .help = "a request of TFTP" },
+    { .name = NULL },
+};
+
+const struct app_proto app_tftp = {
+    .name = "tftp",
+    .help = "TFTP: the requests",
+    .transports = APP_UDP,
+    .udp_ports = "69",
+    .probe = tftp_probe,
+    .feed = tftp_feed,
+    .tx_size = sizeof(struct tftp_tx),
+    .tx_free = tftp_tx_free,
+    .complete = { TFTP_COMPLETE, TFTP_COMPLETE },
+    .log_type = "tftp",
+    .log_key = "tftp",
+    .log = tftp_log,
+    .settings = setting_rows,
+};

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Literals in short buffers: a method, a host name, most URIs. There a scan by Hyperscan costs what it takes to begin one, and its tables
+ * are in no cache by the next request; a transaction has a dozen of such buffers.
+ *
+ * Of each literal a gram stands for it: four bytes of it (two, or one, of the short ones), those that are rarest among the literals. At each
+ * place of the buffer the bytes that lie there choose a bit of a small map, and where it is set a bucket, in which the literals of
+ * that gram are compared. Grams are compared without the case of letters, so literals that ignore it lie among the others.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gram_counts.h"
+
+enum {
+    GRAM_WIDTHS = 3,
+    BITS_PER_LITERAL = 32, /* a place whose bytes are no gram passes for one once in so many times */
+    MIN_BITS = 6,
+    MAX_BITS = 17,
+    BUCKET_SHIFT = 2, /* so many bits share a bucket, by powers of two */
+};
+
+static const uint32_t widths[GRAM_WIDTHS] = { GRAM_LENGTH, 2, 1 };
+
+struct gram_entry {
+    uint32_t gram, hash;
+    uint32_t literal; /* its index */
+    uint32_t at;      /* of the gram in the literal */
+};
+
+/* The grams of one width. */
+struct gram_index {
+    uint64_t *bits;  /* by hash */
+    unsigned shift;  /* of the product, to a hash */
+    uint32_t *first; /* by bucket: where its entries begin; one more at the end */
+    struct gram_entry *entries;
+    uint32_t count;
+};
+
+struct grams {
+    struct gram_index of[GRAM_WIDTHS];
+    const struct literal *literals;
+};
+
+static inline uint32_t hash_of(uint32_t gram, unsigned shift)
+{
+    return gram * UINT32_C(0x9e3779b1) >> shift;
+}
+
+static inline uint32_t gram_of_two(const uint8_t *bytes)
+{
+    uint16_t gram;
+
+    memcpy(&gram, bytes, sizeof(gram));
+    return gram & UINT32_C(0xdfdf);
+}
+
+static inline uint32_t gram_of_one(const uint8_t *bytes)
+{
+    return *bytes & UINT32_C(0xdf);
+}
+
+static uint32_t gram_at(const uint8_t *bytes, uint32_t width)
+{
+    if (width == GRAM_LENGTH)
+        return gram_of(bytes);
+    return width == 2 ? gram_of_two(bytes) : gram_of_one(bytes);
+}
+
+/* --- Building -------------------------------------------------------------------------------------------------------------- */
+
+static unsigned width_of(const struct literal *literal)
+{
+    unsigned i = 0;
+
+    while (widths[i] > literal->length)
+        i++;
+    return i;
+}
+
+static struct gram_entry choose_gram(const struct literal *literal, uint32_t index, const struct gram_counts *counts)
+{
+    uint32_t width = widths[width_of(literal)];
+    struct gram_entry best = { .literal = index, .gram = gram_at(literal->bytes, width) };
+    uint64_t lowest = UINT64_MAX;
+
+    for (uint32_t at = 0; width == GRAM_LENGTH && at + width <= literal->length; at++) {
+        uint64_t count = gram_counts_get(counts, literal->bytes + at);
+
+        if (count >= lowest)
+            continue;
+        lowest = count;
+        best.gram = gram_of(literal->bytes + at);
+        best.at = at;
+    }
+    return best;
+}
+
+static int compare_hashes(const void *left, const void *right)
+{
+    const struct gram_entry *a = left, *b = right;
+
+    if (a->hash != b->hash)
+        return a->hash < b->hash ? -1 : 1;
+    return a->literal < b->literal ? -1 : a->literal > b->literal;
+}
+
+static void fill_buckets(struct gram_index *index, uint32_t buckets)
+{
+    uint32_t at = 0;
+
+    for (uint32_t bucket = 0; bucket <= buckets; bucket++) {
+        while (at < index->count && index->entries[at].hash >> BUCKET_SHIFT < bucket)
+            at++;
+        index->first[bucket] = at;
+    }
+}
+
+static unsigned bits_for(uint32_t count)
+{
+    unsigned bits = MIN_BITS;
+
+    while (bits < MAX_BITS && (UINT64_C(1) << bits) < (uint64_t)count * BITS_PER_LITERAL)
+        bits++;
+    return bits;
+}
+
+static int index_build(struct gram_index *index)
+{
+    unsigned bits = bits_for(index->count);
+    uint32_t buckets = UINT32_C(1) << (bits - BUCKET_SHIFT);
+
+    index->shift = 32 - bits;
+    index->bits = calloc((UINT64_C(1) << bits) / 64, sizeof(*index->bits));
+    index->first = calloc(buckets + 1, sizeof(*index->first));
+    if (!index->bits || !index->first)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < index->count; i++) {
+        uint32_t hash = hash_of(index->entries[i].gram, index->shift);
+
+        index->entries[i].hash = hash;
+        index->bits[hash / 64] |= UINT64_C(1) << (hash % 64);
+    }
+    qsort(index->entries, index->count, sizeof(*index->entries), compare_hashes);
+    fill_buckets(index, buckets);
+    return 0;
+}
+
+static int add_entries(struct grams *grams, uint32_t count, const struct gram_counts *counts)
+{
+    uint32_t room[GRAM_WIDTHS] = { 0 };
+
+    for (uint32_t i = 0; i < count; i++)
+        room[width_of(&grams->literals[i])]++;
+    for (unsigned i = 0; i < GRAM_WIDTHS; i++) {
+        grams->of[i].entries = calloc(room[i] + 1, sizeof(*grams->of[i].entries));
+        if (!grams->of[i].entries)
+            return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct gram_index *index = &grams->of[width_of(&grams->literals[i])];
+
+        index->entries[index->count++] = choose_gram(&grams->literals[i], i, counts);
+    }
+    return 0;
+}
+
+int grams_new(struct grams **out, struct literal *const *literals, uint32_t count, const struct literal *patterns,
+              uint32_t pattern_count)
+{
+    struct grams *grams = calloc(1, sizeof(*grams));
+    struct gram_counts counts = { NULL, 0 };
+    int err = grams ? gram_counts_make(&counts, literals, count) : -ENOMEM;
+
+    if (!err) {
+        grams->literals = patterns;
+        err = add_entries(grams, pattern_count, &counts);
+    }
+    for (unsigned i = 0; i < GRAM_WIDTHS && !err; i++) {
+        if (grams->of[i].count > 0)
+            err = index_build(&grams->of[i]);
+    }
+    gram_counts_clear(&counts);
+    if (err) {
+        grams_free(grams);
+        return err;
+    }
+    *out = grams;
+    return 0;
+}
+
+void grams_free(struct grams *grams)
+{
+    if (!grams)
+        return;
+    for (unsigned i = 0; i < GRAM_WIDTHS; i++) {
+        free(grams->of[i].bits);
+        free(grams->of[i].first);
+        free(grams->of[i].entries);
+    }
+    free(grams);
+}
+
+/* --- Searching ------------------------------------------------------------------------------------------------------------- */
+
+struct search {
+    const struct literal *literals;
+    const uint8_t *bytes;
+    uint32_t length;
+    grams_found *found;
+    void *user;
+};
+
+/* Where the literal whose gram lies at the place ends; 0: it is not there. */
+static uint32_t end_of(const struct search *search, const struct gram_entry *entry, uint32_t place)
+{
+    const struct literal *literal = &search->literals[entry->literal];
+    uint32_t start = place - entry->at;
+
+    if (entry->at > place || literal->length > search->length - start || !literal_equal(literal, search->bytes + start))
+        return 0;
+    return start + (uint32_t)literal->length;
+}
+
+static void look_into_bucket(const struct search *search, const struct gram_index *index, uint32_t gram, uint32_t place)
+{
+    const uint32_t *bucket = &index->first[hash_of(gram, index->shift) >> BUCKET_SHIFT];
+
+    for (uint32_t i = bucket[0]; i < bucket[1]; i++) {
+        uint32_t end = index->entries[i].gram == gram ? end_of(search, &index->entries[i], place) : 0;
+
+        if (end > 0)
+            search->found(search->user, index->entries[i].literal, end);
+    }
+}
+
+/* Places whose bytes may be a gram; without a branch, as nobody can foretell which they are. Written out for each width. */
+#define NOTE_PLACES(index, width, gram_of_width)                                                                       \
+    for (uint32_t place = 0; place + (width) <= length; place++) {                                                     \
+        uint32_t hash = hash_of(gram_of_width(bytes + place), (index)->shift);                                         \
+                                                                                                                       \
+        places[noted] = (uint8_t)place;                                                                                \
+        noted += (index)->bits[hash / 64] >> (hash % 64) & 1;                                                          \
+    }
+
+static uint32_t note_places(const struct gram_index *index, unsigned width, const uint8_t *bytes, uint32_t length,
+                            uint8_t places[GRAMS_LENGTH])
+{
+    uint32_t noted = 0;
+
+    if (width == GRAM_LENGTH)
+        NOTE_PLACES(index, GRAM_LENGTH, gram_of)
+    else if (width == 2)
+        NOTE_PLACES(index, 2, gram_of_two)
+    else
+        NOTE_PLACES(index, 1, gram_of_one)
+    return noted;
+}
+
+void grams_search(const struct grams *grams, const uint8_t *bytes, uint32_t length, grams_found *found, void *user)
+{
+    const struct search search = { grams->literals, bytes, length, found, user };
+    uint8_t places[GRAMS_LENGTH];
+
+    for (unsigned i = 0; i < GRAM_WIDTHS; i++) {
+        const struct gram_index *index = &grams->of[i];
+        uint32_t noted = index->count > 0 ? note_places(index, widths[i], bytes, length, places) : 0;
+
+        for (uint32_t k = 0; k < noted; k++)
+            look_into_bucket(&search, index, gram_at(bytes + places[k], widths[i]), places[k]);
+    }
+}

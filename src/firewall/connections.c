@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ctnetlink. Two sockets: one listens to the ends of connections, which a filter in the kernel cuts down to those with our mark, as
+ * a busy gateway has many thousands a second of others; one asks. A list is filtered by the kernel, too, for one mark at a time.
+ *
+ * A mark is taken off by the connection's own tuple, as it was listed, and under the mask, so that other bits stay.
+ */
+#include "sluice/connections.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libmnl/libmnl.h>
+#include <linux/filter.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/netfilter/nfnetlink_conntrack.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sluice/netlink.h"
+
+enum {
+    RECEIVE_SIZE = 64 * 1024,
+    RECEIVE_BUFFER = 4 * 1024 * 1024,
+    RECEIVES = 1024, /* at a time, at most */
+    REQUEST_SIZE = 1024,
+    TUPLE_SIZE = 256,    /* of the attributes that name a connection */
+    UNMARK_GROUP = 4096, /* connections that are listed before they are changed */
+    UNMARK_ROUNDS = 1 << 12,
+};
+
+struct connections {
+    struct mnl_socket *listener, *asker;
+    struct connection_mark marks[CONNECTIONS_MAX_MARKS];
+    unsigned mark_count;
+    uint32_t sequence;
+    char *buffer;
+};
+
+/* --- Messages ------------------------------------------------------------------------------------------------------------------- */
+
+static struct cursor attributes_of(const struct nlmsghdr *message)
+{
+    size_t head = MNL_ALIGN(sizeof(struct nfgenmsg)), length = mnl_nlmsg_get_payload_len(message);
+    const uint8_t *bytes = mnl_nlmsg_get_payload(message);
+
+    return length >= head ? cursor_of(bytes + head, length - head) : cursor_of(bytes, 0);
+}
+
+static struct nlmsghdr *put_head(char *buffer, unsigned type, uint16_t flags, uint32_t sequence)
+{
+    struct nlmsghdr *message = mnl_nlmsg_put_header(buffer);
+    struct nfgenmsg *head = mnl_nlmsg_put_extra_header(message, sizeof(*head));
+
+    message->nlmsg_type = (uint16_t)(NFNL_SUBSYS_CTNETLINK << 8 | type);
+    message->nlmsg_flags = NLM_F_REQUEST | flags;
+    message->nlmsg_seq = sequence;
+    *head = (struct nfgenmsg){ .nfgen_family = AF_UNSPEC, .version = NFNETLINK_V0 };
+    return message;
+}
+
+static bool has_mark(const struct conntrack *conntrack, const struct connection_mark *mark)
+{
+    return (conntrack->mark & mark->mask) == mark->mark;
+}
+
+static bool has_any_mark(const struct connections *connections, const struct conntrack *conntrack)
+{
+    for (unsigned i = 0; i < connections->mark_count; i++)
+        if (has_mark(conntrack, &connections->marks[i]))
+            return true;
+    return false;
+}
+
+/* --- Ends ----------------------------------------------------------------------------------------------------------------------- */
+
+/* Lets through what has one of the marks. Of a message without a mark its type is compared; what gets through so is seen to be none. */
+static int attach_filter(struct connections *connections, int fd)
+{
+    enum { ATTRIBUTES_AT = NLMSG_HDRLEN + sizeof(struct nfgenmsg), HEAD = 4, EACH = 4, TAIL = 1 };
+    struct sock_filter code[HEAD + EACH * CONNECTIONS_MAX_MARKS + TAIL] = {
+        BPF_STMT(BPF_LD | BPF_IMM, ATTRIBUTES_AT),
+        BPF_STMT(BPF_LDX | BPF_IMM, CTA_MARK),
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_NLATTR)),
+        BPF_STMT(BPF_MISC | BPF_TAX, 0),
+    };
+    struct sock_fprog program = { .filter = code };
+    unsigned count = HEAD;
+
+    for (unsigned i = 0; i < connections->mark_count; i++) {
+        code[count++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_IND, NLA_HDRLEN);
+        code[count++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, connections->marks[i].mask);
+        code[count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, connections->marks[i].mark, 0, 1);
+        code[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, UINT32_MAX);
+    }
+    code[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
+    program.len = (unsigned short)count;
+    return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) < 0 ? -errno : 0;
+}
+
+static int listen_to_ends(struct connections *connections)
+{
+    int group = NFNLGRP_CONNTRACK_DESTROY, size = RECEIVE_BUFFER, fd;
+
+    connections->listener = mnl_socket_open2(NETLINK_NETFILTER, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (!connections->listener)
+        return -errno;
+    fd = mnl_socket_get_fd(connections->listener);
+    attach_filter(connections, fd); /* without it all are told, and ours are picked out here */
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) < 0)
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+    if (mnl_socket_bind(connections->listener, 0, MNL_SOCKET_AUTOPID) < 0 ||
+        mnl_socket_setsockopt(connections->listener, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group)) < 0)
+        return -errno;
+    return 0;
+}
+
+static void tell_ends(const struct connections *connections, size_t length, connection_function *each, void *user)
+{
+    const struct nlmsghdr *message = (const struct nlmsghdr *)connections->buffer;
+    int left = (int)length;
+
+    for (; mnl_nlmsg_ok(message, left); message = mnl_nlmsg_next(message, &left)) {
+        struct cursor attributes = attributes_of(message);
+        struct conntrack conntrack;
+
+        if (message->nlmsg_type == (NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_DELETE) &&
+            conntrack_read(&conntrack, attributes.at, cursor_left(&attributes)) &&
+            has_any_mark(connections, &conntrack))
+            each(&conntrack, true, user);
+    }
+}
+
+bool connections_receive(struct connections *connections, connection_function *each, void *user)
+{
+    bool complete = true;
+
+    for (int i = 0; i < RECEIVES; i++) {
+        ssize_t length = recv(mnl_socket_get_fd(connections->listener), connections->buffer, RECEIVE_SIZE, 0);
+
+        if (length < 0 && errno == EINTR)
+            continue;
+        if (length < 0 && errno == ENOBUFS) {
+            complete = false;
+            continue;
+        }
+        if (length <= 0)
+            break;
+        tell_ends(connections, (size_t)length, each, user);
+    }
+    return complete;
+}
+
+/* --- The list ------------------------------------------------------------------------------------------------------------------- */
+
+struct listing {
+    const struct connection_mark *mark;
+    connection_function *each;
+    void *user;
+};
+
+static int list_one(const struct nlmsghdr *message, void *user)
+{
+    const struct listing *listing = user;
+    struct cursor attributes = attributes_of(message);
+    struct conntrack conntrack;
+
+    if (conntrack_read(&conntrack, attributes.at, cursor_left(&attributes)) && has_mark(&conntrack, listing->mark))
+        listing->each(&conntrack, false, listing->user);
+    return MNL_CB_OK;
+}
+
+/* To the end of the answer. */
+static int read_answers(struct connections *connections, mnl_cb_t each, void *user)
+{
+    unsigned port = mnl_socket_get_portid(connections->asker);
+    int more = MNL_CB_OK;
+
+    while (more > MNL_CB_STOP) {
+        ssize_t length = mnl_socket_recvfrom(connections->asker, connections->buffer, RECEIVE_SIZE);
+
+        more = length < 0 ? MNL_CB_ERROR
+                          : mnl_cb_run(connections->buffer, (size_t)length, connections->sequence, port, each, user);
+    }
+    if (more != MNL_CB_ERROR)
+        return 0;
+
+    int err = -errno;
+
+    while (recv(mnl_socket_get_fd(connections->asker), connections->buffer, RECEIVE_SIZE, MSG_DONTWAIT) > 0)
+        ; /* what is left of the answer is not the next one's */
+    return err;
+}
+
+static int list_mark(struct connections *connections, const struct connection_mark *mark, mnl_cb_t each, void *user)
+{
+    char request[REQUEST_SIZE];
+    struct nlmsghdr *message = put_head(request, IPCTNL_MSG_CT_GET, NLM_F_DUMP, ++connections->sequence);
+
+    mnl_attr_put_u32(message, CTA_MARK, htonl(mark->mark));
+    mnl_attr_put_u32(message, CTA_MARK_MASK, htonl(mark->mask));
+    if (mnl_socket_sendto(connections->asker, message, message->nlmsg_len) < 0)
+        return -errno;
+
+    int err = read_answers(connections, each, user);
+
+    return err == -EINTR ? 0 : err; /* connections came and went meanwhile */
+}
+
+int connections_list(struct connections *connections, connection_function *each, void *user)
+{
+    int err = 0;
+
+    for (unsigned i = 0; i < connections->mark_count && !err; i++) {
+        struct listing listing = { &connections->marks[i], each, user };
+
+        err = list_mark(connections, &connections->marks[i], list_one, &listing);
+    }
+    return err;
+}
+
+/* --- Taking marks off ----------------------------------------------------------------------------------------------------------- */
+
+/* What names a connection, as it was listed. */
+struct name {
+    uint16_t length;
+    uint8_t family, bytes[TUPLE_SIZE];
+};
+
+struct unmarking {
+    const struct connection_mark *mark;
+    struct name *names;
+    size_t count;
+};
+
+static void add_attribute(struct name *name, const struct nlattr *attribute)
+{
+    size_t length = NLA_ALIGN(attribute->nla_len);
+
+    if (name->length + length > sizeof(name->bytes))
+        return;
+    memset(name->bytes + name->length, 0, length);
+    memcpy(name->bytes + name->length, attribute, attribute->nla_len);
+    name->length = (uint16_t)(name->length + length);
+}
+
+static int note_name(const struct nlmsghdr *message, void *user)
+{
+    struct unmarking *unmarking = user;
+    const struct nfgenmsg *head = mnl_nlmsg_get_payload(message);
+    struct cursor attributes = attributes_of(message);
+    const struct nlattr *attribute;
+    struct conntrack conntrack;
+    struct name *name = &unmarking->names[unmarking->count];
+
+    if (unmarking->count == UNMARK_GROUP || !conntrack_read(&conntrack, attributes.at, cursor_left(&attributes)) ||
+        !has_mark(&conntrack, unmarking->mark))
+        return MNL_CB_OK;
+    *name = (struct name){ .family = head->nfgen_family };
+    mnl_attr_for_each(attribute, message, sizeof(*head))
+    {
+        uint16_t type = mnl_attr_get_type(attribute);
+
+        if (type == CTA_TUPLE_ORIG || type == CTA_ZONE)
+            add_attribute(name, attribute);
+    }
+    unmarking->count++;
+    return MNL_CB_OK;
+}
+
+/* 0 also when the connection is over. */
+static int unmark_one(struct connections *connections, const struct name *name, uint32_t mask)
+{
+    char request[REQUEST_SIZE];
+    struct nlmsghdr *message = put_head(request, IPCTNL_MSG_CT_NEW, NLM_F_ACK, ++connections->sequence);
+    struct nfgenmsg *head = mnl_nlmsg_get_payload(message);
+    int err;
+
+    head->nfgen_family = name->family;
+    memcpy(mnl_nlmsg_get_payload_tail(message), name->bytes, name->length);
+    message->nlmsg_len += name->length;
+    mnl_attr_put_u32(message, CTA_MARK, 0);
+    mnl_attr_put_u32(message, CTA_MARK_MASK, htonl(mask));
+    if (mnl_socket_sendto(connections->asker, message, message->nlmsg_len) < 0)
+        return -errno;
+    err = read_answers(connections, NULL, NULL);
+    return err == -ENOENT ? 0 : err;
+}
+
+static int unmark_all(struct connections *connections, const struct connection_mark *mark, struct unmarking *unmarking,
+                      size_t *changed)
+{
+    for (int round = 0; round < UNMARK_ROUNDS; round++) {
+        int err;
+
+        unmarking->mark = mark;
+        unmarking->count = 0;
+        err = list_mark(connections, mark, note_name, unmarking);
+        for (size_t i = 0; i < unmarking->count && !err; i++)
+            err = unmark_one(connections, &unmarking->names[i], mark->mask);
+        if (err)
+            return err;
+        *changed += unmarking->count;
+        if (unmarking->count < UNMARK_GROUP)
+            return 0;
+    }
+    return -EAGAIN;
+}
+
+/* --- Life cycle ----------------------------------------------------------------------------------------------------------------- */
+
+static int open_asker(struct connections *connections)
+{
+    connections->asker = mnl_socket_open2(NETLINK_NETFILTER, SOCK_CLOEXEC);
+    if (!connections->asker || mnl_socket_bind(connections->asker, 0, MNL_SOCKET_AUTOPID) < 0)
+        return -errno;
+    return 0;
+}
+
+static int make(struct connections **out, const struct connection_mark *marks, unsigned count)
+{
+    struct connections *connections = calloc(1, sizeof(*connections));
+    int err;
+
+    if (!connections)
+        return -ENOMEM;
+    memcpy(connections->marks, marks, count * sizeof(*marks));
+    connections->mark_count = count;
+    connections->buffer = malloc(RECEIVE_SIZE);
+    err = connections->buffer ? open_asker(connections) : -ENOMEM;
+    if (err) {
+        connections_close(connections);
+        return err;
+    }
+    *out = connections;
+    return 0;
+}
+
+int connections_open(struct connections **out, const struct connection_mark *marks, unsigned count)
+{
+    struct connections *connections;
+    int err = make(&connections, marks, count);
+
+    if (err)
+        return err;
+    err = listen_to_ends(connections);
+    if (err)
+        connections_close(connections);
+    else
+        *out = connections;
+    return err;
+}
+
+void connections_close(struct connections *connections)
+{
+    if (!connections)
+        return;
+    if (connections->listener)
+        mnl_socket_close(connections->listener);
+    if (connections->asker)
+        mnl_socket_close(connections->asker);
+    free(connections->buffer);
+    free(connections);
+}
+
+int connections_fd(const struct connections *connections)
+{
+    return mnl_socket_get_fd(connections->listener);
+}
+
+int connections_unmark(const struct connection_mark *marks, unsigned count, size_t *changed)
+{
+    struct unmarking unmarking = { .names = calloc(UNMARK_GROUP, sizeof(struct name)) };
+    struct connections *connections = NULL;
+    int err = unmarking.names ? make(&connections, marks, count) : -ENOMEM;
+
+    *changed = 0;
+    for (unsigned i = 0; i < count && !err; i++)
+        err = unmark_all(connections, &marks[i], &unmarking, changed);
+    connections_close(connections);
+    free(unmarking.names);
+    return err;
+}
+
+bool connections_are_counted(void)
+{
+    int fd = open("/proc/sys/net/netfilter/nf_conntrack_acct", O_RDONLY | O_CLOEXEC);
+    char value = '0';
+
+    if (fd < 0)
+        return false;
+    if (read(fd, &value, 1) < 1)
+        value = '0';
+    close(fd);
+    return value == '1';
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Flows that the kernel handles alone: what it says of them now and then, and at their end.
+ *
+ * Its counts are of the whole connection, and so are kept as they are: what came to us is counted by us, and what is more was its own.
+ * A flow lives on when something has moved. Without counts the time tells at which the kernel would forget the connection: each
+ * packet puts it off.
+ */
+#include "flow_priv.h"
+#include "sluice/pool.h"
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+void kernel_counts_free(struct flow_table *table, struct flow *flow)
+{
+    pool_give(table->kernels, flow->kernel);
+    flow->kernel = NULL;
+}
+
+static struct flow_kernel *kernel_of(struct flow_table *table, struct flow *flow)
+{
+    if (!flow->kernel && (flow->kernel = pool_take(table->kernels)))
+        *flow->kernel = (struct flow_kernel){ .until_ns = 0 };
+    return flow->kernel;
+}
+
+static uint64_t more(uint64_t now, uint64_t before)
+{
+    return now > before ? now - before : 0;
+}
+
+/* From what was known before, or at least has come to us. */
+static void count_new(struct flow_table *table, const struct flow *flow, const struct flow_kernel *before,
+                      const struct flow_kernel *now)
+{
+    for (int side = 0; side < FLOW_DIRECTIONS; side++) {
+        const struct flow_side *seen = &flow->side[side];
+        uint64_t packets = before->packets[side] > seen->packets ? before->packets[side] : seen->packets;
+        uint64_t bytes = before->bytes[side] > seen->bytes ? before->bytes[side] : seen->bytes;
+
+        table->counters[FLOW_COUNTER_BYPASSED_PACKETS] += more(now->packets[side], packets);
+        table->counters[FLOW_COUNTER_BYPASSED_BYTES] += more(now->bytes[side], bytes);
+    }
+}
+
+/* True when packets have come since the last report. */
+static bool take_numbers(struct flow_table *table, struct flow *flow, enum flow_direction direction,
+                         const struct flow_report *report, uint64_t now_ns)
+{
+    struct flow_kernel *kernel = kernel_of(table, flow), now = { .until_ns = 0 };
+    bool moved;
+
+    if (!kernel)
+        return true; /* rather too long than too short */
+    now.until_ns = now_ns + report->timeout_seconds * NS_PER_SECOND;
+    moved = now.until_ns > kernel->until_ns + NS_PER_SECOND;
+    if (report->has_counts) {
+        for (int side = 0; side < FLOW_DIRECTIONS; side++) {
+            now.packets[side] = report->packets[side ^ (int)direction];
+            now.bytes[side] = report->bytes[side ^ (int)direction];
+        }
+        moved = now.packets[0] != kernel->packets[0] || now.packets[1] != kernel->packets[1];
+        count_new(table, flow, kernel, &now);
+    }
+    *kernel = now;
+    return moved;
+}
+
+bool flow_table_report(struct flow_table *table, const struct flow_report *report, uint64_t now_ns)
+{
+    struct flow_key key = {
+        .source = report->client,
+        .destination = report->server,
+        .source_port = report->client_port,
+        .destination_port = report->server_port,
+        .ip_version = report->ip_version,
+        .protocol = report->protocol,
+    };
+    enum flow_direction direction = FLOW_TO_SERVER;
+    struct flow *flow = protocol_is_icmp(report->protocol) ? NULL : flow_find_key(table, &key, &direction);
+
+    if (!flow || flow->offload == OFFLOAD_NONE)
+        return false;
+    if (take_numbers(table, flow, direction, report, now_ns) && now_ns > flow->last_ns)
+        flow->last_ns = now_ns;
+    if (report->ended && flow->offload == OFFLOAD_ACCEPT) {
+        table->counters[FLOW_COUNTER_BYPASSED_CLOSED]++;
+        flow_table_end(table, flow, FLOW_END_TIMEOUT);
+    }
+    return true;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Verdicts that say what is to become of the rest of a connection. */
+#include "nfqueue_rig.h"
+
+#include <linux/netfilter/nfnetlink_conntrack.h>
+#include <stdlib.h>
+
+enum { MAX_ITEMS = 8 };
+
+enum action { END, PASS, DROP, PASS_ALL, DROP_ALL, REPLACE_ALL };
+
+static const struct {
+    enum queue_offload how;
+    enum queue_verdict_mode mode;
+    bool behind; /* who saves the mark drops */
+    struct {
+        enum action action;
+        uint32_t mark; /* the packet's */
+    } items[MAX_ITEMS];
+    const char *sent;
+    uint64_t accepted, dropped; /* connections */
+} cases[] = {
+    /* nobody asked for it */
+    { QUEUE_OFFLOAD_NONE, .items = { { PASS_ALL }, { DROP_ALL } }, .sent = "single 2 drop; single 1 accept" },
+    /* by the connection's own mark: a message for each packet */
+    { QUEUE_OFFLOAD_CONNECTION, .items = { { PASS }, { PASS_ALL, 7 }, { PASS }, { PASS } },
+      .sent = "single 1 accept; single 2 accept connection 0x10/0x30; batch 4 accept", .accepted = 1 },
+    { QUEUE_OFFLOAD_CONNECTION, .items = { { PASS_ALL }, { PASS_ALL } },
+      .sent = "single 1 accept connection 0x10/0x30; single 2 accept connection 0x10/0x30", .accepted = 2 },
+    { QUEUE_OFFLOAD_CONNECTION, .items = { { PASS }, { DROP_ALL }, { DROP }, { PASS } },
+      .sent = "single 2 drop connection 0x40/0xc0; single 3 drop; batch 4 accept", .dropped = 1 },
+    { QUEUE_OFFLOAD_CONNECTION, .items = { { REPLACE_ALL } },
+      .sent = "single 1 accept connection 0x10/0x30 payload 5 'hello'", .accepted = 1 },
+    { QUEUE_OFFLOAD_CONNECTION, QUEUE_REPEAT, .items = { { PASS_ALL } },
+      .sent = "single 1 repeat mark 0x1 connection 0x10/0x30", .accepted = 1 },
+    { QUEUE_OFFLOAD_CONNECTION, QUEUE_ROUTE, .items = { { PASS_ALL }, { DROP_ALL } },
+      .sent = "single 1 0x00050003 connection 0x10/0x30; single 2 drop connection 0x40/0xc0", .accepted = 1,
+      .dropped = 1 },
+    /* by the packet's: equal ones go together */
+    { QUEUE_OFFLOAD_PACKET_MARK, .items = { { PASS_ALL, 0x8000 }, { PASS_ALL, 0x8020 }, { PASS, 0x8000 } },
+      .sent = "batch 2 accept mark 0x8010; single 3 accept", .accepted = 2 },
+    { QUEUE_OFFLOAD_PACKET_MARK, .behind = true, .items = { { DROP_ALL, 5 }, { DROP }, { DROP_ALL, 5 } },
+      .sent = "single 2 drop; batch 3 accept mark 0x45", .dropped = 2 },
+    /* it would pass where nobody drops it */
+    { QUEUE_OFFLOAD_PACKET_MARK, .items = { { DROP_ALL } }, .sent = "single 1 drop" },
+    /* it has been where it should have been dropped */
+    { QUEUE_OFFLOAD_PACKET_MARK, .behind = true, .items = { { DROP_ALL, 0x41 } }, .sent = "single 1 drop" },
+    { QUEUE_OFFLOAD_PACKET_MARK, .behind = true, .items = { { DROP_ALL, 0xc1 } }, .sent = "single 1 accept mark 0x41",
+      .dropped = 1 },
+    /* accepted to be dropped is not what others get, and not what accepted packets get */
+    { QUEUE_OFFLOAD_PACKET_MARK, QUEUE_REPEAT, .behind = true, .items = { { DROP_ALL }, { PASS_ALL } },
+      .sent = "single 1 accept mark 0x40; single 2 repeat mark 0x11", .accepted = 1, .dropped = 1 },
+    { QUEUE_OFFLOAD_PACKET_MARK, QUEUE_ROUTE, .behind = true, .items = { { DROP_ALL }, { PASS_ALL } },
+      .sent = "single 1 accept mark 0x40; single 2 0x00050003 mark 0x10", .accepted = 1, .dropped = 1 },
+};
+
+static struct nfqueue_options options_of(int row)
+{
+    struct nfqueue_options options = options_for(-1);
+
+    options.mode = cases[row].mode;
+    if (options.mode == QUEUE_REPEAT)
+        options.mark = options.mark_mask = 1;
+    options.route_to = 5;
+    options.offload = cases[row].how;
+    options.offload_accept = 0x10;
+    options.offload_accept_mask = 0x30;
+    options.offload_drop = 0x40;
+    options.offload_drop_mask = 0xc0;
+    options.offload_drops_behind = cases[row].behind;
+    return options;
+}
+
+static void act(struct packet *pkt, enum action action)
+{
+    static const uint8_t data[] = "hello";
+
+    pkt->verdict = action == DROP || action == DROP_ALL ? VERDICT_DROP : VERDICT_ACCEPT;
+    pkt->offload = action == DROP_ALL                            ? OFFLOAD_DROP
+                   : action == PASS_ALL || action == REPLACE_ALL ? OFFLOAD_ACCEPT
+                                                                 : OFFLOAD_NONE;
+    if (action != REPLACE_ALL)
+        return;
+    pkt->new_data = data;
+    pkt->new_length = 5;
+}
+
+START_TEST(verdicts_for_the_rest)
+{
+    const struct capture_counters *counters;
+    char text[TEXT_SIZE];
+    struct rig rig;
+    int count = 0, dropped = 0;
+
+    rig_open_with(&rig, options_of(_i), 0);
+    ((struct nfqueue *)rig.capture)->offload = cases[_i].how; /* of a queue that is adopted it is not known */
+    for (; count < MAX_ITEMS && cases[_i].items[count].action != END; count++)
+        rig_send_packet(&rig, (uint32_t)count + 1, cases[_i].items[count].mark);
+    ck_assert_int_eq(rig_receive(&rig), count);
+    for (int i = 0; i < count; i++) {
+        act(rig.batch[i], cases[_i].items[i].action);
+        dropped += rig.batch[i]->verdict == VERDICT_DROP;
+    }
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, (size_t)count), 0);
+    ck_assert_uint_eq(rig_sent(&rig, text), 1);
+    ck_assert_str_eq(text, cases[_i].sent);
+    counters = capture_counters(rig.capture);
+    ck_assert_uint_eq(counters->offload_accept, cases[_i].accepted);
+    ck_assert_uint_eq(counters->offload_drop, cases[_i].dropped);
+    ck_assert_uint_eq(counters->dropped, (uint64_t)dropped); /* whoever drops it */
+    ck_assert_uint_eq(counters->accepted + counters->repeated + counters->routed, (uint64_t)(count - dropped));
+    rig_close(&rig);
+}
+END_TEST
+
+/* Many at once fit where many were reserved. */
+START_TEST(a_whole_batch)
+{
+    struct nfqueue_options options = options_of(1);
+    char text[TEXT_SIZE];
+    struct rig rig;
+    int count;
+
+    options.batch = 64;
+    options.mark = 1; /* another mark for the packet, too */
+    options.mark_mask = 1;
+    rig_open_with(&rig, options, 0);
+    ((struct nfqueue *)rig.capture)->offload = QUEUE_OFFLOAD_CONNECTION;
+    for (uint32_t i = 1; i <= 64; i++)
+        rig_send_packet(&rig, i, 0);
+    count = rig_receive(&rig);
+    ck_assert_int_gt(count, 0);
+    for (int i = 0; i < count; i++)
+        act(rig.batch[i], REPLACE_ALL);
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, (size_t)count), 0);
+    ck_assert_uint_ge(rig_sent(&rig, text), 1);
+    ck_assert_ptr_nonnull(strstr(text, "single 1 accept mark 0x1 connection 0x10/0x30 payload 5 'hello'"));
+    rig_close(&rig);
+}
+END_TEST
+
+static const struct {
+    enum queue_offload asked, got;
+} settled[] = {
+    { QUEUE_OFFLOAD_NONE, QUEUE_OFFLOAD_NONE },
+    { QUEUE_OFFLOAD_AUTO, QUEUE_OFFLOAD_PACKET_MARK },
+    { QUEUE_OFFLOAD_CONNECTION, QUEUE_OFFLOAD_NONE },
+    { QUEUE_OFFLOAD_PACKET_MARK, QUEUE_OFFLOAD_PACKET_MARK },
+};
+
+/* What the kernel of an adopted queue can is not known, and nothing is asked of it. */
+START_TEST(adopted_queues_mark_packets)
+{
+    struct nfqueue_options options = options_of(0);
+    char text[TEXT_SIZE];
+    struct rig rig;
+
+    options.offload = settled[_i].asked;
+    rig_open_with(&rig, options, 0);
+    ck_assert_int_eq(nfqueue_offload(rig.capture), settled[_i].got);
+    ck_assert_uint_eq(nfqueue_flags(rig.capture), NFQA_CFG_F_GSO);
+    ck_assert_uint_eq(rig_sent(&rig, text), 0);
+    rig_close(&rig);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("capture_offload");
+    TCase *tcase = tcase_create("capture_offload");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_add_loop_test(tcase, verdicts_for_the_rest, 0, (int)(sizeof(cases) / sizeof(cases[0])));
+    tcase_add_test(tcase, a_whole_batch);
+    tcase_add_loop_test(tcase, adopted_queues_mark_packets, 0, (int)(sizeof(settled) / sizeof(settled[0])));
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
