@@ -15,7 +15,7 @@ OURS = {
     'stats.detect': {'candidates', 'dataset_memcap', 'evaluations', 'flow_memcap', 'host_memcap', 'threshold_memcap', 'waiting'},
     'stats.file_store': {'files', 'refused'},
     'stats.flow': {'conntrack_reply', 'variable_memcap'},
-    'stats.ips': {'exception', 'flow_drops', 'looping', 'marked', 'reject_packets_failed', 'reject_packets_sent', 'replace_refused', 'ruleset',
+    'stats.ips': {'exception', 'flow_drops', 'looping', 'marked', 'offload', 'reject_packets_failed', 'reject_packets_sent', 'replace_refused', 'ruleset',
                   'uninspected'},
     'stats.ips.drop_reason': {'marked', 'overload', 'repeat_loop'},
     'stats.tcp': {'midstream_conntrack', 'pseudo_failed'},
