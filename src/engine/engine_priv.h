@@ -454,6 +454,9 @@ void worker_give_update(struct worker *worker, struct worker_update *update);
 bool worker_has_update(const struct worker *worker);
 /* Asks for a snapshot and waits for it, at most a second; false when the worker did not answer. */
 bool worker_take_snapshot(struct worker *worker);
+/* The two halves of it, for several workers at once. */
+void worker_want_snapshot(struct worker *worker);
+bool worker_wait_snapshot(struct worker *worker);
 void worker_copy_counters(struct worker *worker); /* by the worker, or by main after it was joined */
 int worker_snapshot_init(struct worker *worker);
 void worker_snapshot_clear(struct worker *worker);

@@ -472,6 +472,7 @@ static void free_old(struct reload *reload)
     if (!output_drained(reload->options.output, reload->ticket))
         return;
     ruleset_free(reload->old);
+    malloc_trim(0); /* as much as the rules themselves; workers take nothing from malloc */
     reload->old = NULL;
     reload->state = RELOAD_IDLE;
 }

@@ -491,8 +491,10 @@ static void tell_loops(struct engine *engine)
 
 static void write_stats(struct engine *engine)
 {
+    for (unsigned i = 0; i < engine->worker_count; i++)
+        worker_want_snapshot(&engine->workers[i]);
     for (unsigned i = 0; i < engine->worker_count; i++) {
-        if (!worker_take_snapshot(&engine->workers[i]))
+        if (!worker_wait_snapshot(&engine->workers[i]))
             log_warning("worker of queue %u does not answer", (unsigned)engine->workers[i].queue.queue);
     }
     tell_loops(engine);

@@ -58,9 +58,9 @@ static bool take_snapshots(struct service *service)
     bool all = true;
 
     for (unsigned i = 0; i < options->worker_count; i++)
-        atomic_store_explicit(&options->workers[i].snapshot_wanted, true, memory_order_release);
+        worker_want_snapshot(&options->workers[i]);
     for (unsigned i = 0; i < options->worker_count; i++)
-        all &= worker_take_snapshot(&options->workers[i]);
+        all &= worker_wait_snapshot(&options->workers[i]);
     return all;
 }
 

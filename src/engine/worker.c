@@ -123,11 +123,21 @@ bool worker_ask(struct worker *worker, struct worker_query *query)
     return false;
 }
 
+void worker_want_snapshot(struct worker *worker)
+{
+    atomic_store_explicit(&worker->snapshot_wanted, true, memory_order_release);
+}
+
 bool worker_take_snapshot(struct worker *worker)
+{
+    worker_want_snapshot(worker);
+    return worker_wait_snapshot(worker);
+}
+
+bool worker_wait_snapshot(struct worker *worker)
 {
     const struct timespec pause = { .tv_nsec = 1000000 };
 
-    atomic_store_explicit(&worker->snapshot_wanted, true, memory_order_release);
     for (int i = 0; i < ANSWER_WAIT_MS; i++) {
         if (!atomic_load_explicit(&worker->snapshot_wanted, memory_order_acquire))
             return true;
