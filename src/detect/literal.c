@@ -145,7 +145,8 @@ bool literal_equal(const struct literal *literal, const uint8_t *bytes)
 /* A rule that says "GET" says less than its three letters; and one that says where they are says more. */
 static unsigned strength_of(const struct content *content, const struct rule_buffer *buffer, struct place end)
 {
-    unsigned sum = strength(content->bytes, content->length) + (end.earliest == end.latest ? KNOWN_PLACE : 0);
+    unsigned sum =
+        strength(content->bytes, content->length) + (buffer->keyword && end.earliest == end.latest ? KNOWN_PLACE : 0);
 
     return buffer->keyword && buffer->keyword->flags & KEYWORD_COMMON_VALUES ? (sum + 3) / 4 : sum;
 }
