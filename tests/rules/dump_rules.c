@@ -185,10 +185,16 @@ static void print_meta(const struct rule *rule)
         printf("    metadata %s=%s\n", m->key, m->value);
 }
 
+static const char *use_name(unsigned use)
+{
+    if (use == (RULE_STATE_READS | RULE_STATE_WRITES))
+        return "reads+writes";
+    return use == RULE_STATE_READS ? "reads" : "writes";
+}
+
 static void print_state(const struct rule *rule)
 {
     static const char *const payloads[] = { "", "packet-only", "stream-only" };
-    static const char *const uses[] = { "", "reads", "writes", "reads+writes" };
     static const char *const kinds[] = { "flowbit",   "flowint",     "xbit",      "hostbit",
                                          "flow text", "packet text", "alert text" };
     static const char *const units[] = { "packets", "seconds", "bytes" };
@@ -197,7 +203,7 @@ static void print_state(const struct rule *rule)
         printf("    %s\n", payloads[rule->payload]);
     for (size_t i = 0; i < RULE_NAME_KIND_COUNT; i++) {
         if (rule->state_use[i])
-            printf("    %s %s\n", uses[rule->state_use[i]], kinds[i]);
+            printf("    %s %s\n", use_name(rule->state_use[i]), kinds[i]);
     }
     for (const struct rule_tag *tag = rule->tag; tag; tag = tag->next)
         printf("    tag %s %u %s%s%s\n", tag->scope == TAG_HOST ? "host" : "session", tag->count, units[tag->unit],
