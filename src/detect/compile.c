@@ -126,8 +126,9 @@ static struct ruleset_databases count_databases(const struct compile_work *work)
 {
     struct ruleset_databases databases = { 0 };
 
-    for (unsigned i = 0; i < work->count; i++) {
-        const struct matcher *matcher = prefilter_matcher(work->prefilters[i]);
+    for (unsigned i = 0; i < work->count * PREFILTER_MATCHERS; i++) {
+        const struct matcher *matcher =
+            prefilter_matcher(work->prefilters[i / PREFILTER_MATCHERS], i % PREFILTER_MATCHERS);
 
         databases.count += matcher != NULL;
         databases.cached += matcher && matcher_is_cached(matcher);

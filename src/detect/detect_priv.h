@@ -303,6 +303,7 @@ struct literal {
     bool nocase;
     bool is_part;   /* of a longer content */
     bool is_whole;  /* what it is searched in is there as a whole, or not at all: no stream */
+    bool grows;     /* what it is searched in comes in parts */
     bool may_share; /* and is searched so often that fewer patterns are worth more candidates */
     uint32_t at;    /* in its buffer, or LITERAL_ANYWHERE */
     uint32_t reach; /* it ends within so many bytes of its buffer; LITERAL_ANYWHERE when that is not known */
@@ -383,7 +384,9 @@ int prefilter_add(struct prefilter *prefilter, const struct literal *literal, ui
 bool prefilter_equal(const struct prefilter *a, const struct prefilter *b);
 /* `cache` has databases that were compiled before; NULL for none. Threads: different prefilters may be compiled at the same time. 0, -ENOMEM, or -EINVAL with the cause in `error`. */
 int prefilter_compile(struct prefilter *prefilter, struct cache *cache, char error[256]);
-const struct matcher *prefilter_matcher(const struct prefilter *prefilter); /* NULL without one */
+/* By number, to PREFILTER_MATCHERS; NULL where there is none. */
+enum { PREFILTER_MATCHERS = 2 };
+const struct matcher *prefilter_matcher(const struct prefilter *prefilter, unsigned number);
 /* NULL is allowed. */
 int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch **scratch);
 /* Adds to the detector's candidates all checks whose literal occurs in the bytes, which are a packet's payload or another whole buffer;
@@ -472,26 +475,8 @@ bool evaluate_payload(struct evaluation *ev, const struct check *check, struct i
 bool evaluate_packet_buffer(struct evaluation *ev, struct inspection *inspection, const struct rule_buffer *buffer);
 void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_tx *tx);
 void evaluate_sort(struct detector *detector);
-/* Has what the candidates after the one at hand need first brought into the cache. */
-static inline void evaluate_fetch(const struct evaluation *ev, uint32_t at)
-{
-    enum { FAR = 6, NEAR = 3 };
-    const struct detector *detector = ev->detector;
-
-    if (at + FAR < detector->candidate_count) {
-        const struct check *check = &ev->ruleset->checks[detector->candidates[at + FAR]];
-
-        __builtin_prefetch(check);
-        __builtin_prefetch((const char *)check + 64);
-        __builtin_prefetch((const char *)check + 128);
-    }
-    if (at + NEAR < detector->candidate_count) {
-        const struct check *check = &ev->ruleset->checks[detector->candidates[at + NEAR]];
-
-        __builtin_prefetch(check->plans);
-        __builtin_prefetch(check->buffers);
-    }
-}
+/* Has what the candidates' evaluation reads first brought into the cache: that of all at once, not of one after the other. */
+void evaluate_fetch(const struct evaluation *ev);
 
 /* --- transaction_groups.c -------------------------------------------------------------------------------------------------- */
 

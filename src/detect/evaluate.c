@@ -42,6 +42,34 @@ void evaluate_sort(struct detector *detector)
     sort_indices(detector->candidates, detector->candidate_count);
 }
 
+/* Each step reads what the one before has fetched. */
+void evaluate_fetch(const struct evaluation *ev)
+{
+    enum { MOST = 32, LINE = 64 };
+    const struct detector *detector = ev->detector;
+    const struct check *checks = ev->ruleset->checks;
+    uint32_t count = detector->candidate_count < MOST ? detector->candidate_count : MOST;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const char *check = (const char *)&checks[detector->candidates[i]];
+
+        for (size_t at = 0; at < sizeof(*checks); at += LINE)
+            __builtin_prefetch(check + at);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        __builtin_prefetch(checks[detector->candidates[i]].plans);
+        __builtin_prefetch(checks[detector->candidates[i]].buffers);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct check *check = &checks[detector->candidates[i]];
+
+        if (check->plans)
+            __builtin_prefetch(check->plans->access);
+        if (check->buffers)
+            __builtin_prefetch(check->buffers->conditions);
+    }
+}
+
 /* --- Header ---------------------------------------------------------------------------------------------------------------- */
 
 static bool protocol_matches(const struct check *check, const struct packet *pkt)

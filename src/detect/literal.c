@@ -111,7 +111,7 @@ static void take(struct literal *out, const struct content *content, const struc
     if (out->length > LITERAL_MAX)
         out->length = LITERAL_MAX;
     out->is_part = out->length < content->length;
-    out->is_whole = out->may_share = false;
+    out->is_whole = out->may_share = out->grows = false;
     out->nocase = content->nocase;
     out->buffer = buffer->keyword;
     out->rule_buffer = buffer;

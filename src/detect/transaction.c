@@ -346,7 +346,7 @@ static void scan_growing(struct looking *look, uint32_t buffer, unsigned index, 
     if (!scanned->transforms)
         look->grown = *value;
     prefilter_scan(scanned->prefilter, look->ev->detector, value->bytes + from, value->length - from,
-                   value->offset + from);
+                   scanned->transforms ? 0 : value->offset + from);
 }
 
 static void scan_buffer(struct looking *look, uint32_t at)
@@ -716,10 +716,9 @@ static void look_at(struct evaluation *ev, struct app_tx *tx, const struct trans
     collect(&look);
     detector->counters.candidates += detector->candidate_count;
     evaluate_sort(detector);
-    for (uint32_t i = 0; i < detector->candidate_count; i++) {
-        evaluate_fetch(ev, i);
+    evaluate_fetch(ev);
+    for (uint32_t i = 0; i < detector->candidate_count; i++)
         decide(&look, detector->candidates[i]);
-    }
     keep(&look, &detector->memory);
 }
 

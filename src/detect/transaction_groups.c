@@ -237,10 +237,10 @@ static int add_to_group(struct ruleset *ruleset, uint32_t index, const struct tr
         struct transaction_buffer *buffer = group_buffer(
             group, transaction_access(app_by_id(plan->proto), literal.buffer, direction), literal.rule_buffer);
 
-        if (is_growing(buffer))
-            literal.at = LITERAL_ANYWHERE; /* it is scanned in parts */
-        else
-            literal.is_whole = true;
+        literal.grows = is_growing(buffer);
+        literal.is_whole = !literal.grows;
+        if (literal.grows)
+            literal.at = LITERAL_ANYWHERE;
         /* No room for one more kind of buffer: the rule still works, it is only looked at more often. */
         if (buffer)
             return prefilter_add(buffer->prefilter, &literal, index);
