@@ -1,28 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* HTTP in the packet's whole path: when its parser gets bytes, and what becomes of a flow that it gives up. */
-#include "pipeline_rig.h"
-
-static struct config *config;
-
-static void setup(void)
-{
-    const struct setting *tables[APP_MAX_PROTOCOLS + 2] = { config_settings };
-    struct diag *diag = diag_new();
-
-    rig_setup();
-    app_setting_tables(tables + 1);
-    ck_assert_int_eq(config_new(&config, tables), 0);
-    app_options_default(&rig.options.app);
-    ck_assert_int_eq(app_options_configure(&rig.options.app, config, diag), 0);
-    rig.options.app.memcap = 8 << 20;
-    diag_free(diag);
-}
-
-static void teardown(void)
-{
-    rig_close();
-    config_free(config);
-}
+#include "pipeline_app_rig.h"
 
 /* Captures may have the acknowledgment first: then nothing but the data's own packet brings it to the parser. */
 START_TEST(what_was_acknowledged_before_it_was_seen_is_parsed)
@@ -90,7 +68,7 @@ int main(void)
 {
     TCase *tcase = tcase_create("pipeline_http");
 
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, rig_setup_applications, rig_close_applications);
     tcase_add_test(tcase, what_was_acknowledged_before_it_was_seen_is_parsed);
     tcase_add_loop_test(tcase, a_flood_of_headers_is_told_and_judged, 0, sizeof(policies) / sizeof(policies[0]));
     tcase_add_test(tcase, a_flow_that_is_passed_goes_on_for_ever);

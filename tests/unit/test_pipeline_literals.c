@@ -3,31 +3,9 @@
  * How rules are found must not show: many rules of random words against what their contents say, and rules on transactions that
  * are found by what lies in the payload.
  */
-#include "pipeline_rig.h"
+#include "pipeline_app_rig.h"
 
 enum { RULES = 400, WORD_MAX = 40, ROUNDS = 8, REQUESTS = 24, MANY = 200 };
-
-static struct config *config;
-
-static void setup(void)
-{
-    const struct setting *tables[APP_MAX_PROTOCOLS + 2] = { config_settings };
-    struct diag *diag = diag_new();
-
-    rig_setup();
-    app_setting_tables(tables + 1);
-    ck_assert_int_eq(config_new(&config, tables), 0);
-    app_options_default(&rig.options.app);
-    ck_assert_int_eq(app_options_configure(&rig.options.app, config, diag), 0);
-    rig.options.app.memcap = 8 << 20;
-    diag_free(diag);
-}
-
-static void teardown(void)
-{
-    rig_close();
-    config_free(config);
-}
 
 /* --- Random words ------------------------------------------------------------------------------------------------------------- */
 
@@ -296,7 +274,7 @@ int main(void)
     TCase *tcase = tcase_create("pipeline_literals");
     int cases = (int)(sizeof(found) / sizeof(found[0]));
 
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, rig_setup_applications, rig_close_applications);
     tcase_add_loop_test(tcase, random_words_are_found_as_their_contents_say, 0, ROUNDS);
     tcase_add_loop_test(tcase, found_in_one_segment, 0, cases);
     tcase_add_loop_test(tcase, found_byte_by_byte, 0, cases);

@@ -1,33 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Other rules between two packets of a connection: what waits goes on waiting, and what has matched does not match again. */
-#include "pipeline_rig.h"
+#include "pipeline_app_rig.h"
 
 #define TWO_PARTS "alert tcp any any -> any any (content:\"first\"; content:\"second\"; distance:0; sid:1;)\n"
 #define OTHERS                                                                                                         \
     "drop tcp any any -> any any (content:\"nothing\"; sid:90;)\n"                                                     \
     "alert tcp any any -> any any (content:\"unused\"; content:\"either\"; sid:91;)\n"
 
-static struct config *config;
-
 static void setup(void)
 {
-    const struct setting *tables[APP_MAX_PROTOCOLS + 2] = { config_settings };
-    struct diag *diag = diag_new();
-
-    rig_setup();
+    rig_setup_applications();
     rig.names = rule_names_new();
-    app_setting_tables(tables + 1);
-    ck_assert_int_eq(config_new(&config, tables), 0);
-    app_options_default(&rig.options.app);
-    ck_assert_int_eq(app_options_configure(&rig.options.app, config, diag), 0);
-    rig.options.app.memcap = 8 << 20;
-    diag_free(diag);
-}
-
-static void teardown(void)
-{
-    rig_close();
-    config_free(config);
 }
 
 /* The other rules change the numbers of all. */
@@ -237,7 +220,7 @@ int main(void)
 {
     TCase *tcase = tcase_create("pipeline_reload");
 
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, setup, rig_close_applications);
     tcase_add_test(tcase, what_waits_goes_on_waiting);
     tcase_add_test(tcase, what_waits_for_longer_than_one_reload_is_found_again);
     tcase_add_test(tcase, a_rule_that_has_gone_is_forgotten);

@@ -3,37 +3,8 @@
  * TLS through the whole pipeline: that a rule decides on the packet which completes the ClientHello, and what becomes of the stream
  * when it is encrypted.
  */
-#include "pipeline_rig.h"
+#include "pipeline_app_rig.h"
 #include "tls_builder.h"
-
-static struct config *config;
-
-static void configure(const char *yaml)
-{
-    const struct setting *tables[APP_MAX_PROTOCOLS + 2] = { config_settings };
-    struct diag *diag = diag_new();
-
-    app_setting_tables(tables + 1);
-    ck_assert_int_eq(config_new(&config, tables), 0);
-    ck_assert_int_eq(config_parse(config, "test", yaml, strlen(yaml), CONFIG_STRICT, diag), 0);
-    ck_assert_uint_eq(diag_errors(diag), 0);
-    app_options_default(&rig.options.app);
-    ck_assert_int_eq(app_options_configure(&rig.options.app, config, diag), 0);
-    rig.options.app.memcap = 8 << 20;
-    diag_free(diag);
-}
-
-static void setup(void)
-{
-    rig_setup();
-    configure("");
-}
-
-static void teardown(void)
-{
-    rig_close();
-    config_free(config);
-}
 
 static void hello(struct bytes *out, enum flow_direction direction)
 {
@@ -102,8 +73,7 @@ START_TEST(an_encrypted_flow_is_bypassed)
     char all[64] = "";
 
     app_options_clear(&rig.options.app);
-    config_free(config);
-    configure("app-layer.protocols.tls.encryption-handling: bypass\n");
+    rig_configure_applications("app-layer.protocols.tls.encryption-handling: bypass\n");
     rig_passive();
     rig_open("alert tcp-stream any any -> any any (flow:to_server; content:\"www.example\"; sid:1;)");
     rig_handshake();
@@ -126,7 +96,7 @@ int main(void)
 {
     TCase *tcase = tcase_create("tls");
 
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, rig_setup_applications, rig_close_applications);
     tcase_add_test(tcase, the_packet_that_completes_the_hello_is_dropped);
     tcase_add_test(tcase, the_hello_is_looked_at_before_the_stream_is_given_up);
     tcase_add_test(tcase, an_encrypted_flow_is_bypassed);

@@ -2,29 +2,7 @@
 /*
  * Rules on transactions through the whole pipeline: those for both directions (=>), and what pcre takes out of a packet.
  */
-#include "pipeline_rig.h"
-
-static struct config *config;
-
-static void setup(void)
-{
-    const struct setting *tables[APP_MAX_PROTOCOLS + 2] = { config_settings };
-    struct diag *diag = diag_new();
-
-    rig_setup();
-    app_setting_tables(tables + 1);
-    ck_assert_int_eq(config_new(&config, tables), 0);
-    app_options_default(&rig.options.app);
-    ck_assert_int_eq(app_options_configure(&rig.options.app, config, diag), 0);
-    rig.options.app.memcap = 8 << 20;
-    diag_free(diag);
-}
-
-static void teardown(void)
-{
-    rig_close();
-    config_free(config);
-}
+#include "pipeline_app_rig.h"
 
 #define REQUEST "POST /download HTTP/1.1\r\nHost: a.example\r\nConnection: keep-alive\r\n"
 #define RESPONSE "HTTP/1.1 200 OK\r\nServer: Apache\r\nConnection: Keep-Alive\r\nContent-Length: 5\r\n\r\nhello"
@@ -342,7 +320,7 @@ int main(void)
 {
     TCase *tcase = tcase_create("pipeline_transaction");
 
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, rig_setup_applications, rig_close_applications);
     tcase_add_loop_test(tcase, one_rule_looks_at_both_directions, 0, (int)(sizeof(both) / sizeof(both[0])));
     tcase_add_loop_test(tcase, however_the_bytes_are_cut, 0, (int)(sizeof(both) / sizeof(both[0])));
     tcase_add_test(tcase, the_header_names_the_client_first);
