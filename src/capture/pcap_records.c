@@ -16,8 +16,6 @@
 enum {
     FILE_HEADER = 24,
     VERSION_AT = 4,
-    CACHE_LINE = 64,
-    FETCH_AHEAD = 6144, /* bytes: what is fetched for a record is there when a later one is read */
     VERSION_MAJOR = 2,
     VERSION_MINOR = 4,
     ROOM_BEFORE = PCAP_RECORD_HEADER + PCAP_MAX_PACKET, /* for less than a whole record */
@@ -91,9 +89,6 @@ bool pcap_records_next(struct pcap_records *records, struct pcap_record *out)
     out->wire_length = load32(records, header + 12);
     out->time_ns = seconds * NS_PER_SECOND + (uint64_t)fraction * records->fraction_ns;
     records->at = out->bytes + length;
-    /* What the reader thread wrote lies in another core's cache. As far ahead as that takes, or each header would be waited for. */
-    for (uint32_t at = 0; at < length + PCAP_RECORD_HEADER; at += CACHE_LINE)
-        __builtin_prefetch(out->bytes + FETCH_AHEAD + at);
     return true;
 }
 
