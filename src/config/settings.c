@@ -10,6 +10,7 @@
 #include "settings_control.h"
 #include "settings_queue.h"
 #include "settings_detect.h"
+#include "settings_engine.h"
 #include "settings_nft.h"
 #include "settings_xff.h"
 
@@ -230,6 +231,9 @@ const struct setting config_settings[] = {
       .high = 256,
       .help = "packets that a worker takes, and verdicts that it sends, at once" },
     QUEUE_OVERRIDES,
+
+    /* --- Engine ---------------------------------------------------------------------------------------------------------- */
+    ENGINE_SETTINGS,
 
     /* --- Firewall ------------------------------------------------------------------------------------------------------- */
     NFT_SETTINGS,
