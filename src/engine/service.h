@@ -19,8 +19,9 @@ struct service_options {
     struct output *output;
     const struct reload *reload;
     uint64_t started_ns; /* monotonic */
-    int channel;         /* of the keeper */
-    int control_fd;      /* the control socket, the service's from now on; -1: none */
+    const struct lifeline_memory *memory;
+    int channel;    /* of the keeper */
+    int control_fd; /* the control socket, the service's from now on; -1: none */
     void (*begin_reload)(void *user);
     void *user;
 };
