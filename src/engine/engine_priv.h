@@ -15,6 +15,7 @@
  *   offload.c    which flows are handed to the kernel;  follower.c  what becomes of them there
  *   service.c    the control socket;  explain.c  what it tells of flows and rules
  *   attachment.c the own table while the daemon runs: watched, put back, fed with hosts to block
+ *   crash.c      whose fault it is when the engine dies
  *   run.c        the daemon        replay.c   capture files        replay_workers.c   their threads
  */
 #ifndef SLUICE_ENGINE_PRIV_H
@@ -38,6 +39,7 @@
 #include "sluice/host.h"
 #include "sluice/host_os.h"
 #include "sluice/inject.h"
+#include "sluice/lifeline.h"
 #include "sluice/file_store.h"
 #include "sluice/output.h"
 #include "sluice/policy.h"
@@ -46,7 +48,7 @@
 
 /* --- options.c --------------------------------------------------------------------------------------------------------- */
 
-enum { ENGINE_MAX_QUEUES = 256, ENGINE_MAX_CPUS = 1024 };
+enum { ENGINE_MAX_CPUS = 1024 };
 
 struct pipeline_options;
 
@@ -285,6 +287,8 @@ struct decoded_packet {
 
 /* All that one packet's path needs; owned by one worker. */
 struct pipeline {
+    struct lifeline_worker *hand; /* where the keeper sees which packet is inspected; NULL: nobody looks */
+    const uint8_t *slots;         /* that packets of the queue lie in */
     struct decoder *decoder;
     struct defrag *defrag;
     struct flow_table *flows;
@@ -430,7 +434,9 @@ struct worker {
     uint64_t conntrack_until_ns; /* then the kernel need not say any more what conntrack knows; 0: it goes on */
     bool conntrack_allowed;      /* rules that come with a reload may have it asked for again */
     struct pipeline pipeline;
-    struct ring *reports; /* lent: of flows that the kernel handles; NULL: nobody tells */
+    struct ring *reports;           /* lent: of flows that the kernel handles; NULL: nobody tells */
+    struct lifeline_memory *memory; /* lent: heartbeat, and what the worker has in hand; NULL: nobody looks */
+    void *crash_stack;              /* crash.c */
     const struct affinity *affinity;
     _Atomic(const struct ruleset *) ruleset;
     _Atomic(struct worker_update *) update; /* NULL again as soon as the worker has it */
@@ -461,6 +467,14 @@ void worker_copy_counters(struct worker *worker); /* by the worker, or by main a
 int worker_snapshot_init(struct worker *worker);
 void worker_snapshot_clear(struct worker *worker);
 
+/* --- crash.c ------------------------------------------------------------------------------------------------------------ */
+
+/* Signals that end the engine tell first which worker's thread they hit. 0 or -errno. */
+int crash_watch_start(void);
+/* Of the thread of a worker; *stack is to be given to crash_watch_leave() when the thread has ended. 0 or -ENOMEM. */
+int crash_watch_join(struct lifeline_memory *memory, unsigned worker, void **stack);
+void crash_watch_leave(void *stack); /* NULL is allowed */
+
 /* --- replay_workers.c -------------------------------------------------------------------------------------------------- */
 
 struct replay_workers;
@@ -489,6 +503,7 @@ int stats_new(struct stats **out, unsigned workers, bool queues, const struct co
               const struct pipeline_shared *shared);
 /* What is told of the own table; lent. */
 void stats_set_attachment(struct stats *stats, const struct attachment *attachment);
+void stats_set_lifeline(struct stats *stats, const struct lifeline_memory *memory);
 void stats_set_follower(struct stats *stats, const struct follower *follower);
 void stats_free(struct stats *stats);
 void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,

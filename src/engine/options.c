@@ -191,6 +191,16 @@ int engine_queue_options(const struct config *config, struct nfqueue_options *ou
     return 0;
 }
 
+int engine_plan_queues(const struct config *config, const struct firewall_options *firewall,
+                       struct nfqueue_options *out, size_t *count, char error[ENGINE_ERROR_SIZE])
+{
+    int err = engine_queue_options(config, out, ENGINE_MAX_QUEUES, count, error);
+
+    for (size_t i = 0; i < *count && !err; i++)
+        engine_offload_queue(config, firewall, &out[i]);
+    return err;
+}
+
 /* --- Decode ---------------------------------------------------------------------------------------------------------------- */
 
 static int read_ports(const struct config *config, const char *name, struct decode_ports *out, struct diag *diag)
@@ -371,6 +381,7 @@ void engine_eve_options(const struct config *config, struct eve_options *out)
         [OUTPUT_FLOW] = "eve.types.flow",         [OUTPUT_NETFLOW] = "eve.types.netflow",
         [OUTPUT_PACKET] = "eve.types.alert", /* when alert.tagged-packets */
         [OUTPUT_METADATA] = "eve.types.metadata", [OUTPUT_FIREWALL] = "eve.types.firewall",
+        [OUTPUT_ENGINE] = "eve.types.engine",
     };
 
     eve_options_default(out);
