@@ -51,6 +51,8 @@ struct engine {
     bool attached;
     struct attachment *attachment; /* NULL: the table is not looked after */
     struct follower *follower;     /* NULL: no flows are the kernel's, or it does not tell */
+    struct confinement confinement;
+    int queues_fd; /* the kernel's list of queues, which root alone may open; -1: none */
     struct worker *workers;
     struct worker **worker_list;
     unsigned worker_count;
@@ -348,18 +350,39 @@ static int open_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     }
     tell_conntrack(engine);
     settle_offload(engine);
-    for (unsigned i = 0; i < engine->worker_count; i++) {
-        int err = worker_start(&engine->workers[i]);
-
-        if (err) {
-            snprintf(error, ENGINE_ERROR_SIZE, "cannot start a thread: %s", strerror(-err));
-            return err;
-        }
-    }
+    engine->queues_fd = open("/proc/thread-self/net/netfilter/nfnetlink_queue", O_RDONLY | O_CLOEXEC);
     affinity_describe(&engine->affinity, engine->worker_count, pinned, sizeof(pinned));
     log_info("%u queue%s bound, receive buffer %u KiB; %s", engine->worker_count, engine->worker_count == 1 ? "" : "s",
              (unsigned)(nfqueue_receive_buffer(engine->workers[0].capture) / 1024), pinned);
     return 0;
+}
+
+static int start_output(struct engine *engine)
+{
+    int err;
+
+    affinity_apply_output(&engine->affinity); /* the threads inherit it */
+    err = engine->shared.files ? file_store_start(engine->shared.files) : 0;
+    if (!err)
+        err = output_start(engine->output);
+    affinity_apply_management(&engine->affinity);
+    return err;
+}
+
+/* Not before the sandbox: what it takes away is taken from this thread, and those that it starts. */
+static int start_threads(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    int err = start_output(engine);
+
+    for (unsigned i = 0; i < engine->worker_count && !err; i++) {
+        engine->workers[i].sandbox = engine->confinement.sandbox;
+        err = worker_start(&engine->workers[i]);
+    }
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot start a thread: %s", strerror(-err));
+    else if (follower_start(engine->follower))
+        log_warning("no thread for connections that the kernel handles: flow records lack what it moved");
+    return err;
 }
 
 static int install(struct engine *engine, char error[ENGINE_ERROR_SIZE])
@@ -573,23 +596,21 @@ static unsigned count_waiting(int fd)
  * next consumer's, too, where we sent it. And twice in a row, because a packet that met the rule on another CPU a moment
  * before it went may still be on its way into the queue.
  */
-static void drain(void)
+static void drain(const struct engine *engine)
 {
     const struct timespec pause = { .tv_nsec = DRAIN_PAUSE_MS * 1000000L };
-    int fd = open("/proc/thread-self/net/netfilter/nfnetlink_queue", O_RDONLY | O_CLOEXEC);
     unsigned waiting = 1;
 
-    if (fd < 0)
+    if (engine->queues_fd < 0)
         return;
     for (int round = 0, quiet = 0; round < DRAIN_ROUNDS && quiet < DRAIN_QUIET; round++) {
         if (round > 0)
             nanosleep(&pause, NULL);
-        waiting = count_waiting(fd);
+        waiting = count_waiting(engine->queues_fd);
         quiet = waiting == 0 ? quiet + 1 : 0;
     }
     if (waiting > 0)
         log_warning("%u packets still wait in queues of this network namespace: the kernel drops them now", waiting);
-    close(fd);
 }
 
 static void stop_workers(struct engine *engine)
@@ -616,7 +637,7 @@ static void detach(struct engine *engine)
         return;
     if (firewall_quiesce(engine->firewall.table, cause))
         log_warning("%s", cause);
-    drain();
+    drain(engine);
     if (firewall_remove(engine->firewall.table, cause))
         log_warning("%s", cause);
     engine->attached = false;
@@ -651,6 +672,9 @@ static void engine_clear(struct engine *engine)
     pipeline_shared_clear(&engine->shared);
     ruleset_free(engine->ruleset);
     rule_names_free(engine->names);
+    confinement_clear(&engine->confinement);
+    if (engine->queues_fd >= 0)
+        close(engine->queues_fd);
     free(engine->worker_list);
     free(engine->workers);
 }
@@ -684,6 +708,7 @@ static int open_service(struct engine *engine, const sigset_t *signals, char err
         .stats = engine->stats,
         .output = engine->output,
         .reload = engine->reload,
+        .confinement = &engine->confinement,
         .started_ns = engine->started_ns,
         .begin_reload = reload_for_client,
         .user = engine,
@@ -695,8 +720,11 @@ static int open_service(struct engine *engine, const sigset_t *signals, char err
 static int start(struct engine *engine, const sigset_t *signals, char error[ENGINE_ERROR_SIZE])
 {
     char cause[FIREWALL_ERROR_SIZE];
-    int err = firewall_options_read(&engine->firewall, engine->options->config, cause);
+    int err = confinement_become(&engine->confinement, engine->options->config, error);
 
+    if (err)
+        return err;
+    err = firewall_options_read(&engine->firewall, engine->options->config, cause);
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
     else
@@ -716,26 +744,19 @@ static int start(struct engine *engine, const sigset_t *signals, char error[ENGI
         return -ENOMEM;
     }
     engine->started_ns = clock_monotonic_ns();
-    affinity_apply_output(&engine->affinity); /* the thread inherits it */
-    err = output_start(engine->output);
-    affinity_apply_management(&engine->affinity);
-    if (err) {
-        snprintf(error, ENGINE_ERROR_SIZE, "cannot start the output thread: %s", strerror(-err));
-        return err;
-    }
     err = open_service(engine, signals, error);
     if (!err)
         err = open_queues(engine, error);
-    if (err)
-        return err;
-    if (follower_start(engine->follower))
-        log_warning("no thread for connections that the kernel handles: flow records lack what it moved");
-    return attach(engine, error);
+    if (!err)
+        err = confinement_enter(&engine->confinement, engine->options, error);
+    if (!err)
+        err = start_threads(engine, error);
+    return err ? err : attach(engine, error);
 }
 
 int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
 {
-    struct engine engine = { .options = options };
+    struct engine engine = { .options = options, .queues_fd = -1 };
     sigset_t signals;
     int err;
 

@@ -123,6 +123,7 @@ static void status(void *user, struct control_request *request)
     json_uint(out, "alerts", alerts);
     put_rules(out, *options->ruleset);
     put_reload(out, options->reload);
+    confinement_json(options->confinement, out);
     json_object_close(out);
 }
 

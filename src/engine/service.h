@@ -20,6 +20,7 @@ struct service_options {
     struct stats *stats;
     struct output *output;
     const struct reload *reload;
+    const struct confinement *confinement;
     uint64_t started_ns; /* monotonic */
     void (*begin_reload)(void *user);
     void *user;
