@@ -39,9 +39,15 @@ int sandbox_become(const struct sandbox_user *user, char error[SANDBOX_ERROR_SIZ
 
 /* --- What may still be done ---------------------------------------------------------------------------------------------------- */
 
+enum sandbox_right {
+    SANDBOX_READ,
+    SANDBOX_WRITE,  /* read, too, and make, rename and remove files and folders */
+    SANDBOX_REMOVE, /* files, and nothing else */
+};
+
 struct sandbox_path {
     const char *path; /* a folder with all beneath it, or a file; what is not there is passed over */
-    bool write;       /* and make, rename and remove beneath it */
+    enum sandbox_right right;
 };
 
 struct sandbox_options {

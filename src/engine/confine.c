@@ -32,7 +32,7 @@ struct paths {
     bool failed;
 };
 
-static void add(struct paths *paths, const char *path, bool write)
+static void add(struct paths *paths, const char *path, enum sandbox_right right)
 {
     char *copy = strdup(path);
 
@@ -41,7 +41,7 @@ static void add(struct paths *paths, const char *path, bool write)
         free(copy);
         return;
     }
-    paths->at[paths->count++] = (struct sandbox_path){ .path = copy, .write = write };
+    paths->at[paths->count++] = (struct sandbox_path){ .path = copy, .right = right };
 }
 
 static bool is_folder(const char *path)
@@ -52,7 +52,7 @@ static bool is_folder(const char *path)
 }
 
 /* Of the root folder only the file itself. */
-static void add_folder_of(struct paths *paths, const char *path, bool write)
+static void add_folder_of(struct paths *paths, const char *path, enum sandbox_right right)
 {
     char folder[PATH_MAX];
     char *slash;
@@ -60,31 +60,31 @@ static void add_folder_of(struct paths *paths, const char *path, bool write)
     snprintf(folder, sizeof(folder), "%s", path);
     slash = strrchr(folder, '/');
     if (is_folder(path) || slash == folder) {
-        add(paths, path, write);
+        add(paths, path, right);
     } else if (slash) {
         *slash = '\0';
-        add(paths, folder, write);
+        add(paths, folder, right);
     } else {
-        add(paths, ".", write);
+        add(paths, ".", right);
     }
 }
 
 /* And of the file that it leads to, when it is a link. */
-static void add_file(struct paths *paths, const char *path, bool write)
+static void add_file(struct paths *paths, const char *path, enum sandbox_right right)
 {
     char target[PATH_MAX];
 
     if (!path)
         return;
-    add_folder_of(paths, path, write);
+    add_folder_of(paths, path, right);
     if (realpath(path, target) && strcmp(target, path) != 0)
-        add_folder_of(paths, target, write);
+        add_folder_of(paths, target, right);
 }
 
 static void add_list(struct paths *paths, const struct config *config, const char *name)
 {
     for (size_t i = 0; i < config_list_count(config, name); i++)
-        add_file(paths, config_list_get(config, name, i), false);
+        add_file(paths, config_list_get(config, name, i), SANDBOX_READ);
 }
 
 /* What is wanted of the system: memory that is left, queues, time zones, the database of libmagic. */
@@ -97,7 +97,7 @@ static void add_system(struct paths *paths)
     };
 
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
-        add(paths, wanted[i], false);
+        add(paths, wanted[i], SANDBOX_READ);
 }
 
 static void add_to_read(struct paths *paths, const struct run_options *options)
@@ -109,13 +109,13 @@ static void add_to_read(struct paths *paths, const struct run_options *options)
 
     add_system(paths);
     for (size_t i = 0; config_file(config, i); i++)
-        add_file(paths, config_file(config, i), false);
+        add_file(paths, config_file(config, i), SANDBOX_READ);
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-        add_file(paths, config_string(config, files[i]), false);
+        add_file(paths, config_string(config, files[i]), SANDBOX_READ);
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         add_list(paths, config, lists[i]);
     for (size_t i = 0; i < options->rule_file_count; i++)
-        add_file(paths, options->rule_files[i], false);
+        add_file(paths, options->rule_files[i], SANDBOX_READ);
 }
 
 static const char *log_folder(const struct run_options *options)
@@ -127,17 +127,22 @@ static void add_to_write(struct paths *paths, const struct run_options *options)
 {
     const struct config *config = options->config;
     const char *eve = config_string(config, "eve.filename"), *store = config_string(config, "file-store.dir");
+    const char *control = config_string(config, "unix-command.filename"); /* removed at the end */
 
-    add(paths, log_folder(options), true);
-    add(paths, config_string(config, "data-dir"), true);
+    if (strchr(control, '/'))
+        add_file(paths, control, SANDBOX_REMOVE);
+    else
+        add(paths, SLUICE_RUNDIR, SANDBOX_REMOVE);
+    add(paths, log_folder(options), SANDBOX_WRITE);
+    add(paths, config_string(config, "data-dir"), SANDBOX_WRITE);
     if (eve[0] == '/')
-        add_file(paths, eve, true);
+        add_file(paths, eve, SANDBOX_WRITE);
     if (config_bool(config, "file-store") && store[0] == '/')
-        add(paths, store, true);
+        add(paths, store, SANDBOX_WRITE);
     if (config_bool(config, "detect.sgh-mpm-caching"))
-        add(paths, config_string(config, "detect.sgh-mpm-caching-path"), true);
+        add(paths, config_string(config, "detect.sgh-mpm-caching-path"), SANDBOX_WRITE);
     for (size_t i = 0; i < config_list_count(config, "security.landlock.directories.write"); i++)
-        add(paths, config_list_get(config, "security.landlock.directories.write", i), true);
+        add(paths, config_list_get(config, "security.landlock.directories.write", i), SANDBOX_WRITE);
 }
 
 static void clear_paths(struct paths *paths)

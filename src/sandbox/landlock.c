@@ -57,6 +57,12 @@ static struct ruleset handled(int version)
     return all;
 }
 
+static const uint64_t rights[] = {
+    [SANDBOX_READ] = RIGHTS_TO_READ,
+    [SANDBOX_WRITE] = RIGHTS_TO_WRITE,
+    [SANDBOX_REMOVE] = LANDLOCK_ACCESS_FS_REMOVE_FILE,
+};
+
 static bool is_proc(int fd)
 {
     struct statfs status;
@@ -67,7 +73,7 @@ static bool is_proc(int fd)
 static int allow(int ruleset, uint64_t handled_files, const struct sandbox_path *path)
 {
     struct landlock_path_beneath_attr rule = {
-        .allowed_access = handled_files & (path->write ? RIGHTS_TO_WRITE : RIGHTS_TO_READ),
+        .allowed_access = handled_files & rights[path->right],
         .parent_fd = open(path->path, O_PATH | O_CLOEXEC),
     };
     struct stat status;
@@ -77,7 +83,7 @@ static int allow(int ruleset, uint64_t handled_files, const struct sandbox_path 
         return errno == ENOMEM || errno == EMFILE ? -errno : 0;
     if (fstat(rule.parent_fd, &status) == 0 && !S_ISDIR(status.st_mode))
         rule.allowed_access &= RIGHTS_OF_FILES;
-    if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0))
+    if (rule.allowed_access != 0 && syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0))
         err = -errno;
     if (!is_proc(rule.parent_fd))
         close(rule.parent_fd);
