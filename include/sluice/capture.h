@@ -146,8 +146,13 @@ struct nfqueue_options {
     uint32_t receive_buffer; /* bytes; 0 sizes it from `length` */
     uint32_t batch;          /* packets per receive, at most CAPTURE_MAX_BATCH */
     int inherited_fd;        /* a bound socket to adopt, or -1 to open one */
+    /* The socket to adopt is kept by somebody who binds it, perhaps only now, and who has repeated what a former reader took and did not
+     * judge: nfqueue_begin() says when. */
+    bool kept;
+    void *slots; /* memory to receive into, nfqueue_slots_size() bytes, lent; NULL: the capture's own */
 };
 void nfqueue_options_default(struct nfqueue_options *options);
+size_t nfqueue_slots_size(const struct nfqueue_options *options);
 
 /*
  * Opens a socket, binds the queue and sets it up; or adopts options->inherited_fd (and with it all that was set).
@@ -156,6 +161,9 @@ void nfqueue_options_default(struct nfqueue_options *options);
  * CAP_NET_ADMIN, kernel lacks a flag).
  */
 int nfqueue_open(struct capture **out, const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE]);
+
+/* A queue with options->kept has been bound with these NFQA_CFG_F_* flags. */
+void nfqueue_begin(struct capture *capture, uint32_t flags);
 
 /* Of the worker, between two batches: each verdict is a message of its own, so that each packet that the kernel had dropped before is
  * counted. A message for several says nothing of those that were lost among them. */
@@ -174,9 +182,48 @@ enum queue_offload nfqueue_offload(const struct capture *capture);
 int nfqueue_stop_conntrack(struct capture *capture);
 int nfqueue_start_conntrack(struct capture *capture); /* the other way round */
 
+/* --- A queue whose socket outlives its reader --- */
+
+/* A socket as nfqueue_open() makes it, bound to no queue yet. Its descriptor, or -errno with a line in `error`. */
+int nfqueue_socket(const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE]);
+/* Binds it; or, of one that is `bound`, sets anew what is set with that. 0 with the flags that the kernel took, or -errno with a line
+ * in `error`. */
+int nfqueue_bind(int fd, const struct nfqueue_options *options, bool bound, uint32_t *flags,
+                 char error[CAPTURE_ERROR_SIZE]);
+
+/* Whether the descriptor is the socket that has the queue. */
+bool nfqueue_holds(int fd, int status_fd, uint16_t queue);
+
+/* What a reader that died has left. */
+struct nfqueue_backlog {
+    uint32_t last_id; /* the last packet that it took */
+    uint32_t taken;   /* packets that it took and did not judge, as far as that can be told */
+    uint32_t waiting; /* all that wait, taken or not */
+};
+/*
+ * Nobody may read the socket meanwhile. The kernel's answers to what the dead one sent are taken away. `status_fd`: see
+ * nfqueue_read_status(). The kernel keeps up to `length` packets from now on. 0 or -errno.
+ */
+int nfqueue_survey(int fd, int status_fd, uint16_t queue, uint32_t length, struct nfqueue_backlog *out);
+/* For how many packets the kernel has room, and bytes in the socket (0: stays). 0 or -errno of the send. */
+int nfqueue_resize(int fd, uint16_t queue, uint32_t length, uint32_t receive_buffer);
+enum queue_judgment {
+    QUEUE_JUDGE_REPEAT, /* queued again, with another id */
+    QUEUE_JUDGE_ACCEPT, /* as an accepted packet goes on by `options` */
+    QUEUE_JUDGE_DROP,
+};
+/* One packet; or all that wait and have an id up to that one. 0 or -errno of the send. */
+int nfqueue_judge_one(int fd, const struct nfqueue_options *options, uint32_t id, enum queue_judgment judgment);
+int nfqueue_judge_up_to(int fd, const struct nfqueue_options *options, uint32_t id, enum queue_judgment judgment);
+/* What the socket's receive buffer is, as setting it would say it. */
+uint32_t nfqueue_socket_buffer(int fd);
+
 /* Status of all queues of this network namespace. `fd` is an open /proc/net/netfilter/nfnetlink_queue (mode 0440: opened
  * before privileges are dropped). Returns how many were written, or -errno. */
 int nfqueue_read_status(int fd, struct queue_status *out, size_t max);
+/* Of one queue. 0, or -ENOENT when nobody has bound it, or -errno. */
+int nfqueue_find_status(int fd, uint16_t queue, struct queue_status *out);
+int nfqueue_open_status(void); /* such a file of this thread's network namespace, or -errno */
 
 /* --- Capture files ------------------------------------------------------------------------------------------------------ */
 

@@ -65,12 +65,18 @@ struct control_options {
     unsigned max_clients;
     const struct control_command *commands; /* ends with a row without a name; lent for good */
     void *user;
+    bool inherits; /* listen_fd is a socket that control_listen() made: it is served, and its path stays the maker's */
+    int listen_fd;
 };
 
 struct control_server;
 
-/* Opens the socket, in the place of one that nobody listens on any more. 0, -EADDRINUSE when somebody does, or -errno; with a line in
- * `error`. */
+/* Opens the socket, in the place of one that nobody listens on any more. Its descriptor, -EADDRINUSE when somebody does, or -errno; with
+ * a line in `error`. Whoever made it removes it from its path. */
+int control_listen(const struct control_options *options, char error[CONTROL_ERROR_SIZE]);
+
+/* Opens the socket, or takes the one that was inherited (and closes it with the server, or when this fails). 0 or as control_listen().
+ */
 int control_server_new(struct control_server **out, const struct control_options *options,
                        char error[CONTROL_ERROR_SIZE]);
 void control_server_free(struct control_server *server); /* removes the socket; NULL is allowed */

@@ -57,8 +57,34 @@ struct run_options {
     int (*load_config)(void *user, struct config **out, struct diag *diag);
     void *load_config_user;
 };
-/* The daemon, until SIGTERM or SIGINT. 0, or -errno with a line in `error`. Prints its own log. */
-int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE]);
+
+enum { ENGINE_MAX_QUEUES = 256 };
+
+struct nfqueue_options;
+struct firewall_options;
+struct control_options;
+/* The queues of a configuration, ENGINE_MAX_QUEUES at most. -errno with a line in `error`. */
+int engine_plan_queues(const struct config *config, const struct firewall_options *firewall,
+                       struct nfqueue_options *out, size_t *count, char error[ENGINE_ERROR_SIZE]);
+
+enum { ENGINE_CONTROL_PATH_SIZE = 512 };
+/* Where the control socket is opened; false: nowhere. *needed: not without. Strings are lent by `path` and the configuration. */
+bool engine_control_options(const struct config *config, char path[ENGINE_CONTROL_PATH_SIZE],
+                            struct control_options *out, bool *needed);
+
+/* What each engine has of its keeper; lent. */
+struct lifeline_memory;
+struct engine_inheritance {
+    struct lifeline_memory *memory;
+    int channel;
+    bool takes_over;      /* from an engine that died: queues may be bound, and our table may be there */
+    const int *queue_fds; /* in the order of engine_plan_queues() */
+    int control_fd;       /* -1: no control socket */
+};
+/* The daemon's part that looks at packets, in a process of its own, until the keeper tells it to stop, or has died. 0, or -errno with a
+ * line in `error`. Prints its own log. */
+int engine_run(const struct run_options *options, const struct engine_inheritance *inheritance,
+               char error[ENGINE_ERROR_SIZE]);
 
 enum { REPLAY_MAX_WORKERS = 64 };
 

@@ -60,6 +60,9 @@ struct firewall_options {
     bool bypass;       /* without a listener packets go on with the next hook entry; safe in our own table */
     bool has_priority; /* otherwise chosen from the live ruleset */
     int32_t priority;
+    /* A table of ours with the same chains stays where it is when it is installed first: another place would cost the packets that
+     * wait in the queues. */
+    bool keep_place;
     uint32_t mark, mark_mask; /* ATTACH_REPEAT; and reject packets, which are never queued */
     uint32_t reject_mark;     /* packets with this mark (whole word under reject_mask) are ours */
     uint32_t reject_mask;

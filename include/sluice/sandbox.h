@@ -41,8 +41,7 @@ int sandbox_become(const struct sandbox_user *user, char error[SANDBOX_ERROR_SIZ
 
 enum sandbox_right {
     SANDBOX_READ,
-    SANDBOX_WRITE,  /* read, too, and make, rename and remove files and folders */
-    SANDBOX_REMOVE, /* files, and nothing else */
+    SANDBOX_WRITE, /* read, too, and make, rename and remove files and folders */
 };
 
 struct sandbox_path {

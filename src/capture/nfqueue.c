@@ -22,7 +22,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <libmnl/libmnl.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nfnetlink_queue.h>
 #include <stdlib.h>
@@ -130,7 +129,7 @@ static void follow_ids(struct nfqueue *queue, uint32_t id)
         queue->counters.lost += gap;
         queue->counters.receive_overruns++;
     }
-    if (!queue->id_known && queue->adopted && id > 1) {
+    if (!queue->id_known && queue->adopted && !queue->options.kept && id > 1) {
         int err = nfqueue_send_repeat(queue, id - 1);
 
         queue->deferred_error = err ? err : queue->deferred_error;
@@ -249,7 +248,7 @@ static int nfqueue_status(struct capture *capture, struct queue_status *out)
 {
     const struct nfqueue *queue = (const struct nfqueue *)capture;
 
-    return queue->status_fd < 0 ? queue->status_fd : queue_status_find(queue->status_fd, queue->options.queue, out);
+    return queue->status_fd < 0 ? queue->status_fd : nfqueue_find_status(queue->status_fd, queue->options.queue, out);
 }
 
 void nfqueue_set_exact(struct capture *capture, bool exact)
@@ -297,12 +296,19 @@ int nfqueue_start_conntrack(struct capture *capture)
 
 /* --- life cycle ----------------------------------------------------------------------------------------------------- */
 
+size_t nfqueue_slots_size(const struct nfqueue_options *options)
+{
+    return (size_t)options->batch * SLOT_SIZE;
+}
+
 static int allocate(struct nfqueue *queue)
 {
     size_t batch = queue->options.batch;
-    size_t size = batch * SLOT_SIZE;
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    size_t size = nfqueue_slots_size(&queue->options);
+    void *memory = queue->options.slots;
 
+    if (!memory)
+        memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return -ENOMEM;
     queue->memory = memory;
@@ -337,8 +343,8 @@ static void nfqueue_close(struct capture *capture)
 {
     struct nfqueue *queue = (struct nfqueue *)capture;
 
-    if (queue->socket)
-        mnl_socket_close(queue->socket);
+    if (queue->fd >= 0)
+        close(queue->fd);
     if (queue->status_fd >= 0)
         close(queue->status_fd);
     verdict_writer_clear(&queue->writer);
@@ -346,7 +352,7 @@ static void nfqueue_close(struct capture *capture)
     free(queue->packets);
     free(queue->vectors);
     free(queue->messages);
-    if (queue->memory)
+    if (queue->memory && !queue->options.slots)
         munmap(queue->memory, queue->memory_size);
     free(queue);
 }
@@ -360,7 +366,7 @@ static const struct capture_ops nfqueue_ops = {
     .close = nfqueue_close,
 };
 
-static uint32_t accept_verdict(const struct nfqueue_options *options)
+uint32_t nfqueue_accept_verdict(const struct nfqueue_options *options)
 {
     switch (options->mode) {
     case QUEUE_REPEAT:
@@ -385,10 +391,11 @@ int nfqueue_open(struct capture **out, const struct nfqueue_options *options, ch
         return nfqueue_config_fail(error, -ENOMEM, "queue %u: out of memory", options->queue);
     queue->base.ops = &nfqueue_ops;
     queue->options = *options;
-    queue->accept_verdict = accept_verdict(options);
+    queue->fd = -1;
+    queue->accept_verdict = nfqueue_accept_verdict(options);
     queue->wait_ms = WAIT_UNKNOWN;
     queue->may_batch = true;
-    queue->status_fd = queue_status_open();
+    queue->status_fd = nfqueue_open_status();
     err = allocate(queue);
     if (!err)
         err = make_guard(queue);

@@ -86,6 +86,11 @@ static void set_buffer(int fd, int force, int plain, uint32_t bytes)
         setsockopt(fd, SOL_SOCKET, plain, &value, sizeof(value));
 }
 
+void nfqueue_set_receive_buffer(int fd, uint32_t bytes)
+{
+    set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, bytes);
+}
+
 static uint32_t get_buffer(int fd, int option)
 {
     int value = 0;
@@ -94,17 +99,23 @@ static uint32_t get_buffer(int fd, int option)
     return getsockopt(fd, SOL_SOCKET, option, &value, &length) < 0 || value < 0 ? 0 : (uint32_t)value;
 }
 
-static int set_socket_options(struct nfqueue *queue)
+static int set_socket_options(int fd, const struct nfqueue_options *options)
 {
     int one = 1;
 
-    set_buffer(queue->fd, SO_RCVBUFFORCE, SO_RCVBUF, wanted_receive_buffer(&queue->options));
-    set_buffer(queue->fd, SO_SNDBUFFORCE, SO_SNDBUF, SEND_BUFFER);
-    if (mnl_socket_setsockopt(queue->socket, NETLINK_NO_ENOBUFS, &one, sizeof(one)) < 0)
+    set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, wanted_receive_buffer(options));
+    set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, SEND_BUFFER);
+    if (setsockopt(fd, SOL_NETLINK, NETLINK_NO_ENOBUFS, &one, sizeof(one)) < 0)
         return -errno;
     /* Refusals come without a copy of what was refused. Older kernels lack this and send the copy. */
-    mnl_socket_setsockopt(queue->socket, NETLINK_CAP_ACK, &one, sizeof(one));
+    setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &one, sizeof(one));
     return 0;
+}
+
+/* The kernel grants twice what is asked for. */
+uint32_t nfqueue_socket_buffer(int fd)
+{
+    return get_buffer(fd, SO_RCVBUF) / 2;
 }
 
 static void read_back(struct nfqueue *queue)
@@ -135,7 +146,7 @@ static int read_answer(int fd, bool *first)
     return recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) < 0 ? -errno : result.error;
 }
 
-static struct nlmsghdr *put_config(const struct nfqueue *queue, char *buffer, enum nfqueue_sequence sequence)
+struct nlmsghdr *nfqueue_config_put(uint16_t queue, char *buffer, enum nfqueue_sequence sequence)
 {
     struct nlmsghdr *head = mnl_nlmsg_put_header(buffer);
 
@@ -146,7 +157,7 @@ static struct nlmsghdr *put_config(const struct nfqueue *queue, char *buffer, en
     struct nfgenmsg *netfilter = mnl_nlmsg_put_extra_header(head, sizeof(*netfilter));
 
     netfilter->version = NFNETLINK_V0;
-    netfilter->res_id = htons(queue->options.queue);
+    netfilter->res_id = htons(queue);
     return head;
 }
 
@@ -157,23 +168,25 @@ static void put_flags(struct nlmsghdr *head, uint32_t flags, uint32_t mask)
     mnl_attr_put_u32(head, NFQA_CFG_MASK, htonl(mask));
 }
 
+/* Binding what is bound already is refused, by the same socket, too. */
 static int request(struct nfqueue *queue, uint32_t flags)
 {
     const struct nfqueue_options *options = &queue->options;
     struct nfqnl_msg_config_cmd bind_command = { .command = NFQNL_CFG_CMD_BIND };
     struct nfqnl_msg_config_params copy = { .copy_range = htonl(NFQUEUE_MAX_COPY), .copy_mode = NFQNL_COPY_PACKET };
     char buffer[256];
-    struct nlmsghdr *head = put_config(queue, buffer, SEQUENCE_CONFIG);
+    struct nlmsghdr *head = nfqueue_config_put(queue->options.queue, buffer, SEQUENCE_CONFIG);
     bool first;
     int err;
 
     head->nlmsg_flags |= NLM_F_ACK;
-    mnl_attr_put(head, NFQA_CFG_CMD, sizeof(bind_command), &bind_command);
+    if (!queue->adopted)
+        mnl_attr_put(head, NFQA_CFG_CMD, sizeof(bind_command), &bind_command);
     mnl_attr_put(head, NFQA_CFG_PARAMS, sizeof(copy), &copy);
     mnl_attr_put_u32(head, NFQA_CFG_QUEUE_MAXLEN, htonl(options->length));
     if (flags)
         put_flags(head, flags, flags);
-    if (mnl_socket_sendto(queue->socket, head, head->nlmsg_len) < 0)
+    if (send(queue->fd, head, head->nlmsg_len, MSG_NOSIGNAL) < 0)
         return -errno;
     err = read_answer(queue->fd, &first);
     queue->tells_conntrack = !err && first && flags & NFQA_CFG_F_CONNTRACK;
@@ -183,7 +196,7 @@ static int request(struct nfqueue *queue, uint32_t flags)
 int nfqueue_config_conntrack(struct nfqueue *queue, bool on)
 {
     char buffer[64];
-    struct nlmsghdr *head = put_config(queue, buffer, SEQUENCE_CONNTRACK);
+    struct nlmsghdr *head = nfqueue_config_put(queue->options.queue, buffer, SEQUENCE_CONNTRACK);
 
     put_flags(head, on ? NFQA_CFG_F_CONNTRACK : 0, NFQA_CFG_F_CONNTRACK);
     if (send(queue->fd, head, head->nlmsg_len, MSG_NOSIGNAL) < 0)
@@ -242,7 +255,7 @@ static int bind_queue(struct nfqueue *queue)
 static void settle_offload(struct nfqueue *queue)
 {
     const struct nfqueue_options *options = &queue->options;
-    bool able = queue->flags & NFQA_CFG_F_CONNTRACK && !queue->adopted;
+    bool able = queue->flags & NFQA_CFG_F_CONNTRACK && queue->flags_known;
 
     queue->offload = options->offload;
     if (asks_for_connections(options) && able)
@@ -273,7 +286,7 @@ static int explain_eperm(const struct nfqueue *queue, char error[CAPTURE_ERROR_S
     if (!has_net_admin())
         return nfqueue_config_fail(
             error, -EPERM, "queue %u: binding needs CAP_NET_ADMIN: run as root or with that capability", number);
-    if (queue->status_fd < 0 || queue_status_find(queue->status_fd, queue->options.queue, &status) < 0)
+    if (queue->status_fd < 0 || nfqueue_find_status(queue->status_fd, queue->options.queue, &status) < 0)
         return nfqueue_config_fail(error, -EPERM,
                                    "queue %u: the kernel refused to bind it: another process has it, or this one may "
                                    "not administer the network namespace",
@@ -302,33 +315,48 @@ static int explain(const struct nfqueue *queue, int err, char error[CAPTURE_ERRO
     }
 }
 
+int nfqueue_socket(const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE])
+{
+    struct sockaddr_nl address = { .nl_family = AF_NETLINK };
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER);
+    int err;
+
+    if (fd < 0)
+        return nfqueue_config_fail(error, -errno,
+                                   "queue %u: cannot open a netfilter socket: %s (does the kernel have nfnetlink?)",
+                                   options->queue, strerror(errno));
+    err = bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : set_socket_options(fd, options);
+    if (!err)
+        return fd;
+    close(fd);
+    return nfqueue_config_fail(error, err, "queue %u: cannot set up the netfilter socket: %s", options->queue,
+                               strerror(-err));
+}
+
+int nfqueue_bind(int fd, const struct nfqueue_options *options, bool bound, uint32_t *flags,
+                 char error[CAPTURE_ERROR_SIZE])
+{
+    struct nfqueue queue = { .options = *options, .fd = fd, .status_fd = nfqueue_open_status(), .adopted = bound };
+    int err = bind_queue(&queue);
+
+    if (err)
+        err = explain(&queue, err, error);
+    else
+        *flags = queue.flags;
+    if (queue.status_fd >= 0)
+        close(queue.status_fd);
+    return err;
+}
+
 static int open_queue(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
 {
     int err;
 
-    queue->socket = mnl_socket_open2(NETLINK_NETFILTER, SOCK_CLOEXEC);
-    if (!queue->socket)
-        return nfqueue_config_fail(error, -errno,
-                                   "queue %u: cannot open a netfilter socket: %s (does the kernel have nfnetlink?)",
-                                   queue->options.queue, strerror(errno));
-    queue->fd = mnl_socket_get_fd(queue->socket);
-    err = mnl_socket_bind(queue->socket, 0, MNL_SOCKET_AUTOPID) < 0 ? -errno : set_socket_options(queue);
-    if (err) {
-        nfqueue_config_fail(error, err, "queue %u: cannot set up the netfilter socket: %s", queue->options.queue,
-                            strerror(-err));
-        goto close_socket;
-    }
+    queue->fd = nfqueue_socket(&queue->options, error);
+    if (queue->fd < 0)
+        return queue->fd;
     err = bind_queue(queue);
-    if (err) {
-        err = explain(queue, err, error);
-        goto close_socket;
-    }
-    return 0;
-
-close_socket:
-    mnl_socket_close(queue->socket);
-    queue->socket = NULL;
-    return err;
+    return err ? explain(queue, err, error) : 0;
 }
 
 /* --- adopting ------------------------------------------------------------------------------------------------------- */
@@ -343,10 +371,10 @@ static int check_bound(const struct nfqueue *queue, char error[CAPTURE_ERROR_SIZ
     if (getsockname(queue->fd, (struct sockaddr *)&address, &length) < 0)
         return nfqueue_config_fail(error, -errno, "queue %u: descriptor %d is no socket: %s", queue->options.queue,
                                    queue->fd, strerror(errno));
-    if (address.nl_family != AF_NETLINK || queue->status_fd < 0)
+    if (address.nl_family != AF_NETLINK || queue->status_fd < 0 || queue->options.kept)
         return 0;
 
-    int err = queue_status_find(queue->status_fd, queue->options.queue, &status);
+    int err = nfqueue_find_status(queue->status_fd, queue->options.queue, &status);
 
     if (err == -ENOENT || (err == 0 && status.port_id != address.nl_pid))
         return nfqueue_config_fail(error, -EBADF, "queue %u: the inherited descriptor %d does not hold it",
@@ -354,43 +382,60 @@ static int check_bound(const struct nfqueue *queue, char error[CAPTURE_ERROR_SIZ
     return 0;
 }
 
+/* Of a queue that somebody else bound at some time it is not known what the kernel took: what is wanted now, unless it is told. */
+static void adopt_flags(struct nfqueue *queue)
+{
+    const struct nfqueue_options *options = &queue->options;
+
+    queue->flags = wanted_flags(options);
+    if (!options->conntrack)
+        queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
+    if (options->conntrack && nfqueue_config_conntrack(queue, true)) /* its former reader may have taken it away */
+        queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
+}
+
 static int adopt_queue(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
 {
-    int fd = queue->options.inherited_fd;
+    int fd = queue->options.inherited_fd, status_flags, err;
 
     queue->fd = fd;
-
-    int err = check_bound(queue, error);
-
+    queue->adopted = true;
+    err = check_bound(queue, error);
     if (err)
         return err;
-
-    int status_flags = fcntl(fd, F_GETFL);
-
+    status_flags = fcntl(fd, F_GETFL);
     if (status_flags < 0 || fcntl(fd, F_SETFL, status_flags & ~O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
         return nfqueue_config_fail(error, -errno, "queue %u: cannot adopt descriptor %d: %s", queue->options.queue, fd,
                                    strerror(errno));
-    queue->socket = mnl_socket_fdopen(fd);
-    if (!queue->socket)
-        return nfqueue_config_fail(error, -errno, "queue %u: cannot adopt descriptor %d: %s", queue->options.queue, fd,
-                                   strerror(errno));
-    queue->adopted = true;
-    queue->flags = wanted_flags(&queue->options);
-    if (!queue->options.conntrack)
-        queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
-    if (queue->options.conntrack &&
-        nfqueue_config_conntrack(queue, true)) /* its former reader may have taken it away */
-        queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
+    if (!queue->options.kept)
+        adopt_flags(queue);
     return 0;
+}
+
+void nfqueue_begin(struct capture *capture, uint32_t flags)
+{
+    struct nfqueue *queue = (struct nfqueue *)capture;
+
+    queue->flags = flags;
+    queue->flags_known = true;
+    settle_offload(queue);
+    if (queue->options.conntrack && flags & NFQA_CFG_F_CONNTRACK &&
+        nfqueue_config_conntrack(queue, true)) /* the reader before may have taken it away */
+        queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
 }
 
 int nfqueue_config_open(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
 {
     int err = queue->options.inherited_fd < 0 ? open_queue(queue, error) : adopt_queue(queue, error);
 
-    if (err)
+    if (err) {
+        if (queue->options.inherited_fd >= 0)
+            queue->fd = -1; /* stays the caller's */
         return err;
+    }
+    queue->flags_known = !queue->adopted;
     read_back(queue);
-    settle_offload(queue);
+    if (!queue->options.kept)
+        settle_offload(queue);
     return 0;
 }

@@ -7,6 +7,7 @@
  *     repeat_guard.c     packets that come back without the mark for ever
  *     nfqueue_message.c  from netlink message to struct packet; touches no socket
  *     nfqueue_verdict.c  which verdicts are sent, as what, in which order
+ *     nfqueue_keep.c     a queue whose reader died
  *     queue_status.c     /proc/net/netfilter/nfnetlink_queue
  *     queue_owner.c      which process holds a queue
  */
@@ -21,8 +22,6 @@
 
 #include "sluice/capture.h"
 
-struct mnl_socket;
-
 enum {
     NFQUEUE_MAX_COPY = 65531,  /* the kernel's limit: an attribute's length has 16 bits and counts its header */
     NFQUEUE_VERDICT_SIZE = 32, /* a verdict message without the attributes below */
@@ -35,7 +34,12 @@ enum {
 
 /* nlmsg_seq of what we send, which comes back in the kernel's answer. For verdicts it is the number of packets that the
  * message judges; the others are beyond any batch. */
-enum nfqueue_sequence { SEQUENCE_CONFIG = CAPTURE_MAX_BATCH + 1, SEQUENCE_REPEAT_UNJUDGED, SEQUENCE_CONNTRACK };
+enum nfqueue_sequence {
+    SEQUENCE_CONFIG = CAPTURE_MAX_BATCH + 1,
+    SEQUENCE_REPEAT_UNJUDGED,
+    SEQUENCE_CONNTRACK,
+    SEQUENCE_LENGTH
+};
 
 /* What became of a packet of the current receive. */
 enum slot_state { SLOT_LENT, SLOT_PLANNED, SLOT_JUDGED };
@@ -55,8 +59,7 @@ struct nfqueue {
     struct capture base; /* first: a struct capture * is one of these */
     struct nfqueue_options options;
     struct capture_counters counters;
-    struct mnl_socket *socket;
-    int fd;        /* the socket's */
+    int fd;        /* the socket; -1: none */
     int status_fd; /* /proc/net/netfilter/nfnetlink_queue, or -errno */
     int wait_ms;   /* what SO_RCVTIMEO says now */
     uint32_t flags;
@@ -64,7 +67,7 @@ struct nfqueue {
     uint32_t receive_buffer;
     uint32_t accept_verdict; /* the verdict word of an accepted packet */
 
-    uint8_t *memory; /* a slot for each message of a receive */
+    uint8_t *memory; /* a slot for each message of a receive; lent when there are options.slots */
     size_t memory_size;
     struct mmsghdr *messages;
     struct iovec *vectors;
@@ -78,6 +81,7 @@ struct nfqueue {
     uint32_t next_id; /* the id that the next packet should have, when `id_known` */
     bool id_known;
     bool adopted;         /* a former reader may have left packets behind, until `id_known` */
+    bool flags_known;     /* `flags` are those that the kernel took */
     bool may_batch;       /* false once packets may wait in the kernel that a batch verdict must not touch */
     bool tells_conntrack; /* a packet without a connection has none */
     bool exact;           /* no batches: see nfqueue_set_exact() */
@@ -119,24 +123,30 @@ int nfqueue_send_verdicts(struct capture *capture, struct packet *const *batch, 
 /* Queues again whatever waits for a verdict and has an id up to `id`. */
 int nfqueue_send_repeat(struct nfqueue *queue, uint32_t id);
 
+/* --- nfqueue.c --- */
+
+/* The verdict word of an accepted packet. */
+uint32_t nfqueue_accept_verdict(const struct nfqueue_options *options);
+
 /* --- nfqueue_config.c --- */
 
 /* -EINVAL with a line in `error` when the options contradict each other. */
 int nfqueue_config_validate(const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE]);
 /* Opens or adopts queue->socket and reads back what is in force. 0, or -errno with a line in `error`. */
 int nfqueue_config_open(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE]);
+/* As far as the system lets us. */
+void nfqueue_set_receive_buffer(int fd, uint32_t bytes);
+/* The head of a configuration message for the queue. `buffer`: of 256 bytes. */
+struct nlmsghdr;
+struct nlmsghdr *nfqueue_config_put(uint16_t queue, char *buffer, enum nfqueue_sequence sequence);
 /* Sets or clears NFQA_CFG_F_CONNTRACK of a bound queue, without waiting: only a refusal is answered. 0 or -errno. */
 int nfqueue_config_conntrack(struct nfqueue *queue, bool on);
 /* Writes the line and returns err. */
 int nfqueue_config_fail(char error[CAPTURE_ERROR_SIZE], int err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* --- queue_status.c, queue_owner.c --- */
+/* --- queue_owner.c --- */
 
-/* An open status file of this thread's network namespace, or -errno. */
-int queue_status_open(void);
-/* 0, or -ENOENT when nobody has bound the queue, or -errno. */
-int queue_status_find(int fd, uint16_t queue, struct queue_status *out);
 /* "process 4711 (suricata)" for the process that holds the netlink port, or a text that says less. */
 void queue_owner_describe(uint32_t port_id, char out[QUEUE_OWNER_SIZE]);
 

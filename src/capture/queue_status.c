@@ -12,7 +12,7 @@
 
 enum { FIELDS = 8, READ_SIZE = 4096 };
 
-int queue_status_open(void)
+int nfqueue_open_status(void)
 {
     int fd = open("/proc/thread-self/net/netfilter/nfnetlink_queue", O_RDONLY | O_CLOEXEC);
 
@@ -131,7 +131,7 @@ static bool compare(const struct queue_status *status, void *user)
     return !search->found;
 }
 
-int queue_status_find(int fd, uint16_t queue, struct queue_status *out)
+int nfqueue_find_status(int fd, uint16_t queue, struct queue_status *out)
 {
     struct search search = { .queue = queue };
     int err = visit_queues(fd, compare, &search);

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "sluice/engine.h"
+#include "sluice/keeper.h"
 
 enum { OPTION_LOG_DIR = CLI_OPTION_OWN, OPTION_CONSOLE, OPTION_NO_CONSOLE };
 
@@ -101,7 +101,7 @@ static int start(struct arguments *arguments, const struct config *config)
 
     if (!cli_files_readable(&command_run, input->rules.at, input->rules.count))
         return EXIT_FAILED;
-    if (engine_run(&run, error)) {
+    if (keeper_run(&run, error)) {
         cli_error(&command_run, "%s", error);
         return EXIT_FAILED;
     }

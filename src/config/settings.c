@@ -11,6 +11,7 @@
 #include "settings_queue.h"
 #include "settings_security.h"
 #include "settings_detect.h"
+#include "settings_engine.h"
 #include "settings_nft.h"
 #include "settings_xff.h"
 
@@ -232,6 +233,9 @@ const struct setting config_settings[] = {
       .high = 256,
       .help = "packets that a worker takes, and verdicts that it sends, at once" },
     QUEUE_OVERRIDES,
+
+    /* --- Engine ---------------------------------------------------------------------------------------------------------- */
+    ENGINE_SETTINGS,
 
     /* --- Firewall ------------------------------------------------------------------------------------------------------- */
     NFT_SETTINGS,

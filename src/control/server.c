@@ -50,7 +50,7 @@ struct client {
 
 struct control_server {
     struct control_options options;
-    char path[PATH_SIZE];
+    char path[PATH_SIZE]; /* to be removed; "": somebody else's */
     int listen_fd, epoll_fd;
     int wake_fd; /* readable while there are lines that were read and not answered */
     uint64_t next_ticket;
@@ -112,10 +112,11 @@ static int set_group(const char *path, const char *name)
     return chown(path, (uid_t)-1, group->gr_gid) ? -errno : 0;
 }
 
-/* Nobody may connect before its mode and group are what they should be. */
-static int bind_socket(struct control_server *server, const struct sockaddr_un *address, char error[CONTROL_ERROR_SIZE])
+/* Nobody may connect before its mode and group are what they should be. *made: the path is ours to remove. */
+static int bind_socket(int fd, const struct sockaddr_un *address, const struct control_options *options, bool *made,
+                       char error[CONTROL_ERROR_SIZE])
 {
-    const char *path = server->path;
+    const char *path = address->sun_path;
     mode_t before;
     int err;
 
@@ -124,18 +125,40 @@ static int bind_socket(struct control_server *server, const struct sockaddr_un *
         return refuse(error, err, path, "somebody else listens there");
     remove_stale(path);
     before = umask(0177);
-    err = bind(server->listen_fd, (const struct sockaddr *)address, sizeof(*address)) ? -errno : 0;
+    err = bind(fd, (const struct sockaddr *)address, sizeof(*address)) ? -errno : 0;
     umask(before);
-    if (err) {
-        server->path[0] = '\0'; /* it is not ours to remove */
-        return refuse(error, err, address->sun_path, "bind");
-    }
-    err = set_group(path, server->options.group);
+    if (err)
+        return refuse(error, err, path, "bind");
+    *made = true;
+    err = set_group(path, options->group);
     if (err)
         return refuse(error, err, path, "group");
-    if (chmod(path, server->options.mode) || listen(server->listen_fd, BACKLOG))
+    if (chmod(path, options->mode) || listen(fd, BACKLOG))
         return refuse(error, -errno, path, "listen");
     return 0;
+}
+
+int control_listen(const struct control_options *options, char error[CONTROL_ERROR_SIZE])
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    const char *path = options->path;
+    bool made = false;
+    int fd, err;
+
+    if (strlen(path) >= sizeof(address.sun_path))
+        return refuse(error, -ENAMETOOLONG, path, "path");
+    strcpy(address.sun_path, path);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return refuse(error, -errno, path, "socket");
+    make_folder(path);
+    err = bind_socket(fd, &address, options, &made, error);
+    if (!err)
+        return fd;
+    if (made)
+        unlink(path);
+    close(fd);
+    return err;
 }
 
 static int watch(struct control_server *server, int operation, int fd, uint32_t events, uint64_t id)
@@ -147,28 +170,22 @@ static int watch(struct control_server *server, int operation, int fd, uint32_t 
 
 static int open_socket(struct control_server *server, char error[CONTROL_ERROR_SIZE])
 {
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    const char *path = server->options.path;
+    const struct control_options *options = &server->options;
     int err;
 
-    if (strlen(path) >= sizeof(address.sun_path))
-        return refuse(error, -ENAMETOOLONG, path, "path");
-    strcpy(address.sun_path, path);
-    strcpy(server->path, path);
-    server->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    server->listen_fd = options->inherits ? options->listen_fd : control_listen(options, error);
+    if (server->listen_fd < 0)
+        return server->listen_fd;
+    if (!options->inherits)
+        strcpy(server->path, options->path); /* it fits, or it could not be listened on */
     server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (server->listen_fd < 0 || server->epoll_fd < 0 || server->wake_fd < 0) {
-        server->path[0] = '\0';
-        return refuse(error, -errno, path, "socket");
-    }
-    make_folder(path);
-    err = bind_socket(server, &address, error);
-    if (err == -EADDRINUSE)
-        server->path[0] = '\0';
+    if (server->epoll_fd < 0 || server->wake_fd < 0)
+        return refuse(error, -errno, options->path, "socket");
+    err = watch(server, EPOLL_CTL_ADD, server->wake_fd, EPOLLIN, WAKE_ID);
     if (!err)
-        err = watch(server, EPOLL_CTL_ADD, server->wake_fd, EPOLLIN, WAKE_ID);
-    return err ? err : watch(server, EPOLL_CTL_ADD, server->listen_fd, EPOLLIN, LISTEN_ID);
+        err = watch(server, EPOLL_CTL_ADD, server->listen_fd, EPOLLIN, LISTEN_ID);
+    return err ? refuse(error, err, options->path, "socket") : 0;
 }
 
 int control_server_new(struct control_server **out, const struct control_options *options,

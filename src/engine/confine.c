@@ -127,12 +127,7 @@ static void add_to_write(struct paths *paths, const struct run_options *options)
 {
     const struct config *config = options->config;
     const char *eve = config_string(config, "eve.filename"), *store = config_string(config, "file-store.dir");
-    const char *control = config_string(config, "unix-command.filename"); /* removed at the end */
 
-    if (strchr(control, '/'))
-        add_file(paths, control, SANDBOX_REMOVE);
-    else
-        add(paths, SLUICE_RUNDIR, SANDBOX_REMOVE);
     add(paths, log_folder(options), SANDBOX_WRITE);
     add(paths, config_string(config, "data-dir"), SANDBOX_WRITE);
     if (eve[0] == '/')

@@ -16,6 +16,7 @@
  *   service.c    the control socket;  explain.c  what it tells of flows and rules
  *   attachment.c the own table while the daemon runs: watched, put back, fed with hosts to block
  *   confine.c    who the daemon is, and what it may still do
+ *   crash.c      whose fault it is when the engine dies
  *   run.c        the daemon        replay.c   capture files        replay_workers.c   their threads
  */
 #ifndef SLUICE_ENGINE_PRIV_H
@@ -39,6 +40,7 @@
 #include "sluice/host.h"
 #include "sluice/host_os.h"
 #include "sluice/inject.h"
+#include "sluice/lifeline.h"
 #include "sluice/file_store.h"
 #include "sluice/output.h"
 #include "sluice/policy.h"
@@ -48,7 +50,7 @@
 
 /* --- options.c --------------------------------------------------------------------------------------------------------- */
 
-enum { ENGINE_MAX_QUEUES = 256, ENGINE_MAX_CPUS = 1024 };
+enum { ENGINE_MAX_CPUS = 1024 };
 
 struct pipeline_options;
 
@@ -287,6 +289,8 @@ struct decoded_packet {
 
 /* All that one packet's path needs; owned by one worker. */
 struct pipeline {
+    struct lifeline_worker *hand; /* where the keeper sees which packet is inspected; NULL: nobody looks */
+    const uint8_t *slots;         /* that packets of the queue lie in */
     struct decoder *decoder;
     struct defrag *defrag;
     struct flow_table *flows;
@@ -432,7 +436,9 @@ struct worker {
     uint64_t conntrack_until_ns; /* then the kernel need not say any more what conntrack knows; 0: it goes on */
     bool conntrack_allowed;      /* rules that come with a reload may have it asked for again */
     struct pipeline pipeline;
-    struct ring *reports; /* lent: of flows that the kernel handles; NULL: nobody tells */
+    struct ring *reports;           /* lent: of flows that the kernel handles; NULL: nobody tells */
+    struct lifeline_memory *memory; /* lent: heartbeat, and what the worker has in hand; NULL: nobody looks */
+    void *crash_stack;              /* crash.c */
     const struct affinity *affinity;
     const struct sandbox *sandbox; /* lent; NULL: none */
     _Atomic(const struct ruleset *) ruleset;
@@ -463,6 +469,14 @@ bool worker_wait_snapshot(struct worker *worker);
 void worker_copy_counters(struct worker *worker); /* by the worker, or by main after it was joined */
 int worker_snapshot_init(struct worker *worker);
 void worker_snapshot_clear(struct worker *worker);
+
+/* --- crash.c ------------------------------------------------------------------------------------------------------------ */
+
+/* Signals that end the engine tell first which worker's thread they hit. 0 or -errno. */
+int crash_watch_start(void);
+/* Of the thread of a worker; *stack is to be given to crash_watch_leave() when the thread has ended. 0 or -ENOMEM. */
+int crash_watch_join(struct lifeline_memory *memory, unsigned worker, void **stack);
+void crash_watch_leave(void *stack); /* NULL is allowed */
 
 /* --- replay_workers.c -------------------------------------------------------------------------------------------------- */
 

@@ -191,6 +191,16 @@ int engine_queue_options(const struct config *config, struct nfqueue_options *ou
     return 0;
 }
 
+int engine_plan_queues(const struct config *config, const struct firewall_options *firewall,
+                       struct nfqueue_options *out, size_t *count, char error[ENGINE_ERROR_SIZE])
+{
+    int err = engine_queue_options(config, out, ENGINE_MAX_QUEUES, count, error);
+
+    for (size_t i = 0; i < *count && !err; i++)
+        engine_offload_queue(config, firewall, &out[i]);
+    return err;
+}
+
 /* --- Decode ---------------------------------------------------------------------------------------------------------------- */
 
 static int read_ports(const struct config *config, const char *name, struct decode_ports *out, struct diag *diag)

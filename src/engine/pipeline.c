@@ -759,7 +759,7 @@ static void decode(struct pipeline *pipeline, struct decoded_packet *decoded, st
 /* The packets inside of the one at hand, and those that come out of a datagram, are lent until the decoder's next one. */
 static void decode_ahead(struct pipeline *pipeline, const struct decoded_packet *now, struct packet *next)
 {
-    if (!next || now->count > 1 || now->found[0]->flags & PACKET_FRAGMENT)
+    if (now->count > 1 || now->found[0]->flags & PACKET_FRAGMENT)
         return;
     decode(pipeline, &pipeline->decoded[!pipeline->at_hand], next);
     flow_table_prefetch(pipeline->flows, next);
@@ -789,12 +789,25 @@ static void hand_over(struct pipeline *pipeline, struct packet *pkt)
     pipeline->counters.offloaded_drop += offload == OFFLOAD_DROP;
 }
 
+/* Should it be the end of us, the keeper sees which packet it was. */
+static void hold(struct pipeline *pipeline, const struct packet *pkt)
+{
+    if (pipeline->hand)
+        lifeline_hold(pipeline->hand, (uint64_t)(pkt->data - pipeline->slots), pkt->length, pkt->meta.id);
+}
+
 void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, struct packet *pkt, struct packet *next)
 {
-    const struct decoded_packet *decoded = take_decoded(pipeline, pkt);
+    const struct decoded_packet *decoded;
 
+    hold(pipeline, pkt);
+    decoded = take_decoded(pipeline, pkt);
     pipeline_use_ruleset(pipeline, ruleset);
-    decode_ahead(pipeline, decoded, next);
+    if (next) {
+        hold(pipeline, next);
+        decode_ahead(pipeline, decoded, next);
+        hold(pipeline, pkt);
+    }
     if (judged_by_policy(pipeline, pkt)) {
         struct decision nothing = { 0 };
 

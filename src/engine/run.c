@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The daemon. Everything that can fail is done before the first packet: rules, output, memory, sockets; then the queues are
- * bound, the workers started, the firewall attached, and systemd told. The end goes the other way round: the firewall
- * stops feeding the queues first, the workers judge what still waits, and only then the sockets are closed.
+ * The daemon's engine, a child of the keeper (src/keeper), which has the sockets of the queues and gets the signals. Everything that can
+ * fail is done before the first packet: rules, output, memory; then the keeper is asked to bind the queues, the workers are
+ * started, the firewall is attached, and the keeper told. The end goes the other way round: the firewall stops feeding the queues first,
+ * the workers judge what still waits, and only then the keeper closes the sockets.
  *
- * The calling thread is the main thread: it waits for signals, writes statistics, and notices workers that died.
+ * An engine that takes over from one that died finds queues that are bound and a table that feeds them; it leaves both as they are.
+ *
+ * When the keeper has died the engine ends, but leaves the table: the next keeper may have the queues by systemd, and without one it
+ * is the table's bypass that says what becomes of packets.
+ *
+ * The calling thread is the main thread: it waits for the keeper, writes statistics, and notices workers that died.
  */
 #include "engine_priv.h"
 #include "reload.h"
@@ -18,7 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <systemd/sd-daemon.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,6 +42,8 @@ enum {
 
 struct engine {
     const struct run_options *options;
+    const struct engine_inheritance *inherited;
+    struct config *newer;     /* a later one than that of the options, for the rules; NULL: none */
     struct rule_names *names; /* outlive the rulesets */
     struct ruleset *ruleset;
     size_t rules_memory, rule_errors;
@@ -49,10 +56,11 @@ struct engine {
     struct affinity affinity;
     struct firewall_options firewall;
     bool attached;
+    bool orphaned;                 /* the keeper has died */
     struct attachment *attachment; /* NULL: the table is not looked after */
     struct follower *follower;     /* NULL: no flows are the kernel's, or it does not tell */
     struct confinement confinement;
-    int queues_fd; /* the kernel's list of queues, which root alone may open; -1: none */
+    int queues_fd; /* the kernel's list of queues, which root alone may open; negative: none */
     struct worker *workers;
     struct worker **worker_list;
     unsigned worker_count;
@@ -63,9 +71,34 @@ struct engine {
 
 /* --- Start ------------------------------------------------------------------------------------------------------------------ */
 
-static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+/* An engine that died had other settings by a reload: the rules are loaded as that one did, and the rest follows by a reload. */
+static void load_newer_config(struct engine *engine)
 {
     const struct run_options *options = engine->options;
+    struct diag *diag;
+
+    if (!options->load_config || !atomic_load(&engine->inherited->memory->reload_wanted))
+        return;
+    diag = diag_new();
+    if (!diag || options->load_config(options->load_config_user, &engine->newer, diag))
+        log_warning("the configuration has mistakes now: the rules are loaded as it was at the start");
+    diag_free(diag);
+}
+
+static int try_rules(struct engine *engine, const struct config *config, struct diag *diag)
+{
+    const struct load_options load = {
+        .config = config,
+        .rule_files = engine->options->rule_files,
+        .rule_file_count = engine->options->rule_file_count,
+        .names = engine->names,
+    };
+
+    return engine_load(&engine->ruleset, &load, diag);
+}
+
+static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
     uint64_t begin = clock_monotonic_ns();
     struct engine_progress progress;
     struct diag *diag = diag_new();
@@ -73,16 +106,12 @@ static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     int err = -ENOMEM;
 
     engine->names = rule_names_new();
+    load_newer_config(engine);
     if (diag && engine->names) {
-        const struct load_options load = {
-            .config = options->config,
-            .rule_files = options->rule_files,
-            .rule_file_count = options->rule_file_count,
-            .names = engine->names,
-        };
-
         engine_progress_begin(&progress, diag);
-        err = engine_load(&engine->ruleset, &load, diag);
+        err = engine->newer ? try_rules(engine, engine->newer, diag) : -ENOENT;
+        if (err)
+            err = try_rules(engine, engine->options->config, diag);
         engine_progress_end(&progress);
         engine_print_mistakes(diag);
         engine->rule_errors = diag_errors(diag);
@@ -139,7 +168,7 @@ static int plan_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     struct nfqueue_options queues[ENGINE_MAX_QUEUES];
     size_t count = 0;
-    int err = engine_queue_options(engine->options->config, queues, ENGINE_MAX_QUEUES, &count, error);
+    int err = engine_plan_queues(engine->options->config, &engine->firewall, queues, &count, error);
 
     if (err)
         return err;
@@ -155,6 +184,10 @@ static int plan_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     for (size_t i = 0; i < count; i++) {
         engine->workers[i].index = (unsigned)i;
         engine->workers[i].queue = queues[i];
+        engine->workers[i].queue.inherited_fd = engine->inherited->queue_fds[i];
+        engine->workers[i].queue.kept = true;
+        engine->workers[i].queue.slots = lifeline_slots(engine->inherited->memory, (unsigned)i);
+        engine->workers[i].memory = engine->inherited->memory;
         engine->workers[i].affinity = &engine->affinity;
         engine->worker_list[i] = &engine->workers[i];
     }
@@ -215,6 +248,8 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
     want_conntrack(worker, engine->options->config, engine->ruleset);
     worker->reports = follower_port(engine->follower, worker->index);
     worker->pipeline.blocks = attachment_port(engine->attachment, worker->index);
+    worker->pipeline.hand = &worker->memory->worker[worker->index];
+    worker->pipeline.slots = worker->queue.slots;
     worker->pipeline.marked_policy = worker->queue.marked_policy;
     worker->pipeline.looping_policy = worker->queue.looping_policy;
     atomic_store(&worker->ruleset, engine->ruleset);
@@ -335,10 +370,10 @@ static void settle_offload(struct engine *engine)
                  by_packet > 0 ? "marks of packets, which the own table saves" : "marks of connections in verdicts");
 }
 
-/* Binding a queue makes packets wait in it, so it comes last, and the threads follow at once. */
-static int open_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+/* All that needs no bound queue. */
+static int open_captures(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
-    char cause[CAPTURE_ERROR_SIZE], pinned[512];
+    char cause[CAPTURE_ERROR_SIZE];
 
     for (unsigned i = 0; i < engine->worker_count; i++) {
         int err = nfqueue_open(&engine->workers[i].capture, &engine->workers[i].queue, cause);
@@ -348,16 +383,11 @@ static int open_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
             return err;
         }
     }
-    tell_conntrack(engine);
-    settle_offload(engine);
-    engine->queues_fd = open("/proc/thread-self/net/netfilter/nfnetlink_queue", O_RDONLY | O_CLOEXEC);
-    affinity_describe(&engine->affinity, engine->worker_count, pinned, sizeof(pinned));
-    log_info("%u queue%s bound, receive buffer %u KiB; %s", engine->worker_count, engine->worker_count == 1 ? "" : "s",
-             (unsigned)(nfqueue_receive_buffer(engine->workers[0].capture) / 1024), pinned);
     return 0;
 }
 
-static int start_output(struct engine *engine)
+/* Not before the sandbox, as no thread is: what that takes away is taken from this thread, and those that it starts. */
+static int start_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     int err;
 
@@ -366,23 +396,54 @@ static int start_output(struct engine *engine)
     if (!err)
         err = output_start(engine->output);
     affinity_apply_management(&engine->affinity);
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot start the output thread: %s", strerror(-err));
     return err;
 }
 
-/* Not before the sandbox: what it takes away is taken from this thread, and those that it starts. */
-static int start_threads(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+/* Binding a queue makes packets wait in it, so it comes last, and the threads follow at once. */
+static int bind_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
-    int err = start_output(engine);
+    const struct engine_inheritance *inherited = engine->inherited;
+    struct lifeline_message message;
+    enum lifeline_kind kind;
 
-    for (unsigned i = 0; i < engine->worker_count && !err; i++) {
+    if (lifeline_send(inherited->channel, LIFELINE_BIND, 0, NULL))
+        kind = LIFELINE_GONE;
+    else
+        do { /* signals come later */
+            kind = lifeline_receive(inherited->channel, &message, -1);
+        } while (kind != LIFELINE_BOUND && kind != LIFELINE_GONE);
+    if (kind == LIFELINE_GONE) {
+        snprintf(error, ENGINE_ERROR_SIZE, "the keeper has died");
+        return -EPIPE;
+    }
+    snprintf(error, ENGINE_ERROR_SIZE, "%s", message.text);
+    return message.value;
+}
+
+static int start_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    char pinned[512];
+
+    for (unsigned i = 0; i < engine->worker_count; i++)
+        nfqueue_begin(engine->workers[i].capture, atomic_load(&engine->inherited->memory->flags[i]));
+    tell_conntrack(engine);
+    settle_offload(engine);
+    for (unsigned i = 0; i < engine->worker_count; i++) {
+        int err;
+
         engine->workers[i].sandbox = engine->confinement.sandbox;
         err = worker_start(&engine->workers[i]);
+        if (err) {
+            snprintf(error, ENGINE_ERROR_SIZE, "cannot start a thread: %s", strerror(-err));
+            return err;
+        }
     }
-    if (err)
-        snprintf(error, ENGINE_ERROR_SIZE, "cannot start a thread: %s", strerror(-err));
-    else if (follower_start(engine->follower))
-        log_warning("no thread for connections that the kernel handles: flow records lack what it moved");
-    return err;
+    affinity_describe(&engine->affinity, engine->worker_count, pinned, sizeof(pinned));
+    log_info("%u queue%s bound, receive buffer %u KiB; %s", engine->worker_count, engine->worker_count == 1 ? "" : "s",
+             (unsigned)(nfqueue_receive_buffer(engine->workers[0].capture) / 1024), pinned);
+    return 0;
 }
 
 static int install(struct engine *engine, char error[ENGINE_ERROR_SIZE])
@@ -434,9 +495,9 @@ static int prepare_reload(struct engine *engine)
     return reload_new(&engine->reload, &options);
 }
 
-static void tell_systemd_of_reload(void)
+static void tell_keeper(const struct engine *engine, enum lifeline_kind kind, int32_t value)
 {
-    sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)(clock_monotonic_ns() / 1000));
+    lifeline_send(engine->inherited->channel, kind, value, NULL); /* that it has died is seen where it is listened to */
 }
 
 static void begin_reload(struct engine *engine)
@@ -448,11 +509,11 @@ static void begin_reload(struct engine *engine)
         return;
     }
     engine->reload_wanted = false;
-    tell_systemd_of_reload();
+    tell_keeper(engine, LIFELINE_RELOADING, 0);
     err = reload_start(engine->reload, engine->ruleset);
     if (err) {
         log_error("rules and settings stay as they are: %s", strerror(-err));
-        sd_notify(0, "READY=1");
+        tell_keeper(engine, LIFELINE_RELOADED, err);
     }
 }
 
@@ -471,6 +532,7 @@ static void use_reloaded(struct engine *engine)
 {
     const struct config *config = reload_config(engine->reload);
 
+    atomic_store(&engine->inherited->memory->reload_wanted, 1);
     output_set_generation(engine->output, ruleset_generation(engine->ruleset));
     engine_exception_policies(config, true, engine->shared.exceptions);
     engine->stats_interval_ns = (uint64_t)config_number(config, "stats.interval") * NS_PER_SECOND;
@@ -490,7 +552,7 @@ static void go_on_reloading(struct engine *engine)
         if (!reload_last(engine->reload)->error)
             use_reloaded(engine);
         service_tell_reload(engine->service, reload_last(engine->reload));
-        sd_notify(0, "READY=1");
+        tell_keeper(engine, LIFELINE_RELOADED, reload_last(engine->reload)->error);
     }
     if (engine->reload_wanted && reload_state(engine->reload) == RELOAD_IDLE)
         begin_reload(engine);
@@ -539,7 +601,7 @@ static int worker_error(const struct engine *engine, uint16_t *queue)
     return 0;
 }
 
-/* 0 when there is something else to look at. */
+/* 0 when there is something else to look at, -EPIPE when the keeper has died. */
 static int wait_for_signal(const struct engine *engine)
 {
     bool reloading = reload_state(engine->reload) != RELOAD_IDLE;
@@ -552,6 +614,8 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     uint64_t last_stats = clock_monotonic_ns();
 
     engine->stats_interval_ns = (uint64_t)config_number(engine->options->config, "stats.interval") * NS_PER_SECOND;
+    if (atomic_load(&engine->inherited->memory->reload_wanted))
+        begin_reload(engine);
 
     for (;;) {
         int signal_number = wait_for_signal(engine);
@@ -562,7 +626,8 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
             snprintf(error, ENGINE_ERROR_SIZE, "the worker of queue %u ended: %s", (unsigned)queue, strerror(-err));
             return err;
         }
-        if (signal_number == SIGTERM || signal_number == SIGINT)
+        engine->orphaned = signal_number == -EPIPE;
+        if (signal_number == SIGTERM || signal_number == SIGINT || engine->orphaned)
             return 0;
         if (signal_number == SIGHUP || signal_number == SIGUSR2)
             output_reopen(engine->output);
@@ -623,6 +688,7 @@ static void stop_workers(struct engine *engine)
         if (!worker->started)
             continue;
         pthread_join(worker->thread, NULL);
+        crash_watch_leave(worker->crash_stack);
         worker_copy_counters(worker);
         worker->started = false;
     }
@@ -675,20 +741,9 @@ static void engine_clear(struct engine *engine)
     confinement_clear(&engine->confinement);
     if (engine->queues_fd >= 0)
         close(engine->queues_fd);
+    config_free(engine->newer);
     free(engine->worker_list);
     free(engine->workers);
-}
-
-static void block_signals(sigset_t *signals)
-{
-    sigemptyset(signals);
-    sigaddset(signals, SIGTERM);
-    sigaddset(signals, SIGINT);
-    sigaddset(signals, SIGHUP);
-    sigaddset(signals, SIGUSR1);
-    sigaddset(signals, SIGUSR2);
-    pthread_sigmask(SIG_BLOCK, signals, NULL);
-    signal(SIGPIPE, SIG_IGN);
 }
 
 static void reload_for_client(void *user)
@@ -696,7 +751,7 @@ static void reload_for_client(void *user)
     begin_reload(user);
 }
 
-static int open_service(struct engine *engine, const sigset_t *signals, char error[ENGINE_ERROR_SIZE])
+static int open_service(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     const struct service_options options = {
         .config = engine->options->config,
@@ -710,14 +765,16 @@ static int open_service(struct engine *engine, const sigset_t *signals, char err
         .reload = engine->reload,
         .confinement = &engine->confinement,
         .started_ns = engine->started_ns,
+        .channel = engine->inherited->channel,
+        .control_fd = engine->inherited->control_fd,
         .begin_reload = reload_for_client,
         .user = engine,
     };
 
-    return service_new(&engine->service, &options, signals, error);
+    return service_new(&engine->service, &options, error);
 }
 
-static int start(struct engine *engine, const sigset_t *signals, char error[ENGINE_ERROR_SIZE])
+static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     char cause[FIREWALL_ERROR_SIZE];
     int err = confinement_become(&engine->confinement, engine->options->config, error);
@@ -729,8 +786,7 @@ static int start(struct engine *engine, const sigset_t *signals, char error[ENGI
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
     else
         err = plan_workers(engine, error);
-    for (unsigned i = 0; i < engine->worker_count && !err; i++)
-        engine_offload_queue(engine->options->config, &engine->firewall, &engine->workers[i].queue);
+    engine->firewall.keep_place = engine->inherited->takes_over;
     if (!err)
         err = load_rules(engine, error);
     if (!err)
@@ -744,45 +800,69 @@ static int start(struct engine *engine, const sigset_t *signals, char error[ENGI
         return -ENOMEM;
     }
     engine->started_ns = clock_monotonic_ns();
-    err = open_service(engine, signals, error);
+    err = open_service(engine, error);
     if (!err)
-        err = open_queues(engine, error);
+        err = open_captures(engine, error);
     if (!err)
         err = confinement_enter(&engine->confinement, engine->options, error);
     if (!err)
-        err = start_threads(engine, error);
-    return err ? err : attach(engine, error);
+        err = start_output(engine, error);
+    if (!err)
+        err = bind_queues(engine, error);
+    if (!err)
+        err = start_workers(engine, error);
+    if (err)
+        return err;
+    if (follower_start(engine->follower))
+        log_warning("no thread for connections that the kernel handles: flow records lack what it moved");
+    return attach(engine, error);
 }
 
-int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
+/* Of what the workers did; when all is well. */
+static void write_end(struct engine *engine)
 {
-    struct engine engine = { .options = options, .queues_fd = -1 };
-    sigset_t signals;
-    int err;
+    engine_save_datasets(engine->ruleset);
+    stats_write(engine->stats, engine->worker_list, engine->worker_count, engine->ruleset, engine->output,
+                (clock_monotonic_ns() - engine->started_ns) / NS_PER_SECOND, clock_realtime_ns());
+}
 
-    block_signals(&signals);
-    err = start(&engine, &signals, error);
+/* What fails leaves the table to the next engine. */
+static void stop(struct engine *engine, bool well)
+{
+    if (well && !engine->orphaned)
+        detach(engine);
+    attachment_stop(engine->attachment);
+    follower_stop(engine->follower); /* what it says last belongs into the records of the flows that end now */
+    stop_workers(engine);
+    if (well)
+        tell_keeper(engine, LIFELINE_STOPPING, 0);
+    tell_loops(engine);
+    if (engine->shared.files)
+        file_store_stop(engine->shared.files);
+    if (well)
+        write_end(engine);
+    if (engine->output)
+        output_stop(engine->output);
+    if (well)
+        summarise(engine);
+    engine_clear(engine);
+}
+
+int engine_run(const struct run_options *options, const struct engine_inheritance *inheritance,
+               char error[ENGINE_ERROR_SIZE])
+{
+    struct engine engine = { .options = options, .inherited = inheritance, .queues_fd = nfqueue_open_status() };
+    int err = crash_watch_start();
+
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "no handlers for signals: %s", strerror(-err));
+    else
+        err = start(&engine, error);
     if (!err) {
-        sd_notifyf(0, "READY=1\nSTATUS=inspecting %u queues", engine.worker_count);
         log_notice("ready");
+        tell_keeper(&engine, LIFELINE_READY, (int32_t)engine.worker_count);
         err = main_loop(&engine, error);
-        sd_notify(0, "STOPPING=1");
     }
-    detach(&engine);
-    follower_stop(engine.follower); /* what it says last belongs into the records of the flows that end now */
-    stop_workers(&engine);
-    tell_loops(&engine);
-    if (!err)
-        engine_save_datasets(engine.ruleset);
-    if (engine.shared.files)
-        file_store_stop(engine.shared.files);
-    if (engine.stats && !err)
-        stats_write(engine.stats, engine.worker_list, engine.worker_count, engine.ruleset, engine.output,
-                    (clock_monotonic_ns() - engine.started_ns) / NS_PER_SECOND, clock_realtime_ns());
-    if (engine.output)
-        output_stop(engine.output);
-    if (!err)
-        summarise(&engine);
-    engine_clear(&engine);
+    stop(&engine, !err);
     return err;
 }

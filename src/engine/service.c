@@ -15,21 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "sluice/clock.h"
 #include "sluice/control.h"
-#include "sluice/log.h"
 
-enum {
-    MAX_TICKETS = 64,
-    MAX_TOLD_MISTAKES = 20,
-    MAX_FLOWS = 1024,
-    DEFAULT_FLOWS = 256,
-    FLOW_PAGES = 64,
-    PATH_SIZE = 512
-};
+enum { MAX_TICKETS = 64, MAX_TOLD_MISTAKES = 20, MAX_FLOWS = 1024, DEFAULT_FLOWS = 256, FLOW_PAGES = 64 };
 
 /* Who waits for a reload. */
 struct waiting_client {
@@ -40,8 +31,7 @@ struct waiting_client {
 struct service {
     struct service_options options;
     struct control_server *server; /* NULL: none */
-    int signal_fd;
-    struct worker_query *queries; /* one a worker */
+    struct worker_query *queries;  /* one a worker */
     struct waiting_client waiting[MAX_TICKETS];
     unsigned waiting_count;
 };
@@ -490,39 +480,45 @@ static void list_commands(void *user, struct control_request *request)
 
 /* --- Life ------------------------------------------------------------------------------------------------------------------------- */
 
-/* Open as far as that is asked for: who has not said that he wants it runs without when it can't be had. */
-static int open_server(struct service *service, char error[ENGINE_ERROR_SIZE])
+bool engine_control_options(const struct config *config, char path[ENGINE_CONTROL_PATH_SIZE],
+                            struct control_options *out, bool *needed)
 {
-    const struct config *config = service->options.config;
     const char *enabled = config_string(config, "unix-command.enabled");
     const char *name = config_string(config, "unix-command.filename");
-    char path[PATH_SIZE], cause[CONTROL_ERROR_SIZE];
-    struct control_options options = {
+
+    if (strcmp(enabled, "no") == 0)
+        return false;
+    *out = (struct control_options){
         .path = path,
         .group = config_string(config, "control.group"),
         .max_clients = (unsigned)config_number(config, "control.clients"),
         .commands = commands,
-        .user = service,
     };
+    *needed = strcmp(enabled, "auto") != 0;
+    config_mode(config_string(config, "control.mode"), &out->mode);
+    snprintf(path, ENGINE_CONTROL_PATH_SIZE, "%s%s", strchr(name, '/') ? "" : SLUICE_RUNDIR "/", name);
+    return true;
+}
+
+static int open_server(struct service *service, char error[ENGINE_ERROR_SIZE])
+{
+    char path[ENGINE_CONTROL_PATH_SIZE], cause[CONTROL_ERROR_SIZE];
+    struct control_options options;
+    bool needed;
     int err;
 
-    if (strcmp(enabled, "no") == 0)
+    if (service->options.control_fd < 0 || !engine_control_options(service->options.config, path, &options, &needed))
         return 0;
-    config_mode(config_string(config, "control.mode"), &options.mode);
-    snprintf(path, sizeof(path), "%s%s", strchr(name, '/') ? "" : SLUICE_RUNDIR "/", name);
+    options.user = service;
+    options.inherits = true;
+    options.listen_fd = service->options.control_fd;
     err = control_server_new(&service->server, &options, cause);
-    if (!err)
-        return 0;
-    if (strcmp(enabled, "auto") == 0) {
-        log_warning("%s: going on without it (unix-command.enabled)", cause);
-        return 0;
-    }
-    snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
     return err;
 }
 
-int service_new(struct service **out, const struct service_options *options, const sigset_t *signals,
-                char error[ENGINE_ERROR_SIZE])
+int service_new(struct service **out, const struct service_options *options, char error[ENGINE_ERROR_SIZE])
 {
     struct service *service = calloc(1, sizeof(*service));
     int err = -ENOMEM;
@@ -531,10 +527,9 @@ int service_new(struct service **out, const struct service_options *options, con
     if (!service)
         return err;
     service->options = *options;
-    service->signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
     service->queries = calloc(options->worker_count, sizeof(*service->queries));
     if (service->queries)
-        err = service->signal_fd < 0 ? -errno : open_server(service, error);
+        err = open_server(service, error);
     if (err)
         service_free(service);
     else
@@ -547,28 +542,27 @@ void service_free(struct service *service)
     if (!service)
         return;
     control_server_free(service->server);
-    if (service->signal_fd >= 0)
-        close(service->signal_fd);
     free(service->queries);
     free(service);
-}
-
-static int read_signal(const struct service *service)
-{
-    struct signalfd_siginfo info;
-
-    return read(service->signal_fd, &info, sizeof(info)) == sizeof(info) ? (int)info.ssi_signo : 0;
 }
 
 int service_wait(struct service *service, int timeout_ms)
 {
     struct pollfd fds[] = {
-        { .fd = service->signal_fd, .events = POLLIN },
+        { .fd = service->options.channel, .events = POLLIN },
         { .fd = service->server ? control_server_fd(service->server) : -1, .events = POLLIN },
     };
+    struct lifeline_message message;
 
     poll(fds, sizeof(fds) / sizeof(fds[0]), timeout_ms);
     if (service->server)
         control_server_run(service->server);
-    return read_signal(service);
+    switch (lifeline_receive(service->options.channel, &message, 0)) {
+    case LIFELINE_SIGNAL:
+        return message.value;
+    case LIFELINE_GONE:
+        return -EPIPE;
+    default:
+        return 0;
+    }
 }

@@ -3,8 +3,6 @@
 #ifndef SLUICE_ENGINE_SERVICE_H
 #define SLUICE_ENGINE_SERVICE_H
 
-#include <signal.h>
-
 #include "engine_priv.h"
 #include "reload.h"
 
@@ -22,16 +20,18 @@ struct service_options {
     const struct reload *reload;
     const struct confinement *confinement;
     uint64_t started_ns; /* monotonic */
+    int channel;         /* of the keeper */
+    int control_fd;      /* the control socket, the service's from now on; -1: none */
     void (*begin_reload)(void *user);
     void *user;
 };
 
-/* Opens the control socket as configured, and takes the signals, which are blocked. 0 or -errno with a line in `error`. */
-int service_new(struct service **out, const struct service_options *options, const sigset_t *signals,
-                char error[ENGINE_ERROR_SIZE]);
+/* 0 or -errno with a line in `error`. */
+int service_new(struct service **out, const struct service_options *options, char error[ENGINE_ERROR_SIZE]);
 void service_free(struct service *service); /* NULL is allowed */
 
-/* Waits for a signal, at most so long, and serves clients meanwhile. Its number; 0 when there was none. */
+/* Waits for a signal that the keeper passes on, at most so long, and serves clients meanwhile. Its number; 0 when there was none,
+ * -EPIPE when the keeper has died. */
 int service_wait(struct service *service, int timeout_ms);
 
 /* A reload has ended: who waits for it is told. */

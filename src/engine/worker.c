@@ -196,6 +196,25 @@ static const struct ruleset *current_ruleset(struct worker *worker)
     return atomic_load_explicit(&worker->ruleset, memory_order_relaxed);
 }
 
+static void let_go(struct worker *worker)
+{
+    if (worker->memory)
+        lifeline_let_go(&worker->memory->worker[worker->index]);
+}
+
+static void beat(struct worker *worker)
+{
+    atomic_fetch_add_explicit(&worker->epoch, 1, memory_order_release);
+    if (worker->memory)
+        lifeline_beat(&worker->memory->worker[worker->index]);
+}
+
+static void tell_state(struct worker *worker, enum lifeline_state state)
+{
+    if (worker->memory)
+        atomic_store(&worker->memory->worker[worker->index].state, state);
+}
+
 /* Receives, judges, answers. The number of packets, or -errno when there will be no more. */
 static int do_batch(struct worker *worker, int wait_ms)
 {
@@ -208,6 +227,7 @@ static int do_batch(struct worker *worker, int wait_ms)
         return count == -ENOBUFS ? 0 : count; /* the kernel dropped, not us: counted, and on we go */
     for (int i = 0; i < count; i++)
         pipeline_packet(&worker->pipeline, ruleset, batch[i], i + 1 < count ? batch[i + 1] : NULL);
+    let_go(worker);
     err = capture_send_verdicts(worker->capture, batch, (size_t)count);
     return err ? err : count;
 }
@@ -270,14 +290,16 @@ static void loop(struct worker *worker)
         take_reports(worker, current_ruleset(worker), false);
         expire(worker, current_ruleset(worker), count);
         meet_attachment(worker);
-        atomic_fetch_add_explicit(&worker->epoch, 1, memory_order_release);
+        beat(worker);
         answer_main(worker, count == 0);
     }
     for (int i = 0; i < WORKER_LAST_BATCHES && count >= 0; i++) {
         count = do_batch(worker, 0);
+        beat(worker);
         if (count == 0)
             break;
     }
+    tell_state(worker, LIFELINE_ENDED);
     if (count < 0)
         atomic_store(&worker->error, count);
     take_reports(worker, current_ruleset(worker), true);
@@ -301,11 +323,15 @@ static void *run(void *arg)
     name_thread(worker);
     if (worker->affinity)
         affinity_apply_worker(worker->affinity, worker->index);
+    if (worker->memory)
+        crash_watch_join(worker->memory, worker->index, &worker->crash_stack);
     err = sandbox_enter_worker(worker->sandbox);
-    if (err)
+    if (err) {
         atomic_store(&worker->error, err);
-    else
-        loop(worker);
+        return NULL;
+    }
+    tell_state(worker, LIFELINE_RUNS);
+    loop(worker);
     return NULL;
 }
 

@@ -242,6 +242,21 @@ static int settle_plan(struct change *change, struct plan *plan)
     return 0;
 }
 
+/* The chains that are there stay where they are, whoever has come to stand beside them. */
+static void keep_place(const struct change *change, struct plan *plan)
+{
+    for (unsigned i = 0; i < plan->chain_count; i++) {
+        struct plan_chain *chain = &plan->chains[i];
+
+        for (unsigned f = 0; f < plan->family_count && chain->base; f++) {
+            const struct survey_chain *have = find_chain(change, plan->families[f], chain->name);
+
+            if (have && is_ours(change, plan->families[f]) && have->base && have->hook == chain->hook)
+                chain->priority = have->priority;
+        }
+    }
+}
+
 static int build_installation(struct change *change)
 {
     struct plan plan;
@@ -251,6 +266,8 @@ static int build_installation(struct change *change)
     err = settle_plan(change, &plan);
     if (err)
         return err;
+    if (change->options->keep_place)
+        keep_place(change, &plan);
     for (unsigned i = 0; i < plan.family_count; i++) {
         const struct survey_table *table = nft_survey_find(&change->survey, plan.families[i], change->table);
 

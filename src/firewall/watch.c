@@ -184,8 +184,11 @@ static int install(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE]
     int err = 0;
 
     for (int try = 0; try < LEARN_TRIES; try++) {
+        struct firewall_options options = *watch->options;
+
+        options.keep_place &= !watch->installed.known;
         firewall_watch_receive(watch, &change); /* what was before does not matter any more */
-        err = nft_install(&watch->session, watch->options, &watch->installed, error);
+        err = nft_install(&watch->session, &options, &watch->installed, error);
         if (err)
             return err;
         nft_image_clear(&watch->image);

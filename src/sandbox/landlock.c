@@ -60,7 +60,6 @@ static struct ruleset handled(int version)
 static const uint64_t rights[] = {
     [SANDBOX_READ] = RIGHTS_TO_READ,
     [SANDBOX_WRITE] = RIGHTS_TO_WRITE,
-    [SANDBOX_REMOVE] = LANDLOCK_ACCESS_FS_REMOVE_FILE,
 };
 
 static bool is_proc(int fd)
@@ -83,7 +82,7 @@ static int allow(int ruleset, uint64_t handled_files, const struct sandbox_path 
         return errno == ENOMEM || errno == EMFILE ? -errno : 0;
     if (fstat(rule.parent_fd, &status) == 0 && !S_ISDIR(status.st_mode))
         rule.allowed_access &= RIGHTS_OF_FILES;
-    if (rule.allowed_access != 0 && syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0))
+    if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0))
         err = -errno;
     if (!is_proc(rule.parent_fd))
         close(rule.parent_fd);

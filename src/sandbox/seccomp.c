@@ -4,8 +4,8 @@
  *
  * What is not on the list gets EPERM: a call that a library tries, and does without, must not end the daemon in front of a network.
  * Calls of which there is none in this program, and which are the first that an intruder would make (another program, another process,
- * another's memory, mounts, modules), end the process at once: who makes them is no longer Sluice, and a new engine is better than
- * that one. clone3() has its flags in memory, where a filter can't read them, so it gets ENOSYS: the C library then uses clone().
+ * another's memory, mounts, modules), end the process: who makes them is no longer Sluice, and a new engine is better than that one. They
+ * end it by a signal (SIGSYS) that the thread gets, by which the keeper knows whose packet it was. clone3() has its flags in memory, where a filter can't read them, so it gets ENOSYS: the C library then uses clone().
  *
  * Workers have a list of their own on top, so the kernel asks both. What they are allowed is without conditions as far as it is frequent:
  * the kernel answers such calls from a table, without running a program.
@@ -20,6 +20,7 @@
 #include <seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -37,219 +38,68 @@ enum { CLONE_FLAGS = 0 };
 #endif
 
 /* Threads that judge packets. */
-static const char *const worker_calls[] = {
-    "brk",
-    "clock_getres",
-    "clock_gettime",
-    "clock_gettime64",
-    "clock_nanosleep",
-    "clock_nanosleep_time64",
-    "close",
-    "exit",
-    "exit_group",
-    "fstat",
-    "futex",
-    "futex_time64",
-    "futex_waitv",
-    "getcpu",
-    "getegid",
-    "geteuid",
-    "getgid",
-    "getpid",
-    "getrandom",
-    "getrusage",
-    "gettid",
-    "gettimeofday",
-    "getuid",
-    "madvise",
-    "mremap",
-    "munmap",
-    "nanosleep",
-    "newfstatat",
-    "poll",
-    "ppoll",
-    "ppoll_time64",
-    "pread64",
-    "read",
-    "recvfrom",
-    "recvmmsg",
-    "recvmsg",
-    "restart_syscall",
-    "rseq",
-    "rt_sigaction",
-    "rt_sigprocmask",
-    "rt_sigreturn",
-    "sched_getaffinity",
-    "sched_yield",
-    "sendmmsg",
-    "sendmsg",
-    "sendto",
-    "set_robust_list",
-    "setsockopt",
-    "sigaltstack",
-    "time",
-    "write",
-    "writev",
-};
+static const char worker_calls[] =
+    "brk clock_getres clock_gettime clock_gettime64 clock_nanosleep clock_nanosleep_time64 close exit exit_group "
+    "fstat futex futex_time64 futex_waitv getcpu getegid geteuid getgid getpid getrandom getrusage gettid "
+    "gettimeofday getuid madvise mremap munmap nanosleep newfstatat poll ppoll ppoll_time64 pread64 read recvfrom "
+    "recvmmsg recvmsg restart_syscall rseq rt_sigaction rt_sigprocmask rt_sigreturn sched_getaffinity sched_yield "
+    "sendmmsg sendmsg sendto set_robust_list setsockopt sigaltstack time write writev";
 
 /* The process: what the workers have, and files, timers, netlink, threads. */
-static const char *const process_calls[] = {
-    "accept",
-    "accept4",
-    "access",
-    "arch_prctl",
-    "bind",
-    "dup",
-    "dup2",
-    "dup3",
-    "epoll_create1",
-    "epoll_ctl",
-    "epoll_pwait",
-    "epoll_pwait2",
-    "epoll_wait",
-    "eventfd2",
-    "faccessat",
-    "faccessat2",
-    "fadvise64",
-    "fallocate",
-    "fchmod",
-    "fcntl",
-    "fcntl64",
-    "fdatasync",
-    "flock",
-    "fstat64",
-    "fstatfs",
-    "fsync",
-    "ftruncate",
-    "get_robust_list",
-    "getdents64",
-    "getgroups",
-    "getpeername",
-    "getppid",
-    "getpriority",
-    "getresgid",
-    "getresuid",
-    "getrlimit",
-    "getsockname",
-    "getsockopt",
-    "lseek",
-    "lstat",
-    "membarrier",
-    "memfd_create",
-    "mincore",
-    "mkdir",
-    "mkdirat",
-    "mlock",
-    "mlock2",
-    "mmap",
-    "mprotect",
-    "munlock",
-    "open",
-    "openat",
-    "pipe2",
-    "pselect6",
-    "pwrite64",
-    "pwritev",
-    "preadv",
-    "readlink",
-    "readlinkat",
-    "readv",
-    "rename",
-    "renameat",
-    "renameat2",
-    "rmdir",
-    "rt_sigpending",
-    "rt_sigsuspend",
-    "rt_sigtimedwait",
-    "sched_get_priority_max",
-    "sched_get_priority_min",
-    "sched_getparam",
-    "sched_getscheduler",
-    "sched_setaffinity",
-    "select",
-    "set_tid_address",
-    "setpriority",
-    "shutdown",
-    "signalfd4",
-    "stat",
-    "statfs",
-    "statx",
-    "sysinfo",
-    "timerfd_create",
-    "timerfd_gettime",
-    "timerfd_settime",
-    "times",
-    "umask",
-    "uname",
-    "unlink",
-    "unlinkat",
-};
+static const char process_calls[] =
+    "accept accept4 access arch_prctl bind dup dup2 dup3 epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 "
+    "epoll_wait eventfd2 faccessat faccessat2 fadvise64 fallocate fchmod fcntl fcntl64 fdatasync flock fstat64 "
+    "fstatfs fsync ftruncate get_robust_list getdents64 getgroups getpeername getppid getpriority getresgid "
+    "getresuid getrlimit getsockname getsockopt lseek lstat membarrier memfd_create mincore mkdir mkdirat mlock "
+    "mlock2 mmap mprotect munlock open openat pipe2 pselect6 pwrite64 pwritev preadv readlink readlinkat readv "
+    "rename renameat renameat2 rmdir rt_sigpending rt_sigsuspend rt_sigtimedwait sched_get_priority_max "
+    "sched_get_priority_min sched_getparam sched_getscheduler sched_setaffinity select set_tid_address setpriority "
+    "shutdown signalfd4 stat statfs statx sysinfo timerfd_create timerfd_gettime timerfd_settime times umask uname "
+    "unlink unlinkat";
 
 /* Nobody here makes them. */
-static const char *const hostile_calls[] = {
-    "acct",
-    "add_key",
-    "bpf",
-    "chroot",
-    "delete_module",
-    "execve",
-    "execveat",
-    "finit_module",
-    "fork",
-    "fsconfig",
-    "fsmount",
-    "fsopen",
-    "init_module",
-    "ioperm",
-    "iopl",
-    "kexec_file_load",
-    "kexec_load",
-    "keyctl",
-    "mount",
-    "mount_setattr",
-    "move_mount",
-    "open_by_handle_at",
-    "open_tree",
-    "perf_event_open",
-    "pidfd_getfd",
-    "pivot_root",
-    "process_vm_readv",
-    "process_vm_writev",
-    "ptrace",
-    "reboot",
-    "request_key",
-    "setns",
-    "swapoff",
-    "swapon",
-    "umount2",
-    "unshare",
-    "userfaultfd",
-    "vfork",
-};
+static const char hostile_calls[] =
+    "acct add_key bpf chroot delete_module execve execveat finit_module fork fsconfig fsmount fsopen init_module "
+    "ioperm iopl kexec_file_load kexec_load keyctl mount mount_setattr move_mount open_by_handle_at open_tree "
+    "perf_event_open pidfd_getfd pivot_root process_vm_readv process_vm_writev ptrace reboot request_key setns "
+    "swapoff swapon umount2 unshare userfaultfd vfork";
 
 /* What the sanitizers do at the end, and to report: no other process, no other program. */
-static const char *const checker_calls[] = {
-    "get_thread_area", "prctl", "prlimit64", "ptrace", "sched_getscheduler", "tgkill", "wait4", "waitid",
-};
+static const char checker_calls[] = "get_thread_area prctl prlimit64 ptrace sched_getscheduler tgkill wait4 waitid";
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-static bool has(const char *const *list, size_t count, int number)
+/* The next word's number, which is negative when this architecture or the library has no such call; false after the last. */
+static bool next_call(const char **list, int *number)
 {
-    for (size_t i = 0; i < count; i++)
-        if (seccomp_syscall_resolve_name(list[i]) == number)
+    char name[64];
+    size_t length = strcspn(*list, " ");
+
+    if (length == 0 || length >= sizeof(name))
+        return false;
+    memcpy(name, *list, length);
+    name[length] = '\0';
+    *list += length + ((*list)[length] == ' ');
+    *number = seccomp_syscall_resolve_name(name);
+    return true;
+}
+
+static bool has(const char *list, int wanted)
+{
+    int number;
+
+    while (next_call(&list, &number))
+        if (number == wanted)
             return true;
     return false;
 }
 
-/* Names that this architecture or the library does not know are none of ours. */
-static int add(scmp_filter_ctx context, uint32_t action, const char *const *list, size_t count)
+static int add(scmp_filter_ctx context, uint32_t action, const char *list)
 {
-    for (size_t i = 0; i < count; i++) {
-        int number = seccomp_syscall_resolve_name(list[i]), err;
+    int number, err;
 
-        if (number < 0 ||
-            (SANDBOX_IS_CHECKED && action != SCMP_ACT_ALLOW && has(checker_calls, COUNT(checker_calls), number)))
+    while (next_call(&list, &number)) {
+        if (number < 0 || (SANDBOX_IS_CHECKED && action != SCMP_ACT_ALLOW && has(checker_calls, number)))
             continue;
         err = seccomp_rule_add(context, action, number, 0);
         if (err)
@@ -272,10 +122,10 @@ static int allow_value(scmp_filter_ctx context, int number, unsigned argument, u
 static int allow_for_all(scmp_filter_ctx context)
 {
     static const unsigned long options[] = { PR_SET_NAME, PR_GET_NAME, 0x53564d41 /* names of mappings */ };
-    int err = add(context, SCMP_ACT_ALLOW, worker_calls, COUNT(worker_calls));
+    int err = add(context, SCMP_ACT_ALLOW, worker_calls);
 
     if (!err && SANDBOX_IS_CHECKED)
-        return add(context, SCMP_ACT_ALLOW, checker_calls, COUNT(checker_calls));
+        return add(context, SCMP_ACT_ALLOW, checker_calls);
     if (!err)
         err = allow_value(context, SCMP_SYS(tgkill), 0, (uint64_t)getpid());
     for (size_t i = 0; i < COUNT(options) && !err; i++)
@@ -332,7 +182,7 @@ static int allow_threads(scmp_filter_ctx context)
                            SCMP_CMP(CLONE_FLAGS, SCMP_CMP_MASKED_EQ, CLONE_UNTRACED | CLONE_THREAD, CLONE_UNTRACED) });
     if (!err && !SANDBOX_IS_CHECKED)
         err = seccomp_rule_add_array(
-            context, SCMP_ACT_KILL_PROCESS, SCMP_SYS(clone), 1,
+            context, SCMP_ACT_TRAP, SCMP_SYS(clone), 1,
             (struct scmp_arg_cmp[]){ SCMP_CMP(CLONE_FLAGS, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0) });
     return err ? err : allow_value(context, SCMP_SYS(seccomp), 0, SECCOMP_SET_MODE_FILTER);
 }
@@ -401,10 +251,9 @@ int filter_of_process(struct filter *out, bool unix_clients)
     int err = context ? allow_for_all(context) : -ENOMEM;
 
     if (!err)
-        err = add(context, SCMP_ACT_ALLOW, process_calls, COUNT(process_calls));
+        err = add(context, SCMP_ACT_ALLOW, process_calls);
     if (!err)
-        err = add(context, SANDBOX_IS_CHECKED ? SCMP_ACT_ERRNO(EACCES) : SCMP_ACT_KILL_PROCESS, hostile_calls,
-                  COUNT(hostile_calls));
+        err = add(context, SANDBOX_IS_CHECKED ? SCMP_ACT_ERRNO(EACCES) : SCMP_ACT_TRAP, hostile_calls);
     if (!err)
         err = allow_sockets(context, unix_clients);
     if (!err)

@@ -60,10 +60,10 @@ wave
 sleep 0.3
 start_sluice route --queue 0-1 --rules "$WORK/t.rules" --set queue.length=20000 --attach route --verdict route --route-to 20 --route-bypass
 sleep 0.3
-kill -STOP "$next"
+freeze "$next"
 sleep 0.3
 [ "$(kernel_queue 20 waiting)" -gt 100 ] || fail "route: nothing waits for the next consumer"
-(sleep 0.4; kill -CONT "$next") &
+(sleep 0.4; thaw "$next") &
 stop_process "$LAST_PID" || fail "route: exit code $?"
 gateway nft list tables 2>/dev/null | grep sluice >/dev/null && fail "route: the table is still there"
 [ "$(($(last_stats route queue.0.routed) + $(last_stats route queue.1.routed)))" -gt 100 ] || fail "route: nothing was routed"

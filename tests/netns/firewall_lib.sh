@@ -111,12 +111,12 @@ beside() {
 	send "$mode-dead"
 	expect "$mode: with a dead daemon" "$mode-dead" 1
 	run_beside "$mode-full" "$mode" --set queue.length=1 --set queue.fail-open=yes
-	kill -STOP "$LAST_PID"
+	freeze "$LAST_PID"
 	for to in $FAMILIES; do client python3 "$HERE/traffic.py" udp-send "$to" 7000 fill fill; done
 	sleep 0.1
 	send "$mode-full"
 	expect "$mode: with a full queue" "$mode-full" 1
-	kill -CONT "$LAST_PID"
+	thaw "$LAST_PID"
 	stop_process "$LAST_PID" || fail "$mode: exit code $?"
 	gateway nft list tables | grep sluice && fail "$mode: our table is still there"
 	true
@@ -135,10 +135,10 @@ account() {
 	ip netns exec "$P-cli" python3 "$HERE/monitor_edits.py" send 10.66.2.2 7000 1000 >"$WORK/sent" 2>>"$WORK/background.log" &
 	sender=$!
 	more_numbers "$name"
-	kill -STOP "$pid"
+	freeze "$pid"
 	for _ in $(seq 100); do [ $(($(kernel_queue 0 waiting) + $(kernel_queue 1 waiting))) -ge 50 ] && break; sleep 0.05; done
 	firewall_reload || fail "$name: reload: $(tail -5 "$WORK/generator.log")"
-	kill -CONT "$pid"
+	thaw "$pid"
 	more_numbers "$name: after the reload"
 	kill "$sender"
 	wait "$sender" || fail "$name: the sender"

@@ -113,10 +113,28 @@ stop_process() {
 	wait "$1"
 }
 
-# kill_process PID: SIGKILL.
+# engine_of PID: the engine that `sluice run` (the keeper) has now; empty when it has none.
+engine_of() {
+	local children=
+	read -r children <"/proc/$1/task/$1/children" 2>/dev/null || true
+	echo "${children%% *}"
+}
+
+# freeze PID, thaw PID: what looks at packets stands still, and goes on.
+freeze() { kill -STOP "$(engine_of "$1")"; }
+thaw() { kill -CONT "$(engine_of "$1")"; }
+
+# kill_process PID: SIGKILL; an engine that it leaves ends by itself.
 kill_process() {
+	local engine
+	engine=$(engine_of "$1")
 	kill -9 "$1"
 	wait "$1" 2>/dev/null || true
+	for _ in $(seq 100); do
+		[ -n "$engine" ] && kill -0 "$engine" 2>/dev/null || return 0
+		sleep 0.05
+	done
+	fail "the engine $engine lives on without its keeper"
 }
 
 # background cli|gw|srv COMMAND...: on that host, in the background until the test ends.

@@ -8,12 +8,12 @@ echo 'drop udp any any -> any 7000 (msg:"fives"; content:"number 5"; sid:1;)' >"
 background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
 for _ in $(seq 50); do [ -s "$WORK/got" ] && break; sleep 0.05; done
 start_sluice ips --queue 0 --rules "$WORK/t.rules"
-kill -STOP "$LAST_PID"
+freeze "$LAST_PID"
 client python3 "$HERE/traffic.py" udp-flood 10.66.2.2 7000 1000
 sleep 0.2
 equal "waiting" "$(kernel_queue 0 waiting)" 1000
 kill -TERM "$LAST_PID"
-kill -CONT "$LAST_PID"
+thaw "$LAST_PID"
 stop_process "$LAST_PID" || fail "exit code $?"
 # 5, 50-59, 500-599 of 0..999
 for _ in $(seq 60); do [ "$(grep -c number "$WORK/got")" = 889 ] && break; sleep 0.05; done

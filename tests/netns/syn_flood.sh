@@ -15,7 +15,7 @@ for _ in $(seq 50); do [ "$(grep -c listening "$WORK/background.log")" = 2 ] && 
 mac=$(gateway cat /sys/class/net/g0/address)
 
 resident() { # of Sluice, in KiB
-	awk '$1 == "VmRSS:" { print $2 }' "/proc/$ips/status"
+	awk '$1 == "VmRSS:" { print $2 }' "/proc/$(engine_of "$ips")/status"
 }
 
 flood() { # flood SEED

@@ -248,9 +248,9 @@ START_TEST(status_of_queues)
     ck_assert_uint_eq(status[1].id_sequence, UINT32_MAX);
     ck_assert_int_eq(nfqueue_read_status(fd, status, 1), 1); /* from the start again */
     ck_assert_int_eq(nfqueue_read_status(fd, status, 0), 0);
-    ck_assert_int_eq(queue_status_find(fd, 65535, &found), 0);
+    ck_assert_int_eq(nfqueue_find_status(fd, 65535, &found), 0);
     ck_assert_uint_eq(found.id_sequence, 6);
-    ck_assert_int_eq(queue_status_find(fd, 6, &found), -ENOENT);
+    ck_assert_int_eq(nfqueue_find_status(fd, 6, &found), -ENOENT);
     close(fd);
     ck_assert_int_eq(nfqueue_read_status(fd, status, 4), -EBADF);
 }

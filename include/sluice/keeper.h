@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Keeper: the daemon's parent process. It has the sockets of the queues, so that packets wait there whatever becomes of the engine that
+ * judges them; it starts the engine, passes signals on, and starts another one when that dies or stands still.
+ *
+ * Threads: one; it must not have any, because it forks.
+ */
+#ifndef SLUICE_KEEPER_H
+#define SLUICE_KEEPER_H
+
+#include "sluice/engine.h"
+
+/* The daemon, until SIGTERM or SIGINT. 0, or -errno with a line in `error`. Prints its own log. */
+int keeper_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE]);
+
+#endif

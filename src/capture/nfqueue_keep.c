@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A queue whose reader died while somebody else kept the socket. Three kinds of packets wait: those that the dead one took out of the
+ * socket and did not judge, those that lie in the socket, and those that come meanwhile. Only the first need help: nobody will hear
+ * of them again unless they are queued anew.
+ *
+ * Up to which packet the dead one came is told by the first one in the socket, or when there is none by the number of packets that
+ * the kernel has queued. That number has to be read before the socket is looked at, and no packet that has a number may be still
+ * on its way into the socket then; a message that makes the kernel take the queue's lock comes between the two.
+ *
+ * Threads: the keeper's only one.
+ */
+#include "nfqueue_priv.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/netfilter/nfnetlink_queue.h>
+#include <linux/netlink.h>
+#include <poll.h>
+
+enum { PEEK_SIZE = 4096, MAX_ANSWERS = 1 << 20, SEND_TRIES = 1000 /* of a millisecond each */ };
+
+/* A netlink message that cannot be sent for want of memory may be sent later. */
+static int send_message(int fd, const struct nlmsghdr *head)
+{
+    for (int tries = 0;; tries++) {
+        if (send(fd, head, head->nlmsg_len, MSG_NOSIGNAL) >= 0)
+            return 0;
+        if (errno != EINTR && ((errno != EAGAIN && errno != ENOBUFS && errno != ENOMEM) || tries == SEND_TRIES))
+            return -errno;
+        if (errno != EINTR)
+            poll(NULL, 0, 1);
+    }
+}
+
+int nfqueue_resize(int fd, uint16_t queue, uint32_t length, uint32_t receive_buffer)
+{
+    char buffer[256];
+    struct nlmsghdr *head = nfqueue_config_put(queue, buffer, SEQUENCE_LENGTH);
+
+    mnl_attr_put_u32(head, NFQA_CFG_QUEUE_MAXLEN, htonl(length));
+    if (receive_buffer)
+        nfqueue_set_receive_buffer(fd, receive_buffer);
+    return send_message(fd, head);
+}
+
+static uint32_t verdict_of(const struct nfqueue_options *options, enum queue_judgment judgment)
+{
+    switch (judgment) {
+    case QUEUE_JUDGE_DROP:
+        return NF_DROP;
+    case QUEUE_JUDGE_ACCEPT:
+        return nfqueue_accept_verdict(options);
+    default:
+        return NF_REPEAT;
+    }
+}
+
+/* A mark in a verdict is the packet's whole mark, so it is set only where packets would come back for ever without it. */
+static int judge(int fd, const struct nfqueue_options *options, int type, uint32_t id, enum queue_judgment judgment)
+{
+    struct nfqnl_msg_verdict_hdr verdict = { htonl(verdict_of(options, judgment)), htonl(id) };
+    char buffer[256];
+    struct nlmsghdr *head = nfqueue_config_put(options->queue, buffer, SEQUENCE_REPEAT_UNJUDGED);
+
+    head->nlmsg_type = (uint16_t)(NFNL_SUBSYS_QUEUE << 8 | type);
+    mnl_attr_put(head, NFQA_VERDICT_HDR, sizeof(verdict), &verdict);
+    if (judgment == QUEUE_JUDGE_ACCEPT && options->mode == QUEUE_REPEAT)
+        mnl_attr_put_u32(head, NFQA_MARK, htonl(options->mark));
+    return send_message(fd, head);
+}
+
+int nfqueue_judge_one(int fd, const struct nfqueue_options *options, uint32_t id, enum queue_judgment judgment)
+{
+    return judge(fd, options, NFQNL_MSG_VERDICT, id, judgment);
+}
+
+int nfqueue_judge_up_to(int fd, const struct nfqueue_options *options, uint32_t id, enum queue_judgment judgment)
+{
+    return judge(fd, options, NFQNL_MSG_VERDICT_BATCH, id, judgment);
+}
+
+/* The id of the first packet in the socket; false when there is none. Answers ahead of it were for the dead one. */
+static bool first_unread(int fd, uint16_t queue, uint32_t *id)
+{
+    uint8_t bytes[PEEK_SIZE];
+    struct nfqueue_result result;
+    struct packet pkt;
+
+    for (int i = 0; i < MAX_ANSWERS; i++) {
+        ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+        enum nfqueue_message_kind kind;
+
+        if (n < 0 && (errno == EINTR || errno == ENOBUFS))
+            continue;
+        if (n <= 0)
+            return false;
+        kind = nfqueue_message_read(bytes, (size_t)n, queue, &pkt, &result);
+        if (kind == NFQUEUE_PACKET || kind == NFQUEUE_DAMAGED) { /* longer than our piece of it: damaged, with its id */
+            *id = pkt.meta.id;
+            return true;
+        }
+        if (recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) < 0)
+            return false;
+    }
+    return false;
+}
+
+int nfqueue_survey(int fd, int status_fd, uint16_t queue, uint32_t length, struct nfqueue_backlog *out)
+{
+    struct queue_status status;
+    uint32_t first, unread;
+    int err = nfqueue_find_status(status_fd, queue, &status);
+
+    if (err)
+        return err;
+    err = nfqueue_resize(fd, queue, length, 0); /* takes the lock */
+    if (err)
+        return err;
+    out->last_id = first_unread(fd, queue, &first) ? first - 1 : status.id_sequence;
+    out->waiting = status.waiting;
+    unread = status.id_sequence - out->last_id;
+    out->taken = unread <= INT32_MAX && unread < status.waiting ? status.waiting - unread : 0;
+    if (unread > INT32_MAX) /* the first unread one came after we had read the number */
+        out->taken = status.waiting;
+    return 0;
+}
+
+bool nfqueue_holds(int fd, int status_fd, uint16_t queue)
+{
+    struct sockaddr_nl address = { 0 };
+    socklen_t length = sizeof(address);
+    struct queue_status status;
+
+    return getsockname(fd, (struct sockaddr *)&address, &length) == 0 && address.nl_family == AF_NETLINK &&
+           nfqueue_find_status(status_fd, queue, &status) == 0 && status.port_id == address.nl_pid;
+}

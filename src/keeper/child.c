@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One engine, from fork to death. It is forked and not executed: it has the configuration, the sockets and the memory by that, and the
+ * keeper is the same file that was started, whatever lies under its name by now.
+ *
+ * A worker stands still when it has not been seen to go on for so long, measured by how often we looked: a machine that slept, or was
+ * too busy to run us, is not held against it.
+ */
+#include "keeper_priv.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sluice/clock.h"
+#include "sluice/log.h"
+
+enum { ABORT_MS = 2000 /* that writing a core may take */ };
+
+/* Signals stay blocked: a terminal sends its own to both, and the keeper passes on what there is to say. */
+static void run_engine(struct keeper *keeper, int channel)
+{
+    const struct engine_inheritance inheritance = {
+        .memory = keeper->memory,
+        .channel = channel,
+        .queue_fds = keeper->queue_fds,
+        .control_fd = keeper->control_fd,
+        .takes_over = keeper->resumed || atomic_load(&keeper->memory->engines) > 1,
+    };
+    char error[ENGINE_ERROR_SIZE] = "";
+    int err;
+
+    prctl(PR_SET_NAME, "sluice-engine");
+    close(keeper->signal_fd);
+    close(keeper->status_fd);
+    err = engine_run(keeper->run, &inheritance, error);
+    if (err)
+        lifeline_send(channel, LIFELINE_FAILED, err, error);
+    exit(err ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+int child_begin(struct keeper *keeper)
+{
+    struct keeper_child *child = &keeper->child;
+    int ends[2];
+    int err = lifeline_pair(ends);
+
+    if (err)
+        return err;
+    lifeline_memory_reset(keeper->memory);
+    memset(keeper->pulses, 0, keeper->queue_count * sizeof(*keeper->pulses));
+    atomic_fetch_add(&keeper->memory->engines, 1);
+    fflush(NULL);
+    *child = (struct keeper_child){ .pid = fork(), .channel = ends[0] };
+    if (child->pid == 0) {
+        close(ends[0]);
+        run_engine(keeper, ends[1]);
+    }
+    err = child->pid < 0 ? -errno : 0;
+    close(ends[1]);
+    if (err) {
+        close(ends[0]);
+        *child = (struct keeper_child){ .pid = 0, .channel = -1 };
+    }
+    return err;
+}
+
+/* Only a signal that a worker's thread got itself says that its packet may be the cause; or that it stood still with it. */
+static int blamed_worker(const struct keeper *keeper, const struct keeper_death *death)
+{
+    int worker = (int)atomic_load(&keeper->memory->crashed_worker);
+
+    if (death->hung)
+        return (int)keeper->child.hung_worker;
+    return death->signal != 0 && worker >= 0 && (unsigned)worker < keeper->queue_count ? worker : -1;
+}
+
+bool child_reap(struct keeper *keeper, struct keeper_death *out)
+{
+    struct keeper_child *child = &keeper->child;
+    int status;
+
+    if (child->pid == 0 || waitpid(child->pid, &status, WNOHANG) != child->pid)
+        return false;
+    *out = (struct keeper_death){ .hung = child->hung };
+    if (WIFSIGNALED(status))
+        out->signal = WTERMSIG(status);
+    else
+        out->code = WEXITSTATUS(status);
+    out->worker = blamed_worker(keeper, out);
+    child->pid = 0;
+    return true;
+}
+
+void child_describe(const struct keeper_death *death, char *out, size_t size)
+{
+    if (death->hung)
+        snprintf(out, size, "stood still and was ended");
+    else if (death->signal)
+        snprintf(out, size, "was ended by signal %d (%s)", death->signal, strsignal(death->signal));
+    else
+        snprintf(out, size, "ended with exit code %d", death->code);
+}
+
+static bool stands_still(struct keeper *keeper, unsigned worker, unsigned passed_ms, unsigned limit_ms)
+{
+    const struct lifeline_worker *life = &keeper->memory->worker[worker];
+    struct keeper_pulse *pulse = &keeper->pulses[worker];
+    uint64_t epoch = atomic_load(&life->epoch);
+
+    if (atomic_load(&life->state) != LIFELINE_RUNS || epoch != pulse->epoch)
+        *pulse = (struct keeper_pulse){ .epoch = epoch };
+    else
+        pulse->still_ms += passed_ms;
+    return limit_ms > 0 && pulse->still_ms >= limit_ms;
+}
+
+static void end_hung(struct keeper *keeper, unsigned worker)
+{
+    struct keeper_child *child = &keeper->child;
+
+    log_error("the worker of queue %u stands still: the engine is ended",
+              (unsigned)keeper->queues[worker].options.queue);
+    child->hung = true;
+    child->hung_worker = worker;
+    child->kill_ns = clock_monotonic_ns() + ABORT_MS * (NS_PER_SECOND / 1000);
+    kill(child->pid, SIGABRT);
+    kill(child->pid, SIGCONT);
+}
+
+bool child_watch(struct keeper *keeper, unsigned passed_ms)
+{
+    struct keeper_child *child = &keeper->child;
+    unsigned limit_ms = (unsigned)config_number(keeper->config, "engine.hang-timeout") * 1000;
+
+    if (child->pid == 0)
+        return false;
+    if (child->hung) {
+        if (clock_monotonic_ns() >= child->kill_ns)
+            kill(child->pid, SIGKILL);
+        return false;
+    }
+    for (unsigned i = 0; i < keeper->queue_count; i++) {
+        if (stands_still(keeper, i, passed_ms, limit_ms)) {
+            end_hung(keeper, i);
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The daemon's parent. It opens what outlives an engine, forks one, and from then on waits: for signals, which it passes on; for what
+ * the engine says; for its death; and looks now and then whether all workers go on. It parses no traffic, and holds next to nothing:
+ * the configuration, and sockets.
+ *
+ * An engine that can't start for the first time ends the keeper with its message. One that dies later is replaced, at once when it has
+ * lived, with a growing delay when it has not, and so many times in a row at most. Told to stop, the keeper ends when an engine has
+ * ended orderly: should one die on the way, the next one finishes what it had begun.
+ */
+#include "keeper_priv.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sluice/clock.h"
+#include "sluice/log.h"
+
+enum {
+    TICK_MS = 500,
+    FIRST_DELAY_MS = 100, /* before the third engine in a row; each further one waits twice as long */
+    MAX_DELAY_MS = 5000,
+    STEADY_MS = 1000, /* an engine that was ready for so long has not died at its start */
+};
+#define NS_PER_MS UINT64_C(1000000)
+
+/* What is to be done next. */
+enum step { GO_ON, END_WELL, END_FAILED };
+
+/* --- Start --------------------------------------------------------------------------------------------------------------------- */
+
+static int open_signals(struct keeper *keeper)
+{
+    static const int wanted[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD };
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+        sigaddset(&signals, wanted[i]);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    keeper->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    return keeper->signal_fd < 0 ? -errno : 0;
+}
+
+/* Open as far as that is asked for: who has not said that he wants it runs without when it can't be had. */
+static int open_control(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
+{
+    char cause[CONTROL_ERROR_SIZE];
+    struct control_options options;
+    bool needed;
+    int fd;
+
+    if (!engine_control_options(keeper->config, keeper->control_path, &options, &needed)) {
+        keeper->control_path[0] = '\0';
+        return 0;
+    }
+    if (keeper->control_fd >= 0)
+        return 0;
+    fd = control_listen(&options, cause);
+    if (fd >= 0) {
+        keeper->control_fd = fd;
+        return 0;
+    }
+    keeper->control_path[0] = '\0';
+    if (!needed) {
+        log_warning("%s: going on without it (unix-command.enabled)", cause);
+        return 0;
+    }
+    snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+    return fd;
+}
+
+static int open_memory(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
+{
+    size_t slots = 0;
+
+    for (unsigned i = 0; i < keeper->queue_count; i++) {
+        size_t size = nfqueue_slots_size(&keeper->queues[i].options);
+
+        slots = size > slots ? size : slots;
+    }
+    keeper->memory = lifeline_memory_new(keeper->queue_count, slots);
+    if (keeper->memory)
+        return 0;
+    snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+    return -ENOMEM;
+}
+
+static int start(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
+{
+    char cause[FIREWALL_ERROR_SIZE];
+    int err = firewall_options_read(&keeper->firewall, keeper->config, cause);
+
+    if (err) {
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+        return err;
+    }
+    notify_start(keeper);
+    keeper->status_fd = nfqueue_open_status();
+    err = open_signals(keeper);
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "no signals: %s", strerror(-err));
+    else
+        err = queues_open(keeper, error);
+    if (!err)
+        err = open_memory(keeper, error);
+    if (!err)
+        err = open_control(keeper, error);
+    if (!err)
+        err = queues_resume(keeper, error);
+    return err;
+}
+
+/* --- What comes to pass ---------------------------------------------------------------------------------------------------------- */
+
+struct lifeline_event *keeper_event(struct keeper *keeper, enum lifeline_event_kind kind)
+{
+    struct lifeline_memory *memory = keeper->memory;
+    struct lifeline_event *event = &memory->events[memory->event_count++ % LIFELINE_EVENTS];
+
+    *event = (struct lifeline_event){ .kind = kind, .time_ns = clock_realtime_ns() };
+    return event;
+}
+
+static void pass_on(struct keeper *keeper, int signal_number)
+{
+    if (keeper->child.pid > 0 && keeper->child.ready)
+        lifeline_send(keeper->child.channel, LIFELINE_SIGNAL, signal_number, NULL);
+}
+
+static void tell_to_stop(struct keeper *keeper)
+{
+    struct keeper_child *child = &keeper->child;
+
+    if (child->pid == 0 || child->told_to_stop)
+        return;
+    if (child->ready)
+        lifeline_send(child->channel, LIFELINE_SIGNAL, SIGTERM, NULL);
+    else if (!queues_are_bound(keeper))
+        kill(child->pid, SIGKILL); /* it has done nothing that anybody could see */
+    else
+        return; /* when it is ready */
+    child->told_to_stop = true;
+}
+
+static void take_signal(struct keeper *keeper, int signal_number)
+{
+    switch (signal_number) {
+    case SIGCHLD:
+        return; /* looked for in any case */
+    case SIGTERM:
+    case SIGINT:
+        if (!keeper->stopping)
+            notify_stopping();
+        keeper->stopping = true;
+        keeper->begin_ns = 0; /* what waits is to be judged now */
+        tell_to_stop(keeper);
+        return;
+    case SIGHUP:
+        keeper->reload_wanted |= !keeper->child.ready;
+        /* fall through */
+    default:
+        pass_on(keeper, signal_number);
+    }
+}
+
+static void take_signals(struct keeper *keeper)
+{
+    struct signalfd_siginfo info;
+
+    while (read(keeper->signal_fd, &info, sizeof(info)) == sizeof(info))
+        take_signal(keeper, (int)info.ssi_signo);
+}
+
+static void bind_for_child(struct keeper *keeper)
+{
+    char cause[LIFELINE_TEXT_SIZE] = "";
+    int err = queues_bind(keeper, cause);
+
+    lifeline_send(keeper->child.channel, LIFELINE_BOUND, err, cause);
+}
+
+static void take_ready(struct keeper *keeper)
+{
+    keeper->child.ready = true;
+    keeper->child.ready_ns = clock_monotonic_ns();
+    notify_ready(keeper);
+    keeper->once_ready = true;
+    if (keeper->reload_wanted)
+        pass_on(keeper, SIGHUP);
+    keeper->reload_wanted = false;
+    if (keeper->stopping)
+        tell_to_stop(keeper);
+}
+
+static void take_message(struct keeper *keeper, const struct lifeline_message *message)
+{
+    switch (message->kind) {
+    case LIFELINE_BIND:
+        bind_for_child(keeper);
+        break;
+    case LIFELINE_READY:
+        take_ready(keeper);
+        break;
+    case LIFELINE_RELOADING:
+        notify_reloading();
+        break;
+    case LIFELINE_RELOADED:
+        notify_reloaded();
+        break;
+    case LIFELINE_STOPPING:
+        keeper->child.stopped = true;
+        break;
+    case LIFELINE_FAILED:
+        snprintf(keeper->child.failure, sizeof(keeper->child.failure), "%s", message->text);
+        break;
+    default:
+        break;
+    }
+}
+
+/* False when there will be no more. */
+static bool take_messages(struct keeper *keeper)
+{
+    struct lifeline_message message;
+    enum lifeline_kind kind;
+
+    while ((kind = lifeline_receive(keeper->child.channel, &message, 0)) != LIFELINE_NOTHING) {
+        if (kind == LIFELINE_GONE)
+            return false;
+        take_message(keeper, &message);
+    }
+    return true;
+}
+
+/* --- Death ------------------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t delay_ms(unsigned failures)
+{
+    uint64_t delay = failures < 2 ? 0 : FIRST_DELAY_MS;
+
+    for (unsigned i = 2; i < failures && delay < MAX_DELAY_MS; i++)
+        delay *= 2;
+    return delay < MAX_DELAY_MS ? delay : MAX_DELAY_MS;
+}
+
+static void tell_death(const struct keeper *keeper, const struct keeper_death *death, uint32_t repeated)
+{
+    const struct keeper_child *child = &keeper->child;
+    char how[128];
+
+    child_describe(death, how, sizeof(how));
+    log_error("the engine %s%s%s; %u packets are judged anew", how, child->failure[0] ? ": " : "", child->failure,
+              (unsigned)repeated);
+}
+
+/* Another one, or none any more. */
+static enum step replace(struct keeper *keeper, const struct keeper_death *death, char error[ENGINE_ERROR_SIZE])
+{
+    const struct keeper_child *child = &keeper->child;
+    uint64_t now_ns = clock_monotonic_ns();
+    unsigned limit = (unsigned)config_number(keeper->config, "engine.restart-limit");
+    uint32_t repeated = queues_repeat(keeper, death);
+    struct lifeline_event *event;
+
+    tell_death(keeper, death, repeated);
+    if (child->ready && now_ns - child->ready_ns >= STEADY_MS * NS_PER_MS)
+        keeper->failures = 0;
+    if (++keeper->failures > limit) {
+        surrender(keeper);
+        snprintf(error, ENGINE_ERROR_SIZE, "the engine died %u times in a row (engine.restart-limit)",
+                 keeper->failures);
+        return END_FAILED;
+    }
+    event = keeper_event(keeper, LIFELINE_EVENT_RESTART);
+    event->signal = death->signal;
+    event->code = death->code;
+    event->hung = death->hung;
+    event->repeated = repeated;
+    atomic_fetch_add(&keeper->memory->restarts, 1);
+    atomic_fetch_add(&keeper->memory->hangs, death->hung);
+    keeper->begin_ns = keeper->stopping ? now_ns : now_ns + delay_ms(keeper->failures) * NS_PER_MS;
+    notify_restarting(keeper);
+    return GO_ON;
+}
+
+static enum step take_death(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
+{
+    struct keeper_child *child = &keeper->child;
+    struct keeper_death death;
+    enum step step;
+
+    if (!child_reap(keeper, &death))
+        return GO_ON;
+    take_messages(keeper); /* what it said last */
+    if (keeper->stopping && (child->stopped || !queues_are_bound(keeper))) {
+        step = child->stopped && (death.signal || death.code) ? END_FAILED : END_WELL;
+        if (step == END_FAILED)
+            snprintf(error, ENGINE_ERROR_SIZE, "the engine died at its end: events of its last flows may be lost");
+    } else if (!keeper->once_ready && death.signal == 0) { /* it has said why */
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", child->failure);
+        step = END_FAILED;
+    } else {
+        step = replace(keeper, &death, error);
+    }
+    close(child->channel);
+    *child = (struct keeper_child){ .channel = -1 };
+    return step;
+}
+
+/* --- The loop ---------------------------------------------------------------------------------------------------------------------- */
+
+static void tick(struct keeper *keeper)
+{
+    uint64_t now_ns = clock_monotonic_ns(), passed_ms = (now_ns - keeper->tick_ns) / NS_PER_MS;
+
+    if (passed_ms < TICK_MS)
+        return;
+    keeper->tick_ns = now_ns;
+    notify_tick(keeper, child_watch(keeper, passed_ms < 2 * TICK_MS ? (unsigned)passed_ms : 2 * TICK_MS));
+    if (keeper->child.ready)
+        queues_relax(keeper);
+}
+
+static int wait_ms(const struct keeper *keeper)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+
+    if (keeper->child.pid > 0 || keeper->begin_ns > now_ns + TICK_MS * NS_PER_MS)
+        return TICK_MS;
+    return keeper->begin_ns > now_ns ? (int)((keeper->begin_ns - now_ns) / NS_PER_MS) + 1 : 0;
+}
+
+static int begin_when_due(struct keeper *keeper)
+{
+    if (keeper->child.pid > 0 || clock_monotonic_ns() < keeper->begin_ns)
+        return 0;
+    return child_begin(keeper);
+}
+
+/* Its end of the channel is closed: it is about to be gone, and the descriptor would wake us again and again until it is. */
+static void await_death(void)
+{
+    const struct timespec pause = { .tv_nsec = NS_PER_MS };
+
+    nanosleep(&pause, NULL);
+}
+
+static enum step turn(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
+{
+    struct pollfd fds[] = {
+        { .fd = keeper->signal_fd, .events = POLLIN },
+        { .fd = keeper->child.channel, .events = POLLIN },
+    };
+    int err = begin_when_due(keeper);
+
+    if (err && !keeper->once_ready) {
+        snprintf(error, ENGINE_ERROR_SIZE, "no engine can be started: %s", strerror(-err));
+        return END_FAILED;
+    }
+    if (err)
+        keeper->begin_ns = clock_monotonic_ns() + FIRST_DELAY_MS * NS_PER_MS;
+    fds[1].fd = keeper->child.channel;
+    poll(fds, sizeof(fds) / sizeof(fds[0]), wait_ms(keeper));
+    if (keeper->child.pid > 0 && !take_messages(keeper))
+        await_death();
+    take_signals(keeper);
+    tick(keeper);
+    return keeper->child.pid > 0 ? take_death(keeper, error) : GO_ON;
+}
+
+static void keeper_clear(struct keeper *keeper)
+{
+    notify_end(keeper);
+    queues_close(keeper);
+    if (keeper->control_fd >= 0)
+        close(keeper->control_fd);
+    if (keeper->control_path[0])
+        unlink(keeper->control_path);
+    if (keeper->signal_fd >= 0)
+        close(keeper->signal_fd);
+    if (keeper->status_fd >= 0)
+        close(keeper->status_fd);
+    lifeline_memory_free(keeper->memory);
+    free(keeper->pulses);
+    free(keeper->queue_fds);
+    free(keeper->queues);
+}
+
+int keeper_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
+{
+    struct keeper keeper = {
+        .run = options,
+        .config = options->config,
+        .status_fd = -1,
+        .signal_fd = -1,
+        .control_fd = -1,
+        .child.channel = -1,
+    };
+    enum step step = END_FAILED;
+
+    if (start(&keeper, error) == 0) {
+        do {
+            step = turn(&keeper, error);
+        } while (step == GO_ON);
+    }
+    keeper_clear(&keeper);
+    return step == END_WELL ? 0 : -ECHILD;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * systemd. It hears from the keeper alone, which is its main process: readiness, reloads, the end; and that all is well, which is said
+ * only while every worker's heart beats. It keeps the sockets of the queues and the control socket, so that packets wait in them while
+ * there is no keeper; the next one finds them by their names.
+ *
+ * Without systemd all of this does nothing.
+ */
+#include "keeper_priv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "sluice/clock.h"
+#include "sluice/log.h"
+
+enum { NAME_SIZE = 32, US_TO_NS = 1000 };
+static const char control_name[] = "sluice-control";
+
+static void queue_name(const struct keeper_queue *queue, char out[NAME_SIZE])
+{
+    snprintf(out, NAME_SIZE, "sluice-q%u", (unsigned)queue->options.queue);
+}
+
+/* --- What systemd kept -------------------------------------------------------------------------------------------------------- */
+
+static bool take(struct keeper *keeper, const char *name, int fd)
+{
+    char wanted[NAME_SIZE];
+
+    for (unsigned i = 0; i < keeper->queue_count; i++) {
+        struct keeper_queue *queue = &keeper->queues[i];
+
+        queue_name(queue, wanted);
+        if (strcmp(name, wanted) != 0 || queue->fd >= 0 || !nfqueue_holds(fd, keeper->status_fd, queue->options.queue))
+            continue;
+        queue->fd = fd;
+        queue->adopted = true;
+        return true;
+    }
+    if (strcmp(name, control_name) == 0 && keeper->control_fd < 0) {
+        keeper->control_fd = fd;
+        return true;
+    }
+    return false;
+}
+
+/* What the configuration has no use for any more is closed, here and there. */
+static void give_up(const char *name, int fd)
+{
+    char state[NAME_SIZE + 64];
+
+    log_warning("the socket %s that systemd kept is not used", name);
+    close(fd);
+    snprintf(state, sizeof(state), "FDSTOREREMOVE=1\nFDNAME=%.31s", name);
+    sd_notify(0, state);
+}
+
+void notify_take(struct keeper *keeper)
+{
+    char **names = NULL;
+    int count = sd_listen_fds_with_names(1, &names);
+
+    for (int i = 0; i < count && names; i++) {
+        if (!take(keeper, names[i], SD_LISTEN_FDS_START + i))
+            give_up(names[i], SD_LISTEN_FDS_START + i);
+        free(names[i]);
+    }
+    free(names);
+}
+
+static void store(const char *name, int fd)
+{
+    char state[NAME_SIZE + 64];
+
+    snprintf(state, sizeof(state), "FDSTORE=1\nFDPOLL=0\nFDNAME=%s", name);
+    sd_pid_notify_with_fds(0, 0, state, &fd, 1);
+}
+
+static void store_all(const struct keeper *keeper)
+{
+    char name[NAME_SIZE];
+
+    for (unsigned i = 0; i < keeper->queue_count; i++) {
+        queue_name(&keeper->queues[i], name);
+        store(name, keeper->queues[i].fd);
+    }
+    if (keeper->control_fd >= 0)
+        store(control_name, keeper->control_fd);
+}
+
+/* Its path goes now, so nobody would find it. The queues stay, for a restart; after a stop systemd closes them. */
+void notify_end(const struct keeper *keeper)
+{
+    if (keeper->control_fd >= 0 && keeper->once_ready)
+        sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", control_name);
+}
+
+/* --- What it hears -------------------------------------------------------------------------------------------------------------- */
+
+void notify_start(struct keeper *keeper)
+{
+    uint64_t every_us = 0;
+
+    if (sd_watchdog_enabled(1, &every_us) > 0)
+        keeper->watchdog_ns = every_us * US_TO_NS / 3;
+}
+
+void notify_ready(struct keeper *keeper)
+{
+    if (!keeper->once_ready)
+        store_all(keeper);
+    sd_notifyf(0, "READY=1\nMAINPID=%d\nSTATUS=inspecting %u queues", (int)getpid(), keeper->queue_count);
+}
+
+void notify_reloading(void)
+{
+    sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)(clock_monotonic_ns() / US_TO_NS));
+}
+
+void notify_reloaded(void)
+{
+    sd_notify(0, "READY=1");
+}
+
+void notify_restarting(const struct keeper *keeper)
+{
+    sd_notifyf(0, "STATUS=the engine died, another one is started (%llu times now)",
+               (unsigned long long)atomic_load(&keeper->memory->restarts));
+}
+
+void notify_stopping(void)
+{
+    sd_notify(0, "STOPPING=1");
+}
+
+/* `alive`: nobody stands still. While there is no engine the keeper itself is what lives: it has a limit of its own for that. */
+void notify_tick(struct keeper *keeper, bool alive)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+
+    if (keeper->watchdog_ns == 0 || !alive || now_ns < keeper->watchdog_next_ns)
+        return;
+    keeper->watchdog_next_ns = now_ns + keeper->watchdog_ns;
+    sd_notify(0, "WATCHDOG=1");
+}
