@@ -253,7 +253,7 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
     worker->pipeline.marked_policy = worker->queue.marked_policy;
     worker->pipeline.looping_policy = worker->queue.looping_policy;
     atomic_store(&worker->ruleset, engine->ruleset);
-    if (injector_new(&worker->pipeline.injector, engine->firewall.reject_mark, cause)) {
+    if (injector_new(&worker->pipeline.injector, engine->inherited->reject_fds, engine->firewall.reject_mark, cause)) {
         if (worker->index == 0)
             log_warning("reject rules will drop without an answer: %s", cause);
     }

@@ -389,6 +389,9 @@ static void keeper_clear(struct keeper *keeper)
         close(keeper->signal_fd);
     if (keeper->status_fd >= 0)
         close(keeper->status_fd);
+    for (int i = 0; i < INJECT_SOCKETS; i++)
+        if (keeper->reject_fds[i] >= 0)
+            close(keeper->reject_fds[i]);
     lifeline_memory_free(keeper->memory);
     free(keeper->pulses);
     free(keeper->queue_fds);
@@ -403,6 +406,7 @@ int keeper_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
         .status_fd = -1,
         .signal_fd = -1,
         .control_fd = -1,
+        .reject_fds = { -1, -1, -1 },
         .child.channel = -1,
     };
     enum step step = END_FAILED;
