@@ -42,6 +42,7 @@ enum output_event {
     OUTPUT_APP,      /* a transaction of an application protocol */
     OUTPUT_FILE,     /* a file in one */
     OUTPUT_FIREWALL, /* the own table, and the hosts that it blocks */
+    OUTPUT_ENGINE,   /* an engine that died, and packets on which engines die */
     OUTPUT_EVENT_COUNT,
 };
 
@@ -187,6 +188,24 @@ struct output_firewall {
 };
 void output_firewall(struct output *output, const struct output_firewall *event);
 const char *output_firewall_action_name(enum output_firewall_action action);
+/* What happened to the engine before this one. Called by one thread. */
+enum output_engine_action {
+    OUTPUT_ENGINE_RESTARTED,   /* it died, and this one takes its place */
+    OUTPUT_ENGINE_QUARANTINED, /* a packet on which two died was dropped */
+    OUTPUT_ENGINE_ACTIONS,
+};
+enum { OUTPUT_ENGINE_PATH_SIZE = 256 };
+struct output_engine {
+    uint64_t time_ns;
+    enum output_engine_action action;
+    int signal, code; /* that ended it, or its exit code */
+    bool hung;        /* a worker stood still */
+    uint64_t packets; /* that are judged anew */
+    unsigned queue;   /* of the packet, as the next two */
+    uint32_t length;
+    char path[OUTPUT_ENGINE_PATH_SIZE]; /* of its file; "": none */
+};
+void output_engine(struct output *output, const struct output_engine *event);
 /* The generation of the rules in use, for events that are of no packet. */
 void output_set_generation(struct output *output, unsigned generation);
 

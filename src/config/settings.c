@@ -33,10 +33,10 @@ static const char *const urgent_limit_policies[] = { "oob", "inline", "drop", "g
 static const char *const exception_policies[] = { "auto",        "ignore",    "pass-packet", "pass-flow",   "bypass",
                                                   "drop-packet", "drop-flow", "reject",      "reject-both", NULL };
 static const char *const all_or_start[] = { "all", "start", NULL };
-static const char *const default_event_types[] = { "alert",    "drop", "anomaly", "flow",   "stats", "firewall",
-                                                   "files",    "http", "dns",     "tls",    "smtp",  "ftp",
-                                                   "ftp_data", "ssh",  "smb",     "dcerpc", "nfs",   "ike",
-                                                   "krb5",     "dhcp", "tftp",    NULL };
+static const char *const default_event_types[] = { "alert",  "drop",     "anomaly", "flow", "stats",  "firewall",
+                                                   "engine", "files",    "http",    "dns",  "tls",    "smtp",
+                                                   "ftp",    "ftp_data", "ssh",     "smb",  "dcerpc", "nfs",
+                                                   "ike",    "krb5",     "dhcp",    "tftp", NULL };
 
 /* Event types of the field that are not written yet. */
 static const char *const later_event_types[] = {
@@ -761,6 +761,9 @@ const struct setting config_settings[] = {
     { .name = "eve.types.firewall",
       .type = SETTING_SECTION,
       .help = "the own table was altered, put back, or a host was blocked" },
+    { .name = "eve.types.engine",
+      .type = SETTING_SECTION,
+      .help = "an engine died and was replaced, or a packet on which engines die was dropped" },
     { .name = "eve.types.stats", .type = SETTING_SECTION, .help = "counters, every stats.interval seconds" },
     { .name = "eve.types.stats.totals",
       .type = SETTING_BOOL,

@@ -17,11 +17,11 @@ static const char *const failure_policies[] = { "auto", "open", "closed", NULL }
               "ever" },                                                                                                \
         { .name = "engine.restart-limit",                                                                              \
           .type = SETTING_NUMBER,                                                                                      \
-          .default_value = "10",                                                                                       \
+          .default_value = "20",                                                                                       \
           .low = 0,                                                                                                    \
           .high = 1000000,                                                                                             \
-          .help = "how many engines in a row may die within a second of being ready, or before; one more, and "        \
-                  "traffic is treated by engine.failure-policy" },                                                     \
+          .help = "how many engines in a row may die by themselves before they have worked for a second; one more, "   \
+                  "and traffic is treated by engine.failure-policy" },                                                 \
     {                                                                                                                  \
         .name = "engine.failure-policy", .type = SETTING_ENUM, .default_value = "auto", .choices = failure_policies,   \
         .help = "what becomes of traffic when engines keep dying: open (the own table is removed, packets pass "       \

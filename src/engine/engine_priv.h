@@ -506,6 +506,7 @@ int stats_new(struct stats **out, unsigned workers, bool queues, const struct co
               const struct pipeline_shared *shared);
 /* What is told of the own table; lent. */
 void stats_set_attachment(struct stats *stats, const struct attachment *attachment);
+void stats_set_lifeline(struct stats *stats, const struct lifeline_memory *memory);
 void stats_set_follower(struct stats *stats, const struct follower *follower);
 void stats_free(struct stats *stats);
 void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,

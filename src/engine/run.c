@@ -274,6 +274,7 @@ static int open_attachment(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     if (err)
         return err;
     stats_set_attachment(engine->stats, engine->attachment);
+    stats_set_lifeline(engine->stats, engine->inherited->memory);
     err = follower_new(&engine->follower, options.config, options.firewall, options.worker_count);
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
@@ -479,6 +480,33 @@ static int attach(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 }
 
 /* --- While it runs ----------------------------------------------------------------------------------------------------------- */
+
+/* What has happened to the engines before this one. */
+static void tell_deaths(struct engine *engine)
+{
+    struct lifeline_memory *memory = engine->inherited->memory;
+    uint64_t first = atomic_load(&memory->told), end = memory->event_count;
+
+    if (end - first > LIFELINE_EVENTS)
+        first = end - LIFELINE_EVENTS;
+    for (uint64_t i = first; i < end; i++) {
+        const struct lifeline_event *from = &memory->events[i % LIFELINE_EVENTS];
+        struct output_engine event = {
+            .time_ns = from->time_ns,
+            .action = from->kind == LIFELINE_EVENT_QUARANTINE ? OUTPUT_ENGINE_QUARANTINED : OUTPUT_ENGINE_RESTARTED,
+            .signal = from->signal,
+            .code = from->code,
+            .hung = from->hung,
+            .packets = from->repeated,
+            .queue = from->queue,
+            .length = from->length,
+        };
+
+        snprintf(event.path, sizeof(event.path), "%s", from->path);
+        output_engine(engine->output, &event);
+    }
+    atomic_store(&memory->told, end);
+}
 
 static int prepare_reload(struct engine *engine)
 {
@@ -765,6 +793,7 @@ static int open_service(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         .reload = engine->reload,
         .confinement = &engine->confinement,
         .started_ns = engine->started_ns,
+        .memory = engine->inherited->memory,
         .channel = engine->inherited->channel,
         .control_fd = engine->inherited->control_fd,
         .begin_reload = reload_for_client,
@@ -859,6 +888,7 @@ int engine_run(const struct run_options *options, const struct engine_inheritanc
     else
         err = start(&engine, error);
     if (!err) {
+        tell_deaths(&engine);
         log_notice("ready");
         tell_keeper(&engine, LIFELINE_READY, (int32_t)engine.worker_count);
         err = main_loop(&engine, error);

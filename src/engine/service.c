@@ -78,6 +78,16 @@ static void put_reload(struct text *out, const struct reload *reload)
     json_object_close(out);
 }
 
+/* How often an engine died, and what of it. */
+static void put_engines(struct text *out, const struct lifeline_memory *memory)
+{
+    json_object_open(out, "engine");
+    json_uint(out, "restarts", atomic_load(&memory->restarts));
+    json_uint(out, "repeated", atomic_load(&memory->repeated));
+    json_uint(out, "quarantined", atomic_load(&memory->quarantined));
+    json_object_close(out);
+}
+
 static void put_rules(struct text *out, const struct ruleset *ruleset)
 {
     const struct rule_list *rules = ruleset_rules(ruleset);
@@ -104,13 +114,15 @@ static void status(void *user, struct control_request *request)
     }
     json_object_open(out, NULL);
     json_string(out, "version", SLUICE_VERSION);
-    json_uint(out, "pid", (uint64_t)getpid());
+    json_uint(out, "pid", (uint64_t)getppid());
+    json_uint(out, "engine_pid", (uint64_t)getpid());
     json_uint(out, "uptime", uptime(service));
     json_uint(out, "queues", options->worker_count);
     json_bool(out, "workers_answer", answering);
     json_uint(out, "packets", packets);
     json_uint(out, "dropped", dropped);
     json_uint(out, "alerts", alerts);
+    put_engines(out, options->memory);
     put_rules(out, *options->ruleset);
     put_reload(out, options->reload);
     confinement_json(options->confinement, out);

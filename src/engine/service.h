@@ -20,8 +20,9 @@ struct service_options {
     const struct reload *reload;
     const struct confinement *confinement;
     uint64_t started_ns; /* monotonic */
-    int channel;         /* of the keeper */
-    int control_fd;      /* the control socket, the service's from now on; -1: none */
+    const struct lifeline_memory *memory;
+    int channel;    /* of the keeper */
+    int control_fd; /* the control socket, the service's from now on; -1: none */
     void (*begin_reload)(void *user);
     void *user;
 };

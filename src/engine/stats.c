@@ -13,12 +13,13 @@
 #include "sluice/dataset.h"
 #include "sluice/host.h"
 
-enum { FIXED_STATS = 180, STATS_PER_QUEUE = 24 };
+enum { FIXED_STATS = 190, STATS_PER_QUEUE = 24 };
 
 struct stats {
     const struct pipeline_shared *shared;
-    const struct attachment *attachment; /* NULL: none */
-    const struct follower *follower;     /* the same */
+    const struct attachment *attachment;  /* NULL: none */
+    const struct follower *follower;      /* the same */
+    const struct lifeline_memory *memory; /* the same */
     struct arena *arena;
     struct output_stat *values;
     size_t count, capacity;
@@ -388,6 +389,22 @@ static void add_follower(struct stats *stats)
     add(stats, "firewall.offload.reports_lost", counters.lost);
 }
 
+void stats_set_lifeline(struct stats *stats, const struct lifeline_memory *memory)
+{
+    stats->memory = memory;
+}
+
+/* Of the keeper: they outlive engines. */
+static void add_lifeline(struct stats *stats)
+{
+    if (!stats->memory)
+        return;
+    add(stats, "engine.restarts", atomic_load(&stats->memory->restarts));
+    add(stats, "engine.hangs", atomic_load(&stats->memory->hangs));
+    add(stats, "engine.repeated", atomic_load(&stats->memory->repeated));
+    add(stats, "engine.quarantined", atomic_load(&stats->memory->quarantined));
+}
+
 static void add_attachment(struct stats *stats)
 {
     struct attachment_counters counters;
@@ -427,6 +444,7 @@ static void add_output(struct stats *stats, const struct output *output)
         [OUTPUT_PACKET] = { "output.packet.written", "output.packet.lost" },
         [OUTPUT_METADATA] = { "output.metadata.written", "output.metadata.lost" },
         [OUTPUT_FIREWALL] = { "output.firewall.written", "output.firewall.lost" },
+        [OUTPUT_ENGINE] = { "output.engine.written", "output.engine.lost" },
     };
     struct output_counters counters;
 
@@ -477,6 +495,7 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
     add_shared(stats, workers[0], ruleset);
     add_files(stats, &sums, workers[0]);
     add_attachment(stats);
+    add_lifeline(stats);
     add_follower(stats);
     add_output(stats, output);
     for (unsigned i = 0; i < count && stats->queues; i++)

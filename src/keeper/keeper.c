@@ -4,8 +4,8 @@
  * the engine says; for its death; and looks now and then whether all workers go on. It parses no traffic, and holds next to nothing:
  * the configuration, and sockets.
  *
- * An engine that can't start for the first time ends the keeper with its message. One that dies later is replaced, at once when it has
- * lived, with a growing delay when it has not, and so many times in a row at most. Told to stop, the keeper ends when an engine has
+ * An engine that can't start for the first time ends the keeper with its message. One that dies later is replaced, at once when it had
+ * become ready, with a growing delay when it had not, and so many times in a row at most. Told to stop, the keeper ends when an engine has
  * ended orderly: should one die on the way, the next one finishes what it had begun.
  */
 #include "keeper_priv.h"
@@ -243,11 +243,12 @@ static bool take_messages(struct keeper *keeper)
 
 /* --- Death ------------------------------------------------------------------------------------------------------------------------- */
 
-static uint64_t delay_ms(unsigned failures)
+/* Only those that do not get as far as the first packet are waited for: while the others live, packets are judged. */
+static uint64_t delay_ms(unsigned stillborn)
 {
-    uint64_t delay = failures < 2 ? 0 : FIRST_DELAY_MS;
+    uint64_t delay = stillborn < 2 ? 0 : FIRST_DELAY_MS;
 
-    for (unsigned i = 2; i < failures && delay < MAX_DELAY_MS; i++)
+    for (unsigned i = 2; i < stillborn && delay < MAX_DELAY_MS; i++)
         delay *= 2;
     return delay < MAX_DELAY_MS ? delay : MAX_DELAY_MS;
 }
@@ -262,19 +263,30 @@ static void tell_death(const struct keeper *keeper, const struct keeper_death *d
               (unsigned)repeated);
 }
 
+/* How many in a row have died of themselves, and soon. One that somebody killed while it worked did not. */
+static void count_failure(struct keeper *keeper, const struct keeper_death *death)
+{
+    const struct keeper_child *child = &keeper->child;
+    bool killed = death->signal == SIGKILL && !death->hung;
+
+    keeper->stillborn = child->ready ? 0 : keeper->stillborn + 1;
+    if (child->ready && clock_monotonic_ns() - child->ready_ns >= STEADY_MS * NS_PER_MS)
+        keeper->failures = 0;
+    if (!child->ready || !killed)
+        keeper->failures++;
+}
+
 /* Another one, or none any more. */
 static enum step replace(struct keeper *keeper, const struct keeper_death *death, char error[ENGINE_ERROR_SIZE])
 {
-    const struct keeper_child *child = &keeper->child;
     uint64_t now_ns = clock_monotonic_ns();
     unsigned limit = (unsigned)config_number(keeper->config, "engine.restart-limit");
     uint32_t repeated = queues_repeat(keeper, death);
     struct lifeline_event *event;
 
     tell_death(keeper, death, repeated);
-    if (child->ready && now_ns - child->ready_ns >= STEADY_MS * NS_PER_MS)
-        keeper->failures = 0;
-    if (++keeper->failures > limit) {
+    count_failure(keeper, death);
+    if (keeper->failures > limit) {
         surrender(keeper);
         snprintf(error, ENGINE_ERROR_SIZE, "the engine died %u times in a row (engine.restart-limit)",
                  keeper->failures);
@@ -287,7 +299,7 @@ static enum step replace(struct keeper *keeper, const struct keeper_death *death
     event->repeated = repeated;
     atomic_fetch_add(&keeper->memory->restarts, 1);
     atomic_fetch_add(&keeper->memory->hangs, death->hung);
-    keeper->begin_ns = keeper->stopping ? now_ns : now_ns + delay_ms(keeper->failures) * NS_PER_MS;
+    keeper->begin_ns = keeper->stopping ? now_ns : now_ns + delay_ms(keeper->stillborn) * NS_PER_MS;
     notify_restarting(keeper);
     return GO_ON;
 }

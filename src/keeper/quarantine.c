@@ -2,12 +2,31 @@
 /*
  * Packets on which engines die. One that an engine had in hand when it died is a suspect; it is judged anew with the others, because the
  * cause may have been another. When a second engine dies with the same bytes in hand they are dropped, kept in a file, and told of.
+ *
+ * The file lies where the engine may write, too, so nothing there is followed or overwritten.
  */
 #include "keeper_priv.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
 #include <xxhash.h>
 
+#include "sluice/clock.h"
 #include "sluice/log.h"
+
+enum {
+    MAX_FILES = 256, /* of one keeper */
+    FOLDER_MODE = 0750,
+    FILE_MODE = 0640,
+    LINKTYPE_RAW = 101,
+    MAX_CAPTURE = 65536,
+};
+static const char folder_name[] = "quarantine";
 
 bool quarantine_suspects(struct keeper *keeper, const struct lifeline_packet *packet)
 {
@@ -24,9 +43,86 @@ bool quarantine_suspects(struct keeper *keeper, const struct lifeline_packet *pa
     return false;
 }
 
+/* --- The file -------------------------------------------------------------------------------------------------------------------- */
+
+static int open_folder(const char *log_dir)
+{
+    int parent = open(log_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int folder;
+
+    if (parent < 0)
+        return -errno;
+    if (mkdirat(parent, folder_name, FOLDER_MODE) && errno != EEXIST)
+        folder = -errno;
+    else
+        folder = openat(parent, folder_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder == -1)
+        folder = -errno;
+    close(parent);
+    return folder;
+}
+
+/* The header of a capture file, of one packet, and the packet. */
+static int write_capture(int fd, uint64_t time_ns, const struct lifeline_packet *packet)
+{
+    struct {
+        uint32_t magic;
+        uint16_t major, minor;
+        uint32_t zone, accuracy, longest, link;
+        uint32_t seconds, fraction_us, captured, length;
+    } head = {
+        .magic = 0xa1b2c3d4,
+        .major = 2,
+        .minor = 4,
+        .longest = MAX_CAPTURE,
+        .link = LINKTYPE_RAW,
+        .seconds = (uint32_t)(time_ns / NS_PER_SECOND),
+        .fraction_us = (uint32_t)(time_ns % NS_PER_SECOND / 1000),
+        .captured = packet->length,
+        .length = packet->length,
+    };
+    const struct iovec parts[] = {
+        { &head, sizeof(head) },
+        { (void *)packet->bytes, packet->length },
+    };
+    ssize_t n = writev(fd, parts, 2);
+
+    if (n < 0)
+        return -errno;
+    return (size_t)n == sizeof(head) + packet->length ? 0 : -ENOSPC;
+}
+
+static int keep(const char *log_dir, const char *name, uint64_t time_ns, const struct lifeline_packet *packet)
+{
+    int folder = open_folder(log_dir), fd, err;
+
+    if (folder < 0)
+        return folder;
+    fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+    err = fd < 0 ? -errno : write_capture(fd, time_ns, packet);
+    if (fd >= 0)
+        close(fd);
+    close(folder);
+    return err;
+}
+
 void quarantine_tell(struct keeper *keeper, unsigned queue, const struct lifeline_packet *packet)
 {
-    (void)packet;
-    atomic_fetch_add(&keeper->memory->quarantined, 1);
-    log_error("queue %u: a packet on which two engines died is dropped", queue);
+    const char *log_dir = keeper->run->log_dir ? keeper->run->log_dir : config_string(keeper->config, "log-dir");
+    uint64_t number = atomic_fetch_add(&keeper->memory->quarantined, 1) + 1;
+    struct lifeline_event *event = keeper_event(keeper, LIFELINE_EVENT_QUARANTINE);
+    char name[64];
+    int err = -EMFILE;
+
+    event->queue = queue;
+    event->length = packet->length;
+    snprintf(name, sizeof(name), "%llu-q%u-%llu.pcap", (unsigned long long)(event->time_ns / NS_PER_SECOND), queue,
+             (unsigned long long)number);
+    if (number <= MAX_FILES)
+        err = keep(log_dir, name, event->time_ns, packet);
+    if (!err)
+        snprintf(event->path, sizeof(event->path), "%.100s/%s/%s", log_dir, folder_name, name);
+    log_error("queue %u: a packet of %u bytes on which two engines died is dropped; %s%s", queue,
+              (unsigned)packet->length, err ? "it could not be kept: " : "it is kept in ",
+              err ? strerror(-err) : event->path);
 }

@@ -193,6 +193,21 @@ void console_firewall(struct text *out, const struct output_options *options, co
     end(out, options);
 }
 
+void console_engine(struct text *out, const struct output_options *options, const struct output_engine *event)
+{
+    begin(out, options, event->time_ns, COLOUR_RED, "ENGINE");
+    text_puts(out, output_engine_action_name(event->action));
+    if (event->action == OUTPUT_ENGINE_QUARANTINED)
+        text_printf(out, ": a packet of %u bytes in queue %u", (unsigned)event->length, event->queue);
+    else if (event->hung)
+        text_puts(out, ": a worker stood still");
+    else if (event->signal)
+        text_printf(out, " after signal %d", event->signal);
+    else
+        text_printf(out, " after exit code %d", event->code);
+    end(out, options);
+}
+
 void console_stats(struct text *out, const struct stats_record *record)
 {
     const struct output_stat *stats = record_stats(record);

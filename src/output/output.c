@@ -62,6 +62,8 @@ struct output {
     _Atomic uint64_t stats_lost;
     struct ring *firewall_ring;
     _Atomic uint64_t firewall_lost;
+    struct ring *engine_ring;
+    _Atomic uint64_t engine_lost;
     atomic_uint generation;
 
     /* the output thread's */
@@ -93,6 +95,7 @@ void eve_options_default(struct eve_options *options)
                      [OUTPUT_STATS] = true,
                      [OUTPUT_FLOW] = true,
                      [OUTPUT_FIREWALL] = true,
+                     [OUTPUT_ENGINE] = true,
                      [OUTPUT_PACKET] = true },
         .metadata = true,
         .alert = { .rule_metadata = true,
@@ -396,6 +399,30 @@ static bool drain_firewall(struct output *output)
     return found;
 }
 
+static void format_engine(struct output *output, const struct output_engine *event)
+{
+    output->eve.generation = atomic_load_explicit(&output->generation, memory_order_relaxed);
+    if (has_sink(output))
+        eve_engine(&output->eve, &output->sink.buffer, event);
+    event_done(output, OUTPUT_ENGINE);
+    if (output->options.console)
+        console_engine(&output->console, &output->options, event);
+}
+
+static bool drain_engine(struct output *output)
+{
+    const void *event;
+    size_t size;
+    bool found = false;
+
+    while ((event = ring_peek(output->engine_ring, &size))) {
+        format_engine(output, event);
+        ring_release(output->engine_ring);
+        found = true;
+    }
+    return found;
+}
+
 static void format_oldest(struct output *output, struct output_port *port)
 {
     size_t size;
@@ -477,6 +504,7 @@ static bool run_round(struct output *output)
     bool found = drain(output) || stats != NULL;
 
     found |= drain_firewall(output);
+    found |= drain_engine(output);
 
     if (stats) {
         format_stats(output, stats);
@@ -590,7 +618,9 @@ static int make_ports(struct output *output, unsigned count)
     }
     int err = ring_new(&output->stats_ring, RING_MIN_SIZE);
 
-    return err ? err : ring_new(&output->firewall_ring, FIREWALL_RING_SIZE);
+    if (!err)
+        err = ring_new(&output->firewall_ring, FIREWALL_RING_SIZE);
+    return err ? err : ring_new(&output->engine_ring, RING_MIN_SIZE);
 }
 
 static int copy_options(struct output *output, const struct output_options *options)
@@ -710,6 +740,7 @@ void output_close(struct output *output)
     free(output->progress_seen);
     ring_free(output->stats_ring);
     ring_free(output->firewall_ring);
+    ring_free(output->engine_ring);
     sink_close(&output->sink);
     text_clear(&output->console);
     text_clear(&output->eve.scratch);
@@ -753,6 +784,22 @@ void output_firewall(struct output *output, const struct output_firewall *event)
     }
     *record = *event;
     ring_commit(output->firewall_ring);
+    wake(output);
+}
+
+void output_engine(struct output *output, const struct output_engine *event)
+{
+    if (!(wanted_kinds(&output->options) & 1u << OUTPUT_ENGINE))
+        return;
+
+    struct output_engine *record = ring_reserve(output->engine_ring, sizeof(*record));
+
+    if (!record) {
+        counter_add(&output->engine_lost, 1);
+        return;
+    }
+    *record = *event;
+    ring_commit(output->engine_ring);
     wake(output);
 }
 
@@ -801,6 +848,7 @@ void output_counters(const struct output *output, struct output_counters *out)
             out->lost[kind] += atomic_load_explicit(&output->ports[i].lost[kind], memory_order_relaxed);
     }
     out->lost[OUTPUT_FIREWALL] += atomic_load_explicit(&output->firewall_lost, memory_order_relaxed);
+    out->lost[OUTPUT_ENGINE] += atomic_load_explicit(&output->engine_lost, memory_order_relaxed);
     out->lost[OUTPUT_STATS] += atomic_load_explicit(&output->stats_lost, memory_order_relaxed);
     out->write_errors = atomic_load_explicit(&own->write_errors, memory_order_relaxed);
 }

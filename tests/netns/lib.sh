@@ -100,7 +100,7 @@ start_sluice() {
 	ip netns exec "$P-gw" "$SLUICE" run --log-dir "$WORK/$name" "$@" >"$WORK/$name.log" 2>&1 &
 	LAST_PID=$!
 	for _ in $(seq 200); do
-		grep -q "ready" "$WORK/$name.log" && return 0
+		grep -q "^sluice: ready" "$WORK/$name.log" && return 0
 		kill -0 "$LAST_PID" 2>/dev/null || fail "$name did not start"
 		sleep 0.05
 	done

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Traffic of several kinds that must not notice anything.
+
+    continuity.py serve PORT                   UDP and HTTP on this port, for ever; each datagram is answered with itself
+    continuity.py ask ADDRESS PORT RATE        until SIGTERM: numbered datagrams, every 50th with EVIL-PATTERN, which must not come
+                                               back; requests on connections that stay, and on new ones. Then waits for what is
+                                               on its way, and prints one line of JSON
+"""
+import asyncio
+import json
+import signal
+import socket
+import sys
+import time
+
+PATIENCE = 20   # seconds for one request, and for what is on its way at the end
+EVIL = b'EVIL-PATTERN'
+BODY = b'x' * 3000
+
+
+def room(transport):
+    """What piled up comes at once; 33 is SO_RCVBUFFORCE."""
+    transport.get_extra_info('socket').setsockopt(socket.SOL_SOCKET, 33, 64 << 20)
+
+
+# --- The server ---------------------------------------------------------------------------------------------------------------------
+
+class Echo(asyncio.DatagramProtocol):
+    def connection_made(self, transport):
+        self.transport = transport
+        room(transport)
+
+    def datagram_received(self, data, address):
+        self.transport.sendto(data, address)
+
+
+async def answer(reader, writer):
+    try:
+        while True:
+            head = await reader.readuntil(b'\r\n\r\n')
+            close = b'connection: close' in head.lower()
+            writer.write(b'HTTP/1.1 200 OK\r\nContent-Length: %d\r\n%s\r\n' % (len(BODY), b'Connection: close\r\n' if close else b'') + BODY)
+            await writer.drain()
+            if close:
+                break
+    except (asyncio.IncompleteReadError, ConnectionError):
+        pass
+    writer.close()
+
+
+async def serve(port):
+    await asyncio.get_running_loop().create_datagram_endpoint(Echo, local_addr=('0.0.0.0', int(port)))
+    server = await asyncio.start_server(answer, '0.0.0.0', int(port), backlog=512)
+    print('listening', flush=True)
+    await server.serve_forever()
+
+
+# --- The client ---------------------------------------------------------------------------------------------------------------------
+
+class Numbers(asyncio.DatagramProtocol):
+    def __init__(self):
+        self.answered, self.evil_answered, self.last, self.stall = set(), 0, 0, 0.0
+
+    def connection_made(self, transport):
+        self.transport = transport
+        room(transport)
+
+    def datagram_received(self, data, address):
+        now = time.monotonic()
+        if self.last:
+            self.stall = max(self.stall, now - self.last)
+        self.last = now
+        if EVIL in data:
+            self.evil_answered += 1
+        else:
+            self.answered.add(int(data.split()[1]))
+
+    def error_received(self, error):
+        print(f'datagram: {error}', file=sys.stderr)
+
+
+class Requests:
+    def __init__(self, address, port):
+        self.address, self.port = address, port
+        self.done, self.failures, self.stop = 0, [], False
+
+    async def one(self, reader, writer, close):
+        writer.write(b'GET /some/where HTTP/1.1\r\nHost: there\r\n%s\r\n' % (b'Connection: close\r\n' if close else b''))
+        await writer.drain()
+        await reader.readuntil(b'\r\n\r\n')
+        body = await reader.readexactly(len(BODY))
+        assert body == BODY
+        self.done += 1
+
+    async def connection(self, count):
+        reader, writer = await asyncio.open_connection(self.address, self.port)
+        for i in range(count):
+            await self.one(reader, writer, i + 1 == count)
+            if self.stop:
+                break
+            await asyncio.sleep(0.01)
+        writer.close()
+
+    async def run(self, count):
+        while not self.stop:
+            try:
+                await asyncio.wait_for(self.connection(count), PATIENCE + count * 0.1)
+            except (OSError, asyncio.TimeoutError, asyncio.IncompleteReadError, AssertionError) as error:
+                self.failures.append(f'{type(error).__name__} {error}')
+
+
+async def ask(address, port, rate):
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    _, numbers = await loop.create_datagram_endpoint(Numbers, remote_addr=(address, int(port)))
+    requests = Requests(address, int(port))
+    # Connections that stay for good, for a while, and for one request.
+    clients = [asyncio.create_task(requests.run(count)) for count in (1 << 30, 1 << 30, 50, 50, 1, 1, 1)]
+    sent, evil, begin = 0, 0, time.monotonic()
+    while not stop.is_set():
+        due = int((time.monotonic() - begin) * float(rate))
+        while sent + evil < due:
+            number = sent + evil
+            bad = number % 50 == 49
+            numbers.transport.sendto(b'number %d %s' % (number, EVIL if bad else b'good'))
+            sent, evil = (sent, evil + 1) if bad else (sent + 1, evil)
+        await asyncio.sleep(0.002)
+    requests.stop = True
+    await asyncio.gather(*clients)
+    end = time.monotonic() + PATIENCE
+    while len(numbers.answered) < sent and time.monotonic() < end:
+        await asyncio.sleep(0.05)
+    await asyncio.sleep(0.2)
+    print(json.dumps({'sent': sent, 'answered': len(numbers.answered), 'evil_sent': evil, 'evil_answered': numbers.evil_answered,
+                      'stall': round(numbers.stall, 3), 'requests': requests.done, 'failed': len(requests.failures),
+                      'failures': requests.failures[:5]}), flush=True)
+
+
+if __name__ == '__main__':
+    commands = {'serve': serve, 'ask': ask}
+    if len(sys.argv) < 2 or sys.argv[1] not in commands:
+        sys.exit(__doc__)
+    asyncio.run(commands[sys.argv[1]](*sys.argv[2:]))

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Sourced by tests in which nothing may be lost: datagrams and pings both ways, HTTP on old and new connections.
+
+# continuity_rules FILE: what is dropped always, and others.
+continuity_rules() {
+	{
+		echo 'drop udp any any -> any any (msg:"evil"; content:"EVIL-PATTERN"; sid:1;)'
+		echo 'alert http any any -> any any (msg:"path"; http.uri; content:"/no/where"; sid:2;)'
+		for i in $(seq 200); do echo "alert udp any any -> any 7000 (msg:\"filler\"; content:\"filler $i\"; sid:$((1000 + i));)"; done
+	} >"$1"
+}
+
+# traffic_start: in the background, until traffic_stop.
+traffic_start() {
+	background srv python3 "$HERE/continuity.py" serve 7000
+	for _ in $(seq 100); do grep -q listening "$WORK/background.log" && break; sleep 0.05; done
+	ip netns exec "$P-cli" python3 "$HERE/continuity.py" ask 10.66.2.2 7000 "${RATE:-500}" >"$WORK/asked" 2>"$WORK/asked.log" &
+	ASKING=$!
+	ip netns exec "$P-cli" ping -i 0.02 -q 10.66.2.2 >"$WORK/ping.there" 2>&1 &
+	PING_THERE=$!
+	ip netns exec "$P-srv" ping -i 0.02 -q 10.66.1.2 >"$WORK/ping.back" 2>&1 &
+	PING_BACK=$!
+}
+
+answered() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$WORK/asked" "$1"; }
+
+# ping_lost FILE: packets; the last one may be on its way still.
+ping_lost() { awk '/packets transmitted/ { print $1 - $4 }' "$1"; }
+
+# traffic_stop: ends it, and nothing was lost.
+traffic_stop() {
+	kill "$ASKING"
+	wait "$ASKING" || fail "the client: $(cat "$WORK/asked.log")"
+	kill -INT "$PING_THERE" "$PING_BACK"
+	wait "$PING_THERE" "$PING_BACK" || true
+	cat "$WORK/asked"
+	equal "datagrams that came back" "$(answered answered)" "$(answered sent)"
+	equal "datagrams that must not come back" "$(answered evil_answered)" 0
+	[ "$(answered evil_sent)" -gt 0 ] || fail "nothing was to be dropped"
+	equal "requests that failed" "$(answered failed)" 0
+	[ "$(answered requests)" -gt 50 ] || fail "hardly any request was made"
+	[ "$(ping_lost "$WORK/ping.there")" -le 1 ] || fail "pings: $(cat "$WORK/ping.there")"
+	[ "$(ping_lost "$WORK/ping.back")" -le 1 ] || fail "pings back: $(cat "$WORK/ping.back")"
+}

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The engine is killed again and again, in whatever it does: nothing is lost, and nothing passes uninspected.
+#   KILLS  how many times (10)
+. "$(dirname "$0")/lib.sh"
+. "$HERE/continuity_lib.sh"
+topology
+continuity_rules "$WORK/t.rules"
+start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --attach after --set engine.restart-limit=1000
+keeper=$LAST_PID
+traffic_start
+signals=(KILL SEGV ABRT BUS KILL)
+for i in $(seq "${KILLS:-10}"); do
+	sleep "0.$((RANDOM % 8))$((RANDOM % 10))"
+	[ $((i % 5)) = 4 ] && kill -HUP "$keeper" # in a reload
+	engine=$(engine_of "$keeper")
+	[ -n "$engine" ] && kill "-${signals[$((i % 5))]}" "$engine"
+	[ $((i % 7)) = 6 ] || continue
+	for _ in $(seq 100); do # the next one while it starts
+		next=$(engine_of "$keeper")
+		[ -n "$next" ] && [ "$next" != "$engine" ] && break
+		sleep 0.01
+	done
+	kill -9 "$next"
+done
+sleep 1
+traffic_stop
+kill -USR1 "$keeper"
+died=$(grep -c "the engine was ended" "$WORK/ips.log")
+[ "$died" -ge "${KILLS:-10}" ] || fail "only $died engines died"
+wait_events ips "$died" event_type=engine engine.action=restarted
+for _ in $(seq 50); do [ "$(last_stats ips engine.restarts)" = "$died" ] && break; sleep 0.1; done
+equal "restarts" "$(last_stats ips engine.restarts)" "$died"
+equal "in quarantine" "$(last_stats ips engine.quarantined)" 0
+stop_process "$keeper" || fail "exit code $?"
+gateway nft list tables | grep -q sluice && fail "the table is still there"
+[ "$(gateway cat /proc/net/netfilter/nfnetlink_queue | wc -l)" = 0 ] || fail "a queue is still bound"
