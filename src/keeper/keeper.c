@@ -105,6 +105,10 @@ static int start(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
     }
     notify_start(keeper);
     keeper->status_fd = nfqueue_open_status();
+    if (keeper->status_fd == -EACCES)
+        log_warning(
+            "the kernel's list of queues can't be read without CAP_DAC_READ_SEARCH: what an engine that dies has "
+            "taken will not be judged");
     err = open_signals(keeper);
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "no signals: %s", strerror(-err));

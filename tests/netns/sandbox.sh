@@ -84,7 +84,7 @@ ips=$LAST_PID
 wait_ready ips
 tells ips "runs as user sluice"
 grep -q "warning.*\(user\|may not\)" "$WORK/ips.log" && fail "warnings about a host as it should be"
-ENGINE=$(ask status --json | sed -E 's/.*"pid":([0-9]+).*/\1/')
+ENGINE=$(ask status --json | sed -E 's/.*"engine_pid":([0-9]+).*/\1/')
 each_thread Uid $USER_ID
 each_thread Gid $USER_ID
 for field in CapEff CapPrm CapBnd; do each_thread $field 0000000000001000; done
@@ -192,14 +192,14 @@ refuses required "security.sandbox: there is no user sluice" "$WORK/passwd.none"
 run_in "$WORK/passwd.none" plain --queue 0 --rules "$WORK/rules/t.rules"
 wait_ready plain
 tells plain "runs as root: there is no user sluice"
-ENGINE=$(ask status --json | sed -E 's/.*"pid":([0-9]+).*/\1/')
+ENGINE=$(ask status --json | sed -E 's/.*"engine_pid":([0-9]+).*/\1/')
 each_thread CapEff 0000000000001000
 each_thread Seccomp 2
 stop_process "$LAST_PID" || fail "exit code $?"
 
 run_in "$WORK/passwd" off --queue 0 --rules "$WORK/rules/t.rules" --set security.sandbox=no
 wait_ready off
-ENGINE=$(ask status --json | sed -E 's/.*"pid":([0-9]+).*/\1/')
+ENGINE=$(ask status --json | sed -E 's/.*"engine_pid":([0-9]+).*/\1/')
 each_thread Uid 0
 each_thread Seccomp 0
 ask status | grep -q "no sandbox" || fail "status does not tell that there is none"
@@ -210,7 +210,8 @@ mkdir "$WORK/container"; chown 65534 "$WORK/container"; chown 65534 "$WORK/run"
 run_in "$WORK/passwd" container --queue 0 --rules "$WORK/rules/t.rules"
 wait_ready container
 tells container "reject rules will drop without an answer"
-ENGINE=$(ask status --json | sed -E 's/.*"pid":([0-9]+).*/\1/')
+tells container "list of queues can.t be read without CAP_DAC_READ_SEARCH"
+ENGINE=$(ask status --json | sed -E 's/.*"engine_pid":([0-9]+).*/\1/')
 each_thread Uid 65534
 each_thread CapEff 0000000000001000
 each_thread NoNewPrivs 1
