@@ -5,7 +5,7 @@
  * the configuration, and sockets.
  *
  * An engine that can't start for the first time ends the keeper with its message. One that dies later is replaced, at once when it had
- * become ready, with a growing delay when it had not, and so many times in a row at most. Told to stop, the keeper ends when an engine has
+ * come to its first packet, with a growing delay when it had not, and so many times in a row at most. Told to stop, the keeper ends when an engine has
  * ended orderly: should one die on the way, the next one finishes what it had begun.
  */
 #include "keeper_priv.h"
@@ -189,6 +189,7 @@ static void bind_for_child(struct keeper *keeper)
     char cause[LIFELINE_TEXT_SIZE] = "";
     int err = queues_bind(keeper, cause);
 
+    keeper->child.begun = err == 0;
     lifeline_send(keeper->child.channel, LIFELINE_BOUND, err, cause);
 }
 
@@ -273,7 +274,7 @@ static void count_failure(struct keeper *keeper, const struct keeper_death *deat
     const struct keeper_child *child = &keeper->child;
     bool killed = death->signal == SIGKILL && !death->hung;
 
-    keeper->stillborn = child->ready ? 0 : keeper->stillborn + 1;
+    keeper->stillborn = child->begun ? 0 : keeper->stillborn + 1;
     if (child->ready && clock_monotonic_ns() - child->ready_ns >= STEADY_MS * NS_PER_MS)
         keeper->failures = 0;
     if (!child->ready || !killed)

@@ -42,6 +42,7 @@ struct keeper_pulse {
 struct keeper_child {
     pid_t pid; /* 0: none */
     int channel;
+    bool begun; /* it has the queues */
     bool ready;
     bool stopped;      /* it needs the sockets no more */
     bool told_to_stop; /* by us */
@@ -81,7 +82,7 @@ struct keeper {
     struct keeper_pulse *pulses; /* one a worker */
     bool stopping, reload_wanted, once_ready;
     bool resumed;         /* queues of a keeper before this one: a table that is there stays */
-    unsigned stillborn;   /* engines in a row that died before they were ready */
+    unsigned stillborn;   /* engines in a row that died before they had the queues */
     unsigned failures;    /* of engines, in a row */
     uint64_t begin_ns;    /* when the next engine is begun */
     uint64_t tick_ns;     /* of the last look at everything */

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A packet that kills each engine that looks at it, and one with which a worker never ends: both are dropped after two deaths and kept,
+# and the traffic around them goes on.
+. "$(dirname "$0")/lib.sh"
+. "$HERE/continuity_lib.sh"
+: "${SLUICE_POISON:?path of the library}"
+topology
+continuity_rules "$WORK/t.rules"
+export LD_PRELOAD=$SLUICE_POISON ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0"
+start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --attach after --set engine.hang-timeout=1
+keeper=$LAST_PID
+unset LD_PRELOAD
+background srv python3 "$HERE/traffic.py" udp-sink 7003 "$WORK/got"
+for _ in $(seq 50); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+traffic_start
+
+DIE='POISON-DIE, and some more letters'
+HANG='POISON-HANG, and some more letters'
+# poison TEXT DEATHS: of engines by now; the datagrams around it arrive.
+poison() {
+	client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7003 "before $2" "$1" "after $2"
+	for _ in $(seq 200); do [ "$(grep -c "the engine" "$WORK/ips.log")" -ge "$2" ] && break; sleep 0.05; done
+	for _ in $(seq 100); do grep -q "after $2" "$WORK/got" && break; sleep 0.05; done
+	grep -q "before $2" "$WORK/got" || fail "what came before $1 is lost"
+	grep -q "after $2" "$WORK/got" || fail "what came after $1 is lost"
+	equal "engines that died" "$(grep -c "the engine [ws]" "$WORK/ips.log")" "$2"
+	grep -q "^$1" "$WORK/got" && fail "$1 arrived"
+	true
+}
+poison "$DIE" 2
+poison "$HANG" 4
+equal "said of a hang" "$(grep -c "stood still and was ended" "$WORK/ips.log")" 2
+traffic_stop
+wait_events ips 4 event_type=engine engine.action=restarted
+wait_events ips 2 event_type=engine engine.action=restarted engine.cause=hang
+wait_events ips 2 event_type=engine engine.action=quarantined
+equal "files" "$(find "$WORK/ips/quarantine" -name '*.pcap' | wc -l)" 2
+python3 - "$WORK/ips/quarantine" "$DIE" "$HANG" <<'PY' || fail "the files are not what killed the engines"
+import glob, struct, sys
+found = set()
+for path in glob.glob(sys.argv[1] + '/*.pcap'):
+    data = open(path, 'rb').read()
+    magic, _, _, _, _, _, link = struct.unpack('=IHHIIII', data[:24])
+    _, _, captured, length = struct.unpack('=IIII', data[24:40])
+    assert (magic, link, captured, length) == (0xa1b2c3d4, 101, len(data) - 40, len(data) - 40), (path, data[:40])
+    assert data[40] == 0x45 and data[56:60] == bytes([10, 66, 2, 2]), data[40:]
+    found.add(data[68:])
+assert found == {text.encode() for text in sys.argv[2:]}, found
+PY
+stop_process "$keeper" || fail "exit code $?"
+equal "in quarantine" "$(last_stats ips engine.quarantined)" 2
+equal "hangs" "$(last_stats ips engine.hangs)" 2
