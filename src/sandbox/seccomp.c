@@ -65,7 +65,7 @@ static const char hostile_calls[] =
     "swapoff swapon umount2 unshare userfaultfd vfork";
 
 /* What the sanitizers do at the end, and to report: no other process, no other program. */
-static const char checker_calls[] = "get_thread_area prctl ptrace wait4 waitid";
+static const char checker_calls[] = "get_thread_area getdents prctl ptrace wait4 waitid";
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
