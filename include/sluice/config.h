@@ -78,6 +78,8 @@ const char *config_list_get(const struct config *config, const char *name, size_
 const char *config_string_or(const struct config *config, const char *name, const char *otherwise);
 int64_t config_number_or(const struct config *config, const char *name, int64_t otherwise);
 bool config_bool_or(const struct config *config, const char *name, bool otherwise);
+/* The files that were read, as they were named; NULL past the last. */
+const char *config_file(const struct config *config, size_t index);
 /* Where a setting was written, for diagnostics of its meaning; line 0 when it was not. */
 struct position config_position(const struct config *config, const char *name);
 

@@ -77,9 +77,10 @@ struct lifeline_memory;
 struct engine_inheritance {
     struct lifeline_memory *memory;
     int channel;
-    bool takes_over;      /* from an engine that died: queues may be bound, and our table may be there */
-    const int *queue_fds; /* in the order of engine_plan_queues() */
-    int control_fd;       /* -1: no control socket */
+    bool takes_over;       /* from an engine that died: queues may be bound, and our table may be there */
+    const int *queue_fds;  /* in the order of engine_plan_queues() */
+    int control_fd;        /* -1: no control socket */
+    const int *reject_fds; /* as inject_open() gives them, all -1 when nobody lent any; NULL: the same */
 };
 /* The daemon's part that looks at packets, in a process of its own, until the keeper tells it to stop, or has died. 0, or -errno with a
  * line in `error`. Prints its own log. */

@@ -19,8 +19,15 @@ struct injector;
 
 enum { INJECT_MAX_PACKET = 1280, INJECT_MAX_LINK_HEADER = 32, INJECT_ERROR_SIZE = 256 };
 
-/* Opens the raw sockets (CAP_NET_RAW) with SO_MARK `mark` (CAP_NET_ADMIN). 0 or -errno with a line in `error`. */
-int injector_new(struct injector **out, uint32_t mark, char error[INJECT_ERROR_SIZE]);
+/* The sockets that answers go out by. */
+enum inject_socket { INJECT_IPV4, INJECT_IPV6, INJECT_FRAMES, INJECT_SOCKETS };
+
+/* Opens them (CAP_NET_RAW), for somebody else who may not; -1 is one that this host does not have. 0 or -errno with a line in `error`. */
+int inject_open(int out[INJECT_SOCKETS], char error[INJECT_ERROR_SIZE]);
+
+/* With duplicates of `sockets`, or with sockets of its own when that is NULL or has none; their packets have `mark` (CAP_NET_ADMIN).
+ * 0 or -errno with a line in `error`. */
+int injector_new(struct injector **out, const int *sockets, uint32_t mark, char error[INJECT_ERROR_SIZE]);
 void injector_free(struct injector *injector);
 
 /*

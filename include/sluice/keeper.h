@@ -13,4 +13,8 @@
 /* The daemon, until SIGTERM or SIGINT. 0, or -errno with a line in `error`. Prints its own log. */
 int keeper_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE]);
 
+/* For a service that systemd starts as another user: opens, as root and before it, the sockets that need CAP_NET_RAW, and leaves them with
+ * systemd, which gives them to keeper_run(). 0, or -errno with a line in `error`. */
+int keeper_lend(char error[ENGINE_ERROR_SIZE]);
+
 #endif

@@ -8,6 +8,7 @@
 #include "sluice/inject.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/if_packet.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -19,8 +20,8 @@
 enum { NO_SOCKET = -1 };
 
 struct injector {
-    int fd4, fd6; /* fd6 is NO_SOCKET on a host without IPv6 */
-    int fd_frame; /* NO_SOCKET: the kernel has no packet sockets, or this process may not have them */
+    int fd
+        [INJECT_SOCKETS]; /* NO_SOCKET: the host does not speak the protocol; frames: or we may not have packet sockets */
     struct inject_counters counters;
 };
 
@@ -30,16 +31,15 @@ static int fail(char error[INJECT_ERROR_SIZE], int err, const char *what, const 
     return err;
 }
 
-static int set_mark(int fd, uint32_t mark, char error[INJECT_ERROR_SIZE])
+static void close_all(const int fds[INJECT_SOCKETS])
 {
-    if (setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof(mark)) < 0)
-        return fail(error, -errno, "cannot mark answers",
-                    "; it needs CAP_NET_ADMIN: run as root or with that capability");
-    return 0;
+    for (int i = 0; i < INJECT_SOCKETS; i++)
+        if (fds[i] != NO_SOCKET)
+            close(fds[i]);
 }
 
 /* *out stays NO_SOCKET when the host does not speak the protocol. */
-static int open_raw(int family, uint32_t mark, int *out, char error[INJECT_ERROR_SIZE])
+static int open_raw(int family, int *out, char error[INJECT_ERROR_SIZE])
 {
     int one = 1, err;
     int fd = socket(family, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_RAW);
@@ -49,51 +49,74 @@ static int open_raw(int family, uint32_t mark, int *out, char error[INJECT_ERROR
     if (fd < 0)
         return fail(error, -errno, "cannot open a raw socket",
                     "; it needs CAP_NET_RAW: run as root or with that capability");
-    err = set_mark(fd, mark, error);
-    if (err)
-        goto close_fd;
     if (setsockopt(fd, family == AF_INET ? (int)IPPROTO_IP : (int)IPPROTO_IPV6,
                    family == AF_INET ? IP_HDRINCL : IPV6_HDRINCL, &one, sizeof(one)) < 0) {
         err = fail(error, -errno, "the kernel takes no whole IP packets", "");
-        goto close_fd;
+        close(fd);
+        return err;
     }
     *out = fd;
     return 0;
-
-close_fd:
-    close(fd);
-    return err;
 }
 
-/* Only a bridge needs it, so a host that can't have it goes on. */
-static int open_frame(uint32_t mark, int *out, char error[INJECT_ERROR_SIZE])
+/* Only a bridge needs frames, so a host that can't have them goes on. */
+int inject_open(int out[INJECT_SOCKETS], char error[INJECT_ERROR_SIZE])
 {
-    int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
+    int fds[INJECT_SOCKETS] = { NO_SOCKET, NO_SOCKET, NO_SOCKET };
+    int err = open_raw(AF_INET, &fds[INJECT_IPV4], error);
 
-    if (fd < 0)
-        return 0;
-    err = set_mark(fd, mark, error);
-    if (err)
-        close(fd);
-    else
-        *out = fd;
-    return err;
+    if (!err)
+        err = open_raw(AF_INET6, &fds[INJECT_IPV6], error);
+    if (err) {
+        close_all(fds);
+        return err;
+    }
+    fds[INJECT_FRAMES] = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    memcpy(out, fds, sizeof(fds));
+    return 0;
 }
 
-int injector_new(struct injector **out, uint32_t mark, char error[INJECT_ERROR_SIZE])
+static int duplicate(const int from[INJECT_SOCKETS], int out[INJECT_SOCKETS], char error[INJECT_ERROR_SIZE])
+{
+    for (int i = 0; i < INJECT_SOCKETS; i++) {
+        if (from[i] == NO_SOCKET)
+            continue;
+        out[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 0);
+        if (out[i] < 0)
+            return fail(error, -errno, "cannot duplicate a socket", "");
+    }
+    return 0;
+}
+
+static bool has_any(const int *fds)
+{
+    for (int i = 0; fds && i < INJECT_SOCKETS; i++)
+        if (fds[i] != NO_SOCKET)
+            return true;
+    return false;
+}
+
+static int set_marks(const int fds[INJECT_SOCKETS], uint32_t mark, char error[INJECT_ERROR_SIZE])
+{
+    for (int i = 0; i < INJECT_SOCKETS; i++) {
+        if (fds[i] != NO_SOCKET && setsockopt(fds[i], SOL_SOCKET, SO_MARK, &mark, sizeof(mark)) < 0)
+            return fail(error, -errno, "cannot mark answers",
+                        "; it needs CAP_NET_ADMIN: run as root or with that capability");
+    }
+    return 0;
+}
+
+int injector_new(struct injector **out, const int *sockets, uint32_t mark, char error[INJECT_ERROR_SIZE])
 {
     struct injector *injector = malloc(sizeof(*injector));
+    int err;
 
     if (!injector)
         return fail(error, -ENOMEM, "cannot start", "");
-    *injector = (struct injector){ .fd4 = NO_SOCKET, .fd6 = NO_SOCKET, .fd_frame = NO_SOCKET };
-
-    int err = open_raw(AF_INET, mark, &injector->fd4, error);
-
+    *injector = (struct injector){ .fd = { NO_SOCKET, NO_SOCKET, NO_SOCKET } };
+    err = has_any(sockets) ? duplicate(sockets, injector->fd, error) : inject_open(injector->fd, error);
     if (!err)
-        err = open_raw(AF_INET6, mark, &injector->fd6, error);
-    if (!err)
-        err = open_frame(mark, &injector->fd_frame, error);
+        err = set_marks(injector->fd, mark, error);
     if (err) {
         injector_free(injector);
         return err;
@@ -106,12 +129,7 @@ void injector_free(struct injector *injector)
 {
     if (!injector)
         return;
-    if (injector->fd4 != NO_SOCKET)
-        close(injector->fd4);
-    if (injector->fd6 != NO_SOCKET)
-        close(injector->fd6);
-    if (injector->fd_frame != NO_SOCKET)
-        close(injector->fd_frame);
+    close_all(injector->fd);
     free(injector);
 }
 
@@ -125,7 +143,9 @@ static int send4(const struct injector *injector, const uint8_t *answer, size_t 
     struct sockaddr_in to = { .sin_family = AF_INET };
 
     memcpy(&to.sin_addr, answer + 16, sizeof(to.sin_addr));
-    return sendto(injector->fd4, answer, length, MSG_DONTWAIT, (struct sockaddr *)&to, sizeof(to)) < 0 ? -errno : 0;
+    return sendto(injector->fd[INJECT_IPV4], answer, length, MSG_DONTWAIT, (struct sockaddr *)&to, sizeof(to)) < 0
+               ? -errno
+               : 0;
 }
 
 /* `ifindex` tells one link from another where the address alone does not. */
@@ -136,7 +156,9 @@ static int send6(const struct injector *injector, const uint8_t *answer, size_t 
     memcpy(&to.sin6_addr, answer + 24, sizeof(to.sin6_addr));
     if (IN6_IS_ADDR_LINKLOCAL(&to.sin6_addr))
         to.sin6_scope_id = ifindex;
-    return sendto(injector->fd6, answer, length, MSG_DONTWAIT, (struct sockaddr *)&to, sizeof(to)) < 0 ? -errno : 0;
+    return sendto(injector->fd[INJECT_IPV6], answer, length, MSG_DONTWAIT, (struct sockaddr *)&to, sizeof(to)) < 0
+               ? -errno
+               : 0;
 }
 
 static int send_packet(const struct injector *injector, const struct packet *pkt, enum reject_kind to,
@@ -144,7 +166,7 @@ static int send_packet(const struct injector *injector, const struct packet *pkt
 {
     bool four = pkt->ip_version == 4;
 
-    if ((four ? injector->fd4 : injector->fd6) == NO_SOCKET)
+    if ((four ? injector->fd[INJECT_IPV4] : injector->fd[INJECT_IPV6]) == NO_SOCKET)
         return -EAFNOSUPPORT;
     if (four)
         return send4(injector, answer, length);
@@ -155,10 +177,11 @@ static int send_frame(const struct injector *injector, const uint8_t *frame, siz
 {
     struct sockaddr_ll link = { .sll_family = AF_PACKET, .sll_ifindex = (int)port };
 
-    if (injector->fd_frame == NO_SOCKET)
+    if (injector->fd[INJECT_FRAMES] == NO_SOCKET)
         return -EAFNOSUPPORT;
-    return sendto(injector->fd_frame, frame, length, MSG_DONTWAIT, (struct sockaddr *)&link, sizeof(link)) < 0 ? -errno
-                                                                                                               : 0;
+    return sendto(injector->fd[INJECT_FRAMES], frame, length, MSG_DONTWAIT, (struct sockaddr *)&link, sizeof(link)) < 0
+               ? -errno
+               : 0;
 }
 
 static int send_answer(struct injector *injector, const struct packet *pkt, enum reject_kind to)

@@ -11,6 +11,16 @@ static const struct cli_option options[] = {
     { .name = NULL },
 };
 
+static void print_sandbox(const struct control_value *sandbox)
+{
+    if (!control_value_bool(control_value_member(sandbox, "net_admin_only")))
+        printf("no sandbox\n");
+    else
+        printf("sandbox: user %s, CAP_NET_ADMIN alone%s%s\n", ask_string(sandbox, "user"),
+               ask_number(sandbox, "landlock") > 0 ? ", Landlock" : "",
+               control_value_bool(control_value_member(sandbox, "seccomp")) ? ", seccomp" : "");
+}
+
 static void print(const struct control_value *message)
 {
     const struct control_value *rules = control_value_member(message, "rules");
@@ -26,6 +36,7 @@ static void print(const struct control_value *message)
            ask_number(message, "queues"), ask_number(message, "packets"), ask_number(message, "dropped"),
            ask_number(message, "alerts"),
            control_value_bool(control_value_member(message, "workers_answer")) ? "" : "; a worker does not answer");
+    print_sandbox(control_value_member(message, "sandbox"));
     if (control_value_member(reload, "last"))
         printf(
             "last reload: %s, %s%s\n", ask_string(reload, "last"),

@@ -44,6 +44,7 @@ struct config {
     struct node *root;
     size_t nodes; /* made so far */
     size_t files; /* read so far */
+    const char *file_names[CONFIG_MAX_FILES];
 };
 
 /* --- node.c: trees ---------------------------------------------------------------------------------------------------- */

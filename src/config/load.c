@@ -106,7 +106,7 @@ int load_file(struct walk *walk, const char *path, struct position at)
 
     if (err)
         return report_file(walk, name, at, err);
-    walk->config->files++;
+    walk->config->file_names[walk->config->files++] = name;
     walk->folder = folder;
     return parse_text(walk, name, text, length);
 }
@@ -116,6 +116,11 @@ int config_load(struct config *config, const char *path, enum config_strictness 
     struct walk walk = { .config = config, .diag = diag, .strictness = strictness, .folder = "" };
 
     return load_file(&walk, path, (struct position){ .file = NULL });
+}
+
+const char *config_file(const struct config *config, size_t index)
+{
+    return index < config->files ? config->file_names[index] : NULL;
 }
 
 int config_parse(struct config *config, const char *name, const char *text, size_t length,

@@ -9,6 +9,7 @@
 #include "config_priv.h"
 #include "settings_control.h"
 #include "settings_queue.h"
+#include "settings_security.h"
 #include "settings_detect.h"
 #include "settings_engine.h"
 #include "settings_nft.h"
@@ -137,6 +138,7 @@ const struct setting config_settings[] = {
       .high = 255,
       .help = "alerts kept per packet; more are counted" },
     CONTROL_SETTINGS,
+    SECURITY_SETTINGS,
     DETECT_SETTINGS,
     { .name = "threshold.memcap",
       .type = SETTING_SIZE,

@@ -535,6 +535,7 @@ static void *run(void *argument)
     };
     bool stop = false;
 
+    pthread_setname_np(pthread_self(), "sluice-firewall");
     while (!stop) {
         poll(fds, sizeof(fds) / sizeof(fds[0]), wait_ms(attachment));
         stop = fds[0].revents != 0;
@@ -654,7 +655,6 @@ int attachment_start(struct attachment *attachment, char error[ENGINE_ERROR_SIZE
         firewall_remove(attachment->firewall->table, cause);
         return err;
     }
-    pthread_setname_np(attachment->thread, "sluice-firewall");
     attachment->started = true;
     return 0;
 }

@@ -47,14 +47,19 @@ int crash_watch_start(void)
     return 0;
 }
 
-/* A stack grows down: what lies at its lower end stays as long as the handler needs less than all of it. */
+/* A stack grows down: what lies at its lower end stays as long as the handler needs less than all of it. Who has one already, a
+ * sanitizer, unmaps what it finds at the end of the thread. */
 int crash_watch_join(struct lifeline_memory *memory, unsigned worker, void **stack)
 {
-    struct crash_stack *own = aligned_alloc(64, sizeof(*own));
-    stack_t wanted = { .ss_sp = own, .ss_size = sizeof(*own) };
+    struct crash_stack *own;
+    stack_t before, wanted;
 
+    if (sigaltstack(NULL, &before) == 0 && !(before.ss_flags & SS_DISABLE))
+        return 0;
+    own = aligned_alloc(64, sizeof(*own));
     if (!own)
         return -ENOMEM;
+    wanted = (stack_t){ .ss_sp = own, .ss_size = sizeof(*own) };
     *own = (struct crash_stack){ .magic = MAGIC, .memory = memory, .worker = worker };
     if (sigaltstack(&wanted, NULL)) {
         free(own);

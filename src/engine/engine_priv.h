@@ -15,6 +15,7 @@
  *   offload.c    which flows are handed to the kernel;  follower.c  what becomes of them there
  *   service.c    the control socket;  explain.c  what it tells of flows and rules
  *   attachment.c the own table while the daemon runs: watched, put back, fed with hosts to block
+ *   confine.c    who the daemon is, and what it may still do
  *   crash.c      whose fault it is when the engine dies
  *   run.c        the daemon        replay.c   capture files        replay_workers.c   their threads
  */
@@ -43,6 +44,7 @@
 #include "sluice/file_store.h"
 #include "sluice/output.h"
 #include "sluice/policy.h"
+#include "sluice/sandbox.h"
 #include "sluice/stream.h"
 #include "sluice/turn.h"
 
@@ -68,7 +70,7 @@ void engine_app_events(const struct config *config, struct eve_options *out);
 
 void engine_file_options(const struct config *config, struct file_options *out);
 void engine_file_depth(const struct config *config, struct stream_options *stream);
-/* The file store with its thread; *out is NULL when none is configured. 0 or -errno with `error`; *out is to be freed also then. */
+/* The file store, to be started; *out is NULL when none is configured. 0 or -errno with `error`; *out is to be freed also then. */
 int engine_open_file_store(struct file_store **out, const struct config *config, const char *log_dir, unsigned workers,
                            bool lossless, char error[ENGINE_ERROR_SIZE]);
 
@@ -438,6 +440,7 @@ struct worker {
     struct lifeline_memory *memory; /* lent: heartbeat, and what the worker has in hand; NULL: nobody looks */
     void *crash_stack;              /* crash.c */
     const struct affinity *affinity;
+    const struct sandbox *sandbox; /* lent; NULL: none */
     _Atomic(const struct ruleset *) ruleset;
     _Atomic(struct worker_update *) update; /* NULL again as soon as the worker has it */
     atomic_bool stop;
@@ -513,6 +516,22 @@ void stats_write(struct stats *stats, struct worker *const *workers, unsigned co
 struct text;
 void stats_json(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                 const struct output *output, uint64_t uptime_seconds, struct text *out);
+
+/* --- confine.c ---------------------------------------------------------------------------------------------------------- */
+
+struct confinement {
+    bool wanted; /* security.sandbox, or run-as alone */
+    struct sandbox_user user;
+    struct sandbox *sandbox; /* NULL until confinement_enter() */
+};
+/* Before anything is opened: becomes the user that is configured. 0 or -errno with a line in `error`. */
+int confinement_become(struct confinement *out, const struct config *config, char error[ENGINE_ERROR_SIZE]);
+/* When all is open, and before the first thread: gives up the rest, and tells in the log what is in force. 0 or -errno with `error`. */
+int confinement_enter(struct confinement *confinement, const struct run_options *options,
+                      char error[ENGINE_ERROR_SIZE]);
+void confinement_clear(struct confinement *confinement);
+struct text;
+void confinement_json(const struct confinement *confinement, struct text *out); /* a member `sandbox` */
 
 /* --- progress.c ---------------------------------------------------------------------------------------------------------- */
 

@@ -79,8 +79,6 @@ int engine_open_file_store(struct file_store **out, const struct config *config,
     options.dir = path;
     int err = file_store_new(out, &options);
 
-    if (!err)
-        err = file_store_start(*out);
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "cannot open the file store %.200s: %s", path, strerror(-err));
     return err;

@@ -150,6 +150,7 @@ static void *run(void *argument)
     };
     bool stop = false;
 
+    pthread_setname_np(pthread_self(), "sluice-follower");
     while (!stop) {
         poll(fds, sizeof(fds) / sizeof(fds[0]), wait_ms(follower));
         stop = fds[0].revents != 0;
@@ -246,7 +247,6 @@ int follower_start(struct follower *follower)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (err)
         return err;
-    pthread_setname_np(follower->thread, "sluice-follower");
     follower->started = true;
     return 0;
 }

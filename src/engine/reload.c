@@ -258,6 +258,7 @@ static void *build(void *argument)
     size_t used = reload_memory_used();
     int err;
 
+    pthread_setname_np(pthread_self(), "sluice-reload");
     setpriority(PRIO_PROCESS, 0, BUILDER_NICE);
     err = check_memory(reload);
     if (!err)
@@ -284,8 +285,6 @@ static int start_builder(struct reload *reload)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     err = -pthread_create(&reload->builder, NULL, build, reload);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!err)
-        pthread_setname_np(reload->builder, "sluice-reload");
     return err;
 }
 

@@ -263,6 +263,8 @@ static int open_workers(struct replay *replay, char error[ENGINE_ERROR_SIZE])
         err = stats_new(&replay->stats, replay->worker_count, false, replay->options->config, &replay->shared);
     if (!err && replay->worker_count > 1)
         err = open_threads(replay, &options.decode);
+    if (!err && replay->shared.files)
+        err = file_store_start(replay->shared.files);
     if (!err)
         err = output_start(replay->output);
     if (err)

@@ -59,6 +59,8 @@ struct engine {
     bool orphaned;                 /* the keeper has died */
     struct attachment *attachment; /* NULL: the table is not looked after */
     struct follower *follower;     /* NULL: no flows are the kernel's, or it does not tell */
+    struct confinement confinement;
+    int queues_fd; /* the kernel's list of queues, which root alone may open; negative: none */
     struct worker *workers;
     struct worker **worker_list;
     unsigned worker_count;
@@ -251,7 +253,7 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
     worker->pipeline.marked_policy = worker->queue.marked_policy;
     worker->pipeline.looping_policy = worker->queue.looping_policy;
     atomic_store(&worker->ruleset, engine->ruleset);
-    if (injector_new(&worker->pipeline.injector, engine->firewall.reject_mark, cause)) {
+    if (injector_new(&worker->pipeline.injector, engine->inherited->reject_fds, engine->firewall.reject_mark, cause)) {
         if (worker->index == 0)
             log_warning("reject rules will drop without an answer: %s", cause);
     }
@@ -385,6 +387,21 @@ static int open_captures(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return 0;
 }
 
+/* Not before the sandbox, as no thread is: what that takes away is taken from this thread, and those that it starts. */
+static int start_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    int err;
+
+    affinity_apply_output(&engine->affinity); /* the threads inherit it */
+    err = engine->shared.files ? file_store_start(engine->shared.files) : 0;
+    if (!err)
+        err = output_start(engine->output);
+    affinity_apply_management(&engine->affinity);
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot start the output thread: %s", strerror(-err));
+    return err;
+}
+
 /* Binding a queue makes packets wait in it, so it comes last, and the threads follow at once. */
 static int bind_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
@@ -415,8 +432,10 @@ static int start_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     tell_conntrack(engine);
     settle_offload(engine);
     for (unsigned i = 0; i < engine->worker_count; i++) {
-        int err = worker_start(&engine->workers[i]);
+        int err;
 
+        engine->workers[i].sandbox = engine->confinement.sandbox;
+        err = worker_start(&engine->workers[i]);
         if (err) {
             snprintf(error, ENGINE_ERROR_SIZE, "cannot start a thread: %s", strerror(-err));
             return err;
@@ -670,23 +689,21 @@ static unsigned count_waiting(int fd)
  * next consumer's, too, where we sent it. And twice in a row, because a packet that met the rule on another CPU a moment
  * before it went may still be on its way into the queue.
  */
-static void drain(void)
+static void drain(const struct engine *engine)
 {
     const struct timespec pause = { .tv_nsec = DRAIN_PAUSE_MS * 1000000L };
-    int fd = open("/proc/thread-self/net/netfilter/nfnetlink_queue", O_RDONLY | O_CLOEXEC);
     unsigned waiting = 1;
 
-    if (fd < 0)
+    if (engine->queues_fd < 0)
         return;
     for (int round = 0, quiet = 0; round < DRAIN_ROUNDS && quiet < DRAIN_QUIET; round++) {
         if (round > 0)
             nanosleep(&pause, NULL);
-        waiting = count_waiting(fd);
+        waiting = count_waiting(engine->queues_fd);
         quiet = waiting == 0 ? quiet + 1 : 0;
     }
     if (waiting > 0)
         log_warning("%u packets still wait in queues of this network namespace: the kernel drops them now", waiting);
-    close(fd);
 }
 
 static void stop_workers(struct engine *engine)
@@ -714,7 +731,7 @@ static void detach(struct engine *engine)
         return;
     if (firewall_quiesce(engine->firewall.table, cause))
         log_warning("%s", cause);
-    drain();
+    drain(engine);
     if (firewall_remove(engine->firewall.table, cause))
         log_warning("%s", cause);
     engine->attached = false;
@@ -749,6 +766,9 @@ static void engine_clear(struct engine *engine)
     pipeline_shared_clear(&engine->shared);
     ruleset_free(engine->ruleset);
     rule_names_free(engine->names);
+    confinement_clear(&engine->confinement);
+    if (engine->queues_fd >= 0)
+        close(engine->queues_fd);
     config_free(engine->newer);
     free(engine->worker_list);
     free(engine->workers);
@@ -771,6 +791,7 @@ static int open_service(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         .stats = engine->stats,
         .output = engine->output,
         .reload = engine->reload,
+        .confinement = &engine->confinement,
         .started_ns = engine->started_ns,
         .memory = engine->inherited->memory,
         .channel = engine->inherited->channel,
@@ -785,8 +806,11 @@ static int open_service(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     char cause[FIREWALL_ERROR_SIZE];
-    int err = firewall_options_read(&engine->firewall, engine->options->config, cause);
+    int err = confinement_become(&engine->confinement, engine->options->config, error);
 
+    if (err)
+        return err;
+    err = firewall_options_read(&engine->firewall, engine->options->config, cause);
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
     else
@@ -805,16 +829,13 @@ static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         return -ENOMEM;
     }
     engine->started_ns = clock_monotonic_ns();
-    affinity_apply_output(&engine->affinity); /* the thread inherits it */
-    err = output_start(engine->output);
-    affinity_apply_management(&engine->affinity);
-    if (err) {
-        snprintf(error, ENGINE_ERROR_SIZE, "cannot start the output thread: %s", strerror(-err));
-        return err;
-    }
     err = open_service(engine, error);
     if (!err)
         err = open_captures(engine, error);
+    if (!err)
+        err = confinement_enter(&engine->confinement, engine->options, error);
+    if (!err)
+        err = start_output(engine, error);
     if (!err)
         err = bind_queues(engine, error);
     if (!err)
@@ -859,7 +880,7 @@ static void stop(struct engine *engine, bool well)
 int engine_run(const struct run_options *options, const struct engine_inheritance *inheritance,
                char error[ENGINE_ERROR_SIZE])
 {
-    struct engine engine = { .options = options, .inherited = inheritance };
+    struct engine engine = { .options = options, .inherited = inheritance, .queues_fd = nfqueue_open_status() };
     int err = crash_watch_start();
 
     if (err)

@@ -125,6 +125,7 @@ static void status(void *user, struct control_request *request)
     put_engines(out, options->memory);
     put_rules(out, *options->ruleset);
     put_reload(out, options->reload);
+    confinement_json(options->confinement, out);
     json_object_close(out);
 }
 

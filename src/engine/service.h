@@ -18,6 +18,7 @@ struct service_options {
     struct stats *stats;
     struct output *output;
     const struct reload *reload;
+    const struct confinement *confinement;
     uint64_t started_ns; /* monotonic */
     const struct lifeline_memory *memory;
     int channel;    /* of the keeper */

@@ -306,14 +306,30 @@ static void loop(struct worker *worker)
     pipeline_finish(&worker->pipeline, current_ruleset(worker));
 }
 
+/* By the thread itself: another's name is a file. */
+static void name_thread(const struct worker *worker)
+{
+    char name[16];
+
+    snprintf(name, sizeof(name), "worker-q%u", (unsigned)worker->queue.queue);
+    pthread_setname_np(pthread_self(), name);
+}
+
 static void *run(void *arg)
 {
     struct worker *worker = arg;
+    int err;
 
+    name_thread(worker);
     if (worker->affinity)
         affinity_apply_worker(worker->affinity, worker->index);
     if (worker->memory)
         crash_watch_join(worker->memory, worker->index, &worker->crash_stack);
+    err = sandbox_enter_worker(worker->sandbox);
+    if (err) {
+        atomic_store(&worker->error, err);
+        return NULL;
+    }
     tell_state(worker, LIFELINE_RUNS);
     loop(worker);
     return NULL;
@@ -321,13 +337,8 @@ static void *run(void *arg)
 
 int worker_start(struct worker *worker)
 {
-    char name[16];
     int err = -pthread_create(&worker->thread, NULL, run, worker);
 
-    if (err)
-        return err;
-    worker->started = true;
-    snprintf(name, sizeof(name), "worker-q%u", (unsigned)worker->queue.queue);
-    pthread_setname_np(worker->thread, name);
-    return 0;
+    worker->started = err == 0;
+    return err;
 }

@@ -318,6 +318,7 @@ static void *run(void *user)
 {
     struct file_store *store = user;
 
+    pthread_setname_np(pthread_self(), "sluice-files");
     for (;;) {
         bool stopping = atomic_load(&store->stop), any = false;
         struct pollfd wake = { .fd = store->wake_fd, .events = POLLIN };
@@ -424,7 +425,6 @@ int file_store_start(struct file_store *store)
     if (err)
         return -err;
     store->started = true;
-    pthread_setname_np(store->thread, "sluice-files");
     return 0;
 }
 

@@ -30,6 +30,7 @@ static void run_engine(struct keeper *keeper, int channel)
         .channel = channel,
         .queue_fds = keeper->queue_fds,
         .control_fd = keeper->control_fd,
+        .reject_fds = keeper->reject_fds,
         .takes_over = keeper->resumed || atomic_load(&keeper->memory->engines) > 1,
     };
     char error[ENGINE_ERROR_SIZE] = "";

@@ -105,6 +105,10 @@ static int start(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
     }
     notify_start(keeper);
     keeper->status_fd = nfqueue_open_status();
+    if (keeper->status_fd == -EACCES)
+        log_warning(
+            "the kernel's list of queues can't be read without CAP_DAC_READ_SEARCH: what an engine that dies has "
+            "taken will not be judged");
     err = open_signals(keeper);
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "no signals: %s", strerror(-err));
@@ -402,6 +406,9 @@ static void keeper_clear(struct keeper *keeper)
         close(keeper->signal_fd);
     if (keeper->status_fd >= 0)
         close(keeper->status_fd);
+    for (int i = 0; i < INJECT_SOCKETS; i++)
+        if (keeper->reject_fds[i] >= 0)
+            close(keeper->reject_fds[i]);
     lifeline_memory_free(keeper->memory);
     free(keeper->pulses);
     free(keeper->queue_fds);
@@ -416,6 +423,7 @@ int keeper_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
         .status_fd = -1,
         .signal_fd = -1,
         .control_fd = -1,
+        .reject_fds = { -1, -1, -1 },
         .child.channel = -1,
     };
     enum step step = END_FAILED;

@@ -20,6 +20,7 @@
 #include "sluice/capture.h"
 #include "sluice/control.h"
 #include "sluice/firewall.h"
+#include "sluice/inject.h"
 #include "sluice/keeper.h"
 #include "sluice/lifeline.h"
 
@@ -74,6 +75,7 @@ struct keeper {
     int *queue_fds;
     unsigned queue_count;
     int status_fd, signal_fd, control_fd;
+    int reject_fds[INJECT_SOCKETS];              /* lent by `sluice lend`; -1: not */
     char control_path[ENGINE_CONTROL_PATH_SIZE]; /* to be removed; "": none */
     struct lifeline_memory *memory;
     struct keeper_child child;
@@ -128,6 +130,11 @@ void quarantine_tell(struct keeper *keeper, unsigned queue, const struct lifelin
 
 /* What is to become of traffic when there is no engine any more. */
 void surrender(struct keeper *keeper);
+
+/* --- lend.c --- */
+
+/* A socket that was lent, by its name; false when it is none, or is there already. */
+bool lend_take(struct keeper *keeper, const char *name, int fd);
 
 /* --- notify.c --- */
 

@@ -45,7 +45,7 @@ static bool take(struct keeper *keeper, const char *name, int fd)
         keeper->control_fd = fd;
         return true;
     }
-    return false;
+    return lend_take(keeper, name, fd);
 }
 
 /* What the configuration has no use for any more is closed, here and there. */

@@ -684,18 +684,23 @@ int output_open(struct output **out, const struct output_options *options, unsig
     return 0;
 }
 
+static void *run_thread(void *argument)
+{
+    pthread_setname_np(pthread_self(), "sluice-output");
+    return run(argument);
+}
+
 int output_start(struct output *output)
 {
     sigset_t all, before;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int err = pthread_create(&output->thread, NULL, run, output);
+    int err = pthread_create(&output->thread, NULL, run_thread, output);
 
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (err)
         return -err;
-    pthread_setname_np(output->thread, "sluice-output");
     output->started = true;
     return 0;
 }

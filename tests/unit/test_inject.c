@@ -456,7 +456,7 @@ START_TEST(sockets_need_privilege)
 
     if (geteuid() == 0)
         ck_assert_int_eq(setresuid(65534, 65534, 65534), 0); /* in this test's own process */
-    ck_assert_int_eq(injector_new(&injector, 1, error), -EPERM);
+    ck_assert_int_eq(injector_new(&injector, NULL, 1, error), -EPERM);
     ck_assert_ptr_null(injector);
     ck_assert_msg(strstr(error, "CAP_NET_RAW") != NULL, "%s", error);
     injector_free(NULL);

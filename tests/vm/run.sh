@@ -3,6 +3,9 @@
 # run.sh SCRIPT: boots Debian's cloud kernel in QEMU with this machine's programs in a memory file system, runs SCRIPT of tests/vm or
 # tests/netns in it as root, and passes when that ends with exit code 0. run.sh --fetch: only gets the kernel.
 #
+# A script called systemd_NAME.sh is run by systemd, on a host where Sluice is installed: this machine's systemd, with nothing but its targets,
+# and what `cmake --install` of SLUICE_BUILD installs.
+#
 # The kernel comes from Debian's package, unpacked into VM_CACHE and not installed. Software emulation on purpose: it runs
 # everywhere, and these tests ask for right and wrong only.
 set -euo pipefail
@@ -16,6 +19,15 @@ trap 'exit 1' INT TERM HUP
 tools="bash env cat cp mv ls ln mkdir rmdir rm mktemp touch chmod sleep seq sort uniq head tail tr wc cut tee date id kill
 	timeout basename dirname stat sed grep awk diff cmp ping setpriv unshare sysctl nproc ip ss nft xtables-nft-multi
 	python3 busybox"
+case $(basename "$script") in
+systemd_*)
+	: "${SLUICE_BUILD:?folder of the build}"
+	systemd=/usr/lib/systemd/systemd
+	[ -x $systemd ] || { echo "SKIP: no systemd on this machine"; exit 77; }
+	tools+=" systemctl systemd-sysusers cmake"
+	;;
+*) systemd= ;;
+esac
 for tool in $tools qemu-system-x86_64 cpio depmod modprobe dpkg-deb; do
 	type -P "$tool" >/dev/null || { echo "SKIP: $tool is not installed"; exit 77; }
 done
@@ -55,6 +67,30 @@ ln -s bash "$root/usr/bin/sh"
 for name in iptables ip6tables iptables-save ip6tables-save iptables-nft ip6tables-nft iptables-nft-restore ip6tables-nft-restore; do
 	ln -s xtables-nft-multi "$root/usr/bin/$name"
 done
+
+if [ -n "$systemd" ]; then
+	add $systemd
+	mkdir -p "$root"/{etc/systemd/system,usr/lib/systemd/system,var/log,var/lib,var/cache,var/tmp}
+	cp -P /usr/lib/systemd/system/*.{target,slice} "$root/usr/lib/systemd/system/" 2>/dev/null || true
+	cp -L $systemd "$root/usr/lib/systemd/systemd"
+	DESTDIR=$root cmake --install "$SLUICE_BUILD" >/dev/null
+	echo root:x:0:0:root:/root:/bin/bash >"$root/etc/passwd"
+	echo root:x:0: >"$root/etc/group"
+	: >"$root/etc/machine-id"
+	prefix=$(sed -n 's/^CMAKE_INSTALL_PREFIX:PATH=//p' "$SLUICE_BUILD/CMakeCache.txt")
+	systemd-sysusers --root="$root" "$root$prefix/lib/sysusers.d/sluice.conf" 2>/dev/null
+	cat >"$root/etc/systemd/system/case.service" <<'UNIT'
+[Unit]
+DefaultDependencies=no
+[Service]
+Type=oneshot
+ExecStart=/case.sh
+StandardOutput=tty
+StandardError=tty
+TTYPath=/dev/ttyS0
+UNIT
+	printf '[Unit]\nWants=case.service\n' >"$root/etc/systemd/system/default.target"
+fi
 
 # Of Python the modules that the tests import, with what these import; compiled ones too, and so with their times.
 /usr/bin/python3 -c '
@@ -103,10 +139,16 @@ mkdir -p /run/netns /run/sluice
 ln -s /proc/self/fd /dev/fd
 while read -r module; do insmod "$module" 2>/dev/null || case $module in *crc32c*) ;; *) echo "cannot insert $module" ;; esac; done </modules/order
 ip link set lo up
+[ -x /usr/lib/systemd/systemd ] && exec /usr/lib/systemd/systemd --log-target=console --log-level=notice --show-status=no
+exec /case.sh
+INIT
+cat >"$root/case.sh" <<'CASE'
+#!/bin/busybox sh
+export PATH=/usr/bin:/busybox HOME=/root LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 SLUICE=/usr/bin/sluice
 timeout 150 bash "/source/tests/$(cat /case)" && echo "CASE PASSED" || echo "CASE FAILED: $?"
 poweroff -f
-INIT
-chmod +x "$root/init"
+CASE
+chmod +x "$root/init" "$root/case.sh"
 (cd "$root" && find . | cpio -o -H newc --quiet) >"$work/initrd"
 
 timeout 240 qemu-system-x86_64 -accel tcg -cpu max -m 1024 -nographic -no-reboot -nic none -kernel "$VM_CACHE/kernel/boot/vmlinuz-$version" \

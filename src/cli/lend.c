@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `sluice lend`: what only root may open, for the service that is not root. */
+#include "cli_priv.h"
+
+#include "sluice/keeper.h"
+
+static const struct cli_option options[] = {
+    { .name = NULL },
+};
+
+static int take_option(void *user, const struct cli_option *option, const char *value)
+{
+    (void)user;
+    (void)option;
+    (void)value;
+    return 0;
+}
+
+static int run(int argc, char **argv)
+{
+    char error[ENGINE_ERROR_SIZE];
+    int first, code = cli_parse(&command_lend, argc, argv, take_option, NULL, NULL, &first);
+
+    if (code >= 0)
+        return code;
+    if (first < argc) {
+        cli_error(&command_lend, "unexpected argument '%s'", argv[first]);
+        return EXIT_USAGE;
+    }
+    if (keeper_lend(error)) {
+        cli_error(&command_lend, "%s", error);
+        return EXIT_FAILED;
+    }
+    return EXIT_OK;
+}
+
+const struct command command_lend = {
+    .name = "lend",
+    .usage = "",
+    .summary = "Opens sockets as root for the service that systemd starts as another user",
+    .help = "For ExecStartPre=+ of sluice.service: the raw sockets of reject go into systemd's store, and from there "
+            "to the "
+            "daemon,\nwhich then needs no CAP_NET_RAW.",
+    .options = options,
+    .run = run,
+};

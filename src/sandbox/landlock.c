@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Landlock: which folders are still there. Rules are for the folders as they are now: one that is removed and made anew is another one.
+ *
+ * The kernel says which version of the interface it has, and each brought rights that a program may forbid itself. Version 1 (5.13) lets
+ * no file be renamed into another folder, which the file store does with every file: it counts as none. The header of the build machine
+ * may know less than the kernel that runs, so newer rights stand here by their numbers.
+ *
+ * Descriptors of folders in /proc are kept open, by which the kernel keeps the entries that the rules are for.
+ */
+#include "sandbox_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum { VERSION_RENAME = 2, VERSION_TRUNCATE = 3, VERSION_NET = 4, VERSION_DEVICES = 5, VERSION_SCOPE = 6 };
+enum { PROC_MAGIC = 0x9fa0 };
+
+#define RIGHT_REFER (UINT64_C(1) << 13)
+#define RIGHT_TRUNCATE (UINT64_C(1) << 14)
+#define RIGHT_DEVICES (UINT64_C(1) << 15)
+#define RIGHTS_OF_NET UINT64_C(3) /* bind and connect, TCP */
+#define SCOPES UINT64_C(3)        /* abstract Unix sockets, signals */
+
+#define RIGHTS_TO_READ ((uint64_t)(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR))
+#define RIGHTS_TO_WRITE                                                                                                \
+    (RIGHTS_TO_READ | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR |      \
+     LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | RIGHT_REFER | RIGHT_TRUNCATE)
+#define RIGHTS_OF_FILES ((uint64_t)(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE) | RIGHT_TRUNCATE)
+
+/* As of version 6; what the kernel does not know must be 0. */
+struct ruleset {
+    uint64_t files, net, scopes;
+};
+
+static struct ruleset handled(int version)
+{
+    struct ruleset all = { .files = (uint64_t)(LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1 };
+
+    all.files |= RIGHT_REFER;
+    if (version >= VERSION_TRUNCATE)
+        all.files |= RIGHT_TRUNCATE;
+    if (version >= VERSION_NET)
+        all.net = RIGHTS_OF_NET;
+    if (version >= VERSION_DEVICES)
+        all.files |= RIGHT_DEVICES;
+    if (version >= VERSION_SCOPE)
+        all.scopes = SCOPES;
+    return all;
+}
+
+static const uint64_t rights[] = {
+    [SANDBOX_READ] = RIGHTS_TO_READ,
+    [SANDBOX_WRITE] = RIGHTS_TO_WRITE,
+};
+
+static bool is_proc(int fd)
+{
+    struct statfs status;
+
+    return fstatfs(fd, &status) == 0 && status.f_type == PROC_MAGIC;
+}
+
+static int allow(int ruleset, uint64_t handled_files, const struct sandbox_path *path)
+{
+    struct landlock_path_beneath_attr rule = {
+        .allowed_access = handled_files & rights[path->right],
+        .parent_fd = open(path->path, O_PATH | O_CLOEXEC),
+    };
+    struct stat status;
+    int err = 0;
+
+    if (rule.parent_fd < 0)
+        return errno == ENOMEM || errno == EMFILE ? -errno : 0;
+    if (fstat(rule.parent_fd, &status) == 0 && !S_ISDIR(status.st_mode))
+        rule.allowed_access &= RIGHTS_OF_FILES;
+    if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0))
+        err = -errno;
+    if (!is_proc(rule.parent_fd))
+        close(rule.parent_fd);
+    return err;
+}
+
+static int fill_and_restrict(int ruleset, uint64_t handled_files, const struct sandbox_path *paths, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        int err = allow(ruleset, handled_files, &paths[i]);
+
+        if (err)
+            return err;
+    }
+    return syscall(SYS_landlock_restrict_self, ruleset, 0) ? -errno : 0;
+}
+
+int landlock_enter(const struct sandbox_path *paths, size_t count)
+{
+    int version = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    struct ruleset all;
+    int ruleset, err;
+
+    if (version < 0)
+        return -errno;
+    if (version < VERSION_RENAME)
+        return -ENOSYS;
+    all = handled(version);
+    ruleset = (int)syscall(SYS_landlock_create_ruleset, &all, sizeof(all), 0);
+    if (ruleset < 0)
+        return -errno;
+    err = fill_and_restrict(ruleset, all.files, paths, count);
+    close(ruleset);
+    return err ? err : version;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The order in which the walls go up: each needs what the next one takes. The filters are made first, as that takes memory and a file;
+ * capabilities go before no_new_privs, which the kernel wants to see before Landlock and filters of who is not root.
+ */
+#include "sandbox_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+struct sandbox {
+    struct sandbox_status status;
+    struct filter process, worker;
+};
+
+static int fail(char error[SANDBOX_ERROR_SIZE], int err, const char *what)
+{
+    snprintf(error, SANDBOX_ERROR_SIZE, "sandbox: %s: %s", what, strerror(-err));
+    return err;
+}
+
+static int make_filters(struct sandbox *sandbox, const struct sandbox_options *options)
+{
+    int err = options->seccomp ? filter_of_process(&sandbox->process, options->unix_clients) : 0;
+
+    return options->seccomp && !err ? filter_of_worker(&sandbox->worker) : err;
+}
+
+/* No debugger, no core file with other people's packets in it. The leak checker is a debugger. */
+static int forbid_looking_in(void)
+{
+    return prctl(PR_SET_DUMPABLE, SANDBOX_IS_CHECKED, 0, 0, 0) ? -errno : 0;
+}
+
+static int give_up_privileges(struct sandbox *sandbox, char error[SANDBOX_ERROR_SIZE])
+{
+    int err = capabilities_drop();
+
+    if (err)
+        return fail(error, err, "capabilities");
+    sandbox->status.net_admin_only = true;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+        return fail(error, -errno, "no_new_privs");
+    err = forbid_looking_in();
+    return err ? fail(error, err, "dumpable") : 0;
+}
+
+int sandbox_enter(struct sandbox **out, const struct sandbox_options *options, char error[SANDBOX_ERROR_SIZE])
+{
+    struct sandbox *sandbox = calloc(1, sizeof(*sandbox));
+    int err = sandbox ? make_filters(sandbox, options) : -ENOMEM;
+
+    if (err) {
+        sandbox_free(sandbox);
+        return fail(error, err, "filters");
+    }
+    err = give_up_privileges(sandbox, error);
+    if (err) {
+        sandbox_free(sandbox);
+        return err;
+    }
+    if (options->landlock)
+        sandbox->status.landlock = landlock_enter(options->paths, options->path_count);
+    if (options->seccomp) {
+        err = filter_install(&sandbox->process, true);
+        sandbox->status.seccomp = err ? err : 1;
+    }
+    *out = sandbox;
+    return 0;
+}
+
+const struct sandbox_status *sandbox_status(const struct sandbox *sandbox)
+{
+    return &sandbox->status;
+}
+
+int sandbox_enter_worker(const struct sandbox *sandbox)
+{
+    return sandbox && sandbox->status.seccomp > 0 ? filter_install(&sandbox->worker, false) : 0;
+}
+
+void sandbox_free(struct sandbox *sandbox)
+{
+    if (!sandbox)
+        return;
+    free(sandbox->process.code);
+    free(sandbox->worker.code);
+    free(sandbox);
+}

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# service.sh FILE: the unit has no mistakes in systemd's eyes, and is as hardened as we say (under 2.0 of systemd-analyze security).
+set -euo pipefail
+command -v systemd-analyze >/dev/null || { echo "SKIP: systemd-analyze is not installed"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unit=$work/sluice.service
+sed -E 's#=([-+]*)[^ =]*/sluice #=\1/bin/true #' "$1" >"$unit" # which need not be installed
+grep -q "^ExecStart=/bin/true run" "$unit" || { echo "no ExecStart in $1" >&2; exit 1; }
+
+systemd-analyze verify --man=no "$unit" >"$work/out" 2>&1 || true
+if grep -F "$unit" "$work/out" >&2; then exit 1; fi
+systemd-analyze security --help | grep -q -- --offline || { echo "SKIP: systemd is older than 250"; exit 77; }
+systemd-analyze security --no-pager --offline=yes --threshold=19 "$unit" >"$work/out" || {
+	grep -E '✗|Overall' "$work/out" >&2
+	exit 1
+}

@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The service as it is installed, under systemd: it starts as the user sluice, is ready when packets are inspected, reloads, survives the
+# death of engine and keeper without losing a packet, and takes its table along when it is stopped.
+set -euo pipefail
+WORK=/tmp/work
+mkdir -p $WORK /etc/systemd/system/sluice.service.d
+ETC=$(dirname "$(find / -xdev -name sluice.yaml -path '*etc*' | head -n 1)")
+CONTROL=/run/sluice/control.socket
+
+fail() {
+	echo "FAILED: $*" >&2
+	tail -n 25 $WORK/log >&2 || true
+	systemctl --no-pager -n 0 status sluice.service >&2 || true
+	exit 1
+}
+equal() { [ "$2" = "$3" ] || fail "$1: got '$2', wanted '$3'"; }
+field() { awk -v field="$2:" '$1 == field { print $2 }' "/proc/$1/status"; }
+show() { systemctl show -P "$1" sluice.service; }
+engine() { # of the keeper: its only child
+	local keeper
+	keeper=$(show MainPID)
+	awk '{ print $1 }' "/proc/$keeper/task/$keeper/children"
+}
+wait_for() { # wait_for WHAT COMMAND...
+	local what=$1
+	shift
+	for _ in $(seq 150); do "$@" >/dev/null 2>&1 && return; sleep 0.2; done
+	fail "$what does not come to pass"
+}
+is_ready() { [ "$(show ActiveState)" = active ] && sluice status --socket $CONTROL; }
+client() { ip netns exec cli "$@"; }
+
+ip netns add cli
+ip link add g0 type veth peer name c0 netns cli
+ip addr add 10.66.1.1/24 dev g0
+ip link set g0 up
+ip -n cli addr add 10.66.1.2/24 dev c0
+ip -n cli link set lo up
+ip -n cli link set c0 up
+
+cat >"$ETC/t.rules" <<'RULES'
+drop icmp any any -> any any (msg:"large"; itype:8; dsize:>500; sid:1;)
+reject tcp any any -> any 7001 (msg:"reset"; content:"EVIL"; sid:2;)
+RULES
+cat >"$ETC/sluice.yaml" <<YAML
+rule-files: [t.rules]
+queue: {numbers: 0-1}
+nft: {attach: after, hooks: [input, output, forward]}
+security: {sandbox: auto}
+YAML
+printf '[Service]\nStandardOutput=append:%s/log\nStandardError=append:%s/log\nWatchdogSec=10s\n' $WORK $WORK >/etc/systemd/system/sluice.service.d/test.conf
+systemctl daemon-reload
+: >$WORK/log
+systemctl start sluice.service || fail "no start"
+is_ready || fail "started, and does not answer"
+
+# Who runs, with what.
+keeper=$(show MainPID)
+user=$(awk -F: '$1 == "sluice" { print $3 }' /etc/passwd)
+equal "user of the keeper" "$(field "$keeper" Uid)" "$user"
+equal "capabilities of the keeper" "$(field "$keeper" CapEff)" 0000000000001004
+for status in /proc/"$(engine)"/task/*; do
+	thread=${status#/proc/}
+	equal "user" "$(field "$thread" Uid)" "$user"
+	equal "capabilities" "$(field "$thread" CapEff)" 0000000000001000
+	equal "no new privileges" "$(field "$thread" NoNewPrivs)" 1
+	equal "system calls" "$(field "$thread" Seccomp)" 2
+done
+equal "owner of the events" "$(stat -c %U /var/log/sluice/eve.json)" sluice
+[ "$(show NFileDescriptorStore)" -ge 6 ] || fail "systemd keeps $(show NFileDescriptorStore) sockets"
+
+# What it does.
+client ping -c 3 -i 0.2 -W 2 -q 10.66.1.1 >/dev/null || fail "pings are lost"
+client ping -c 1 -W 1 -q -s 800 10.66.1.1 >/dev/null && fail "large pings are not dropped"
+python3 /source/tests/netns/traffic.py tcp-echo 7001 >$WORK/echo 2>&1 &
+wait_for "a server" grep -q listening $WORK/echo
+equal "good text" "$(client python3 /source/tests/netns/traffic.py tcp-ask 10.66.1.1 7001 hello)" hello
+equal "bad text" "$(client python3 /source/tests/netns/traffic.py tcp-ask 10.66.1.1 7001 'some EVIL text')" RESET
+
+sed -i 's/dsize:>500/dsize:>300/' "$ETC/t.rules"
+systemctl reload sluice.service || fail "no reload"
+wait_for "the reload" grep -q "reloaded: generation 2" $WORK/log
+client ping -c 1 -W 1 -q -s 400 10.66.1.1 >/dev/null && fail "the new rule does not drop"
+
+# Death, first of the engine, then of the keeper: pings go on all the time, and none is lost.
+client ping -c 60 -i 0.2 -W 10 -q 10.66.1.1 >$WORK/pings 2>&1 &
+pings=$!
+sleep 1
+before=$(engine)
+kill -9 "$before"
+another_engine() { [ -n "$(engine)" ] && [ "$(engine)" != "$before" ] && is_ready; }
+wait_for "another engine" another_engine
+equal "the keeper" "$(show MainPID)" "$keeper"
+kill -9 "$keeper"
+another_keeper() { [ "$(show MainPID)" != 0 ] && [ "$(show MainPID)" != "$keeper" ] && is_ready; }
+wait_for "another keeper" another_keeper
+wait $pings || true
+grep -q "60 packets transmitted, 60 received" $WORK/pings || fail "pings were lost: $(cat $WORK/pings)"
+client ping -c 1 -W 1 -q -s 800 10.66.1.1 >/dev/null && fail "large pings are not dropped any more"
+equal "bad text" "$(client python3 /source/tests/netns/traffic.py tcp-ask 10.66.1.1 7001 'some EVIL text')" RESET
+
+# A keeper that stands still is noticed by systemd.
+keeper=$(show MainPID)
+kill -STOP "$keeper"
+wait_for "the watchdog" another_keeper
+client ping -c 1 -W 2 -q 10.66.1.1 >/dev/null || fail "no ping after the watchdog"
+
+systemctl stop sluice.service || fail "no stop"
+equal "result" "$(show Result)" success
+nft list tables | grep -q sluice && fail "the table is left"
+equal "sockets that systemd keeps" "$(show NFileDescriptorStore)" 0
+client ping -c 1 -W 2 -q -s 800 10.66.1.1 >/dev/null || fail "no ping after the stop"
+systemctl start sluice.service || fail "no second start"
+is_ready || fail "the second start does not answer"
+client ping -c 1 -W 1 -q -s 800 10.66.1.1 >/dev/null && fail "the second start does not drop"
+systemctl stop sluice.service
