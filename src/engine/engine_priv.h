@@ -3,7 +3,7 @@
  * Inside the engine:
  *
  *   pipeline.c   the packet's whole path, one function;  rewrite.c  packets that go on with other bytes
- *   worker.c     the thread that owns a queue
+ *   worker.c     the thread that owns a queue;  overload.h  how long packets wait there, and what is shed when it is too long
  *   affinity.c   which CPU a thread runs on
  *   host_os.c    how hosts treat what overlaps, as configured
  *   options.c    from the configuration to the options of the modules;  options_flow.c  of flows and streams
@@ -43,6 +43,8 @@
 #include "sluice/policy.h"
 #include "sluice/stream.h"
 #include "sluice/turn.h"
+
+#include "overload.h"
 
 /* --- options.c --------------------------------------------------------------------------------------------------------- */
 
@@ -262,6 +264,7 @@ struct pipeline_counters {
     /* Flows handed to the kernel, and what came nevertheless; packets of flows that are bypassed here alone. */
     uint64_t offloaded_accept, offloaded_drop;
     uint64_t captured_packets, captured_bytes, local_packets, local_bytes;
+    uint64_t shed[SHED_CLASSES]; /* flows, in overload */
 };
 
 enum checksum_checks {
@@ -311,6 +314,8 @@ struct pipeline {
     const struct offload_options *offload; /* shared by all workers, outlives them */
     struct file_store *file_store;         /* all workers'; NULL: none */
     struct host_os_table host_os;
+    unsigned shedding;        /* bits 1 << enum shed_class: what is shed now */
+    uint64_t shed_bulk_bytes; /* as in struct overload_options */
     struct rewriter rewriter;
     struct decoded_packet decoded[2]; /* the packet at hand and the next one, in turn */
     unsigned at_hand;                 /* which of them */
@@ -333,6 +338,7 @@ struct pipeline_options {
     bool kernel_checksums;
     bool bypass_at_depth;
     struct offload_options offload;
+    struct overload_options overload;
 };
 
 /* What the pipelines of all workers have in common; outlives them. */
@@ -344,6 +350,7 @@ struct pipeline_shared {
     struct app_options app_options;                    /* owns the settings of protocols */
     struct host_table *hosts;
     struct offload_options offload;
+    struct overload_options overload;
 };
 /* Takes over options->app.settings, also when it fails. 0 or -ENOMEM. */
 int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options);
@@ -388,6 +395,7 @@ struct worker_snapshot {
     struct detect_counters detect;
     struct inject_counters inject;
     struct file_counts files;
+    struct queue_watch_counters watch;
     uint64_t *decode; /* decode_counter_count() values */
     uint64_t *flow;   /* flow_counter_count() */
     uint64_t *stream; /* stream_counter_count() */
@@ -400,9 +408,10 @@ struct worker_update {
     const struct ruleset *ruleset;
     struct detector_room *room; /* the detector's for it; afterwards what it had before */
     struct file_magic *magic;   /* NULL: not wanted; afterwards what it had no use for */
-    bool has_settings;          /* the next two are to be used */
+    bool has_settings;          /* what follows is to be used */
     struct flow_options flow;   /* the timeouts */
     enum exception_policy exceptions[EXCEPTION_COUNT];
+    struct overload_options overload;
 };
 
 /* What main asks a worker about its flows. The worker copies, main prints. */
@@ -430,6 +439,7 @@ struct worker {
     uint64_t conntrack_until_ns; /* then the kernel need not say any more what conntrack knows; 0: it goes on */
     bool conntrack_allowed;      /* rules that come with a reload may have it asked for again */
     struct pipeline pipeline;
+    struct queue_watch watch;
     struct ring *reports; /* lent: of flows that the kernel handles; NULL: nobody tells */
     const struct affinity *affinity;
     _Atomic(const struct ruleset *) ruleset;
@@ -439,6 +449,7 @@ struct worker {
     atomic_bool snapshot_wanted;
     _Atomic(struct worker_query *) query; /* NULL again when it is answered */
     _Atomic uint64_t verdict_lost;        /* the capture's counter, for anybody to read */
+    _Atomic uint64_t missing;             /* the capture's `lost`, the same */
     _Atomic uint64_t exact_until_ns;      /* monotonic: every packet has a verdict message of its own until then */
     bool exact;                           /* the worker's: as it told capture */
     atomic_int error;                     /* -errno that ended the thread, 0 while it runs */

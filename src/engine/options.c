@@ -254,6 +254,7 @@ int engine_pipeline_options(const struct config *config, unsigned workers, bool 
     read_defrag_options(config, workers, &out->defrag);
     out->bypass_at_depth = config_bool(config, "stream.bypass");
     engine_offload_options(config, inline_mode, &out->offload);
+    overload_options_read(config, &out->overload);
     err = host_os_table_read(&out->host_os, config, diag);
     if (!err)
         err = engine_decode_options(config, &out->decode, diag);
@@ -371,6 +372,7 @@ void engine_eve_options(const struct config *config, struct eve_options *out)
         [OUTPUT_FLOW] = "eve.types.flow",         [OUTPUT_NETFLOW] = "eve.types.netflow",
         [OUTPUT_PACKET] = "eve.types.alert", /* when alert.tagged-packets */
         [OUTPUT_METADATA] = "eve.types.metadata", [OUTPUT_FIREWALL] = "eve.types.firewall",
+        [OUTPUT_OVERLOAD] = "eve.types.overload",
     };
 
     eve_options_default(out);

@@ -51,6 +51,7 @@ struct engine {
     bool attached;
     struct attachment *attachment; /* NULL: the table is not looked after */
     struct follower *follower;     /* NULL: no flows are the kernel's, or it does not tell */
+    struct overload_report *overload;
     struct worker *workers;
     struct worker **worker_list;
     unsigned worker_count;
@@ -211,6 +212,7 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
     }
     pipeline_use_ruleset(&worker->pipeline, engine->ruleset);
     want_conntrack(worker, engine->options->config, engine->ruleset);
+    overload_set_options(&worker->watch.overload, &options->overload);
     worker->reports = follower_port(engine->follower, worker->index);
     worker->pipeline.blocks = attachment_port(engine->attachment, worker->index);
     worker->pipeline.marked_policy = worker->queue.marked_policy;
@@ -276,6 +278,11 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     err = open_attachment(engine, error);
     if (err)
         return err;
+    err = overload_report_new(&engine->overload, engine->workers, engine->worker_count, engine->output);
+    if (err) {
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+        return err;
+    }
     err = engine_open_file_store(&engine->shared.files, engine->options->config, engine->options->log_dir,
                                  engine->worker_count, false, error);
     if (!err)
@@ -546,6 +553,7 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         if (signal_number == SIGHUP)
             begin_reload(engine);
         go_on_reloading(engine);
+        overload_report_poll(engine->overload, clock_monotonic_ns());
         if (signal_number == SIGUSR1 ||
             (engine->stats_interval_ns > 0 && clock_monotonic_ns() - last_stats >= engine->stats_interval_ns)) {
             write_stats(engine);
@@ -644,6 +652,7 @@ static void engine_clear(struct engine *engine)
     }
     service_free(engine->service);
     reload_free(engine->reload);
+    overload_report_free(engine->overload);
     stats_free(engine->stats);
     attachment_free(engine->attachment);
     follower_free(engine->follower);
@@ -751,6 +760,7 @@ int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
     follower_stop(engine.follower); /* what it says last belongs into the records of the flows that end now */
     stop_workers(&engine);
     tell_loops(&engine);
+    overload_report_poll(engine.overload, clock_monotonic_ns());
     if (!err)
         engine_save_datasets(engine.ruleset);
     if (engine.shared.files)

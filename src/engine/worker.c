@@ -46,6 +46,7 @@ void worker_copy_counters(struct worker *worker)
     if (worker->capture)
         snapshot->capture = *capture_counters(worker->capture);
     snapshot->pipeline = pipeline->counters;
+    queue_watch_copy(&worker->watch, &snapshot->watch);
     snapshot->policy = *policy_counters(pipeline->policy);
     snapshot->detect = *detector_counters(pipeline->detector);
     snapshot->files = *file_engine_counts(app_file_engine(pipeline->app));
@@ -171,6 +172,8 @@ static void take_settings(struct worker *worker, const struct worker_update *upd
         return;
     flow_table_set_timeouts(worker->pipeline.flows, &update->flow);
     policy_set_exceptions(worker->pipeline.policy, update->exceptions);
+    overload_set_options(&worker->watch.overload, &update->overload);
+    worker->pipeline.shed_bulk_bytes = update->overload.bulk_bytes;
 }
 
 /* From here on nothing of the worker points into the ruleset before: flows and transactions have numbers only, and hits are over. */
@@ -196,11 +199,22 @@ static const struct ruleset *current_ruleset(struct worker *worker)
     return atomic_load_explicit(&worker->ruleset, memory_order_relaxed);
 }
 
+static int receive(struct worker *worker, struct packet **batch, int wait_ms)
+{
+    int count;
+
+    queue_watch_asks(&worker->watch, clock_monotonic_ns());
+    count = capture_receive(worker->capture, batch, worker->queue.batch ? worker->queue.batch : 1, wait_ms);
+    if (count >= 0 || count == -ENOBUFS)
+        queue_watch_received(&worker->watch, worker->capture, batch, count, clock_monotonic_ns());
+    return count;
+}
+
 /* Receives, judges, answers. The number of packets, or -errno when there will be no more. */
 static int do_batch(struct worker *worker, int wait_ms)
 {
     struct packet *batch[CAPTURE_MAX_BATCH];
-    int count = capture_receive(worker->capture, batch, worker->queue.batch ? worker->queue.batch : 1, wait_ms);
+    int count = receive(worker, batch, wait_ms);
     const struct ruleset *ruleset = current_ruleset(worker); /* without packets, too: an old one goes */
     int err = 0;
 
@@ -248,12 +262,21 @@ static void take_reports(struct worker *worker, const struct ruleset *ruleset, b
     }
 }
 
+/* By what the packets have waited, what is shed next. */
+static void watch_queue(struct worker *worker, int count)
+{
+    struct pipeline *pipeline = &worker->pipeline;
+
+    pipeline->shedding = queue_watch_judged(&worker->watch, count, pipeline->counters.shed, clock_monotonic_ns());
+}
+
 /* What the thread that watches the firewall reads, and says. */
 static void meet_attachment(struct worker *worker)
 {
     uint64_t until_ns = atomic_load_explicit(&worker->exact_until_ns, memory_order_relaxed);
 
     atomic_store_explicit(&worker->verdict_lost, capture_counters(worker->capture)->verdict_lost, memory_order_relaxed);
+    atomic_store_explicit(&worker->missing, capture_counters(worker->capture)->lost, memory_order_relaxed);
     if (until_ns > 0 || worker->exact) {
         worker->exact = clock_monotonic_ns() < until_ns;
         nfqueue_set_exact(worker->capture, worker->exact);
@@ -267,6 +290,7 @@ static void loop(struct worker *worker)
 
     while (count >= 0 && !atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
         count = do_batch(worker, WORKER_WAIT_MS);
+        watch_queue(worker, count);
         take_reports(worker, current_ruleset(worker), false);
         expire(worker, current_ruleset(worker), count);
         meet_attachment(worker);

@@ -338,6 +338,10 @@ void eve_app(struct eve *eve, struct text *out, const struct packet_record *reco
 void eve_stats(struct eve *eve, struct text *out, const struct stats_record *record);
 void eve_firewall(struct eve *eve, struct text *out, const struct output_firewall *event);
 
+/* --- eve_overload.c ----------------------------------------------------------------------------------------------------- */
+
+void eve_overload(struct eve *eve, struct text *out, const struct output_overload *event);
+
 /* app_proto and its kin, of a flow. */
 void eve_application(struct text *out, uint32_t application);
 
@@ -374,6 +378,7 @@ void eve_endpoint(struct eve *eve, struct text *out, const char *key, const stru
 /* The same for people; with the newline. */
 void console_packet(struct text *out, const struct output_options *options, const struct packet_record *record);
 void console_firewall(struct text *out, const struct output_options *options, const struct output_firewall *event);
+void console_overload(struct text *out, const struct output_options *options, const struct output_overload *event);
 void console_stats(struct text *out, const struct stats_record *record);
 
 /* --- The file ------------------------------------------------------------------------------------------------------------- */
