@@ -135,7 +135,8 @@ struct queue_watch {
 /* What is copied for main. */
 struct queue_watch_counters {
     struct queue_age_counts ages;
-    unsigned fill_permille, class_count;
+    unsigned fill_permille;
+    unsigned shedding; /* as overload_shedding() */
     bool overloaded;
     uint64_t times, total_ns;
 };

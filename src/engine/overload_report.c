@@ -134,8 +134,8 @@ static void tell_notice(struct overload_report *report, unsigned index, const st
     };
     uint64_t flows = fill_classes(&event, notice);
 
-    output_overload(report->output, &event);
     log_notice_of(report, index, notice, flows, now_ns);
+    output_overload(report->output, &event);
 }
 
 static void take_notices(struct overload_report *report, unsigned index, uint64_t now_ns)
@@ -203,8 +203,8 @@ static void look_at_queue(struct overload_report *report, unsigned index, uint64
 
     if (!count_lost(&report->told[index], worker, &event))
         return;
-    output_overload(report->output, &event);
     log_lost(report, index, &event, now_ns);
+    output_overload(report->output, &event);
 }
 
 void overload_report_poll(struct overload_report *report, uint64_t now_ns)

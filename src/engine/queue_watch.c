@@ -23,7 +23,7 @@ void queue_watch_copy(const struct queue_watch *watch, struct queue_watch_counte
     *out = (struct queue_watch_counters){
         .ages = watch->ages,
         .fill_permille = watch->fill_permille,
-        .class_count = watch->overload.class_count,
+        .shedding = overload_shedding(&watch->overload),
         .overloaded = watch->overload.active,
         .times = watch->overload.times,
         .total_ns = watch->overload.total_ns,

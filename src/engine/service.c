@@ -99,6 +99,17 @@ static void put_rules(struct text *out, const struct ruleset *ruleset)
     json_object_close(out);
 }
 
+/* The queues that can't keep up. */
+static void put_overloaded(struct text *out, const struct service_options *options)
+{
+    json_array_open(out, "overloaded");
+    for (unsigned i = 0; i < options->worker_count; i++) {
+        if (options->workers[i].snapshot.watch.overloaded)
+            json_uint(out, NULL, options->workers[i].queue.queue);
+    }
+    json_array_close(out);
+}
+
 static void status(void *user, struct control_request *request)
 {
     struct service *service = user;
@@ -121,6 +132,7 @@ static void status(void *user, struct control_request *request)
     json_uint(out, "packets", packets);
     json_uint(out, "dropped", dropped);
     json_uint(out, "alerts", alerts);
+    put_overloaded(out, options);
     put_rules(out, *options->ruleset);
     put_reload(out, options->reload);
     json_object_close(out);
@@ -139,9 +151,22 @@ static void stats(void *user, struct control_request *request)
                uptime(service), control_answer(request));
 }
 
+/* What is shed now. */
+static void put_overload(struct text *out, const struct queue_watch_counters *watch)
+{
+    json_bool(out, "overloaded", watch->overloaded);
+    json_array_open(out, "shedding");
+    for (enum shed_class class = 0; class < SHED_CLASSES; class ++) {
+        if (watch->shedding >> class & 1)
+            json_string(out, NULL, shed_class_name(class));
+    }
+    json_array_close(out);
+}
+
 static void put_queue(struct text *out, const struct worker *worker)
 {
     const struct capture_counters *counters = &worker->snapshot.capture;
+    const struct queue_watch_counters *watch = &worker->snapshot.watch;
     struct queue_status status = { 0 };
 
     json_object_open(out, NULL);
@@ -154,6 +179,11 @@ static void put_queue(struct text *out, const struct worker *worker)
     json_uint(out, "repeated", counters->repeated);
     json_uint(out, "routed", counters->routed);
     json_uint(out, "overruns", counters->receive_overruns);
+    json_uint(out, "age_us", watch->ages.last_ns / 1000);
+    json_uint(out, "age_p50_us", queue_age_percentile(&watch->ages, NULL, 500) / 1000);
+    json_uint(out, "age_p99_us", queue_age_percentile(&watch->ages, NULL, 990) / 1000);
+    json_uint(out, "age_max_us", watch->ages.max_ns / 1000);
+    put_overload(out, watch);
     if (worker->capture && capture_status(worker->capture, &status) == 0) {
         json_uint(out, "waiting", status.waiting);
         json_uint(out, "queue_dropped", status.queue_dropped);
