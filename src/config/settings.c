@@ -138,6 +138,7 @@ const struct setting config_settings[] = {
       .help = "alerts kept per packet; more are counted" },
     CONTROL_SETTINGS,
     DETECT_SETTINGS,
+    BUDGET_SETTINGS,
     { .name = "threshold.memcap",
       .type = SETTING_SIZE,
       .default_value = "16 MiB",

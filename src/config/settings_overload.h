@@ -47,4 +47,42 @@ static const char *const shed_classes[] = { "encrypted", "bulk", "established", 
         .help = "exception-policy for a flow that begins in overload, when overload.shed has new and has come to it"   \
     }
 
+/* What packets and rules may cost: timed in `sluice run` only, and only when there is a budget. */
+static const char *const suspend_modes[] = { "no", "alert", "all", NULL };
+
+#define BUDGET_SETTINGS                                                                                                \
+    { .name = "detect.packet-budget",                                                                                  \
+      .type = SETTING_NUMBER,                                                                                          \
+      .default_value = "0",                                                                                            \
+      .high = 60000000,                                                                                                \
+      .help = "microseconds that a packet may take; those that take longer are counted, and told once a minute with "  \
+              "the rules that cost most. 0: nothing is timed. Of the start, as the next ones" },                       \
+        { .name = "detect.rule-budget",                                                                                \
+          .type = SETTING_NUMBER,                                                                                      \
+          .default_value = "0",                                                                                        \
+          .high = 60000000,                                                                                            \
+          .help = "microseconds that one evaluation of a rule may take; told as those of packets. 0: any" },           \
+        { .name = "detect.suspend-slow-rules",                                                                         \
+          .type = SETTING_ENUM,                                                                                        \
+          .default_value = "no",                                                                                       \
+          .choices = suspend_modes,                                                                                    \
+          .help = "a rule that exceeds detect.rule-budget again and again is not asked for some time, and an event "   \
+                  "says so. alert: rules that do no more than alert; all: those that drop or pass, too" },             \
+        { .name = "detect.suspend-count",                                                                              \
+          .type = SETTING_NUMBER,                                                                                      \
+          .default_value = "100",                                                                                      \
+          .low = 1,                                                                                                    \
+          .high = 1 << 30,                                                                                             \
+          .help = "so many times in detect.suspend-window" },                                                          \
+        { .name = "detect.suspend-window",                                                                             \
+          .type = SETTING_NUMBER,                                                                                      \
+          .default_value = "60",                                                                                       \
+          .low = 1,                                                                                                    \
+          .high = 86400,                                                                                               \
+          .help = "seconds" },                                                                                         \
+    {                                                                                                                  \
+        .name = "detect.suspend-time", .type = SETTING_NUMBER, .default_value = "600", .low = 1, .high = 1 << 24,      \
+        .help = "seconds for which it is not asked"                                                                    \
+    }
+
 #endif

@@ -78,6 +78,8 @@ void engine_flow_options(const struct config *config, unsigned workers, struct f
 void engine_stream_options(const struct config *config, unsigned workers, bool inline_mode, struct stream_options *out);
 void engine_exception_policies(const struct config *config, bool inline_mode,
                                enum exception_policy out[EXCEPTION_COUNT]);
+/* What packets and rules may cost; of a daemon, as a replay's events must not depend on the clock. */
+void engine_budget_options(const struct config *config, struct budget_options *out);
 int engine_action_order(const struct config *config, enum rule_action order[4], char error[ENGINE_ERROR_SIZE]);
 void engine_policy_options(const struct config *config, struct policy_options *out);
 enum output_file_type engine_eve_type(const struct config *config);
@@ -447,13 +449,14 @@ struct worker {
     atomic_bool stop;
     atomic_uint_fast64_t epoch; /* batches finished */
     atomic_bool snapshot_wanted;
-    _Atomic(struct worker_query *) query; /* NULL again when it is answered */
-    _Atomic uint64_t verdict_lost;        /* the capture's counter, for anybody to read */
-    _Atomic uint64_t missing;             /* the capture's `lost`, the same */
-    _Atomic uint64_t exact_until_ns;      /* monotonic: every packet has a verdict message of its own until then */
-    bool exact;                           /* the worker's: as it told capture */
-    atomic_int error;                     /* -errno that ended the thread, 0 while it runs */
-    struct worker_snapshot snapshot;      /* written by the worker while snapshot_wanted, read by main after it */
+    _Atomic(struct worker_query *) query;            /* NULL again when it is answered */
+    _Atomic uint64_t verdict_lost;                   /* the capture's counter, for anybody to read */
+    _Atomic uint64_t slow_packets, slow_evaluations; /* over their budgets, the same */
+    _Atomic uint64_t missing;                        /* the capture's `lost`, the same */
+    _Atomic uint64_t exact_until_ns; /* monotonic: every packet has a verdict message of its own until then */
+    bool exact;                      /* the worker's: as it told capture */
+    atomic_int error;                /* -errno that ended the thread, 0 while it runs */
+    struct worker_snapshot snapshot; /* written by the worker while snapshot_wanted, read by main after it */
 };
 
 int worker_start(struct worker *worker);

@@ -182,6 +182,34 @@ static struct tally_sum sum_tallies(uint32_t number, const struct worker *worker
     return sum;
 }
 
+/* Nothing where rules are not timed. */
+static void put_cost(struct text *out, uint32_t number, const struct worker *workers, unsigned count)
+{
+    uint64_t evaluations = 0, total_ns = 0, max_ns = 0, over = 0, now_ns = clock_monotonic_ns();
+    unsigned suspended = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        const struct rule_cost *cost = detector_cost(workers[i].pipeline.detector, number);
+        uint64_t longest;
+
+        if (!cost)
+            return;
+        longest = atomic_load_explicit(&cost->max_ns, memory_order_relaxed);
+        evaluations += atomic_load_explicit(&cost->evaluations, memory_order_relaxed);
+        total_ns += atomic_load_explicit(&cost->total_ns, memory_order_relaxed);
+        over += atomic_load_explicit(&cost->over, memory_order_relaxed);
+        max_ns = longest > max_ns ? longest : max_ns;
+        suspended += atomic_load_explicit(&cost->suspended_until_ns, memory_order_relaxed) > now_ns;
+    }
+    json_object_open(out, "cost");
+    json_uint(out, "evaluations", evaluations);
+    json_uint(out, "total_us", total_ns / 1000);
+    json_uint(out, "max_us", max_ns / 1000);
+    json_uint(out, "over_budget", over);
+    json_uint(out, "suspended_in_queues", suspended);
+    json_object_close(out);
+}
+
 static void put_thresholds(struct text *out, const struct rule *rule)
 {
     static const char *const kinds[] = {
@@ -239,6 +267,7 @@ void explain_rule(struct text *out, const struct rule *rule, const struct rule_i
     json_uint(out, "drops", sum.drops);
     if (sum.last_ns > 0)
         output_time(out, "last", sum.last_ns);
+    put_cost(out, ids->number, workers, count);
     if (rule)
         put_text(out, rule);
     json_object_close(out);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sluice/clock.h"
 #include "sluice/text.h"
 
 /* Old connections that are not silent are seen by then, and the kernel's work for each small packet is a third more as long. */
@@ -230,6 +231,22 @@ static void read_defrag_options(const struct config *config, unsigned workers, s
     out->memcap = (size_t)config_number(config, "defrag.memcap") / workers;
     out->timeout_seconds = (uint32_t)config_number(config, "defrag.timeout");
     out->vlan_tracking = config_bool(config, "flow.vlan-tracking");
+}
+
+void engine_budget_options(const struct config *config, struct budget_options *out)
+{
+    const char *suspend = config_string(config, "detect.suspend-slow-rules");
+
+    *out = (struct budget_options){
+        .measure = config_number(config, "detect.packet-budget") > 0,
+        .rule_ns = (uint64_t)config_number(config, "detect.rule-budget") * 1000,
+        .suspend = strcmp(suspend, "all") == 0     ? SUSPEND_ALL
+                   : strcmp(suspend, "alert") == 0 ? SUSPEND_ALERTS
+                                                   : SUSPEND_NONE,
+        .suspend_count = (uint32_t)config_number(config, "detect.suspend-count"),
+        .window_ns = (uint64_t)config_number(config, "detect.suspend-window") * NS_PER_SECOND,
+        .suspend_ns = (uint64_t)config_number(config, "detect.suspend-time") * NS_PER_SECOND,
+    };
 }
 
 int engine_pipeline_options(const struct config *config, unsigned workers, bool inline_mode,

@@ -21,6 +21,7 @@ struct config;
 struct output;
 struct packet;
 struct ring;
+struct ruleset;
 struct worker;
 
 /* --- queue_age.c --------------------------------------------------------------------------------------------------------- */
@@ -131,6 +132,8 @@ struct queue_watch {
     unsigned fill_permille;      /* as it was seen last */
     uint64_t shed[SHED_CLASSES]; /* when it was entered */
     uint64_t missed;             /* notices for which there was no room */
+    uint64_t packet_budget_ns;   /* 0: packets are not timed */
+    uint64_t slow_packets, slowest_ns;
 };
 /* What is copied for main. */
 struct queue_watch_counters {
@@ -139,6 +142,7 @@ struct queue_watch_counters {
     unsigned shedding; /* as overload_shedding() */
     bool overloaded;
     uint64_t times, total_ns;
+    uint64_t slow_packets, slowest_ns; /* over the budget */
 };
 void queue_watch_copy(const struct queue_watch *watch, struct queue_watch_counters *out);
 /* Before a receive, and after it when there were packets. */
@@ -149,12 +153,21 @@ void queue_watch_received(struct queue_watch *watch, struct capture *capture, st
  * from now on, as overload_shedding(). */
 unsigned queue_watch_judged(struct queue_watch *watch, int count, const uint64_t shed[SHED_CLASSES], uint64_t now_ns);
 
+/* A packet took so long. */
+void queue_watch_time(struct queue_watch *watch, uint64_t took_ns);
+
 /* --- overload_report.c --------------------------------------------------------------------------------------------------- */
 
 /* Main's: tells of workers' overload and of packets that the kernel dropped. */
 struct overload_report;
-/* Before the workers are started. All is lent. 0 or -ENOMEM. */
-int overload_report_new(struct overload_report **out, struct worker *workers, unsigned count, struct output *output);
+struct overload_report_options {
+    struct worker *workers; /* lent for good, as all that follows */
+    unsigned worker_count;
+    struct output *output;
+    struct ruleset *const *ruleset; /* the one in use */
+};
+/* Before the workers are started. 0 or -ENOMEM. */
+int overload_report_new(struct overload_report **out, const struct overload_report_options *options);
 void overload_report_free(struct overload_report *report); /* NULL is allowed */
 /* A few times a second: what is new goes to events and the log. */
 void overload_report_poll(struct overload_report *report, uint64_t now_ns);

@@ -15,7 +15,7 @@
 #include "sluice/log.h"
 #include "sluice/ring.h"
 
-enum { NOTICE_RING_SIZE = 32 << 10 };
+enum { NOTICE_RING_SIZE = 32 << 10, MAX_SUSPENDED = 256 };
 #define LOG_INTERVAL_NS (60 * NS_PER_SECOND)
 
 /* What has been told of a queue. */
@@ -27,22 +27,38 @@ struct told_queue {
     uint64_t lost_logged_ns, overload_logged_ns; /* 0: never */
 };
 
+/* A rule that a worker does not ask. */
+struct suspended_rule {
+    struct rule_suspension rule;
+    unsigned worker;
+};
+
 struct overload_report {
     struct worker *workers;
     unsigned count;
     struct output *output;
+    struct ruleset *const *ruleset;
     struct ring **rings;
     struct told_queue *told;
+    struct suspended_rule suspended[MAX_SUSPENDED];
+    unsigned suspended_count;
+    uint64_t slow_told, slow_told_ns; /* packets and evaluations; when */
 };
 
-int overload_report_new(struct overload_report **out, struct worker *workers, unsigned count, struct output *output)
+int overload_report_new(struct overload_report **out, const struct overload_report_options *options)
 {
     struct overload_report *report = calloc(1, sizeof(*report));
+    unsigned count = options->worker_count;
     int err = 0;
 
     if (!report)
         return -ENOMEM;
-    *report = (struct overload_report){ .workers = workers, .count = count, .output = output };
+    *report = (struct overload_report){
+        .workers = options->workers,
+        .count = count,
+        .output = options->output,
+        .ruleset = options->ruleset,
+    };
     report->rings = calloc(count, sizeof(*report->rings));
     report->told = calloc(count, sizeof(*report->told));
     if (!report->rings || !report->told)
@@ -54,7 +70,7 @@ int overload_report_new(struct overload_report **out, struct worker *workers, un
         return err;
     }
     for (unsigned i = 0; i < count; i++)
-        workers[i].watch.notices = report->rings[i];
+        report->workers[i].watch.notices = report->rings[i];
     *out = report;
     return 0;
 }
@@ -207,10 +223,142 @@ static void look_at_queue(struct overload_report *report, unsigned index, uint64
     output_overload(report->output, &event);
 }
 
+/* --- Slow rules ------------------------------------------------------------------------------------------------------------------ */
+
+/* Of all workers, or of one. */
+static struct output_overload_rule cost_of(const struct overload_report *report, unsigned first, unsigned count,
+                                           const struct rule_suspension *rule)
+{
+    struct output_overload_rule sum = { .gid = rule->gid, .sid = rule->sid };
+
+    for (unsigned i = first; i < first + count; i++) {
+        const struct rule_cost *cost = detector_cost(report->workers[i].pipeline.detector, rule->number);
+        uint64_t max_us;
+
+        if (!cost)
+            continue;
+        max_us = atomic_load_explicit(&cost->max_ns, memory_order_relaxed) / 1000;
+        sum.over_budget += atomic_load_explicit(&cost->over, memory_order_relaxed);
+        sum.total_us += atomic_load_explicit(&cost->total_ns, memory_order_relaxed) / 1000;
+        sum.max_us = max_us > sum.max_us ? max_us : sum.max_us;
+    }
+    return sum;
+}
+
+static void tell_rule(struct overload_report *report, const struct suspended_rule *suspended,
+                      enum output_overload_action action, uint64_t seconds)
+{
+    struct output_overload event = {
+        .time_ns = clock_realtime_ns(),
+        .action = action,
+        .has_queue = true,
+        .queue = report->workers[suspended->worker].queue.queue,
+        .rule_count = 1,
+    };
+
+    event.rules[0] = cost_of(report, suspended->worker, 1, &suspended->rule);
+    event.rules[0].seconds = seconds;
+    if (action == OUTPUT_OVERLOAD_SUSPENDED)
+        log_warning("rule %u:%u is not asked for %" PRIu64 " s in queue %u: it was over detect.rule-budget too often, "
+                    "%" PRIu64 " us at most (detect.suspend-slow-rules)",
+                    suspended->rule.gid, suspended->rule.sid, seconds, (unsigned)event.queue, event.rules[0].max_us);
+    else
+        log_info("rule %u:%u is asked again in queue %u", suspended->rule.gid, suspended->rule.sid,
+                 (unsigned)event.queue);
+    output_overload(report->output, &event);
+}
+
+static void take_suspensions(struct overload_report *report, unsigned worker, uint64_t now_ns)
+{
+    struct suspended_rule suspended = { .worker = worker };
+    struct detector *detector = report->workers[worker].pipeline.detector;
+
+    while (detector && detector_next_suspension(detector, &suspended.rule)) {
+        uint64_t left_ns = suspended.rule.until_ns > now_ns ? suspended.rule.until_ns - now_ns : 0;
+
+        tell_rule(report, &suspended, OUTPUT_OVERLOAD_SUSPENDED, (left_ns + NS_PER_SECOND / 2) / NS_PER_SECOND);
+        if (report->suspended_count < MAX_SUSPENDED)
+            report->suspended[report->suspended_count++] = suspended;
+    }
+}
+
+static void tell_resumed(struct overload_report *report, uint64_t now_ns)
+{
+    for (unsigned i = report->suspended_count; i-- > 0;) {
+        if (report->suspended[i].rule.until_ns > now_ns)
+            continue;
+        tell_rule(report, &report->suspended[i], OUTPUT_OVERLOAD_RESUMED, 0);
+        report->suspended[i] = report->suspended[--report->suspended_count];
+    }
+}
+
+/* Keeps the list sorted, the most expensive one first. */
+static void rank(struct output_overload *event, const struct output_overload_rule *rule)
+{
+    unsigned at = event->rule_count;
+
+    if (at == OUTPUT_OVERLOAD_RULES && event->rules[--at].total_us >= rule->total_us)
+        return;
+    for (; at > 0 && event->rules[at - 1].total_us < rule->total_us; at--)
+        event->rules[at] = event->rules[at - 1];
+    event->rules[at] = *rule;
+    if (event->rule_count < OUTPUT_OVERLOAD_RULES)
+        event->rule_count++;
+}
+
+static void rank_all(const struct overload_report *report, struct output_overload *event)
+{
+    const struct rule_list *rules = ruleset_rules(*report->ruleset);
+
+    for (size_t i = 0; i < rule_list_count(rules); i++) {
+        const struct rule *rule = rule_list_get(rules, i);
+        const struct rule_suspension ids = { .gid = rule->gid, .sid = rule->sid, .number = rule->number };
+        const struct output_overload_rule cost = cost_of(report, 0, report->count, &ids);
+
+        if (cost.total_us > 0)
+            rank(event, &cost);
+    }
+}
+
+static void log_slow(const struct output_overload *event, uint64_t evaluations)
+{
+    const struct output_overload_rule *worst = &event->rules[0];
+
+    if (event->rule_count == 0)
+        log_warning("%" PRIu64 " packets were over detect.packet-budget", event->packets);
+    else
+        log_warning("%" PRIu64 " packets were over detect.packet-budget, %" PRIu64 " evaluations over "
+                    "detect.rule-budget; rule %u:%u costs most: %" PRIu64 " us in all, %" PRIu64 " us at most (`sluice "
+                    "explain %u`)",
+                    event->packets, evaluations, worst->gid, worst->sid, worst->total_us, worst->max_us, worst->sid);
+}
+
+static void tell_slow(struct overload_report *report, uint64_t now_ns)
+{
+    struct output_overload event = { .time_ns = clock_realtime_ns(), .action = OUTPUT_OVERLOAD_SLOW };
+    uint64_t evaluations = 0;
+
+    for (unsigned i = 0; i < report->count; i++) {
+        event.packets += atomic_load_explicit(&report->workers[i].slow_packets, memory_order_relaxed);
+        evaluations += atomic_load_explicit(&report->workers[i].slow_evaluations, memory_order_relaxed);
+    }
+    if (event.packets + evaluations == report->slow_told || !may_log(&report->slow_told_ns, now_ns))
+        return;
+    report->slow_told = event.packets + evaluations;
+    rank_all(report, &event);
+    log_slow(&event, evaluations);
+    output_overload(report->output, &event);
+}
+
 void overload_report_poll(struct overload_report *report, uint64_t now_ns)
 {
     for (unsigned i = 0; report && i < report->count; i++) {
         take_notices(report, i, now_ns);
         look_at_queue(report, i, now_ns);
+        take_suspensions(report, i, now_ns);
+    }
+    if (report) {
+        tell_resumed(report, now_ns);
+        tell_slow(report, now_ns);
     }
 }

@@ -27,6 +27,8 @@ void queue_watch_copy(const struct queue_watch *watch, struct queue_watch_counte
         .overloaded = watch->overload.active,
         .times = watch->overload.times,
         .total_ns = watch->overload.total_ns,
+        .slow_packets = watch->slow_packets,
+        .slowest_ns = watch->slowest_ns,
     };
     if (watch->overload.active)
         out->total_ns += watch->asked_ns - watch->overload.entered_ns;
@@ -131,4 +133,13 @@ unsigned queue_watch_judged(struct queue_watch *watch, int count, const uint64_t
     if (change != OVERLOAD_SAME)
         tell(watch, change, age_ns, shed, now_ns);
     return overload_shedding(&watch->overload);
+}
+
+void queue_watch_time(struct queue_watch *watch, uint64_t took_ns)
+{
+    if (took_ns <= watch->packet_budget_ns)
+        return;
+    watch->slow_packets++;
+    if (took_ns > watch->slowest_ns)
+        watch->slowest_ns = took_ns;
 }

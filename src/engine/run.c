@@ -213,6 +213,7 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
     pipeline_use_ruleset(&worker->pipeline, engine->ruleset);
     want_conntrack(worker, engine->options->config, engine->ruleset);
     overload_set_options(&worker->watch.overload, &options->overload);
+    worker->watch.packet_budget_ns = (uint64_t)config_number(engine->options->config, "detect.packet-budget") * 1000;
     worker->reports = follower_port(engine->follower, worker->index);
     worker->pipeline.blocks = attachment_port(engine->attachment, worker->index);
     worker->pipeline.marked_policy = worker->queue.marked_policy;
@@ -246,6 +247,21 @@ static int open_attachment(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return err;
 }
 
+static int open_overload_report(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    const struct overload_report_options options = {
+        .workers = engine->workers,
+        .worker_count = engine->worker_count,
+        .output = engine->output,
+        .ruleset = &engine->ruleset,
+    };
+    int err = overload_report_new(&engine->overload, &options);
+
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+    return err;
+}
+
 static void tell_file_store(const struct engine *engine)
 {
     if (!engine->shared.files && ruleset_file_needs(engine->ruleset) & RULE_FILE_STORE)
@@ -260,6 +276,7 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     if (err)
         return err;
     options.kernel_checksums = true;
+    engine_budget_options(engine->options->config, &options.detector.budget);
     if (getrandom(&options.flow.seed, sizeof(options.flow.seed), 0) != sizeof(options.flow.seed)) {
         snprintf(error, ENGINE_ERROR_SIZE, "no random numbers for the hash of flows: %s", strerror(errno));
         return -EIO;
@@ -278,11 +295,9 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     err = open_attachment(engine, error);
     if (err)
         return err;
-    err = overload_report_new(&engine->overload, engine->workers, engine->worker_count, engine->output);
-    if (err) {
-        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+    err = open_overload_report(engine, error);
+    if (err)
         return err;
-    }
     err = engine_open_file_store(&engine->shared.files, engine->options->config, engine->options->log_dir,
                                  engine->worker_count, false, error);
     if (!err)

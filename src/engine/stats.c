@@ -366,7 +366,7 @@ static void add_ips(struct stats *stats, const struct sums *sums)
 static void add_overload(struct stats *stats, const struct sums *sums, struct worker *const *workers, unsigned count)
 {
     struct queue_age_counts now = { 0 }, before = { 0 };
-    uint64_t times = 0, total_ns = 0;
+    uint64_t times = 0, total_ns = 0, slow_packets = 0, slowest_ns = 0;
 
     for (unsigned i = 0; i < count; i++) {
         const struct queue_watch_counters *watch = &workers[i]->snapshot.watch;
@@ -377,11 +377,17 @@ static void add_overload(struct stats *stats, const struct sums *sums, struct wo
         now.max_ns = watch->ages.max_ns > now.max_ns ? watch->ages.max_ns : now.max_ns;
         times += watch->times;
         total_ns += watch->total_ns;
+        slow_packets += watch->slow_packets;
+        slowest_ns = watch->slowest_ns > slowest_ns ? watch->slowest_ns : slowest_ns;
     }
     add(stats, "ips.queue_age_us.last", now.last_ns / 1000);
     add(stats, "ips.queue_age_us.p50", queue_age_percentile(&now, &before, 500) / 1000);
     add(stats, "ips.queue_age_us.p99", queue_age_percentile(&now, &before, 990) / 1000);
     add(stats, "ips.queue_age_us.max", now.max_ns / 1000);
+    add(stats, "ips.budget.packets", slow_packets);
+    add(stats, "ips.budget.slowest_us", slowest_ns / 1000);
+    add(stats, "ips.budget.evaluations", sums->detect.over_budget);
+    add(stats, "ips.budget.suspended", sums->detect.suspended);
     add(stats, "ips.overload.times", times);
     add(stats, "ips.overload.milliseconds", total_ns / 1000000);
     add(stats, "ips.overload.shed.encrypted", sums->pipeline.shed[SHED_ENCRYPTED]);

@@ -210,6 +210,27 @@ static int receive(struct worker *worker, struct packet **batch, int wait_ms)
     return count;
 }
 
+static void judge(struct worker *worker, const struct ruleset *ruleset, struct packet **batch, int count)
+{
+    for (int i = 0; i < count; i++)
+        pipeline_packet(&worker->pipeline, ruleset, batch[i], i + 1 < count ? batch[i + 1] : NULL);
+}
+
+/* The same, timed. */
+static void judge_by_budget(struct worker *worker, const struct ruleset *ruleset, struct packet **batch, int count)
+{
+    uint64_t before_ns = clock_monotonic_ns();
+
+    for (int i = 0; i < count; i++) {
+        uint64_t now_ns;
+
+        pipeline_packet(&worker->pipeline, ruleset, batch[i], i + 1 < count ? batch[i + 1] : NULL);
+        now_ns = clock_monotonic_ns();
+        queue_watch_time(&worker->watch, now_ns - before_ns);
+        before_ns = now_ns;
+    }
+}
+
 /* Receives, judges, answers. The number of packets, or -errno when there will be no more. */
 static int do_batch(struct worker *worker, int wait_ms)
 {
@@ -220,8 +241,10 @@ static int do_batch(struct worker *worker, int wait_ms)
 
     if (count <= 0)
         return count == -ENOBUFS ? 0 : count; /* the kernel dropped, not us: counted, and on we go */
-    for (int i = 0; i < count; i++)
-        pipeline_packet(&worker->pipeline, ruleset, batch[i], i + 1 < count ? batch[i + 1] : NULL);
+    if (worker->watch.packet_budget_ns > 0)
+        judge_by_budget(worker, ruleset, batch, count);
+    else
+        judge(worker, ruleset, batch, count);
     err = capture_send_verdicts(worker->capture, batch, (size_t)count);
     return err ? err : count;
 }
@@ -268,6 +291,9 @@ static void watch_queue(struct worker *worker, int count)
     struct pipeline *pipeline = &worker->pipeline;
 
     pipeline->shedding = queue_watch_judged(&worker->watch, count, pipeline->counters.shed, clock_monotonic_ns());
+    atomic_store_explicit(&worker->slow_packets, worker->watch.slow_packets, memory_order_relaxed);
+    atomic_store_explicit(&worker->slow_evaluations, detector_counters(pipeline->detector)->over_budget,
+                          memory_order_relaxed);
 }
 
 /* What the thread that watches the firewall reads, and says. */
