@@ -85,3 +85,23 @@ client python3 "$T" lines 10.66.2.2 7001 40000 8 >"$WORK/bulk.port" || fail "the
 kill "$FLOOD"
 stop_process "$DAEMON" || fail "exit code $?"
 equal "bulk without a class: shed" "$(shed_flow none "$(cat "$WORK/bulk.port")")" 0
+
+# What takes too long is told, with the rules that it was; a rule that only alerts is not asked for a while, and comes back.
+echo 'drop udp any any -> any 7000 (msg:"slow, and drops"; pcre:"/(a+)+(a+)+$c/"; sid:4;)' >>"$WORK/t.rules"
+start_sluice budget --queue 0 --rules "$WORK/t.rules" --no-console --set detect.pcre-match-limit=100000 \
+	--set detect.packet-budget=1 --set detect.rule-budget=1 --set detect.suspend-slow-rules=alert --set detect.suspend-count=5 \
+	--set detect.suspend-time=2 --set "unix-command.filename=$WORK/socket" --set unix-command.enabled=yes
+DAEMON=$LAST_PID
+background cli python3 "$T" udp-window 10.66.2.2 7000 20
+FLOOD=$LAST_PID
+some budget event_type=overload overload.action=suspended
+some budget event_type=overload overload.action=slow
+some budget event_type=overload overload.action=resumed
+kill "$FLOOD"
+"$SLUICE" explain 2 --socket "$WORK/socket" | grep -q "over budget [1-9]" || fail "explain"
+grep -q "rule 1:2 is not asked for 2 s" "$WORK/budget.log" || fail "the log does not tell of the suspension"
+grep -q "rule 1:4 is not asked" "$WORK/budget.log" && fail "a rule that drops is not asked"
+grep -q "were over detect.packet-budget" "$WORK/budget.log" || fail "the log does not tell of slow packets"
+stop_process "$DAEMON" || fail "exit code $?"
+[ "$(last_stats budget ips.budget.packets)" -gt 0 ] || fail "statistics: slow packets"
+[ "$(last_stats budget ips.budget.suspended)" -gt 0 ] || fail "statistics: suspended"

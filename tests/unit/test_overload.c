@@ -232,10 +232,13 @@ START_TEST(the_configuration_says_the_order)
     ck_assert_uint_eq(options.class_count, 2);
     ck_assert_uint_eq(options.classes[0], SHED_BULK);
     ck_assert_uint_eq(options.classes[1], SHED_ENCRYPTED);
+    app_options_clear(&rig.options.app);
     rig_configure_applications("overload:\n  enabled: no\n  shed: []\n");
     overload_options_read(rig_config, &options);
     ck_assert(!options.enabled);
     ck_assert_uint_eq(options.class_count, 0);
+    app_options_clear(&rig.options.app);
+    config_free(rig_config);
 }
 END_TEST
 
