@@ -176,9 +176,10 @@ static void log_lost(struct overload_report *report, unsigned index, const struc
     told->lost_since_line += event->queue_dropped + event->user_dropped + event->missing;
     if (!may_log(&told->lost_logged_ns, now_ns))
         return;
-    log_warning("queue %u: the kernel %s %" PRIu64 " packets because %s: packets come faster than they are judged. "
+    log_warning("queue %u: the kernel %s %" PRIu64 " packet%s because %s: packets come faster than they are judged. "
                 "%s or more queues hold longer; overload.shed and nft.offload.flows leave less to judge",
                 (unsigned)event->queue, event->passed ? "let pass uninspected" : "dropped", told->lost_since_line,
+                told->lost_since_line == 1 ? "" : "s",
                 full ? "the queue was full (queue.length)" : "its socket was full (queue.receive-buffer)",
                 full ? "A longer queue" : "A larger queue.receive-buffer");
     told->lost_since_line = 0;
