@@ -6,7 +6,8 @@
  * It begins when the queue (or its socket's buffer) is as full as configured, at once, because a queue fills in some
  * milliseconds; or when packets have been older than configured for OLD_NS without a pause: one long pause of the scheduler makes old
  * packets, too, but they are gone in a moment. The first class is shed then, and one more each WIDEN_NS as long as it is too much
- * still. It ends when both have been below half of their limits for QUIET_NS. Flows that were shed stay so.
+ * still. It ends when both have been below half of their limits for QUIET_NS; as long as they are, nothing more is shed. Flows that were
+ * shed stay so.
  *
  * Threads: a worker's. Time is given, so that tests have their own.
  */
@@ -146,7 +147,7 @@ unsigned overload_shedding(const struct overload *overload)
 {
     unsigned bits = 0;
 
-    for (unsigned i = 0; i < overload->class_count; i++)
+    for (unsigned i = 0; i < overload->class_count && overload->quiet_since_ns == 0; i++)
         bits |= 1u << overload->options.classes[i];
     return bits;
 }

@@ -103,7 +103,7 @@ struct overload {
 enum overload_change overload_note(struct overload *overload, unsigned fill_permille, uint64_t age_ns, uint64_t now_ns);
 /* Others from now on: what is shed now is found anew. */
 void overload_set_options(struct overload *overload, const struct overload_options *options);
-/* Bits 1 << enum shed_class of what is shed now. */
+/* Bits 1 << enum shed_class of what is shed now: nothing while it is quiet. */
 unsigned overload_shedding(const struct overload *overload);
 
 /* --- queue_watch.c ------------------------------------------------------------------------------------------------------- */
@@ -124,6 +124,8 @@ struct queue_watch {
     struct queue_age_counts ages;
     struct overload overload;
     struct ring *notices;        /* owned by the report; NULL: nobody listens */
+    bool begun;                  /* what waited at the start has been judged, or should have been */
+    uint64_t started_ns;         /* the first receive */
     uint64_t asked_ns;           /* when the worker began to receive; monotonic, as all here */
     uint64_t received_ns;        /* the last batch */
     uint64_t full_batches;       /* as capture counted them before it */

@@ -5,6 +5,8 @@
  *
  * An age is that of the oldest packet of a batch when the verdicts of the batch are on their way: no packet of it has waited longer.
  *
+ * Who takes over a queue finds what has come meanwhile. That is no overload unless it lasts for START_NS: flows would be shed for nothing.
+ *
  * Threads: a worker's.
  */
 #include "overload.h"
@@ -16,6 +18,7 @@
 #include "sluice/ring.h"
 
 enum { LOOK_NS = 5 * 1000 * 1000 };
+#define START_NS (3 * NS_PER_SECOND)
 #define MAX_STAMP_AGE_NS (60 * NS_PER_SECOND) /* what is older was stamped by another clock */
 
 void queue_watch_copy(const struct queue_watch *watch, struct queue_watch_counters *out)
@@ -37,6 +40,8 @@ void queue_watch_copy(const struct queue_watch *watch, struct queue_watch_counte
 void queue_watch_asks(struct queue_watch *watch, uint64_t now_ns)
 {
     watch->asked_ns = now_ns;
+    if (watch->started_ns == 0)
+        watch->started_ns = now_ns;
 }
 
 static unsigned permille(uint64_t part, uint64_t whole)
@@ -129,6 +134,9 @@ unsigned queue_watch_judged(struct queue_watch *watch, int count, const uint64_t
         queue_age_count(&watch->ages, age_ns, (uint32_t)count);
     else
         watch->fill_permille = 0;
+    watch->begun |= watch->age.drained || count == 0 || now_ns - watch->started_ns >= START_NS;
+    if (!watch->begun)
+        return 0;
     change = overload_note(&watch->overload, watch->fill_permille, age_ns, now_ns);
     if (change != OVERLOAD_SAME)
         tell(watch, change, age_ns, shed, now_ns);

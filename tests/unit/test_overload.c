@@ -182,7 +182,10 @@ START_TEST(it_ends_below_half_for_a_second)
     ck_assert_int_eq(overload_note(&state, 0, 50 * MS, 4500 * MS), OVERLOAD_SAME);
     ck_assert_int_eq(overload_note(&state, 249, 49 * MS, 5000 * MS), OVERLOAD_SAME);
     ck_assert_int_eq(overload_note(&state, 0, 60 * MS, 5900 * MS), OVERLOAD_SAME); /* and anew */
+    ck_assert_uint_eq(overload_shedding(&state), 1u << SHED_ENCRYPTED);
     ck_assert_int_eq(overload_note(&state, 0, 0, 6000 * MS), OVERLOAD_SAME);
+    ck_assert_uint_eq(overload_shedding(&state), 0); /* while it is quiet */
+    ck_assert(state.active);
     ck_assert_int_eq(overload_note(&state, 0, 0, 6999 * MS), OVERLOAD_SAME);
     ck_assert_int_eq(overload_note(&state, 0, 0, 7000 * MS), OVERLOAD_LEFT);
     ck_assert_uint_eq(overload_shedding(&state), 0);
@@ -478,6 +481,7 @@ static void open_watch(void)
     source.capture.ops = &test_ops;
     source.level = (struct queue_level){ .length = 1000, .buffer = 1 << 20, .has_sequence = true };
     overload_options_default(&watch.overload.options);
+    watch.begun = true;
     ck_assert_int_eq(ring_new(&watch.notices, 32 << 10), 0);
 }
 
@@ -553,7 +557,8 @@ START_TEST(main_is_told_what_was_shed)
     ck_assert_uint_eq(notice->shed[SHED_ENCRYPTED], 0);
     ring_release(watch.notices);
     none_shed[SHED_ENCRYPTED] = 12;
-    ck_assert_uint_eq(receive(3, 4, 1010 * MS, 1010 * MS), 1u << SHED_ENCRYPTED);
+    ck_assert_uint_eq(receive(3, 4, 1010 * MS, 1010 * MS), 0); /* quiet, and still in it */
+    ck_assert(watch.overload.active);
     ck_assert_ptr_null(ring_peek(watch.notices, &size));
     ck_assert_uint_eq(receive(5, 6, 1011 * MS, 2100 * MS), 0);
     notice = ring_peek(watch.notices, &size);
@@ -562,6 +567,30 @@ START_TEST(main_is_told_what_was_shed)
     ck_assert_uint_eq(notice->shed[SHED_ENCRYPTED], 7);
     ck_assert_uint_eq(notice->duration_ns, 1100 * MS);
     memset(none_shed, 0, sizeof(none_shed));
+}
+END_TEST
+
+/* What waited before the worker began is no overload, unless it goes on. */
+START_TEST(a_backlog_at_the_start_is_none)
+{
+    watch.begun = false;
+    source.counters.full_batches = 1;
+    source.level.waiting = 900;
+    ck_assert_uint_eq(receive(1, 2, 1000 * MS, 1000 * MS), 0);
+    source.counters.full_batches = 2;
+    ck_assert_uint_eq(receive(3, 4, 3900 * MS, 3900 * MS), 0);
+    source.counters.full_batches = 3;
+    ck_assert_uint_eq(receive(5, 6, 4000 * MS, 4000 * MS), 1u << SHED_ENCRYPTED);
+}
+END_TEST
+
+START_TEST(after_the_backlog_it_is)
+{
+    watch.begun = false;
+    source.level.waiting = 900;
+    ck_assert_uint_eq(receive(1, 2, 1000 * MS, 1000 * MS), 0); /* all there was */
+    source.counters.full_batches = 1;
+    ck_assert_uint_eq(receive(3, 4, 1010 * MS, 1010 * MS), 1u << SHED_ENCRYPTED);
 }
 END_TEST
 
@@ -626,6 +655,8 @@ static Suite *make_suite(void)
     tcase_add_test(receives, a_queue_that_is_never_empty_is_looked_at_now_and_then);
     tcase_add_test(receives, a_full_socket_counts_as_well);
     tcase_add_test(receives, main_is_told_what_was_shed);
+    tcase_add_test(receives, a_backlog_at_the_start_is_none);
+    tcase_add_test(receives, after_the_backlog_it_is);
     tcase_add_test(receives, the_kernels_time_goes_ahead);
     suite_add_tcase(suite, age);
     suite_add_tcase(suite, states);
