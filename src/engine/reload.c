@@ -395,6 +395,7 @@ static bool is_reloaded(const char *name)
         "app-layer.error-policy",
         "flow.timeouts.",
         "stats.interval",
+        "overload.",
         "vars.",
         "rule-files",
         "classification-file",
