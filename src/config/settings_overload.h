@@ -5,7 +5,7 @@
 
 #include "config_priv.h"
 
-static const char *const shed_classes[] = { "encrypted", "bulk", "established", "new", NULL };
+static const char *const shed_classes[] = { "encrypted", "bulk", "files", "established", "new", NULL };
 
 #define OVERLOAD_SETTINGS                                                                                              \
     { .name = "overload.enabled",                                                                                      \
@@ -33,7 +33,8 @@ static const char *const shed_classes[] = { "encrypted", "bulk", "established", 
           .choices = shed_classes,                                                                                     \
           .help =                                                                                                      \
               "which flows are bypassed in overload, in this order, one class more each 50 ms as long as it lasts: "   \
-              "encrypted (TLS and SSH after the handshake), bulk (more than overload.bulk-size), established; of "     \
+              "encrypted (TLS and SSH after the handshake), bulk (more than overload.bulk-size), files (in the midst " \
+              "of one larger than overload.file-size), established; of "                                               \
               "those none that a rule has met. new: flows that begin are treated as overload.policy says. "            \
               "[]: none" },                                                                                            \
         { .name = "overload.bulk-size",                                                                                \
@@ -42,6 +43,12 @@ static const char *const shed_classes[] = { "encrypted", "bulk", "established", 
           .low = 1,                                                                                                    \
           .high = INT64_C(1) << 40,                                                                                    \
           .help = "bytes of both directions past which a flow is bulk" },                                              \
+        { .name = "overload.file-size",                                                                                \
+          .type = SETTING_SIZE,                                                                                        \
+          .default_value = "256 KiB",                                                                                  \
+          .low = 1,                                                                                                    \
+          .high = INT64_C(1) << 40,                                                                                    \
+          .help = "bytes of a file past which it is large" },                                                          \
     {                                                                                                                  \
         .name = "overload.policy", .type = SETTING_ENUM, .choices = exception_policies,                                \
         .help = "exception-policy for a flow that begins in overload, when overload.shed has new and has come to it"   \

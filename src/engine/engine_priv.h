@@ -316,8 +316,8 @@ struct pipeline {
     const struct offload_options *offload; /* shared by all workers, outlives them */
     struct file_store *file_store;         /* all workers'; NULL: none */
     struct host_os_table host_os;
-    unsigned shedding;        /* bits 1 << enum shed_class: what is shed now */
-    uint64_t shed_bulk_bytes; /* as in struct overload_options */
+    unsigned shedding; /* bits 1 << enum shed_class: what is shed now */
+    struct shed_limits shed_limits;
     struct rewriter rewriter;
     struct decoded_packet decoded[2]; /* the packet at hand and the next one, in turn */
     unsigned at_hand;                 /* which of them */
@@ -379,6 +379,11 @@ void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, u
 void pipeline_expire_all(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns);
 /* Ends all flows: the program or the capture is over. */
 void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset);
+
+/* --- shed.c ------------------------------------------------------------------------------------------------------------ */
+
+/* The flow of a packet that was judged: bypasses it if it is of a class that is shed now. */
+void shed_flow(struct pipeline *pipeline, struct flow *flow);
 
 /* --- worker.c ---------------------------------------------------------------------------------------------------------- */
 

@@ -24,13 +24,12 @@ enum {
     DEFAULT_FILL_PERMILLE = 500,
     DEFAULT_AGE_NS = 100 * 1000 * 1000,
     DEFAULT_BULK_BYTES = 10 << 20,
+    DEFAULT_FILE_BYTES = 256 << 10,
 };
 
 static const char *const class_names[SHED_CLASSES] = {
-    [SHED_ENCRYPTED] = "encrypted",
-    [SHED_BULK] = "bulk",
-    [SHED_ESTABLISHED] = "established",
-    [SHED_NEW] = "new",
+    [SHED_ENCRYPTED] = "encrypted",     [SHED_BULK] = "bulk", [SHED_FILES] = "files",
+    [SHED_ESTABLISHED] = "established", [SHED_NEW] = "new",
 };
 
 const char *shed_class_name(enum shed_class class)
@@ -44,7 +43,7 @@ void overload_options_default(struct overload_options *options)
         .enabled = true,
         .fill_permille = DEFAULT_FILL_PERMILLE,
         .age_ns = DEFAULT_AGE_NS,
-        .bulk_bytes = DEFAULT_BULK_BYTES,
+        .limits = { DEFAULT_BULK_BYTES, DEFAULT_FILE_BYTES },
         .class_count = 1,
         .classes = { SHED_ENCRYPTED },
     };
@@ -74,7 +73,8 @@ void overload_options_read(const struct config *config, struct overload_options 
     out->enabled = config_bool(config, "overload.enabled");
     out->fill_permille = (unsigned)config_number(config, "overload.queue-fill") * 10;
     out->age_ns = (uint64_t)config_number(config, "overload.queue-age") * 1000000;
-    out->bulk_bytes = (uint64_t)config_number(config, "overload.bulk-size");
+    out->limits.bulk_bytes = (uint64_t)config_number(config, "overload.bulk-size");
+    out->limits.file_bytes = (uint64_t)config_number(config, "overload.file-size");
     read_classes(config, out);
 }
 

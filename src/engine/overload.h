@@ -4,6 +4,7 @@
  *
  *   queue_age.c        how long packets have waited
  *   overload.c         the state: who is shed, from when until when
+ *   shed.c             which flows
  *   queue_watch.c      from a worker's receives to both
  *   overload_report.c  main's: events and lines of the log
  *
@@ -65,6 +66,7 @@ uint64_t queue_age_percentile(const struct queue_age_counts *counts, const struc
 enum shed_class {
     SHED_ENCRYPTED,   /* their payload is of no use to rules any more: TLS after its handshake */
     SHED_BULK,        /* established, met by no rule, and much has gone by */
+    SHED_FILES,       /* established, met by no rule, and in the midst of a large file */
     SHED_ESTABLISHED, /* established, and met by no rule */
     SHED_NEW,         /* that begin now: the exception policy overload.policy says what becomes of them */
     SHED_CLASSES,
@@ -75,7 +77,10 @@ struct overload_options {
     bool enabled;
     unsigned fill_permille; /* of the queue, or of its socket's buffer */
     uint64_t age_ns;
-    uint64_t bulk_bytes; /* of both directions */
+    struct shed_limits {
+        uint64_t bulk_bytes; /* of both directions */
+        uint64_t file_bytes;
+    } limits; /* that make a flow bulk, and a file large */
     unsigned class_count;
     uint8_t classes[SHED_CLASSES]; /* enum shed_class, in the order in which they are shed */
 };

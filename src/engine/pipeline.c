@@ -109,7 +109,7 @@ int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *opti
     pipeline->kernel_checksums = options->kernel_checksums;
     pipeline->bypass_at_depth = options->bypass_at_depth;
     pipeline->offload = &shared->offload;
-    pipeline->shed_bulk_bytes = options->overload.bulk_bytes;
+    pipeline->shed_limits = options->overload.limits;
     pipeline->output = output;
     pipeline->checksums = options->checksums;
     pipeline->checksum_sample = options->checksum_sample;
@@ -336,47 +336,13 @@ static bool wants_bypass(const struct pipeline *pipeline, const struct flow *flo
     return offload_port_is_bypassed(pipeline->offload, flow) || (pipeline->bypass_at_depth && stream_is_at_depth(flow));
 }
 
-/* Of what rules have told, or may still find in what waits behind a hole, nothing is given up. */
-static bool may_be_shed(const struct flow *flow)
-{
-    return flow->state == FLOW_ESTABLISHED && !(flow->flags & (FLOW_ALERTED | FLOW_DROPPED | FLOW_PASSED)) &&
-           !stream_has_rest(flow, FLOW_TO_SERVER) && !stream_has_rest(flow, FLOW_TO_CLIENT);
-}
-
-/* The first class that it belongs to, of those that are shed. */
-static enum shed_class shed_class_of(const struct pipeline *pipeline, const struct flow *flow)
-{
-    bool clean = !flow->history && may_be_shed(flow); /* no rule has matched, not even silently */
-    uint64_t bytes = flow->side[FLOW_TO_SERVER].bytes + flow->side[FLOW_TO_CLIENT].bytes;
-    const bool belongs[SHED_CLASSES] = {
-        [SHED_ENCRYPTED] = flow->flags & FLOW_ENCRYPTED && may_be_shed(flow),
-        [SHED_BULK] = clean && bytes > pipeline->shed_bulk_bytes,
-        [SHED_ESTABLISHED] = clean,
-    };
-    enum shed_class class = 0;
-
-    while (class < SHED_CLASSES && !(belongs[class] && pipeline->shedding >> class & 1))
-        class ++;
-    return class;
-}
-
-static void shed(struct pipeline *pipeline, struct flow *flow)
-{
-    enum shed_class class = shed_class_of(pipeline, flow);
-
-    if (class == SHED_CLASSES)
-        return;
-    policy_shed(pipeline->policy, flow);
-    pipeline->counters.shed[class]++;
-}
-
 /* What was decided for the flow: one that is dropped, passed, bypassed or over needs no stream any more. */
 static void settle_flow(struct pipeline *pipeline, struct flow *flow)
 {
     if (flow->state != FLOW_BYPASSED && !(flow->flags & FLOW_DROPPED) && wants_bypass(pipeline, flow))
         flow->flags |= FLOW_BYPASS_WANTED;
     if (pipeline->shedding && flow->state != FLOW_BYPASSED)
-        shed(pipeline, flow);
+        shed_flow(pipeline, flow);
     if (flow->flags & FLOW_BYPASS_WANTED && flow->state != FLOW_BYPASSED)
         flow_set_state(pipeline->flows, flow, FLOW_BYPASSED);
     if (flow->tcp && (flow->flags & FLOW_DROPPED || flow->state == FLOW_BYPASSED)) {

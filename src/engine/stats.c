@@ -392,6 +392,7 @@ static void add_overload(struct stats *stats, const struct sums *sums, struct wo
     add(stats, "ips.overload.milliseconds", total_ns / 1000000);
     add(stats, "ips.overload.shed.encrypted", sums->pipeline.shed[SHED_ENCRYPTED]);
     add(stats, "ips.overload.shed.bulk", sums->pipeline.shed[SHED_BULK]);
+    add(stats, "ips.overload.shed.files", sums->pipeline.shed[SHED_FILES]);
     add(stats, "ips.overload.shed.established", sums->pipeline.shed[SHED_ESTABLISHED]);
     add(stats, "ips.overload.shed.new", sums->pipeline.shed[SHED_NEW]);
 }

@@ -173,7 +173,7 @@ static void take_settings(struct worker *worker, const struct worker_update *upd
     flow_table_set_timeouts(worker->pipeline.flows, &update->flow);
     policy_set_exceptions(worker->pipeline.policy, update->exceptions);
     overload_set_options(&worker->watch.overload, &update->overload);
-    worker->pipeline.shed_bulk_bytes = update->overload.bulk_bytes;
+    worker->pipeline.shed_limits = update->overload.limits;
 }
 
 /* From here on nothing of the worker points into the ruleset before: flows and transactions have numbers only, and hits are over. */

@@ -231,7 +231,7 @@ START_TEST(the_configuration_says_the_order)
     ck_assert(options.enabled);
     ck_assert_uint_eq(options.fill_permille, 800);
     ck_assert_uint_eq(options.age_ns, 250 * MS);
-    ck_assert_uint_eq(options.bulk_bytes, 1 << 20);
+    ck_assert_uint_eq(options.limits.bulk_bytes, 1 << 20);
     ck_assert_uint_eq(options.class_count, 2);
     ck_assert_uint_eq(options.classes[0], SHED_BULK);
     ck_assert_uint_eq(options.classes[1], SHED_ENCRYPTED);
@@ -266,7 +266,7 @@ static uint64_t bypasses(void)
 
 START_TEST(without_overload_nothing_is_shed)
 {
-    rig.options.overload.bulk_bytes = 1;
+    rig.options.overload.limits.bulk_bytes = 1;
     rig_open(EVIL);
     rig_handshake();
     rig_send(RIG_CLIENT, "words");
@@ -319,7 +319,7 @@ END_TEST
 
 START_TEST(bulk_is_more_than_so_much)
 {
-    rig.options.overload.bulk_bytes = 5000;
+    rig.options.overload.limits.bulk_bytes = 5000;
     rig_open(EVIL);
     rig_handshake();
     shed_only(SHED_BULK);
@@ -335,7 +335,7 @@ END_TEST
 /* Past what is inspected as a stream, too. */
 START_TEST(bulk_past_the_depth)
 {
-    rig.options.overload.bulk_bytes = 50000;
+    rig.options.overload.limits.bulk_bytes = 50000;
     rig.options.stream.depth = 10000;
     rig_open(EVIL);
     rig_handshake();
@@ -352,7 +352,7 @@ END_TEST
 /* What lies behind a hole has not been looked at. */
 START_TEST(a_stream_with_a_hole_waits)
 {
-    rig.options.overload.bulk_bytes = 1000;
+    rig.options.overload.limits.bulk_bytes = 1000;
     rig_open(EVIL);
     rig_handshake();
     rig_send_filler(RIG_CLIENT, 900);
@@ -401,6 +401,26 @@ START_TEST(plain_flows_are_not_encrypted)
         rig_send_filler(RIG_SERVER, 1400);
     ck_assert_int_eq(rig.packet.flow->state, FLOW_ESTABLISHED);
     ck_assert_str_eq(rig_send(RIG_CLIENT, "EVIL"), "1");
+}
+END_TEST
+
+/* The first request is small; the second one's answer is in its midst. */
+START_TEST(who_carries_a_large_file_is_shed)
+{
+    rig.options.overload.limits.file_bytes = 3000;
+    rig_open(EVIL);
+    rig_handshake();
+    shed_only(SHED_FILES);
+    rig_send(RIG_CLIENT, "GET /one HTTP/1.1\r\nHost: x\r\n\r\n");
+    rig_send(RIG_SERVER, "HTTP/1.1 200 OK\r\nContent-Length: 2500\r\n\r\n");
+    rig_send_filler(RIG_SERVER, 2500);
+    rig_send(RIG_CLIENT, "GET /two HTTP/1.1\r\nHost: x\r\n\r\n");
+    rig_send(RIG_SERVER, "HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n");
+    rig_send_filler(RIG_SERVER, 2000);
+    ck_assert_int_eq(rig.packet.flow->state, FLOW_ESTABLISHED);
+    rig_send_filler(RIG_SERVER, 1001);
+    ck_assert_int_eq(rig.packet.flow->state, FLOW_BYPASSED);
+    ck_assert_uint_eq(shed_count(SHED_FILES), 1);
 }
 END_TEST
 
@@ -648,6 +668,7 @@ static Suite *make_suite(void)
     tcase_add_test(flows, a_stream_with_a_hole_waits);
     tcase_add_test(flows, an_encrypted_flow_is_shed_when_it_is_encrypted);
     tcase_add_test(flows, plain_flows_are_not_encrypted);
+    tcase_add_test(flows, who_carries_a_large_file_is_shed);
     tcase_add_loop_test(flows, new_flows_are_treated_by_their_policy, 0, 5);
     tcase_add_test(flows, a_flow_that_is_there_is_not_new);
     tcase_add_checked_fixture(receives, open_watch, close_watch);

@@ -466,7 +466,7 @@ START_TEST(settings_are_read_anew)
         ck_assert_uint_eq(flows->timeout_ns[false][FLOW_CLASS_UDP][FLOW_NEW], 30 * NS_PER_SECOND);
         ck_assert_uint_eq(workers[i].watch.overload.options.fill_permille, 700);
         ck_assert_uint_eq(workers[i].watch.overload.options.class_count, 2);
-        ck_assert_uint_eq(workers[i].pipeline.shed_bulk_bytes, 1 << 20);
+        ck_assert_uint_eq(workers[i].pipeline.shed_limits.bulk_bytes, 1 << 20);
     }
     for (unsigned i = 0; i < WORKERS; i++) {
         atomic_store(&workers[i].stop, false);
