@@ -147,6 +147,7 @@ struct rule_cost {
 };
 /* NULL for rules that are not timed: without a budget all, otherwise number 0 and those past BUDGET_MAX_RULES. */
 const struct rule_cost *detector_cost(const struct detector *detector, uint32_t number);
+bool detector_is_timed(const struct detector *detector);
 /* For one other thread: the rules that were suspended, one after the other. */
 struct rule_suspension {
     uint32_t gid, sid, number;

@@ -209,8 +209,9 @@ struct output_overload_class {
 };
 struct output_overload_rule {
     uint32_t gid, sid;
-    uint64_t over_budget, total_us, max_us; /* times; of all its evaluations; of the longest */
-    uint64_t seconds;                       /* suspended: for how long */
+    uint64_t evaluations, over_budget; /* times */
+    uint64_t total_us, max_us;         /* of all its evaluations; of the longest */
+    uint64_t seconds;                  /* suspended: for how long */
 };
 struct output_overload {
     uint64_t time_ns;

@@ -68,6 +68,11 @@ const struct rule_cost *detector_cost(const struct detector *detector, uint32_t 
     return budget && number > 0 && number < BUDGET_MAX_RULES ? &budget->costs[number] : NULL;
 }
 
+bool detector_is_timed(const struct detector *detector)
+{
+    return detector->budget != NULL;
+}
+
 bool detector_next_suspension(struct detector *detector, struct rule_suspension *out)
 {
     const struct rule_suspension *notice;

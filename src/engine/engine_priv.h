@@ -499,6 +499,17 @@ void replay_workers_finish(struct replay_workers *all);
 /* An output_progress_function; `user` is the struct replay_workers. */
 void replay_workers_progress(void *user, unsigned port, struct turn_place *out);
 
+/* --- cost.c ------------------------------------------------------------------------------------------------------------ */
+
+struct rule_ids {
+    uint32_t gid, sid, number;
+};
+/* What a rule has cost these workers; nothing where rules are not timed. */
+struct output_overload_rule cost_of(const struct worker *workers, unsigned count, const struct rule_ids *ids);
+/* The `max` rules that have cost most, the first one most of all; how many. */
+unsigned cost_ranking(const struct worker *workers, unsigned worker_count, const struct rule_list *rules,
+                      struct output_overload_rule *out, unsigned max);
+
 /* --- stats.c ----------------------------------------------------------------------------------------------------------- */
 
 /* Sums the snapshots and writes one stats event. `queues` adds what is known of NFQUEUE. */

@@ -226,29 +226,10 @@ static void look_at_queue(struct overload_report *report, unsigned index, uint64
 
 /* --- Slow rules ------------------------------------------------------------------------------------------------------------------ */
 
-/* Of all workers, or of one. */
-static struct output_overload_rule cost_of(const struct overload_report *report, unsigned first, unsigned count,
-                                           const struct rule_suspension *rule)
-{
-    struct output_overload_rule sum = { .gid = rule->gid, .sid = rule->sid };
-
-    for (unsigned i = first; i < first + count; i++) {
-        const struct rule_cost *cost = detector_cost(report->workers[i].pipeline.detector, rule->number);
-        uint64_t max_us;
-
-        if (!cost)
-            continue;
-        max_us = atomic_load_explicit(&cost->max_ns, memory_order_relaxed) / 1000;
-        sum.over_budget += atomic_load_explicit(&cost->over, memory_order_relaxed);
-        sum.total_us += atomic_load_explicit(&cost->total_ns, memory_order_relaxed) / 1000;
-        sum.max_us = max_us > sum.max_us ? max_us : sum.max_us;
-    }
-    return sum;
-}
-
 static void tell_rule(struct overload_report *report, const struct suspended_rule *suspended,
                       enum output_overload_action action, uint64_t seconds)
 {
+    const struct rule_ids ids = { suspended->rule.gid, suspended->rule.sid, suspended->rule.number };
     struct output_overload event = {
         .time_ns = clock_realtime_ns(),
         .action = action,
@@ -257,7 +238,7 @@ static void tell_rule(struct overload_report *report, const struct suspended_rul
         .rule_count = 1,
     };
 
-    event.rules[0] = cost_of(report, suspended->worker, 1, &suspended->rule);
+    event.rules[0] = cost_of(&report->workers[suspended->worker], 1, &ids);
     event.rules[0].seconds = seconds;
     if (action == OUTPUT_OVERLOAD_SUSPENDED)
         log_warning("rule %u:%u is not asked for %" PRIu64 " s in queue %u: it was over detect.rule-budget too often, "
@@ -293,34 +274,6 @@ static void tell_resumed(struct overload_report *report, uint64_t now_ns)
     }
 }
 
-/* Keeps the list sorted, the most expensive one first. */
-static void rank(struct output_overload *event, const struct output_overload_rule *rule)
-{
-    unsigned at = event->rule_count;
-
-    if (at == OUTPUT_OVERLOAD_RULES && event->rules[--at].total_us >= rule->total_us)
-        return;
-    for (; at > 0 && event->rules[at - 1].total_us < rule->total_us; at--)
-        event->rules[at] = event->rules[at - 1];
-    event->rules[at] = *rule;
-    if (event->rule_count < OUTPUT_OVERLOAD_RULES)
-        event->rule_count++;
-}
-
-static void rank_all(const struct overload_report *report, struct output_overload *event)
-{
-    const struct rule_list *rules = ruleset_rules(*report->ruleset);
-
-    for (size_t i = 0; i < rule_list_count(rules); i++) {
-        const struct rule *rule = rule_list_get(rules, i);
-        const struct rule_suspension ids = { .gid = rule->gid, .sid = rule->sid, .number = rule->number };
-        const struct output_overload_rule cost = cost_of(report, 0, report->count, &ids);
-
-        if (cost.total_us > 0)
-            rank(event, &cost);
-    }
-}
-
 static void log_slow(const struct output_overload *event, uint64_t evaluations)
 {
     const struct output_overload_rule *worst = &event->rules[0];
@@ -346,7 +299,8 @@ static void tell_slow(struct overload_report *report, uint64_t now_ns)
     if (event.packets + evaluations == report->slow_told || !may_log(&report->slow_told_ns, now_ns))
         return;
     report->slow_told = event.packets + evaluations;
-    rank_all(report, &event);
+    event.rule_count = cost_ranking(report->workers, report->count, ruleset_rules(*report->ruleset), event.rules,
+                                    OUTPUT_OVERLOAD_RULES);
     log_slow(&event, evaluations);
     output_overload(report->output, &event);
 }

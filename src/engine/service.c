@@ -205,6 +205,17 @@ static void queues(void *user, struct control_request *request)
     json_array_close(out);
 }
 
+static void costs(void *user, struct control_request *request)
+{
+    const struct service_options *options = &((const struct service *)user)->options;
+
+    if (!detector_is_timed(options->workers[0].pipeline.detector)) {
+        control_fail(request, "rules are not timed: set detect.packet-budget or detect.rule-budget");
+        return;
+    }
+    explain_costs(control_answer(request), ruleset_rules(*options->ruleset), options->workers, options->worker_count);
+}
+
 /* --- flows ----------------------------------------------------------------------------------------------------------------------- */
 
 /* Where a listing goes on: "WORKER:BUCKET". */
@@ -493,6 +504,7 @@ static const struct control_command commands[] = {
     { "status", NULL, "what runs, and how", status },
     { "stats", "dump-counters", "all counters", stats },
     { "queues", NULL, "the queues, each with its counters", queues },
+    { "costs", NULL, "the rules that take most time, where they are timed", costs },
     { "flows", NULL, "the flows there are; limit, from", flows },
     { "explain", NULL,
       "what became of a flow (proto, src_ip, src_port, dest_ip, dest_port, vlan), or of a rule (sid, gid)", explain },

@@ -60,6 +60,7 @@ static void rules(struct text *out, const struct output_overload *event)
         json_object_open(out, NULL);
         json_uint(out, "gid", rule->gid);
         json_uint(out, "signature_id", rule->sid);
+        json_uint(out, "evaluations", rule->evaluations);
         json_uint(out, "over_budget", rule->over_budget);
         json_uint(out, "total_us", rule->total_us);
         json_uint(out, "max_us", rule->max_us);

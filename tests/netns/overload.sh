@@ -76,13 +76,16 @@ equal "statistics: established" "$(last_stats shed ips.overload.shed.established
 
 # Without a class the same is told, and everything stays inspected.
 start_sluice none --queue 0 --rules "$WORK/t.rules" --no-console --set queue.length=2048 --set overload.queue-fill=2 \
-	--set detect.pcre-match-limit=100000 --set overload.bulk-size=200KiB --set 'overload.shed=[]'
+	--set detect.pcre-match-limit=100000 --set overload.bulk-size=200KiB --set 'overload.shed=[]' \
+	--set "unix-command.filename=$WORK/socket" --set unix-command.enabled=yes
 DAEMON=$LAST_PID
 background cli python3 "$T" udp-window 10.66.2.2 7000 200
 FLOOD=$LAST_PID
 some none event_type=overload overload.action=entered
 client python3 "$T" lines 10.66.2.2 7001 40000 8 >"$WORK/bulk.port" || fail "the bulk connection broke"
 kill "$FLOOD"
+"$SLUICE" costs --socket "$WORK/socket" 2>"$WORK/costs" && fail "costs that are not measured"
+grep -q "detect.rule-budget" "$WORK/costs" || fail "costs: $(cat "$WORK/costs")"
 stop_process "$DAEMON" || fail "exit code $?"
 equal "bulk without a class: shed" "$(shed_flow none "$(cat "$WORK/bulk.port")")" 0
 
@@ -99,6 +102,11 @@ some budget event_type=overload overload.action=slow
 some budget event_type=overload overload.action=resumed
 kill "$FLOOD"
 "$SLUICE" explain 2 --socket "$WORK/socket" | grep -q "over budget [1-9]" || fail "explain"
+"$SLUICE" costs --socket "$WORK/socket" --json | python3 -c '
+import json, sys
+costs = json.load(sys.stdin)
+assert {c["signature_id"] for c in costs} >= {2, 4}, costs
+assert [c["total_us"] for c in costs] == sorted((c["total_us"] for c in costs), reverse=True)' || fail "costs"
 grep -q "rule 1:2 is not asked for 2 s" "$WORK/budget.log" || fail "the log does not tell of the suspension"
 grep -q "rule 1:4 is not asked" "$WORK/budget.log" && fail "a rule that drops is not asked"
 grep -q "were over detect.packet-budget" "$WORK/budget.log" || fail "the log does not tell of slow packets"

@@ -44,7 +44,7 @@ static const char *send_slowly(uint64_t takes_ns, const char *text)
     return sids;
 }
 
-static const struct rule_cost *cost_of(uint32_t sid)
+static const struct rule_cost *booked_on(uint32_t sid)
 {
     const struct rule *rule = rule_list_find(ruleset_rules(rig.ruleset), 1, sid);
 
@@ -60,7 +60,7 @@ START_TEST(without_a_budget_nothing_is_timed)
     open_rules(&none, ALERT);
     ck_assert_str_eq(rig_send(RIG_CLIENT, "word"), "1");
     ck_assert_uint_eq(now_ns, 1000 * MS);
-    ck_assert_ptr_null(cost_of(1));
+    ck_assert_ptr_null(booked_on(1));
 }
 END_TEST
 
@@ -71,11 +71,11 @@ START_TEST(costs_are_booked_on_rules)
     open_rules(&only_measure, ALERT "alert tcp any any -> any any (content:\"other\"; sid:2;)");
     ck_assert_str_eq(send_slowly(2 * MS, "word"), "1");
     ck_assert_str_eq(send_slowly(7 * MS, "word and word"), "1");
-    ck_assert_uint_eq(cost_of(1)->evaluations, 2);
-    ck_assert_uint_eq(cost_of(1)->total_ns, 9 * MS);
-    ck_assert_uint_eq(cost_of(1)->max_ns, 7 * MS);
-    ck_assert_uint_eq(cost_of(1)->over, 0); /* there is no budget for rules */
-    ck_assert_uint_eq(cost_of(2)->evaluations, 0);
+    ck_assert_uint_eq(booked_on(1)->evaluations, 2);
+    ck_assert_uint_eq(booked_on(1)->total_ns, 9 * MS);
+    ck_assert_uint_eq(booked_on(1)->max_ns, 7 * MS);
+    ck_assert_uint_eq(booked_on(1)->over, 0); /* there is no budget for rules */
+    ck_assert_uint_eq(booked_on(2)->evaluations, 0);
     ck_assert_ptr_null(detector_cost(rig.pipeline.detector, 0));
 }
 END_TEST
@@ -87,7 +87,7 @@ START_TEST(a_slow_rule_is_suspended_and_comes_back)
     open_rules(&defaults, ALERT);
     for (int i = 0; i < 3; i++)
         ck_assert_str_eq(send_slowly(6 * MS, "word"), "1");
-    ck_assert_uint_eq(cost_of(1)->over, 3);
+    ck_assert_uint_eq(booked_on(1)->over, 3);
     ck_assert(detector_next_suspension(rig.pipeline.detector, &told));
     ck_assert_uint_eq(told.sid, 1);
     ck_assert_uint_eq(told.until_ns, now_ns + 60000 * MS);
@@ -98,7 +98,7 @@ START_TEST(a_slow_rule_is_suspended_and_comes_back)
     ck_assert_str_eq(rig_send(RIG_CLIENT, "word"), "");
     now_ns += 1001 * MS;
     ck_assert_str_eq(rig_send(RIG_CLIENT, "word"), "1");
-    ck_assert_uint_eq(cost_of(1)->evaluations, 4);
+    ck_assert_uint_eq(booked_on(1)->evaluations, 4);
 }
 END_TEST
 
@@ -111,7 +111,7 @@ START_TEST(seldom_is_not_again_and_again)
         ck_assert_str_eq(send_slowly(6 * MS, "word"), "1");
         now_ns += 600 * MS;
     }
-    ck_assert_uint_eq(cost_of(1)->over, 10);
+    ck_assert_uint_eq(booked_on(1)->over, 10);
     ck_assert(!detector_next_suspension(rig.pipeline.detector, &told));
 }
 END_TEST
@@ -121,7 +121,7 @@ START_TEST(fast_ones_are_left_alone)
     open_rules(&defaults, ALERT);
     for (int i = 0; i < 100; i++)
         ck_assert_str_eq(send_slowly(5 * MS, "word"), "1");
-    ck_assert_uint_eq(cost_of(1)->over, 0);
+    ck_assert_uint_eq(booked_on(1)->over, 0);
     ck_assert_uint_eq(detector_counters(rig.pipeline.detector)->over_budget, 0);
 }
 END_TEST
@@ -140,7 +140,7 @@ START_TEST(what_does_more_than_alert_is_not_suspended)
     open_rules(&defaults, rules[_i]);
     for (int i = 0; i < 10; i++)
         send_slowly(6 * MS, "word");
-    ck_assert_uint_eq(cost_of(1)->over, 10);
+    ck_assert_uint_eq(booked_on(1)->over, 10);
     ck_assert_uint_eq(detector_counters(rig.pipeline.detector)->suspended, 0);
 }
 END_TEST
@@ -167,7 +167,7 @@ START_TEST(nor_is_any_when_it_is_not_wanted)
     open_rules(&none, ALERT);
     for (int i = 0; i < 10; i++)
         ck_assert_str_eq(send_slowly(6 * MS, "word"), "1");
-    ck_assert_uint_eq(cost_of(1)->over, 10);
+    ck_assert_uint_eq(booked_on(1)->over, 10);
     ck_assert_uint_eq(detector_counters(rig.pipeline.detector)->suspended, 0);
 }
 END_TEST
@@ -180,7 +180,7 @@ START_TEST(a_reload_does_not_bring_it_back)
         send_slowly(6 * MS, "word");
     rig_reload("alert tcp any any -> any any (content:\"other\"; sid:2;)\n" ALERT);
     ck_assert_str_eq(rig_send(RIG_CLIENT, "other word"), "2");
-    ck_assert_uint_eq(cost_of(1)->over, 3);
+    ck_assert_uint_eq(booked_on(1)->over, 3);
 }
 END_TEST
 
