@@ -27,10 +27,10 @@ def udp_echo(port):
 
 
 def udp_window(address, port, count):
-    payload = b'a' * 800
+    payload = b'a' * 800 + b'!'
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.connect((address, port))
-        sock.settimeout(2)
+        sock.settimeout(PATIENCE)
         for _ in range(count):
             sock.send(payload)
         while True:
