@@ -271,10 +271,12 @@ START_TEST(slow_rules_are_told_and_come_back)
     overload_report_poll(report, test_now_ns + 12 * RIG_SECOND);
     read_events();
     ck_assert_uint_eq(count_of("\"event_type\":\"overload\""), 3);
-    ck_assert_ptr_nonnull(strstr(text, "\"action\":\"suspended\",\"queue\":7,\"rules\":[{\"gid\":1,\"signature_id\":5,\"evaluations\":2,"
-                                       "\"over_budget\":2,\"total_us\":4000,\"max_us\":2000,\"seconds\":10}]"));
-    ck_assert_ptr_nonnull(strstr(text, "\"action\":\"slow\",\"packets\":4,\"rules\":[{\"gid\":1,\"signature_id\":5,\"evaluations\":2,"
-                                       "\"over_budget\":2,\"total_us\":4000,\"max_us\":2000}]"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "\"action\":\"suspended\",\"queue\":7,\"rules\":[{\"gid\":1,\"signature_id\":5,\"evaluations\":2,"
+                     "\"over_budget\":2,\"total_us\":4000,\"max_us\":2000,\"seconds\":10}]"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "\"action\":\"slow\",\"packets\":4,\"rules\":[{\"gid\":1,\"signature_id\":5,\"evaluations\":2,"
+                     "\"over_budget\":2,\"total_us\":4000,\"max_us\":2000}]"));
     ck_assert_ptr_nonnull(strstr(text, "\"action\":\"resumed\",\"queue\":7,"));
     worker.pipeline.detector = own;
 }
