@@ -33,8 +33,9 @@ struct capture_counters {
     uint64_t looping;            /* packets that came back unmarked too often */
     uint64_t offload_accept;     /* verdicts that also said it for the rest of the connection */
     uint64_t offload_drop;
-    uint64_t conntrack; /* packets that came with what conntrack says of them */
-    uint64_t lost;      /* packet ids that never arrived (gaps): dropped, or with fail-open passed on uninspected */
+    uint64_t conntrack;    /* packets that came with what conntrack says of them */
+    uint64_t full_batches; /* receives that filled the batch: there may have been more */
+    uint64_t lost;         /* packet ids that never arrived (gaps): dropped, or with fail-open passed on uninspected */
 };
 
 /* What the kernel says of a queue: /proc/net/netfilter/nfnetlink_queue. */
@@ -45,6 +46,14 @@ struct queue_status {
     uint32_t id_sequence;   /* packets enqueued */
 };
 
+/* How much waits, of how much can. */
+struct queue_level {
+    uint32_t waiting, length;  /* packets, those that were received and not judged included */
+    uint32_t buffered, buffer; /* bytes of the socket */
+    bool has_sequence;
+    uint32_t id_sequence; /* the id of the last packet that was queued */
+};
+
 struct capture;
 
 struct capture_ops {
@@ -53,6 +62,7 @@ struct capture_ops {
     int (*send_verdicts)(struct capture *capture, struct packet *const *batch, size_t count);
     const struct capture_counters *(*counters)(const struct capture *capture);
     int (*status)(struct capture *capture, struct queue_status *out);
+    int (*level)(struct capture *capture, struct queue_level *out); /* NULL: nothing waits there */
     void (*close)(struct capture *capture);
 };
 
@@ -87,6 +97,12 @@ static inline const struct capture_counters *capture_counters(const struct captu
 static inline int capture_status(struct capture *capture, struct queue_status *out)
 {
     return capture->ops->status ? capture->ops->status(capture, out) : -95;
+}
+
+/* Some microseconds; for the worker, between two batches. 0, or -ENOTSUP, or -errno. */
+static inline int capture_level(struct capture *capture, struct queue_level *out)
+{
+    return capture->ops->level ? capture->ops->level(capture, out) : -95;
 }
 
 static inline void capture_close(struct capture *capture)

@@ -62,6 +62,22 @@ bool ruleset_needs_conntrack(const struct ruleset *ruleset);
 /* Whether a rule asks for checksums (tcpv4-csum and kin): then decode_check_checksums() is called before detection. */
 bool ruleset_needs_checksums(const struct ruleset *ruleset);
 
+/* What the evaluation of a rule may cost. Nothing is timed without. */
+enum budget_suspend {
+    SUSPEND_NONE,
+    SUSPEND_ALERTS, /* rules that do no more than alert */
+    SUSPEND_ALL,
+};
+struct budget_options {
+    bool measure;     /* time the rules in any case */
+    uint64_t rule_ns; /* 0: any */
+    enum budget_suspend suspend;
+    uint32_t
+        suspend_count; /* evaluations over the budget in window_ns, after which a rule is not asked for suspend_ns */
+    uint64_t window_ns, suspend_ns;
+    uint64_t (*clock)(void); /* NULL: clock_monotonic_ns */
+};
+
 /* Scratch for one worker; made anew, or grown, for each ruleset. 0 or -ENOMEM. */
 struct detector_options {
     uint32_t pcre_match_limit, pcre_depth_limit;
@@ -69,6 +85,7 @@ struct detector_options {
     bool guess_transactions;                 /* for alerts of rules that name no protocol, too */
     size_t flow_memcap;                      /* bytes for candidates that wait for more of their stream */
     size_t transaction_memcap;               /* bytes for what is remembered of transactions */
+    struct budget_options budget;
 };
 void detector_options_default(struct detector_options *options);
 int detector_new(struct detector **out, const struct detector_options *options);
@@ -115,7 +132,27 @@ struct detect_counters {
     uint64_t packets_scanned, bytes_scanned, candidates, evaluations, matches;
     uint64_t waiting;          /* candidates that were put off until more of the stream is there */
     uint64_t flow_memcap_hits; /* there was no memory for it: the stream is scanned again instead */
+    uint64_t over_budget;      /* evaluations that took longer than the budget of a rule */
+    uint64_t suspended;        /* rules, times */
 };
 const struct detect_counters *detector_counters(const struct detector *detector);
+
+/* What rules cost, by their numbers; written by the worker, read by anybody. */
+enum { BUDGET_MAX_RULES = 1 << 18 };
+struct rule_cost {
+    _Atomic uint64_t evaluations, total_ns, max_ns, over;
+    _Atomic uint64_t suspended_until_ns; /* by the budget's clock; 0: never */
+    uint64_t window_ns;                  /* the worker's, as the next one */
+    uint32_t window_count;
+};
+/* NULL for rules that are not timed: without a budget all, otherwise number 0 and those past BUDGET_MAX_RULES. */
+const struct rule_cost *detector_cost(const struct detector *detector, uint32_t number);
+bool detector_is_timed(const struct detector *detector);
+/* For one other thread: the rules that were suspended, one after the other. */
+struct rule_suspension {
+    uint32_t gid, sid, number;
+    uint64_t until_ns;
+};
+bool detector_next_suspension(struct detector *detector, struct rule_suspension *out);
 
 #endif

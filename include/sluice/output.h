@@ -43,6 +43,7 @@ enum output_event {
     OUTPUT_FILE,     /* a file in one */
     OUTPUT_FIREWALL, /* the own table, and the hosts that it blocks */
     OUTPUT_ENGINE,   /* an engine that died, and packets on which engines die */
+    OUTPUT_OVERLOAD, /* packets come faster than they are judged */
     OUTPUT_EVENT_COUNT,
 };
 
@@ -206,6 +207,49 @@ struct output_engine {
     char path[OUTPUT_ENGINE_PATH_SIZE]; /* of its file; "": none */
 };
 void output_engine(struct output *output, const struct output_engine *event);
+
+/* What became of packets because there were too many of them, or of rules because they took too long. Called by one thread. */
+enum output_overload_action {
+    OUTPUT_OVERLOAD_ENTERED,   /* a queue is in overload */
+    OUTPUT_OVERLOAD_WIDENED,   /* and goes on: more is shed */
+    OUTPUT_OVERLOAD_LEFT,      /* no more */
+    OUTPUT_OVERLOAD_LOST,      /* the kernel dropped packets, or let them pass (fail-open) */
+    OUTPUT_OVERLOAD_SLOW,      /* packets or rules took longer than they may */
+    OUTPUT_OVERLOAD_SUSPENDED, /* a rule is not asked for some time */
+    OUTPUT_OVERLOAD_RESUMED,   /* it is asked again */
+    OUTPUT_OVERLOAD_ACTIONS,
+};
+
+enum { OUTPUT_OVERLOAD_CLASSES = 8, OUTPUT_OVERLOAD_RULES = 5 };
+struct output_overload_class {
+    const char *name; /* lent for good */
+    bool shed;        /* now */
+    uint64_t flows;   /* since it was entered */
+};
+struct output_overload_rule {
+    uint32_t gid, sid;
+    uint64_t evaluations, over_budget; /* times */
+    uint64_t total_us, max_us;         /* of all its evaluations; of the longest */
+    uint64_t seconds;                  /* suspended: for how long */
+};
+struct output_overload {
+    uint64_t time_ns;
+    enum output_overload_action action;
+    bool has_queue;
+    uint16_t queue;
+    unsigned fill_permille;       /* entered, widened, left; as the next four */
+    uint64_t age_us, duration_us; /* of the oldest packet; since it was entered */
+    unsigned class_count;
+    struct output_overload_class classes[OUTPUT_OVERLOAD_CLASSES];
+    uint64_t queue_dropped, user_dropped, missing; /* lost: the queue was full, the socket was, ids never arrived */
+    bool passed;                                   /* lost: fail-open */
+    uint64_t packets;                              /* slow */
+    unsigned rule_count;
+    struct output_overload_rule rules[OUTPUT_OVERLOAD_RULES];
+};
+void output_overload(struct output *output, const struct output_overload *event);
+const char *output_overload_action_name(enum output_overload_action action);
+
 /* The generation of the rules in use, for events that are of no packet. */
 void output_set_generation(struct output *output, unsigned generation);
 

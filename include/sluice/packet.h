@@ -52,11 +52,12 @@ enum packet_flag {
     PACKET_ESTABLISHED = 1 << 14,  /* its flow is established, this packet included */
     PACKET_STREAM_ADDED = 1 << 15, /* TCP: the payload is part of the stream, which is where it is inspected */
     PACKET_LOOPING = 1 << 17,      /* came back without the repeat mark too often: something takes it off again */
+    PACKET_KERNEL_TIME = 1 << 18,  /* its time is the kernel's, not that of the receive */
     PACKET_PSEUDO = 1 << 16,       /* made when a flow ends, to inspect what its stream still held; was never sent */
 
     /* What capture knows of the bytes; packets inside have it too. The other flags are decode's and later. */
     PACKET_CAPTURE_FLAGS = PACKET_TRUNCATED | PACKET_CHECKSUM_NOT_READY | PACKET_CHECKSUM_UNVERIFIED | PACKET_GSO |
-                           PACKET_MARKED | PACKET_LOOPING,
+                           PACKET_MARKED | PACKET_LOOPING | PACKET_KERNEL_TIME,
 };
 
 /* Where a packet came from, EVE's pkt_src. */

@@ -60,6 +60,9 @@ bool policy_flow(struct policy *policy, struct packet *pkt);
  * not to be inspected further. */
 bool policy_exception(struct policy *policy, struct packet *pkt, enum exception_cause cause);
 
+/* A flow that is to be looked at no longer because of overload: it is bypassed, counted and marked so. */
+void policy_shed(struct policy *policy, struct flow *flow);
+
 /* Drops a packet for a reason that is not a rule; without effect when drops have none. */
 void policy_drop(struct policy *policy, struct packet *pkt, enum drop_reason reason);
 

@@ -24,6 +24,7 @@
 #include <errno.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nfnetlink_queue.h>
+#include <linux/sock_diag.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -189,7 +190,9 @@ static void take_message(struct nfqueue *queue, const uint8_t *bytes, size_t len
         queue->counters.malformed_messages++;
         /* fall through */
     case NFQUEUE_PACKET:
-        if (pkt->time_ns == 0) {
+        if (pkt->time_ns > 0) {
+            pkt->flags |= PACKET_KERNEL_TIME;
+        } else {
             *now_ns = *now_ns ? *now_ns : clock_realtime_ns();
             pkt->time_ns = *now_ns;
         }
@@ -224,6 +227,7 @@ static int nfqueue_receive(struct capture *capture, struct packet **batch, size_
     int n = receive_messages(queue, max, wait_ms);
 
     queue->counters.receive_calls++;
+    queue->counters.full_batches += n == (int)max;
     if (queue->guard)
         repeat_guard_receive(queue->guard, n >= 0 && n < (int)max);
     if (n <= 0)
@@ -249,6 +253,27 @@ static int nfqueue_status(struct capture *capture, struct queue_status *out)
     const struct nfqueue *queue = (const struct nfqueue *)capture;
 
     return queue->status_fd < 0 ? queue->status_fd : nfqueue_find_status(queue->status_fd, queue->options.queue, out);
+}
+
+/* Without the file, which needs privileges to be opened, the socket alone. */
+static int nfqueue_level(struct capture *capture, struct queue_level *out)
+{
+    const struct nfqueue *queue = (const struct nfqueue *)capture;
+    uint32_t memory[SK_MEMINFO_VARS] = { 0 };
+    socklen_t size = sizeof(memory);
+    struct queue_status status;
+
+    *out = (struct queue_level){ .length = queue->options.length };
+    if (getsockopt(queue->fd, SOL_SOCKET, SO_MEMINFO, memory, &size) == 0) {
+        out->buffered = memory[SK_MEMINFO_RMEM_ALLOC];
+        out->buffer = memory[SK_MEMINFO_RCVBUF];
+    }
+    if (nfqueue_status(capture, &status) == 0) {
+        out->waiting = status.waiting;
+        out->id_sequence = status.id_sequence;
+        out->has_sequence = true;
+    }
+    return out->has_sequence || out->buffer > 0 ? 0 : -ENOTSUP;
 }
 
 void nfqueue_set_exact(struct capture *capture, bool exact)
@@ -363,6 +388,7 @@ static const struct capture_ops nfqueue_ops = {
     .send_verdicts = nfqueue_send_verdicts,
     .counters = nfqueue_counters,
     .status = nfqueue_status,
+    .level = nfqueue_level,
     .close = nfqueue_close,
 };
 

@@ -111,6 +111,7 @@ static bool put_question(struct arguments *arguments, int count, char **words)
 
 static void print_rule(const struct control_value *rule)
 {
+    const struct control_value *cost = control_value_member(rule, "cost");
     bool loaded = control_value_bool(control_value_member(rule, "loaded"));
 
     printf("rule %" PRId64 ":%" PRId64 "%s%s\n", ask_number(rule, "gid"), ask_number(rule, "signature_id"),
@@ -125,6 +126,11 @@ static void print_rule(const struct control_value *rule)
     printf("  %" PRId64 " matches, %" PRId64 " alerts, %" PRId64 " packets dropped%s%s\n", ask_number(rule, "matches"),
            ask_number(rule, "alerts"), ask_number(rule, "drops"), *ask_string(rule, "last") ? "; last " : "",
            ask_string(rule, "last"));
+    if (cost)
+        printf("  looked at %" PRId64 " times in %" PRId64 " us, at most %" PRId64 " us, over budget %" PRId64
+               " times; not asked in %" PRId64 " queues\n",
+               ask_number(cost, "evaluations"), ask_number(cost, "total_us"), ask_number(cost, "max_us"),
+               ask_number(cost, "over_budget"), ask_number(cost, "suspended_in_queues"));
     if (loaded)
         printf("  %s\n", ask_string(rule, "rule"));
 }

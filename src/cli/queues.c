@@ -13,8 +13,9 @@ static const struct cli_option options[] = {
 
 static void print(const struct control_value *message)
 {
-    static const char *const columns[] = { "queue",  "packets", "accepted",      "dropped",     "repeated",
-                                           "routed", "waiting", "queue_dropped", "user_dropped" };
+    static const char *const columns[] = { "queue",        "packets",    "accepted",   "dropped",
+                                           "repeated",     "routed",     "waiting",    "queue_dropped",
+                                           "user_dropped", "age_p50_us", "age_p99_us", "age_max_us" };
     const size_t count = sizeof(columns) / sizeof(columns[0]);
 
     for (size_t i = 0; i < count; i++)
@@ -35,7 +36,8 @@ const struct command command_queues = {
     .name = "queues",
     .usage = "[OPTION]...",
     .summary = "Asks the running daemon for the counters of its queues",
-    .help = "queue_dropped are packets that found the queue full, user_dropped those that the socket had no room for.",
+    .help = "queue_dropped are packets that found the queue full, user_dropped those that the socket had no room for. "
+            "The ages are how long packets waited for their verdicts, in microseconds.",
     .options = options,
     .run = run,
 };

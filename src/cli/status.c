@@ -25,6 +25,7 @@ static void print(const struct control_value *message)
 {
     const struct control_value *rules = control_value_member(message, "rules");
     const struct control_value *reload = control_value_member(message, "reload");
+    const struct control_value *overloaded = control_value_member(message, "overloaded");
     int64_t seconds = ask_number(message, "uptime");
 
     printf("sluice %s, process %" PRId64 ", up for %" PRId64 " d %02" PRId64 ":%02" PRId64 ":%02" PRId64 "\n",
@@ -37,6 +38,12 @@ static void print(const struct control_value *message)
            ask_number(message, "alerts"),
            control_value_bool(control_value_member(message, "workers_answer")) ? "" : "; a worker does not answer");
     print_sandbox(control_value_member(message, "sandbox"));
+    for (size_t i = 0; i < control_value_count(overloaded); i++) {
+        int64_t queue = 0;
+
+        control_value_number(control_value_item(overloaded, i), &queue);
+        printf("overload: queue %" PRId64 " does not keep up (sluice queues)\n", queue);
+    }
     if (control_value_member(reload, "last"))
         printf(
             "last reload: %s, %s%s\n", ask_string(reload, "last"),

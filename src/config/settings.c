@@ -13,6 +13,7 @@
 #include "settings_detect.h"
 #include "settings_engine.h"
 #include "settings_nft.h"
+#include "settings_overload.h"
 #include "settings_xff.h"
 
 #include <stddef.h>
@@ -33,10 +34,10 @@ static const char *const urgent_limit_policies[] = { "oob", "inline", "drop", "g
 static const char *const exception_policies[] = { "auto",        "ignore",    "pass-packet", "pass-flow",   "bypass",
                                                   "drop-packet", "drop-flow", "reject",      "reject-both", NULL };
 static const char *const all_or_start[] = { "all", "start", NULL };
-static const char *const default_event_types[] = { "alert",  "drop",     "anomaly", "flow", "stats",  "firewall",
-                                                   "engine", "files",    "http",    "dns",  "tls",    "smtp",
-                                                   "ftp",    "ftp_data", "ssh",     "smb",  "dcerpc", "nfs",
-                                                   "ike",    "krb5",     "dhcp",    "tftp", NULL };
+static const char *const default_event_types[] = { "alert",  "drop",     "anomaly",  "flow", "stats", "firewall",
+                                                   "engine", "overload", "files",    "http", "dns",   "tls",
+                                                   "smtp",   "ftp",      "ftp_data", "ssh",  "smb",   "dcerpc",
+                                                   "nfs",    "ike",      "krb5",     "dhcp", "tftp",  NULL };
 
 /* Event types of the field that are not written yet. */
 static const char *const later_event_types[] = {
@@ -140,6 +141,7 @@ const struct setting config_settings[] = {
     CONTROL_SETTINGS,
     SECURITY_SETTINGS,
     DETECT_SETTINGS,
+    BUDGET_SETTINGS,
     { .name = "threshold.memcap",
       .type = SETTING_SIZE,
       .default_value = "16 MiB",
@@ -520,6 +522,7 @@ const struct setting config_settings[] = {
       .help =
           "what to do with a TCP segment that its receiver would not accept: a wrong checksum, outside of the window, "
           "not of the connection's state. exception-policy does not change it" },
+    OVERLOAD_SETTINGS,
     { .name = "host.memcap",
       .type = SETTING_SIZE,
       .default_value = "16 MiB",
@@ -764,6 +767,9 @@ const struct setting config_settings[] = {
     { .name = "eve.types.engine",
       .type = SETTING_SECTION,
       .help = "an engine died and was replaced, or a packet on which engines die was dropped" },
+    { .name = "eve.types.overload",
+      .type = SETTING_SECTION,
+      .help = "a queue can't keep up and flows are shed, or the kernel dropped packets, or rules cost too much" },
     { .name = "eve.types.stats", .type = SETTING_SECTION, .help = "counters, every stats.interval seconds" },
     { .name = "eve.types.stats.totals",
       .type = SETTING_BOOL,

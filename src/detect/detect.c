@@ -38,7 +38,7 @@ int detector_new(struct detector **out, const struct detector_options *options)
     memcpy(detector->stream_window, options->stream_window, sizeof(detector->stream_window));
     detector->pcre = pcre_scratch_new(&limits);
     detector->transforms = transform_scratch_new();
-    if (!detector->pcre || !detector->transforms ||
+    if (!detector->pcre || !detector->transforms || budget_new(&detector->budget, &options->budget) ||
         pool_new(&detector->waiting, sizeof(struct flow_detection), options->flow_memcap) ||
         pool_new(&detector->transactions, sizeof(struct app_detection), options->transaction_memcap)) {
         detector_free(detector);
@@ -58,6 +58,7 @@ void detector_free(struct detector *detector)
     pool_free(detector->waiting);
     pool_free(detector->transactions);
     transform_scratch_free(detector->transforms);
+    budget_free(detector->budget);
     free(detector->candidates);
     free(detector->seen);
     free(detector->hits);

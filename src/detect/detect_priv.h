@@ -254,6 +254,7 @@ struct detector {
     uint32_t stream_window[FLOW_DIRECTIONS];
     bool guess_transactions; /* for all rules */
     struct detect_counters counters;
+    struct budget *budget; /* NULL: nothing is timed */
 };
 
 /* Of a packet: what rules ask for in struct packet_needs. */
@@ -455,6 +456,17 @@ int anchored_build(struct anchored *anchored); /* after the last one; 0 or -ENOM
 /* Candidates are the checks whose literal is at its place and ends behind the first `from` bytes. */
 void anchored_scan(const struct anchored *anchored, struct detector *detector, const uint8_t *bytes, uint32_t length,
                    uint32_t from);
+
+/* --- budget.c ------------------------------------------------------------------------------------------------------------ */
+
+struct budget;
+/* *out is NULL when nothing is to be timed. 0 or -ENOMEM. */
+int budget_new(struct budget **out, const struct budget_options *options);
+void budget_free(struct budget *budget); /* NULL is allowed */
+/* The evaluation of candidates begins; each that is over is booked, and the next one begins. */
+void budget_begin(struct budget *budget);
+bool budget_allows(const struct budget *budget, const struct rule *rule);
+void budget_book(struct detector *detector, const struct rule_list *rules, const struct rule *rule);
 
 /* --- collect.c ----------------------------------------------------------------------------------------------------------- */
 

@@ -407,6 +407,23 @@ static void evaluate(struct evaluation *ev, uint32_t index)
         waiting_put(ev, index, false);
 }
 
+/* The same, timed. */
+static __attribute__((noinline, cold)) void evaluate_by_budget(struct evaluation *ev)
+{
+    struct detector *detector = ev->detector;
+    const struct rule_list *rules = ruleset_rules(ev->ruleset);
+
+    budget_begin(detector->budget);
+    for (uint32_t i = 0; i < detector->candidate_count; i++) {
+        const struct rule *rule = ev->ruleset->checks[detector->candidates[i]].rule;
+
+        if (!budget_allows(detector->budget, rule))
+            continue;
+        evaluate(ev, detector->candidates[i]);
+        budget_book(detector, rules, rule);
+    }
+}
+
 void evaluate_candidates(struct evaluation *ev)
 {
     struct detector *detector = ev->detector;
@@ -415,6 +432,10 @@ void evaluate_candidates(struct evaluation *ev)
         return;
     detector->counters.candidates += detector->candidate_count;
     evaluate_sort(detector);
+    if (detector->budget) {
+        evaluate_by_budget(ev);
+        return;
+    }
     for (uint32_t i = 0; i < detector->candidate_count; i++)
         evaluate(ev, detector->candidates[i]);
 }

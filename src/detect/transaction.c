@@ -699,6 +699,23 @@ static void keep(struct looking *look, const struct app_detection *own)
     memcpy(*slot, own, sizeof(*own));
 }
 
+/* All candidates, timed. */
+static __attribute__((noinline, cold)) void decide_by_budget(struct looking *look)
+{
+    struct detector *detector = look->ev->detector;
+    const struct ruleset *ruleset = look->ev->ruleset;
+
+    budget_begin(detector->budget);
+    for (uint32_t i = 0; i < detector->candidate_count; i++) {
+        const struct rule *rule = ruleset->checks[detector->candidates[i]].rule;
+
+        if (!budget_allows(detector->budget, rule))
+            continue;
+        decide(look, detector->candidates[i]);
+        budget_book(detector, ruleset_rules(ruleset), rule);
+    }
+}
+
 static void look_at(struct evaluation *ev, struct app_tx *tx, const struct transaction_group *group)
 {
     struct detector *detector = ev->detector;
@@ -717,8 +734,11 @@ static void look_at(struct evaluation *ev, struct app_tx *tx, const struct trans
     detector->counters.candidates += detector->candidate_count;
     evaluate_sort(detector);
     evaluate_fetch(ev);
-    for (uint32_t i = 0; i < detector->candidate_count; i++)
-        decide(&look, detector->candidates[i]);
+    if (detector->budget)
+        decide_by_budget(&look);
+    else
+        for (uint32_t i = 0; i < detector->candidate_count; i++)
+            decide(&look, detector->candidates[i]);
     keep(&look, &detector->memory);
 }
 

@@ -3,7 +3,7 @@
  * Inside the engine:
  *
  *   pipeline.c   the packet's whole path, one function;  rewrite.c  packets that go on with other bytes
- *   worker.c     the thread that owns a queue
+ *   worker.c     the thread that owns a queue;  overload.h  how long packets wait there, and what is shed when it is too long
  *   affinity.c   which CPU a thread runs on
  *   host_os.c    how hosts treat what overlaps, as configured
  *   options.c    from the configuration to the options of the modules;  options_flow.c  of flows and streams
@@ -48,6 +48,8 @@
 #include "sluice/stream.h"
 #include "sluice/turn.h"
 
+#include "overload.h"
+
 /* --- options.c --------------------------------------------------------------------------------------------------------- */
 
 enum { ENGINE_MAX_CPUS = 1024 };
@@ -80,6 +82,8 @@ void engine_flow_options(const struct config *config, unsigned workers, struct f
 void engine_stream_options(const struct config *config, unsigned workers, bool inline_mode, struct stream_options *out);
 void engine_exception_policies(const struct config *config, bool inline_mode,
                                enum exception_policy out[EXCEPTION_COUNT]);
+/* What packets and rules may cost; of a daemon, as a replay's events must not depend on the clock. */
+void engine_budget_options(const struct config *config, struct budget_options *out);
 int engine_action_order(const struct config *config, enum rule_action order[4], char error[ENGINE_ERROR_SIZE]);
 void engine_policy_options(const struct config *config, struct policy_options *out);
 enum output_file_type engine_eve_type(const struct config *config);
@@ -266,6 +270,7 @@ struct pipeline_counters {
     /* Flows handed to the kernel, and what came nevertheless; packets of flows that are bypassed here alone. */
     uint64_t offloaded_accept, offloaded_drop;
     uint64_t captured_packets, captured_bytes, local_packets, local_bytes;
+    uint64_t shed[SHED_CLASSES]; /* flows, in overload */
 };
 
 enum checksum_checks {
@@ -317,6 +322,8 @@ struct pipeline {
     const struct offload_options *offload; /* shared by all workers, outlives them */
     struct file_store *file_store;         /* all workers'; NULL: none */
     struct host_os_table host_os;
+    unsigned shedding; /* bits 1 << enum shed_class: what is shed now */
+    struct shed_limits shed_limits;
     struct rewriter rewriter;
     struct decoded_packet decoded[2]; /* the packet at hand and the next one, in turn */
     unsigned at_hand;                 /* which of them */
@@ -339,6 +346,7 @@ struct pipeline_options {
     bool kernel_checksums;
     bool bypass_at_depth;
     struct offload_options offload;
+    struct overload_options overload;
 };
 
 /* What the pipelines of all workers have in common; outlives them. */
@@ -350,6 +358,7 @@ struct pipeline_shared {
     struct app_options app_options;                    /* owns the settings of protocols */
     struct host_table *hosts;
     struct offload_options offload;
+    struct overload_options overload;
 };
 /* Takes over options->app.settings, also when it fails. 0 or -ENOMEM. */
 int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options);
@@ -377,6 +386,11 @@ void pipeline_expire_all(struct pipeline *pipeline, const struct ruleset *rulese
 /* Ends all flows: the program or the capture is over. */
 void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset);
 
+/* --- shed.c ------------------------------------------------------------------------------------------------------------ */
+
+/* The flow of a packet that was judged: bypasses it if it is of a class that is shed now. */
+void shed_flow(struct pipeline *pipeline, struct flow *flow);
+
 /* --- worker.c ---------------------------------------------------------------------------------------------------------- */
 
 enum {
@@ -394,6 +408,7 @@ struct worker_snapshot {
     struct detect_counters detect;
     struct inject_counters inject;
     struct file_counts files;
+    struct queue_watch_counters watch;
     uint64_t *decode; /* decode_counter_count() values */
     uint64_t *flow;   /* flow_counter_count() */
     uint64_t *stream; /* stream_counter_count() */
@@ -406,9 +421,10 @@ struct worker_update {
     const struct ruleset *ruleset;
     struct detector_room *room; /* the detector's for it; afterwards what it had before */
     struct file_magic *magic;   /* NULL: not wanted; afterwards what it had no use for */
-    bool has_settings;          /* the next two are to be used */
+    bool has_settings;          /* what follows is to be used */
     struct flow_options flow;   /* the timeouts */
     enum exception_policy exceptions[EXCEPTION_COUNT];
+    struct overload_options overload;
 };
 
 /* What main asks a worker about its flows. The worker copies, main prints. */
@@ -436,6 +452,7 @@ struct worker {
     uint64_t conntrack_until_ns; /* then the kernel need not say any more what conntrack knows; 0: it goes on */
     bool conntrack_allowed;      /* rules that come with a reload may have it asked for again */
     struct pipeline pipeline;
+    struct queue_watch watch;
     struct ring *reports;           /* lent: of flows that the kernel handles; NULL: nobody tells */
     struct lifeline_memory *memory; /* lent: heartbeat, and what the worker has in hand; NULL: nobody looks */
     void *crash_stack;              /* crash.c */
@@ -446,12 +463,14 @@ struct worker {
     atomic_bool stop;
     atomic_uint_fast64_t epoch; /* batches finished */
     atomic_bool snapshot_wanted;
-    _Atomic(struct worker_query *) query; /* NULL again when it is answered */
-    _Atomic uint64_t verdict_lost;        /* the capture's counter, for anybody to read */
-    _Atomic uint64_t exact_until_ns;      /* monotonic: every packet has a verdict message of its own until then */
-    bool exact;                           /* the worker's: as it told capture */
-    atomic_int error;                     /* -errno that ended the thread, 0 while it runs */
-    struct worker_snapshot snapshot;      /* written by the worker while snapshot_wanted, read by main after it */
+    _Atomic(struct worker_query *) query;            /* NULL again when it is answered */
+    _Atomic uint64_t verdict_lost;                   /* the capture's counter, for anybody to read */
+    _Atomic uint64_t slow_packets, slow_evaluations; /* over their budgets, the same */
+    _Atomic uint64_t missing;                        /* the capture's `lost`, the same */
+    _Atomic uint64_t exact_until_ns; /* monotonic: every packet has a verdict message of its own until then */
+    bool exact;                      /* the worker's: as it told capture */
+    atomic_int error;                /* -errno that ended the thread, 0 while it runs */
+    struct worker_snapshot snapshot; /* written by the worker while snapshot_wanted, read by main after it */
 };
 
 int worker_start(struct worker *worker);
@@ -496,6 +515,17 @@ void replay_workers_expire(struct replay_workers *all, uint64_t now_ns);
 void replay_workers_finish(struct replay_workers *all);
 /* An output_progress_function; `user` is the struct replay_workers. */
 void replay_workers_progress(void *user, unsigned port, struct turn_place *out);
+
+/* --- cost.c ------------------------------------------------------------------------------------------------------------ */
+
+struct rule_ids {
+    uint32_t gid, sid, number;
+};
+/* What a rule has cost these workers; nothing where rules are not timed. */
+struct output_overload_rule cost_of(const struct worker *workers, unsigned count, const struct rule_ids *ids);
+/* The `max` rules that have cost most, the first one most of all; how many. */
+unsigned cost_ranking(const struct worker *workers, unsigned worker_count, const struct rule_list *rules,
+                      struct output_overload_rule *out, unsigned max);
 
 /* --- stats.c ----------------------------------------------------------------------------------------------------------- */
 

@@ -182,6 +182,56 @@ static struct tally_sum sum_tallies(uint32_t number, const struct worker *worker
     return sum;
 }
 
+static unsigned count_suspended(uint32_t number, const struct worker *workers, unsigned count)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    unsigned suspended = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        const struct rule_cost *cost = detector_cost(workers[i].pipeline.detector, number);
+
+        suspended += cost && atomic_load_explicit(&cost->suspended_until_ns, memory_order_relaxed) > now_ns;
+    }
+    return suspended;
+}
+
+static void put_cost_members(struct text *out, const struct output_overload_rule *cost)
+{
+    json_uint(out, "evaluations", cost->evaluations);
+    json_uint(out, "total_us", cost->total_us);
+    json_uint(out, "max_us", cost->max_us);
+    json_uint(out, "over_budget", cost->over_budget);
+}
+
+static void put_cost(struct text *out, const struct rule_ids *ids, const struct worker *workers, unsigned count)
+{
+    const struct output_overload_rule cost = cost_of(workers, count, ids);
+
+    if (count == 0 || !detector_is_timed(workers[0].pipeline.detector))
+        return;
+    json_object_open(out, "cost");
+    put_cost_members(out, &cost);
+    json_uint(out, "suspended_in_queues", count_suspended(ids->number, workers, count));
+    json_object_close(out);
+}
+
+void explain_costs(struct text *out, const struct rule_list *rules, const struct worker *workers, unsigned count)
+{
+    struct output_overload_rule costs[EXPLAIN_COSTS];
+    unsigned found = cost_ranking(workers, count, rules, costs, EXPLAIN_COSTS);
+
+    json_array_open(out, NULL);
+    for (unsigned i = 0; i < found; i++) {
+        json_object_open(out, NULL);
+        json_uint(out, "gid", costs[i].gid);
+        json_uint(out, "signature_id", costs[i].sid);
+        json_string(out, "signature", message_of(rules, costs[i].gid, costs[i].sid));
+        put_cost_members(out, &costs[i]);
+        json_object_close(out);
+    }
+    json_array_close(out);
+}
+
 static void put_thresholds(struct text *out, const struct rule *rule)
 {
     static const char *const kinds[] = {
@@ -239,6 +289,7 @@ void explain_rule(struct text *out, const struct rule *rule, const struct rule_i
     json_uint(out, "drops", sum.drops);
     if (sum.last_ns > 0)
         output_time(out, "last", sum.last_ns);
+    put_cost(out, ids, workers, count);
     if (rule)
         put_text(out, rule);
     json_object_close(out);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sluice/clock.h"
 #include "sluice/text.h"
 
 /* Old connections that are not silent are seen by then, and the kernel's work for each small packet is a third more as long. */
@@ -242,6 +243,22 @@ static void read_defrag_options(const struct config *config, unsigned workers, s
     out->vlan_tracking = config_bool(config, "flow.vlan-tracking");
 }
 
+void engine_budget_options(const struct config *config, struct budget_options *out)
+{
+    const char *suspend = config_string(config, "detect.suspend-slow-rules");
+
+    *out = (struct budget_options){
+        .measure = config_number(config, "detect.packet-budget") > 0,
+        .rule_ns = (uint64_t)config_number(config, "detect.rule-budget") * 1000,
+        .suspend = strcmp(suspend, "all") == 0     ? SUSPEND_ALL
+                   : strcmp(suspend, "alert") == 0 ? SUSPEND_ALERTS
+                                                   : SUSPEND_NONE,
+        .suspend_count = (uint32_t)config_number(config, "detect.suspend-count"),
+        .window_ns = (uint64_t)config_number(config, "detect.suspend-window") * NS_PER_SECOND,
+        .suspend_ns = (uint64_t)config_number(config, "detect.suspend-time") * NS_PER_SECOND,
+    };
+}
+
 int engine_pipeline_options(const struct config *config, unsigned workers, bool inline_mode,
                             struct pipeline_options *out, struct diag *diag)
 {
@@ -264,6 +281,7 @@ int engine_pipeline_options(const struct config *config, unsigned workers, bool 
     read_defrag_options(config, workers, &out->defrag);
     out->bypass_at_depth = config_bool(config, "stream.bypass");
     engine_offload_options(config, inline_mode, &out->offload);
+    overload_options_read(config, &out->overload);
     err = host_os_table_read(&out->host_os, config, diag);
     if (!err)
         err = engine_decode_options(config, &out->decode, diag);
@@ -382,6 +400,7 @@ void engine_eve_options(const struct config *config, struct eve_options *out)
         [OUTPUT_PACKET] = "eve.types.alert", /* when alert.tagged-packets */
         [OUTPUT_METADATA] = "eve.types.metadata", [OUTPUT_FIREWALL] = "eve.types.firewall",
         [OUTPUT_ENGINE] = "eve.types.engine",
+        [OUTPUT_OVERLOAD] = "eve.types.overload",
     };
 
     eve_options_default(out);

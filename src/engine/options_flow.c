@@ -170,6 +170,7 @@ void engine_exception_policies(const struct config *config, bool inline_mode,
         { EXCEPTION_STREAM_MIDSTREAM, "stream.midstream-policy", true },
         { EXCEPTION_STREAM_INVALID, "stream.invalid-policy", true },
         { EXCEPTION_APP_ERROR, "app-layer.error-policy", true },
+        { EXCEPTION_OVERLOAD, "overload.policy", true },
     };
     enum exception_policy master = inline_mode ? EXCEPTION_DROP_FLOW : EXCEPTION_IGNORE;
 

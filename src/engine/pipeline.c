@@ -21,6 +21,7 @@ int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_o
 
     shared->app_options = options->app;
     shared->offload = options->offload;
+    shared->overload = options->overload;
     memcpy(shared->exceptions, options->policy.exceptions, sizeof(shared->exceptions));
     err = policy_shared_new(&shared->policy, &options->policy);
 
@@ -108,6 +109,7 @@ int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *opti
     pipeline->kernel_checksums = options->kernel_checksums;
     pipeline->bypass_at_depth = options->bypass_at_depth;
     pipeline->offload = &shared->offload;
+    pipeline->shed_limits = options->overload.limits;
     pipeline->output = output;
     pipeline->checksums = options->checksums;
     pipeline->checksum_sample = options->checksum_sample;
@@ -283,6 +285,18 @@ static void count_bypassed(struct pipeline *pipeline, const struct flow *flow, c
     *(captured ? &pipeline->counters.captured_bytes : &pipeline->counters.local_bytes) += pkt->length;
 }
 
+/* A flow that begins in overload, when that is not to be; or one of which nobody has answered yet, should only packets be treated so. */
+static bool refuse_new(struct pipeline *pipeline, struct packet *pkt)
+{
+    const struct flow *flow = pkt->flow;
+    const uint16_t both = FLOW_SERVER_SEEN | FLOW_CLIENT_SEEN;
+
+    if (flow->state != FLOW_NEW || (flow->flags & both) == both || flow->flags & (FLOW_DROPPED | FLOW_PASSED))
+        return false;
+    pipeline->counters.shed[SHED_NEW] += flow->exceptions[EXCEPTION_OVERLOAD] == 0;
+    return policy_exception(pipeline->policy, pkt, EXCEPTION_OVERLOAD);
+}
+
 /* Finds the packet's flow and follows its stream. True when no rule is to be asked. */
 static bool track(struct pipeline *pipeline, struct packet *pkt)
 {
@@ -297,6 +311,8 @@ static bool track(struct pipeline *pipeline, struct packet *pkt)
     if (flow->state == FLOW_BYPASSED)
         count_bypassed(pipeline, flow, pkt);
     settled = policy_flow(pipeline->policy, pkt);
+    if (pipeline->shedding >> SHED_NEW & 1)
+        settled |= refuse_new(pipeline, pkt);
     if (pkt->protocol == IPPROTO_TCP && pkt->transport)
         settled = track_stream(pipeline, flow, pkt, settled);
     return settled;
@@ -325,6 +341,8 @@ static void settle_flow(struct pipeline *pipeline, struct flow *flow)
 {
     if (flow->state != FLOW_BYPASSED && !(flow->flags & FLOW_DROPPED) && wants_bypass(pipeline, flow))
         flow->flags |= FLOW_BYPASS_WANTED;
+    if (pipeline->shedding && flow->state != FLOW_BYPASSED)
+        shed_flow(pipeline, flow);
     if (flow->flags & FLOW_BYPASS_WANTED && flow->state != FLOW_BYPASSED)
         flow_set_state(pipeline->flows, flow, FLOW_BYPASSED);
     if (flow->tcp && (flow->flags & FLOW_DROPPED || flow->state == FLOW_BYPASSED)) {

@@ -214,6 +214,7 @@ static void fill_settings(const struct reload *reload, struct worker_update *upd
     update->has_settings = true;
     engine_flow_options(reload->new_config, reload->options.worker_count, &update->flow);
     engine_exception_policies(reload->new_config, true, update->exceptions);
+    overload_options_read(reload->new_config, &update->overload);
 }
 
 static void clear_updates(struct reload *reload)
@@ -393,6 +394,7 @@ static bool is_reloaded(const char *name)
         "app-layer.error-policy",
         "flow.timeouts.",
         "stats.interval",
+        "overload.",
         "vars.",
         "rule-files",
         "classification-file",

@@ -61,6 +61,7 @@ struct engine {
     struct follower *follower;     /* NULL: no flows are the kernel's, or it does not tell */
     struct confinement confinement;
     int queues_fd; /* the kernel's list of queues, which root alone may open; negative: none */
+    struct overload_report *overload;
     struct worker *workers;
     struct worker **worker_list;
     unsigned worker_count;
@@ -246,6 +247,8 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
     }
     pipeline_use_ruleset(&worker->pipeline, engine->ruleset);
     want_conntrack(worker, engine->options->config, engine->ruleset);
+    overload_set_options(&worker->watch.overload, &options->overload);
+    worker->watch.packet_budget_ns = (uint64_t)config_number(engine->options->config, "detect.packet-budget") * 1000;
     worker->reports = follower_port(engine->follower, worker->index);
     worker->pipeline.blocks = attachment_port(engine->attachment, worker->index);
     worker->pipeline.hand = &worker->memory->worker[worker->index];
@@ -282,6 +285,21 @@ static int open_attachment(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return err;
 }
 
+static int open_overload_report(struct engine *engine, char error[ENGINE_ERROR_SIZE])
+{
+    const struct overload_report_options options = {
+        .workers = engine->workers,
+        .worker_count = engine->worker_count,
+        .output = engine->output,
+        .ruleset = &engine->ruleset,
+    };
+    int err = overload_report_new(&engine->overload, &options);
+
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+    return err;
+}
+
 static void tell_file_store(const struct engine *engine)
 {
     if (!engine->shared.files && ruleset_file_needs(engine->ruleset) & RULE_FILE_STORE)
@@ -296,6 +314,7 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     if (err)
         return err;
     options.kernel_checksums = true;
+    engine_budget_options(engine->options->config, &options.detector.budget);
     if (getrandom(&options.flow.seed, sizeof(options.flow.seed), 0) != sizeof(options.flow.seed)) {
         snprintf(error, ENGINE_ERROR_SIZE, "no random numbers for the hash of flows: %s", strerror(errno));
         return -EIO;
@@ -312,6 +331,9 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         return err;
     }
     err = open_attachment(engine, error);
+    if (err)
+        return err;
+    err = open_overload_report(engine, error);
     if (err)
         return err;
     err = engine_open_file_store(&engine->shared.files, engine->options->config, engine->options->log_dir,
@@ -662,6 +684,7 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         if (signal_number == SIGHUP)
             begin_reload(engine);
         go_on_reloading(engine);
+        overload_report_poll(engine->overload, clock_monotonic_ns());
         if (signal_number == SIGUSR1 ||
             (engine->stats_interval_ns > 0 && clock_monotonic_ns() - last_stats >= engine->stats_interval_ns)) {
             write_stats(engine);
@@ -759,6 +782,7 @@ static void engine_clear(struct engine *engine)
     }
     service_free(engine->service);
     reload_free(engine->reload);
+    overload_report_free(engine->overload);
     stats_free(engine->stats);
     attachment_free(engine->attachment);
     follower_free(engine->follower);
@@ -866,6 +890,7 @@ static void stop(struct engine *engine, bool well)
     if (well)
         tell_keeper(engine, LIFELINE_STOPPING, 0);
     tell_loops(engine);
+    overload_report_poll(engine->overload, clock_monotonic_ns());
     if (engine->shared.files)
         file_store_stop(engine->shared.files);
     if (well)

@@ -99,6 +99,17 @@ static void put_rules(struct text *out, const struct ruleset *ruleset)
     json_object_close(out);
 }
 
+/* The queues that can't keep up. */
+static void put_overloaded(struct text *out, const struct service_options *options)
+{
+    json_array_open(out, "overloaded");
+    for (unsigned i = 0; i < options->worker_count; i++) {
+        if (options->workers[i].snapshot.watch.overloaded)
+            json_uint(out, NULL, options->workers[i].queue.queue);
+    }
+    json_array_close(out);
+}
+
 static void status(void *user, struct control_request *request)
 {
     struct service *service = user;
@@ -123,6 +134,7 @@ static void status(void *user, struct control_request *request)
     json_uint(out, "dropped", dropped);
     json_uint(out, "alerts", alerts);
     put_engines(out, options->memory);
+    put_overloaded(out, options);
     put_rules(out, *options->ruleset);
     put_reload(out, options->reload);
     confinement_json(options->confinement, out);
@@ -142,9 +154,22 @@ static void stats(void *user, struct control_request *request)
                uptime(service), control_answer(request));
 }
 
+/* What is shed now. */
+static void put_overload(struct text *out, const struct queue_watch_counters *watch)
+{
+    json_bool(out, "overloaded", watch->overloaded);
+    json_array_open(out, "shedding");
+    for (enum shed_class class = 0; class < SHED_CLASSES; class ++) {
+        if (watch->shedding >> class & 1)
+            json_string(out, NULL, shed_class_name(class));
+    }
+    json_array_close(out);
+}
+
 static void put_queue(struct text *out, const struct worker *worker)
 {
     const struct capture_counters *counters = &worker->snapshot.capture;
+    const struct queue_watch_counters *watch = &worker->snapshot.watch;
     struct queue_status status = { 0 };
 
     json_object_open(out, NULL);
@@ -157,6 +182,11 @@ static void put_queue(struct text *out, const struct worker *worker)
     json_uint(out, "repeated", counters->repeated);
     json_uint(out, "routed", counters->routed);
     json_uint(out, "overruns", counters->receive_overruns);
+    json_uint(out, "age_us", watch->ages.last_ns / 1000);
+    json_uint(out, "age_p50_us", queue_age_percentile(&watch->ages, NULL, 500) / 1000);
+    json_uint(out, "age_p99_us", queue_age_percentile(&watch->ages, NULL, 990) / 1000);
+    json_uint(out, "age_max_us", watch->ages.max_ns / 1000);
+    put_overload(out, watch);
     if (worker->capture && capture_status(worker->capture, &status) == 0) {
         json_uint(out, "waiting", status.waiting);
         json_uint(out, "queue_dropped", status.queue_dropped);
@@ -176,6 +206,17 @@ static void queues(void *user, struct control_request *request)
     for (unsigned i = 0; i < service->options.worker_count; i++)
         put_queue(out, &service->options.workers[i]);
     json_array_close(out);
+}
+
+static void costs(void *user, struct control_request *request)
+{
+    const struct service_options *options = &((const struct service *)user)->options;
+
+    if (!detector_is_timed(options->workers[0].pipeline.detector)) {
+        control_fail(request, "rules are not timed: set detect.packet-budget or detect.rule-budget");
+        return;
+    }
+    explain_costs(control_answer(request), ruleset_rules(*options->ruleset), options->workers, options->worker_count);
 }
 
 /* --- flows ----------------------------------------------------------------------------------------------------------------------- */
@@ -466,6 +507,7 @@ static const struct control_command commands[] = {
     { "status", NULL, "what runs, and how", status },
     { "stats", "dump-counters", "all counters", stats },
     { "queues", NULL, "the queues, each with its counters", queues },
+    { "costs", NULL, "the rules that take most time, where they are timed", costs },
     { "flows", NULL, "the flows there are; limit, from", flows },
     { "explain", NULL,
       "what became of a flow (proto, src_ip, src_port, dest_ip, dest_port, vlan), or of a rule (sid, gid)", explain },

@@ -44,9 +44,9 @@ void service_tell_reload(struct service *service, const struct reload_result *re
 void explain_flow(struct text *out, const struct flow_copy *flow, const struct rule_list *rules, unsigned worker,
                   bool all);
 /* What is known of a rule: `rule` is NULL when it is not loaded now. */
-struct rule_ids {
-    uint32_t gid, sid, number;
-};
+/* The rules that have cost most, as a JSON array. */
+enum { EXPLAIN_COSTS = 50 };
+void explain_costs(struct text *out, const struct rule_list *rules, const struct worker *workers, unsigned count);
 void explain_rule(struct text *out, const struct rule *rule, const struct rule_ids *ids, const struct worker *workers,
                   unsigned count);
 

@@ -13,13 +13,14 @@
 #include "sluice/dataset.h"
 #include "sluice/host.h"
 
-enum { FIXED_STATS = 190, STATS_PER_QUEUE = 24 };
+enum { FIXED_STATS = 210, STATS_PER_QUEUE = 32 };
 
 struct stats {
     const struct pipeline_shared *shared;
     const struct attachment *attachment;  /* NULL: none */
     const struct follower *follower;      /* the same */
     const struct lifeline_memory *memory; /* the same */
+    struct queue_age_counts *ages;        /* by worker, at the last event: percentiles are of what came since */
     struct arena *arena;
     struct output_stat *values;
     size_t count, capacity;
@@ -53,6 +54,13 @@ static const char *const queue_fields[] = {
     "malformed_messages",
     "lost",
     "conntrack",
+    "full_batches",
+    "age_us",
+    "age_p50_us",
+    "age_p99_us",
+    "age_max_us",
+    "overloaded",
+    "overloads",
     "waiting",
     "queue_dropped",
     "user_dropped",
@@ -117,7 +125,8 @@ int stats_new(struct stats **out, unsigned workers, bool queues, const struct co
     stats->decode_names = arena_alloc(stats->arena, decode_counter_count() * sizeof(char *));
     stats->reason_names = arena_alloc(stats->arena, DROP_REASON_COUNT * sizeof(char *));
     stats->queue_names = arena_alloc(stats->arena, ((size_t)workers * STATS_PER_QUEUE + 1) * sizeof(char *));
-    if (!stats->values || !stats->decode_names || !stats->reason_names || !stats->queue_names)
+    stats->ages = calloc(workers + 1u, sizeof(*stats->ages));
+    if (!stats->ages || !stats->values || !stats->decode_names || !stats->reason_names || !stats->queue_names)
         goto fail;
     for (size_t i = 0; i < decode_counter_count(); i++)
         stats->decode_names[i] = arena_printf(stats->arena, "decoder.%s", decode_counter_name(i));
@@ -138,6 +147,7 @@ void stats_free(struct stats *stats)
         return;
     arena_free(stats->arena);
     free(stats->values);
+    free(stats->ages);
     free(stats);
 }
 
@@ -159,6 +169,7 @@ static const char *queue_name(struct stats *stats, const struct worker *worker, 
 static void add_queue(struct stats *stats, struct worker *worker)
 {
     const struct capture_counters *c = &worker->snapshot.capture;
+    const struct queue_watch_counters *watch = &worker->snapshot.watch;
     struct queue_status status = { 0 };
     uint64_t values[QUEUE_FIELDS] = {
         c->packets,
@@ -180,6 +191,13 @@ static void add_queue(struct stats *stats, struct worker *worker)
         c->malformed_messages,
         c->lost,
         c->conntrack,
+        c->full_batches,
+        watch->ages.last_ns / 1000,
+        queue_age_percentile(&watch->ages, &stats->ages[worker->index], 500) / 1000,
+        queue_age_percentile(&watch->ages, &stats->ages[worker->index], 990) / 1000,
+        watch->ages.max_ns / 1000,
+        watch->overloaded,
+        watch->times,
     };
 
     if (capture_status(worker->capture, &status) == 0) {
@@ -291,7 +309,7 @@ static void add_exceptions(struct stats *stats, const struct sums *sums, bool be
     for (enum exception_cause cause = EXCEPTION_NONE + 1; cause < EXCEPTION_COUNT; cause++) {
         if ((strncmp(exception_paths[cause], "ips.", 4) == 0) != below_ips)
             continue;
-        if (stats->shared->exceptions[cause] == EXCEPTION_IGNORE)
+        if (stats->shared->exceptions[cause] == EXCEPTION_IGNORE && !sums->policy.exceptions[cause][EXCEPTION_BYPASS])
             continue; /* nothing is done, as in the field there is nothing to tell */
         for (enum exception_policy policy = 0; policy < EXCEPTION_POLICY_COUNT; policy++) {
             uint64_t used = sums->policy.exceptions[cause][policy];
@@ -343,6 +361,41 @@ static void add_ips(struct stats *stats, const struct sums *sums)
         add(stats, stats->reason_names[i], sums->pipeline.drop_reason[i]);
     if (stats->exceptions)
         add_exceptions(stats, sums, true);
+}
+
+/* Of all queues together; percentiles of what came since the last event. */
+static void add_overload(struct stats *stats, const struct sums *sums, struct worker *const *workers, unsigned count)
+{
+    struct queue_age_counts now = { 0 }, before = { 0 };
+    uint64_t times = 0, total_ns = 0, slow_packets = 0, slowest_ns = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        const struct queue_watch_counters *watch = &workers[i]->snapshot.watch;
+
+        sum_words(now.packets, watch->ages.packets, sizeof(now.packets));
+        sum_words(before.packets, stats->ages[i].packets, sizeof(before.packets));
+        now.last_ns = watch->ages.last_ns > now.last_ns ? watch->ages.last_ns : now.last_ns;
+        now.max_ns = watch->ages.max_ns > now.max_ns ? watch->ages.max_ns : now.max_ns;
+        times += watch->times;
+        total_ns += watch->total_ns;
+        slow_packets += watch->slow_packets;
+        slowest_ns = watch->slowest_ns > slowest_ns ? watch->slowest_ns : slowest_ns;
+    }
+    add(stats, "ips.queue_age_us.last", now.last_ns / 1000);
+    add(stats, "ips.queue_age_us.p50", queue_age_percentile(&now, &before, 500) / 1000);
+    add(stats, "ips.queue_age_us.p99", queue_age_percentile(&now, &before, 990) / 1000);
+    add(stats, "ips.queue_age_us.max", now.max_ns / 1000);
+    add(stats, "ips.budget.packets", slow_packets);
+    add(stats, "ips.budget.slowest_us", slowest_ns / 1000);
+    add(stats, "ips.budget.evaluations", sums->detect.over_budget);
+    add(stats, "ips.budget.suspended", sums->detect.suspended);
+    add(stats, "ips.overload.times", times);
+    add(stats, "ips.overload.milliseconds", total_ns / 1000000);
+    add(stats, "ips.overload.shed.encrypted", sums->pipeline.shed[SHED_ENCRYPTED]);
+    add(stats, "ips.overload.shed.bulk", sums->pipeline.shed[SHED_BULK]);
+    add(stats, "ips.overload.shed.files", sums->pipeline.shed[SHED_FILES]);
+    add(stats, "ips.overload.shed.established", sums->pipeline.shed[SHED_ESTABLISHED]);
+    add(stats, "ips.overload.shed.new", sums->pipeline.shed[SHED_NEW]);
 }
 
 static void add_files(struct stats *stats, const struct sums *sums, const struct worker *worker)
@@ -445,6 +498,7 @@ static void add_output(struct stats *stats, const struct output *output)
         [OUTPUT_METADATA] = { "output.metadata.written", "output.metadata.lost" },
         [OUTPUT_FIREWALL] = { "output.firewall.written", "output.firewall.lost" },
         [OUTPUT_ENGINE] = { "output.engine.written", "output.engine.lost" },
+        [OUTPUT_OVERLOAD] = { "output.overload.written", "output.overload.lost" },
     };
     struct output_counters counters;
 
@@ -482,6 +536,8 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
         add_exceptions(stats, &sums, false);
     add_defrag(stats, workers, count);
     add_ips(stats, &sums);
+    if (stats->queues)
+        add_overload(stats, &sums, workers, count);
     add_rules(stats, ruleset_rules(ruleset));
     add(stats, "ips.ruleset", ruleset_generation(ruleset));
     add(stats, "detect.alert", sums.policy.alerts);
@@ -507,6 +563,8 @@ void stats_write(struct stats *stats, struct worker *const *workers, unsigned co
 {
     collect(stats, workers, count, ruleset, output);
     output_stats(output, stats->values, stats->count, uptime_seconds, time_ns);
+    for (unsigned i = 0; i < count; i++)
+        stats->ages[i] = workers[i]->snapshot.watch.ages;
 }
 
 void stats_json(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,

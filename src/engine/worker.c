@@ -46,6 +46,7 @@ void worker_copy_counters(struct worker *worker)
     if (worker->capture)
         snapshot->capture = *capture_counters(worker->capture);
     snapshot->pipeline = pipeline->counters;
+    queue_watch_copy(&worker->watch, &snapshot->watch);
     snapshot->policy = *policy_counters(pipeline->policy);
     snapshot->detect = *detector_counters(pipeline->detector);
     snapshot->files = *file_engine_counts(app_file_engine(pipeline->app));
@@ -171,6 +172,8 @@ static void take_settings(struct worker *worker, const struct worker_update *upd
         return;
     flow_table_set_timeouts(worker->pipeline.flows, &update->flow);
     policy_set_exceptions(worker->pipeline.policy, update->exceptions);
+    overload_set_options(&worker->watch.overload, &update->overload);
+    worker->pipeline.shed_limits = update->overload.limits;
 }
 
 /* From here on nothing of the worker points into the ruleset before: flows and transactions have numbers only, and hits are over. */
@@ -215,18 +218,52 @@ static void tell_state(struct worker *worker, enum lifeline_state state)
         atomic_store(&worker->memory->worker[worker->index].state, state);
 }
 
+static int receive(struct worker *worker, struct packet **batch, int wait_ms)
+{
+    int count;
+
+    queue_watch_asks(&worker->watch, clock_monotonic_ns());
+    count = capture_receive(worker->capture, batch, worker->queue.batch ? worker->queue.batch : 1, wait_ms);
+    if (count >= 0 || count == -ENOBUFS)
+        queue_watch_received(&worker->watch, worker->capture, batch, count, clock_monotonic_ns());
+    return count;
+}
+
+static void judge(struct worker *worker, const struct ruleset *ruleset, struct packet **batch, int count)
+{
+    for (int i = 0; i < count; i++)
+        pipeline_packet(&worker->pipeline, ruleset, batch[i], i + 1 < count ? batch[i + 1] : NULL);
+}
+
+/* The same, timed. */
+static void judge_by_budget(struct worker *worker, const struct ruleset *ruleset, struct packet **batch, int count)
+{
+    uint64_t before_ns = clock_monotonic_ns();
+
+    for (int i = 0; i < count; i++) {
+        uint64_t now_ns;
+
+        pipeline_packet(&worker->pipeline, ruleset, batch[i], i + 1 < count ? batch[i + 1] : NULL);
+        now_ns = clock_monotonic_ns();
+        queue_watch_time(&worker->watch, now_ns - before_ns);
+        before_ns = now_ns;
+    }
+}
+
 /* Receives, judges, answers. The number of packets, or -errno when there will be no more. */
 static int do_batch(struct worker *worker, int wait_ms)
 {
     struct packet *batch[CAPTURE_MAX_BATCH];
-    int count = capture_receive(worker->capture, batch, worker->queue.batch ? worker->queue.batch : 1, wait_ms);
+    int count = receive(worker, batch, wait_ms);
     const struct ruleset *ruleset = current_ruleset(worker); /* without packets, too: an old one goes */
     int err = 0;
 
     if (count <= 0)
         return count == -ENOBUFS ? 0 : count; /* the kernel dropped, not us: counted, and on we go */
-    for (int i = 0; i < count; i++)
-        pipeline_packet(&worker->pipeline, ruleset, batch[i], i + 1 < count ? batch[i + 1] : NULL);
+    if (worker->watch.packet_budget_ns > 0)
+        judge_by_budget(worker, ruleset, batch, count);
+    else
+        judge(worker, ruleset, batch, count);
     let_go(worker);
     err = capture_send_verdicts(worker->capture, batch, (size_t)count);
     return err ? err : count;
@@ -268,12 +305,24 @@ static void take_reports(struct worker *worker, const struct ruleset *ruleset, b
     }
 }
 
+/* By what the packets have waited, what is shed next. */
+static void watch_queue(struct worker *worker, int count)
+{
+    struct pipeline *pipeline = &worker->pipeline;
+
+    pipeline->shedding = queue_watch_judged(&worker->watch, count, pipeline->counters.shed, clock_monotonic_ns());
+    atomic_store_explicit(&worker->slow_packets, worker->watch.slow_packets, memory_order_relaxed);
+    atomic_store_explicit(&worker->slow_evaluations, detector_counters(pipeline->detector)->over_budget,
+                          memory_order_relaxed);
+}
+
 /* What the thread that watches the firewall reads, and says. */
 static void meet_attachment(struct worker *worker)
 {
     uint64_t until_ns = atomic_load_explicit(&worker->exact_until_ns, memory_order_relaxed);
 
     atomic_store_explicit(&worker->verdict_lost, capture_counters(worker->capture)->verdict_lost, memory_order_relaxed);
+    atomic_store_explicit(&worker->missing, capture_counters(worker->capture)->lost, memory_order_relaxed);
     if (until_ns > 0 || worker->exact) {
         worker->exact = clock_monotonic_ns() < until_ns;
         nfqueue_set_exact(worker->capture, worker->exact);
@@ -287,6 +336,7 @@ static void loop(struct worker *worker)
 
     while (count >= 0 && !atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
         count = do_batch(worker, WORKER_WAIT_MS);
+        watch_queue(worker, count);
         take_reports(worker, current_ruleset(worker), false);
         expire(worker, current_ruleset(worker), count);
         meet_attachment(worker);

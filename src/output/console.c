@@ -208,6 +208,24 @@ void console_engine(struct text *out, const struct output_options *options, cons
     end(out, options);
 }
 
+void console_overload(struct text *out, const struct output_options *options, const struct output_overload *event)
+{
+    bool good = event->action == OUTPUT_OVERLOAD_LEFT || event->action == OUTPUT_OVERLOAD_RESUMED;
+
+    begin(out, options, event->time_ns, good ? COLOUR_DIM : COLOUR_RED, "OVERLOAD");
+    text_puts(out, output_overload_action_name(event->action));
+    if (event->has_queue)
+        text_printf(out, " queue %u", (unsigned)event->queue);
+    for (unsigned i = 0; i < event->class_count; i++)
+        text_printf(out, ", %llu %s", (unsigned long long)event->classes[i].flows, event->classes[i].name);
+    if (event->action == OUTPUT_OVERLOAD_LOST)
+        text_printf(out, ": %llu packets",
+                    (unsigned long long)(event->queue_dropped + event->user_dropped + event->missing));
+    for (unsigned i = 0; i < event->rule_count; i++)
+        text_printf(out, " %u:%u", event->rules[i].gid, event->rules[i].sid);
+    end(out, options);
+}
+
 void console_stats(struct text *out, const struct stats_record *record)
 {
     const struct output_stat *stats = record_stats(record);

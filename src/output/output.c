@@ -39,6 +39,7 @@ enum {
     RECORDS_PER_CLOCK = 16, /* formatted between two looks at the clock */
     CONSOLE_MAX_BYTES = 64 << 10,
     FIREWALL_RING_SIZE = 256 << 10,
+    OVERLOAD_RING_SIZE = 64 << 10,
     FULL_RING_WAIT_NS = 50 * 1000,
     SETTLE_WAIT_NS = 50 * 1000,
 };
@@ -64,6 +65,8 @@ struct output {
     _Atomic uint64_t firewall_lost;
     struct ring *engine_ring;
     _Atomic uint64_t engine_lost;
+    struct ring *overload_ring;
+    _Atomic uint64_t overload_lost;
     atomic_uint generation;
 
     /* the output thread's */
@@ -96,6 +99,7 @@ void eve_options_default(struct eve_options *options)
                      [OUTPUT_FLOW] = true,
                      [OUTPUT_FIREWALL] = true,
                      [OUTPUT_ENGINE] = true,
+                     [OUTPUT_OVERLOAD] = true,
                      [OUTPUT_PACKET] = true },
         .metadata = true,
         .alert = { .rule_metadata = true,
@@ -423,6 +427,30 @@ static bool drain_engine(struct output *output)
     return found;
 }
 
+static void format_overload(struct output *output, const struct output_overload *event)
+{
+    output->eve.generation = atomic_load_explicit(&output->generation, memory_order_relaxed);
+    if (has_sink(output))
+        eve_overload(&output->eve, &output->sink.buffer, event);
+    event_done(output, OUTPUT_OVERLOAD);
+    if (output->options.console)
+        console_overload(&output->console, &output->options, event);
+}
+
+static bool drain_overload(struct output *output)
+{
+    const void *event;
+    size_t size;
+    bool found = false;
+
+    while ((event = ring_peek(output->overload_ring, &size))) {
+        format_overload(output, event);
+        ring_release(output->overload_ring);
+        found = true;
+    }
+    return found;
+}
+
 static void format_oldest(struct output *output, struct output_port *port)
 {
     size_t size;
@@ -505,6 +533,7 @@ static bool run_round(struct output *output)
 
     found |= drain_firewall(output);
     found |= drain_engine(output);
+    found |= drain_overload(output);
 
     if (stats) {
         format_stats(output, stats);
@@ -620,7 +649,8 @@ static int make_ports(struct output *output, unsigned count)
 
     if (!err)
         err = ring_new(&output->firewall_ring, FIREWALL_RING_SIZE);
-    return err ? err : ring_new(&output->engine_ring, RING_MIN_SIZE);
+    err = err ? err : ring_new(&output->engine_ring, RING_MIN_SIZE);
+    return err ? err : ring_new(&output->overload_ring, OVERLOAD_RING_SIZE);
 }
 
 static int copy_options(struct output *output, const struct output_options *options)
@@ -741,6 +771,7 @@ void output_close(struct output *output)
     ring_free(output->stats_ring);
     ring_free(output->firewall_ring);
     ring_free(output->engine_ring);
+    ring_free(output->overload_ring);
     sink_close(&output->sink);
     text_clear(&output->console);
     text_clear(&output->eve.scratch);
@@ -803,6 +834,22 @@ void output_engine(struct output *output, const struct output_engine *event)
     wake(output);
 }
 
+void output_overload(struct output *output, const struct output_overload *event)
+{
+    if (!(wanted_kinds(&output->options) & 1u << OUTPUT_OVERLOAD))
+        return;
+
+    struct output_overload *record = ring_reserve(output->overload_ring, sizeof(*record));
+
+    if (!record) {
+        counter_add(&output->overload_lost, 1);
+        return;
+    }
+    *record = *event;
+    ring_commit(output->overload_ring);
+    wake(output);
+}
+
 void output_set_generation(struct output *output, unsigned generation)
 {
     atomic_store_explicit(&output->generation, generation, memory_order_relaxed);
@@ -849,6 +896,7 @@ void output_counters(const struct output *output, struct output_counters *out)
     }
     out->lost[OUTPUT_FIREWALL] += atomic_load_explicit(&output->firewall_lost, memory_order_relaxed);
     out->lost[OUTPUT_ENGINE] += atomic_load_explicit(&output->engine_lost, memory_order_relaxed);
+    out->lost[OUTPUT_OVERLOAD] += atomic_load_explicit(&output->overload_lost, memory_order_relaxed);
     out->lost[OUTPUT_STATS] += atomic_load_explicit(&output->stats_lost, memory_order_relaxed);
     out->write_errors = atomic_load_explicit(&own->write_errors, memory_order_relaxed);
 }

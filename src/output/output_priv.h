@@ -342,6 +342,9 @@ void eve_firewall(struct eve *eve, struct text *out, const struct output_firewal
 
 void eve_engine(struct eve *eve, struct text *out, const struct output_engine *event);
 const char *output_engine_action_name(enum output_engine_action action);
+/* --- eve_overload.c ----------------------------------------------------------------------------------------------------- */
+
+void eve_overload(struct eve *eve, struct text *out, const struct output_overload *event);
 
 /* app_proto and its kin, of a flow. */
 void eve_application(struct text *out, uint32_t application);
@@ -380,6 +383,7 @@ void eve_endpoint(struct eve *eve, struct text *out, const char *key, const stru
 void console_packet(struct text *out, const struct output_options *options, const struct packet_record *record);
 void console_firewall(struct text *out, const struct output_options *options, const struct output_firewall *event);
 void console_engine(struct text *out, const struct output_options *options, const struct output_engine *event);
+void console_overload(struct text *out, const struct output_options *options, const struct output_overload *event);
 void console_stats(struct text *out, const struct stats_record *record);
 
 /* --- The file ------------------------------------------------------------------------------------------------------------- */

@@ -376,3 +376,10 @@ bool policy_exception(struct policy *policy, struct packet *pkt, enum exception_
     }
     return action != EXCEPTION_IGNORE;
 }
+
+void policy_shed(struct policy *policy, struct flow *flow)
+{
+    policy->counters.exceptions[EXCEPTION_OVERLOAD][EXCEPTION_BYPASS]++;
+    flow->exceptions[EXCEPTION_OVERLOAD] = EXCEPTION_BYPASS + 1;
+    flow->flags |= FLOW_BYPASS_WANTED;
+}

@@ -385,7 +385,7 @@ START_TEST(all_that_the_kernel_says)
     ck_assert_uint_eq(pkt->time_ns, UINT64_C(1700000000123456000));
     ck_assert_uint_eq(pkt->number, 1);
     ck_assert_int_eq(pkt->link, LINK_RAW);
-    ck_assert_uint_eq(pkt->flags, PACKET_TRUNCATED | PACKET_CHECKSUM_NOT_READY | PACKET_GSO);
+    ck_assert_uint_eq(pkt->flags, PACKET_TRUNCATED | PACKET_CHECKSUM_NOT_READY | PACKET_GSO | PACKET_KERNEL_TIME);
     ck_assert_uint_eq(pkt->meta.id, 1);
     ck_assert_uint_eq(pkt->meta.mark, 0xffffffff);
     ck_assert_uint_eq(pkt->meta.in_ifindex, 3);

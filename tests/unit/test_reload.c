@@ -451,7 +451,8 @@ START_TEST(settings_are_read_anew)
     ck_assert_int_eq(do_reload(), RELOAD_FAILED);
     ck_assert_ptr_nonnull(strstr(reload_last(reload)->cause, "1 mistake in the configuration"));
     next_yaml = "vars: {address-groups: {HOME_NET: 10.0.0.1}}\nflow: {memcap: 1 MiB, timeouts: {tcp: {new: 7}}}\n"
-                "stream: {invalid-policy: ignore}";
+                "stream: {invalid-policy: ignore}\n"
+                "overload: {queue-fill: 70, shed: [bulk, new], bulk-size: 1 MiB, policy: pass-flow}";
     write_rules("alert tcp $HOME_NET any -> any any (content:\"POST\"; sid:9;)\n", 0);
     ck_assert_int_eq(do_reload(), RELOAD_DONE);
     ck_assert_uint_eq(diag_warnings(reload_last(reload)->diag), 1); /* flow.memcap: at the next start */
@@ -463,6 +464,9 @@ START_TEST(settings_are_read_anew)
 
         ck_assert_uint_eq(flows->timeout_ns[false][FLOW_CLASS_TCP][FLOW_NEW], 7 * NS_PER_SECOND);
         ck_assert_uint_eq(flows->timeout_ns[false][FLOW_CLASS_UDP][FLOW_NEW], 30 * NS_PER_SECOND);
+        ck_assert_uint_eq(workers[i].watch.overload.options.fill_permille, 700);
+        ck_assert_uint_eq(workers[i].watch.overload.options.class_count, 2);
+        ck_assert_uint_eq(workers[i].pipeline.shed_limits.bulk_bytes, 1 << 20);
     }
     for (unsigned i = 0; i < WORKERS; i++) {
         atomic_store(&workers[i].stop, false);

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What rules cost. Only where a budget is configured: each candidate's evaluation is timed then, with one look at the clock for each, and
+ * booked on the rule's number, so that it goes on over reloads. A rule that has been over its budget too often in a window is not asked for
+ * some time, if that is configured; so are only rules that can do no more than alert, unless all are named: a rule that drops, passes or
+ * leaves something for another rule is a part of what is let through and what is not.
+ *
+ * The time is the wall clock's. A thread that is interrupted makes a rule look slow once; hence the count.
+ *
+ * Threads:   the costs are written by the worker and read by anybody; notices go from the worker to one other thread.
+ * Ownership: the detector's.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "detect_priv.h"
+#include "sluice/clock.h"
+#include "sluice/ring.h"
+
+enum { NOTICE_RING_SIZE = 16 << 10 };
+
+struct budget {
+    struct budget_options options;
+    struct pool *pool; /* of one object, so that it is address space only */
+    struct rule_cost *costs;
+    struct ring *notices;
+    uint64_t began_ns; /* of the evaluation at hand */
+};
+
+int budget_new(struct budget **out, const struct budget_options *options)
+{
+    struct budget *budget;
+
+    if (!options->measure && options->rule_ns == 0) {
+        *out = NULL;
+        return 0;
+    }
+    budget = calloc(1, sizeof(*budget));
+    if (!budget)
+        return -ENOMEM;
+    budget->options = *options;
+    if (!budget->options.clock)
+        budget->options.clock = clock_monotonic_ns;
+    if (pool_new(&budget->pool, BUDGET_MAX_RULES * sizeof(*budget->costs), 0) ||
+        ring_new(&budget->notices, NOTICE_RING_SIZE)) {
+        budget_free(budget);
+        return -ENOMEM;
+    }
+    budget->costs = pool_take(budget->pool);
+    *out = budget;
+    return 0;
+}
+
+void budget_free(struct budget *budget)
+{
+    if (!budget)
+        return;
+    pool_free(budget->pool);
+    ring_free(budget->notices);
+    free(budget);
+}
+
+const struct rule_cost *detector_cost(const struct detector *detector, uint32_t number)
+{
+    const struct budget *budget = detector->budget;
+
+    return budget && number > 0 && number < BUDGET_MAX_RULES ? &budget->costs[number] : NULL;
+}
+
+bool detector_is_timed(const struct detector *detector)
+{
+    return detector->budget != NULL;
+}
+
+bool detector_next_suspension(struct detector *detector, struct rule_suspension *out)
+{
+    const struct rule_suspension *notice;
+    size_t size;
+
+    if (!detector->budget || !(notice = ring_peek(detector->budget->notices, &size)))
+        return false;
+    *out = *notice;
+    ring_release(detector->budget->notices);
+    return true;
+}
+
+/* --- On the packet's path ---------------------------------------------------------------------------------------------------- */
+
+/* One thread writes. */
+static void add(_Atomic uint64_t *counter, uint64_t value)
+{
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + value, memory_order_relaxed);
+}
+
+static bool has_rate_filter(const struct threshold *list)
+{
+    while (list && list->kind != THRESHOLD_RATE_FILTER)
+        list = list->next;
+    return list != NULL;
+}
+
+/* Nobody but who reads alerts misses it. */
+static bool only_alerts(const struct rule_list *rules, const struct rule *rule)
+{
+    return rule->action == ACTION_ALERT && !rule->noalert && !rule->actions && !rule->takes_texts &&
+           !has_rate_filter(rule->thresholds) && !has_rate_filter(rule_list_global_thresholds(rules, rule->gid));
+}
+
+static void suspend(struct detector *detector, const struct rule_list *rules, const struct rule *rule,
+                    struct rule_cost *cost, uint64_t now_ns)
+{
+    struct budget *budget = detector->budget;
+    const struct budget_options *options = &budget->options;
+    struct rule_suspension *notice;
+
+    cost->window_count = 0;
+    if (options->suspend == SUSPEND_NONE || (options->suspend == SUSPEND_ALERTS && !only_alerts(rules, rule)))
+        return;
+    notice = ring_reserve(budget->notices, sizeof(*notice));
+    if (!notice)
+        return; /* what can't be told is not done */
+    *notice = (struct rule_suspension){ rule->gid, rule->sid, rule->number, now_ns + options->suspend_ns };
+    ring_commit(budget->notices);
+    atomic_store_explicit(&cost->suspended_until_ns, now_ns + options->suspend_ns, memory_order_relaxed);
+    detector->counters.suspended++;
+}
+
+static void over_budget(struct detector *detector, const struct rule_list *rules, const struct rule *rule,
+                        struct rule_cost *cost, uint64_t now_ns)
+{
+    const struct budget_options *options = &detector->budget->options;
+
+    detector->counters.over_budget++;
+    add(&cost->over, 1);
+    if (cost->window_count == 0 || now_ns - cost->window_ns > options->window_ns) {
+        cost->window_ns = now_ns;
+        cost->window_count = 0;
+    }
+    if (++cost->window_count >= options->suspend_count)
+        suspend(detector, rules, rule, cost, now_ns);
+}
+
+void budget_begin(struct budget *budget)
+{
+    budget->began_ns = budget->options.clock();
+}
+
+bool budget_allows(const struct budget *budget, const struct rule *rule)
+{
+    if (rule->number == 0 || rule->number >= BUDGET_MAX_RULES)
+        return true;
+    return atomic_load_explicit(&budget->costs[rule->number].suspended_until_ns, memory_order_relaxed) <=
+           budget->began_ns;
+}
+
+void budget_book(struct detector *detector, const struct rule_list *rules, const struct rule *rule)
+{
+    struct budget *budget = detector->budget;
+    uint64_t now_ns = budget->options.clock(), took_ns = now_ns - budget->began_ns;
+    struct rule_cost *cost;
+
+    budget->began_ns = now_ns;
+    if (rule->number == 0 || rule->number >= BUDGET_MAX_RULES)
+        return;
+    cost = &budget->costs[rule->number];
+    add(&cost->evaluations, 1);
+    add(&cost->total_ns, took_ns);
+    if (took_ns > atomic_load_explicit(&cost->max_ns, memory_order_relaxed))
+        atomic_store_explicit(&cost->max_ns, took_ns, memory_order_relaxed);
+    if (budget->options.rule_ns > 0 && took_ns > budget->options.rule_ns)
+        over_budget(detector, rules, rule, cost, now_ns);
+}
