@@ -29,6 +29,7 @@ struct rig {
     struct keyword_table *keywords;
     struct rule_variables *variables;
     struct rule_names *names; /* NULL: each ruleset has its own */
+    const char *const *applications; /* words that rules may use; NULL: none */
     struct ruleset *ruleset;
     struct packet packet;              /* the last one */
     struct packet_conntrack conntrack; /* of the packets that follow */
@@ -69,7 +70,8 @@ static inline struct ruleset *rig_make_rules(const char *text)
 {
     const struct rule_list_options list_options = { .keywords = rig.keywords,
                                                     .variables = rig.variables,
-                                                    .names = rig.names };
+                                                    .names = rig.names,
+                                                    .applications = rig.applications };
     struct ruleset *ruleset = NULL;
     struct ruleset_options options;
     struct diag *diag = diag_new();

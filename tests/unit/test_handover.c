@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Hand-over between two pipelines: a conversation that is cut by it at any point gives the same alerts, verdicts and events as one that is
+ * not.
+ */
+#include "handover_rig.h"
+#include "sluice/stream_event.h"
+#include "sluice/decode_event.h"
+
+/* --- Conversations ---------------------------------------------------------------------------------------------------------- */
+
+enum { NEXT = -2, TOLD = 16384, UDP = 0x100 };
+
+struct step {
+    int from;        /* RIG_CLIENT or RIG_SERVER */
+    unsigned flags;  /* of TCP, or UDP; 0: data */
+    int64_t offset;  /* NEXT: in order */
+    const char *text;
+    size_t length; /* 0: that of the text */
+};
+
+struct conversation {
+    const char *name, *rules, *yaml;
+    bool passive, no_handshake;
+    struct step steps[40];
+};
+
+static size_t put_udp(const struct step *step, size_t length)
+{
+    uint8_t *udp = rig.bytes + 20;
+
+    rig_put_ip(step->from, IPPROTO_UDP, 28 + length);
+    memset(udp, 0, 8);
+    rig_put16(udp, step->from == RIG_CLIENT ? rig.client_port : 53);
+    rig_put16(udp + 2, step->from == RIG_CLIENT ? 53 : rig.client_port);
+    rig_put16(udp + 4, (uint32_t)(8 + length));
+    memcpy(udp + 8, step->text, length);
+    return 28 + length;
+}
+
+static const char *send_step(const struct step *step)
+{
+    const char *text = step->text ? step->text : "";
+    size_t length = step->length ? step->length : strlen(text);
+    unsigned flags = step->flags ? step->flags : TCP_ACK | TCP_PSH;
+    uint32_t *next = &rig.next[step->from];
+    int64_t offset = step->offset == NEXT ? *next : step->offset;
+
+    if (flags == UDP)
+        return rig_judge(put_udp(step, length));
+    if (offset + (int64_t)length > *next)
+        *next = (uint32_t)(offset + (int64_t)length);
+    return rig_segment(step->from, (uint8_t)flags, offset, text, length);
+}
+
+static uint64_t alerts(void)
+{
+    return policy_counters(rig.pipeline.policy)->alerts;
+}
+
+static size_t tell_packet(char *out, size_t size, const char *hits, uint64_t reported)
+{
+    size_t at = (size_t)snprintf(out, size, "[%s] %u %s", hits, (unsigned)reported,
+                                 rig.packet.verdict == VERDICT_DROP ? "drop" : "accept");
+
+    for (unsigned i = 0; i < rig.packet.event_count; i++)
+        at += (size_t)snprintf(out + at, size - at, " %u", rig.packet.event_list[i]);
+    return at + (size_t)snprintf(out + at, size - at, "\n");
+}
+
+static void tell_variable(uint32_t number, bool is_bit, uint32_t value, void *user)
+{
+    char *out = user;
+
+    snprintf(out + strlen(out), 64, " %s%u=%u", is_bit ? "bit" : "int", number, value);
+}
+
+static size_t tell_flow(char *out, size_t size, const struct flow *flow)
+{
+    struct tcp_summary tcp;
+    char variables[1024] = "";
+
+    stream_summary(flow, &tcp);
+    flow_each_variable(flow, tell_variable, variables);
+    return (size_t)snprintf(out, size,
+                            "flow %llu state %u flags %x app %x packets %llu/%llu tcp %u size %u/%u bytes %llu/%llu drop %u%s\n",
+                            (unsigned long long)flow->id, flow->state, flow->flags, flow->application,
+                            (unsigned long long)flow->side[0].packets, (unsigned long long)flow->side[1].packets,
+                            tcp.state, tcp.size[0], tcp.size[1], (unsigned long long)tcp.bytes[0],
+                            (unsigned long long)tcp.bytes[1], flow->drop_sid, variables);
+}
+
+struct teller {
+    char *out;
+    size_t at;
+};
+
+static void tell_each(struct flow *flow, void *user)
+{
+    struct teller *teller = user;
+
+    teller->at += tell_flow(teller->out + teller->at, TOLD - teller->at, flow);
+}
+
+static void tell_transactions(struct flow *flow, void *user)
+{
+    struct teller *teller = user;
+
+    teller->at += (size_t)snprintf(teller->out + teller->at, TOLD - teller->at, "tx %llu\n",
+                                   (unsigned long long)app_tx_count(flow));
+}
+
+/* What is told of the conversation, with a hand-over before step `cut` (behind the handshake, that is step 0). */
+static void converse(const struct conversation *talk, int cut, char *out)
+{
+    const char *yaml = talk->yaml ? talk->yaml : "";
+    struct teller teller = { out, 0 };
+
+    rig_setup_applications();
+    rig_configure_applications(yaml);
+    if (talk->passive)
+        rig_passive();
+    rig_open(talk->rules);
+    if (!talk->no_handshake)
+        rig_handshake();
+    for (int i = 0; talk->steps[i].text || talk->steps[i].flags; i++) {
+        if (i == cut)
+            rig_hand_over_to(talk->rules, yaml);
+        rig.time_ns += RIG_SECOND / 10;
+
+        uint64_t before = alerts();
+        const char *hits = send_step(&talk->steps[i]);
+
+        teller.at += tell_packet(out + teller.at, TOLD - teller.at, hits, alerts() - before);
+    }
+    flow_table_each(rig.pipeline.flows, tell_each, &teller);
+    flow_table_each(rig.pipeline.flows, tell_transactions, &teller);
+    teller.at += (size_t)snprintf(out + teller.at, TOLD - teller.at, "end %llu\n", (unsigned long long)rig_finish());
+    rig_close_applications();
+}
+
+static int count_steps(const struct conversation *talk)
+{
+    int count = 0;
+
+    while (talk->steps[count].text || talk->steps[count].flags)
+        count++;
+    return count;
+}
+
+#define CLIENT(data) { RIG_CLIENT, 0, NEXT, data, 0 }
+#define SERVER(data) { RIG_SERVER, 0, NEXT, data, 0 }
+#define CLIENT_AT(at, data) { RIG_CLIENT, 0, at, data, 0 }
+#define FINISH(who) { who, TCP_ACK | TCP_FIN, NEXT, "", 0 }
+#define DATAGRAM(who, data) { who, UDP, 0, data, 0 }
+#define ALERT(sid, options) "alert tcp any any -> any any (" options "; sid:" #sid ";)\n"
+
+static const struct conversation talks[] = {
+    { .name = "a word over the border",
+      .rules = ALERT(1, "content:\"needle\"") ALERT(2, "content:\"abc\"; content:\"xyz\"; distance:0")
+          ALERT(3, "pcre:\"/q[0-9]{6}q/\""),
+      .steps = { CLIENT("nee"), CLIENT("dle"), CLIENT("..ab"), CLIENT("c.."), CLIENT("..xy"), CLIENT("z.q123"),
+                 CLIENT("456q"), SERVER("need"), SERVER("le"), FINISH(RIG_CLIENT), FINISH(RIG_SERVER) } },
+    { .name = "out of order, first-seen data wins",
+      .rules = ALERT(1, "content:\"ABCDEF\"") ALERT(2, "content:\"XX\""),
+      .steps = { CLIENT_AT(2, "CD"), CLIENT_AT(4, "EF"), CLIENT_AT(2, "XX"), CLIENT_AT(8, "IJ"), CLIENT_AT(0, "AB"),
+                 CLIENT_AT(8, "XX"), CLIENT_AT(6, "GHIJ"), CLIENT_AT(2, "XX"), CLIENT("more"), FINISH(RIG_CLIENT) } },
+    { .name = "bits, integers and texts of flows",
+      .rules = "alert tcp any any -> any any (content:\"user\"; flowbits:set,logged.in; flowbits:noalert; sid:1;)\n"
+               "alert tcp any any -> any any (content:\"get\"; flowbits:isset,logged.in; sid:2;)\n"
+               "alert tcp any any -> any any (content:\"get\"; flowint:gets,notset; flowint:gets,=,1; sid:3;)\n"
+               "alert tcp any any -> any any (content:\"get\"; flowint:gets,isset; flowint:gets,+,1; sid:4;)\n"
+               "alert tcp any any -> any any (content:\"get\"; flowint:gets,>,3; sid:5;)\n",
+      .steps = { CLIENT("user"), CLIENT("get "), CLIENT("get "), CLIENT("get "), CLIENT("get "), CLIENT("get ") } },
+    { .name = "a dropped flow stays so",
+      .rules = "drop tcp any any -> any any (content:\"evil\"; sid:7;)\nalert tcp any any -> any any (content:\"x\"; sid:8;)\n",
+      .steps = { CLIENT("good"), CLIENT("evil"), CLIENT("x"), SERVER("x"), CLIENT("x") } },
+    { .name = "a passed flow stays so",
+      .rules = "pass tcp any any -> any any (content:\"good\"; sid:7;)\nalert tcp any any -> any any (content:\"x\"; sid:8;)\n",
+      .steps = { CLIENT("x"), CLIENT("good"), CLIENT("x"), SERVER("x"), CLIENT("x") } },
+    { .name = "thresholds go on counting",
+      .rules = "alert tcp any any -> any any (content:\"t\"; threshold:type threshold,track by_src,count 3,seconds 600; sid:1;)\n"
+               "alert tcp any any -> any any (content:\"t\"; threshold:type limit,track by_src,count 1,seconds 600; sid:2;)\n"
+               "alert tcp any any -> any any (content:\"t\"; detection_filter:track by_src,count 2,seconds 600; sid:3;)\n",
+      .steps = { CLIENT("t "), CLIENT("t "), CLIENT("t "), CLIENT("t "), CLIENT("t "), CLIENT("t ") } },
+    { .name = "bits of hosts",
+      .rules = "alert tcp any any -> any any (content:\"mark\"; xbits:set,seen,track ip_pair,expire 600; sid:1;)\n"
+               "alert tcp any any -> any any (content:\"ask\"; xbits:isset,seen,track ip_pair; sid:2;)\n"
+               "alert tcp any any -> any any (content:\"mark\"; hostbits:set,bad,src; sid:3;)\n"
+               "alert tcp any any -> any any (content:\"ask\"; hostbits:isset,bad,src; sid:4;)\n",
+      .steps = { CLIENT("ask "), CLIENT("mark "), CLIENT("ask "), SERVER("ask "), CLIENT("ask ") } },
+    { .name = "a rule without a literal matches once",
+      .rules = ALERT(1, "pcre:\"/[a-c]{3}[0-9]/\"") ALERT(2, "dsize:5"),
+      .steps = { CLIENT("..ab"), CLIENT("c1.."), CLIENT("....."), CLIENT("....."), CLIENT("abc2") } },
+    { .name = "datagrams",
+      .rules = "alert udp any any -> any any (content:\"one\"; flowbits:set,a; sid:1;)\n"
+               "alert udp any any -> any any (content:\"two\"; flowbits:isset,a; flow:to_client; sid:2;)\n"
+               "alert udp any any -> any any (flow:established; content:\"three\"; sid:3;)\n",
+      .no_handshake = true,
+      .steps = { DATAGRAM(RIG_CLIENT, "one"), DATAGRAM(RIG_SERVER, "two"), DATAGRAM(RIG_CLIENT, "three"),
+                 DATAGRAM(RIG_SERVER, "three") } },
+    { .name = "passive",
+      .passive = true,
+      .rules = ALERT(1, "content:\"needle\"") ALERT(2, "content:\"ABCDEF\""),
+      .steps = { CLIENT("nee"), CLIENT("dle"), SERVER("ok"), CLIENT("AB"), SERVER("ok"), CLIENT("CDEF"), SERVER("ok"),
+                 FINISH(RIG_CLIENT), FINISH(RIG_SERVER), { RIG_CLIENT, TCP_ACK, NEXT, "", 0 } } },
+    { .name = "the handshake itself",
+      .no_handshake = true,
+      .rules = ALERT(1, "content:\"data\"; flow:established"),
+      .steps = { { RIG_CLIENT, TCP_SYN, -1, "", 0 }, { RIG_SERVER, TCP_SYN | TCP_ACK, -1, "", 0 },
+                 { RIG_CLIENT, TCP_ACK, 0, "", 0 }, CLIENT("data"), SERVER("data"), FINISH(RIG_SERVER),
+                 FINISH(RIG_CLIENT), { RIG_SERVER, TCP_ACK, NEXT, "", 0 } } },
+};
+
+#define REQUEST(line) line "\r\nHost: www.example.org\r\nUser-Agent: tester\r\n"
+#define EVENTS_HTTP "alert http any any -> any any (app-layer-event:http.unable_to_match_response_to_request; sid:90;)\n" \
+    "alert http any any -> any any (app-layer-event:http.request_body_unexpected; sid:91;)\n" \
+    "alert http any any -> any any (app-layer-event:http.response_body_unexpected; sid:92;)\n" \
+    "alert http any any -> any any (app-layer-event:http.body_data_lost; sid:93;)\n" \
+    "alert http any any -> any any (app-layer-event:http.request_line_invalid; sid:94;)\n"
+#define RULES_HTTP EVENTS_HTTP \
+    "alert http any any -> any any (http.uri; content:\"/one\"; sid:1;)\n" \
+    "alert http any any -> any any (http.uri; content:\"/two\"; sid:2;)\n" \
+    "alert http any any -> any any (http.stat_code; content:\"200\"; sid:3;)\n" \
+    "alert http any any -> any any (http.user_agent; content:\"tester\"; sid:4;)\n" \
+    "alert http any any -> any any (http.response_line; content:\"Moved\"; sid:5;)\n" \
+    "alert http any any -> any any (http.uri; content:\"/two\"; http.request_body; content:\"last\"; sid:6;)\n" \
+    "alert http any any => any any (http.uri; content:\"/one\"; http.stat_code; content:\"200\"; sid:7;)\n" \
+    "alert http any any -> any any (file.data; content:\"tail\"; sid:8;)\n"
+
+static const struct conversation http_talks[] = {
+    { .name = "keep-alive",
+      .rules = RULES_HTTP,
+      .steps = { CLIENT("GET /on"), CLIENT("e HTTP/1.1\r\nHos"), CLIENT("t: www.example.org\r\nUser-Agent: tester\r\n"),
+                 CLIENT("\r\n"), SERVER("HTTP/1.1 20"), SERVER("0 OK\r\nContent-Len"), SERVER("gth: 12\r\n\r\n"),
+                 SERVER("abcd"), SERVER("GET /two"), CLIENT(REQUEST("GET /two HTTP/1.1") "\r\n"),
+                 SERVER("HTTP/1.1 301 Moved\r\nContent-Length: 0\r\n\r\n"),
+                 CLIENT(REQUEST("GET /one HTTP/1.1") "\r\n"), SERVER("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntail"),
+                 FINISH(RIG_CLIENT), FINISH(RIG_SERVER) } },
+    { .name = "pipelining",
+      .rules = RULES_HTTP,
+      .steps = { CLIENT(REQUEST("GET /one HTTP/1.1") "\r\n" REQUEST("GET /two HTTP/1.1") "\r\n"),
+                 CLIENT(REQUEST("GET /three HTTP/1.1")), SERVER("HTTP/1.1 200 OK\r\n"), SERVER("Content-Length: 4\r\n\r\n"),
+                 SERVER("tailHTTP/1.1 301 Moved\r\nContent-Length: 3\r\n\r\n"), CLIENT("\r\n"), SERVER("abc"),
+                 SERVER("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), FINISH(RIG_SERVER), FINISH(RIG_CLIENT) } },
+    { .name = "chunks and a body of the client",
+      .rules = RULES_HTTP,
+      .steps = { CLIENT(REQUEST("POST /two HTTP/1.1") "Content-Length: 10\r\n\r\n"), CLIENT("123456"), CLIENT("last"),
+                 SERVER("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), SERVER("6\r\n"), SERVER("abc"),
+                 SERVER("def\r"), SERVER("\n5"), SERVER("\r\n.tail\r\n"), SERVER("0\r\n"), SERVER("\r\n"),
+                 CLIENT(REQUEST("GET /one HTTP/1.1") "\r\n"), SERVER("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") } },
+    { .name = "100 Continue, and a body until the end",
+      .rules = RULES_HTTP,
+      .steps = { CLIENT(REQUEST("POST /two HTTP/1.1") "Expect: 100-continue\r\nContent-Length: 4\r\n\r\n"),
+                 SERVER("HTTP/1.1 100 Continue\r\n\r\n"), CLIENT("last"), SERVER("HTTP/1.0 200 OK\r\n\r\n"),
+                 SERVER("some "), SERVER("tail"), FINISH(RIG_SERVER), FINISH(RIG_CLIENT) } },
+};
+
+static void check_all_cuts(const struct conversation *talk)
+{
+    static char whole[TOLD], cut[TOLD];
+    int steps = count_steps(talk);
+
+    converse(talk, -1, whole);
+    for (int i = 0; i < steps; i++) {
+        converse(talk, i, cut);
+        ck_assert_msg(strcmp(whole, cut) == 0, "%s, before step %d\n--- without\n%s--- with\n%s", talk->name, i, whole,
+                      cut);
+    }
+}
+
+START_TEST(cut_anywhere_is_the_same)
+{
+    check_all_cuts(&talks[_i]);
+}
+END_TEST
+
+START_TEST(http_goes_on)
+{
+    check_all_cuts(&http_talks[_i]);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tcase = tcase_create("handover");
+
+    tcase_add_loop_test(tcase, cut_anywhere_is_the_same, 0, sizeof(talks) / sizeof(talks[0]));
+    tcase_add_loop_test(tcase, http_goes_on, 0, sizeof(http_talks) / sizeof(http_talks[0]));
+    return rig_run(tcase, "handover");
+}
