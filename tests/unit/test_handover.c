@@ -22,7 +22,7 @@ struct step {
 struct conversation {
     const char *name, *rules, *yaml;
     bool passive, no_handshake;
-    struct step steps[40];
+    struct step steps[32];
 };
 
 static size_t put_udp(const struct step *step, size_t length)
@@ -256,12 +256,60 @@ static const struct conversation http_talks[] = {
                  SERVER("some "), SERVER("tail"), FINISH(RIG_SERVER), FINISH(RIG_CLIENT) } },
 };
 
+static const struct conversation app_talks[] = {
+    { .name = "dns over tcp",
+      .rules = "alert dns any any -> any any (dns.query; content:\"example\"; sid:1;)\n"
+               "alert dns any any -> any any (app-layer-event:dns.malformed_data; sid:90;)\n",
+      .yaml = "app-layer: { protocols: { dns: { tcp: { detection-ports: { dp: 80 } } } } }\n",
+      .steps = { { RIG_CLIENT, 0, NEXT, "\0\x1d\x12\x34\1\0\0\1\0\0\0\0\0\0\7example\3com\0\0\1\0\1", 31 },
+                 { RIG_CLIENT, 0, NEXT, "\0\x1d\x12\x35\1\0\0\1\0", 9 },
+                 { RIG_CLIENT, 0, NEXT, "\0\0\0\0\0\7exam", 10 },
+                 { RIG_CLIENT, 0, NEXT, "ple\3com\0\0\1\0\1", 12 },
+                 { RIG_SERVER, 0, NEXT, "\0\x1d\x12\x34\x81\x80\0\1\0\0\0\0\0\0\7exam", 19 },
+                 { RIG_SERVER, 0, NEXT, "ple\3com\0\0\1\0\1", 12 } } },
+    { .name = "ssh",
+      .rules = "alert ssh any any -> any any (ssh.software; content:\"OpenSSH\"; sid:1;)\n"
+               "alert ssh any any -> any any (ssh.proto; content:\"2.0\"; sid:2;)\n"
+               "alert ssh any any -> any any (app-layer-event:ssh.invalid_record; sid:90;)\n"
+               "alert tcp any any -> any any (content:\"secret\"; sid:3;)\n",
+      .steps = { CLIENT("SSH-2.0-Open"), CLIENT("SSH_9.6 c\r\n"), SERVER("SSH-2.0-OpenSSH_8.0\r\n"),
+                 { RIG_CLIENT, 0, NEXT, "\0\0\0\x0c\4\x1e", 6 }, { RIG_CLIENT, 0, NEXT, "0123456789", 10 },
+                 { RIG_SERVER, 0, NEXT, "\0\0\0\x0c\4\x1f" "0123", 10 }, SERVER("456789"),
+                 { RIG_CLIENT, 0, NEXT, "\0\0\0\x0c\x0a\x15" "0123456789", 16 },
+                 { RIG_SERVER, 0, NEXT, "\0\0\0\x0c\x0a\x15" "0123456789", 16 }, CLIENT("secret"),
+                 SERVER("secret"), CLIENT("secret") } },
+    { .name = "ftp",
+      .rules = "alert ftp any any -> any any (ftp.command; content:\"RETR\"; sid:1;)\n"
+               "alert ftp any any -> any any (ftp.reply; content:\"in\"; sid:2;)\n"
+               "alert ftp any any -> any any (app-layer-event:ftp.file_before_port; sid:90;)\n",
+      .yaml = "app-layer: { protocols: { ftp: { detection-ports: { dp: 80 } } } }\n",
+      .steps = { SERVER("220 FTP serv"), SERVER("er\r\n"), CLIENT("USER tester\r\n"), SERVER("331 Password\r\n"),
+                 CLIENT("PASS secret\r\n"), SERVER("230-Welcome\r\n"), SERVER(" here\r\n230 in\r\n"), CLIENT("PASV\r\n"),
+                 SERVER("227 Entering (10,0,0,2,4,1)\r\n"), CLIENT("RETR fi"), CLIENT("le\r\n"), SERVER("150 Opening\r\n"),
+                 SERVER("226 in\r\n"), CLIENT("QUIT\r\n"), SERVER("221 Bye\r\n") } },
+    { .name = "smtp",
+      .rules = "alert smtp any any -> any any (smtp.mail_from; content:\"alice\"; sid:1;)\n"
+               "alert smtp any any -> any any (smtp.rcpt_to; content:\"bob\"; sid:2;)\n"
+               "alert smtp any any -> any any (smtp.helo; content:\"client\"; sid:3;)\n"
+               "alert smtp any any -> any any (app-layer-event:smtp.NO_SERVER_WELCOME_MESSAGE; sid:90;)\n"
+               "alert smtp any any -> any any (app-layer-event:smtp.INVALID_REPLY; sid:91;)\n"
+               "alert smtp any any -> any any (app-layer-event:smtp.MIME_LONG_HEADER_NAME; sid:92;)\n",
+      .yaml = "app-layer: { protocols: { smtp: { detection-ports: { dp: 80 } } } }\n",
+      .steps = { SERVER("220 mail SMTP\r\n"), CLIENT("EHLO client\r\n"), SERVER("250-mail\r\n"), SERVER("250 8BITMIME\r\n"),
+                 CLIENT("MAIL FROM:<alice@a>\r\n"), SERVER("250 ok\r\n"), CLIENT("RCPT TO:<bob@b>\r\n"),
+                 SERVER("250 ok\r\n"), CLIENT("DATA\r\n"), SERVER("354 go on\r\n"), CLIENT("Subject: s\r\n"),
+                 CLIENT("\r\nMAIL FROM:<alice@x>\r\nlong"), CLIENT("er\r\n.\r\n"), SERVER("250 ok\r\n"),
+                 CLIENT("MAIL FROM:<alice@c>\r\n"), SERVER("250 ok\r\n"), CLIENT("RCPT TO:<bob@d>\r\n"),
+                 SERVER("250 ok\r\n"), CLIENT("QUIT\r\n"), SERVER("221 bye\r\n") } },
+};
+
 static void check_all_cuts(const struct conversation *talk)
 {
     static char whole[TOLD], cut[TOLD];
     int steps = count_steps(talk);
 
     converse(talk, -1, whole);
+    if (getenv("TELL")) puts(whole);
     for (int i = 0; i < steps; i++) {
         converse(talk, i, cut);
         ck_assert_msg(strcmp(whole, cut) == 0, "%s, before step %d\n--- without\n%s--- with\n%s", talk->name, i, whole,
@@ -281,11 +329,18 @@ START_TEST(http_goes_on)
 }
 END_TEST
 
+START_TEST(other_protocols_go_on)
+{
+    check_all_cuts(&app_talks[_i]);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("handover");
 
     tcase_add_loop_test(tcase, cut_anywhere_is_the_same, 0, sizeof(talks) / sizeof(talks[0]));
     tcase_add_loop_test(tcase, http_goes_on, 0, sizeof(http_talks) / sizeof(http_talks[0]));
+    tcase_add_loop_test(tcase, other_protocols_go_on, 0, sizeof(app_talks) / sizeof(app_talks[0]));
     return rig_run(tcase, "handover");
 }
