@@ -79,6 +79,8 @@ static void transfer_buffer(struct transfer *t, struct heap *heap, struct buffer
 
 static void transfer_side(struct transfer *t, struct heap *heap, struct app_side *side)
 {
+    if (!t->reading && side->seen > side->pending.length)
+        side->seen = 0; /* they were given back */
     transfer_buffer(t, heap, &side->pending);
     transfer_buffer(t, heap, &side->compared);
     transfer_u64(t, &side->offset);
