@@ -183,13 +183,24 @@ static bool begin_state(struct app_context *context, const struct app_proto *pro
     return *state != NULL;
 }
 
+/* It may be the one that another is about to follow: for the call it is the flow's. */
+static void transfer_state(struct app_context *context, struct transfer *t, const struct app_proto *proto, void *state)
+{
+    const struct app_proto *own = context->af->proto;
+
+    if (!proto->transfer)
+        return;
+    context->af->proto = proto;
+    proto->transfer(context, state, t);
+    context->af->proto = own;
+}
+
 static void write_state(struct app_context *context, struct transfer *t, const struct app_proto *proto, void *state,
                         uint16_t kind)
 {
     size_t start = transfer_part_start(t, kind);
 
-    if (proto->transfer)
-        proto->transfer(context, state, t);
+    transfer_state(context, t, proto, state);
     transfer_part_end(t, start);
 }
 
@@ -200,8 +211,8 @@ static void read_state(struct app_context *context, struct transfer *t, const st
 
     if (af->stopped || !proto)
         return;
-    if (begin_state(context, proto, state) && proto->transfer)
-        proto->transfer(context, *state, t);
+    if (begin_state(context, proto, state))
+        transfer_state(context, t, proto, *state);
     if (!*state || t->error == -ENOMEM || context->no_memory) {
         af->stopped = true;
         t->error = 0;

@@ -8,7 +8,7 @@
 
 #include "handover_rig.h"
 
-enum { MAX_OPEN_FOLDERS = 16, MAX_PACKETS = 3000, MAX_HITS = 24, CUTS = 3 };
+enum { MAX_OPEN_FOLDERS = 16, MAX_PACKETS = 3000, MAX_HITS = 24, CUTS = 40 };
 
 struct capture_packet {
     struct pcap_pkthdr header;
