@@ -341,6 +341,8 @@ const void *app_expected(const struct app_context *context, uint32_t *tag_length
 
 /* For app_proto.transfer. Reading: of a transaction that the parser has made again; all that was found in doing so is known already. */
 void app_transfer_tx(struct app_context *context, struct transfer *t, struct app_tx *tx);
+/* Whether it is worth it: it is not complete, or rules have not seen all of it. */
+bool app_tx_is_pending(const struct app_tx *tx);
 void app_transfer_buffer(struct app_context *context, struct transfer *t, struct buffer *buffer);
 
 /* The buffer of the content of files, and a getter for it, for the buffer tables of protocols that carry files: the window of file

@@ -3,9 +3,10 @@
  * Hand-over between two pipelines: a conversation that is cut by it at any point gives the same alerts, verdicts and events as one that is
  * not.
  */
+#include <fcntl.h>
+
 #include "handover_rig.h"
 #include "sluice/stream_event.h"
-#include "sluice/decode_event.h"
 
 /* --- Conversations ---------------------------------------------------------------------------------------------------------- */
 
@@ -110,6 +111,35 @@ static void tell_transactions(struct flow *flow, void *user)
                                    (unsigned long long)app_tx_count(flow));
 }
 
+/* With HANDOVER_CORPUS, what is written goes there, too: tests/fuzz/corpus/handover is made so. */
+static void keep_for_corpus(const struct conversation *talk, int cut)
+{
+    enum { HEAD = 16, DIGEST = 8 };
+    const char *folder = getenv("HANDOVER_CORPUS");
+    static uint8_t bytes[1 << 18];
+    char path[4096];
+    int fd, out;
+
+    if (!folder || cut % 3 != 2)
+        return;
+    fd = rig_memory_file();
+    ck_assert_int_eq(handover_write(&rig.pipeline, rig.ruleset, rig_place, fd, &(struct handover_counts){ 0 }), 0);
+    ssize_t length = pread(fd, bytes, sizeof(bytes), 0);
+
+    snprintf(path, sizeof(path), "%s/%c%c%c-%zu-%d", folder, talk->name[0], talk->name[1] == ' ' ? '_' : talk->name[1],
+             talk->name[2] == ' ' ? '_' : talk->name[2], strlen(talk->name), cut);
+    out = creat(path, 0644);
+    ck_assert_int_eq(write(out, bytes + HEAD, (size_t)length - HEAD - DIGEST), length - HEAD - DIGEST);
+    close(out);
+    close(fd);
+}
+
+static void hand_over(const struct conversation *talk, int cut)
+{
+    keep_for_corpus(talk, cut);
+    rig_hand_over_to(talk->rules, talk->yaml ? talk->yaml : "");
+}
+
 /* What is told of the conversation, with a hand-over before step `cut` (behind the handshake, that is step 0). */
 static void converse(const struct conversation *talk, int cut, char *out)
 {
@@ -117,6 +147,7 @@ static void converse(const struct conversation *talk, int cut, char *out)
     struct teller teller = { out, 0 };
 
     rig_setup_applications();
+    app_options_clear(&rig.options.app);
     rig_configure_applications(yaml);
     if (talk->passive)
         rig_passive();
@@ -125,7 +156,7 @@ static void converse(const struct conversation *talk, int cut, char *out)
         rig_handshake();
     for (int i = 0; talk->steps[i].text || talk->steps[i].flags; i++) {
         if (i == cut)
-            rig_hand_over_to(talk->rules, yaml);
+            hand_over(talk, i);
         rig.time_ns += RIG_SECOND / 10;
 
         uint64_t before = alerts();
@@ -309,7 +340,6 @@ static void check_all_cuts(const struct conversation *talk)
     int steps = count_steps(talk);
 
     converse(talk, -1, whole);
-    if (getenv("TELL")) puts(whole);
     for (int i = 0; i < steps; i++) {
         converse(talk, i, cut);
         ck_assert_msg(strcmp(whole, cut) == 0, "%s, before step %d\n--- without\n%s--- with\n%s", talk->name, i, whole,

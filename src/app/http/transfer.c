@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * HTTP/1 for another process: the place in the messages under way, exactly, so that the next one is found; and transactions that are not
- * complete, by the lines that they have so far. Those are read again, quietly, so that a reader of another version or with other settings
+ * complete or not inspected, by the lines that they have so far. Those are read again, quietly, so that a reader of another version or with other settings
  * understands them in its own way. What came of bodies is lost to rules: they go on behind it, as behind a gap, and what is compressed or a form
  * cannot.
  *
@@ -221,8 +221,10 @@ static void write_all(struct app_context *context, struct http_state *state, str
 {
     size_t start;
 
-    for (struct app_tx *tx = app_tx_first_open(context); tx; tx = app_tx_next_open(tx))
-        write_transaction(context, t, state, (struct http_tx *)tx);
+    for (struct app_tx *tx = app_tx_first(context); tx; tx = tx->next) {
+        if (app_tx_is_pending(tx))
+            write_transaction(context, t, state, (struct http_tx *)tx);
+    }
     start = transfer_part_start(t, PART_PARSERS);
     transfer_parser(t, &state->parser[FLOW_TO_SERVER]);
     transfer_parser(t, &state->parser[FLOW_TO_CLIENT]);
