@@ -428,7 +428,7 @@ void app_numbers_write(struct transfer *t);
 int app_numbers_read(struct transfer *t, const struct app *app, struct app_numbers *out); /* 0 or -EBADMSG */
 uint32_t app_application_here(const struct app_numbers *numbers, uint32_t application);   /* flow->application */
 struct app_transfer_options {
-    const struct app_numbers *numbers; /* reading */
+    const struct app_numbers *numbers;                                  /* reading */
     void (*each_tx)(struct transfer *t, struct app_tx *tx, void *user); /* what others hang on a transaction */
     void *user;
 };

@@ -94,22 +94,22 @@ static inline uint8_t *transfer_place(struct transfer *t, size_t length)
     return place;
 }
 
-#define TRANSFER_NUMBER(name, type)                                   \
-    static inline void transfer_##name(struct transfer *t, type *value) \
-    {                                                                 \
-        uint8_t *place = transfer_place(t, sizeof(type));             \
-        type number = 0;                                              \
-                                                                      \
-        if (!place)                                                   \
-            return;                                                   \
-        if (!t->reading) {                                            \
-            for (unsigned i = 0; i < sizeof(type); i++)               \
-                place[i] = (uint8_t)((uint64_t)*value >> 8 * i);      \
-            return;                                                   \
-        }                                                             \
-        for (unsigned i = 0; i < sizeof(type); i++)                   \
-            number |= (type)((type)place[i] << 8 * i);                \
-        *value = number;                                              \
+#define TRANSFER_NUMBER(name, type)                                                                                    \
+    static inline void transfer_##name(struct transfer *t, type *value)                                                \
+    {                                                                                                                  \
+        uint8_t *place = transfer_place(t, sizeof(type));                                                              \
+        type number = 0;                                                                                               \
+                                                                                                                       \
+        if (!place)                                                                                                    \
+            return;                                                                                                    \
+        if (!t->reading) {                                                                                             \
+            for (unsigned i = 0; i < sizeof(type); i++)                                                                \
+                place[i] = (uint8_t)((uint64_t)*value >> 8 * i);                                                       \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (unsigned i = 0; i < sizeof(type); i++)                                                                    \
+            number |= (type)((type)place[i] << 8 * i);                                                                 \
+        *value = number;                                                                                               \
     }
 TRANSFER_NUMBER(u8, uint8_t)
 TRANSFER_NUMBER(u16, uint16_t)

@@ -213,7 +213,8 @@ struct datagram *table_place(struct defrag *defrag, const struct datagram *read)
         return NULL;
     *datagram = *read;
     datagram->hash = hash_of(defrag, &datagram->key);
-    datagram->host_os = (uint8_t)host_os_of(&defrag->options.host_os, datagram->key.ip_version, &datagram->key.destination);
+    datagram->host_os =
+        (uint8_t)host_os_of(&defrag->options.host_os, datagram->key.ip_version, &datagram->key.destination);
     place(defrag, datagram);
     return datagram;
 }

@@ -59,9 +59,11 @@ static const char own_rules[] =
 
 static void add_folder(struct rule_list *list, const char *folder, struct diag *diag)
 {
-    static const char *const files[] = { "app-layer-events", "dns-events", "dcerpc-events", "decoder-events", "files",
-                                         "ftp-events", "http-events", "ipsec-events", "kerberos-events", "nfs-events",
-                                         "smb-events", "smtp-events", "ssh-events", "stream-events", "tls-events" };
+    static const char *const files[] = { "app-layer-events", "dns-events",    "dcerpc-events",
+                                         "decoder-events",   "files",         "ftp-events",
+                                         "http-events",      "ipsec-events",  "kerberos-events",
+                                         "nfs-events",       "smb-events",    "smtp-events",
+                                         "ssh-events",       "stream-events", "tls-events" };
     char path[4200];
 
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
@@ -177,7 +179,8 @@ static bool has(const struct found *found, uint32_t sid)
     return false;
 }
 
-static unsigned compare(const char *path, unsigned index, const struct found *a, const struct found *b, const char *word)
+static unsigned compare(const char *path, unsigned index, const struct found *a, const struct found *b,
+                        const char *word)
 {
     unsigned count = 0;
 
@@ -226,7 +229,8 @@ static bool load_capture(const char *path)
     if (!pcap)
         return false;
     capture.link = link_of(pcap_datalink(pcap));
-    while (capture.link != LINK_UNSUPPORTED && capture.count < MAX_PACKETS && pcap_next_ex(pcap, &header, &bytes) == 1) {
+    while (capture.link != LINK_UNSUPPORTED && capture.count < MAX_PACKETS &&
+           pcap_next_ex(pcap, &header, &bytes) == 1) {
         struct capture_packet *packet = &capture.packets[capture.count++];
 
         packet->header = *header;

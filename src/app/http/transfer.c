@@ -33,8 +33,8 @@ static uint32_t head_length(const struct http_message *message, enum flow_direct
 
     if (progress < HTTP_HEADERS || end >= message->head.length)
         return message->head.length;
-    return end + http_line_length(message->head.bytes + end, message->head.length - end, 0,
-                                  direction == FLOW_TO_CLIENT, true);
+    return end + http_line_length(message->head.bytes + end, message->head.length - end, 0, direction == FLOW_TO_CLIENT,
+                                  true);
 }
 
 static void transfer_carried(struct transfer *t, struct carried *carried)

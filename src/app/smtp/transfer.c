@@ -100,8 +100,8 @@ static void transfer_recipients(struct app_context *context, struct transfer *t,
 
         transfer_u32(t, &text->at);
         transfer_u32(t, &text->length);
-        transfer_require(t, text->at <= tx->recipient_text.length &&
-                                text->length <= tx->recipient_text.length - text->at);
+        transfer_require(t,
+                         text->at <= tx->recipient_text.length && text->length <= tx->recipient_text.length - text->at);
     }
     if (t->error && t->reading)
         tx->recipient_count = 0;
