@@ -479,7 +479,7 @@ static void converse_tls(int cut, char *out)
             size_t length = bytes[side].length - at < 100 ? bytes[side].length - at : 100;
 
             if (piece == cut)
-                rig_hand_over(tls_rules);
+                hand_over(&(struct conversation){ .name = "tls", .rules = tls_rules }, cut);
             const char *hits = rig_send_bytes(side == 1 ? RIG_SERVER : RIG_CLIENT, bytes[side].at + at, length);
 
             teller.at += tell_packet(out + teller.at, TOLD - teller.at, hits, 0);
@@ -718,7 +718,7 @@ START_TEST(fragments_go_on)
     send_fragment(2, 8, false, "last");
     send_fragment(3, 0, true, "....evil");
     ck_assert_int_eq(send_fragment(3, 8, false, "word"), VERDICT_DROP);
-    rig_hand_over(fragment_rules);
+    hand_over(&(struct conversation){ .name = "fragments", .rules = fragment_rules }, 2);
     ck_assert_int_eq(send_fragment(1, 8, false, "word"), VERDICT_DROP);
     ck_assert_int_eq(send_fragment(2, 8, false, "last"), VERDICT_ACCEPT);  /* a copy of one that was accepted */
     ck_assert_int_eq(send_fragment(2, 8, false, "LAST"), VERDICT_DROP);    /* other bytes for the same place */
