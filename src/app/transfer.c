@@ -129,6 +129,18 @@ void app_transfer_buffer(struct app_context *context, struct transfer *t, struct
     transfer_buffer(t, context->app->heap, buffer);
 }
 
+/* How many of its files have their events. */
+static void transfer_logged(struct transfer *t, struct file_list *files)
+{
+    uint32_t count = 0;
+
+    for (struct file *file = files->first; file && !t->reading && file->logged; file = file->next)
+        count++;
+    transfer_u32(t, &count);
+    for (struct file *file = files->first; file && t->reading && count > 0; file = file->next, count--)
+        file->logged = true;
+}
+
 static void transfer_transaction(struct transfer *t, struct app_tx *tx)
 {
     transfer_u64(t, &tx->id);
@@ -142,6 +154,7 @@ static void transfer_transaction(struct transfer *t, struct app_tx *tx)
     for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
         transfer_u8(t, &tx->inspected[i]);
         transfer_bool(t, &tx->fresh[i]);
+        transfer_logged(t, &tx->files[i]);
     }
 }
 

@@ -311,6 +311,13 @@ static const struct conversation http_talks[] = {
                  SERVER("Content-Length: 4\r\n\r\n"), SERVER("tailHTTP/1.1 301 Moved\r\nContent-Length: 3\r\n\r\n"),
                  CLIENT("\r\n"), SERVER("abc"), SERVER("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
                  FINISH(RIG_SERVER), FINISH(RIG_CLIENT) } },
+    { .name = "words in bodies across the border",
+      .rules = RULES_HTTP "alert http any any -> any any (http.request_body; content:\"needle\"; sid:20;)\n"
+                          "alert http any any -> any any (file.data; content:\"hay\"; content:\"stack\"; sid:21;)\n"
+                          "alert http any any -> any any (http.response_body; content:\"first\"; content:\"last\"; sid:22;)\n",
+      .steps = { CLIENT(REQUEST("POST /two HTTP/1.1") "Content-Length: 12\r\n\r\n...nee"), CLIENT("dle..."),
+                 SERVER("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nfirst.h"), SERVER("ay.sta"), SERVER("ck.las"),
+                 SERVER("t") } },
     { .name = "chunks and a body of the client",
       .rules = RULES_HTTP,
       .steps = { CLIENT(REQUEST("POST /two HTTP/1.1") "Content-Length: 10\r\n\r\n"), CLIENT("123456"), CLIENT("last"),

@@ -2,8 +2,8 @@
 /*
  * HTTP/1 for another process: the place in the messages under way, exactly, so that the next one is found; and transactions that are not
  * complete or not inspected, by the lines that they have so far. Those are read again, quietly, so that a reader of another version or with other settings
- * understands them in its own way. What came of bodies is lost to rules: they go on behind it, as behind a gap, and what is compressed or a form
- * cannot.
+ * understands them in its own way. Of a body goes the end, so that rules find words across the border, and short ones are there as a whole; it
+ * goes on as behind a gap, and one that is compressed or a form cannot.
  *
  * Trailers are not told: what is behind a body's end is not worth more.
  */
@@ -14,12 +14,13 @@
 #include "http_priv.h"
 
 enum { PART_TRANSACTION, PART_PARSERS };
+enum { BODY_KEPT = 32 << 10 }; /* of the end of a body */
 
 /* --- A message --------------------------------------------------------------------------------------------------------------- */
 
 struct carried {
-    const uint8_t *head;
-    uint32_t length;
+    const uint8_t *head, *body; /* body: its last bytes */
+    uint32_t length, kept;
     uint8_t progress;
     uint8_t step; /* enum http_step of the direction, when the message is under way; HTTP_IDLE */
     bool begun;
@@ -48,10 +49,30 @@ static void transfer_carried(struct transfer *t, struct carried *carried)
     transfer_require(t, carried->length <= HTTP_HEAD_LIMIT && carried->progress <= HTTP_COMPLETE);
     transfer_require(t, carried->step < HTTP_STEPS && carried->wire_length < UINT64_MAX / 4 &&
                             carried->body_length < UINT64_MAX / 4);
-    if (t->reading && !t->error)
-        carried->head = transfer_lend(t, carried->length);
-    else if (!t->reading)
+    transfer_u32(t, &carried->kept);
+    transfer_require(t, carried->kept <= BODY_KEPT && carried->kept <= carried->body_length);
+    if (!t->reading) {
         transfer_bytes(t, (void *)carried->head, carried->length);
+        transfer_bytes(t, (void *)carried->body, carried->kept);
+    } else if (!t->error) {
+        carried->head = transfer_lend(t, carried->length);
+        carried->body = transfer_lend(t, carried->kept);
+    }
+}
+
+/* What is kept of the body, decoded, where that is one piece up to its end. */
+static const struct buffer *kept_body(const struct http_tx *tx, enum flow_direction direction)
+{
+    const struct http_message *message = &tx->message[direction];
+    const struct file_list *files = &tx->base.files[direction];
+
+    if (message->decoder || message->form)
+        return NULL;
+    if (!message->file_is_body)
+        return files->count == 0 ? &message->body : NULL;
+    return files->count == 1 && files->first->size == files->first->data_offset + files->first->data.length
+               ? &files->first->data
+               : NULL;
 }
 
 static void write_message(struct transfer *t, const struct http_state *state, struct http_tx *tx,
@@ -69,7 +90,12 @@ static void write_message(struct transfer *t, const struct http_state *state, st
         .wire_length = message->wire_length,
         .body_length = message->body_length,
     };
+    const struct buffer *body = kept_body(tx, direction);
 
+    if (body && body->length <= message->body_length) {
+        carried.kept = body->length < BODY_KEPT ? body->length : BODY_KEPT;
+        carried.body = body->length > 0 ? body->bytes + (body->length - carried.kept) : NULL;
+    }
     transfer_carried(t, &carried);
 }
 
@@ -88,13 +114,27 @@ static bool read_lines(struct http_feed *f, const struct carried *carried)
     return turn != HTTP_FAIL && turn != HTTP_LEAVE && !f->failed;
 }
 
+static void read_body(struct http_feed *f, struct http_tx *tx, const struct carried *carried)
+{
+    const struct http_message *message = &tx->message[f->direction];
+
+    if (message->decoder || message->form || carried->kept == 0) {
+        if (carried->wire_length > 0)
+            http_body_gap(f, tx, carried->wire_length);
+        return;
+    }
+    if (carried->body_length > carried->kept)
+        http_body_gap(f, tx, carried->body_length - carried->kept);
+    http_body_data(f, tx, carried->body, carried->kept);
+}
+
 /* What has gone by of the body. */
 static void pass_body(struct http_feed *f, struct http_tx *tx, const struct carried *carried)
 {
     struct http_message *message = &tx->message[f->direction];
 
-    if (carried->progress >= HTTP_HEADERS && carried->wire_length > 0 && !message->body_ended)
-        http_body_gap(f, tx, carried->wire_length);
+    if (carried->progress >= HTTP_HEADERS && !message->body_ended)
+        read_body(f, tx, carried);
     message->wire_length = carried->wire_length;
     message->body_length = carried->body_length;
     if (carried->progress >= HTTP_BODY && !message->body_ended) {
