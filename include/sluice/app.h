@@ -37,6 +37,7 @@
 struct app;
 struct app_context; /* what a parser is called with: the worker's, for one flow */
 struct app_flow;    /* a flow's application state; flow->app */
+struct transfer;
 
 /* Bit sets of directions: 1 << FLOW_TO_SERVER, 1 << FLOW_TO_CLIENT. */
 enum { APP_TO_SERVER = 1 << FLOW_TO_SERVER, APP_TO_CLIENT = 1 << FLOW_TO_CLIENT, APP_BOTH = 3 };
@@ -99,6 +100,7 @@ struct app_tx {
     bool guessed;     /* an alert on bytes of the stream was told with it */
     bool log_never;   /* not worth an event */
     bool only_events; /* made for a protocol's event: an anomaly is told of it, nothing else */
+    bool moved;       /* another process goes on with it */
     uint64_t events[APP_EVENT_WORDS];
     struct file_list files[FLOW_DIRECTIONS];
     bool settled[FLOW_DIRECTIONS]; /* for detect: rules were asked when the direction was complete, */
@@ -225,6 +227,10 @@ struct app_proto {
     void (*stop)(struct app_context *context, void *state);
     struct app_result (*feed)(struct app_context *context, void *state, const struct app_input *in);
     bool accepts_gaps;
+    /* Optional: the state goes to another process, or comes from one into a state that has just been started (sluice/transfer.h, which
+     * says what `t` is). With it go the transactions that app_transfer_tx() is called for; others end with the process. Without it the
+     * parser begins anew where this one stopped. */
+    void (*transfer)(struct app_context *context, void *state, struct transfer *t);
     uint32_t pending_max; /* bytes that may stay unconsumed in a direction; more is an error; 0: 64 KiB */
 
     /* Transactions: `tx_size` bytes that begin with struct app_tx. tx_free gives back what it holds besides its files; it may be called
@@ -333,6 +339,12 @@ struct app_expectation {
 bool app_expect(struct app_context *context, const struct app_expectation *what, const void *tag, uint32_t tag_length);
 const void *app_expected(const struct app_context *context, uint32_t *tag_length); /* NULL for none */
 
+/* For app_proto.transfer. Reading: of a transaction that the parser has made again; all that was found in doing so is known already. */
+void app_transfer_tx(struct app_context *context, struct transfer *t, struct app_tx *tx);
+/* Whether it is worth it: it is not complete, or rules have not seen all of it. */
+bool app_tx_is_pending(const struct app_tx *tx);
+void app_transfer_buffer(struct app_context *context, struct transfer *t, struct buffer *buffer);
+
 /* The buffer of the content of files, and a getter for it, for the buffer tables of protocols that carry files: the window of file
  * `index`, which grows. */
 extern const struct keyword keyword_file_data;
@@ -408,6 +420,23 @@ void app_datagram(struct app *app, struct flow *flow, enum flow_direction direct
 void app_finish(struct app *app, struct flow *flow);
 /* Gives back all there is of a flow; flow->app is NULL afterwards. `release` as for app_tidy(). */
 void app_end(struct app *app, struct flow *flow, app_release_function *release, void *user);
+
+/* To another process (sluice/transfer.h). Ids of protocols are those of the build: what the writer's are here. */
+struct app_numbers {
+    uint8_t here[256];
+};
+void app_numbers_write(struct transfer *t);
+int app_numbers_read(struct transfer *t, const struct app *app, struct app_numbers *out); /* 0 or -EBADMSG */
+uint32_t app_application_here(const struct app_numbers *numbers, uint32_t application);   /* flow->application */
+struct app_transfer_options {
+    const struct app_numbers *numbers;                                  /* reading */
+    void (*each_tx)(struct transfer *t, struct app_tx *tx, void *user); /* what others hang on a transaction */
+    void *user;
+};
+/* Of a flow that has an app, when it is written. Reading: without memory it has none afterwards. */
+void app_transfer(struct transfer *t, struct app *app, struct flow *flow, const struct app_transfer_options *options);
+/* Flows that are expected. */
+void app_shared_transfer(struct transfer *t, struct app_shared *shared);
 
 /* The protocol: 0 not known (yet); APP_FAILED when it was given up. flow->application holds all of them. */
 enum { APP_FAILED = 255 };

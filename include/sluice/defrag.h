@@ -36,6 +36,7 @@ void defrag_options_default(struct defrag_options *options);
 
 struct defrag;
 struct decoder;
+struct transfer;
 
 int defrag_new(struct defrag **out, const struct defrag_options *options); /* 0 or -ENOMEM */
 void defrag_free(struct defrag *defrag);                                   /* NULL is allowed */
@@ -66,6 +67,9 @@ void defrag_show_link(struct packet *whole, const struct packet *fragment);
 
 /* Gives back at most `budget` datagrams whose time is over; how many. */
 size_t defrag_expire(struct defrag *defrag, uint64_t now_ns, size_t budget);
+
+/* To another process (sluice/transfer.h): all datagrams. Those for which there is no memory are left. */
+void defrag_transfer(struct transfer *t, struct defrag *defrag);
 
 /* Counters, EVE's below stats: "defrag.ipv4.fragments", "defrag.ipv4.reassembled", "defrag.ipv6...", "defrag.mgr.tracker_timeout",
  * "defrag.max_trackers_reached", "defrag.max_frags_reached", "defrag.memuse"... */

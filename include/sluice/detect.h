@@ -29,6 +29,7 @@ struct ruleset;
 struct detector;
 struct stream;
 struct stream_view;
+struct transfer;
 struct turn;
 
 struct ruleset_options {
@@ -127,6 +128,17 @@ struct app_detection;
 void detect_release_transaction(void *user, struct app_detection *detection);
 /* Forgets what was remembered of a flow that ends. */
 void detect_flow_end(struct detector *detector, struct flow *flow);
+
+/* To another process (sluice/transfer.h): what is remembered of rules, by their ids and texts. `checks` is made once for many. */
+struct app_tx;
+struct detect_checks;
+int detect_checks_new(struct detect_checks **out, const struct ruleset *ruleset); /* 0 or -ENOMEM */
+void detect_checks_free(struct detect_checks *checks);                            /* NULL is allowed */
+void detect_transfer_flow(struct transfer *t, struct detector *detector, const struct detect_checks *checks,
+                          struct flow *flow);
+/* Reading: of a transaction that was made again, with the same buffers. */
+void detect_transfer_transaction(struct transfer *t, struct detector *detector, const struct detect_checks *checks,
+                                 struct app_tx *tx);
 
 struct detect_counters {
     uint64_t packets_scanned, bytes_scanned, candidates, evaluations, matches;

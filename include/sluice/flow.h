@@ -91,6 +91,7 @@ struct flow_detection; /* detect's */
 struct flow_tag;       /* policy's, as the next */
 struct flow_history;
 struct flow_variable; /* in src/flow/variable.c */
+struct transfer;
 
 /* What the kernel has counted of a flow that it handles alone: all packets of the connection, those that were queued too. */
 struct flow_kernel {
@@ -136,6 +137,7 @@ struct flow {
     bool drop_by_exception;              /* FLOW_DROPPED comes from an exception policy, not from a rule */
     uint8_t drop_reason;                 /* enum drop_reason: why it was dropped */
     uint8_t offload;                     /* enum packet_offload: what the kernel was asked to do with the rest of it */
+    uint32_t visit;                      /* see flow_is_visit() */
 
     /* --- the table's own: expiry --- */
     struct flow *newer, *older;            /* among the new ones */
@@ -255,6 +257,30 @@ void flow_each_text(const struct flow *flow,
 
 /* The type that answers an ICMP or ICMPv6 message of this type, in both directions; false when there is none. */
 bool flow_icmp_answer(uint8_t protocol, uint8_t type, uint8_t *answer);
+
+/* --- To another process (sluice/transfer.h) ---------------------------------------------------------------------------------- */
+
+/* The flow's own fields; nothing that others hang on it. */
+void flow_transfer(struct transfer *t, struct flow *flow);
+/* Numbers of names, as the writer has them, and what they are here: 0 for those that have none. */
+struct flow_numbers {
+    const uint32_t *bits, *integers, *texts; /* by the writer's number */
+    uint32_t bit_count, integer_count, text_count;
+};
+/* Its variables; `numbers` for reading. Those for which there is no memory are left. */
+void flow_transfer_variables(struct transfer *t, struct flow_table *table, struct flow *flow,
+                             const struct flow_numbers *numbers);
+/* What the kernel has counted of it. */
+void flow_transfer_kernel(struct transfer *t, struct flow_table *table, struct flow *flow);
+/* A flow as it was read comes into the table, without what others hung on it. NULL when there is no room, or a flow of that key. */
+struct flow *flow_table_adopt(struct flow_table *table, const struct flow *from);
+/* Calls `each` for all flows, those that give way to others last, the oldest of them first. */
+typedef void flow_each_function(struct flow *flow, void *user);
+void flow_table_each(struct flow_table *table, flow_each_function *each, void *user);
+size_t flow_table_count(const struct flow_table *table);
+/* A flow that another worker has, too, who tells of it should none of its packets come here: true until one comes. */
+void flow_set_visit(struct flow *flow);
+bool flow_is_visit(const struct flow *flow);
 
 /* --- Names ------------------------------------------------------------------------------------------------------------------ */
 

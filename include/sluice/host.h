@@ -16,6 +16,7 @@
 #include "sluice/address.h"
 
 struct host_table;
+struct transfer;
 
 /* What a bit belongs to; unused fields zero. A pair is the same in both orders. */
 struct host_key {
@@ -38,6 +39,15 @@ bool host_bit_set(struct host_table *table, const struct host_key *key, uint64_t
 /* Clears it when it is set, sets it otherwise; whether it is set now. */
 bool host_bit_toggle(struct host_table *table, const struct host_key *key, uint64_t now_ns, uint64_t expires_ns);
 void host_bit_clear(struct host_table *table, const struct host_key *key);
+
+/* To another process (sluice/transfer.h): all bits that have not expired. Reading: what the writer's numbers of names are here, 0 for those that
+ * have none. */
+struct host_numbers {
+    const uint32_t *hosts, *pairs; /* by the writer's number */
+    uint32_t host_count, pair_count;
+};
+void host_table_transfer(struct transfer *t, struct host_table *table, const struct host_numbers *numbers,
+                         uint64_t now_ns);
 
 uint64_t host_table_memcap_hits(const struct host_table *table);
 size_t host_table_memory(const struct host_table *table);

@@ -23,6 +23,7 @@
 
 struct policy_shared;
 struct policy;
+struct transfer;
 struct turn;
 
 struct policy_options {
@@ -47,6 +48,13 @@ void policy_set_exceptions(struct policy *policy, const enum exception_policy ex
 void policy_set_turn(struct policy *policy, struct turn *turn);
 /* Forgets what policy keeps with a flow that ends. */
 void policy_flow_end(struct policy *policy, struct flow *flow);
+
+/* To another process (sluice/transfer.h): what is kept with a flow, which has a history or tags when they are written; and what is kept of hosts and
+ * rules. */
+void policy_transfer_history(struct transfer *t, struct policy *policy, struct flow *flow);
+void policy_transfer_tag(struct transfer *t, struct policy *policy, struct flow *flow);
+void policy_shared_transfer_thresholds(struct transfer *t, struct policy_shared *shared, uint64_t now_ns);
+void policy_shared_transfer_tags(struct transfer *t, struct policy_shared *shared);
 
 /* Applies the hits (rules of `rules`, which has the thresholds for all) to the packet: sets verdict, drop_reason and reject of it (and of pkt->root when inside a tunnel). */
 void policy_apply(struct policy *policy, const struct rule_list *rules, struct packet *pkt, const struct hit *hits,

@@ -55,4 +55,9 @@ void *shared_shard_find(struct shared_shard *shard, const void *key);
 void *shared_shard_get(struct shared_shard *shard, const void *key, uint64_t now_ns, bool *fresh);
 void shared_shard_remove(struct shared_shard *shard, void *entry);
 
+/* Calls `each` for all entries, their shard locked: it may read and write what is behind an entry's key, and calls nothing else of the
+ * table. */
+typedef void shared_table_function(struct shared_shard *shard, void *entry, void *user);
+void shared_table_each(struct shared_table *table, shared_table_function *each, void *user);
+
 #endif

@@ -31,6 +31,7 @@
 #include "sluice/packet.h"
 
 struct stream;
+struct transfer;
 
 enum stream_overlap {
     STREAM_OVERLAP_DROP,    /* the segment that contradicts is dropped */
@@ -162,6 +163,10 @@ uint64_t stream_window(struct stream *stream, const struct flow *flow, enum flow
  * by on_gap (may be NULL) at their place in `out`. */
 size_t stream_copy(const struct stream *stream, const struct flow *flow, enum flow_direction direction, uint8_t *out,
                    size_t size, void (*on_gap)(size_t at, uint64_t missing, void *user), void *user);
+
+/* To another process (sluice/transfer.h): the flow's session, which a writer has. Reading: false when there was no room for it, or an error;
+ * then the flow has none. */
+bool stream_transfer(struct transfer *t, struct stream *stream, struct flow *flow);
 
 /* --- What rules and events ask --------------------------------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
  *   feed.c      bytes to parsers: what was not consumed, changes of protocol, gaps, the end
  *   tx.c        transactions
  *   expect.c    flows that were announced by another one
+ *   transfer.c  flows for another process
  *   registry.c  the table of protocols
  *   options.c   settings that all of them have
  */
@@ -105,6 +106,7 @@ struct app_context {
     struct app_flow *af;
     uint64_t now_ns;
     bool no_memory, stop_stream;
+    const struct app_transfer_options *moving; /* NULL unless the flow is written or read */
 };
 
 static inline unsigned app_index(const struct app_proto *proto)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "app_priv.h"
+#include "sluice/transfer.h"
 
 enum { TAG_MAX = 4096 };
 
@@ -117,4 +118,64 @@ const void *app_expected(const struct app_context *context, uint32_t *tag_length
 {
     *tag_length = context->af->tag_length;
     return context->af->tag;
+}
+
+/* --- To another process ------------------------------------------------------------------------------------------------------ */
+
+static void transfer_announced(struct transfer *t, struct announced *one)
+{
+    uint8_t version = (uint8_t)one->what.ip_version;
+
+    transfer_bytes(t, &one->what.client, sizeof(one->what.client));
+    transfer_bytes(t, &one->what.server, sizeof(one->what.server));
+    transfer_u8(t, &version);
+    transfer_u16(t, &one->what.server_port);
+    transfer_u64(t, &one->until_ns);
+    transfer_u32(t, &one->tag_length);
+    transfer_require(t, one->tag_length <= TAG_MAX);
+    one->what.ip_version = version;
+}
+
+static void write_announced(struct transfer *t, struct announced *one)
+{
+    transfer_put_text(t, app_by_id(one->proto)->name);
+    transfer_announced(t, one);
+    transfer_bytes(t, one->tag, one->tag_length);
+}
+
+/* What has no place, or no protocol here, is not expected any more. */
+static void read_announced(struct transfer *t, struct app_shared *shared, size_t *place)
+{
+    struct announced one = { .proto = 0 };
+    const uint8_t *tag = NULL;
+    size_t length = 0;
+    const char *name = transfer_lend_text(t, &length);
+
+    transfer_announced(t, &one);
+    if (!t->error)
+        tag = transfer_lend(t, one.tag_length);
+    for (size_t i = 0; name && i < app_list_count; i++) {
+        if (strlen(app_list[i]->name) == length && memcmp(app_list[i]->name, name, length) == 0)
+            one.proto = (uint8_t)(i + 1);
+    }
+    if (t->error || one.proto == 0 || *place >= ANNOUNCED_MAX || !(one.tag = malloc((size_t)one.tag_length + 1)))
+        return;
+    memcpy(one.tag, tag, one.tag_length);
+    one.what.proto = app_by_id(one.proto)->name;
+    shared->announced[(*place)++] = one;
+    atomic_fetch_add(&shared->count, 1);
+}
+
+void app_shared_transfer(struct transfer *t, struct app_shared *shared)
+{
+    size_t place = 0;
+
+    pthread_mutex_lock(&shared->lock);
+    for (size_t i = 0; i < ANNOUNCED_MAX && !t->reading; i++) {
+        if (shared->announced[i].proto)
+            write_announced(t, &shared->announced[i]);
+    }
+    while (t->reading && !t->error && t->at < t->limit && atomic_load(&shared->count) == place)
+        read_announced(t, shared, &place);
+    pthread_mutex_unlock(&shared->lock);
 }

@@ -322,6 +322,11 @@ static bool is_done(const struct app_tx *tx)
     return true;
 }
 
+bool app_tx_is_pending(const struct app_tx *tx)
+{
+    return !is_done(tx);
+}
+
 void app_tidy(struct app *app, struct flow *flow, app_release_function *release, void *user)
 {
     struct app_tx *tx;

@@ -306,3 +306,17 @@ void *shared_shard_get(struct shared_shard *shard, const void *key, uint64_t now
     *fresh = true;
     return entry;
 }
+
+void shared_table_each(struct shared_table *table, shared_table_function *each, void *user)
+{
+    for (unsigned i = 0; i < SHARED_TABLE_SHARDS; i++) {
+        struct shared_shard *shard = &table->shard[i];
+
+        pthread_mutex_lock(&shard->lock);
+        for (size_t bucket = 0; bucket <= shard->bucket_mask; bucket++) {
+            for (uint32_t at = shard->buckets[bucket].first; at; at = entry_at(shard, at)->next)
+                each(shard, entry_at(shard, at), user);
+        }
+        pthread_mutex_unlock(&shard->lock);
+    }
+}

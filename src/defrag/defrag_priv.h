@@ -6,6 +6,7 @@
  *   table.c    datagrams: found by key, in memory that is reserved at the start, forgotten in time
  *   pages.c    the bytes of one datagram: overlaps, whose bytes count, what is missing
  *   whole.c    the datagram as a packet: its header
+ *   transfer.c datagrams for another process
  */
 #ifndef SLUICE_DEFRAG_PRIV_H
 #define SLUICE_DEFRAG_PRIV_H
@@ -140,6 +141,8 @@ void table_free(struct defrag *defrag);
 struct datagram *table_find(struct defrag *defrag, const struct packet *pkt);
 /* NULL when there is no memory. */
 struct datagram *table_add(struct defrag *defrag, const struct packet *pkt);
+/* One that another process had, of which the bytes are still to come. NULL when there is no memory. */
+struct datagram *table_place(struct defrag *defrag, const struct datagram *read);
 void table_remove(struct defrag *defrag, struct datagram *datagram);
 /* A page with nothing held; NULL when there is no memory. */
 struct page *table_page(struct defrag *defrag, uint64_t now_ns);

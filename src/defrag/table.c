@@ -132,6 +132,15 @@ void table_remove(struct defrag *defrag, struct datagram *datagram)
     pool_give(defrag->datagrams, datagram);
 }
 
+static void place(struct defrag *defrag, struct datagram *datagram)
+{
+    struct datagram **bucket = &defrag->buckets[datagram->hash & defrag->bucket_mask];
+
+    datagram->next = *bucket;
+    *bucket = datagram;
+    list_append(&defrag->lists[datagram->state], datagram);
+}
+
 /* --- Memory ----------------------------------------------------------------------------------------------------------------- */
 
 static size_t expire_list(struct defrag *defrag, struct datagram_list *list, uint64_t now_ns, size_t budget)
@@ -189,8 +198,23 @@ struct datagram *table_add(struct defrag *defrag, const struct packet *pkt)
     datagram->seen_ns = pkt->time_ns;
     datagram->end = UINT32_MAX;
     datagram->host_os = (uint8_t)host_os_of(&defrag->options.host_os, pkt->ip_version, &pkt->destination_address);
-    datagram->next = defrag->buckets[datagram->hash & defrag->bucket_mask];
-    defrag->buckets[datagram->hash & defrag->bucket_mask] = datagram;
-    list_append(&defrag->lists[DATAGRAM_OPEN], datagram);
+    place(defrag, datagram);
+    return datagram;
+}
+
+struct datagram *table_place(struct defrag *defrag, const struct datagram *read)
+{
+    struct datagram *datagram;
+
+    if (read->state == DATAGRAM_DONE && defrag->lists[DATAGRAM_DONE].count >= REMEMBERED_MAX)
+        return NULL;
+    datagram = pool_take(defrag->datagrams);
+    if (!datagram)
+        return NULL;
+    *datagram = *read;
+    datagram->hash = hash_of(defrag, &datagram->key);
+    datagram->host_os =
+        (uint8_t)host_os_of(&defrag->options.host_os, datagram->key.ip_version, &datagram->key.destination);
+    place(defrag, datagram);
     return datagram;
 }

@@ -514,6 +514,12 @@ void transaction_groups_clear(struct ruleset *ruleset);
 /* --- transaction.c --------------------------------------------------------------------------------------------------------- */
 
 void detect_transactions(struct evaluation *ev);
+/* What is remembered (NULL: nothing) becomes that of this ruleset. */
+void transaction_bring_up_to_date(struct detector *detector, const struct ruleset *ruleset,
+                                  struct app_detection *memory);
+/* One more at *slot, which may be NULL; nothing when there is no memory. */
+void transaction_add_candidate(struct detector *detector, const struct ruleset *ruleset, struct app_detection **slot,
+                               const struct transaction_candidate *candidate);
 
 /* --- waiting.c ----------------------------------------------------------------------------------------------------------- */
 
@@ -531,6 +537,8 @@ struct flow_detection {
     struct waiting list[WAITING_MAX];
 };
 
+/* What waits in a direction of the flow becomes that of this ruleset. */
+void waiting_bring_up_to_date(struct flow *flow, enum flow_direction direction, const struct ruleset *ruleset);
 /* Before and after the view was scanned. */
 void waiting_expire(struct evaluation *ev);
 void waiting_add_candidates(struct evaluation *ev);

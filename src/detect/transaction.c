@@ -527,16 +527,15 @@ static void carry_over(const struct ruleset *ruleset, struct app_detection *memo
 }
 
 /* After a reload all that is there is scanned for the new ruleset; what has matched already does not match again. */
-static void bring_up_to_date(struct looking *look, struct app_detection *memory)
+void transaction_bring_up_to_date(struct detector *detector, const struct ruleset *ruleset,
+                                  struct app_detection *memory)
 {
-    const struct ruleset *ruleset = look->ev->ruleset;
-
-    if (memory->generation == ruleset->generation)
+    if (!memory || memory->generation == ruleset->generation)
         return;
     if (carry_knows(ruleset, memory->generation)) {
         carry_over(ruleset, memory);
     } else {
-        give_pieces(look->ev->detector, memory->more);
+        give_pieces(detector, memory->more);
         memory->more = NULL;
         memory->count = 0;
     }
@@ -547,20 +546,37 @@ static void bring_up_to_date(struct looking *look, struct app_detection *memory)
     memset(memory->scanned, 0, sizeof(memory->scanned));
 }
 
+static struct app_detection *new_memory(struct detector *detector, const struct ruleset *ruleset)
+{
+    struct app_detection *memory = pool_take(detector->transactions);
+
+    if (memory) {
+        memset(memory, 0, offsetof(struct app_detection, list));
+        memory->generation = ruleset->generation;
+    }
+    return memory;
+}
+
+void transaction_add_candidate(struct detector *detector, const struct ruleset *ruleset, struct app_detection **slot,
+                               const struct transaction_candidate *candidate)
+{
+    struct app_detection *piece = *slot ? *slot : (*slot = new_memory(detector, ruleset));
+
+    if (piece)
+        piece = piece_with_room(detector, piece);
+    if (piece)
+        piece->list[piece->count++] = *candidate;
+}
+
 /* What is remembered of the other direction; made if need be. NULL when there is no memory. */
 static struct app_detection *memory_of_other(struct looking *look)
 {
     struct app_detection **slot = &look->tx->detection[!look->direction];
 
-    if (*slot) {
-        bring_up_to_date(look, *slot);
-        return *slot;
-    }
-    *slot = pool_take(look->ev->detector->transactions);
-    if (*slot) {
-        memset(*slot, 0, offsetof(struct app_detection, list));
-        (*slot)->generation = look->ev->ruleset->generation;
-    }
+    if (*slot)
+        transaction_bring_up_to_date(look->ev->detector, look->ev->ruleset, *slot);
+    else
+        *slot = new_memory(look->ev->detector, look->ev->ruleset);
     return *slot;
 }
 
@@ -669,7 +685,7 @@ static struct app_detection *recall(struct looking *look, struct app_detection *
     struct app_detection *memory = look->tx->detection[look->direction];
 
     if (memory) {
-        bring_up_to_date(look, memory);
+        transaction_bring_up_to_date(look->ev->detector, look->ev->ruleset, memory);
         return memory;
     }
     memset(own, 0, offsetof(struct app_detection, list));

@@ -34,21 +34,27 @@ static void carry_over(struct flow_detection *detection, const struct ruleset *r
     }
 }
 
-/* Of the ruleset in use. Where the numbers of an older one mean nothing any more, the window is looked at again. */
-static struct flow_detection *current(const struct evaluation *ev)
+/* Where the numbers of an older ruleset mean nothing any more, the window is looked at again. */
+void waiting_bring_up_to_date(struct flow *flow, enum flow_direction direction, const struct ruleset *ruleset)
 {
-    struct flow_detection *detection = *slot_of(ev);
+    struct flow_detection *detection = flow->detection[direction];
 
-    if (!detection || detection->generation == ev->ruleset->generation)
-        return detection;
-    if (carry_knows(ev->ruleset, detection->generation)) {
-        carry_over(detection, ev->ruleset);
+    if (!detection || detection->generation == ruleset->generation)
+        return;
+    if (carry_knows(ruleset, detection->generation)) {
+        carry_over(detection, ruleset);
     } else if (detection->count > 0) {
         detection->count = 0;
-        ev->input->packet->flow->flags |= FLOW_RESCAN;
+        flow->flags |= FLOW_RESCAN;
     }
-    detection->generation = ev->ruleset->generation;
-    return detection;
+    detection->generation = ruleset->generation;
+}
+
+/* Of the ruleset in use. */
+static struct flow_detection *current(const struct evaluation *ev)
+{
+    waiting_bring_up_to_date(ev->input->packet->flow, ev->direction, ev->ruleset);
+    return *slot_of(ev);
 }
 
 /* The entry of a check, or -1; nothing is remembered where there is no list. */

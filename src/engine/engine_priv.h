@@ -319,6 +319,7 @@ struct pipeline {
     bool stream_checksums;                 /* segments with a wrong checksum are not part of their stream */
     bool kernel_checksums;                 /* the kernel says which checksums it did not verify */
     bool bypass_at_depth;                  /* of both directions of a stream */
+    bool forgets;                          /* flows end, and nobody is told */
     const struct offload_options *offload; /* shared by all workers, outlives them */
     struct file_store *file_store;         /* all workers'; NULL: none */
     struct host_os_table host_os;
@@ -383,6 +384,10 @@ void pipeline_report(struct pipeline *pipeline, const struct ruleset *ruleset, c
 void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns, size_t budget);
 /* Ends all flows whose time is over, in the order in which they began. */
 void pipeline_expire_all(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns);
+/* Flows are gone as if they had never been. */
+void pipeline_forget(struct pipeline *pipeline);
+/* Another process goes on with the flow: writes the events of what it does not go on with. */
+void pipeline_log_left(struct pipeline *pipeline, struct flow *flow);
 /* Ends all flows: the program or the capture is over. */
 void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset);
 

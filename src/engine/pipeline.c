@@ -718,15 +718,35 @@ static void end_flow(struct flow *flow, enum flow_end reason, void *user)
 {
     struct pipeline *pipeline = user;
 
-    turn_flow_ends(pipeline->turn, flow->start_ns, flow->first_number);
-    if (pipeline->ruleset)
-        inspect_rest(pipeline, flow);
-    log_at_end(pipeline, flow);
-    output_flow(pipeline->output, flow, reason, pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);
+    if (!pipeline->forgets && !flow_is_visit(flow)) {
+        turn_flow_ends(pipeline->turn, flow->start_ns, flow->first_number);
+        if (pipeline->ruleset)
+            inspect_rest(pipeline, flow);
+        log_at_end(pipeline, flow);
+        output_flow(pipeline->output, flow, reason, pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);
+    }
     app_end(pipeline->app, flow, detect_release_transaction, pipeline->detector);
     detect_flow_end(pipeline->detector, flow);
     policy_flow_end(pipeline->policy, flow);
     stream_end(pipeline->stream, flow);
+}
+
+void pipeline_forget(struct pipeline *pipeline)
+{
+    pipeline->forgets = true;
+    flow_table_end_all(pipeline->flows, FLOW_END_SHUTDOWN);
+    pipeline->forgets = false;
+}
+
+void pipeline_log_left(struct pipeline *pipeline, struct flow *flow)
+{
+    struct packet pkt = pseudo_packet(flow, flow->side[FLOW_TO_SERVER].packets > 0 ? FLOW_TO_SERVER : FLOW_TO_CLIENT);
+
+    pkt.root = &pkt;
+    for (struct app_tx *tx = app_transactions(flow); tx; tx = tx->next) {
+        if (!tx->moved)
+            log_transaction(pipeline, &pkt, flow, tx, true);
+    }
 }
 
 void pipeline_report(struct pipeline *pipeline, const struct ruleset *ruleset, const struct flow_report *report,

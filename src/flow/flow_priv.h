@@ -69,6 +69,8 @@ void wheel_add(struct flow_table *table, struct flow *flow);
 void wheel_remove(struct flow *flow); /* nothing when it is in none */
 /* The next flow that is over at now_ns, still in the wheel; NULL when there is none or *visits, counted down, is 0. */
 struct flow *wheel_next_over(struct flow_table *table, uint64_t now_ns, size_t *visits);
+/* A wheel that has not turned yet begins at this time. */
+void wheel_follow(struct flow_table *table, uint64_t now_ns);
 /* Takes all out, as a list by wheel_next. */
 struct flow *wheel_take_all(struct wheel *wheel);
 
@@ -127,6 +129,9 @@ static inline bool flow_is_over(const struct flow_table *table, const struct flo
 {
     return now_ns > flow->last_ns && now_ns - flow->last_ns > flow_timeout_ns(table, flow);
 }
+
+/* In table.c: a flow of another process, with its key's hash and without a place yet. */
+void flow_place(struct flow_table *table, struct flow *flow);
 
 /* --- report.c --- */
 

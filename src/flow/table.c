@@ -422,6 +422,16 @@ static struct flow *create(struct flow_table *table, const struct packet *pkt, c
     return flow;
 }
 
+void flow_place(struct flow_table *table, struct flow *flow)
+{
+    flow->class = (uint8_t)class_of(flow->protocol);
+    bucket_add(bucket_of(table, flow->hash), flow);
+    if (flow->state == FLOW_NEW)
+        link_new(table, flow);
+    wheel_follow(table, flow->last_ns);
+    wheel_add(table, flow);
+}
+
 /*
  * Of two ends of which nothing is known the one that sends first is the client. Conntrack may know better, of a flow that began before
  * the program; then it has seen the client's packet, too, and only TCP's own states say more.

@@ -8,6 +8,7 @@
 
 #include "flow_priv.h"
 #include "sluice/pool.h"
+#include "sluice/transfer.h"
 
 enum variable_kind { VARIABLE_BIT, VARIABLE_INTEGER, VARIABLE_TEXT };
 
@@ -190,4 +191,61 @@ void flow_each_text(const struct flow *flow,
         if (variable->kind == VARIABLE_TEXT)
             each(variable->number, ((const struct flow_text *)variable)->bytes, variable->value, user);
     }
+}
+
+/* --- To another process ----------------------------------------------------------------------------------------------------- */
+
+static uint32_t number_here(const struct flow_numbers *numbers, uint32_t number, enum variable_kind kind)
+{
+    const uint32_t *here = kind == VARIABLE_BIT       ? numbers->bits
+                           : kind == VARIABLE_INTEGER ? numbers->integers
+                                                      : numbers->texts;
+    uint32_t count = kind == VARIABLE_BIT       ? numbers->bit_count
+                     : kind == VARIABLE_INTEGER ? numbers->integer_count
+                                                : numbers->text_count;
+
+    return number < count ? here[number] : 0;
+}
+
+static void write_variable(struct transfer *t, struct flow_variable *variable)
+{
+    transfer_u8(t, &variable->kind);
+    transfer_u32(t, &variable->number);
+    transfer_u32(t, &variable->value);
+    if (variable->kind == VARIABLE_TEXT)
+        transfer_bytes(t, ((struct flow_text *)variable)->bytes, variable->value);
+}
+
+static void read_variable(struct transfer *t, struct flow_table *table, struct flow *flow,
+                          const struct flow_numbers *numbers)
+{
+    const uint8_t *bytes = NULL;
+    uint32_t number = 0, value = 0;
+    uint8_t kind = 0;
+
+    transfer_u8(t, &kind);
+    transfer_u32(t, &number);
+    transfer_u32(t, &value);
+    transfer_require(t, kind <= VARIABLE_TEXT && (kind != VARIABLE_TEXT || value <= FLOW_TEXT_MAX));
+    if (!t->error && kind == VARIABLE_TEXT)
+        bytes = transfer_lend(t, value);
+    number = t->error ? 0 : number_here(numbers, number, (enum variable_kind)kind);
+    if (number == 0)
+        return;
+    if (kind == VARIABLE_TEXT)
+        flow_text_set(table, flow, number, bytes, value);
+    else
+        set(table, flow, number, (enum variable_kind)kind, value);
+}
+
+void flow_transfer_variables(struct transfer *t, struct flow_table *table, struct flow *flow,
+                             const struct flow_numbers *numbers)
+{
+    if (t->reading) {
+        while (!t->error && t->at < t->limit)
+            read_variable(t, table, flow, numbers);
+        return;
+    }
+    for (struct flow_variable *variable = flow->variables; variable; variable = variable->next)
+        write_variable(t, variable);
 }

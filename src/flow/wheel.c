@@ -130,6 +130,12 @@ struct flow *wheel_next_over(struct flow_table *table, uint64_t now_ns, size_t *
     return NULL;
 }
 
+void wheel_follow(struct flow_table *table, uint64_t now_ns)
+{
+    if (table->wheel.tick == 0)
+        table->wheel.tick = now_ns >> WHEEL_TICK_SHIFT;
+}
+
 static struct flow *take_list(struct flow **head, struct flow *before)
 {
     struct flow *flow;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "sluice/shared_table.h"
+#include "sluice/transfer.h"
 
 /* A host_key without padding, the ends of a pair in order. */
 struct key {
@@ -156,4 +157,61 @@ uint64_t host_table_memcap_hits(const struct host_table *table)
 size_t host_table_memory(const struct host_table *table)
 {
     return sizeof(*table) + shared_table_memory(table->bits);
+}
+
+/* --- To another process ------------------------------------------------------------------------------------------------------ */
+
+struct bit_writer {
+    struct transfer *t;
+    uint64_t now_ns;
+};
+
+static void transfer_bit(struct transfer *t, struct bit *bit)
+{
+    transfer_bytes(t, &bit->key.first, sizeof(bit->key.first));
+    transfer_bytes(t, &bit->key.second, sizeof(bit->key.second));
+    transfer_u32(t, &bit->key.number);
+    transfer_u16(t, &bit->key.ip_version);
+    transfer_u16(t, &bit->key.is_pair);
+    transfer_u64(t, &bit->entry.expires_ns);
+    transfer_require(t, bit->key.is_pair <= 1);
+}
+
+static void write_bit(struct shared_shard *shard, void *entry, void *user)
+{
+    const struct bit_writer *writer = user;
+    struct bit *bit = entry;
+
+    (void)shard;
+    if (bit->entry.expires_ns >= writer->now_ns)
+        transfer_bit(writer->t, bit);
+}
+
+static void read_bit(struct transfer *t, struct host_table *table, const struct host_numbers *numbers)
+{
+    struct bit read = { .key = { .number = 0 } };
+    struct shared_shard *shard;
+    const uint32_t *here;
+    uint32_t count;
+
+    transfer_bit(t, &read);
+    here = read.key.is_pair ? numbers->pairs : numbers->hosts;
+    count = read.key.is_pair ? numbers->pair_count : numbers->host_count;
+    if (t->error || read.key.number >= count || here[read.key.number] == 0)
+        return;
+    read.key.number = here[read.key.number];
+    shard = shared_table_lock(table->bits, &read.key);
+    set(table, shard, &read.key, 0, read.entry.expires_ns);
+    shared_table_unlock(shard);
+}
+
+void host_table_transfer(struct transfer *t, struct host_table *table, const struct host_numbers *numbers,
+                         uint64_t now_ns)
+{
+    struct bit_writer writer = { t, now_ns };
+
+    if (!t->reading)
+        shared_table_each(table->bits, write_bit, &writer);
+    while (t->reading && !t->error && t->at < t->limit)
+        read_bit(t, table, numbers);
 }

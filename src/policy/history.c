@@ -5,6 +5,7 @@
  */
 #include "policy_priv.h"
 #include "sluice/pool.h"
+#include "sluice/transfer.h"
 
 static void count(_Atomic uint64_t *counter)
 {
@@ -67,4 +68,33 @@ void history_note(struct pool *pool, struct flow *flow, const struct packet *pkt
     entry->reported |= match->reported;
     entry->blocked |= match->blocked;
     entry->silenced |= match->silenced;
+}
+
+/* --- To another process ------------------------------------------------------------------------------------------------------ */
+
+static void transfer_rule(struct transfer *t, struct flow_history_rule *rule)
+{
+    transfer_u32(t, &rule->gid);
+    transfer_u32(t, &rule->sid);
+    transfer_u32(t, &rule->count);
+    transfer_u8(t, &rule->action);
+    transfer_bool(t, &rule->reported);
+    transfer_bool(t, &rule->blocked);
+    transfer_bool(t, &rule->silenced);
+    transfer_u64(t, &rule->first_ns);
+    transfer_u64(t, &rule->last_ns);
+    transfer_require(t, rule->action < ACTION_COUNT);
+}
+
+void history_transfer(struct transfer *t, struct pool *pool, struct flow *flow)
+{
+    struct flow_history read = { .count = 0 }, *history = t->reading ? &read : flow->history;
+
+    transfer_u32(t, &history->count);
+    transfer_u32(t, &history->others);
+    transfer_require(t, history->count <= FLOW_HISTORY_RULES);
+    for (uint32_t i = 0; i < history->count && !t->error; i++)
+        transfer_rule(t, &history->rules[i]);
+    if (t->reading && !t->error && !flow->history && (flow->history = pool_take(pool)))
+        *flow->history = read;
 }

@@ -113,6 +113,26 @@ void policy_flow_end(struct policy *policy, struct flow *flow)
     flow->history = NULL;
 }
 
+void policy_transfer_history(struct transfer *t, struct policy *policy, struct flow *flow)
+{
+    history_transfer(t, policy->histories, flow);
+}
+
+void policy_transfer_tag(struct transfer *t, struct policy *policy, struct flow *flow)
+{
+    tag_transfer_flow(t, policy->flow_tags, flow);
+}
+
+void policy_shared_transfer_thresholds(struct transfer *t, struct policy_shared *shared, uint64_t now_ns)
+{
+    threshold_table_transfer(t, shared->thresholds, now_ns);
+}
+
+void policy_shared_transfer_tags(struct transfer *t, struct policy_shared *shared)
+{
+    host_tags_transfer(t, shared->host_tags);
+}
+
 const struct rule_tally *policy_tally(const struct policy *policy, uint32_t number)
 {
     return number > 0 && number < POLICY_MAX_TALLIES ? &policy->tallies[number] : NULL;

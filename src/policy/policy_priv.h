@@ -45,6 +45,8 @@ struct shared_shard *threshold_table_lock(struct threshold_table *table, const s
 enum port_seen { PORT_OLD, PORT_NEW, PORT_NO_MEMORY };
 enum port_seen threshold_table_see_port(struct threshold_table *table, const struct shared_shard *shard,
                                         struct threshold_state *state, uint16_t port);
+/* All states, but those that expired before now_ns. */
+void threshold_table_transfer(struct transfer *t, struct threshold_table *table, uint64_t now_ns);
 /* Forgets the ports seen. */
 void threshold_table_forget_ports(struct threshold_table *table, const struct shared_shard *shard,
                                   struct threshold_state *state);
@@ -76,6 +78,8 @@ struct history_match {
 struct pool;
 /* What became of a match, kept with the flow as long as there is memory. */
 void history_note(struct pool *pool, struct flow *flow, const struct packet *pkt, const struct history_match *match);
+/* Of a flow that has one, when it is written. */
+void history_transfer(struct transfer *t, struct pool *pool, struct flow *flow);
 
 /* --- tag.c ------------------------------------------------------------------------------------------------------------- */
 
@@ -91,5 +95,8 @@ void tag_add(struct pool *pool, struct host_tags *hosts, struct turn *turn, stru
              const struct rule *rule);
 /* Counts a packet to the tags of its flow and hosts; true when one wants it written. `has_host_tags`: a rule has one. */
 bool tag_use(struct host_tags *hosts, bool has_host_tags, struct turn *turn, struct packet *pkt);
+/* Of a flow that has some, when it is written; and those of all hosts. */
+void tag_transfer_flow(struct transfer *t, struct pool *pool, struct flow *flow);
+void host_tags_transfer(struct transfer *t, struct host_tags *tags);
 
 #endif

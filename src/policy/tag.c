@@ -16,6 +16,7 @@
 #include "sluice/clock.h"
 #include "sluice/pool.h"
 #include "sluice/shared_table.h"
+#include "sluice/transfer.h"
 #include "sluice/turn.h"
 
 enum { TAGS_MAX = 4, MATCH_LIMIT = 10, HOST_TAG_SECONDS = 3600 };
@@ -242,4 +243,82 @@ bool tag_use(struct host_tags *hosts, bool has_host_tags, struct turn *turn, str
     wanted |= host_use(hosts, pkt, &pkt->source_address);
     wanted |= host_use(hosts, pkt, &pkt->destination_address);
     return wanted;
+}
+
+/* --- To another process ------------------------------------------------------------------------------------------------------ */
+
+static void transfer_tag(struct transfer *t, struct tag *tag)
+{
+    transfer_u32(t, &tag->gid);
+    transfer_u32(t, &tag->sid);
+    transfer_u32(t, &tag->index);
+    transfer_u32(t, &tag->count);
+    transfer_u32(t, &tag->used);
+    transfer_u64(t, &tag->first_ns);
+    transfer_u8(t, &tag->unit);
+    transfer_u8(t, &tag->matches);
+    transfer_bool(t, &tag->exclusive);
+    transfer_bool(t, &tag->begun);
+    transfer_require(t, tag->unit <= TAG_BYTES);
+}
+
+static void transfer_list(struct transfer *t, struct tag_list *list)
+{
+    transfer_u32(t, &list->count);
+    transfer_require(t, list->count <= TAGS_MAX);
+    for (uint32_t i = 0; i < list->count && !t->error; i++)
+        transfer_tag(t, &list->tags[i]);
+}
+
+void tag_transfer_flow(struct transfer *t, struct pool *pool, struct flow *flow)
+{
+    struct tag_list list = { .count = 0 };
+
+    if (!t->reading) {
+        transfer_list(t, &flow->tag->list);
+        return;
+    }
+    transfer_list(t, &list);
+    if (!t->error && !flow->tag && (flow->tag = pool_take(pool)))
+        flow->tag->list = list;
+}
+
+static void transfer_host(struct transfer *t, struct host_tag *host)
+{
+    transfer_bytes(t, &host->key, sizeof(host->key));
+    transfer_u64(t, &host->entry.expires_ns);
+    transfer_list(t, &host->list);
+}
+
+static void write_host(struct shared_shard *shard, void *entry, void *user)
+{
+    (void)shard;
+    transfer_host(user, entry);
+}
+
+static void read_host(struct transfer *t, struct host_tags *tags)
+{
+    struct host_tag read = { .list = { .count = 0 } }, *host;
+    struct shared_shard *shard;
+    bool fresh = false;
+
+    transfer_host(t, &read);
+    if (t->error)
+        return;
+    shard = shared_table_lock(tags->table, &read.key);
+    host = shared_shard_get(shard, &read.key, 0, &fresh);
+    if (host && fresh) {
+        host->list = read.list;
+        host->entry.expires_ns = read.entry.expires_ns;
+        raise_to(&tags->last_expiry_ns, read.entry.expires_ns);
+    }
+    shared_table_unlock(shard);
+}
+
+void host_tags_transfer(struct transfer *t, struct host_tags *tags)
+{
+    if (!t->reading)
+        shared_table_each(tags->table, write_host, t);
+    while (t->reading && !t->error && t->at < t->limit)
+        read_host(t, tags);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "policy_priv.h"
+#include "sluice/transfer.h"
 
 enum {
     PORTS_PER_BLOCK = 61,
@@ -157,4 +158,104 @@ void threshold_table_forget_ports(struct threshold_table *table, const struct sh
                                   struct threshold_state *state)
 {
     forget_ports(&table->ports[shared_shard_number(shard)], state);
+}
+
+/* --- To another process ------------------------------------------------------------------------------------------------------ */
+
+struct threshold_writer {
+    struct transfer *t;
+    struct threshold_table *table;
+    uint64_t now_ns;
+};
+
+static void transfer_state(struct transfer *t, struct threshold_state *state)
+{
+    transfer_u32(t, &state->key.gid);
+    transfer_u32(t, &state->key.sid);
+    transfer_u8(t, &state->key.kind);
+    transfer_u8(t, &state->key.ip_version);
+    transfer_u8(t, &state->key.track);
+    transfer_u8(t, &state->key.protocol);
+    transfer_u16(t, &state->key.first_port);
+    transfer_u16(t, &state->key.second_port);
+    transfer_bytes(t, &state->key.first, sizeof(state->key.first));
+    transfer_bytes(t, &state->key.second, sizeof(state->key.second));
+    transfer_u64(t, &state->entry.expires_ns);
+    transfer_u64(t, &state->start_ns);
+    transfer_u64(t, &state->timeout_ns);
+    transfer_u32(t, &state->count);
+    transfer_u32(t, &state->next_count);
+}
+
+static void write_ports(struct transfer *t, const struct port_blocks *ports, const struct threshold_state *state)
+{
+    uint32_t count = 0;
+
+    for (uint32_t block = state->seen_block; block; block = ports->blocks[block].next)
+        count += ports->blocks[block].used;
+    transfer_u32(t, &count);
+    for (uint32_t block = state->seen_block; block; block = ports->blocks[block].next) {
+        for (uint16_t i = 0; i < ports->blocks[block].used; i++)
+            transfer_u16(t, &ports->blocks[block].ports[i]);
+    }
+}
+
+static void write_state(struct shared_shard *shard, void *entry, void *user)
+{
+    struct threshold_writer *writer = user;
+    struct threshold_state *state = entry;
+
+    if (state->entry.expires_ns != 0 && state->entry.expires_ns < writer->now_ns)
+        return;
+    transfer_state(writer->t, state);
+    write_ports(writer->t, &writer->table->ports[shared_shard_number(shard)], state);
+}
+
+/* As long as there is memory for them; each once, so that what they cost is bounded by how many ports there are. */
+static void read_ports(struct transfer *t, struct threshold_table *table, struct shared_shard *shard,
+                       struct threshold_state *state)
+{
+    uint32_t count = 0;
+
+    transfer_u32(t, &count);
+    transfer_require(t, count <= UINT16_MAX + 1 && transfer_has_room(t, count, sizeof(uint16_t)));
+    for (uint32_t i = 0; i < count && !t->error; i++) {
+        uint16_t port = 0;
+
+        transfer_u16(t, &port);
+        if (shard)
+            threshold_table_see_port(table, shard, state, port);
+    }
+}
+
+static void read_state(struct transfer *t, struct threshold_table *table)
+{
+    struct threshold_state read = { .count = 0 }, *state = NULL;
+    struct shared_shard *shard;
+    bool fresh = false;
+
+    transfer_state(t, &read);
+    if (t->error)
+        return;
+    shard = shared_table_lock(table->states, &read.key);
+    state = shared_shard_get(shard, &read.key, 0, &fresh);
+    if (state && fresh) {
+        state->entry.expires_ns = read.entry.expires_ns;
+        state->start_ns = read.start_ns;
+        state->timeout_ns = read.timeout_ns;
+        state->count = read.count;
+        state->next_count = read.next_count;
+    }
+    read_ports(t, table, fresh ? shard : NULL, state);
+    shared_table_unlock(shard);
+}
+
+void threshold_table_transfer(struct transfer *t, struct threshold_table *table, uint64_t now_ns)
+{
+    struct threshold_writer writer = { t, table, now_ns };
+
+    if (!t->reading)
+        shared_table_each(table->states, write_state, &writer);
+    while (t->reading && !t->error && t->at < t->limit)
+        read_state(t, table);
 }

@@ -21,6 +21,7 @@
 
 struct assembly_block;
 struct assembly_extent;
+struct transfer;
 
 /* What all assemblies of a worker share: the pools, and scratch for views. */
 struct assembly_store;
@@ -100,6 +101,8 @@ bool assembly_next_view(struct assembly_store *store, struct assembly *assembly,
  * views. */
 bool assembly_next_parsed(struct assembly_store *store, struct assembly *assembly, uint64_t until,
                           struct stream_view *view);
+/* To another process; reading: into an empty one. False when there was no memory for all of it. */
+bool assembly_transfer(struct transfer *t, struct assembly_store *store, struct assembly *assembly);
 /* See stream_window(). */
 uint64_t assembly_window(struct assembly_store *store, const struct assembly *assembly, const struct stream_view *view,
                          const uint8_t **bytes, uint32_t *length, uint32_t *view_at);

@@ -18,7 +18,7 @@ static void prepare_peer(const struct stream_options *options, struct tcp_peer *
 
 /* --- Half-open sessions ------------------------------------------------------------------------------------------------------ */
 
-static void link_half_open(struct stream *stream, struct tcp_session *session)
+void session_link_half_open(struct stream *stream, struct tcp_session *session)
 {
     session->older = stream->newest;
     session->newer = NULL;
@@ -128,7 +128,7 @@ void session_set_state(struct segment *seg, enum tcp_state state)
     if (session->state == TCP_STATE_SYN_SENT)
         unlink_half_open(seg->stream, session);
     else if (state == TCP_STATE_SYN_SENT)
-        link_half_open(seg->stream, session);
+        session_link_half_open(seg->stream, session);
     session->previous = session->state;
     session->state = (uint8_t)state;
     if (flow_state != FLOW_NEW && seg->flow->state != flow_state && seg->flow->state != FLOW_BYPASSED)

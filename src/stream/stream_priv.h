@@ -239,6 +239,8 @@ const char *stream_event_counter_name(size_t index);
 /* Makes the segment's session. 0, or -ENOMEM (counted, and in the verdict). */
 int session_begin(struct segment *seg);
 void session_release(struct stream *stream, struct tcp_session *session);
+/* One in SYN_SENT that has no place among those yet. */
+void session_link_half_open(struct stream *stream, struct tcp_session *session);
 void session_set_state(struct segment *seg, enum tcp_state state);
 /* True when both sides have sent FIN and know that it arrived: nothing can come any more that is not old. */
 bool session_is_complete(const struct tcp_session *session);

@@ -26,7 +26,11 @@ static inline void rig_configure_applications(const char *yaml)
 
 static inline void rig_setup_applications(void)
 {
+    static const char *words[256];
+
     rig_setup();
+    app_words(words, sizeof(words) / sizeof(words[0]));
+    rig.applications = words;
     rig_config = NULL;
     rig_configure_applications("");
 }

@@ -28,7 +28,8 @@ struct rig {
     const char *eve_path; /* NULL: no events */
     struct keyword_table *keywords;
     struct rule_variables *variables;
-    struct rule_names *names; /* NULL: each ruleset has its own */
+    struct rule_names *names;        /* NULL: each ruleset has its own */
+    const char *const *applications; /* words that rules may use; NULL: none */
     struct ruleset *ruleset;
     struct packet packet;              /* the last one */
     struct packet_conntrack conntrack; /* of the packets that follow */
@@ -67,9 +68,9 @@ static inline void rig_passive(void)
 /* In the place of the rules in use, if there are any. */
 static inline struct ruleset *rig_make_rules(const char *text)
 {
-    const struct rule_list_options list_options = { .keywords = rig.keywords,
-                                                    .variables = rig.variables,
-                                                    .names = rig.names };
+    const struct rule_list_options list_options = {
+        .keywords = rig.keywords, .variables = rig.variables, .names = rig.names, .applications = rig.applications
+    };
     struct ruleset *ruleset = NULL;
     struct ruleset_options options;
     struct diag *diag = diag_new();

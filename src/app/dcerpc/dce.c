@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The forms of DCE/RPC that connections and pipes share. */
 #include "dce.h"
+#include "sluice/transfer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -275,4 +276,67 @@ void dce_call_clear(struct heap *heap, struct dce_call *call)
         buffer_clear(heap, &call->stub[i]);
     dce_bindings_drop(heap, call->bindings);
     call->bindings = NULL;
+}
+
+/* --- To another process --------------------------------------------------------------------------------------------------------- */
+
+static void transfer_interface(struct transfer *t, struct dce_interface *interface)
+{
+    transfer_bytes(t, interface->uuid, sizeof(interface->uuid));
+    transfer_u32(t, &interface->call_id);
+    transfer_u16(t, &interface->version);
+    transfer_u16(t, &interface->minor);
+    transfer_u16(t, &interface->context);
+    transfer_u16(t, &interface->position);
+    transfer_u16(t, &interface->result);
+    transfer_bool(t, &interface->acked);
+    transfer_bool(t, &interface->first_fragment);
+}
+
+void dce_bindings_transfer(struct transfer *t, struct heap *heap, struct dce_bindings **bindings)
+{
+    uint32_t count = *bindings ? (*bindings)->count : 0;
+
+    transfer_u32(t, &count);
+    transfer_require(t, count <= DCE_BINDINGS_MAX);
+    if (t->error || count == 0)
+        return;
+    if (t->reading && !(*bindings = copy_bindings(heap, NULL, 0, count))) {
+        t->error = -ENOMEM;
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct dce_interface interface = { .call_id = 0 };
+
+        if (!t->reading)
+            interface = (*bindings)->at[i];
+        transfer_interface(t, &interface);
+        (*bindings)->at[i] = interface;
+    }
+    (*bindings)->count = count;
+}
+
+void dce_call_transfer(struct app_context *context, struct transfer *t, struct dce_call *call,
+                       struct dce_bindings *bindings)
+{
+    transfer_u8(t, &call->request);
+    transfer_u8(t, &call->response);
+    transfer_bool(t, &call->has_request);
+    transfer_bool(t, &call->has_response);
+    transfer_bool(t, &call->little);
+    transfer_bool(t, &call->has_opnum);
+    transfer_bool(t, &call->in_pipe);
+    transfer_bool(t, &call->in_datagram);
+    transfer_u8(t, &call->minor);
+    transfer_u16(t, &call->opnum);
+    transfer_u16(t, &call->context);
+    transfer_u32(t, &call->call_id);
+    for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
+        transfer_u32(t, &call->fragments[i]);
+        app_transfer_buffer(context, t, &call->stub[i]);
+    }
+    transfer_bytes(t, call->activity, sizeof(call->activity));
+    transfer_u32(t, &call->sequence);
+    if (t->reading)
+        call->bindings = dce_bindings_keep(bindings);
 }

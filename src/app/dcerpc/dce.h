@@ -116,6 +116,11 @@ bool dce_stub_append(struct heap *heap, struct dce_call *call, enum flow_directi
                      size_t length, uint32_t limit);
 void dce_call_clear(struct heap *heap, struct dce_call *call);
 
+/* To another process: a list, made when it is read; and a call, with whatever list holds then. */
+void dce_bindings_transfer(struct transfer *t, struct heap *heap, struct dce_bindings **bindings);
+void dce_call_transfer(struct app_context *context, struct transfer *t, struct dce_call *call,
+                       struct dce_bindings *bindings);
+
 /* --- interfaces.c --------------------------------------------------------------------------------------------------------------- */
 
 /* Names of well-known interfaces; NULL for others. `procedure`: of the operation with this number. */

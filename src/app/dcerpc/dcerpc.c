@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "sluice/transfer.h"
 #include "dce.h"
 
 struct dcerpc_state {
@@ -283,6 +284,47 @@ static struct app_result dcerpc_feed(struct app_context *context, void *state, c
     return in->transport == APP_UDP ? dcerpc_feed_datagram(context, in) : feed_stream(context, state, in);
 }
 
+static void transfer_tx(struct app_context *context, const struct dcerpc_state *state, struct transfer *t,
+                        struct dcerpc_tx *tx)
+{
+    uint8_t progress[FLOW_DIRECTIONS] = { tx->head.tx.progress[0], tx->head.tx.progress[1] };
+
+    dce_call_transfer(context, t, &tx->call, state->bindings);
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        transfer_u8(t, &progress[direction]);
+        transfer_require(t, progress[direction] <= DCE_COMPLETE);
+        if (t->reading && !t->error)
+            app_tx_advance(&tx->head.tx, direction, progress[direction]);
+    }
+    if (!t->error)
+        app_transfer_tx(context, t, &tx->head.tx);
+}
+
+static void dcerpc_transfer(struct app_context *context, void *data, struct transfer *t)
+{
+    struct dcerpc_state *state = data;
+    uint32_t count = t->reading ? 0 : app_tx_open_count(context);
+
+    dce_bindings_transfer(t, app_heap(context), &state->bindings);
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        transfer_bool(t, &state->lost[direction]);
+        transfer_bool(t, &state->has_gap[direction]);
+    }
+    transfer_u32(t, &count);
+    struct dcerpc_tx *tx = t->reading ? NULL : first_open(context);
+
+    for (uint32_t i = 0; i < count && !t->error; i++) {
+        if (t->reading)
+            tx = dcerpc_tx_new(context);
+        if (!tx)
+            return;
+        struct dcerpc_tx *next = t->reading ? NULL : next_open(tx);
+
+        transfer_tx(context, state, t, tx);
+        tx = next;
+    }
+}
+
 static void dcerpc_stop(struct app_context *context, void *data)
 {
     struct dcerpc_state *state = data;
@@ -379,6 +421,7 @@ const struct app_proto app_dcerpc = {
     .state_size = sizeof(struct dcerpc_state),
     .stop = dcerpc_stop,
     .feed = dcerpc_feed,
+    .transfer = dcerpc_transfer,
     .accepts_gaps = true,
     .pending_max = UINT16_MAX,
     .tx_size = sizeof(struct dcerpc_tx),

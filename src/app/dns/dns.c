@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "dns_priv.h"
+#include "sluice/transfer.h"
 #include "sluice/bytes.h"
 
 const struct app_event dns_events[DNS_EVENTS] = {
@@ -167,6 +168,16 @@ struct app_result dns_feed_multicast(struct app_context *context, void *state, c
     return feed_datagram(context, in, true);
 }
 
+/* Each message stands alone. */
+static void dns_transfer(struct app_context *context, void *data, struct transfer *t)
+{
+    struct dns_state *state = data;
+
+    (void)context;
+    transfer_bool(t, &state->lost[FLOW_TO_SERVER]);
+    transfer_bool(t, &state->lost[FLOW_TO_CLIENT]);
+}
+
 /* --- Finding it ----------------------------------------------------------------------------------------------------------------- */
 
 static enum app_guess direction_of(const struct app_probe *in, const struct dns_header *header)
@@ -290,6 +301,7 @@ const struct app_proto app_dns = {
     .probe_any_port = true,
     .state_size = sizeof(struct dns_state),
     .feed = dns_feed,
+    .transfer = dns_transfer,
     .accepts_gaps = true,
     .pending_max = 2 + UINT16_MAX,
     .tx_max = 4096,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ftp_priv.h"
+#include "sluice/transfer.h"
 
 struct ftp_data_state {
     struct ftp_data_tx *tx; /* NULL before the first bytes, and once it is complete */
@@ -79,6 +80,28 @@ static struct app_result ftp_data_feed(struct app_context *context, void *data, 
     return result;
 }
 
+/* The file goes on behind a hole: what came of it is not told again. */
+static void ftp_data_transfer(struct app_context *context, void *data, struct transfer *t)
+{
+    struct ftp_data_state *state = data;
+    bool has_tx = state->tx != NULL, has_file = state->file != NULL;
+    uint64_t size = has_file ? state->file->size : 0;
+
+    transfer_bool(t, &state->done);
+    transfer_bool(t, &has_tx);
+    transfer_bool(t, &has_file);
+    transfer_u64(t, &size);
+    transfer_require(t, size < UINT64_MAX / 4);
+    if (t->error || !has_tx || (t->reading && !begin(context, state)))
+        return;
+    if (t->reading && has_file && size > 0) {
+        const struct app_input hole = { .direction = state->tx->direction, .bytes = (const uint8_t *)"", .gap = size };
+
+        take_bytes(context, state, &hole);
+    }
+    app_transfer_tx(context, t, &state->tx->tx);
+}
+
 static void ftp_data_tx_free(struct app_context *context, struct app_tx *tx)
 {
     buffer_clear(app_heap(context), &((struct ftp_data_tx *)tx)->name);
@@ -95,6 +118,7 @@ const struct app_proto app_ftp_data = {
     .transports = APP_TCP,
     .state_size = sizeof(struct ftp_data_state),
     .feed = ftp_data_feed,
+    .transfer = ftp_data_transfer,
     .accepts_gaps = true,
     .tx_size = sizeof(struct ftp_data_tx),
     .tx_free = ftp_data_tx_free,

@@ -14,6 +14,7 @@
 
 #include "ftp_priv.h"
 #include "sluice/text.h"
+#include "sluice/transfer.h"
 
 struct ftp_state {
     struct ftp_tx *oldest;      /* that is not complete; NULL for none */
@@ -341,6 +342,79 @@ static void ftp_tx_free(struct app_context *context, struct app_tx *tx)
     heap_give(app_heap(context), ftp->reply);
 }
 
+/* --- To another process --------------------------------------------------------------------------------------------------------- */
+
+static void transfer_reply(struct transfer *t, const struct ftp_tx *tx, struct ftp_reply *reply)
+{
+    transfer_u32(t, &reply->at);
+    transfer_u32(t, &reply->length);
+    transfer_bool(t, &reply->has_code);
+    transfer_bytes(t, reply->code, sizeof(reply->code));
+    transfer_require(t, reply->at <= tx->replies.length && reply->length <= tx->replies.length - reply->at);
+}
+
+static void transfer_replies(struct app_context *context, struct transfer *t, struct ftp_tx *tx)
+{
+    app_transfer_buffer(context, t, &tx->replies);
+    transfer_u16(t, &tx->reply_count);
+    transfer_require(t, tx->reply_count <= FTP_REPLIES_MAX);
+    if (t->reading && !t->error && tx->reply_count > 0) {
+        tx->reply = heap_take(app_heap(context), tx->reply_count * sizeof(*tx->reply));
+        tx->reply_room = tx->reply ? tx->reply_count : 0;
+    }
+    if (t->error || !tx->reply)
+        tx->reply_count = tx->reply_room = 0;
+    for (uint16_t i = 0; i < tx->reply_count && !t->error; i++)
+        transfer_reply(t, tx, &tx->reply[i]);
+}
+
+static void transfer_tx(struct app_context *context, struct transfer *t, struct ftp_tx *tx)
+{
+    app_transfer_buffer(context, t, &tx->request);
+    transfer_replies(context, t, tx);
+    transfer_u16(t, &tx->dynamic_port);
+    transfer_bool(t, &tx->active);
+    transfer_bool(t, &tx->is_bounce);
+    transfer_bool(t, &tx->request_truncated);
+    transfer_bool(t, &tx->reply_truncated);
+    if (t->error)
+        return;
+    if (t->reading && tx->request.length > 0) {
+        split_request(tx);
+        app_tx_advance(&tx->tx, FLOW_TO_SERVER, FTP_COMPLETE);
+    }
+    app_transfer_tx(context, t, &tx->tx);
+}
+
+static void transfer_open(struct app_context *context, struct ftp_state *state, struct transfer *t)
+{
+    uint32_t count = state->open;
+    struct ftp_tx *tx = state->oldest;
+
+    transfer_u32(t, &count);
+    for (uint32_t i = 0; i < count && !t->error; i++) {
+        if (t->reading)
+            tx = new_tx(context, state);
+        if (!tx)
+            return;
+        transfer_tx(context, t, tx);
+        tx = (struct ftp_tx *)tx->tx.next;
+    }
+}
+
+static void ftp_transfer(struct app_context *context, void *data, struct transfer *t)
+{
+    struct ftp_state *state = data;
+
+    transfer_bool(t, &state->skip[FLOW_TO_SERVER]);
+    transfer_bool(t, &state->skip[FLOW_TO_CLIENT]);
+    transfer_bool(t, &state->continues);
+    transfer_bytes(t, state->code, sizeof(state->code));
+    transfer_u16(t, &state->dynamic_port);
+    transfer_bool(t, &state->active);
+    transfer_open(context, state, t);
+}
+
 /* --- Finding it ----------------------------------------------------------------------------------------------------------------- */
 
 enum { PROBE_MAX = 512, FTP_PORT_NUMBER = 21 };
@@ -466,6 +540,7 @@ const struct app_proto app_ftp = {
     .probe_any_port = true,
     .state_size = sizeof(struct ftp_state),
     .feed = ftp_feed,
+    .transfer = ftp_transfer,
     .tx_size = sizeof(struct ftp_tx),
     .tx_free = ftp_tx_free,
     .complete = { FTP_COMPLETE, FTP_COMPLETE },

@@ -92,6 +92,7 @@ const struct app_proto app_http = {
     .state_size = sizeof(struct http_state),
     .feed = http_feed,
     .accepts_gaps = true,
+    .transfer = http_transfer,
     .tx_size = sizeof(struct http_tx),
     .tx_free = http_tx_free,
     .complete = { HTTP_COMPLETE, HTTP_COMPLETE },

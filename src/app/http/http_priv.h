@@ -15,6 +15,7 @@
  *   content.c    the buffers that rules ask for
  *   buffers.c    their table
  *   keywords.c, modifiers.c, urilen.c   the words of rules
+ *   transfer.c   messages under way for another process
  *   log.c        the object "http" of events
  *   settings.c   what can be configured
  *   events.c     what is wrong with messages
@@ -368,6 +369,10 @@ bool http_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word);
 /* The place of a lower case word, or NULL. */
 const uint8_t *http_find_nocase(const uint8_t *bytes, uint32_t length, const char *word);
 
+/* --- transfer.c -------------------------------------------------------------------------------------------------------------------- */
+
+void http_transfer(struct app_context *context, void *state, struct transfer *t);
+
 /* --- request.c, response.c ------------------------------------------------------------------------------------------------------- */
 
 enum http_turn http_request_step(struct http_feed *f);
@@ -378,6 +383,9 @@ void http_response_end(struct http_feed *f);
 /* The request is complete; what comes next is another one. */
 void http_request_complete(struct http_feed *f, struct http_tx *tx);
 struct http_tx *http_tx_new(struct http_feed *f);
+void http_response_complete(struct http_feed *f, struct http_tx *tx);
+/* A response that has begun in another process; `without_head`: all of it is a body. NULL when there is no memory. */
+struct http_tx *http_response_again(struct http_feed *f, bool without_head);
 void http_tx_free(struct app_context *context, struct app_tx *tx);
 
 /* Steps of both directions. */

@@ -68,7 +68,7 @@ static void take_surplus(struct http_feed *f, struct http_tx *tx)
     f->quiet = false;
 }
 
-static void complete(struct http_feed *f, struct http_tx *tx)
+void http_response_complete(struct http_feed *f, struct http_tx *tx)
 {
     struct http_parser *parser = &f->state->parser[FLOW_TO_CLIENT];
 
@@ -127,6 +127,15 @@ static void begin_body_without_head(struct http_feed *f)
     app_tx_advance(&tx->base, FLOW_TO_CLIENT, HTTP_HEADERS);
     f->parser->step = HTTP_UNTIL_CLOSE;
     http_body_begin(f, tx);
+}
+
+struct http_tx *http_response_again(struct http_feed *f, bool without_head)
+{
+    if (!begin(f))
+        return NULL;
+    if (without_head)
+        begin_body_without_head(f);
+    return f->parser->tx;
 }
 
 /* A line behind a response that is none. */
@@ -281,7 +290,7 @@ static enum http_turn leave(struct http_feed *f, struct http_tx *tx, const char 
     while (f->at < f->length && (f->bytes[f->at] == '\r' || f->bytes[f->at] == '\n'))
         f->at++;
     f->parser->step = HTTP_TUNNEL;
-    complete(f, tx);
+    http_response_complete(f, tx);
     if (known)
         app_change(f->context, proto, false);
     else
@@ -427,7 +436,7 @@ static enum http_turn take_headers(struct http_feed *f)
     end_expectation(f, tx);
     find_body(f, tx);
     if (f->parser->step == HTTP_IDLE)
-        complete(f, tx);
+        http_response_complete(f, tx);
     else
         http_body_begin(f, tx);
     return HTTP_GO;
@@ -481,7 +490,7 @@ static enum http_turn take_identity(struct http_feed *f)
     enum http_turn turn = http_take_identity(f);
 
     if (turn == HTTP_GO)
-        complete(f, f->parser->tx);
+        http_response_complete(f, f->parser->tx);
     return turn;
 }
 
@@ -490,7 +499,7 @@ static enum http_turn take_trailer(struct http_feed *f)
     enum http_turn turn = http_take_headers(f, response_of(f->parser->tx));
 
     if (turn == HTTP_GO)
-        complete(f, f->parser->tx);
+        http_response_complete(f, f->parser->tx);
     return turn;
 }
 
@@ -530,5 +539,5 @@ void http_response_end(struct http_feed *f)
         response_of(tx)->headers_end = response_of(tx)->head.length;
         http_finish_headers(f, response_of(tx));
     }
-    complete(f, tx);
+    http_response_complete(f, tx);
 }

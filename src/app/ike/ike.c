@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "ike_priv.h"
+#include "sluice/transfer.h"
 
 static const struct app_event events[IKE_EVENTS] = {
     [IKE_MALFORMED_DATA] = { "malformed_data", "a message or a payload that is cut off or broken" },
@@ -256,6 +257,18 @@ static void ike_unconfigure(void *settings)
     free(settings);
 }
 
+/* What was agreed on is learnt anew. */
+static void ike_transfer(struct app_context *context, void *data, struct transfer *t)
+{
+    struct ike_state *state = data;
+
+    (void)context;
+    transfer_bool(t, &state->marked);
+    transfer_bool(t, &state->has_doi);
+    transfer_u32(t, &state->doi);
+    transfer_u32(t, &state->server_transforms);
+}
+
 const struct app_proto app_ike = {
     .name = "ike",
     .words = words,
@@ -266,6 +279,7 @@ const struct app_proto app_ike = {
     .state_size = sizeof(struct ike_state),
     .stop = ike_stop,
     .feed = ike_feed,
+    .transfer = ike_transfer,
     .tx_size = sizeof(struct ike_tx),
     .tx_free = ike_tx_free,
     .complete = { IKE_COMPLETE, IKE_COMPLETE },

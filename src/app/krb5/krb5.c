@@ -8,6 +8,7 @@
 
 #include "ber.h"
 #include "krb5_priv.h"
+#include "sluice/transfer.h"
 
 struct krb5_state {
     uint8_t request; /* type of the last one, until it is answered */
@@ -129,6 +130,14 @@ static struct app_result krb5_feed(struct app_context *context, void *data, cons
     return result;
 }
 
+static void krb5_transfer(struct app_context *context, void *data, struct transfer *t)
+{
+    struct krb5_state *state = data;
+
+    (void)context;
+    transfer_u8(t, &state->request);
+}
+
 static void krb5_tx_free(struct app_context *context, struct app_tx *tx)
 {
     buffer_clear(app_heap(context), &((struct krb5_tx *)tx)->text);
@@ -231,6 +240,7 @@ const struct app_proto app_krb5 = {
     .probe_any_port = true,
     .state_size = sizeof(struct krb5_state),
     .feed = krb5_feed,
+    .transfer = krb5_transfer,
     .pending_max = 4 + KRB5_RECORD_MAX,
     .tx_size = sizeof(struct krb5_tx),
     .tx_free = krb5_tx_free,

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "nfs_priv.h"
+#include "sluice/transfer.h"
 
 enum { RPC_CALL = 0, RPC_REPLY = 1, RPC_VERSION = 2, RPC_ACCEPTED = 0, RPC_DENIED = 1, RPC_PROBE = 24 };
 
@@ -250,6 +251,19 @@ static void nfs_tx_free(struct app_context *context, struct app_tx *tx)
     buffer_clear(app_heap(context), &((struct nfs_tx *)tx)->text);
 }
 
+/* The place in the records; names of files are learnt anew. */
+static void nfs_transfer(struct app_context *context, void *data, struct transfer *t)
+{
+    struct nfs_state *state = data;
+
+    (void)context;
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        transfer_u64(t, &state->skip[direction]);
+        transfer_bool(t, &state->lost[direction]);
+        transfer_bool(t, &state->in_fragments[direction]);
+    }
+}
+
 /* --- Finding it: calls of this program on any port, replies on its own ---------------------------------------------------------- */
 
 static bool is_call(const uint8_t *bytes)
@@ -309,6 +323,7 @@ const struct app_proto app_nfs = {
     .state_size = sizeof(struct nfs_state),
     .stop = nfs_stop,
     .feed = nfs_feed,
+    .transfer = nfs_transfer,
     .accepts_gaps = true,
     .pending_max = 4 + NFS_READ_MAX,
     .tx_size = sizeof(struct nfs_tx),

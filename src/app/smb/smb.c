@@ -340,6 +340,7 @@ const struct app_proto app_smb = {
     .state_size = sizeof(struct smb_state),
     .stop = smb_stop,
     .feed = smb_feed,
+    .transfer = smb_transfer,
     .accepts_gaps = true,
     .pending_max = SMB_NBSS_HEADER + SMB_RECORD_MAX,
     .tx_size = sizeof(struct smb_tx),

@@ -230,6 +230,10 @@ struct smb_state {
     struct dce_bindings *bindings;
 };
 
+/* --- transfer.c ----------------------------------------------------------------------------------------------------------------- */
+
+void smb_transfer(struct app_context *context, void *data, struct transfer *t);
+
 /* Whom everything is done for. */
 struct smb_parser {
     struct app_context *context;

@@ -315,6 +315,7 @@ const struct app_proto app_smtp = {
     .state_size = sizeof(struct smtp_state),
     .stop = stop,
     .feed = smtp_feed,
+    .transfer = smtp_transfer,
     .accepts_gaps = true,
     .tx_size = sizeof(struct smtp_tx),
     .tx_free = free_tx,

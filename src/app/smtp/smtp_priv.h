@@ -145,6 +145,10 @@ struct smtp_feed {
 
 /* By its id + 1; NULL when it is gone. */
 struct smtp_tx *smtp_find(const struct smtp_feed *f, uint64_t number);
+
+/* --- transfer.c ----------------------------------------------------------------------------------------------------------------- */
+
+void smtp_transfer(struct app_context *context, void *data, struct transfer *t);
 struct smtp_tx *smtp_new(struct smtp_feed *f); /* NULL: no memory */
 void smtp_complete(struct smtp_feed *f, struct smtp_tx *tx);
 /* On a transaction; nothing without one. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "sluice/bytes.h"
+#include "sluice/transfer.h"
 #include "ssh_priv.h"
 
 enum {
@@ -262,6 +263,50 @@ static void ssh_tx_free(struct app_context *context, struct app_tx *tx)
     }
 }
 
+/* --- To another process --------------------------------------------------------------------------------------------------------- */
+
+static void transfer_side(struct app_context *context, struct transfer *t, struct ssh_tx *tx,
+                          enum flow_direction direction)
+{
+    struct ssh_side *side = &tx->side[direction];
+    uint8_t progress = tx->tx.progress[direction];
+
+    app_transfer_buffer(context, t, &side->banner);
+    app_transfer_buffer(context, t, &side->hassh_string);
+    transfer_bytes(t, side->hassh, sizeof(side->hassh));
+    transfer_u32(t, &side->proto_length);
+    transfer_u32(t, &side->software_at);
+    transfer_u32(t, &side->software_length);
+    transfer_bool(t, &side->has_software);
+    transfer_u8(t, &progress);
+    transfer_require(t, side->proto_length <= side->banner.length && side->software_at <= side->banner.length &&
+                            side->software_length <= side->banner.length - side->software_at &&
+                            progress <= SSH_FINISHED);
+    if (t->reading && !t->error)
+        app_tx_advance(&tx->tx, direction, progress);
+}
+
+static void ssh_transfer(struct app_context *context, void *data, struct transfer *t)
+{
+    struct ssh_state *state = data;
+    bool has_tx = state->tx != NULL;
+
+    transfer_bool(t, &state->finished);
+    transfer_u32(t, &state->skip[FLOW_TO_SERVER]);
+    transfer_u32(t, &state->skip[FLOW_TO_CLIENT]);
+    transfer_bool(t, &has_tx);
+    if (!has_tx || t->error)
+        return;
+    if (t->reading)
+        state->tx = (struct ssh_tx *)app_tx_new(context);
+    if (!state->tx)
+        return;
+    transfer_side(context, t, state->tx, FLOW_TO_SERVER);
+    transfer_side(context, t, state->tx, FLOW_TO_CLIENT);
+    if (!t->error)
+        app_transfer_tx(context, t, &state->tx->tx);
+}
+
 /* --- Settings ------------------------------------------------------------------------------------------------------------------- */
 
 static const char *const hassh_choices[] = { "auto", "yes", "no", "true", "false", NULL };
@@ -321,6 +366,7 @@ const struct app_proto app_ssh = {
     .pattern_count = sizeof(patterns) / sizeof(patterns[0]),
     .state_size = sizeof(struct ssh_state),
     .feed = ssh_feed,
+    .transfer = ssh_transfer,
     .pending_max = RECORD_HEADER + KEX_MAX,
     .tx_size = sizeof(struct ssh_tx),
     .tx_free = ssh_tx_free,

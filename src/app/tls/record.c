@@ -352,8 +352,7 @@ static int read_all(const struct tls_parser *parser, struct cursor *cur, uint32_
     return err;
 }
 
-/* The transaction; NULL when it is over, or (with *err) there is no memory. */
-static struct tls_tx *transaction(struct app_context *context, struct tls_state *state, int *err)
+struct tls_tx *tls_transaction(struct app_context *context, struct tls_state *state, int *err)
 {
     const struct tls_settings *settings = app_settings(context);
     struct tls_tx *tx = (struct tls_tx *)app_tx_first(context);
@@ -382,7 +381,7 @@ struct app_result tls_feed(struct app_context *context, void *state, const struc
 
     if (parser.state->over)
         return result;
-    parser.tx = transaction(context, state, &err);
+    parser.tx = tls_transaction(context, state, &err);
     if (!parser.tx) {
         parser.state->over = true;
         result.status = err ? APP_ERROR : APP_OK;

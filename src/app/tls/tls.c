@@ -150,6 +150,7 @@ const struct app_proto app_tls = {
     .state_size = sizeof(struct tls_state),
     .stop = stop,
     .feed = tls_feed,
+    .transfer = tls_transfer,
     .tx_size = sizeof(struct tls_tx),
     .tx_free = free_tx,
     .complete = { TLS_CLIENT_FINISHED, TLS_SERVER_FINISHED },

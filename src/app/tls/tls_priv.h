@@ -236,6 +236,12 @@ void tls_handshake_done(const struct tls_parser *parser);
 /* --- record.c ------------------------------------------------------------------------------------------------------------------ */
 
 struct app_result tls_feed(struct app_context *context, void *state, const struct app_input *in);
+/* The transaction; NULL when it is over, or (with *err) there is no memory. */
+struct tls_tx *tls_transaction(struct app_context *context, struct tls_state *state, int *err);
+
+/* --- transfer.c ---------------------------------------------------------------------------------------------------------------- */
+
+void tls_transfer(struct app_context *context, void *data, struct transfer *t);
 
 /* --- handshake.c --------------------------------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * SMTP for another process: the place in commands, replies and messages, and the envelopes of transactions that are not complete. Of a message
+ * under way the end is found; what is in it is not looked at any more, since what came before says how.
+ */
+#include "sluice/transfer.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "smtp_priv.h"
+
+enum { WAITING_SIZE = 9, TEXT_SIZE = 8 };
+
+/* --- The session --------------------------------------------------------------------------------------------------------------- */
+
+static void transfer_waiting(struct transfer *t, struct smtp_waiting *waiting)
+{
+    uint8_t command = (uint8_t)waiting->command;
+
+    transfer_u8(t, &command);
+    transfer_u64(t, &waiting->tx);
+    transfer_require(t, command <= SMTP_QUIT);
+    waiting->command = (enum smtp_command)command;
+}
+
+static void transfer_queue(struct app_context *context, struct transfer *t, struct smtp_state *state)
+{
+    uint32_t count = state->queue_count;
+
+    transfer_u32(t, &count);
+    transfer_require(t, count <= SMTP_QUEUE_MAX && transfer_has_room(t, count, WAITING_SIZE));
+    if (t->error)
+        return;
+    if (t->reading && count > 0) {
+        state->queue = heap_take(app_heap(context), count * sizeof(*state->queue));
+        if (!state->queue) {
+            t->error = -ENOMEM;
+            return;
+        }
+        state->queue_room = state->queue_count = count;
+    }
+    for (uint32_t i = 0; i < count && !t->error; i++) {
+        transfer_waiting(t, &state->queue[state->queue_first + i]);
+        state->data_waiting += t->reading && state->queue[i].command == SMTP_DATA_COMMAND;
+    }
+}
+
+static void transfer_session(struct app_context *context, struct transfer *t, struct smtp_state *state)
+{
+    uint8_t mode = (uint8_t)state->mode;
+
+    app_transfer_buffer(context, t, &state->helo);
+    transfer_bool(t, &state->has_helo);
+    transfer_u64(t, &state->current);
+    transfer_u64(t, &state->begun);
+    transfer_u8(t, &mode);
+    transfer_bool(t, &state->pipelining);
+    transfer_bool(t, &state->greeted);
+    transfer_bool(t, &state->replies_lost);
+    transfer_bool(t, &state->in_auth);
+    transfer_bool(t, &state->after_chunk);
+    transfer_bool(t, &state->changing);
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        transfer_bool(t, &state->skip[direction]);
+        transfer_bool(t, &state->cut[direction]);
+    }
+    transfer_u64(t, &state->chunk_left);
+    transfer_bool(t, &state->chunk_is_last);
+    app_transfer_buffer(context, t, &state->partial);
+    transfer_bool(t, &state->partial_begins);
+    transfer_require(t, mode <= SMTP_IN_CHUNK && state->helo.length <= SMTP_LINE_MAX &&
+                            state->partial.length < MIME_PIECE_MAX);
+    state->mode = (enum smtp_mode)mode;
+    if (!t->error)
+        transfer_queue(context, t, state);
+}
+
+/* --- Transactions --------------------------------------------------------------------------------------------------------------- */
+
+static void transfer_recipients(struct app_context *context, struct transfer *t, struct smtp_tx *tx)
+{
+    uint32_t count = tx->recipient_count;
+
+    app_transfer_buffer(context, t, &tx->recipient_text);
+    transfer_u32(t, &count);
+    transfer_require(t, count <= SMTP_RECIPIENTS_MAX && transfer_has_room(t, count, TEXT_SIZE));
+    if (t->error)
+        return;
+    if (t->reading && count > 0) {
+        tx->recipients = heap_take(app_heap(context), count * sizeof(*tx->recipients));
+        if (!tx->recipients) {
+            t->error = -ENOMEM;
+            return;
+        }
+        tx->recipient_room = tx->recipient_count = count;
+    }
+    for (uint32_t i = 0; i < count && !t->error; i++) {
+        struct smtp_text *text = &tx->recipients[i];
+
+        transfer_u32(t, &text->at);
+        transfer_u32(t, &text->length);
+        transfer_require(t,
+                         text->at <= tx->recipient_text.length && text->length <= tx->recipient_text.length - text->at);
+    }
+    if (t->error && t->reading)
+        tx->recipient_count = 0;
+}
+
+static void transfer_envelope(struct app_context *context, struct transfer *t, struct smtp_tx *tx)
+{
+    app_transfer_buffer(context, t, &tx->helo);
+    app_transfer_buffer(context, t, &tx->mail_from);
+    transfer_bool(t, &tx->has_helo);
+    transfer_bool(t, &tx->has_mail_from);
+    transfer_bool(t, &tx->has_data);
+    transfer_bool(t, &tx->request_over);
+    transfer_recipients(context, t, tx);
+}
+
+/* Nothing of its message has come yet. */
+static bool has_fresh_message(const struct smtp_tx *tx)
+{
+    if (!tx->has_data || tx->request_over)
+        return false;
+    if (tx->raw)
+        return tx->raw->size == 0;
+    return tx->mime && tx->mime->main.count == 0 && !tx->mime->main_done && !tx->mime->header_open;
+}
+
+static void transfer_tx(struct smtp_feed *f, struct transfer *t, struct smtp_tx *tx)
+{
+    uint8_t progress[FLOW_DIRECTIONS] = { tx->tx.progress[0], tx->tx.progress[1] };
+    bool fresh = has_fresh_message(tx);
+
+    transfer_u64(t, &tx->tx.id);
+    transfer_bool(t, &fresh);
+    transfer_envelope(f->context, t, tx);
+    transfer_u8(t, &progress[FLOW_TO_SERVER]);
+    transfer_u8(t, &progress[FLOW_TO_CLIENT]);
+    transfer_require(t, progress[FLOW_TO_SERVER] <= SMTP_COMPLETE && progress[FLOW_TO_CLIENT] <= SMTP_REPLIES_COMPLETE);
+    if (t->error)
+        return;
+    if (t->reading) {
+        if (fresh && smtp_begin_message(f, tx))
+            t->error = -ENOMEM;
+        for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+            if (tx->tx.progress[direction] < progress[direction])
+                app_tx_advance(&tx->tx, direction, progress[direction]);
+        }
+    }
+    app_transfer_tx(f->context, t, &tx->tx);
+}
+
+static void write_all(struct smtp_feed *f, struct transfer *t)
+{
+    uint32_t count = app_tx_open_count(f->context);
+
+    transfer_u32(t, &count);
+    for (struct app_tx *tx = app_tx_first_open(f->context); tx; tx = app_tx_next_open(tx))
+        transfer_tx(f, t, (struct smtp_tx *)tx);
+}
+
+static void read_all(struct smtp_feed *f, struct transfer *t)
+{
+    uint32_t count = 0;
+
+    transfer_u32(t, &count);
+    for (uint32_t i = 0; i < count && !t->error; i++) {
+        struct smtp_tx *tx = (struct smtp_tx *)app_tx_new(f->context);
+
+        if (!tx)
+            return;
+        transfer_tx(f, t, tx);
+    }
+}
+
+void smtp_transfer(struct app_context *context, void *data, struct transfer *t)
+{
+    struct smtp_feed f = { .context = context, .state = data, .settings = app_settings(context) };
+    struct smtp_state *state = data;
+
+    transfer_session(context, t, state);
+    if (t->error)
+        return;
+    if (!t->reading) {
+        write_all(&f, t);
+        return;
+    }
+    read_all(&f, t);
+}

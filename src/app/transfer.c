@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Application state for another process. What the framework knows of a flow goes as it is: bytes that were not consumed, what was
+ * ruled out in the search for its protocol, a change that is under way. A parser's state is its own business (struct app_proto's transfer);
+ * that of a protocol that says nothing of it begins anew behind the last byte, which is right for those whose messages stand alone.
+ *
+ * A transaction ends with the process, unless its protocol makes it again: then `each_tx` adds what others hung on it.
+ *
+ * Ids of protocols are those of the build: they go by their names. A flow whose protocol is not there any more is one that was given up.
+ */
+#include "sluice/transfer.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "app_priv.h"
+
+enum { NAME_ROOM = 64, PENDING_MAX = 16 << 20, TAG_MAX = 4096 };
+enum { PART_FLAGS, PART_SIDE, PART_TAG, PART_FALLBACK, PART_STATE, PART_NEXT };
+
+/* --- Names of protocols ----------------------------------------------------------------------------------------------------- */
+
+void app_numbers_write(struct transfer *t)
+{
+    for (size_t i = 0; i < app_list_count; i++)
+        transfer_put_text(t, app_list[i]->name);
+}
+
+int app_numbers_read(struct transfer *t, const struct app *app, struct app_numbers *out)
+{
+    char name[NAME_ROOM];
+
+    memset(out, 0, sizeof(*out));
+    out->here[APP_FAILED] = APP_FAILED;
+    for (unsigned id = 1; !t->error && t->at < t->limit; id++) {
+        size_t length;
+        const char *text = transfer_lend_text(t, &length);
+
+        transfer_require(t, id < APP_FAILED && length > 0 && length < sizeof(name));
+        if (t->error)
+            break;
+        memcpy(name, text, length);
+        name[length] = '\0';
+        out->here[id] = (uint8_t)app_find(name);
+        if (out->here[id] == 0 || !app->options.enabled[out->here[id] - 1])
+            out->here[id] = APP_FAILED;
+    }
+    return t->error;
+}
+
+static unsigned id_here(const struct app_numbers *numbers, unsigned id)
+{
+    return numbers->here[id & 0xff];
+}
+
+uint32_t app_application_here(const struct app_numbers *numbers, uint32_t application)
+{
+    return id_here(numbers, application) | id_here(numbers, application >> 8) << 8 |
+           id_here(numbers, application >> 16) << 16 | id_here(numbers, application >> 24) << 24;
+}
+
+/* --- The framework's own ---------------------------------------------------------------------------------------------------- */
+
+static void transfer_buffer(struct transfer *t, struct heap *heap, struct buffer *buffer)
+{
+    uint32_t length = buffer->length;
+    const uint8_t *bytes;
+
+    transfer_u32(t, &length);
+    if (!t->reading) {
+        transfer_bytes(t, buffer->bytes, length);
+        return;
+    }
+    transfer_require(t, length <= PENDING_MAX);
+    bytes = t->error || length == 0 ? NULL : transfer_lend(t, length);
+    if (bytes && buffer_append(heap, buffer, bytes, length, UINT32_MAX) < length)
+        t->error = -ENOMEM;
+}
+
+static void transfer_side(struct transfer *t, struct heap *heap, struct app_side *side)
+{
+    if (!t->reading && side->seen > side->pending.length)
+        side->seen = 0; /* they were given back */
+    transfer_buffer(t, heap, &side->pending);
+    transfer_buffer(t, heap, &side->compared);
+    transfer_u64(t, &side->offset);
+    transfer_u32(t, &side->seen);
+    transfer_u32(t, &side->needed);
+    transfer_u8(t, &side->datagrams);
+    transfer_bool(t, &side->failed);
+    transfer_bool(t, &side->ended);
+    transfer_bool(t, &side->has_begun);
+    transfer_bool(t, &side->comparing);
+    transfer_require(t, side->seen <= side->pending.length);
+}
+
+static void transfer_flags(struct transfer *t, struct app_flow *af)
+{
+    transfer_u32(t, &af->next_file);
+    transfer_bool(t, &af->stopped);
+    transfer_bool(t, &af->stop_stream);
+    transfer_bool(t, &af->bypass);
+    transfer_bool(t, &af->change_wanted);
+    transfer_bool(t, &af->change_optional);
+    transfer_bool(t, &af->changing);
+    transfer_u8(t, &af->protocol);
+    transfer_u8(t, &af->change_to);
+    transfer_u8(t, &af->old);
+    for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
+        transfer_bool(t, &af->keep_files[i]);
+        transfer_u32(t, &af->keep_sid[i]);
+    }
+}
+
+static void transfer_tag(struct transfer *t, struct heap *heap, struct app_flow *af)
+{
+    transfer_u32(t, &af->tag_length);
+    transfer_require(t, af->tag_length <= TAG_MAX);
+    if (!t->error && t->reading)
+        af->tag = heap_take_raw(heap, af->tag_length + 1);
+    if (!t->error && af->tag)
+        transfer_bytes(t, af->tag, af->tag_length);
+}
+
+/* --- Transactions ----------------------------------------------------------------------------------------------------------- */
+
+void app_transfer_buffer(struct app_context *context, struct transfer *t, struct buffer *buffer)
+{
+    transfer_buffer(t, context->app->heap, buffer);
+}
+
+/* How many of its files have their events. */
+static void transfer_logged(struct transfer *t, struct file_list *files)
+{
+    uint32_t count = 0;
+
+    for (struct file *file = files->first; file && !t->reading && file->logged; file = file->next)
+        count++;
+    transfer_u32(t, &count);
+    for (struct file *file = files->first; file && t->reading && count > 0; file = file->next, count--)
+        file->logged = true;
+}
+
+static void transfer_transaction(struct transfer *t, struct app_tx *tx)
+{
+    transfer_u64(t, &tx->id);
+    transfer_u64(t, &tx->begin_ns);
+    transfer_bool(t, &tx->logged);
+    transfer_bool(t, &tx->guessed);
+    transfer_bool(t, &tx->log_never);
+    transfer_bool(t, &tx->only_events);
+    for (unsigned i = 0; i < APP_EVENT_WORDS; i++)
+        transfer_u64(t, &tx->events[i]);
+    for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
+        transfer_u8(t, &tx->inspected[i]);
+        transfer_bool(t, &tx->fresh[i]);
+        transfer_logged(t, &tx->files[i]);
+    }
+}
+
+/* Nothing is new of it but what was new when it was written. */
+static void settle(struct app_tx *tx)
+{
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        uint8_t inspected = tx->inspected[direction];
+        bool fresh = tx->fresh[direction];
+
+        app_tx_note_inspected(tx, direction);
+        tx->inspected[direction] = inspected;
+        if (fresh || tx->progress[direction] != inspected)
+            app_tx_touch(tx, direction);
+    }
+}
+
+void app_transfer_tx(struct app_context *context, struct transfer *t, struct app_tx *tx)
+{
+    const struct app_transfer_options *options = context->moving;
+
+    transfer_transaction(t, tx);
+    if (!t->error && options->each_tx)
+        options->each_tx(t, tx, options->user);
+    tx->moved = true;
+    if (t->reading)
+        settle(tx);
+}
+
+/* --- Parsers ---------------------------------------------------------------------------------------------------------------- */
+
+static bool begin_state(struct app_context *context, const struct app_proto *proto, void **state)
+{
+    *state = heap_take(context->app->heap, proto->state_size > 0 ? proto->state_size : 1);
+    if (*state && proto->start && proto->start(context, *state)) {
+        heap_give(context->app->heap, *state);
+        *state = NULL;
+    }
+    return *state != NULL;
+}
+
+/* It may be the one that another is about to follow: for the call it is the flow's. */
+static void transfer_state(struct app_context *context, struct transfer *t, const struct app_proto *proto, void *state)
+{
+    const struct app_proto *own = context->af->proto;
+
+    if (!proto->transfer)
+        return;
+    context->af->proto = proto;
+    proto->transfer(context, state, t);
+    context->af->proto = own;
+}
+
+static void write_state(struct app_context *context, struct transfer *t, const struct app_proto *proto, void *state,
+                        uint16_t kind)
+{
+    size_t start = transfer_part_start(t, kind);
+
+    transfer_state(context, t, proto, state);
+    transfer_part_end(t, start);
+}
+
+/* Without memory nothing more of the flow is parsed. */
+static void read_state(struct app_context *context, struct transfer *t, const struct app_proto *proto, void **state)
+{
+    struct app_flow *af = context->af;
+
+    if (af->stopped || !proto)
+        return;
+    if (begin_state(context, proto, state))
+        transfer_state(context, t, proto, *state);
+    if (!*state || t->error == -ENOMEM || context->no_memory) {
+        af->stopped = true;
+        t->error = 0;
+    }
+}
+
+/* --- A flow ----------------------------------------------------------------------------------------------------------------- */
+
+static void write_flow(struct app_context *context, struct transfer *t)
+{
+    struct app_flow *af = context->af;
+    bool has_proto = af->proto != NULL, has_fallback = af->fallback != NULL;
+    uint64_t next_tx = af->next_tx;
+    size_t start;
+
+    start = transfer_part_start(t, PART_FLAGS);
+    transfer_flags(t, af);
+    transfer_bool(t, &has_proto);
+    transfer_bool(t, &has_fallback);
+    transfer_part_end(t, start);
+    for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
+        start = transfer_part_start(t, PART_SIDE);
+        transfer_side(t, context->app->heap, &af->side[i]);
+        transfer_part_end(t, start);
+    }
+    if (af->tag) {
+        start = transfer_part_start(t, PART_TAG);
+        transfer_tag(t, context->app->heap, af);
+        transfer_part_end(t, start);
+    }
+    if (has_fallback)
+        write_state(context, t, af->fallback, af->fallback_state, PART_FALLBACK);
+    if (has_proto && !af->stopped)
+        write_state(context, t, af->proto, af->state, PART_STATE);
+    start = transfer_part_start(t, PART_NEXT);
+    transfer_u64(t, &next_tx);
+    transfer_part_end(t, start);
+}
+
+/* Ids become those of here; a flow whose protocol is not here has been given up. */
+static void read_flags(struct app_context *context, struct transfer *t)
+{
+    const struct app_numbers *numbers = context->moving->numbers;
+    struct app_flow *af = context->af;
+    bool has_proto = false, has_fallback = false;
+
+    transfer_flags(t, af);
+    transfer_bool(t, &has_proto);
+    transfer_bool(t, &has_fallback);
+    if (t->error)
+        return;
+    af->protocol = numbers->here[af->protocol];
+    af->old = numbers->here[af->old];
+    af->change_to = numbers->here[af->change_to];
+    if (af->protocol == APP_FAILED || af->old == APP_FAILED || af->change_to == APP_FAILED)
+        af->stopped = true;
+    else if (has_proto && af->protocol != 0)
+        af->proto = app_by_id(af->protocol);
+    else if (has_fallback && af->old != 0)
+        af->fallback = app_by_id(af->old);
+}
+
+/* As long as the protocol is not known its first bytes are asked anew: what was ruled out was so by other numbers. */
+static void read_side(struct app_context *context, struct transfer *t, unsigned number)
+{
+    struct app_side *side = &context->af->side[number];
+
+    transfer_side(t, context->app->heap, side);
+    if (!context->af->proto)
+        side->seen = side->needed = 0;
+    if (t->error != -ENOMEM)
+        return;
+    context->af->stopped = true;
+    t->error = 0;
+}
+
+static void read_part(struct app_context *context, struct transfer *t, uint16_t kind, unsigned *sides)
+{
+    struct app_flow *af = context->af;
+
+    switch (kind) {
+    case PART_FLAGS:
+        read_flags(context, t);
+        break;
+    case PART_SIDE:
+        transfer_require(t, *sides < FLOW_DIRECTIONS);
+        if (!t->error)
+            read_side(context, t, (*sides)++);
+        break;
+    case PART_TAG:
+        transfer_require(t, !af->tag);
+        if (!t->error)
+            transfer_tag(t, context->app->heap, af);
+        break;
+    case PART_FALLBACK:
+        transfer_require(t, !af->fallback_state);
+        if (!t->error)
+            read_state(context, t, af->fallback, &af->fallback_state);
+        break;
+    case PART_STATE:
+        transfer_require(t, !af->state);
+        if (!t->error)
+            read_state(context, t, af->proto, &af->state);
+        break;
+    case PART_NEXT:
+        transfer_u64(t, &af->next_tx);
+        break;
+    default:
+        break; /* of nobody here */
+    }
+}
+
+/* What is there of a parser is there as a whole. */
+static void complete_flow(struct app_context *context)
+{
+    struct app_flow *af = context->af;
+
+    if (af->proto && !af->state)
+        af->proto = NULL, af->stopped = true;
+    if (af->fallback && !af->fallback_state)
+        af->fallback = NULL, af->stopped = true;
+    if (!af->stopped)
+        return;
+    app_tx_complete_all(af);
+    for (unsigned i = 0; i < FLOW_DIRECTIONS; i++)
+        buffer_clear(context->app->heap, &af->side[i].pending);
+}
+
+static void read_flow(struct app_context *context, struct transfer *t)
+{
+    struct transfer part;
+    unsigned sides = 0;
+    uint16_t kind;
+
+    while (!t->error && transfer_next_part(t, &kind, &part)) {
+        read_part(context, &part, kind, &sides);
+        t->error = part.error;
+    }
+    complete_flow(context);
+}
+
+void app_transfer(struct transfer *t, struct app *app, struct flow *flow, const struct app_transfer_options *options)
+{
+    struct app_context context = { .app = app, .af = flow->app, .now_ns = flow->last_ns, .moving = options };
+
+    if (!t->reading) {
+        write_flow(&context, t);
+        return;
+    }
+    if (flow->app || !(flow->app = heap_take(app->heap, sizeof(*flow->app))))
+        return;
+    context.af = flow->app;
+    context.af->flow = flow;
+    read_flow(&context, t);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Datagrams of which fragments have passed, for another process: their bytes, so that the fragment that completes one is judged with all of
+ * it; and those that are over, inline, so that nothing is mixed into what was accepted and nothing follows what was dropped.
+ *
+ * Digests of fragments that were accepted are keyed with the table's secret: it goes with them.
+ */
+#include "sluice/transfer.h"
+
+#include <string.h>
+
+#include "defrag_priv.h"
+
+enum { PART_SEED, PART_DATAGRAM };
+
+static void transfer_key(struct transfer *t, struct datagram_key *key)
+{
+    transfer_bytes(t, &key->source, sizeof(key->source));
+    transfer_bytes(t, &key->destination, sizeof(key->destination));
+    transfer_u32(t, &key->id);
+    for (unsigned i = 0; i < PACKET_MAX_VLANS; i++)
+        transfer_u16(t, &key->vlan_id[i]);
+    transfer_u8(t, &key->ip_version);
+    transfer_u8(t, &key->protocol);
+    transfer_require(t, key->ip_version == 4 || key->ip_version == 6);
+}
+
+static void transfer_numbers(struct transfer *t, struct datagram *datagram)
+{
+    transfer_key(t, &datagram->key);
+    transfer_u64(t, &datagram->seen_ns);
+    transfer_u32(t, &datagram->end);
+    transfer_u32(t, &datagram->reach);
+    transfer_u8(t, &datagram->state);
+    transfer_bool(t, &datagram->has_header);
+    transfer_u8(t, &datagram->next_header);
+    transfer_u16(t, &datagram->header_length);
+    transfer_require(t, datagram->state < DATAGRAM_STATES && datagram->reach <= DATAGRAM_MAX);
+    transfer_require(t, datagram->end == UINT32_MAX || (datagram->end > 0 && datagram->end <= DATAGRAM_MAX));
+    transfer_require(t, datagram->header_length <= PAGE_BYTES);
+    transfer_require(t, !datagram->has_header ||
+                            datagram->header_length >= (datagram->key.ip_version == 4 ? IPV4_HEADER_MIN : IPV6_HEADER));
+}
+
+/* --- An open one ------------------------------------------------------------------------------------------------------------ */
+
+static void transfer_page(struct transfer *t, const struct defrag *defrag, struct page *page)
+{
+    for (unsigned i = 0; i < PAGE_WORDS; i++) {
+        transfer_u64(t, &page->held[i]);
+        transfer_u64(t, &page->starts[i]);
+    }
+    transfer_bytes(t, page->bytes, sizeof(page->bytes));
+    for (unsigned i = 0; !defrag->options.inline_mode && i < PAGE_UNITS; i++) {
+        transfer_u16(t, &page->owners[i].start);
+        transfer_u16(t, &page->owners[i].end);
+    }
+}
+
+static void write_pages(struct transfer *t, const struct defrag *defrag, const struct datagram *datagram)
+{
+    uint64_t there = 0;
+
+    for (unsigned i = 0; i < DATAGRAM_PAGES; i++)
+        there |= (uint64_t)(datagram->page[i] != NULL) << i;
+    transfer_u64(t, &there);
+    for (unsigned i = 0; i < DATAGRAM_PAGES; i++) {
+        if (datagram->page[i])
+            transfer_page(t, defrag, datagram->page[i]);
+    }
+}
+
+/* False when there is no memory. */
+static bool read_pages(struct transfer *t, struct defrag *defrag, struct datagram *datagram)
+{
+    uint64_t there = 0;
+
+    transfer_u64(t, &there);
+    for (unsigned i = 0; i < DATAGRAM_PAGES && !t->error; i++) {
+        if (!(there >> i & 1))
+            continue;
+        datagram->page[i] = table_page(defrag, 0);
+        if (!datagram->page[i])
+            return false;
+        transfer_page(t, defrag, datagram->page[i]);
+    }
+    return true;
+}
+
+static bool transfer_header(struct transfer *t, struct defrag *defrag, struct datagram *datagram)
+{
+    bool is_long = datagram->header_length > SHORT_HEADER;
+
+    if (!datagram->has_header)
+        return true;
+    if (is_long && t->reading && !(datagram->long_header = table_page(defrag, 0)))
+        return false;
+    transfer_bytes(t, is_long ? datagram->long_header->bytes : datagram->header, datagram->header_length);
+    transfer_require(t, header_bytes(datagram)[0] >> 4 == datagram->key.ip_version);
+    return true;
+}
+
+static bool transfer_open(struct transfer *t, struct defrag *defrag, struct datagram *datagram)
+{
+    if (!transfer_header(t, defrag, datagram))
+        return false;
+    if (t->reading)
+        return read_pages(t, defrag, datagram);
+    write_pages(t, defrag, datagram);
+    return true;
+}
+
+static void transfer_digests(struct transfer *t, struct datagram *datagram)
+{
+    transfer_u64(t, &datagram->count);
+    transfer_require(t, datagram->count <= DIGESTS_MAX);
+    for (uint64_t i = 0; i < datagram->count && !t->error; i++)
+        transfer_u64(t, &datagram->digest[i]);
+}
+
+/* --- All -------------------------------------------------------------------------------------------------------------------- */
+
+static void write_datagram(struct transfer *t, struct defrag *defrag, struct datagram *datagram)
+{
+    size_t start = transfer_part_start(t, PART_DATAGRAM);
+
+    transfer_numbers(t, datagram);
+    if (datagram->state == DATAGRAM_OPEN)
+        transfer_open(t, defrag, datagram);
+    else if (datagram->state == DATAGRAM_DONE)
+        transfer_digests(t, datagram);
+    transfer_part_end(t, start);
+}
+
+static void write_all(struct transfer *t, struct defrag *defrag)
+{
+    size_t start = transfer_part_start(t, PART_SEED);
+
+    transfer_u64(t, &defrag->seed);
+    transfer_part_end(t, start);
+    for (unsigned i = 0; i < DATAGRAM_STATES; i++) {
+        for (struct datagram *datagram = defrag->lists[i].oldest; datagram; datagram = datagram->newer)
+            write_datagram(t, defrag, datagram);
+    }
+}
+
+/* One that is open lacks something, ends with its last fragment, and has the header of the first one with its bytes. */
+static bool is_sound(const struct datagram *datagram)
+{
+    const struct page *first = datagram->page[0];
+
+    if (datagram->state != DATAGRAM_OPEN)
+        return true;
+    if (pages_complete(datagram) || (datagram->end != UINT32_MAX && datagram->reach > datagram->end))
+        return false;
+    return datagram->has_header || !first || !(first->held[0] & 1);
+}
+
+/* Where memory does not suffice for a datagram, its fragments are those of one that was not seen from its beginning. */
+static void read_datagram(struct transfer *t, struct defrag *defrag, bool knows_digests)
+{
+    struct datagram read, *datagram;
+
+    memset(&read, 0, sizeof(read));
+    transfer_numbers(t, &read);
+    if (t->error || (read.state == DATAGRAM_DONE && !knows_digests) || !(datagram = table_place(defrag, &read)))
+        return;
+    if (datagram->state == DATAGRAM_DONE)
+        transfer_digests(t, datagram);
+    else if (datagram->state == DATAGRAM_OPEN && !transfer_open(t, defrag, datagram) && !t->error) {
+        table_remove(defrag, datagram);
+        return;
+    }
+    transfer_require(t, is_sound(datagram));
+    if (t->error)
+        table_remove(defrag, datagram);
+}
+
+/* False when the table has another one already: then digests of the writer mean nothing here. */
+static bool read_seed(struct transfer *t, struct defrag *defrag)
+{
+    uint64_t seed = 0;
+
+    transfer_u64(t, &seed);
+    if (pool_used(defrag->datagrams) == 0 && !t->error)
+        defrag->seed = seed;
+    return seed == defrag->seed;
+}
+
+void defrag_transfer(struct transfer *t, struct defrag *defrag)
+{
+    struct transfer part;
+    bool knows_digests = false;
+    uint16_t kind;
+
+    if (!t->reading) {
+        write_all(t, defrag);
+        return;
+    }
+    while (!t->error && transfer_next_part(t, &kind, &part)) {
+        if (kind == PART_SEED)
+            knows_digests = read_seed(&part, defrag);
+        else if (kind == PART_DATAGRAM)
+            read_datagram(&part, defrag, knows_digests);
+        t->error = part.error;
+    }
+}

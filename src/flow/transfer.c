@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Flows that go from one process to the next. What lies in the table is written field by field; the reader makes a flow of it at its own
+ * place: its hash has another seed, its slot of the wheel another turn. Those that are new are told last and in the order in which they
+ * began, which is the order in which they give way.
+ *
+ * Numbers of variables are those of names, which the next process may have numbered otherwise: a name that it does not have is of no use to
+ * any of its rules, and what it stood for is left.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "bucket.h"
+#include "flow_priv.h"
+#include "sluice/pool.h"
+#include "sluice/transfer.h"
+
+/* --- The flow's own fields -------------------------------------------------------------------------------------------------- */
+
+static void transfer_key(struct transfer *t, struct flow *flow)
+{
+    transfer_bytes(t, &flow->client, sizeof(flow->client));
+    transfer_bytes(t, &flow->server, sizeof(flow->server));
+    transfer_u16(t, &flow->client_port);
+    transfer_u16(t, &flow->server_port);
+    for (unsigned i = 0; i < PACKET_MAX_VLANS; i++)
+        transfer_u16(t, &flow->vlan_id[i]);
+    transfer_u8(t, &flow->vlan_count);
+    transfer_u8(t, &flow->ip_version);
+    transfer_u8(t, &flow->protocol);
+    transfer_u8(t, &flow->tunnel_depth);
+    transfer_require(t, flow->vlan_count <= PACKET_MAX_VLANS && (flow->ip_version == 4 || flow->ip_version == 6));
+}
+
+static void transfer_side(struct transfer *t, struct flow_side *side)
+{
+    transfer_u64(t, &side->packets);
+    transfer_u64(t, &side->bytes);
+    transfer_u8(t, &side->ttl_low);
+    transfer_u8(t, &side->ttl_high);
+    transfer_bytes(t, side->mac, sizeof(side->mac));
+}
+
+static void transfer_origin(struct transfer *t, struct flow_origin *origin)
+{
+    transfer_u32(t, &origin->in_ifindex);
+    transfer_u32(t, &origin->out_ifindex);
+    transfer_u32(t, &origin->in_physical_ifindex);
+    transfer_u32(t, &origin->out_physical_ifindex);
+    transfer_u32(t, &origin->mark);
+    transfer_u32(t, &origin->conntrack_id);
+    transfer_u32(t, &origin->conntrack_mark);
+    transfer_u16(t, &origin->queue);
+    transfer_u8(t, &origin->hook);
+    transfer_bool(t, &origin->has_conntrack);
+}
+
+static void transfer_decisions(struct transfer *t, struct flow *flow)
+{
+    transfer_u32(t, &flow->application);
+    transfer_u32(t, &flow->drop_sid);
+    transfer_u32(t, &flow->drop_gid);
+    for (unsigned i = 0; i < EXCEPTION_COUNT; i++) {
+        transfer_u8(t, &flow->exceptions[i]);
+        transfer_require(t, flow->exceptions[i] <= EXCEPTION_POLICY_COUNT);
+    }
+    transfer_bool(t, &flow->emergency);
+    transfer_bool(t, &flow->drop_by_exception);
+    transfer_u8(t, &flow->drop_reason);
+    transfer_u8(t, &flow->offload);
+    transfer_require(t, flow->drop_reason < DROP_REASON_COUNT && flow->offload <= OFFLOAD_DROP);
+}
+
+void flow_transfer(struct transfer *t, struct flow *flow)
+{
+    transfer_key(t, flow);
+    transfer_u8(t, &flow->state);
+    transfer_u16(t, &flow->flags);
+    transfer_u64(t, &flow->id);
+    transfer_u64(t, &flow->start_ns);
+    transfer_u64(t, &flow->last_ns);
+    transfer_u64(t, &flow->first_number);
+    for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
+        transfer_side(t, &flow->side[i]);
+        transfer_bool(t, &flow->has_mac[i]);
+    }
+    transfer_origin(t, &flow->origin);
+    transfer_decisions(t, flow);
+    transfer_require(t, flow->state < FLOW_STATE_COUNT);
+}
+
+/* --- Into the table --------------------------------------------------------------------------------------------------------- */
+
+static struct flow_key key_of_flow(const struct flow *flow)
+{
+    struct flow_key key = {
+        .source = flow->client,
+        .destination = flow->server,
+        .source_port = flow->client_port,
+        .destination_port = flow->server_port,
+        .vlan_count = flow->vlan_count,
+        .ip_version = flow->ip_version,
+        .protocol = flow->protocol,
+        .tunnel_depth = flow->tunnel_depth,
+    };
+
+    memcpy(key.vlan_id, flow->vlan_id, sizeof(key.vlan_id));
+    if (protocol_is_icmp(key.protocol))
+        key.destination_port = icmp_answer(key.protocol, (uint8_t)key.source_port);
+    return key;
+}
+
+struct flow *flow_table_adopt(struct flow_table *table, const struct flow *from)
+{
+    struct flow_key key = key_of_flow(from);
+    enum flow_direction direction;
+    struct flow *flow;
+
+    key_mask(&key, &table->options);
+    if (flow_find_key(table, &key, &direction) || !(flow = pool_take(table->flows)))
+        return NULL;
+    *flow = *from;
+    flow->hash = key_hash(&key, &table->secret);
+    flow_place(table, flow);
+    return flow;
+}
+
+/* Of packets so far, never 0. */
+static uint32_t visit_of(const struct flow *flow)
+{
+    return (uint32_t)(flow->side[0].packets + flow->side[1].packets) << 1 | 1;
+}
+
+void flow_set_visit(struct flow *flow)
+{
+    flow->visit = visit_of(flow);
+}
+
+bool flow_is_visit(const struct flow *flow)
+{
+    return flow->visit == visit_of(flow);
+}
+
+/* --- Out of the table ------------------------------------------------------------------------------------------------------- */
+
+static void tell_settled(struct bucket *bucket, flow_each_function *each, void *user)
+{
+    uint32_t places = bucket_places(bucket);
+
+    for (uint32_t i = 0; i < places; i++) {
+        if (bucket->flows[i]->state != FLOW_NEW)
+            each(bucket->flows[i], user);
+    }
+    if (bucket->count <= BUCKET_PLACES)
+        return;
+    for (struct flow *flow = bucket->flows[BUCKET_LAST]->next; flow; flow = flow->next) {
+        if (flow->state != FLOW_NEW)
+            each(flow, user);
+    }
+}
+
+void flow_table_each(struct flow_table *table, flow_each_function *each, void *user)
+{
+    for (size_t i = 0; i <= table->bucket_mask; i++)
+        tell_settled(&table->buckets[i], each, user);
+    for (struct flow *flow = table->oldest; flow; flow = flow->newer)
+        each(flow, user);
+}
+
+size_t flow_table_count(const struct flow_table *table)
+{
+    return pool_used(table->flows);
+}
+
+/* --- What the kernel counted ------------------------------------------------------------------------------------------------ */
+
+void flow_transfer_kernel(struct transfer *t, struct flow_table *table, struct flow *flow)
+{
+    struct flow_kernel counts = { .until_ns = 0 };
+
+    if (flow->kernel)
+        counts = *flow->kernel;
+    for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
+        transfer_u64(t, &counts.packets[i]);
+        transfer_u64(t, &counts.bytes[i]);
+    }
+    transfer_u64(t, &counts.until_ns);
+    if (!t->reading || t->error || (!flow->kernel && !(flow->kernel = pool_take(table->kernels))))
+        return;
+    *flow->kernel = counts;
+}

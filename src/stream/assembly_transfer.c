@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The bytes of a direction for another process: its numbers, its lists, then the bytes of every piece that has some, in order. Which those
+ * are the lists say, so the reader goes over the same pieces as the writer did.
+ *
+ * Threads:   those of the store: one.
+ * Ownership: as in assembly.h; what was read before an error is in the assembly, which its owner ends.
+ */
+#include "sluice/transfer.h"
+
+#include "assembly_priv.h"
+
+#define OFFSET_MAX (UINT64_C(1) << 62)
+
+enum { EXTENT_SIZE = 17 };
+
+static void transfer_offset(struct transfer *t, uint64_t *offset)
+{
+    transfer_u64(t, offset);
+    transfer_require(t, *offset < OFFSET_MAX);
+}
+
+static void transfer_numbers(struct transfer *t, struct assembly *assembly)
+{
+    transfer_offset(t, &assembly->base);
+    transfer_offset(t, &assembly->contiguous);
+    transfer_offset(t, &assembly->acknowledged);
+    transfer_offset(t, &assembly->inspected);
+    transfer_offset(t, &assembly->parsed);
+    transfer_offset(t, &assembly->limit);
+    transfer_u32(t, &assembly->window);
+    transfer_u16(t, &assembly->max_extents_seen);
+    transfer_bool(t, &assembly->has_gap);
+    transfer_bool(t, &assembly->gap_before_next);
+    transfer_bool(t, &assembly->stopped);
+    transfer_u8(t, &assembly->before_length);
+    transfer_require(t, assembly->base <= assembly->inspected && assembly->inspected <= assembly->contiguous &&
+                            assembly->before_length <= STREAM_BEFORE_MAX);
+    if (!t->error)
+        transfer_bytes(t, assembly->before, assembly->before_length);
+}
+
+/* --- Lists ------------------------------------------------------------------------------------------------------------------ */
+
+static void transfer_extent(struct transfer *t, struct assembly_extent *extent)
+{
+    transfer_offset(t, &extent->start);
+    transfer_offset(t, &extent->end);
+    transfer_bool(t, &extent->lost);
+    transfer_require(t, extent->start < extent->end);
+}
+
+static void write_list(struct transfer *t, struct assembly_extent *list, uint16_t count)
+{
+    transfer_u16(t, &count);
+    for (struct assembly_extent *extent = list; extent; extent = extent->next)
+        transfer_extent(t, extent);
+}
+
+/* How the members of a list lie to each other. */
+enum list_order {
+    LIST_APART,  /* with room between them */
+    LIST_BESIDE, /* they may touch */
+    LIST_OVER,   /* they may overlap, and are in the order of their starts */
+};
+
+static bool is_in_order(const struct assembly_extent *before, const struct assembly_extent *extent,
+                        enum list_order order)
+{
+    if (!before)
+        return true;
+    if (order == LIST_OVER)
+        return extent->start >= before->start;
+    return order == LIST_APART ? extent->start > before->end : extent->start >= before->end;
+}
+
+/* False when there is no memory. */
+static bool read_list(struct transfer *t, struct assembly_store *store, struct assembly_extent **list, uint16_t *count,
+                      uint16_t max, enum list_order order)
+{
+    struct assembly_extent *before = NULL, **link = list;
+    uint16_t wanted = 0;
+
+    transfer_u16(t, &wanted);
+    transfer_require(t, wanted <= max && transfer_has_room(t, wanted, EXTENT_SIZE));
+    for (uint16_t i = 0; i < wanted && !t->error; i++) {
+        struct assembly_extent read = { .start = 0 }, *extent;
+
+        transfer_extent(t, &read);
+        transfer_require(t, is_in_order(before, &read, order));
+        if (t->error || !(extent = pool_take(store->extents)))
+            return t->error != 0;
+        *extent = read;
+        *link = before = extent;
+        link = &extent->next;
+        ++*count;
+    }
+    return true;
+}
+
+static bool transfer_lists(struct transfer *t, struct assembly_store *store, struct assembly *assembly)
+{
+    if (!t->reading) {
+        write_list(t, assembly->extents, assembly->extent_count);
+        write_list(t, assembly->holes, assembly->hole_count);
+        write_list(t, assembly->segments, assembly->segment_count);
+        return true;
+    }
+    if (!read_list(t, store, &assembly->extents, &assembly->extent_count, MAX_EXTENTS, LIST_APART) ||
+        !read_list(t, store, &assembly->holes, &assembly->hole_count, MAX_HOLES, LIST_BESIDE) ||
+        !read_list(t, store, &assembly->segments, &assembly->segment_count, MAX_SEGMENTS, LIST_OVER))
+        return false;
+    for (struct assembly_extent *segment = assembly->segments; segment; segment = segment->next)
+        assembly->segments_last = segment;
+    transfer_require(t, !assembly->extents || assembly->extents->start > assembly->contiguous);
+    return true;
+}
+
+/* --- Bytes ------------------------------------------------------------------------------------------------------------------ */
+
+static void write_piece(struct transfer *t, const struct assembly *assembly, struct assembly_block **hint,
+                        const struct piece *piece)
+{
+    uint8_t *place = transfer_place(t, piece->end - piece->start);
+
+    if (place)
+        block_read(assembly, hint, piece->start, piece->end, place);
+}
+
+/* False when there is no memory. */
+static bool read_piece(struct transfer *t, struct assembly_store *store, struct assembly *assembly,
+                       struct assembly_block **hint, const struct piece *piece)
+{
+    const uint8_t *bytes = transfer_lend(t, piece->end - piece->start);
+
+    if (!bytes)
+        return true;
+    if (block_reserve(store, assembly, piece->start, piece->end))
+        return false;
+    block_write(assembly, hint, piece->start, piece->end, bytes);
+    return true;
+}
+
+static bool transfer_pieces(struct transfer *t, struct assembly_store *store, struct assembly *assembly)
+{
+    const struct assembly_extent *last = assembly->extents;
+    struct assembly_block *hint = NULL;
+    struct piece piece;
+    struct walk walk;
+    bool has_room = true;
+
+    while (last && last->next)
+        last = last->next;
+    walk = walk_start(assembly, assembly->base, last ? last->end : assembly->contiguous);
+    while (!t->error && has_room && walk_next(&walk, &piece)) {
+        if (piece.kind != PIECE_SEEN)
+            continue;
+        if (t->reading)
+            has_room = read_piece(t, store, assembly, &hint, &piece);
+        else
+            write_piece(t, assembly, &hint, &piece);
+    }
+    return has_room;
+}
+
+bool assembly_transfer(struct transfer *t, struct assembly_store *store, struct assembly *assembly)
+{
+    transfer_numbers(t, assembly);
+    if (t->error || !transfer_lists(t, store, assembly) || t->error)
+        return t->error != 0;
+    return transfer_pieces(t, store, assembly);
+}

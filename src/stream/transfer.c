@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * TCP sessions for another process. All of a session goes, down to the bytes that wait for a hole to be filled: first-seen data wins there, too,
+ * and the border of two processes is no gap. What follows from the configuration (a host's system) is asked anew.
+ */
+#include "sluice/transfer.h"
+
+#include <string.h>
+
+#include "stream_priv.h"
+
+#define OFFSET_MAX (INT64_C(1) << 62)
+
+enum { HANDSHAKE_SIZE = 22 };
+
+static void transfer_offset(struct transfer *t, int64_t *offset)
+{
+    transfer_i64(t, offset);
+    transfer_require(t, *offset > -OFFSET_MAX && *offset < OFFSET_MAX);
+}
+
+static void transfer_sack(struct transfer *t, struct tcp_peer *peer)
+{
+    transfer_u8(t, &peer->sack_count);
+    transfer_require(t, peer->sack_count <= SACK_RANGES);
+    for (unsigned i = 0; i < peer->sack_count && !t->error; i++) {
+        transfer_u32(t, &peer->sack[i].from);
+        transfer_u32(t, &peer->sack[i].to);
+    }
+}
+
+static void transfer_numbers(struct transfer *t, struct tcp_peer *peer)
+{
+    transfer_u32(t, &peer->isn);
+    transfer_u32(t, &peer->next_seq);
+    transfer_u32(t, &peer->last_ack);
+    transfer_u32(t, &peer->next_win);
+    transfer_u32(t, &peer->window);
+    transfer_u32(t, &peer->max_window);
+    transfer_u32(t, &peer->last_timestamp);
+    transfer_u32(t, &peer->last_seconds);
+    transfer_u32(t, &peer->fin_seq);
+    transfer_u16(t, &peer->flags);
+    transfer_u8(t, &peer->window_scale);
+    transfer_u8(t, &peer->tcp_flags);
+    transfer_offset(t, &peer->next_offset);
+    transfer_offset(t, &peer->edge);
+    transfer_offset(t, &peer->urgent_offset);
+    transfer_u32(t, &peer->urgent_oob);
+    transfer_require(t, peer->window_scale <= WINDOW_SCALE_MAX);
+}
+
+/* What there is no memory for is not reassembled any more: its packets are inspected one by one. */
+static void transfer_peer(struct transfer *t, struct stream *stream, struct tcp_peer *peer)
+{
+    transfer_numbers(t, peer);
+    transfer_sack(t, peer);
+    if (t->reading)
+        peer->flags &= (uint16_t)~PEER_OS_KNOWN;
+    if (t->error || assembly_transfer(t, stream->store, &peer->assembly))
+        return;
+    t->at = t->limit;
+    assembly_stop(stream->store, &peer->assembly);
+    peer->flags |= PEER_STOPPED;
+}
+
+static void transfer_entry(struct transfer *t, struct handshake_entry *entry)
+{
+    transfer_u32(t, &entry->seq);
+    transfer_u32(t, &entry->ack);
+    transfer_u32(t, &entry->timestamp);
+    transfer_u32(t, &entry->seconds);
+    transfer_u16(t, &entry->window);
+    transfer_u8(t, &entry->window_scale);
+    transfer_bool(t, &entry->has_timestamp);
+    transfer_bool(t, &entry->has_window_scale);
+    transfer_bool(t, &entry->has_sack);
+    transfer_require(t, entry->window_scale <= WINDOW_SCALE_MAX);
+}
+
+static void write_queue(struct transfer *t, struct tcp_session *session)
+{
+    transfer_u8(t, &session->queued);
+    for (struct handshake_entry *entry = session->queue; entry; entry = entry->next)
+        transfer_entry(t, entry);
+}
+
+static void read_queue(struct transfer *t, struct stream *stream, struct tcp_session *session)
+{
+    struct handshake_entry **link = &session->queue;
+    uint8_t wanted = 0;
+
+    transfer_u8(t, &wanted);
+    transfer_require(t, transfer_has_room(t, wanted, HANDSHAKE_SIZE));
+    for (unsigned i = 0; i < wanted && !t->error; i++) {
+        struct handshake_entry read = { .seq = 0 }, *entry;
+
+        transfer_entry(t, &read);
+        if (t->error || !(entry = pool_take(stream->handshakes)))
+            return; /* fewer are remembered */
+        *entry = read;
+        *link = entry;
+        link = &entry->next;
+        session->queued++;
+    }
+}
+
+/* Each peer is a part, so that one without memory does not take the other's. */
+static void transfer_peers(struct transfer *t, struct stream *stream, struct tcp_session *session)
+{
+    for (uint16_t i = 0; i < FLOW_DIRECTIONS; i++) {
+        struct transfer part = { .bytes = NULL };
+        uint16_t kind = 0;
+
+        if (t->reading) {
+            transfer_require(t, transfer_next_part(t, &kind, &part) && kind == i);
+            if (t->error)
+                return;
+            transfer_peer(&part, stream, &session->peer[i]);
+            t->error = part.error;
+        } else {
+            size_t start = transfer_part_start(t, i);
+
+            transfer_peer(t, stream, &session->peer[i]);
+            transfer_part_end(t, start);
+        }
+    }
+}
+
+static void transfer_session(struct transfer *t, struct stream *stream, struct tcp_session *session)
+{
+    transfer_u8(t, &session->state);
+    transfer_u8(t, &session->previous);
+    transfer_u16(t, &session->flags);
+    transfer_require(t, session->state < TCP_STATE_COUNT && session->previous < TCP_STATE_COUNT);
+    if (t->reading)
+        read_queue(t, stream, session);
+    else
+        write_queue(t, session);
+    transfer_peers(t, stream, session);
+}
+
+static bool read_session(struct transfer *t, struct stream *stream, struct flow *flow)
+{
+    struct tcp_session *session = pool_take(stream->sessions);
+
+    if (!session) {
+        flow->flags |= FLOW_NO_STREAM;
+        return false;
+    }
+    memset(session, 0, sizeof(*session));
+    session->flow = flow;
+    transfer_session(t, stream, session);
+    if (session->state == TCP_STATE_SYN_SENT)
+        session_link_half_open(stream, session);
+    flow->tcp = session;
+    if (t->error)
+        stream_end(stream, flow);
+    return !t->error;
+}
+
+bool stream_transfer(struct transfer *t, struct stream *stream, struct flow *flow)
+{
+    if (t->reading)
+        return !flow->tcp && read_session(t, stream, flow);
+    transfer_session(t, stream, flow->tcp);
+    return true;
+}

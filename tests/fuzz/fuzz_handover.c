@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A worker's file of a hand-over, without head and digest: those are made here, or nothing would ever be read. The contract:
+ *
+ *   - what is refused leaves no flow behind
+ *   - what was read can be gone on with: packets of its flows, in both directions
+ *   - and can be written, and what was written is read again
+ */
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "engine/engine_priv.h"
+#include "sluice/handover.h"
+#include "sluice/keyword.h"
+#include "sluice/transfer.h"
+#include "stream/stream_priv.h"
+
+enum { FILE_WORKER = 1, HEADERS = 40, PACKETS_MAX = 64 };
+
+#define MUST(condition)                                                                                                \
+    do {                                                                                                               \
+        if (!(condition))                                                                                              \
+            abort();                                                                                                   \
+    } while (0)
+
+static const char rules[] = "alert tcp any any -> any any (content:\"abc\"; content:\"xyz\"; sid:2;)\n"
+                            "alert tcp any any -> any any (content:\"user\"; flowbits:set,logged.in; sid:1;)\n"
+                            "alert tcp any any -> any any (flowint:gets,+,1; content:\"get\"; sid:4;)\n"
+                            "alert http any any -> any any (http.uri; content:\"/two\"; http.request_body; "
+                            "content:\"last\"; sid:6;)\n"
+                            "alert http any any -> any any (file.data; content:\"tail\"; sid:8;)\n";
+
+static struct {
+    struct pipeline_options options;
+    struct pipeline_shared shared;
+    struct pipeline pipeline;
+    struct config *config;
+    struct diag *diag;
+    struct output *output;
+    struct ruleset *ruleset;
+    uint8_t bytes[256];
+    uint64_t number;
+    unsigned packets;
+} f;
+
+static void make_ruleset(void)
+{
+    static const char *words[256];
+    const struct rule_list_options list_options = {
+        .keywords = keyword_table_new(keyword_list, keyword_list_count),
+        .variables = rule_variables_new(),
+        .applications = words,
+    };
+    struct ruleset_options options;
+    struct rule_list *list;
+
+    app_words(words, sizeof(words) / sizeof(words[0]));
+    MUST(rule_list_new(&list, &list_options, f.diag) == 0);
+    MUST(rule_list_parse(list, "fuzz", rules, sizeof(rules) - 1, f.diag) == 0);
+    MUST(rule_list_finish(list, f.diag) == 0 && diag_errors(f.diag) == 0);
+    ruleset_options_default(&options);
+    MUST(ruleset_new(&f.ruleset, list, &options, f.diag) == 0);
+}
+
+/* Once for the process. */
+static void prepare(void)
+{
+    const struct setting *tables[APP_MAX_PROTOCOLS + 2] = { config_settings };
+    struct output_options output;
+    char error[256];
+
+    f.diag = diag_new();
+    app_setting_tables(tables + 1);
+    MUST(config_new(&f.config, tables) == 0);
+    decode_options_default(&f.options.decode);
+    defrag_options_default(&f.options.defrag);
+    detector_options_default(&f.options.detector);
+    flow_options_default(&f.options.flow);
+    stream_options_default(&f.options.stream);
+    policy_options_default(&f.options.policy);
+    f.options.flow.memcap = f.options.stream.memcap = f.options.stream.reassembly_memcap = 256 << 10;
+    f.options.defrag.memcap = f.options.host_memcap = 128 << 10;
+    f.options.detector.flow_memcap = f.options.detector.transaction_memcap = 128 << 10;
+    f.options.checksums = CHECKSUMS_IGNORE;
+    output_options_default(&output);
+    output.console = NULL;
+    MUST(output_open(&f.output, &output, 1, error) == 0);
+    make_ruleset();
+}
+
+static void open_pipeline(void)
+{
+    app_options_default(&f.options.app);
+    MUST(app_options_configure(&f.options.app, f.config, f.diag) == 0);
+    f.options.app.memcap = 1 << 20;
+    MUST(pipeline_shared_init(&f.shared, &f.options) == 0);
+    MUST(pipeline_init(&f.pipeline, &f.options, &f.shared, 0, output_port(f.output, 0)) == 0);
+    MUST(detector_prepare(f.pipeline.detector, f.ruleset) == 0);
+}
+
+static bool has_datagrams(void)
+{
+    for (size_t i = 0; i < defrag_counter_count(); i++) {
+        if (strcmp(defrag_counter_name(i), "defrag.memuse") == 0)
+            return defrag_counter_value(f.pipeline.defrag, i) > 0;
+    }
+    return true;
+}
+
+/* Without flows it is as good as new, and to make one takes longer than all the rest. */
+static void empty_pipeline(void)
+{
+    pipeline_forget(&f.pipeline);
+    if (!has_datagrams())
+        return;
+    pipeline_clear(&f.pipeline);
+    pipeline_shared_clear(&f.shared);
+    open_pipeline();
+}
+
+/* --- Files ------------------------------------------------------------------------------------------------------------------ */
+
+static int memory_file(void)
+{
+    int fd = memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    MUST(fd >= 0);
+    return fd;
+}
+
+static int make_file(const uint8_t *data, size_t size)
+{
+    struct transfer_file file;
+    int fd = memory_file();
+    uint64_t written;
+
+    MUST(transfer_file_start(&file, fd, FILE_WORKER) == 0);
+    transfer_bytes(&file.out, (void *)data, size);
+    MUST(transfer_file_finish(&file, &written) == 0);
+    return fd;
+}
+
+static int read_file(int fd)
+{
+    struct handover_counts counts = { 0 };
+    int err = handover_read(&f.pipeline, f.ruleset, (struct handover_place){ 0, 1 }, fd, &counts);
+
+    MUST(!err || flow_table_count(f.pipeline.flows) == 0);
+    close(fd);
+    return err;
+}
+
+/* --- Packets ---------------------------------------------------------------------------------------------------------------- */
+
+static void put_be16(uint8_t *at, uint32_t value)
+{
+    at[0] = (uint8_t)(value >> 8);
+    at[1] = (uint8_t)value;
+}
+
+static void put_be32(uint8_t *at, uint32_t value)
+{
+    put_be16(at, value >> 16);
+    put_be16(at + 2, value);
+}
+
+static size_t put_segment(const struct flow *flow, enum flow_direction direction, const char *text)
+{
+    bool to_server = direction == FLOW_TO_SERVER;
+    const struct tcp_peer *sender = &flow->tcp->peer[direction], *receiver = &flow->tcp->peer[!direction];
+    size_t length = HEADERS + strlen(text);
+    uint8_t *tcp = f.bytes + 20;
+
+    memset(f.bytes, 0, HEADERS);
+    f.bytes[0] = 0x45;
+    put_be16(f.bytes + 2, (uint32_t)length);
+    f.bytes[8] = 64;
+    f.bytes[9] = IPPROTO_TCP;
+    memcpy(f.bytes + 12, to_server ? flow->client.bytes : flow->server.bytes, 4);
+    memcpy(f.bytes + 16, to_server ? flow->server.bytes : flow->client.bytes, 4);
+    put_be16(tcp, to_server ? flow->client_port : flow->server_port);
+    put_be16(tcp + 2, to_server ? flow->server_port : flow->client_port);
+    put_be32(tcp + 4, sender->next_seq);
+    put_be32(tcp + 8, receiver->next_seq);
+    tcp[12] = 0x50;
+    tcp[13] = TCP_ACK | TCP_PSH;
+    put_be16(tcp + 14, 1000);
+    memcpy(tcp + 20, text, length - HEADERS);
+    return length;
+}
+
+static void send_segment(struct flow *flow, enum flow_direction direction, const char *text)
+{
+    size_t length;
+
+    if (!flow->tcp || flow->ip_version != 4)
+        return;
+    length = put_segment(flow, direction, text);
+    struct packet packet = {
+        .data = f.bytes,
+        .length = (uint32_t)length,
+        .wire_length = (uint32_t)length,
+        .link = LINK_RAW,
+        .time_ns = flow->last_ns,
+        .number = ++f.number,
+    };
+
+    pipeline_packet(&f.pipeline, f.ruleset, &packet, NULL);
+}
+
+static void go_on(struct flow *flow, void *user)
+{
+    static const char *const texts[] = { "last", "\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntail",
+                                         "GET /two HTTP/1.1\r\n\r\n", "abcxyz\r\n.\r\n", "\x16\x03\x03\x01\x01" };
+
+    (void)user;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && f.packets < PACKETS_MAX; i++, f.packets += 2) {
+        send_segment(flow, FLOW_TO_SERVER, texts[i]);
+        send_segment(flow, FLOW_TO_CLIENT, texts[i]);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct handover_counts counts = { 0 };
+    int fd;
+
+    if (!f.diag) {
+        prepare();
+        open_pipeline();
+    }
+    f.packets = 0;
+    if (read_file(make_file(data, size)) == 0) {
+        flow_table_each(f.pipeline.flows, go_on, NULL);
+        fd = memory_file();
+        MUST(handover_write(&f.pipeline, f.ruleset, (struct handover_place){ 0, 1 }, fd, &counts) == 0);
+        empty_pipeline();
+        MUST(read_file(fd) == 0);
+    }
+    empty_pipeline();
+    return 0;
+}

@@ -1,0 +1,805 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Hand-over between two pipelines: a conversation that is cut by it at any point gives the same alerts, verdicts and events as one that is
+ * not.
+ */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "handover_rig.h"
+#include "tls_builder.h"
+#include "tls_samples.h"
+#include "sluice/stream_event.h"
+
+/* --- Conversations ---------------------------------------------------------------------------------------------------------- */
+
+enum { NEXT = -2, TOLD = 16384, UDP = 0x100 };
+
+struct step {
+    int from;       /* RIG_CLIENT or RIG_SERVER */
+    unsigned flags; /* of TCP, or UDP; 0: data */
+    int64_t offset; /* NEXT: in order */
+    const char *text;
+    size_t length; /* 0: that of the text */
+};
+
+struct conversation {
+    const char *name, *rules, *yaml;
+    bool passive, no_handshake;
+    struct step steps[32];
+};
+
+static size_t put_udp(const struct step *step, size_t length)
+{
+    uint8_t *udp = rig.bytes + 20;
+
+    rig_put_ip(step->from, IPPROTO_UDP, 28 + length);
+    memset(udp, 0, 8);
+    rig_put16(udp, step->from == RIG_CLIENT ? rig.client_port : 53);
+    rig_put16(udp + 2, step->from == RIG_CLIENT ? 53 : rig.client_port);
+    rig_put16(udp + 4, (uint32_t)(8 + length));
+    memcpy(udp + 8, step->text, length);
+    return 28 + length;
+}
+
+static const char *send_step(const struct step *step)
+{
+    const char *text = step->text ? step->text : "";
+    size_t length = step->length ? step->length : strlen(text);
+    unsigned flags = step->flags ? step->flags : TCP_ACK | TCP_PSH;
+    uint32_t *next = &rig.next[step->from];
+    int64_t offset = step->offset == NEXT ? *next : step->offset;
+
+    if (flags == UDP)
+        return rig_judge(put_udp(step, length));
+    if (offset + (int64_t)length > *next)
+        *next = (uint32_t)(offset + (int64_t)length);
+    return rig_segment(step->from, (uint8_t)flags, offset, text, length);
+}
+
+static uint64_t alerts(void)
+{
+    return policy_counters(rig.pipeline.policy)->alerts;
+}
+
+static size_t tell_packet(char *out, size_t size, const char *hits, uint64_t reported)
+{
+    size_t at = (size_t)snprintf(out, size, "[%s] %u %s", hits, (unsigned)reported,
+                                 rig.packet.verdict == VERDICT_DROP ? "drop" : "accept");
+
+    for (unsigned i = 0; i < rig.packet.event_count; i++)
+        at += (size_t)snprintf(out + at, size - at, " %u", rig.packet.event_list[i]);
+    return at + (size_t)snprintf(out + at, size - at, "\n");
+}
+
+static void tell_variable(uint32_t number, bool is_bit, uint32_t value, void *user)
+{
+    char *out = user;
+
+    snprintf(out + strlen(out), 64, " %s%u=%u", is_bit ? "bit" : "int", number, value);
+}
+
+static size_t tell_flow(char *out, size_t size, const struct flow *flow)
+{
+    struct tcp_summary tcp;
+    char variables[1024] = "";
+
+    stream_summary(flow, &tcp);
+    flow_each_variable(flow, tell_variable, variables);
+    return (size_t)snprintf(
+        out, size, "flow %llu state %u flags %x app %x packets %llu/%llu tcp %u size %u/%u bytes %llu/%llu drop %u%s\n",
+        (unsigned long long)flow->id, flow->state, flow->flags, flow->application,
+        (unsigned long long)flow->side[0].packets, (unsigned long long)flow->side[1].packets, tcp.state, tcp.size[0],
+        tcp.size[1], (unsigned long long)tcp.bytes[0], (unsigned long long)tcp.bytes[1], flow->drop_sid, variables);
+}
+
+struct teller {
+    char *out;
+    size_t at;
+};
+
+static void tell_each(struct flow *flow, void *user)
+{
+    struct teller *teller = user;
+
+    teller->at += tell_flow(teller->out + teller->at, TOLD - teller->at, flow);
+}
+
+static void tell_transactions(struct flow *flow, void *user)
+{
+    struct teller *teller = user;
+
+    teller->at += (size_t)snprintf(teller->out + teller->at, TOLD - teller->at, "tx %llu\n",
+                                   (unsigned long long)app_tx_count(flow));
+}
+
+/* With HANDOVER_CORPUS, what is written goes there, too: tests/fuzz/corpus/handover is made so. */
+static void keep_for_corpus(const struct conversation *talk, int cut)
+{
+    enum { HEAD = 16, DIGEST = 8 };
+    const char *folder = getenv("HANDOVER_CORPUS");
+    static uint8_t bytes[1 << 18];
+    char path[4096];
+    int fd, out;
+
+    if (!folder || cut % 3 != 2)
+        return;
+    fd = rig_memory_file();
+    ck_assert_int_eq(handover_write(&rig.pipeline, rig.ruleset, rig_place, fd, &(struct handover_counts){ 0 }), 0);
+    ssize_t length = pread(fd, bytes, sizeof(bytes), 0);
+
+    snprintf(path, sizeof(path), "%s/%c%c%c-%zu-%d", folder, talk->name[0], talk->name[1] == ' ' ? '_' : talk->name[1],
+             talk->name[2] == ' ' ? '_' : talk->name[2], strlen(talk->name), cut);
+    out = creat(path, 0644);
+    ck_assert_int_eq(write(out, bytes + HEAD, (size_t)length - HEAD - DIGEST), length - HEAD - DIGEST);
+    close(out);
+    close(fd);
+}
+
+static void hand_over(const struct conversation *talk, int cut)
+{
+    keep_for_corpus(talk, cut);
+    rig_hand_over_to(talk->rules, talk->yaml ? talk->yaml : "");
+}
+
+/* What is told of the conversation, with a hand-over before step `cut` (behind the handshake, that is step 0). */
+static void converse(const struct conversation *talk, int cut, char *out)
+{
+    const char *yaml = talk->yaml ? talk->yaml : "";
+    struct teller teller = { out, 0 };
+
+    rig_setup_applications();
+    app_options_clear(&rig.options.app);
+    rig_configure_applications(yaml);
+    if (talk->passive)
+        rig_passive();
+    rig_open(talk->rules);
+    if (!talk->no_handshake)
+        rig_handshake();
+    for (int i = 0; talk->steps[i].text || talk->steps[i].flags; i++) {
+        if (i == cut)
+            hand_over(talk, i);
+        rig.time_ns += RIG_SECOND / 10;
+
+        uint64_t before = alerts();
+        const char *hits = send_step(&talk->steps[i]);
+
+        teller.at += tell_packet(out + teller.at, TOLD - teller.at, hits, alerts() - before);
+    }
+    flow_table_each(rig.pipeline.flows, tell_each, &teller);
+    flow_table_each(rig.pipeline.flows, tell_transactions, &teller);
+    teller.at += (size_t)snprintf(out + teller.at, TOLD - teller.at, "end %llu\n", (unsigned long long)rig_finish());
+    rig_close_applications();
+}
+
+static int count_steps(const struct conversation *talk)
+{
+    int count = 0;
+
+    while (talk->steps[count].text || talk->steps[count].flags)
+        count++;
+    return count;
+}
+
+#define CLIENT(data)                                                                                                   \
+    {                                                                                                                  \
+        RIG_CLIENT, 0, NEXT, data, 0                                                                                   \
+    }
+#define SERVER(data)                                                                                                   \
+    {                                                                                                                  \
+        RIG_SERVER, 0, NEXT, data, 0                                                                                   \
+    }
+#define CLIENT_AT(at, data)                                                                                            \
+    {                                                                                                                  \
+        RIG_CLIENT, 0, at, data, 0                                                                                     \
+    }
+#define FINISH(who)                                                                                                    \
+    {                                                                                                                  \
+        who, TCP_ACK | TCP_FIN, NEXT, "", 0                                                                            \
+    }
+#define DATAGRAM(who, data)                                                                                            \
+    {                                                                                                                  \
+        who, UDP, 0, data, 0                                                                                           \
+    }
+#define ALERT(sid, options) "alert tcp any any -> any any (" options "; sid:" #sid ";)\n"
+
+static const struct conversation talks[] = {
+    { .name = "a word over the border",
+      .rules = ALERT(1, "content:\"needle\"") ALERT(2, "content:\"abc\"; content:\"xyz\"; distance:0")
+          ALERT(3, "pcre:\"/q[0-9]{6}q/\""),
+      .steps = { CLIENT("nee"), CLIENT("dle"), CLIENT("..ab"), CLIENT("c.."), CLIENT("..xy"), CLIENT("z.q123"),
+                 CLIENT("456q"), SERVER("need"), SERVER("le"), FINISH(RIG_CLIENT), FINISH(RIG_SERVER) } },
+    { .name = "out of order, first-seen data wins",
+      .rules = ALERT(1, "content:\"ABCDEF\"") ALERT(2, "content:\"XX\""),
+      .steps = { CLIENT_AT(2, "CD"), CLIENT_AT(4, "EF"), CLIENT_AT(2, "XX"), CLIENT_AT(8, "IJ"), CLIENT_AT(0, "AB"),
+                 CLIENT_AT(8, "XX"), CLIENT_AT(6, "GHIJ"), CLIENT_AT(2, "XX"), CLIENT("more"), FINISH(RIG_CLIENT) } },
+    { .name = "bits, integers and texts of flows",
+      .rules = "alert tcp any any -> any any (content:\"user\"; flowbits:set,logged.in; flowbits:noalert; sid:1;)\n"
+               "alert tcp any any -> any any (content:\"get\"; flowbits:isset,logged.in; sid:2;)\n"
+               "alert tcp any any -> any any (content:\"get\"; flowint:gets,notset; flowint:gets,=,1; sid:3;)\n"
+               "alert tcp any any -> any any (content:\"get\"; flowint:gets,isset; flowint:gets,+,1; sid:4;)\n"
+               "alert tcp any any -> any any (content:\"get\"; flowint:gets,>,3; sid:5;)\n",
+      .steps = { CLIENT("user"), CLIENT("get "), CLIENT("get "), CLIENT("get "), CLIENT("get "), CLIENT("get ") } },
+    { .name = "a dropped flow stays so",
+      .rules = "drop tcp any any -> any any (content:\"evil\"; sid:7;)\nalert tcp any any -> any any (content:\"x\"; "
+               "sid:8;)\n",
+      .steps = { CLIENT("good"), CLIENT("evil"), CLIENT("x"), SERVER("x"), CLIENT("x") } },
+    { .name = "a passed flow stays so",
+      .rules = "pass tcp any any -> any any (content:\"good\"; sid:7;)\nalert tcp any any -> any any (content:\"x\"; "
+               "sid:8;)\n",
+      .steps = { CLIENT("x"), CLIENT("good"), CLIENT("x"), SERVER("x"), CLIENT("x") } },
+    { .name = "thresholds go on counting",
+      .rules =
+          "alert tcp any any -> any any (content:\"t\"; threshold:type threshold,track by_src,count 3,seconds 600; "
+          "sid:1;)\n"
+          "alert tcp any any -> any any (content:\"t\"; threshold:type limit,track by_src,count 1,seconds 600; "
+          "sid:2;)\n"
+          "alert tcp any any -> any any (content:\"t\"; detection_filter:track by_src,count 2,seconds 600; sid:3;)\n",
+      .steps = { CLIENT("t "), CLIENT("t "), CLIENT("t "), CLIENT("t "), CLIENT("t "), CLIENT("t ") } },
+    { .name = "bits of hosts",
+      .rules = "alert tcp any any -> any any (content:\"mark\"; xbits:set,seen,track ip_pair,expire 600; sid:1;)\n"
+               "alert tcp any any -> any any (content:\"ask\"; xbits:isset,seen,track ip_pair; sid:2;)\n"
+               "alert tcp any any -> any any (content:\"mark\"; hostbits:set,bad,src; sid:3;)\n"
+               "alert tcp any any -> any any (content:\"ask\"; hostbits:isset,bad,src; sid:4;)\n",
+      .steps = { CLIENT("ask "), CLIENT("mark "), CLIENT("ask "), SERVER("ask "), CLIENT("ask ") } },
+    { .name = "a rule without a literal matches once",
+      .rules = ALERT(1, "pcre:\"/[a-c]{3}[0-9]/\"") ALERT(2, "dsize:5"),
+      .steps = { CLIENT("..ab"), CLIENT("c1.."), CLIENT("....."), CLIENT("....."), CLIENT("abc2") } },
+    { .name = "datagrams",
+      .rules = "alert udp any any -> any any (content:\"one\"; flowbits:set,a; sid:1;)\n"
+               "alert udp any any -> any any (content:\"two\"; flowbits:isset,a; flow:to_client; sid:2;)\n"
+               "alert udp any any -> any any (flow:established; content:\"three\"; sid:3;)\n",
+      .no_handshake = true,
+      .steps = { DATAGRAM(RIG_CLIENT, "one"), DATAGRAM(RIG_SERVER, "two"), DATAGRAM(RIG_CLIENT, "three"),
+                 DATAGRAM(RIG_SERVER, "three") } },
+    { .name = "passive",
+      .passive = true,
+      .rules = ALERT(1, "content:\"needle\"") ALERT(2, "content:\"ABCDEF\""),
+      .steps = { CLIENT("nee"),
+                 CLIENT("dle"),
+                 SERVER("ok"),
+                 CLIENT("AB"),
+                 SERVER("ok"),
+                 CLIENT("CDEF"),
+                 SERVER("ok"),
+                 FINISH(RIG_CLIENT),
+                 FINISH(RIG_SERVER),
+                 { RIG_CLIENT, TCP_ACK, NEXT, "", 0 } } },
+    { .name = "the handshake itself",
+      .no_handshake = true,
+      .rules = ALERT(1, "content:\"data\"; flow:established"),
+      .steps = { { RIG_CLIENT, TCP_SYN, -1, "", 0 },
+                 { RIG_SERVER, TCP_SYN | TCP_ACK, -1, "", 0 },
+                 { RIG_CLIENT, TCP_ACK, 0, "", 0 },
+                 CLIENT("data"),
+                 SERVER("data"),
+                 FINISH(RIG_SERVER),
+                 FINISH(RIG_CLIENT),
+                 { RIG_SERVER, TCP_ACK, NEXT, "", 0 } } },
+};
+
+#define REQUEST(line) line "\r\nHost: www.example.org\r\nUser-Agent: tester\r\n"
+#define EVENTS_HTTP                                                                                                    \
+    "alert http any any -> any any (app-layer-event:http.unable_to_match_response_to_request; sid:90;)\n"              \
+    "alert http any any -> any any (app-layer-event:http.request_body_unexpected; sid:91;)\n"                          \
+    "alert http any any -> any any (app-layer-event:http.response_body_unexpected; sid:92;)\n"                         \
+    "alert http any any -> any any (app-layer-event:http.body_data_lost; sid:93;)\n"                                   \
+    "alert http any any -> any any (app-layer-event:http.request_line_invalid; sid:94;)\n"
+#define RULES_HTTP                                                                                                     \
+    EVENTS_HTTP                                                                                                        \
+    "alert http any any -> any any (http.uri; content:\"/one\"; sid:1;)\n"                                             \
+    "alert http any any -> any any (http.uri; content:\"/two\"; sid:2;)\n"                                             \
+    "alert http any any -> any any (http.stat_code; content:\"200\"; sid:3;)\n"                                        \
+    "alert http any any -> any any (http.user_agent; content:\"tester\"; sid:4;)\n"                                    \
+    "alert http any any -> any any (http.response_line; content:\"Moved\"; sid:5;)\n"                                  \
+    "alert http any any -> any any (http.uri; content:\"/two\"; http.request_body; content:\"last\"; sid:6;)\n"        \
+    "alert http any any => any any (http.uri; content:\"/one\"; http.stat_code; content:\"200\"; sid:7;)\n"            \
+    "alert http any any -> any any (file.data; content:\"tail\"; sid:8;)\n"
+
+static const struct conversation http_talks[] = {
+    { .name = "keep-alive",
+      .rules = RULES_HTTP,
+      .steps = { CLIENT("GET /on"), CLIENT("e HTTP/1.1\r\nHos"), CLIENT("t: www.example.org\r\nUser-Agent: tester\r\n"),
+                 CLIENT("\r\n"), SERVER("HTTP/1.1 20"), SERVER("0 OK\r\nContent-Len"), SERVER("gth: 12\r\n\r\n"),
+                 SERVER("abcd"), SERVER("GET /two"), CLIENT(REQUEST("GET /two HTTP/1.1") "\r\n"),
+                 SERVER("HTTP/1.1 301 Moved\r\nContent-Length: 0\r\n\r\n"), CLIENT(REQUEST("GET /one HTTP/1.1") "\r\n"),
+                 SERVER("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntail"), FINISH(RIG_CLIENT), FINISH(RIG_SERVER) } },
+    { .name = "pipelining",
+      .rules = RULES_HTTP,
+      .steps = { CLIENT(REQUEST("GET /one HTTP/1.1") "\r\n" REQUEST("GET /two HTTP/1.1") "\r\n"),
+                 CLIENT(REQUEST("GET /three HTTP/1.1")), SERVER("HTTP/1.1 200 OK\r\n"),
+                 SERVER("Content-Length: 4\r\n\r\n"), SERVER("tailHTTP/1.1 301 Moved\r\nContent-Length: 3\r\n\r\n"),
+                 CLIENT("\r\n"), SERVER("abc"), SERVER("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+                 FINISH(RIG_SERVER), FINISH(RIG_CLIENT) } },
+    { .name = "words in bodies across the border",
+      .rules = RULES_HTTP "alert http any any -> any any (http.request_body; content:\"needle\"; sid:20;)\n"
+                          "alert http any any -> any any (file.data; content:\"hay\"; content:\"stack\"; sid:21;)\n"
+                          "alert http any any -> any any (http.response_body; content:\"first\"; content:\"last\"; sid:22;)\n",
+      .steps = { CLIENT(REQUEST("POST /two HTTP/1.1") "Content-Length: 12\r\n\r\n...nee"), CLIENT("dle..."),
+                 SERVER("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nfirst.h"), SERVER("ay.sta"), SERVER("ck.las"),
+                 SERVER("t") } },
+    { .name = "chunks and a body of the client",
+      .rules = RULES_HTTP,
+      .steps = { CLIENT(REQUEST("POST /two HTTP/1.1") "Content-Length: 10\r\n\r\n"), CLIENT("123456"), CLIENT("last"),
+                 SERVER("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), SERVER("6\r\n"), SERVER("abc"),
+                 SERVER("def\r"), SERVER("\n5"), SERVER("\r\n.tail\r\n"), SERVER("0\r\n"), SERVER("\r\n"),
+                 CLIENT(REQUEST("GET /one HTTP/1.1") "\r\n"),
+                 SERVER("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") } },
+    { .name = "100 Continue, and a body until the end",
+      .rules = RULES_HTTP,
+      .steps = { CLIENT(REQUEST("POST /two HTTP/1.1") "Expect: 100-continue\r\nContent-Length: 4\r\n\r\n"),
+                 SERVER("HTTP/1.1 100 Continue\r\n\r\n"), CLIENT("last"), SERVER("HTTP/1.0 200 OK\r\n\r\n"),
+                 SERVER("some "), SERVER("tail"), FINISH(RIG_SERVER), FINISH(RIG_CLIENT) } },
+};
+
+static const struct conversation app_talks[] = {
+    { .name = "dns over tcp",
+      .rules = "alert dns any any -> any any (dns.query; content:\"example\"; sid:1;)\n"
+               "alert dns any any -> any any (app-layer-event:dns.malformed_data; sid:90;)\n",
+      .yaml = "app-layer: { protocols: { dns: { tcp: { detection-ports: { dp: 80 } } } } }\n",
+      .steps = { { RIG_CLIENT, 0, NEXT, "\0\x1d\x12\x34\1\0\0\1\0\0\0\0\0\0\7example\3com\0\0\1\0\1", 31 },
+                 { RIG_CLIENT, 0, NEXT, "\0\x1d\x12\x35\1\0\0\1\0", 9 },
+                 { RIG_CLIENT, 0, NEXT, "\0\0\0\0\0\7exam", 10 },
+                 { RIG_CLIENT, 0, NEXT, "ple\3com\0\0\1\0\1", 12 },
+                 { RIG_SERVER, 0, NEXT, "\0\x1d\x12\x34\x81\x80\0\1\0\0\0\0\0\0\7exam", 19 },
+                 { RIG_SERVER, 0, NEXT, "ple\3com\0\0\1\0\1", 12 } } },
+    { .name = "ssh",
+      .rules = "alert ssh any any -> any any (ssh.software; content:\"OpenSSH\"; sid:1;)\n"
+               "alert ssh any any -> any any (ssh.proto; content:\"2.0\"; sid:2;)\n"
+               "alert ssh any any -> any any (app-layer-event:ssh.invalid_record; sid:90;)\n"
+               "alert tcp any any -> any any (content:\"secret\"; sid:3;)\n",
+      .steps = { CLIENT("SSH-2.0-Open"),
+                 CLIENT("SSH_9.6 c\r\n"),
+                 SERVER("SSH-2.0-OpenSSH_8.0\r\n"),
+                 { RIG_CLIENT, 0, NEXT, "\0\0\0\x0c\4\x1e", 6 },
+                 { RIG_CLIENT, 0, NEXT, "0123456789", 10 },
+                 { RIG_SERVER, 0, NEXT,
+                   "\0\0\0\x0c\4\x1f"
+                   "0123",
+                   10 },
+                 SERVER("456789"),
+                 { RIG_CLIENT, 0, NEXT,
+                   "\0\0\0\x0c\x0a\x15"
+                   "0123456789",
+                   16 },
+                 { RIG_SERVER, 0, NEXT,
+                   "\0\0\0\x0c\x0a\x15"
+                   "0123456789",
+                   16 },
+                 CLIENT("secret"),
+                 SERVER("secret"),
+                 CLIENT("secret") } },
+    { .name = "ftp",
+      .rules = "alert ftp any any -> any any (ftp.command; content:\"RETR\"; sid:1;)\n"
+               "alert ftp any any -> any any (ftp.reply; content:\"in\"; sid:2;)\n"
+               "alert ftp any any -> any any (app-layer-event:ftp.file_before_port; sid:90;)\n",
+      .yaml = "app-layer: { protocols: { ftp: { detection-ports: { dp: 80 } } } }\n",
+      .steps = { SERVER("220 FTP serv"), SERVER("er\r\n"), CLIENT("USER tester\r\n"), SERVER("331 Password\r\n"),
+                 CLIENT("PASS secret\r\n"), SERVER("230-Welcome\r\n"), SERVER(" here\r\n230 in\r\n"),
+                 CLIENT("PASV\r\n"), SERVER("227 Entering (10,0,0,2,4,1)\r\n"), CLIENT("RETR fi"), CLIENT("le\r\n"),
+                 SERVER("150 Opening\r\n"), SERVER("226 in\r\n"), CLIENT("QUIT\r\n"), SERVER("221 Bye\r\n") } },
+    { .name = "smtp",
+      .rules = "alert smtp any any -> any any (smtp.mail_from; content:\"alice\"; sid:1;)\n"
+               "alert smtp any any -> any any (smtp.rcpt_to; content:\"bob\"; sid:2;)\n"
+               "alert smtp any any -> any any (smtp.helo; content:\"client\"; sid:3;)\n"
+               "alert smtp any any -> any any (app-layer-event:smtp.NO_SERVER_WELCOME_MESSAGE; sid:90;)\n"
+               "alert smtp any any -> any any (app-layer-event:smtp.INVALID_REPLY; sid:91;)\n"
+               "alert smtp any any -> any any (app-layer-event:smtp.MIME_LONG_HEADER_NAME; sid:92;)\n",
+      .yaml = "app-layer: { protocols: { smtp: { detection-ports: { dp: 80 } } } }\n",
+      .steps = { SERVER("220 mail SMTP\r\n"),
+                 CLIENT("EHLO client\r\n"),
+                 SERVER("250-mail\r\n"),
+                 SERVER("250 8BITMIME\r\n"),
+                 CLIENT("MAIL FROM:<alice@a>\r\n"),
+                 SERVER("250 ok\r\n"),
+                 CLIENT("RCPT TO:<bob@b>\r\n"),
+                 SERVER("250 ok\r\n"),
+                 CLIENT("DATA\r\n"),
+                 SERVER("354 go on\r\n"),
+                 CLIENT("Subject: s\r\n"),
+                 CLIENT("\r\nMAIL FROM:<alice@x>\r\nlong"),
+                 CLIENT("er\r\n.\r\n"),
+                 SERVER("250 ok\r\n"),
+                 CLIENT("MAIL FROM:<alice@c>\r\n"),
+                 SERVER("250 ok\r\n"),
+                 CLIENT("RCPT TO:<bob@d>\r\n"),
+                 SERVER("250 ok\r\n"),
+                 CLIENT("QUIT\r\n"),
+                 SERVER("221 bye\r\n") } },
+};
+
+static void check_all_cuts(const struct conversation *talk)
+{
+    static char whole[TOLD], cut[TOLD];
+    int steps = count_steps(talk);
+
+    converse(talk, -1, whole);
+    for (int i = 0; i < steps; i++) {
+        converse(talk, i, cut);
+        ck_assert_msg(strcmp(whole, cut) == 0, "%s, before step %d\n--- without\n%s--- with\n%s", talk->name, i, whole,
+                      cut);
+    }
+}
+
+START_TEST(cut_anywhere_is_the_same)
+{
+    check_all_cuts(&talks[_i]);
+}
+END_TEST
+
+START_TEST(http_goes_on)
+{
+    check_all_cuts(&http_talks[_i]);
+}
+END_TEST
+
+START_TEST(other_protocols_go_on)
+{
+    check_all_cuts(&app_talks[_i]);
+}
+END_TEST
+
+/* --- TLS ---------------------------------------------------------------------------------------------------------------------- */
+
+static const char tls_rules[] =
+    "alert tls any any -> any any (tls.sni; content:\"www.example.com\"; sid:1;)\n"
+    "alert tls any any -> any any (tls.cert_subject; content:\"CN=\"; sid:2;)\n"
+    "alert tls any any -> any any (app-layer-event:tls.invalid_record_type; sid:90;)\n"
+    "alert tls any any -> any any (app-layer-event:tls.invalid_handshake_message; sid:91;)\n"
+    "alert tcp any any -> any any (content:\"secret\"; sid:4;)\n";
+
+static void put_handshake(struct bytes *client, struct bytes *server)
+{
+    static const struct certificate_bytes chain[] = { { tls_leaf, sizeof(tls_leaf) },
+                                                      { tls_root, sizeof(tls_root) },
+                                                      { NULL, 0 } };
+    static struct bytes extensions, message;
+
+    client->length = server->length = extensions.length = message.length = 0;
+    put_sni(&extensions, "www.example.com");
+    put_client_hello(&message, 0x0303, "c02f,1301", &extensions);
+    put_records(client, 22, 0x0303, &message, 16384);
+    message.length = extensions.length = 0;
+    put_server_hello(&message, 0x0303, "", 0xc02f, &extensions);
+    put_certificates(&message, chain);
+    put_message(&message, 14, "", 0);
+    put_records(server, 22, 0x0303, &message, 700);
+}
+
+/* The handshake in pieces of 100 bytes, then what is encrypted; with a hand-over before piece `cut`. */
+static void converse_tls(int cut, char *out)
+{
+    static const char encrypted[] = "\x17\x03\x03\x00\x0dsecretsecrets";
+    static struct bytes bytes[3];
+    struct teller teller = { out, 0 };
+    int piece = 0;
+
+    rig_setup_applications();
+    rig_open(tls_rules);
+    rig_handshake();
+    put_handshake(&bytes[0], &bytes[1]);
+    bytes[2].length = 0;
+    for (unsigned i = 0; i < 4; i++)
+        put_bytes(&bytes[2], encrypted, sizeof(encrypted) - 1);
+    for (unsigned side = 0; side < 3; side++) {
+        for (size_t at = 0; at < bytes[side].length; at += 100, piece++) {
+            size_t length = bytes[side].length - at < 100 ? bytes[side].length - at : 100;
+
+            if (piece == cut)
+                hand_over(&(struct conversation){ .name = "tls", .rules = tls_rules }, cut);
+            const char *hits = rig_send_bytes(side == 1 ? RIG_SERVER : RIG_CLIENT, bytes[side].at + at, length);
+
+            teller.at += tell_packet(out + teller.at, TOLD - teller.at, hits, 0);
+        }
+    }
+    flow_table_each(rig.pipeline.flows, tell_each, &teller);
+    rig_close_applications();
+}
+
+START_TEST(tls_goes_on)
+{
+    static char whole[TOLD], cut[TOLD];
+
+    converse_tls(-1, whole);
+    ck_assert_ptr_nonnull(strstr(whole, "[1"));
+    ck_assert_ptr_nonnull(strstr(whole, "2"));
+    for (int i = 0; i < 40; i++) {
+        converse_tls(i, cut);
+        ck_assert_msg(strcmp(whole, cut) == 0, "before piece %d\n--- without\n%s--- with\n%s", i, whole, cut);
+    }
+}
+END_TEST
+
+/* --- Other rules, other memory, other queues ------------------------------------------------------------------------------------ */
+
+START_TEST(names_have_other_numbers)
+{
+    rig_setup_applications();
+    rig_open("alert tcp any any -> any any (content:\"set\"; flowbits:set,two; xbits:set,ix,track ip_pair; sid:1;)\n"
+             "alert tcp any any -> any any (content:\"set\"; pcre:\"/(?P<flow_word>se.)/\"; sid:2;)\n");
+    rig_handshake();
+    rig_send(RIG_CLIENT, "set ");
+    rig_hand_over("alert tcp any any -> any any (content:\"ask\"; flowbits:isset,one; sid:11;)\n"
+                  "alert tcp any any -> any any (content:\"ask\"; flowbits:isset,two; sid:12;)\n"
+                  "alert tcp any any -> any any (content:\"ask\"; xbits:isset,iy,track ip_pair; sid:13;)\n"
+                  "alert tcp any any -> any any (content:\"ask\"; xbits:isset,ix,track ip_pair; sid:14;)\n");
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "ask "), "12 14");
+    rig_close_applications();
+}
+END_TEST
+
+/* What waits is of rules that are the same; others begin with what comes. */
+START_TEST(rules_have_other_places)
+{
+    rig_setup_applications();
+    rig_open(ALERT(1, "content:\"abc\"; content:\"xyz\"; distance:0") ALERT(2, "content:\"abc\"; content:\"uvw\""));
+    rig_handshake();
+    rig_send(RIG_CLIENT, "..abc..");
+    rig_hand_over(ALERT(7, "content:\"abc\"; content:\"xyz\"; distance:0") ALERT(2, "content:\"bc\"; content:\"uvw\"")
+                      ALERT(1, "content:\"abc\"; content:\"xyz\"; distance:0"));
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "..xyz..uvw"), "2 1");
+    rig_close_applications();
+}
+END_TEST
+
+static void open_flows(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        rig.client_port = (uint16_t)(20000 + i);
+        rig_handshake();
+        rig_send(RIG_CLIENT, "GET / HTTP/1.1\r\nHost: a\r\n");
+        rig_send_at(RIG_CLIENT, 100, "out of order");
+    }
+}
+
+START_TEST(what_finds_no_room_is_left)
+{
+    struct handover_counts counts;
+
+    rig_setup_applications();
+    rig.options.flow.memcap = 4 << 20;
+    rig_open(ALERT(1, "content:\"order\""));
+    open_flows(3000);
+    rig.options.flow.memcap = 1 << 20;
+    rig.options.stream.memcap = 1 << 20;
+    rig.options.stream.reassembly_memcap = 1 << 20;
+    rig.options.app.memcap = 1 << 20;
+    counts = rig_hand_over(ALERT(1, "content:\"order\""));
+    ck_assert_uint_gt(counts.left, 0);
+    ck_assert_uint_gt(counts.sessions, 0);
+    ck_assert_uint_lt(counts.sessions, counts.flows);
+    ck_assert_uint_eq(counts.flows, flow_table_count(rig.pipeline.flows));
+    open_flows(3000);
+    rig_close_applications();
+}
+END_TEST
+
+static int read_state(int fd, struct handover_place place, struct handover_counts *counts)
+{
+    return handover_read(&rig.pipeline, rig.ruleset, place, fd, counts);
+}
+
+/* Two queues become four and one: a flow of the second is with the third or fourth, or with the one that there is. */
+START_TEST(queues_have_another_number)
+{
+    static const struct {
+        struct handover_place place;
+        unsigned flows;
+        bool visits;
+    } rows[] = { { { 0, 4 }, 0, false }, { { 1, 4 }, 0, false }, { { 2, 4 }, 1, false }, { { 3, 4 }, 1, true },
+                 { { 0, 1 }, 1, false }, { { 1, 2 }, 1, false }, { { 0, 2 }, 0, false }, { { 1, 3 }, 1, false },
+                 { { 2, 3 }, 1, true },  { { 0, 3 }, 0, false } };
+    struct handover_counts written = { 0 };
+    const struct flow *flow;
+    size_t cursor = 0;
+    int fd = rig_memory_file();
+
+    rig_setup_applications();
+    rig_open(ALERT(1, "content:\"data\""));
+    rig_handshake();
+    ck_assert_int_eq(handover_write(&rig.pipeline, rig.ruleset, (struct handover_place){ 1, 2 }, fd, &written), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct handover_counts counts = { 0 };
+
+        rig_discard_pipeline();
+        rig_new_pipeline(ALERT(1, "content:\"data\""), "");
+        ck_assert_int_eq(read_state(fd, rows[i].place, &counts), 0);
+        ck_assert_uint_eq(counts.flows, rows[i].flows);
+        cursor = 0;
+        if (flow_table_page(rig.pipeline.flows, &cursor, SIZE_MAX, &flow, 1) == 1)
+            ck_assert_int_eq(flow_is_visit(flow), rows[i].visits);
+    }
+    close(fd);
+    rig_close_applications();
+}
+END_TEST
+
+/* --- What is refused ---------------------------------------------------------------------------------------------------------- */
+
+static uint8_t file_bytes[1 << 16];
+
+static size_t write_file(void)
+{
+    struct handover_counts counts = { 0 };
+    int fd = rig_memory_file();
+    ssize_t length;
+
+    ck_assert_int_eq(handover_write(&rig.pipeline, rig.ruleset, rig_place, fd, &counts), 0);
+    length = pread(fd, file_bytes, sizeof(file_bytes), 0);
+    ck_assert_int_eq(length, (ssize_t)counts.bytes);
+    close(fd);
+    return (size_t)length;
+}
+
+static int read_bytes(size_t length, bool sealed)
+{
+    struct handover_counts counts = { 0 };
+    int fd = rig_memory_file(), err;
+
+    ck_assert_int_eq(write(fd, file_bytes, length), (ssize_t)length);
+    if (sealed)
+        ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_WRITE), 0);
+    err = read_state(fd, rig_place, &counts);
+    close(fd);
+    ck_assert_uint_eq(counts.flows, flow_table_count(rig.pipeline.flows));
+    return err;
+}
+
+static void begin_refusals(void)
+{
+    rig_setup_applications();
+    rig_open(ALERT(1, "content:\"data\""));
+    rig_handshake();
+    rig_send(RIG_CLIENT, "GET /");
+}
+
+START_TEST(a_damaged_file_is_refused)
+{
+    size_t length;
+
+    begin_refusals();
+    length = write_file();
+    rig_discard_pipeline();
+    rig_new_pipeline(ALERT(1, "content:\"data\""), "");
+    for (size_t i = 0; i < length; i += 3) {
+        file_bytes[i] ^= 1;
+        ck_assert_int_lt(read_bytes(length, true), 0);
+        file_bytes[i] ^= 1;
+    }
+    for (size_t cut = 0; cut < length; cut += 7)
+        ck_assert_int_eq(read_bytes(cut, true), -EBADMSG);
+    ck_assert_int_eq(read_bytes(length, false), -EPERM);
+    file_bytes[8]++;
+    ck_assert_int_eq(read_bytes(length, true), -EPROTO);
+    file_bytes[8]--;
+    ck_assert_int_eq(read_bytes(length, true), 0);
+    ck_assert_uint_eq(flow_table_count(rig.pipeline.flows), 1);
+    rig_close_applications();
+}
+END_TEST
+
+START_TEST(files_are_not_mixed_up)
+{
+    struct handover_counts counts = { 0 };
+    int fd = rig_memory_file(), shared = rig_memory_file();
+
+    begin_refusals();
+    rig_write_state(fd, shared);
+    rig_discard_pipeline();
+    rig_new_pipeline(ALERT(1, "content:\"data\""), "");
+    ck_assert_int_eq(read_state(shared, rig_place, &counts), -EBADMSG);
+    ck_assert_int_eq(handover_read_shared(&rig.shared, rig.ruleset, fd), -EBADMSG);
+    rig_discard_pipeline();
+    rig_passive();
+    rig_new_pipeline(ALERT(1, "content:\"data\""), "");
+    ck_assert_int_eq(read_state(fd, rig_place, &counts), -ENOTSUP);
+    ck_assert_uint_eq(flow_table_count(rig.pipeline.flows), 0);
+    close(fd);
+    close(shared);
+    rig_close_applications();
+}
+END_TEST
+
+/* --- Fragments, and what the kernel counts --------------------------------------------------------------------------------------- */
+
+static enum verdict send_fragment(unsigned id, unsigned offset, bool more, const char *text)
+{
+    size_t length = 20 + strlen(text);
+
+    rig_put_ip(RIG_CLIENT, 200, length);
+    rig_put16(rig.bytes + 4, id);
+    rig_put16(rig.bytes + 6, offset / 8 | (more ? 0x2000 : 0));
+    memcpy(rig.bytes + 20, text, strlen(text));
+    rig_judge(length);
+    return rig.packet.verdict;
+}
+
+static const char fragment_rules[] = "drop ip any any -> any any (content:\"evilword\"; sid:1;)\n";
+
+START_TEST(fragments_go_on)
+{
+    rig_setup_applications();
+    rig_open(fragment_rules);
+    ck_assert_int_eq(send_fragment(1, 0, true, "....evil"), VERDICT_ACCEPT);
+    send_fragment(2, 0, true, "12345678");
+    send_fragment(2, 8, false, "last");
+    send_fragment(3, 0, true, "....evil");
+    ck_assert_int_eq(send_fragment(3, 8, false, "word"), VERDICT_DROP);
+    hand_over(&(struct conversation){ .name = "fragments", .rules = fragment_rules }, 2);
+    ck_assert_int_eq(send_fragment(1, 8, false, "word"), VERDICT_DROP);
+    ck_assert_int_eq(send_fragment(2, 8, false, "last"), VERDICT_ACCEPT);  /* a copy of one that was accepted */
+    ck_assert_int_eq(send_fragment(2, 8, false, "LAST"), VERDICT_DROP);    /* other bytes for the same place */
+    ck_assert_int_eq(send_fragment(3, 0, true, "12345678"), VERDICT_DROP); /* of one that was dropped */
+    rig_close_applications();
+}
+END_TEST
+
+START_TEST(the_kernels_counts_go_on)
+{
+    struct flow_report report = { .client_port = 40000,
+                                  .server_port = 80,
+                                  .ip_version = 4,
+                                  .protocol = IPPROTO_TCP,
+                                  .has_counts = true,
+                                  .packets = { 10, 20 },
+                                  .bytes = { 1000, 2000 } };
+    const struct flow *flow;
+    size_t cursor = 0;
+
+    memcpy(report.client.bytes, "\x0a\0\0\1", 4);
+    memcpy(report.server.bytes, "\x0a\0\0\2", 4);
+    rig_setup_applications();
+    rig_open(ALERT(1, "content:\"data\""));
+    rig_handshake();
+    rig.packet.flow->offload = OFFLOAD_ACCEPT;
+    rig.packet.flow->exceptions[EXCEPTION_APP_ERROR] = EXCEPTION_PASS_FLOW + 1;
+    ck_assert(flow_table_report(rig.pipeline.flows, &report, rig.time_ns));
+    rig_hand_over(ALERT(1, "content:\"data\""));
+    ck_assert_uint_eq(flow_table_page(rig.pipeline.flows, &cursor, SIZE_MAX, &flow, 1), 1);
+    ck_assert_uint_eq(flow->offload, OFFLOAD_ACCEPT);
+    ck_assert_uint_eq(flow->exceptions[EXCEPTION_APP_ERROR], EXCEPTION_PASS_FLOW + 1);
+    ck_assert_ptr_nonnull(flow->kernel);
+    ck_assert_uint_eq(flow->kernel->bytes[FLOW_TO_CLIENT], 2000);
+    report.ended = true;
+    ck_assert(flow_table_report(rig.pipeline.flows, &report, rig.time_ns));
+    ck_assert_uint_eq(flow_table_count(rig.pipeline.flows), 0);
+    rig_close_applications();
+}
+END_TEST
+
+/* A flow is over its timeout after its last packet, whoever saw that. */
+START_TEST(time_goes_on)
+{
+    rig_setup_applications();
+    rig_open(ALERT(1, "content:\"data\""));
+    rig_handshake();
+    rig.time_ns += 7000 * RIG_SECOND;
+    rig_hand_over(ALERT(1, "content:\"data\""));
+    pipeline_expire(&rig.pipeline, rig.ruleset, rig.time_ns, 100);
+    ck_assert_uint_eq(flow_table_count(rig.pipeline.flows), 1);
+    rig.time_ns += 450 * RIG_SECOND;
+    pipeline_expire(&rig.pipeline, rig.ruleset, rig.time_ns, 100);
+    ck_assert_uint_eq(flow_table_count(rig.pipeline.flows), 0);
+    rig_close_applications();
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tcase = tcase_create("handover");
+
+    tcase_add_loop_test(tcase, cut_anywhere_is_the_same, 0, sizeof(talks) / sizeof(talks[0]));
+    tcase_add_loop_test(tcase, http_goes_on, 0, sizeof(http_talks) / sizeof(http_talks[0]));
+    tcase_add_loop_test(tcase, other_protocols_go_on, 0, sizeof(app_talks) / sizeof(app_talks[0]));
+    tcase_add_test(tcase, tls_goes_on);
+    tcase_add_test(tcase, names_have_other_numbers);
+    tcase_add_test(tcase, rules_have_other_places);
+    tcase_add_test(tcase, what_finds_no_room_is_left);
+    tcase_add_test(tcase, queues_have_another_number);
+    tcase_add_test(tcase, a_damaged_file_is_refused);
+    tcase_add_test(tcase, files_are_not_mixed_up);
+    tcase_add_test(tcase, fragments_go_on);
+    tcase_add_test(tcase, the_kernels_counts_go_on);
+    tcase_add_test(tcase, time_goes_on);
+    return rig_run(tcase, "handover");
+}
