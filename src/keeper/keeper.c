@@ -373,14 +373,19 @@ static enum step turn(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
         { .fd = keeper->signal_fd, .events = POLLIN },
         { .fd = keeper->child.channel, .events = POLLIN },
     };
-    int err = begin_when_due(keeper);
+    int err;
 
+    if (keeper->stopping && keeper->child.pid == 0 && !queues_are_bound(keeper))
+        return END_WELL;
+    err = begin_when_due(keeper);
     if (err && !keeper->once_ready) {
         snprintf(error, ENGINE_ERROR_SIZE, "no engine can be started: %s", strerror(-err));
         return END_FAILED;
     }
-    if (err)
-        keeper->begin_ns = clock_monotonic_ns() + FIRST_DELAY_MS * NS_PER_MS;
+    if (err) {
+        log_error("no engine can be started: %s", strerror(-err));
+        keeper->begin_ns = clock_monotonic_ns() + MAX_DELAY_MS / 5 * NS_PER_MS;
+    }
     fds[1].fd = keeper->child.channel;
     poll(fds, sizeof(fds) / sizeof(fds[0]), wait_ms(keeper));
     if (keeper->child.pid > 0 && !take_messages(keeper))
