@@ -305,6 +305,18 @@ static enum step replace(struct keeper *keeper, const struct keeper_death *death
     return GO_ON;
 }
 
+static void tell_first_failure(const struct keeper_child *child, const struct keeper_death *death,
+                               char error[ENGINE_ERROR_SIZE])
+{
+    char how[128];
+
+    child_describe(death, how, sizeof(how));
+    if (child->failure[0])
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", child->failure);
+    else
+        snprintf(error, ENGINE_ERROR_SIZE, "the engine %s", how);
+}
+
 static enum step take_death(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
 {
     struct keeper_child *child = &keeper->child;
@@ -319,7 +331,7 @@ static enum step take_death(struct keeper *keeper, char error[ENGINE_ERROR_SIZE]
         if (step == END_FAILED)
             snprintf(error, ENGINE_ERROR_SIZE, "the engine died at its end: events of its last flows may be lost");
     } else if (!keeper->once_ready && death.signal == 0) { /* it has said why */
-        snprintf(error, ENGINE_ERROR_SIZE, "%s", child->failure);
+        tell_first_failure(child, &death, error);
         step = END_FAILED;
     } else {
         step = replace(keeper, &death, error);
