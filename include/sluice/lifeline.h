@@ -24,6 +24,7 @@ enum {
     LIFELINE_TEXT_SIZE = 512,
     LIFELINE_EVENTS = 32,
     LIFELINE_PATH_SIZE = 256,
+    LIFELINE_SHARED_FILE = 0xffff, /* value of LIFELINE_FILE: what all workers share */
 };
 
 /* --- The channel ------------------------------------------------------------------------------------------------------------- */
@@ -36,11 +37,16 @@ enum lifeline_kind {
     LIFELINE_RELOADING, /* a reload begins */
     LIFELINE_RELOADED,  /* value: 0, or it failed and all stays as it was */
     LIFELINE_STOPPING, /* no more packets are sent to the queues, and those that waited are judged: the sockets are not needed any more */
-    LIFELINE_FAILED, /* the engine ends; text says why */
+    LIFELINE_FAILED,  /* the engine ends; text says why */
+    LIFELINE_UPGRADE, /* somebody asks for a new engine, of the program as it lies there now */
+    LIFELINE_FILE, /* with a file, of a worker (value) or LIFELINE_SHARED_FILE: what it knows of traffic; also to the next engine */
+    LIFELINE_HANDED, /* all files are there, and no worker runs any more */
     /* Of the keeper. */
-    LIFELINE_BOUND,  /* value: 0 or -errno, then text says why */
-    LIFELINE_SIGNAL, /* value: SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 */
-    LIFELINE_GONE,   /* is not sent: the other end has died */
+    LIFELINE_BOUND,     /* value: 0 or -errno, then text says why */
+    LIFELINE_SIGNAL,    /* value: SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 */
+    LIFELINE_HAND_OVER, /* the next engine is prepared: stop between two packets, and tell what is known of traffic */
+    LIFELINE_REFUSED,   /* no new engine takes over; text says why */
+    LIFELINE_GONE,      /* is not sent: the other end has died */
 };
 
 struct lifeline_message {
@@ -53,9 +59,13 @@ struct lifeline_message {
 int lifeline_pair(int ends[2]);
 /* `text`: NULL is none. 0, or -errno: -EPIPE when the other one has died. */
 int lifeline_send(int fd, enum lifeline_kind kind, int32_t value, const char *text);
+/* With a descriptor, which stays the caller's. */
+int lifeline_send_file(int fd, enum lifeline_kind kind, int32_t value, int file);
 /* Waits up to `wait_ms` (-1: for ever). The kind of what came; LIFELINE_NOTHING in time, LIFELINE_GONE. What is of another version, or
  * no message, is LIFELINE_NOTHING. */
 enum lifeline_kind lifeline_receive(int fd, struct lifeline_message *out, int wait_ms);
+/* The same; *file is what came with it, the caller's, or -1. */
+enum lifeline_kind lifeline_receive_file(int fd, struct lifeline_message *out, int *file, int wait_ms);
 
 /* --- The memory -------------------------------------------------------------------------------------------------------------- */
 
@@ -72,7 +82,7 @@ struct lifeline_worker {
 };
 
 /* What happened to an engine, for the next one to tell. */
-enum lifeline_event_kind { LIFELINE_EVENT_RESTART, LIFELINE_EVENT_QUARANTINE };
+enum lifeline_event_kind { LIFELINE_EVENT_RESTART, LIFELINE_EVENT_QUARANTINE, LIFELINE_EVENT_HANDOVER };
 struct lifeline_event {
     enum lifeline_event_kind kind;
     uint64_t time_ns;              /* realtime */
@@ -89,11 +99,13 @@ struct lifeline_memory {
     uint32_t version, workers;
     size_t slots_at, slots_size; /* where the workers' slots begin, and how much each has */
     size_t size;
+    int fd; /* the memory as a file, of this process */
 
     /* The keeper's. */
-    _Atomic uint64_t engines;  /* begun; the first one is number 1 */
-    _Atomic uint64_t restarts; /* after a death */
-    _Atomic uint64_t hangs;    /* of these, those that stood still */
+    _Atomic uint64_t engines;   /* begun; the first one is number 1 */
+    _Atomic uint64_t restarts;  /* after a death */
+    _Atomic uint64_t handovers; /* to an engine that was prepared aside */
+    _Atomic uint64_t hangs;     /* of these, those that stood still */
     _Atomic uint64_t repeated, quarantined;
     _Atomic uint32_t reload_wanted;                /* an engine that died had other settings than the keeper */
     _Atomic uint32_t flags[LIFELINE_MAX_WORKERS];  /* NFQA_CFG_F_* of the queues, when they are bound */
@@ -108,6 +120,10 @@ struct lifeline_memory {
 
 /* Address space; pages are taken when they are touched. NULL when there is none. */
 struct lifeline_memory *lifeline_memory_new(unsigned workers, size_t slots_size);
+/* That of a keeper before this one, by its file, which is the memory's then. NULL: it is of another version. */
+struct lifeline_memory *lifeline_memory_map(int fd);
+/* The keeper's part. */
+void lifeline_memory_carry(struct lifeline_memory *to, const struct lifeline_memory *from);
 void lifeline_memory_free(struct lifeline_memory *memory); /* NULL is allowed */
 uint8_t *lifeline_slots(struct lifeline_memory *memory, unsigned worker);
 /* Before a new engine: nobody holds anything, nothing runs. */

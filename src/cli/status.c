@@ -26,6 +26,7 @@ static void print(const struct control_value *message)
     const struct control_value *rules = control_value_member(message, "rules");
     const struct control_value *reload = control_value_member(message, "reload");
     const struct control_value *overloaded = control_value_member(message, "overloaded");
+    const struct control_value *engine = control_value_member(message, "engine");
     int64_t seconds = ask_number(message, "uptime");
 
     printf("sluice %s, process %" PRId64 ", up for %" PRId64 " d %02" PRId64 ":%02" PRId64 ":%02" PRId64 "\n",
@@ -44,6 +45,10 @@ static void print(const struct control_value *message)
         control_value_number(control_value_item(overloaded, i), &queue);
         printf("overload: queue %" PRId64 " does not keep up (sluice queues)\n", queue);
     }
+    if (ask_number(engine, "restarts") > 0)
+        printf("the engine died %" PRId64 " times: %" PRId64 " packets were judged anew, %" PRId64
+               " are in quarantine\n",
+               ask_number(engine, "restarts"), ask_number(engine, "repeated"), ask_number(engine, "quarantined"));
     if (control_value_member(reload, "last"))
         printf(
             "last reload: %s, %s%s\n", ask_string(reload, "last"),
