@@ -193,6 +193,7 @@ const char *output_firewall_action_name(enum output_firewall_action action);
 enum output_engine_action {
     OUTPUT_ENGINE_RESTARTED,   /* it died, and this one takes its place */
     OUTPUT_ENGINE_QUARANTINED, /* a packet on which two died was dropped */
+    OUTPUT_ENGINE_HANDED_OVER, /* the one before it gave it its flows and its packets */
     OUTPUT_ENGINE_ACTIONS,
 };
 enum { OUTPUT_ENGINE_PATH_SIZE = 256 };

@@ -7,12 +7,12 @@
 
 #include "sluice/keeper.h"
 
-enum { OPTION_LOG_DIR = CLI_OPTION_OWN, OPTION_CONSOLE, OPTION_NO_CONSOLE };
+enum { OPTION_LOG_DIR = CLI_OPTION_OWN, OPTION_CONSOLE, OPTION_NO_CONSOLE, OPTION_CHECK };
 
 struct arguments {
     struct cli_input input;
     const char *log_dir;
-    bool console;
+    bool console, check;
 };
 
 static const struct cli_option options[] = {
@@ -56,6 +56,9 @@ static const struct cli_option options[] = {
       .name = "console",
       .help = "events as readable lines on stdout; the default on a terminal" },
     { .id = OPTION_NO_CONSOLE, .name = "no-console", .help = "no events on stdout" },
+    { .id = OPTION_CHECK,
+      .name = "check",
+      .help = "say whether it would start with these options and this configuration, and end; rules are left out" },
     { .name = NULL },
 };
 
@@ -66,6 +69,9 @@ static int take_option(void *user, const struct cli_option *option, const char *
     switch (option->id) {
     case OPTION_LOG_DIR:
         arguments->log_dir = value;
+        break;
+    case OPTION_CHECK:
+        arguments->check = true;
         break;
     case OPTION_CONSOLE:
     case OPTION_NO_CONSOLE:
@@ -114,7 +120,7 @@ static int load_and_start(struct arguments *arguments)
     int code = cli_load_sound_config(&arguments->input, CONFIG_STRICT, CLI_DEFAULT_CONFIG,
                                      "not started (`sluice check` shows them all)", &config);
 
-    if (!code)
+    if (!code && !arguments->check)
         code = start(arguments, config);
     config_free(config);
     return code;

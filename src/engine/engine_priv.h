@@ -17,6 +17,7 @@
  *   attachment.c the own table while the daemon runs: watched, put back, fed with hosts to block
  *   confine.c    who the daemon is, and what it may still do
  *   crash.c      whose fault it is when the engine dies
+ *   succession.c what one engine gives to the next
  *   run.c        the daemon        replay.c   capture files        replay_workers.c   their threads
  */
 #ifndef SLUICE_ENGINE_PRIV_H
@@ -459,6 +460,7 @@ struct worker {
     struct pipeline pipeline;
     struct queue_watch watch;
     struct ring *reports;           /* lent: of flows that the kernel handles; NULL: nobody tells */
+    atomic_bool leave;              /* with stop: at once, and flows stay as they are: the next engine has them */
     struct lifeline_memory *memory; /* lent: heartbeat, and what the worker has in hand; NULL: nobody looks */
     void *crash_stack;              /* crash.c */
     const struct affinity *affinity;

@@ -399,8 +399,7 @@ void engine_eve_options(const struct config *config, struct eve_options *out)
         [OUTPUT_FLOW] = "eve.types.flow",         [OUTPUT_NETFLOW] = "eve.types.netflow",
         [OUTPUT_PACKET] = "eve.types.alert", /* when alert.tagged-packets */
         [OUTPUT_METADATA] = "eve.types.metadata", [OUTPUT_FIREWALL] = "eve.types.firewall",
-        [OUTPUT_ENGINE] = "eve.types.engine",
-        [OUTPUT_OVERLOAD] = "eve.types.overload",
+        [OUTPUT_ENGINE] = "eve.types.engine",     [OUTPUT_OVERLOAD] = "eve.types.overload",
     };
 
     eve_options_default(out);

@@ -15,6 +15,7 @@
 #include "engine_priv.h"
 #include "reload.h"
 #include "service.h"
+#include "succession.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,6 +58,7 @@ struct engine {
     struct firewall_options firewall;
     bool attached;
     bool orphaned;                 /* the keeper has died */
+    bool hands_over;               /* to the next engine, which is prepared */
     struct attachment *attachment; /* NULL: the table is not looked after */
     struct follower *follower;     /* NULL: no flows are the kernel's, or it does not tell */
     struct confinement confinement;
@@ -424,18 +426,33 @@ static int start_output(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return err;
 }
 
+static struct succession succession_of(struct engine *engine)
+{
+    return (struct succession){
+        .workers = engine->workers,
+        .worker_count = engine->worker_count,
+        .shared = &engine->shared,
+        .ruleset = engine->ruleset,
+        .channel = engine->inherited->channel,
+    };
+}
+
 /* Binding a queue makes packets wait in it, so it comes last, and the threads follow at once. */
 static int bind_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     const struct engine_inheritance *inherited = engine->inherited;
+    const struct succession succession = succession_of(engine);
     struct lifeline_message message;
     enum lifeline_kind kind;
+    int file;
 
     if (lifeline_send(inherited->channel, LIFELINE_BIND, 0, NULL))
         kind = LIFELINE_GONE;
     else
         do { /* signals come later */
-            kind = lifeline_receive(inherited->channel, &message, -1);
+            kind = lifeline_receive_file(inherited->channel, &message, &file, -1);
+            if (file >= 0)
+                succession_take(&succession, message.value, file);
         } while (kind != LIFELINE_BOUND && kind != LIFELINE_GONE);
     if (kind == LIFELINE_GONE) {
         snprintf(error, ENGINE_ERROR_SIZE, "the keeper has died");
@@ -506,6 +523,11 @@ static int attach(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 /* What has happened to the engines before this one. */
 static void tell_deaths(struct engine *engine)
 {
+    static const enum output_engine_action actions[] = {
+        [LIFELINE_EVENT_RESTART] = OUTPUT_ENGINE_RESTARTED,
+        [LIFELINE_EVENT_QUARANTINE] = OUTPUT_ENGINE_QUARANTINED,
+        [LIFELINE_EVENT_HANDOVER] = OUTPUT_ENGINE_HANDED_OVER,
+    };
     struct lifeline_memory *memory = engine->inherited->memory;
     uint64_t first = atomic_load(&memory->told), end = memory->event_count;
 
@@ -515,7 +537,7 @@ static void tell_deaths(struct engine *engine)
         const struct lifeline_event *from = &memory->events[i % LIFELINE_EVENTS];
         struct output_engine event = {
             .time_ns = from->time_ns,
-            .action = from->kind == LIFELINE_EVENT_QUARANTINE ? OUTPUT_ENGINE_QUARANTINED : OUTPUT_ENGINE_RESTARTED,
+            .action = actions[from->kind],
             .signal = from->signal,
             .code = from->code,
             .hung = from->hung,
@@ -677,7 +699,8 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
             return err;
         }
         engine->orphaned = signal_number == -EPIPE;
-        if (signal_number == SIGTERM || signal_number == SIGINT || engine->orphaned)
+        engine->hands_over = signal_number == SERVICE_HAND_OVER;
+        if (signal_number == SIGTERM || signal_number == SIGINT || engine->orphaned || engine->hands_over)
             return 0;
         if (signal_number == SIGHUP || signal_number == SIGUSR2)
             output_reopen(engine->output);
@@ -731,6 +754,8 @@ static void drain(const struct engine *engine)
 
 static void stop_workers(struct engine *engine)
 {
+    for (unsigned i = 0; i < engine->worker_count && engine->hands_over; i++)
+        atomic_store(&engine->workers[i].leave, true);
     for (unsigned i = 0; i < engine->worker_count; i++)
         atomic_store(&engine->workers[i].stop, true);
     for (unsigned i = 0; i < engine->worker_count; i++) {
@@ -882,13 +907,19 @@ static void write_end(struct engine *engine)
 /* What fails leaves the table to the next engine. */
 static void stop(struct engine *engine, bool well)
 {
-    if (well && !engine->orphaned)
+    const struct succession succession = succession_of(engine);
+
+    if (well && !engine->orphaned && !engine->hands_over)
         detach(engine);
     attachment_stop(engine->attachment);
     follower_stop(engine->follower); /* what it says last belongs into the records of the flows that end now */
     stop_workers(engine);
-    if (well)
+    if (well && engine->hands_over) {
+        succession_give(&succession);
+        service_tell_hand_over(engine->service);
+    } else if (well) {
         tell_keeper(engine, LIFELINE_STOPPING, 0);
+    }
     tell_loops(engine);
     overload_report_poll(engine->overload, clock_monotonic_ns());
     if (engine->shared.files)

@@ -20,6 +20,8 @@
 #include "sluice/clock.h"
 #include "sluice/control.h"
 
+#define NO_TICKET UINT64_MAX
+
 enum { MAX_TICKETS = 64, MAX_TOLD_MISTAKES = 20, MAX_FLOWS = 1024, DEFAULT_FLOWS = 256, FLOW_PAGES = 64 };
 
 /* Who waits for a reload. */
@@ -34,6 +36,7 @@ struct service {
     struct worker_query *queries;  /* one a worker */
     struct waiting_client waiting[MAX_TICKETS];
     unsigned waiting_count;
+    uint64_t upgrade; /* who waits for the next engine; NO_TICKET: nobody */
 };
 
 static uint64_t uptime(const struct service *service)
@@ -83,6 +86,7 @@ static void put_engines(struct text *out, const struct lifeline_memory *memory)
 {
     json_object_open(out, "engine");
     json_uint(out, "restarts", atomic_load(&memory->restarts));
+    json_uint(out, "handovers", atomic_load(&memory->handovers));
     json_uint(out, "repeated", atomic_load(&memory->repeated));
     json_uint(out, "quarantined", atomic_load(&memory->quarantined));
     json_object_close(out);
@@ -480,6 +484,42 @@ static void reload_rules_later(void *user, struct control_request *request)
     begin(user, request, false);
 }
 
+/* --- upgrade ---------------------------------------------------------------------------------------------------------------------- */
+
+static void upgrade(void *user, struct control_request *request)
+{
+    struct service *service = user;
+
+    if (service->upgrade != NO_TICKET) {
+        control_fail(request, "an upgrade is on its way");
+        return;
+    }
+    if (lifeline_send(service->options.channel, LIFELINE_UPGRADE, 0, NULL)) {
+        control_fail(request, "the keeper does not answer");
+        return;
+    }
+    service->upgrade = control_defer(request);
+}
+
+static void tell_upgrade(struct service *service, bool ok, const char *message)
+{
+    uint64_t ticket = service->upgrade;
+    struct text *out = NULL;
+
+    service->upgrade = NO_TICKET;
+    if (ticket != NO_TICKET && service->server)
+        out = control_answer_later(service->server, ticket, ok);
+    if (!out)
+        return;
+    json_string(out, NULL, message);
+    control_finish_later(service->server, ticket);
+}
+
+void service_tell_hand_over(struct service *service)
+{
+    tell_upgrade(service, true, "handed over");
+}
+
 /* --- The rest ---------------------------------------------------------------------------------------------------------------------- */
 
 static void reopen(void *user, struct control_request *request)
@@ -515,6 +555,8 @@ static const struct control_command commands[] = {
     { "reload-nonblocking", "ruleset-reload-nonblocking", "the same, and answers at once", reload_rules_later },
     { "ruleset-reload-rules", NULL, "the same as reload", reload_rules },
     { "reopen", "reopen-log-files", "opens the event files by their names again, after a rotation", reopen },
+    { "upgrade", NULL, "the program as it lies there now takes over, with flows and packets; answers when it does",
+      upgrade },
     { "uptime", NULL, "seconds since the start", put_uptime },
     { "version", NULL, "of the program", put_version },
     { "command-list", "help", "these", list_commands },
@@ -581,6 +623,7 @@ int service_new(struct service **out, const struct service_options *options, cha
     if (!service)
         return err;
     service->options = *options;
+    service->upgrade = NO_TICKET;
     service->queries = calloc(options->worker_count, sizeof(*service->queries));
     if (service->queries)
         err = open_server(service, error);
@@ -614,6 +657,11 @@ int service_wait(struct service *service, int timeout_ms)
     switch (lifeline_receive(service->options.channel, &message, 0)) {
     case LIFELINE_SIGNAL:
         return message.value;
+    case LIFELINE_HAND_OVER:
+        return SERVICE_HAND_OVER;
+    case LIFELINE_REFUSED:
+        tell_upgrade(service, false, message.text);
+        return 0;
     case LIFELINE_GONE:
         return -EPIPE;
     default:

@@ -32,8 +32,12 @@ int service_new(struct service **out, const struct service_options *options, cha
 void service_free(struct service *service); /* NULL is allowed */
 
 /* Waits for a signal that the keeper passes on, at most so long, and serves clients meanwhile. Its number; 0 when there was none,
- * -EPIPE when the keeper has died. */
+ * -EPIPE when the keeper has died, SERVICE_HAND_OVER when the next engine is to take over. */
+enum { SERVICE_HAND_OVER = -1000 };
 int service_wait(struct service *service, int timeout_ms);
+
+/* The next engine takes over: who asked for it is told. */
+void service_tell_hand_over(struct service *service);
 
 /* A reload has ended: who waits for it is told. */
 void service_tell_reload(struct service *service, const struct reload_result *result);

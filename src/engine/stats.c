@@ -453,6 +453,7 @@ static void add_lifeline(struct stats *stats)
     if (!stats->memory)
         return;
     add(stats, "engine.restarts", atomic_load(&stats->memory->restarts));
+    add(stats, "engine.handovers", atomic_load(&stats->memory->handovers));
     add(stats, "engine.hangs", atomic_load(&stats->memory->hangs));
     add(stats, "engine.repeated", atomic_load(&stats->memory->repeated));
     add(stats, "engine.quarantined", atomic_load(&stats->memory->quarantined));

@@ -343,7 +343,9 @@ static void loop(struct worker *worker)
         beat(worker);
         answer_main(worker, count == 0);
     }
-    for (int i = 0; i < WORKER_LAST_BATCHES && count >= 0; i++) {
+    bool leaves = atomic_load(&worker->leave);
+
+    for (int i = 0; i < WORKER_LAST_BATCHES && count >= 0 && !leaves; i++) {
         count = do_batch(worker, 0);
         beat(worker);
         if (count == 0)
@@ -353,7 +355,8 @@ static void loop(struct worker *worker)
     if (count < 0)
         atomic_store(&worker->error, count);
     take_reports(worker, current_ruleset(worker), true);
-    pipeline_finish(&worker->pipeline, current_ruleset(worker));
+    if (!leaves)
+        pipeline_finish(&worker->pipeline, current_ruleset(worker));
 }
 
 /* By the thread itself: another's name is a file. */

@@ -23,15 +23,15 @@
 enum { ABORT_MS = 2000 /* that writing a core may take */ };
 
 /* Signals stay blocked: a terminal sends its own to both, and the keeper passes on what there is to say. */
-static void run_engine(struct keeper *keeper, int channel)
+static void run_engine(struct keeper *keeper, struct lifeline_memory *memory, int channel, bool aside)
 {
     const struct engine_inheritance inheritance = {
-        .memory = keeper->memory,
+        .memory = memory,
         .channel = channel,
         .queue_fds = keeper->queue_fds,
         .control_fd = keeper->control_fd,
         .reject_fds = keeper->reject_fds,
-        .takes_over = keeper->resumed || atomic_load(&keeper->memory->engines) > 1,
+        .takes_over = aside || keeper->resumed || atomic_load(&memory->engines) > 1,
     };
     char error[ENGINE_ERROR_SIZE] = "";
     int err;
@@ -45,45 +45,46 @@ static void run_engine(struct keeper *keeper, int channel)
     exit(err ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-int child_begin(struct keeper *keeper)
+int child_begin(struct keeper *keeper, struct keeper_child *child, bool aside)
 {
-    struct keeper_child *child = &keeper->child;
+    struct lifeline_memory *memory = child->memory;
     int ends[2];
     int err = lifeline_pair(ends);
 
     if (err)
         return err;
-    lifeline_memory_reset(keeper->memory);
-    memset(keeper->pulses, 0, keeper->queue_count * sizeof(*keeper->pulses));
-    atomic_fetch_add(&keeper->memory->engines, 1);
+    lifeline_memory_reset(memory);
+    if (!aside)
+        memset(keeper->pulses, 0, keeper->queue_count * sizeof(*keeper->pulses));
+    atomic_fetch_add(&memory->engines, 1);
     fflush(NULL);
-    *child = (struct keeper_child){ .pid = fork(), .channel = ends[0] };
+    *child = (struct keeper_child){ .pid = fork(), .channel = ends[0], .memory = memory };
     if (child->pid == 0) {
         close(ends[0]);
-        run_engine(keeper, ends[1]);
+        run_engine(keeper, memory, ends[1], aside);
     }
     err = child->pid < 0 ? -errno : 0;
     close(ends[1]);
     if (err) {
         close(ends[0]);
-        *child = (struct keeper_child){ .pid = 0, .channel = -1 };
+        *child = (struct keeper_child){ .channel = -1, .memory = memory };
     }
     return err;
 }
 
 /* Only a signal that a worker's thread got itself says that its packet may be the cause; or that it stood still with it. */
-static int blamed_worker(const struct keeper *keeper, const struct keeper_death *death)
+static int blamed_worker(const struct keeper *keeper, const struct keeper_child *child,
+                         const struct keeper_death *death)
 {
-    int worker = (int)atomic_load(&keeper->memory->crashed_worker);
+    int worker = (int)atomic_load(&child->memory->crashed_worker);
 
     if (death->hung)
-        return (int)keeper->child.hung_worker;
+        return (int)child->hung_worker;
     return death->signal != 0 && worker >= 0 && (unsigned)worker < keeper->queue_count ? worker : -1;
 }
 
-bool child_reap(struct keeper *keeper, struct keeper_death *out)
+bool child_reap(struct keeper *keeper, struct keeper_child *child, struct keeper_death *out)
 {
-    struct keeper_child *child = &keeper->child;
     int status;
 
     if (child->pid == 0 || waitpid(child->pid, &status, WNOHANG) != child->pid)
@@ -93,7 +94,7 @@ bool child_reap(struct keeper *keeper, struct keeper_death *out)
         out->signal = WTERMSIG(status);
     else
         out->code = WEXITSTATUS(status);
-    out->worker = blamed_worker(keeper, out);
+    out->worker = blamed_worker(keeper, child, out);
     child->pid = 0;
     return true;
 }

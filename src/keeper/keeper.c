@@ -78,7 +78,7 @@ static int open_control(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
     return fd;
 }
 
-static int open_memory(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
+struct lifeline_memory *keeper_memory_new(const struct keeper *keeper)
 {
     size_t slots = 0;
 
@@ -87,7 +87,14 @@ static int open_memory(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
 
         slots = size > slots ? size : slots;
     }
-    keeper->memory = lifeline_memory_new(keeper->queue_count, slots);
+    return lifeline_memory_new(keeper->queue_count, slots);
+}
+
+static int open_memory(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
+{
+    if (!keeper->memory)
+        keeper->memory = keeper_memory_new(keeper);
+    keeper->child.memory = keeper->memory;
     if (keeper->memory)
         return 0;
     snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
@@ -120,6 +127,8 @@ static int start(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
         err = open_control(keeper, error);
     if (!err)
         err = queues_resume(keeper, error);
+    if (!err && keeper->child.pid > 0)
+        succession_begin(keeper);
     return err;
 }
 
@@ -165,6 +174,8 @@ static void take_signal(struct keeper *keeper, int signal_number)
         if (!keeper->stopping)
             notify_stopping();
         keeper->stopping = true;
+        if (keeper->hand_over_ns == 0) /* or the new engine stops, when it is ready */
+            succession_end(keeper);
         keeper->begin_ns = 0; /* what waits is to be judged now */
         tell_to_stop(keeper);
         return;
@@ -184,7 +195,7 @@ static void take_signals(struct keeper *keeper)
         take_signal(keeper, (int)info.ssi_signo);
 }
 
-static void bind_for_child(struct keeper *keeper)
+void keeper_bind_for_child(struct keeper *keeper)
 {
     char cause[LIFELINE_TEXT_SIZE] = "";
     int err = queues_bind(keeper, cause);
@@ -206,11 +217,20 @@ static void take_ready(struct keeper *keeper)
         tell_to_stop(keeper);
 }
 
+/* First the program, then its engine: the new keeper begins with that. */
+static void upgrade(struct keeper *keeper)
+{
+    char why[LIFELINE_TEXT_SIZE] = "one is being prepared";
+
+    if (keeper->stopping || keeper->heir.pid > 0 || keeper->former.pid > 0 || keeper_renew(keeper, why))
+        lifeline_send(keeper->child.channel, LIFELINE_REFUSED, 0, why);
+}
+
 static void take_message(struct keeper *keeper, const struct lifeline_message *message)
 {
     switch (message->kind) {
     case LIFELINE_BIND:
-        bind_for_child(keeper);
+        keeper_bind_for_child(keeper);
         break;
     case LIFELINE_READY:
         take_ready(keeper);
@@ -223,6 +243,12 @@ static void take_message(struct keeper *keeper, const struct lifeline_message *m
         break;
     case LIFELINE_STOPPING:
         keeper->child.stopped = true;
+        break;
+    case LIFELINE_UPGRADE:
+        upgrade(keeper);
+        break;
+    case LIFELINE_HANDED:
+        succession_handed(keeper);
         break;
     case LIFELINE_FAILED:
         snprintf(keeper->child.failure, sizeof(keeper->child.failure), "%s", message->text);
@@ -237,11 +263,15 @@ static bool take_messages(struct keeper *keeper)
 {
     struct lifeline_message message;
     enum lifeline_kind kind;
+    int file;
 
-    while ((kind = lifeline_receive(keeper->child.channel, &message, 0)) != LIFELINE_NOTHING) {
+    while ((kind = lifeline_receive_file(keeper->child.channel, &message, &file, 0)) != LIFELINE_NOTHING) {
         if (kind == LIFELINE_GONE)
             return false;
-        take_message(keeper, &message);
+        if (kind == LIFELINE_FILE && file >= 0)
+            succession_take_file(keeper, message.value, file);
+        else
+            take_message(keeper, &message);
     }
     return true;
 }
@@ -327,7 +357,7 @@ static enum step take_death(struct keeper *keeper, char error[ENGINE_ERROR_SIZE]
     struct keeper_death death;
     enum step step;
 
-    if (!child_reap(keeper, &death))
+    if (!child_reap(keeper, child, &death))
         return GO_ON;
     take_messages(keeper); /* what it said last */
     if (keeper->stopping && (child->stopped || !queues_are_bound(keeper))) {
@@ -341,7 +371,9 @@ static enum step take_death(struct keeper *keeper, char error[ENGINE_ERROR_SIZE]
         step = replace(keeper, &death, error);
     }
     close(child->channel);
-    *child = (struct keeper_child){ .channel = -1 };
+    *child = (struct keeper_child){ .channel = -1, .memory = keeper->memory };
+    if (step == GO_ON)
+        succession_took_place_of_dead(keeper);
     return step;
 }
 
@@ -370,9 +402,9 @@ static int wait_ms(const struct keeper *keeper)
 
 static int begin_when_due(struct keeper *keeper)
 {
-    if (keeper->child.pid > 0 || clock_monotonic_ns() < keeper->begin_ns)
+    if (keeper->child.pid > 0 || keeper->heir.pid > 0 || clock_monotonic_ns() < keeper->begin_ns)
         return 0;
-    return child_begin(keeper);
+    return child_begin(keeper, &keeper->child, false);
 }
 
 /* Its end of the channel is closed: it is about to be gone, and the descriptor would wake us again and again until it is. */
@@ -388,6 +420,7 @@ static enum step turn(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
     struct pollfd fds[] = {
         { .fd = keeper->signal_fd, .events = POLLIN },
         { .fd = keeper->child.channel, .events = POLLIN },
+        { .fd = keeper->heir.channel, .events = POLLIN },
     };
     int err;
 
@@ -403,16 +436,19 @@ static enum step turn(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
         keeper->begin_ns = clock_monotonic_ns() + MAX_DELAY_MS / 5 * NS_PER_MS;
     }
     fds[1].fd = keeper->child.channel;
+    fds[2].fd = keeper->heir.pid > 0 ? keeper->heir.channel : -1;
     poll(fds, sizeof(fds) / sizeof(fds[0]), wait_ms(keeper));
     if (keeper->child.pid > 0 && !take_messages(keeper))
         await_death();
     take_signals(keeper);
+    succession_tick(keeper);
     tick(keeper);
     return keeper->child.pid > 0 ? take_death(keeper, error) : GO_ON;
 }
 
 static void keeper_clear(struct keeper *keeper)
 {
+    succession_end(keeper);
     notify_end(keeper);
     queues_close(keeper);
     if (keeper->control_fd >= 0)
@@ -442,6 +478,8 @@ int keeper_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
         .control_fd = -1,
         .reject_fds = { -1, -1, -1 },
         .child.channel = -1,
+        .heir.channel = -1,
+        .former.channel = -1,
     };
     enum step step = END_FAILED;
 

@@ -7,6 +7,8 @@
  *   queues.c      the sockets, and the packets that a dead engine leaves
  *   quarantine.c  packets on which engines die
  *   surrender.c   when engines keep dying
+ *   succession.c  a new engine takes the place of one that lives
+ *   renew.c       the keeper becomes another version of itself
  *   notify.c      systemd: readiness, watchdog, and the sockets that it keeps
  */
 #ifndef SLUICE_KEEPER_PRIV_H
@@ -42,6 +44,7 @@ struct keeper_pulse {
 struct keeper_child {
     pid_t pid; /* 0: none */
     int channel;
+    struct lifeline_memory *memory;
     bool begun; /* it has the queues */
     bool ready;
     bool stopped;      /* it needs the sockets no more */
@@ -58,6 +61,13 @@ struct keeper_death {
     int signal, code; /* the exit code when the signal is 0 */
     bool hung;
     int worker; /* whose packet may be the cause; -1: none's */
+};
+
+/* What an engine knows of traffic. */
+enum { KEEPER_FILES = ENGINE_MAX_QUEUES + 1 };
+struct keeper_file {
+    int what; /* value of LIFELINE_FILE */
+    int fd;
 };
 
 enum { KEEPER_SUSPECTS = 64 };
@@ -77,8 +87,18 @@ struct keeper {
     int status_fd, signal_fd, control_fd;
     int reject_fds[INJECT_SOCKETS];              /* lent by `sluice lend`; -1: not */
     char control_path[ENGINE_CONTROL_PATH_SIZE]; /* to be removed; "": none */
-    struct lifeline_memory *memory;
+    struct lifeline_memory *memory;              /* of the child, or the next one */
     struct keeper_child child;
+
+    /* Succession. */
+    struct keeper_child heir;               /* prepares to take the child's place */
+    struct keeper_child former;             /* has handed over, and ends */
+    bool heir_waits;                        /* for the queues */
+    uint64_t hand_over_ns;                  /* when the child must have handed over; 0: it was not told to */
+    uint64_t former_ns;                     /* since when */
+    struct keeper_file files[KEEPER_FILES]; /* from the child to the heir */
+    unsigned file_count;
+
     struct keeper_pulse *pulses; /* one a worker */
     bool stopping, reload_wanted, once_ready;
     bool resumed;         /* queues of a keeper before this one: a table that is there stays */
@@ -94,10 +114,10 @@ struct keeper {
 
 /* --- child.c --- */
 
-/* Forks an engine. 0 or -errno. */
-int child_begin(struct keeper *keeper);
+/* Forks an engine with the memory of `child`; `aside`: beside another one. 0 or -errno. */
+int child_begin(struct keeper *keeper, struct keeper_child *child, bool aside);
 /* Whether it has died, and how. It is gone then. */
-bool child_reap(struct keeper *keeper, struct keeper_death *out);
+bool child_reap(struct keeper *keeper, struct keeper_child *child, struct keeper_death *out);
 /* Its heartbeats: `passed_ms` since the last time. Ends it when one stands still. True: all go on, or none is expected. */
 bool child_watch(struct keeper *keeper, unsigned passed_ms);
 /* "by signal 11 (Segmentation fault)" */
@@ -150,6 +170,31 @@ void notify_end(const struct keeper *keeper);
 void notify_tick(struct keeper *keeper, bool alive);
 /* Descriptors that systemd kept become the queues' and the control socket. */
 void notify_take(struct keeper *keeper);
+
+/* --- succession.c --- */
+
+/* A new engine is to take over. */
+void succession_begin(struct keeper *keeper);
+/* Of the child: what it knows; all is there. */
+void succession_take_file(struct keeper *keeper, int what, int fd);
+void succession_handed(struct keeper *keeper);
+/* The child has died: whether the heir takes its place, now or as soon as it can. */
+bool succession_took_place_of_dead(struct keeper *keeper);
+void succession_tick(struct keeper *keeper);
+void succession_end(struct keeper *keeper); /* no heir any more */
+
+/* --- renew.c --- */
+
+/* Does not return when all goes well. -errno, with a line in `why`. */
+int keeper_renew(struct keeper *keeper, char why[LIFELINE_TEXT_SIZE]);
+bool keeper_was_renewed(void);
+/* What the keeper before this one had. 0 or -errno. */
+int keeper_resume(struct keeper *keeper);
+
+/* --- keeper.c --- */
+
+struct lifeline_memory *keeper_memory_new(const struct keeper *keeper); /* for an engine */
+void keeper_bind_for_child(struct keeper *keeper);
 
 /* --- events, in the memory that the next engine has --- */
 

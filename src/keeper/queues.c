@@ -52,6 +52,8 @@ int queues_open(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
 
     if (err)
         return err;
+    if (keeper_was_renewed() && keeper_resume(keeper))
+        log_error("what the keeper before this one had is lost");
     notify_take(keeper);
     for (unsigned i = 0; i < keeper->queue_count; i++) {
         struct keeper_queue *queue = &keeper->queues[i];
@@ -62,7 +64,8 @@ int queues_open(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
             snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
             return queue->fd;
         }
-        queue->buffer = nfqueue_socket_buffer(queue->fd);
+        if (queue->buffer == 0)
+            queue->buffer = nfqueue_socket_buffer(queue->fd);
         keeper->queue_fds[i] = queue->fd;
     }
     return 0;

@@ -199,6 +199,8 @@ void console_engine(struct text *out, const struct output_options *options, cons
     text_puts(out, output_engine_action_name(event->action));
     if (event->action == OUTPUT_ENGINE_QUARANTINED)
         text_printf(out, ": a packet of %u bytes in queue %u", (unsigned)event->length, event->queue);
+    else if (event->action == OUTPUT_ENGINE_HANDED_OVER)
+        text_puts(out, " by the one before");
     else if (event->hung)
         text_puts(out, ": a worker stood still");
     else if (event->signal)

@@ -5,6 +5,7 @@
 static const char *const actions[OUTPUT_ENGINE_ACTIONS] = {
     [OUTPUT_ENGINE_RESTARTED] = "restarted",
     [OUTPUT_ENGINE_QUARANTINED] = "quarantined",
+    [OUTPUT_ENGINE_HANDED_OVER] = "handed_over",
 };
 
 const char *output_engine_action_name(enum output_engine_action action)
@@ -39,7 +40,7 @@ void eve_engine(struct eve *eve, struct text *out, const struct output_engine *e
     json_string(out, "action", actions[event->action]);
     if (event->action == OUTPUT_ENGINE_QUARANTINED)
         packet(out, event);
-    else
+    else if (event->action == OUTPUT_ENGINE_RESTARTED)
         death(out, event);
     json_object_close(out);
     eve_end(eve, out);

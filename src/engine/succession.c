@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One engine gives what it knows of traffic to the next, by way of the keeper: a memory file for each worker, and one of what they
+ * share. What is in them is in handover.c.
+ */
+#include "succession.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sluice/clock.h"
+#include "sluice/handover.h"
+#include "sluice/lifeline.h"
+#include "sluice/log.h"
+
+static struct handover_place place_of(const struct succession *own, unsigned worker)
+{
+    return (struct handover_place){ worker, own->worker_count };
+}
+
+static int new_file(void)
+{
+    int fd = memfd_create("sluice-flows", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    return fd < 0 ? -errno : fd;
+}
+
+static int give(const struct succession *own, int what, int fd, int err)
+{
+    if (!err)
+        err = lifeline_send_file(own->channel, LIFELINE_FILE, what, fd);
+    close(fd);
+    return err;
+}
+
+static int hand_over_worker(const struct succession *own, unsigned number, struct handover_counts *counts)
+{
+    struct worker *worker = &own->workers[number];
+    int fd = new_file();
+
+    if (fd < 0)
+        return fd;
+    return give(own, (int)number, fd,
+                handover_write(&worker->pipeline, atomic_load(&worker->ruleset), place_of(own, number), fd, counts));
+}
+
+static int hand_over_shared(const struct succession *own)
+{
+    int fd = new_file();
+
+    if (fd < 0)
+        return fd;
+    return give(own, LIFELINE_SHARED_FILE, fd,
+                handover_write_shared(own->shared, own->ruleset, clock_realtime_ns(), fd));
+}
+
+/* What can't be written the next engine does without, as after a death. */
+void succession_give(const struct succession *own)
+{
+    struct handover_counts counts = { 0 };
+    uint64_t begin_ns = clock_monotonic_ns();
+    int err = hand_over_shared(own), one;
+
+    for (unsigned i = 0; i < own->worker_count; i++) {
+        one = hand_over_worker(own, i, &counts);
+        err = err ? err : one;
+    }
+    lifeline_send(own->channel, LIFELINE_HANDED, err, NULL);
+    if (err)
+        log_error("not all that is known of traffic could be handed over: %s", strerror(-err));
+    log_notice("%llu flows are handed over, in %.3f s", (unsigned long long)counts.flows,
+               (double)(clock_monotonic_ns() - begin_ns) / NS_PER_SECOND);
+}
+
+static int take_shared(const struct succession *own, int fd)
+{
+    return handover_read_shared(own->shared, own->ruleset, fd);
+}
+
+/* Each worker takes of each file what is its own. */
+static int take_flows(const struct succession *own, int fd, struct handover_counts *counts)
+{
+    int err = 0;
+
+    for (unsigned i = 0; i < own->worker_count && !err; i++)
+        err = handover_read(&own->workers[i].pipeline, own->ruleset, place_of(own, i), fd, counts);
+    return err;
+}
+
+void succession_take(const struct succession *own, int what, int fd)
+{
+    struct handover_counts counts = { 0 };
+    int err = what == LIFELINE_SHARED_FILE ? take_shared(own, fd) : take_flows(own, fd, &counts);
+
+    if (err)
+        log_error("what the engine before this one knew can't be read: %s", strerror(-err));
+    else if (what != LIFELINE_SHARED_FILE)
+        log_info("%llu flows of the engine before this one go on%s", (unsigned long long)counts.flows,
+                 counts.left > 0 ? "; for others there was no room" : "");
+    close(fd);
+}

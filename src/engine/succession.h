@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef SLUICE_ENGINE_SUCCESSION_H
+#define SLUICE_ENGINE_SUCCESSION_H
+
+#include "engine_priv.h"
+
+/* All lent. */
+struct succession {
+    struct worker *workers; /* that do not run */
+    unsigned worker_count;
+    struct pipeline_shared *shared;
+    const struct ruleset *ruleset;
+    int channel; /* to the keeper */
+};
+
+/* Of an engine that ends: writes the files and sends them. */
+void succession_give(const struct succession *own);
+/* Of one that begins: `what` is the value of a LIFELINE_FILE. The file is closed. */
+void succession_take(const struct succession *own, int what, int fd);
+
+#endif

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The keeper becomes another version of itself: it executes the program that lies under its own name now, as the same process, with its
+ * sockets, its engine and their memory. What these are is written into a memory file, as lines of words, so that an older and a newer
+ * version understand of each other what both know. The new keeper then has a new engine take over (succession.c).
+ *
+ * Before that the program is asked whether it would start (`sluice run --check` with our own arguments): there is no way back.
+ */
+#include "keeper_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sluice/clock.h"
+#include "sluice/log.h"
+
+enum {
+    MAX_ARGUMENTS = 1024,
+    ARGUMENTS_SIZE = 1 << 17,
+    PATH_SIZE = 4096,
+    CHECK_MS = 30000,
+    PAUSE_MS = 5,
+    LINE_SIZE = 256
+};
+static const char variable[] = "SLUICE_KEEPER_STATE";
+static const char deleted[] = " (deleted)";
+
+struct command_line {
+    char path[PATH_SIZE];
+    char bytes[ARGUMENTS_SIZE];
+    char *words[MAX_ARGUMENTS + 2]; /* one more for --check, and NULL */
+    unsigned count;
+};
+
+/* --- The program, and how it was called ------------------------------------------------------------------------------------------- */
+
+/* A package manager has put another file under its name. */
+static int read_path(char path[PATH_SIZE])
+{
+    ssize_t length = readlink("/proc/self/exe", path, PATH_SIZE - 1);
+    size_t tail = sizeof(deleted) - 1;
+
+    if (length < 0)
+        return -errno;
+    path[length] = '\0';
+    if ((size_t)length > tail && strcmp(path + length - tail, deleted) == 0)
+        path[(size_t)length - tail] = '\0';
+    return 0;
+}
+
+static int read_arguments(struct command_line *line)
+{
+    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, line->bytes, sizeof(line->bytes) - 1);
+
+    if (fd >= 0)
+        close(fd);
+    if (length <= 0 || (size_t)length == sizeof(line->bytes) - 1)
+        return length < 0 ? -errno : -E2BIG;
+    line->bytes[length] = '\0';
+    for (ssize_t at = 0; at < length; at += (ssize_t)strlen(line->bytes + at) + 1) {
+        if (line->count == MAX_ARGUMENTS)
+            return -E2BIG;
+        line->words[line->count++] = line->bytes + at;
+    }
+    line->words[line->count] = NULL;
+    return 0;
+}
+
+static bool wait_for(pid_t pid, int *status)
+{
+    const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
+
+    for (int i = 0; i < CHECK_MS / PAUSE_MS; i++) {
+        if (waitpid(pid, status, WNOHANG) == pid)
+            return true;
+        nanosleep(&pause, NULL);
+    }
+    kill(pid, SIGKILL);
+    waitpid(pid, status, 0);
+    return false;
+}
+
+/* "run" becomes "run --check"; what it has to say it says in our log. */
+static bool would_start(struct command_line *line, char why[LIFELINE_TEXT_SIZE])
+{
+    char *words[MAX_ARGUMENTS + 2], check[] = "--check";
+    int status = 0;
+    pid_t pid;
+
+    words[0] = line->words[0];
+    words[1] = line->words[1];
+    words[2] = check;
+    memcpy(words + 3, line->words + 2, (line->count - 1) * sizeof(*words)); /* with the NULL */
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0) {
+        execv(line->path, words);
+        _exit(127);
+    }
+    if (pid > 0 && wait_for(pid, &status) && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return true;
+    if (pid < 0)
+        snprintf(why, LIFELINE_TEXT_SIZE, "%.255s can't be tried: %s", line->path, strerror(errno));
+    else
+        snprintf(why, LIFELINE_TEXT_SIZE, "%.255s would not start (`sluice check`; the log has its words)", line->path);
+    return false;
+}
+
+/* --- State ------------------------------------------------------------------------------------------------------------------------ */
+
+static bool keep_open(int fd, bool open)
+{
+    return fd < 0 || fcntl(fd, F_SETFD, open ? 0 : FD_CLOEXEC) == 0;
+}
+
+/* Over the execution, or back. */
+static void keep_all(const struct keeper *keeper, int state, bool open)
+{
+    keep_open(state, open);
+    for (unsigned i = 0; i < keeper->queue_count; i++)
+        keep_open(keeper->queues[i].fd, open);
+    keep_open(keeper->control_fd, open);
+    for (int i = 0; i < INJECT_SOCKETS; i++)
+        keep_open(keeper->reject_fds[i], open);
+    keep_open(keeper->memory->fd, open);
+    keep_open(keeper->child.channel, open);
+}
+
+static void write_state(const struct keeper *keeper, int fd)
+{
+    for (unsigned i = 0; i < keeper->queue_count; i++) {
+        const struct keeper_queue *queue = &keeper->queues[i];
+
+        dprintf(fd, "queue %u %d %d %d %" PRIu32 "\n", (unsigned)queue->options.queue, queue->fd, queue->bound,
+                queue->raised, queue->buffer);
+    }
+    dprintf(fd, "control %d\n", keeper->control_fd);
+    for (int i = 0; i < INJECT_SOCKETS; i++)
+        dprintf(fd, "reject %d %d\n", i, keeper->reject_fds[i]);
+    dprintf(fd, "memory %d\n", keeper->memory->fd);
+    dprintf(fd, "engine %d %d\n", (int)keeper->child.pid, keeper->child.channel);
+}
+
+static int execute(struct keeper *keeper, struct command_line *line)
+{
+    int fd = memfd_create("sluice-keeper", MFD_CLOEXEC), err;
+    char number[16];
+
+    if (fd < 0)
+        return -errno;
+    write_state(keeper, fd);
+    keep_all(keeper, fd, true);
+    snprintf(number, sizeof(number), "%d", fd);
+    setenv(variable, number, 1);
+    fflush(NULL);
+    execv(line->path, line->words);
+    err = -errno;
+    unsetenv(variable);
+    keep_all(keeper, fd, false);
+    close(fd);
+    return err;
+}
+
+int keeper_renew(struct keeper *keeper, char why[LIFELINE_TEXT_SIZE])
+{
+    struct command_line *line = calloc(1, sizeof(*line));
+    int err = line ? read_path(line->path) : -ENOMEM;
+
+    if (!err)
+        err = read_arguments(line);
+    if (!err && line->count < 2)
+        err = -EINVAL;
+    if (err) {
+        snprintf(why, LIFELINE_TEXT_SIZE, "the program and its arguments are not known: %s", strerror(-err));
+    } else if (!would_start(line, why)) {
+        err = -ENOEXEC;
+    } else {
+        log_notice("%s takes over", line->path);
+        err = execute(keeper, line);
+        snprintf(why, LIFELINE_TEXT_SIZE, "%.255s can't be executed: %s", line->path, strerror(-err));
+    }
+    free(line);
+    return err;
+}
+
+/* --- Afterwards ------------------------------------------------------------------------------------------------------------------- */
+
+static bool take_queue(struct keeper *keeper, const char *line)
+{
+    unsigned number;
+    int fd, bound, raised;
+    uint32_t buffer;
+
+    if (sscanf(line, "queue %u %d %d %d %" SCNu32, &number, &fd, &bound, &raised, &buffer) != 5)
+        return false;
+    keep_open(fd, false);
+    for (unsigned i = 0; i < keeper->queue_count; i++) {
+        struct keeper_queue *queue = &keeper->queues[i];
+
+        if (queue->options.queue != number || queue->fd >= 0)
+            continue;
+        queue->fd = fd;
+        queue->bound = bound;
+        queue->raised = raised;
+        return true;
+    }
+    log_warning("queue %u is not served any more: what waits there is dropped", number);
+    close(fd);
+    return true;
+}
+
+static bool take_reject(struct keeper *keeper, const char *line)
+{
+    int number, fd;
+
+    if (sscanf(line, "reject %d %d", &number, &fd) != 2)
+        return false;
+    if (number < 0 || number >= INJECT_SOCKETS || fd < 0)
+        return true;
+    keep_open(fd, false);
+    keeper->reject_fds[number] = fd;
+    return true;
+}
+
+static bool take_engine(struct keeper *keeper, const char *line)
+{
+    int pid, channel;
+
+    if (sscanf(line, "engine %d %d", &pid, &channel) != 2)
+        return false;
+    keep_open(channel, false);
+    keeper->child.pid = pid;
+    keeper->child.channel = channel;
+    keeper->child.begun = keeper->child.ready = true;
+    keeper->child.ready_ns = clock_monotonic_ns();
+    return true;
+}
+
+/* Lines that nobody knows are of a newer version. */
+static void take_line(struct keeper *keeper, const char *line, int *memory)
+{
+    int fd;
+
+    if (take_queue(keeper, line) || take_reject(keeper, line) || take_engine(keeper, line))
+        return;
+    if (sscanf(line, "control %d", &fd) == 1 && fd >= 0 && keep_open(fd, false))
+        keeper->control_fd = fd;
+    else if (sscanf(line, "memory %d", &fd) == 1 && keep_open(fd, false))
+        *memory = fd;
+}
+
+bool keeper_was_renewed(void)
+{
+    return getenv(variable) != NULL;
+}
+
+int keeper_resume(struct keeper *keeper)
+{
+    const char *number = getenv(variable);
+    FILE *file = number ? fdopen(atoi(number), "r") : NULL;
+    char line[LINE_SIZE];
+    int memory = -1;
+
+    unsetenv(variable);
+    if (!file)
+        return -EBADF;
+    rewind(file);
+    while (fgets(line, sizeof(line), file))
+        take_line(keeper, line, &memory);
+    fclose(file);
+    if (memory >= 0)
+        keeper->memory = lifeline_memory_map(memory);
+    keeper->child.memory = keeper->memory;
+    keeper->once_ready = keeper->resumed = true;
+    return 0;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A new engine takes the place of one that lives. It is begun aside, with memory of its own, and prepares all that takes time: rules,
+ * memory, files. When it asks for the queues, the old one is told to stop between two packets and to write down what it knows of
+ * traffic; the new one reads that, and has the queues. Packets wait in the kernel meanwhile.
+ *
+ * Whatever goes wrong before, the old one goes on; it is told why. Should the old one die or not answer, the new one takes over all the
+ * same, as after any death.
+ */
+#include "keeper_priv.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sluice/clock.h"
+#include "sluice/log.h"
+
+enum {
+    HAND_OVER_MS = 10000, /* that writing may take */
+    LEAVE_MS = 30000,     /* and the end of the old one, with its last events */
+};
+#define NS_PER_MS UINT64_C(1000000)
+
+static void close_files(struct keeper *keeper)
+{
+    for (unsigned i = 0; i < keeper->file_count; i++)
+        close(keeper->files[i].fd);
+    keeper->file_count = 0;
+}
+
+static void refuse(struct keeper *keeper, const char *why)
+{
+    log_error("no new engine takes over: %s", why);
+    if (keeper->child.pid > 0 && keeper->child.ready)
+        lifeline_send(keeper->child.channel, LIFELINE_REFUSED, 0, why);
+}
+
+/* --- Aside ----------------------------------------------------------------------------------------------------------------------- */
+
+void succession_begin(struct keeper *keeper)
+{
+    struct keeper_child *heir = &keeper->heir;
+    int err;
+
+    if (keeper->stopping || heir->pid > 0 || keeper->former.pid > 0) {
+        refuse(keeper, keeper->stopping ? "the daemon stops" : "one does already");
+        return;
+    }
+    heir->memory = keeper_memory_new(keeper);
+    if (!heir->memory) {
+        refuse(keeper, "out of memory");
+        return;
+    }
+    lifeline_memory_carry(heir->memory, keeper->memory);
+    err = child_begin(keeper, heir, true);
+    if (err) {
+        lifeline_memory_free(heir->memory);
+        *heir = (struct keeper_child){ .channel = -1 };
+        refuse(keeper, strerror(-err));
+        return;
+    }
+    log_notice("a new engine is prepared (process %d)", (int)heir->pid);
+}
+
+/* It died, or is not wanted any more. */
+static void forget_heir(struct keeper *keeper)
+{
+    struct keeper_child *heir = &keeper->heir;
+
+    close(heir->channel);
+    lifeline_memory_free(heir->memory);
+    *heir = (struct keeper_child){ .channel = -1 };
+    keeper->heir_waits = false;
+    keeper->hand_over_ns = 0;
+}
+
+void succession_end(struct keeper *keeper)
+{
+    if (keeper->heir.pid > 0) {
+        kill(keeper->heir.pid, SIGKILL);
+        waitpid(keeper->heir.pid, NULL, 0);
+        forget_heir(keeper);
+    }
+    close_files(keeper);
+}
+
+/* --- The change ------------------------------------------------------------------------------------------------------------------ */
+
+static void give_files(struct keeper *keeper, int channel)
+{
+    for (unsigned i = 0; i < keeper->file_count; i++)
+        lifeline_send_file(channel, LIFELINE_FILE, keeper->files[i].what, keeper->files[i].fd);
+    close_files(keeper);
+}
+
+/* The heir is the engine from now on, and has the queues. */
+static void promote(struct keeper *keeper)
+{
+    struct lifeline_memory *before = keeper->memory;
+    bool living = keeper->child.pid > 0;
+
+    lifeline_memory_carry(keeper->heir.memory, before);
+    atomic_store(&keeper->heir.memory->engines, atomic_load(&before->engines) + 1);
+    if (living)
+        keeper->former = keeper->child;
+    else
+        lifeline_memory_free(before);
+    keeper->former_ns = clock_monotonic_ns();
+    keeper->child = keeper->heir;
+    keeper->memory = keeper->child.memory;
+    keeper->heir = (struct keeper_child){ .channel = -1 };
+    keeper->heir_waits = false;
+    keeper->hand_over_ns = 0;
+    memset(keeper->pulses, 0, keeper->queue_count * sizeof(*keeper->pulses));
+    if (living) {
+        atomic_fetch_add(&keeper->memory->handovers, 1);
+        keeper_event(keeper, LIFELINE_EVENT_HANDOVER)->code = (int)keeper->file_count;
+    }
+    give_files(keeper, keeper->child.channel);
+    keeper_bind_for_child(keeper);
+}
+
+/* It is prepared: now, or when the old one has done its part. */
+static void take_bind(struct keeper *keeper)
+{
+    keeper->heir_waits = true;
+    if (keeper->child.pid == 0) {
+        promote(keeper);
+        return;
+    }
+    if (keeper->hand_over_ns > 0)
+        return;
+    keeper->hand_over_ns = clock_monotonic_ns() + HAND_OVER_MS * NS_PER_MS;
+    lifeline_send(keeper->child.channel, LIFELINE_HAND_OVER, 0, NULL);
+}
+
+void succession_take_file(struct keeper *keeper, int what, int fd)
+{
+    if (keeper->file_count == KEEPER_FILES) {
+        close(fd);
+        return;
+    }
+    keeper->files[keeper->file_count++] = (struct keeper_file){ .what = what, .fd = fd };
+}
+
+void succession_handed(struct keeper *keeper)
+{
+    if (keeper->heir.pid > 0 && keeper->heir_waits)
+        promote(keeper);
+}
+
+bool succession_took_place_of_dead(struct keeper *keeper)
+{
+    if (keeper->heir.pid == 0)
+        return false;
+    close_files(keeper); /* they may lack something */
+    if (keeper->heir_waits)
+        promote(keeper);
+    return true;
+}
+
+/* --- What the others say --------------------------------------------------------------------------------------------------------- */
+
+static void watch_heir(struct keeper *keeper)
+{
+    struct lifeline_message message;
+    struct keeper_death death;
+    enum lifeline_kind kind;
+    char how[128], why[LIFELINE_TEXT_SIZE + 160];
+
+    while ((kind = lifeline_receive(keeper->heir.channel, &message, 0)) != LIFELINE_NOTHING && kind != LIFELINE_GONE) {
+        if (kind == LIFELINE_FAILED)
+            snprintf(keeper->heir.failure, sizeof(keeper->heir.failure), "%s", message.text);
+        if (kind == LIFELINE_BIND) {
+            take_bind(keeper);
+            return;
+        }
+    }
+    if (!child_reap(keeper, &keeper->heir, &death))
+        return;
+    child_describe(&death, how, sizeof(how));
+    snprintf(why, sizeof(why), "it %s%s%s", how, keeper->heir.failure[0] ? ": " : "", keeper->heir.failure);
+    forget_heir(keeper);
+    close_files(keeper);
+    refuse(keeper, why);
+}
+
+/* All that it has to do is to write its last events; what it says is of no more interest. */
+static void watch_former(struct keeper *keeper)
+{
+    struct keeper_child *former = &keeper->former;
+    struct keeper_death death;
+
+    if (!child_reap(keeper, former, &death)) {
+        if (clock_monotonic_ns() - keeper->former_ns < LEAVE_MS * NS_PER_MS)
+            return;
+        log_error("the engine that has handed over does not end: events of its last flows are lost");
+        kill(former->pid, SIGKILL);
+        waitpid(former->pid, NULL, 0);
+    }
+    close(former->channel);
+    lifeline_memory_free(former->memory);
+    *former = (struct keeper_child){ .channel = -1 };
+}
+
+void succession_tick(struct keeper *keeper)
+{
+    if (keeper->heir.pid > 0)
+        watch_heir(keeper);
+    if (keeper->former.pid > 0)
+        watch_former(keeper);
+    if (keeper->hand_over_ns == 0 || clock_monotonic_ns() < keeper->hand_over_ns)
+        return;
+    keeper->hand_over_ns = 0;
+    log_error("the engine does not hand over: it is ended");
+    if (keeper->child.pid > 0)
+        kill(keeper->child.pid, SIGKILL); /* the heir takes its place when it has died */
+}
