@@ -105,8 +105,6 @@ static int start(struct arguments *arguments, const struct config *config)
     };
     char error[ENGINE_ERROR_SIZE] = "";
 
-    if (!cli_files_readable(&command_run, input->rules.at, input->rules.count))
-        return EXIT_FAILED;
     if (keeper_run(&run, error)) {
         cli_error(&command_run, "%s", error);
         return EXIT_FAILED;
@@ -120,6 +118,8 @@ static int load_and_start(struct arguments *arguments)
     int code = cli_load_sound_config(&arguments->input, CONFIG_STRICT, CLI_DEFAULT_CONFIG,
                                      "not started (`sluice check` shows them all)", &config);
 
+    if (!code && !cli_files_readable(&command_run, arguments->input.rules.at, arguments->input.rules.count))
+        code = EXIT_FAILED;
     if (!code && !arguments->check)
         code = start(arguments, config);
     config_free(config);

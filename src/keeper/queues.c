@@ -207,6 +207,7 @@ int queues_resume(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
     const struct keeper_death nobody = { .worker = -1 };
     char cause[CAPTURE_ERROR_SIZE];
     uint32_t flags, count = 0;
+    bool adopted = false;
 
     for (unsigned i = 0; i < keeper->queue_count; i++) {
         struct keeper_queue *queue = &keeper->queues[i];
@@ -222,10 +223,10 @@ int queues_resume(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
         queue->bound = true;
         atomic_store(&keeper->memory->flags[i], flags);
         count += repeat(keeper, i, &nobody);
-        keeper->resumed = true;
+        adopted = keeper->resumed = true;
     }
     atomic_fetch_add(&keeper->memory->repeated, count);
-    if (keeper->resumed)
+    if (adopted)
         log_notice("the queues of the run before are taken over; %u packets are judged anew", (unsigned)count);
     return 0;
 }
