@@ -340,6 +340,7 @@ bool app_file_data(const struct app_tx *tx, enum flow_direction direction, unsig
 /* file.name and file.magic: every protocol with file.data has them. NULL for other keywords. */
 extern const struct keyword keyword_file_name, keyword_file_magic;
 extern const char *const app_file_protocols[]; /* words */
+extern const char *const app_common_bodies[];  /* struct keyword.common of what they carry */
 const struct app_buffer *app_file_buffer(const struct keyword *keyword, enum flow_direction direction);
 /* All files of the flow's direction are to be stored, those that come, too (filestore:...,flow). */
 void app_keep_files(struct flow *flow, struct file_engine *files, enum flow_direction direction, uint32_t sid);

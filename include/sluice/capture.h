@@ -233,4 +233,19 @@ int pcap_file_open(struct capture **out, const char *path, char error[CAPTURE_ER
 /* What is wrong with the file when receive has returned -EBADMSG, else NULL. Lives as long as the capture. */
 const char *pcap_file_error(const struct capture *capture);
 
+/* Packets that are best received at a time: a file answers nobody, and pcap_file_prefetch() is no farther ahead. */
+enum { PCAP_FILE_BATCH = 8 };
+
+/*
+ * Before a packet of a capture file is looked at: asks for bytes that come some packets later. Large files are read by another thread, so
+ * their bytes lie in another core's cache, and packets lie one behind the other; in between two packets is the time to fetch them.
+ */
+static inline void pcap_file_prefetch(const struct packet *pkt)
+{
+    enum { AHEAD = PCAP_FILE_BATCH * 1536, CACHE_LINE = 64 };
+
+    for (uint32_t at = 0; at < pkt->length; at += CACHE_LINE)
+        __builtin_prefetch(pkt->data + AHEAD + at);
+}
+
 #endif

@@ -153,6 +153,10 @@ struct keyword {
     const char *const *applications;
     unsigned directions;
 
+    /* KEYWORD_BUFFER, optional: what it has in much of the traffic (NULL-terminated; letters of either case). A literal that lies in one
+     * of these texts says little. */
+    const char *const *common;
+
     /* 0, or -errno after rule_parser_error(). `value` is trimmed and without quotes and `!`; value.at is never NULL. */
     int (*parse)(struct rule_parser *parser, struct span value, bool negated);
 

@@ -32,6 +32,39 @@ bool app_file_data(const struct app_tx *tx, enum flow_direction direction, unsig
 
 const char *const app_file_protocols[] = { "http", "http2", "smtp", "ftp-data", "smb", "nfs", NULL };
 
+/* Most are pages. Nothing but speed depends on it (struct keyword.common). */
+const char *const app_common_bodies[] = {
+    "<!DOCTYPE html>",
+    "<html lang=\"en\">",
+    "<html><head><title>",
+    "</title>",
+    "</head><body>",
+    "</body></html>",
+    "<meta http-equiv=\"Content-Type\" content=\"text/html; charset=utf-8\">",
+    "<meta charset=\"utf-8\">",
+    "<link rel=\"stylesheet\" type=\"text/css\" href=\"",
+    "<script type=\"text/javascript\" src=\"",
+    "<script language=\"javascript\">",
+    "</script>",
+    "document.getElementById(",
+    "document.write(",
+    "function()",
+    "function (",
+    "window.location",
+    "return false;",
+    "<a href=\"http://www.",
+    "<img src=\"",
+    "<form method=\"post\" action=\"",
+    "<input type=\"hidden\" name=\"",
+    "<div class=\"",
+    "<span id=\"",
+    "</div>",
+    "var ",
+    "http://",
+    "https://",
+    NULL,
+};
+
 const struct keyword keyword_file_data = {
     .name = "file.data",
     .aliases = { "file_data" },
@@ -43,5 +76,6 @@ const struct keyword keyword_file_data = {
     .flags = KEYWORD_NO_VALUE | KEYWORD_STATE | KEYWORD_MULTI,
     .applications = app_file_protocols,
     .directions = APP_BOTH,
+    .common = app_common_bodies,
     .parse = file_data_parse,
 };

@@ -16,7 +16,6 @@
 enum {
     FILE_HEADER = 24,
     VERSION_AT = 4,
-    CACHE_LINE = 64,
     VERSION_MAJOR = 2,
     VERSION_MINOR = 4,
     ROOM_BEFORE = PCAP_RECORD_HEADER + PCAP_MAX_PACKET, /* for less than a whole record */
@@ -90,8 +89,6 @@ bool pcap_records_next(struct pcap_records *records, struct pcap_record *out)
     out->wire_length = load32(records, header + 12);
     out->time_ns = seconds * NS_PER_SECOND + (uint64_t)fraction * records->fraction_ns;
     records->at = out->bytes + length;
-    for (uint32_t at = 0; at < length; at += CACHE_LINE) /* what the reader thread wrote lies in another core's cache */
-        __builtin_prefetch(out->bytes + at);
     return true;
 }
 

@@ -142,8 +142,7 @@ struct transaction_buffer {
 struct transaction_unfiltered {
     uint32_t check;
     uint8_t progress;
-    bool always;   /* whenever the transaction is looked at */
-    bool on_event; /* but only when it has an event */
+    bool always; /* whenever the transaction is looked at */
 };
 struct transaction_group {
     bool has_rules;
@@ -153,6 +152,7 @@ struct transaction_group {
         *growing; /* one for all that grow, as they have the same bytes mostly: http.response_body, file.data */
     struct transaction_unfiltered *unfiltered;
     uint32_t unfiltered_count, unfiltered_capacity;
+    uint32_t unfiltered_always; /* the first so many; the others only when the transaction has an event */
     struct check_list by_payload;
 };
 
@@ -320,6 +320,8 @@ bool literal_choose(const struct rule *rule, bool of_transaction, unsigned direc
 /* Whether a rule on transactions is found better by a literal in the payload, which is scanned anyway. */
 bool literal_prefers_payload(const struct rule *rule, struct literal *out);
 /* Whether the bytes, as many as it has, are the literal. */
+/* The bytes lie in a text that much of the traffic has there (struct keyword.common). `buffer` may be NULL. */
+bool literal_is_common(const struct keyword *buffer, const uint8_t *bytes, size_t size);
 bool literal_equal(const struct literal *literal, const uint8_t *bytes);
 /* ASCII only: Hyperscan's caseless literals fold no other letters. */
 uint8_t literal_fold(uint8_t byte, bool nocase);
@@ -430,6 +432,8 @@ void matcher_scan_border(const struct matcher *matcher, struct detector *detecto
 /* --- grams.c ------------------------------------------------------------------------------------------------------------- */
 
 enum { GRAMS_LENGTH = 32 }; /* buffers up to here; longer ones Hyperscan does faster */
+/* Longer ones of streams are cut: two of one byte less are searched where segments meet. */
+enum { LITERAL_STREAM_PART = GRAMS_LENGTH / 2 + 1 };
 
 /* `literals`, of any number, say what is common; the `patterns` are looked for, have one byte or more each, and stay the caller's. 0 or
  * -ENOMEM. */

@@ -21,6 +21,8 @@ enum {
     WIDE_PORTS = 8192, /* a rule for more ports than this is as good as one for all */
     MAX_GROUPS = 1024, /* of one end; where there would be more, all its rules are generic */
     PORTS = 65536,
+    CHEAP_EVERYWHERE = 12, /* strength */
+    CHEAP_LENGTH = 4,
 };
 
 /* A rule that waits for its groups. */
@@ -189,7 +191,8 @@ static int keep(struct group_keys *keys, unsigned traffic, unsigned end, const s
 /* A scan costs more to begin than a few hundred literals more in it. Those of UDP are few, and found by another method as long as they are. */
 static bool is_cheap_everywhere(const struct group_entry *entry, enum traffic traffic)
 {
-    return traffic == TRAFFIC_TCP && entry->has_literal && entry->literal.strength >= LITERAL_STRONG;
+    return traffic == TRAFFIC_TCP && entry->has_literal && entry->literal.strength >= CHEAP_EVERYWHERE &&
+           entry->literal.length >= CHEAP_LENGTH;
 }
 
 /* A rule for both directions would have to be in the groups of both its ends. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The choice of a rule's literal decides how often it becomes a candidate. A rule's author may choose (fast_pattern);
- * otherwise the strongest wins: rare bytes count more than letters, repeated bytes almost nothing, as in Suricata, so that
+ * The choice of a rule's literal decides how often it becomes a candidate. A rule's author may choose (fast_pattern), unless what he chose
+ * is in nearly all traffic; otherwise the strongest wins: rare bytes count more than letters, repeated bytes almost nothing, as in Suricata, so that
  * both pick the same in most rules. Beyond MAX_USEFUL_LENGTH bytes more length hardly makes a false candidate rarer.
  */
 #include <string.h>
@@ -10,8 +10,11 @@
 
 enum {
     MAX_USEFUL_LENGTH = 32,
-    KNOWN_PLACE = 4, /* strength: as much as one more byte */
-    WEAK = 9,        /* strength: three letters, or less */
+    KNOWN_PLACE = 4,   /* strength: as much as one more byte */
+    WEAK = 9,          /* strength: three letters, or less */
+    COMMON_LENGTH = 4, /* shorter ones lie in any text */
+    COMMON_STRENGTH = 6,
+    PAYLOAD_ONLY = 12, /* strength: enough to be looked for in the payload for want of anything else */
 };
 
 static unsigned byte_strength(uint8_t byte)
@@ -142,13 +145,50 @@ bool literal_equal(const struct literal *literal, const uint8_t *bytes)
     return true;
 }
 
+/* In any case, as are the texts. */
+static bool lies_in(const uint8_t *bytes, size_t size, const char *text)
+{
+    const struct literal literal = { .bytes = bytes, .length = size, .nocase = true };
+    size_t length = strlen(text);
+
+    for (size_t at = 0; at + size <= length; at++) {
+        if (literal_equal(&literal, (const uint8_t *)text + at))
+            return true;
+    }
+    return false;
+}
+
+bool literal_is_common(const struct keyword *buffer, const uint8_t *bytes, size_t size)
+{
+    for (const char *const *text = buffer && size >= COMMON_LENGTH ? buffer->common : NULL; text && *text; text++) {
+        if (lies_in(bytes, size, *text))
+            return true;
+    }
+    return false;
+}
+
+static bool is_common(const struct content *content, const struct keyword *buffer)
+{
+    return (buffer && buffer->flags & KEYWORD_COMMON_VALUES) ||
+           literal_is_common(buffer, content->bytes, content->length);
+}
+
+/* What an author chose is good for his rule, whatever most traffic has, unless it is next to nothing. */
+static bool is_strong_choice(const struct content *content, const struct rule_buffer *buffer)
+{
+    return strength(content->bytes, content->length) >= WEAK &&
+           !(buffer->keyword && buffer->keyword->flags & KEYWORD_COMMON_VALUES);
+}
+
 /* A rule that says "GET" says less than its three letters; and one that says where they are says more. */
 static unsigned strength_of(const struct content *content, const struct rule_buffer *buffer, struct place end)
 {
     unsigned sum =
         strength(content->bytes, content->length) + (buffer->keyword && end.earliest == end.latest ? KNOWN_PLACE : 0);
 
-    return buffer->keyword && buffer->keyword->flags & KEYWORD_COMMON_VALUES ? (sum + 3) / 4 : sum;
+    if (!is_common(content, buffer->keyword))
+        return sum;
+    return sum / 4 < COMMON_STRENGTH ? (sum + 3) / 4 : COMMON_STRENGTH;
 }
 
 bool literal_choose(const struct rule *rule, bool of_transaction, unsigned directions, struct literal *out)
@@ -169,13 +209,15 @@ bool literal_choose(const struct rule *rule, bool of_transaction, unsigned direc
             unsigned score = strength_of(content, buffer, end);
 
             /* At equal strength the payload wins: its scan is made anyway. */
-            if (content->fast_pattern || score * 2 + (buffer->keyword == NULL) > best) {
+            bool is_chosen = content->fast_pattern && is_strong_choice(content, buffer);
+
+            if (is_chosen || score * 2 + (buffer->keyword == NULL) > best) {
                 best = score * 2 + (buffer->keyword == NULL);
                 take(out, content, buffer, end);
                 out->strength = score;
                 out->is_chosen = content->fast_pattern;
             }
-            if (content->fast_pattern)
+            if (is_chosen)
                 return true;
         }
     }
@@ -188,8 +230,9 @@ bool literal_prefers_payload(const struct rule *rule, struct literal *out)
 
     if (rule->transactional || !literal_choose(rule, false, LITERAL_BOTH_WAYS, out) || out->buffer)
         return false;
+    if (!literal_choose(rule, true, LITERAL_BOTH_WAYS, &other))
+        return out->strength >= (out->is_chosen ? WEAK : PAYLOAD_ONLY);
     if (out->strength < (out->is_chosen ? WEAK : LITERAL_STRONG))
         return false;
-    return !literal_choose(rule, true, LITERAL_BOTH_WAYS, &other) || (out->is_chosen && !other.is_chosen) ||
-           (other.strength < WEAK && !other.is_chosen);
+    return (out->is_chosen && !other.is_chosen) || (other.strength < WEAK && !other.is_chosen);
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One Hyperscan database over the literals of many rules. Equal literals are one pattern with a list of checks. The
+ * Hyperscan's databases over the literals of many rules. Equal literals are one pattern with a list of checks. The
  * literal API is used: bytes are taken as they are, and Hyperscan knows that it needs nothing but its literal matchers.
  *
  * A pattern reports at most once per scan (HS_FLAG_SINGLEMATCH): whether it occurs is all that is asked.
+ *
+ * A few literals of one or two bytes make Hyperscan half again as slow for hundreds of others: they have a database of their own, and two
+ * scans together take less.
  */
 #include <assert.h>
 #include <errno.h>
@@ -26,13 +29,21 @@ struct found {
     uint32_t check, reach;
 };
 
+enum {
+    TINY_LENGTH = 2,
+    TINY_MOST = 8,    /* more of them are no faster apart */
+    TINY_OTHERS = 64, /* nor with fewer others */
+};
+
+enum { DATABASE_MAIN, DATABASE_TINY, DATABASES };
+
 struct matcher {
     struct entry *entries; /* while collecting */
     uint32_t entry_count, entry_capacity;
 
-    hs_database_t *database;
-    bool cached;     /* it came from the cache */
-    uint32_t *first; /* per pattern: where its checks begin in `checks`; one more at the end */
+    hs_database_t *databases[DATABASES]; /* the second is NULL for most */
+    bool cached;                         /* they came from the cache */
+    uint32_t *first;                     /* per pattern: where its checks begin in `checks`; one more at the end */
     struct found *checks;
     uint32_t pattern_count;
     size_t shortest, longest;
@@ -55,8 +66,10 @@ void matcher_free(struct matcher *matcher)
 {
     if (!matcher)
         return;
-    if (matcher->database)
-        hs_free_database(matcher->database);
+    for (unsigned i = 0; i < DATABASES; i++) {
+        if (matcher->databases[i])
+            hs_free_database(matcher->databases[i]);
+    }
     free(matcher->entries);
     free(matcher->first);
     free(matcher->checks);
@@ -121,6 +134,7 @@ static int compare_entries(const void *left, const void *right)
 /* --- Compiling ---------------------------------------------------------------------------------------------------------------- */
 
 struct pattern_arrays {
+    uint32_t count;
     const char **bytes;
     unsigned *flags, *ids;
     size_t *lengths;
@@ -169,43 +183,46 @@ static int make_key(const struct matcher *matcher, const struct pattern_arrays *
     digest_number(&sha256, platform.reserved1);
     digest_number(&sha256, platform.reserved2);
     digest_number(&sha256, HS_MODE_BLOCK);
-    digest_number(&sha256, matcher->pattern_count);
-    for (uint32_t i = 0; i < matcher->pattern_count; i++)
-        digest_pattern(&sha256, &matcher->literals[i], patterns->flags[i]);
+    digest_number(&sha256, patterns->count);
+    for (uint32_t i = 0; i < patterns->count; i++) {
+        digest_number(&sha256, patterns->ids[i]);
+        digest_pattern(&sha256, &matcher->literals[patterns->ids[i]], patterns->flags[i]);
+    }
     sha256_digest(&sha256, sizeof(key->bytes), key->bytes);
     return 0;
 }
 
-static void take_from_cache(struct matcher *matcher, struct cache *cache, const struct cache_key *key)
+static hs_database_t *take_from_cache(struct cache *cache, const struct cache_key *key)
 {
+    hs_database_t *database = NULL;
     struct cache_item item;
 
     if (!cache_get(cache, key, &item))
-        return;
-    matcher->cached = hs_deserialize_database((const char *)item.bytes, item.length, &matcher->database) == HS_SUCCESS;
-    if (!matcher->cached) {
-        matcher->database = NULL;
+        return NULL;
+    if (hs_deserialize_database((const char *)item.bytes, item.length, &database) != HS_SUCCESS) {
+        database = NULL;
         cache_refuse(cache, key, "Hyperscan does not take it");
     }
     free(item.memory);
+    return database;
 }
 
-static void put_into_cache(const struct matcher *matcher, struct cache *cache, const struct cache_key *key)
+static void put_into_cache(const hs_database_t *database, struct cache *cache, const struct cache_key *key)
 {
     char *bytes;
     size_t length;
 
-    if (hs_serialize_database(matcher->database, &bytes, &length) != HS_SUCCESS)
+    if (hs_serialize_database(database, &bytes, &length) != HS_SUCCESS)
         return;
     cache_put(cache, key, bytes, length);
     free(bytes); /* Hyperscan takes it from malloc(), as nobody gave it another allocator */
 }
 
-static int compile_patterns(struct matcher *matcher, const struct pattern_arrays *patterns, char error[256])
+static int compile_patterns(hs_database_t **out, const struct pattern_arrays *patterns, char error[256])
 {
     hs_compile_error_t *cause = NULL;
     hs_error_t result = hs_compile_lit_multi(patterns->bytes, patterns->flags, patterns->ids, patterns->lengths,
-                                             matcher->pattern_count, HS_MODE_BLOCK, NULL, &matcher->database, &cause);
+                                             patterns->count, HS_MODE_BLOCK, NULL, out, &cause);
 
     if (result == HS_SUCCESS)
         return 0;
@@ -215,22 +232,70 @@ static int compile_patterns(struct matcher *matcher, const struct pattern_arrays
     return result == HS_NOMEM ? -ENOMEM : -EINVAL;
 }
 
-static int make_database(struct matcher *matcher, const struct pattern_arrays *patterns, struct cache *cache,
-                         char error[256])
+static int make_database(struct matcher *matcher, unsigned which, const struct pattern_arrays *patterns,
+                         struct cache *cache, char error[256])
 {
+    hs_database_t **database = &matcher->databases[which];
     struct cache_key key;
     int err;
 
     if (cache && make_key(matcher, patterns, &key))
         cache = NULL;
-    if (cache)
-        take_from_cache(matcher, cache, &key);
-    if (matcher->cached)
+    *database = cache ? take_from_cache(cache, &key) : NULL;
+    if (*database)
         return 0;
-    err = compile_patterns(matcher, patterns, error);
+    matcher->cached = false;
+    err = compile_patterns(database, patterns, error);
     if (!err && cache)
-        put_into_cache(matcher, cache, &key);
+        put_into_cache(*database, cache, &key);
     return err;
+}
+
+static bool is_tiny(const struct pattern_arrays *patterns, uint32_t pattern)
+{
+    return patterns->lengths[pattern] <= TINY_LENGTH;
+}
+
+/* Moves those of one kind to the front, and says how many they are. */
+static uint32_t bring_forward(struct pattern_arrays *patterns, bool tiny)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < patterns->count; i++) {
+        if (is_tiny(patterns, i) != tiny)
+            continue;
+        const char *bytes = patterns->bytes[count];
+        unsigned flags = patterns->flags[count], id = patterns->ids[count];
+        size_t length = patterns->lengths[count];
+
+        patterns->bytes[count] = patterns->bytes[i];
+        patterns->flags[count] = patterns->flags[i];
+        patterns->ids[count] = patterns->ids[i];
+        patterns->lengths[count] = patterns->lengths[i];
+        patterns->bytes[i] = bytes;
+        patterns->flags[i] = flags;
+        patterns->ids[i] = id;
+        patterns->lengths[i] = length;
+        count++;
+    }
+    return count;
+}
+
+static int make_databases(struct matcher *matcher, struct pattern_arrays *patterns, struct cache *cache,
+                          char error[256])
+{
+    struct pattern_arrays part = *patterns;
+    uint32_t tiny = bring_forward(&part, true);
+    int err = 0;
+
+    matcher->cached = true;
+    if (tiny > 0 && tiny <= TINY_MOST && part.count - tiny >= TINY_OTHERS) {
+        part.count = tiny;
+        err = make_database(matcher, DATABASE_TINY, &part, cache, error);
+        part.count = patterns->count;
+        part.count = bring_forward(&part, false);
+    }
+    return err ? err : make_database(matcher, DATABASE_MAIN, &part, cache, error);
 }
 
 /* Sorts the entries, gives each distinct literal an id and lists its checks. */
@@ -258,7 +323,7 @@ static void number_patterns(struct matcher *matcher, struct pattern_arrays *patt
             matcher->shortest = literal->length;
     }
     matcher->first[count] = matcher->entry_count;
-    matcher->pattern_count = count;
+    matcher->pattern_count = patterns->count = count;
 }
 
 static int make_arrays(const struct matcher *matcher, struct pattern_arrays *arrays)
@@ -306,13 +371,13 @@ static int make_patterns(struct matcher *matcher, struct pattern_arrays *arrays)
 
 int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256])
 {
-    struct pattern_arrays arrays = { NULL };
+    struct pattern_arrays arrays = { 0 };
     int err = make_arrays(matcher, &arrays);
 
     if (!err)
         err = make_patterns(matcher, &arrays);
     if (!err)
-        err = make_database(matcher, &arrays, cache, error);
+        err = make_databases(matcher, &arrays, cache, error);
     if (err == -ENOMEM)
         snprintf(error, 256, "out of memory for the pattern matcher");
     clear_arrays(&arrays);
@@ -328,7 +393,11 @@ bool matcher_is_cached(const struct matcher *matcher)
 
 int matcher_grow_scratch(const struct matcher *matcher, struct hs_scratch **scratch)
 {
-    return hs_alloc_scratch(matcher->database, scratch) == HS_SUCCESS ? 0 : -ENOMEM;
+    for (unsigned i = 0; i < DATABASES; i++) {
+        if (matcher->databases[i] && hs_alloc_scratch(matcher->databases[i], scratch) != HS_SUCCESS)
+            return -ENOMEM;
+    }
+    return 0;
 }
 
 uint32_t matcher_reach(const struct matcher *matcher)
@@ -373,6 +442,15 @@ static void on_gram(void *user, uint32_t pattern, uint32_t end)
     add_checks(scan, pattern, scan->base + end);
 }
 
+static void search(const struct scan *scan, const uint8_t *bytes, uint32_t length, match_event_handler found)
+{
+    for (unsigned i = 0; i < DATABASES; i++) {
+        if (scan->matcher->databases[i])
+            hs_scan(scan->matcher->databases[i], (const char *)bytes, length, 0, scan->detector->scratch, found,
+                    (void *)scan);
+    }
+}
+
 void matcher_scan(const struct matcher *matcher, struct detector *detector, const uint8_t *bytes, uint32_t length,
                   uint64_t base)
 {
@@ -389,7 +467,7 @@ void matcher_scan(const struct matcher *matcher, struct detector *detector, cons
     if (length <= GRAMS_LENGTH)
         grams_search(matcher->grams, bytes, length, on_gram, &scan);
     else
-        hs_scan(matcher->database, (const char *)bytes, length, 0, detector->scratch, on_match, &scan);
+        search(&scan, bytes, length, on_match);
 }
 
 /* The pattern is reported once, at its first place. When that lies wholly before the border, one across it is looked for. */
@@ -414,6 +492,15 @@ static int on_border_match(unsigned id, unsigned long long from, unsigned long l
     return 0;
 }
 
+/* Told of each place where it is. */
+static void on_border_gram(void *user, uint32_t pattern, uint32_t end)
+{
+    const struct scan *scan = user;
+
+    if (end > scan->border)
+        add_checks(scan, pattern, 0);
+}
+
 void matcher_scan_border(const struct matcher *matcher, struct detector *detector, const uint8_t *before,
                          uint32_t before_length, const uint8_t *bytes, uint32_t length)
 {
@@ -427,5 +514,8 @@ void matcher_scan_border(const struct matcher *matcher, struct detector *detecto
         return;
     memcpy(border, before + before_length - old, old);
     memcpy(border + old, bytes, new);
-    hs_scan(matcher->database, (const char *)border, old + new, 0, detector->scratch, on_border_match, &scan);
+    if (old + new <= GRAMS_LENGTH)
+        grams_search(matcher->grams, border, old + new, on_border_gram, &scan);
+    else
+        search(&scan, border, old + new, on_border_match);
 }

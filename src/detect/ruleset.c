@@ -83,7 +83,7 @@ static int add_to_payload(struct ruleset *ruleset, struct group_keys *keys, uint
     if (entry.literal.reach == LITERAL_ANYWHERE)
         entry.literal.at = LITERAL_ANYWHERE;
     added->has_literal = true;
-    added->may_wait |= added->scope != SCOPE_PACKET && literal->is_part;
+    added->may_wait |= added->scope != SCOPE_PACKET && (literal->is_part || literal->length > LITERAL_STREAM_PART);
     ruleset->scans_packets |= admits(added, TRAFFIC_TCP) && added->scope != SCOPE_STREAM;
     return add_to_groups(ruleset, keys, &entry);
 }

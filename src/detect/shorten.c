@@ -5,6 +5,9 @@
  *
  * Hyperscan matches eight bytes at once, and has to look again for the rest of a longer literal: those that end alike ("HTTP/1.1") all at each
  * place where that is. Of each the eight bytes are kept that the fewest others have.
+ *
+ * In a stream twice as much is kept: there a part may be found in one segment, and the rule has to wait for the rest with the next
+ * (struct check.may_wait). It is not longer than what is searched at once where two segments meet (matcher.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +21,7 @@ enum {
     SHARED_BYTES = 4,
     SHARED_MAX = 256, /* literals are compared each with each */
 };
+#define COMMON (UINT64_C(1) << 32) /* more than literals can have alike: what the traffic has in any case */
 
 /* --- Literals that contain others ------------------------------------------------------------------------------------------- */
 
@@ -66,31 +70,33 @@ static void share(struct literal *const *literals, uint32_t count)
 
 /* --- Parts --------------------------------------------------------------------------------------------------------------------- */
 
-static uint64_t commonness(const struct gram_counts *counts, const uint8_t *part)
+static uint64_t commonness(const struct gram_counts *counts, const uint8_t *part, uint32_t length)
 {
     uint64_t sum = 0;
 
-    for (unsigned at = 0; at + GRAM_LENGTH <= PART_LENGTH; at++)
+    for (unsigned at = 0; at + GRAM_LENGTH <= length; at++)
         sum += gram_counts_get(counts, part + at);
     return sum;
 }
 
 /* Of equals the last: words end in what tells them apart more often than they begin with it. */
-static void cut(struct literal *literal, const struct gram_counts *counts)
+static void cut(struct literal *literal, uint32_t length, const struct gram_counts *counts)
 {
     uint64_t lowest = UINT64_MAX;
     size_t best = 0;
 
-    for (size_t at = 0; at + PART_LENGTH <= literal->length; at++) {
-        uint64_t sum = commonness(counts, literal->bytes + at);
+    for (size_t at = 0; at + length <= literal->length; at++) {
+        uint64_t sum = commonness(counts, literal->bytes + at, length);
 
+        if (literal_is_common(literal->buffer, literal->bytes + at, length))
+            sum += COMMON;
         if (sum > lowest)
             continue;
         lowest = sum;
         best = at;
     }
     literal->bytes += best;
-    literal->length = PART_LENGTH;
+    literal->length = length;
     literal->is_part = true;
 }
 
@@ -103,8 +109,10 @@ int literals_shorten(struct literal *const *literals, uint32_t count)
         share(literals, count);
     err = gram_counts_make(&counts, literals, count);
     for (uint32_t i = 0; i < count && !err; i++) {
-        if (literals[i]->is_whole && literals[i]->length > PART_LENGTH)
-            cut(literals[i], &counts);
+        uint32_t part = literals[i]->is_whole ? PART_LENGTH : LITERAL_STREAM_PART;
+
+        if (!literals[i]->grows && literals[i]->length > part)
+            cut(literals[i], part, &counts);
     }
     if (!err)
         gram_counts_clear(&counts);

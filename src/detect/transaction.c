@@ -382,12 +382,12 @@ static bool has_events(const struct app_tx *tx)
 static void collect_unfiltered(struct looking *look)
 {
     uint8_t progress = look->tx->progress[look->direction];
-    bool without_events = !has_events(look->tx);
+    uint32_t count = has_events(look->tx) ? look->group->unfiltered_count : look->group->unfiltered_always;
 
-    for (uint32_t i = 0; i < look->group->unfiltered_count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const struct transaction_unfiltered *rule = &look->group->unfiltered[i];
 
-        if ((progress < rule->progress && !look->complete) || (rule->on_event && without_events))
+        if (progress < rule->progress && !look->complete)
             continue;
         if (rule->always || look->memory->rescan || !look->memory->asked || rule->progress > look->memory->progress)
             detector_add_candidate(look->ev->detector, rule->check);

@@ -179,8 +179,11 @@ static struct transaction_buffer *group_buffer(struct transaction_group *group, 
     return slot;
 }
 
+/* Those that ask for an event stand behind all others: of most transactions there is none to report. */
 static int add_unfiltered(struct transaction_group *group, uint32_t check, const struct transaction_plan *plan)
 {
+    struct transaction_unfiltered *slot;
+
     if (group->unfiltered_count == group->unfiltered_capacity) {
         uint32_t capacity = group->unfiltered_capacity ? group->unfiltered_capacity * 2 : 16;
         struct transaction_unfiltered *list = realloc(group->unfiltered, capacity * sizeof(*list));
@@ -190,11 +193,17 @@ static int add_unfiltered(struct transaction_group *group, uint32_t check, const
         group->unfiltered = list;
         group->unfiltered_capacity = capacity;
     }
-    group->unfiltered[group->unfiltered_count++] = (struct transaction_unfiltered){
+    slot = &group->unfiltered[group->unfiltered_count++];
+    if (!plan->on_event) {
+        struct transaction_unfiltered *first = &group->unfiltered[group->unfiltered_always++];
+
+        *slot = *first;
+        slot = first;
+    }
+    *slot = (struct transaction_unfiltered){
         .check = check,
         .progress = plan->progress,
         .always = plan->grows || plan->files || plan->events,
-        .on_event = plan->on_event,
     };
     return 0;
 }

@@ -53,6 +53,7 @@ static int judge(struct replay *replay, struct packet **batch, int count)
     for (int i = 0; i < count; i++) {
         if (begins_second(replay, batch[i]))
             pipeline_expire_all(&worker->pipeline, replay->ruleset, batch[i]->time_ns);
+        pcap_file_prefetch(batch[i]);
         pipeline_packet(&worker->pipeline, replay->ruleset, batch[i], i + 1 < count ? batch[i + 1] : NULL);
     }
     return capture_send_verdicts(worker->capture, batch, (size_t)count);
@@ -63,6 +64,7 @@ static void hand_out(struct replay *replay, struct packet **batch, int count)
     for (int i = 0; i < count; i++) {
         if (begins_second(replay, batch[i]))
             replay_workers_expire(replay->threads, batch[i]->time_ns);
+        pcap_file_prefetch(batch[i]);
         replay_workers_give(replay->threads, batch[i]);
     }
 }
@@ -88,7 +90,9 @@ static void survey(struct replay *replay, const char *path)
 static int replay_packets(struct replay *replay)
 {
     struct packet *batch[CAPTURE_MAX_BATCH];
-    size_t batch_size = (size_t)config_number(replay->options->config, "queue.batch");
+    const struct config *config = replay->options->config;
+    size_t batch_size =
+        config_is_set(config, "queue.batch") ? (size_t)config_number(config, "queue.batch") : PCAP_FILE_BATCH;
     int err = 0;
 
     while (!err) {

@@ -75,6 +75,7 @@ const struct keyword keyword_http_uri = {
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_SERVER,
+    .common = http_common_uris,
     .parse = select_this,
 };
 
@@ -85,6 +86,7 @@ const struct keyword keyword_http_uri_raw = {
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_SERVER,
+    .common = http_common_uris,
     .parse = select_this,
 };
 
@@ -96,6 +98,7 @@ const struct keyword keyword_http_host = {
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_SERVER,
+    .common = http_common_hosts,
     .parse = select_this,
     .finish = finish_host,
 };
@@ -108,6 +111,7 @@ const struct keyword keyword_http_host_raw = {
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_SERVER,
+    .common = http_common_hosts,
     .parse = select_this,
 };
 
@@ -119,6 +123,7 @@ const struct keyword keyword_http_header = {
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_BOTH,
+    .common = http_common_headers,
     .parse = select_this,
 };
 
@@ -129,6 +134,7 @@ const struct keyword keyword_http_header_raw = {
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_BOTH,
+    .common = http_common_headers,
     .parse = select_this,
 };
 
@@ -140,6 +146,7 @@ const struct keyword keyword_http_header_names = {
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_BOTH,
+    .common = http_common_headers,
     .parse = select_this,
 };
 
@@ -151,6 +158,7 @@ const struct keyword keyword_http_start = {
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_BOTH,
+    .common = http_common_headers,
     .parse = select_this,
 };
 
@@ -162,6 +170,7 @@ const struct keyword keyword_http_request_line = {
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_SERVER,
+    .common = http_common_headers,
     .parse = select_this,
 };
 
@@ -173,6 +182,7 @@ const struct keyword keyword_http_response_line = {
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_CLIENT,
+    .common = http_common_headers,
     .parse = select_this,
 };
 
@@ -184,6 +194,7 @@ const struct keyword keyword_http_request_header = {
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = applications,
     .directions = APP_TO_SERVER,
+    .common = http_common_headers,
     .parse = select_this,
 };
 
@@ -195,6 +206,7 @@ const struct keyword keyword_http_response_header = {
     .flags = KEYWORD_NO_VALUE | KEYWORD_MULTI,
     .applications = applications,
     .directions = APP_TO_CLIENT,
+    .common = http_common_headers,
     .parse = select_this,
 };
 
@@ -217,6 +229,7 @@ const struct keyword keyword_http_response_body = {
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_CLIENT,
+    .common = app_common_bodies,
     .parse = select_this,
 };
 
@@ -227,6 +240,7 @@ const struct keyword keyword_http_user_agent = {
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_SERVER,
+    .common = http_common_agents,
     .parse = select_this,
 };
 
@@ -238,6 +252,7 @@ const struct keyword keyword_http_referer = {
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_SERVER,
+    .common = http_common_hosts,
     .parse = select_this,
 };
 
@@ -259,6 +274,7 @@ const struct keyword keyword_http_accept = {
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_SERVER,
+    .common = http_common_headers,
     .parse = select_this,
 };
 
@@ -270,6 +286,7 @@ const struct keyword keyword_http_accept_lang = {
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_SERVER,
+    .common = http_common_headers,
     .parse = select_this,
 };
 
@@ -281,6 +298,7 @@ const struct keyword keyword_http_accept_enc = {
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_SERVER,
+    .common = http_common_headers,
     .parse = select_this,
 };
 
@@ -292,6 +310,7 @@ const struct keyword keyword_http_connection = {
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_BOTH,
+    .common = http_common_headers,
     .parse = select_this,
 };
 
@@ -303,6 +322,7 @@ const struct keyword keyword_http_content_type = {
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_BOTH,
+    .common = http_common_headers,
     .parse = select_this,
 };
 
@@ -336,6 +356,7 @@ const struct keyword keyword_http_server = {
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_CLIENT,
+    .common = http_common_headers,
     .parse = select_this,
 };
 
@@ -347,6 +368,7 @@ const struct keyword keyword_http_location = {
     .flags = KEYWORD_NO_VALUE,
     .applications = applications,
     .directions = APP_TO_CLIENT,
+    .common = http_common_hosts,
     .parse = select_this,
 };
 

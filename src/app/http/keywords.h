@@ -13,4 +13,8 @@ extern const struct keyword keyword_http_method, keyword_http_uri, keyword_http_
     keyword_http_connection, keyword_http_content_type, keyword_http_content_len, keyword_http_protocol,
     keyword_http_server, keyword_http_location, keyword_http_stat_code, keyword_http_stat_msg;
 
+/* common.c: for struct keyword.common. */
+extern const char *const http_common_uris[], *const http_common_hosts[], *const http_common_agents[],
+                                                                             *const http_common_headers[];
+
 #endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A queue whose reader died, as the one who keeps the socket sees it. */
+#include "nfqueue_rig.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+/* The status file says this of the queue. */
+static int status_file(unsigned waiting, unsigned sequence)
+{
+    int fd = memfd_create("status", MFD_CLOEXEC);
+
+    ck_assert_int_ge(fd, 0);
+    dprintf(fd, "%5d  12345 %5u 2 65531     0     0 %8u  1\n", QUEUE, waiting, sequence);
+    return fd;
+}
+
+static int open_pair(struct rig *rig)
+{
+    int pair[2];
+
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+    rig->kernel = pair[1];
+    rig->capture = NULL;
+    return pair[0];
+}
+
+/* The next message is a configuration with one attribute of a number. */
+static void expect_length(struct rig *rig, uint32_t length)
+{
+    struct {
+        struct nlmsghdr netlink;
+        struct nfgenmsg netfilter;
+        struct nlattr attribute;
+        uint32_t value;
+    } message;
+
+    ck_assert_int_eq(recv(rig->kernel, &message, sizeof(message), MSG_DONTWAIT), sizeof(message));
+    ck_assert_uint_eq(message.netlink.nlmsg_type, NFNL_SUBSYS_QUEUE << 8 | NFQNL_MSG_CONFIG);
+    ck_assert_uint_eq(message.netlink.nlmsg_flags, NLM_F_REQUEST);
+    ck_assert_uint_eq(ntohs(message.netfilter.res_id), QUEUE);
+    ck_assert_uint_eq(message.attribute.nla_type, NFQA_CFG_QUEUE_MAXLEN);
+    ck_assert_uint_eq(ntohl(message.value), length);
+}
+
+static const struct {
+    unsigned waiting, sequence;
+    uint32_t unread[3]; /* ids in the socket; 0: an answer to the dead one */
+    size_t unread_count;
+    uint32_t last_id, taken;
+} surveys[] = {
+    { 0, 0, { 0 }, 0, 0, 0 },
+    { 3, 10, { 0 }, 0, 10, 3 },                       /* all were taken */
+    { 5, 10, { 9, 10 }, 2, 8, 3 },                    /* the last two were not */
+    { 5, 10, { 0, 0, 9 }, 3, 8, 4 - 1 },              /* behind answers */
+    { 2, 10, { 9, 10 }, 2, 8, 0 },                    /* all that were taken were judged */
+    { 4, 10, { 11 }, 1, 10, 4 },                      /* one that came after the number was read */
+    { 3, 10, { 13 }, 1, 12, 3 },                      /* and more, which were taken */
+    { 9, 2, { 0xffffffff, 1 }, 2, 0xfffffffe, 5 }, /* round the end of the numbers */
+};
+
+START_TEST(surveys_what_is_left)
+{
+    struct nfqueue_backlog backlog;
+    struct rig rig;
+    char bytes[MESSAGE_SIZE];
+    int fd = open_pair(&rig), status = status_file(surveys[_i].waiting, surveys[_i].sequence);
+
+    for (size_t i = 0; i < surveys[_i].unread_count; i++) {
+        if (surveys[_i].unread[i] > 0)
+            rig_send_packet(&rig, surveys[_i].unread[i], 0);
+        else
+            rig_send_error(&rig, -ENOENT, 3);
+    }
+    ck_assert_int_eq(nfqueue_survey(fd, status, QUEUE, 999, &backlog), 0);
+    ck_assert_uint_eq(backlog.last_id, surveys[_i].last_id);
+    ck_assert_uint_eq(backlog.waiting, surveys[_i].waiting);
+    ck_assert_uint_eq(backlog.taken, surveys[_i].taken);
+    expect_length(&rig, 999);
+    /* The packets are still there for who reads next. */
+    for (size_t i = 0; i < surveys[_i].unread_count; i++)
+        if (surveys[_i].unread[i] > 0)
+            ck_assert_int_gt(recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT), 0);
+    ck_assert_int_eq(recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT), -1);
+    close(fd);
+    close(rig.kernel);
+    close(status);
+}
+END_TEST
+
+START_TEST(a_long_packet_is_no_shorter_for_looking)
+{
+    static char payload[60000], bytes[MESSAGE_SIZE];
+    struct nfqueue_backlog backlog;
+    struct message m;
+    struct rig rig;
+    int fd = open_pair(&rig), status = status_file(1, 7), plenty = 400000;
+
+    setsockopt(rig.kernel, SOL_SOCKET, SO_SNDBUF, &plenty, sizeof(plenty));
+    packet_message(&m, 5, 0, payload, sizeof(payload));
+    rig_send(&rig, &m);
+    ck_assert_int_eq(nfqueue_survey(fd, status, QUEUE, 1, &backlog), 0);
+    ck_assert_uint_eq(backlog.last_id, 4);
+    ck_assert_int_eq(recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT), (ssize_t)m.length);
+    close(fd);
+    close(rig.kernel);
+    close(status);
+}
+END_TEST
+
+START_TEST(a_queue_that_is_not_there_is_told)
+{
+    struct nfqueue_backlog backlog;
+    struct rig rig;
+    int fd = open_pair(&rig), status = memfd_create("status", MFD_CLOEXEC);
+
+    ck_assert_int_eq(nfqueue_survey(fd, status, QUEUE, 1, &backlog), -ENOENT);
+    close(rig.kernel);
+    ck_assert_int_eq(nfqueue_resize(fd, QUEUE, 1, 0), -EPIPE);
+    close(fd);
+    close(status);
+}
+END_TEST
+
+static const struct {
+    enum queue_verdict_mode mode;
+    uint32_t mark, mask;
+    uint16_t route_to;
+    bool bypass, one;
+    enum queue_judgment judgment;
+    const char *sent;
+} judgments[] = {
+    { QUEUE_ACCEPT, 0, 0, 0, false, false, QUEUE_JUDGE_REPEAT, "batch 42 repeat" },
+    { QUEUE_ACCEPT, 0, 0, 0, false, true, QUEUE_JUDGE_DROP, "single 42 drop" },
+    { QUEUE_ACCEPT, 0, 0, 0, false, false, QUEUE_JUDGE_ACCEPT, "batch 42 accept" },
+    { QUEUE_ACCEPT, 1, 1, 0, false, false, QUEUE_JUDGE_ACCEPT, "batch 42 accept" }, /* their other bits stay */
+    { QUEUE_REPEAT, 4, 4, 0, false, false, QUEUE_JUDGE_REPEAT, "batch 42 repeat" }, /* without the mark: queued again */
+    { QUEUE_REPEAT, 4, 4, 0, false, false, QUEUE_JUDGE_ACCEPT, "batch 42 repeat mark 0x4" },
+    { QUEUE_REPEAT, 4, 4, 0, false, false, QUEUE_JUDGE_DROP, "batch 42 drop" },
+    { QUEUE_ROUTE, 0, 0, 5, false, false, QUEUE_JUDGE_ACCEPT, "batch 42 0x00050003" },
+    { QUEUE_ROUTE, 0, 0, 5, true, true, QUEUE_JUDGE_ACCEPT, "single 42 0x00058003" },
+};
+
+START_TEST(judges_in_place_of_the_dead)
+{
+    struct nfqueue_options options = options_for(-1);
+    char text[TEXT_SIZE];
+    struct rig rig;
+    int fd = open_pair(&rig);
+
+    options.mode = judgments[_i].mode;
+    options.mark = judgments[_i].mark;
+    options.mark_mask = judgments[_i].mask;
+    options.route_to = judgments[_i].route_to;
+    options.route_bypass = judgments[_i].bypass;
+    if (judgments[_i].one)
+        ck_assert_int_eq(nfqueue_judge_one(fd, &options, 42, judgments[_i].judgment), 0);
+    else
+        ck_assert_int_eq(nfqueue_judge_up_to(fd, &options, 42, judgments[_i].judgment), 0);
+    ck_assert_uint_eq(rig_sent(&rig, text), 1);
+    ck_assert_str_eq(text, judgments[_i].sent);
+    close(fd);
+    close(rig.kernel);
+}
+END_TEST
+
+/* Of a socket that is kept nothing is repeated by its reader, and nothing is asked before it is bound. */
+START_TEST(a_kept_queue_is_left_to_its_keeper)
+{
+    struct nfqueue_options options = options_for(-1);
+    uint8_t *slots = malloc(nfqueue_slots_size(&options));
+    char text[TEXT_SIZE];
+    struct rig rig;
+
+    options.kept = true;
+    options.slots = slots;
+    rig_open_with(&rig, options, 0);
+    ck_assert_uint_eq(rig_sent(&rig, text), 0);
+    nfqueue_begin(rig.capture, NFQA_CFG_F_GSO);
+    ck_assert_uint_eq(nfqueue_flags(rig.capture), NFQA_CFG_F_GSO);
+    ck_assert_uint_eq(rig_sent(&rig, text), 0);
+    rig_send_packet(&rig, 8, 0);
+    ck_assert_int_eq(rig_receive(&rig), 1);
+    ck_assert_uint_eq(rig_sent(&rig, text), 0);
+    ck_assert(rig.batch[0]->data >= slots && rig.batch[0]->data < slots + nfqueue_slots_size(&options));
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
+    rig_sent(&rig, text);
+    ck_assert_str_eq(text, "single 8 accept");
+    rig_close(&rig);
+    free(slots);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("capture_keep");
+    TCase *tcase = tcase_create("keep");
+
+    tcase_add_loop_test(tcase, surveys_what_is_left, 0, (int)(sizeof(surveys) / sizeof(surveys[0])));
+    tcase_add_test(tcase, a_long_packet_is_no_shorter_for_looking);
+    tcase_add_test(tcase, a_queue_that_is_not_there_is_told);
+    tcase_add_loop_test(tcase, judges_in_place_of_the_dead, 0, (int)(sizeof(judgments) / sizeof(judgments[0])));
+    tcase_add_test(tcase, a_kept_queue_is_left_to_its_keeper);
+    suite_add_tcase(suite, tcase);
+
+    SRunner *runner = srunner_create(suite);
+
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
