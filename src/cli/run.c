@@ -146,7 +146,7 @@ const struct command command_run = {
         "Serves the queues, inspects every packet and answers it with a verdict. Options win over the configuration.\n"
         "SIGUSR1 writes a stats event, SIGUSR2 reopens the event files after a rotation, SIGHUP does so and reloads "
         "rules\n"
-        "and settings. Needs CAP_NET_ADMIN.",
+        "and settings. The packets are judged by a child process, which is replaced when it dies. Needs CAP_NET_ADMIN.",
     .options = options,
     .run = run,
 };

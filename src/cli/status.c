@@ -25,6 +25,7 @@ static void print(const struct control_value *message)
 {
     const struct control_value *rules = control_value_member(message, "rules");
     const struct control_value *reload = control_value_member(message, "reload");
+    const struct control_value *engine = control_value_member(message, "engine");
     int64_t seconds = ask_number(message, "uptime");
 
     printf("sluice %s, process %" PRId64 ", up for %" PRId64 " d %02" PRId64 ":%02" PRId64 ":%02" PRId64 "\n",
@@ -36,6 +37,10 @@ static void print(const struct control_value *message)
            ask_number(message, "queues"), ask_number(message, "packets"), ask_number(message, "dropped"),
            ask_number(message, "alerts"),
            control_value_bool(control_value_member(message, "workers_answer")) ? "" : "; a worker does not answer");
+    if (ask_number(engine, "restarts") > 0)
+        printf("the engine died %" PRId64 " times: %" PRId64 " packets were judged anew, %" PRId64
+               " are in quarantine\n",
+               ask_number(engine, "restarts"), ask_number(engine, "repeated"), ask_number(engine, "quarantined"));
     print_sandbox(control_value_member(message, "sandbox"));
     if (control_value_member(reload, "last"))
         printf(

@@ -140,7 +140,7 @@ bool child_watch(struct keeper *keeper, unsigned passed_ms)
     unsigned limit_ms = (unsigned)config_number(keeper->config, "engine.hang-timeout") * 1000;
 
     if (child->pid == 0)
-        return false;
+        return true;
     if (child->hung) {
         if (clock_monotonic_ns() >= child->kill_ns)
             kill(child->pid, SIGKILL);

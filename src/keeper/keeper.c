@@ -309,6 +309,18 @@ static enum step replace(struct keeper *keeper, const struct keeper_death *death
     return GO_ON;
 }
 
+static void tell_first_failure(const struct keeper_child *child, const struct keeper_death *death,
+                               char error[ENGINE_ERROR_SIZE])
+{
+    char how[128];
+
+    child_describe(death, how, sizeof(how));
+    if (child->failure[0])
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", child->failure);
+    else
+        snprintf(error, ENGINE_ERROR_SIZE, "the engine %s", how);
+}
+
 static enum step take_death(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
 {
     struct keeper_child *child = &keeper->child;
@@ -323,7 +335,7 @@ static enum step take_death(struct keeper *keeper, char error[ENGINE_ERROR_SIZE]
         if (step == END_FAILED)
             snprintf(error, ENGINE_ERROR_SIZE, "the engine died at its end: events of its last flows may be lost");
     } else if (!keeper->once_ready && death.signal == 0) { /* it has said why */
-        snprintf(error, ENGINE_ERROR_SIZE, "%s", child->failure);
+        tell_first_failure(child, &death, error);
         step = END_FAILED;
     } else {
         step = replace(keeper, &death, error);
@@ -377,14 +389,19 @@ static enum step turn(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
         { .fd = keeper->signal_fd, .events = POLLIN },
         { .fd = keeper->child.channel, .events = POLLIN },
     };
-    int err = begin_when_due(keeper);
+    int err;
 
+    if (keeper->stopping && keeper->child.pid == 0 && !queues_are_bound(keeper))
+        return END_WELL;
+    err = begin_when_due(keeper);
     if (err && !keeper->once_ready) {
         snprintf(error, ENGINE_ERROR_SIZE, "no engine can be started: %s", strerror(-err));
         return END_FAILED;
     }
-    if (err)
-        keeper->begin_ns = clock_monotonic_ns() + FIRST_DELAY_MS * NS_PER_MS;
+    if (err) {
+        log_error("no engine can be started: %s", strerror(-err));
+        keeper->begin_ns = clock_monotonic_ns() + MAX_DELAY_MS / 5 * NS_PER_MS;
+    }
     fds[1].fd = keeper->child.channel;
     poll(fds, sizeof(fds) / sizeof(fds[0]), wait_ms(keeper));
     if (keeper->child.pid > 0 && !take_messages(keeper))

@@ -121,6 +121,8 @@ void queues_close(struct keeper *keeper);
 
 /* --- quarantine.c --- */
 
+enum { QUARANTINE_MAX_LENGTH = 1 << 16 }; /* of packets: what is longer a mad engine has made up */
+
 /* The packet on which the engine died. True: it is not the first time, and it is to be dropped. */
 bool quarantine_suspects(struct keeper *keeper, const struct lifeline_packet *packet);
 /* Writes it to a file, and tells. */

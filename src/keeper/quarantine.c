@@ -24,7 +24,6 @@ enum {
     FOLDER_MODE = 0750,
     FILE_MODE = 0640,
     LINKTYPE_RAW = 101,
-    MAX_CAPTURE = 65536,
 };
 static const char folder_name[] = "quarantine";
 
@@ -48,18 +47,15 @@ bool quarantine_suspects(struct keeper *keeper, const struct lifeline_packet *pa
 static int open_folder(const char *log_dir)
 {
     int parent = open(log_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int folder;
+    int folder, err;
 
     if (parent < 0)
         return -errno;
-    if (mkdirat(parent, folder_name, FOLDER_MODE) && errno != EEXIST)
-        folder = -errno;
-    else
-        folder = openat(parent, folder_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (folder == -1)
-        folder = -errno;
+    mkdirat(parent, folder_name, FOLDER_MODE); /* it is there already, or the next one says what is wrong */
+    folder = openat(parent, folder_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    err = folder < 0 ? -errno : folder;
     close(parent);
-    return folder;
+    return err;
 }
 
 /* The header of a capture file, of one packet, and the packet. */
@@ -74,7 +70,7 @@ static int write_capture(int fd, uint64_t time_ns, const struct lifeline_packet 
         .magic = 0xa1b2c3d4,
         .major = 2,
         .minor = 4,
-        .longest = MAX_CAPTURE,
+        .longest = QUARANTINE_MAX_LENGTH,
         .link = LINKTYPE_RAW,
         .seconds = (uint32_t)(time_ns / NS_PER_SECOND),
         .fraction_us = (uint32_t)(time_ns % NS_PER_SECOND / 1000),

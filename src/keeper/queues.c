@@ -128,7 +128,7 @@ static void drop_held(struct keeper *keeper, unsigned number, const struct keepe
     struct lifeline_packet packet;
 
     if (death->worker != (int)number || !lifeline_held(keeper->memory, number, &packet) ||
-        !quarantine_suspects(keeper, &packet))
+        packet.length > QUARANTINE_MAX_LENGTH || !quarantine_suspects(keeper, &packet))
         return;
     if (nfqueue_judge_one(queue->fd, &queue->options, packet.id, QUEUE_JUDGE_DROP) == 0)
         quarantine_tell(keeper, queue->options.queue, &packet);

@@ -34,6 +34,19 @@ static int open_path(const char *path, bool truncate)
     return fd < 0 ? -errno : fd;
 }
 
+/* Whoever wrote the file before may have been killed in the middle of a line: ours begin at the start of one. */
+static void end_cut_line(const char *path, int fd)
+{
+    int reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    off_t size = reader < 0 ? 0 : lseek(reader, 0, SEEK_END);
+    char last = '\n';
+
+    if (size > 0 && pread(reader, &last, 1, size - 1) == 1 && last != '\n' && write(fd, "\n", 1) < 0)
+        errno = 0; /* what is written next tells the same */
+    if (reader >= 0)
+        close(reader);
+}
+
 static int connect_path(const char *path, int type)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -77,6 +90,8 @@ int sink_open(struct sink *sink, const char *path, enum output_file_type type, b
         sink_close(sink);
         return err;
     }
+    if (err >= 0 && type == OUTPUT_FILE_REGULAR)
+        end_cut_line(path, sink->fd);
     if (err < 0)
         sink->fd = -1; /* its reader may come later */
     return 0;

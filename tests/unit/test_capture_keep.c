@@ -51,12 +51,12 @@ static const struct {
     uint32_t last_id, taken;
 } surveys[] = {
     { 0, 0, { 0 }, 0, 0, 0 },
-    { 3, 10, { 0 }, 0, 10, 3 },                       /* all were taken */
-    { 5, 10, { 9, 10 }, 2, 8, 3 },                    /* the last two were not */
-    { 5, 10, { 0, 0, 9 }, 3, 8, 4 - 1 },              /* behind answers */
-    { 2, 10, { 9, 10 }, 2, 8, 0 },                    /* all that were taken were judged */
-    { 4, 10, { 11 }, 1, 10, 4 },                      /* one that came after the number was read */
-    { 3, 10, { 13 }, 1, 12, 3 },                      /* and more, which were taken */
+    { 3, 10, { 0 }, 0, 10, 3 },                    /* all were taken */
+    { 5, 10, { 9, 10 }, 2, 8, 3 },                 /* the last two were not */
+    { 5, 10, { 0, 0, 9 }, 3, 8, 4 - 1 },           /* behind answers */
+    { 2, 10, { 9, 10 }, 2, 8, 0 },                 /* all that were taken were judged */
+    { 4, 10, { 11 }, 1, 10, 4 },                   /* one that came after the number was read */
+    { 3, 10, { 13 }, 1, 12, 3 },                   /* and more, which were taken */
     { 9, 2, { 0xffffffff, 1 }, 2, 0xfffffffe, 5 }, /* round the end of the numbers */
 };
 

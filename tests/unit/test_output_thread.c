@@ -396,6 +396,33 @@ START_TEST(finishes_a_line_that_was_cut)
 }
 END_TEST
 
+/* The writer before was killed in the middle of a line; the next one writes whole lines, and adds none to whole ones. */
+START_TEST(begins_a_line_behind_one_that_was_cut)
+{
+    static const struct {
+        const char *before, *after;
+    } cases[] = { { "", "new\n" }, { "whole\n", "whole\nnew\n" }, { "{\"cut", "{\"cut\nnew\n" } };
+    struct event_counters counters = { 0 };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        FILE *file = fopen(f->path, "w");
+        char content[64] = "";
+        struct sink sink;
+
+        fputs(cases[i].before, file);
+        fclose(file);
+        ck_assert_int_eq(sink_open(&sink, f->path, OUTPUT_FILE_REGULAR, false, &counters), 0);
+        put_line(&sink, "new");
+        sink_flush(&sink);
+        sink_close(&sink);
+        file = fopen(f->path, "r");
+        ck_assert_uint_gt(fread(content, 1, sizeof(content) - 1, file), 0);
+        fclose(file);
+        ck_assert_str_eq(content, cases[i].after);
+    }
+}
+END_TEST
+
 /* A file that was removed is nobody's; nor is one in a folder that has gone, until that is back. */
 START_TEST(makes_a_file_anew_that_was_removed)
 {
@@ -567,6 +594,7 @@ int main(void)
     tcase_add_test(tcase, says_which_file_cannot_be_written);
     tcase_add_test(tcase, counts_what_a_full_disk_loses);
     tcase_add_test(tcase, finishes_a_line_that_was_cut);
+    tcase_add_test(tcase, begins_a_line_behind_one_that_was_cut);
     tcase_add_test(tcase, makes_a_file_anew_that_was_removed);
     tcase_add_test(tcase, a_reader_may_come_and_go);
     tcase_add_test(tcase, a_datagram_is_an_event);

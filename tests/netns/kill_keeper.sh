@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The keeper is killed, and somebody like systemd has the sockets: nothing is lost, and nothing passes uninspected.
+#   KILLS  how many times (5)
+. "$(dirname "$0")/lib.sh"
+. "$HERE/continuity_lib.sh"
+topology
+continuity_rules "$WORK/t.rules"
+mkdir "$WORK/ips"
+ip netns exec "$P-gw" python3 "$HERE/fdstore.py" "$WORK" "${KILLS:-5}" "$SLUICE" run --log-dir "$WORK/ips" --queue 0-1 --rules "$WORK/t.rules" \
+	--attach after --set "unix-command.filename=$WORK/control" >"$WORK/ips.log" 2>&1 &
+systemd=$!
+for _ in $(seq 200); do grep -q "^sluice: ready" "$WORK/ips.log" && break; sleep 0.05; done
+traffic_start
+for _ in $(seq 400); do grep -q WATCHDOG "$WORK/said" 2>/dev/null && [ "$(grep -c "^sluice: ready" "$WORK/ips.log")" -gt "${KILLS:-5}" ] && break; sleep 0.1; done
+equal "starts" "$(grep -c "^sluice: ready" "$WORK/ips.log")" $((${KILLS:-5} + 1))
+equal "starts with what was there" "$(grep -c "are taken over" "$WORK/ips.log")" "${KILLS:-5}"
+"$SLUICE" status --socket "$WORK/control" >"$WORK/status" || fail "the control socket does not answer"
+equal "process" "$("$SLUICE" status --json --socket "$WORK/control" | python3 -c 'import json, sys; print(json.load(sys.stdin)["engine_pid"])')" \
+	"$(engine_of "$("$SLUICE" status --json --socket "$WORK/control" | python3 -c 'import json, sys; print(json.load(sys.stdin)["pid"])')")"
+traffic_stop
+grep -q "^WATCHDOG=1" "$WORK/said" || fail "systemd hears no heartbeat"
+touch "$WORK/stop"
+wait $systemd || fail "exit code $?"
+grep -q "^STOPPING=1" "$WORK/said" || fail "systemd hears nothing of the end"
+equal "stored" "$(tail -n 1 "$WORK/said")" "STORED sluice-q0 sluice-q1"
+gateway nft list tables | grep -q sluice && fail "the table is still there"
+true

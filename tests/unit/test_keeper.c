@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the keeper does with queues and packets of an engine that died. */
+#include "nfqueue_rig.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "keeper/keeper_priv.h"
+#include "sluice/log.h"
+
+enum { WAITING = 6, SEQUENCE = 20 };
+
+/* A keeper with one queue, the kernel's end of which is ours. */
+struct fixture {
+    struct rig rig;
+    struct keeper keeper;
+    struct keeper_queue queue;
+    struct keeper_pulse pulse;
+    struct run_options run;
+    char folder[64];
+};
+
+static struct fixture *f;
+
+static void setup(void)
+{
+    struct nfqueue_options options = options_for(-1);
+    int pair[2];
+
+    f = calloc(1, sizeof(*f));
+    ck_assert_ptr_nonnull(f);
+    log_set_level(LOG_LEVEL_ERROR);
+    strcpy(f->folder, "/tmp/test_keeper.XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(f->folder));
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+    f->rig.kernel = pair[1];
+    options.length = 100;
+    f->queue = (struct keeper_queue){ .options = options, .fd = pair[0], .bound = true, .buffer = 1 << 20 };
+    f->run.log_dir = f->folder;
+    f->keeper = (struct keeper){
+        .run = &f->run,
+        .queues = &f->queue,
+        .queue_count = 1,
+        .pulses = &f->pulse,
+        .status_fd = memfd_create("status", MFD_CLOEXEC),
+        .signal_fd = -1,
+        .control_fd = -1,
+        .memory = lifeline_memory_new(1, nfqueue_slots_size(&options)),
+    };
+    dprintf(f->keeper.status_fd, "%5d  12345 %5u 2 65531     0     0 %8u  1\n", QUEUE, WAITING, SEQUENCE);
+}
+
+static void teardown(void)
+{
+    char command[128];
+
+    close(f->queue.fd);
+    close(f->rig.kernel);
+    close(f->keeper.status_fd);
+    lifeline_memory_free(f->keeper.memory);
+    snprintf(command, sizeof(command), "rm -rf %s", f->folder);
+    ck_assert_int_eq(system(command), 0);
+    free(f);
+}
+
+/* Verdicts that the keeper sent, without the configuration around them. */
+static void verdicts(char text[TEXT_SIZE])
+{
+    uint8_t bytes[4096];
+    ssize_t n;
+
+    *text = '\0';
+    while ((n = recv(f->rig.kernel, bytes, sizeof(bytes), MSG_DONTWAIT)) > 0) {
+        if ((((struct nlmsghdr *)bytes)->nlmsg_type & 0xff) != NFQNL_MSG_CONFIG)
+            describe_message(text, bytes, (size_t)n);
+    }
+}
+
+static struct keeper_death crash(int worker)
+{
+    return (struct keeper_death){ .signal = 11, .worker = worker };
+}
+
+static void hold(const char *packet, uint32_t id)
+{
+    memcpy(lifeline_slots(f->keeper.memory, 0) + 100, packet, strlen(packet));
+    lifeline_hold(&f->keeper.memory->worker[0], 100, (uint32_t)strlen(packet), id);
+}
+
+static unsigned count_files(void)
+{
+    char path[128];
+    unsigned count = 0;
+    DIR *folder;
+
+    snprintf(path, sizeof(path), "%s/quarantine", f->folder);
+    folder = opendir(path);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        count += entry->d_name[0] != '.';
+    if (folder)
+        closedir(folder);
+    return count;
+}
+
+START_TEST(repeats_what_was_taken)
+{
+    const struct keeper_death death = crash(-1);
+    char text[TEXT_SIZE];
+
+    rig_send_packet(&f->rig, 19, 0); /* and 20: four were taken */
+    ck_assert_uint_eq(queues_repeat(&f->keeper, &death), 4);
+    verdicts(text);
+    ck_assert_str_eq(text, "batch 18 repeat");
+    ck_assert(f->queue.raised);
+    ck_assert_uint_eq(atomic_load(&f->keeper.memory->repeated), 4);
+}
+END_TEST
+
+START_TEST(drops_at_the_second_death)
+{
+    const struct keeper_death death = crash(0);
+    char text[TEXT_SIZE];
+    struct stat status;
+
+    hold("poison", 7);
+    queues_repeat(&f->keeper, &death);
+    verdicts(text);
+    ck_assert_str_eq(text, "batch 20 repeat");
+    lifeline_memory_reset(f->keeper.memory);
+    hold("another", 8);
+    queues_repeat(&f->keeper, &death);
+    verdicts(text);
+    ck_assert_str_eq(text, "batch 20 repeat");
+    ck_assert_uint_eq(count_files(), 0);
+    hold("poison", 9);
+    queues_repeat(&f->keeper, &death);
+    verdicts(text);
+    ck_assert_str_eq(text, "single 9 drop; batch 20 repeat");
+    ck_assert_uint_eq(count_files(), 1);
+    ck_assert_uint_eq(f->keeper.memory->event_count, 1);
+    ck_assert_int_eq(f->keeper.memory->events[0].kind, LIFELINE_EVENT_QUARANTINE);
+    ck_assert_uint_eq(f->keeper.memory->events[0].length, 6);
+    ck_assert_int_eq(stat(f->keeper.memory->events[0].path, &status), 0);
+    ck_assert_int_eq(status.st_size, 24 + 16 + 6);
+    ck_assert_uint_eq(atomic_load(&f->keeper.memory->quarantined), 1);
+}
+END_TEST
+
+/* Nobody's fault: somebody killed it, or another thread made the mistake. */
+START_TEST(blames_no_packet_without_cause)
+{
+    const struct keeper_death death = crash(-1);
+    char text[TEXT_SIZE];
+
+    for (int i = 0; i < 3; i++) {
+        hold("innocent", 7);
+        queues_repeat(&f->keeper, &death);
+        verdicts(text);
+        ck_assert_str_eq(text, "batch 20 repeat");
+    }
+    ck_assert_uint_eq(atomic_load(&f->keeper.memory->quarantined), 0);
+}
+END_TEST
+
+/* A link in place of the folder, which the engine could make, is not followed. */
+START_TEST(follows_no_link)
+{
+    const struct lifeline_packet packet = { (const uint8_t *)"poison", 6, 1 };
+    char path[128], elsewhere[128];
+
+    snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", f->folder);
+    snprintf(path, sizeof(path), "%s/quarantine", f->folder);
+    ck_assert_int_eq(mkdir(elsewhere, 0700), 0);
+    ck_assert_int_eq(symlink(elsewhere, path), 0);
+    quarantine_tell(&f->keeper, 0, &packet);
+    ck_assert_uint_eq(count_files(), 0);
+    ck_assert_str_eq(f->keeper.memory->events[0].path, "");
+    ck_assert_int_eq(rmdir(elsewhere), 0); /* nothing is in it */
+}
+END_TEST
+
+START_TEST(forgets_the_oldest_suspects)
+{
+    uint32_t number = 0;
+    const struct lifeline_packet packet = { (const uint8_t *)&number, sizeof(number), 1 };
+
+    for (number = 0; number < KEEPER_SUSPECTS; number++)
+        ck_assert(!quarantine_suspects(&f->keeper, &packet));
+    number = 0;
+    ck_assert(quarantine_suspects(&f->keeper, &packet));
+    number = KEEPER_SUSPECTS;
+    ck_assert(!quarantine_suspects(&f->keeper, &packet)); /* in the place of the first */
+    number = 0;
+    ck_assert(!quarantine_suspects(&f->keeper, &packet));
+}
+END_TEST
+
+START_TEST(has_the_configured_room_again)
+{
+    char text[TEXT_SIZE];
+
+    f->queue.raised = true;
+    f->queue.options.length = 4 * WAITING - 1; /* too many wait */
+    queues_relax(&f->keeper);
+    ck_assert(f->queue.raised);
+    f->queue.options.length = 4 * WAITING;
+    queues_relax(&f->keeper);
+    ck_assert(!f->queue.raised);
+    verdicts(text);
+    ck_assert_str_eq(text, "");
+}
+END_TEST
+
+START_TEST(accepts_all_at_the_end)
+{
+    char text[TEXT_SIZE];
+
+    ck_assert_uint_eq(queues_accept(&f->keeper), WAITING);
+    verdicts(text);
+    ck_assert_str_eq(text, "batch 20 accept");
+    f->queue.bound = false;
+    ck_assert_uint_eq(queues_accept(&f->keeper), 0);
+}
+END_TEST
+
+START_TEST(says_how_it_died)
+{
+    static const struct {
+        struct keeper_death death;
+        const char *text;
+    } cases[] = {
+        { { .signal = 11 }, "was ended by signal 11 (Segmentation fault)" },
+        { { .code = 3 }, "ended with exit code 3" },
+        { { .signal = 6, .hung = true }, "stood still and was ended" },
+    };
+    char text[128];
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        child_describe(&cases[i].death, text, sizeof(text));
+        ck_assert_str_eq(text, cases[i].text);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("keeper");
+    TCase *tcase = tcase_create("keeper");
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, repeats_what_was_taken);
+    tcase_add_test(tcase, drops_at_the_second_death);
+    tcase_add_test(tcase, blames_no_packet_without_cause);
+    tcase_add_test(tcase, follows_no_link);
+    tcase_add_test(tcase, forgets_the_oldest_suspects);
+    tcase_add_test(tcase, has_the_configured_room_again);
+    tcase_add_test(tcase, accepts_all_at_the_end);
+    tcase_add_test(tcase, says_how_it_died);
+    suite_add_tcase(suite, tcase);
+
+    SRunner *runner = srunner_create(suite);
+
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
