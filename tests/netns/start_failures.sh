@@ -21,7 +21,7 @@ nothing_left() {
 begin() {
 	local name=$1
 	mkdir -p "$WORK/$name"
-	ip netns exec "$P-gw" "$SLUICE" run --log-dir "$WORK/$name" --rules "$WORK/t.rules" --queue 0-1 --attach after \
+	ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/$name" --rules "$WORK/t.rules" --queue 0-1 --attach after \
 		--set "unix-command.filename=$WORK/control" "${@:2}" >"$WORK/$name.log" 2>&1 &
 	LAST_PID=$!
 	ENGINE=
