@@ -21,6 +21,7 @@ struct crash_stack {
     uint64_t magic;
     struct lifeline_memory *memory;
     unsigned worker;
+    stack_t before; /* the thread's, which is put back: sanitizers free it as theirs */
     _Alignas(64) uint8_t bytes[STACK_SIZE];
 };
 
@@ -56,9 +57,11 @@ int crash_watch_join(struct lifeline_memory *memory, unsigned worker, void **sta
     if (!own)
         return -ENOMEM;
     *own = (struct crash_stack){ .magic = MAGIC, .memory = memory, .worker = worker };
-    if (sigaltstack(&wanted, NULL)) {
+    if (sigaltstack(&wanted, &own->before)) {
+        int err = -errno;
+
         free(own);
-        return -errno;
+        return err;
     }
     *stack = own;
     return 0;
@@ -66,5 +69,8 @@ int crash_watch_join(struct lifeline_memory *memory, unsigned worker, void **sta
 
 void crash_watch_leave(void *stack)
 {
-    free(stack);
+    struct crash_stack *own = stack;
+
+    if (own && sigaltstack(&own->before, NULL) == 0)
+        free(own);
 }

@@ -309,13 +309,15 @@ static void loop(struct worker *worker)
 static void *run(void *arg)
 {
     struct worker *worker = arg;
+    void *stack = NULL;
 
     if (worker->affinity)
         affinity_apply_worker(worker->affinity, worker->index);
-    if (worker->memory)
-        crash_watch_join(worker->memory, worker->index, &worker->crash_stack);
+    if (worker->memory && crash_watch_join(worker->memory, worker->index, &stack))
+        stack = NULL; /* then no packet is suspected */
     tell_state(worker, LIFELINE_RUNS);
     loop(worker);
+    crash_watch_leave(stack);
     return NULL;
 }
 

@@ -14,14 +14,14 @@ for i in $(seq "${KILLS:-10}"); do
 	sleep "0.$((RANDOM % 8))$((RANDOM % 10))"
 	[ $((i % 5)) = 4 ] && kill -HUP "$keeper" # in a reload
 	engine=$(engine_of "$keeper")
-	[ -n "$engine" ] && kill "-${signals[$((i % 5))]}" "$engine"
+	[ -z "$engine" ] || kill "-${signals[$((i % 5))]}" "$engine" 2>/dev/null || true
 	[ $((i % 7)) = 6 ] || continue
 	for _ in $(seq 100); do # the next one while it starts
 		next=$(engine_of "$keeper")
 		[ -n "$next" ] && [ "$next" != "$engine" ] && break
 		sleep 0.01
 	done
-	kill -9 "$next"
+	kill -9 "$next" 2>/dev/null || true
 done
 sleep 1
 traffic_stop
