@@ -3,6 +3,7 @@
 # The engine is killed again and again, in whatever it does: nothing is lost, and nothing passes uninspected.
 #   KILLS  how many times (10)
 #   RULES  a file of rules besides the test's own
+#   PAUSE  the longest pause between two kills, in whole seconds and a bit (1)
 #   MODE   how the queues are fed: after, before, repeat
 . "$(dirname "$0")/lib.sh"
 . "$HERE/continuity_lib.sh"
@@ -18,7 +19,7 @@ gateway "$SLUICE" blocklist add 192.0.2.7 --permanent || fail "the blocklist"
 traffic_start
 signals=(KILL SEGV ABRT BUS KILL)
 for i in $(seq "${KILLS:-10}"); do
-	sleep "0.$((RANDOM % 8))$((RANDOM % 10))"
+	sleep "$((RANDOM % ${PAUSE:-1})).$((RANDOM % 8))$((RANDOM % 10))"
 	[ $((i % 5)) = 4 ] && kill -HUP "$keeper" # in a reload
 	engine=$(engine_of "$keeper")
 	[ -z "$engine" ] || kill "-${signals[$((i % 5))]}" "$engine" 2>/dev/null || true
