@@ -57,7 +57,7 @@ nothing_left orphan
 begin again --set engine.restart-limit=2
 for _ in $(seq 100); do
 	ENGINE=$(engine_of "$LAST_PID")
-	[ -n "$ENGINE" ] && kill -ABRT "$ENGINE" 2>/dev/null
+	[ -z "$ENGINE" ] || kill -ABRT "$ENGINE" 2>/dev/null || true
 	kill -0 "$LAST_PID" 2>/dev/null || break
 	sleep 0.05
 done
