@@ -31,6 +31,7 @@
         { .name = "security.landlock.directories.write",                                                               \
           .type = SETTING_PATHS,                                                                                       \
           .help = "more folders that may be written beneath" },                                                        \
+        { .name = "security.lua.**", .type = SETTING_ANY, .help = "accepted and not needed: rules have no Lua" },      \
     {                                                                                                                  \
         .name = "security.limit-noproc", .type = SETTING_BOOL,                                                         \
         .help = "accepted and not needed: the list of system calls has none for processes"                             \

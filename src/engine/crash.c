@@ -21,6 +21,7 @@ struct crash_stack {
     uint64_t magic;
     struct lifeline_memory *memory;
     unsigned worker;
+    stack_t before; /* the thread's, which is put back: sanitizers free it as theirs */
     _Alignas(64) uint8_t bytes[STACK_SIZE];
 };
 
@@ -47,23 +48,20 @@ int crash_watch_start(void)
     return 0;
 }
 
-/* A stack grows down: what lies at its lower end stays as long as the handler needs less than all of it. Who has one already, a
- * sanitizer, unmaps what it finds at the end of the thread. */
+/* A stack grows down: what lies at its lower end stays as long as the handler needs less than all of it. */
 int crash_watch_join(struct lifeline_memory *memory, unsigned worker, void **stack)
 {
-    struct crash_stack *own;
-    stack_t before, wanted;
+    struct crash_stack *own = aligned_alloc(64, sizeof(*own));
+    stack_t wanted = { .ss_sp = own, .ss_size = sizeof(*own) };
 
-    if (sigaltstack(NULL, &before) == 0 && !(before.ss_flags & SS_DISABLE))
-        return 0;
-    own = aligned_alloc(64, sizeof(*own));
     if (!own)
         return -ENOMEM;
-    wanted = (stack_t){ .ss_sp = own, .ss_size = sizeof(*own) };
     *own = (struct crash_stack){ .magic = MAGIC, .memory = memory, .worker = worker };
-    if (sigaltstack(&wanted, NULL)) {
+    if (sigaltstack(&wanted, &own->before)) {
+        int err = -errno;
+
         free(own);
-        return -errno;
+        return err;
     }
     *stack = own;
     return 0;
@@ -71,5 +69,8 @@ int crash_watch_join(struct lifeline_memory *memory, unsigned worker, void **sta
 
 void crash_watch_leave(void *stack)
 {
-    free(stack);
+    struct crash_stack *own = stack;
+
+    if (own && sigaltstack(&own->before, NULL) == 0)
+        free(own);
 }

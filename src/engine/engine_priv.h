@@ -462,7 +462,6 @@ struct worker {
     struct ring *reports;           /* lent: of flows that the kernel handles; NULL: nobody tells */
     atomic_bool leave;              /* with stop: at once, and flows stay as they are: the next engine has them */
     struct lifeline_memory *memory; /* lent: heartbeat, and what the worker has in hand; NULL: nobody looks */
-    void *crash_stack;              /* crash.c */
     const struct affinity *affinity;
     const struct sandbox *sandbox; /* lent; NULL: none */
     _Atomic(const struct ruleset *) ruleset;
@@ -500,7 +499,7 @@ void worker_snapshot_clear(struct worker *worker);
 
 /* Signals that end the engine tell first which worker's thread they hit. 0 or -errno. */
 int crash_watch_start(void);
-/* Of the thread of a worker; *stack is to be given to crash_watch_leave() when the thread has ended. 0 or -ENOMEM. */
+/* Of the thread of a worker, as its end: *stack is to be given to crash_watch_leave(). 0 or -errno. */
 int crash_watch_join(struct lifeline_memory *memory, unsigned worker, void **stack);
 void crash_watch_leave(void *stack); /* NULL is allowed */
 

@@ -764,7 +764,6 @@ static void stop_workers(struct engine *engine)
         if (!worker->started)
             continue;
         pthread_join(worker->thread, NULL);
-        crash_watch_leave(worker->crash_stack);
         worker_copy_counters(worker);
         worker->started = false;
     }

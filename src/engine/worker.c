@@ -371,20 +371,23 @@ static void name_thread(const struct worker *worker)
 static void *run(void *arg)
 {
     struct worker *worker = arg;
+    void *stack = NULL;
     int err;
 
     name_thread(worker);
     if (worker->affinity)
         affinity_apply_worker(worker->affinity, worker->index);
-    if (worker->memory)
-        crash_watch_join(worker->memory, worker->index, &worker->crash_stack);
+    if (worker->memory && crash_watch_join(worker->memory, worker->index, &stack))
+        stack = NULL; /* then no packet is suspected */
     err = sandbox_enter_worker(worker->sandbox);
     if (err) {
         atomic_store(&worker->error, err);
+        crash_watch_leave(stack);
         return NULL;
     }
     tell_state(worker, LIFELINE_RUNS);
     loop(worker);
+    crash_watch_leave(stack);
     return NULL;
 }
 

@@ -10,15 +10,15 @@ continuity_rules() {
 	} >"$1"
 }
 
-# traffic_start: in the background, until traffic_stop.
+# traffic_start: in the background, until traffic_stop. Not many pings: ping has room for a hundred or so that come at once.
 traffic_start() {
 	background srv python3 "$HERE/continuity.py" serve 7000
 	for _ in $(seq 100); do grep -q listening "$WORK/background.log" && break; sleep 0.05; done
 	ip netns exec "$P-cli" python3 "$HERE/continuity.py" ask 10.66.2.2 7000 "${RATE:-500}" >"$WORK/asked" 2>"$WORK/asked.log" &
 	ASKING=$!
-	ip netns exec "$P-cli" ping -i 0.02 -q 10.66.2.2 >"$WORK/ping.there" 2>&1 &
+	ip netns exec "$P-cli" ping -i 0.1 -q 10.66.2.2 >"$WORK/ping.there" 2>&1 &
 	PING_THERE=$!
-	ip netns exec "$P-srv" ping -i 0.02 -q 10.66.1.2 >"$WORK/ping.back" 2>&1 &
+	ip netns exec "$P-srv" ping -i 0.1 -q 10.66.1.2 >"$WORK/ping.back" 2>&1 &
 	PING_BACK=$!
 }
 

@@ -119,7 +119,7 @@ PYTHON
 
 # Somebody else can't take the socket of one that lives, and one that died leaves no obstacle.
 mkdir -p "$WORK/other"
-ip netns exec "$P-gw" "$SLUICE" run --log-dir "$WORK/other" --queue 9 --rules "$WORK/t.rules" --no-console \
+ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/other" --queue 9 --rules "$WORK/t.rules" --no-console \
 	--set "unix-command.filename=$WORK/socket" --set unix-command.enabled=yes >"$WORK/other.log" 2>&1 && fail "two daemons share a socket"
 grep -q "somebody else listens there" "$WORK/other.log" || fail "$(cat "$WORK/other.log")"
 exec 3>&-

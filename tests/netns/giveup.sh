@@ -12,7 +12,7 @@ give_up() {
 	start_sluice "$name" --queue 0-1 --rules "$WORK/t.rules" --set engine.restart-limit=3 "${@:2}"
 	for _ in $(seq 400); do
 		engine=$(engine_of "$LAST_PID")
-		[ -n "$engine" ] && kill -SEGV "$engine" 2>/dev/null || true
+		[ -z "$engine" ] || kill -SEGV "$engine" 2>/dev/null || true
 		kill -0 "$LAST_PID" 2>/dev/null || break
 		sleep 0.02
 	done

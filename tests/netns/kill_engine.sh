@@ -2,26 +2,34 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The engine is killed again and again, in whatever it does: nothing is lost, and nothing passes uninspected.
 #   KILLS  how many times (10)
+#   RULES  a file of rules besides the test's own
+#   PAUSE  the longest pause between two kills, in whole seconds and a bit (1)
+#   MODE   how the queues are fed: after, before, repeat
 . "$(dirname "$0")/lib.sh"
 . "$HERE/continuity_lib.sh"
 topology
 continuity_rules "$WORK/t.rules"
-start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --attach after --set engine.restart-limit=1000
+options=(--attach "${MODE:-after}")
+[ "${MODE:-}" != repeat ] || options+=(--verdict repeat --mark 0x200/0x200)
+[ -z "${RULES:-}" ] || options+=(--rules "$RULES")
+start_sluice ips --queue 0-1 --rules "$WORK/t.rules" "${options[@]}" --set engine.restart-limit=1000 --set nft.blocklist.enabled=yes \
+	--set "unix-command.filename=$WORK/control"
 keeper=$LAST_PID
+gateway "$SLUICE" blocklist add 192.0.2.7 --permanent || fail "the blocklist"
 traffic_start
 signals=(KILL SEGV ABRT BUS KILL)
 for i in $(seq "${KILLS:-10}"); do
-	sleep "0.$((RANDOM % 8))$((RANDOM % 10))"
+	sleep "$((RANDOM % ${PAUSE:-1})).$((RANDOM % 8))$((RANDOM % 10))"
 	[ $((i % 5)) = 4 ] && kill -HUP "$keeper" # in a reload
 	engine=$(engine_of "$keeper")
-	[ -n "$engine" ] && kill "-${signals[$((i % 5))]}" "$engine" || true
+	[ -z "$engine" ] || kill "-${signals[$((i % 5))]}" "$engine" 2>/dev/null || true
 	[ $((i % 7)) = 6 ] || continue
 	for _ in $(seq 100); do # the next one while it starts
 		next=$(engine_of "$keeper")
 		[ -n "$next" ] && [ "$next" != "$engine" ] && break
 		sleep 0.01
 	done
-	kill -9 "$next"
+	kill -9 "$next" 2>/dev/null || true
 done
 sleep 1
 traffic_stop
@@ -31,6 +39,7 @@ died=$(grep -c "the engine was ended" "$WORK/ips.log")
 wait_events ips "$died" event_type=engine engine.action=restarted
 for _ in $(seq 50); do [ "$(last_stats ips engine.restarts)" = "$died" ] && break; sleep 0.1; done
 equal "restarts" "$(last_stats ips engine.restarts)" "$died"
+gateway "$SLUICE" blocklist list | grep -q 192.0.2.7 || fail "the blocklist is empty"
 equal "in quarantine" "$(last_stats ips engine.quarantined)" 0
 stop_process "$keeper" || fail "exit code $?"
 gateway nft list tables | grep -q sluice && fail "the table is still there"

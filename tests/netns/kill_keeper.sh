@@ -7,7 +7,7 @@
 topology
 continuity_rules "$WORK/t.rules"
 mkdir "$WORK/ips"
-ip netns exec "$P-gw" python3 "$HERE/fdstore.py" "$WORK" "${KILLS:-5}" "$SLUICE" run --log-dir "$WORK/ips" --queue 0-1 --rules "$WORK/t.rules" \
+ip netns exec "$P-gw" python3 "$HERE/fdstore.py" "$WORK" "${KILLS:-5}" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/ips" --queue 0-1 --rules "$WORK/t.rules" \
 	--attach after --set "unix-command.filename=$WORK/control" >"$WORK/ips.log" 2>&1 &
 systemd=$!
 for _ in $(seq 200); do grep -q "^sluice: ready" "$WORK/ips.log" && break; sleep 0.05; done

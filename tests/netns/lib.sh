@@ -90,14 +90,14 @@ queue_rule() {
 	gateway ip6tables -t mangle -A FORWARD -j NFQUEUE "$@"
 }
 
-# start_sluice NAME ARGS...: `sluice run` in the gateway; log in $WORK/NAME.log, events in $WORK/NAME/eve.json. Sets LAST_PID.
+# start_sluice NAME ARGS...: `sluice run` in the gateway, as root, to whom the folder belongs (sandbox.sh tries the user sluice); log in $WORK/NAME.log, events in $WORK/NAME/eve.json. Sets LAST_PID.
 start_sluice() {
 	local name=$1
 	shift
 	mkdir -p "$WORK/$name"
 	: >"$WORK/$name.log"
 	# Not by gateway(): the process id would be that of a shell in between.
-	ip netns exec "$P-gw" "$SLUICE" run --log-dir "$WORK/$name" "$@" >"$WORK/$name.log" 2>&1 &
+	ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/$name" "$@" >"$WORK/$name.log" 2>&1 &
 	LAST_PID=$!
 	for _ in $(seq 200); do
 		grep -q "^sluice: ready" "$WORK/$name.log" && return 0

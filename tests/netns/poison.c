@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Preloaded into the daemon, so that packets can kill its engine: what is searched for patterns and holds POISON-DIE is a fault, and
- * POISON-HANG is never finished.
+ * POISON-HANG is never finished; POISON-EXEC does what an intruder would, and starts a program.
  */
 #include <dlfcn.h>
 #include <signal.h>
@@ -20,6 +20,8 @@ hs_error_t hs_scan(const hs_database_t *db, const char *data, unsigned length, u
 
     if (memmem(data, length, "POISON-DIE", 10))
         raise(SIGSEGV);
+    if (memmem(data, length, "POISON-EXEC", 11))
+        execl("/bin/true", "true", (char *)NULL);
     while (memmem(data, length, "POISON-HANG", 11))
         pause();
     return scan(db, data, length, flags, scratch, on_event, context);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A packet that kills each engine that looks at it, and one with which a worker never ends: both are dropped after two deaths and kept,
-# and the traffic around them goes on.
+# A packet that kills each engine that looks at it, one with which a worker never ends, and one that has it start a program, which the
+# sandbox punishes: all are dropped after two deaths and kept, and the traffic around them goes on.
 . "$(dirname "$0")/lib.sh"
 . "$HERE/continuity_lib.sh"
 : "${SLUICE_POISON:?path of the library}"
@@ -17,10 +17,11 @@ traffic_start
 
 DIE='POISON-DIE, and some more letters'
 HANG='POISON-HANG, and some more letters'
+EXEC='POISON-EXEC, and some more letters'
 # poison TEXT DEATHS: of engines by now; the datagrams around it arrive.
 poison() {
 	client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7003 "before $2" "$1" "after $2"
-	for _ in $(seq 200); do [ "$(grep -c "the engine" "$WORK/ips.log")" -ge "$2" ] && break; sleep 0.05; done
+	for _ in $(seq 200); do [ "$(grep -c "the engine [ws]" "$WORK/ips.log")" -ge "$2" ] && break; sleep 0.05; done
 	for _ in $(seq 100); do grep -q "after $2" "$WORK/got" && break; sleep 0.05; done
 	grep -q "before $2" "$WORK/got" || fail "what came before $1 is lost"
 	grep -q "after $2" "$WORK/got" || fail "what came after $1 is lost"
@@ -30,13 +31,15 @@ poison() {
 }
 poison "$DIE" 2
 poison "$HANG" 4
+poison "$EXEC" 6
+equal "said of the program" "$(grep -c "the engine was ended by signal 31" "$WORK/ips.log")" 2
 equal "said of a hang" "$(grep -c "stood still and was ended" "$WORK/ips.log")" 2
 traffic_stop
-wait_events ips 4 event_type=engine engine.action=restarted
+wait_events ips 6 event_type=engine engine.action=restarted
 wait_events ips 2 event_type=engine engine.action=restarted engine.cause=hang
-wait_events ips 2 event_type=engine engine.action=quarantined
-equal "files" "$(find "$WORK/ips/quarantine" -name '*.pcap' | wc -l)" 2
-python3 - "$WORK/ips/quarantine" "$DIE" "$HANG" <<'PY' || fail "the files are not what killed the engines"
+wait_events ips 3 event_type=engine engine.action=quarantined
+equal "files" "$(find "$WORK/ips/quarantine" -name '*.pcap' | wc -l)" 3
+python3 - "$WORK/ips/quarantine" "$DIE" "$HANG" "$EXEC" <<'PY' || fail "the files are not what killed the engines"
 import glob, struct, sys
 found = set()
 for path in glob.glob(sys.argv[1] + '/*.pcap'):
@@ -49,5 +52,5 @@ for path in glob.glob(sys.argv[1] + '/*.pcap'):
 assert found == {text.encode() for text in sys.argv[2:]}, found
 PY
 stop_process "$keeper" || fail "exit code $?"
-equal "in quarantine" "$(last_stats ips engine.quarantined)" 2
+equal "in quarantine" "$(last_stats ips engine.quarantined)" 3
 equal "hangs" "$(last_stats ips engine.hangs)" 2

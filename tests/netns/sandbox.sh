@@ -205,6 +205,15 @@ each_thread Seccomp 0
 ask status | grep -q "no sandbox" || fail "status does not tell that there is none"
 stop_process "$LAST_PID" || fail "exit code $?"
 
+run_in "$WORK/passwd" part --queue 0 --rules "$WORK/rules/t.rules" --set security.seccomp=no --set security.landlock.enabled=no
+wait_ready part
+tells part "Landlock: no; system calls: all"
+ENGINE=$(ask status --json | sed -E 's/.*"engine_pid":([0-9]+).*/\1/')
+each_thread Uid $USER_ID
+each_thread CapEff 0000000000001000
+each_thread Seccomp 0
+stop_process "$LAST_PID" || fail "exit code $?"
+
 WRAP=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all,+net_admin --ambient-caps=-all,+net_admin --bounding-set=-all,+net_admin)
 mkdir "$WORK/container"; chown 65534 "$WORK/container"; chown 65534 "$WORK/run"
 run_in "$WORK/passwd" container --queue 0 --rules "$WORK/rules/t.rules"

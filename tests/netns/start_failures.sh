@@ -21,7 +21,7 @@ nothing_left() {
 begin() {
 	local name=$1
 	mkdir -p "$WORK/$name"
-	ip netns exec "$P-gw" "$SLUICE" run --log-dir "$WORK/$name" --rules "$WORK/t.rules" --queue 0-1 --attach after \
+	ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/$name" --rules "$WORK/t.rules" --queue 0-1 --attach after \
 		--set "unix-command.filename=$WORK/control" "${@:2}" >"$WORK/$name.log" 2>&1 &
 	LAST_PID=$!
 	ENGINE=
@@ -57,7 +57,7 @@ nothing_left orphan
 begin again --set engine.restart-limit=2
 for _ in $(seq 100); do
 	ENGINE=$(engine_of "$LAST_PID")
-	[ -n "$ENGINE" ] && kill -ABRT "$ENGINE" 2>/dev/null
+	[ -z "$ENGINE" ] || kill -ABRT "$ENGINE" 2>/dev/null || true
 	kill -0 "$LAST_PID" 2>/dev/null || break
 	sleep 0.05
 done

@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <pwd.h>
 #include <sched.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -569,6 +570,54 @@ START_TEST(unix_clients)
 }
 END_TEST
 
+/* --- Where something is not to be had ------------------------------------------------------------------------------------------- */
+
+/* A container's own list, which forbids what makes walls; the capabilities go all the same. */
+static int enter_in_container(void)
+{
+    const struct sandbox_options options = { .landlock = true, .seccomp = true };
+    scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
+    char error[SANDBOX_ERROR_SIZE];
+    struct sandbox *sandbox;
+
+    if (!context || seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(seccomp), 0) ||
+        seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(landlock_create_ruleset), 0) || seccomp_load(context))
+        return NO_SANDBOX;
+    if (sandbox_enter(&sandbox, &options, error))
+        return 1;
+    if (!sandbox_status(sandbox)->net_admin_only || sandbox_status(sandbox)->seccomp != -EPERM ||
+        sandbox_status(sandbox)->landlock != -EPERM)
+        return 2;
+    return sandbox_enter_worker(sandbox) == 0 && open_internet(NULL) == 0 ? 0 : 3;
+}
+
+static int enter_nothing(void)
+{
+    const struct sandbox_options options = { .landlock = false, .seccomp = false };
+    char error[SANDBOX_ERROR_SIZE];
+    struct sandbox *sandbox;
+
+    if (sandbox_enter(&sandbox, &options, error))
+        return 1;
+    if (sandbox_status(sandbox)->seccomp != 0 || sandbox_status(sandbox)->landlock != 0)
+        return 2;
+    return sandbox_enter_worker(NULL) == 0 && sandbox_enter_worker(sandbox) == 0 && open_internet(NULL) == 0 ? 0 : 3;
+}
+
+static int (*const lesser[])(void) = { enter_in_container, enter_nothing };
+
+START_TEST(lesser_sandboxes)
+{
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0)
+        _exit(lesser[_i]());
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 /* --- Users --------------------------------------------------------------------------------------------------------------------- */
 
 START_TEST(users_that_are_not_there)
@@ -653,6 +702,7 @@ int main(void)
     tcase_add_loop_test(walls, process, 0, sizeof(process_rows) / sizeof(process_rows[0]));
     tcase_add_loop_test(walls, worker, 0, sizeof(worker_rows) / sizeof(worker_rows[0]));
     tcase_add_test(walls, unix_clients);
+    tcase_add_loop_test(walls, lesser_sandboxes, 0, sizeof(lesser) / sizeof(lesser[0]));
     tcase_add_test(users, users_that_are_not_there);
     tcase_add_test(users, default_user);
     tcase_add_test(users, becomes_somebody);

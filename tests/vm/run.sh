@@ -68,14 +68,14 @@ for name in iptables ip6tables iptables-save ip6tables-save iptables-nft ip6tabl
 	ln -s xtables-nft-multi "$root/usr/bin/$name"
 done
 
+echo root:x:0:0:root:/root:/bin/bash >"$root/etc/passwd"
+echo root:x:0: >"$root/etc/group"
 if [ -n "$systemd" ]; then
 	add $systemd
 	mkdir -p "$root"/{etc/systemd/system,usr/lib/systemd/system,var/log,var/lib,var/cache,var/tmp}
 	cp -P /usr/lib/systemd/system/*.{target,slice} "$root/usr/lib/systemd/system/" 2>/dev/null || true
 	cp -L $systemd "$root/usr/lib/systemd/systemd"
 	DESTDIR=$root cmake --install "$SLUICE_BUILD" >/dev/null
-	echo root:x:0:0:root:/root:/bin/bash >"$root/etc/passwd"
-	echo root:x:0: >"$root/etc/group"
 	: >"$root/etc/machine-id"
 	prefix=$(sed -n 's/^CMAKE_INSTALL_PREFIX:PATH=//p' "$SLUICE_BUILD/CMakeCache.txt")
 	systemd-sysusers --root="$root" "$root$prefix/lib/sysusers.d/sluice.conf" 2>/dev/null
