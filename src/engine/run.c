@@ -568,7 +568,7 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         if (signal_number == SIGHUP)
             begin_reload(engine);
         go_on_reloading(engine);
-        overload_report_poll(engine->overload, clock_monotonic_ns());
+        overload_report_poll(engine->overload, clock_monotonic_ns(), false);
         if (signal_number == SIGUSR1 ||
             (engine->stats_interval_ns > 0 && clock_monotonic_ns() - last_stats >= engine->stats_interval_ns)) {
             write_stats(engine);
@@ -775,7 +775,7 @@ int engine_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
     follower_stop(engine.follower); /* what it says last belongs into the records of the flows that end now */
     stop_workers(&engine);
     tell_loops(&engine);
-    overload_report_poll(engine.overload, clock_monotonic_ns());
+    overload_report_poll(engine.overload, clock_monotonic_ns(), true);
     if (!err)
         engine_save_datasets(engine.ruleset);
     if (engine.shared.files)
