@@ -12,6 +12,7 @@
  *   files.c      files out of the traffic: options, and the store
  *   datasets.c   sets that rules share, from the configuration and back to their files
  *   stats.c      from counters to a stats event
+ *   cost.c       what rules cost
  *   offload.c    which flows are handed to the kernel;  follower.c  what becomes of them there
  *   service.c    the control socket;  explain.c  what it tells of flows and rules
  *   attachment.c the own table while the daemon runs: watched, put back, fed with hosts to block

@@ -176,7 +176,7 @@ struct overload_report_options {
 /* Before the workers are started. 0 or -ENOMEM. */
 int overload_report_new(struct overload_report **out, const struct overload_report_options *options);
 void overload_report_free(struct overload_report *report); /* NULL is allowed */
-/* A few times a second: what is new goes to events and the log. */
-void overload_report_poll(struct overload_report *report, uint64_t now_ns);
+/* A few times a second, or more often: what is new goes to events and the log. `last`: nothing comes after it. */
+void overload_report_poll(struct overload_report *report, uint64_t now_ns, bool last);
 
 #endif

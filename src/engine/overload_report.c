@@ -16,6 +16,7 @@
 #include "sluice/ring.h"
 
 enum { NOTICE_RING_SIZE = 32 << 10, MAX_SUSPENDED = 256 };
+#define LOOK_INTERVAL_NS (NS_PER_SECOND / 5)
 #define LOG_INTERVAL_NS (60 * NS_PER_SECOND)
 
 /* What has been told of a queue. */
@@ -42,6 +43,7 @@ struct overload_report {
     struct told_queue *told;
     struct suspended_rule suspended[MAX_SUSPENDED];
     unsigned suspended_count;
+    uint64_t looked_ns;               /* at what the kernel dropped */
     uint64_t slow_told, slow_told_ns; /* packets and evaluations; when */
 };
 
@@ -305,14 +307,18 @@ static void tell_slow(struct overload_report *report, uint64_t now_ns)
     output_overload(report->output, &event);
 }
 
-void overload_report_poll(struct overload_report *report, uint64_t now_ns)
+void overload_report_poll(struct overload_report *report, uint64_t now_ns, bool last)
 {
+    bool look = report && (last || report->looked_ns == 0 || now_ns - report->looked_ns >= LOOK_INTERVAL_NS);
+
     for (unsigned i = 0; report && i < report->count; i++) {
         take_notices(report, i, now_ns);
-        look_at_queue(report, i, now_ns);
         take_suspensions(report, i, now_ns);
+        if (look)
+            look_at_queue(report, i, now_ns);
     }
     if (report) {
+        report->looked_ns = look ? now_ns : report->looked_ns;
         tell_resumed(report, now_ns);
         tell_slow(report, now_ns);
     }

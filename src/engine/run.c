@@ -707,7 +707,7 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         if (signal_number == SIGHUP)
             begin_reload(engine);
         go_on_reloading(engine);
-        overload_report_poll(engine->overload, clock_monotonic_ns());
+        overload_report_poll(engine->overload, clock_monotonic_ns(), false);
         if (signal_number == SIGUSR1 ||
             (engine->stats_interval_ns > 0 && clock_monotonic_ns() - last_stats >= engine->stats_interval_ns)) {
             write_stats(engine);
@@ -920,7 +920,7 @@ static void stop(struct engine *engine, bool well)
         tell_keeper(engine, LIFELINE_STOPPING, 0);
     }
     tell_loops(engine);
-    overload_report_poll(engine->overload, clock_monotonic_ns());
+    overload_report_poll(engine->overload, clock_monotonic_ns(), true);
     if (engine->shared.files)
         file_store_stop(engine->shared.files);
     if (well)

@@ -292,6 +292,20 @@ START_TEST(an_established_flow_is_shed_and_says_so)
 }
 END_TEST
 
+/* Where flows are handed to the kernel, it is with the packet that sheds it. */
+START_TEST(the_kernel_gets_what_is_shed)
+{
+    rig.options.offload.accept = true;
+    rig_open(EVIL);
+    rig_handshake();
+    ck_assert_int_eq(rig.packet.offload, OFFLOAD_NONE);
+    shed_only(SHED_ESTABLISHED);
+    rig_send(RIG_CLIENT, "words");
+    ck_assert_int_eq(rig.packet.offload, OFFLOAD_ACCEPT);
+    ck_assert_uint_eq(rig.pipeline.counters.offloaded_accept, 1);
+}
+END_TEST
+
 /* The packet with which a flow is shed has been inspected. */
 START_TEST(the_packet_at_hand_is_still_inspected)
 {
@@ -661,6 +675,7 @@ static Suite *make_suite(void)
     tcase_add_checked_fixture(flows, rig_setup_applications, rig_close_applications);
     tcase_add_test(flows, without_overload_nothing_is_shed);
     tcase_add_test(flows, an_established_flow_is_shed_and_says_so);
+    tcase_add_test(flows, the_kernel_gets_what_is_shed);
     tcase_add_test(flows, the_packet_at_hand_is_still_inspected);
     tcase_add_test(flows, what_a_rule_has_met_stays_inspected);
     tcase_add_test(flows, bulk_is_more_than_so_much);

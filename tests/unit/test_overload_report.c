@@ -182,12 +182,12 @@ START_TEST(a_worker_enters_and_leaves)
     ck_assert_int_eq(worker_start(&worker), 0);
     do { /* as main does */
         nanosleep(&pause, NULL);
-        overload_report_poll(report, clock_monotonic_ns());
+        overload_report_poll(report, clock_monotonic_ns(), false);
         ck_assert(worker_take_snapshot(&worker));
     } while ((worker.snapshot.watch.times == 0 || worker.snapshot.watch.overloaded) && ++turns < PATIENCE_MS);
     atomic_store(&worker.stop, true);
     pthread_join(worker.thread, NULL);
-    overload_report_poll(report, clock_monotonic_ns());
+    overload_report_poll(report, clock_monotonic_ns(), true);
     ck_assert_uint_eq(worker.snapshot.watch.times, 1);
     ck_assert_uint_gt(worker.snapshot.watch.ages.max_ns, 0);
     ck_assert_uint_ge(worker.snapshot.watch.total_ns, RIG_SECOND);
@@ -202,14 +202,16 @@ END_TEST
 
 START_TEST(what_the_kernel_dropped_is_told_once)
 {
-    overload_report_poll(report, 1 * RIG_SECOND);
+    overload_report_poll(report, 1 * RIG_SECOND, false);
     atomic_store(&queue.queue_dropped, 5);
-    overload_report_poll(report, 2 * RIG_SECOND);
-    overload_report_poll(report, 3 * RIG_SECOND);
+    overload_report_poll(report, 2 * RIG_SECOND, false);
+    overload_report_poll(report, 3 * RIG_SECOND, false);
+    atomic_store(&queue.queue_dropped, 6);
+    overload_report_poll(report, 3 * RIG_SECOND + 1000, false); /* too soon to look again */
     atomic_store(&queue.queue_dropped, 7);
     atomic_store(&queue.user_dropped, 1);
     atomic_store(&worker.missing, 3); /* of no meaning without fail-open: those that were dropped */
-    overload_report_poll(report, 4 * RIG_SECOND);
+    overload_report_poll(report, 4 * RIG_SECOND, false);
     read_events();
     ck_assert_uint_eq(count_of("\"action\":\"lost\""), 2);
     ck_assert_ptr_nonnull(
@@ -222,9 +224,9 @@ END_TEST
 START_TEST(with_fail_open_packets_pass)
 {
     worker.queue.fail_open = true;
-    overload_report_poll(report, 1 * RIG_SECOND);
+    overload_report_poll(report, 1 * RIG_SECOND, false);
     atomic_store(&worker.missing, 3);
-    overload_report_poll(report, 2 * RIG_SECOND);
+    overload_report_poll(report, 2 * RIG_SECOND, false);
     read_events();
     ck_assert_uint_eq(count_of("\"action\":\"lost\""), 1);
     ck_assert_ptr_nonnull(
@@ -237,9 +239,9 @@ START_TEST(an_adopted_queue_has_a_past)
 {
     worker.queue.inherited_fd = 3;
     atomic_store(&queue.queue_dropped, 1000);
-    overload_report_poll(report, 1 * RIG_SECOND);
+    overload_report_poll(report, 1 * RIG_SECOND, false);
     atomic_store(&queue.queue_dropped, 1001);
-    overload_report_poll(report, 2 * RIG_SECOND);
+    overload_report_poll(report, 2 * RIG_SECOND, false);
     read_events();
     ck_assert_uint_eq(count_of("\"action\":\"lost\""), 1);
     ck_assert_ptr_nonnull(strstr(text, "\"queue_dropped\":1,"));
@@ -264,11 +266,11 @@ START_TEST(slow_rules_are_told_and_come_back)
     send_slowly(2);
     atomic_store(&worker.slow_packets, 4);
     atomic_store(&worker.slow_evaluations, 2);
-    overload_report_poll(report, test_now_ns);
-    overload_report_poll(report, test_now_ns + 9 * RIG_SECOND);
+    overload_report_poll(report, test_now_ns, false);
+    overload_report_poll(report, test_now_ns + 9 * RIG_SECOND, false);
     atomic_store(&worker.slow_packets, 5); /* within a minute nothing is told */
-    overload_report_poll(report, test_now_ns + 11 * RIG_SECOND);
-    overload_report_poll(report, test_now_ns + 12 * RIG_SECOND);
+    overload_report_poll(report, test_now_ns + 11 * RIG_SECOND, false);
+    overload_report_poll(report, test_now_ns + 12 * RIG_SECOND, false);
     read_events();
     ck_assert_uint_eq(count_of("\"event_type\":\"overload\""), 3);
     ck_assert_ptr_nonnull(
