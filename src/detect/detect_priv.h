@@ -320,8 +320,6 @@ bool literal_choose(const struct rule *rule, bool of_transaction, unsigned direc
 /* Whether a rule on transactions is found better by a literal in the payload, which is scanned anyway. */
 bool literal_prefers_payload(const struct rule *rule, struct literal *out);
 /* Whether the bytes, as many as it has, are the literal. */
-/* The bytes lie in a text that much of the traffic has there (struct keyword.common). `buffer` may be NULL. */
-bool literal_is_common(const struct keyword *buffer, const uint8_t *bytes, size_t size);
 bool literal_equal(const struct literal *literal, const uint8_t *bytes);
 /* ASCII only: Hyperscan's caseless literals fold no other letters. */
 uint8_t literal_fold(uint8_t byte, bool nocase);

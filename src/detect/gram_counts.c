@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How common four bytes are among the literals that are looked for together: what is in many rules ("HTTP/1.1", ".com") is in much of the
- * traffic, too. By hash, so it may be told too high.
+ * How common four bytes are where the literals are looked for together: what is in many rules ("HTTP/1.1", ".com") is in much of the
+ * traffic, too, and what their buffer has in most of it (struct keyword.common) all the more. By hash, so it may be told too high.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,11 +9,53 @@
 
 #include "gram_counts.h"
 
-enum { MIN_BITS = 8, MAX_BITS = 18 };
+enum {
+    MIN_BITS = 8,
+    MAX_BITS = 18,
+    COMMON = 1 << 16, /* as much as so many literals */
+};
 
 static uint32_t hash_at(const struct gram_counts *counts, const uint8_t *bytes)
 {
     return gram_of(bytes) * UINT32_C(0x9e3779b1) >> counts->shift;
+}
+
+static void count_literal(struct gram_counts *counts, const struct literal *literal)
+{
+    for (size_t at = 0; at + GRAM_LENGTH <= literal->length; at++)
+        counts->of[hash_at(counts, literal->bytes + at)]++;
+}
+
+static void note_common(struct gram_counts *counts, const char *text)
+{
+    const uint8_t *bytes = (const uint8_t *)text;
+    size_t length = strlen(text);
+
+    for (size_t at = 0; at + GRAM_LENGTH <= length; at++) {
+        uint32_t *count = &counts->of[hash_at(counts, bytes + at)];
+
+        *count += *count < COMMON ? COMMON : 0;
+    }
+}
+
+static const char *const *common_of(const struct literal *literal)
+{
+    return literal->buffer ? literal->buffer->common : NULL;
+}
+
+/* Once is enough: equal lists mostly stand side by side. */
+static bool begins_list(struct literal *const *literals, uint32_t i)
+{
+    return common_of(literals[i]) && (i == 0 || common_of(literals[i - 1]) != common_of(literals[i]));
+}
+
+static size_t length_of_list(const char *const *texts)
+{
+    size_t length = 0;
+
+    for (; *texts; texts++)
+        length += strlen(*texts);
+    return length;
 }
 
 int gram_counts_make(struct gram_counts *counts, struct literal *const *literals, uint32_t count)
@@ -22,7 +64,7 @@ int gram_counts_make(struct gram_counts *counts, struct literal *const *literals
     uint64_t total = 0;
 
     for (uint32_t i = 0; i < count; i++)
-        total += literals[i]->length;
+        total += literals[i]->length + (begins_list(literals, i) ? length_of_list(common_of(literals[i])) : 0);
     while (bits < MAX_BITS && (UINT64_C(1) << bits) < total * 2)
         bits++;
     counts->shift = 32 - bits;
@@ -30,8 +72,9 @@ int gram_counts_make(struct gram_counts *counts, struct literal *const *literals
     if (!counts->of)
         return -ENOMEM;
     for (uint32_t i = 0; i < count; i++) {
-        for (size_t at = 0; at + GRAM_LENGTH <= literals[i]->length; at++)
-            counts->of[hash_at(counts, literals[i]->bytes + at)]++;
+        count_literal(counts, literals[i]);
+        for (const char *const *text = begins_list(literals, i) ? common_of(literals[i]) : NULL; text && *text; text++)
+            note_common(counts, *text);
     }
     return 0;
 }

@@ -146,22 +146,13 @@ bool literal_equal(const struct literal *literal, const uint8_t *bytes)
 }
 
 /* In any case, as are the texts. */
-static bool lies_in(const uint8_t *bytes, size_t size, const char *text)
+static bool lies_in(const struct content *content, const char *text)
 {
-    const struct literal literal = { .bytes = bytes, .length = size, .nocase = true };
+    const struct literal literal = { .bytes = content->bytes, .length = content->length, .nocase = true };
     size_t length = strlen(text);
 
-    for (size_t at = 0; at + size <= length; at++) {
+    for (size_t at = 0; at + literal.length <= length; at++) {
         if (literal_equal(&literal, (const uint8_t *)text + at))
-            return true;
-    }
-    return false;
-}
-
-bool literal_is_common(const struct keyword *buffer, const uint8_t *bytes, size_t size)
-{
-    for (const char *const *text = buffer && size >= COMMON_LENGTH ? buffer->common : NULL; text && *text; text++) {
-        if (lies_in(bytes, size, *text))
             return true;
     }
     return false;
@@ -169,8 +160,13 @@ bool literal_is_common(const struct keyword *buffer, const uint8_t *bytes, size_
 
 static bool is_common(const struct content *content, const struct keyword *buffer)
 {
-    return (buffer && buffer->flags & KEYWORD_COMMON_VALUES) ||
-           literal_is_common(buffer, content->bytes, content->length);
+    if (!buffer || buffer->flags & KEYWORD_COMMON_VALUES)
+        return buffer != NULL;
+    for (const char *const *text = content->length >= COMMON_LENGTH ? buffer->common : NULL; text && *text; text++) {
+        if (lies_in(content, *text))
+            return true;
+    }
+    return false;
 }
 
 /* What an author chose is good for his rule, whatever most traffic has, unless it is next to nothing. */

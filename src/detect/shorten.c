@@ -21,7 +21,6 @@ enum {
     SHARED_BYTES = 4,
     SHARED_MAX = 256, /* literals are compared each with each */
 };
-#define COMMON (UINT64_C(1) << 32) /* more than literals can have alike: what the traffic has in any case */
 
 /* --- Literals that contain others ------------------------------------------------------------------------------------------- */
 
@@ -88,8 +87,6 @@ static void cut(struct literal *literal, uint32_t length, const struct gram_coun
     for (size_t at = 0; at + length <= literal->length; at++) {
         uint64_t sum = commonness(counts, literal->bytes + at, length);
 
-        if (literal_is_common(literal->buffer, literal->bytes + at, length))
-            sum += COMMON;
         if (sum > lowest)
             continue;
         lowest = sum;

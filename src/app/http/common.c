@@ -70,6 +70,8 @@ const char *const http_common_headers[] = {
     " GMT\r\n",
     "\r\nHost\r\nUser-Agent\r\nAccept\r\nAccept-Language\r\nAccept-Encoding\r\nConnection\r\n",
     "\r\nHost\r\nConnection\r\nCache-Control\r\nUser-Agent\r\nAccept\r\n",
+    "\r\nHost\r\n\r\n",
+    "\r\nHost\r\nAccept\r\n",
     "\r\nReferer\r\nCookie\r\n",
     "\r\nContent-Type\r\nContent-Length\r\n",
     "\r\nUser-Agent\r\nHost\r\n",
