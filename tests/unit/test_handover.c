@@ -116,22 +116,23 @@ static void tell_transactions(struct flow *flow, void *user)
 }
 
 /* With HANDOVER_CORPUS, what is written goes there, too: tests/fuzz/corpus/handover is made so. */
-static void keep_for_corpus(const struct conversation *talk, int cut)
+static void keep_file(const struct conversation *talk, int cut, bool shared)
 {
     enum { HEAD = 16, DIGEST = 8 };
     const char *folder = getenv("HANDOVER_CORPUS");
     static uint8_t bytes[1 << 18];
     char path[4096];
-    int fd, out;
+    int fd = rig_memory_file(), out;
+    ssize_t length;
 
-    if (!folder || cut % 3 != 2)
-        return;
-    fd = rig_memory_file();
-    ck_assert_int_eq(handover_write(&rig.pipeline, rig.ruleset, rig_place, fd, &(struct handover_counts){ 0 }), 0);
-    ssize_t length = pread(fd, bytes, sizeof(bytes), 0);
-
-    snprintf(path, sizeof(path), "%s/%c%c%c-%zu-%d", folder, talk->name[0], talk->name[1] == ' ' ? '_' : talk->name[1],
-             talk->name[2] == ' ' ? '_' : talk->name[2], strlen(talk->name), cut);
+    if (shared)
+        ck_assert_int_eq(handover_write_shared(&rig.shared, rig.ruleset, rig.time_ns, fd), 0);
+    else
+        ck_assert_int_eq(handover_write(&rig.pipeline, rig.ruleset, rig_place, fd, &(struct handover_counts){ 0 }), 0);
+    length = pread(fd, bytes, sizeof(bytes), 0);
+    snprintf(path, sizeof(path), "%s/%c%c%c-%zu-%d%s", folder, talk->name[0],
+             talk->name[1] == ' ' ? '_' : talk->name[1], talk->name[2] == ' ' ? '_' : talk->name[2], strlen(talk->name),
+             cut, shared ? "-shared" : "");
     out = creat(path, 0644);
     ck_assert_int_eq(write(out, bytes + HEAD, (size_t)length - HEAD - DIGEST), length - HEAD - DIGEST);
     close(out);
@@ -140,7 +141,10 @@ static void keep_for_corpus(const struct conversation *talk, int cut)
 
 static void hand_over(const struct conversation *talk, int cut)
 {
-    keep_for_corpus(talk, cut);
+    if (getenv("HANDOVER_CORPUS") && cut % 3 == 2)
+        keep_file(talk, cut, false);
+    if (getenv("HANDOVER_CORPUS") && (cut == 4 || cut == 11))
+        keep_file(talk, cut, true);
     rig_hand_over_to(talk->rules, talk->yaml ? talk->yaml : "");
 }
 
@@ -707,6 +711,7 @@ END_TEST
 static int read_stored(const char *path)
 {
     struct handover_counts counts = { 0 };
+    bool shared = strstr(path, "-shared");
     struct transfer_file file;
     int in = open(path, O_RDONLY | O_CLOEXEC), fd = rig_memory_file(), err;
     ssize_t length;
@@ -715,11 +720,11 @@ static int read_stored(const char *path)
     ck_assert_int_ge(in, 0);
     length = read(in, file_bytes, sizeof(file_bytes));
     ck_assert_int_gt(length, 0);
-    ck_assert_int_eq(transfer_file_start(&file, fd, 1), 0);
+    ck_assert_int_eq(transfer_file_start(&file, fd, shared ? 2 : 1), 0);
     transfer_bytes(&file.out, file_bytes, (size_t)length);
     ck_assert_int_eq(transfer_file_finish(&file, &size), 0);
-    err = read_state(fd, rig_place, &counts);
-    ck_assert(err || counts.flows > 0 || strstr(path, "fra"));
+    err = shared ? handover_read_shared(&rig.shared, rig.ruleset, fd) : read_state(fd, rig_place, &counts);
+    ck_assert(shared || err || counts.flows > 0 || strstr(path, "fra"));
     close(fd);
     close(in);
     return err;
