@@ -126,6 +126,7 @@ static void hand_over(void)
     ck_assert_int_eq(handover_read_shared(&rig.shared, rig.ruleset, shared), 0);
     ck_assert_int_eq(handover_read(&rig.pipeline, rig.ruleset, rig_place, fd, &counts), 0);
     ck_assert_uint_eq(counts.left, 0);
+    ck_assert_uint_eq(counts.spoiled, 0);
     close(fd);
     close(shared);
 }
