@@ -316,6 +316,16 @@ int main(void)
 {
     TCase *tcase = tcase_create("captures");
 
+    Suite *suite = suite_create("handover captures");
+    SRunner *runner = srunner_create(suite);
+
+    suite_add_tcase(suite, tcase);
     tcase_add_test(tcase, the_same_rules_match);
-    return rig_run(tcase, "handover captures");
+    tcase_set_timeout(tcase, 110);
+    srunner_run_all(runner, CK_NORMAL);
+
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed > 0;
 }
