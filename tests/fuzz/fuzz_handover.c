@@ -7,6 +7,7 @@
  *   - what was read can be gone on with: packets of its flows, in both directions
  *   - and can be written, and what was written is read again
  */
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,15 +112,20 @@ static bool has_datagrams(void)
     return true;
 }
 
+static void reopen_pipeline(void)
+{
+    pipeline_clear(&f.pipeline);
+    pipeline_shared_clear(&f.shared);
+    open_pipeline();
+}
+
 /* Without flows it is as good as new, and to make one takes longer than all the rest. */
 static void empty_pipeline(void)
 {
     pipeline_forget(&f.pipeline);
     if (!has_datagrams())
         return;
-    pipeline_clear(&f.pipeline);
-    pipeline_shared_clear(&f.shared);
-    open_pipeline();
+    reopen_pipeline();
 }
 
 /* --- Files ------------------------------------------------------------------------------------------------------------------ */
@@ -239,17 +245,13 @@ static void go_on(struct flow *flow, void *user)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* False when the file is of streams that are handled otherwise. */
+static bool try_worker(const uint8_t *data, size_t size)
 {
     struct handover_counts counts = { 0 };
-    int fd;
+    int err = read_file(make_file(data, size, FILE_WORKER)), fd;
 
-    if (!f.diag) {
-        prepare();
-        open_pipeline();
-    }
-    f.packets = 0;
-    if (read_file(make_file(data, size, FILE_WORKER)) == 0) {
+    if (err == 0) {
         flow_table_each(f.pipeline.flows, go_on, NULL);
         fd = memory_file();
         MUST(handover_write(&f.pipeline, f.ruleset, (struct handover_place){ 0, 1 }, fd, &counts) == 0);
@@ -257,6 +259,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         MUST(read_file(fd) == 0);
     }
     empty_pipeline();
+    return err != -ENOTSUP;
+}
+
+static void use_inline(bool is_inline)
+{
+    f.options.stream.inline_mode = f.options.policy.inline_mode = is_inline;
+    reopen_pipeline();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (!f.diag) {
+        prepare();
+        open_pipeline();
+    }
+    f.packets = 0;
+    if (!try_worker(data, size)) {
+        use_inline(false);
+        MUST(try_worker(data, size));
+        use_inline(true);
+    }
     read_shared(make_file(data, size, FILE_SHARED));
     return 0;
 }
