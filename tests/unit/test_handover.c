@@ -824,6 +824,32 @@ START_TEST(the_kernels_counts_go_on)
 }
 END_TEST
 
+/* What was found in the flow is told of it still, and its tag goes on counting packets. */
+START_TEST(history_and_tags_go_on)
+{
+    static const char rules[] = "alert tcp any any -> any any (content:\"data\"; tag:session,3,packets; sid:5;)\n"
+                                "alert tcp any any -> any any (content:\"data\"; tag:host,100,packets,src; sid:6;)\n";
+    const struct flow_history *history;
+
+    rig_setup_applications();
+    rig_open(rules);
+    rig_handshake();
+    rig_send(RIG_CLIENT, "data");
+    ck_assert_ptr_nonnull(rig.packet.flow->tag);
+    rig_hand_over(rules);
+    rig_send(RIG_CLIENT, "more");
+    history = rig.packet.flow->history;
+    ck_assert_ptr_nonnull(history);
+    ck_assert_uint_eq(history->count, 2);
+    ck_assert_uint_eq(history->rules[0].sid, 5);
+    ck_assert(history->rules[0].reported);
+    ck_assert_ptr_nonnull(rig.packet.flow->tag);
+    rig_send(RIG_CLIENT, "data");
+    ck_assert_uint_eq(history->rules[0].count, 2);
+    rig_close_applications();
+}
+END_TEST
+
 /* A flow is over its timeout after its last packet, whoever saw that. */
 START_TEST(time_goes_on)
 {
@@ -858,6 +884,7 @@ int main(void)
     tcase_add_test(tcase, what_was_written_before_is_read);
     tcase_add_test(tcase, fragments_go_on);
     tcase_add_test(tcase, the_kernels_counts_go_on);
+    tcase_add_test(tcase, history_and_tags_go_on);
     tcase_add_test(tcase, time_goes_on);
     return rig_run(tcase, "handover");
 }
