@@ -39,6 +39,7 @@ struct handover_counts {
     uint64_t flows;    /* written, or read */
     uint64_t sessions; /* of TCP */
     uint64_t left;     /* flows for which there was no room */
+    uint64_t spoiled;  /* parts of flows that made no sense: 0 unless we have made a mistake */
     uint64_t bytes;    /* of files */
 };
 

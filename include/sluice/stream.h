@@ -165,7 +165,7 @@ size_t stream_copy(const struct stream *stream, const struct flow *flow, enum fl
                    size_t size, void (*on_gap)(size_t at, uint64_t missing, void *user), void *user);
 
 /* To another process (sluice/transfer.h): the flow's session, which a writer has. Reading: false when there was no room for it, or an error;
- * then the flow has none. */
+ * then the flow has none, and its packets are inspected one by one. */
 bool stream_transfer(struct transfer *t, struct stream *stream, struct flow *flow);
 
 /* --- What rules and events ask --------------------------------------------------------------------------------------------- */

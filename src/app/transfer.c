@@ -364,6 +364,7 @@ static void read_flow(struct app_context *context, struct transfer *t)
         read_part(context, &part, kind, &sides);
         t->error = part.error;
     }
+    context->af->stopped |= t->error != 0;
     complete_flow(context);
 }
 

@@ -280,7 +280,7 @@ static struct flow *adopt(struct passage *passage, struct flow *read)
     return flow;
 }
 
-/* A TCP flow without its session is inspected packet by packet. */
+/* The file is whole, so a part that makes no sense is a mistake of ours: the flow goes on without it, and all others as they are. */
 static void read_flow_parts(struct transfer *t, struct passage *passage, struct flow *flow)
 {
     struct transfer part;
@@ -290,7 +290,7 @@ static void read_flow_parts(struct transfer *t, struct passage *passage, struct 
         if (kind == FLOW_PART_TCP && flow->protocol != IPPROTO_TCP)
             continue;
         transfer_flow_part(&part, passage, flow, (enum flow_part)kind);
-        t->error = part.error;
+        passage->counts->spoiled += part.error != 0;
     }
 }
 
@@ -380,7 +380,10 @@ static int read_all(struct transfer *t, struct passage *passage, struct handover
         return err;
     while (!t->error && transfer_next_part(t, &kind, &part)) {
         read_part(&part, passage, (enum part)kind);
-        t->error = part.error;
+        if (kind == PART_DATAGRAMS)
+            passage->counts->spoiled += part.error != 0;
+        else
+            t->error = part.error;
     }
     return t->error;
 }
@@ -411,6 +414,7 @@ int handover_read(struct pipeline *pipeline, const struct ruleset *ruleset, stru
     counts->flows += now.flows;
     counts->sessions += now.sessions;
     counts->left += now.left;
+    counts->spoiled += now.spoiled;
     counts->bytes += now.bytes;
     return 0;
 }

@@ -154,8 +154,10 @@ static bool read_session(struct transfer *t, struct stream *stream, struct flow 
     if (session->state == TCP_STATE_SYN_SENT)
         session_link_half_open(stream, session);
     flow->tcp = session;
-    if (t->error)
+    if (t->error) {
         stream_end(stream, flow);
+        flow->flags |= FLOW_NO_STREAM;
+    }
     return !t->error;
 }
 

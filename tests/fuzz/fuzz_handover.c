@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A worker's file of a hand-over, without head and digest: those are made here, or nothing would ever be read. The contract:
+ * A worker's file of a hand-over, or that of what workers share, without head and digest: those are made here, or nothing would ever be
+ * read. The contract:
  *
  *   - what is refused leaves no flow behind
  *   - what was read can be gone on with: packets of its flows, in both directions
  *   - and can be written, and what was written is read again
  */
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,7 @@
 #include "sluice/transfer.h"
 #include "stream/stream_priv.h"
 
-enum { FILE_WORKER = 1, HEADERS = 40, PACKETS_MAX = 64 };
+enum { FILE_WORKER = 1, FILE_SHARED = 2, HEADERS = 40, PACKETS_MAX = 64 };
 
 #define MUST(condition)                                                                                                \
     do {                                                                                                               \
@@ -110,15 +112,20 @@ static bool has_datagrams(void)
     return true;
 }
 
+static void reopen_pipeline(void)
+{
+    pipeline_clear(&f.pipeline);
+    pipeline_shared_clear(&f.shared);
+    open_pipeline();
+}
+
 /* Without flows it is as good as new, and to make one takes longer than all the rest. */
 static void empty_pipeline(void)
 {
     pipeline_forget(&f.pipeline);
     if (!has_datagrams())
         return;
-    pipeline_clear(&f.pipeline);
-    pipeline_shared_clear(&f.shared);
-    open_pipeline();
+    reopen_pipeline();
 }
 
 /* --- Files ------------------------------------------------------------------------------------------------------------------ */
@@ -131,13 +138,13 @@ static int memory_file(void)
     return fd;
 }
 
-static int make_file(const uint8_t *data, size_t size)
+static int make_file(const uint8_t *data, size_t size, uint32_t kind)
 {
     struct transfer_file file;
     int fd = memory_file();
     uint64_t written;
 
-    MUST(transfer_file_start(&file, fd, FILE_WORKER) == 0);
+    MUST(transfer_file_start(&file, fd, kind) == 0);
     transfer_bytes(&file.out, (void *)data, size);
     MUST(transfer_file_finish(&file, &written) == 0);
     return fd;
@@ -151,6 +158,19 @@ static int read_file(int fd)
     MUST(!err || flow_table_count(f.pipeline.flows) == 0);
     close(fd);
     return err;
+}
+
+/* What was read may be written, too, and is read again. */
+static void read_shared(int fd)
+{
+    int again = memory_file();
+
+    if (handover_read_shared(&f.shared, f.ruleset, fd) == 0) {
+        MUST(handover_write_shared(&f.shared, f.ruleset, 0, again) == 0);
+        MUST(handover_read_shared(&f.shared, f.ruleset, again) == 0);
+    }
+    close(fd);
+    close(again);
 }
 
 /* --- Packets ---------------------------------------------------------------------------------------------------------------- */
@@ -225,17 +245,13 @@ static void go_on(struct flow *flow, void *user)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* False when the file is of streams that are handled otherwise. */
+static bool try_worker(const uint8_t *data, size_t size)
 {
     struct handover_counts counts = { 0 };
-    int fd;
+    int err = read_file(make_file(data, size, FILE_WORKER)), fd;
 
-    if (!f.diag) {
-        prepare();
-        open_pipeline();
-    }
-    f.packets = 0;
-    if (read_file(make_file(data, size)) == 0) {
+    if (err == 0) {
         flow_table_each(f.pipeline.flows, go_on, NULL);
         fd = memory_file();
         MUST(handover_write(&f.pipeline, f.ruleset, (struct handover_place){ 0, 1 }, fd, &counts) == 0);
@@ -243,5 +259,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         MUST(read_file(fd) == 0);
     }
     empty_pipeline();
+    return err != -ENOTSUP;
+}
+
+static void use_inline(bool is_inline)
+{
+    f.options.stream.inline_mode = f.options.policy.inline_mode = is_inline;
+    reopen_pipeline();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (!f.diag) {
+        prepare();
+        open_pipeline();
+    }
+    f.packets = 0;
+    if (!try_worker(data, size)) {
+        use_inline(false);
+        MUST(try_worker(data, size));
+        use_inline(true);
+    }
+    read_shared(make_file(data, size, FILE_SHARED));
     return 0;
 }

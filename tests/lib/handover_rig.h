@@ -58,6 +58,7 @@ static inline struct handover_counts rig_hand_over_to(const char *rules, const c
     ck_assert_int_eq(handover_read_shared(&rig.shared, rig.ruleset, shared), 0);
     ck_assert_int_eq(handover_read(&rig.pipeline, rig.ruleset, rig_place, fd, &read), 0);
     ck_assert_uint_eq(read.flows + read.left, written.flows);
+    ck_assert_uint_eq(read.spoiled, 0);
     close(fd);
     close(shared);
     return read;

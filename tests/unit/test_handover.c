@@ -5,11 +5,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 
 #include "handover_rig.h"
 #include "tls_builder.h"
 #include "tls_samples.h"
 #include "sluice/stream_event.h"
+#include "sluice/transfer.h"
 
 /* --- Conversations ---------------------------------------------------------------------------------------------------------- */
 
@@ -114,22 +116,23 @@ static void tell_transactions(struct flow *flow, void *user)
 }
 
 /* With HANDOVER_CORPUS, what is written goes there, too: tests/fuzz/corpus/handover is made so. */
-static void keep_for_corpus(const struct conversation *talk, int cut)
+static void keep_file(const struct conversation *talk, int cut, bool shared)
 {
     enum { HEAD = 16, DIGEST = 8 };
     const char *folder = getenv("HANDOVER_CORPUS");
     static uint8_t bytes[1 << 18];
     char path[4096];
-    int fd, out;
+    int fd = rig_memory_file(), out;
+    ssize_t length;
 
-    if (!folder || cut % 3 != 2)
-        return;
-    fd = rig_memory_file();
-    ck_assert_int_eq(handover_write(&rig.pipeline, rig.ruleset, rig_place, fd, &(struct handover_counts){ 0 }), 0);
-    ssize_t length = pread(fd, bytes, sizeof(bytes), 0);
-
-    snprintf(path, sizeof(path), "%s/%c%c%c-%zu-%d", folder, talk->name[0], talk->name[1] == ' ' ? '_' : talk->name[1],
-             talk->name[2] == ' ' ? '_' : talk->name[2], strlen(talk->name), cut);
+    if (shared)
+        ck_assert_int_eq(handover_write_shared(&rig.shared, rig.ruleset, rig.time_ns, fd), 0);
+    else
+        ck_assert_int_eq(handover_write(&rig.pipeline, rig.ruleset, rig_place, fd, &(struct handover_counts){ 0 }), 0);
+    length = pread(fd, bytes, sizeof(bytes), 0);
+    snprintf(path, sizeof(path), "%s/%c%c%c-%zu-%d%s", folder, talk->name[0],
+             talk->name[1] == ' ' ? '_' : talk->name[1], talk->name[2] == ' ' ? '_' : talk->name[2], strlen(talk->name),
+             cut, shared ? "-shared" : "");
     out = creat(path, 0644);
     ck_assert_int_eq(write(out, bytes + HEAD, (size_t)length - HEAD - DIGEST), length - HEAD - DIGEST);
     close(out);
@@ -138,7 +141,10 @@ static void keep_for_corpus(const struct conversation *talk, int cut)
 
 static void hand_over(const struct conversation *talk, int cut)
 {
-    keep_for_corpus(talk, cut);
+    if (getenv("HANDOVER_CORPUS") && cut % 3 == 2)
+        keep_file(talk, cut, false);
+    if (getenv("HANDOVER_CORPUS") && (cut == 4 || cut == 11))
+        keep_file(talk, cut, true);
     rig_hand_over_to(talk->rules, talk->yaml ? talk->yaml : "");
 }
 
@@ -312,9 +318,10 @@ static const struct conversation http_talks[] = {
                  CLIENT("\r\n"), SERVER("abc"), SERVER("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
                  FINISH(RIG_SERVER), FINISH(RIG_CLIENT) } },
     { .name = "words in bodies across the border",
-      .rules = RULES_HTTP "alert http any any -> any any (http.request_body; content:\"needle\"; sid:20;)\n"
-                          "alert http any any -> any any (file.data; content:\"hay\"; content:\"stack\"; sid:21;)\n"
-                          "alert http any any -> any any (http.response_body; content:\"first\"; content:\"last\"; sid:22;)\n",
+      .rules = RULES_HTTP
+      "alert http any any -> any any (http.request_body; content:\"needle\"; sid:20;)\n"
+      "alert http any any -> any any (file.data; content:\"hay\"; content:\"stack\"; sid:21;)\n"
+      "alert http any any -> any any (http.response_body; content:\"first\"; content:\"last\"; sid:22;)\n",
       .steps = { CLIENT(REQUEST("POST /two HTTP/1.1") "Content-Length: 12\r\n\r\n...nee"), CLIENT("dle..."),
                  SERVER("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nfirst.h"), SERVER("ay.sta"), SERVER("ck.las"),
                  SERVER("t") } },
@@ -700,6 +707,56 @@ START_TEST(files_are_not_mixed_up)
 }
 END_TEST
 
+/* One of the corpus, with a head and a digest again. */
+static int read_stored(const char *path)
+{
+    struct handover_counts counts = { 0 };
+    bool shared = strstr(path, "-shared");
+    struct transfer_file file;
+    int in = open(path, O_RDONLY | O_CLOEXEC), fd = rig_memory_file(), err;
+    ssize_t length;
+    uint64_t size;
+
+    ck_assert_int_ge(in, 0);
+    length = read(in, file_bytes, sizeof(file_bytes));
+    ck_assert_int_gt(length, 0);
+    ck_assert_int_eq(transfer_file_start(&file, fd, shared ? 2 : 1), 0);
+    transfer_bytes(&file.out, file_bytes, (size_t)length);
+    ck_assert_int_eq(transfer_file_finish(&file, &size), 0);
+    err = shared ? handover_read_shared(&rig.shared, rig.ruleset, fd) : read_state(fd, rig_place, &counts);
+    ck_assert(shared || err || counts.flows > 0 || strstr(path, "fra"));
+    close(fd);
+    close(in);
+    return err;
+}
+
+/*
+ * The program of before wrote them, as it were. Who changes what is written raises TRANSFER_VERSION, and makes them anew:
+ * HANDOVER_CORPUS=tests/fuzz/corpus/handover CK_FORK=no test_handover
+ */
+START_TEST(what_was_written_before_is_read)
+{
+    const char *source = getenv("SLUICE_SOURCE");
+    char path[4096];
+    glob_t files;
+
+    snprintf(path, sizeof(path), "%s/tests/fuzz/corpus/handover/*", source ? source : ".");
+    ck_assert_int_eq(glob(path, 0, NULL, &files), 0);
+    ck_assert_uint_gt(files.gl_pathc, 40);
+    begin_refusals();
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        rig_discard_pipeline();
+        rig_new_pipeline(ALERT(1, "content:\"data\""), "");
+        int err = read_stored(files.gl_pathv[i]);
+
+        ck_assert_msg(err == 0 || (err == -ENOTSUP && strstr(files.gl_pathv[i], "/pas")), "%s: %d", files.gl_pathv[i],
+                      err);
+    }
+    globfree(&files);
+    rig_close_applications();
+}
+END_TEST
+
 /* --- Fragments, and what the kernel counts --------------------------------------------------------------------------------------- */
 
 static enum verdict send_fragment(unsigned id, unsigned offset, bool more, const char *text)
@@ -767,6 +824,32 @@ START_TEST(the_kernels_counts_go_on)
 }
 END_TEST
 
+/* What was found in the flow is told of it still, and its tag goes on counting packets. */
+START_TEST(history_and_tags_go_on)
+{
+    static const char rules[] = "alert tcp any any -> any any (content:\"data\"; tag:session,3,packets; sid:5;)\n"
+                                "alert tcp any any -> any any (content:\"data\"; tag:host,100,packets,src; sid:6;)\n";
+    const struct flow_history *history;
+
+    rig_setup_applications();
+    rig_open(rules);
+    rig_handshake();
+    rig_send(RIG_CLIENT, "data");
+    ck_assert_ptr_nonnull(rig.packet.flow->tag);
+    rig_hand_over(rules);
+    rig_send(RIG_CLIENT, "more");
+    history = rig.packet.flow->history;
+    ck_assert_ptr_nonnull(history);
+    ck_assert_uint_eq(history->count, 2);
+    ck_assert_uint_eq(history->rules[0].sid, 5);
+    ck_assert(history->rules[0].reported);
+    ck_assert_ptr_nonnull(rig.packet.flow->tag);
+    rig_send(RIG_CLIENT, "data");
+    ck_assert_uint_eq(history->rules[0].count, 2);
+    rig_close_applications();
+}
+END_TEST
+
 /* A flow is over its timeout after its last packet, whoever saw that. */
 START_TEST(time_goes_on)
 {
@@ -798,8 +881,10 @@ int main(void)
     tcase_add_test(tcase, queues_have_another_number);
     tcase_add_test(tcase, a_damaged_file_is_refused);
     tcase_add_test(tcase, files_are_not_mixed_up);
+    tcase_add_test(tcase, what_was_written_before_is_read);
     tcase_add_test(tcase, fragments_go_on);
     tcase_add_test(tcase, the_kernels_counts_go_on);
+    tcase_add_test(tcase, history_and_tags_go_on);
     tcase_add_test(tcase, time_goes_on);
     return rig_run(tcase, "handover");
 }

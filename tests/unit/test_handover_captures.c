@@ -126,6 +126,7 @@ static void hand_over(void)
     ck_assert_int_eq(handover_read_shared(&rig.shared, rig.ruleset, shared), 0);
     ck_assert_int_eq(handover_read(&rig.pipeline, rig.ruleset, rig_place, fd, &counts), 0);
     ck_assert_uint_eq(counts.left, 0);
+    ck_assert_uint_eq(counts.spoiled, 0);
     close(fd);
     close(shared);
 }
@@ -315,6 +316,16 @@ int main(void)
 {
     TCase *tcase = tcase_create("captures");
 
+    Suite *suite = suite_create("handover captures");
+    SRunner *runner = srunner_create(suite);
+
+    suite_add_tcase(suite, tcase);
     tcase_add_test(tcase, the_same_rules_match);
-    return rig_run(tcase, "handover captures");
+    tcase_set_timeout(tcase, 110);
+    srunner_run_all(runner, CK_NORMAL);
+
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed > 0;
 }
