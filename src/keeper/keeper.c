@@ -278,7 +278,7 @@ static bool take_messages(struct keeper *keeper)
 
 /* --- Death ------------------------------------------------------------------------------------------------------------------------- */
 
-/* Only those that do not get as far as the first packet are waited for: while the others live, packets are judged. */
+/* Only after those that do not get as far as the first packet there is a wait: while the others live, packets are judged. */
 static uint64_t delay_ms(unsigned stillborn)
 {
     uint64_t delay = stillborn < 2 ? 0 : FIRST_DELAY_MS;
@@ -303,8 +303,9 @@ static void count_failure(struct keeper *keeper, const struct keeper_death *deat
 {
     const struct keeper_child *child = &keeper->child;
     bool killed = death->signal == SIGKILL && !death->hung;
+    bool worked = child->ready || (child->begun && death->signal != 0);
 
-    keeper->stillborn = child->begun ? 0 : keeper->stillborn + 1;
+    keeper->stillborn = worked ? 0 : keeper->stillborn + 1;
     if (child->ready && clock_monotonic_ns() - child->ready_ns >= STEADY_MS * NS_PER_MS)
         keeper->failures = 0;
     if (!child->ready || !killed)

@@ -396,6 +396,45 @@ START_TEST(finishes_a_line_that_was_cut)
 }
 END_TEST
 
+static const struct {
+    struct output_engine event;
+    const char *json, *line;
+} deaths[] = {
+    { { .action = OUTPUT_ENGINE_RESTARTED, .signal = 11, .packets = 12 },
+      "\"engine\":{\"action\":\"restarted\",\"cause\":\"signal\",\"signal\":11,\"repeated\":12}",
+      "ENGINE restarted after signal 11" },
+    { { .action = OUTPUT_ENGINE_RESTARTED, .signal = 6, .hung = true },
+      "\"engine\":{\"action\":\"restarted\",\"cause\":\"hang\",\"signal\":6,\"repeated\":0}",
+      "ENGINE restarted: a worker stood still" },
+    { { .action = OUTPUT_ENGINE_RESTARTED, .code = 1 },
+      "\"engine\":{\"action\":\"restarted\",\"cause\":\"exit\",\"exit_code\":1,\"repeated\":0}",
+      "ENGINE restarted after exit code 1" },
+    { { .action = OUTPUT_ENGINE_QUARANTINED, .queue = 3, .length = 66, .path = "/there/1.pcap" },
+      "\"engine\":{\"action\":\"quarantined\",\"queue\":3,\"length\":66,\"file\":\"/there/1.pcap\"}",
+      "ENGINE quarantined: a packet of 66 bytes in queue 3" },
+};
+
+START_TEST(deaths_of_engines_are_told)
+{
+    struct output_engine event = deaths[_i].event;
+    char *line = NULL;
+    size_t size = 0;
+
+    event.time_ns = 1700000000000000000;
+    f->options.console = open_memstream(&line, &size);
+    open_output(1);
+    output_engine(f->output, &event);
+    finish(f->path);
+    fclose(f->options.console);
+    ck_assert_uint_eq(f->count, 1);
+    expect(f->events[0], true, "\"event_type\":\"engine\",");
+    expect(f->events[0], true, deaths[_i].json);
+    expect(line, true, deaths[_i].line);
+    ck_assert_uint_eq(counters().written[OUTPUT_ENGINE], 1);
+    free(line);
+}
+END_TEST
+
 /* The writer before was killed in the middle of a line; the next one writes whole lines, and adds none to whole ones. */
 START_TEST(begins_a_line_behind_one_that_was_cut)
 {
@@ -594,6 +633,7 @@ int main(void)
     tcase_add_test(tcase, says_which_file_cannot_be_written);
     tcase_add_test(tcase, counts_what_a_full_disk_loses);
     tcase_add_test(tcase, finishes_a_line_that_was_cut);
+    tcase_add_loop_test(tcase, deaths_of_engines_are_told, 0, (int)(sizeof(deaths) / sizeof(deaths[0])));
     tcase_add_test(tcase, begins_a_line_behind_one_that_was_cut);
     tcase_add_test(tcase, makes_a_file_anew_that_was_removed);
     tcase_add_test(tcase, a_reader_may_come_and_go);
