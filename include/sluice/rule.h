@@ -246,6 +246,7 @@ struct rule {
     uint8_t state_use[RULE_NAME_KIND_COUNT]; /* RULE_STATE_READS, RULE_STATE_WRITES */
     const struct rule_tag *tag;              /* NULL for none */
     bool takes_texts;                        /* a pcre takes something out of its buffer */
+    bool takes_values;                       /* byte_extract or byte_math does */
     const char *const *applications; /* words of protocols, NULL-terminated: one must be the flow's; NULL: any */
     unsigned directions; /* bits 1 << enum flow_direction in which the rule can match by its keywords; 0: it has none of
                                       * application protocols */

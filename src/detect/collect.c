@@ -16,11 +16,23 @@ static void add_list(struct detector *detector, const struct check_list *list)
         detector_add_candidate(detector, list->index[i]);
 }
 
+/* What the flow speaks, as a bit; 0: not known. */
+static uint64_t application_of(const struct packet *pkt)
+{
+    unsigned id = pkt->flow ? app_of_flow(pkt->flow) : 0;
+
+    return id > 0 && id < APP_FAILED ? UINT64_C(1) << id : 0;
+}
+
 static void add_unfiltered(struct evaluation *ev, const struct unfiltered_list *list)
 {
+    uint64_t application = application_of(ev->input->packet);
+
     for (uint32_t i = 0; i < list->count; i++) {
-        if (needs_met(&list->entries[i].needs, &ev->facts))
-            detector_add_candidate(ev->detector, list->entries[i].check);
+        const struct unfiltered *entry = &list->entries[i];
+
+        if (needs_met(&entry->needs, &ev->facts) && (!entry->applications || entry->applications & application))
+            detector_add_candidate(ev->detector, entry->check);
     }
 }
 

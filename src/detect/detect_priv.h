@@ -79,6 +79,7 @@ struct check_list {
 struct unfiltered {
     struct packet_needs needs;
     uint32_t check;
+    uint64_t applications; /* as the check's */
 };
 struct unfiltered_list {
     struct unfiltered *entries; /* ascending */
@@ -339,6 +340,7 @@ int check_list_add(struct check_list *list, uint32_t check); /* 0 or -ENOMEM */
 struct group_entry {
     uint32_t check;
     struct packet_needs needs;
+    uint64_t applications; /* as the check's; those of rules without a literal are asked first */
     bool has_literal, has_payload, in_stream;
     struct literal literal;
 };
@@ -443,6 +445,9 @@ void grams_free(struct grams *grams);
 /* Calls `found` with the number of each pattern that occurs in the bytes, up to GRAMS_LENGTH, and where it ends; for each place where it is. */
 typedef void grams_found(void *user, uint32_t pattern, uint32_t end);
 void grams_search(const struct grams *grams, const uint8_t *bytes, uint32_t length, grams_found *found, void *user);
+/* The same for those that lie across a border: that begin before it and end behind it. Others may be told, too. */
+void grams_search_border(const struct grams *grams, const uint8_t *bytes, uint32_t length, uint32_t border,
+                         grams_found *found, void *user);
 
 /* --- anchored.c ---------------------------------------------------------------------------------------------------------- */
 

@@ -237,15 +237,15 @@ static void look_into_bucket(const struct search *search, const struct gram_inde
 
 /* Places whose bytes may be a gram; without a branch, as nobody can foretell which they are. Written out for each width. */
 #define NOTE_PLACES(index, width, gram_of_width)                                                                       \
-    for (uint32_t place = 0; place + (width) <= length; place++) {                                                     \
+    for (uint32_t place = from; place + (width) <= length; place++) {                                                  \
         uint32_t hash = hash_of(gram_of_width(bytes + place), (index)->shift);                                         \
                                                                                                                        \
         places[noted] = (uint8_t)place;                                                                                \
         noted += (index)->bits[hash / 64] >> (hash % 64) & 1;                                                          \
     }
 
-static uint32_t note_places(const struct gram_index *index, unsigned width, const uint8_t *bytes, uint32_t length,
-                            uint8_t places[GRAMS_LENGTH])
+static uint32_t note_places(const struct gram_index *index, unsigned width, const uint8_t *bytes, uint32_t from,
+                            uint32_t length, uint8_t places[GRAMS_LENGTH])
 {
     uint32_t noted = 0;
 
@@ -258,16 +258,31 @@ static uint32_t note_places(const struct gram_index *index, unsigned width, cons
     return noted;
 }
 
+static void search_index(const struct search *search, const struct gram_index *index, unsigned width, uint32_t from,
+                         uint32_t length)
+{
+    uint8_t places[GRAMS_LENGTH];
+    uint32_t noted = index->count > 0 ? note_places(index, width, search->bytes, from, length, places) : 0;
+
+    for (uint32_t k = 0; k < noted; k++)
+        look_into_bucket(search, index, gram_at(search->bytes + places[k], width), places[k]);
+}
+
 void grams_search(const struct grams *grams, const uint8_t *bytes, uint32_t length, grams_found *found, void *user)
 {
     const struct search search = { grams->literals, bytes, length, found, user };
-    uint8_t places[GRAMS_LENGTH];
 
-    for (unsigned i = 0; i < GRAM_WIDTHS; i++) {
-        const struct gram_index *index = &grams->of[i];
-        uint32_t noted = index->count > 0 ? note_places(index, widths[i], bytes, length, places) : 0;
+    for (unsigned i = 0; i < GRAM_WIDTHS; i++)
+        search_index(&search, &grams->of[i], widths[i], 0, length);
+}
 
-        for (uint32_t k = 0; k < noted; k++)
-            look_into_bucket(&search, index, gram_at(bytes + places[k], widths[i]), places[k]);
-    }
+/* Of the literals of two or three bytes the first two are the gram, so it is there or nowhere; one byte has no border in it. */
+void grams_search_border(const struct grams *grams, const uint8_t *bytes, uint32_t length, uint32_t border,
+                         grams_found *found, void *user)
+{
+    const struct search search = { grams->literals, bytes, length, found, user };
+    uint32_t from = border > 2 ? border - 2 : 0, to = border + 1 < length ? border + 1 : length;
+
+    search_index(&search, &grams->of[0], widths[0], 0, length);
+    search_index(&search, &grams->of[1], widths[1], from, to);
 }

@@ -70,7 +70,7 @@ static int unfiltered_add(struct unfiltered_list *list, const struct unfiltered 
 
 static int add_unfiltered(struct group_side *side, const struct group_entry *entry)
 {
-    struct unfiltered added = { entry->needs, entry->check };
+    struct unfiltered added = { entry->needs, entry->check, entry->applications };
 
     if (entry->in_stream && unfiltered_add(&side->stream_unfiltered, &added))
         return -ENOMEM;

@@ -515,7 +515,7 @@ void matcher_scan_border(const struct matcher *matcher, struct detector *detecto
     memcpy(border, before + before_length - old, old);
     memcpy(border + old, bytes, new);
     if (old + new <= GRAMS_LENGTH)
-        grams_search(matcher->grams, border, old + new, on_border_gram, &scan);
+        grams_search_border(matcher->grams, border, old + new, old, on_border_gram, &scan);
     else
         search(&scan, border, old + new, on_border_match);
 }

@@ -112,6 +112,7 @@ static int add_unfiltered(struct ruleset *ruleset, struct group_keys *keys, uint
     const struct check *check = &ruleset->checks[index];
     const struct group_entry entry = { .check = index,
                                        .needs = check->needs,
+                                       .applications = check->of_transaction ? 0 : check->applications,
                                        .has_payload = check->has_payload,
                                        .in_stream = check->has_payload && check->scope != SCOPE_PACKET };
 

@@ -138,23 +138,30 @@ static bool is_held(const struct check *check, const struct transaction_plan *pl
     return !check->rule->takes_texts || !plan->access[at] || plan->access[at]->grows;
 }
 
-static enum outcome inspect_buffers(struct looking *look, const struct check *check,
-                                    const struct transaction_plan *plan, struct transaction_candidate *candidate)
+/* What is of no transaction may be the stream's window, which takes longer to look at than all others together: it is asked last, unless one
+ * buffer of the rule depends on another. */
+static bool is_asked_now(const struct check *check, const struct transaction_plan *plan, unsigned at, bool late)
 {
-    struct inspection inspection = { .input = &look->ev->match,
-                                     .pcre = look->ev->detector->pcre,
-                                     .transforms = look->ev->detector->transforms,
-                                     .texts = &look->ev->detector->taken };
+    bool in_order = check->rule->takes_values || check->rule->takes_texts;
+
+    return (!plan->access[at] && !in_order) == late;
+}
+
+static enum outcome inspect_round(struct looking *look, struct inspection *inspection, const struct check *check,
+                                  const struct transaction_plan *plan, struct transaction_candidate *candidate,
+                                  bool late)
+{
     enum outcome all = OUTCOME_YES;
     unsigned at = 0;
 
     for (const struct rule_buffer *buffer = check->buffers; buffer; buffer = buffer->next, at++) {
         enum outcome one;
 
-        if (is_left_out(plan, buffer->directions) || is_held(check, plan, candidate, at))
+        if (!is_asked_now(check, plan, at, late) || is_left_out(plan, buffer->directions) ||
+            is_held(check, plan, candidate, at))
             continue;
-        one = plan->access[at] ? inspect_transaction_buffer(look, &inspection, buffer, plan->access[at])
-                               : inspect_packet_buffer(look, &inspection, check, buffer);
+        one = plan->access[at] ? inspect_transaction_buffer(look, inspection, buffer, plan->access[at])
+                               : inspect_packet_buffer(look, inspection, check, buffer);
         if (one == OUTCOME_NO)
             return OUTCOME_NO;
         if (one == OUTCOME_LATER)
@@ -163,6 +170,21 @@ static enum outcome inspect_buffers(struct looking *look, const struct check *ch
             candidate->matched |= UINT32_C(1) << at;
     }
     return all;
+}
+
+static enum outcome inspect_buffers(struct looking *look, const struct check *check,
+                                    const struct transaction_plan *plan, struct transaction_candidate *candidate)
+{
+    struct inspection inspection = { .input = &look->ev->match,
+                                     .pcre = look->ev->detector->pcre,
+                                     .transforms = look->ev->detector->transforms,
+                                     .texts = &look->ev->detector->taken };
+    enum outcome early = inspect_round(look, &inspection, check, plan, candidate, false), late;
+
+    if (early == OUTCOME_NO)
+        return OUTCOME_NO;
+    late = inspect_round(look, &inspection, check, plan, candidate, true);
+    return early == OUTCOME_YES || late == OUTCOME_NO ? late : early;
 }
 
 /* --- Conditions ---------------------------------------------------------------------------------------------------------------- */

@@ -543,6 +543,7 @@ int rule_parser_add_value(struct rule_parser *parser, struct span name)
     if (name.length == 0 || parser->value_count == RULE_MAX_VALUES)
         return -1;
     parser->values[parser->value_count] = name;
+    parser->rule->takes_values = true;
     return (int)parser->value_count++;
 }
 

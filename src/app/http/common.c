@@ -27,7 +27,6 @@ const char *const http_common_agents[] = {
 /* Names of headers stand in lines of their own for http.header_names. */
 const char *const http_common_headers[] = {
     " HTTP/1.1\r\nHost: ",
-    " HTTP/1.0\r\nHost: ",
     "HTTP/1.1 200 OK\r\nServer: ",
     "HTTP/1.1 200 OK\r\nDate: ",
     "GET / HTTP/1.1\r\n",
