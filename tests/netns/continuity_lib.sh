@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Sourced by tests in which nothing may be lost: datagrams and pings both ways, HTTP on old and new connections.
 
+export EVE_CUT=yes # engines are killed
+
 # continuity_rules FILE: what is dropped always, and others.
 continuity_rules() {
 	{
@@ -38,6 +40,7 @@ pings_missing() {
 traffic_stop() {
 	kill "$ASKING"
 	wait "$ASKING" || fail "the client: $(cat "$WORK/asked.log")"
+	sleep 1 # for those that wait in another queue than the datagrams
 	kill -INT "$PING_THERE" "$PING_BACK"
 	wait "$PING_THERE" "$PING_BACK" || true
 	cat "$WORK/asked"
