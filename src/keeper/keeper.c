@@ -387,7 +387,7 @@ static void tick(struct keeper *keeper)
     if (passed_ms < TICK_MS)
         return;
     keeper->tick_ns = now_ns;
-    notify_tick(keeper, child_watch(keeper, passed_ms < 2 * TICK_MS ? (unsigned)passed_ms : 2 * TICK_MS));
+    notify_tick(keeper, child_watch(keeper, TICK_MS)); /* no more: how long we did not look ourselves says nothing */
     if (keeper->child.ready)
         queues_relax(keeper);
 }

@@ -118,7 +118,7 @@ struct keeper {
 int child_begin(struct keeper *keeper, struct keeper_child *child, bool aside);
 /* Whether it has died, and how. It is gone then. */
 bool child_reap(struct keeper *keeper, struct keeper_child *child, struct keeper_death *out);
-/* Its heartbeats: `passed_ms` since the last time. Ends it when one stands still. True: all go on, or none is expected. */
+/* Its heartbeats: `passed_ms` since the last time, or less. Ends it when one stands still. True: all go on, or none is expected. */
 bool child_watch(struct keeper *keeper, unsigned passed_ms);
 /* "by signal 11 (Segmentation fault)" */
 void child_describe(const struct keeper_death *death, char *out, size_t size);

@@ -4,8 +4,11 @@
 
     eve.py count FILE KEY=VALUE...   how many events have all these values; a.b walks objects; KEY= asks that it is absent
     eve.py stats FILE PATH           a number of the last stats event
+
+With EVE_CUT in the environment lines that are cut are left out: of a writer that was killed.
 """
 import json
+import os
 import sys
 
 
@@ -15,7 +18,15 @@ def read(path):
             lines = f.read().split('\n')[:-1]   # a last line without its end is still being written
     except FileNotFoundError:
         return []
-    return [json.loads(line) for line in lines]
+    return list(whole(lines)) if 'EVE_CUT' in os.environ else [json.loads(line) for line in lines]
+
+
+def whole(lines):
+    for line in lines:
+        try:
+            yield json.loads(line)
+        except ValueError:
+            pass
 
 
 def value(event, path):
