@@ -18,6 +18,7 @@
  *   attachment.c the own table while the daemon runs: watched, put back, fed with hosts to block
  *   confine.c    who the daemon is, and what it may still do
  *   crash.c      whose fault it is when the engine dies
+ *   drain.c      waits until queues are empty
  *   succession.c what one engine gives to the next
  *   run.c        the daemon        replay.c   capture files        replay_workers.c   their threads
  */
@@ -51,6 +52,11 @@
 #include "sluice/turn.h"
 
 #include "overload.h"
+
+/* --- drain.c ------------------------------------------------------------------------------------------------------------ */
+
+/* All queues of the network namespace; `fd` as of nfqueue_read_status(), negative: nothing is waited for. */
+void engine_drain(int fd);
 
 /* --- options.c --------------------------------------------------------------------------------------------------------- */
 

@@ -33,10 +33,6 @@
 #include "sluice/log.h"
 
 enum {
-    DRAIN_ROUNDS = 200,
-    DRAIN_PAUSE_MS = 10,
-    DRAIN_QUIET = 2,
-    DRAIN_QUEUES = 256,
     POLL_MS = 250,
     RELOAD_POLL_MS = 5,
 };
@@ -520,38 +516,6 @@ static int attach(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 
 /* --- While it runs ----------------------------------------------------------------------------------------------------------- */
 
-/* What has happened to the engines before this one. */
-static void tell_deaths(struct engine *engine)
-{
-    static const enum output_engine_action actions[] = {
-        [LIFELINE_EVENT_RESTART] = OUTPUT_ENGINE_RESTARTED,
-        [LIFELINE_EVENT_QUARANTINE] = OUTPUT_ENGINE_QUARANTINED,
-        [LIFELINE_EVENT_HANDOVER] = OUTPUT_ENGINE_HANDED_OVER,
-    };
-    struct lifeline_memory *memory = engine->inherited->memory;
-    uint64_t first = atomic_load(&memory->told), end = memory->event_count;
-
-    if (end - first > LIFELINE_EVENTS)
-        first = end - LIFELINE_EVENTS;
-    for (uint64_t i = first; i < end; i++) {
-        const struct lifeline_event *from = &memory->events[i % LIFELINE_EVENTS];
-        struct output_engine event = {
-            .time_ns = from->time_ns,
-            .action = actions[from->kind],
-            .signal = from->signal,
-            .code = from->code,
-            .hung = from->hung,
-            .packets = from->repeated,
-            .queue = from->queue,
-            .length = from->length,
-        };
-
-        snprintf(event.path, sizeof(event.path), "%s", from->path);
-        output_engine(engine->output, &event);
-    }
-    atomic_store(&memory->told, end);
-}
-
 static int prepare_reload(struct engine *engine)
 {
     const struct reload_options options = {
@@ -718,40 +682,6 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 
 /* --- Stop -------------------------------------------------------------------------------------------------------------------- */
 
-/* Packets in all queues of the network namespace. */
-static unsigned count_waiting(int fd)
-{
-    struct queue_status queues[DRAIN_QUEUES];
-    int count = nfqueue_read_status(fd, queues, DRAIN_QUEUES);
-    unsigned waiting = 0;
-
-    for (int i = 0; i < count; i++)
-        waiting += queues[i].waiting;
-    return waiting;
-}
-
-/*
- * Waits until the queues are empty. All of them, because the kernel drops what waits in any queue when our chain goes: in the
- * next consumer's, too, where we sent it. And twice in a row, because a packet that met the rule on another CPU a moment
- * before it went may still be on its way into the queue.
- */
-static void drain(const struct engine *engine)
-{
-    const struct timespec pause = { .tv_nsec = DRAIN_PAUSE_MS * 1000000L };
-    unsigned waiting = 1;
-
-    if (engine->queues_fd < 0)
-        return;
-    for (int round = 0, quiet = 0; round < DRAIN_ROUNDS && quiet < DRAIN_QUIET; round++) {
-        if (round > 0)
-            nanosleep(&pause, NULL);
-        waiting = count_waiting(engine->queues_fd);
-        quiet = waiting == 0 ? quiet + 1 : 0;
-    }
-    if (waiting > 0)
-        log_warning("%u packets still wait in queues of this network namespace: the kernel drops them now", waiting);
-}
-
 static void stop_workers(struct engine *engine)
 {
     for (unsigned i = 0; i < engine->worker_count && engine->hands_over; i++)
@@ -778,7 +708,7 @@ static void detach(struct engine *engine)
         return;
     if (firewall_quiesce(engine->firewall.table, cause))
         log_warning("%s", cause);
-    drain(engine);
+    engine_drain(engine->queues_fd);
     if (firewall_remove(engine->firewall.table, cause))
         log_warning("%s", cause);
     engine->attached = false;
@@ -943,7 +873,7 @@ int engine_run(const struct run_options *options, const struct engine_inheritanc
     else
         err = start(&engine, error);
     if (!err) {
-        tell_deaths(&engine);
+        succession_tell(inheritance->memory, engine.output);
         log_notice("ready");
         tell_keeper(&engine, LIFELINE_READY, (int32_t)engine.worker_count);
         err = main_loop(&engine, error);

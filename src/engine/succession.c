@@ -101,3 +101,33 @@ void succession_take(const struct succession *own, int what, int fd)
                  counts.left > 0 ? "; for others there was no room" : "");
     close(fd);
 }
+
+void succession_tell(struct lifeline_memory *memory, struct output *output)
+{
+    static const enum output_engine_action actions[] = {
+        [LIFELINE_EVENT_RESTART] = OUTPUT_ENGINE_RESTARTED,
+        [LIFELINE_EVENT_QUARANTINE] = OUTPUT_ENGINE_QUARANTINED,
+        [LIFELINE_EVENT_HANDOVER] = OUTPUT_ENGINE_HANDED_OVER,
+    };
+    uint64_t first = atomic_load(&memory->told), end = memory->event_count;
+
+    if (end - first > LIFELINE_EVENTS)
+        first = end - LIFELINE_EVENTS;
+    for (uint64_t i = first; i < end; i++) {
+        const struct lifeline_event *from = &memory->events[i % LIFELINE_EVENTS];
+        struct output_engine event = {
+            .time_ns = from->time_ns,
+            .action = actions[from->kind],
+            .signal = from->signal,
+            .code = from->code,
+            .hung = from->hung,
+            .packets = from->repeated,
+            .queue = from->queue,
+            .length = from->length,
+        };
+
+        snprintf(event.path, sizeof(event.path), "%s", from->path);
+        output_engine(output, &event);
+    }
+    atomic_store(&memory->told, end);
+}

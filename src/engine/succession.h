@@ -18,4 +18,7 @@ void succession_give(const struct succession *own);
 /* Of one that begins: `what` is the value of a LIFELINE_FILE. The file is closed. */
 void succession_take(const struct succession *own, int what, int fd);
 
+/* What has happened to the engines before this one, in events. */
+void succession_tell(struct lifeline_memory *memory, struct output *output);
+
 #endif

@@ -379,8 +379,10 @@ static void format_stats(struct output *output, const struct stats_record *recor
         console_stats(&output->console, record);
 }
 
-static void format_firewall(struct output *output, const struct output_firewall *event)
+static void format_firewall(struct output *output, const void *record)
 {
+    const struct output_firewall *event = record;
+
     output->eve.generation = atomic_load_explicit(&output->generation, memory_order_relaxed);
     if (has_sink(output))
         eve_firewall(&output->eve, &output->sink.buffer, event);
@@ -389,22 +391,10 @@ static void format_firewall(struct output *output, const struct output_firewall 
         console_firewall(&output->console, &output->options, event);
 }
 
-static bool drain_firewall(struct output *output)
+static void format_engine(struct output *output, const void *record)
 {
-    const void *event;
-    size_t size;
-    bool found = false;
+    const struct output_engine *event = record;
 
-    while ((event = ring_peek(output->firewall_ring, &size))) {
-        format_firewall(output, event);
-        ring_release(output->firewall_ring);
-        found = true;
-    }
-    return found;
-}
-
-static void format_engine(struct output *output, const struct output_engine *event)
-{
     output->eve.generation = atomic_load_explicit(&output->generation, memory_order_relaxed);
     if (has_sink(output))
         eve_engine(&output->eve, &output->sink.buffer, event);
@@ -413,22 +403,10 @@ static void format_engine(struct output *output, const struct output_engine *eve
         console_engine(&output->console, &output->options, event);
 }
 
-static bool drain_engine(struct output *output)
+static void format_overload(struct output *output, const void *record)
 {
-    const void *event;
-    size_t size;
-    bool found = false;
+    const struct output_overload *event = record;
 
-    while ((event = ring_peek(output->engine_ring, &size))) {
-        format_engine(output, event);
-        ring_release(output->engine_ring);
-        found = true;
-    }
-    return found;
-}
-
-static void format_overload(struct output *output, const struct output_overload *event)
-{
     output->eve.generation = atomic_load_explicit(&output->generation, memory_order_relaxed);
     if (has_sink(output))
         eve_overload(&output->eve, &output->sink.buffer, event);
@@ -437,15 +415,17 @@ static void format_overload(struct output *output, const struct output_overload 
         console_overload(&output->console, &output->options, event);
 }
 
-static bool drain_overload(struct output *output)
+/* What is no packet's. */
+static bool drain_told(struct output *output, struct ring *ring,
+                       void (*format)(struct output *output, const void *record))
 {
-    const void *event;
+    const void *record;
     size_t size;
     bool found = false;
 
-    while ((event = ring_peek(output->overload_ring, &size))) {
-        format_overload(output, event);
-        ring_release(output->overload_ring);
+    while ((record = ring_peek(ring, &size))) {
+        format(output, record);
+        ring_release(ring);
         found = true;
     }
     return found;
@@ -531,9 +511,9 @@ static bool run_round(struct output *output)
     const void *stats = ring_peek(output->stats_ring, &size);
     bool found = drain(output) || stats != NULL;
 
-    found |= drain_firewall(output);
-    found |= drain_engine(output);
-    found |= drain_overload(output);
+    found |= drain_told(output, output->firewall_ring, format_firewall);
+    found |= drain_told(output, output->engine_ring, format_engine);
+    found |= drain_told(output, output->overload_ring, format_overload);
 
     if (stats) {
         format_stats(output, stats);
