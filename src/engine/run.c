@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netfilter/nfnetlink_queue.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,6 +122,8 @@ static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded");
         return err;
     }
+    malloc_trim(0); /* what parsing and compiling took */
+
     const struct rule_list *rules = ruleset_rules(engine->ruleset);
     const struct ruleset_databases databases = ruleset_databases(engine->ruleset);
 
