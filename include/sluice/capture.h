@@ -178,8 +178,8 @@ size_t nfqueue_slots_size(const struct nfqueue_options *options);
  */
 int nfqueue_open(struct capture **out, const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE]);
 
-/* A queue with options->kept has been bound with these NFQA_CFG_F_* flags. */
-void nfqueue_begin(struct capture *capture, uint32_t flags);
+/* A queue with options->kept has been bound with these NFQA_CFG_F_* flags; `again`: for a reader before this one. */
+void nfqueue_begin(struct capture *capture, uint32_t flags, bool again);
 
 /* Of the worker, between two batches: each verdict is a message of its own, so that each packet that the kernel had dropped before is
  * counted. A message for several says nothing of those that were lost among them. */

@@ -79,6 +79,7 @@ struct lifeline_worker {
     _Atomic uint32_t id;                 /* in the queue */
     _Atomic uint32_t length;             /* of the packet */
     _Atomic uint64_t offset;             /* in the slots of this worker */
+    _Atomic uint32_t conntrack;          /* its rules ask for the kernel's conntrack: when the queue is bound */
 };
 
 /* What happened to an engine, for the next one to tell. */

@@ -412,15 +412,15 @@ static int adopt_queue(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
     return 0;
 }
 
-void nfqueue_begin(struct capture *capture, uint32_t flags)
+void nfqueue_begin(struct capture *capture, uint32_t flags, bool again)
 {
     struct nfqueue *queue = (struct nfqueue *)capture;
 
     queue->flags = flags;
     queue->flags_known = true;
     settle_offload(queue);
-    if (queue->options.conntrack && flags & NFQA_CFG_F_CONNTRACK &&
-        nfqueue_config_conntrack(queue, true)) /* the reader before may have taken it away */
+    /* The reader before may have taken it away, or had other rules. */
+    if (queue->options.conntrack && (again || flags & NFQA_CFG_F_CONNTRACK) && nfqueue_config_conntrack(queue, true))
         queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
 }
 

@@ -248,6 +248,7 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
     }
     pipeline_use_ruleset(&worker->pipeline, engine->ruleset);
     want_conntrack(worker, engine->options->config, engine->ruleset);
+    atomic_store(&worker->memory->worker[worker->index].conntrack, worker->queue.conntrack);
     overload_set_options(&worker->watch.overload, &options->overload);
     worker->watch.packet_budget_ns = (uint64_t)config_number(engine->options->config, "detect.packet-budget") * 1000;
     worker->reports = follower_port(engine->follower, worker->index);
@@ -466,7 +467,8 @@ static int start_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     char pinned[512];
 
     for (unsigned i = 0; i < engine->worker_count; i++)
-        nfqueue_begin(engine->workers[i].capture, atomic_load(&engine->inherited->memory->flags[i]));
+        nfqueue_begin(engine->workers[i].capture, atomic_load(&engine->inherited->memory->flags[i]),
+                      engine->inherited->takes_over);
     tell_conntrack(engine);
     settle_offload(engine);
     for (unsigned i = 0; i < engine->worker_count; i++) {

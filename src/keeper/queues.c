@@ -90,6 +90,7 @@ int queues_bind(struct keeper *keeper, char error[LIFELINE_TEXT_SIZE])
 
         if (queue->bound)
             continue;
+        queue->options.conntrack |= atomic_load(&keeper->memory->worker[i].conntrack) != 0;
         err = nfqueue_bind(queue->fd, &queue->options, false, &flags, cause);
         if (err) {
             snprintf(error, LIFELINE_TEXT_SIZE, "%s", cause);

@@ -116,7 +116,9 @@ stop_process() {
 # engine_of PID: the engine that `sluice run` (the keeper) has now; empty when it has none.
 engine_of() {
 	local children=
-	{ read -r children <"/proc/$1/task/$1/children"; } 2>/dev/null || children=$(pgrep -P "$1" 2>/dev/null) || true
+	# A line without an end: read gives it, and fails.
+	{ read -r children <"/proc/$1/task/$1/children"; } 2>/dev/null || true
+	[ -n "$children" ] || children=$(pgrep -P "$1" 2>/dev/null | tr '\n' ' ') || true
 	echo "${children%% *}"
 }
 

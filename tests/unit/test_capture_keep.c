@@ -177,7 +177,7 @@ START_TEST(a_kept_queue_is_left_to_its_keeper)
     options.slots = slots;
     rig_open_with(&rig, options, 0);
     ck_assert_uint_eq(rig_sent(&rig, text), 0);
-    nfqueue_begin(rig.capture, NFQA_CFG_F_GSO);
+    nfqueue_begin(rig.capture, NFQA_CFG_F_GSO, false);
     ck_assert_uint_eq(nfqueue_flags(rig.capture), NFQA_CFG_F_GSO);
     ck_assert_uint_eq(rig_sent(&rig, text), 0);
     rig_send_packet(&rig, 8, 0);
