@@ -25,7 +25,7 @@
 
 enum {
     DEFAULT_PENDING_MAX = 64 << 10,
-    DEFAULT_TX_MAX = 512,
+    APP_DEFAULT_TX_MAX = 512,
     COMPARED_MAX = 128,  /* first bytes of a direction that are asked when the other one is known */
     ANNOUNCED_MAX = 512, /* flows that are expected, of all workers */
 };

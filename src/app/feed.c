@@ -53,8 +53,23 @@ static void stop(struct feeding *f)
     forget_bytes(f);
 }
 
+/*
+ * Behind the depth of one direction transactions are never complete, so that on a connection that goes on there will be too many of them. That
+ * is nobody's mistake: what can be told of the protocol has been told.
+ */
+static bool is_full_of_halves(const struct app_flow *af)
+{
+    uint32_t max = af->proto && af->proto->tx_max > 0 ? af->proto->tx_max : APP_DEFAULT_TX_MAX;
+
+    return af->tx_count >= max && stream_is_half_at_depth(af->flow);
+}
+
 static void fail(struct feeding *f, enum app_count why)
 {
+    if (f->transport == APP_TCP && is_full_of_halves(f->af)) {
+        stop(f);
+        return;
+    }
     if (f->af->proto)
         app_count(f->app, f->af, why);
     if (why != COUNT_GAP)

@@ -154,7 +154,7 @@ struct app_tx *app_tx_new(struct app_context *context)
     const struct app_proto *proto = af->proto;
     struct app_tx *tx;
 
-    if (af->tx_count >= (proto->tx_max > 0 ? proto->tx_max : DEFAULT_TX_MAX))
+    if (af->tx_count >= (proto->tx_max > 0 ? proto->tx_max : APP_DEFAULT_TX_MAX))
         return NULL;
     tx = heap_take(context->app->heap, proto->tx_size);
     if (!tx) {

@@ -295,6 +295,12 @@ bool stream_is_at_depth(const struct flow *flow)
            flow->tcp->peer[FLOW_TO_SERVER].flags & flow->tcp->peer[FLOW_TO_CLIENT].flags & PEER_DEPTH_REACHED;
 }
 
+bool stream_is_half_at_depth(const struct flow *flow)
+{
+    return flow->tcp &&
+           (flow->tcp->peer[FLOW_TO_SERVER].flags | flow->tcp->peer[FLOW_TO_CLIENT].flags) & PEER_DEPTH_REACHED;
+}
+
 void stream_release_closed(struct stream *stream, struct flow *flow)
 {
     if (!flow->tcp || !stream->options.inline_mode || flow->tcp->state != TCP_STATE_CLOSED)
