@@ -50,8 +50,8 @@ grep -q '"shedding":\["encrypted","bulk"\]' "$WORK/queues.json" || fail "queues:
 equal "dropped by the kernel" "$(kernel_queue 0 queue_dropped) $(kernel_queue 0 user_dropped)" "0 0"
 kill "$FLOOD"
 some shed event_type=overload overload.action=left
-kill -STOP "$DAEMON"; client python3 "$HERE/traffic.py" udp-flood 10.66.2.2 7009 3000
-kill -CONT "$DAEMON"
+freeze "$DAEMON"; client python3 "$HERE/traffic.py" udp-flood 10.66.2.2 7009 3000
+thaw "$DAEMON"
 some shed event_type=overload overload.action=lost overload.queue=0
 grep -q "the kernel dropped .*queue.length" "$WORK/shed.log" || fail "the log does not tell of the drops"
 grep -q "queue 0 does not keep up" "$WORK/shed.log" || fail "the log does not tell of the overload"
