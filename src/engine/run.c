@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,6 +37,7 @@
 enum {
     POLL_MS = 250,
     RELOAD_POLL_MS = 5,
+    TROUBLE_SECONDS = 60,
 };
 
 struct engine {
@@ -66,6 +68,8 @@ struct engine {
     unsigned worker_count;
     uint64_t started_ns; /* monotonic */
     uint64_t stats_interval_ns;
+    bool trouble_told; /* of output */
+    uint64_t trouble_next_ns;
     uint64_t loops_told; /* packets of which a line of the log says that they went round in circles */
 };
 
@@ -545,6 +549,10 @@ static void begin_reload(struct engine *engine)
 {
     int err;
 
+    if (reload_is_stuck(engine->reload)) {
+        log_error("the last reload still stands still: `sluice upgrade` begins anew, without loss");
+        return;
+    }
     if (reload_state(engine->reload) != RELOAD_IDLE) {
         engine->reload_wanted = true;
         return;
@@ -628,6 +636,55 @@ static void write_stats(struct engine *engine)
                 (clock_monotonic_ns() - engine->started_ns) / NS_PER_SECOND, clock_realtime_ns());
 }
 
+static const char *remedy(int trouble)
+{
+    switch (trouble) {
+    case -ENOSPC:
+    case -EDQUOT:
+        return ": make room on its disk";
+    case -ENOENT:
+    case -ECONNREFUSED:
+        return ": is its folder there, or whoever reads the socket?";
+    case -EAGAIN:
+        return ": whoever reads the socket is too slow";
+    case -EACCES:
+    case -EPERM:
+        return ": the keeper is asked to open it";
+    default:
+        return "";
+    }
+}
+
+static uint64_t events_lost(const struct engine *engine)
+{
+    struct output_counters counters;
+    uint64_t lost = 0;
+
+    output_counters(engine->output, &counters);
+    for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
+        lost += counters.lost[kind];
+    return lost;
+}
+
+/* Verdicts go on whatever becomes of events; once a minute at most it is told of. */
+static void watch_output(struct engine *engine)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    int trouble = output_trouble(engine->output);
+
+    if (output_wants_file(engine->output))
+        tell_keeper(engine, LIFELINE_WANT_EVENTS, 0);
+    if (trouble && !engine->trouble_told && now_ns >= engine->trouble_next_ns) {
+        log_error("events are lost: the file or socket of eve.filename: %s%s", strerror(-trouble), remedy(trouble));
+        engine->trouble_next_ns = now_ns + TROUBLE_SECONDS * NS_PER_SECOND;
+        engine->trouble_told = true;
+    } else if (!trouble && engine->trouble_told) {
+        log_notice("events are written again; %llu were lost since the start",
+                   (unsigned long long)events_lost(engine));
+        engine->trouble_told = false;
+    }
+}
+
 /* The first worker that ended, with its error; 0 when all run. */
 static int worker_error(const struct engine *engine, uint16_t *queue)
 {
@@ -645,7 +702,7 @@ static int worker_error(const struct engine *engine, uint16_t *queue)
 /* 0 when there is something else to look at, -EPIPE when the keeper has died. */
 static int wait_for_signal(const struct engine *engine)
 {
-    bool reloading = reload_state(engine->reload) != RELOAD_IDLE;
+    bool reloading = reload_state(engine->reload) != RELOAD_IDLE && !reload_is_stuck(engine->reload);
 
     return service_wait(engine->service, reloading ? RELOAD_POLL_MS : POLL_MS);
 }
@@ -676,6 +733,7 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         if (signal_number == SIGHUP)
             begin_reload(engine);
         go_on_reloading(engine);
+        watch_output(engine);
         overload_report_poll(engine->overload, clock_monotonic_ns(), false);
         if (signal_number == SIGUSR1 ||
             (engine->stats_interval_ns > 0 && clock_monotonic_ns() - last_stats >= engine->stats_interval_ns)) {
@@ -786,6 +844,12 @@ static int open_service(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return service_new(&engine->service, &options, error);
 }
 
+/* While files are read, which may stand still: whose keeper dies then has no other way to hear of it. */
+static void die_with_keeper(bool die)
+{
+    prctl(PR_SET_PDEATHSIG, die ? SIGKILL : 0);
+}
+
 static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     char cause[FIREWALL_ERROR_SIZE];
@@ -793,6 +857,7 @@ static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 
     if (err)
         return err;
+    die_with_keeper(true);
     err = firewall_options_read(&engine->firewall, engine->options->config, cause);
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
@@ -815,8 +880,9 @@ static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     err = open_service(engine, error);
     if (!err)
         err = open_captures(engine, error);
+    die_with_keeper(false);
     if (!err)
-        err = confinement_enter(&engine->confinement, engine->options, error);
+        err = confinement_enter(&engine->confinement, engine->options, engine->newer, error);
     if (!err)
         err = start_output(engine, error);
     if (!err)
@@ -836,6 +902,13 @@ static void write_end(struct engine *engine)
     engine_save_datasets(engine->ruleset);
     stats_write(engine->stats, engine->worker_list, engine->worker_count, engine->ruleset, engine->output,
                 (clock_monotonic_ns() - engine->started_ns) / NS_PER_SECOND, clock_realtime_ns());
+}
+
+/* A reload still reads, and nobody knows for how long: what it uses stays, and nothing is to be torn down beneath it. */
+static void leave(void)
+{
+    fflush(NULL);
+    _exit(EXIT_SUCCESS);
 }
 
 /* What fails leaves the table to the next engine. */
@@ -864,7 +937,10 @@ static void stop(struct engine *engine, bool well)
         output_stop(engine->output);
     if (well)
         summarise(engine);
-    engine_clear(engine);
+    if (reload_end(engine->reload))
+        engine_clear(engine);
+    else if (well)
+        leave();
 }
 
 int engine_run(const struct run_options *options, const struct engine_inheritance *inheritance,

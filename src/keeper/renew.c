@@ -243,6 +243,7 @@ static bool take_engine(struct keeper *keeper, const char *line)
     keeper->child.channel = channel;
     keeper->child.begun = keeper->child.ready = true;
     keeper->child.ready_ns = clock_monotonic_ns();
+    keeper->child.before = memory_shortage();
     return true;
 }
 
