@@ -225,8 +225,8 @@ int confinement_become(struct confinement *out, const struct config *config, cha
     int err;
 
     *out = (struct confinement){
-        .wanted = !is_set_to(config, "no") || config_string(config, "run-as.user") ||
-                  config_string(config, "run-as.group"),
+        .wanted =
+            !is_set_to(config, "no") || config_string(config, "run-as.user") || config_string(config, "run-as.group"),
     };
     if (!out->wanted)
         return 0;

@@ -579,6 +579,15 @@ void confinement_clear(struct confinement *confinement);
 struct text;
 void confinement_json(const struct confinement *confinement, struct text *out); /* a member `sandbox` */
 
+/* --- trouble.c ------------------------------------------------------------------------------------------------------------ */
+
+struct trouble {
+    bool told;
+    uint64_t next_ns; /* monotonic: not before */
+};
+/* Main's, now and then. `channel` is the keeper's. */
+void trouble_watch(struct trouble *trouble, struct output *output, int channel);
+
 /* --- progress.c ---------------------------------------------------------------------------------------------------------- */
 
 enum { PROGRESS_SIZE = 128 };

@@ -16,7 +16,6 @@
  */
 #include "reload.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
@@ -91,7 +90,8 @@ static const struct config *config_in_use(const struct reload *reload)
 
 static uint64_t memory_limit(const struct reload *reload)
 {
-    uint64_t machine = machine_available(), group = memory_group_available(), available = machine < group ? machine : group;
+    uint64_t machine = machine_available(), group = memory_group_available();
+    uint64_t available = machine < group ? machine : group;
     uint64_t configured = (uint64_t)config_number(config_in_use(reload), "reload.memory-max");
 
     return configured > 0 && configured < available ? configured : available;
@@ -299,7 +299,10 @@ void reload_free(struct reload *reload)
 {
     if (!reload)
         return;
-    assert(reload->state != RELOAD_BUILDING);
+    if (reload->state == RELOAD_BUILDING) {
+        pthread_join(reload->builder, NULL);
+        throw_away(reload);
+    }
     clear_updates(reload);
     ruleset_free(reload->old);
     config_free(reload->config);
@@ -371,10 +374,11 @@ static enum reload_event watch_builder(struct reload *reload)
     if (limit == 0 || reload->stuck || clock_monotonic_ns() - reload->begun_ns < limit * NS_PER_SECOND)
         return RELOAD_NOTHING;
     reload->stuck = true;
-    snprintf(reload->late, sizeof(reload->late),
-             "not done within %u s (engine.load-timeout): does reading a file of the rules or of the configuration stand "
-             "still? `sluice upgrade` begins anew, without loss",
-             (unsigned)limit);
+    snprintf(
+        reload->late, sizeof(reload->late),
+        "not done within %u s (engine.load-timeout): does reading a file of the rules or of the configuration stand "
+        "still? `sluice upgrade` begins anew, without loss",
+        (unsigned)limit);
     fill_result(reload, -ETIMEDOUT, reload->late);
     return RELOAD_FAILED;
 }

@@ -21,7 +21,7 @@ struct reload_options {
 int reload_new(struct reload **out, const struct reload_options *options);
 /* Before reload_free(): false when one is under way that does not come to its end soon. Then nothing that it was given may be freed. */
 bool reload_end(struct reload *reload); /* NULL is allowed */
-/* When no worker runs any more, and before the ruleset in use goes. NULL is allowed. */
+/* When no worker runs any more, and before the ruleset in use goes; waits for a builder. NULL is allowed. */
 void reload_free(struct reload *reload);
 
 enum reload_state {

@@ -37,7 +37,6 @@
 enum {
     POLL_MS = 250,
     RELOAD_POLL_MS = 5,
-    TROUBLE_SECONDS = 60,
 };
 
 struct engine {
@@ -68,8 +67,7 @@ struct engine {
     unsigned worker_count;
     uint64_t started_ns; /* monotonic */
     uint64_t stats_interval_ns;
-    bool trouble_told; /* of output */
-    uint64_t trouble_next_ns;
+    struct trouble trouble;
     uint64_t loops_told; /* packets of which a line of the log says that they went round in circles */
 };
 
@@ -636,55 +634,6 @@ static void write_stats(struct engine *engine)
                 (clock_monotonic_ns() - engine->started_ns) / NS_PER_SECOND, clock_realtime_ns());
 }
 
-static const char *remedy(int trouble)
-{
-    switch (trouble) {
-    case -ENOSPC:
-    case -EDQUOT:
-        return ": make room on its disk";
-    case -ENOENT:
-    case -ECONNREFUSED:
-        return ": is its folder there, or whoever reads the socket?";
-    case -EAGAIN:
-        return ": whoever reads the socket is too slow";
-    case -EACCES:
-    case -EPERM:
-        return ": the keeper is asked to open it";
-    default:
-        return "";
-    }
-}
-
-static uint64_t events_lost(const struct engine *engine)
-{
-    struct output_counters counters;
-    uint64_t lost = 0;
-
-    output_counters(engine->output, &counters);
-    for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
-        lost += counters.lost[kind];
-    return lost;
-}
-
-/* Verdicts go on whatever becomes of events; once a minute at most it is told of. */
-static void watch_output(struct engine *engine)
-{
-    uint64_t now_ns = clock_monotonic_ns();
-    int trouble = output_trouble(engine->output);
-
-    if (output_wants_file(engine->output))
-        tell_keeper(engine, LIFELINE_WANT_EVENTS, 0);
-    if (trouble && !engine->trouble_told && now_ns >= engine->trouble_next_ns) {
-        log_error("events are lost: the file or socket of eve.filename: %s%s", strerror(-trouble), remedy(trouble));
-        engine->trouble_next_ns = now_ns + TROUBLE_SECONDS * NS_PER_SECOND;
-        engine->trouble_told = true;
-    } else if (!trouble && engine->trouble_told) {
-        log_notice("events are written again; %llu were lost since the start",
-                   (unsigned long long)events_lost(engine));
-        engine->trouble_told = false;
-    }
-}
-
 /* The first worker that ended, with its error; 0 when all run. */
 static int worker_error(const struct engine *engine, uint16_t *queue)
 {
@@ -733,7 +682,7 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         if (signal_number == SIGHUP)
             begin_reload(engine);
         go_on_reloading(engine);
-        watch_output(engine);
+        trouble_watch(&engine->trouble, engine->output, engine->inherited->channel);
         overload_report_poll(engine->overload, clock_monotonic_ns(), false);
         if (signal_number == SIGUSR1 ||
             (engine->stats_interval_ns > 0 && clock_monotonic_ns() - last_stats >= engine->stats_interval_ns)) {

@@ -656,8 +656,8 @@ static void take_events_file(struct service *service, const struct lifeline_mess
         output_give_file(service->options.output, file);
         log_notice("the file of events was opened by the keeper: its folder is another one than at the start");
     } else if (message->value != service->events_error) {
-        log_error("events can't be written: %s; their folder must be there and belong to user %s (chown)", message->text,
-                  service->options.confinement->user.name);
+        log_error("events can't be written: %s; their folder must be there and belong to user %s (chown)",
+                  message->text, service->options.confinement->user.name);
     }
     service->events_error = file >= 0 ? 0 : message->value;
 }

@@ -116,10 +116,11 @@ void child_describe(const struct keeper *keeper, const struct keeper_death *deat
     if (death->hung) {
         snprintf(out, CHILD_TEXT_SIZE, "stood still and was ended");
     } else if (death->late == KEEPER_LATE_TO_LOAD) {
-        snprintf(out, CHILD_TEXT_SIZE,
-                 "was not ready within %d s (engine.load-timeout) and was ended: does reading a file of the rules or of "
-                 "the configuration stand still?",
-                 seconds_of(keeper, "engine.load-timeout"));
+        snprintf(
+            out, CHILD_TEXT_SIZE,
+            "was not ready within %d s (engine.load-timeout) and was ended: does reading a file of the rules or of "
+            "the configuration stand still?",
+            seconds_of(keeper, "engine.load-timeout"));
     } else if (death->late == KEEPER_LATE_TO_STOP) {
         snprintf(out, CHILD_TEXT_SIZE, "did not stop within %d s (engine.stop-timeout) and was ended",
                  seconds_of(keeper, "engine.stop-timeout"));

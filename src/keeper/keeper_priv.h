@@ -78,7 +78,7 @@ struct keeper_death {
     bool hung;
     enum keeper_late late;
     enum keeper_want want; /* of memory */
-    int worker; /* whose packet may be the cause; -1: none's */
+    int worker;            /* whose packet may be the cause; -1: none's */
 };
 
 /* What an engine knows of traffic. */

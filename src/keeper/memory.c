@@ -96,7 +96,8 @@ void memory_describe(enum keeper_want want, char *out, size_t size)
     if (want == KEEPER_NO_WANT)
         snprintf(out, size, "%s", "");
     else if (!memory_group_read(&group))
-        snprintf(out, size, ", %sfor want of memory of the machine: lower the memcaps, load fewer rules, or give it more",
+        snprintf(out, size,
+                 ", %sfor want of memory of the machine: lower the memcaps, load fewer rules, or give it more",
                  want == KEEPER_WANT_PERHAPS ? "perhaps " : "");
     else
         snprintf(out, size,

@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-
 static void open_and_send(const struct keeper *keeper)
 {
     char error[ENGINE_ERROR_SIZE] = "";

@@ -417,7 +417,7 @@ struct sink {
     struct sink_mark *marks;
     size_t mark_count;
     struct event_counters *counters;
-    _Atomic int trouble; /* -errno of the last write or opening that failed; 0: all is well. Read by others, as... */
+    _Atomic int trouble;   /* -errno of the last write or opening that failed; 0: all is well. Read by others, as... */
     _Atomic bool shut_out; /* ... it was not allowed to open the file */
 };
 
