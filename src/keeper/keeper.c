@@ -376,7 +376,7 @@ static void tell_first_failure(const struct keeper *keeper, const struct keeper_
 /* Nothing depends on it yet, and why it died is known: so the next one would. */
 static bool is_first_failure(const struct keeper *keeper, const struct keeper_death *death)
 {
-    return !keeper->once_ready && (death->signal == 0 || death->late || death->want == KEEPER_WANT_OF_GROUP);
+    return !keeper->once_ready && (death->signal == 0 || death->late || death->want);
 }
 
 /* It was told to stop, and no packet needs another one. */

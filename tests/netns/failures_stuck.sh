@@ -4,7 +4,7 @@
 # that is to take over; and an engine that does not stop. Nobody waits for ever, and traffic goes on or is treated by the policy.
 . "$(dirname "$0")/lib.sh"
 topology
-rules() { echo 'drop udp any any -> any 7000 (msg:"fives"; content:"number 5"; sid:1;)' >"$WORK/t.rules"; }
+rules() { rm -f "$WORK/t.rules"; echo 'drop udp any any -> any 7000 (msg:"fives"; content:"number 5"; sid:1;)' >"$WORK/t.rules"; }
 stuck() { rm -f "$WORK/t.rules"; mkfifo "$WORK/t.rules"; } # nobody ever writes
 tells() { # tells NAME PATTERN [SECONDS]
 	for _ in $(seq $((${3:-6} * 20))); do grep -q "$2" "$WORK/$1.log" && return; sleep 0.05; done

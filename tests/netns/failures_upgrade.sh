@@ -34,13 +34,13 @@ equal "check: exit code" "$code" 1
 grep -q "run-as.user: nobody-of-that-name: there is no such user" "$WORK/out" || fail "check: $(cat "$WORK/out")"
 
 # A queue that somebody else has: at a reload it is no matter yet, at an upgrade it is seen before the old engine has handed over.
-background gw python3 "$HERE/hold_queue.py" 5
+background gw python3 "$HERE/hold_queue.py" 2
 holder=$LAST_PID
 for _ in $(seq 100); do grep -q bound "$WORK/background.log" && break; sleep 0.05; done
-configure 0-1,5
+configure 0-2
 ask reload >"$WORK/out" 2>&1 || fail "reload: $(cat "$WORK/out")"
 grep -q "'queue.numbers' has changed: it takes effect at the next start" "$WORK/out" "$WORK/ips.log" || fail "reload: does not tell of the queue"
-refuses "queue taken" "queue 5 is taken by process $holder .*: stop that or choose another queue number" upgrade
+refuses "queue taken" "queue 2 is taken by process $holder .*: stop that or choose another queue number" upgrade
 
 configure 0-1 'queue-of-nothing: 3'
 refuses "bad configuration" "ips.yaml:3:.*queue-of-nothing" reload
@@ -55,7 +55,7 @@ mv "$WORK/gone" "$WORK/t.rules"
 
 # With all of it put right it goes on, by the same process.
 kill "$holder"
-for _ in $(seq 100); do gateway grep -q "^ *5 " /proc/net/netfilter/nfnetlink_queue || break; sleep 0.05; done
+for _ in $(seq 100); do gateway grep -q "^ *2 " /proc/net/netfilter/nfnetlink_queue || break; sleep 0.05; done
 sed -i 2d "$WORK/t.rules"
 ask upgrade >"$WORK/out" 2>&1 || fail "upgrade: $(cat "$WORK/out")"
 client ping -c 1 -W 2 -q 10.66.2.2 >/dev/null || fail "traffic does not pass"
