@@ -72,8 +72,8 @@ PYTHON
 }
 client ping -i 0.05 -c 80 -W 5 -q 10.66.2.2 >"$WORK/pings" 2>&1 &
 PINGS=$!
-set_limit $(($(cat "$GROUP/$used") + (8 << 20)))
-hog 24 0
+set_limit $(($(cat "$GROUP/$used") + (96 << 20)))
+hog 112 0
 wait "$HOG" || fail "the hog got no memory"
 tells ips "the engine was ended by signal 9 (Killed), for want of memory: the control group .*sluice-test.* raise its limit (MemoryMax=)"
 for _ in $(seq 200); do [ "$(grep -c "^sluice: ready" "$WORK/ips.log")" = 2 ] && break; sleep 0.05; done
@@ -84,7 +84,7 @@ grep -q " 0% packet loss" "$WORK/pings" || fail "packets were lost: $(cat "$WORK
 wait_events ips 1 event_type=engine engine.signal=9
 
 # --- For good: after the limit the keeper ends, and the policy holds -------------------------------------------------------------------------
-hog 24 60
+hog 112 60
 code=0
 wait "$ips" || code=$?
 equal "for good: exit code" "$code" 1
