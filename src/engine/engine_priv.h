@@ -542,6 +542,8 @@ unsigned cost_ranking(const struct worker *workers, unsigned worker_count, const
 
 /* --- stats.c ----------------------------------------------------------------------------------------------------------- */
 
+/* The last line of the log, of the snapshots that were taken last. */
+void stats_summarise(struct worker *const *workers, unsigned count);
 /* Sums the snapshots and writes one stats event. `queues` adds what is known of NFQUEUE. */
 struct stats;
 /* `shared` outlives the stats. */

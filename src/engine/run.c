@@ -726,19 +726,6 @@ static void detach(struct engine *engine)
     engine->attached = false;
 }
 
-static void summarise(const struct engine *engine)
-{
-    uint64_t packets = 0, dropped = 0, alerts = 0;
-
-    for (unsigned i = 0; i < engine->worker_count; i++) {
-        packets += engine->workers[i].snapshot.capture.packets;
-        dropped += engine->workers[i].snapshot.capture.dropped;
-        alerts += engine->workers[i].snapshot.policy.alerts;
-    }
-    log_info("stopped: %llu packets judged, %llu dropped, %llu alerts", (unsigned long long)packets,
-             (unsigned long long)dropped, (unsigned long long)alerts);
-}
-
 static void engine_clear(struct engine *engine)
 {
     for (unsigned i = 0; i < engine->worker_count; i++) {
@@ -885,7 +872,7 @@ static void stop(struct engine *engine, bool well)
     if (engine->output)
         output_stop(engine->output);
     if (well)
-        summarise(engine);
+        stats_summarise(engine->worker_list, engine->worker_count);
     if (reload_end(engine->reload))
         engine_clear(engine);
     else if (well)

@@ -58,23 +58,28 @@ pings || fail "reload: traffic does not pass"
 # --- While it runs: the kernel takes the engine, of all that are in the group; another one goes on -----------------------------------------
 engine=$(engine_of "$ips")
 [ "$(score "$engine")" -gt "$(score "$ips")" ] || fail "the engine counts no more than its keeper: $(score "$engine"), $(score "$ips")"
-# hog MIB SECONDS: takes memory in the group, and is never ended itself.
+# hog PID: takes 112 MiB in the group, by processes that are each smaller than an engine, until that process is gone.
 hog() {
-	python3 - "$@" "$GROUP" <<'PYTHON' &
+	python3 - "$1" "$GROUP" <<'PYTHON' &
 import os, sys, time
-open(f"/proc/self/oom_score_adj", "w").write("-1000")
-open(sys.argv[3] + "/cgroup.procs", "w").write(str(os.getpid()))
-taken = [bytearray(1 << 20) for _ in range(int(sys.argv[1]))]
-print("taken", flush=True)
-time.sleep(float(sys.argv[2]))
+open(sys.argv[2] + "/cgroup.procs", "w").write(str(os.getpid()))
+ends = os.pipe()
+for _ in range(4):
+    if os.fork() == 0:
+        os.close(ends[1])
+        taken = [bytearray(1 << 20) for _ in range(28)]
+        os.read(ends[0], 1)  # until the parent is gone
+        os._exit(0)
+while os.path.exists("/proc/" + sys.argv[1]):
+    time.sleep(0.01)
 PYTHON
 	HOG=$!
 }
 client ping -i 0.05 -c 80 -W 5 -q 10.66.2.2 >"$WORK/pings" 2>&1 &
 PINGS=$!
 set_limit $(($(cat "$GROUP/$used") + (96 << 20)))
-hog 112 0
-wait "$HOG" || fail "the hog got no memory"
+hog "$engine"
+wait "$HOG" || fail "the hog did not end well"
 tells ips "the engine was ended by signal 9 (Killed), for want of memory: the control group .*sluice-test.* raise its limit (MemoryMax=)"
 for _ in $(seq 200); do [ "$(grep -c "^sluice: ready" "$WORK/ips.log")" = 2 ] && break; sleep 0.05; done
 equal "engines that became ready" "$(grep -c "^sluice: ready" "$WORK/ips.log")" 2
@@ -84,11 +89,10 @@ grep -q " 0% packet loss" "$WORK/pings" || fail "packets were lost: $(cat "$WORK
 wait_events ips 1 event_type=engine engine.signal=9
 
 # --- For good: after the limit the keeper ends, and the policy holds -------------------------------------------------------------------------
-hog 112 60
+hog "$ips"
 code=0
 wait "$ips" || code=$?
 equal "for good: exit code" "$code" 1
 tells ips "sluice run: the engine died 3 times in a row (engine.restart-limit); the last one was ended by signal 9.*for want of memory"
 tells ips "traffic passes uninspected from now on"
 pings || fail "for good: traffic does not pass"
-kill "$HOG"
