@@ -200,6 +200,8 @@ int nfqueue_start_conntrack(struct capture *capture); /* the other way round */
 
 /* --- A queue whose socket outlives its reader --- */
 
+/* Whether nobody has bound the queue, as far as `status_fd` tells. 0, or -EBUSY with a line in `error` that says who has. */
+int nfqueue_is_free(int status_fd, uint16_t queue, char error[CAPTURE_ERROR_SIZE]);
 /* A socket as nfqueue_open() makes it, bound to no queue yet. Its descriptor, or -errno with a line in `error`. */
 int nfqueue_socket(const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE]);
 /* Binds it; or, of one that is `bound`, sets anew what is set with that. 0 with the flags that the kernel took, or -errno with a line

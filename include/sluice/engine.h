@@ -72,6 +72,12 @@ enum { ENGINE_CONTROL_PATH_SIZE = 512 };
 bool engine_control_options(const struct config *config, char path[ENGINE_CONTROL_PATH_SIZE],
                             struct control_options *out, bool *needed);
 
+/* Whether the user is there that the engine is to be. 0 or -errno with a line in `error`. */
+int engine_check_user(const struct config *config, char error[ENGINE_ERROR_SIZE]);
+/* For a process of its own: becomes the engine's user, without its privileges, and opens the file of events as that one would. The
+ * descriptor, or -errno with a line in `error`. */
+int engine_open_events(const struct run_options *options, char error[ENGINE_ERROR_SIZE]);
+
 /* What each engine has of its keeper; lent. */
 struct lifeline_memory;
 struct engine_inheritance {

@@ -46,7 +46,10 @@ enum lifeline_kind {
     LIFELINE_SIGNAL,    /* value: SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 */
     LIFELINE_HAND_OVER, /* the next engine is prepared: stop between two packets, and tell what is known of traffic */
     LIFELINE_REFUSED,   /* no new engine takes over; text says why */
-    LIFELINE_GONE,      /* is not sent: the other end has died */
+    /* Of later versions, with numbers that others do not know. */
+    LIFELINE_WANT_EVENTS, /* of the engine, which can't open the file of events any more: open it */
+    LIFELINE_EVENTS_FILE, /* of the keeper: with the file, or value is -errno and text says why */
+    LIFELINE_GONE,        /* is not sent: the other end has died */
 };
 
 struct lifeline_message {

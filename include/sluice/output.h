@@ -256,6 +256,11 @@ void output_set_generation(struct output *output, unsigned generation);
 
 /* Asks the thread to reopen its file by its path (rotation). When that fails the old one is kept. */
 void output_reopen(struct output *output);
+/* Why events do not reach their file or socket at the moment: -errno; 0: they do. */
+int output_trouble(const struct output *output);
+/* True once after it was not allowed to open the file: somebody else may give it one, which is the output's from then on. */
+bool output_wants_file(struct output *output);
+void output_give_file(struct output *output, int fd);
 
 /* A ticket for what has been written up to now by all ports, and whether it has been formatted. */
 uint64_t output_ticket(struct output *output);

@@ -37,6 +37,9 @@ int sandbox_find_user(struct sandbox_user *out, const char *user, const char *gr
 /* Becomes that user, with all capabilities that the process has. 0 or -errno with a line in `error`. */
 int sandbox_become(const struct sandbox_user *user, char error[SANDBOX_ERROR_SIZE]);
 
+/* The second step for a process that needs no walls: no capability but CAP_NET_ADMIN any more. 0 or -errno. */
+int sandbox_give_up(void);
+
 /* --- What may still be done ---------------------------------------------------------------------------------------------------- */
 
 enum sandbox_right {

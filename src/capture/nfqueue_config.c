@@ -276,12 +276,20 @@ static bool has_net_admin(void)
     return syscall(SYS_capget, &head, data) == 0 && (data[0].effective & 1U << CAP_NET_ADMIN);
 }
 
+static int fail_taken(uint32_t port_id, unsigned number, char error[CAPTURE_ERROR_SIZE])
+{
+    char owner[QUEUE_OWNER_SIZE];
+
+    queue_owner_describe(port_id, owner);
+    return nfqueue_config_fail(error, -EBUSY, "queue %u is taken by %s: stop that or choose another queue number",
+                               number, owner);
+}
+
 /* EPERM has two meanings: no capability, or another socket has the queue. */
 static int explain_eperm(const struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE])
 {
     unsigned number = queue->options.queue;
     struct queue_status status;
-    char owner[QUEUE_OWNER_SIZE];
 
     if (!has_net_admin())
         return nfqueue_config_fail(
@@ -291,9 +299,16 @@ static int explain_eperm(const struct nfqueue *queue, char error[CAPTURE_ERROR_S
                                    "queue %u: the kernel refused to bind it: another process has it, or this one may "
                                    "not administer the network namespace",
                                    number);
-    queue_owner_describe(status.port_id, owner);
-    return nfqueue_config_fail(error, -EBUSY, "queue %u is taken by %s: stop that or choose another queue number",
-                               number, owner);
+    return fail_taken(status.port_id, number, error);
+}
+
+int nfqueue_is_free(int status_fd, uint16_t queue, char error[CAPTURE_ERROR_SIZE])
+{
+    struct queue_status status;
+
+    if (status_fd < 0 || nfqueue_find_status(status_fd, queue, &status) < 0)
+        return 0;
+    return fail_taken(status.port_id, queue, error);
 }
 
 static int explain(const struct nfqueue *queue, int err, char error[CAPTURE_ERROR_SIZE])

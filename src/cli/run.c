@@ -112,6 +112,18 @@ static int start(struct arguments *arguments, const struct config *config)
     return EXIT_OK;
 }
 
+/* What a start would only find out in the engine. */
+static int check(const struct config *config)
+{
+    char error[ENGINE_ERROR_SIZE] = "";
+
+    if (engine_check_user(config, error)) {
+        cli_error(&command_run, "%s", error);
+        return EXIT_FAILED;
+    }
+    return EXIT_OK;
+}
+
 static int load_and_start(struct arguments *arguments)
 {
     struct config *config = NULL;
@@ -120,8 +132,8 @@ static int load_and_start(struct arguments *arguments)
 
     if (!code && !cli_files_readable(&command_run, arguments->input.rules.at, arguments->input.rules.count))
         code = EXIT_FAILED;
-    if (!code && !arguments->check)
-        code = start(arguments, config);
+    if (!code)
+        code = arguments->check ? check(config) : start(arguments, config);
     config_free(config);
     return code;
 }

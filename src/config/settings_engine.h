@@ -15,6 +15,19 @@ static const char *const failure_policies[] = { "auto", "open", "closed", NULL }
       .high = 3600,                                                                                                    \
       .help = "seconds for which a worker may stand still before the engine is ended and another one started; 0: for " \
               "ever" },                                                                                                \
+        { .name = "engine.load-timeout",                                                                               \
+          .type = SETTING_NUMBER,                                                                                      \
+          .default_value = "300",                                                                                      \
+          .low = 0,                                                                                                    \
+          .high = 86400,                                                                                               \
+          .help = "seconds that an engine may take until it is ready, and a reload until its rules are loaded; then "  \
+                  "the engine is ended, or the reload given up; 0: for ever" },                                        \
+        { .name = "engine.stop-timeout",                                                                               \
+          .type = SETTING_NUMBER,                                                                                      \
+          .default_value = "30",                                                                                       \
+          .low = 0,                                                                                                    \
+          .high = 3600,                                                                                                \
+          .help = "seconds that an engine may take to stop before it is ended; 0: for ever" },                         \
         { .name = "engine.restart-limit",                                                                              \
           .type = SETTING_NUMBER,                                                                                      \
           .default_value = "20",                                                                                       \

@@ -100,20 +100,27 @@ static void add_system(struct paths *paths)
         add(paths, wanted[i], SANDBOX_READ);
 }
 
-static void add_to_read(struct paths *paths, const struct run_options *options)
-{
-    static const char *const files[] = { "classification-file", "reference-config-file", "threshold-file",
-                                         "reputation.categories", "geoip-database" };
-    static const char *const lists[] = { "rule-files", "reputation.files", "security.landlock.directories.read" };
-    const struct config *config = options->config;
+static const char *const files_to_read[] = {
+    "classification-file", "reference-config-file", "threshold-file", "reputation.categories", "geoip-database",
+};
+static const char *const lists_to_read[] = { "rule-files", "reputation.files", "security.landlock.directories.read" };
 
-    add_system(paths);
+static void add_named(struct paths *paths, const struct config *config)
+{
     for (size_t i = 0; config_file(config, i); i++)
         add_file(paths, config_file(config, i), SANDBOX_READ);
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-        add_file(paths, config_string(config, files[i]), SANDBOX_READ);
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-        add_list(paths, config, lists[i]);
+    for (size_t i = 0; i < sizeof(files_to_read) / sizeof(files_to_read[0]); i++)
+        add_file(paths, config_string(config, files_to_read[i]), SANDBOX_READ);
+    for (size_t i = 0; i < sizeof(lists_to_read) / sizeof(lists_to_read[0]); i++)
+        add_list(paths, config, lists_to_read[i]);
+}
+
+static void add_to_read(struct paths *paths, const struct run_options *options, const struct config *newer)
+{
+    add_system(paths);
+    add_named(paths, options->config);
+    if (newer)
+        add_named(paths, newer);
     for (size_t i = 0; i < options->rule_file_count; i++)
         add_file(paths, options->rule_files[i], SANDBOX_READ);
 }
@@ -198,26 +205,36 @@ static bool is_set_to(const struct config *config, const char *value)
     return strcmp(config_string(config, "security.sandbox"), value) == 0;
 }
 
+/* A sandbox that must be complete has a user of its own. */
+static int find_user(struct sandbox_user *out, const struct config *config, char cause[SANDBOX_ERROR_SIZE])
+{
+    int err =
+        sandbox_find_user(out, config_string(config, "run-as.user"), config_string(config, "run-as.group"), cause);
+
+    if (err || !out->missing || !is_set_to(config, "yes"))
+        return err;
+    snprintf(cause, SANDBOX_ERROR_SIZE,
+             "security.sandbox: there is no user " SANDBOX_DEFAULT_USER
+             " (run-as.user): add it (useradd --system " SANDBOX_DEFAULT_USER "), or name another one");
+    return -ENOENT;
+}
+
 int confinement_become(struct confinement *out, const struct config *config, char error[ENGINE_ERROR_SIZE])
 {
-    const char *user = config_string(config, "run-as.user"), *group = config_string(config, "run-as.group");
     char cause[SANDBOX_ERROR_SIZE];
     int err;
 
-    *out = (struct confinement){ .wanted = !is_set_to(config, "no") || user || group };
+    *out = (struct confinement){
+        .wanted =
+            !is_set_to(config, "no") || config_string(config, "run-as.user") || config_string(config, "run-as.group"),
+    };
     if (!out->wanted)
         return 0;
-    err = sandbox_find_user(&out->user, user, group, cause);
+    err = find_user(&out->user, config, cause);
     if (!err)
         err = sandbox_become(&out->user, cause);
-    if (!err && out->user.missing && is_set_to(config, "yes")) {
-        snprintf(cause, sizeof(cause), "security.sandbox: there is no user " SANDBOX_DEFAULT_USER " (run-as.user)");
-        err = -ENOENT;
-    }
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
-    else if (out->user.missing)
-        log_warning("runs as root: there is no user " SANDBOX_DEFAULT_USER " (run-as.user)");
     return err;
 }
 
@@ -255,7 +272,8 @@ static int settle(const struct confinement *confinement, const struct config *co
     return status->landlock < 0 ? status->landlock : status->seccomp;
 }
 
-int confinement_enter(struct confinement *confinement, const struct run_options *options, char error[ENGINE_ERROR_SIZE])
+int confinement_enter(struct confinement *confinement, const struct run_options *options, const struct config *newer,
+                      char error[ENGINE_ERROR_SIZE])
 {
     const struct config *config = options->config;
     bool walls = !is_set_to(config, "no");
@@ -265,7 +283,7 @@ int confinement_enter(struct confinement *confinement, const struct run_options 
 
     if (paths && confinement->wanted) {
         tzset(); /* while its file can be read for certain */
-        add_to_read(paths, options);
+        add_to_read(paths, options, newer);
         add_to_write(paths, options);
         const struct sandbox_options sandbox = {
             .landlock = walls && config_bool(config, "security.landlock.enabled"),
@@ -283,8 +301,75 @@ int confinement_enter(struct confinement *confinement, const struct run_options 
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
         return err;
     }
+    if (confinement->user.missing)
+        log_warning("runs as root: there is no user " SANDBOX_DEFAULT_USER " (run-as.user)");
     tell_access(confinement, options);
     return settle(confinement, config, error);
+}
+
+/* --- Later ------------------------------------------------------------------------------------------------------------------ */
+
+/* Its permissions would let us, which is what access() asks; if it can't be opened all the same, it is a wall. */
+static bool is_shut_out(const char *path)
+{
+    int fd;
+
+    if (!path || faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0)
+        return false;
+    fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 && errno == EACCES;
+}
+
+const char *confinement_shuts_out(const struct config *config)
+{
+    for (size_t i = 0; i < sizeof(files_to_read) / sizeof(files_to_read[0]); i++) {
+        if (is_shut_out(config_string(config, files_to_read[i])))
+            return config_string(config, files_to_read[i]);
+    }
+    for (size_t i = 0; i < sizeof(lists_to_read) / sizeof(lists_to_read[0]); i++) {
+        for (size_t k = 0; k < config_list_count(config, lists_to_read[i]); k++) {
+            if (is_shut_out(config_list_get(config, lists_to_read[i], k)))
+                return config_list_get(config, lists_to_read[i], k);
+        }
+    }
+    return NULL;
+}
+
+int engine_check_user(const struct config *config, char error[ENGINE_ERROR_SIZE])
+{
+    const char *user = config_string(config, "run-as.user"), *group = config_string(config, "run-as.group");
+    struct sandbox_user found;
+    char cause[SANDBOX_ERROR_SIZE];
+    int err;
+
+    if (is_set_to(config, "no") && !user && !group)
+        return 0;
+    err = find_user(&found, config, cause);
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+    return err;
+}
+
+/* No link: the folder belongs to the engine's user, and what asks may be an engine that somebody else has got hold of. */
+int engine_open_events(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
+{
+    struct confinement confinement;
+    char path[PATH_MAX];
+    int err = engine_eve_path(options->config, options->log_dir, path, sizeof(path), error), fd;
+
+    if (!err)
+        err = confinement_become(&confinement, options->config, error);
+    if (err)
+        return err;
+    err = sandbox_give_up();
+    fd = err ? err : open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, 0640);
+    if (fd >= 0)
+        return fd;
+    err = err ? err : -errno;
+    snprintf(error, ENGINE_ERROR_SIZE, "%.255s: %s", path, strerror(-err));
+    return err;
 }
 
 void confinement_clear(struct confinement *confinement)

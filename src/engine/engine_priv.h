@@ -542,6 +542,8 @@ unsigned cost_ranking(const struct worker *workers, unsigned worker_count, const
 
 /* --- stats.c ----------------------------------------------------------------------------------------------------------- */
 
+/* The last line of the log, of the snapshots that were taken last. */
+void stats_summarise(struct worker *const *workers, unsigned count);
 /* Sums the snapshots and writes one stats event. `queues` adds what is known of NFQUEUE. */
 struct stats;
 /* `shared` outlives the stats. */
@@ -569,12 +571,24 @@ struct confinement {
 };
 /* Before anything is opened: becomes the user that is configured. 0 or -errno with a line in `error`. */
 int confinement_become(struct confinement *out, const struct config *config, char error[ENGINE_ERROR_SIZE]);
-/* When all is open, and before the first thread: gives up the rest, and tells in the log what is in force. 0 or -errno with `error`. */
-int confinement_enter(struct confinement *confinement, const struct run_options *options,
+/* When all is open, and before the first thread: gives up the rest, and tells in the log what is in force. What `newer` names is still
+ * to be read, too; NULL: no other configuration than that of the options. 0 or -errno with `error`. */
+int confinement_enter(struct confinement *confinement, const struct run_options *options, const struct config *newer,
                       char error[ENGINE_ERROR_SIZE]);
+/* A file of the configuration that may be read by its permissions, but not from behind the walls; NULL: none. */
+const char *confinement_shuts_out(const struct config *config);
 void confinement_clear(struct confinement *confinement);
 struct text;
 void confinement_json(const struct confinement *confinement, struct text *out); /* a member `sandbox` */
+
+/* --- trouble.c ------------------------------------------------------------------------------------------------------------ */
+
+struct trouble {
+    bool told;
+    uint64_t next_ns; /* monotonic: not before */
+};
+/* Main's, now and then. `channel` is the keeper's. */
+void trouble_watch(struct trouble *trouble, struct output *output, int channel);
 
 /* --- progress.c ---------------------------------------------------------------------------------------------------------- */
 

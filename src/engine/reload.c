@@ -23,11 +23,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "sluice/clock.h"
 #include "sluice/keyword.h"
+#include "sluice/memory_group.h"
 
-enum { BUILDER_NICE = 10, MEMORY_MARGIN_PERCENT = 125, LINE_SIZE = 256, PATH_SIZE = 4096 };
+enum { BUILDER_NICE = 10, MEMORY_MARGIN_PERCENT = 125, LINE_SIZE = 256, END_SECONDS = 2 };
 
 struct reload {
     struct reload_options options;
@@ -45,12 +47,15 @@ struct reload {
     struct ruleset *new_ruleset;
     size_t new_memory;
     char cause[ENGINE_ERROR_SIZE];
+    char late[ENGINE_ERROR_SIZE]; /* main's, as all below */
 
     struct worker_update *updates; /* one a worker */
     const struct ruleset *before;  /* the one in use when it began */
     struct ruleset *old;           /* to be freed when the output has drained */
     uint64_t ticket, begun_ns;
     struct reload_result result;
+    bool stuck;                /* the builder stands still: that was told as a failure, and there is no other end */
+    struct diag *nothing_said; /* for that; what the builder has to say is not ours yet */
 };
 
 /* --- Memory ------------------------------------------------------------------------------------------------------------------ */
@@ -60,43 +65,6 @@ size_t reload_memory_used(void)
     struct mallinfo2 info = mallinfo2();
 
     return info.uordblks + info.hblkhd;
-}
-
-static bool read_number(const char *path, uint64_t *out)
-{
-    FILE *file = fopen(path, "re");
-    unsigned long long number;
-    bool found = file && fscanf(file, "%llu", &number) == 1; /* "max" is none */
-
-    if (file)
-        fclose(file);
-    if (found)
-        *out = number;
-    return found;
-}
-
-/* What the control group leaves; unlimited when there is none, or it has no limit. */
-static uint64_t cgroup_available(void)
-{
-    char line[PATH_SIZE] = "", path[PATH_SIZE + 64];
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    uint64_t limit, used;
-    bool found = false;
-
-    while (file && !found && fgets(line, sizeof(line), file))
-        found = strncmp(line, "0::", 3) == 0;
-    if (file)
-        fclose(file);
-    if (!found)
-        return UINT64_MAX;
-    line[strcspn(line, "\n")] = '\0';
-    snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.max", line + 3);
-    if (!read_number(path, &limit))
-        return UINT64_MAX;
-    snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.current", line + 3);
-    if (!read_number(path, &used))
-        return UINT64_MAX;
-    return used < limit ? limit - used : 0;
 }
 
 static uint64_t machine_available(void)
@@ -122,7 +90,8 @@ static const struct config *config_in_use(const struct reload *reload)
 
 static uint64_t memory_limit(const struct reload *reload)
 {
-    uint64_t machine = machine_available(), group = cgroup_available(), available = machine < group ? machine : group;
+    uint64_t machine = machine_available(), group = memory_group_available();
+    uint64_t available = machine < group ? machine : group;
     uint64_t configured = (uint64_t)config_number(config_in_use(reload), "reload.memory-max");
 
     return configured > 0 && configured < available ? configured : available;
@@ -180,6 +149,20 @@ static int read_config(struct reload *reload)
     if (err)
         snprintf(reload->cause, sizeof(reload->cause), "the configuration could not be read");
     return err ? err : refuse_mistakes(reload, 0, "the configuration");
+}
+
+/* Better than the "Permission denied" of a file that anybody may read. */
+static int check_walls(struct reload *reload)
+{
+    const char *path = reload->new_config ? confinement_shuts_out(reload->new_config) : NULL;
+
+    if (!path)
+        return 0;
+    snprintf(reload->cause, sizeof(reload->cause),
+             "%s is in a folder that the sandbox (Landlock) has not known since the start: `sluice upgrade` takes it, "
+             "without loss",
+             path);
+    return -EACCES;
 }
 
 static int read_rules(struct reload *reload)
@@ -265,6 +248,8 @@ static void *build(void *argument)
     if (!err)
         err = read_config(reload);
     if (!err)
+        err = check_walls(reload);
+    if (!err)
         err = read_rules(reload);
     if (!err)
         err = make_rooms(reload);
@@ -301,7 +286,8 @@ int reload_new(struct reload **out, const struct reload_options *options)
     reload->rules_memory = options->rules_memory;
     reload->rule_errors = options->rule_errors;
     reload->updates = calloc(options->worker_count + 1u, sizeof(*reload->updates));
-    if (!reload->updates) {
+    reload->nothing_said = diag_new();
+    if (!reload->updates || !reload->nothing_said) {
         reload_free(reload);
         return -ENOMEM;
     }
@@ -322,8 +308,24 @@ void reload_free(struct reload *reload)
     config_free(reload->config);
     config_free(reload->new_config);
     diag_free(reload->diag);
+    diag_free(reload->nothing_said);
     free(reload->updates);
     free(reload);
+}
+
+bool reload_end(struct reload *reload)
+{
+    struct timespec until;
+
+    if (!reload || reload->state != RELOAD_BUILDING)
+        return true;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += END_SECONDS;
+    if (pthread_timedjoin_np(reload->builder, NULL, &until) != 0)
+        return false;
+    throw_away(reload);
+    reload->state = RELOAD_IDLE;
+    return true;
 }
 
 int reload_start(struct reload *reload, const struct ruleset *before)
@@ -347,9 +349,9 @@ int reload_start(struct reload *reload, const struct ruleset *before)
     return 0;
 }
 
-static void fill_result(struct reload *reload, int error)
+static void fill_result(struct reload *reload, int error, const char *cause)
 {
-    const struct rule_list *rules = reload->new_ruleset ? ruleset_rules(reload->new_ruleset) : NULL;
+    const struct rule_list *rules = error ? NULL : ruleset_rules(reload->new_ruleset);
 
     reload->result = (struct reload_result){
         .number = reload->result.number + 1,
@@ -359,18 +361,46 @@ static void fill_result(struct reload *reload, int error)
         .rejected = rules ? rule_list_rejected(rules) : 0,
         .seconds = (double)(clock_monotonic_ns() - reload->begun_ns) / NS_PER_SECOND,
         .time_ns = clock_realtime_ns(),
-        .cause = reload->cause,
-        .diag = reload->diag,
+        .cause = cause,
+        .diag = reload->stuck ? reload->nothing_said : reload->diag,
     };
+}
+
+/* The thread can't be ended, it is in the midst of something: it is left alone, and what it brings one day is thrown away. */
+static enum reload_event watch_builder(struct reload *reload)
+{
+    uint64_t limit = (uint64_t)config_number(reload->options.run->config, "engine.load-timeout");
+
+    if (limit == 0 || reload->stuck || clock_monotonic_ns() - reload->begun_ns < limit * NS_PER_SECOND)
+        return RELOAD_NOTHING;
+    reload->stuck = true;
+    snprintf(
+        reload->late, sizeof(reload->late),
+        "not done within %u s (engine.load-timeout): does reading a file of the rules or of the configuration stand "
+        "still? `sluice upgrade` begins anew, without loss",
+        (unsigned)limit);
+    fill_result(reload, -ETIMEDOUT, reload->late);
+    return RELOAD_FAILED;
+}
+
+static enum reload_event forget_builder(struct reload *reload)
+{
+    reload->stuck = false;
+    reload->state = RELOAD_IDLE;
+    if (!reload->error)
+        throw_away(reload);
+    return RELOAD_NOTHING;
 }
 
 static enum reload_event give_updates(struct reload *reload)
 {
     if (!atomic_load_explicit(&reload->built, memory_order_acquire))
-        return RELOAD_NOTHING;
+        return watch_builder(reload);
     pthread_join(reload->builder, NULL);
+    if (reload->stuck)
+        return forget_builder(reload);
     if (reload->error) {
-        fill_result(reload, reload->error);
+        fill_result(reload, reload->error, reload->cause);
         reload->state = RELOAD_IDLE;
         return RELOAD_FAILED;
     }
@@ -458,7 +488,7 @@ static enum reload_event finish_taking(struct reload *reload, struct ruleset **c
     clear_updates(reload);
     reload->rule_errors = diag_errors(reload->diag);
     use_config(reload);
-    fill_result(reload, 0);
+    fill_result(reload, 0, reload->cause);
     reload->old = *current;
     *current = reload->new_ruleset;
     reload->new_ruleset = NULL;
@@ -497,6 +527,11 @@ enum reload_event reload_poll(struct reload *reload, struct ruleset **current)
 enum reload_state reload_state(const struct reload *reload)
 {
     return reload->state;
+}
+
+bool reload_is_stuck(const struct reload *reload)
+{
+    return reload->stuck;
 }
 
 const struct config *reload_config(const struct reload *reload)

@@ -19,6 +19,8 @@ struct reload_options {
 
 /* *out lives as long as the engine. 0 or -ENOMEM. */
 int reload_new(struct reload **out, const struct reload_options *options);
+/* Before reload_free(): false when one is under way that does not come to its end soon. Then nothing that it was given may be freed. */
+bool reload_end(struct reload *reload); /* NULL is allowed */
 /* When no worker runs any more, and before the ruleset in use goes; waits for a builder. NULL is allowed. */
 void reload_free(struct reload *reload);
 
@@ -29,6 +31,8 @@ enum reload_state {
     RELOAD_DRAINING, /* events that point at the old rules are written */
 };
 enum reload_state reload_state(const struct reload *reload);
+/* It was reported as failed for taking too long, and has not come to an end: there can't be another one. */
+bool reload_is_stuck(const struct reload *reload);
 
 /* Begins. 0, -EBUSY while one is on its way, -ENOMEM, -EAGAIN. */
 int reload_start(struct reload *reload, const struct ruleset *before);

@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -66,6 +67,7 @@ struct engine {
     unsigned worker_count;
     uint64_t started_ns; /* monotonic */
     uint64_t stats_interval_ns;
+    struct trouble trouble;
     uint64_t loops_told; /* packets of which a line of the log says that they went round in circles */
 };
 
@@ -545,6 +547,10 @@ static void begin_reload(struct engine *engine)
 {
     int err;
 
+    if (reload_is_stuck(engine->reload)) {
+        log_error("the last reload still stands still: `sluice upgrade` begins anew, without loss");
+        return;
+    }
     if (reload_state(engine->reload) != RELOAD_IDLE) {
         engine->reload_wanted = true;
         return;
@@ -645,7 +651,7 @@ static int worker_error(const struct engine *engine, uint16_t *queue)
 /* 0 when there is something else to look at, -EPIPE when the keeper has died. */
 static int wait_for_signal(const struct engine *engine)
 {
-    bool reloading = reload_state(engine->reload) != RELOAD_IDLE;
+    bool reloading = reload_state(engine->reload) != RELOAD_IDLE && !reload_is_stuck(engine->reload);
 
     return service_wait(engine->service, reloading ? RELOAD_POLL_MS : POLL_MS);
 }
@@ -676,6 +682,7 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         if (signal_number == SIGHUP)
             begin_reload(engine);
         go_on_reloading(engine);
+        trouble_watch(&engine->trouble, engine->output, engine->inherited->channel);
         overload_report_poll(engine->overload, clock_monotonic_ns(), false);
         if (signal_number == SIGUSR1 ||
             (engine->stats_interval_ns > 0 && clock_monotonic_ns() - last_stats >= engine->stats_interval_ns)) {
@@ -717,19 +724,6 @@ static void detach(struct engine *engine)
     if (firewall_remove(engine->firewall.table, cause))
         log_warning("%s", cause);
     engine->attached = false;
-}
-
-static void summarise(const struct engine *engine)
-{
-    uint64_t packets = 0, dropped = 0, alerts = 0;
-
-    for (unsigned i = 0; i < engine->worker_count; i++) {
-        packets += engine->workers[i].snapshot.capture.packets;
-        dropped += engine->workers[i].snapshot.capture.dropped;
-        alerts += engine->workers[i].snapshot.policy.alerts;
-    }
-    log_info("stopped: %llu packets judged, %llu dropped, %llu alerts", (unsigned long long)packets,
-             (unsigned long long)dropped, (unsigned long long)alerts);
 }
 
 static void engine_clear(struct engine *engine)
@@ -786,6 +780,12 @@ static int open_service(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return service_new(&engine->service, &options, error);
 }
 
+/* While files are read, which may stand still: whose keeper dies then has no other way to hear of it. */
+static void die_with_keeper(bool die)
+{
+    prctl(PR_SET_PDEATHSIG, die ? SIGKILL : 0);
+}
+
 static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     char cause[FIREWALL_ERROR_SIZE];
@@ -793,6 +793,7 @@ static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 
     if (err)
         return err;
+    die_with_keeper(true);
     err = firewall_options_read(&engine->firewall, engine->options->config, cause);
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
@@ -815,8 +816,9 @@ static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     err = open_service(engine, error);
     if (!err)
         err = open_captures(engine, error);
+    die_with_keeper(false);
     if (!err)
-        err = confinement_enter(&engine->confinement, engine->options, error);
+        err = confinement_enter(&engine->confinement, engine->options, engine->newer, error);
     if (!err)
         err = start_output(engine, error);
     if (!err)
@@ -836,6 +838,13 @@ static void write_end(struct engine *engine)
     engine_save_datasets(engine->ruleset);
     stats_write(engine->stats, engine->worker_list, engine->worker_count, engine->ruleset, engine->output,
                 (clock_monotonic_ns() - engine->started_ns) / NS_PER_SECOND, clock_realtime_ns());
+}
+
+/* A reload still reads, and nobody knows for how long: what it uses stays, and nothing is to be torn down beneath it. */
+static void leave(void)
+{
+    fflush(NULL);
+    _exit(EXIT_SUCCESS);
 }
 
 /* What fails leaves the table to the next engine. */
@@ -863,8 +872,11 @@ static void stop(struct engine *engine, bool well)
     if (engine->output)
         output_stop(engine->output);
     if (well)
-        summarise(engine);
-    engine_clear(engine);
+        stats_summarise(engine->worker_list, engine->worker_count);
+    if (reload_end(engine->reload))
+        engine_clear(engine);
+    else if (well)
+        leave();
 }
 
 int engine_run(const struct run_options *options, const struct engine_inheritance *inheritance,

@@ -19,6 +19,7 @@
 
 #include "sluice/clock.h"
 #include "sluice/control.h"
+#include "sluice/log.h"
 
 #define NO_TICKET UINT64_MAX
 
@@ -37,6 +38,7 @@ struct service {
     struct waiting_client waiting[MAX_TICKETS];
     unsigned waiting_count;
     uint64_t upgrade; /* who waits for the next engine; NO_TICKET: nobody */
+    int events_error; /* that was told last; 0: none */
 };
 
 static uint64_t uptime(const struct service *service)
@@ -462,6 +464,10 @@ static void begin(struct service *service, struct control_request *request, bool
                 reload_state(service->options.reload) == RELOAD_TAKING;
     unsigned number = (last ? last->number : 0) + (busy ? 2 : 1);
 
+    if (reload_is_stuck(service->options.reload)) {
+        control_fail(request, "the last reload still stands still: `sluice upgrade` begins anew, without loss");
+        return;
+    }
     if (wait && service->waiting_count == MAX_TICKETS) {
         control_fail(request, "too many wait for a reload");
         return;
@@ -643,6 +649,19 @@ void service_free(struct service *service)
     free(service);
 }
 
+/* Asked for by run.c, when the sandbox did not let the output open it. */
+static void take_events_file(struct service *service, const struct lifeline_message *message, int file)
+{
+    if (file >= 0) {
+        output_give_file(service->options.output, file);
+        log_notice("the file of events was opened by the keeper: its folder is another one than at the start");
+    } else if (message->value != service->events_error) {
+        log_error("events can't be written: %s; their folder must be there and belong to user %s (chown)",
+                  message->text, service->options.confinement->user.name);
+    }
+    service->events_error = file >= 0 ? 0 : message->value;
+}
+
 int service_wait(struct service *service, int timeout_ms)
 {
     struct pollfd fds[] = {
@@ -650,11 +669,15 @@ int service_wait(struct service *service, int timeout_ms)
         { .fd = service->server ? control_server_fd(service->server) : -1, .events = POLLIN },
     };
     struct lifeline_message message;
+    int file = -1;
 
     poll(fds, sizeof(fds) / sizeof(fds[0]), timeout_ms);
     if (service->server)
         control_server_run(service->server);
-    switch (lifeline_receive(service->options.channel, &message, 0)) {
+    switch (lifeline_receive_file(service->options.channel, &message, &file, 0)) {
+    case LIFELINE_EVENTS_FILE:
+        take_events_file(service, &message, file);
+        return 0;
     case LIFELINE_SIGNAL:
         return message.value;
     case LIFELINE_HAND_OVER:
@@ -665,6 +688,8 @@ int service_wait(struct service *service, int timeout_ms)
     case LIFELINE_GONE:
         return -EPIPE;
     default:
+        if (file >= 0)
+            close(file);
         return 0;
     }
 }

@@ -12,6 +12,7 @@
 #include "sluice/arena.h"
 #include "sluice/dataset.h"
 #include "sluice/host.h"
+#include "sluice/log.h"
 
 enum { FIXED_STATS = 210, STATS_PER_QUEUE = 32 };
 
@@ -573,4 +574,17 @@ void stats_json(struct stats *stats, struct worker *const *workers, unsigned cou
 {
     collect(stats, workers, count, ruleset, output);
     output_stats_json(stats->values, stats->count, uptime_seconds, out);
+}
+
+void stats_summarise(struct worker *const *workers, unsigned count)
+{
+    uint64_t packets = 0, dropped = 0, alerts = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        packets += workers[i]->snapshot.capture.packets;
+        dropped += workers[i]->snapshot.capture.dropped;
+        alerts += workers[i]->snapshot.policy.alerts;
+    }
+    log_info("stopped: %llu packets judged, %llu dropped, %llu alerts", (unsigned long long)packets,
+             (unsigned long long)dropped, (unsigned long long)alerts);
 }

@@ -37,6 +37,7 @@ static void run_engine(struct keeper *keeper, struct lifeline_memory *memory, in
     int err;
 
     prctl(PR_SET_NAME, "sluice-engine");
+    memory_offer_engine();
     close(keeper->signal_fd);
     close(keeper->status_fd);
     err = engine_run(keeper->run, &inheritance, error);
@@ -58,7 +59,9 @@ int child_begin(struct keeper *keeper, struct keeper_child *child, bool aside)
         memset(keeper->pulses, 0, keeper->queue_count * sizeof(*keeper->pulses));
     atomic_fetch_add(&memory->engines, 1);
     fflush(NULL);
-    *child = (struct keeper_child){ .pid = fork(), .channel = ends[0], .memory = memory };
+    *child = (struct keeper_child){ .channel = ends[0], .memory = memory, .before = memory_shortage() };
+    child_give_time(child, config_number(keeper->config, "engine.load-timeout"));
+    child->pid = fork();
     if (child->pid == 0) {
         close(ends[0]);
         run_engine(keeper, memory, ends[1], aside);
@@ -89,24 +92,58 @@ bool child_reap(struct keeper *keeper, struct keeper_child *child, struct keeper
 
     if (child->pid == 0 || waitpid(child->pid, &status, WNOHANG) != child->pid)
         return false;
-    *out = (struct keeper_death){ .hung = child->hung };
+    *out = (struct keeper_death){ .hung = child->hung, .late = child->late };
     if (WIFSIGNALED(status))
         out->signal = WTERMSIG(status);
     else
         out->code = WEXITSTATUS(status);
     out->worker = blamed_worker(keeper, child, out);
+    if (out->signal == SIGKILL && !out->hung && !out->late)
+        out->want = memory_was_wanted(&child->before);
     child->pid = 0;
     return true;
 }
 
-void child_describe(const struct keeper_death *death, char *out, size_t size)
+static int seconds_of(const struct keeper *keeper, const char *name)
 {
-    if (death->hung)
-        snprintf(out, size, "stood still and was ended");
-    else if (death->signal)
-        snprintf(out, size, "was ended by signal %d (%s)", death->signal, strsignal(death->signal));
-    else
-        snprintf(out, size, "ended with exit code %d", death->code);
+    return (int)config_number(keeper->config, name);
+}
+
+void child_describe(const struct keeper *keeper, const struct keeper_death *death, char out[CHILD_TEXT_SIZE])
+{
+    int length;
+
+    if (death->hung) {
+        snprintf(out, CHILD_TEXT_SIZE, "stood still and was ended");
+    } else if (death->late == KEEPER_LATE_TO_LOAD) {
+        snprintf(
+            out, CHILD_TEXT_SIZE,
+            "was not ready within %d s (engine.load-timeout) and was ended: does reading a file of the rules or of "
+            "the configuration stand still?",
+            seconds_of(keeper, "engine.load-timeout"));
+    } else if (death->late == KEEPER_LATE_TO_STOP) {
+        snprintf(out, CHILD_TEXT_SIZE, "did not stop within %d s (engine.stop-timeout) and was ended",
+                 seconds_of(keeper, "engine.stop-timeout"));
+    } else if (death->signal) {
+        length = snprintf(out, CHILD_TEXT_SIZE, "was ended by signal %d (%s)", death->signal, strsignal(death->signal));
+        memory_describe(death->want, out + length, CHILD_TEXT_SIZE - (size_t)length);
+    } else {
+        snprintf(out, CHILD_TEXT_SIZE, "ended with exit code %d", death->code);
+    }
+}
+
+void child_give_time(struct keeper_child *child, int64_t seconds)
+{
+    child->due_ns = seconds > 0 ? clock_monotonic_ns() + (uint64_t)seconds * NS_PER_SECOND : 0;
+}
+
+void child_watch_time(struct keeper_child *child)
+{
+    if (child->pid == 0 || child->due_ns == 0 || child->late || clock_monotonic_ns() < child->due_ns)
+        return;
+    child->late = child->told_to_stop ? KEEPER_LATE_TO_STOP : KEEPER_LATE_TO_LOAD;
+    log_error("the engine %s: it is ended", child->told_to_stop ? "does not stop" : "does not get ready");
+    kill(child->pid, SIGKILL);
 }
 
 static bool stands_still(struct keeper *keeper, unsigned worker, unsigned passed_ms, unsigned limit_ms)

@@ -111,6 +111,8 @@ static int start(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
         return err;
     }
     notify_start(keeper);
+    if (!keeper_was_renewed())
+        memory_protect_keeper();
     keeper->status_fd = nfqueue_open_status();
     if (keeper->status_fd == -EACCES)
         log_warning(
@@ -162,6 +164,7 @@ static void tell_to_stop(struct keeper *keeper)
     else
         return; /* when it is ready */
     child->told_to_stop = true;
+    child_give_time(child, config_number(keeper->config, "engine.stop-timeout"));
 }
 
 static void take_signal(struct keeper *keeper, int signal_number)
@@ -208,6 +211,7 @@ static void take_ready(struct keeper *keeper)
 {
     keeper->child.ready = true;
     keeper->child.ready_ns = clock_monotonic_ns();
+    child_give_time(&keeper->child, 0);
     notify_ready(keeper);
     keeper->once_ready = true;
     if (keeper->reload_wanted)
@@ -250,6 +254,9 @@ static void take_message(struct keeper *keeper, const struct lifeline_message *m
     case LIFELINE_HANDED:
         succession_handed(keeper);
         break;
+    case LIFELINE_WANT_EVENTS:
+        opener_begin(keeper);
+        break;
     case LIFELINE_FAILED:
         snprintf(keeper->child.failure, sizeof(keeper->child.failure), "%s", message->text);
         break;
@@ -291,9 +298,9 @@ static uint64_t delay_ms(unsigned stillborn)
 static void tell_death(const struct keeper *keeper, const struct keeper_death *death, uint32_t repeated)
 {
     const struct keeper_child *child = &keeper->child;
-    char how[128];
+    char how[CHILD_TEXT_SIZE];
 
-    child_describe(death, how, sizeof(how));
+    child_describe(keeper, death, how);
     log_error("the engine %s%s%s; %u packets are judged anew", how, child->failure[0] ? ": " : "", child->failure,
               (unsigned)repeated);
 }
@@ -302,7 +309,7 @@ static void tell_death(const struct keeper *keeper, const struct keeper_death *d
 static void count_failure(struct keeper *keeper, const struct keeper_death *death)
 {
     const struct keeper_child *child = &keeper->child;
-    bool killed = death->signal == SIGKILL && !death->hung;
+    bool killed = death->signal == SIGKILL && !death->hung && !death->late && !death->want;
     bool worked = child->ready || (child->begun && death->signal != 0);
 
     keeper->stillborn = worked ? 0 : keeper->stillborn + 1;
@@ -312,22 +319,36 @@ static void count_failure(struct keeper *keeper, const struct keeper_death *deat
         keeper->failures++;
 }
 
+/* What made one late will make the next one late: after the second there has been waiting enough. */
+static unsigned restart_limit(const struct keeper *keeper, const struct keeper_death *death)
+{
+    unsigned limit = (unsigned)config_number(keeper->config, "engine.restart-limit");
+
+    return death->late && limit > 1 ? 1 : limit;
+}
+
+static enum step give_up(struct keeper *keeper, const struct keeper_death *death, char error[ENGINE_ERROR_SIZE])
+{
+    char how[CHILD_TEXT_SIZE];
+
+    surrender(keeper);
+    child_describe(keeper, death, how);
+    snprintf(error, ENGINE_ERROR_SIZE, "the engine died %u times in a row (engine.restart-limit); the last one %s",
+             keeper->failures, how);
+    return END_FAILED;
+}
+
 /* Another one, or none any more. */
 static enum step replace(struct keeper *keeper, const struct keeper_death *death, char error[ENGINE_ERROR_SIZE])
 {
     uint64_t now_ns = clock_monotonic_ns();
-    unsigned limit = (unsigned)config_number(keeper->config, "engine.restart-limit");
     uint32_t repeated = queues_repeat(keeper, death);
     struct lifeline_event *event;
 
     tell_death(keeper, death, repeated);
     count_failure(keeper, death);
-    if (keeper->failures > limit) {
-        surrender(keeper);
-        snprintf(error, ENGINE_ERROR_SIZE, "the engine died %u times in a row (engine.restart-limit)",
-                 keeper->failures);
-        return END_FAILED;
-    }
+    if (keeper->failures > restart_limit(keeper, death))
+        return give_up(keeper, death, error);
     event = keeper_event(keeper, LIFELINE_EVENT_RESTART);
     event->signal = death->signal;
     event->code = death->code;
@@ -340,16 +361,34 @@ static enum step replace(struct keeper *keeper, const struct keeper_death *death
     return GO_ON;
 }
 
-static void tell_first_failure(const struct keeper_child *child, const struct keeper_death *death,
+static void tell_first_failure(const struct keeper *keeper, const struct keeper_death *death,
                                char error[ENGINE_ERROR_SIZE])
 {
-    char how[128];
+    char how[CHILD_TEXT_SIZE];
 
-    child_describe(death, how, sizeof(how));
-    if (child->failure[0])
-        snprintf(error, ENGINE_ERROR_SIZE, "%s", child->failure);
+    child_describe(keeper, death, how);
+    if (keeper->child.failure[0])
+        snprintf(error, ENGINE_ERROR_SIZE, "%s", keeper->child.failure);
     else
         snprintf(error, ENGINE_ERROR_SIZE, "the engine %s", how);
+}
+
+/* Nothing depends on it yet, and why it died is known: so the next one would. */
+static bool is_first_failure(const struct keeper *keeper, const struct keeper_death *death)
+{
+    return !keeper->once_ready && (death->signal == 0 || death->late || death->want);
+}
+
+/* It was told to stop, and no packet needs another one. */
+static enum step take_end(const struct keeper *keeper, const struct keeper_death *death, char error[ENGINE_ERROR_SIZE])
+{
+    char how[CHILD_TEXT_SIZE];
+
+    if (!keeper->child.stopped || (!death->signal && !death->code))
+        return END_WELL;
+    child_describe(keeper, death, how);
+    snprintf(error, ENGINE_ERROR_SIZE, "the engine died at its end: it %s; events of its last flows may be lost", how);
+    return END_FAILED;
 }
 
 static enum step take_death(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
@@ -362,11 +401,9 @@ static enum step take_death(struct keeper *keeper, char error[ENGINE_ERROR_SIZE]
         return GO_ON;
     take_messages(keeper); /* what it said last */
     if (keeper->stopping && (child->stopped || !queues_are_bound(keeper))) {
-        step = child->stopped && (death.signal || death.code) ? END_FAILED : END_WELL;
-        if (step == END_FAILED)
-            snprintf(error, ENGINE_ERROR_SIZE, "the engine died at its end: events of its last flows may be lost");
-    } else if (!keeper->once_ready && death.signal == 0) { /* it has said why */
-        tell_first_failure(child, &death, error);
+        step = take_end(keeper, &death, error);
+    } else if (is_first_failure(keeper, &death)) {
+        tell_first_failure(keeper, &death, error);
         step = END_FAILED;
     } else {
         step = replace(keeper, &death, error);
@@ -387,6 +424,7 @@ static void tick(struct keeper *keeper)
     if (passed_ms < TICK_MS)
         return;
     keeper->tick_ns = now_ns;
+    child_watch_time(&keeper->child);
     notify_tick(keeper, child_watch(keeper, TICK_MS)); /* no more: how long we did not look ourselves says nothing */
     if (keeper->child.ready)
         queues_relax(keeper);
@@ -443,6 +481,7 @@ static enum step turn(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
         await_death();
     take_signals(keeper);
     succession_tick(keeper);
+    opener_reap(keeper);
     tick(keeper);
     return keeper->child.pid > 0 ? take_death(keeper, error) : GO_ON;
 }

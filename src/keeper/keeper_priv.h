@@ -7,6 +7,8 @@
  *   queues.c      the sockets, and the packets that a dead engine leaves
  *   quarantine.c  packets on which engines die
  *   surrender.c   when engines keep dying
+ *   memory.c      whether it was for want of memory
+ *   opener.c      files that an engine can't open any more
  *   succession.c  a new engine takes the place of one that lives
  *   renew.c       the keeper becomes another version of itself
  *   notify.c      systemd: readiness, watchdog, and the sockets that it keeps
@@ -41,6 +43,14 @@ struct keeper_pulse {
     unsigned still_ms; /* for how long */
 };
 
+/* How often somebody has died for want of memory so far. */
+struct keeper_shortage {
+    uint64_t group, machine;
+};
+
+/* What an engine did not do in time, and was ended for. */
+enum keeper_late { KEEPER_IN_TIME, KEEPER_LATE_TO_LOAD, KEEPER_LATE_TO_STOP };
+
 struct keeper_child {
     pid_t pid; /* 0: none */
     int channel;
@@ -53,14 +63,22 @@ struct keeper_child {
     bool hung;         /* a worker stood still... */
     unsigned hung_worker;
     uint64_t kill_ns; /* ... and then it is killed, unless SIGABRT did it */
+    uint64_t due_ns;  /* when it must be ready, or have stopped; 0: no limit */
+    enum keeper_late late;
+    struct keeper_shortage before; /* when it was begun */
     char failure[LIFELINE_TEXT_SIZE];
 };
+
+/* Whether it was killed for want of memory. */
+enum keeper_want { KEEPER_NO_WANT, KEEPER_WANT_OF_GROUP, KEEPER_WANT_PERHAPS };
 
 /* How it ended. */
 struct keeper_death {
     int signal, code; /* the exit code when the signal is 0 */
     bool hung;
-    int worker; /* whose packet may be the cause; -1: none's */
+    enum keeper_late late;
+    enum keeper_want want; /* of memory */
+    int worker;            /* whose packet may be the cause; -1: none's */
 };
 
 /* What an engine knows of traffic. */
@@ -89,6 +107,7 @@ struct keeper {
     char control_path[ENGINE_CONTROL_PATH_SIZE]; /* to be removed; "": none */
     struct lifeline_memory *memory;              /* of the child, or the next one */
     struct keeper_child child;
+    pid_t opener; /* opens a file for the child; 0: none */
 
     /* Succession. */
     struct keeper_child heir;               /* prepares to take the child's place */
@@ -120,8 +139,30 @@ int child_begin(struct keeper *keeper, struct keeper_child *child, bool aside);
 bool child_reap(struct keeper *keeper, struct keeper_child *child, struct keeper_death *out);
 /* Its heartbeats: `passed_ms` since the last time, or less. Ends it when one stands still. True: all go on, or none is expected. */
 bool child_watch(struct keeper *keeper, unsigned passed_ms);
-/* "by signal 11 (Segmentation fault)" */
-void child_describe(const struct keeper_death *death, char *out, size_t size);
+/* It has that many seconds from now on; 0: as many as it wants. */
+void child_give_time(struct keeper_child *child, int64_t seconds);
+/* Ends it when they are over. */
+void child_watch_time(struct keeper_child *child);
+/* "was ended by signal 11 (Segmentation fault)" */
+enum { CHILD_TEXT_SIZE = 400 };
+void child_describe(const struct keeper *keeper, const struct keeper_death *death, char out[CHILD_TEXT_SIZE]);
+
+/* --- memory.c --- */
+
+/* Of a keeper and of its engine: whom the kernel is to end first when memory is short. */
+void memory_protect_keeper(void);
+void memory_offer_engine(void);
+struct keeper_shortage memory_shortage(void);
+/* Since `before`, when a process was ended by SIGKILL and not by us. */
+enum keeper_want memory_was_wanted(const struct keeper_shortage *before);
+/* ", for want of memory: ...", with the remedy. */
+void memory_describe(enum keeper_want want, char *out, size_t size);
+
+/* --- opener.c --- */
+
+/* The file of events, for the child: a message of the channel brings it, or says why not. */
+void opener_begin(struct keeper *keeper);
+void opener_reap(struct keeper *keeper); /* when it has done so */
 
 /* --- queues.c --- */
 

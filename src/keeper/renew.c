@@ -116,6 +116,50 @@ static bool would_start(struct command_line *line, char why[LIFELINE_TEXT_SIZE])
     return false;
 }
 
+static bool has_queue(const struct keeper *keeper, uint16_t number)
+{
+    for (unsigned i = 0; i < keeper->queue_count; i++) {
+        if (keeper->queues[i].options.queue == number)
+            return true;
+    }
+    return false;
+}
+
+/* Of the configuration as it is now. One that can't be used the program itself tells of, when it is asked. */
+static bool queues_are_free(const struct keeper *keeper, const struct config *config, char why[LIFELINE_TEXT_SIZE])
+{
+    struct nfqueue_options planned[ENGINE_MAX_QUEUES];
+    struct firewall_options firewall;
+    char cause[FIREWALL_ERROR_SIZE], error[ENGINE_ERROR_SIZE], taken[CAPTURE_ERROR_SIZE];
+    size_t count = 0;
+
+    if (firewall_options_read(&firewall, config, cause) ||
+        engine_plan_queues(config, &firewall, planned, &count, error))
+        return true;
+    for (size_t i = 0; i < count; i++) {
+        if (has_queue(keeper, planned[i].queue) || nfqueue_is_free(keeper->status_fd, planned[i].queue, taken) == 0)
+            continue;
+        snprintf(why, LIFELINE_TEXT_SIZE, "%s", taken);
+        return false;
+    }
+    return true;
+}
+
+/* Afterwards it would be too late: the old engine has handed over when the queues are bound. */
+static bool new_queues_are_free(const struct keeper *keeper, char why[LIFELINE_TEXT_SIZE])
+{
+    const struct run_options *run = keeper->run;
+    struct config *config = NULL;
+    struct diag *diag = diag_new();
+    bool are_free = true;
+
+    if (diag && run->load_config && run->load_config(run->load_config_user, &config, diag) == 0)
+        are_free = queues_are_free(keeper, config, why);
+    config_free(config);
+    diag_free(diag);
+    return are_free;
+}
+
 /* --- State ------------------------------------------------------------------------------------------------------------------------ */
 
 static bool keep_open(int fd, bool open)
@@ -184,6 +228,8 @@ int keeper_renew(struct keeper *keeper, char why[LIFELINE_TEXT_SIZE])
         snprintf(why, LIFELINE_TEXT_SIZE, "the program and its arguments are not known: %s", strerror(-err));
     } else if (!would_start(line, why)) {
         err = -ENOEXEC;
+    } else if (!new_queues_are_free(keeper, why)) {
+        err = -EBUSY;
     } else {
         log_notice("%s takes over", line->path);
         err = execute(keeper, line);
@@ -243,6 +289,7 @@ static bool take_engine(struct keeper *keeper, const char *line)
     keeper->child.channel = channel;
     keeper->child.begun = keeper->child.ready = true;
     keeper->child.ready_ns = clock_monotonic_ns();
+    keeper->child.before = memory_shortage();
     return true;
 }
 

@@ -171,7 +171,7 @@ static void watch_heir(struct keeper *keeper)
     struct lifeline_message message;
     struct keeper_death death;
     enum lifeline_kind kind;
-    char how[128], why[LIFELINE_TEXT_SIZE + 160];
+    char how[CHILD_TEXT_SIZE], why[LIFELINE_TEXT_SIZE + CHILD_TEXT_SIZE + 16];
 
     while ((kind = lifeline_receive(keeper->heir.channel, &message, 0)) != LIFELINE_NOTHING && kind != LIFELINE_GONE) {
         if (kind == LIFELINE_FAILED)
@@ -183,7 +183,7 @@ static void watch_heir(struct keeper *keeper)
     }
     if (!child_reap(keeper, &keeper->heir, &death))
         return;
-    child_describe(&death, how, sizeof(how));
+    child_describe(keeper, &death, how);
     snprintf(why, sizeof(why), "it %s%s%s", how, keeper->heir.failure[0] ? ": " : "", keeper->heir.failure);
     forget_heir(keeper);
     close_files(keeper);
@@ -210,6 +210,7 @@ static void watch_former(struct keeper *keeper)
 
 void succession_tick(struct keeper *keeper)
 {
+    child_watch_time(&keeper->heir);
     if (keeper->heir.pid > 0)
         watch_heir(keeper);
     if (keeper->former.pid > 0)

@@ -84,39 +84,9 @@ struct output {
     bool started;
     int wake_fd;
     atomic_bool stop, reopen;
+    atomic_int given_fd;                                         /* a file for the sink; -1: none */
     _Atomic uint64_t rounds_begun, rounds_ended, rounds_flushed; /* numbers of the last round that was */
 };
-
-/* --- Options --------------------------------------------------------------------------------------------------------------- */
-
-void eve_options_default(struct eve_options *options)
-{
-    *options = (struct eve_options){
-        .enabled = { [OUTPUT_ALERT] = true,
-                     [OUTPUT_DROP] = true,
-                     [OUTPUT_ANOMALY] = true,
-                     [OUTPUT_STATS] = true,
-                     [OUTPUT_FLOW] = true,
-                     [OUTPUT_FIREWALL] = true,
-                     [OUTPUT_ENGINE] = true,
-                     [OUTPUT_OVERLOAD] = true,
-                     [OUTPUT_PACKET] = true },
-        .metadata = true,
-        .alert = { .rule_metadata = true,
-                   .tagged_packets = true,
-                   .flow = true,
-                   .app_layer = true,
-                   .payload_buffer_size = 4096 },
-        .drop = { .alerts = true },
-        .stats = { .totals = true, .null_values = true },
-    };
-}
-
-void output_options_default(struct output_options *options)
-{
-    *options = (struct output_options){ .inline_mode = true, .ring_size = (size_t)4 << 20 };
-    eve_options_default(&options->eve);
-}
 
 /* --- Ports: the workers' side --------------------------------------------------------------------------------------------- */
 
@@ -523,8 +493,19 @@ static bool run_round(struct output *output)
     return found;
 }
 
+static void take_given(struct output *output)
+{
+    int fd = atomic_exchange_explicit(&output->given_fd, -1, memory_order_acq_rel);
+
+    if (fd >= 0 && has_sink(output))
+        sink_take(&output->sink, fd);
+    else if (fd >= 0)
+        close(fd);
+}
+
 static void reopen(struct output *output)
 {
+    take_given(output);
     if (!has_sink(output) || !atomic_exchange_explicit(&output->reopen, false, memory_order_acq_rel))
         return;
     sink_reopen(&output->sink);
@@ -682,6 +663,7 @@ int output_open(struct output **out, const struct output_options *options, unsig
         return -ENOMEM;
     }
     output->wake_fd = output->sink.fd = -1;
+    atomic_store(&output->given_fd, -1);
     output->eve.options = &output->options;
 
     int err = open_parts(output, options, ports, error);
@@ -752,6 +734,7 @@ void output_close(struct output *output)
     ring_free(output->firewall_ring);
     ring_free(output->engine_ring);
     ring_free(output->overload_ring);
+    take_given(output);
     sink_close(&output->sink);
     text_clear(&output->console);
     text_clear(&output->eve.scratch);
@@ -838,6 +821,25 @@ void output_set_generation(struct output *output, unsigned generation)
 void output_reopen(struct output *output)
 {
     atomic_store_explicit(&output->reopen, true, memory_order_release);
+    wake(output);
+}
+
+int output_trouble(const struct output *output)
+{
+    return atomic_load_explicit(&output->sink.trouble, memory_order_relaxed);
+}
+
+bool output_wants_file(struct output *output)
+{
+    return atomic_exchange_explicit(&output->sink.shut_out, false, memory_order_relaxed);
+}
+
+void output_give_file(struct output *output, int fd)
+{
+    int before = atomic_exchange_explicit(&output->given_fd, fd, memory_order_acq_rel);
+
+    if (before >= 0)
+        close(before);
     wake(output);
 }
 

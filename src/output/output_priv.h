@@ -417,6 +417,8 @@ struct sink {
     struct sink_mark *marks;
     size_t mark_count;
     struct event_counters *counters;
+    _Atomic int trouble;   /* -errno of the last write or opening that failed; 0: all is well. Read by others, as... */
+    _Atomic bool shut_out; /* ... it was not allowed to open the file */
 };
 
 /* 0 or -errno; of a socket nobody need listen yet. */
@@ -430,5 +432,6 @@ bool sink_is_full(const struct sink *sink);
 void sink_flush(struct sink *sink);
 void sink_finish(struct sink *sink); /* the last flush: what does not go is lost */
 void sink_reopen(struct sink *sink);
+void sink_take(struct sink *sink, int fd); /* a file that somebody else has opened, its own from now on */
 
 #endif

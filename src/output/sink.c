@@ -178,6 +178,18 @@ static bool is_removed(const struct sink *sink)
            status.st_nlink == 0;
 }
 
+static void note(struct sink *sink, int trouble)
+{
+    atomic_store_explicit(&sink->trouble, trouble, memory_order_relaxed);
+}
+
+static void note_opening(struct sink *sink, int err)
+{
+    note(sink, err);
+    if (sink->type == OUTPUT_FILE_REGULAR && (err == -EACCES || err == -EPERM))
+        atomic_store_explicit(&sink->shut_out, true, memory_order_relaxed);
+}
+
 /* Looks after the target once a second: one that has gone is opened anew. */
 static void look_after(struct sink *sink)
 {
@@ -193,6 +205,8 @@ static void look_after(struct sink *sink)
         return;
     fd = open_target(sink, false);
     sink->fd = fd < 0 ? -1 : fd;
+    if (fd < 0)
+        note_opening(sink, fd);
 }
 
 /* --- Writing --------------------------------------------------------------------------------------------------------------------- */
@@ -224,6 +238,8 @@ static bool overcome(struct sink *sink, uint64_t until_ns)
 {
     int err = errno;
 
+    if (err != EINTR)
+        note(sink, -err);
     if (err == EINTR)
         return true;
     if (sink->type != OUTPUT_FILE_REGULAR && (err == EAGAIN || err == ENOBUFS))
@@ -253,6 +269,8 @@ static size_t write_all(struct sink *sink)
     }
     if (done < sink->buffer.length)
         counter_add(&sink->counters->write_errors, 1);
+    else
+        note(sink, 0);
     return done;
 }
 
@@ -300,19 +318,26 @@ void sink_finish(struct sink *sink)
     forget(sink);
 }
 
-void sink_reopen(struct sink *sink)
+void sink_take(struct sink *sink, int fd)
 {
     sink_flush(sink);
-
-    int fd = open_target(sink, false);
-
-    if (fd < 0) {
-        counter_add(&sink->counters->write_errors, 1);
-        return;
-    }
     lose(sink, 0); /* the rest of a line that belongs to the old file */
     forget(sink);
     if (sink->fd >= 0)
         close(sink->fd);
     sink->fd = fd;
+    note(sink, 0);
+}
+
+void sink_reopen(struct sink *sink)
+{
+    int fd = open_target(sink, false);
+
+    if (fd >= 0) {
+        sink_take(sink, fd);
+        return;
+    }
+    sink_flush(sink);
+    counter_add(&sink->counters->write_errors, 1);
+    note_opening(sink, fd);
 }

@@ -48,6 +48,11 @@ static int give_up_privileges(struct sandbox *sandbox, char error[SANDBOX_ERROR_
     return err ? fail(error, err, "dumpable") : 0;
 }
 
+int sandbox_give_up(void)
+{
+    return capabilities_drop();
+}
+
 int sandbox_enter(struct sandbox **out, const struct sandbox_options *options, char error[SANDBOX_ERROR_SIZE])
 {
     struct sandbox *sandbox = calloc(1, sizeof(*sandbox));

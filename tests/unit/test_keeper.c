@@ -234,11 +234,12 @@ START_TEST(says_how_it_died)
         { { .signal = 11 }, "was ended by signal 11 (Segmentation fault)" },
         { { .code = 3 }, "ended with exit code 3" },
         { { .signal = 6, .hung = true }, "stood still and was ended" },
+        { { .signal = 9 }, "was ended by signal 9 (Killed)" },
     };
-    char text[128];
+    char text[CHILD_TEXT_SIZE];
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        child_describe(&cases[i].death, text, sizeof(text));
+        child_describe(&f->keeper, &cases[i].death, text);
         ck_assert_str_eq(text, cases[i].text);
     }
 }

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Small files of the kernel, read anew each time: a limit may be changed at any moment. See sluice/memory_group.h. */
+#include "sluice/memory_group.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LINE_SIZE = 4096, NAME_SIZE = 64 };
+
+/* The names of the same things in both versions. */
+struct version {
+    const char *root, *limit, *used, *reclaimable, *events;
+};
+
+static const struct version version_1 = {
+    .root = "/sys/fs/cgroup/memory",
+    .limit = "memory.limit_in_bytes",
+    .used = "memory.usage_in_bytes",
+    .reclaimable = "total_inactive_file",
+    .events = "memory.oom_control",
+};
+static const struct version version_2 = {
+    .root = "/sys/fs/cgroup",
+    .limit = "memory.max",
+    .used = "memory.current",
+    .reclaimable = "inactive_file",
+    .events = "memory.events",
+};
+/* No limit, in version 1: the largest number of whole pages. */
+static const uint64_t no_limit = (uint64_t)INT64_MAX >> 16 << 16;
+
+struct place {
+    const struct version *version;
+    char group[LINE_SIZE]; /* of this process; "/" is the root */
+};
+
+static FILE *open_file(const struct place *place, const char *group, const char *name)
+{
+    char path[LINE_SIZE + NAME_SIZE * 2];
+
+    snprintf(path, sizeof(path), "%s%s/%s", place->version->root, group, name);
+    return fopen(path, "re");
+}
+
+static bool read_number(const struct place *place, const char *group, const char *name, uint64_t *out)
+{
+    FILE *file = open_file(place, group, name);
+    bool found = file && fscanf(file, "%" SCNu64, out) == 1; /* "max" is none */
+
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* Of a file of names and numbers; 0 when it is not there. */
+static uint64_t read_named(const struct place *place, const char *group, const char *name, const char *wanted)
+{
+    FILE *file = open_file(place, group, name);
+    char word[NAME_SIZE];
+    uint64_t number = 0, found = 0;
+
+    while (file && fscanf(file, "%63s %" SCNu64, word, &number) == 2) {
+        if (strcmp(word, wanted) == 0)
+            found = number;
+    }
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* "4:memory:/path", "4:cpu,memory:/path", and "0::/path" of version 2. */
+static bool has_memory(char *controllers)
+{
+    char *rest;
+
+    for (char *word = strtok_r(controllers, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        if (strcmp(word, "memory") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Version 1 wins: where memory is its own, version 2 does not have it. */
+static void take_line(struct place *place, char *line)
+{
+    char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
+    const struct version *version;
+
+    if (!group)
+        return;
+    *controllers++ = *group++ = '\0';
+    group[strcspn(group, "\n")] = '\0';
+    if (*controllers == '\0' && strcmp(line, "0") == 0)
+        version = &version_2;
+    else if (has_memory(controllers))
+        version = &version_1;
+    else
+        return;
+    if (place->version == &version_1)
+        return;
+    place->version = version;
+    snprintf(place->group, sizeof(place->group), "%s", group);
+}
+
+static bool find_place(struct place *out)
+{
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    char line[LINE_SIZE];
+
+    out->version = NULL;
+    while (file && fgets(line, sizeof(line), file))
+        take_line(out, line);
+    if (file)
+        fclose(file);
+    return out->version != NULL;
+}
+
+static uint64_t left(const struct memory_group *group)
+{
+    return group->used < group->limit ? group->limit - group->used : 0;
+}
+
+static void read_one(const struct place *place, const char *group, struct memory_group *tightest)
+{
+    struct memory_group one = { .limit = UINT64_MAX };
+    uint64_t reclaimable;
+    size_t length = strlen(group);
+
+    if (!read_number(place, group, place->version->limit, &one.limit) || one.limit >= no_limit ||
+        !read_number(place, group, place->version->used, &one.used))
+        return;
+    reclaimable = read_named(place, group, "memory.stat", place->version->reclaimable);
+    one.used -= reclaimable < one.used ? reclaimable : one.used;
+    if (tightest->limit != UINT64_MAX && left(&one) >= left(tightest))
+        return;
+    one.kills = tightest->kills;
+    if (length >= sizeof(one.name)) /* its end tells more */
+        snprintf(one.name, sizeof(one.name), "...%s", group + length - sizeof(one.name) + sizeof("..."));
+    else
+        snprintf(one.name, sizeof(one.name), "%s", length > 0 ? group : "/");
+    *tightest = one;
+}
+
+bool memory_group_read(struct memory_group *out)
+{
+    struct place place;
+
+    *out = (struct memory_group){ .limit = UINT64_MAX };
+    if (!find_place(&place))
+        return false;
+    if (strcmp(place.group, "/") == 0)
+        place.group[0] = '\0';
+    out->kills = read_named(&place, place.group, place.version->events, "oom_kill");
+    for (;;) {
+        char *slash = strrchr(place.group, '/');
+
+        read_one(&place, place.group, out);
+        if (!slash)
+            break;
+        *slash = '\0';
+    }
+    return out->limit != UINT64_MAX;
+}
+
+uint64_t memory_group_available(void)
+{
+    struct memory_group group;
+
+    return memory_group_read(&group) ? left(&group) : UINT64_MAX;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Events that do not get where they should: it is told, with what helps, and the keeper is asked for a file that only it can open. */
+#include "engine_priv.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "sluice/clock.h"
+#include "sluice/lifeline.h"
+#include "sluice/log.h"
+#include "sluice/output.h"
+
+enum { TROUBLE_SECONDS = 60 };
+
+static const char *remedy(int error)
+{
+    switch (error) {
+    case -ENOSPC:
+    case -EDQUOT:
+        return ": make room on its disk";
+    case -ENOENT:
+    case -ECONNREFUSED:
+        return ": is its folder there, or whoever reads the socket?";
+    case -EAGAIN:
+        return ": whoever reads the socket is too slow";
+    case -EACCES:
+    case -EPERM:
+        return ": the keeper is asked to open it";
+    default:
+        return "";
+    }
+}
+
+static uint64_t events_lost(const struct output *output)
+{
+    struct output_counters counters;
+    uint64_t lost = 0;
+
+    output_counters(output, &counters);
+    for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
+        lost += counters.lost[kind];
+    return lost;
+}
+
+/* Verdicts go on whatever becomes of events; once a minute at most it is told of. */
+void trouble_watch(struct trouble *trouble, struct output *output, int channel)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    int error = output_trouble(output);
+
+    if (output_wants_file(output))
+        lifeline_send(channel, LIFELINE_WANT_EVENTS, 0, NULL);
+    if (error && !trouble->told && now_ns >= trouble->next_ns) {
+        log_error("events are lost: the file or socket of eve.filename: %s%s", strerror(-error), remedy(error));
+        trouble->next_ns = now_ns + TROUBLE_SECONDS * NS_PER_SECOND;
+        trouble->told = true;
+    } else if (!error && trouble->told) {
+        log_notice("events are written again; %llu were lost since the start", (unsigned long long)events_lost(output));
+        trouble->told = false;
+    }
+}

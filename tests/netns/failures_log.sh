@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Where events and rules lie: a disk that is full or can't be written, a log folder that goes and comes back, rules in a folder that the sandbox
+# does not know. Each with its line in the log, verdicts and traffic as ever, and a way on without a restart.
+. "$(dirname "$0")/lib.sh"
+topology
+mkdir "$WORK/conf"
+echo 'drop udp any any -> any 7000 (msg:"fives"; content:"number 5"; sid:1;)' >"$WORK/conf/t.rules"
+: >"$WORK/got"
+background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
+for _ in $(seq 50); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+tells() { # tells NAME PATTERN [COUNT]
+	for _ in $(seq 120); do [ "$(grep -c "$2" "$WORK/$1.log")" -ge "${3:-1}" ] && return; sleep 0.05; done
+	fail "$1: does not say '$2'"
+}
+ask() { gateway "$SLUICE" "$@" --socket "$WORK/socket"; }
+counter() { ask stats --all "$1" | awk '{ print $2 }'; }
+# told NAME PATTERN: with traffic until then, for it is told of what can't be written.
+told() {
+	for _ in $(seq 60); do
+		judged "$2"
+		grep -q "$2" "$WORK/$1.log" && return
+		sleep 0.1
+	done
+	fail "$1: does not say '$2'"
+}
+sent=0
+# judged NAME: a packet that passes and one that does not.
+judged() {
+	sent=$((sent + 1))
+	client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 "number 5" "number 4 of $sent"
+	for _ in $(seq 100); do grep -q "number 4 of $sent" "$WORK/got" && break; sleep 0.05; done
+	grep -q "number 4 of $sent" "$WORK/got" || fail "$1: traffic does not pass"
+	grep -q "number 5" "$WORK/got" && fail "$1: what must not pass passes"
+	true
+}
+# written NAME FILE: until a new event is there.
+written() {
+	local before=0
+	[ ! -e "$2" ] || before=$(wc -l <"$2")
+	for _ in $(seq 100); do
+		judged "$1"
+		[ -e "$2" ] && [ "$(wc -l <"$2")" -gt "$before" ] && return
+		sleep 0.1
+	done
+	fail "$1: no event comes into $2"
+}
+options=(--queue 0 --attach after --no-console --set "unix-command.filename=$WORK/socket" --set stats.interval=0)
+mounted=()
+trap 'umount -l "${mounted[@]}" 2>/dev/null; cleanup' EXIT
+mount_disk() { # mount_disk NAME OPTIONS
+	mkdir -p "$WORK/$1"
+	mount -t tmpfs -o "$2" none "$WORK/$1" 2>/dev/null || skip "no tmpfs can be mounted"
+	mounted+=("$WORK/$1")
+}
+
+# --- A full disk: it starts, judges, and says what it can't write; with room it goes on ------------------------------------------------------
+mount_disk full size=64k
+head -c 1M /dev/zero >"$WORK/full/filler" 2>/dev/null || true
+start_sluice full "${options[@]}" --rules "$WORK/conf/t.rules"
+judged "full disk"
+tells full "events are lost: .*No space left on device: make room on its disk"
+for _ in $(seq 100); do [ "$(counter output.drop.lost)" -gt 0 ] && break; sleep 0.05; done
+[ "$(counter output.drop.lost)" -gt 0 ] || fail "what a full disk loses is not counted by kind"
+ask reload >/dev/null || fail "no reload on a full disk"
+rm "$WORK/full/filler"
+written "room again" "$WORK/full/eve.json"
+tells full "events are written again; [0-9]* were lost"
+stop_process "$LAST_PID" || fail "full: exit code $?"
+
+# --- A disk that can't be written: no start, with the reason ----------------------------------------------------------------------------------
+mount_disk readonly size=64k,ro
+code=0
+timeout 20 ip netns exec "$P-gw" "$SLUICE" run --log-dir "$WORK/readonly" "${options[@]}" --rules "$WORK/conf/t.rules" >"$WORK/ro.log" 2>&1 || code=$?
+equal "read-only: exit code" "$code" 1
+grep -q "cannot write events to $WORK/readonly/eve.json: Read-only file system" "$WORK/ro.log" || fail "read-only: does not say why"
+
+# --- The log folder: the sandbox is for the one that was there ----------------------------------------------------------------------------------
+printf 'rule-files: [%s]\n' "$WORK/conf/t.rules" >"$WORK/conf/ips.yaml"
+start_sluice ips "${options[@]}" --config "$WORK/conf/ips.yaml"
+ips=$LAST_PID
+written "at first" "$WORK/ips/eve.json"
+rm -r "$WORK/ips"
+told ips "events are lost: .*No such file or directory: is its folder there"
+mkdir "$WORK/ips"
+written "a new folder" "$WORK/ips/eve.json"
+for signal in USR2 HUP; do
+	mv "$WORK/ips" "$WORK/ips.$signal"
+	mkdir "$WORK/ips"
+	kill -$signal "$ips"
+	written "moved, SIG$signal" "$WORK/ips/eve.json"
+done
+equal "events lost since" "$(ask stats --all output.drop.lost | awk '{ print ($2 < 100) }')" 1
+
+# One that its user may not write: said once, and done when it has been put right.
+rm -r "$WORK/ips"
+install -d -o nobody -m 700 "$WORK/ips"
+told ips "events can't be written: $WORK/ips/eve.json: Permission denied; their folder must be there and belong to user root (chown)"
+chown root "$WORK/ips"
+written "allowed" "$WORK/ips/eve.json"
+
+# A link in the place of the file leads nobody anywhere.
+if grep -q "Landlock: in force" "$WORK/ips.log"; then
+	rm -r "$WORK/ips"
+	mkdir "$WORK/ips"
+	ln -s "$WORK/elsewhere" "$WORK/ips/eve.json"
+	for _ in 1 2 3; do judged link; sleep 0.6; done
+	[ ! -e "$WORK/elsewhere" ] || fail "the keeper opened what a link led to"
+	rm "$WORK/ips/eve.json"
+	written "no link" "$WORK/ips/eve.json"
+fi
+
+# --- Rules in a folder that was not named at the start ---------------------------------------------------------------------------------------------
+mkdir "$WORK/more"
+echo 'drop udp any any -> any 7000 (msg:"more"; content:"other"; sid:2;)' >"$WORK/more/more.rules"
+printf 'rule-files: [%s, %s]\n' "$WORK/conf/t.rules" "$WORK/more/more.rules" >"$WORK/conf/ips.yaml"
+if grep -q "Landlock: in force" "$WORK/ips.log"; then
+	ask reload >"$WORK/out" 2>&1 && fail "the sandbox has let it read another folder"
+	grep -q "$WORK/more/more.rules is in a folder that the sandbox (Landlock) has not known since the start: .sluice upgrade. takes it" "$WORK/out" ||
+		fail "the reload does not say what to do: $(cat "$WORK/out")"
+fi
+judged "refused reload"
+ask upgrade >"$WORK/out" 2>&1 || fail "upgrade: $(cat "$WORK/out")"
+for _ in $(seq 100); do ask reload >"$WORK/out" 2>&1 && break; sleep 0.1; done
+grep -q "2 rules" "$WORK/out" || fail "the new rule is not there: $(cat "$WORK/out")"
+client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 "other text"
+judged upgraded
+grep -q "other text" "$WORK/got" && fail "the new rule is not in force"
+stop_process "$ips" || fail "exit code $?"

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Too little memory, by the limit of a control group: at the start, at a reload, while it runs, and for good. The engine dies of it and never the
+# keeper, who says why; traffic goes on, and when there is no memory for an engine it is treated by the policy.
+. "$(dirname "$0")/lib.sh"
+
+# A group of our own below ours, of the version that this kernel has memory in.
+own=$(awk -F: '$2 ~ /(^|,)memory(,|$)/ { print $3 }' /proc/self/cgroup)
+if [ -n "$own" ]; then
+	outer=/sys/fs/cgroup/memory$own limit=memory.limit_in_bytes used=memory.usage_in_bytes
+else
+	outer=/sys/fs/cgroup$(awk -F: '$1 == 0 { print $3 }' /proc/self/cgroup) limit=memory.max used=memory.current
+fi
+GROUP=$outer/sluice-test-$$
+mkdir "$GROUP" 2>/dev/null || skip "no control group can be made below $outer"
+trap 'cleanup; for _ in $(seq 50); do rmdir "$GROUP" 2>/dev/null && break; sleep 0.1; done' EXIT
+[ -w "$GROUP/$limit" ] || skip "$outer has no memory controller for the groups below it"
+enter() { echo $$ >"$1/cgroup.procs"; } # for what is started from now on
+set_limit() { echo "$1" >"$GROUP/$limit" || fail "the limit can't be set"; }
+
+topology
+# `ip netns exec` has another /sys, without groups: back into this one.
+printf '#!/bin/sh\nexec nsenter --mount=/proc/%s/ns/mnt "%s" "$@"\n' $$ "$SLUICE" >"$WORK/sluice"
+chmod +x "$WORK/sluice"
+SLUICE=$WORK/sluice
+pings() { client ping -c 3 -i 0.2 -W 1 -q 10.66.2.2 >"$WORK/pings" 2>&1; }
+ask() { "$SLUICE" "$@" --socket "$WORK/socket"; }
+tells() { # tells NAME PATTERN
+	for _ in $(seq 200); do grep -q "$2" "$WORK/$1.log" && return; sleep 0.05; done
+	fail "$1: does not say '$2'"
+}
+score() { cat "/proc/$1/oom_score_adj"; }
+for i in $(seq 4000); do echo "alert tcp any any -> any $((i % 50)) (msg:\"filler\"; content:\"filler number $i\"; pcre:\"/some$i[a-f]+/\"; sid:$i;)"; done >"$WORK/t.rules"
+options=(--rules "$WORK/t.rules" --queue 0-1 --attach after --no-console --set "unix-command.filename=$WORK/socket" --set engine.restart-limit=2)
+
+# --- At the start: it ends with the reason, and the firewall is as it was ----------------------------------------------------------------
+enter "$GROUP"
+set_limit 24M
+code=0
+mkdir "$WORK/start"
+timeout 60 ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/start" "${options[@]}" >"$WORK/start.log" 2>&1 || code=$?
+enter "$outer"
+equal "start: exit code" "$code" 1
+tells start "sluice run: the engine was ended by signal 9 (Killed), for want of memory: the control group .*sluice-test.* may have 24 MiB"
+gateway nft list tables | grep -q sluice && fail "start: the table is there"
+set_limit -1 2>/dev/null || set_limit max
+
+# --- At a reload: refused before anything is read; the old rules stay ---------------------------------------------------------------------
+enter "$GROUP"
+start_sluice ips "${options[@]}"
+enter "$outer"
+ips=$LAST_PID
+set_limit $(($(cat "$GROUP/$used") + (1 << 20)))
+ask reload >"$WORK/out" 2>&1 && fail "reload: there was no memory for it"
+grep -q "a second set of rules needs about [0-9]* MiB, and [0-9]* MiB are to be had" "$WORK/out" || fail "reload: does not say why: $(cat "$WORK/out")"
+pings || fail "reload: traffic does not pass"
+
+# --- While it runs: the kernel takes the engine, of all that are in the group; another one goes on -----------------------------------------
+engine=$(engine_of "$ips")
+[ "$(score "$engine")" -gt "$(score "$ips")" ] || fail "the engine counts no more than its keeper: $(score "$engine"), $(score "$ips")"
+# hog PID: takes 112 MiB in the group, by processes that are each smaller than an engine, until that process is gone.
+hog() {
+	python3 - "$1" "$GROUP" <<'PYTHON' &
+import os, sys, time
+open(sys.argv[2] + "/cgroup.procs", "w").write(str(os.getpid()))
+ends = os.pipe()
+for _ in range(4):
+    if os.fork() == 0:
+        os.close(ends[1])
+        taken = [bytearray(1 << 20) for _ in range(28)]
+        os.read(ends[0], 1)  # until the parent is gone
+        os._exit(0)
+end = time.monotonic() + 30
+while os.path.exists("/proc/" + sys.argv[1]) and time.monotonic() < end:
+    time.sleep(0.01)
+PYTHON
+	HOG=$!
+}
+client ping -i 0.05 -c 80 -W 5 -q 10.66.2.2 >"$WORK/pings" 2>&1 &
+PINGS=$!
+set_limit $(($(cat "$GROUP/$used") + (96 << 20)))
+hog "$engine"
+wait "$HOG" || fail "the hog did not end well"
+tells ips "the engine was ended by signal 9 (Killed), for want of memory: the control group .*sluice-test.* raise its limit (MemoryMax=)"
+for _ in $(seq 200); do [ "$(grep -c "^sluice: ready" "$WORK/ips.log")" = 2 ] && break; sleep 0.05; done
+equal "engines that became ready" "$(grep -c "^sluice: ready" "$WORK/ips.log")" 2
+kill -0 "$ips" || fail "the keeper is gone"
+wait "$PINGS" || true
+grep -q " 0% packet loss" "$WORK/pings" || fail "packets were lost: $(cat "$WORK/pings")"
+wait_events ips 1 event_type=engine engine.signal=9
+
+# --- For good: after the limit the keeper ends, and the policy holds -------------------------------------------------------------------------
+hog "$ips"
+code=0
+wait "$ips" || code=$?
+equal "for good: exit code" "$code" 1
+tells ips "sluice run: the engine died 3 times in a row (engine.restart-limit); the last one was ended by signal 9.*for want of memory"
+tells ips "traffic passes uninspected from now on"
+pings || fail "for good: traffic does not pass"
