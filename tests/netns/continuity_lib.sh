@@ -18,6 +18,10 @@ traffic_start() {
 	for _ in $(seq 100); do grep -q listening "$WORK/background.log" && break; sleep 0.05; done
 	ip netns exec "$P-cli" python3 "$HERE/continuity.py" ask 10.66.2.2 7000 "${RATE:-500}" >"$WORK/asked" 2>"$WORK/asked.log" &
 	ASKING=$!
+	pings_start
+}
+
+pings_start() {
 	ip netns exec "$P-cli" ping -i 0.1 10.66.2.2 >"$WORK/ping.there" 2>&1 &
 	PING_THERE=$!
 	ip netns exec "$P-srv" ping -i 0.1 10.66.1.2 >"$WORK/ping.back" 2>&1 &
@@ -41,14 +45,22 @@ traffic_stop() {
 	kill "$ASKING"
 	wait "$ASKING" || fail "the client: $(cat "$WORK/asked.log")"
 	sleep 1 # for those that wait in another queue than the datagrams
-	kill -INT "$PING_THERE" "$PING_BACK"
-	wait "$PING_THERE" "$PING_BACK" || true
+	pings_stop
 	cat "$WORK/asked"
 	equal "datagrams that came back" "$(answered answered)" "$(answered sent)"
 	equal "datagrams that must not come back" "$(answered evil_answered)" 0
 	[ "$(answered evil_sent)" -gt 0 ] || fail "nothing was to be dropped"
 	equal "requests that failed" "$(answered failed)" 0
 	[ "$(answered requests)" -gt 50 ] || fail "hardly any request was made"
+	pings_judge
+}
+
+pings_stop() {
+	kill -INT "$PING_THERE" "$PING_BACK"
+	wait "$PING_THERE" "$PING_BACK" || true
+}
+
+pings_judge() {
 	[ "$(ping_lost "$WORK/ping.there")" -le 1 ] || fail "pings: $(pings_missing "$WORK/ping.there")"
 	[ "$(ping_lost "$WORK/ping.back")" -le 1 ] || fail "pings back: $(pings_missing "$WORK/ping.back")"
 }
