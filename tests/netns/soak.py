@@ -60,7 +60,7 @@ class EchoAndCount(Echo):
 
     def datagram_received(self, data, address):
         self.server.evil += EVIL in data
-        super().datagram_received(data, address)
+        super().datagram_received(data, address)   # the client counts it, too
 
 
 class Names(Echo):
@@ -179,7 +179,7 @@ async def ask(address, address6, port, rate, seconds):
 
     async def number():
         bad = (counts['sent'] + counts['evil']) % 50 == 49
-        numbers.transport.sendto(b'number %d %s' % (counts['sent'] + counts['evil'], EVIL if bad else b'good'))
+        numbers.send(0, b'number %d %s' % (counts['sent'] + counts['evil'], EVIL if bad else b'good'))
         counts['evil' if bad else 'sent'] += 1
 
     async def name():
@@ -207,7 +207,7 @@ async def ask(address, address6, port, rate, seconds):
     await asyncio.sleep(0.5)
     print(json.dumps({
         'datagrams': counts['sent'], 'datagrams_answered': len(numbers.answered), 'evil_datagrams': counts['evil'],
-        'evil_datagrams_answered': numbers.evil_answered, 'stall': round(numbers.stall, 3), 'large': counts['large'], 'large_answered': len(large.seen),
+        'evil_datagrams_answered': numbers.evil_answered, 'stall': round(numbers.longest, 3), 'large': counts['large'], 'large_answered': len(large.seen),
         'names': counts['names'], 'names_answered': names_answered + len(names.seen), 'requests': dict(client.done),
         'http': client.done['small'] + client.done['large'] + client.done['new'], 'evil_requests': client.done['evil'],
         'evil_requests_answered': client.done['evil_answered'], 'failed': len(client.failures), 'failures': client.failures[:5]}), flush=True)
