@@ -41,7 +41,7 @@ int syn_sent_on_syn_ack(struct segment *seg)
 
     if (!fast_open && seg->ack != client_of(seg)->isn + 1)
         return segment_reject(seg, STREAM_EVENT_3WHS_SYNACK_WITH_WRONG_ACK);
-    if (!check_syn_echo(seg) && !handshake_use_queued_syn(seg))
+    if (!check_syn_echo(seg) && !handshake_use_queued_syn(seg) && !check_older_syn_echo(seg))
         return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
     if (fast_open) {
         int err = accept_fast_open(seg);

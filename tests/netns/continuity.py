@@ -107,9 +107,10 @@ class Requests:
 
     async def connection(self, count):
         self.begun += 1
-        reader, writer = await asyncio.open_connection(self.addresses[self.begun % len(self.addresses)], self.port)
+        opening = asyncio.open_connection(self.addresses[self.begun % len(self.addresses)], self.port)
+        reader, writer = await asyncio.wait_for(opening, PATIENCE)
         for i in range(count):
-            await self.one(reader, writer, i + 1 == count)
+            await asyncio.wait_for(self.one(reader, writer, i + 1 == count), PATIENCE)
             if self.stop:
                 break
             await asyncio.sleep(0.01)
@@ -118,7 +119,7 @@ class Requests:
     async def run(self, count):
         while not self.stop:
             try:
-                await asyncio.wait_for(self.connection(count), PATIENCE + count * 0.1)
+                await self.connection(count)
             except (OSError, asyncio.TimeoutError, asyncio.IncompleteReadError, AssertionError) as error:
                 self.failures.append(f'{type(error).__name__} {error}')
 

@@ -94,7 +94,7 @@ fi
 
 # Of Python the modules that the tests import, with what these import; compiled ones too, and so with their times.
 /usr/bin/python3 -c '
-import _strptime, collections, datetime, encodings.ascii, encodings.idna, encodings.latin_1, json, random, signal, socket, struct, subprocess, sys, threading, time
+import _strptime, asyncio, collections, datetime, encodings.ascii, encodings.idna, encodings.latin_1, json, random, signal, socket, struct, subprocess, sys, threading, time
 for module in list(sys.modules.values()):
     for path in (getattr(module, "__file__", None), getattr(module, "__cached__", None)):
         if path:
