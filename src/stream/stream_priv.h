@@ -57,7 +57,8 @@ enum peer_flag {
     PEER_URGENT_LIMIT = 1 << 8,
     PEER_OS_KNOWN = 1 << 9,
     PEER_FIN = 1 << 10,
-    PEER_FLUSH = 1 << 11, /* what is acknowledged is inspected, however little it is */
+    PEER_FLUSH = 1 << 11,      /* what is acknowledged is inspected, however little it is */
+    PEER_CHALLENGED = 1 << 12, /* its SYN was answered by an ACK of a connection that it knows nothing of */
 };
 
 struct sack_range {

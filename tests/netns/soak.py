@@ -355,7 +355,7 @@ def count_events(path, lines):
                 lines['http ' + event['http'].get('url', '')] += 1
             elif kind == 'flow':
                 lines['flow packets'] += event['flow']['pkts_toserver'] + event['flow']['pkts_toclient']
-            elif kind == 'dns' and event['dns'].get('type') in ('query', 'request'):
+            elif kind == 'dns' and event['dns'].get('type') in ('query', 'request') and event.get('dest_ip') == '10.66.2.2':
                 lines['dns request'] += 1
             elif kind == 'stats':
                 stats = event['stats']
