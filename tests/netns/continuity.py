@@ -135,6 +135,7 @@ async def ask(addresses, port, rate):
         numbers.stall = requests.slowest = 0.0
 
     loop.add_signal_handler(signal.SIGUSR1, mark)
+    print('asking', flush=True)
     # Connections that stay for good, for a while, and for one request.
     clients = [asyncio.create_task(requests.run(count)) for count in (1 << 30, 1 << 30, 50, 50, 1, 1, 1)]
     sent, evil, begin = 0, 0, time.monotonic()

@@ -19,6 +19,7 @@ traffic_start() {
 	for _ in $(seq 100); do grep -q listening "$WORK/background.log" && break; sleep 0.05; done
 	ip netns exec "$P-cli" python3 "$HERE/continuity.py" ask "$ADDRESSES" 7000 "${RATE:-500}" >"$WORK/asked" 2>"$WORK/asked.log" &
 	ASKING=$!
+	for _ in $(seq 200); do [ -s "$WORK/asked" ] && break; sleep 0.05; done
 	pings_start
 }
 
@@ -54,7 +55,6 @@ pings_missing() {
 traffic_stop() {
 	kill "$ASKING"
 	wait "$ASKING" || fail "the client: $(cat "$WORK/asked.log")"
-	sleep 1 # for those that wait in another queue than the datagrams
 	pings_stop
 	tail -n 1 "$WORK/asked"
 	[ "${LOSS:-none}" = counted ] || equal "datagrams that came back" "$(answered answered)" "$(answered sent)"
@@ -65,7 +65,20 @@ traffic_stop() {
 	[ "${LOSS:-none}" = counted ] || pings_judge
 }
 
+# ping_is_current FILE: answers come, and as soon as they are asked for.
+ping_is_current() {
+	local had
+	had=$(wc -l <"$1")
+	sleep 0.4
+	[ "$(wc -l <"$1")" -gt "$had" ] && tail -n 1 "$1" | awk '{ sub(/.*time=/, ""); exit !($1 + 0 < 200) }'
+}
+
+# pings_stop: when those have come that waited: an engine may just be on its way.
 pings_stop() {
+	local file
+	for file in "$WORK/ping.there" "$WORK/ping.back"; do
+		for _ in $(seq 50); do ping_is_current "$file" && break; done
+	done
 	kill -INT "$PING_THERE" "$PING_BACK"
 	wait "$PING_THERE" "$PING_BACK" || true
 }

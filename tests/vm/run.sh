@@ -153,5 +153,5 @@ chmod +x "$root/init" "$root/case.sh"
 
 timeout 240 qemu-system-x86_64 -accel tcg -cpu max -m 1024 -nographic -no-reboot -nic none -kernel "$VM_CACHE/kernel/boot/vmlinuz-$version" \
 	-initrd "$work/initrd" -append "console=ttyS0 quiet panic=-1" </dev/null >"$work/console" 2>&1 || true
-tr -d '\r' <"$work/console" | sed -E 's/\x1b(c|\[[0-9;?]*[A-Za-z])//g' | grep -a '[[:graph:]]' | tail -n 60
+tr -d '\r' <"$work/console" | sed -E 's/\x1b(c|\[[0-9;?]*[A-Za-z])//g' | grep -a '[[:graph:]]' | tail -n 80
 grep -q "CASE PASSED" "$work/console"
