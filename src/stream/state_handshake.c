@@ -230,7 +230,7 @@ int syn_sent_on_ack(struct segment *seg)
     struct tcp_session *session = seg->session;
     struct tcp_peer *client = client_of(seg), *server = server_of(seg);
 
-    if (is_challenge(seg)) {
+    if (!seg->stream->options.async_oneside && is_challenge(seg)) {
         client->flags |= PEER_CHALLENGED;
         return 0;
     }
