@@ -152,12 +152,21 @@ bool app_wants_bypass(const struct flow *flow)
 
 enum { PER_PROTOCOL = 2 * COUNT_KINDS };
 
+/* Those of no protocol come last. */
+static const char *const other_counters[] = {
+    "app_layer.flow.failed_tcp",
+    "app_layer.flow.failed_udp",
+    "app_layer.memuse",
+};
+enum { OTHER_COUNTERS = sizeof(other_counters) / sizeof(other_counters[0]), MEMUSE = OTHER_COUNTERS - 1 };
+
 static bool is_of_both(const struct app_proto *proto)
 {
     return proto->transports == (APP_TCP | APP_UDP);
 }
 
-/* Which counter the index stands for: those of one transport are left out where a protocol has the other alone. */
+/* Which counter the index stands for: those of one transport are left out where a protocol has the other alone. False: one of no
+ * protocol, the `transport`th. */
 static bool counter_at(size_t index, size_t *proto, unsigned *transport, enum app_count *kind)
 {
     for (size_t i = 0; i < app_list_count; i++) {
@@ -177,7 +186,7 @@ static bool counter_at(size_t index, size_t *proto, unsigned *transport, enum ap
 
 size_t app_counter_count(void)
 {
-    size_t count = 2; /* failed flows */
+    size_t count = OTHER_COUNTERS;
 
     for (size_t i = 0; i < app_list_count; i++)
         count += is_of_both(app_list[i]) ? PER_PROTOCOL : COUNT_KINDS;
@@ -192,7 +201,7 @@ static const char *make_name(struct arena *arena, size_t index)
     size_t proto;
 
     if (!counter_at(index, &proto, &transport, &kind))
-        return transport ? "app_layer.flow.failed_udp" : "app_layer.flow.failed_tcp";
+        return other_counters[transport];
     snprintf(called, sizeof(called), is_of_both(app_list[proto]) ? "%s_%s" : "%s", app_list[proto]->name,
              transports[transport]);
     for (char *at = called; (at = strchr(at, '-')) != NULL;)
@@ -230,7 +239,7 @@ uint64_t app_counter_value(const struct app *app, size_t index)
     size_t proto;
 
     if (!counter_at(index, &proto, &transport, &kind))
-        return app->failed_flows[transport];
+        return transport == MEMUSE ? heap_memory(app->heap) : app->failed_flows[transport];
     return app->counters[proto][transport][kind];
 }
 

@@ -97,6 +97,7 @@ struct attachment {
     struct budget budget, moves;
     struct firewall_change removal; /* the last in which chains went */
     uint64_t removal_ns, verdict_lost;
+    bool after_death;
     bool remember;
     struct firewall_intruder intruder; /* told already */
 
@@ -627,11 +628,23 @@ int attachment_new(struct attachment **out, const struct attachment_options *opt
     }
     if (!err && options->firewall->blocklist)
         err = make_ports(attachment, options->config, error);
+    attachment->after_death = options->after_death;
     if (err)
         attachment_free(attachment);
     else
         *out = attachment;
+    for (unsigned i = 0; !err && attachment->after_death && i < attachment->worker_count; i++)
+        set(&attachment->workers[i].exact_until_ns, UINT64_MAX); /* until attachment_start() */
     return err;
+}
+
+/* Somebody may have removed a chain while there was nobody to hear of it: of the packets that waited then only messages are left. */
+static void look_for_flushed(struct attachment *attachment)
+{
+    static const struct firewall_change unheard = { .lost = true };
+
+    if (attachment->after_death)
+        hear_removal(attachment, &unheard);
 }
 
 int attachment_start(struct attachment *attachment, char error[ENGINE_ERROR_SIZE])
@@ -644,6 +657,7 @@ int attachment_start(struct attachment *attachment, char error[ENGINE_ERROR_SIZE
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
         return err;
     }
+    look_for_flushed(attachment);
     attachment->good_ns = clock_monotonic_ns();
     attachment->budget.filled_ns = attachment->moves.filled_ns = attachment->good_ns;
     sigfillset(&all);

@@ -181,6 +181,7 @@ struct attachment_options {
     struct output *output;
     struct worker *workers;
     unsigned worker_count;
+    bool after_death; /* packets wait that came while there was no engine */
 };
 /* The memory for what workers ask for; they may be started from then on. *out is NULL when there is nothing to watch. */
 int attachment_new(struct attachment **out, const struct attachment_options *options, char error[ENGINE_ERROR_SIZE]);

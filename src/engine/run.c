@@ -275,6 +275,7 @@ static int open_attachment(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         .output = engine->output,
         .workers = engine->workers,
         .worker_count = engine->worker_count,
+        .after_death = atomic_load(&engine->inherited->memory->restarts) > 0,
     };
     int err = attachment_new(&engine->attachment, &options, error);
 

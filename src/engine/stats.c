@@ -14,7 +14,7 @@
 #include "sluice/host.h"
 #include "sluice/log.h"
 
-enum { FIXED_STATS = 210, STATS_PER_QUEUE = 32 };
+enum { FIXED_STATS = 214, STATS_PER_QUEUE = 32 };
 
 struct stats {
     const struct pipeline_shared *shared;
@@ -498,6 +498,8 @@ static void add_output(struct stats *stats, const struct output *output)
         [OUTPUT_NETFLOW] = { "output.netflow.written", "output.netflow.lost" },
         [OUTPUT_PACKET] = { "output.packet.written", "output.packet.lost" },
         [OUTPUT_METADATA] = { "output.metadata.written", "output.metadata.lost" },
+        [OUTPUT_APP] = { "output.app.written", "output.app.lost" },
+        [OUTPUT_FILE] = { "output.file.written", "output.file.lost" },
         [OUTPUT_FIREWALL] = { "output.firewall.written", "output.firewall.lost" },
         [OUTPUT_ENGINE] = { "output.engine.written", "output.engine.lost" },
         [OUTPUT_OVERLOAD] = { "output.overload.written", "output.overload.lost" },

@@ -231,6 +231,14 @@ bool check_syn_echo(const struct segment *seg)
     return client->last_timestamp != 0;
 }
 
+bool check_older_syn_echo(const struct segment *seg)
+{
+    const struct tcp_peer *client = seg->receiver;
+
+    return segment_is_inline(seg) && seg->pkt->time_ns < seg->stream->options.midstream_until_ns &&
+           (client->flags & PEER_TIMESTAMP) && seq_before(seg->pkt->tcp.timestamp_echo, client->last_timestamp);
+}
+
 bool check_window_probe(const struct segment *seg)
 {
     return seg->length == 1 && seg->seq == seg->sender->next_seq && seg->sender->window == 0;

@@ -45,6 +45,8 @@ int fin_wait1_on_fin(struct segment *seg)
 
     if (!check_timestamp(seg))
         return -EINVAL;
+    if (fin_is_older(seg))
+        return 0;
     bool again = (to_client && is_fin_again(seg)) || check_retransmission(seg);
 
     if (!again && (seq_before(seg->end, sender->next_seq - 1) || !check_window(seg)))
@@ -121,6 +123,8 @@ int fin_wait2_on_fin(struct segment *seg)
 
     if (!check_timestamp(seg))
         return -EINVAL;
+    if (fin_is_older(seg))
+        return 0;
     bool again = is_fin_again(seg) || check_retransmission(seg);
 
     if (!again && (seq_before(seg->end, sender->next_seq) || !check_window(seg)))
@@ -186,6 +190,8 @@ int close_wait_on_fin(struct segment *seg)
 
     if (!check_timestamp(seg))
         return -EINVAL;
+    if (fin_is_older(seg))
+        return 0;
     bool again = check_retransmission(seg);
 
     if (!again && (seq_before(seg->end, sender->next_seq) || !check_window(seg)))

@@ -28,6 +28,14 @@ int established_on_reset(struct segment *seg)
 
 /* --- FIN ------------------------------------------------------------------------------------------------------------------------ */
 
+bool fin_is_older(const struct segment *seg)
+{
+    const struct tcp_peer *sender = seg->sender;
+
+    return segment_is_inline(seg) && (seg->session->flags & SESSION_MIDSTREAM) && !(sender->flags & PEER_FIN) &&
+           seq_before(seg->end, sender->last_ack);
+}
+
 int established_on_fin(struct segment *seg)
 {
     struct tcp_peer *sender = seg->sender;
@@ -35,6 +43,8 @@ int established_on_fin(struct segment *seg)
 
     if (!check_timestamp(seg))
         return -EINVAL;
+    if (fin_is_older(seg))
+        return 0;
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_FIN_INVALID_ACK);
     /* Before it may come what was acknowledged: it is sent again with what was not. */

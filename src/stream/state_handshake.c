@@ -41,7 +41,7 @@ int syn_sent_on_syn_ack(struct segment *seg)
 
     if (!fast_open && seg->ack != client_of(seg)->isn + 1)
         return segment_reject(seg, STREAM_EVENT_3WHS_SYNACK_WITH_WRONG_ACK);
-    if (!check_syn_echo(seg) && !handshake_use_queued_syn(seg))
+    if (!check_syn_echo(seg) && !handshake_use_queued_syn(seg) && !check_older_syn_echo(seg))
         return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
     if (fast_open) {
         int err = accept_fast_open(seg);
@@ -132,10 +132,28 @@ static bool takes_syn_back(const struct segment *seg)
     return seg->seq == isn && seg->pkt->tcp.window == 0 && seg->ack == isn + 1;
 }
 
+/*
+ * The server may still have a connection of these ports that the client has lost. It answers the SYN with an ACK of that, the client with
+ * a reset, and then sends its SYN again (RFC 9293 §3.5.1, RFC 5961 §4). Both have numbers that are not of this session, and change
+ * nothing of it.
+ */
+static bool is_challenge(const struct segment *seg)
+{
+    return segment_is_inline(seg) && seg->direction == FLOW_TO_CLIENT && seg->length == 0 && seg->has_ack;
+}
+
+static bool answers_challenge(const struct segment *seg)
+{
+    return segment_is_inline(seg) && seg->direction == FLOW_TO_SERVER && seg->length == 0 && !seg->has_ack &&
+           (seg->sender->flags & PEER_CHALLENGED);
+}
+
 int syn_sent_on_reset(struct segment *seg)
 {
     bool to_server = seg->direction == FLOW_TO_SERVER;
 
+    if (answers_challenge(seg))
+        return 0;
     if (!check_syn_echo(seg))
         return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
     if (to_server && !takes_syn_back(seg) && !check_reset(seg))
@@ -212,6 +230,10 @@ int syn_sent_on_ack(struct segment *seg)
     struct tcp_session *session = seg->session;
     struct tcp_peer *client = client_of(seg), *server = server_of(seg);
 
+    if (!seg->stream->options.async_oneside && is_challenge(seg)) {
+        client->flags |= PEER_CHALLENGED;
+        return 0;
+    }
     if (!check_syn_echo(seg))
         return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
     if (!seg->stream->options.async_oneside)

@@ -57,7 +57,8 @@ enum peer_flag {
     PEER_URGENT_LIMIT = 1 << 8,
     PEER_OS_KNOWN = 1 << 9,
     PEER_FIN = 1 << 10,
-    PEER_FLUSH = 1 << 11, /* what is acknowledged is inspected, however little it is */
+    PEER_FLUSH = 1 << 11,      /* what is acknowledged is inspected, however little it is */
+    PEER_CHALLENGED = 1 << 12, /* its SYN was answered by an ACK of a connection that it knows nothing of */
 };
 
 struct sack_range {
@@ -295,6 +296,12 @@ bool check_timestamp(struct segment *seg);
 void take_timestamp(struct segment *seg);
 /* Of a segment that answers a SYN: the echo is that of the SYN. */
 bool check_syn_echo(const struct segment *seg);
+/* In the time of midstream-grace: the SYN that is answered may have gone by before the program began, and what was seen is the same one
+ * sent again. The answer's echo stays that of the first; the client takes one as old as that, and no older. */
+bool check_older_syn_echo(const struct segment *seg);
+/* Inline: a FIN that was acknowledged before the session was picked up, and is sent again because that acknowledgment waited with us.
+ * The receiver has it, and all before it; it passes and changes nothing. */
+bool fin_is_older(const struct segment *seg);
 /* Within the window, or where that is not known; or one byte that asks whether a closed window has been opened. */
 bool check_window(const struct segment *seg);
 bool check_window_probe(const struct segment *seg);

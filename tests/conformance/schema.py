@@ -11,6 +11,7 @@ import os
 OURS = {
     # Statistics of what the field has not: rings to the writer, files, verdicts of an inline engine, the kernel's conntrack.
     'stats': {'files', 'output'},
+    'stats.app_layer': {'memuse'},
     'stats.defrag': {'contradictions', 'dropped_fragments', 'repeated_fragments'},
     'stats.detect': {'candidates', 'dataset_memcap', 'evaluations', 'flow_memcap', 'host_memcap', 'threshold_memcap', 'waiting'},
     'stats.file_store': {'files', 'refused'},

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Traffic of several kinds that must not notice anything.
 
-    continuity.py serve PORT                   UDP and HTTP on this port, for ever; each datagram is answered with itself
-    continuity.py ask ADDRESS PORT RATE        until SIGTERM: numbered datagrams, every 50th with EVIL-PATTERN, which must not come
-                                               back; requests on connections that stay, and on new ones. Then waits for what is
-                                               on its way, and prints one line of JSON
+    continuity.py serve ADDRESS,... PORT       UDP and HTTP, for ever; each datagram is answered with itself, EVIL-PATTERN with what no
+                                               rule drops
+    continuity.py ask ADDRESS,... PORT RATE    until SIGTERM: numbered datagrams to all addresses in turn (a queue has its own), every 50th
+                                               with EVIL-PATTERN, which must not arrive; requests on connections that stay, and on new ones.
+                                               Then waits for what is on its way, and prints one line of JSON. SIGUSR1: prints the longest
+                                               stall since the last one
 """
 import asyncio
 import json
@@ -16,6 +18,7 @@ import time
 
 PATIENCE = 20   # seconds for one request, and for what is on its way at the end
 EVIL = b'EVIL-PATTERN'
+ARRIVED = b'IT-ARRIVED'
 BODY = b'x' * 3000
 
 
@@ -32,7 +35,7 @@ class Echo(asyncio.DatagramProtocol):
         room(transport)
 
     def datagram_received(self, data, address):
-        self.transport.sendto(data, address)
+        self.transport.sendto(data.replace(EVIL, ARRIVED), address)
 
 
 async def answer(reader, writer):
@@ -49,8 +52,9 @@ async def answer(reader, writer):
     writer.close()
 
 
-async def serve(port):
-    await asyncio.get_running_loop().create_datagram_endpoint(Echo, local_addr=('0.0.0.0', int(port)))
+async def serve(addresses, port):
+    for address in addresses.split(','):
+        await asyncio.get_running_loop().create_datagram_endpoint(Echo, local_addr=(address, int(port)))
     server = await asyncio.start_server(answer, '0.0.0.0', int(port), backlog=512)
     print('listening', flush=True)
     await server.serve_forever()
@@ -60,18 +64,23 @@ async def serve(port):
 
 class Numbers(asyncio.DatagramProtocol):
     def __init__(self):
-        self.answered, self.evil_answered, self.last, self.stall = set(), 0, 0, 0.0
+        self.answered, self.evil_answered, self.last, self.stall, self.longest = set(), 0, 0, 0.0, 0.0
+        self.transports = []
 
     def connection_made(self, transport):
-        self.transport = transport
+        self.transports.append(transport)
         room(transport)
+
+    def send(self, number, data):
+        self.transports[(number + number // 50) % len(self.transports)].sendto(data)
 
     def datagram_received(self, data, address):
         now = time.monotonic()
         if self.last:
             self.stall = max(self.stall, now - self.last)
+            self.longest = max(self.longest, self.stall)
         self.last = now
-        if EVIL in data:
+        if ARRIVED in data:
             self.evil_answered += 1
         else:
             self.answered.add(int(data.split()[1]))
@@ -81,22 +90,27 @@ class Numbers(asyncio.DatagramProtocol):
 
 
 class Requests:
-    def __init__(self, address, port):
-        self.address, self.port = address, port
-        self.done, self.failures, self.stop = 0, [], False
+    def __init__(self, addresses, port):
+        self.addresses, self.port, self.begun = addresses, port, 0
+        self.done, self.failures, self.stop, self.slowest, self.longest = 0, [], False, 0.0, 0.0
 
     async def one(self, reader, writer, close):
+        begin = time.monotonic()
         writer.write(b'GET /some/where HTTP/1.1\r\nHost: there\r\n%s\r\n' % (b'Connection: close\r\n' if close else b''))
         await writer.drain()
         await reader.readuntil(b'\r\n\r\n')
         body = await reader.readexactly(len(BODY))
         assert body == BODY
         self.done += 1
+        self.slowest = max(self.slowest, time.monotonic() - begin)
+        self.longest = max(self.longest, self.slowest)
 
     async def connection(self, count):
-        reader, writer = await asyncio.open_connection(self.address, self.port)
+        self.begun += 1
+        opening = asyncio.open_connection(self.addresses[self.begun % len(self.addresses)], self.port)
+        reader, writer = await asyncio.wait_for(opening, PATIENCE)
         for i in range(count):
-            await self.one(reader, writer, i + 1 == count)
+            await asyncio.wait_for(self.one(reader, writer, i + 1 == count), PATIENCE)
             if self.stop:
                 break
             await asyncio.sleep(0.01)
@@ -105,16 +119,23 @@ class Requests:
     async def run(self, count):
         while not self.stop:
             try:
-                await asyncio.wait_for(self.connection(count), PATIENCE + count * 0.1)
+                await self.connection(count)
             except (OSError, asyncio.TimeoutError, asyncio.IncompleteReadError, AssertionError) as error:
                 self.failures.append(f'{type(error).__name__} {error}')
 
 
-async def ask(address, port, rate):
-    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+async def ask(addresses, port, rate):
+    loop, stop, numbers, requests = asyncio.get_running_loop(), asyncio.Event(), Numbers(), Requests(addresses.split(','), int(port))
     loop.add_signal_handler(signal.SIGTERM, stop.set)
-    _, numbers = await loop.create_datagram_endpoint(Numbers, remote_addr=(address, int(port)))
-    requests = Requests(address, int(port))
+    for address in requests.addresses:
+        await loop.create_datagram_endpoint(lambda: numbers, remote_addr=(address, int(port)))
+
+    def mark():
+        print(f'{numbers.stall:.3f} {requests.slowest:.3f}', flush=True)
+        numbers.stall = requests.slowest = 0.0
+
+    loop.add_signal_handler(signal.SIGUSR1, mark)
+    print('asking', flush=True)
     # Connections that stay for good, for a while, and for one request.
     clients = [asyncio.create_task(requests.run(count)) for count in (1 << 30, 1 << 30, 50, 50, 1, 1, 1)]
     sent, evil, begin = 0, 0, time.monotonic()
@@ -123,7 +144,7 @@ async def ask(address, port, rate):
         while sent + evil < due:
             number = sent + evil
             bad = number % 50 == 49
-            numbers.transport.sendto(b'number %d %s' % (number, EVIL if bad else b'good'))
+            numbers.send(number, b'number %d %s' % (number, EVIL if bad else b'good'))
             sent, evil = (sent, evil + 1) if bad else (sent + 1, evil)
         await asyncio.sleep(0.002)
     requests.stop = True
@@ -133,7 +154,7 @@ async def ask(address, port, rate):
         await asyncio.sleep(0.05)
     await asyncio.sleep(0.2)
     print(json.dumps({'sent': sent, 'answered': len(numbers.answered), 'evil_sent': evil, 'evil_answered': numbers.evil_answered,
-                      'stall': round(numbers.stall, 3), 'requests': requests.done, 'failed': len(requests.failures),
+                      'stall': round(numbers.longest, 3), 'slowest': round(requests.longest, 3), 'requests': requests.done, 'failed': len(requests.failures),
                       'failures': requests.failures[:5]}), flush=True)
 
 

@@ -90,7 +90,8 @@ queue_rule() {
 	gateway ip6tables -t mangle -A FORWARD -j NFQUEUE "$@"
 }
 
-# start_sluice NAME ARGS...: `sluice run` in the gateway, as root, to whom the folder belongs (sandbox.sh tries the user sluice); log in $WORK/NAME.log, events in $WORK/NAME/eve.json. Sets LAST_PID.
+# start_sluice NAME ARGS...: `sluice run` in the gateway, as root, to whom the folder belongs (sandbox.sh tries the user sluice); log in $WORK/NAME.log, events in $WORK/NAME/eve.json. Sets LAST_PID. READY_SECONDS: how
+# long it may take (10).
 start_sluice() {
 	local name=$1
 	shift
@@ -99,12 +100,12 @@ start_sluice() {
 	# Not by gateway(): the process id would be that of a shell in between.
 	ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/$name" "$@" >"$WORK/$name.log" 2>&1 &
 	LAST_PID=$!
-	for _ in $(seq 200); do
+	for _ in $(seq $((${READY_SECONDS:-10} * 20))); do
 		grep -q "^sluice: ready" "$WORK/$name.log" && return 0
 		kill -0 "$LAST_PID" 2>/dev/null || fail "$name did not start"
 		sleep 0.05
 	done
-	fail "$name is not ready after 10 s"
+	fail "$name is not ready after ${READY_SECONDS:-10} s"
 }
 
 # stop_process PID: SIGTERM, and its exit code.

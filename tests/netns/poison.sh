@@ -8,7 +8,7 @@
 topology
 continuity_rules "$WORK/t.rules"
 export LD_PRELOAD=$SLUICE_POISON ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0"
-start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --attach after --set engine.hang-timeout=1
+start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --attach after --set engine.hang-timeout=3 # less, and a machine that is busy looks like it
 keeper=$LAST_PID
 unset LD_PRELOAD
 background srv python3 "$HERE/traffic.py" udp-sink 7003 "$WORK/got"
@@ -21,8 +21,8 @@ EXEC='POISON-EXEC, and some more letters'
 # poison TEXT DEATHS: of engines by now; the datagrams around it arrive.
 poison() {
 	client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7003 "before $2" "$1" "after $2"
-	for _ in $(seq 200); do [ "$(grep -c "the engine [ws]" "$WORK/ips.log")" -ge "$2" ] && break; sleep 0.05; done
-	for _ in $(seq 200); do grep -q "after $2" "$WORK/got" && grep -q "before $2" "$WORK/got" && break; sleep 0.05; done
+	for _ in $(seq 400); do [ "$(grep -c "the engine [ws]" "$WORK/ips.log")" -ge "$2" ] && break; sleep 0.05; done
+	for _ in $(seq 400); do grep -q "after $2" "$WORK/got" && grep -q "before $2" "$WORK/got" && break; sleep 0.05; done
 	grep -q "before $2" "$WORK/got" || fail "what came before $1 is lost"
 	grep -q "after $2" "$WORK/got" || fail "what came after $1 is lost"
 	equal "engines that died" "$(grep -c "the engine [ws]" "$WORK/ips.log")" "$2"

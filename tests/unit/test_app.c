@@ -253,11 +253,19 @@ END_TEST
 
 START_TEST(what_came_before_the_protocol_was_known_is_parsed)
 {
+    app_end(rig->app, &rig->flow, NULL, NULL);
+
+    uint64_t memory = counter("app_layer.memuse");
+
+    app_rig_start_flow(rig);
     app_rig_text(rig, FLOW_TO_SERVER, "who knows\n");
     ck_assert_ptr_null(app_rig_tx(rig, 0));
     app_rig_text(rig, FLOW_TO_CLIENT, "hello\n");
     ck_assert_str_eq(app_rig_json(rig, 0), "{\"line\":\"who knows\",\"answer\":\"hello\"}");
     ck_assert_uint_eq(counter("app_layer.flow.line"), 1);
+    ck_assert_uint_gt(counter("app_layer.memuse"), memory);
+    app_end(rig->app, &rig->flow, NULL, NULL);
+    ck_assert_uint_eq(counter("app_layer.memuse"), memory);
 }
 END_TEST
 

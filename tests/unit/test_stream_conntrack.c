@@ -100,6 +100,27 @@ static void say(enum says says, bool from_server)
     conntrack_says(&text, IP_CT_ESTABLISHED + reply);
 }
 
+/* Connections that are older than the program, and die or begin while it does. */
+static const char *const older[][6] = {
+    { "> RA 1,1 | none rst_but_no_session" },
+    { "> S 0,0 ts=200/0 | syn_sent", "< SA 0,1 ts=7/100 | syn_recv", "> A 1,1 ts=201/7 | established",
+      "> PA 1,1 ts=202/7 'abc' | established c:abc" },
+    { "> S 0,0 ts=200/0", "> S 0,0 ts=300/0", "< SA 0,1 ts=7/100 | syn_recv" },
+    { "> S 0,0 ts=200/0", "< SA 0,1 ts=7/201 | syn_sent pkt_invalid_timestamp =invalid" },
+    { "> S 0,0", "< SA 0,1 ts=7/100 | syn_sent pkt_invalid_timestamp =invalid" },
+};
+
+START_TEST(older_than_the_program)
+{
+    char name[16];
+
+    rig.options.midstream_until_ns = rig.time_ns + 100 * SECOND;
+    open_rig();
+    snprintf(name, sizeof(name), "case %d", _i);
+    play(name, older[_i]);
+}
+END_TEST
+
 START_TEST(whether_it_is_picked_up)
 {
     const char *const script[] = { cases[_i].line, NULL };
@@ -181,6 +202,7 @@ int main(void)
 
     tcase_add_checked_fixture(pickup, setup, teardown);
     tcase_add_loop_test(pickup, whether_it_is_picked_up, 0, sizeof(cases) / sizeof(cases[0]));
+    tcase_add_loop_test(pickup, older_than_the_program, 0, sizeof(older) / sizeof(older[0]));
     tcase_add_test(pickup, the_server_is_heard_first);
     tcase_add_test(pickup, the_other_side_is_heard_late);
     tcase_add_test(pickup, window_scales_are_known);

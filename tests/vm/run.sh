@@ -94,7 +94,7 @@ fi
 
 # Of Python the modules that the tests import, with what these import; compiled ones too, and so with their times.
 /usr/bin/python3 -c '
-import _strptime, collections, datetime, encodings.ascii, encodings.idna, encodings.latin_1, json, random, signal, socket, struct, subprocess, sys, threading, time
+import _strptime, asyncio, collections, datetime, encodings.ascii, encodings.idna, encodings.latin_1, json, random, signal, socket, struct, subprocess, sys, threading, time
 for module in list(sys.modules.values()):
     for path in (getattr(module, "__file__", None), getattr(module, "__cached__", None)):
         if path:
@@ -153,5 +153,5 @@ chmod +x "$root/init" "$root/case.sh"
 
 timeout 240 qemu-system-x86_64 -accel tcg -cpu max -m 1024 -nographic -no-reboot -nic none -kernel "$VM_CACHE/kernel/boot/vmlinuz-$version" \
 	-initrd "$work/initrd" -append "console=ttyS0 quiet panic=-1" </dev/null >"$work/console" 2>&1 || true
-tr -d '\r' <"$work/console" | sed -E 's/\x1b(c|\[[0-9;?]*[A-Za-z])//g' | grep -a '[[:graph:]]' | tail -n 60
+tr -d '\r' <"$work/console" | sed -E 's/\x1b(c|\[[0-9;?]*[A-Za-z])//g' | grep -a '[[:graph:]]' | tail -n 80
 grep -q "CASE PASSED" "$work/console"

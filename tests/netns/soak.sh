@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Mixed traffic for a long time: no memory grows, every packet is accounted for, nothing is lost, nothing passes that must not, and
+# at the end all is given back. Good for a sanitizer's build, too: what it says at the end counts.
+#   SOAK_MINUTES   how long (30)
+#   SOAK_RATE      datagrams a second; the rest in proportion (600)
+#   SOAK_RULES     a file of rules besides the test's own
+#   SOAK_CAPTURES  how many captures of SLUICE_SHARED are played (200)
+#   SOAK_REPORT    a folder where the figures are left
+. "$(dirname "$0")/lib.sh"
+. "$HERE/continuity_lib.sh"
+command -v openssl >/dev/null || skip "openssl is not installed"
+seconds=$(awk "BEGIN { print int(${SOAK_MINUTES:-30} * 60) }")
+timeout=$((seconds >= 120 ? 10 : 2)) # of flows
+topology
+for host in cli srv; do ip netns exec "$P-$host" sysctl -qw net.ipv4.ip_forward=0; done
+# Where the captures play: nobody is there, and nobody answers.
+gateway ip route add 10.77.0.0/16 via 10.66.2.2
+gateway ip route add 10.88.0.0/16 via 10.66.1.2
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=server -keyout "$WORK/key.pem" -out "$WORK/cert.pem" 2>/dev/null
+cat "$WORK/key.pem" >>"$WORK/cert.pem"
+cat >"$WORK/t.rules" <<'RULES'
+drop udp any any -> any any (msg:"evil"; content:"EVIL-PATTERN"; sid:1;)
+drop http any any -> any any (msg:"evil path"; http.uri; content:"/evil/"; sid:2;)
+alert http any any -> any any (msg:"path"; http.uri; content:"/no/where"; sid:3;)
+alert dns any any -> any any (msg:"name"; dns.query; content:"host4242."; sid:4;)
+RULES
+options=(--rules "$WORK/t.rules" --set "unix-command.filename=$WORK/socket" --set unix-command.enabled=yes --set stats.interval=0
+	--set "defrag.timeout=$timeout")
+for protocol in tcp udp icmp default; do
+	for state in new established; do options+=(--set "flow.timeouts.$protocol.$state=$timeout"); done
+done
+options+=(--set "flow.timeouts.tcp.closed=$timeout")
+[ -z "${SOAK_RULES:-}" ] || options+=(--rules "$SOAK_RULES")
+
+READY_SECONDS=300 start_sluice ips --queue 0-1 --attach after --no-console "${options[@]}"
+keeper=$LAST_PID
+gateway nft -f - <<'NFT'
+table inet soak {
+	counter before { }
+	counter after { }
+	chain first { type filter hook forward priority -399; counter name before; }
+	chain last {
+		type filter hook postrouting priority 10000
+		ip saddr { 10.66.1.1, 10.66.2.1 } accept
+		ip6 saddr { fd66:1::1, fd66:2::1, fe80::/10 } accept
+		counter name after
+	}
+}
+NFT
+counted() { gateway nft list counter inet soak "$1" | awk '/packets/ { print $2 }'; }
+mac() { ip -n "$P-gw" -o link show "$1" | sed 's/.*ether \([^ ]*\).*/\1/'; }
+captures=()
+if [ -d "${SLUICE_SHARED:-}/pcaps" ]; then
+	mapfile -t captures < <(find "$SLUICE_SHARED/pcaps" -name '*.pcap' -size -1000k | sort | shuf -n "${SOAK_CAPTURES:-200}" --random-source=<(yes))
+fi
+
+ip netns exec "$P-srv" python3 "$HERE/soak.py" serve 7000 "$WORK/cert.pem" >"$WORK/served" 2>"$WORK/served.log" &
+serving=$!
+for _ in $(seq 100); do grep -q listening "$WORK/served" && break; sleep 0.1; done
+python3 "$HERE/soak.py" watch "$keeper" "$WORK/ips/eve.json" "$WORK/socket" "$WORK/looks" "$((seconds >= 120 ? 10 : 2))" \
+	>"$WORK/watched" 2>"$WORK/watched.log" &
+watching=$!
+for _ in $(seq 100); do [ -s "$WORK/looks" ] && break; sleep 0.1; done
+pings_start
+python3 "$HERE/soak.py" raw "$((${SOAK_RATE:-600} / 4))" "$seconds" 1 "$P-cli,c0,$(mac g0)" "$P-srv,s0,$(mac g1)" "${captures[@]}" >"$WORK/raw" 2>"$WORK/raw.log" &
+playing=$!
+client python3 "$HERE/soak.py" ask 10.66.2.2 fd66:2::2 7000 "${SOAK_RATE:-600}" "$seconds" >"$WORK/asked" 2>"$WORK/asked.log" || fail "the client"
+wait $playing || fail "the captures"
+pings_stop
+kill $serving
+wait $serving || fail "the server"
+sed -i /listening/d "$WORK/served"
+kill $watching
+wait $watching || fail "the books"
+echo "{\"before\": $(counted before), \"after\": $(counted after)}" >"$WORK/kernel"
+stop_process "$keeper" || fail "exit code $?"
+[ -z "${SOAK_REPORT:-}" ] || { mkdir -p "$SOAK_REPORT"; cp -r "$WORK"/{asked,raw,served,watched,looks,kernel,ips,*.log} "$SOAK_REPORT"; }
+python3 "$HERE/soak.py" judge "$WORK" || fail "the books do not agree"
+pings_judge
+grep -E "Sanitizer|runtime error" "$WORK/ips.log" && fail "a sanitizer has something to say"
+true

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Sourced by what systemd runs inside the machine: the service as it is installed, and its configuration in $ETC.
+set -euo pipefail
+WORK=/tmp/work
+mkdir -p $WORK /etc/systemd/system/sluice.service.d
+ETC=$(dirname "$(find / -xdev -name sluice.yaml -path '*etc*' | head -n 1)")
+CONTROL=/run/sluice/control.socket
+
+fail() {
+	echo "FAILED: $*" >&2
+	tail -n 25 $WORK/log >&2 || true
+	systemctl --no-pager -n 0 status sluice.service >&2 || true
+	exit 1
+}
+equal() { [ "$2" = "$3" ] || fail "$1: got '$2', wanted '$3'"; }
+field() { awk -v field="$2:" '$1 == field { print $2 }' "/proc/$1/status"; }
+show() { systemctl show -P "$1" sluice.service; }
+engine() { # of the keeper: its only child
+	local keeper
+	keeper=$(show MainPID)
+	awk '{ print $1 }' "/proc/$keeper/task/$keeper/children"
+}
+wait_for() { # wait_for WHAT COMMAND...
+	local what=$1
+	shift
+	for _ in $(seq 150); do "$@" >/dev/null 2>&1 && return; sleep 0.2; done
+	fail "$what does not come to pass"
+}
+# start_service [SETTING...]: with these in [Service], and its log in $WORK/log.
+start_service() {
+	printf '[Service]\nStandardOutput=append:%s/log\nStandardError=append:%s/log\n' $WORK $WORK >/etc/systemd/system/sluice.service.d/test.conf
+	printf '%s\n' "$@" >>/etc/systemd/system/sluice.service.d/test.conf
+	systemctl daemon-reload
+	: >$WORK/log
+	systemctl start sluice.service || fail "no start"
+	is_ready || fail "started, and does not answer"
+}
+is_ready() { [ "$(show ActiveState)" = active ] && sluice status --socket $CONTROL; }
