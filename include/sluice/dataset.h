@@ -76,6 +76,11 @@ int datasets_get(struct datasets *datasets, const struct dataset_spec *spec, str
  * first that failed; each is reported. No worker may run. */
 int datasets_save(struct datasets *datasets, struct diag *diag);
 
+/* To another process (sluice/transfer.h): the values of all sets that datasets_inherit() would take. Reading: a set that is there with the same type
+ * has these values instead of its own, as far as they fit; others are left out. No worker may run. */
+struct transfer;
+void datasets_transfer(struct transfer *t, struct datasets *datasets);
+
 uint64_t datasets_memcap_hits(const struct datasets *datasets); /* adds that found no room */
 size_t datasets_memory(const struct datasets *datasets);
 

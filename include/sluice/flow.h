@@ -227,6 +227,8 @@ struct flow_ends {
     uint16_t port[2];
 };
 const struct flow *flow_table_find(struct flow_table *table, const struct flow_ends *ends);
+/* The flow with an id among so many buckets from *cursor on; NULL. *cursor is where to go on: 0 when it was found, and past the last. */
+const struct flow *flow_table_find_id(const struct flow_table *table, uint64_t id, size_t *cursor, size_t buckets);
 
 /* The hash by which both directions of a packet's flow agree, and an ICMP error with what it quotes; for spreading packets over
  * workers. VLANs and tunnels have no part in it. Fragments hash by addresses alone, and so do all packets when `addresses_only`: the

@@ -7,8 +7,8 @@
  *
  * What goes: flows with all that was decided of them, their variables, TCP sessions with the bytes that wait or are still looked at, what rules
  * remember of them, tags and history, what is known of their application protocols (as far as those say: the rest begins anew behind the
- * last byte), fragments of datagrams; thresholds, bits and tags of hosts, flows that are expected. What does not: counters; what waits in rings for
- * other threads (events, hosts to block), which their owners empty at their end.
+ * last byte), fragments of datagrams; how often rules matched; thresholds, bits and tags of hosts, flows that are expected, datasets, counters. What does
+ * not: what waits in rings for other threads (events, hosts to block), which their owners empty at their end.
  *
  * A file is damaged, of another version or made where streams are handled otherwise (inline or not): then nothing of it is used, and the
  * worker begins as it would without. What finds no room is left out, and counted.

@@ -52,6 +52,8 @@ void policy_flow_end(struct policy *policy, struct flow *flow);
 /* To another process (sluice/transfer.h): what is kept with a flow, which has a history or tags when they are written; and what is kept of hosts and
  * rules. */
 void policy_transfer_history(struct transfer *t, struct policy *policy, struct flow *flow);
+/* How often each rule matched; reading adds to what is there, and gives numbers to the names of rules that are not loaded. */
+void policy_transfer_tallies(struct transfer *t, struct policy *policy, struct rule_names *names);
 void policy_transfer_tag(struct transfer *t, struct policy *policy, struct flow *flow);
 void policy_shared_transfer_thresholds(struct transfer *t, struct policy_shared *shared, uint64_t now_ns);
 void policy_shared_transfer_tags(struct transfer *t, struct policy_shared *shared);

@@ -100,8 +100,8 @@ void stream_packet(struct stream *stream, struct flow_table *flows, struct flow 
 
 /* Both directions have been looked at as far as options->depth says. */
 bool stream_is_at_depth(const struct flow *flow);
-/* Any of the two has. */
-bool stream_is_half_at_depth(const struct flow *flow);
+/* This one has, and all that there is of it was yielded: it goes on, but not here. */
+bool stream_is_truncated(const struct flow *flow, enum flow_direction direction);
 
 /* Gives back the session of a flow that ends; flow->tcp is NULL afterwards. */
 void stream_end(struct stream *stream, struct flow *flow);

@@ -39,6 +39,7 @@ struct app_side {
     uint64_t excluded;     /* protocols (by index) that it is not: APP_MAX_PROTOCOLS bits */
     uint8_t datagrams;     /* that were looked at in vain */
     bool failed, ended, has_begun;
+    bool truncated;         /* ended at the stream's depth: transactions are complete in it from their begin */
     bool comparing;         /* the other direction said which protocol it is: the first bytes are asked, too */
     struct buffer compared; /* those that were not enough */
 };
@@ -147,6 +148,8 @@ void app_note_protocol(struct flow *flow, enum flow_direction direction, unsigne
 
 /* No more will come for any of the flow's transactions. */
 void app_tx_complete_all(struct app_flow *af);
+/* The same for one direction. */
+void app_tx_complete_direction(struct app_flow *af, enum flow_direction direction);
 void app_tx_release(struct app *app, struct app_flow *af, struct app_tx *tx, app_release_function *release, void *user);
 
 /* --- expect.c ---------------------------------------------------------------------------------------------------------------- */

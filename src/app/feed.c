@@ -6,6 +6,9 @@
  * As long as the protocol is not known both directions are kept, up to a limit. When it is found they are fed, first the direction
  * whose bytes came first. The same happens when a protocol says that another one follows (CONNECT, STARTTLS).
  *
+ * Behind the stream's depth a direction goes on unseen, and the other one may be far from it: for the parser it has ended, no transaction
+ * waits for it any more, and those to come are complete in it from their begin.
+ *
  * A flow of which nothing is to be parsed any more has `stopped`: its parser failed, bytes were lost that it can't do without, what
  * follows is encrypted, or no protocol was found.
  */
@@ -53,23 +56,8 @@ static void stop(struct feeding *f)
     forget_bytes(f);
 }
 
-/*
- * Behind the depth of one direction transactions are never complete, so that on a connection that goes on there will be too many of them. That
- * is nobody's mistake: what can be told of the protocol has been told.
- */
-static bool is_full_of_halves(const struct app_flow *af)
-{
-    uint32_t max = af->proto && af->proto->tx_max > 0 ? af->proto->tx_max : APP_DEFAULT_TX_MAX;
-
-    return af->tx_count >= max && stream_is_half_at_depth(af->flow);
-}
-
 static void fail(struct feeding *f, enum app_count why)
 {
-    if (f->transport == APP_TCP && is_full_of_halves(f->af)) {
-        stop(f);
-        return;
-    }
     if (f->af->proto)
         app_count(f->app, f->af, why);
     if (why != COUNT_GAP)
@@ -499,6 +487,27 @@ static struct app_flow *get_flow(struct app *app, struct flow *flow, struct app_
     return flow->app;
 }
 
+/* A direction of which nothing more is seen has ended for its parser, unless it has been told so with the last bytes. */
+static void truncate_direction(struct feeding *f, enum flow_direction direction)
+{
+    struct app_side *side = &f->af->side[direction];
+
+    if (side->truncated || !stream_is_truncated(f->af->flow, direction))
+        return;
+    if (!side->ended && f->af->proto) {
+        side->ended = true;
+        feed_waiting(f, direction);
+    }
+    side->ended = side->truncated = true;
+    app_tx_complete_direction(f->af, direction);
+}
+
+static void truncate_at_depth(struct feeding *f)
+{
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS && !f->af->stopped; direction++)
+        truncate_direction(f, direction);
+}
+
 void app_stream(struct app *app, struct flow *flow, enum flow_direction direction, const struct app_stream_bytes *in,
                 uint64_t now_ns, struct app_verdict *verdict)
 {
@@ -528,6 +537,7 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
         feed_known(&f, direction, in);
     else
         feed_unknown(&f, direction, in);
+    truncate_at_depth(&f);
 }
 
 /* --- Datagrams ---------------------------------------------------------------------------------------------------------------- */

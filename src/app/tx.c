@@ -101,6 +101,8 @@ static void note_change(struct app_tx *tx, enum flow_direction direction)
 
 void app_tx_advance(struct app_tx *tx, enum flow_direction direction, uint8_t progress)
 {
+    if (tx->flow->side[direction].truncated)
+        progress = end_of(tx->proto, direction);
     if (tx->progress[direction] == progress)
         return;
     tx->progress[direction] = progress;
@@ -148,6 +150,15 @@ void app_skip_inspection(const struct flow *flow)
 
 /* --- A transaction -------------------------------------------------------------------------------------------------------------- */
 
+/* Nothing will come for it in a direction that goes on unseen. */
+static void begin_truncated(struct app_tx *tx)
+{
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        if (tx->flow->side[direction].truncated)
+            app_tx_advance(tx, direction, end_of(tx->proto, direction));
+    }
+}
+
 struct app_tx *app_tx_new(struct app_context *context)
 {
     struct app_flow *af = context->af;
@@ -177,6 +188,7 @@ struct app_tx *app_tx_new(struct app_context *context)
     af->tx_count++;
     list_put(tx, APP_TX_OPEN);
     list_put(tx, APP_TX_CHANGED);
+    begin_truncated(tx);
     app_count(context->app, af, COUNT_TX);
     return tx;
 }
@@ -236,15 +248,25 @@ bool app_tx_is_complete(const struct app_tx *tx, enum flow_direction direction)
     return !(tx->directions >> direction & 1) || tx->progress[direction] >= end_of(tx->proto, direction);
 }
 
+static void complete(struct app_tx *tx, enum flow_direction direction)
+{
+    if (app_tx_is_complete(tx, direction))
+        return;
+    app_tx_advance(tx, direction, end_of(tx->proto, direction));
+    app_tx_touch(tx, direction);
+}
+
+void app_tx_complete_direction(struct app_flow *af, enum flow_direction direction)
+{
+    for (struct app_tx *tx = af->first; tx; tx = tx->next)
+        complete(tx, direction);
+}
+
 void app_tx_complete_all(struct app_flow *af)
 {
     for (struct app_tx *tx = af->first; tx; tx = tx->next) {
-        for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-            if (app_tx_is_complete(tx, direction))
-                continue;
-            app_tx_advance(tx, direction, end_of(tx->proto, direction));
-            app_tx_touch(tx, direction);
-        }
+        for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
+            complete(tx, direction);
     }
 }
 

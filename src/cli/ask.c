@@ -2,6 +2,7 @@
 /* Asking the daemon. Where its socket is says --socket, or the configuration. */
 #include "ask.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum { PATH_SIZE = 512, ANSWER_SECONDS = 10 };
@@ -94,6 +95,19 @@ const char *ask_string(const struct control_value *value, const char *name)
     const char *string = control_value_string(control_value_member(value, name));
 
     return string ? string : "";
+}
+
+void ask_print_table(const struct control_value *list, const struct ask_column *columns, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        printf("%s%*s", i ? " " : "", columns[i].width, columns[i].title ? columns[i].title : columns[i].key);
+    putchar('\n');
+    for (size_t row = 0; row < control_value_count(list); row++) {
+        for (size_t i = 0; i < count; i++)
+            printf("%s%*" PRId64, i ? " " : "", columns[i].width,
+                   ask_number(control_value_item(list, row), columns[i].key));
+        putchar('\n');
+    }
 }
 
 static int take_option(void *user, const struct cli_option *option, const char *value)

@@ -43,6 +43,14 @@ int ask_print_json(const struct control_reply *reply);
 int64_t ask_number(const struct control_value *value, const char *name);
 const char *ask_string(const struct control_value *value, const char *name);
 
+/* A list of objects as a table of numbers, a column each. */
+struct ask_column {
+    const char *key;   /* the member */
+    const char *title; /* NULL: the same */
+    int width;
+};
+void ask_print_table(const struct control_value *list, const struct ask_column *columns, size_t count);
+
 /* A whole command without arguments of its own: options, question, and `print` unless JSON is asked for. */
 int ask_simple(const struct command *command, const char *name, int argc, char **argv,
                void (*print)(const struct control_value *message));

@@ -2,8 +2,6 @@
 /* `sluice costs`: the rules that have taken most of the daemon's time. */
 #include "ask.h"
 
-#include <inttypes.h>
-
 static const struct cli_option options[] = {
     CLI_ROW_CONFIG,
     ASK_ROW_SOCKET,
@@ -13,14 +11,12 @@ static const struct cli_option options[] = {
 
 static void print(const struct control_value *message)
 {
-    printf("%5s %10s %14s %14s %10s %12s\n", "gid", "sid", "evaluations", "total_us", "max_us", "over_budget");
-    for (size_t i = 0; i < control_value_count(message); i++) {
-        const struct control_value *rule = control_value_item(message, i);
+    static const struct ask_column columns[] = {
+        { "gid", NULL, 5 },       { "signature_id", "sid", 10 }, { "evaluations", NULL, 14 },
+        { "total_us", NULL, 14 }, { "max_us", NULL, 10 },        { "over_budget", NULL, 12 },
+    };
 
-        printf("%5" PRId64 " %10" PRId64 " %14" PRId64 " %14" PRId64 " %10" PRId64 " %12" PRId64 "\n",
-               ask_number(rule, "gid"), ask_number(rule, "signature_id"), ask_number(rule, "evaluations"),
-               ask_number(rule, "total_us"), ask_number(rule, "max_us"), ask_number(rule, "over_budget"));
-    }
+    ask_print_table(message, columns, sizeof(columns) / sizeof(columns[0]));
 }
 
 static int run(int argc, char **argv)

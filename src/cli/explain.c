@@ -75,7 +75,18 @@ static bool put_protocol(struct text *out, const char *word)
     return true;
 }
 
-/* "2100498" or "1:2100498". */
+/* EVE's flow_id. */
+static bool put_flow_id(struct text *out, const char *word)
+{
+    uint64_t id;
+
+    if (!span_to_uint(span_of(word), 0, INT64_MAX, &id))
+        return false;
+    json_uint(out, "flow_id", id);
+    return true;
+}
+
+/* "2100498" or "1:2100498"; what is no number of a rule, because it is larger than those are, is a flow's. */
 static bool put_rule(struct text *out, const char *word)
 {
     struct span rest = span_of(word), first;
@@ -83,6 +94,8 @@ static bool put_rule(struct text *out, const char *word)
 
     if (!span_next(&rest, ':', &first))
         return false;
+    if (!rest.at && span_to_uint(first, UINT64_C(1) + UINT32_MAX, INT64_MAX, &sid))
+        return put_flow_id(out, word);
     if (rest.at && !span_to_uint(first, 0, UINT32_MAX, &gid))
         return false;
     if (!span_to_uint(rest.at ? rest : first, 0, UINT32_MAX, &sid))
@@ -100,6 +113,8 @@ static bool put_question(struct arguments *arguments, int count, char **words)
         json_uint(out, "vlan", arguments->vlan);
     if (count == 1)
         return put_rule(out, words[0]);
+    if (count == 2 && strcmp(words[0], "flow") == 0)
+        return put_flow_id(out, words[1]);
     if (count == 2) /* TCP it is mostly */
         return put_protocol(out, "tcp") && put_end(out, words[0], "src_ip", "src_port") &&
                put_end(out, words[1], "dest_ip", "dest_port");
@@ -155,7 +170,8 @@ static void print_flow(const struct control_value *flow)
     printf("%s %s:%" PRId64 " -> %s:%" PRId64 " %s, flow %" PRId64 "\n", ask_string(flow, "proto"),
            ask_string(flow, "src_ip"), ask_number(flow, "src_port"), ask_string(flow, "dest_ip"),
            ask_number(flow, "dest_port"), ask_string(flow, "app_proto"), ask_number(flow, "flow_id"));
-    printf("  %s since %s, %" PRId64 " packets to the server, %" PRId64 " to the client\n", ask_string(counts, "state"),
+    printf("  %s%s since %s, %" PRId64 " packets to the server, %" PRId64 " to the client\n",
+           control_value_bool(control_value_member(flow, "over")) ? "over; " : "", ask_string(counts, "state"),
            ask_string(counts, "start"), ask_number(counts, "pkts_toserver"), ask_number(counts, "pkts_toclient"));
     printf("  verdict: %s", ask_string(flow, "verdict"));
     if (drop)
@@ -180,7 +196,7 @@ static int ask_and_print(struct arguments *arguments, int count, char **words)
 
     ask_begin(&arguments->ask, "explain");
     if (!put_question(arguments, count, words)) {
-        cli_error(&command_explain, "say which: SID, GID:SID, or [PROTOCOL] ADDRESS:PORT ADDRESS:PORT");
+        cli_error(&command_explain, "say which: SID, GID:SID, flow ID, or [PROTOCOL] ADDRESS:PORT ADDRESS:PORT");
         return EXIT_USAGE;
     }
     code = ask_send(&arguments->ask, ANSWER_SECONDS, &reply);
@@ -212,13 +228,19 @@ static int run(int argc, char **argv)
 
 const struct command command_explain = {
     .name = "explain",
-    .usage = "[OPTION]... SID|GID:SID|[PROTOCOL] ADDRESS:PORT ADDRESS:PORT",
+    .usage = "[OPTION]... SID|GID:SID|flow ID|[PROTOCOL] ADDRESS:PORT ADDRESS:PORT",
     .summary = "Asks the running daemon what became of a flow and why, or of a rule",
-    .help = "Of a flow: its verdict and the reason, exceptions that it met, and the rules that matched in it. Either "
-            "end may come\n"
-            "first, [ADDRESS]:PORT is for IPv6, and the protocol is TCP unless another is named.\n"
-            "Of a rule: its text and where it stands, how often it matched, and when last; also when it is not loaded "
-            "any more.",
+    .help =
+        "Of a flow: its verdict and the reason, exceptions that it met, and the rules that matched in it. Either "
+        "end may come\n"
+        "first, [ADDRESS]:PORT is for IPv6, and the protocol is TCP unless another is named. ID is the flow_id of "
+        "events; "
+        "a number\n"
+        "that is too large for a rule's is one, too. Of flows that are over those that rules matched in, or that were "
+        "dropped or met\n"
+        "an exception, are known for a while.\n"
+        "Of a rule: its text and where it stands, how often it matched, and when last; also when it is not loaded "
+        "any more.",
     .options = options,
     .run = run,
 };

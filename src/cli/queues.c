@@ -2,8 +2,6 @@
 /* `sluice queues`: a line for each queue of the daemon. */
 #include "ask.h"
 
-#include <inttypes.h>
-
 static const struct cli_option options[] = {
     CLI_ROW_CONFIG,
     ASK_ROW_SOCKET,
@@ -13,18 +11,14 @@ static const struct cli_option options[] = {
 
 static void print(const struct control_value *message)
 {
-    static const char *const columns[] = { "queue",        "packets",    "accepted",   "dropped",
-                                           "repeated",     "routed",     "waiting",    "queue_dropped",
-                                           "user_dropped", "age_p50_us", "age_p99_us", "age_max_us" };
-    const size_t count = sizeof(columns) / sizeof(columns[0]);
+    static const struct ask_column columns[] = {
+        { "queue", NULL, 5 },       { "packets", NULL, 14 },       { "accepted", NULL, 14 },
+        { "dropped", NULL, 13 },    { "repeated", NULL, 13 },      { "routed", NULL, 13 },
+        { "waiting", NULL, 13 },    { "queue_dropped", NULL, 13 }, { "user_dropped", NULL, 13 },
+        { "age_p50_us", NULL, 13 }, { "age_p99_us", NULL, 13 },    { "age_max_us", NULL, 13 },
+    };
 
-    for (size_t i = 0; i < count; i++)
-        printf("%14s%s", columns[i], i + 1 < count ? "" : "\n");
-    for (size_t row = 0; row < control_value_count(message); row++) {
-        for (size_t i = 0; i < count; i++)
-            printf("%14" PRId64 "%s", ask_number(control_value_item(message, row), columns[i]),
-                   i + 1 < count ? "" : "\n");
-    }
+    ask_print_table(message, columns, sizeof(columns) / sizeof(columns[0]));
 }
 
 static int run(int argc, char **argv)

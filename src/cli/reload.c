@@ -85,9 +85,9 @@ const struct command command_reload = {
     .summary = "Has the running daemon read its rules and settings anew",
     .help = "Packets flow on by the old rules until the new ones are ready, and no flow is forgotten. A mistake leaves "
             "all as it\n"
-            "is: it is printed, and the exit code is 1. Settings that rules do not need take effect at the next start; "
-            "those\n"
-            "that have changed are named. SIGHUP does the same.",
+            "is: it is printed, and the exit code is 1. Settings that rules do not need take effect with `sluice "
+            "upgrade`,\n"
+            "or at the next start; those that have changed are named. SIGHUP does the same.",
     .options = options,
     .run = run,
 };

@@ -24,8 +24,13 @@ uint64_t dataset_memcap_hits(const struct dataset *set);
 /* As dataset_add(), with the number of a datarep; a value that is there gets the number. */
 enum dataset_change dataset_put(struct dataset *set, const uint8_t *bytes, size_t length, uint16_t value);
 
+void dataset_clear(struct dataset *set); /* no value is in it any more */
+
 /* Calls `each` for all values, in no order; an error ends it. `bytes` are lent for the call. */
 int dataset_each(struct dataset *set, int (*each)(const uint8_t *bytes, size_t length, void *user), void *user);
+
+/* The values with their numbers. Reading: instead of those that are there. */
+void dataset_transfer(struct transfer *t, struct dataset *set);
 
 /* --- file.c ------------------------------------------------------------------------------------------------------------ */
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "dataset_priv.h"
+#include "sluice/transfer.h"
 
 struct named {
     struct named *next;
@@ -359,6 +360,53 @@ int datasets_save(struct datasets *datasets, struct diag *diag)
             first = err;
     }
     return first;
+}
+
+/* --- To another process ---------------------------------------------------------------------------------------------------- */
+
+enum { PART_SET };
+
+static void write_set(struct transfer *t, const struct named *named)
+{
+    size_t start = transfer_part_start(t, PART_SET);
+    uint8_t type = (uint8_t)named->type;
+
+    transfer_put_text(t, named->name);
+    transfer_u8(t, &type);
+    dataset_transfer(t, named->set);
+    transfer_part_end(t, start);
+}
+
+static void read_set(struct transfer *t, const struct datasets *datasets)
+{
+    struct span name = { .at = NULL };
+    struct named *named;
+    uint8_t type = 0;
+
+    name.at = transfer_lend_text(t, &name.length);
+    transfer_u8(t, &type);
+    named = t->error ? NULL : find_named(datasets, name);
+    if (named && named->set && named->type == type && !is_static(named))
+        dataset_transfer(t, named->set);
+}
+
+void datasets_transfer(struct transfer *t, struct datasets *datasets)
+{
+    struct transfer part;
+    uint16_t kind = 0;
+
+    if (!t->reading) {
+        for (const struct named *named = datasets->first; named; named = named->next) {
+            if (named->set && !is_static(named))
+                write_set(t, named);
+        }
+        return;
+    }
+    while (!t->error && transfer_next_part(t, &kind, &part)) {
+        if (kind == PART_SET)
+            read_set(&part, datasets);
+        t->error = part.error;
+    }
 }
 
 uint64_t datasets_memcap_hits(const struct datasets *datasets)

@@ -16,6 +16,7 @@
 #include <xxhash.h>
 
 #include "dataset_priv.h"
+#include "sluice/transfer.h"
 
 enum { SHARDS = 16, MIN_BLOCKS = 64, BLOCK_SIZE = 64, FIRST_BYTES = 46, MORE_BYTES = 60 };
 
@@ -391,4 +392,76 @@ int dataset_each(struct dataset *set, int (*each)(const uint8_t *bytes, size_t l
     }
     free(bytes);
     return err;
+}
+
+/* --- To another process ---------------------------------------------------------------------------------------------------- */
+
+void dataset_clear(struct dataset *set)
+{
+    for (unsigned i = 0; i < SHARDS; i++) {
+        struct shard *shard = &set->shard[i];
+
+        pthread_mutex_lock(&shard->lock);
+        memset(shard->buckets, 0, ((size_t)shard->bucket_mask + 1) * sizeof(*shard->buckets));
+        shard->fresh = 1;
+        shard->free_block = shard->free_count = 0;
+        shard->entries = 0;
+        pthread_mutex_unlock(&shard->lock);
+    }
+}
+
+enum { VALUE_SIZE = 6 }; /* what stands before the bytes of one */
+
+static void write_shard(struct transfer *t, struct shard *shard, uint8_t *bytes)
+{
+    for (uint32_t bucket = 0; bucket <= shard->bucket_mask && !t->error; bucket++) {
+        for (uint32_t i = shard->buckets[bucket]; i && !t->error; i = shard->blocks[i].entry.next) {
+            gather(shard, i, bytes);
+            transfer_u32(t, &shard->blocks[i].entry.length);
+            transfer_u16(t, &shard->blocks[i].entry.value);
+            transfer_bytes(t, bytes, shard->blocks[i].entry.length);
+        }
+    }
+}
+
+static void write_values(struct transfer *t, struct dataset *set)
+{
+    uint8_t *bytes = malloc(DATASET_MAX_STRING);
+    uint64_t count = dataset_count(set);
+
+    transfer_u64(t, &count);
+    if (!bytes && !t->error)
+        t->error = -ENOMEM;
+    for (unsigned i = 0; i < SHARDS && !t->error; i++) {
+        pthread_mutex_lock(&set->shard[i].lock);
+        write_shard(t, &set->shard[i], bytes);
+        pthread_mutex_unlock(&set->shard[i].lock);
+    }
+    free(bytes);
+}
+
+void dataset_transfer(struct transfer *t, struct dataset *set)
+{
+    uint64_t count = 0;
+
+    if (!t->reading) {
+        write_values(t, set);
+        return;
+    }
+    transfer_u64(t, &count);
+    transfer_require(t, transfer_has_room(t, count, VALUE_SIZE));
+    if (!t->error)
+        dataset_clear(set);
+    for (uint64_t i = 0; i < count && !t->error; i++) {
+        const uint8_t *bytes;
+        uint32_t length = 0;
+        uint16_t value = 0;
+
+        transfer_u32(t, &length);
+        transfer_u16(t, &value);
+        transfer_require(t, length > 0);
+        bytes = t->error ? NULL : transfer_lend(t, length);
+        if (bytes)
+            dataset_put(set, bytes, length, value);
+    }
 }

@@ -302,6 +302,8 @@ struct decoded_packet {
 };
 
 /* All that one packet's path needs; owned by one worker. */
+struct ended_flows; /* ended.c */
+
 struct pipeline {
     struct lifeline_worker *hand; /* where the keeper sees which packet is inspected; NULL: nobody looks */
     const uint8_t *slots;         /* that packets of the queue lie in */
@@ -335,6 +337,7 @@ struct pipeline {
     unsigned shedding; /* bits 1 << enum shed_class: what is shed now */
     struct shed_limits shed_limits;
     struct rewriter rewriter;
+    struct ended_flows *ended;        /* the pipeline's; NULL: nobody asks for flows that are over */
     struct decoded_packet decoded[2]; /* the packet at hand and the next one, in turn */
     unsigned at_hand;                 /* which of them */
     struct pipeline_counters counters;
@@ -369,6 +372,7 @@ struct pipeline_shared {
     struct host_table *hosts;
     struct offload_options offload;
     struct overload_options overload;
+    struct carried_counters *counters; /* of engines before this one; NULL: none, nor are they handed over */
 };
 /* Takes over options->app.settings, also when it fails. 0 or -ENOMEM. */
 int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options);
@@ -441,18 +445,46 @@ struct worker_update {
     struct overload_options overload;
 };
 
+/* --- carried.c ---------------------------------------------------------------------------------------------------------------- */
+
+struct carried_counters *carried_new(void); /* NULL: no memory */
+void carried_free(struct carried_counters *carried);
+/* What a counter of this engine says together with those before; `carried` may be NULL. */
+uint64_t carried_with(struct carried_counters *carried, const char *name, uint64_t value);
+/* These are what goes to the next engine. 0 or -ENOMEM, then not all do. */
+int carried_replace(struct carried_counters *carried, const struct output_stat *values, size_t count);
+void carried_transfer(struct transfer *t, struct carried_counters *carried);
+
+/* --- ended.c ------------------------------------------------------------------------------------------------------------------ */
+
+struct flow_copy;
+struct ended_flows *ended_flows_new(void); /* NULL: no memory */
+void ended_flows_free(struct ended_flows *ended);
+/* A flow that ends; NULL is allowed. */
+void ended_flows_keep(struct ended_flows *ended, const struct flow *flow);
+/* The newest with these ends, whichever is the client; `ends` NULL: with the id. NULL: none. */
+const struct flow_copy *ended_flows_find(const struct ended_flows *ended, const struct flow_ends *ends, uint64_t id);
+void flow_copy_take(struct flow_copy *out, const struct flow *flow, bool over);
+
 /* What main asks a worker about its flows. The worker copies, main prints. */
 enum { WORKER_FLOWS = 64 };
 struct flow_copy {
     struct flow flow; /* its pointers are not to be followed */
+    bool over;        /* it has ended */
     bool has_history;
     struct flow_history history;
     struct tcp_summary tcp;
 };
+enum worker_question {
+    WORKER_PAGE,    /* of all flows that live */
+    WORKER_BY_ENDS, /* one flow, also one that is over */
+    WORKER_BY_ID,   /* the same; no or one flow a page */
+};
 struct worker_query {
-    bool by_ends; /* else a page of all */
+    enum worker_question question;
     struct flow_ends ends;
-    size_t cursor; /* of the page; then of the next one, 0: there is none */
+    uint64_t id;   /* EVE's flow_id */
+    size_t cursor; /* where the page begins; then where the next one does, 0: there is none */
     size_t count;
     struct flow_copy flows[WORKER_FLOWS];
 };
@@ -557,6 +589,16 @@ void stats_set_follower(struct stats *stats, const struct follower *follower);
 void stats_free(struct stats *stats);
 void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
                  struct output *output, uint64_t uptime_seconds, uint64_t time_ns);
+
+/* The engine ends, and the next one goes on with its counters: writes them into what workers share. What is told of them afterwards is of
+ * this engine alone. By the last snapshots of the workers. 0 or -ENOMEM. */
+int stats_hand_over(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
+                    const struct output *output, uint64_t started_ns);
+/* Seconds since the first of the engines that handed their counters on has begun; this one did at `started_ns` (monotonic). */
+uint64_t stats_uptime(const struct stats *stats, uint64_t started_ns);
+/* A counter of this engine with what those before have counted; of a queue by one of its fields. */
+uint64_t stats_whole(const struct stats *stats, const char *name, uint64_t value);
+uint64_t stats_whole_of_queue(struct stats *stats, const struct worker *worker, const char *field, uint64_t value);
 
 /* The same numbers as one JSON object. */
 struct text;

@@ -148,6 +148,8 @@ void explain_flow(struct text *out, const struct flow_copy *copy, const struct r
     json_uint(out, "flow_id", flow->id);
     json_uint(out, "worker", worker);
     put_ends(out, flow);
+    if (copy->over)
+        json_bool(out, "over", true);
     json_string(out, "app_proto", flow->application ? app_name_of_id(flow->application) : NULL);
     put_counts(out, copy);
     json_string(out, "verdict", verdict_of(flow));

@@ -2,7 +2,7 @@
 /*
  * The order in which the modules write what they know, and read it. A worker's file is
  *
- *     about  names  protocols  flow  flow  flow ...  datagrams
+ *     about  names  protocols  flow  flow  flow ...  datagrams  tallies
  *
  * and a flow is a part of parts: its own fields first, then what others hang on it. Numbers of names and protocols mean something to
  * their process alone, so the names come first, and the reader has tables from the one to the other.
@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "engine_priv.h"
+#include "sluice/dataset.h"
 #include "sluice/transfer.h"
 
 enum { FILE_WORKER = 1, FILE_SHARED = 2 };
@@ -31,6 +32,10 @@ enum part {
     PART_HOST_TAGS,
     PART_THRESHOLDS,
     PART_EXPECTED,
+    PART_COUNTERS,
+    PART_DATASETS,
+    PART_SHARED_END,
+    PART_TALLIES = PART_SHARED_END, /* of a worker */
 };
 
 /* Of a flow; the fields come first, and the session before the application. */
@@ -59,7 +64,7 @@ static void numbers_clear(struct numbers *numbers)
     *numbers = (struct numbers){ .count = { 0 } };
 }
 
-/* Names of rules are those of counters, which do not go. */
+/* Names of rules are those of tallies, which have them. */
 static void write_names(struct transfer *t, const struct rule_names *names)
 {
     for (uint16_t kind = 0; kind < RULE_NAME_RULE; kind++) {
@@ -227,6 +232,15 @@ static void write_head(struct passage *passage, const struct ruleset *ruleset, s
     write_protocols(t);
 }
 
+static void write_tallies(struct passage *passage, const struct ruleset *ruleset)
+{
+    struct transfer *t = &passage->file->out;
+    size_t start = transfer_part_start(t, PART_TALLIES);
+
+    policy_transfer_tallies(t, passage->pipeline->policy, rule_list_names(ruleset_rules(ruleset)));
+    transfer_part_end(t, start);
+}
+
 static void write_datagrams(struct passage *passage)
 {
     struct transfer *t = &passage->file->out;
@@ -254,6 +268,7 @@ int handover_write(struct pipeline *pipeline, const struct ruleset *ruleset, str
         write_head(&passage, ruleset, place);
         flow_table_each(pipeline->flows, write_flow, &passage);
         write_datagrams(&passage);
+        write_tallies(&passage, ruleset);
     }
     end = transfer_file_finish(&file, &size);
     detect_checks_free(passage.checks);
@@ -345,6 +360,10 @@ static void read_part(struct transfer *t, struct passage *passage, enum part kin
     case PART_DATAGRAMS:
         defrag_transfer(t, pipeline->defrag);
         break;
+    case PART_TALLIES:
+        if (!passage->is_visit) /* another worker has the same file */
+            policy_transfer_tallies(t, pipeline->policy, rule_list_names(ruleset_rules(pipeline->ruleset)));
+        break;
     default:
         break;
     }
@@ -421,8 +440,8 @@ int handover_read(struct pipeline *pipeline, const struct ruleset *ruleset, stru
 
 /* --- What workers share -------------------------------------------------------------------------------------------------------- */
 
-static void transfer_shared_part(struct transfer *t, struct pipeline_shared *shared, const struct numbers *names,
-                                 uint64_t now_ns, enum part kind)
+static void transfer_shared_part(struct transfer *t, struct pipeline_shared *shared, const struct ruleset *ruleset,
+                                 const struct numbers *names, uint64_t now_ns, enum part kind)
 {
     const struct host_numbers hosts = {
         .hosts = names->here[RULE_NAME_HOSTBIT],
@@ -444,6 +463,13 @@ static void transfer_shared_part(struct transfer *t, struct pipeline_shared *sha
     case PART_EXPECTED:
         app_shared_transfer(t, shared->apps);
         break;
+    case PART_COUNTERS:
+        if (shared->counters)
+            carried_transfer(t, shared->counters);
+        break;
+    case PART_DATASETS:
+        datasets_transfer(t, rule_list_datasets(ruleset_rules(ruleset)));
+        break;
     default:
         break;
     }
@@ -458,10 +484,10 @@ int handover_write_shared(struct pipeline_shared *shared, const struct ruleset *
 
     if (!err)
         write_names(&file.out, rule_list_names(ruleset_rules(ruleset)));
-    for (enum part kind = PART_HOST_BITS; !err && kind <= PART_EXPECTED; kind++) {
+    for (enum part kind = PART_HOST_BITS; !err && kind < PART_SHARED_END; kind++) {
         size_t start = transfer_part_start(&file.out, (uint16_t)kind);
 
-        transfer_shared_part(&file.out, shared, &none, now_ns, kind);
+        transfer_shared_part(&file.out, shared, ruleset, &none, now_ns, kind);
         transfer_part_end(&file.out, start);
         transfer_file_flush(&file);
     }
@@ -483,7 +509,7 @@ int handover_read_shared(struct pipeline_shared *shared, const struct ruleset *r
         if (kind == PART_NAMES)
             read_names(&part, rule_list_names(ruleset_rules(ruleset)), &names);
         else
-            transfer_shared_part(&part, shared, &names, 0, (enum part)kind);
+            transfer_shared_part(&part, shared, ruleset, &names, 0, (enum part)kind);
         map.in.error = part.error;
     }
     err = map.in.error;

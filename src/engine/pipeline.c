@@ -37,6 +37,7 @@ int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_o
 void pipeline_shared_clear(struct pipeline_shared *shared)
 {
     app_options_clear(&shared->app_options);
+    carried_free(shared->counters);
     file_store_free(shared->files);
     app_shared_free(shared->apps);
     host_table_free(shared->hosts);
@@ -153,6 +154,7 @@ void pipeline_clear(struct pipeline *pipeline)
     flow_table_free(pipeline->flows);
     defrag_free(pipeline->defrag);
     decoder_free(pipeline->decoder);
+    ended_flows_free(pipeline->ended);
     memset(pipeline, 0, sizeof(*pipeline));
 }
 
@@ -725,6 +727,7 @@ static void end_flow(struct flow *flow, enum flow_end reason, void *user)
         log_at_end(pipeline, flow);
         output_flow(pipeline->output, flow, reason, pipeline->ruleset ? ruleset_generation(pipeline->ruleset) : 0);
     }
+    ended_flows_keep(pipeline->ended, flow);
     app_end(pipeline->app, flow, detect_release_transaction, pipeline->detector);
     detect_flow_end(pipeline->detector, flow);
     policy_flow_end(pipeline->policy, flow);

@@ -454,8 +454,8 @@ static void note_unused(const char *name, void *user)
     struct diag *diag = user;
 
     if (!is_reloaded(name))
-        diag_warning(diag, (struct position){ .file = NULL }, "'%s' has changed: it takes effect at the next start",
-                     name);
+        diag_warning(diag, (struct position){ .file = NULL },
+                     "'%s' has changed: it takes effect with `sluice upgrade`, or at the next start", name);
 }
 
 /* What is not reloaded stays as it was at the start, so it is that one that the new one is compared with. */

@@ -244,6 +244,8 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
                             output_port(engine->output, worker->index));
     if (!err)
         err = detector_prepare(worker->pipeline.detector, engine->ruleset);
+    if (!err && !(worker->pipeline.ended = ended_flows_new()))
+        err = -ENOMEM;
     if (err) {
         snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
         return err;
@@ -329,6 +331,8 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         clock_realtime_ns() +
         (uint64_t)config_number(engine->options->config, "stream.midstream-grace") * NS_PER_SECOND;
     err = pipeline_shared_init(&engine->shared, &options);
+    if (!err && !(engine->shared.counters = carried_new()))
+        err = -ENOMEM;
     if (!err)
         err = stats_new(&engine->stats, engine->worker_count, true, engine->options->config, &engine->shared);
     if (err) {
@@ -436,6 +440,10 @@ static struct succession succession_of(struct engine *engine)
         .worker_count = engine->worker_count,
         .shared = &engine->shared,
         .ruleset = engine->ruleset,
+        .stats = engine->stats,
+        .worker_list = engine->worker_list,
+        .output = engine->output,
+        .started_ns = engine->started_ns,
         .channel = engine->inherited->channel,
     };
 }
@@ -632,7 +640,7 @@ static void write_stats(struct engine *engine)
     }
     tell_loops(engine);
     stats_write(engine->stats, engine->worker_list, engine->worker_count, engine->ruleset, engine->output,
-                (clock_monotonic_ns() - engine->started_ns) / NS_PER_SECOND, clock_realtime_ns());
+                stats_uptime(engine->stats, engine->started_ns), clock_realtime_ns());
 }
 
 /* The first worker that ended, with its error; 0 when all run. */
@@ -837,8 +845,9 @@ static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 static void write_end(struct engine *engine)
 {
     engine_save_datasets(engine->ruleset);
-    stats_write(engine->stats, engine->worker_list, engine->worker_count, engine->ruleset, engine->output,
-                (clock_monotonic_ns() - engine->started_ns) / NS_PER_SECOND, clock_realtime_ns());
+    if (!engine->hands_over) /* else they go on */
+        stats_write(engine->stats, engine->worker_list, engine->worker_count, engine->ruleset, engine->output,
+                    stats_uptime(engine->stats, engine->started_ns), clock_realtime_ns());
 }
 
 /* A reload still reads, and nobody knows for how long: what it uses stays, and nothing is to be torn down beneath it. */

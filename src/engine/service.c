@@ -23,7 +23,14 @@
 
 #define NO_TICKET UINT64_MAX
 
-enum { MAX_TICKETS = 64, MAX_TOLD_MISTAKES = 20, MAX_FLOWS = 1024, DEFAULT_FLOWS = 256, FLOW_PAGES = 64 };
+enum {
+    MAX_TICKETS = 64,
+    MAX_TOLD_MISTAKES = 20,
+    MAX_FLOWS = 1024,
+    DEFAULT_FLOWS = 256,
+    FLOW_PAGES = 64,
+    MAX_WALK_PAGES = 2048
+};
 
 /* Who waits for a reload. */
 struct waiting_client {
@@ -43,7 +50,7 @@ struct service {
 
 static uint64_t uptime(const struct service *service)
 {
-    return (clock_monotonic_ns() - service->options.started_ns) / NS_PER_SECOND;
+    return stats_uptime(service->options.stats, service->options.started_ns);
 }
 
 /* All at once, so that it takes as long as the slowest. */
@@ -125,9 +132,11 @@ static void status(void *user, struct control_request *request)
     struct text *out = control_answer(request);
 
     for (unsigned i = 0; i < options->worker_count; i++) {
-        packets += options->workers[i].snapshot.capture.packets;
-        dropped += options->workers[i].snapshot.capture.dropped;
-        alerts += options->workers[i].snapshot.policy.alerts;
+        const struct worker *worker = &options->workers[i];
+
+        packets += stats_whole_of_queue(options->stats, worker, "packets", worker->snapshot.capture.packets);
+        dropped += stats_whole_of_queue(options->stats, worker, "dropped", worker->snapshot.capture.dropped);
+        alerts += worker->snapshot.policy.alerts;
     }
     json_object_open(out, NULL);
     json_string(out, "version", SLUICE_VERSION);
@@ -138,7 +147,7 @@ static void status(void *user, struct control_request *request)
     json_bool(out, "workers_answer", answering);
     json_uint(out, "packets", packets);
     json_uint(out, "dropped", dropped);
-    json_uint(out, "alerts", alerts);
+    json_uint(out, "alerts", stats_whole(options->stats, "detect.alert", alerts));
     put_engines(out, options->memory);
     put_overloaded(out, options);
     put_rules(out, *options->ruleset);
@@ -172,22 +181,35 @@ static void put_overload(struct text *out, const struct queue_watch_counters *wa
     json_array_close(out);
 }
 
-static void put_queue(struct text *out, const struct worker *worker)
+static void put_queue_counters(struct text *out, struct stats *stats, const struct worker *worker)
 {
     const struct capture_counters *counters = &worker->snapshot.capture;
+    const struct {
+        const char *key, *field;
+        uint64_t value;
+    } rows[] = {
+        { "packets", "packets", counters->packets },
+        { "bytes", "bytes", counters->bytes },
+        { "accepted", "accepted", counters->accepted },
+        { "dropped", "dropped", counters->dropped },
+        { "repeated", "repeated", counters->repeated },
+        { "routed", "routed", counters->routed },
+        { "overruns", "receive_overruns", counters->receive_overruns },
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        json_uint(out, rows[i].key, stats_whole_of_queue(stats, worker, rows[i].field, rows[i].value));
+}
+
+static void put_queue(struct text *out, struct stats *stats, const struct worker *worker)
+{
     const struct queue_watch_counters *watch = &worker->snapshot.watch;
     struct queue_status status = { 0 };
 
     json_object_open(out, NULL);
     json_uint(out, "queue", worker->queue.queue);
     json_uint(out, "worker", worker->index);
-    json_uint(out, "packets", counters->packets);
-    json_uint(out, "bytes", counters->bytes);
-    json_uint(out, "accepted", counters->accepted);
-    json_uint(out, "dropped", counters->dropped);
-    json_uint(out, "repeated", counters->repeated);
-    json_uint(out, "routed", counters->routed);
-    json_uint(out, "overruns", counters->receive_overruns);
+    put_queue_counters(out, stats, worker);
     json_uint(out, "age_us", watch->ages.last_ns / 1000);
     json_uint(out, "age_p50_us", queue_age_percentile(&watch->ages, NULL, 500) / 1000);
     json_uint(out, "age_p99_us", queue_age_percentile(&watch->ages, NULL, 990) / 1000);
@@ -210,7 +232,7 @@ static void queues(void *user, struct control_request *request)
     out = control_answer(request);
     json_array_open(out, NULL);
     for (unsigned i = 0; i < service->options.worker_count; i++)
-        put_queue(out, &service->options.workers[i]);
+        put_queue(out, service->options.stats, &service->options.workers[i]);
     json_array_close(out);
 }
 
@@ -254,7 +276,7 @@ static bool put_page(struct service *service, struct text *out, struct place *pl
 
     if (worker_is_asked(worker))
         return false;
-    query->by_ends = false;
+    query->question = WORKER_PAGE;
     query->cursor = place->bucket;
     if (!worker_ask(worker, query))
         return false;
@@ -325,35 +347,73 @@ static bool read_ends(struct control_request *request, struct flow_ends *ends)
     return true;
 }
 
-static void explain_ends(struct service *service, struct control_request *request)
+struct wanted_flow {
+    enum worker_question question;
+    struct flow_ends ends;
+    uint64_t id;
+};
+
+/* What is looked for, at one worker, in as many pages as it takes: 1 found, 0 not, -EBUSY: it does not answer (any more). */
+static int find_flow(struct worker *worker, struct worker_query *query, const struct wanted_flow *wanted)
+{
+    size_t cursor = 0;
+
+    for (unsigned i = 0; i < MAX_WALK_PAGES; i++) {
+        if (worker_is_asked(worker))
+            return -EBUSY;
+        query->question = wanted->question;
+        query->ends = wanted->ends;
+        query->id = wanted->id;
+        query->cursor = cursor;
+        if (!worker_ask(worker, query))
+            return -EBUSY;
+        cursor = query->cursor;
+        if (query->count > 0 || query->question == WORKER_BY_ENDS || cursor == 0)
+            return query->count > 0;
+    }
+    return -EBUSY;
+}
+
+static void explain_found(struct service *service, struct control_request *request, const struct wanted_flow *wanted)
 {
     const struct rule_list *rules = ruleset_rules(*service->options.ruleset);
-    struct flow_ends ends;
+    unsigned ended = service->options.worker_count;
     bool answering = true;
 
-    if (!read_ends(request, &ends)) {
-        control_fail(request, "a flow is \"proto\" (a number), \"src_ip\", \"src_port\", \"dest_ip\", \"dest_port\"");
-        return;
-    }
     for (unsigned i = 0; i < service->options.worker_count; i++) {
-        struct worker *worker = &service->options.workers[i];
-        struct worker_query *query = &service->queries[i];
+        const struct worker_query *query = &service->queries[i];
+        int found = find_flow(&service->options.workers[i], &service->queries[i], wanted);
 
-        if (worker_is_asked(worker)) {
-            answering = false;
-            continue;
-        }
-        query->by_ends = true;
-        query->ends = ends;
-        if (!worker_ask(worker, query)) {
-            answering = false;
-        } else if (query->count > 0) {
+        answering &= found >= 0;
+        if (found > 0 && !query->flows[0].over) {
             explain_flow(control_answer(request), &query->flows[0], rules, i, true);
             return;
         }
+        if (found > 0)
+            ended = i;
     }
-    control_fail(request, answering ? "there is no such flow: it is over, or no packet of it came by"
-                                    : "there is no such flow at the workers that answer");
+    if (ended < service->options.worker_count)
+        explain_flow(control_answer(request), &service->queries[ended].flows[0], rules, ended, true);
+    else
+        control_fail(request, answering ? "there is no such flow: it is over and forgotten, or no packet of it came by"
+                                        : "there is no such flow at the workers that answer");
+}
+
+static void explain_ends(struct service *service, struct control_request *request)
+{
+    struct wanted_flow wanted = { .question = WORKER_BY_ENDS };
+
+    if (read_ends(request, &wanted.ends))
+        explain_found(service, request, &wanted);
+    else
+        control_fail(request, "a flow is \"proto\" (a number), \"src_ip\", \"src_port\", \"dest_ip\", \"dest_port\"");
+}
+
+static void explain_id(struct service *service, struct control_request *request, uint64_t id)
+{
+    const struct wanted_flow wanted = { .question = WORKER_BY_ID, .id = id };
+
+    explain_found(service, request, &wanted);
 }
 
 static void explain_sid(struct service *service, struct control_request *request, int64_t sid)
@@ -379,9 +439,11 @@ static void explain_sid(struct service *service, struct control_request *request
 
 static void explain(void *user, struct control_request *request)
 {
-    int64_t sid = control_number(request, "sid", -1);
+    int64_t sid = control_number(request, "sid", -1), id = control_number(request, "flow_id", -1);
 
-    if (sid >= 0)
+    if (id >= 0)
+        explain_id(user, request, (uint64_t)id);
+    else if (sid >= 0)
         explain_sid(user, request, sid);
     else
         explain_ends(user, request);
@@ -556,14 +618,15 @@ static const struct control_command commands[] = {
     { "costs", NULL, "the rules that take most time, where they are timed", costs },
     { "flows", NULL, "the flows there are; limit, from", flows },
     { "explain", NULL,
-      "what became of a flow (proto, src_ip, src_port, dest_ip, dest_port, vlan), or of a rule (sid, gid)", explain },
+      "what became of a flow (flow_id; or proto, src_ip, src_port, dest_ip, dest_port, vlan), or of a rule (sid, gid)",
+      explain },
     { "reload", "reload-rules", "rules and settings anew; answers when all workers have them", reload_rules },
     { "reload-nonblocking", "ruleset-reload-nonblocking", "the same, and answers at once", reload_rules_later },
     { "ruleset-reload-rules", NULL, "the same as reload", reload_rules },
     { "reopen", "reopen-log-files", "opens the event files by their names again, after a rotation", reopen },
     { "upgrade", NULL, "the program as it lies there now takes over, with flows and packets; answers when it does",
       upgrade },
-    { "uptime", NULL, "seconds since the start", put_uptime },
+    { "uptime", NULL, "seconds since the start, upgrades left out of account", put_uptime },
     { "version", NULL, "of the program", put_version },
     { "command-list", "help", "these", list_commands },
     { NULL, NULL, NULL, NULL },

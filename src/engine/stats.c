@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "sluice/arena.h"
+#include "sluice/clock.h"
 #include "sluice/dataset.h"
 #include "sluice/host.h"
 #include "sluice/log.h"
@@ -30,9 +31,12 @@ struct stats {
     const char **queue_names;  /* per worker STATS_PER_QUEUE names */
     unsigned workers;
     bool queues, decoder_events, stream_events;
-    bool exceptions; /* the policies that were used, by cause */
+    bool handed_over; /* what there is has gone to the next engine: it is not added once more */
+    bool exceptions;  /* the policies that were used, by cause */
     const char *exception_names[EXCEPTION_COUNT][EXCEPTION_POLICY_COUNT];
 };
+
+static const char uptime_name[] = "uptime"; /* among what is handed over */
 
 /* The counters of one queue, in the order of queue_names. */
 static const char *const queue_fields[] = {
@@ -154,8 +158,9 @@ void stats_free(struct stats *stats)
 
 static void add(struct stats *stats, const char *name, uint64_t value)
 {
-    if (name && stats->count < stats->capacity)
-        stats->values[stats->count++] = (struct output_stat){ name, value };
+    if (!name || stats->count == stats->capacity)
+        return;
+    stats->values[stats->count++] = (struct output_stat){ name, stats_whole(stats, name, value) };
 }
 
 static const char *queue_name(struct stats *stats, const struct worker *worker, unsigned field)
@@ -569,6 +574,38 @@ void stats_write(struct stats *stats, struct worker *const *workers, unsigned co
     output_stats(output, stats->values, stats->count, uptime_seconds, time_ns);
     for (unsigned i = 0; i < count; i++)
         stats->ages[i] = workers[i]->snapshot.watch.ages;
+}
+
+uint64_t stats_whole(const struct stats *stats, const char *name, uint64_t value)
+{
+    return stats->handed_over ? value : carried_with(stats->shared->counters, name, value);
+}
+
+uint64_t stats_whole_of_queue(struct stats *stats, const struct worker *worker, const char *field, uint64_t value)
+{
+    for (unsigned i = 0; i < QUEUE_FIELDS; i++) {
+        if (strcmp(queue_fields[i], field) == 0)
+            return stats_whole(stats, queue_name(stats, worker, i), value);
+    }
+    return value;
+}
+
+uint64_t stats_uptime(const struct stats *stats, uint64_t started_ns)
+{
+    return stats_whole(stats, uptime_name, (clock_monotonic_ns() - started_ns) / NS_PER_SECOND);
+}
+
+int stats_hand_over(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,
+                    const struct output *output, uint64_t started_ns)
+{
+    uint64_t uptime = stats_uptime(stats, started_ns);
+
+    if (!stats->shared->counters)
+        return 0;
+    collect(stats, workers, count, ruleset, output);
+    stats->handed_over = true;
+    add(stats, uptime_name, uptime);
+    return carried_replace(stats->shared->counters, stats->values, stats->count);
 }
 
 void stats_json(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,

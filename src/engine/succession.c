@@ -46,6 +46,14 @@ static int hand_over_worker(const struct succession *own, unsigned number, struc
                 handover_write(&worker->pipeline, atomic_load(&worker->ruleset), place_of(own, number), fd, counts));
 }
 
+/* After the flows: those that do not go are told of, which counts. */
+static int hand_over_counters(const struct succession *own)
+{
+    for (unsigned i = 0; i < own->worker_count; i++)
+        worker_copy_counters(&own->workers[i]);
+    return stats_hand_over(own->stats, own->worker_list, own->worker_count, own->ruleset, own->output, own->started_ns);
+}
+
 static int hand_over_shared(const struct succession *own)
 {
     int fd = new_file();
@@ -61,12 +69,16 @@ void succession_give(const struct succession *own)
 {
     struct handover_counts counts = { 0 };
     uint64_t begin_ns = clock_monotonic_ns();
-    int err = hand_over_shared(own), one;
+    int err = 0, one;
 
     for (unsigned i = 0; i < own->worker_count; i++) {
         one = hand_over_worker(own, i, &counts);
         err = err ? err : one;
     }
+    one = hand_over_counters(own);
+    err = err ? err : one;
+    one = hand_over_shared(own);
+    err = err ? err : one;
     lifeline_send(own->channel, LIFELINE_HANDED, err, NULL);
     if (err)
         log_error("not all that is known of traffic could be handed over: %s", strerror(-err));

@@ -10,7 +10,11 @@ struct succession {
     unsigned worker_count;
     struct pipeline_shared *shared;
     const struct ruleset *ruleset;
-    int channel; /* to the keeper */
+    struct stats *stats;
+    struct worker *const *worker_list; /* the same workers, for stats */
+    const struct output *output;
+    uint64_t started_ns; /* monotonic */
+    int channel;         /* to the keeper */
 };
 
 /* Of an engine that ends: writes the files and sends them. */

@@ -14,7 +14,7 @@
 #include "sluice/clock.h"
 #include "sluice/ring.h"
 
-enum { ANSWER_WAIT_MS = 1000, QUERY_BUCKETS = 1024, QUERY_IDLE_BUCKETS = 1 << 17 };
+enum { ANSWER_WAIT_MS = 1000, QUERY_BUCKETS = 1024, QUERY_WALK_BUCKETS = 256, QUERY_IDLE_BUCKETS = 1 << 17 };
 
 int worker_snapshot_init(struct worker *worker)
 {
@@ -64,30 +64,59 @@ void worker_copy_counters(struct worker *worker)
         snapshot->defrag[i] = defrag_counter_value(pipeline->defrag, i);
 }
 
-static void copy_flow(const struct flow *flow, struct flow_copy *out)
+/* One flow, which lives or has ended. */
+static void answer_one(struct worker_query *query, const struct flow *flow, const struct flow_copy *ended)
 {
-    out->flow = *flow;
-    out->has_history = flow->history != NULL;
-    if (flow->history)
-        out->history = *flow->history;
-    stream_summary(flow, &out->tcp);
+    query->count = flow || ended;
+    if (flow)
+        flow_copy_take(&query->flows[0], flow, false);
+    else if (ended)
+        query->flows[0] = *ended;
+}
+
+static void answer_by_ends(const struct pipeline *pipeline, struct worker_query *query)
+{
+    const struct flow *flow = flow_table_find(pipeline->flows, &query->ends);
+
+    answer_one(query, flow, flow ? NULL : ended_flows_find(pipeline->ended, &query->ends, 0));
+}
+
+/* Flows are not to be found by their ids but by a walk over all of them: first those that are over, which are few. */
+static void answer_by_id(const struct pipeline *pipeline, struct worker_query *query, size_t buckets)
+{
+    const struct flow_copy *ended = query->cursor == 0 ? ended_flows_find(pipeline->ended, NULL, query->id) : NULL;
+    const struct flow *flow = NULL;
+
+    if (ended)
+        query->cursor = 0;
+    else
+        flow = flow_table_find_id(pipeline->flows, query->id, &query->cursor, buckets);
+    answer_one(query, flow, ended);
+}
+
+static void answer_page(const struct pipeline *pipeline, struct worker_query *query, size_t buckets)
+{
+    const struct flow *found[WORKER_FLOWS];
+
+    query->count = flow_table_page(pipeline->flows, &query->cursor, buckets, found, WORKER_FLOWS);
+    for (size_t i = 0; i < query->count; i++)
+        flow_copy_take(&query->flows[i], found[i], false);
 }
 
 /* No longer than a batch takes; where nothing else is to be done, a hundred times as long. */
 static void answer_query(struct worker *worker, struct worker_query *query, bool idle)
 {
-    struct flow_table *table = worker->pipeline.flows;
-    const struct flow *found[WORKER_FLOWS];
-
-    if (query->by_ends) {
-        found[0] = flow_table_find(table, &query->ends);
-        query->count = found[0] ? 1 : 0;
-    } else {
-        query->count =
-            flow_table_page(table, &query->cursor, idle ? QUERY_IDLE_BUCKETS : QUERY_BUCKETS, found, WORKER_FLOWS);
+    switch (query->question) {
+    case WORKER_PAGE:
+        answer_page(&worker->pipeline, query, idle ? QUERY_IDLE_BUCKETS : QUERY_BUCKETS);
+        break;
+    case WORKER_BY_ENDS:
+        answer_by_ends(&worker->pipeline, query);
+        break;
+    case WORKER_BY_ID:
+        answer_by_id(&worker->pipeline, query, idle ? QUERY_IDLE_BUCKETS : QUERY_WALK_BUCKETS);
+        break;
     }
-    for (size_t i = 0; i < query->count; i++)
-        copy_flow(found[i], &query->flows[i]);
 }
 
 static void answer_main(struct worker *worker, bool idle)

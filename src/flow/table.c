@@ -527,6 +527,36 @@ size_t flow_table_page(struct flow_table *table, size_t *cursor, size_t buckets,
     return count;
 }
 
+static const struct flow *find_id_in(const struct bucket *bucket, uint64_t id)
+{
+    uint32_t places = bucket->count < BUCKET_PLACES ? bucket->count : BUCKET_PLACES;
+
+    for (uint32_t i = 0; i < places; i++) {
+        if (bucket->flows[i]->id == id)
+            return bucket->flows[i];
+    }
+    if (bucket->count <= BUCKET_PLACES)
+        return NULL;
+    for (const struct flow *flow = bucket->flows[BUCKET_LAST]->next; flow; flow = flow->next) {
+        if (flow->id == id)
+            return flow;
+    }
+    return NULL;
+}
+
+const struct flow *flow_table_find_id(const struct flow_table *table, uint64_t id, size_t *cursor, size_t buckets)
+{
+    size_t at = *cursor, end = (size_t)table->bucket_mask + 1;
+    const struct flow *found = NULL;
+
+    if (at < end && buckets < end - at)
+        end = at + buckets;
+    for (; at < end && !found; at++)
+        found = find_id_in(&table->buckets[at], id);
+    *cursor = found || at > table->bucket_mask ? 0 : at;
+    return found;
+}
+
 const struct flow *flow_table_find(struct flow_table *table, const struct flow_ends *ends)
 {
     struct flow_key key = {

@@ -98,3 +98,74 @@ void history_transfer(struct transfer *t, struct pool *pool, struct flow *flow)
     if (t->reading && !t->error && !flow->history && (flow->history = pool_take(pool)))
         *flow->history = read;
 }
+
+enum { TALLY_SIZE = 2 + 4 * 8 }; /* with an empty name */
+
+static uint64_t get(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static void add(_Atomic uint64_t *counter, uint64_t value)
+{
+    atomic_store_explicit(counter, get(counter) + value, memory_order_relaxed);
+}
+
+/* The name of the rule that is counted under a number; NULL: none, and nothing to tell. */
+static const char *counted_rule(const struct rule_tally *tallies, const struct rule_names *names, uint32_t number)
+{
+    return get(&tallies[number].matches) > 0 ? rule_names_text(names, RULE_NAME_RULE, number) : NULL;
+}
+
+static void write_tallies(struct transfer *t, const struct rule_tally *tallies, const struct rule_names *names)
+{
+    uint32_t count = 0, end = 1;
+
+    for (; end < POLICY_MAX_TALLIES && rule_names_text(names, RULE_NAME_RULE, end); end++)
+        count += counted_rule(tallies, names, end) != NULL;
+    transfer_u32(t, &count);
+    for (uint32_t number = 1; number < end; number++) {
+        const struct rule_tally *tally = &tallies[number];
+        uint64_t values[] = { get(&tally->matches), get(&tally->alerts), get(&tally->drops), get(&tally->last_ns) };
+        const char *name = counted_rule(tallies, names, number);
+
+        if (!name)
+            continue;
+        transfer_put_text(t, name);
+        for (unsigned i = 0; i < 4; i++)
+            transfer_u64(t, &values[i]);
+    }
+}
+
+static void read_tally(struct transfer *t, struct rule_tally *tallies, struct rule_names *names)
+{
+    struct span name = { .at = NULL };
+    uint64_t values[4] = { 0 };
+    uint32_t number;
+
+    name.at = transfer_lend_text(t, &name.length);
+    for (unsigned i = 0; i < 4; i++)
+        transfer_u64(t, &values[i]);
+    number = t->error ? 0 : rule_names_number(names, RULE_NAME_RULE, name);
+    if (number == 0 || number >= POLICY_MAX_TALLIES)
+        return;
+    add(&tallies[number].matches, values[0]);
+    add(&tallies[number].alerts, values[1]);
+    add(&tallies[number].drops, values[2]);
+    if (values[3] > get(&tallies[number].last_ns))
+        atomic_store_explicit(&tallies[number].last_ns, values[3], memory_order_relaxed);
+}
+
+void tally_transfer(struct transfer *t, struct rule_tally *tallies, struct rule_names *names)
+{
+    uint32_t count = 0;
+
+    if (!t->reading) {
+        write_tallies(t, tallies, names);
+        return;
+    }
+    transfer_u32(t, &count);
+    transfer_require(t, count < POLICY_MAX_TALLIES && transfer_has_room(t, count, TALLY_SIZE));
+    for (uint32_t i = 0; i < count && !t->error; i++)
+        read_tally(t, tallies, names);
+}

@@ -84,6 +84,11 @@ int policy_new(struct policy **out, const struct policy_options *options, struct
     return 0;
 }
 
+void policy_transfer_tallies(struct transfer *t, struct policy *policy, struct rule_names *names)
+{
+    tally_transfer(t, policy->tallies, names);
+}
+
 void policy_free(struct policy *policy)
 {
     if (!policy)

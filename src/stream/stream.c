@@ -295,10 +295,12 @@ bool stream_is_at_depth(const struct flow *flow)
            flow->tcp->peer[FLOW_TO_SERVER].flags & flow->tcp->peer[FLOW_TO_CLIENT].flags & PEER_DEPTH_REACHED;
 }
 
-bool stream_is_half_at_depth(const struct flow *flow)
+bool stream_is_truncated(const struct flow *flow, enum flow_direction direction)
 {
-    return flow->tcp &&
-           (flow->tcp->peer[FLOW_TO_SERVER].flags | flow->tcp->peer[FLOW_TO_CLIENT].flags) & PEER_DEPTH_REACHED;
+    const struct tcp_peer *peer = flow->tcp ? &flow->tcp->peer[direction] : NULL;
+
+    return peer && (peer->flags & PEER_DEPTH_REACHED) &&
+           (peer->assembly.inspected >= peer->assembly.limit || peer->assembly.parsed >= peer->assembly.limit);
 }
 
 void stream_release_closed(struct stream *stream, struct flow *flow)

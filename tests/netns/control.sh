@@ -11,7 +11,7 @@ alert icmp any any -> any any (msg:"ping"; itype:8; sid:3;)
 RULES
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
 start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --no-console --set "unix-command.filename=$WORK/socket" \
-	--set unix-command.enabled=yes --set control.clients=3
+	--set unix-command.enabled=yes --set control.clients=3 --set flow.timeouts.icmp.new=2 --set flow.timeouts.icmp.established=2
 SLUICE_PID=$LAST_PID
 ask() { "$SLUICE" "$@" --socket "$WORK/socket"; }
 json() { python3 -c 'import json, sys
@@ -49,12 +49,26 @@ ask explain "10.66.1.2:$port" 10.66.2.2:7001 | grep -q "verdict: dropped, reason
 ask explain 10.66.1.2:1 10.66.2.2:1 2>"$WORK/none" && fail "a flow that is not there is explained"
 grep -q "there is no such flow" "$WORK/none" || fail "$(cat "$WORK/none")"
 
+# The same by the number that events have; and when it is over.
+id=$(json flow_id <"$WORK/flow")
+equal "by its id" "$(ask explain "$id" --json | json drop.signature_id)" 2
+equal "by its id" "$(ask explain flow "$id" --json | json src_port)" "$port"
+ask explain flow 12345 2>"$WORK/none" && fail "a flow that is not there is explained"
+grep -q "there is no such flow" "$WORK/none" || fail "$(cat "$WORK/none")"
+
 # A rule, also when it has gone.
 equal "matches" "$(ask explain 1 --json | json matches)" 1
 equal "its text" "$(ask explain 1:1 --json | json rev)" 3
 ask explain 99 2>/dev/null && fail "a rule that is not there is explained"
 client ping -c 3 -i 0.1 -q 10.66.2.2 >/dev/null
 equal "alerts of ping" "$(ask explain 3 --json | json alerts)" 3
+ping_flow() { ask flows --json | python3 -c 'import json, sys
+print(*(f["flow_id"] for f in map(json.loads, sys.stdin) if f["proto"] == "ICMP"))'; }
+id=$(ping_flow)
+for _ in $(seq 100); do [ -z "$(ping_flow)" ] && break; sleep 0.1; done
+equal "the flow is over" "$(ask explain flow "$id" --json | json over)" true
+equal "rule of a flow that is over" "$(ask explain "$id" --json | json rules.0.signature_id)" 3
+ask explain "$id" | grep -q "over; .*since" || fail "over, in words"
 sed -i /sid:3/d "$WORK/t.rules"
 ask reload >"$WORK/said" || fail "reload failed"
 grep -q "reloaded: generation 2, 2 rules, 0 rejected" "$WORK/said" || fail "reload: $(cat "$WORK/said")"
@@ -125,8 +139,18 @@ grep -q "somebody else listens there" "$WORK/other.log" || fail "$(cat "$WORK/ot
 exec 3>&-
 kill_process "$SLUICE_PID"
 sed -i '$d' "$WORK/t.rules"
-start_sluice again --queue 0-1 --rules "$WORK/t.rules" --no-console --set "unix-command.filename=$WORK/socket" --set unix-command.enabled=yes
+echo 'flow: { memcap: 64 MiB }' >"$WORK/settings.yaml"
+start_sluice again --config "$WORK/settings.yaml" --queue 0-1 --rules "$WORK/t.rules" --no-console --set "unix-command.filename=$WORK/socket" \
+	--set unix-command.enabled=yes
 equal "generation" "$(ask status --json | json rules.generation)" 1
+
+# A setting that a reload does not take is named, with what takes it; one that it takes is not.
+ask reload >"$WORK/said" 2>&1 || fail "reload failed"
+grep -q "has changed" "$WORK/said" && fail "nothing has changed: $(cat "$WORK/said")"
+echo 'flow: { memcap: 65 MiB, timeouts: { udp: { new: 7 } } }' >"$WORK/settings.yaml"
+ask reload >"$WORK/said" 2>&1 || fail "reload failed"
+equal "settings that are not taken" "$(grep -c "has changed" "$WORK/said")" 1
+grep -q "'flow.memcap' has changed: it takes effect with .sluice upgrade." "$WORK/said" || fail "$(cat "$WORK/said")"
 stop_process "$LAST_PID" || fail "exit code $?"
 [ ! -e "$WORK/socket" ] || fail "the socket is left"
 ask status 2>"$WORK/none" && fail "nobody answered"

@@ -15,6 +15,7 @@ start_sluice ips --queue 0-1 --rules "$WORK/t.rules" --attach after --set unix-c
 keeper=$LAST_PID
 ask() { gateway "$program" "$@" --socket "$WORK/control"; }
 traffic_start
+packets=0
 for i in $(seq "${UPGRADES:-4}"); do
 	sleep "0.$((RANDOM % 8))$((RANDOM % 10))"
 	engine=$(engine_of "$keeper")
@@ -28,6 +29,10 @@ for i in $(seq "${UPGRADES:-4}"); do
 	done
 	[ "$next" != "$engine" ] || fail "the engine is the same"
 	kill -0 "$keeper" || fail "the keeper is gone"
+	# Counters go on: what one engine had judged is part of what the next one says.
+	before=$packets
+	packets=$(ask stats capture.kernel_packets | awk '{print $2}')
+	[ "${packets:-0}" -gt "$before" ] || fail "upgrade $i: $packets packets, $before before"
 done
 
 # What would not start takes over nothing.
@@ -50,6 +55,8 @@ for _ in $(seq 50); do [ "$(last_stats ips engine.handovers)" = "${UPGRADES:-4}"
 equal "hand-overs" "$(last_stats ips engine.handovers)" "${UPGRADES:-4}"
 equal "restarts" "$(last_stats ips engine.restarts)" 0
 wait_events ips "${UPGRADES:-4}" event_type=engine engine.action=handed_over
+sessions=$(last_stats ips tcp.sessions)
+[ "$sessions" -ge "${UPGRADES:-4}" ] || fail "$sessions connections were counted"
 equal "connections picked up in their midst" "$(last_stats ips tcp.midstream_pickups)" 0
 stop_process "$keeper" || fail "exit code $?"
 gateway nft list tables | grep -q sluice && fail "the table is still there"

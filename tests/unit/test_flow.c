@@ -563,6 +563,32 @@ START_TEST(a_flow_is_found_by_its_ends)
 }
 END_TEST
 
+START_TEST(a_flow_is_found_by_its_id)
+{
+    enum { FLOWS = 500 };
+    const struct flow *flows[FLOWS], *found;
+    size_t cursor, rounds;
+
+    for (unsigned i = 0; i < FLOWS; i++) {
+        struct packet pkt = request(IPPROTO_UDP);
+
+        pkt.source_port = (uint16_t)(1000 + i);
+        flows[i] = see(&pkt);
+    }
+    for (unsigned i = 0; i < FLOWS; i++) {
+        cursor = rounds = 0;
+        do {
+            found = flow_table_find_id(fixture.table, flows[i]->id, &cursor, 64);
+            ck_assert_uint_lt(++rounds, 1 << 20);
+        } while (cursor != 0);
+        ck_assert_ptr_eq(found, flows[i]);
+    }
+    cursor = 0;
+    ck_assert_ptr_null(flow_table_find_id(fixture.table, flows[0]->id ^ 1, &cursor, SIZE_MAX));
+    ck_assert_uint_eq(cursor, 0);
+}
+END_TEST
+
 /* However they are asked for, each is told once. */
 START_TEST(pages_have_all_flows)
 {
@@ -613,6 +639,7 @@ int main(void)
         variables_have_a_memcap_and_end_with_their_flow,
         names,
         a_flow_is_found_by_its_ends,
+        a_flow_is_found_by_its_id,
     };
     Suite *suite = suite_create("flow");
 

@@ -413,6 +413,39 @@ static const struct conversation app_talks[] = {
                  SERVER("250 ok\r\n"),
                  CLIENT("QUIT\r\n"),
                  SERVER("221 bye\r\n") } },
+    { .name = "mail with files",
+      .rules = "alert smtp any any -> any any (email.subject; content:\"first second\"; sid:1;)\n"
+               "alert smtp any any -> any any (file.data; content:\"evil word\"; sid:2;)\n"
+               "alert smtp any any -> any any (file.data; content:\"plain=text\"; sid:3;)\n"
+               "alert smtp any any -> any any (file.name; content:\"two.txt\"; sid:4;)\n"
+               "alert smtp any any -> any any (file.data; content:\"begin\"; content:\"the end\"; distance:0; sid:5;)\n"
+               "alert smtp any any -> any any (email.url; content:\"example.com/path\"; sid:6;)\n"
+               "alert smtp any any -> any any (email.body_md5; content:\"a\"; sid:7;)\n"
+               "alert smtp any any -> any any (app-layer-event:smtp.MIME_INVALID_BASE64; sid:90;)\n"
+               "alert smtp any any -> any any (app-layer-event:smtp.MIME_LONG_HEADER_NAME; sid:92;)\n",
+      .yaml = "app-layer: { protocols: { smtp: { detection-ports: { dp: 80 }, mime: { body-md5: yes } } } }\n",
+      .steps = { SERVER("220 mail SMTP\r\n"),
+                 CLIENT("EHLO client\r\n"),
+                 SERVER("250 mail\r\n"),
+                 CLIENT("MAIL FROM:<alice@a>\r\nRCPT TO:<bob@b>\r\nDATA\r\n"),
+                 SERVER("250 ok\r\n250 ok\r\n354 go on\r\n"),
+                 CLIENT("Subject: first\r\n"),
+                 CLIENT(" second\r\nContent-Type: multipart/mixed; boundary=\"xx"),
+                 CLIENT("yy\"\r\n\r\nprologue\r\n--xxyy\r\nContent-Type: text/plain; name=one.txt\r\n"),
+                 CLIENT("Content-Transfer-Encoding: base64\r\n\r\nZXZpb"),
+                 CLIENT("C\r\nB3b3Jk"),
+                 CLIENT("IQ==\r\n--xxyy\r\nContent-Disposition: attachment; filename=two.txt\r\n"),
+                 CLIENT("Content-Transfer-Encoding: quoted-printable\r\n\r\nbegin pl="),
+                 CLIENT("\r\nain="),
+                 CLIENT("3Dtext http://www.exam"),
+                 CLIENT("ple.com/path \r\n..the"),
+                 CLIENT(" end\r\n"),
+                 CLIENT("--xxyy"),
+                 CLIENT("--\r\n."),
+                 CLIENT("\r\n"),
+                 SERVER("250 ok\r\n"),
+                 CLIENT("QUIT\r\n"),
+                 SERVER("221 bye\r\n") } },
 };
 
 static void check_all_cuts(const struct conversation *talk)
@@ -824,49 +857,6 @@ START_TEST(the_kernels_counts_go_on)
 }
 END_TEST
 
-/* What was found in the flow is told of it still, and its tag goes on counting packets. */
-START_TEST(history_and_tags_go_on)
-{
-    static const char rules[] = "alert tcp any any -> any any (content:\"data\"; tag:session,3,packets; sid:5;)\n"
-                                "alert tcp any any -> any any (content:\"data\"; tag:host,100,packets,src; sid:6;)\n";
-    const struct flow_history *history;
-
-    rig_setup_applications();
-    rig_open(rules);
-    rig_handshake();
-    rig_send(RIG_CLIENT, "data");
-    ck_assert_ptr_nonnull(rig.packet.flow->tag);
-    rig_hand_over(rules);
-    rig_send(RIG_CLIENT, "more");
-    history = rig.packet.flow->history;
-    ck_assert_ptr_nonnull(history);
-    ck_assert_uint_eq(history->count, 2);
-    ck_assert_uint_eq(history->rules[0].sid, 5);
-    ck_assert(history->rules[0].reported);
-    ck_assert_ptr_nonnull(rig.packet.flow->tag);
-    rig_send(RIG_CLIENT, "data");
-    ck_assert_uint_eq(history->rules[0].count, 2);
-    rig_close_applications();
-}
-END_TEST
-
-/* A flow is over its timeout after its last packet, whoever saw that. */
-START_TEST(time_goes_on)
-{
-    rig_setup_applications();
-    rig_open(ALERT(1, "content:\"data\""));
-    rig_handshake();
-    rig.time_ns += 7000 * RIG_SECOND;
-    rig_hand_over(ALERT(1, "content:\"data\""));
-    pipeline_expire(&rig.pipeline, rig.ruleset, rig.time_ns, 100);
-    ck_assert_uint_eq(flow_table_count(rig.pipeline.flows), 1);
-    rig.time_ns += 450 * RIG_SECOND;
-    pipeline_expire(&rig.pipeline, rig.ruleset, rig.time_ns, 100);
-    ck_assert_uint_eq(flow_table_count(rig.pipeline.flows), 0);
-    rig_close_applications();
-}
-END_TEST
-
 int main(void)
 {
     TCase *tcase = tcase_create("handover");
@@ -884,7 +874,5 @@ int main(void)
     tcase_add_test(tcase, what_was_written_before_is_read);
     tcase_add_test(tcase, fragments_go_on);
     tcase_add_test(tcase, the_kernels_counts_go_on);
-    tcase_add_test(tcase, history_and_tags_go_on);
-    tcase_add_test(tcase, time_goes_on);
     return rig_run(tcase, "handover");
 }

@@ -457,7 +457,7 @@ START_TEST(settings_are_read_anew)
     ck_assert_int_eq(do_reload(), RELOAD_DONE);
     ck_assert_uint_eq(diag_warnings(reload_last(reload)->diag), 1); /* flow.memcap: at the next start */
     ck_assert_str_eq(diag_get(reload_last(reload)->diag, 0)->message,
-                     "'flow.memcap' has changed: it takes effect at the next start");
+                     "'flow.memcap' has changed: it takes effect with `sluice upgrade`, or at the next start");
     stop_workers();
     for (unsigned i = 0; i < WORKERS; i++) {
         const struct flow_table *flows = workers[i].pipeline.flows;
@@ -491,7 +491,7 @@ START_TEST(a_worker_tells_of_its_flows)
     open_engine("stats: {interval: 1}");
     while (!worker_take_snapshot(&workers[1]) || workers[1].snapshot.capture.packets < 100 * STEPS)
         usleep(1000);
-    query.by_ends = true;
+    query.question = WORKER_BY_ENDS;
     query.ends = ends;
     ck_assert(worker_ask(&workers[1], &query));
     ck_assert_uint_eq(query.count, 1);

@@ -17,8 +17,6 @@
 #include "sluice/transfer.h"
 
 struct ftp_state {
-    struct ftp_tx *oldest;      /* that is not complete; NULL for none */
-    uint32_t open;              /* so many are not complete */
     bool skip[FLOW_DIRECTIONS]; /* the rest of a line that was too long */
     bool continues;             /* a reply of several lines, which ends with this code and a blank */
     uint8_t code[3];
@@ -87,27 +85,22 @@ static uint32_t skip_rest(bool *skip, const uint8_t *bytes, uint32_t length)
 
 /* --- Transactions --------------------------------------------------------------------------------------------------------------- */
 
-static struct ftp_tx *new_tx(struct app_context *context, struct ftp_state *state)
+static struct ftp_tx *new_tx(struct app_context *context)
 {
-    struct ftp_tx *tx = (struct ftp_tx *)app_tx_new(context);
-
-    if (!tx)
-        return NULL;
-    if (!state->oldest)
-        state->oldest = tx;
-    state->open++;
-    return tx;
+    return (struct ftp_tx *)app_tx_new(context);
 }
 
-static void finish_tx(struct ftp_state *state)
+/* The one whose reply is next. */
+static struct ftp_tx *oldest_tx(const struct app_context *context)
 {
-    struct ftp_tx *tx = state->oldest;
+    return (struct ftp_tx *)app_tx_first_open(context);
+}
 
+static void finish_tx(struct ftp_tx *tx)
+{
     tx->done = true;
     app_tx_advance(&tx->tx, FLOW_TO_SERVER, FTP_COMPLETE);
     app_tx_advance(&tx->tx, FLOW_TO_CLIENT, FTP_COMPLETE);
-    state->oldest = (struct ftp_tx *)tx->tx.next;
-    state->open--;
 }
 
 /* --- Commands ------------------------------------------------------------------------------------------------------------------- */
@@ -182,11 +175,11 @@ static int take_request(struct app_context *context, struct ftp_state *state, co
 {
     if (line->length == 0)
         return 0;
-    if (state->open >= tx_max(context) && state->oldest) {
-        app_event(context, &state->oldest->tx, FTP_TOO_MANY_TRANSACTIONS);
+    if (app_tx_open_count(context) >= tx_max(context) && oldest_tx(context)) {
+        app_event(context, &oldest_tx(context)->tx, FTP_TOO_MANY_TRANSACTIONS);
         return -EINVAL;
     }
-    struct ftp_tx *tx = new_tx(context, state);
+    struct ftp_tx *tx = new_tx(context);
 
     if (!tx || buffer_append(app_heap(context), &tx->request, line->bytes, line->length, UINT16_MAX) < line->length)
         return -ENOMEM;
@@ -279,12 +272,12 @@ static bool ends_reply(struct ftp_state *state, const struct line *line)
 /* `changed`: what follows is another protocol. */
 static int take_reply(struct app_context *context, struct ftp_state *state, const struct line *line, bool *changed)
 {
-    struct ftp_tx *tx = state->oldest;
+    struct ftp_tx *tx = oldest_tx(context);
 
     if (line->length == 0 && !state->continues)
         return 0;
     if (!tx)
-        tx = new_tx(context, state);
+        tx = new_tx(context);
     if (!tx)
         return -ENOMEM;
     if (line->truncated) {
@@ -299,7 +292,7 @@ static int take_reply(struct app_context *context, struct ftp_state *state, cons
         *changed = tx->command == FTP_AUTH_TLS && memcmp(line->bytes, "234", 3) == 0;
         act_on_reply(context, state, tx, line);
     }
-    finish_tx(state);
+    finish_tx(tx);
     return 0;
 }
 
@@ -386,19 +379,19 @@ static void transfer_tx(struct app_context *context, struct transfer *t, struct 
     app_transfer_tx(context, t, &tx->tx);
 }
 
-static void transfer_open(struct app_context *context, struct ftp_state *state, struct transfer *t)
+static void transfer_open(struct app_context *context, struct transfer *t)
 {
-    uint32_t count = state->open;
-    struct ftp_tx *tx = state->oldest;
+    uint32_t count = t->reading ? 0 : app_tx_open_count(context);
+    struct ftp_tx *tx = t->reading ? NULL : oldest_tx(context);
 
     transfer_u32(t, &count);
     for (uint32_t i = 0; i < count && !t->error; i++) {
         if (t->reading)
-            tx = new_tx(context, state);
+            tx = new_tx(context);
         if (!tx)
             return;
         transfer_tx(context, t, tx);
-        tx = (struct ftp_tx *)tx->tx.next;
+        tx = (struct ftp_tx *)app_tx_next_open(&tx->tx);
     }
 }
 
@@ -412,7 +405,7 @@ static void ftp_transfer(struct app_context *context, void *data, struct transfe
     transfer_bytes(t, state->code, sizeof(state->code));
     transfer_u16(t, &state->dynamic_port);
     transfer_bool(t, &state->active);
-    transfer_open(context, state, t);
+    transfer_open(context, t);
 }
 
 /* --- Finding it ----------------------------------------------------------------------------------------------------------------- */

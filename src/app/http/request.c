@@ -18,7 +18,7 @@ struct http_tx *http_tx_new(struct http_feed *f)
     http_message_init(&tx->message[FLOW_TO_SERVER]);
     http_message_init(&tx->message[FLOW_TO_CLIENT]);
     tx->port = -1;
-    if (!f->state->answer_next)
+    if (!f->state->answer_next && !f->state->parser[FLOW_TO_CLIENT].ended)
         f->state->answer_next = tx;
     return tx;
 }
@@ -412,9 +412,13 @@ static enum http_turn take_trailer(struct http_feed *f)
 
 /* --- Steps ------------------------------------------------------------------------------------------------------------------------------- */
 
-/* Behind CONNECT, for the response. Line ends are none of the tunnel's bytes. */
+/* Behind CONNECT, for the response; when nothing of it will be seen there is nothing to wait for. Line ends are none of the tunnel's bytes. */
 static enum http_turn wait(struct http_feed *f)
 {
+    if (f->state->parser[FLOW_TO_CLIENT].ended) {
+        app_no_more(f->context, false);
+        return HTTP_LEAVE;
+    }
     while (f->at < f->length && (f->bytes[f->at] == '\r' || f->bytes[f->at] == '\n'))
         f->at++;
     return HTTP_MORE;

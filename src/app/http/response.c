@@ -533,11 +533,11 @@ void http_response_end(struct http_feed *f)
 {
     struct http_tx *tx = f->parser->tx;
 
-    if (!tx)
-        return;
-    if (f->parser->step == HTTP_AT_HEADERS || f->parser->step == HTTP_AT_TRAILER) {
+    if (tx && (f->parser->step == HTTP_AT_HEADERS || f->parser->step == HTTP_AT_TRAILER)) {
         response_of(tx)->headers_end = response_of(tx)->head.length;
         http_finish_headers(f, response_of(tx));
     }
-    http_response_complete(f, tx);
+    if (tx)
+        http_response_complete(f, tx);
+    f->state->answer_next = NULL; /* nobody is answered any more, and what waits may be gone soon */
 }

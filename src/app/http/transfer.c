@@ -279,6 +279,8 @@ static bool read_part(struct http_feed *f, struct transfer *t, uint16_t kind)
     if (kind == PART_PARSERS) {
         transfer_parser(t, &f->state->parser[FLOW_TO_SERVER]);
         transfer_parser(t, &f->state->parser[FLOW_TO_CLIENT]);
+        if (f->state->parser[FLOW_TO_CLIENT].ended)
+            f->state->answer_next = NULL;
     }
     return true;
 }

@@ -149,6 +149,8 @@ struct smtp_tx *smtp_find(const struct smtp_feed *f, uint64_t number);
 /* --- transfer.c ----------------------------------------------------------------------------------------------------------------- */
 
 void smtp_transfer(struct app_context *context, void *data, struct transfer *t);
+/* transfer_mime.c: what has come of a transaction's message, which has not ended. */
+void smtp_transfer_message(struct smtp_feed *f, struct transfer *t, struct smtp_tx *tx);
 struct smtp_tx *smtp_new(struct smtp_feed *f); /* NULL: no memory */
 void smtp_complete(struct smtp_feed *f, struct smtp_tx *tx);
 /* On a transaction; nothing without one. */

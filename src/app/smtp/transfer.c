@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SMTP for another process: the place in commands, replies and messages, and the envelopes of transactions that are not complete. Of a message
- * under way the end is found; what is in it is not looked at any more, since what came before says how.
+ * SMTP for another process: the place in commands and replies, and the envelopes of transactions that are not complete. A message under way
+ * is in transfer_mime.c.
  */
 #include "sluice/transfer.h"
 
@@ -118,32 +118,28 @@ static void transfer_envelope(struct app_context *context, struct transfer *t, s
     transfer_recipients(context, t, tx);
 }
 
-/* Nothing of its message has come yet. */
-static bool has_fresh_message(const struct smtp_tx *tx)
+/* It is under way, and looked at. */
+static bool has_message(const struct smtp_tx *tx)
 {
-    if (!tx->has_data || tx->request_over)
-        return false;
-    if (tx->raw)
-        return tx->raw->size == 0;
-    return tx->mime && tx->mime->main.count == 0 && !tx->mime->main_done && !tx->mime->header_open;
+    return tx->has_data && !tx->request_over && (tx->raw || tx->mime);
 }
 
 static void transfer_tx(struct smtp_feed *f, struct transfer *t, struct smtp_tx *tx)
 {
     uint8_t progress[FLOW_DIRECTIONS] = { tx->tx.progress[0], tx->tx.progress[1] };
-    bool fresh = has_fresh_message(tx);
+    bool has = has_message(tx);
 
     transfer_u64(t, &tx->tx.id);
-    transfer_bool(t, &fresh);
+    transfer_bool(t, &has);
     transfer_envelope(f->context, t, tx);
     transfer_u8(t, &progress[FLOW_TO_SERVER]);
     transfer_u8(t, &progress[FLOW_TO_CLIENT]);
     transfer_require(t, progress[FLOW_TO_SERVER] <= SMTP_COMPLETE && progress[FLOW_TO_CLIENT] <= SMTP_REPLIES_COMPLETE);
+    if (has && !t->error)
+        smtp_transfer_message(f, t, tx);
     if (t->error)
         return;
     if (t->reading) {
-        if (fresh && smtp_begin_message(f, tx))
-            t->error = -ENOMEM;
         for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
             if (tx->tx.progress[direction] < progress[direction])
                 app_tx_advance(&tx->tx, direction, progress[direction]);

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A message under way for another process: where in it the reader is, the headers, and its files. Of a file goes what is kept for rules, at most
+ * FILE_KEPT bytes of its end; what was before them is a gap, so that its digests are known only when there was nothing.
+ *
+ * Files of the message that are closed are made again, empty, where their events have been written: those to come keep their numbers.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "smtp_priv.h"
+#include "sluice/transfer.h"
+
+enum { FILE_KEPT = 32 << 10, HEADER_SIZE = 16, URL_SIZE = 8, FILE_SIZE = 22 };
+
+/* --- Lists of places in texts --------------------------------------------------------------------------------------------------- */
+
+static bool is_within(const struct buffer *text, uint32_t at, uint32_t length)
+{
+    return at <= text->length && length <= text->length - at;
+}
+
+/* Room for a list that is read; false: none, or nothing is to be read. */
+static bool make_list(struct transfer *t, struct heap *heap, uint32_t count, uint32_t max, size_t size, size_t least,
+                      void **list)
+{
+    transfer_require(t, count <= max && transfer_has_room(t, count, least));
+    if (t->error || count == 0)
+        return false;
+    *list = heap_take(heap, count * size);
+    if (!*list)
+        t->error = -ENOMEM;
+    return *list != NULL;
+}
+
+static void transfer_headers(struct app_context *context, struct transfer *t, struct mime_headers *headers)
+{
+    uint32_t count = headers->count;
+    void *list;
+
+    app_transfer_buffer(context, t, &headers->text);
+    transfer_u32(t, &count);
+    if (t->reading) {
+        if (!make_list(t, app_heap(context), count, MIME_HEADERS_MAX, sizeof(*headers->list), HEADER_SIZE, &list))
+            return;
+        headers->list = list;
+        headers->room = count;
+    }
+    for (uint32_t i = 0; i < count && !t->error; i++) {
+        struct mime_header *header = &headers->list[i];
+
+        transfer_u32(t, &header->name);
+        transfer_u32(t, &header->name_length);
+        transfer_u32(t, &header->value);
+        transfer_u32(t, &header->value_length);
+        transfer_require(t, is_within(&headers->text, header->name, header->name_length) &&
+                                is_within(&headers->text, header->value, header->value_length));
+        headers->count = t->error ? headers->count : t->reading ? i + 1 : count;
+    }
+}
+
+static void transfer_urls(struct app_context *context, struct transfer *t, struct mime_urls *urls)
+{
+    uint32_t count = urls->count;
+    void *list;
+
+    app_transfer_buffer(context, t, &urls->text);
+    app_transfer_buffer(context, t, &urls->line);
+    transfer_require(t, urls->line.length <= MIME_URL_LINE_MAX);
+    transfer_u32(t, &count);
+    if (t->reading) {
+        if (!make_list(t, app_heap(context), count, MIME_URLS_MAX, sizeof(*urls->list), URL_SIZE, &list))
+            return;
+        urls->list = list;
+        urls->room = count;
+    }
+    for (uint32_t i = 0; i < count && !t->error; i++) {
+        transfer_u32(t, &urls->list[i].at);
+        transfer_u32(t, &urls->list[i].length);
+        transfer_require(t, is_within(&urls->text, urls->list[i].at, urls->list[i].length));
+        urls->count = t->error ? urls->count : t->reading ? i + 1 : count;
+    }
+}
+
+/* --- Where in the message ------------------------------------------------------------------------------------------------------- */
+
+static void transfer_boundaries(struct transfer *t, struct mime *mime)
+{
+    transfer_u8(t, &mime->depth);
+    transfer_require(t, mime->depth <= MIME_DEPTH_MAX);
+    for (unsigned i = 0; i < mime->depth && !t->error; i++) {
+        struct mime_boundary *boundary = &mime->boundary[i];
+
+        transfer_u16(t, &boundary->length);
+        transfer_require(t, boundary->length > 2 && boundary->length <= sizeof(boundary->bytes));
+        if (!t->error)
+            transfer_bytes(t, boundary->bytes, boundary->length);
+    }
+    if (t->error && t->reading)
+        mime->depth = 0;
+}
+
+/* What a decoder or a line's end is in the midst of. */
+static void transfer_rest(struct transfer *t, struct mime *mime)
+{
+    transfer_bytes(t, mime->base64.digits, sizeof(mime->base64.digits));
+    transfer_u8(t, &mime->base64.count);
+    transfer_bytes(t, mime->quoted.bytes, sizeof(mime->quoted.bytes));
+    transfer_u8(t, &mime->quoted.count);
+    transfer_bytes(t, mime->held, sizeof(mime->held));
+    transfer_u8(t, &mime->held_count);
+    transfer_bool(t, &mime->soft);
+    transfer_require(t, mime->base64.count < sizeof(mime->base64.digits) &&
+                            mime->quoted.count <= sizeof(mime->quoted.bytes) && mime->held_count <= sizeof(mime->held));
+    for (unsigned i = 0; i < sizeof(mime->base64.digits); i++)
+        transfer_require(t, mime->base64.digits[i] < 64 || i >= mime->base64.count);
+}
+
+static void transfer_digest(struct transfer *t, struct mime *mime)
+{
+    uint64_t blocks = mime->md5.count;
+    uint32_t index = mime->md5.index;
+
+    transfer_bool(t, &mime->md5_wanted);
+    transfer_bool(t, &mime->md5_begun);
+    for (unsigned i = 0; i < sizeof(mime->md5.state) / sizeof(mime->md5.state[0]); i++)
+        transfer_u32(t, &mime->md5.state[i]);
+    transfer_u64(t, &blocks);
+    transfer_u32(t, &index);
+    transfer_bytes(t, mime->md5.block, sizeof(mime->md5.block));
+    transfer_require(t, index < sizeof(mime->md5.block));
+    mime->md5.count = blocks;
+    mime->md5.index = index;
+}
+
+static void transfer_place_in(struct transfer *t, struct mime *mime)
+{
+    uint8_t state = (uint8_t)mime->state, encoding = (uint8_t)mime->encoding;
+    uint32_t anomalies = mime->anomalies;
+
+    transfer_u8(t, &state);
+    transfer_u32(t, &anomalies);
+    transfer_bool(t, &mime->main_done);
+    transfer_bool(t, &mime->ended);
+    transfer_bool(t, &mime->header_open);
+    transfer_bool(t, &mime->looks_for_urls);
+    transfer_u8(t, &mime->nested);
+    transfer_u16(t, &mime->files);
+    transfer_u32(t, &mime->line_length);
+    transfer_u8(t, &encoding);
+    transfer_require(t, state <= MIME_IN_BODY && encoding <= MIME_QUOTED && mime->nested <= MIME_NESTED_MAX &&
+                            mime->files <= MIME_FILES_MAX);
+    mime->state = (enum mime_state)state;
+    mime->encoding = (enum mime_encoding)encoding;
+    mime->anomalies = anomalies;
+    mime->looks_for_urls &= mime->options->extract_urls;
+    transfer_boundaries(t, mime);
+    transfer_rest(t, mime);
+    transfer_digest(t, mime);
+}
+
+/* --- Files ---------------------------------------------------------------------------------------------------------------------- */
+
+/* A file as it is written. */
+struct carried {
+    const uint8_t *name, *kept;
+    uint32_t name_length, kept_length, id;
+    uint64_t size;
+    uint8_t state;
+    bool gaps;
+};
+
+static struct carried carry(const struct file *file)
+{
+    struct carried carried = {
+        .name = file->name.bytes,
+        .name_length = file->name.length,
+        .id = file->id,
+        .size = file->size,
+        .state = (uint8_t)file->state,
+        .gaps = file->has_gaps,
+    };
+
+    if (file->size == file->data_offset + file->data.length && file->data.length > 0) {
+        carried.kept_length = file->data.length < FILE_KEPT ? file->data.length : FILE_KEPT;
+        carried.kept = file->data.bytes + (file->data.length - carried.kept_length);
+    }
+    return carried;
+}
+
+static void transfer_carried_bytes(struct transfer *t, const uint8_t **bytes, uint32_t *length, uint32_t max)
+{
+    transfer_u32(t, length);
+    transfer_require(t, *length <= max);
+    if (t->reading)
+        *bytes = t->error ? NULL : transfer_lend(t, *length);
+    else
+        transfer_bytes(t, (void *)*bytes, *length);
+}
+
+static void transfer_carried(struct transfer *t, struct carried *carried)
+{
+    transfer_carried_bytes(t, &carried->name, &carried->name_length, FILE_NAME_MAX);
+    transfer_carried_bytes(t, &carried->kept, &carried->kept_length, FILE_KEPT);
+    transfer_u32(t, &carried->id);
+    transfer_u64(t, &carried->size);
+    transfer_u8(t, &carried->state);
+    transfer_bool(t, &carried->gaps);
+    transfer_require(t, carried->state <= FILE_ERROR && carried->kept_length <= carried->size);
+}
+
+static struct file *make_file(struct app_context *context, struct smtp_tx *tx, const struct carried *carried)
+{
+    struct file_engine *files = app_files(context);
+    struct file *file =
+        file_open(files, &tx->tx.files[FLOW_TO_SERVER], carried->id, carried->name, carried->name_length);
+
+    if (!file)
+        return NULL;
+    if (carried->size > carried->kept_length)
+        file_gap(files, file, carried->size - carried->kept_length);
+    else if (carried->gaps)
+        file_gap(files, file, 0);
+    if (carried->kept_length > 0)
+        file_append(files, file, carried->kept, carried->kept_length);
+    if (carried->state != FILE_OPEN)
+        file_close(files, file, (enum file_state)carried->state);
+    return carried->state == FILE_OPEN ? file : NULL;
+}
+
+/* The one that is not closed is the message's, or the part's under way. */
+static void read_files(struct app_context *context, struct transfer *t, struct smtp_tx *tx, uint32_t count)
+{
+    for (uint32_t i = 0; i < count && !t->error; i++) {
+        struct carried carried = { .name = NULL };
+        struct file *file;
+
+        transfer_carried(t, &carried);
+        file = t->error ? NULL : make_file(context, tx, &carried);
+        if (file && tx->mime)
+            tx->mime->file = file;
+        else if (file)
+            tx->raw = file;
+    }
+}
+
+static void transfer_files(struct app_context *context, struct transfer *t, struct smtp_tx *tx)
+{
+    uint32_t count = tx->tx.files[FLOW_TO_SERVER].count;
+
+    transfer_u32(t, &count);
+    transfer_require(t, count <= MIME_FILES_MAX && transfer_has_room(t, count, FILE_SIZE));
+    if (t->reading) {
+        read_files(context, t, tx, count);
+        return;
+    }
+    for (const struct file *file = tx->tx.files[FLOW_TO_SERVER].first; file; file = file->next) {
+        struct carried carried = carry(file);
+
+        transfer_carried(t, &carried);
+    }
+}
+
+/* --- The message ---------------------------------------------------------------------------------------------------------------- */
+
+/* What this process does not want of messages is passed over. */
+static bool make_again(struct smtp_feed *f, struct transfer *t, struct smtp_tx *tx, bool raw)
+{
+    if (raw ? !f->settings->raw : f->settings->raw || !f->settings->decode)
+        return false;
+    if (raw)
+        return true; /* the file will be it */
+    if (smtp_begin_message(f, tx))
+        t->error = -ENOMEM;
+    return !t->error && tx->mime;
+}
+
+static void transfer_message(struct smtp_feed *f, struct transfer *t, struct smtp_tx *tx)
+{
+    bool raw = tx->raw != NULL;
+
+    transfer_bool(t, &raw);
+    if (t->error || (t->reading && !make_again(f, t, tx, raw)))
+        return;
+    if (!raw) {
+        transfer_u32(t, &tx->told_urls);
+        transfer_place_in(t, tx->mime);
+        transfer_headers(f->context, t, &tx->mime->main);
+        transfer_headers(f->context, t, &tx->mime->part);
+        transfer_urls(f->context, t, &tx->mime->urls);
+        tx->told = tx->mime->anomalies;
+    }
+    transfer_files(f->context, t, tx);
+}
+
+void smtp_transfer_message(struct smtp_feed *f, struct transfer *t, struct smtp_tx *tx)
+{
+    struct transfer part;
+    uint16_t kind = 0;
+    size_t start;
+
+    if (!t->reading) {
+        start = transfer_part_start(t, 0);
+        transfer_message(f, t, tx);
+        transfer_part_end(t, start);
+        return;
+    }
+    transfer_require(t, transfer_next_part(t, &kind, &part));
+    if (t->error)
+        return;
+    transfer_message(f, &part, tx);
+    t->error = part.error;
+}
