@@ -5,6 +5,7 @@
     captures.py NAME LENGTH FILE
 
     requests      HTTP keep-alive on 32 connections, pages of 1 kB: 2 packets a request, LENGTH requests
+    gateway       the same on 256 connections of 64 clients to 64 servers, so that several workers have work
     connections   LENGTH short TCP connections of one request: 9 packets each
     datagrams     LENGTH UDP packets of 64 bytes of payload, 16 flows to 2 addresses
     download      HTTP keep-alive, LENGTH pages of 100 kB in segments of 1,448 bytes, each second one acknowledged
@@ -48,8 +49,8 @@ def ip(protocol, source, target, segment):
 class Connection:
     """Both ends of one TCP connection; every method returns a frame."""
 
-    def __init__(self, port, service=80, server=SERVER):
-        self.ends = [(CLIENT, port), (server, service)]
+    def __init__(self, port, service=80, client=CLIENT, server=SERVER):
+        self.ends = [(client, port), (server, service)]
         self.sequence = [port * 65537, port * 7919 + 1000]
 
     def segment(self, side, flags, payload=b'', options=STAMPS):
@@ -76,13 +77,21 @@ def page(size):
 
 
 def requests(length):
-    connections = [Connection(20000 + i) for i in range(32)]
+    return keep_alive([Connection(20000 + i) for i in range(32)], length)
+
+
+def gateway(length):
+    return keep_alive([Connection(20000 + i, client=CLIENT + i % 64, server=SERVER + i % 61) for i in range(256)], length)
+
+
+def keep_alive(connections, length):
     answer = ANSWER % 1024 + page(1024)
     for connection in connections:
         yield from connection.handshake()
     for i in range(length):
-        yield connections[i % 32].segment(0, PSH | ACK, REQUEST % b'small.html')
-        yield connections[i % 32].segment(1, PSH | ACK, answer)
+        connection = connections[i % len(connections)]
+        yield connection.segment(0, PSH | ACK, REQUEST % b'small.html')
+        yield connection.segment(1, PSH | ACK, answer)
 
 
 def connections(length):
@@ -137,7 +146,8 @@ def super_packets(length):
         yield connection.segment(1, ACK)
 
 
-CAPTURES = {'requests': requests, 'connections': connections, 'datagrams': datagrams, 'download': download, 'super': super_packets}
+CAPTURES = {'requests': requests, 'gateway': gateway, 'connections': connections, 'datagrams': datagrams, 'download': download,
+            'super': super_packets}
 
 
 def write(name, length, path):

@@ -6,6 +6,7 @@ ones backwards. Rows go to results.tsv as the yardstick writes them: configurati
 file alone everything is drawn, so it is kept beside the plots.
 """
 import argparse
+import contextlib
 import importlib.util
 import os
 import platform
@@ -86,13 +87,51 @@ class Workloads:
         return {f'rtt.{q:.4f}': (times[int(q * (len(times) - 1))], 'us') for q in QUANTILES}
 
 
-def load_yardstick(path):
+def yardstick_path():
+    return os.environ.get('SLUICE_SHARED', os.path.dirname(ROOT) + '/shared') + '/bench/run.py'
+
+
+def default_command():
+    """Sluice as users get it, but for the networks that are at home, which Suricata is told, too."""
+    shared = os.path.dirname(os.path.dirname(yardstick_path()))
+    return (f'{ROOT}/build/release/sluice run --no-console --queue {{queues}} --rules {{rules}} --log-dir {{log}} '
+            f'--set vars.address-groups.HOME_NET=10.88.1.0/24 --set classification-file={shared}/rules/et-open-2024-03/classification.config')
+
+
+def load_yardstick():
+    """As a module; with more workloads than it has."""
+    path = yardstick_path()
+    os.environ.setdefault('SLUICE_CMD', default_command())
     spec = importlib.util.spec_from_file_location('yardstick', path)
+    if os.geteuid() != 0 or not os.path.exists(path):
+        sys.exit(f'needs root, and the yardstick {path}: see scripts/bench')
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     own = Workloads(module)
     module.WORKLOADS.update(sizes=own.sizes, latency=own.latency)
     return module
+
+
+@contextlib.contextmanager
+def live():
+    """The yardstick with its namespaces up and its servers running."""
+    y = load_yardstick()
+    for folder in (y.BENCH_CG, y.IPS_CG):
+        if os.path.isdir(y.CPUACCT):
+            os.makedirs(folder, exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    y.topo('down')
+    y.topo('up')
+    servers = [y.popen(y.ns('srv') + command, f'server{i}.log') for i, command in enumerate(
+        (['nginx', '-c', y.DIR + '/nginx.conf'], ['iperf3', '-s', '-p', '5201'], [y.DIR + '/bin/udprtt', '-s']))]
+    try:
+        time.sleep(.5)
+        y.probe()
+        yield y
+    finally:
+        for server in servers:
+            y.stop(server, wait=5)
+        y.topo('down')
 
 
 def one_configuration(y, name, workloads, number, out):
@@ -110,28 +149,12 @@ def one_configuration(y, name, workloads, number, out):
 
 
 def measure(args, path):
-    y = load_yardstick(args.yardstick)
-    for folder in (y.BENCH_CG, y.IPS_CG):
-        if os.path.isdir(y.CPUACCT):
-            os.makedirs(folder, exist_ok=True)
     wanted = {name: what for name, what in plan(args.parts).items() if not args.only or re.match('|'.join(args.only), name)}
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    y.topo('down')
-    y.topo('up')
-    servers = [y.popen(y.ns('srv') + command, f'server{i}.log') for i, command in enumerate(
-        (['nginx', '-c', y.DIR + '/nginx.conf'], ['iperf3', '-s', '-p', '5201'], [y.DIR + '/bin/udprtt', '-s']))]
-    time.sleep(.5)
-    try:
-        y.probe()
-        with open(path, 'a' if args.append else 'w') as out:
-            out.write(environment())
-            for number in range(args.first, args.first + args.rounds):
-                for name in list(wanted)[::1 if number % 2 else -1]:
-                    one_configuration(y, name, wanted[name], number, out)
-    finally:
-        for server in servers:
-            y.stop(server, wait=5)
-        y.topo('down')
+    with live() as y, open(path, 'a' if args.append else 'w') as out:
+        out.write(environment())
+        for number in range(args.first, args.first + args.rounds):
+            for name in list(wanted)[::1 if number % 2 else -1]:
+                one_configuration(y, name, wanted[name], number, out)
 
 
 def environment():
@@ -150,7 +173,6 @@ def arguments():
     parser.add_argument('--append', action='store_true', help='to the results that are there')
     parser.add_argument('--draw', action='store_true', help='measure nothing')
     parser.add_argument('--out', default=ROOT + '/docs/plots', help='the folder of results and plots')
-    parser.add_argument('--yardstick', help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
