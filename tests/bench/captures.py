@@ -113,37 +113,32 @@ def datagrams(length):
 
 
 def renewed(length, each, service):
-    """A connection for each turn, another one after so many."""
+    """(connection, frames that open it, whether it ends) for each turn: another connection after so many."""
     for i in range(length):
         if i % each == 0:
             connection = Connection(30000 + i // each, service)
-            yield connection, connection.handshake()
-        yield connection, []
-        if i % each == each - 1 or i == length - 1:
-            yield connection, connection.close()
+        yield connection, connection.handshake() if i % each == 0 else [], i % each == each - 1 or i == length - 1
 
 
 def download(length):
     answer = ANSWER % 102400 + page(102400)
-    for connection, frames in renewed(length, PAGES_EACH, 80):
-        yield from frames
-        if frames:
-            continue
+    for connection, opening, ends in renewed(length, PAGES_EACH, 80):
+        yield from opening
         yield connection.segment(0, PSH | ACK, REQUEST % b'big.html')
         for number, at in enumerate(range(0, len(answer), SEGMENT)):
             yield connection.segment(1, ACK, answer[at:at + SEGMENT])
             if number % 2:
                 yield connection.segment(0, ACK)
+        yield from connection.close() if ends else []
 
 
 def super_packets(length):
     payload = random.Random(SUPER).randbytes(SUPER)
-    for connection, frames in renewed(length, SUPERS_EACH, 5201):
-        yield from frames
-        if frames:
-            continue
+    for connection, opening, ends in renewed(length, SUPERS_EACH, 5201):
+        yield from opening
         yield connection.segment(0, PSH | ACK, payload)
         yield connection.segment(1, ACK)
+        yield from connection.close() if ends else []
 
 
 CAPTURES = {'requests': requests, 'gateway': gateway, 'connections': connections, 'datagrams': datagrams, 'download': download,

@@ -6,6 +6,7 @@
 One style for all: a colour for each configuration, medians of the rounds with the range between least and most, units on the axes,
 ratios in the legend. The same results give the same files.
 """
+import importlib.util
 import os
 import re
 import statistics
@@ -49,8 +50,8 @@ def ratio_label(kind, values):
     if kind != 'sluice' or not shared or len(values) == 1:
         return LABELS[kind]
     at = max(shared)
-    parts = [f'{values[kind][at] / values[other][at]:.2f} of {LABELS[other]}' if other == 'bare' else f'{values[kind][at] / values[other][at]:.1f} x {LABELS[other]}'
-             for other in values if other != kind]
+    ratios = {other: values[kind][at] / values[other][at] for other in values if other != kind and values[other][at]}
+    parts = [f'{ratio:.2f} of {LABELS[other]}' if other == 'bare' else f'{ratio:.1f} x {LABELS[other]}' for other, ratio in ratios.items()]
     return f'{LABELS[kind]}: {", ".join(parts)}'
 
 
@@ -216,14 +217,22 @@ def table(results, queues):
             yield f'| {title} | {" | ".join(cells)} |'
 
 
+def can_draw():
+    if importlib.util.find_spec('matplotlib'):
+        return True
+    print('nothing is drawn without matplotlib: scripts/install-deps bench')
+    return False
+
+
 def draw(folder):
     results, affinity = Results(folder + '/results.tsv'), Results(folder + '/affinity.tsv')
     drawings = ((draw_rules, ('W3', 'sluice1')), (draw_sizes, ('size.64', 'sluice1-37k')), (draw_queues, ('W2', 'sluice2-37k')),
                 (draw_latency, ('rtt.0.5000', 'sluice1-37k')))
+    drawn = can_draw()
     for function, needed in drawings:
-        if results.of(*needed):
+        if drawn and results.of(*needed):
             function(results, folder)
-    if affinity.values:
+    if drawn and affinity.values:
         draw_affinity(affinity, folder)
     print(results.machine)
     for queues in (1, 2):
