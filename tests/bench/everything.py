@@ -151,6 +151,7 @@ def one_configuration(y, name, workloads, number, out):
 def measure(args, path):
     wanted = {name: what for name, what in plan(args.parts).items() if not args.only or re.match('|'.join(args.only), name)}
     with live() as y, open(path, 'a' if args.append else 'w') as out:
+        y.FOREIGN_LIMIT = args.foreign or y.FOREIGN_LIMIT
         out.write(environment())
         for number in range(args.first, args.first + args.rounds):
             for name in list(wanted)[::1 if number % 2 else -1]:
@@ -171,6 +172,7 @@ def arguments():
     parser.add_argument('--parts', type=lambda text: text.split(','), default='table,rules,sizes,queues,latency'.split(','))
     parser.add_argument('--only', type=lambda text: text.split(','), default=[], help='configurations that begin so: bare,sluice')
     parser.add_argument('--append', action='store_true', help='to the results that are there')
+    parser.add_argument('--foreign', type=float, metavar='PERCENT', help='of one CPU that others may take before it is measured again')
     parser.add_argument('--draw', action='store_true', help='measure nothing')
     parser.add_argument('--out', default=ROOT + '/docs/plots', help='the folder of results and plots')
     return parser.parse_args()
