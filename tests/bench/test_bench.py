@@ -36,8 +36,14 @@ fn=(2)
 
 ob=(3) /lib/libc.so.6
 fl=(5) ./malloc/malloc.c
-fn=(3) _int_malloc
+fn=(3) calloc
 9 50
+cfn=(4) __memset_avx2_unaligned_erms
+calls=2 0
+9 30
+
+fn=(4)
+1 40
 '''
 
 
@@ -74,8 +80,8 @@ def check_profile():
         out.write(PROFILE)
         out.flush()
         profile = instructions.Profile(out.name)
-    assert profile.stages == {'flow': 15, 'base': 11, 'hyperscan': 1000, 'allocator': 50}, profile.stages
-    assert instructions.total(profile.stages) == 1026
+    assert profile.stages == {'flow': 15, 'base': 11, 'hyperscan': 1000, 'allocator': 80, 'libc': 10}, profile.stages
+    assert instructions.total(profile.stages) == 1036
     recorded = {('tree', 'x'): {'flow': 100.0}}
     assert instructions.compare({('tree', 'x'): ({'flow': 104.0}, {})}, recorded)
     assert not instructions.compare({('tree', 'x'): ({'flow': 106.0}, {})}, recorded)
