@@ -138,6 +138,8 @@ def draw_queues(results, folder):
     figure, axes = new_figure(2, f'One and two queues, all rules ({results.machine.split(",")[0]})')
     for axis, what, unit in zip(axes, ('W2', 'W3'), ('64-byte UDP: thousand packets/s', 'keep-alive requests: thousand/s')):
         for place, kind in enumerate(KINDS):
+            if not results.of(what, f'{kind}2' + ('' if kind == 'bare' else '-37k')):
+                continue
             values = [scaled(results.of(what, f'{kind}{queues}' + ('' if kind == 'bare' else '-37k')), 1e3) or [0] for queues in (1, 2)]
             middle = [statistics.median(each) for each in values]
             spread = [[m - min(each) for m, each in zip(middle, values)], [max(each) - m for m, each in zip(middle, values)]]
