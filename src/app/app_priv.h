@@ -109,9 +109,14 @@ struct app_context {
     const struct app_transfer_options *moving; /* NULL unless the flow is written or read */
 };
 
+/* Its place in app_list, of which it is one. */
 static inline unsigned app_index(const struct app_proto *proto)
 {
-    return app_find(proto->name) - 1;
+    unsigned index = 0;
+
+    while (index < app_list_count - 1 && app_list[index] != proto)
+        index++;
+    return index;
 }
 
 static inline void app_count(struct app *app, const struct app_flow *af, enum app_count what)

@@ -5,6 +5,7 @@
 static const char *const names[STREAM_COUNTERS] = {
     [STREAM_SESSIONS] = "tcp.sessions",
     [STREAM_SSN_MEMCAP_DROP] = "tcp.ssn_memcap_drop",
+    [STREAM_SSN_ENDED_EARLY] = "tcp.ssn_ended_early",
     [STREAM_SSN_FROM_CACHE] = "tcp.ssn_from_cache",
     [STREAM_SSN_FROM_POOL] = "tcp.ssn_from_pool",
     [STREAM_PSEUDO] = "tcp.pseudo",

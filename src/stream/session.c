@@ -16,20 +16,42 @@ static void prepare_peer(const struct stream_options *options, struct tcp_peer *
     peer->assembly.window = options->window[direction];
 }
 
-/* --- Half-open sessions ------------------------------------------------------------------------------------------------------ */
+/* --- Those that may give way ------------------------------------------------------------------------------------------------- */
 
-void session_link_half_open(struct stream *stream, struct tcp_session *session)
+/* NULL: a session of this state is in none. */
+static struct session_list *list_of(struct stream *stream, uint8_t state)
 {
-    session->older = stream->newest;
-    session->newer = NULL;
-    *(session->older ? &session->older->newer : &stream->oldest) = session;
-    stream->newest = session;
+    switch (state) {
+    case TCP_STATE_SYN_SENT:
+        return &stream->half_open;
+    case TCP_STATE_TIME_WAIT:
+    case TCP_STATE_CLOSED:
+        return &stream->over;
+    default:
+        return NULL;
+    }
 }
 
-static void unlink_half_open(struct stream *stream, struct tcp_session *session)
+void session_link(struct stream *stream, struct tcp_session *session)
 {
-    *(session->newer ? &session->newer->older : &stream->newest) = session->older;
-    *(session->older ? &session->older->newer : &stream->oldest) = session->newer;
+    struct session_list *list = list_of(stream, session->state);
+
+    if (!list)
+        return;
+    session->older = list->newest;
+    session->newer = NULL;
+    *(session->older ? &session->older->newer : &list->oldest) = session;
+    list->newest = session;
+}
+
+static void unlink_session(struct stream *stream, struct tcp_session *session)
+{
+    struct session_list *list = list_of(stream, session->state);
+
+    if (!list)
+        return;
+    *(session->newer ? &session->newer->older : &list->newest) = session->older;
+    *(session->older ? &session->older->newer : &list->oldest) = session->newer;
 }
 
 /* What gives way next is what nobody has touched for the longest time: asks for it ahead, each one a call before its flow. */
@@ -45,20 +67,37 @@ static void prefetch_victims(const struct tcp_session *next)
 }
 
 /*
+ * A connection that is over is kept for its late packets alone. Where more of them end in flow.timeouts.tcp.closed than there are
+ * sessions, the flow of the one that has been over for the longest time ends before its time.
+ */
+static bool end_oldest_over(struct segment *seg)
+{
+    struct tcp_session *session = seg->stream->over.oldest;
+
+    if (!session)
+        return false;
+    prefetch_victims(session->newer);
+    stream_count(seg->stream, STREAM_SSN_ENDED_EARLY);
+    flow_table_end(seg->flows, session->flow, FLOW_END_FORCED);
+    return true;
+}
+
+/*
  * A flood of SYNs must not lock out those who mean it: when there is no session left, the oldest that nobody has answered gives
  * way. Its flow stays; should the client try again, it begins anew.
  */
-static struct tcp_session *take_oldest(struct stream *stream)
+static bool take_oldest_half_open(struct stream *stream)
 {
-    struct tcp_session *session = stream->oldest;
+    struct tcp_session *session = stream->half_open.oldest;
 
+    stream_count(stream, STREAM_SSN_MEMCAP_DROP);
     if (!session)
-        return NULL;
+        return false;
     prefetch_victims(session->newer);
     session->flow->tcp = NULL;
     session->flow->flags |= FLOW_NO_STREAM;
     session_release(stream, session);
-    return pool_take(stream->sessions);
+    return true;
 }
 
 /* --- Sessions ------------------------------------------------------------------------------------------------------------------ */
@@ -68,10 +107,8 @@ int session_begin(struct segment *seg)
     struct stream *stream = seg->stream;
     struct tcp_session *session = pool_take(stream->sessions);
 
-    if (!session) {
-        stream_count(stream, STREAM_SSN_MEMCAP_DROP);
-        session = take_oldest(stream);
-    }
+    if (!session && (end_oldest_over(seg) || take_oldest_half_open(stream)))
+        session = pool_take(stream->sessions);
     if (!session) {
         seg->verdict->exception = EXCEPTION_STREAM_MEMCAP;
         return -ENOMEM;
@@ -91,8 +128,7 @@ int session_begin(struct segment *seg)
 
 void session_release(struct stream *stream, struct tcp_session *session)
 {
-    if (session->state == TCP_STATE_SYN_SENT)
-        unlink_half_open(stream, session);
+    unlink_session(stream, session);
     for (unsigned i = 0; i < FLOW_DIRECTIONS; i++)
         assembly_end(stream->store, &session->peer[i].assembly);
     handshake_forget(stream, session);
@@ -125,12 +161,14 @@ void session_set_state(struct segment *seg, enum tcp_state state)
 
     if (session->state == state)
         return;
-    if (session->state == TCP_STATE_SYN_SENT)
-        unlink_half_open(seg->stream, session);
-    else if (state == TCP_STATE_SYN_SENT)
-        session_link_half_open(seg->stream, session);
+    bool moves = list_of(seg->stream, session->state) != list_of(seg->stream, (uint8_t)state);
+
+    if (moves)
+        unlink_session(seg->stream, session);
     session->previous = session->state;
     session->state = (uint8_t)state;
+    if (moves)
+        session_link(seg->stream, session);
     if (flow_state != FLOW_NEW && seg->flow->state != flow_state && seg->flow->state != FLOW_BYPASSED)
         flow_set_state(seg->flows, seg->flow, flow_state);
 }

@@ -98,13 +98,19 @@ struct tcp_session {
     uint16_t flags; /* enum session_flag */
     struct handshake_entry *queue;
     struct flow *flow;
-    struct tcp_session *newer, *older; /* among the half-open ones: SYN_SENT */
+    struct tcp_session *newer, *older; /* in the session_list of its state */
     struct tcp_peer peer[FLOW_DIRECTIONS];
+};
+
+/* Sessions that may give way to others, in the order in which they came to it. */
+struct session_list {
+    struct tcp_session *newest, *oldest;
 };
 
 enum stream_counter {
     STREAM_SESSIONS,
     STREAM_SSN_MEMCAP_DROP,
+    STREAM_SSN_ENDED_EARLY, /* over, and gave way to a new one */
     STREAM_SSN_FROM_CACHE,
     STREAM_SSN_FROM_POOL,
     STREAM_PSEUDO,
@@ -138,7 +144,7 @@ struct stream {
     struct stream_options options;
     struct pool *sessions, *handshakes;
     struct assembly_store *store;
-    struct tcp_session *newest, *oldest; /* of the half-open sessions */
+    struct session_list half_open, over; /* SYN_SENT; TIME_WAIT and CLOSED */
     uint8_t *rewrite;                    /* STREAM_REWRITE_SIZE bytes for pkt->new_data */
     uint64_t counters[STREAM_COUNTERS];
     uint64_t events[STREAM_EVENT_COUNT];
@@ -240,7 +246,8 @@ const char *stream_event_counter_name(size_t index);
 int session_begin(struct segment *seg);
 void session_release(struct stream *stream, struct tcp_session *session);
 /* One in SYN_SENT that has no place among those yet. */
-void session_link_half_open(struct stream *stream, struct tcp_session *session);
+void session_link(struct stream *stream,
+                  struct tcp_session *session); /* where its state belongs, one that is in no list */
 void session_set_state(struct segment *seg, enum tcp_state state);
 /* True when both sides have sent FIN and know that it arrived: nothing can come any more that is not old. */
 bool session_is_complete(const struct tcp_session *session);

@@ -151,8 +151,7 @@ static bool read_session(struct transfer *t, struct stream *stream, struct flow 
     memset(session, 0, sizeof(*session));
     session->flow = flow;
     transfer_session(t, stream, session);
-    if (session->state == TCP_STATE_SYN_SENT)
-        session_link_half_open(stream, session);
+    session_link(stream, session);
     flow->tcp = session;
     if (t->error) {
         stream_end(stream, flow);

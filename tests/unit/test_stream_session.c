@@ -603,6 +603,33 @@ START_TEST(established_sessions_do_not)
 }
 END_TEST
 
+/* Many short connections: those that are over are not worth the refusal of a new one. */
+START_TEST(sessions_that_are_over_give_way)
+{
+    static const char *const whole[] = { HANDSHAKE, "> FA 1,1", "< FA 1,2", "> A 2,2" };
+    struct flow *second = NULL;
+
+    rig.options.memcap = 16 << 10;
+    open_rig();
+    for (rig.client = 1; counter("tcp.ssn_ended_early") < 3; rig.client++) {
+        for (unsigned i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
+            send_line(whole[i]);
+            ck_assert_int_eq(rig.verdict.exception, EXCEPTION_NONE);
+        }
+        ck_assert_str_eq(state_name(), "closed");
+        if (rig.client == 4)
+            second = rig.flow;
+        ck_assert_uint_lt(rig.client, 100);
+    }
+    ck_assert_uint_eq(counter("tcp.ssn_memcap_drop"), 0);
+    rig.client = 4; /* the first that stays */
+    play("others stay", (const char *const[]){ "> A 2,2 | closed", NULL });
+    ck_assert_ptr_eq(rig.flow, second);
+    flow_table_end_all(rig.flows, FLOW_END_SHUTDOWN);
+    ck_assert_uint_eq(counter("tcp.active_sessions"), 0);
+}
+END_TEST
+
 START_TEST(no_memory_for_data)
 {
     char line[600] = "> PA 1,1 '";
@@ -795,6 +822,7 @@ int main(void)
     tcase_add_checked_fixture(other, setup, teardown);
     tcase_add_test(other, counts);
     tcase_add_test(other, the_oldest_half_open_session_gives_way);
+    tcase_add_test(other, sessions_that_are_over_give_way);
     tcase_add_test(other, established_sessions_do_not);
     tcase_add_test(other, no_memory_for_data);
     tcase_add_test(other, rewrites_what_contradicts);

@@ -18,23 +18,46 @@ uint32_t http_chomp(const uint8_t *line, uint32_t length)
     return length;
 }
 
+/* The end of a line that a CR alone may end, too. */
+static const uint8_t *find_any_end(const uint8_t *at, const uint8_t *stop, const uint8_t *end)
+{
+    const uint8_t *cr = memchr(at, '\r', (size_t)(stop - at));
+
+    while (cr && (cr + 1 == end || cr[1] == '\n' || cr[1] == '\r'))
+        cr = memchr(cr + 1, '\r', (size_t)(stop - (cr + 1)));
+    return cr;
+}
+
+/* In pieces: to look for one of the two ends of a line as far as it may be would look at what follows again for each line. */
+static uint32_t any_line_length(const uint8_t *bytes, uint32_t length, uint32_t from)
+{
+    enum { PIECE = 128 };
+    const uint8_t *at = bytes + from, *end = bytes + length;
+
+    while (at < end) {
+        size_t size = end - at < PIECE ? (size_t)(end - at) : PIECE;
+        const uint8_t *lf = memchr(at, '\n', size);
+        const uint8_t *cr = find_any_end(at, lf ? lf : at + size, end);
+
+        if (cr || lf)
+            return (uint32_t)((cr ? cr : lf) - bytes) + 1;
+        at += size;
+    }
+    return 0;
+}
+
 uint32_t http_line_length(const uint8_t *bytes, uint32_t length, uint32_t from, bool alone, bool last)
 {
-    const uint8_t *end;
-    uint32_t at = from;
+    uint32_t found = 0;
 
-    if (!alone) {
-        end = from < length ? memchr(bytes + from, '\n', length - from) : NULL;
-        return end ? (uint32_t)(end - bytes) + 1 : (last ? length : 0);
+    if (alone) {
+        found = any_line_length(bytes, length, from);
+    } else if (from < length) {
+        const uint8_t *end = memchr(bytes + from, '\n', length - from);
+
+        found = end ? (uint32_t)(end - bytes) + 1 : 0;
     }
-    /* Byte by byte: to look for one of the two ends of a line as far as it may be would look at what follows again for each line. */
-    for (; at < length; at++) {
-        if (bytes[at] == '\n')
-            return at + 1;
-        if (bytes[at] == '\r' && at + 1 < length && bytes[at + 1] != '\n' && bytes[at + 1] != '\r')
-            return at + 1;
-    }
-    return last ? length : 0; /* what follows decides */
+    return found == 0 && last ? length : found; /* else what follows decides */
 }
 
 enum http_turn http_next_line(struct http_feed *f, const uint8_t **line, uint32_t *length)

@@ -22,33 +22,6 @@ struct reading {
     uint16_t bucket[BUCKETS];
 };
 
-static const struct {
-    const char *name;
-    uint8_t length;
-} known_names[HTTP_KNOWN_COUNT] = {
-    [HTTP_ACCEPT] = { "accept", 6 },
-    [HTTP_ACCEPT_ENCODING] = { "accept-encoding", 15 },
-    [HTTP_ACCEPT_LANGUAGE] = { "accept-language", 15 },
-    [HTTP_AUTHORIZATION] = { "authorization", 13 },
-    [HTTP_CONNECTION] = { "connection", 10 },
-    [HTTP_CONTENT_DISPOSITION] = { "content-disposition", 19 },
-    [HTTP_CONTENT_ENCODING] = { "content-encoding", 16 },
-    [HTTP_CONTENT_LENGTH] = { "content-length", 14 },
-    [HTTP_CONTENT_RANGE] = { "content-range", 13 },
-    [HTTP_CONTENT_TYPE] = { "content-type", 12 },
-    [HTTP_COOKIE] = { "cookie", 6 },
-    [HTTP_EXPECT] = { "expect", 6 },
-    [HTTP_HOST] = { "host", 4 },
-    [HTTP_LOCATION] = { "location", 8 },
-    [HTTP_REFERER] = { "referer", 7 },
-    [HTTP_SERVER] = { "server", 6 },
-    [HTTP_SET_COOKIE] = { "set-cookie", 10 },
-    [HTTP_TRANSFER_ENCODING] = { "transfer-encoding", 17 },
-    [HTTP_UPGRADE] = { "upgrade", 7 },
-    [HTTP_USER_AGENT] = { "user-agent", 10 },
-    [HTTP_X_FORWARDED_FOR] = { "x-forwarded-for", 15 },
-};
-
 static const char *const other_methods[] = {
     "DELETE",
     "OPTIONS",
@@ -181,68 +154,39 @@ static void complain(struct reading *r, enum http_event of_request, enum http_ev
     http_event(r->f, r->tx, r->is_request ? of_request : of_response);
 }
 
-/* Lower case of what a name may have (a token of RFC 9110); 0 for the rest. */
-static const uint8_t token_lower[256] = {
-    ['!'] = '!', ['#'] = '#', ['$'] = '$', ['%'] = '%', ['&'] = '&', ['\''] = '\'', ['*'] = '*', ['+'] = '+',
-    ['-'] = '-', ['.'] = '.', ['0'] = '0', ['1'] = '1', ['2'] = '2', ['3'] = '3',   ['4'] = '4', ['5'] = '5',
-    ['6'] = '6', ['7'] = '7', ['8'] = '8', ['9'] = '9', ['A'] = 'a', ['B'] = 'b',   ['C'] = 'c', ['D'] = 'd',
-    ['E'] = 'e', ['F'] = 'f', ['G'] = 'g', ['H'] = 'h', ['I'] = 'i', ['J'] = 'j',   ['K'] = 'k', ['L'] = 'l',
-    ['M'] = 'm', ['N'] = 'n', ['O'] = 'o', ['P'] = 'p', ['Q'] = 'q', ['R'] = 'r',   ['S'] = 's', ['T'] = 't',
-    ['U'] = 'u', ['V'] = 'v', ['W'] = 'w', ['X'] = 'x', ['Y'] = 'y', ['Z'] = 'z',   ['^'] = '^', ['_'] = '_',
-    ['`'] = '`', ['a'] = 'a', ['b'] = 'b', ['c'] = 'c', ['d'] = 'd', ['e'] = 'e',   ['f'] = 'f', ['g'] = 'g',
-    ['h'] = 'h', ['i'] = 'i', ['j'] = 'j', ['k'] = 'k', ['l'] = 'l', ['m'] = 'm',   ['n'] = 'n', ['o'] = 'o',
-    ['p'] = 'p', ['q'] = 'q', ['r'] = 'r', ['s'] = 's', ['t'] = 't', ['u'] = 'u',   ['v'] = 'v', ['w'] = 'w',
-    ['x'] = 'x', ['y'] = 'y', ['z'] = 'z', ['|'] = '|', ['~'] = '~',
+/* What a name may have: a token of RFC 9110. */
+static const bool token_characters[256] = {
+    ['!'] = true, ['#'] = true, ['$'] = true, ['%'] = true, ['&'] = true, ['\''] = true, ['*'] = true, ['+'] = true,
+    ['-'] = true, ['.'] = true, ['0'] = true, ['1'] = true, ['2'] = true, ['3'] = true,  ['4'] = true, ['5'] = true,
+    ['6'] = true, ['7'] = true, ['8'] = true, ['9'] = true, ['A'] = true, ['B'] = true,  ['C'] = true, ['D'] = true,
+    ['E'] = true, ['F'] = true, ['G'] = true, ['H'] = true, ['I'] = true, ['J'] = true,  ['K'] = true, ['L'] = true,
+    ['M'] = true, ['N'] = true, ['O'] = true, ['P'] = true, ['Q'] = true, ['R'] = true,  ['S'] = true, ['T'] = true,
+    ['U'] = true, ['V'] = true, ['W'] = true, ['X'] = true, ['Y'] = true, ['Z'] = true,  ['^'] = true, ['_'] = true,
+    ['`'] = true, ['a'] = true, ['b'] = true, ['c'] = true, ['d'] = true, ['e'] = true,  ['f'] = true, ['g'] = true,
+    ['h'] = true, ['i'] = true, ['j'] = true, ['k'] = true, ['l'] = true, ['m'] = true,  ['n'] = true, ['o'] = true,
+    ['p'] = true, ['q'] = true, ['r'] = true, ['s'] = true, ['t'] = true, ['u'] = true,  ['v'] = true, ['w'] = true,
+    ['x'] = true, ['y'] = true, ['z'] = true, ['|'] = true, ['~'] = true,
 };
 
 static bool is_token(const uint8_t *name, uint32_t length)
 {
     uint32_t at = 0;
 
-    while (at < length && token_lower[name[at]])
+    while (at < length && token_characters[name[at]])
         at++;
     return at == length;
 }
 
-static enum http_known known_of(const uint8_t *name, uint32_t length)
-{
-    bool plain = !memchr(name, 0, length);
-    uint8_t first = http_lower(name[0]);
-
-    for (unsigned i = 0; i < HTTP_KNOWN_COUNT; i++) {
-        if (plain && (known_names[i].length != length || known_names[i].name[0] != (char)first))
-            continue;
-        if (http_equal_nocase(name, length, known_names[i].name))
-            return i;
-    }
-    return HTTP_NOT_KNOWN;
-}
-
-/* What is no part of a token counts as 0: names that differ in it alone share a bucket. The factor is nobody's to know, or a thousand
- * long names could be made alike; what comes of the names does not depend on it. */
+/* The factor is nobody's to know, or a thousand long names could be made alike; what comes of the names does not depend on it. */
 static uint32_t hash_of(const struct reading *r, const uint8_t *name, uint32_t length)
 {
-    uint32_t factor = (uint32_t)(((uintptr_t)r->message >> 4) * 2654435761u) | 1, hash = length;
-
-    for (uint32_t i = 0; i < length; i++) {
-        hash = (hash ^ token_lower[name[i]]) * factor;
-        hash ^= hash >> 15;
-    }
-    return hash;
+    return http_name_hash(name, length, ((uint64_t)(uintptr_t)r->message >> 4) * UINT64_C(0x9e3779b97f4a7c15) | 1);
 }
 
 static bool same_name(const struct http_message *message, const struct http_header *a, const uint8_t *name,
                       uint32_t length)
 {
-    const uint8_t *other = http_header_text(message, a);
-
-    if (a->name_length != length)
-        return false;
-    for (uint32_t i = 0; i < length; i++) {
-        if (http_lower(other[i]) != http_lower(name[i]))
-            return false;
-    }
-    return true;
+    return a->name_length == length && http_name_equal(http_header_text(message, a), name, length);
 }
 
 static struct http_header *find_same(struct reading *r, uint32_t hash, const uint8_t *name, uint32_t length)
@@ -327,7 +271,7 @@ static void note_header(struct reading *r, uint16_t index)
 
     header->hash = hash_of(r, name, header->name_length);
     first = find_same(r, header->hash, name, header->name_length);
-    header->known = (uint8_t)(header->name_length > 0 ? known_of(name, header->name_length) : HTTP_NOT_KNOWN);
+    header->known = (uint8_t)(header->name_length > 0 ? http_known_of(name, header->name_length) : HTTP_NOT_KNOWN);
     if (first) {
         add_repeated(r, first, index);
         return;

@@ -7,6 +7,7 @@
  *   request.c    steps of the client's direction
  *   response.c   steps of the server's direction
  *   head.c       the lines before a body become texts and headers
+ *   name.c       names of headers
  *   uri.c        parts of the URI, and how servers understand it
  *   host.c       names of hosts, ports, numbers
  *   body.c       bodies: limits, what becomes a file
@@ -422,6 +423,13 @@ static inline const uint8_t *http_header_text(const struct http_message *message
 struct http_text http_keep(struct http_feed *f, struct http_message *message, const void *bytes, uint32_t length);
 enum http_method http_method_of(const uint8_t *name, uint32_t length);
 enum http_version http_version_of(const uint8_t *text, uint32_t length);
+
+/* --- name.c ------------------------------------------------------------------------------------------------------------------------ */
+
+/* The same for names that differ in the case of ASCII letters alone. `factor`: odd. */
+uint32_t http_name_hash(const uint8_t *name, uint32_t length, uint64_t factor);
+bool http_name_equal(const uint8_t *a, const uint8_t *b, uint32_t length); /* but for the case of ASCII letters */
+enum http_known http_known_of(const uint8_t *name, uint32_t length);
 
 /* --- uri.c, host.c ----------------------------------------------------------------------------------------------------------------- */
 
