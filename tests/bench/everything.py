@@ -172,7 +172,8 @@ def environment():
     with open('/proc/cpuinfo') as f:
         model = re.search(r'model name\s*: (.*)', f.read())
     revision = subprocess.run(['git', '-C', ROOT, 'describe', '--always', '--dirty'], capture_output=True, text=True).stdout.strip()
-    return f'# {os.cpu_count()} CPUs, {model[1] if model else platform.machine()}, Linux {re.match('[0-9.]*', platform.release())[0]}, revision {revision or "?"}\n'
+    kernel = re.match('[0-9.]*', platform.release())[0]
+    return f'# {os.cpu_count()} CPUs, {model[1] if model else platform.machine()}, Linux {kernel}, revision {revision or "?"}\n'
 
 
 def arguments():
