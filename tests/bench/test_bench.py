@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Results made by the plan of scripts/bench have all that the table needs, and the callgrind reader counts what it should."""
+import contextlib
 import importlib.machinery
 import importlib.util
+import io
 import os
 import tempfile
 
@@ -70,7 +72,7 @@ def check_table():
     rows = list(plots.table(results, 1))
     assert rows[0] == '| | plain | ct | bare1 | suri1-37k | sluice1-37k | of bare | of Suricata |', rows[0]
     assert rows[2] == '| W1 Gbit/s | 2600.0 | 2400.0 | 2000.0 | 500.0 | 1600.0 | 0.80 | 3.20 |', rows[2]
-    assert any(row.startswith('| W5') is False and row.startswith('| W4') for row in rows)
+    assert any(row.startswith('| W4') for row in rows)
     assert results.median('W3', 'sluice1-5k') == 1600
 
 
@@ -83,8 +85,9 @@ def check_profile():
     assert profile.stages == {'flow': 15, 'base': 11, 'hyperscan': 1000, 'allocator': 80, 'libc': 10}, profile.stages
     assert instructions.total(profile.stages) == 1036
     recorded = {('tree', 'x'): {'flow': 100.0}}
-    assert instructions.compare({('tree', 'x'): ({'flow': 104.0}, {})}, recorded)
-    assert not instructions.compare({('tree', 'x'): ({'flow': 106.0}, {})}, recorded)
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert instructions.compare({('tree', 'x'): ({'flow': 104.0}, {})}, recorded)
+        assert not instructions.compare({('tree', 'x'): ({'flow': 106.0}, {})}, recorded)
 
 
 if __name__ == '__main__':
