@@ -3,6 +3,7 @@
 """Writes N rules that inspect packet payload and never match the benchmark's traffic.
 
     payload_rules.py 10000 >payload.rules
+    payload_rules.py 1000 1000 >mixed.rules         as many more that look into buffers of HTTP, TLS and DNS
 
 Half TCP, half UDP, any port, like the packet rules of the public rulesets: most have two contents of 6 to 16 bytes (one in
 four without regard to case), some a short one, a pcre or a byte_test behind the literal. The same N gives the same rules.
@@ -27,8 +28,27 @@ def content(rng):
     return text(rng, rng.randint(6, 16))
 
 
-def main():
-    count = int(sys.argv[1])
+BUFFERS = (('http', 'http.uri', 'to_server', 10), ('http', 'http.header', 'to_server', 3), ('http', 'http.user_agent', 'to_server', 3),
+           ('http', 'http.host', 'to_server', 2), ('http', 'http.request_body', 'to_server', 2), ('http', 'file.data', 'to_client', 4),
+           ('tls', 'tls.sni', 'to_server', 4), ('dns', 'dns.query', 'to_server', 6))
+
+
+def buffer_rules(count):
+    """As in the public rulesets: most look into the address of a request, often together with its method."""
+    rng = random.Random(count)
+    for i in range(count):
+        proto, name, direction, _ = rng.choices(BUFFERS, [weight for *_, weight in BUFFERS])[0]
+        options = ['msg:"bench buffer %d"' % i, 'flow:established,%s' % direction] if proto != 'dns' else ['msg:"bench buffer %d"' % i]
+        if name == 'http.uri' and rng.random() < 0.6:
+            options += ['http.method', 'content:"%s"' % rng.choice(['GET', 'POST'])]
+        options += [name, 'content:"%s"' % (rng.choice(['/', '.', '']) + text(rng, rng.randint(6, 16)))]
+        if rng.random() < 0.3:
+            options += ['content:"%s"' % text(rng, rng.randint(3, 8)), 'distance:0']
+        sides = ('$EXTERNAL_NET', '$HOME_NET') if direction == 'to_client' else ('$HOME_NET', '$EXTERNAL_NET')
+        print('alert %s %s any -> %s any (%s; sid:%d; rev:1;)' % (proto, *sides, '; '.join(options), 8100000 + i))
+
+
+def payload_rules(count):
     rng = random.Random(count)
     for i in range(count):
         proto = ('tcp', 'udp')[i % 2]
@@ -45,6 +65,12 @@ def main():
             options.append('byte_test:2,>,%d,%d' % (rng.randint(1, 60000), rng.randint(0, 20)))
         options.append('sid:%d' % (8000000 + i))
         print('alert %s any any -> any any (%s; rev:1;)' % (proto, '; '.join(options)))
+
+
+def main():
+    payload_rules(int(sys.argv[1]))
+    if len(sys.argv) > 2:
+        buffer_rules(int(sys.argv[2]))
 
 
 if __name__ == '__main__':

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Writes the captures of the benchmarks: the workloads of the live measurements as packets, the same bytes each time.
+
+    captures.py NAME LENGTH FILE
+
+    requests      HTTP keep-alive on 32 connections, pages of 1 kB: 2 packets a request, LENGTH requests
+    gateway       the same on 256 connections of 64 clients to 64 servers, so that several workers have work
+    connections   LENGTH short TCP connections of one request: 9 packets each
+    datagrams     LENGTH UDP packets of 64 bytes of payload, 16 flows to 2 addresses
+    download      HTTP keep-alive, LENGTH pages of 100 kB in segments of 1,448 bytes, each second one acknowledged
+    super         a TCP stream of LENGTH super-packets of 60,000 bytes, as they come with GRO and F_GSO
+
+As when it is live: the client is 10.88.1.2, servers are 10.88.2.x. Bulk goes over a new connection before the depth is reached to
+which streams are inspected.
+"""
+import base64
+import random
+import struct
+import sys
+
+SYN, FIN, PSH, ACK = 2, 1, 8, 16
+MAC = bytes.fromhex('020000000001020000000002') + b'\x08\0'
+CLIENT, SERVER = 0x0a580102, 0x0a580202
+REQUEST = b'GET /%s HTTP/1.1\r\nHost: 10.88.2.2:80\r\n\r\n'
+ANSWER = (b'HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nDate: Mon, 04 Mar 2024 10:00:00 GMT\r\nContent-Type: text/html\r\nContent-Length: %d\r\n'
+          b'Last-Modified: Mon, 04 Mar 2024 09:00:00 GMT\r\nConnection: keep-alive\r\nETag: "65e58d10-400"\r\nAccept-Ranges: bytes\r\n\r\n')
+SEGMENT, SUPER, STEP_MICROSECONDS = 1448, 60000, 10
+PAGES_EACH, SUPERS_EACH = 8, 16
+STAMPS = b'\x01\x01\x08\x0a' + bytes.fromhex('0000100000002000')
+
+
+def checksum(data):
+    """Of the sum of its 16-bit words modulo 65535, which a long integer gives in one step."""
+    data += b'\0' * (len(data) % 2)
+    rest = int.from_bytes(data, 'big') % 65535
+    return ~(rest if rest or not any(data) else 65535) & 65535
+
+
+def with_checksum(data, at, pseudo=b''):
+    return data[:at] + struct.pack('!H', checksum(pseudo + data)) + data[at + 2:]
+
+
+def ip(protocol, source, target, segment):
+    header = struct.pack('!BBHHHBBHII', 0x45, 0, 20 + len(segment), 1, 0x4000, 64, protocol, 0, source, target)
+    return MAC + with_checksum(header, 10) + segment
+
+
+class Connection:
+    """Both ends of one TCP connection; every method returns a frame."""
+
+    def __init__(self, port, service=80, client=CLIENT, server=SERVER):
+        self.ends = [(client, port), (server, service)]
+        self.sequence = [port * 65537, port * 7919 + 1000]
+
+    def segment(self, side, flags, payload=b'', options=STAMPS):
+        (source, port), (target, other) = self.ends[side], self.ends[1 - side]
+        acknowledged = self.sequence[1 - side] if flags & ACK else 0
+        header = struct.pack('!HHIIBBHHH', port, other, self.sequence[side] & 0xffffffff, acknowledged & 0xffffffff,
+                             (20 + len(options)) // 4 << 4, flags, 65160, 0, 0) + options
+        pseudo = struct.pack('!IIBBH', source, target, 0, 6, len(header) + len(payload))
+        self.sequence[side] += len(payload) + bool(flags & (SYN | FIN))
+        return ip(6, source, target, with_checksum(header + payload, 16, pseudo))
+
+    def handshake(self):
+        offers = bytes.fromhex('020405b40402080a000010000000000001030307')
+        return [self.segment(0, SYN, options=offers), self.segment(1, SYN | ACK, options=offers), self.segment(0, ACK)]
+
+    def close(self):
+        return [self.segment(0, FIN | ACK), self.segment(1, FIN | ACK), self.segment(0, ACK)]
+
+
+def page(size):
+    rng = random.Random(size)
+    text = base64.b64encode(rng.randbytes(size))[:size]
+    return b'\n'.join(text[at:at + 100] for at in range(0, len(text), 101))[:size].ljust(size, b'\n')
+
+
+def requests(length):
+    return keep_alive([Connection(20000 + i) for i in range(32)], length)
+
+
+def gateway(length):
+    return keep_alive([Connection(20000 + i, client=CLIENT + i % 64, server=SERVER + i % 61) for i in range(256)], length)
+
+
+def keep_alive(connections, length):
+    answer = ANSWER % 1024 + page(1024)
+    for connection in connections:
+        yield from connection.handshake()
+    for i in range(length):
+        connection = connections[i % len(connections)]
+        yield connection.segment(0, PSH | ACK, REQUEST % b'small.html')
+        yield connection.segment(1, PSH | ACK, answer)
+
+
+def connections(length):
+    answer = ANSWER % 1024 + page(1024)
+    for i in range(length):
+        connection = Connection(1024 + i)
+        yield from connection.handshake()
+        yield connection.segment(0, PSH | ACK, REQUEST % b'small.html')
+        yield connection.segment(1, PSH | ACK, answer)
+        yield connection.segment(0, ACK)
+        yield from connection.close()
+
+
+def datagrams(length):
+    for i in range(length):
+        source, target = 40000 + i % 16, SERVER + i % 2
+        udp = struct.pack('!HHHH', source, 9999, 72, 0) + b'x' * 64
+        yield ip(17, CLIENT, target, with_checksum(udp, 6, struct.pack('!IIBBH', CLIENT, target, 0, 17, len(udp))))
+
+
+def renewed(length, each, service):
+    """(connection, frames that open it, whether it ends) for each turn: another connection after so many."""
+    for i in range(length):
+        if i % each == 0:
+            connection = Connection(30000 + i // each, service)
+        yield connection, connection.handshake() if i % each == 0 else [], i % each == each - 1 or i == length - 1
+
+
+def download(length):
+    answer = ANSWER % 102400 + page(102400)
+    for connection, opening, ends in renewed(length, PAGES_EACH, 80):
+        yield from opening
+        yield connection.segment(0, PSH | ACK, REQUEST % b'big.html')
+        for number, at in enumerate(range(0, len(answer), SEGMENT)):
+            yield connection.segment(1, ACK, answer[at:at + SEGMENT])
+            if number % 2:
+                yield connection.segment(0, ACK)
+        yield from connection.close() if ends else []
+
+
+def super_packets(length):
+    payload = random.Random(SUPER).randbytes(SUPER)
+    for connection, opening, ends in renewed(length, SUPERS_EACH, 5201):
+        yield from opening
+        yield connection.segment(0, PSH | ACK, payload)
+        yield connection.segment(1, ACK)
+        yield from connection.close() if ends else []
+
+
+CAPTURES = {'requests': requests, 'gateway': gateway, 'connections': connections, 'datagrams': datagrams, 'download': download,
+            'super': super_packets}
+
+
+def write(name, length, path):
+    """How many packets there are."""
+    count = 0
+    with open(path, 'wb') as out:
+        out.write(struct.pack('<IHHIIII', 0xa1b2c3d4, 2, 4, 0, 0, 262144, 1))
+        for count, frame in enumerate(CAPTURES[name](length), 1):
+            seconds, micros = divmod(count * STEP_MICROSECONDS, 1_000_000)
+            out.write(struct.pack('<IIII', 1_700_000_000 + seconds, micros, len(frame), len(frame)) + frame)
+    return count
+
+
+def main():
+    if len(sys.argv) != 4 or sys.argv[1] not in CAPTURES:
+        sys.exit(__doc__)
+    write(sys.argv[1], int(sys.argv[2]), sys.argv[3])
+
+
+if __name__ == '__main__':
+    main()
