@@ -686,6 +686,9 @@ START_TEST(what_is_remembered_of_a_search_holds_for_the_next)
     /* a place before those that were searched */
     ck_assert(matches_long("content:\"x\"; content:\"bc\"; distance:-700; within:700;", 'a', "bcxx", 30000));
     ck_assert(!matches_long("content:\"x\"; content:!\"bc\"; distance:-700; within:710;", 'a', "bcxx", 30000));
+    ck_assert(
+        matches_long("content:\"x\"; byte_jump:3,0,relative,string,dec,multiplier 100; content:\"bc\"; within:2000;",
+                     'a', "x500-x000bc", 30));
 }
 END_TEST
 
