@@ -138,7 +138,7 @@ static void read_one(const struct place *place, const char *group, struct memory
     if (length >= sizeof(one.name)) /* its end tells more */
         snprintf(one.name, sizeof(one.name), "...%s", group + length - sizeof(one.name) + sizeof("..."));
     else
-        snprintf(one.name, sizeof(one.name), "%s", length > 0 ? group : "/");
+        memcpy(one.name, length > 0 ? group : "/", length > 0 ? length + 1 : sizeof("/"));
     *tightest = one;
 }
 

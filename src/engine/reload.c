@@ -27,6 +27,7 @@
 
 #include "sluice/clock.h"
 #include "sluice/keyword.h"
+#include "sluice/log.h"
 #include "sluice/memory_group.h"
 
 enum { BUILDER_NICE = 10, MEMORY_MARGIN_PERCENT = 125, LINE_SIZE = 256, END_SECONDS = 2 };
@@ -542,4 +543,14 @@ const struct config *reload_config(const struct reload *reload)
 const struct reload_result *reload_last(const struct reload *reload)
 {
     return reload->result.number > 0 ? &reload->result : NULL;
+}
+
+void reload_log(const struct reload_result *result)
+{
+    engine_print_mistakes(result->diag);
+    if (result->error)
+        log_error("rules and settings stay as they are (generation %u): %s", result->generation, result->cause);
+    else
+        log_notice("reloaded: generation %u, %zu rules, %zu rejected, in %.2f s", result->generation, result->rules,
+                   result->rejected, result->seconds);
 }

@@ -56,6 +56,7 @@ struct reload_result {
     const struct diag *diag;
 };
 const struct reload_result *reload_last(const struct reload *reload);
+void reload_log(const struct reload_result *result); /* and the mistakes */
 
 /* Bytes that malloc has given out. */
 size_t reload_memory_used(void);

@@ -573,16 +573,6 @@ static void begin_reload(struct engine *engine)
     }
 }
 
-static void tell_reload(const struct reload_result *result)
-{
-    engine_print_mistakes(result->diag);
-    if (result->error)
-        log_error("rules and settings stay as they are (generation %u): %s", result->generation, result->cause);
-    else
-        log_notice("reloaded: generation %u, %zu rules, %zu rejected, in %.2f s", result->generation, result->rules,
-                   result->rejected, result->seconds);
-}
-
 /* What main itself does by the rules and settings. */
 static void use_reloaded(struct engine *engine)
 {
@@ -604,7 +594,7 @@ static void use_reloaded(struct engine *engine)
 static void go_on_reloading(struct engine *engine)
 {
     if (reload_poll(engine->reload, &engine->ruleset) != RELOAD_NOTHING) {
-        tell_reload(reload_last(engine->reload));
+        reload_log(reload_last(engine->reload));
         if (!reload_last(engine->reload)->error)
             use_reloaded(engine);
         service_tell_reload(engine->service, reload_last(engine->reload));

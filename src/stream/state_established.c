@@ -88,8 +88,21 @@ int established_on_syn_to_client(struct segment *seg)
     return segment_reject(seg, STREAM_EVENT_EST_SYN_TOCLIENT);
 }
 
+/*
+ * With another number it is of a client that knows no more of the connection: it must reach the server, whose answer makes the client reset
+ * what there was (RFC 5961 §4.2). The session stays as it is until then.
+ */
+static bool asks_for_challenge(const struct segment *seg)
+{
+    return segment_is_inline(seg) && seg->length == 0 && seg->seq != seg->sender->isn;
+}
+
 int established_on_syn(struct segment *seg)
 {
+    if (asks_for_challenge(seg)) {
+        segment_note(seg, STREAM_EVENT_EST_SYN_RESEND_DIFF_SEQ);
+        return 0;
+    }
     return segment_reject(seg, seg->seq != seg->sender->isn ? STREAM_EVENT_EST_SYN_RESEND_DIFF_SEQ
                                                             : STREAM_EVENT_EST_SYN_RESEND);
 }
