@@ -101,6 +101,16 @@ static inline void packet_needs_protocols(struct packet_needs *needs, uint8_t lo
 /* A buffer under inspection; see src/detect/inspect.c for how the conditions of a buffer are walked. */
 struct pcre_scratch;
 struct transform_scratch;
+
+/* What searches for a condition have told: it begins nowhere from `from` up to `until`. A walk that comes to it again and again, from
+ * many places of what is before it, goes over those bytes once. */
+struct inspect_search {
+    const struct condition *condition;
+    uint32_t from, until;
+};
+
+enum { INSPECT_SEARCHES = 16 }; /* remembered of one buffer; what finds no room is searched for anew */
+
 struct inspection {
     const struct match_input *input;
     const uint8_t *data; /* the whole buffer */
@@ -115,6 +125,8 @@ struct inspection {
     /* Walks other conditions, over other bytes: for what decodes a part of the buffer. `in` is a copy. */
     bool (*walk)(struct inspection *in, const struct condition *first);
     uint64_t values[RULE_MAX_VALUES];
+    uint32_t search_count; /* of this walk */
+    struct inspect_search searches[INSPECT_SEARCHES];
 };
 
 /* What became of a condition. */

@@ -8,7 +8,7 @@
  * depends (retry.alone) turns a failure after it into INSPECT_GIVE_UP.
  *
  * Recursion: a level for each condition with more places on the way, and each costs a step, so both depth and work are
- * bounded by steps_left.
+ * bounded by steps_left. What a step of a content costs is bounded by what the walk remembers of its searches.
  */
 #include "inspect.h"
 
@@ -59,6 +59,7 @@ static enum inspect_result walk(struct inspection *in, const struct condition *c
 bool inspect_buffer(struct inspection *in, const struct condition *first)
 {
     in->at = 0;
+    in->search_count = 0;
     in->walk = inspect_buffer;
     return walk(in, first) == INSPECT_YES;
 }

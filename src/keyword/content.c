@@ -7,7 +7,8 @@
  * within that ends before the buffer's start thereby does not limit at all, and a variable counts with its low 32 bits.
  *
  * A content without distance or within that is not found makes the buffer fail for good, since no other place of an
- * earlier content could help.
+ * earlier content could help. One with distance may be searched for from each place of the content before it, up to
+ * the buffer's end: what those searches went over is remembered, so that together they go over the buffer once.
  */
 #include <errno.h>
 
@@ -20,6 +21,8 @@
 struct window {
     uint32_t start, end;
 };
+
+enum { SHORT_WINDOW = 256 /* searched anew in no more time than it takes to remember */ };
 
 static uint32_t number_of(const struct inspection *in, int32_t constant, int8_t index)
 {
@@ -57,16 +60,51 @@ static struct window absolute_window(const struct inspection *in, const struct c
     return window;
 }
 
-static const uint8_t *find(const struct inspection *in, const struct content *content, struct window window)
+/* NULL: there is no room for it. */
+static struct inspect_search *search_of(struct inspection *in, const struct condition *condition)
+{
+    for (uint32_t i = 0; i < in->search_count; i++)
+        if (in->searches[i].condition == condition)
+            return &in->searches[i];
+    if (in->search_count == INSPECT_SEARCHES)
+        return NULL;
+    in->searches[in->search_count] = (struct inspect_search){ .condition = condition };
+    return &in->searches[in->search_count++];
+}
+
+/* The first place in a window that has room for the content. The walk may ask this once for each of its steps. */
+static const uint8_t *search_window(struct inspection *in, const struct condition *condition,
+                                    const struct content *content, struct window window)
+{
+    struct inspect_search *known = window.end - window.start < SHORT_WINDOW ? NULL : search_of(in, condition);
+    uint32_t start = window.start;
+
+    if (!known)
+        return search_first(content, in->data + start, window.end - start);
+    if (start >= known->from && start <= known->until)
+        start = known->until;
+    else
+        known->from = start;
+    if (start > window.end || content->length > window.end - start)
+        return NULL;
+
+    const uint8_t *found = search_first(content, in->data + start, window.end - start);
+
+    known->until = found ? (uint32_t)(found - in->data) : window.end - content->length + 1;
+    return found;
+}
+
+static const uint8_t *find(struct inspection *in, const struct condition *condition, const struct content *content,
+                           struct window window)
 {
     if (content->length > window.end - window.start)
         return NULL;
     if (!content->ends_with)
-        return search_first(content, in->data + window.start, window.end - window.start);
+        return search_window(in, condition, content, window);
     if (window.end < in->length)
         return NULL;
     if (content->negated) /* the first one decides, see below */
-        return search_first(content, in->data + window.start, window.end - window.start);
+        return search_window(in, condition, content, window);
 
     const uint8_t *last = in->data + (in->length - content->length);
 
@@ -96,7 +134,7 @@ static enum inspect_result content_inspect(struct inspection *in, const struct c
     if (window.start > window.end || window.end == 0)
         return content->negated ? INSPECT_YES : INSPECT_NO;
 
-    const uint8_t *found = find(in, content, window);
+    const uint8_t *found = find(in, condition, content, window);
 
     if (!found) {
         if (content->negated)

@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Case-sensitive search is the C library's memmem, which is vectorised. Without regard to case the first byte is looked
- * for in both its cases by memchr, which is too; each of the two passes goes over the buffer once, whatever the number
- * of false starts, because the place found last is kept until the search has passed it.
+ * Two bytes of the content are compared at 64 places at once, and the whole content only where both stand. The C library's
+ * memmem() goes byte by byte through the buffer, and a packet that the network card has put together has 64 KiB, in which
+ * each literal of two bytes occurs by chance, and with it each rule that has one.
+ *
+ * The bytes are the content's first one and the last one that differs from it: of zeros and something that is the something.
+ *
+ * Contents longer than LONG_CONTENT are left to memmem(), which is linear in the worst case. Buffers with fewer than 64 places
+ * are too short for blocks: there memmem() and memchr() are as good.
  */
 #include "search.h"
 
 #include <string.h>
+
+enum {
+    LONG_CONTENT = 256,
+    BLOCK = 16,
+    BLOCKS = 4,
+    STRIDE = BLOCK * BLOCKS,
+};
+
+typedef uint8_t block __attribute__((vector_size(BLOCK)));
 
 bool search_equal(const struct content *content, const uint8_t *bytes)
 {
@@ -18,6 +32,8 @@ bool search_equal(const struct content *content, const uint8_t *bytes)
     return true;
 }
 
+/* --- Few places ----------------------------------------------------------------------------------------------------- */
+
 static const uint8_t *find_byte(const uint8_t *at, const uint8_t *end, uint8_t byte)
 {
     const uint8_t *found = at < end ? memchr(at, byte, (size_t)(end - at)) : NULL;
@@ -25,6 +41,7 @@ static const uint8_t *find_byte(const uint8_t *at, const uint8_t *end, uint8_t b
     return found ? found : end;
 }
 
+/* The place found last is kept until the search has passed it: each of the two passes goes over the buffer once. */
 static const uint8_t *search_nocase(const struct content *content, const uint8_t *bytes, size_t length)
 {
     const uint8_t *end = bytes + (length - content->length) + 1; /* of the places where it may start */
@@ -47,10 +64,93 @@ static const uint8_t *search_nocase(const struct content *content, const uint8_t
     }
 }
 
+/* --- Many ----------------------------------------------------------------------------------------------------------- */
+
+/* A byte that must stand in each place, `at` bytes after it. */
+struct probe {
+    block byte;
+    block fold; /* a letter's bit of the case, which does not count */
+    size_t at;
+};
+
+static struct probe probe_of(const struct content *content, size_t at)
+{
+    uint8_t byte = content->bytes[at];
+    uint8_t fold = content->nocase && (uint8_t)(byte - 'a') < 26 ? 0x20 : 0;
+
+    return (struct probe){ .byte = byte - (block){ 0 }, .fold = fold - (block){ 0 }, .at = at };
+}
+
+static size_t second_probe(const struct content *content)
+{
+    size_t at = content->length - 1U;
+
+    while (at > 0 && content->bytes[at] == content->bytes[0])
+        at--;
+    return at > 0 ? at : content->length - 1U;
+}
+
+/* Not 0 in the bytes where it stands. */
+static inline block stands_at(const struct probe *probe, const uint8_t *places)
+{
+    block bytes;
+
+    memcpy(&bytes, places + probe->at, sizeof(bytes));
+    return (block)((bytes | probe->fold) == probe->byte);
+}
+
+static const uint8_t *confirm(const struct content *content, const uint8_t *places, const block *hits)
+{
+    const uint8_t *hit = (const uint8_t *)hits;
+
+    for (size_t at = 0; at < STRIDE; at += sizeof(uint64_t)) {
+        uint64_t eight;
+
+        memcpy(&eight, hit + at, sizeof(eight));
+        for (size_t i = at; eight != 0 && i < at + sizeof(eight); i++) {
+            if (hit[i] && search_equal(content, places + i))
+                return places + i;
+        }
+    }
+    return NULL;
+}
+
+static inline bool is_any(block hits)
+{
+    uint64_t words[BLOCK / sizeof(uint64_t)];
+
+    memcpy(words, &hits, sizeof(words));
+    return (words[0] | words[1]) != 0;
+}
+
+/* `count` places, STRIDE of them at least. The last ones are looked at together with some of those before. */
+static const uint8_t *search_blocks(const struct content *content, const uint8_t *places, size_t count)
+{
+    const struct probe first = probe_of(content, 0), second = probe_of(content, second_probe(content));
+    const uint8_t *last = places + (count - STRIDE);
+
+    for (;;) {
+        const uint8_t *found = NULL;
+        block hits[BLOCKS], any = { 0 };
+
+        for (size_t i = 0; i < BLOCKS; i++) {
+            hits[i] = stands_at(&first, places + i * BLOCK) & stands_at(&second, places + i * BLOCK);
+            any |= hits[i];
+        }
+        if (is_any(any))
+            found = confirm(content, places, hits);
+        if (found || places == last)
+            return found;
+        places = (size_t)(last - places) > STRIDE ? places + STRIDE : last;
+    }
+}
+
 const uint8_t *search_first(const struct content *content, const uint8_t *bytes, size_t length)
 {
     if (content->length > length)
         return NULL;
+    if (content->length > 0 && content->length <= LONG_CONTENT && length - content->length + 1 >= STRIDE)
+        return search_blocks(content, bytes, length - content->length + 1);
     if (content->nocase)
         return search_nocase(content, bytes, length);
     return memmem(bytes, length, content->bytes, content->length);

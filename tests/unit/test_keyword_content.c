@@ -8,6 +8,7 @@
 
 #include "../lib/rule_text.h"
 #include "detect/inspect.h"
+#include "keyword/search.h"
 #include "sluice/pcre_scratch.h"
 #include "sluice/transform.h"
 
@@ -591,6 +592,106 @@ static void close_scratch(void)
     transform_scratch_free(transforms);
 }
 
+/* --- Long buffers ------------------------------------------------------------------------------------------------- */
+
+enum { LONG = 64 << 10 };
+
+/* Whether the rule matches LONG bytes of `filling` with `word` at `at`. */
+static bool matches_long(const char *options, char filling, const char *word, size_t at)
+{
+    uint8_t *bytes = malloc(LONG);
+    struct rule_text text;
+
+    ck_assert_ptr_nonnull(bytes);
+    memset(bytes, filling, LONG);
+    memcpy(bytes + at, word, strlen(word));
+    rule_text_open(&text, options, strlen(options));
+    ck_assert_msg(text.rule != NULL, "%s: %s", options, text.message);
+
+    bool match = matches_in(text.rule, bytes, LONG);
+
+    rule_text_close(&text);
+    free(bytes);
+    return match;
+}
+
+/* What search_first() has to find, whatever the ways it takes. */
+static const uint8_t *find_plainly(const struct content *content, const uint8_t *bytes, size_t length)
+{
+    for (size_t at = 0; at + content->length <= length; at++)
+        if (search_equal(content, bytes + at))
+            return bytes + at;
+    return NULL;
+}
+
+/* Contents cut out of few different bytes, and changed here and there, in buffers of all lengths around those of the blocks. */
+START_TEST(search_finds_what_a_plain_one_finds)
+{
+    static const uint8_t letters[] = { 'a', 'B', 'b', 'A', 0, '[', '{', 0xff };
+    uint32_t random = 2463534242U;
+    unsigned found = 0;
+
+    for (unsigned round = 0; round < 20000; round++) {
+        size_t length = 1 + round % 300, size = 1 + round % (round % 3 ? 5 : 290);
+        uint8_t *bytes = malloc(length), wanted[300];
+        struct content content = { .bytes = wanted, .length = (uint16_t)size, .nocase = round & 1 };
+        unsigned kinds = 1 + round / 7 % sizeof(letters);
+
+        ck_assert_ptr_nonnull(bytes);
+        for (size_t i = 0; i < length; i++) {
+            random = random * 1664525 + 1013904223;
+            bytes[i] = letters[(random >> 16) % kinds];
+        }
+        for (size_t i = 0; i < size; i++) {
+            uint8_t byte = bytes[((random >> 8) + i) % length];
+
+            wanted[i] = content.nocase ? search_lower(byte) : byte;
+        }
+
+        const uint8_t *expected = find_plainly(&content, bytes, length);
+
+        ck_assert_msg(search_first(&content, bytes, length) == expected, "round %u", round);
+        found += expected != NULL;
+        free(bytes);
+    }
+    ck_assert_uint_gt(found, 5000);
+    ck_assert_uint_lt(found, 19000);
+}
+END_TEST
+
+START_TEST(a_word_is_found_at_any_place_of_a_long_buffer)
+{
+    for (size_t at = 0; at <= LONG - 2; at += at < 200 || at > LONG - 200 ? 1 : 4001) {
+        ck_assert(matches_long("content:\"bC\";", 'b', "bC", at));
+        ck_assert(matches_long("content:\"Bc\"; nocase;", 'c', "BC", at));
+        ck_assert(!matches_long("content:\"bc\";", 'c', "bC", at));
+    }
+}
+END_TEST
+
+/* The content after the one with many places is searched for from each of them: what is known of it must hold from all. */
+START_TEST(what_is_remembered_of_a_search_holds_for_the_next)
+{
+    static const char *const near = "content:\"aa\"; content:\"aa\"; within:4; content:\"bc\"; distance:0; "
+                                    "content:\"d\"; distance:1; within:1;";
+
+    ck_assert(matches_long(near, 'a', "bcad", 50000));
+    ck_assert(matches_long(near, 'a', "bcxxbcxd", 50000));
+    ck_assert(!matches_long(near, 'a', "bcd", 50000));
+    ck_assert(!matches_long(near, 'a', "bx", 50000));
+    /* a window that moves with the place before it, until the word is in it */
+    ck_assert(matches_long("content:\"a\"; content:\"bc\"; within:1000;", 'a', "bc", 3900));
+    ck_assert(!matches_long("content:\"a\"; content:\"bc\"; distance:600; within:400;", 'a', "bc", 9000));
+    ck_assert(matches_long("content:\"a\"; content:\"bc\"; distance:600; within:400;", 'a', "bc", 3000));
+    /* a place before those that were searched */
+    ck_assert(matches_long("content:\"x\"; content:\"bc\"; distance:-700; within:700;", 'a', "bcxx", 30000));
+    ck_assert(!matches_long("content:\"x\"; content:!\"bc\"; distance:-700; within:710;", 'a', "bcxx", 30000));
+    ck_assert(
+        matches_long("content:\"x\"; byte_jump:3,0,relative,string,dec,multiplier 100; content:\"bc\"; within:2000;",
+                     'a', "x500-x000bc", 30));
+}
+END_TEST
+
 #define ADD_TABLE(tcase, name)                                                                                         \
     tcase_add_loop_test(tcase, name##_rows, 0, sizeof(name##_cases) / sizeof(name##_cases[0]))
 
@@ -612,6 +713,9 @@ int main(void)
     ADD_TABLE(tcase, pcre);
     ADD_TABLE(tcase, buffer);
     ADD_TABLE(tcase, base64);
+    tcase_add_test(tcase, search_finds_what_a_plain_one_finds);
+    tcase_add_test(tcase, a_word_is_found_at_any_place_of_a_long_buffer);
+    tcase_add_test(tcase, what_is_remembered_of_a_search_holds_for_the_next);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
 
