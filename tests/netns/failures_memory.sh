@@ -58,16 +58,16 @@ pings || fail "reload: traffic does not pass"
 # --- While it runs: the kernel takes the engine, of all that are in the group; another one goes on -----------------------------------------
 engine=$(engine_of "$ips")
 [ "$(score "$engine")" -gt "$(score "$ips")" ] || fail "the engine counts no more than its keeper: $(score "$engine"), $(score "$ips")"
-# hog PID: takes 112 MiB in the group, by processes that are each smaller than an engine, until that process is gone.
+# hog PID MIB: takes four times so much in the group, by processes that are each smaller than an engine, until that process is gone.
 hog() {
-	python3 - "$1" "$GROUP" <<'PYTHON' &
+	python3 - "$1" "$GROUP" "$2" <<'PYTHON' &
 import os, sys, time
 open(sys.argv[2] + "/cgroup.procs", "w").write(str(os.getpid()))
 ends = os.pipe()
 for _ in range(4):
     if os.fork() == 0:
         os.close(ends[1])
-        taken = [bytearray(1 << 20) for _ in range(28)]
+        taken = [bytearray(1 << 20) for _ in range(int(sys.argv[3]))]
         os.read(ends[0], 1)  # until the parent is gone
         os._exit(0)
 end = time.monotonic() + 30
@@ -79,7 +79,7 @@ PYTHON
 client ping -i 0.05 -c 80 -W 5 -q 10.66.2.2 >"$WORK/pings" 2>&1 &
 PINGS=$!
 set_limit $(($(cat "$GROUP/$used") + (96 << 20)))
-hog "$engine"
+hog "$engine" 28
 wait "$HOG" || fail "the hog did not end well"
 tells ips "the engine was ended by signal 9 (Killed), for want of memory: the control group .*sluice-test.* raise its limit (MemoryMax=)"
 for _ in $(seq 200); do [ "$(grep -c "^sluice: ready" "$WORK/ips.log")" = 2 ] && break; sleep 0.05; done
@@ -90,7 +90,7 @@ grep -q " 0% packet loss" "$WORK/pings" || fail "packets were lost: $(cat "$WORK
 wait_events ips 1 event_type=engine engine.signal=9
 
 # --- For good: after the limit the keeper ends, and the policy holds -------------------------------------------------------------------------
-hog "$ips"
+hog "$ips" 40 # more than there is even when the cache of files gives way
 code=0
 wait "$ips" || code=$?
 equal "for good: exit code" "$code" 1
