@@ -414,8 +414,6 @@ void shed_flow(struct pipeline *pipeline, struct flow *flow);
 enum {
     WORKER_WAIT_MS = 200,
     WORKER_IDLE_EXPIRE = 4096,  /* flows that are ended at once when no packets come */
-    WORKER_ANSWER_PACKETS = 4,  /* after so many judged the clock is asked */
-    WORKER_ANSWER_NS = 25000,   /* after so long what is judged is answered */
     WORKER_REPORTS = 256,       /* of flows that the kernel handles, taken between two batches */
     WORKER_LAST_BATCHES = 1024, /* judged after it was asked to stop, at most */
 };

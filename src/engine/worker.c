@@ -258,51 +258,25 @@ static int receive(struct worker *worker, struct packet **batch, int wait_ms)
     return count;
 }
 
-static void judge(struct worker *worker, const struct ruleset *ruleset, struct packet **batch, int count, int at)
+static void judge(struct worker *worker, const struct ruleset *ruleset, struct packet **batch, int count)
 {
-    pipeline_packet(&worker->pipeline, ruleset, batch[at], at + 1 < count ? batch[at + 1] : NULL);
-}
-
-static int answer(struct worker *worker, struct packet **batch, int count)
-{
-    let_go(worker);
-    return capture_send_verdicts(worker->capture, batch, (size_t)count);
-}
-
-/*
- * Many answers in one send are cheap, but those who wait for the first of them do nothing meanwhile: so the answers go out when the
- * packets have taken a while. Light ones go out all together.
- */
-static int judge_and_answer(struct worker *worker, const struct ruleset *ruleset, struct packet **batch, int count)
-{
-    uint64_t begin_ns = clock_monotonic_ns();
-    int answered = 0, err = 0;
-
-    for (int i = 0; i < count && !err; i++) {
-        judge(worker, ruleset, batch, count, i);
-        if ((i + 1 - answered) % WORKER_ANSWER_PACKETS || clock_monotonic_ns() - begin_ns < WORKER_ANSWER_NS)
-            continue;
-        err = answer(worker, batch + answered, i + 1 - answered);
-        answered = i + 1;
-        begin_ns = clock_monotonic_ns();
-    }
-    return err || answered == count ? err : answer(worker, batch + answered, count - answered);
+    for (int i = 0; i < count; i++)
+        pipeline_packet(&worker->pipeline, ruleset, batch[i], i + 1 < count ? batch[i + 1] : NULL);
 }
 
 /* The same, timed. */
-static int judge_by_budget(struct worker *worker, const struct ruleset *ruleset, struct packet **batch, int count)
+static void judge_by_budget(struct worker *worker, const struct ruleset *ruleset, struct packet **batch, int count)
 {
     uint64_t before_ns = clock_monotonic_ns();
 
     for (int i = 0; i < count; i++) {
         uint64_t now_ns;
 
-        judge(worker, ruleset, batch, count, i);
+        pipeline_packet(&worker->pipeline, ruleset, batch[i], i + 1 < count ? batch[i + 1] : NULL);
         now_ns = clock_monotonic_ns();
         queue_watch_time(&worker->watch, now_ns - before_ns);
         before_ns = now_ns;
     }
-    return answer(worker, batch, count);
 }
 
 /* Receives, judges, answers. The number of packets, or -errno when there will be no more. */
@@ -316,9 +290,11 @@ static int do_batch(struct worker *worker, int wait_ms)
     if (count <= 0)
         return count == -ENOBUFS ? 0 : count; /* the kernel dropped, not us: counted, and on we go */
     if (worker->watch.packet_budget_ns > 0)
-        err = judge_by_budget(worker, ruleset, batch, count);
+        judge_by_budget(worker, ruleset, batch, count);
     else
-        err = judge_and_answer(worker, ruleset, batch, count);
+        judge(worker, ruleset, batch, count);
+    let_go(worker);
+    err = capture_send_verdicts(worker->capture, batch, (size_t)count);
     return err ? err : count;
 }
 
