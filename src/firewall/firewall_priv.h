@@ -305,6 +305,7 @@ struct hearing {
     const struct image *image;     /* our table as it was installed */
     uint32_t own_port;             /* messages with it are of our own doing */
     struct firewall_change *heard; /* of the transaction that is being told; kept from one receive to the next */
+    uint32_t *generation;          /* up to which all has been told, our own transactions among it */
 };
 /* Messages as they were received, one behind the other. Whole transactions are added to *out. */
 void nft_hear(const struct hearing *hearing, const uint8_t *bytes, size_t length, struct firewall_change *out);

@@ -38,8 +38,6 @@ static void end_transaction(const struct hearing *hearing, struct cursor attribu
     uint16_t type;
 
     while (netlink_take(&attributes, &type, &value)) {
-        if (type == NFTA_GEN_ID && cursor_left(&value) == 4)
-            heard->generation = load_be32(value.at);
         if (type == NFTA_GEN_PROC_PID && cursor_left(&value) == 4)
             heard->pid = load_be32(value.at);
         if (type == NFTA_GEN_PROC_NAME)
@@ -50,13 +48,23 @@ static void end_transaction(const struct hearing *hearing, struct cursor attribu
         memcpy(out->process, heard->process, sizeof(out->process));
     }
     out->transactions++;
-    out->generation = heard->generation;
+    out->generation = *hearing->generation;
     out->ours |= heard->ours;
     out->elements |= heard->elements;
     out->removals |= heard->removals;
     if (heard->intruder.found)
         out->intruder = heard->intruder;
     *heard = (struct firewall_change){ .transactions = 0 };
+}
+
+static void read_generation(struct cursor attributes, uint32_t *generation)
+{
+    struct cursor value;
+    uint16_t type;
+
+    while (netlink_take(&attributes, &type, &value))
+        if (type == NFTA_GEN_ID && cursor_left(&value) == 4)
+            *generation = load_be32(value.at);
 }
 
 static bool read_hook(struct cursor nested, uint32_t *hook, int32_t *priority)
@@ -172,11 +180,15 @@ static void hear(const struct hearing *hearing, const struct nlmsghdr *message, 
     size_t head = MNL_ALIGN(sizeof(struct nfgenmsg));
     unsigned kind = message->nlmsg_type & 0xff;
 
-    if (message->nlmsg_type >> 8 != NFNL_SUBSYS_NFTABLES || length < head || message->nlmsg_pid == hearing->own_port)
+    if (message->nlmsg_type >> 8 != NFNL_SUBSYS_NFTABLES || length < head)
         return;
 
     struct cursor attributes = cursor_of(bytes + head, length - head);
 
+    if (kind == NFT_MSG_NEWGEN)
+        read_generation(attributes, hearing->generation);
+    if (message->nlmsg_pid == hearing->own_port)
+        return;
     if (kind == NFT_MSG_NEWGEN) {
         end_transaction(hearing, attributes, out);
         return;

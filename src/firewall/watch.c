@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/netfilter/nfnetlink.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ enum {
     RECEIVE_BUFFER = 8 * 1024 * 1024, /* a large ruleset is told object by object */
     RECEIVES = 4096,                  /* at a time, at most */
     LEARN_TRIES = 8,
+    HEAR_MS = 500, /* that notifications may be late */
     NS_PER_MS = 1000000,
 };
 
@@ -51,6 +53,7 @@ struct firewall_watch {
     struct image image; /* as it was installed */
     struct installed installed;
     struct firewall_change heard; /* of the transaction that is being told */
+    uint32_t generation;          /* up to which all has been told */
     struct counter_pair counters[WATCHED_COUNTERS];
     struct remembered_host *hosts;
     size_t host_count, host_room;
@@ -87,6 +90,7 @@ static void hear_all(struct firewall_watch *watch, size_t length, struct firewal
         .image = &watch->image,
         .own_port = mnl_socket_get_portid(watch->session.socket),
         .heard = &watch->heard,
+        .generation = &watch->generation,
     };
 
     nft_hear(&hearing, (const uint8_t *)watch->buffer, length, out);
@@ -177,29 +181,76 @@ int firewall_watch_check(struct firewall_watch *watch, struct firewall_check *ou
 
 /* --- Installing ----------------------------------------------------------------------------------------------------------------- */
 
-/* Installs, and remembers how the kernel shows it; again when somebody else meant our table meanwhile. */
-static int install(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE])
+/* Waits until all that led to the generation has been told, and adds it to *change. */
+static int hear_up_to(struct firewall_watch *watch, uint32_t generation, struct firewall_change *change)
+{
+    uint64_t end_ns = clock_monotonic_ns() + (uint64_t)HEAR_MS * NS_PER_MS;
+    struct pollfd listener = { .fd = firewall_watch_fd(watch), .events = POLLIN };
+
+    firewall_watch_receive(watch, change);
+    while (!change->lost && (int32_t)(watch->generation - generation) < 0) {
+        struct firewall_change more;
+
+        if (clock_monotonic_ns() >= end_ns)
+            return -EAGAIN;
+        poll(&listener, 1, HEAR_MS);
+        firewall_watch_receive(watch, &more);
+        change->ours |= more.ours;
+        change->lost |= more.lost;
+    }
+    return 0;
+}
+
+/*
+ * How the kernel shows what was installed, if that is what it shows: -EAGAIN when somebody else meant our table meanwhile. The
+ * notifications of a transaction come after it can be seen, so those of all that the picture can have in it are waited for.
+ */
+static int learn(struct firewall_watch *watch, struct image *shown)
 {
     struct firewall_change change;
-    int err = 0;
+    uint32_t generation = 0;
+    int err = nft_image_take(shown, &watch->session, watch->options->table, watch->installed.families,
+                             watch->installed.family_count);
 
-    for (int try = 0; try < LEARN_TRIES; try++) {
+    if (err)
+        return err;
+    err = nft_session_generation(&watch->session, &generation);
+    if (!err)
+        err = hear_up_to(watch, generation, &change);
+    if (!err && (change.ours || change.lost))
+        err = -EAGAIN;
+    if (err)
+        nft_image_clear(shown);
+    return err;
+}
+
+/*
+ * Installs, and remembers how the kernel shows it; again when somebody else meant our table meanwhile. What was known before stays
+ * until then: of a table that is not there nothing would be shown, and nothing would be missed from then on.
+ */
+static int install(struct firewall_watch *watch, char error[FIREWALL_ERROR_SIZE])
+{
+    struct image shown = { .drops = false };
+    int err = -EAGAIN;
+
+    for (int try = 0; try < LEARN_TRIES && err == -EAGAIN; try++) {
         struct firewall_options options = *watch->options;
+        struct firewall_change before;
 
         options.keep_place &= !watch->installed.known;
-        firewall_watch_receive(watch, &change); /* what was before does not matter any more */
+        firewall_watch_receive(watch, &before); /* what was before does not matter any more */
         err = nft_install(&watch->session, &options, &watch->installed, error);
         if (err)
             return err;
-        nft_image_clear(&watch->image);
-        err = nft_image_take(&watch->image, &watch->session, watch->options->table, watch->installed.families,
-                             watch->installed.family_count);
-        if (err)
-            return nft_explain(error, err, SUBJECT_BATCH, watch->options->table);
-        firewall_watch_receive(watch, &change);
-        if (!change.ours && !change.lost)
-            break;
+        err = learn(watch, &shown);
     }
+    if (err == -EAGAIN)
+        return nft_fail(error, err, "somebody else changes table '%s' as soon as it is there; 'nft monitor' shows who",
+                        watch->options->table);
+    if (err)
+        return nft_explain(error, err, SUBJECT_BATCH, watch->options->table);
+    nft_image_clear(&watch->image);
+    watch->image = shown;
     follow_counters(watch, &watch->image);
     return 0;
 }
@@ -339,6 +390,7 @@ int firewall_watch_open(struct firewall_watch **out, const struct firewall_optio
                         char error[FIREWALL_ERROR_SIZE])
 {
     struct firewall_watch *watch = calloc(1, sizeof(*watch));
+    char cause[FIREWALL_ERROR_SIZE];
     int err;
 
     if (!watch)
@@ -353,6 +405,8 @@ int firewall_watch_open(struct firewall_watch **out, const struct firewall_optio
     if (!err && options->blocklist)
         firewall_watch_remember_hosts(watch);
     if (err) {
+        if (watch->installed.known) /* it is there, but nobody is going to answer for it */
+            firewall_remove(options->table, cause);
         firewall_watch_close(watch);
         return err;
     }

@@ -166,14 +166,16 @@ static void check_hearing(const struct firewall_options *options, const struct i
                           size_t size)
 {
     struct firewall_change heard = { .transactions = 0 }, again = heard, out = heard, pieces = heard;
-    struct hearing hearing = { options, ours, OWN_PORT, &heard }, second = { options, ours, OWN_PORT, &again };
+    uint32_t generation = 0, generation_again = 0;
+    struct hearing hearing = { options, ours, OWN_PORT, &heard, &generation };
+    struct hearing second = { options, ours, OWN_PORT, &again, &generation_again };
 
     nft_hear(&hearing, bytes, size, &out);
     check_change(options, &out);
     check_change(options, &heard);
     require(out.transactions <= size / sizeof(struct nlmsghdr));
     hear_in_pieces(&second, bytes, size, &pieces);
-    require(same_change(&out, &pieces) && same_change(&heard, &again));
+    require(same_change(&out, &pieces) && same_change(&heard, &again) && generation == generation_again);
     check_own(&hearing, bytes, size);
 }
 
