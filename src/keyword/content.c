@@ -77,19 +77,20 @@ static const uint8_t *search_window(struct inspection *in, const struct conditio
                                     const struct content *content, struct window window)
 {
     struct inspect_search *known = window.end - window.start < SHORT_WINDOW ? NULL : search_of(in, condition);
-    uint32_t start = window.start;
+    uint32_t start = window.start, from = start;
 
     if (!known)
         return search_first(content, in->data + start, window.end - start);
-    if (start >= known->from && start <= known->until)
+    if (start >= known->from && start <= known->until) {
+        from = known->from;
         start = known->until;
-    else
-        known->from = start;
+    }
     if (start > window.end || content->length > window.end - start)
-        return NULL;
+        return NULL; /* and nothing has been learnt */
 
     const uint8_t *found = search_first(content, in->data + start, window.end - start);
 
+    known->from = from;
     known->until = found ? (uint32_t)(found - in->data) : window.end - content->length + 1;
     return found;
 }
