@@ -141,7 +141,9 @@ void detect_transfer_transaction(struct transfer *t, struct detector *detector, 
                                  struct app_tx *tx);
 
 struct detect_counters {
-    uint64_t packets_scanned, bytes_scanned, candidates, evaluations, matches;
+    uint64_t scans, bytes_scanned;
+    uint64_t scans_recalled; /* of short buffers that were like one before */
+    uint64_t candidates, evaluations, matches;
     uint64_t waiting;          /* candidates that were put off until more of the stream is there */
     uint64_t flow_memcap_hits; /* there was no memory for it: the stream is scanned again instead */
     uint64_t over_budget;      /* evaluations that took longer than the budget of a rule */

@@ -52,7 +52,7 @@ static void scan_buffers(struct detector *detector, const struct ruleset *rulese
         const uint8_t *bytes = ruleset->buffers[i].buffer->buffer(in, &length);
 
         if (bytes && length > 0)
-            prefilter_scan(ruleset->buffers[i].prefilter, detector, bytes, length, 0);
+            prefilter_scan_whole(ruleset->buffers[i].prefilter, detector, bytes, length);
     }
 }
 
@@ -109,7 +109,7 @@ void collect_packet(struct evaluation *ev)
 
     for (unsigned i = 0; i < count; i++) {
         if (scan && groups[i]->prefilter)
-            prefilter_scan(groups[i]->prefilter, detector, pkt->payload, pkt->payload_length, 0);
+            prefilter_scan_whole(groups[i]->prefilter, detector, pkt->payload, pkt->payload_length);
         add_unfiltered(ev, &groups[i]->unfiltered);
     }
     if (ruleset->ip_only[traffic].count > 0 && wants_ip_only(pkt))

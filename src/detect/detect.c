@@ -38,7 +38,8 @@ int detector_new(struct detector **out, const struct detector_options *options)
     memcpy(detector->stream_window, options->stream_window, sizeof(detector->stream_window));
     detector->pcre = pcre_scratch_new(&limits);
     detector->transforms = transform_scratch_new();
-    if (!detector->pcre || !detector->transforms || budget_new(&detector->budget, &options->budget) ||
+    if (!detector->pcre || !detector->transforms || scan_memo_new(&detector->memo) ||
+        budget_new(&detector->budget, &options->budget) ||
         pool_new(&detector->waiting, sizeof(struct flow_detection), options->flow_memcap) ||
         pool_new(&detector->transactions, sizeof(struct app_detection), options->transaction_memcap)) {
         detector_free(detector);
@@ -59,6 +60,7 @@ void detector_free(struct detector *detector)
     pool_free(detector->transactions);
     transform_scratch_free(detector->transforms);
     budget_free(detector->budget);
+    scan_memo_free(detector->memo);
     free(detector->candidates);
     free(detector->seen);
     free(detector->hits);
@@ -172,6 +174,7 @@ void detector_move(struct detector *detector, struct detector_room *room)
     detector->hit_checks = room->hit_checks;
     detector->capacity = room->capacity;
     detector->serial = 0;
+    scan_memo_clear(detector->memo);
     detector->candidate_count = detector->hit_count = 0;
     *room = before;
 }

@@ -256,6 +256,8 @@ struct detector {
     bool guess_transactions; /* for all rules */
     struct detect_counters counters;
     struct budget *budget; /* NULL: nothing is timed */
+    struct scan_memo *memo;
+    bool is_noting; /* candidates are put down in it, too */
 };
 
 /* Of a packet: what rules ask for in struct packet_needs. */
@@ -397,6 +399,10 @@ int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch 
 void prefilter_scan(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes, uint32_t length,
                     uint64_t base);
 
+/* prefilter_scan() of a whole buffer that may well be like one before. */
+void prefilter_scan_whole(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
+                          uint32_t length);
+
 /* A stream from its first byte to the end of a view; no bytes where the first one is not kept any more, or the view lies past
  * LITERAL_NEAR. */
 struct stream_start {
@@ -409,6 +415,25 @@ void prefilter_scan_view(const struct prefilter *prefilter, struct detector *det
 /* The same for all of a stream's window, which begins at `offset` of the stream. */
 void prefilter_scan_window(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                            uint32_t length, uint64_t offset);
+
+/* --- scan_memo.c --------------------------------------------------------------------------------------------------------- */
+
+struct scan_memo;
+/* What was searched with. Its address says which; the salt, which need not be the only one of its kind, where in the table its buffers lie: by
+ * rules alone, so that two runs do the same. */
+struct scan_memo_owner {
+    uint32_t salt;
+};
+enum { SCAN_MEMO_LENGTH = 256 };              /* of the longest buffer that is remembered */
+int scan_memo_new(struct scan_memo **out);    /* 0 or -ENOMEM */
+void scan_memo_free(struct scan_memo *memo);  /* NULL is allowed */
+void scan_memo_clear(struct scan_memo *memo); /* checks have other numbers now, or owners may be others */
+/* Whether what the owner found in bytes like these is remembered; then it has been added to the candidates. If not, what is added from now on
+ * is remembered, until scan_memo_keep(). */
+bool scan_memo_recall(struct detector *detector, const struct scan_memo_owner *owner, const uint8_t *bytes,
+                      uint32_t length);
+void scan_memo_note(struct detector *detector, uint32_t check);
+void scan_memo_keep(struct detector *detector);
 
 /* --- matcher.c ----------------------------------------------------------------------------------------------------------- */
 
@@ -577,6 +602,8 @@ void detector_next_serial(struct detector *detector);
 
 static inline void detector_add_candidate(struct detector *detector, uint32_t check)
 {
+    if (detector->is_noting)
+        scan_memo_note(detector, check);
     if (detector->seen[check] == detector->serial)
         return;
     detector->seen[check] = detector->serial;

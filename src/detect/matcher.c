@@ -462,7 +462,7 @@ void matcher_scan(const struct matcher *matcher, struct detector *detector, cons
         length = (uint32_t)(matcher->reach - base);
     if (length < matcher->shortest)
         return;
-    detector->counters.packets_scanned++;
+    detector->counters.scans++;
     detector->counters.bytes_scanned += length;
     if (length <= GRAMS_LENGTH)
         grams_search(matcher->grams, bytes, length, on_gram, &scan);

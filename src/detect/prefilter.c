@@ -16,6 +16,7 @@
 struct prefilter {
     struct anchored *anchored; /* NULL for none, as the others */
     struct matcher *matcher, *near;
+    struct scan_memo_owner whole, view; /* of what is remembered of scans */
 };
 
 int prefilter_new(struct prefilter **out)
@@ -45,6 +46,8 @@ static bool is_near(const struct literal *literal)
 
 int prefilter_add(struct prefilter *prefilter, const struct literal *literal, uint32_t check)
 {
+    prefilter->whole.salt += 2;
+    prefilter->view.salt = prefilter->whole.salt + 1;
     if (anchored_takes(literal)) {
         if (!prefilter->anchored && anchored_new(&prefilter->anchored))
             return -ENOMEM;
@@ -107,6 +110,18 @@ void prefilter_scan(const struct prefilter *prefilter, struct detector *detector
         matcher_scan(prefilter->near, detector, bytes, length, base);
 }
 
+void prefilter_scan_whole(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
+                          uint32_t length)
+{
+    bool may_keep = length <= SCAN_MEMO_LENGTH;
+
+    if (may_keep && scan_memo_recall(detector, &prefilter->whole, bytes, length))
+        return;
+    prefilter_scan(prefilter, detector, bytes, length, 0);
+    if (may_keep)
+        scan_memo_keep(detector);
+}
+
 /* --- Streams --------------------------------------------------------------------------------------------------------------- */
 
 /* What of the view lies within the reach, which counts from the stream's start. A view that is the packet's payload is scanned for the
@@ -120,15 +135,21 @@ static uint32_t length_in_reach(const struct stream_view *view, uint32_t reach)
     return view->length < reach - view->offset ? view->length : (uint32_t)(reach - view->offset);
 }
 
-static void search_view(const struct matcher *matcher, struct detector *detector, const struct stream_view *view)
+static void search_view(const struct prefilter *prefilter, struct detector *detector, const struct stream_view *view)
 {
+    const struct matcher *matcher = prefilter->matcher;
     uint32_t reach = matcher_reach(matcher), length = length_in_reach(view, reach);
 
     if (length == 0)
         return;
     if (reach == LITERAL_ANYWHERE || view->offset < reach)
         matcher_scan_border(matcher, detector, view->before, view->before_length, view->data, length);
-    matcher_scan(matcher, detector, view->data, length, 0);
+    if (length > SCAN_MEMO_LENGTH) {
+        matcher_scan(matcher, detector, view->data, length, 0);
+    } else if (!scan_memo_recall(detector, &prefilter->view, view->data, length)) {
+        matcher_scan(matcher, detector, view->data, length, 0);
+        scan_memo_keep(detector);
+    }
 }
 
 void prefilter_scan_view(const struct prefilter *prefilter, struct detector *detector, const struct stream_view *view,
@@ -139,7 +160,7 @@ void prefilter_scan_view(const struct prefilter *prefilter, struct detector *det
     if (prefilter->anchored && view->is_payload && view->offset > 0)
         anchored_scan(prefilter->anchored, detector, view->data, view->length, 0);
     if (prefilter->matcher)
-        search_view(prefilter->matcher, detector, view);
+        search_view(prefilter, detector, view);
 }
 
 void prefilter_scan_window(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,

@@ -385,7 +385,7 @@ static void scan_buffer(struct looking *look, uint32_t at)
         if (buffer->access->grows)
             scan_growing(look, at, index, &value);
         else
-            prefilter_scan(buffer->prefilter, look->ev->detector, value.bytes, value.length, 0);
+            prefilter_scan_whole(buffer->prefilter, look->ev->detector, value.bytes, value.length);
     }
     if (!buffer->access->grows && !memory->rescan)
         memory->scanned[at / 64] |= UINT64_C(1) << (at % 64);

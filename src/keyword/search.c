@@ -6,8 +6,8 @@
  *
  * The bytes are the content's first one and the last one that differs from it: of zeros and something that is the something.
  *
- * Contents longer than LONG_CONTENT are left to memmem(), which is linear in the worst case. Buffers with fewer than 64 places
- * are too short for blocks: there memmem() and memchr() are as good.
+ * Contents longer than LONG_CONTENT are left to memmem(), which is linear in the worst case. Where there are fewer than 64 places, too few for
+ * blocks, memchr() goes from one place with the content's first byte to the next.
  */
 #include "search.h"
 
@@ -42,11 +42,11 @@ static const uint8_t *find_byte(const uint8_t *at, const uint8_t *end, uint8_t b
 }
 
 /* The place found last is kept until the search has passed it: each of the two passes goes over the buffer once. */
-static const uint8_t *search_nocase(const struct content *content, const uint8_t *bytes, size_t length)
+static const uint8_t *search_few(const struct content *content, const uint8_t *bytes, size_t length)
 {
     const uint8_t *end = bytes + (length - content->length) + 1; /* of the places where it may start */
     uint8_t lower = content->bytes[0];
-    uint8_t upper = (uint8_t)(lower - 'a') < 26 ? (uint8_t)(lower & ~0x20) : lower;
+    uint8_t upper = content->nocase && (uint8_t)(lower - 'a') < 26 ? (uint8_t)(lower & ~0x20) : lower;
     const uint8_t *at_lower = find_byte(bytes, end, lower);
     const uint8_t *at_upper = upper != lower ? find_byte(bytes, end, upper) : end;
 
@@ -149,9 +149,10 @@ const uint8_t *search_first(const struct content *content, const uint8_t *bytes,
 {
     if (content->length > length)
         return NULL;
-    if (content->length > 0 && content->length <= LONG_CONTENT && length - content->length + 1 >= STRIDE)
-        return search_blocks(content, bytes, length - content->length + 1);
-    if (content->nocase)
-        return search_nocase(content, bytes, length);
+    if (content->length > 0 && content->length <= LONG_CONTENT)
+        return length - content->length + 1 >= STRIDE ? search_blocks(content, bytes, length - content->length + 1)
+                                                      : search_few(content, bytes, length);
+    if (content->nocase && content->length > 0)
+        return search_few(content, bytes, length);
     return memmem(bytes, length, content->bytes, content->length);
 }
