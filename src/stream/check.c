@@ -7,7 +7,9 @@
 
 enum {
     PAWS_SECONDS = 24 * 24 * 60 * 60, /* RFC 7323 §5.5: a timestamp older than this may have wrapped */
-    OVERTAKEN_TICKS = 1024,           /* of the sender's clock, which ticks once a millisecond or less often (§5.4) */
+    /* Of the sender's clock, which ticks once a millisecond or less often (§5.4). As long as packets wait for another engine, when one
+     * hangs and is given up. */
+    OVERTAKEN_TICKS = 64 * 1024,
     ACK_WINDOW_MIN = 1 << 20,
 };
 
@@ -25,6 +27,16 @@ static bool is_ack_recent(const struct segment *seg, uint32_t ack)
     return peer->window == 0 || !seq_before(ack, peer->last_ack - window);
 }
 
+/* What the other side had sent, and by which window, before the session was picked up is not known. */
+static bool acknowledges_unseen(const struct segment *seg)
+{
+    const struct tcp_peer *peer = seg->receiver;
+    uint32_t from = seq_after(peer->next_win, peer->last_ack) ? peer->next_win : peer->last_ack;
+
+    return segment_is_midstream(seg) && !(seg->session->flags & SESSION_SCALES_KNOWN) &&
+           seq_at_or_before(seg->ack, from + WINDOW_UNKNOWN);
+}
+
 bool check_ack(struct segment *seg)
 {
     const struct tcp_peer *peer = seg->receiver;
@@ -40,7 +52,7 @@ bool check_ack(struct segment *seg)
     }
     /* Of one side alone nobody tells the window; nor does the other side of a session picked up before it has spoken. */
     if (seq_at_or_before(ack, peer->next_win) ||
-        (seg->session->flags & (SESSION_ASYNC | SESSION_MIDSTREAM_ESTABLISHED)))
+        (seg->session->flags & (SESSION_ASYNC | SESSION_MIDSTREAM_ESTABLISHED)) || acknowledges_unseen(seg))
         return true;
     /* A reset that answers a SYN comes before any window was told. */
     if (seg->session->state == TCP_STATE_SYN_SENT && seg->direction == FLOW_TO_CLIENT && seg->kind == SEGMENT_RST &&
@@ -55,6 +67,14 @@ bool check_ack(struct segment *seg)
  * connection; what the sender would send next it has, if nothing got lost. Between Linux' and the others' way lies how far
  * from there a reset may be.
  */
+static bool reset_may_be_in_place(const struct segment *seg)
+{
+    const struct tcp_peer *sender = seg->sender;
+
+    return segment_is_midstream(seg) && seq_at_or_after(seg->seq, sender->last_ack - WINDOW_UNKNOWN) &&
+           seq_at_or_before(seg->seq, sender->next_seq + WINDOW_UNKNOWN);
+}
+
 static bool reset_is_in_place(struct segment *seg)
 {
     const struct tcp_peer *sender = seg->sender;
@@ -62,6 +82,10 @@ static bool reset_is_in_place(struct segment *seg)
 
     if (seg->session->flags & SESSION_ASYNC)
         return seq_at_or_after(seg->seq, sender->next_seq);
+    if (reset_may_be_in_place(seg)) {
+        seg->receiver->flags |= PEER_RESET_RECEIVED; /* it may not believe it */
+        return true;
+    }
     switch (peer_os(seg, seg->receiver)) {
     case HOST_OS_HPUX11:
         return seq_at_or_after(seg->seq, sender->next_seq);
@@ -158,13 +182,23 @@ static bool is_overtaken(const struct segment *seg)
 {
     int32_t step = (int32_t)(seg->pkt->tcp.timestamp_value - seg->sender->last_timestamp);
 
-    return segment_is_inline(seg) && (seg->kind == SEGMENT_ACK || seg->kind == SEGMENT_FIN) &&
-           seg->session->state >= TCP_STATE_ESTABLISHED && step < 0 && step >= -OVERTAKEN_TICKS;
+    return segment_is_inline(seg) &&
+           (seg->kind == SEGMENT_ACK || seg->kind == SEGMENT_FIN || seg->kind == SEGMENT_RST) &&
+           seg->session->state >= TCP_STATE_SYN_RECV && step < 0 && step >= -OVERTAKEN_TICKS;
 }
 
 static bool is_timestamp_current(const struct segment *seg, enum host_os os)
 {
     return !is_compared(seg, os) || is_young_enough(seg);
+}
+
+/* The clock has come round: a zero like any other value. */
+static bool wraps_to_zero(const struct segment *seg)
+{
+    uint32_t last = seg->sender->last_timestamp;
+
+    return (segment_is_inline(seg) && last >= UINT32_MAX - OVERTAKEN_TICKS) ||
+           (segment_is_midstream(seg) && last <= OVERTAKEN_TICKS);
 }
 
 enum timestamp_age judge_timestamp(struct segment *seg)
@@ -174,7 +208,7 @@ enum timestamp_age judge_timestamp(struct segment *seg)
     enum host_os os = peer_os(seg, seg->receiver);
     bool zero_is_odd = !zero_is_allowed(os) && !(seg->sender->flags & PEER_ZERO_TIMESTAMP);
 
-    if (seg->pkt->tcp.timestamp_value == 0 && zero_is_odd)
+    if (seg->pkt->tcp.timestamp_value == 0 && zero_is_odd && !wraps_to_zero(seg))
         return TIMESTAMP_OLD;
     if (is_timestamp_current(seg, os))
         return TIMESTAMP_CURRENT;

@@ -30,6 +30,8 @@ static bool is_keepalive(struct segment *seg)
     if (seg->length == 1 && seq_before(sender->last_ack, sender->next_seq))
         return false;
     sender->flags |= PEER_KEEPALIVE;
+    if (segment_is_inline(seg)) /* what it tells of the window nobody else may tell */
+        peer_widen(seg->receiver, seg->ack + segment_window(seg));
     return true;
 }
 
@@ -68,7 +70,8 @@ static bool is_window_update(const struct segment *seg)
            seg->ack == seg->receiver->last_ack && seg->seq == seg->sender->next_seq;
 }
 
-/* Unexpected numbers on both sides, and a window that shrinks by more than the data and the acknowledgment explain. */
+/* Unexpected numbers on both sides, and a window that shrinks by more than the data and the acknowledgment explain. Of what came before
+ * a session was picked up inline much may be unexpected, and nothing falls out of its window. */
 static bool is_bad_window_update(struct segment *seg)
 {
     enum { WINDOW_WITH_MARGIN = 1024, MARGIN = 32 };
@@ -77,11 +80,13 @@ static bool is_bad_window_update(struct segment *seg)
     uint32_t window = segment_window(seg), shrinks, acknowledges;
 
     if (state < TCP_STATE_ESTABLISHED || state == TCP_STATE_CLOSED || !has_no_syn_fin_rst(seg) ||
-        window >= receiver->window)
+        window >= receiver->window || segment_is_midstream(seg))
         return false;
     shrinks = receiver->window - window;
     acknowledges = seg->ack - receiver->last_ack;
-    if (shrinks <= seg->length || !seq_after(seg->ack, receiver->next_seq) ||
+    bool has_uncounted_fin = segment_is_inline(seg) && (receiver->flags & PEER_FIN);
+
+    if (shrinks <= seg->length || !seq_after(seg->ack, receiver->next_seq + has_uncounted_fin) ||
         !seq_after(seg->seq, seg->sender->next_seq))
         return false;
     if (shrinks <= (uint64_t)acknowledges + (window > WINDOW_WITH_MARGIN ? MARGIN : 0))
@@ -100,6 +105,12 @@ static bool is_outdated_ack(const struct segment *seg)
            (seg->pkt->tcp.sack_count == 0 || sack_is_outdated(seg->receiver, seg->pkt));
 }
 
+/* The SYN that was seen was one sent again, and the server has long gone on. */
+static bool has_no_place_yet(const struct segment *seg)
+{
+    return seg->session->state == TCP_STATE_SYN_SENT && seg->direction == FLOW_TO_CLIENT && segment_may_be_older(seg);
+}
+
 /* True when the bytes lie so far back that there is nothing left to compare them with. */
 static bool is_spurious_retransmission(struct segment *seg)
 {
@@ -107,7 +118,7 @@ static bool is_spurious_retransmission(struct segment *seg)
     bool before_base =
         !(sender->flags & PEER_STOPPED) && peer_offset(sender, seg->end) <= (int64_t)sender->assembly.base;
 
-    if (seg->length == 0 || (seg->pkt->tcp.flags & TCP_SYN) ||
+    if (seg->length == 0 || (seg->pkt->tcp.flags & TCP_SYN) || has_no_place_yet(seg) ||
         (!before_base && !seq_at_or_before(seg->end, sender->last_ack)))
         return false;
     segment_note(seg, STREAM_EVENT_PKT_SPURIOUS_RETRANSMISSION);

@@ -30,7 +30,7 @@ segment_handler *const state_handlers[TCP_STATE_COUNT][FLOW_DIRECTIONS][SEGMENT_
     [TCP_STATE_SYN_SENT] = {
         [FLOW_TO_SERVER] = {
             [SEGMENT_RST] = syn_sent_on_reset,
-            [SEGMENT_FIN] = syn_sent_on_other,
+            [SEGMENT_FIN] = syn_sent_on_fin,
             [SEGMENT_SYN_ACK] = syn_sent_on_wrong_syn_ack,
             [SEGMENT_SYN] = syn_sent_on_syn,
             [SEGMENT_ACK] = syn_sent_on_ack,
@@ -38,7 +38,7 @@ segment_handler *const state_handlers[TCP_STATE_COUNT][FLOW_DIRECTIONS][SEGMENT_
         },
         [FLOW_TO_CLIENT] = {
             [SEGMENT_RST] = syn_sent_on_reset,
-            [SEGMENT_FIN] = syn_sent_on_other,
+            [SEGMENT_FIN] = syn_sent_on_fin,
             [SEGMENT_SYN_ACK] = syn_sent_on_syn_ack,
             [SEGMENT_SYN] = syn_sent_on_server_syn,
             [SEGMENT_ACK] = syn_sent_on_ack,

@@ -9,6 +9,12 @@
 
 int closing_on_syn(struct segment *seg)
 {
+    uint8_t state = seg->session->state;
+
+    if ((state < TCP_STATE_TIME_WAIT || state == TCP_STATE_CLOSE_WAIT) && syn_ack_is_older(seg))
+        return 0;
+    if (state == TCP_STATE_CLOSE_WAIT && syn_is_overtaken(seg))
+        return 0;
     return segment_reject(seg, STREAM_EVENT_SHUTDOWN_SYN_RESEND);
 }
 
@@ -29,11 +35,36 @@ static void advance_from(struct segment *seg, uint32_t expected)
         peer_advance(seg, seg->sender, seg->end);
 }
 
+/* Inline the FIN of either side, whatever has been acknowledged meanwhile; or one that the ACK behind it has overtaken. */
+static bool is_fin_late(const struct segment *seg)
+{
+    const struct tcp_peer *sender = seg->sender;
+
+    if (sender->flags & PEER_FIN)
+        return segment_is_inline(seg) && seg->end == sender->fin_seq;
+    return segment_is_inline(seg) && seq_before(seg->end, sender->next_seq) &&
+           (segment_is_midstream(seg) || seq_at_or_after(seg->end, sender->last_ack));
+}
+
 /* The server's FIN again; perhaps with a later acknowledgment. */
 static bool is_fin_again(const struct segment *seg)
 {
+    if (is_fin_late(seg))
+        return true;
     return seg->end == seg->sender->next_seq - 1 &&
            (seg->direction == FLOW_TO_CLIENT || seg->ack == seg->receiver->last_ack);
+}
+
+/* Inline: what comes before its sender's FIN, or the acknowledgment behind it: others have overtaken it, or it fills a hole. */
+static bool is_before_fin(const struct segment *seg)
+{
+    const struct tcp_peer *sender = seg->sender;
+
+    if (!segment_is_inline(seg))
+        return false;
+    if (sender->flags & PEER_FIN)
+        return seq_at_or_before(seg->end, sender->fin_seq + (seg->length == 0));
+    return seg->length == 0 && seq_before(seg->seq, sender->next_seq);
 }
 
 /* --- FIN_WAIT1: the server has sent FIN --------------------------------------------------------------------------------------- */
@@ -47,7 +78,7 @@ int fin_wait1_on_fin(struct segment *seg)
         return -EINVAL;
     if (fin_is_older(seg))
         return 0;
-    bool again = (to_client && is_fin_again(seg)) || check_retransmission(seg);
+    bool again = (to_client ? is_fin_again(seg) : is_fin_late(seg)) || check_retransmission(seg);
 
     if (!again && (seq_before(seg->end, sender->next_seq - 1) || !check_window(seg)))
         return segment_reject(seg, STREAM_EVENT_FIN1_FIN_WRONG_SEQ);
@@ -171,7 +202,7 @@ int closing_on_ack(struct segment *seg)
         return -EINVAL;
     bool again = check_retransmission(seg);
 
-    if (seg->seq != seg->sender->next_seq)
+    if (seg->seq != seg->sender->next_seq && !is_before_fin(seg))
         return segment_reject(seg, STREAM_EVENT_CLOSING_ACK_WRONG_SEQ);
     if (!check_ack(seg))
         return segment_reject(seg, STREAM_EVENT_CLOSING_INVALID_ACK);
@@ -192,7 +223,7 @@ int close_wait_on_fin(struct segment *seg)
         return -EINVAL;
     if (fin_is_older(seg))
         return 0;
-    bool again = check_retransmission(seg);
+    bool again = is_fin_late(seg) || check_retransmission(seg);
 
     if (!again && (seq_before(seg->end, sender->next_seq) || !check_window(seg)))
         return segment_reject(seg, STREAM_EVENT_CLOSEWAIT_FIN_OUT_OF_WINDOW);
@@ -281,21 +312,11 @@ static bool is_expected_in_time_wait(const struct segment *seg)
     return seg->seq == next_seq || seg->seq == next_seq - 1;
 }
 
-/* Inline: an acknowledgment alone that others have overtaken, or that comes while something before the FIN is missing. */
-static bool is_bare_and_old(const struct segment *seg)
-{
-    const struct tcp_peer *sender = seg->sender;
-
-    return segment_is_inline(seg) && seg->length == 0 &&
-           (seq_before(seg->seq, sender->next_seq) ||
-            ((sender->flags & PEER_FIN) && seq_at_or_before(seg->seq, sender->fin_seq + 1)));
-}
-
 int time_wait_on_ack(struct segment *seg)
 {
     if (!check_timestamp(seg))
         return -EINVAL;
-    bool again = check_retransmission(seg) || is_bare_and_old(seg);
+    bool again = check_retransmission(seg) || is_before_fin(seg);
 
     if (!again && !is_expected_in_time_wait(seg)) {
         if (seg->direction == FLOW_TO_CLIENT && seg->length > 0 && seg->seq == seg->sender->last_ack)

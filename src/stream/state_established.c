@@ -71,8 +71,33 @@ int established_on_syn_ack_to_server(struct segment *seg)
     return segment_reject(seg, STREAM_EVENT_EST_SYNACK_TOSERVER);
 }
 
+/*
+ * Sent again before the session was picked up, or come behind others since. Where the client has sent a SYN since then it is the answer to
+ * that: another connection, of which nothing would be in its place.
+ */
+static bool is_older_syn_ack(const struct segment *seg)
+{
+    return segment_is_midstream(seg) && seg->length == 0 && !(seg->receiver->tcp_flags & TCP_SYN) &&
+           seq_at_or_before(seg->seq, seg->sender->isn) && seq_at_or_before(seg->ack, seg->receiver->next_seq + 1);
+}
+
+/* As the first one was, whatever has been acknowledged meanwhile. */
+static bool is_first_answer(const struct segment *seg)
+{
+    return segment_is_inline(seg) && seg->length == 0 && seg->seq == seg->sender->isn &&
+           seg->ack == seg->receiver->isn + 1 && !(seg->session->flags & SESSION_CONFIRMED);
+}
+
+bool syn_ack_is_older(const struct segment *seg)
+{
+    return seg->kind == SEGMENT_SYN_ACK && seg->direction == FLOW_TO_CLIENT &&
+           (is_older_syn_ack(seg) || is_first_answer(seg));
+}
+
 int established_on_syn_ack(struct segment *seg)
 {
+    if (syn_ack_is_older(seg))
+        return 0;
     if (seg->ack != seg->receiver->last_ack)
         return segment_reject(seg, STREAM_EVENT_EST_SYNACK_RESEND_WITH_DIFFERENT_ACK);
     if (seg->seq != seg->sender->isn)
@@ -97,10 +122,21 @@ static bool asks_for_challenge(const struct segment *seg)
     return segment_is_inline(seg) && seg->length == 0 && seg->seq != seg->sender->isn;
 }
 
+/* Before the server has said anything the handshake may have overtaken one that was sent again. */
+bool syn_is_overtaken(const struct segment *seg)
+{
+    return segment_is_inline(seg) && seg->kind == SEGMENT_SYN && seg->direction == FLOW_TO_SERVER && seg->length == 0 &&
+           seg->seq == seg->sender->isn && !(seg->session->flags & SESSION_CONFIRMED);
+}
+
 int established_on_syn(struct segment *seg)
 {
     if (asks_for_challenge(seg)) {
         segment_note(seg, STREAM_EVENT_EST_SYN_RESEND_DIFF_SEQ);
+        return 0;
+    }
+    if (syn_is_overtaken(seg)) {
+        segment_note(seg, STREAM_EVENT_EST_SYN_RESEND);
         return 0;
     }
     return segment_reject(seg, seg->seq != seg->sender->isn ? STREAM_EVENT_EST_SYN_RESEND_DIFF_SEQ
@@ -128,7 +164,10 @@ static void take_midstream_window(struct segment *seg)
     struct tcp_session *session = seg->session;
     struct tcp_peer *sender = seg->sender;
 
-    if (!(session->flags & SESSION_MIDSTREAM_ESTABLISHED) || !sender->tcp_flags || !seg->receiver->tcp_flags)
+    if (!(session->flags & SESSION_MIDSTREAM_ESTABLISHED))
+        return;
+    sender->flags |= PEER_HEARD;
+    if (!(seg->receiver->flags & PEER_HEARD))
         return;
     session->flags &= (uint16_t)~SESSION_MIDSTREAM_ESTABLISHED;
     if (session->flags & SESSION_SCALES_KNOWN)

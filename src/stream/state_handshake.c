@@ -148,6 +148,23 @@ static bool answers_challenge(const struct segment *seg)
            (seg->sender->flags & PEER_CHALLENGED);
 }
 
+static bool follows(uint32_t seq, uint32_t first)
+{
+    return seq_at_or_after(seq, first) && seq_at_or_before(seq, first + WINDOW_UNKNOWN);
+}
+
+/*
+ * The SYN that was seen was one sent again, and the rest of the handshake went by before the program began. The client's bytes have
+ * their places by the SYN, so that none of them is before what is inspected; a SYN/ACK with other numbers than these is refused.
+ */
+static bool was_established(const struct segment *seg)
+{
+    const struct tcp_peer *client = &seg->session->peer[FLOW_TO_SERVER];
+
+    return segment_may_be_older(seg) && seg->has_ack && !(seg->session->flags & SESSION_FOUR_WAY) &&
+           follows(seg->direction == FLOW_TO_SERVER ? seg->seq : seg->ack, client->isn + 1);
+}
+
 int syn_sent_on_reset(struct segment *seg)
 {
     bool to_server = seg->direction == FLOW_TO_SERVER;
@@ -156,7 +173,7 @@ int syn_sent_on_reset(struct segment *seg)
         return 0;
     if (!check_syn_echo(seg))
         return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
-    if (to_server && !takes_syn_back(seg) && !check_reset(seg))
+    if (to_server && !takes_syn_back(seg) && !was_established(seg) && !check_reset(seg))
         return -EINVAL;
     if (!to_server && !answers_syn(seg))
         return -EINVAL;
@@ -224,12 +241,55 @@ int syn_sent_on_server_syn(struct segment *seg)
     return 0;
 }
 
+static void begin_timestamps_late(struct segment *seg)
+{
+    const struct tcp_info *tcp = &seg->pkt->tcp;
+
+    if (!tcp->has_timestamp)
+        return;
+    seg->session->flags |= SESSION_TIMESTAMP;
+    seg->sender->last_timestamp = tcp->timestamp_value;
+    seg->sender->last_seconds = segment_seconds(seg);
+    seg->receiver->last_timestamp = tcp->timestamp_echo;
+}
+
+static void establish_late(struct segment *seg)
+{
+    struct tcp_session *session = seg->session;
+    struct tcp_peer *client = client_of(seg), *server = server_of(seg);
+    bool to_server = seg->direction == FLOW_TO_SERVER;
+    uint32_t server_seq = to_server ? seg->ack : seg->seq;
+
+    session->flags |= SESSION_MIDSTREAM | SESSION_SACK;
+    session_set_state(seg, TCP_STATE_ESTABLISHED);
+    handshake_forget(seg->stream, session);
+    client->window_scale = server->window_scale = WINDOW_SCALE_MAX;
+    peer_begin(seg, server, server_seq - 1);
+    server->last_ack = server->next_win = server_seq;
+    client->last_ack = to_server ? client->isn + 1 : seg->ack;
+    client->next_win = client->last_ack;
+    client->flags &= (uint16_t)~PEER_ZERO_TIMESTAMP;
+    begin_timestamps_late(seg);
+}
+
+int syn_sent_on_fin(struct segment *seg)
+{
+    if (!was_established(seg))
+        return syn_sent_on_other(seg);
+    establish_late(seg);
+    return established_on_fin(seg);
+}
+
 /* The server's SYN/ACK was not seen: only one side is. */
 int syn_sent_on_ack(struct segment *seg)
 {
     struct tcp_session *session = seg->session;
     struct tcp_peer *client = client_of(seg), *server = server_of(seg);
 
+    if (!seg->stream->options.async_oneside && was_established(seg)) {
+        establish_late(seg);
+        return established_on_ack(seg);
+    }
     if (!seg->stream->options.async_oneside && is_challenge(seg)) {
         client->flags |= PEER_CHALLENGED;
         return 0;
@@ -406,10 +466,28 @@ static int finish_from_server(struct segment *seg)
     return establish(seg);
 }
 
+/* The last ACK has gone by before the program began, and perhaps what came then. */
+static bool is_finished_late(const struct segment *seg)
+{
+    uint32_t from_client = seg->sender->next_seq, from_server = seg->receiver->next_seq;
+
+    return segment_may_be_older(seg) && (seg->seq != from_client || seg->ack != from_server) &&
+           follows(seg->seq, from_client) && follows(seg->ack, from_server);
+}
+
+static int finish_late(struct segment *seg)
+{
+    seg->session->flags |= SESSION_MIDSTREAM;
+    assume_scales(seg);
+    return establish(seg);
+}
+
 static int finish_from_client(struct segment *seg)
 {
     const struct tcp_peer *client = seg->sender, *server = seg->receiver;
 
+    if (is_finished_late(seg))
+        return finish_late(seg);
     if (seg->seq == client->next_seq) {
         if (seg->ack == server->next_seq)
             return finish_normally(seg);
@@ -430,7 +508,7 @@ int syn_recv_on_ack(struct segment *seg)
 {
     struct tcp_session *session = seg->session;
     bool to_client = seg->direction == FLOW_TO_CLIENT;
-    bool may_be_server = session->flags & (SESSION_MIDSTREAM_SYNACK | SESSION_FAST_OPEN);
+    bool may_be_server = session->flags & (SESSION_MIDSTREAM_SYNACK | SESSION_FAST_OPEN) || segment_may_be_older(seg);
 
     if (!check_timestamp(seg))
         return -EINVAL;
@@ -440,6 +518,8 @@ int syn_recv_on_ack(struct segment *seg)
         return finish_four_way(seg);
     if (to_client && !may_be_server && segment_is_inline(seg))
         return reject_early_answer(seg);
+    if (to_client && segment_may_be_older(seg) && seg->length == 0 && seg->seq == seg->sender->isn)
+        return 0; /* a keep-alive, or a probe of a closed window */
     if (to_client && seg->stream->options.async_oneside && seg->seq == seg->sender->next_seq)
         return go_on_with_one_side(seg);
     return to_client ? finish_from_server(seg) : finish_from_client(seg);

@@ -104,6 +104,7 @@ static void begin_in_the_middle(struct segment *seg, uint32_t next_seq, const st
     take_scales(seg, known);
     peer_begin(seg, sender, seg->seq - 1);
     peer_set_next_seq(sender, next_seq);
+    sender->flags |= PEER_HEARD;
     peer_set_window(sender, (uint32_t)seg->pkt->tcp.window << WINDOW_SCALE_MAX);
     sender->last_ack = seg->seq;
     sender->next_win = sender->last_ack + sender->window;
@@ -180,7 +181,7 @@ int none_on_syn_ack(struct segment *seg)
     set_async_as_configured(seg);
     peer_begin(seg, server, seg->seq);
     peer_set_window(server, seg->pkt->tcp.window);
-    server->last_ack = seg->seq;
+    server->last_ack = seg->seq + 1;
     server->next_win = server->last_ack + server->window;
     peer_begin(seg, client, seg->ack - 1);
     client->last_ack = seg->ack;

@@ -25,7 +25,8 @@ enum {
     STREAM_EVENT_COUNT = STREAM_EVENT_END - STREAM_EVENT_FIRST,
     STREAM_REWRITE_SIZE = 128 * 1024, /* a super-packet with its headers */
     SACK_RANGES = 6,
-    WINDOW_SCALE_MAX = 14, /* RFC 7323 §2.3; assumed where the handshake was not seen */
+    WINDOW_SCALE_MAX = 14,    /* RFC 7323 §2.3; assumed where the handshake was not seen */
+    WINDOW_UNKNOWN = 1 << 26, /* what may be in flight of a session of which that was not seen */
 };
 
 enum session_flag {
@@ -59,6 +60,7 @@ enum peer_flag {
     PEER_FIN = 1 << 10,
     PEER_FLUSH = 1 << 11,      /* what is acknowledged is inspected, however little it is */
     PEER_CHALLENGED = 1 << 12, /* its SYN was answered by an ACK of a connection that it knows nothing of */
+    PEER_HEARD = 1 << 13,      /* picked up: it has told a window */
 };
 
 struct sack_range {
@@ -216,6 +218,18 @@ static inline uint32_t segment_seconds(const struct segment *seg)
     return (uint32_t)(seg->pkt->time_ns / UINT64_C(1000000000));
 }
 
+/* Inline, and the session may have begun before the program: what was missed of it has reached its receiver all the same. */
+static inline bool segment_may_be_older(const struct segment *seg)
+{
+    return segment_is_inline(seg) && seg->pkt->time_ns < seg->stream->options.midstream_until_ns;
+}
+
+/* Inline, and what the sides had said before the session was picked up is not known. */
+static inline bool segment_is_midstream(const struct segment *seg)
+{
+    return segment_is_inline(seg) && (seg->session->flags & SESSION_MIDSTREAM);
+}
+
 /* The window that the segment advertises to its receiver, scaled. */
 static inline uint32_t segment_window(const struct segment *seg)
 {
@@ -302,6 +316,10 @@ bool check_older_syn_echo(const struct segment *seg);
 /* Inline: a FIN that was acknowledged before the session was picked up, and is sent again because that acknowledgment waited with us.
  * The receiver has it, and all before it; it passes and changes nothing. */
 bool fin_is_older(const struct segment *seg);
+/* Inline: the SYN/ACK of this connection, sent again before the server had got an answer. The client answers again. */
+bool syn_ack_is_older(const struct segment *seg);
+/* Inline: the SYN of this connection, sent again, that the handshake has overtaken. The server answers with an ACK. */
+bool syn_is_overtaken(const struct segment *seg);
 /* Within the window, or where that is not known; or one byte that asks whether a closed window has been opened. */
 bool check_window(const struct segment *seg);
 bool check_window_probe(const struct segment *seg);
@@ -351,7 +369,7 @@ int state_dispatch(struct segment *seg, enum tcp_state state);
 
 segment_handler none_on_reset, none_on_fin, none_on_syn_ack, none_on_syn, none_on_ack;
 segment_handler syn_sent_on_syn_ack, syn_sent_on_wrong_syn_ack, syn_sent_on_reset, syn_sent_on_syn,
-    syn_sent_on_server_syn, syn_sent_on_ack, syn_sent_on_other;
+    syn_sent_on_server_syn, syn_sent_on_ack, syn_sent_on_fin, syn_sent_on_other;
 segment_handler syn_recv_on_reset, syn_recv_on_fin, syn_recv_on_syn_ack, syn_recv_on_syn_ack_to_server, syn_recv_on_syn,
     syn_recv_on_syn_to_client, syn_recv_on_ack;
 segment_handler established_on_reset, established_on_fin, established_on_syn_ack, established_on_syn_ack_to_server,
