@@ -8,6 +8,8 @@
 #ifndef SLUICE_KEEPER_H
 #define SLUICE_KEEPER_H
 
+#include <sys/types.h>
+
 #include "sluice/engine.h"
 
 /* The daemon, until SIGTERM or SIGINT. 0, or -errno with a line in `error`. Prints its own log. */
@@ -16,5 +18,9 @@ int keeper_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
 /* For a service that systemd starts as another user: opens, as root and before it, the sockets that need CAP_NET_RAW, and leaves them with
  * systemd, which gives them to keeper_run(). 0, or -errno with a line in `error`. */
 int keeper_lend(char error[ENGINE_ERROR_SIZE]);
+
+/* While systemd stops the service of the keeper `pid`: tells that when another one is to follow. As root, or as systemd's bus lets one ask.
+ * 0, also when it is a plain stop, or -errno with a line in `error`. */
+int keeper_leave(pid_t pid, char error[ENGINE_ERROR_SIZE]);
 
 #endif

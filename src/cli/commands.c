@@ -28,6 +28,7 @@ const struct command *const cli_commands[] = {
     &command_keywords,
     &command_settings,
     &command_lend,
+    &command_leave,
     NULL,
 };
 

@@ -6,7 +6,8 @@
  *
  * An engine that can't start for the first time ends the keeper with its message. One that dies later is replaced, at once when it had
  * come to its first packet, with a growing delay when it had not, and so many times in a row at most. Told to stop, the keeper ends when an engine has
- * ended orderly: should one die on the way, the next one finishes what it had begun.
+ * ended orderly: should one die on the way, the next one finishes what it had begun. When systemd restarts the service it ends as well, and
+ * takes nothing down.
  */
 #include "keeper_priv.h"
 
@@ -155,7 +156,7 @@ static void tell_to_stop(struct keeper *keeper)
 {
     struct keeper_child *child = &keeper->child;
 
-    if (child->pid == 0 || child->told_to_stop)
+    if (child->pid == 0 || child->told_to_stop || keeper->leaving)
         return;
     if (child->ready)
         lifeline_send(child->channel, LIFELINE_SIGNAL, SIGTERM, NULL);
@@ -167,13 +168,15 @@ static void tell_to_stop(struct keeper *keeper)
     child_give_time(child, config_number(keeper->config, "engine.stop-timeout"));
 }
 
-static void take_signal(struct keeper *keeper, int signal_number)
+static void take_signal(struct keeper *keeper, const struct signalfd_siginfo *info)
 {
-    switch (signal_number) {
+    switch (info->ssi_signo) {
     case SIGCHLD:
         return; /* looked for in any case */
     case SIGTERM:
     case SIGINT:
+        if (keeper->leaving || leave_begin(keeper, info))
+            return;
         if (!keeper->stopping)
             notify_stopping();
         keeper->stopping = true;
@@ -186,7 +189,7 @@ static void take_signal(struct keeper *keeper, int signal_number)
         keeper->reload_wanted |= !keeper->child.ready;
         /* fall through */
     default:
-        pass_on(keeper, signal_number);
+        pass_on(keeper, (int)info->ssi_signo);
     }
 }
 
@@ -195,7 +198,7 @@ static void take_signals(struct keeper *keeper)
     struct signalfd_siginfo info;
 
     while (read(keeper->signal_fd, &info, sizeof(info)) == sizeof(info))
-        take_signal(keeper, (int)info.ssi_signo);
+        take_signal(keeper, &info);
 }
 
 void keeper_bind_for_child(struct keeper *keeper)
@@ -234,6 +237,7 @@ static void take_message(struct keeper *keeper, const struct lifeline_message *m
 {
     switch (message->kind) {
     case LIFELINE_BIND:
+        succession_give_left(keeper);
         keeper_bind_for_child(keeper);
         break;
     case LIFELINE_READY:
@@ -391,6 +395,19 @@ static enum step take_end(const struct keeper *keeper, const struct keeper_death
     return END_FAILED;
 }
 
+/* It was to hand over to the next keeper's. */
+static enum step take_leave(const struct keeper *keeper, const struct keeper_death *death,
+                            char error[ENGINE_ERROR_SIZE])
+{
+    char how[CHILD_TEXT_SIZE];
+
+    if (keeper->child.stopped)
+        return take_end(keeper, death, error);
+    child_describe(keeper, death, how);
+    log_error("the engine %s before it had handed over: what it knew of flows is lost", how);
+    return END_WELL;
+}
+
 static enum step take_death(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
 {
     struct keeper_child *child = &keeper->child;
@@ -400,7 +417,9 @@ static enum step take_death(struct keeper *keeper, char error[ENGINE_ERROR_SIZE]
     if (!child_reap(keeper, child, &death))
         return GO_ON;
     take_messages(keeper); /* what it said last */
-    if (keeper->stopping && (child->stopped || !queues_are_bound(keeper))) {
+    if (keeper->leaving) {
+        step = take_leave(keeper, &death, error);
+    } else if (keeper->stopping && (child->stopped || !queues_are_bound(keeper))) {
         step = take_end(keeper, &death, error);
     } else if (is_first_failure(keeper, &death)) {
         tell_first_failure(keeper, &death, error);
@@ -463,7 +482,7 @@ static enum step turn(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
     };
     int err;
 
-    if (keeper->stopping && keeper->child.pid == 0 && !queues_are_bound(keeper))
+    if (keeper->stopping && keeper->child.pid == 0 && (keeper->leaving || !queues_are_bound(keeper)))
         return END_WELL;
     err = begin_when_due(keeper);
     if (err && !keeper->once_ready) {
@@ -493,7 +512,7 @@ static void keeper_clear(struct keeper *keeper)
     queues_close(keeper);
     if (keeper->control_fd >= 0)
         close(keeper->control_fd);
-    if (keeper->control_path[0])
+    if (keeper->control_path[0] && !keeper->leaving)
         unlink(keeper->control_path);
     if (keeper->signal_fd >= 0)
         close(keeper->signal_fd);

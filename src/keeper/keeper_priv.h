@@ -11,6 +11,8 @@
  *   opener.c      files that an engine can't open any more
  *   succession.c  a new engine takes the place of one that lives
  *   renew.c       the keeper becomes another version of itself
+ *   leave.c       the service is restarted: the next keeper goes on with all of it
+ *   job.c         systemd is asked whether it is
  *   notify.c      systemd: readiness, watchdog, and the sockets that it keeps
  */
 #ifndef SLUICE_KEEPER_PRIV_H
@@ -19,6 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/signalfd.h>
 #include <sys/types.h>
 
 #include "sluice/capture.h"
@@ -120,6 +123,7 @@ struct keeper {
 
     struct keeper_pulse *pulses; /* one a worker */
     bool stopping, reload_wanted, once_ready;
+    bool leaving;         /* it stops, and another keeper follows that needs all of it */
     bool resumed;         /* queues of a keeper before this one: a table that is there stays */
     unsigned stillborn;   /* engines in a row that died before they had the queues */
     unsigned failures;    /* of engines, in a row */
@@ -178,6 +182,8 @@ uint32_t queues_repeat(struct keeper *keeper, const struct keeper_death *death);
 void queues_relax(struct keeper *keeper);
 /* Accepts all that waits. The number of packets. */
 uint64_t queues_accept(struct keeper *keeper);
+/* More room, before nobody judges for a while. */
+void queues_raise(struct keeper *keeper);
 void queues_close(struct keeper *keeper);
 
 /* --- quarantine.c --- */
@@ -212,6 +218,22 @@ void notify_tick(struct keeper *keeper, bool alive);
 /* Descriptors that systemd kept become the queues' and the control socket. */
 void notify_take(struct keeper *keeper);
 
+/* --- leave.c --- */
+
+/* The number that comes with SIGTERM when another keeper is to follow; systemd keeps so many descriptors. */
+int leave_number(uint32_t kept);
+bool leave_is_asked(const struct signalfd_siginfo *info, uint32_t *kept);
+/* Whether that is what the signal asks for, and can be. */
+bool leave_begin(struct keeper *keeper, const struct signalfd_siginfo *info);
+/* The child's files are complete: they go to systemd. */
+void leave_handed(struct keeper *keeper);
+/* The names of files there, and back; -1: it is none. */
+enum { LEAVE_NAME_SIZE = 32 };
+void leave_file_name(int what, char out[LEAVE_NAME_SIZE]);
+int leave_file_of(const char *name);
+/* systemd keeps ours no more. */
+void leave_forget_files(const struct keeper *keeper);
+
 /* --- succession.c --- */
 
 /* A new engine is to take over. */
@@ -219,6 +241,10 @@ void succession_begin(struct keeper *keeper);
 /* Of the child: what it knows; all is there. */
 void succession_take_file(struct keeper *keeper, int what, int fd);
 void succession_handed(struct keeper *keeper);
+/* The child is to hand over to the engine of the next keeper. */
+void succession_leave(struct keeper *keeper);
+/* What the keeper before this one has left is the child's now. */
+void succession_give_left(struct keeper *keeper);
 /* The child has died: whether the heir takes its place, now or as soon as it can. */
 bool succession_took_place_of_dead(struct keeper *keeper);
 void succession_tick(struct keeper *keeper);
@@ -228,6 +254,8 @@ void succession_end(struct keeper *keeper); /* no heir any more */
 
 /* Does not return when all goes well. -errno, with a line in `why`. */
 int keeper_renew(struct keeper *keeper, char why[LIFELINE_TEXT_SIZE]);
+/* Whether the program that lies there now would start, and have its queues; a line in `why` when not. */
+bool keeper_can_renew(const struct keeper *keeper, char why[LIFELINE_TEXT_SIZE]);
 bool keeper_was_renewed(void);
 /* What the keeper before this one had. 0 or -errno. */
 int keeper_resume(struct keeper *keeper);

@@ -45,6 +45,10 @@ static bool take(struct keeper *keeper, const char *name, int fd)
         keeper->control_fd = fd;
         return true;
     }
+    if (leave_file_of(name) >= 0) {
+        succession_take_file(keeper, leave_file_of(name), fd);
+        return true;
+    }
     return lend_take(keeper, name, fd);
 }
 
@@ -92,10 +96,10 @@ static void store_all(const struct keeper *keeper)
         store(control_name, keeper->control_fd);
 }
 
-/* Its path goes now, so nobody would find it. The queues stay, for a restart; after a stop systemd closes them. */
+/* Its path goes now, so nobody would find it, unless another keeper follows. After a stop systemd closes the queues. */
 void notify_end(const struct keeper *keeper)
 {
-    if (keeper->control_fd >= 0 && keeper->once_ready)
+    if (keeper->control_fd >= 0 && keeper->once_ready && !keeper->leaving)
         sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", control_name);
 }
 

@@ -171,6 +171,18 @@ uint32_t queues_repeat(struct keeper *keeper, const struct keeper_death *death)
     return count;
 }
 
+void queues_raise(struct keeper *keeper)
+{
+    for (unsigned i = 0; i < keeper->queue_count; i++) {
+        struct keeper_queue *queue = &keeper->queues[i];
+
+        if (!queue->bound)
+            continue;
+        nfqueue_resize(queue->fd, queue->options.queue, raised_length(queue), raised_buffer(keeper, queue));
+        queue->raised = true;
+    }
+}
+
 /* Less room than what waits takes would drop what comes next. */
 void queues_relax(struct keeper *keeper)
 {

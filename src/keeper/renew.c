@@ -215,9 +215,8 @@ static int execute(struct keeper *keeper, struct command_line *line)
     return err;
 }
 
-int keeper_renew(struct keeper *keeper, char why[LIFELINE_TEXT_SIZE])
+static int try_program(const struct keeper *keeper, struct command_line *line, char why[LIFELINE_TEXT_SIZE])
 {
-    struct command_line *line = calloc(1, sizeof(*line));
     int err = line ? read_path(line->path) : -ENOMEM;
 
     if (!err)
@@ -230,7 +229,25 @@ int keeper_renew(struct keeper *keeper, char why[LIFELINE_TEXT_SIZE])
         err = -ENOEXEC;
     } else if (!new_queues_are_free(keeper, why)) {
         err = -EBUSY;
-    } else {
+    }
+    return err;
+}
+
+bool keeper_can_renew(const struct keeper *keeper, char why[LIFELINE_TEXT_SIZE])
+{
+    struct command_line *line = calloc(1, sizeof(*line));
+    int err = try_program(keeper, line, why);
+
+    free(line);
+    return err == 0;
+}
+
+int keeper_renew(struct keeper *keeper, char why[LIFELINE_TEXT_SIZE])
+{
+    struct command_line *line = calloc(1, sizeof(*line));
+    int err = try_program(keeper, line, why);
+
+    if (!err) {
         log_notice("%s takes over", line->path);
         err = execute(keeper, line);
         snprintf(why, LIFELINE_TEXT_SIZE, "%.255s can't be executed: %s", line->path, strerror(-err));

@@ -4,6 +4,8 @@
  * memory, files. When it asks for the queues, the old one is told to stop between two packets and to write down what it knows of
  * traffic; the new one reads that, and has the queues. Packets wait in the kernel meanwhile.
  *
+ * Or the next engine is that of another keeper, which has yet to be started (leave.c): what the old one wrote waits for it with systemd.
+ *
  * Whatever goes wrong before, the old one goes on; it is told why. Should the old one die or not answer, the new one takes over all the
  * same, as after any death.
  */
@@ -79,13 +81,18 @@ static void forget_heir(struct keeper *keeper)
     keeper->hand_over_ns = 0;
 }
 
+static void end_heir(struct keeper *keeper)
+{
+    if (keeper->heir.pid == 0)
+        return;
+    kill(keeper->heir.pid, SIGKILL);
+    waitpid(keeper->heir.pid, NULL, 0);
+    forget_heir(keeper);
+}
+
 void succession_end(struct keeper *keeper)
 {
-    if (keeper->heir.pid > 0) {
-        kill(keeper->heir.pid, SIGKILL);
-        waitpid(keeper->heir.pid, NULL, 0);
-        forget_heir(keeper);
-    }
+    end_heir(keeper);
     close_files(keeper);
 }
 
@@ -150,8 +157,42 @@ void succession_take_file(struct keeper *keeper, int what, int fd)
 
 void succession_handed(struct keeper *keeper)
 {
-    if (keeper->heir.pid > 0 && keeper->heir_waits)
+    if (keeper->leaving) {
+        leave_handed(keeper);
+        keeper->hand_over_ns = 0;
+        keeper->child.stopped = true;
+        child_give_time(&keeper->child, config_number(keeper->config, "engine.stop-timeout"));
+    } else if (keeper->heir.pid > 0 && keeper->heir_waits) {
         promote(keeper);
+    }
+}
+
+/* One that has not come to its first packet knows nothing of traffic. */
+void succession_leave(struct keeper *keeper)
+{
+    bool told = keeper->hand_over_ns > 0;
+
+    end_heir(keeper);
+    if (keeper->child.pid == 0)
+        return;
+    if (!keeper->child.ready) {
+        kill(keeper->child.pid, SIGKILL);
+        return;
+    }
+    keeper->hand_over_ns = clock_monotonic_ns() + HAND_OVER_MS * NS_PER_MS;
+    if (!told)
+        lifeline_send(keeper->child.channel, LIFELINE_HAND_OVER, 0, NULL);
+}
+
+/* Once only: an engine that dies of it is followed by one that begins anew. */
+void succession_give_left(struct keeper *keeper)
+{
+    if (keeper->file_count == 0)
+        return;
+    leave_forget_files(keeper);
+    atomic_fetch_add(&keeper->memory->handovers, 1);
+    keeper_event(keeper, LIFELINE_EVENT_HANDOVER)->code = (int)keeper->file_count;
+    give_files(keeper, keeper->child.channel);
 }
 
 bool succession_took_place_of_dead(struct keeper *keeper)

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * `sluice leave`: systemd stops the service, and only it knows whether that is a restart. It is asked by a command of ExecStop=, which
+ * may run as root while the keeper is somebody else: root is answered by systemd itself, without a message bus. When it is a restart
+ * the keeper is told, by the signal that comes in any case, with a number: how many descriptors systemd keeps (leave.c).
+ *
+ * Whatever can't be learned leaves it at a plain stop.
+ */
+#include "keeper_priv.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-bus.h>
+
+enum { PATIENCE_US = 1000000 };
+static const char manager[] = "org.freedesktop.systemd1";
+
+/* Of our unit. */
+struct job {
+    char *unit; /* its object's path */
+    char *type; /* NULL: there is none */
+    uint32_t kept;
+};
+
+static int open_private(sd_bus **out)
+{
+    sd_bus *bus = NULL;
+    int err = sd_bus_new(&bus);
+
+    if (err >= 0)
+        err = sd_bus_set_address(bus, "unix:path=/run/systemd/private");
+    if (err >= 0)
+        err = sd_bus_start(bus);
+    if (err >= 0)
+        *out = bus;
+    else
+        sd_bus_unref(bus);
+    return err;
+}
+
+static int find_unit(sd_bus *bus, uint32_t pid, struct job *job)
+{
+    sd_bus_message *reply = NULL;
+    const char *path;
+    int err = sd_bus_call_method(bus, manager, "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager",
+                                 "GetUnitByPID", NULL, &reply, "u", pid);
+
+    if (err >= 0)
+        err = sd_bus_message_read(reply, "o", &path);
+    if (err >= 0) {
+        job->unit = strdup(path);
+        err = job->unit ? 0 : -ENOMEM;
+    }
+    sd_bus_message_unref(reply);
+    return err;
+}
+
+static int find_type(sd_bus *bus, struct job *job)
+{
+    sd_bus_message *reply = NULL;
+    const char *path;
+    uint32_t number;
+    int err =
+        sd_bus_get_property(bus, manager, job->unit, "org.freedesktop.systemd1.Unit", "Job", NULL, &reply, "(uo)");
+
+    if (err >= 0)
+        err = sd_bus_message_read(reply, "(uo)", &number, &path);
+    if (err >= 0 && number != 0)
+        err =
+            sd_bus_get_property_string(bus, manager, path, "org.freedesktop.systemd1.Job", "JobType", NULL, &job->type);
+    sd_bus_message_unref(reply);
+    return err;
+}
+
+static int ask(sd_bus *bus, uint32_t pid, struct job *job)
+{
+    int err = sd_bus_set_method_call_timeout(bus, PATIENCE_US);
+
+    if (err >= 0)
+        err = find_unit(bus, pid, job);
+    if (err >= 0)
+        err = find_type(bus, job);
+    if (err >= 0)
+        err = sd_bus_get_property_trivial(bus, manager, job->unit, "org.freedesktop.systemd1.Service",
+                                          "NFileDescriptorStore", NULL, 'u', &job->kept);
+    return err;
+}
+
+/* A job to restart is of that type until the service has stopped; every kind of restart becomes that one. */
+static int tell(pid_t pid, const struct job *job)
+{
+    const union sigval value = { .sival_int = leave_number(job->kept) };
+
+    if (!job->type || strcmp(job->type, "restart") != 0)
+        return 0;
+    return sigqueue(pid, SIGTERM, value) ? -errno : 0;
+}
+
+int keeper_leave(pid_t pid, char error[ENGINE_ERROR_SIZE])
+{
+    struct job job = { 0 };
+    sd_bus *bus = NULL;
+    int err = open_private(&bus);
+
+    if (err < 0)
+        err = sd_bus_open_system(&bus);
+    if (err >= 0)
+        err = ask(bus, (uint32_t)pid, &job);
+    if (err < 0)
+        snprintf(error, ENGINE_ERROR_SIZE, "systemd does not say why it stops the service: %s", strerror(-err));
+    sd_bus_flush_close_unref(bus);
+    if (err >= 0) {
+        err = tell(pid, &job);
+        if (err)
+            snprintf(error, ENGINE_ERROR_SIZE, "process %d can't be told: %s", (int)pid, strerror(-err));
+    }
+    free(job.unit);
+    free(job.type);
+    return err < 0 ? err : 0;
+}
