@@ -23,4 +23,7 @@ int keeper_lend(char error[ENGINE_ERROR_SIZE]);
  * 0, also when it is a plain stop, or -errno with a line in `error`. */
 int keeper_leave(pid_t pid, char error[ENGINE_ERROR_SIZE]);
 
+/* When that keeper has ended: removes the own table, should it have been left and the stop be a plain one all the same. As that. */
+int keeper_left(const struct config *config, char error[ENGINE_ERROR_SIZE]);
+
 #endif

@@ -6,42 +6,88 @@
 
 #include "sluice/keeper.h"
 
+enum { OPTION_AFTER = CLI_OPTION_OWN };
+
+struct arguments {
+    struct cli_input input;
+    bool after;
+};
+
 static const struct cli_option options[] = {
+    { .id = OPTION_AFTER,
+      .name = "after",
+      .help = "the daemon has ended: for ExecStopPost=+, removes a table that was left for a restart, when it became a "
+              "stop" },
+    CLI_ROW_CONFIG,
+    CLI_ROW_SET,
     { .name = NULL },
 };
 
 static int take_option(void *user, const struct cli_option *option, const char *value)
 {
-    (void)user;
-    (void)option;
-    (void)value;
+    struct arguments *arguments = user;
+
+    if (option->id != OPTION_AFTER)
+        return cli_input_take(&arguments->input, option, value);
+    arguments->after = true;
     return 0;
+}
+
+static int done(int err, const char *error)
+{
+    if (err)
+        cli_error(&command_leave, "%s", error);
+    return err ? EXIT_FAILED : EXIT_OK;
+}
+
+static int before(void)
+{
+    const char *pid = getenv("MAINPID");
+    char error[ENGINE_ERROR_SIZE];
+
+    if (!pid || atoi(pid) <= 1) /* it has ended by itself */
+        return EXIT_OK;
+    return done(keeper_leave((pid_t)atoi(pid), error), error);
+}
+
+/* Mistakes in the configuration are told by who starts with it. */
+static int after(const struct cli_input *input)
+{
+    struct config *config = NULL;
+    struct diag *diag = diag_new();
+    char error[ENGINE_ERROR_SIZE];
+    int code = diag ? cli_load_config(input, CONFIG_LENIENT, CLI_DEFAULT_CONFIG, &config, diag) : EXIT_FAILED;
+
+    if (code == EXIT_OK)
+        code = done(keeper_left(config, error), error);
+    config_free(config);
+    diag_free(diag);
+    return code;
 }
 
 static int run(int argc, char **argv)
 {
-    const char *pid = getenv("MAINPID");
-    char error[ENGINE_ERROR_SIZE];
-    int first, code = cli_parse(&command_leave, argc, argv, take_option, NULL, NULL, &first);
+    struct arguments arguments = { .after = false };
+    int first, code;
 
-    if (code >= 0)
-        return code;
-    if (first < argc) {
-        cli_error(&command_leave, "unexpected argument '%s'", argv[first]);
-        return EXIT_USAGE;
-    }
-    if (!pid || atoi(pid) <= 1) /* it has ended by itself */
-        return EXIT_OK;
-    if (keeper_leave((pid_t)atoi(pid), error)) {
-        cli_error(&command_leave, "%s", error);
+    if (cli_input_init(&arguments.input, &command_leave, argc)) {
+        cli_error(&command_leave, "out of memory");
         return EXIT_FAILED;
     }
-    return EXIT_OK;
+    code = cli_parse(&command_leave, argc, argv, take_option, &arguments, &arguments.input.settings, &first);
+    if (code < 0 && first < argc) {
+        cli_error(&command_leave, "unexpected argument '%s'", argv[first]);
+        code = EXIT_USAGE;
+    }
+    if (code < 0)
+        code = arguments.after ? after(&arguments.input) : before();
+    cli_input_clear(&arguments.input);
+    return code;
 }
 
 const struct command command_leave = {
     .name = "leave",
-    .usage = "",
+    .usage = "[OPTION]...",
     .summary = "Tells the service that its stop is the first half of a restart",
     .help =
         "For ExecStop=+ of sluice.service, as root: asks systemd which job there is, and when it is a restart, tells "

@@ -5,6 +5,9 @@
  * the keeper is told, by the signal that comes in any case, with a number: how many descriptors systemd keeps (leave.c).
  *
  * Whatever can't be learned leaves it at a plain stop.
+ *
+ * It is asked again when the service has ended (ExecStopPost=): who stops it while it restarts gets a stop, and no keeper would come for
+ * the table that was left.
  */
 #include "keeper_priv.h"
 
@@ -14,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-bus.h>
+#include <unistd.h>
 
 enum { PATIENCE_US = 1000000 };
 static const char manager[] = "org.freedesktop.systemd1";
@@ -89,35 +93,65 @@ static int ask(sd_bus *bus, uint32_t pid, struct job *job)
     return err;
 }
 
-/* A job to restart is of that type until the service has stopped; every kind of restart becomes that one. */
-static int tell(pid_t pid, const struct job *job)
+static void clear(struct job *job)
 {
-    const union sigval value = { .sival_int = leave_number(job->kept) };
-
-    if (!job->type || strcmp(job->type, "restart") != 0)
-        return 0;
-    return sigqueue(pid, SIGTERM, value) ? -errno : 0;
+    free(job->unit);
+    free(job->type);
 }
 
-int keeper_leave(pid_t pid, char error[ENGINE_ERROR_SIZE])
+/* 0, or -errno with a line in `error`; to be cleared in any case. */
+static int find(pid_t pid, struct job *job, char error[ENGINE_ERROR_SIZE])
 {
-    struct job job = { 0 };
     sd_bus *bus = NULL;
     int err = open_private(&bus);
 
     if (err < 0)
         err = sd_bus_open_system(&bus);
     if (err >= 0)
-        err = ask(bus, (uint32_t)pid, &job);
+        err = ask(bus, (uint32_t)pid, job);
+    sd_bus_flush_close_unref(bus);
     if (err < 0)
         snprintf(error, ENGINE_ERROR_SIZE, "systemd does not say why it stops the service: %s", strerror(-err));
-    sd_bus_flush_close_unref(bus);
-    if (err >= 0) {
-        err = tell(pid, &job);
+    return err < 0 ? err : 0;
+}
+
+static bool is(const struct job *job, const char *type)
+{
+    return job->type && strcmp(job->type, type) == 0;
+}
+
+/* A job to restart is of that type until the service has stopped; every kind of restart becomes that one. */
+int keeper_leave(pid_t pid, char error[ENGINE_ERROR_SIZE])
+{
+    struct job job = { 0 };
+    int err = find(pid, &job, error);
+
+    if (!err && is(&job, "restart")) {
+        const union sigval value = { .sival_int = leave_number(job.kept) };
+
+        err = sigqueue(pid, SIGTERM, value) ? -errno : 0;
         if (err)
             snprintf(error, ENGINE_ERROR_SIZE, "process %d can't be told: %s", (int)pid, strerror(-err));
     }
-    free(job.unit);
-    free(job.type);
-    return err < 0 ? err : 0;
+    clear(&job);
+    return err;
+}
+
+/* The job may have changed since: a restart is cancelled by a stop. */
+int keeper_left(const struct config *config, char error[ENGINE_ERROR_SIZE])
+{
+    struct firewall_options firewall;
+    struct job job = { 0 };
+    char cause[FIREWALL_ERROR_SIZE];
+    int err = find(getpid(), &job, error);
+
+    if (!err && is(&job, "stop")) {
+        err = firewall_options_read(&firewall, config, cause);
+        if (!err && firewall.mode != ATTACH_NONE)
+            err = firewall_remove(firewall.table, cause);
+        if (err)
+            snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
+    }
+    clear(&job);
+    return err;
 }

@@ -123,6 +123,7 @@ struct keeper {
 
     struct keeper_pulse *pulses; /* one a worker */
     bool stopping, reload_wanted, once_ready;
+    bool stored;          /* systemd has the sockets */
     bool leaving;         /* it stops, and another keeper follows that needs all of it */
     bool resumed;         /* queues of a keeper before this one: a table that is there stays */
     unsigned stillborn;   /* engines in a row that died before they had the queues */
@@ -214,6 +215,7 @@ void notify_reloaded(void);
 void notify_restarting(const struct keeper *keeper);
 void notify_stopping(void);
 void notify_end(const struct keeper *keeper);
+void notify_forget_queue(unsigned number); /* systemd has its socket no more */
 void notify_tick(struct keeper *keeper, bool alive);
 /* Descriptors that systemd kept become the queues' and the control socket. */
 void notify_take(struct keeper *keeper);

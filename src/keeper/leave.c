@@ -90,9 +90,18 @@ static void store(const struct keeper_file *file)
 
 /* --- The end ------------------------------------------------------------------------------------------------------------------------ */
 
+static uint32_t descriptors(const struct keeper *keeper)
+{
+    uint32_t count = keeper->queue_count + (keeper->control_fd >= 0);
+
+    for (int i = 0; i < INJECT_SOCKETS; i++)
+        count += keeper->reject_fds[i] >= 0;
+    return count;
+}
+
 static bool can_leave(struct keeper *keeper, uint32_t kept, char why[LIFELINE_TEXT_SIZE])
 {
-    if (!queues_are_bound(keeper) || kept < keeper->queue_count) {
+    if (!keeper->stored || kept < descriptors(keeper)) {
         snprintf(why, LIFELINE_TEXT_SIZE, "systemd does not keep the queues (FileDescriptorStoreMax)");
         return false;
     }

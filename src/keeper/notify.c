@@ -96,6 +96,11 @@ static void store_all(const struct keeper *keeper)
         store(control_name, keeper->control_fd);
 }
 
+void notify_forget_queue(unsigned number)
+{
+    sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=sluice-q%u", number);
+}
+
 /* Its path goes now, so nobody would find it, unless another keeper follows. After a stop systemd closes the queues. */
 void notify_end(const struct keeper *keeper)
 {
@@ -115,8 +120,9 @@ void notify_start(struct keeper *keeper)
 
 void notify_ready(struct keeper *keeper)
 {
-    if (!keeper->once_ready)
+    if (!keeper->stored) /* systemd knows which of them it has */
         store_all(keeper);
+    keeper->stored = true;
     sd_notifyf(0, "READY=1\nMAINPID=%d\nSTATUS=inspecting %u queues", (int)getpid(), keeper->queue_count);
 }
 

@@ -278,6 +278,7 @@ static bool take_queue(struct keeper *keeper, const char *line)
         return true;
     }
     log_warning("queue %u is not served any more: what waits there is dropped", number);
+    notify_forget_queue(number);
     close(fd);
     return true;
 }

@@ -3,6 +3,7 @@
 #include "nfqueue_rig.h"
 
 #include <dirent.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -245,6 +246,115 @@ START_TEST(says_how_it_died)
 }
 END_TEST
 
+static struct signalfd_siginfo signal_of(uint32_t number, int code, int value)
+{
+    return (struct signalfd_siginfo){ .ssi_signo = number, .ssi_code = code, .ssi_int = value };
+}
+
+/* Everything else is a plain stop. */
+START_TEST(tells_a_restart_from_a_stop)
+{
+    static const uint32_t kept[] = { 0, 1, 518, 65535 };
+    const struct signalfd_siginfo stops[] = {
+        signal_of(SIGTERM, SI_USER, 0),   signal_of(SIGTERM, SI_USER, leave_number(1)),
+        signal_of(SIGTERM, SI_QUEUE, 0),  signal_of(SIGTERM, SI_QUEUE, 1),
+        signal_of(SIGTERM, SI_QUEUE, -1), signal_of(SIGINT, SI_QUEUE, leave_number(1)),
+    };
+    struct signalfd_siginfo info;
+    uint32_t got = 0;
+
+    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+        info = signal_of(SIGTERM, SI_QUEUE, leave_number(kept[i]));
+        ck_assert(leave_is_asked(&info, &got));
+        ck_assert_uint_eq(got, kept[i]);
+    }
+    for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++)
+        ck_assert_msg(!leave_is_asked(&stops[i], &got), "number %zu is taken for a restart", i);
+    info = signal_of(SIGTERM, SI_QUEUE, leave_number(1000000));
+    ck_assert(leave_is_asked(&info, &got));
+    ck_assert_uint_eq(got, 65535);
+}
+END_TEST
+
+/* Nobody could take over what systemd does not keep. */
+START_TEST(does_not_leave_what_nobody_keeps)
+{
+    struct signalfd_siginfo info = signal_of(SIGTERM, SI_QUEUE, leave_number(0));
+
+    f->keeper.reject_fds[0] = f->keeper.reject_fds[1] = f->keeper.reject_fds[2] = -1;
+    ck_assert(!leave_begin(&f->keeper, &info));
+    f->keeper.stored = true;
+    ck_assert(!leave_begin(&f->keeper, &info));
+    ck_assert(!f->keeper.stopping && !f->keeper.leaving);
+}
+END_TEST
+
+START_TEST(names_files_for_the_next_keeper)
+{
+    static const int files[] = { 0, 7, LIFELINE_MAX_WORKERS - 1, LIFELINE_SHARED_FILE };
+    static const char *const others[] = { "sluice-q0",       "sluice-flows-",    "sluice-flows-x", "sluice-flows-1x",
+                                          "sluice-flows--1", "sluice-flows-256", "sluice-control", "" };
+    char name[LEAVE_NAME_SIZE];
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        leave_file_name(files[i], name);
+        ck_assert_int_eq(leave_file_of(name), files[i]);
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        ck_assert_msg(leave_file_of(others[i]) == -1, "'%s' is taken for a file", others[i]);
+}
+END_TEST
+
+static enum lifeline_kind heard(int channel, int *file)
+{
+    struct lifeline_message message;
+
+    return lifeline_receive_file(channel, &message, file, 0);
+}
+
+START_TEST(has_the_engine_hand_over_once)
+{
+    int ends[2], file;
+
+    ck_assert_int_eq(lifeline_pair(ends), 0);
+    f->keeper.leaving = true;
+    f->keeper.child = (struct keeper_child){ .pid = 1, .ready = true, .channel = ends[0] };
+    succession_leave(&f->keeper);
+    succession_leave(&f->keeper); /* it was told for another engine before */
+    ck_assert_int_eq(heard(ends[1], &file), LIFELINE_HAND_OVER);
+    ck_assert_int_eq(heard(ends[1], &file), LIFELINE_NOTHING);
+    ck_assert_uint_gt(f->keeper.hand_over_ns, 0);
+    close(ends[0]);
+    close(ends[1]);
+}
+END_TEST
+
+START_TEST(gives_on_what_was_left)
+{
+    int ends[2], file;
+
+    ck_assert_int_eq(lifeline_pair(ends), 0);
+    f->keeper.child = (struct keeper_child){ .pid = 1, .channel = ends[0] };
+    succession_give_left(&f->keeper); /* nothing was */
+    ck_assert_int_eq(heard(ends[1], &file), LIFELINE_NOTHING);
+    ck_assert_uint_eq(atomic_load(&f->keeper.memory->handovers), 0);
+    succession_take_file(&f->keeper, 0, memfd_create("flows", MFD_CLOEXEC));
+    succession_take_file(&f->keeper, LIFELINE_SHARED_FILE, memfd_create("shared", MFD_CLOEXEC));
+    for (int i = 0; i < 2; i++)
+        succession_give_left(&f->keeper);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(heard(ends[1], &file), LIFELINE_FILE);
+        ck_assert_int_ge(file, 0);
+        close(file);
+    }
+    ck_assert_int_eq(heard(ends[1], &file), LIFELINE_NOTHING);
+    ck_assert_uint_eq(atomic_load(&f->keeper.memory->handovers), 1);
+    ck_assert_int_eq(f->keeper.memory->events[0].kind, LIFELINE_EVENT_HANDOVER);
+    close(ends[0]);
+    close(ends[1]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("keeper");
@@ -258,6 +368,11 @@ int main(void)
     tcase_add_test(tcase, forgets_the_oldest_suspects);
     tcase_add_test(tcase, has_the_configured_room_again);
     tcase_add_test(tcase, accepts_all_at_the_end);
+    tcase_add_test(tcase, tells_a_restart_from_a_stop);
+    tcase_add_test(tcase, does_not_leave_what_nobody_keeps);
+    tcase_add_test(tcase, names_files_for_the_next_keeper);
+    tcase_add_test(tcase, has_the_engine_hand_over_once);
+    tcase_add_test(tcase, gives_on_what_was_left);
     tcase_add_test(tcase, says_how_it_died);
     suite_add_tcase(suite, tcase);
 

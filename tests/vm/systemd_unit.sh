@@ -106,6 +106,19 @@ equal "queues, table, socket and store" "$(queues) $(table) $(stat -c %i $CONTRO
 equal "hand-overs" "$(sluice stats engine.handovers --socket $CONTROL | awk '{ print $2 }')" 1
 grep -q "flows are handed over" $WORK/log || fail "no flows were handed over"
 
+# Nor does an engine that does not hand over keep it; who stops the service meanwhile gets a stop.
+grow() { [ "$(cat $WORK/log | wc -l)" -gt "$1" ]; }
+lines=$(cat $WORK/log | wc -l)
+kill -STOP "$(engine)"
+systemctl --no-block restart sluice.service
+wait_for "the restart" grow "$lines"
+systemctl stop sluice.service || fail "no stop of a restart"
+grep -q "ended before it had handed over" $WORK/log || fail "no word of the engine that stands still"
+nft list tables | grep -q sluice && fail "the table is left by a restart that became a stop"
+equal "sockets that systemd keeps" "$(show NFileDescriptorStore)" 0
+systemctl start sluice.service || fail "no start after that"
+is_ready || fail "no answer after that"
+
 # One that could not start again is a stop: packets wait for nobody.
 cp "$ETC/sluice.yaml" $WORK/sluice.yaml
 echo "no-such-setting: 1" >>"$ETC/sluice.yaml"
