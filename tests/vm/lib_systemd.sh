@@ -36,3 +36,14 @@ start_service() {
 	is_ready || fail "started, and does not answer"
 }
 is_ready() { [ "$(show ActiveState)" = active ] && sluice status --socket $CONTROL; }
+# A host beside the machine: 10.66.1.2, to its 10.66.1.1.
+one_client() {
+	ip netns add cli
+	ip link add g0 type veth peer name c0 netns cli
+	ip addr add 10.66.1.1/24 dev g0
+	ip link set g0 up
+	ip -n cli addr add 10.66.1.2/24 dev c0
+	ip -n cli link set lo up
+	ip -n cli link set c0 up
+}
+client() { ip netns exec cli "$@"; }

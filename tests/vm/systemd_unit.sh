@@ -1,17 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The service as it is installed, under systemd: it starts as the user sluice, is ready when packets are inspected, reloads, survives the
-# death of engine and keeper and a restart without losing a packet, and takes its table along when it is stopped.
+# death of engine and keeper without losing a packet, and takes its table along when it is stopped.
 . "$(dirname "$0")/lib_systemd.sh"
-client() { ip netns exec cli "$@"; }
-
-ip netns add cli
-ip link add g0 type veth peer name c0 netns cli
-ip addr add 10.66.1.1/24 dev g0
-ip link set g0 up
-ip -n cli addr add 10.66.1.2/24 dev c0
-ip -n cli link set lo up
-ip -n cli link set c0 up
+one_client
 
 cat >"$ETC/t.rules" <<'RULES'
 drop icmp any any -> any any (msg:"large"; itype:8; dsize:>500; sid:1;)
@@ -75,61 +67,6 @@ keeper=$(show MainPID)
 kill -STOP "$keeper"
 wait_for "the watchdog" another_keeper
 client ping -c 1 -W 2 -q 10.66.1.1 >/dev/null || fail "no ping after the watchdog"
-
-# A restart: systemd keeps the queues and what is known of flows, the table stays, and the next keeper goes on with all of it. A literal of
-# which one half came before and the other one afterwards is found, so the flow's state went along.
-queues() { awk '{ print $1, $2, $6, $7 }' /proc/net/netfilter/nfnetlink_queue; } # who has them, and what was dropped
-table() { nft -a list tables | grep sluice; }
-keeper=$(show MainPID)
-before="$(queues) $(table) $(stat -c %i $CONTROL) $(show NFileDescriptorStore)"
-mkfifo $WORK/steps
-client python3 -u /source/tests/netns/traffic.py tcp-steps 10.66.1.1 7001 30 <$WORK/steps >$WORK/answers 2>&1 &
-exec 3>$WORK/steps
-echo "some EV" >&3
-wait_for "an answer" grep -q "some EV" $WORK/answers
-client ping -c 40 -i 0.2 -W 20 -q 10.66.1.1 >$WORK/pings 2>&1 &
-pings=$!
-client ping -c 80 -i 0.1 -W 1 -q -s 400 10.66.1.1 >$WORK/large 2>&1 &
-large=$!
-sleep 1
-systemctl restart sluice.service || fail "no restart"
-is_ready || fail "no answer after the restart"
-[ "$(show MainPID)" != "$keeper" ] || fail "the keeper is the same after a restart"
-echo "IL text" >&3
-wait_for "another answer" grep -q RESET $WORK/answers
-exec 3>&-
-wait $pings || true
-wait $large || true
-grep -q "40 packets transmitted, 40 received" $WORK/pings || fail "pings were lost: $(cat $WORK/pings)"
-grep -q "80 packets transmitted, 0 received" $WORK/large || fail "large pings passed: $(cat $WORK/large)"
-equal "queues, table, socket and store" "$(queues) $(table) $(stat -c %i $CONTROL) $(show NFileDescriptorStore)" "$before"
-equal "hand-overs" "$(sluice stats engine.handovers --socket $CONTROL | awk '{ print $2 }')" 1
-grep -q "flows are handed over" $WORK/log || fail "no flows were handed over"
-
-# Nor does an engine that does not hand over keep it; who stops the service meanwhile gets a stop.
-grow() { [ "$(cat $WORK/log | wc -l)" -gt "$1" ]; }
-lines=$(cat $WORK/log | wc -l)
-kill -STOP "$(engine)"
-systemctl --no-block restart sluice.service
-wait_for "the restart" grow "$lines"
-systemctl stop sluice.service || fail "no stop of a restart"
-grep -q "ended before it had handed over" $WORK/log || fail "no word of the engine that stands still"
-nft list tables | grep -q sluice && fail "the table is left by a restart that became a stop"
-equal "sockets that systemd keeps" "$(show NFileDescriptorStore)" 0
-systemctl start sluice.service || fail "no start after that"
-is_ready || fail "no answer after that"
-
-# One that could not start again is a stop: packets wait for nobody.
-cp "$ETC/sluice.yaml" $WORK/sluice.yaml
-echo "no-such-setting: 1" >>"$ETC/sluice.yaml"
-systemctl restart sluice.service && fail "a restart with a broken configuration succeeds"
-grep -q "this restart takes the table down" $WORK/log || fail "no word of the broken configuration"
-nft list tables | grep -q sluice && fail "the table is left by a restart that failed"
-systemctl stop sluice.service
-systemctl reset-failed sluice.service
-cp $WORK/sluice.yaml "$ETC/sluice.yaml"
-systemctl start sluice.service || fail "no start after a broken configuration"
-is_ready || fail "no answer after a broken configuration"
 
 systemctl stop sluice.service || fail "no stop"
 equal "result" "$(show Result)" success
