@@ -47,3 +47,18 @@ one_client() {
 	ip -n cli link set c0 up
 }
 client() { ip netns exec cli "$@"; }
+
+# pings_begin ... pings_end: all the time, and none is lost. It is not ping that counts them out: it waits for the last one no longer than for
+# those before.
+. /source/tests/netns/continuity_lib.sh
+pings_begin() {
+	client ping -i 0.2 10.66.1.1 >$WORK/pings 2>&1 &
+	PINGS=$!
+}
+pings_end() {
+	for _ in $(seq 50); do ping_is_current $WORK/pings && break; done
+	kill -INT $PINGS
+	wait $PINGS || true
+	[ "$(ping_lost $WORK/pings)" -le 1 ] || fail "pings were lost: $(pings_missing $WORK/pings)"
+	grep -q "icmp_seq=20 " $WORK/pings || fail "hardly any ping"
+}
