@@ -10,8 +10,8 @@
     soak.py watch KEEPER EVE SOCKET FILE INTERVAL        asks the daemon (SLUICE) each INTERVAL seconds for its counters, rotates its events and
                                                          counts them; until SIGTERM, then waits until no flow is left. Prints JSON; FILE has a line
                                                          for each look
-    soak.py judge FOLDER                                 reads what those have printed: asked, raw, served, watched, looks, kernel; prints the
-                                                         figures, and fails when they don't agree
+    soak.py judge FOLDER                                 reads what those have printed: asked, raw, served, watched, looks, kernel, and
+                                                         soak_load's bulk, bulk_served; prints the figures, and fails when they don't agree
 """
 import asyncio
 import collections
@@ -346,6 +346,10 @@ def count_events(path, lines):
     stats = None
     with open(path, 'rb') as f:
         for line in f:
+            if b'"event_type":"http"' in line and b'"url":"/bulk/' in line:   # most of them: not worth to be parsed
+                lines['http'] += 1
+                lines['http bulk'] += 1
+                continue
             event = json.loads(line)
             kind = event['event_type']
             lines[kind] += 1
@@ -382,9 +386,21 @@ class Watch:
                 return int(line.split()[1])
         return 0
 
-    def cpu(self, pid):
-        fields = open(f'/proc/{pid}/stat').read().rsplit(')', 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+    def cpu(self, path):
+        name, fields = open(path).read().split('(', 1)[1].rsplit(')', 1)
+        fields = fields.split()
+        return name, (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+    def workers(self, engine):
+        """CPU seconds of all threads that look at packets."""
+        threads = [self.cpu(f'/proc/{engine}/task/{thread}/stat') for thread in os.listdir(f'/proc/{engine}/task')]
+        return sum(seconds for name, seconds in threads if name.startswith('worker-q'))
+
+    def idle(self):
+        """CPU seconds nobody wanted, of the machine."""
+        with open('/proc/stat') as f:
+            fields = f.readline().split()
+        return (int(fields[4]) + int(fields[5])) / os.sysconf('SC_CLK_TCK')
 
     def rotate(self):
         old = self.eve + '.old'
@@ -405,7 +421,8 @@ class Watch:
         judged, packets = get('ips.accepted') + get('ips.blocked'), get('capture.kernel_packets')
         if judged != packets:
             self.wrong.append(f'{packets} packets, {judged} judged')
-        found = {'seconds': round(time.monotonic() - self.begin), 'keeper_kb': self.rss(self.keeper), 'engine_kb': self.rss(engine), 'cpu': self.cpu(engine),
+        found = {'seconds': round(time.monotonic() - self.begin), 'keeper_kb': self.rss(self.keeper), 'engine_kb': self.rss(engine), 'cpu': self.cpu(f'/proc/{engine}/stat')[1],
+                 'workers': self.workers(engine), 'idle': self.idle(), 'exact': time.monotonic() - self.begin,
                  'packets': packets, 'lost': sum(v for k, v in flat(stats) if k.endswith(('_dropped', '.lost', 'overruns')) and 'kernel' not in k),
                  **{pool: get(pool) for pool in self.POOLS}}
         self.looks.write(json.dumps(found) + '\n')
@@ -467,8 +484,22 @@ def flat_memory(looks, wrong):
             wrong.append(f'{process} grows from {begin} to {end}')
 
 
+def load(looks, ramp, bulk):
+    """What of the CPU the workers had while the capacity was sought, and after that until the bulk client ended."""
+    busy = [l for i, l in enumerate(looks) if i == 0 or l['packets'] - looks[i - 1]['packets'] > 500 * (l['exact'] - looks[i - 1]['exact'])]
+    print(f'bulk: {bulk["capacity"]} requests a second are the capacity, {bulk["rate"]} were wanted, {bulk["reached"]} reached; the slowest took {bulk["slowest"]} s')
+    for what, part in ('the capacity is sought', [l for l in busy if l['seconds'] <= ramp]), ('that is paced', [l for l in busy if l['seconds'] > ramp + 1]):
+        if len(part) > 1:
+            first, last = part[0], part[-1]
+            took = last['exact'] - first['exact']
+            print(f'while {what}: {(last["packets"] - first["packets"]) / took:.0f} packets a second; of a CPU the workers had '
+                  f'{(last["workers"] - first["workers"]) * 100 / took:.0f} %, the engine {(last["cpu"] - first["cpu"]) * 100 / took:.0f} %, '
+                  f'idle were {(last["idle"] - first["idle"]) * 100 / took:.0f} % of {os.cpu_count()} CPUs')
+
+
 def judge(folder):
     asked, raw_sent, served, watched = (json.load(open(os.path.join(folder, name))) for name in ('asked', 'raw', 'served', 'watched'))
+    bulk, bulk_served = (json.load(open(os.path.join(folder, name))) for name in ('bulk', 'bulk_served'))
     looks = [json.loads(line) for line in open(os.path.join(folder, 'looks'))]
     kernel = json.load(open(os.path.join(folder, 'kernel')))
     stats, lines, wrong = watched['stats'], collections.Counter(watched['lines']), list(watched['wrong'])
@@ -485,6 +516,12 @@ def judge(folder):
     same('datagrams that must not come back', asked['evil_datagrams_answered'], 0)
     same('requests that must not be answered', asked['evil_requests_answered'], 0)
     same('patterns that came to the server', served['evil'], 0)
+    same('bulk requests that failed', bulk['failed'], 0)
+    same('bulk requests the server did not understand', bulk_served['wrong'], 0)
+    bulk_http = sum(bulk[kind] for kind in ('pages', 'downloads', 'posts', 'new'))
+    same('bulk requests that were answered', bulk_http + bulk['bursts'], bulk['asked'])
+    same('bulk requests that came to the server', bulk_served['requests'], bulk_http)
+    same('bulk datagrams that came to the server', bulk_served['datagrams'], bulk['datagrams'])
     # The kernel, and ours.
     queues = stats['queue'].values()
     same('packets of the queues', sum(q['packets'] for q in queues), value(stats, 'capture.kernel_packets'))
@@ -506,13 +543,15 @@ def judge(folder):
          sum(counted['written'] for kind, counted in final['output'].items() if isinstance(counted, dict) and kind != 'stats'))
     same('packets at the end', value(final, 'capture.kernel_packets'), value(stats, 'capture.kernel_packets'))
     same('requests that were logged', lines['http /small'] + lines['http /large'], asked['http'])
+    same('bulk requests that were logged', lines['http bulk'], bulk_http)
     same('names that were logged', lines['dns request'], asked['names'])
     same('datagrams of the pattern', lines['alert 1'], asked['evil_datagrams'])
     same('requests of the pattern', lines['alert 2'], asked['evil_requests'])
 
     last = looks[-1]
     print(f'{last["packets"]} packets in {last["seconds"]} s, {value(stats, "ips.blocked")} of them dropped; the engine used {last["cpu"] * 100 / max(last["seconds"], 1):.1f} % of a CPU')
-    print(json.dumps({'asked': asked, 'raw': raw_sent, 'events': {k: v for k, v in lines.items() if ' ' not in k}}))
+    load(looks, kernel['ramp'], bulk)
+    print(json.dumps({'bulk': bulk, 'asked': asked, 'raw': raw_sent, 'events': {k: v for k, v in lines.items() if ' ' not in k}}))
     flat_memory(looks, wrong)
     print(f'{lines["flow packets"]} packets in {lines["flow"]} flows; at most {max(l["flow.active"] for l in looks)} flows at a time')
     if wrong:
