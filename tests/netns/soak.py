@@ -487,7 +487,8 @@ def flat_memory(looks, wrong):
 def load(looks, ramp, bulk):
     """What of the CPU the workers had while the capacity was sought, and after that until the bulk client ended."""
     busy = [l for i, l in enumerate(looks) if i == 0 or l['packets'] - looks[i - 1]['packets'] > 500 * (l['exact'] - looks[i - 1]['exact'])]
-    print(f'bulk: {bulk["capacity"]} requests a second are the capacity, {bulk["rate"]} were wanted, {bulk["reached"]} reached; the slowest took {bulk["slowest"]} s')
+    print(f'bulk: {bulk["first_capacity"]} requests a second are the capacity at first, {bulk["capacity"]} later ({bulk["least_capacity"]} to {bulk["most_capacity"]}); '
+          f'{bulk["rate"]} were wanted, {bulk["reached"]} reached; the slowest took {bulk["slowest"]} s')
     for what, part in ('the capacity is sought', [l for l in busy if l['seconds'] <= ramp]), ('that is paced', [l for l in busy if l['seconds'] > ramp + 1]):
         if len(part) > 1:
             first, last = part[0], part[-1]
@@ -518,7 +519,7 @@ def judge(folder):
     same('patterns that came to the server', served['evil'], 0)
     same('bulk requests that failed', bulk['failed'], 0)
     same('bulk requests the server did not understand', bulk_served['wrong'], 0)
-    bulk_http = sum(bulk[kind] for kind in ('pages', 'downloads', 'posts', 'new'))
+    bulk_http = sum(bulk[kind] for kind in ('pages', 'downloads', 'zipped', 'posts', 'new'))
     same('bulk requests that were answered', bulk_http + bulk['bursts'], bulk['asked'])
     same('bulk requests that came to the server', bulk_served['requests'], bulk_http)
     same('bulk datagrams that came to the server', bulk_served['datagrams'], bulk['datagrams'])

@@ -6,9 +6,10 @@
  *     soak_load ask PORT RAMP SECONDS PERCENT ADDRESS...      a line of JSON
  *
  * The client first asks as fast as answers come, for RAMP seconds: what it gets in the second half is the capacity. Then it
- * asks at PERCENT of that for SECONDS. What is asked is the same mix all the time: pages, large pages and posted bodies on
- * connections that stay for a while, pages on connections of their own, datagrams in bursts. Both ends know each byte that must
- * come. A request without its answer for GIVE_UP seconds has failed. One thread each; all sockets are edge-triggered.
+ * asks at PERCENT of that for SECONDS; the last tenth of each ROUND is as fast as it goes again, and says what the capacity is
+ * now: others may use this machine, too. What is asked is the same mix all the time: pages, large and compressed pages (which
+ * cost who looks at them more than who sends them), and posted bodies on connections that stay for a while, pages on
+ * connections of their own, datagrams in bursts. Both ends know each byte that must come. A request without its answer for GIVE_UP seconds has failed. One thread each; all sockets are edge-triggered.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -27,6 +28,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <zlib.h>
+
 enum {
     SLOTS = 64, /* as many requests are on their way at most */
     ADDRESSES = 16,
@@ -38,32 +41,72 @@ enum {
     SMALL = 1000,
     POSTED = 4000,
     LARGE = 100000,
+    PLAIN = 65000, /* of a compressed page */
     LETTERS = 26,
     HEAD = 512,
     BUFFER = 65536,
     EVENTS = 128,
     GIVE_UP = 20,
+    ROUND = 60,
     SOCKET_ROOM = 64 << 20,
 };
 
 #define SECOND INT64_C(1000000000)
 
-enum kind { PAGE, DOWNLOAD, POST, NEW, DATAGRAMS, KINDS };
+enum kind { PAGE, DOWNLOAD, ZIPPED, POST, NEW, DATAGRAMS, KINDS };
 
-/* Bytes that are known at both ends: those of number n begin at its letter. */
+/* Bytes that are known at both ends: those of number n begin at its letter; compressed words. */
 struct text {
     char letters[LARGE + LETTERS];
+    char zipped[PLAIN];
+    size_t zipped_length;
 };
+
+static void words(char *out, size_t length)
+{
+    uint32_t state = 1;
+
+    for (size_t i = 0; i < length; i++) {
+        state = state * 1664525 + 1013904223;
+        out[i] = "etaoin shrdlu cmfwyp vbgkq <p>\n"[state >> 27];
+    }
+}
+
+static void zip(struct text *text)
+{
+    char plain[PLAIN];
+    z_stream stream = {
+        .next_in = (Bytef *)plain, .avail_in = PLAIN, .next_out = (Bytef *)text->zipped, .avail_out = PLAIN
+    };
+
+    words(plain, PLAIN);
+    if (deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK ||
+        deflate(&stream, Z_FINISH) != Z_STREAM_END) {
+        fprintf(stderr, "soak_load: zlib\n");
+        exit(1);
+    }
+    text->zipped_length = stream.total_out;
+    deflateEnd(&stream);
+}
 
 static void text_init(struct text *text)
 {
     for (size_t i = 0; i < sizeof(text->letters); i++)
         text->letters[i] = (char)('a' + i % LETTERS);
+    zip(text);
 }
 
 static const char *text_of(const struct text *text, uint64_t number)
 {
     return text->letters + number % LETTERS;
+}
+
+/* What a page of that size has for its body. */
+static struct iovec body_of(const struct text *text, size_t size, uint64_t number)
+{
+    const char *body = size == PLAIN ? text->zipped : text_of(text, number);
+
+    return (struct iovec){ (char *)(uintptr_t)body, size == PLAIN ? text->zipped_length : size };
 }
 
 static int64_t now_ns(void)
@@ -74,11 +117,11 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * SECOND + now.tv_nsec;
 }
 
-static int answer_head(char *out, size_t size, bool last)
+static int answer_head(char *out, size_t size, size_t length, bool last)
 {
     return snprintf(out, HEAD,
-                    "HTTP/1.1 200 OK\r\nServer: soak\r\nContent-Type: text/html\r\nContent-Length: %zu\r\n%s\r\n", size,
-                    last ? "Connection: close\r\n" : "");
+                    "HTTP/1.1 200 OK\r\nServer: soak\r\nContent-Type: text/html\r\nContent-Length: %zu\r\n%s%s\r\n",
+                    length, size == PLAIN ? "Content-Encoding: gzip\r\n" : "", last ? "Connection: close\r\n" : "");
 }
 
 /* The burst's number, which of it, and letters: returns the length. */
@@ -208,9 +251,10 @@ static size_t server_request(struct server *server, struct connection *connectio
     if (memcmp(end, text_of(&server->text, number), body))
         server->wrong++, size = 0;
     server->requests++;
-    connection->out[0] =
-        (struct iovec){ connection->head, (size_t)answer_head(connection->head, size, connection->last) };
-    connection->out[1] = (struct iovec){ (char *)(uintptr_t)text_of(&server->text, number), size };
+    connection->out[1] = body_of(&server->text, size, number);
+    connection->out[0].iov_base = connection->head;
+    connection->out[0].iov_len =
+        (size_t)answer_head(connection->head, size, connection->out[1].iov_len, connection->last);
     return (size_t)(end - connection->in) + body;
 }
 
@@ -344,8 +388,9 @@ struct slot {
     unsigned kept_used, datagrams_used;
     char request[HEAD], answer[HEAD];
     struct iovec out[2];
-    size_t head, size, received; /* of the answer */
-    unsigned sent, back;         /* datagrams, and which came back */
+    struct iovec body; /* of the answer */
+    size_t head, size, received;
+    unsigned sent, back; /* datagrams, and which came back */
 };
 
 struct client {
@@ -407,7 +452,7 @@ static void client_done(struct client *client, struct slot *slot)
 }
 
 /* Whether these bytes are those that had to come. */
-static bool answer_is_right(const struct client *client, struct slot *slot, const char *data, size_t length)
+static bool answer_is_right(struct slot *slot, const char *data, size_t length)
 {
     size_t part = 0;
 
@@ -421,7 +466,7 @@ static bool answer_is_right(const struct client *client, struct slot *slot, cons
         slot->received += part;
     }
     if (length > part &&
-        memcmp(data + part, text_of(&client->text, slot->number) + (slot->received - slot->head), length - part))
+        memcmp(data + part, (const char *)slot->body.iov_base + (slot->received - slot->head), length - part))
         return false;
     slot->received += length - part;
     return true;
@@ -443,7 +488,7 @@ static void client_read(struct client *client, struct slot *slot, int *fd)
             client_done(client, slot);
             return;
         }
-        if (got <= 0 || !answer_is_right(client, slot, client->buffer, (size_t)got)) {
+        if (got <= 0 || !answer_is_right(slot, client->buffer, (size_t)got)) {
             client_fail(client, slot, got < 0 ? "an error" : got ? "not the answer" : "closed");
             return;
         }
@@ -496,12 +541,12 @@ static void client_drive(struct client *client, struct slot *slot)
         client_read(client, slot, fd);
 }
 
-/* Which kind the number-th request is: of twenty, nine pages, two downloads, three posts, three connections, three bursts. */
+/* Which kind the number-th request is: of twenty, five pages, two downloads, four compressed, three of the others. */
 static enum kind kind_of(uint64_t number)
 {
-    static const unsigned char kinds[] = { PAGE,     NEW,  PAGE,     DATAGRAMS, PAGE, POST,      PAGE,
-                                           DOWNLOAD, PAGE, NEW,      POST,      PAGE, DATAGRAMS, PAGE,
-                                           NEW,      PAGE, DOWNLOAD, POST,      PAGE, DATAGRAMS };
+    static const unsigned char kinds[] = { PAGE,     NEW,    ZIPPED,   DATAGRAMS, PAGE,   POST,      ZIPPED,
+                                           DOWNLOAD, PAGE,   NEW,      POST,      ZIPPED, DATAGRAMS, PAGE,
+                                           NEW,      ZIPPED, DOWNLOAD, POST,      PAGE,   DATAGRAMS };
 
     return (enum kind)kinds[number % sizeof(kinds)];
 }
@@ -512,16 +557,19 @@ static void client_compose(struct client *client, struct slot *slot)
     char length[40] = "";
     int head;
 
-    slot->size = slot->kind == DOWNLOAD ? LARGE : SMALL;
+    size_t size = slot->kind == DOWNLOAD ? LARGE : slot->kind == ZIPPED ? PLAIN : SMALL;
+
+    slot->body = body_of(&client->text, size, slot->number);
+    slot->size = slot->body.iov_len;
     if (body)
         snprintf(length, sizeof(length), "Content-Length: %zu\r\n", body);
     head = snprintf(slot->request, HEAD,
                     "%s /bulk/%zu/%" PRIu64 " HTTP/1.1\r\nHost: there.example\r\nAccept: */*\r\n"
                     "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0\r\n%s%s\r\n",
-                    body ? "POST" : "GET", slot->size, slot->number, length, slot->last ? "Connection: close\r\n" : "");
+                    body ? "POST" : "GET", size, slot->number, length, slot->last ? "Connection: close\r\n" : "");
     slot->out[0] = (struct iovec){ slot->request, (size_t)head };
     slot->out[1] = (struct iovec){ (char *)(uintptr_t)text_of(&client->text, slot->number), body };
-    slot->head = (size_t)answer_head(slot->answer, slot->size, slot->last);
+    slot->head = (size_t)answer_head(slot->answer, size, slot->size, slot->last);
     slot->received = 0;
 }
 
@@ -619,26 +667,68 @@ static void client_init(struct client *client, char **addresses, const char *por
     }
 }
 
+/* Requests a second; `wanted` and `reached` are sums of requests. */
+struct report {
+    double first, least, most, sum, wanted, reached, slowest;
+    unsigned rounds;
+};
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Rounds, at so many per cent of what the capacity was last. */
+static struct report client_rounds(struct client *client, double ramp, double seconds, double percent)
+{
+    double round = smaller(ROUND, seconds / 2), left = seconds, capacity = client_phase(client, 0, ramp);
+    struct report report = { .first = capacity, .least = capacity, .most = capacity };
+
+    for (; left > 1e-3; left -= round) {
+        report.slowest = larger(report.slowest, (double)client->slowest / 1e9);
+        client->slowest = 0;
+        report.wanted += larger(capacity * percent / 100, 1) * 0.9 * smaller(round, left);
+        report.reached += client_phase(client, larger(capacity * percent / 100, 1), 0.9 * smaller(round, left)) * 0.9 *
+                          smaller(round, left);
+        capacity = client_phase(client, 0, 0.1 * smaller(round, left));
+        report.least = smaller(report.least, capacity);
+        report.most = larger(report.most, capacity);
+        report.sum += capacity;
+        report.rounds++;
+    }
+    return report;
+}
+
+static void print_report(const struct client *client, const struct report *report, double seconds)
+{
+    printf("{\"first_capacity\": %.0f, \"capacity\": %.0f, \"least_capacity\": %.0f, \"most_capacity\": %.0f, "
+           "\"rate\": %.0f, "
+           "\"reached\": %.0f, \"slowest\": %.3f, ",
+           report->first, report->sum / report->rounds, report->least, report->most, report->wanted / seconds / 0.9,
+           report->reached / seconds / 0.9, larger(report->slowest, (double)client->slowest / 1e9));
+    printf("\"asked\": %" PRIu64 ", \"pages\": %" PRIu64 ", \"downloads\": %" PRIu64 ", \"zipped\": %" PRIu64
+           ", \"posts\": %" PRIu64 ", \"new\": %" PRIu64 ", \"bursts\": %" PRIu64 ", \"datagrams\": %" PRIu64
+           ", \"connections\": %" PRIu64 ", \"failed\": %" PRIu64 ", \"reason\": \"%s\"}\n",
+           client->asked, client->done[PAGE], client->done[DOWNLOAD], client->done[ZIPPED], client->done[POST],
+           client->done[NEW], client->done[DATAGRAMS], client->sent_datagrams, client->opened, client->failed,
+           client->reason);
+}
+
 static int ask(char **arguments)
 {
     struct client *client = calloc(1, sizeof(*client));
-    double capacity, rate, reached;
-    uint64_t ramp;
+    double seconds = strtod(arguments[2], NULL);
+    struct report report;
 
     client_init(client, arguments + 4, arguments[0]);
-    capacity = client_phase(client, 0, strtod(arguments[1], NULL));
-    ramp = client->asked;
-    rate = capacity * strtod(arguments[3], NULL) / 100;
-    client->slowest = 0;
-    reached = client_phase(client, rate < 1 ? 1 : rate, strtod(arguments[2], NULL));
+    report = client_rounds(client, strtod(arguments[1], NULL), seconds, strtod(arguments[3], NULL));
     client_finish(client);
-    printf("{\"capacity\": %.0f, \"rate\": %.0f, \"reached\": %.0f, \"ramp\": %" PRIu64 ", \"asked\": %" PRIu64
-           ", \"pages\": %" PRIu64 ", \"downloads\": %" PRIu64 ", \"posts\": %" PRIu64 ", \"new\": %" PRIu64
-           ", \"bursts\": %" PRIu64 ", \"datagrams\": %" PRIu64 ", \"connections\": %" PRIu64
-           ", \"slowest\": %.3f, \"failed\": %" PRIu64 ", \"reason\": \"%s\"}\n",
-           capacity, rate, reached, ramp, client->asked, client->done[PAGE], client->done[DOWNLOAD], client->done[POST],
-           client->done[NEW], client->done[DATAGRAMS], client->sent_datagrams, client->opened,
-           (double)client->slowest / 1e9, client->failed, client->reason);
+    print_report(client, &report, seconds);
     free(client);
     return 0;
 }
