@@ -34,7 +34,7 @@ RULES
 options=(--rules "$WORK/t.rules" --set "unix-command.filename=$WORK/socket" --set unix-command.enabled=yes --set stats.interval=0
 	--set "defrag.timeout=$timeout" --set 'vars.address-groups.HOME_NET=[10.66.1.0/24,fd66:1::/64]')
 for protocol in tcp udp icmp default; do
-	for state in new established; do options+=(--set "flow.timeouts.$protocol.$state=$timeout"); done
+	for state in new established bypassed; do options+=(--set "flow.timeouts.$protocol.$state=$timeout"); done
 done
 options+=(--set "flow.timeouts.tcp.closed=$timeout")
 rules=${SOAK_RULES:-}
