@@ -380,7 +380,7 @@ static int serve(char **arguments)
 
 /* One request at a time, on one of its sockets. */
 struct slot {
-    bool busy, last, ended;
+    bool busy, last; /* last: of its connection */
     enum kind kind;
     uint64_t number;
     int64_t since;
@@ -554,10 +554,9 @@ static enum kind kind_of(uint64_t number)
 static void client_compose(struct client *client, struct slot *slot)
 {
     size_t body = slot->kind == POST ? POSTED : 0;
+    size_t size = slot->kind == DOWNLOAD ? LARGE : slot->kind == ZIPPED ? PLAIN : SMALL;
     char length[40] = "";
     int head;
-
-    size_t size = slot->kind == DOWNLOAD ? LARGE : slot->kind == ZIPPED ? PLAIN : SMALL;
 
     slot->body = body_of(&client->text, size, slot->number);
     slot->size = slot->body.iov_len;
@@ -598,7 +597,7 @@ static void client_start(struct client *client)
     client_drive(client, slot);
 }
 
-/* What has no answer, and what has been closed unasked. */
+/* What has no answer for too long. */
 static void client_check(struct client *client)
 {
     for (unsigned i = 0; i < SLOTS; i++)
@@ -690,12 +689,13 @@ static struct report client_rounds(struct client *client, double ramp, double se
     struct report report = { .first = capacity, .least = capacity, .most = capacity };
 
     for (; left > 1e-3; left -= round) {
+        double paced = 0.9 * smaller(round, left), rate = larger(capacity * percent / 100, 1);
+
         report.slowest = larger(report.slowest, (double)client->slowest / 1e9);
         client->slowest = 0;
-        report.wanted += larger(capacity * percent / 100, 1) * 0.9 * smaller(round, left);
-        report.reached += client_phase(client, larger(capacity * percent / 100, 1), 0.9 * smaller(round, left)) * 0.9 *
-                          smaller(round, left);
-        capacity = client_phase(client, 0, 0.1 * smaller(round, left));
+        report.wanted += rate * paced;
+        report.reached += client_phase(client, rate, paced) * paced;
+        capacity = client_phase(client, 0, paced / 9);
         report.least = smaller(report.least, capacity);
         report.most = larger(report.most, capacity);
         report.sum += capacity;
@@ -707,8 +707,7 @@ static struct report client_rounds(struct client *client, double ramp, double se
 static void print_report(const struct client *client, const struct report *report, double seconds)
 {
     printf("{\"first_capacity\": %.0f, \"capacity\": %.0f, \"least_capacity\": %.0f, \"most_capacity\": %.0f, "
-           "\"rate\": %.0f, "
-           "\"reached\": %.0f, \"slowest\": %.3f, ",
+           "\"rate\": %.0f, \"reached\": %.0f, \"slowest\": %.3f, ",
            report->first, report->sum / report->rounds, report->least, report->most, report->wanted / seconds / 0.9,
            report->reached / seconds / 0.9, larger(report->slowest, (double)client->slowest / 1e9));
     printf("\"asked\": %" PRIu64 ", \"pages\": %" PRIu64 ", \"downloads\": %" PRIu64 ", \"zipped\": %" PRIu64
