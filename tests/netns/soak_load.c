@@ -48,6 +48,7 @@ enum {
     EVENTS = 128,
     GIVE_UP = 20,
     ROUND = 60,
+    REASONS = 20, /* are told */
     SOCKET_ROOM = 64 << 20,
 };
 
@@ -156,12 +157,10 @@ static struct place place_of(const char *address, const char *port)
 
 static int socket_of(const struct place *place, int type)
 {
-    int room = SOCKET_ROOM, one = 1, fd = socket(place->address.ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int room = SOCKET_ROOM, fd = socket(place->address.ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
     if (fd >= 0 && type == SOCK_DGRAM)
         setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
-    if (fd >= 0)
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     return fd;
 }
 
@@ -324,8 +323,10 @@ static void server_serve(struct server *server, struct connection *connection)
 static void server_listen(struct server *server, const char *address, const char *port)
 {
     struct place place = place_of(address, port);
-    int listener = socket_of(&place, SOCK_STREAM), datagrams = socket_of(&place, SOCK_DGRAM);
+    int listener = socket_of(&place, SOCK_STREAM), datagrams = socket_of(&place, SOCK_DGRAM), one = 1;
 
+    /* Only here: sockets of UDP that allow it may get the same port when they connect, and each other's answers. */
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     if (bind(listener, (struct sockaddr *)&place.address, place.length) || listen(listener, 1024) ||
         bind(datagrams, (struct sockaddr *)&place.address, place.length)) {
         perror(address);
@@ -402,7 +403,6 @@ struct client {
     struct slot slots[SLOTS];
     uint64_t asked, opened, done[KINDS], sent_datagrams, failed;
     int64_t slowest;
-    char reason[160]; /* of the first failure */
     char buffer[BUFFER];
 };
 
@@ -435,9 +435,13 @@ static void client_release(struct client *client, struct slot *slot)
 
 static void client_fail(struct client *client, struct slot *slot, const char *why)
 {
-    if (!client->failed++)
-        snprintf(client->reason, sizeof(client->reason), "%s: kind %d, number %" PRIu64 ", %zu of %zu bytes, errno %d",
-                 why, (int)slot->kind, slot->number, slot->received, slot->head + slot->size, errno);
+    int error = errno;
+
+    if (client->failed++ < REASONS)
+        fprintf(stderr,
+                "%.3f: %s: kind %d, number %" PRIu64 ", %zu of %zu bytes, %u sent, %#x back, errno %d, %.3f s\n",
+                (double)now_ns() / 1e9, why, (int)slot->kind, slot->number, slot->received, slot->head + slot->size,
+                slot->sent, slot->back, error, (double)(now_ns() - slot->since) / 1e9);
     close_socket(&slot->kept);
     close_socket(&slot->fresh);
     close_socket(&slot->datagrams);
@@ -517,6 +521,7 @@ static void client_burst(struct client *client, struct slot *slot)
             datagram(wanted, &client->text, number, which) != (size_t)got ||
             memcmp(wanted, client->buffer, (size_t)got)) {
             client_fail(client, slot, "not the datagram");
+            fprintf(stderr, "  %zd bytes: %.40s\n", got, client->buffer);
             return;
         }
         slot->back |= 1U << which;
@@ -712,10 +717,9 @@ static void print_report(const struct client *client, const struct report *repor
            report->reached / seconds / 0.9, larger(report->slowest, (double)client->slowest / 1e9));
     printf("\"asked\": %" PRIu64 ", \"pages\": %" PRIu64 ", \"downloads\": %" PRIu64 ", \"zipped\": %" PRIu64
            ", \"posts\": %" PRIu64 ", \"new\": %" PRIu64 ", \"bursts\": %" PRIu64 ", \"datagrams\": %" PRIu64
-           ", \"connections\": %" PRIu64 ", \"failed\": %" PRIu64 ", \"reason\": \"%s\"}\n",
+           ", \"connections\": %" PRIu64 ", \"failed\": %" PRIu64 "}\n",
            client->asked, client->done[PAGE], client->done[DOWNLOAD], client->done[ZIPPED], client->done[POST],
-           client->done[NEW], client->done[DATAGRAMS], client->sent_datagrams, client->opened, client->failed,
-           client->reason);
+           client->done[NEW], client->done[DATAGRAMS], client->sent_datagrams, client->opened, client->failed);
 }
 
 static int ask(char **arguments)
