@@ -67,10 +67,10 @@ fi
 
 ip netns exec "$P-srv" python3 "$HERE/soak.py" serve 7000 "$WORK/cert.pem" >"$WORK/served" 2>"$WORK/served.log" &
 serving=$!
-for _ in $(seq 100); do grep -q listening "$WORK/served" && break; sleep 0.1; done
+for _ in $(seq 100); do grep -qs listening "$WORK/served" && break; sleep 0.1; done
 ip netns exec "$P-srv" "$SOAK_LOAD" serve 80 "${places[@]}" >"$WORK/bulk_served" 2>"$WORK/bulk_served.log" &
 bulk_serving=$!
-for _ in $(seq 100); do grep -q listening "$WORK/bulk_served" && break; sleep 0.1; done
+for _ in $(seq 100); do grep -qs listening "$WORK/bulk_served" && break; sleep 0.1; done
 python3 "$HERE/soak.py" watch "$keeper" "$WORK/ips/eve.json" "$WORK/socket" "$WORK/looks" "$((seconds >= 120 ? 10 : 2))" \
 	>"$WORK/watched" 2>"$WORK/watched.log" &
 watching=$!
