@@ -52,7 +52,7 @@ client() { ip netns exec cli "$@"; }
 # those before.
 . /source/tests/netns/continuity_lib.sh
 pings_begin() {
-	client ping -i 0.2 10.66.1.1 >$WORK/pings 2>&1 &
+	ip netns exec cli ping -i 0.2 10.66.1.1 >$WORK/pings 2>&1 & # its own process, for the signal
 	PINGS=$!
 }
 pings_end() {
