@@ -24,6 +24,16 @@ static bool bytes_equal(const uint8_t *bytes, const char *want, uint32_t length,
     return true;
 }
 
+/* Most patterns are refuted by their first byte. */
+static bool may_begin(const struct app_pattern *pattern, const struct app_probe *probe)
+{
+    uint8_t letters = pattern->nocase ? 0x20 : 0; /* of both cases are taken for one, and some other bytes with them */
+
+    if (pattern->depth > 0 || pattern->offset >= probe->length)
+        return true;
+    return ((probe->bytes[pattern->offset] ^ (uint8_t)pattern->bytes[0]) & (uint8_t)~letters) == 0;
+}
+
 /* Whether the pattern is there; *possible: more bytes could show it. */
 static bool pattern_occurs(const struct app_pattern *pattern, const struct app_probe *probe, bool *possible)
 {
@@ -50,7 +60,7 @@ static unsigned match_patterns(const struct app_proto *proto, const struct app_p
     for (size_t i = 0; i < proto->pattern_count; i++) {
         const struct app_pattern *pattern = &proto->patterns[i];
 
-        if (pattern->direction == probe->direction && pattern->length > longest &&
+        if (pattern->direction == probe->direction && pattern->length > longest && may_begin(pattern, probe) &&
             pattern_occurs(pattern, probe, possible))
             longest = pattern->length;
     }
