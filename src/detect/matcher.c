@@ -33,6 +33,7 @@ enum {
     TINY_LENGTH = 2,
     TINY_MOST = 8,    /* more of them are no faster apart */
     TINY_OTHERS = 64, /* nor with fewer others */
+    HEX_BYTE = 4,     /* a byte as \xHH */
 };
 
 enum { DATABASE_MAIN, DATABASE_TINY, DATABASES };
@@ -218,12 +219,55 @@ static void put_into_cache(const hs_database_t *database, struct cache *cache, c
     free(bytes); /* Hyperscan takes it from malloc(), as nobody gave it another allocator */
 }
 
+/* The literals as expressions: each byte in hexadecimal, all in one piece of memory that the first points to. NULL: out of memory. */
+static char **make_expressions(const struct pattern_arrays *patterns)
+{
+    char **expressions = calloc(patterns->count, sizeof(*expressions));
+    size_t size = 0;
+
+    for (uint32_t i = 0; i < patterns->count; i++)
+        size += patterns->lengths[i] * HEX_BYTE + 1;
+    char *text = expressions ? malloc(size) : NULL;
+
+    for (uint32_t i = 0; text && i < patterns->count; i++) {
+        expressions[i] = text;
+        for (size_t k = 0; k < patterns->lengths[i]; k++)
+            text += sprintf(text, "\\x%02x", (unsigned)(uint8_t)patterns->bytes[i][k]);
+        text++;
+    }
+    if (text)
+        return expressions;
+    free(expressions);
+    return NULL;
+}
+
+static hs_error_t compile_expressions(hs_database_t **out, const struct pattern_arrays *patterns,
+                                      hs_compile_error_t **cause)
+{
+    char **expressions = make_expressions(patterns);
+    hs_error_t result = HS_NOMEM;
+
+    if (expressions) {
+        result = hs_compile_multi((const char *const *)expressions, patterns->flags, patterns->ids, patterns->count,
+                                  HS_MODE_BLOCK, NULL, out, cause);
+        free(expressions[0]);
+    }
+    free(expressions);
+    return result;
+}
+
+/* Vectorscan's literal API takes a literal that begins with a zero byte for an empty one. */
 static int compile_patterns(hs_database_t **out, const struct pattern_arrays *patterns, char error[256])
 {
     hs_compile_error_t *cause = NULL;
     hs_error_t result = hs_compile_lit_multi(patterns->bytes, patterns->flags, patterns->ids, patterns->lengths,
                                              patterns->count, HS_MODE_BLOCK, NULL, out, &cause);
 
+    if (result == HS_COMPILER_ERROR) {
+        hs_free_compile_error(cause);
+        cause = NULL;
+        result = compile_expressions(out, patterns, &cause);
+    }
     if (result == HS_SUCCESS)
         return 0;
     snprintf(error, 256, "the pattern matcher refused the rules' literals: %s",
