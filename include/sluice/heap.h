@@ -43,6 +43,8 @@ struct buffer {
     uint8_t *bytes; /* in a heap; NULL while there is none */
     uint32_t length, capacity;
 };
+/* Room for `length` bytes in all, where there is memory for them: the buffer grows once instead of by and by. */
+void buffer_reserve(struct heap *heap, struct buffer *buffer, uint32_t length);
 /* Appends as far as `limit` bytes in all; how many were. Fewer: the limit or the memcap is reached. */
 uint32_t buffer_append(struct heap *heap, struct buffer *buffer, const void *bytes, uint32_t length, uint32_t limit);
 /* Forgets the first `length` bytes; the rest moves to the front. */

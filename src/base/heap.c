@@ -480,6 +480,16 @@ static bool make_room(struct heap *heap, struct buffer *buffer, uint32_t needed,
     return true;
 }
 
+void buffer_reserve(struct heap *heap, struct buffer *buffer, uint32_t length)
+{
+    void *larger = length > buffer->capacity ? grow(heap, buffer->bytes, buffer->length, length) : NULL;
+
+    if (!larger)
+        return;
+    buffer->bytes = larger;
+    buffer->capacity = (uint32_t)heap_size(heap, larger);
+}
+
 uint32_t buffer_append(struct heap *heap, struct buffer *buffer, const void *bytes, uint32_t length, uint32_t limit)
 {
     uint32_t room = limit > buffer->length ? limit - buffer->length : 0;

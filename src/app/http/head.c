@@ -5,12 +5,19 @@
  *
  * A line that begins with a blank belongs to the header before it. Headers of the same name are joined by ", ", as the field does, except
  * Content-Length, of which the first counts.
+ *
+ * Nearly all lines are plain: they end with CR LF, have no other CR, and begin with no blank, so that each is a header of its own. As long as
+ * a message has no others its lines are found by the C library alone, and none of the rules for odd ones is asked.
  */
 #include "http_priv.h"
 
 #include <string.h>
 
-enum { BUCKETS = 128 };
+enum {
+    BUCKETS = 128,
+    ROOM_FOR_HEADERS = 1024, /* at most this much is taken before it is known to be needed */
+    PLAIN_LINE_LIMIT = 4096, /* so far the end of a plain line is looked for */
+};
 
 /* While a block of lines is read. */
 struct reading {
@@ -115,7 +122,7 @@ void http_message_init(struct http_message *message)
 {
     for (unsigned i = 0; i < HTTP_KNOWN_COUNT; i++)
         message->known[i] = HTTP_NONE;
-    message->canonical = true;
+    message->canonical = message->plain = true;
 }
 
 void http_message_forget(struct app_context *context, struct http_message *message)
@@ -133,6 +140,20 @@ void http_message_forget(struct app_context *context, struct http_message *messa
     message->line = (struct http_text){ 0 };
     memset(message->joining, 0, sizeof(message->joining));
     http_message_init(message);
+}
+
+/* The headers most often came with the line: room for both is taken at once. */
+bool http_keep_line(struct http_feed *f, struct http_message *message, const uint8_t *line, uint32_t length)
+{
+    uint32_t size = http_chomp(line, length), left = f->length - f->at;
+
+    buffer_reserve(app_heap(f->context), &message->head, length + (left < ROOM_FOR_HEADERS ? left : ROOM_FOR_HEADERS));
+    if (buffer_append(app_heap(f->context), &message->head, line, length, HTTP_HEAD_LIMIT) < length)
+        return false;
+    message->headers_at = message->headers_end = message->parsed_to = length;
+    message->line = (struct http_text){ .length = size, .there = true };
+    message->line_ends_regularly = length == size + 2;
+    return true;
 }
 
 bool http_value(const struct http_message *message, enum http_known known, const uint8_t **value, uint32_t *length)
@@ -168,13 +189,14 @@ static const bool token_characters[256] = {
     ['x'] = true, ['y'] = true, ['z'] = true, ['|'] = true, ['~'] = true,
 };
 
-static bool is_token(const uint8_t *name, uint32_t length)
+/* How many bytes at the start are a token's. */
+static uint32_t token_length(const uint8_t *bytes, uint32_t length)
 {
     uint32_t at = 0;
 
-    while (at < length && token_characters[name[at]])
+    while (at < length && token_characters[bytes[at]])
         at++;
-    return at == length;
+    return at;
 }
 
 /* The factor is nobody's to know, or a thousand long names could be made alike; what comes of the names does not depend on it. */
@@ -232,46 +254,78 @@ static void add_repeated(struct reading *r, struct http_header *first, uint16_t 
     first->next = index;
 }
 
-/* Where the header "Name: value" stands. `name` and `value` may lie in head or extra. */
-static bool place(struct reading *r, struct http_header *header, struct http_text text, uint32_t name_at,
-                  uint32_t name_length, uint32_t value_at, uint32_t value_length)
+/* "Name: value" put together in extra, of a name and a value in `line`. */
+static bool compose(struct reading *r, struct http_header *header, const uint8_t *name, const uint8_t *value,
+                    uint32_t value_length)
 {
-    struct http_message *message = r->message;
-    const uint8_t *line = http_bytes(message, &text);
     uint8_t composed[HTTP_FIELD_LIMIT + 2];
 
-    header->name_length = (uint16_t)name_length;
-    header->length = name_length + 2 + value_length;
-    if (name_length > 0 && value_at == name_at + name_length + 2 && line[name_at + name_length + 1] == ' ' &&
-        line[name_at + name_length] == ':') {
-        header->at = text.at + name_at;
-        header->extra = text.extra;
-        return true;
-    }
-    message->canonical = false;
     if (header->length > sizeof(composed)) {
         r->f->failed = true;
         return false;
     }
-    memcpy(composed, line + name_at, name_length);
-    memcpy(composed + name_length, ": ", 2);
-    memcpy(composed + name_length + 2, line + value_at, value_length);
-    text = http_keep(r->f, message, composed, header->length);
+    memcpy(composed, name, header->name_length);
+    memcpy(composed + header->name_length, ": ", 2);
+    memcpy(composed + header->name_length + 2, value, value_length);
+    struct http_text text = http_keep(r->f, r->message, composed, header->length);
+
     header->at = text.at;
     header->extra = true;
     return text.there;
 }
 
-static void note_header(struct reading *r, uint16_t index)
+/* A header that is not written the plain way. *is_token: its name is one. */
+static bool place_odd(struct reading *r, struct http_header *header, const struct http_text *text, bool *is_token)
+{
+    const uint8_t *line = http_bytes(r->message, text), *colon = memchr(line, ':', text->length);
+    uint32_t name_at = 0, name_end = colon ? (uint32_t)(colon - line) : 0;
+    uint32_t value_at = colon ? name_end + 1 : 0, value_end = text->length;
+
+    while (name_at < name_end && http_is_space(line[name_at]))
+        name_at++;
+    if (name_at > 0)
+        complain(r, HTTP_EVENT_INVALID_REQUEST_FIELD_FOLDING, HTTP_EVENT_INVALID_RESPONSE_FIELD_FOLDING);
+    while (name_end > name_at && http_is_space(line[name_end - 1]))
+        name_end--;
+    *is_token = token_length(line + name_at, name_end - name_at) == name_end - name_at;
+    if (!colon)
+        complain(r, HTTP_EVENT_REQUEST_FIELD_MISSING_COLON, HTTP_EVENT_RESPONSE_FIELD_MISSING_COLON);
+    else if (!*is_token)
+        complain(r, HTTP_EVENT_REQUEST_HEADER_INVALID, HTTP_EVENT_RESPONSE_HEADER_INVALID);
+    while (value_at < value_end && http_is_space(line[value_at]))
+        value_at++;
+    while (value_end > value_at && http_is_space(line[value_end - 1]))
+        value_end--;
+    header->name_length = (uint16_t)(name_end - name_at);
+    header->length = header->name_length + 2 + value_end - value_at;
+    r->message->canonical &= header->length == text->length;
+    if (header->name_length > 0 && value_at == name_end + 2 && line[name_end] == ':' && line[name_end + 1] == ' ') {
+        header->at = text->at + name_at;
+        header->extra = text->extra;
+        return true;
+    }
+    r->message->canonical = false;
+    return compose(r, header, line + name_at, line + value_at, value_end - value_at);
+}
+
+/* Whether it is "Name: value" with a token and no more blanks: it stays where it is. */
+static bool is_plain_header(const uint8_t *line, uint32_t length, uint32_t name_length)
+{
+    return name_length > 0 && length > name_length + 2 && line[name_length] == ':' && line[name_length + 1] == ' ' &&
+           !http_is_space(line[name_length + 2]) && !http_is_space(line[length - 1]);
+}
+
+static void note_header(struct reading *r, uint16_t index, bool is_token)
 {
     struct http_message *message = r->message;
     struct http_header *header = &message->headers[index];
     const uint8_t *name = http_header_text(message, header);
     struct http_header *first;
 
-    header->hash = hash_of(r, name, header->name_length);
+    header->known = (uint8_t)http_known_of(name, header->name_length, is_token);
+    /* Other bytes are known by the same name only when they are no token, and none of those is equal to one. */
+    header->hash = is_token && header->known < HTTP_KNOWN_COUNT ? header->known : hash_of(r, name, header->name_length);
     first = find_same(r, header->hash, name, header->name_length);
-    header->known = (uint8_t)(header->name_length > 0 ? http_known_of(name, header->name_length) : HTTP_NOT_KNOWN);
     if (first) {
         add_repeated(r, first, index);
         return;
@@ -287,37 +341,27 @@ static bool add_header(struct reading *r, struct http_text text)
 {
     struct http_message *message = r->message;
     const uint8_t *line = http_bytes(message, &text);
-    const uint8_t *colon = memchr(line, ':', text.length);
-    uint32_t name_at = 0, name_end = colon ? (uint32_t)(colon - line) : 0;
-    uint32_t value_at = colon ? name_end + 1 : 0, value_end = text.length;
+    uint32_t name_length = token_length(line, text.length);
+    uint16_t index = message->header_count;
+    bool is_token = true;
 
-    if (message->header_count >= r->f->settings->headers_limit || message->header_count == message->header_room) {
+    if (index >= r->f->settings->headers_limit || index == message->header_room) {
         complain(r, HTTP_EVENT_REQUEST_TOO_MANY_HEADERS, HTTP_EVENT_RESPONSE_TOO_MANY_HEADERS);
         return false;
     }
-    while (name_at < name_end && http_is_space(line[name_at]))
-        name_at++;
-    if (name_at > 0)
-        complain(r, HTTP_EVENT_INVALID_REQUEST_FIELD_FOLDING, HTTP_EVENT_INVALID_RESPONSE_FIELD_FOLDING);
-    while (name_end > name_at && http_is_space(line[name_end - 1]))
-        name_end--;
-    if (!colon)
-        complain(r, HTTP_EVENT_REQUEST_FIELD_MISSING_COLON, HTTP_EVENT_RESPONSE_FIELD_MISSING_COLON);
-    else if (!is_token(line + name_at, name_end - name_at))
-        complain(r, HTTP_EVENT_REQUEST_HEADER_INVALID, HTTP_EVENT_RESPONSE_HEADER_INVALID);
-    while (value_at < value_end && http_is_space(line[value_at]))
-        value_at++;
-    while (value_end > value_at && http_is_space(line[value_end - 1]))
-        value_end--;
-    uint16_t index = message->header_count;
-    struct http_header *header = &message->headers[index];
-
-    *header = (struct http_header){ .next = HTTP_NONE, .chain = HTTP_NONE };
-    if (!place(r, header, text, name_at, name_end - name_at, value_at, value_end - value_at))
+    message->headers[index] = (struct http_header){
+        .at = text.at,
+        .length = text.length,
+        .name_length = (uint16_t)name_length,
+        .next = HTTP_NONE,
+        .chain = HTTP_NONE,
+        .extra = text.extra,
+    };
+    if (!is_plain_header(line, text.length, name_length) && !place_odd(r, &message->headers[index], &text, &is_token))
         return false;
-    message->canonical &= header->length == text.length && !header->extra;
+    message->canonical &= !message->headers[index].extra;
     message->header_count++;
-    note_header(r, index);
+    note_header(r, index, is_token);
     return true;
 }
 
@@ -340,8 +384,8 @@ static bool is_folded(const struct reading *r, const uint8_t *line, uint32_t len
         return true;
     while (at < length && is_blank(line[at]))
         at++;
-    for (from = at; at < length && is_token(line + at, 1);)
-        at++;
+    from = at;
+    at += token_length(line + at, length - at);
     return at == from || at == length || line[at] != ':';
 }
 
@@ -397,7 +441,7 @@ static bool join_repeated(struct reading *r)
 {
     struct http_message *message = r->message;
 
-    for (uint16_t i = 0; i < message->header_count; i++) {
+    for (uint16_t i = 0; r->repeated > 0 && i < message->header_count; i++) {
         struct http_header *header = &message->headers[i];
         uint8_t joined[HTTP_FIELD_LIMIT * 2];
         uint32_t used = header->length;
@@ -449,6 +493,25 @@ static bool is_all_space(const uint8_t *line, uint32_t length)
     return at == length;
 }
 
+/* Behind them there is the empty line at most. */
+static bool read_plain_lines(struct reading *r, uint32_t at)
+{
+    struct http_message *message = r->message;
+    uint32_t end = message->head.length;
+
+    while (at < end && message->head.bytes[at] > ' ') {
+        const uint8_t *line = message->head.bytes + at, *line_end = memchr(line, '\r', end - at);
+        struct http_text text = { .at = at,
+                                  .length = line_end ? (uint32_t)(line_end - line) : end - at,
+                                  .there = true };
+
+        if (!add_header(r, text))
+            return false;
+        at += text.length + 2;
+    }
+    return true;
+}
+
 static bool read_lines(struct reading *r, uint32_t at)
 {
     struct http_message *message = r->message;
@@ -493,7 +556,7 @@ bool http_finish_headers(struct http_feed *f, struct http_message *message)
     if (!make_room(&r, f->parser->lines))
         return false;
     fill_buckets(&r);
-    if (!read_lines(&r, at) || !join_repeated(&r))
+    if (!(message->plain ? read_plain_lines(&r, at) : read_lines(&r, at)) || !join_repeated(&r))
         return false;
     http_prepare_joined(f, message);
     f->parser->lines = 0;
@@ -552,6 +615,32 @@ static enum http_turn ends_headers(const struct http_feed *f, const uint8_t *lin
     return HTTP_GO;
 }
 
+/* Length of a plain line at the start, with its end; 0: it is another one, or not all there. */
+static uint32_t plain_line_length(const uint8_t *line, uint32_t length)
+{
+    uint32_t size = length < PLAIN_LINE_LIMIT ? length : PLAIN_LINE_LIMIT;
+    const uint8_t *cr = size > 0 && line[0] > ' ' ? memchr(line, '\r', size) : NULL;
+
+    if (!cr || cr + 1 == line + length || cr[1] != '\n' || memchr(line, '\n', (size_t)(cr - line)))
+        return 0;
+    return (uint32_t)(cr - line) + 2;
+}
+
+/* What the steps below would do with them. */
+static void take_plain_lines(struct http_feed *f)
+{
+    struct http_parser *parser = f->parser;
+    uint32_t length;
+
+    while ((length = plain_line_length(f->bytes + f->at, f->length - f->at)) > 0 &&
+           length <= f->settings->field_limit) {
+        f->at += length;
+        parser->lines++;
+        parser->field_length = length;
+        parser->bare_lf = false;
+    }
+}
+
 enum http_turn http_take_headers(struct http_feed *f, struct http_message *message)
 {
     uint32_t from = f->at;
@@ -560,6 +649,9 @@ enum http_turn http_take_headers(struct http_feed *f, struct http_message *messa
         const uint8_t *line;
         uint32_t length;
         bool ends = false;
+
+        if (message->plain && f->parser->scanned == 0)
+            take_plain_lines(f);
         enum http_turn turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
 
         if (turn == HTTP_GO && ends_headers(f, line, length, &ends) == HTTP_MORE) {
@@ -572,6 +664,7 @@ enum http_turn http_take_headers(struct http_feed *f, struct http_message *messa
             return turn;
         }
         f->parser->bare_lf = line[length - 1] == '\n' && (length == 1 || line[length - 2] != '\r');
+        message->plain = message->plain && (ends ? !is_blank(line[0]) : plain_line_length(line, length) == length);
         if (ends) {
             uint32_t end = message->head.length + (f->at - length - from);
 

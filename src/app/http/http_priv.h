@@ -208,6 +208,7 @@ struct http_message {
     uint8_t version; /* enum http_version */
     bool canonical;  /* each header stands in head as "Name: value" CRLF */
     bool line_ends_regularly;
+    bool plain; /* so far no line of a header is odd: see head.c */
     uint8_t *joined;
     struct http_joining joining[HTTP_JOINED_COUNT];
 
@@ -403,6 +404,8 @@ bool http_chunk_length(const uint8_t *line, uint32_t length, uint64_t *out, bool
 
 /* Lines into the message, up to the empty one. HTTP_GO: that was there, and the headers are parsed. */
 enum http_turn http_take_headers(struct http_feed *f, struct http_message *message);
+/* The first line, as it came. False: there is no memory. */
+bool http_keep_line(struct http_feed *f, struct http_message *message, const uint8_t *line, uint32_t length);
 /* What there is of them is all. */
 bool http_finish_headers(struct http_feed *f, struct http_message *message);
 void http_message_init(struct http_message *message);
@@ -429,7 +432,7 @@ enum http_version http_version_of(const uint8_t *text, uint32_t length);
 /* The same for names that differ in the case of ASCII letters alone. `factor`: odd. */
 uint32_t http_name_hash(const uint8_t *name, uint32_t length, uint64_t factor);
 bool http_name_equal(const uint8_t *a, const uint8_t *b, uint32_t length); /* but for the case of ASCII letters */
-enum http_known http_known_of(const uint8_t *name, uint32_t length);
+enum http_known http_known_of(const uint8_t *name, uint32_t length, bool is_token);
 
 /* --- uri.c, host.c ----------------------------------------------------------------------------------------------------------------- */
 

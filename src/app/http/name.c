@@ -117,15 +117,28 @@ static enum http_known known_with_zeros(const uint8_t *name, uint32_t length)
     return HTTP_NOT_KNOWN;
 }
 
-enum http_known http_known_of(const uint8_t *name, uint32_t length)
+/* Letters and '-' are all that known names have, and of the bytes of a token only letters become another one's by the bit of the case. */
+static bool token_is(const uint8_t *token, const uint8_t *word, uint32_t length)
 {
-    if (memchr(name, 0, length))
-        return known_with_zeros(name, length);
+    const uint64_t spaces = UINT64_C(0x2020202020202020);
+
+    if (length < WORD)
+        return (read_short(token, length) | spaces) == read_short(word, length);
+    for (uint32_t at = 0; length - at >= WORD; at += WORD) {
+        if ((read_word(token + at) | spaces) != read_word(word + at))
+            return false;
+    }
+    return (read_word(token + length - WORD) | spaces) == read_word(word + length - WORD);
+}
+
+enum http_known http_known_of(const uint8_t *name, uint32_t length, bool is_token)
+{
+    if (!is_token)
+        return memchr(name, 0, length) ? known_with_zeros(name, length) : HTTP_NOT_KNOWN;
     for (unsigned i = 0; length < KNOWN_LENGTHS && i < KNOWN_OF_A_LENGTH && known_of_length[length][i]; i++) {
         unsigned known = known_of_length[length][i] - 1u;
-        const uint8_t *word = (const uint8_t *)known_names[known];
 
-        if (http_lower(name[0]) == word[0] && http_name_equal(name, word, length))
+        if (token_is(name, (const uint8_t *)known_names[known], length))
             return known;
     }
     return HTTP_NOT_KNOWN;

@@ -161,12 +161,9 @@ static enum http_turn take_request_line(struct http_feed *f, const uint8_t *byte
     parser->tx = tx;
     parser->messages++;
     parser->lines = parser->blanks = 0;
-    if (buffer_append(app_heap(f->context), &message->head, bytes, length, HTTP_HEAD_LIMIT) < length)
+    if (!http_keep_line(f, message, bytes, length))
         return HTTP_FAIL;
     line.bytes = message->head.bytes;
-    message->headers_at = message->headers_end = message->parsed_to = length;
-    message->line = text_of(0, size);
-    message->line_ends_regularly = length == size + 2;
     const uint8_t *nul = memchr(line.bytes, 0, size);
 
     if (nul)
@@ -243,6 +240,35 @@ static enum http_turn after_0_9(struct http_feed *f)
 
 /* --- What the headers say -------------------------------------------------------------------------------------------------------------- */
 
+static bool is_lower_case(const uint8_t *bytes, uint32_t length)
+{
+    uint32_t at = 0;
+
+    while (at < length && http_lower(bytes[at]) == bytes[at])
+        at++;
+    return at == length;
+}
+
+/* A name in lower case, as nearly all are, stays where it is: behind `value`. */
+static struct http_text keep_host(struct http_feed *f, struct http_message *message, const struct http_authority *from,
+                                  const uint8_t *value)
+{
+    const struct http_header *header = &message->headers[message->known[HTTP_HOST]];
+    uint8_t lower[HTTP_FIELD_LIMIT];
+    uint32_t size = from->host_length < sizeof(lower) ? from->host_length : (uint32_t)sizeof(lower);
+
+    if (size > 0 && is_lower_case(from->host, size))
+        return (struct http_text){
+            .at = header->at + header->name_length + 2u + (uint32_t)(from->host - value),
+            .length = size,
+            .there = true,
+            .extra = header->extra,
+        };
+    for (uint32_t i = 0; i < size; i++)
+        lower[i] = http_lower(from->host[i]);
+    return http_keep(f, message, lower, size);
+}
+
 static void take_host(struct http_feed *f, struct http_tx *tx)
 {
     struct http_message *message = request_of(tx);
@@ -271,13 +297,8 @@ static void take_host(struct http_feed *f, struct http_tx *tx)
             http_event(f, tx, HTTP_EVENT_HOST_HEADER_AMBIGUOUS);
         return;
     }
-    uint8_t lower[HTTP_FIELD_LIMIT];
-    uint32_t size = authority.host_length < sizeof(lower) ? authority.host_length : (uint32_t)sizeof(lower);
-
-    for (uint32_t i = 0; i < size; i++)
-        lower[i] = http_lower(authority.host[i]);
     tx->port = authority.port;
-    tx->host = http_keep(f, message, lower, size);
+    tx->host = keep_host(f, message, &authority, value);
 }
 
 static void check_authorization(struct http_feed *f, struct http_tx *tx)

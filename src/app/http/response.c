@@ -253,11 +253,8 @@ static enum http_turn take_status_line(struct http_feed *f)
     size = http_chomp(line, length);
     if (!looks_like_response(line, size, &unsure) || unsure)
         return take_odd_line(f, length);
-    if (buffer_append(app_heap(f->context), &message->head, line, length, HTTP_HEAD_LIMIT) < length)
+    if (!http_keep_line(f, message, line, length))
         return HTTP_FAIL;
-    message->headers_at = message->headers_end = message->parsed_to = length;
-    message->line = (struct http_text){ .length = size, .there = true };
-    message->line_ends_regularly = length == size + 2;
     parse_status_line(f, tx, size);
     if (tx->status != 100) /* which may be followed by the response itself */
         app_tx_advance(&tx->base, FLOW_TO_CLIENT, HTTP_LINE);
