@@ -104,6 +104,18 @@ static const struct http_case cases[] = {
       .wanted = { { 0, "http.header_names", TO_CLIENT, 0, "\r\nX-A\r\nX-B\r\nX-C\r\nX-D\r\nContent-Length\r\n\r\n" },
                   { 0, "http.response_header", TO_CLIENT, 2, "X-C: 3" },
                   { 0, "http.response_body", TO_CLIENT, 0, "hello" } } },
+    { .name = "names that are known, however they are written",
+      .pieces = { CLIENT("GET / HTTP/1.1\r\nACCEPT: 1\r\naccept-encoding: 2\r\nAccept-LANGUAGE: 3\r\ncOnnection: 4\r\n"
+                         "Content-length: 0\r\ncontent-Type: 6\r\nrEfereR: 7\r\nUser-Agenu: 8\r\nUsss-sssst: 9\r\n"
+                         "user_agent: a\r\nuSER-aGENT: b\r\n\r\n") },
+      .wanted = { { 0, "http.accept", TO_SERVER, 0, "1" },
+                  { 0, "http.accept_enc", TO_SERVER, 0, "2" },
+                  { 0, "http.accept_lang", TO_SERVER, 0, "3" },
+                  { 0, "http.connection", TO_SERVER, 0, "4" },
+                  { 0, "http.content_len", TO_SERVER, 0, "0" },
+                  { 0, "http.content_type", TO_SERVER, 0, "6" },
+                  { 0, "http.referer", TO_SERVER, 0, "7" },
+                  { 0, "http.user_agent", TO_SERVER, 0, "b" } } },
     { .name = "names that differ in case or in a byte 0",
       .pieces = { CLIENT(GET_A), SERVER("HTTP/1.1 200 OK\r\nSERVER: a\r\nServe\0r: b\r\nserver: c\r\nserve\0R: d\r\n"
                                         "Etag: e\r\nETAG: f\r\nserver^: g\r\nContent-Length: 0\r\n\r\n") },

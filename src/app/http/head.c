@@ -359,7 +359,6 @@ static bool add_header(struct reading *r, struct http_text text)
     };
     if (!is_plain_header(line, text.length, name_length) && !place_odd(r, &message->headers[index], &text, &is_token))
         return false;
-    message->canonical &= !message->headers[index].extra;
     message->header_count++;
     note_header(r, index, is_token);
     return true;
@@ -441,7 +440,7 @@ static bool join_repeated(struct reading *r)
 {
     struct http_message *message = r->message;
 
-    for (uint16_t i = 0; r->repeated > 0 && i < message->header_count; i++) {
+    for (uint16_t i = 0; i < message->header_count; i++) {
         struct http_header *header = &message->headers[i];
         uint8_t joined[HTTP_FIELD_LIMIT * 2];
         uint32_t used = header->length;
@@ -493,61 +492,65 @@ static bool is_all_space(const uint8_t *line, uint32_t length)
     return at == length;
 }
 
-/* Behind them there is the empty line at most. */
-static bool read_plain_lines(struct reading *r, uint32_t at)
+/* The header at `at`, without the line end; an empty text: the line behind the last one. *next: the line behind it. */
+static struct http_text plain_header(const struct http_message *message, uint32_t at, uint32_t *next)
+{
+    uint32_t end = message->head.length;
+    const uint8_t *line = message->head.bytes + at;
+    const uint8_t *line_end = line[0] > ' ' ? memchr(line, '\r', end - at) : NULL;
+    struct http_text text = { .at = at, .length = line_end ? (uint32_t)(line_end - line) : 0, .there = true };
+
+    *next = line_end ? at + text.length + 2 : end;
+    return text;
+}
+
+/* The header at `at` with what is folded into it; an empty text when there is none. */
+static struct http_text odd_header(struct reading *r, uint32_t at, uint32_t *next)
 {
     struct http_message *message = r->message;
     uint32_t end = message->head.length;
+    const uint8_t *line = message->head.bytes + at;
+    uint32_t whole = http_line_length(line, end - at, 0, !r->is_request, true);
+    struct http_text text = { .at = at, .length = http_chomp(line, whole), .there = true };
 
-    while (at < end && message->head.bytes[at] > ' ') {
-        const uint8_t *line = message->head.bytes + at, *line_end = memchr(line, '\r', end - at);
-        struct http_text text = { .at = at,
-                                  .length = line_end ? (uint32_t)(line_end - line) : end - at,
-                                  .there = true };
-
-        if (!add_header(r, text))
-            return false;
-        at += text.length + 2;
+    *next = at + whole;
+    if (text.length == 0 || (!r->is_request && is_all_space(line, text.length))) {
+        message->canonical &= *next == end;
+        text.length = 0;
+        return text;
     }
-    return true;
+    message->canonical &= whole == text.length + 2;
+    if (*next < end && is_blank(message->head.bytes[*next])) {
+        text = unfold(r, at, text.length, next);
+        message->canonical = false;
+    }
+    return text;
 }
 
 static bool read_lines(struct reading *r, uint32_t at)
 {
     struct http_message *message = r->message;
-    uint32_t end = message->head.length;
+    uint32_t end = message->head.length, next;
 
-    while (at < end) {
-        const uint8_t *line = message->head.bytes + at;
-        uint32_t whole = http_line_length(line, end - at, 0, !r->is_request, true);
-        struct http_text text = { .at = at, .length = http_chomp(line, whole), .there = true };
-        uint32_t next = at + whole;
+    for (; at < end; at = next) {
+        struct http_text text = message->plain ? plain_header(message, at, &next) : odd_header(r, at, &next);
 
-        if (text.length == 0 || (!r->is_request && is_all_space(line, text.length))) {
-            message->canonical &= next == end;
-            at = next;
-            continue;
-        }
-        message->canonical &= whole == text.length + 2;
-        if (next < end && is_blank(message->head.bytes[next])) {
-            text = unfold(r, at, text.length, &next);
-            message->canonical = false;
-            if (!text.there)
-                return false;
-        }
-        if (!add_header(r, text))
+        if (!text.there || (text.length > 0 && !add_header(r, text)))
             return false;
-        at = next;
     }
     return true;
 }
 
 bool http_finish_headers(struct http_feed *f, struct http_message *message)
 {
-    struct reading r = {
-        .f = f, .message = message, .tx = f->parser->tx, .is_request = f->direction == FLOW_TO_SERVER
-    };
+    struct reading r; /* all of it is set: fill_buckets() has the rest */
     uint32_t at = message->parsed_to;
+
+    r.f = f;
+    r.message = message;
+    r.tx = f->parser->tx;
+    r.is_request = f->direction == FLOW_TO_SERVER;
+    r.repeated = 0;
 
     message->parsed_to = message->head.length;
     if (f->parser->lines == 0)
@@ -556,7 +559,7 @@ bool http_finish_headers(struct http_feed *f, struct http_message *message)
     if (!make_room(&r, f->parser->lines))
         return false;
     fill_buckets(&r);
-    if (!(message->plain ? read_plain_lines(&r, at) : read_lines(&r, at)) || !join_repeated(&r))
+    if (!read_lines(&r, at) || (r.repeated > 0 && !join_repeated(&r)))
         return false;
     http_prepare_joined(f, message);
     f->parser->lines = 0;
@@ -626,19 +629,53 @@ static uint32_t plain_line_length(const uint8_t *line, uint32_t length)
     return (uint32_t)(cr - line) + 2;
 }
 
-/* What the steps below would do with them. */
-static void take_plain_lines(struct http_feed *f)
+/* What the steps below would do with them. True: the empty line was behind them and is taken, too. */
+static bool take_plain_lines(struct http_feed *f)
 {
     struct http_parser *parser = f->parser;
-    uint32_t length;
+    const uint8_t *line = f->bytes + f->at;
+    uint32_t left = f->length - f->at, length;
 
-    while ((length = plain_line_length(f->bytes + f->at, f->length - f->at)) > 0 &&
-           length <= f->settings->field_limit) {
-        f->at += length;
+    while ((length = plain_line_length(line, left)) > 0 && length <= f->settings->field_limit) {
+        line += length;
+        left -= length;
         parser->lines++;
         parser->field_length = length;
         parser->bare_lf = false;
     }
+    f->at = f->length - left;
+    if (left < 2 || line[0] != '\r' || line[1] != '\n')
+        return false;
+    f->at += 2;
+    parser->bare_lf = false;
+    return true;
+}
+
+/* *ends: it is the one behind the headers. */
+static enum http_turn take_line(struct http_feed *f, struct http_message *message, uint32_t *length, bool *ends)
+{
+    const uint8_t *line;
+    enum http_turn turn = f->at < f->length ? http_next_line(f, &line, length) : HTTP_MORE;
+
+    if (turn == HTTP_GO && ends_headers(f, line, *length, ends) == HTTP_MORE) {
+        f->at -= *length;
+        turn = HTTP_MORE;
+    }
+    if (turn != HTTP_GO)
+        return turn;
+    f->parser->bare_lf = line[*length - 1] == '\n' && (*length == 1 || line[*length - 2] != '\r');
+    message->plain = message->plain && (*ends ? !is_blank(line[0]) : plain_line_length(line, *length) == *length);
+    return HTTP_GO;
+}
+
+/* `length`: of the line behind them. */
+static enum http_turn end_headers(struct http_feed *f, struct http_message *message, uint32_t from, uint32_t length)
+{
+    if (message->parsed_to <= message->headers_at)
+        message->headers_end = message->head.length + (f->at - length - from);
+    if (keep_lines(f, message, from) == HTTP_FAIL || !http_finish_headers(f, message))
+        return HTTP_FAIL;
+    return HTTP_GO;
 }
 
 enum http_turn http_take_headers(struct http_feed *f, struct http_message *message)
@@ -646,35 +683,18 @@ enum http_turn http_take_headers(struct http_feed *f, struct http_message *messa
     uint32_t from = f->at;
 
     for (;;) {
-        const uint8_t *line;
         uint32_t length;
         bool ends = false;
 
-        if (message->plain && f->parser->scanned == 0)
-            take_plain_lines(f);
-        enum http_turn turn = f->at < f->length ? http_next_line(f, &line, &length) : HTTP_MORE;
+        if (message->plain && f->parser->scanned == 0 && take_plain_lines(f))
+            return end_headers(f, message, from, 2);
+        enum http_turn turn = take_line(f, message, &length, &ends);
 
-        if (turn == HTTP_GO && ends_headers(f, line, length, &ends) == HTTP_MORE) {
-            f->at -= length;
-            turn = HTTP_MORE;
-        }
-        if (turn != HTTP_GO) {
-            if (keep_lines(f, message, from) == HTTP_FAIL)
-                return HTTP_FAIL;
-            return turn;
-        }
-        f->parser->bare_lf = line[length - 1] == '\n' && (length == 1 || line[length - 2] != '\r');
-        message->plain = message->plain && (ends ? !is_blank(line[0]) : plain_line_length(line, length) == length);
-        if (ends) {
-            uint32_t end = message->head.length + (f->at - length - from);
-
-            if (message->parsed_to <= message->headers_at)
-                message->headers_end = end;
-            if (keep_lines(f, message, from) == HTTP_FAIL || !http_finish_headers(f, message))
-                return HTTP_FAIL;
-            return HTTP_GO;
-        }
-        if (!count_line(f, line, length))
+        if (turn != HTTP_GO)
+            return keep_lines(f, message, from) == HTTP_FAIL ? HTTP_FAIL : turn;
+        if (ends)
+            return end_headers(f, message, from, length);
+        if (!count_line(f, f->bytes + f->at - length, length))
             return HTTP_FAIL;
     }
 }

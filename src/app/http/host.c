@@ -74,7 +74,8 @@ static uint32_t host_length(const uint8_t *bytes, uint32_t length)
             at++;
         return at;
     }
-    while (at < length && bytes[at] != ':' && bytes[at] != '/' && bytes[at] != '?' && bytes[at] != '#')
+    while (at < length &&
+           (bytes[at] > '?' || (bytes[at] != ':' && bytes[at] != '/' && bytes[at] != '?' && bytes[at] != '#')))
         at++;
     return at;
 }

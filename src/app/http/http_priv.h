@@ -344,7 +344,7 @@ uint32_t http_chomp(const uint8_t *line, uint32_t length);
 
 static inline bool http_is_space(uint8_t c)
 {
-    return c == ' ' || (c >= '\t' && c <= '\r');
+    return c <= ' ' && (c == ' ' || (c >= '\t' && c <= '\r'));
 }
 
 static inline uint8_t http_lower(uint8_t c)

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { WORD = 8, KNOWN_LENGTHS = 20, KNOWN_OF_A_LENGTH = 4 };
+enum { WORD = 8, PLACES = 64 };
 
 static const char *const known_names[HTTP_KNOWN_COUNT] = {
     [HTTP_ACCEPT] = "accept",
@@ -32,20 +32,35 @@ static const char *const known_names[HTTP_KNOWN_COUNT] = {
     [HTTP_X_FORWARDED_FOR] = "x-forwarded-for",
 };
 
-/* The names above by their length; 1 is added, 0 is none. */
-static const uint8_t known_of_length[KNOWN_LENGTHS][KNOWN_OF_A_LENGTH] = {
-    [4] = { HTTP_HOST + 1 },
-    [6] = { HTTP_ACCEPT + 1, HTTP_COOKIE + 1, HTTP_EXPECT + 1, HTTP_SERVER + 1 },
-    [7] = { HTTP_REFERER + 1, HTTP_UPGRADE + 1 },
-    [8] = { HTTP_LOCATION + 1 },
-    [10] = { HTTP_CONNECTION + 1, HTTP_SET_COOKIE + 1, HTTP_USER_AGENT + 1 },
-    [12] = { HTTP_CONTENT_TYPE + 1 },
-    [13] = { HTTP_AUTHORIZATION + 1, HTTP_CONTENT_RANGE + 1 },
-    [14] = { HTTP_CONTENT_LENGTH + 1 },
-    [15] = { HTTP_ACCEPT_ENCODING + 1, HTTP_ACCEPT_LANGUAGE + 1, HTTP_X_FORWARDED_FOR + 1 },
-    [16] = { HTTP_CONTENT_ENCODING + 1 },
-    [17] = { HTTP_TRANSFER_ENCODING + 1 },
-    [19] = { HTTP_CONTENT_DISPOSITION + 1 },
+/* Where a name stands in the table below: in a place of its own. */
+#define PLACE(length, first, last) (((length)*5 + ((first)&31) * 3 + ((last)&31)) % PLACES)
+#define NAME(known, length, first, last) [PLACE(length, first, last)] = { (known) + 1, length }
+
+static const struct {
+    uint8_t known; /* 1 is added; 0: none */
+    uint8_t length;
+} places[PLACES] = {
+    NAME(HTTP_ACCEPT, 6, 'a', 't'),
+    NAME(HTTP_ACCEPT_ENCODING, 15, 'a', 'g'),
+    NAME(HTTP_ACCEPT_LANGUAGE, 15, 'a', 'e'),
+    NAME(HTTP_AUTHORIZATION, 13, 'a', 'n'),
+    NAME(HTTP_CONNECTION, 10, 'c', 'n'),
+    NAME(HTTP_CONTENT_DISPOSITION, 19, 'c', 'n'),
+    NAME(HTTP_CONTENT_ENCODING, 16, 'c', 'g'),
+    NAME(HTTP_CONTENT_LENGTH, 14, 'c', 'h'),
+    NAME(HTTP_CONTENT_RANGE, 13, 'c', 'e'),
+    NAME(HTTP_CONTENT_TYPE, 12, 'c', 'e'),
+    NAME(HTTP_COOKIE, 6, 'c', 'e'),
+    NAME(HTTP_EXPECT, 6, 'e', 't'),
+    NAME(HTTP_HOST, 4, 'h', 't'),
+    NAME(HTTP_LOCATION, 8, 'l', 'n'),
+    NAME(HTTP_REFERER, 7, 'r', 'r'),
+    NAME(HTTP_SERVER, 6, 's', 'r'),
+    NAME(HTTP_SET_COOKIE, 10, 's', 'e'),
+    NAME(HTTP_TRANSFER_ENCODING, 17, 't', 'g'),
+    NAME(HTTP_UPGRADE, 7, 'u', 'e'),
+    NAME(HTTP_USER_AGENT, 10, 'u', 't'),
+    NAME(HTTP_X_FORWARDED_FOR, 15, 'x', 'r'),
 };
 
 /* Of every byte alone: A to Z as a to z. */
@@ -135,11 +150,12 @@ enum http_known http_known_of(const uint8_t *name, uint32_t length, bool is_toke
 {
     if (!is_token)
         return memchr(name, 0, length) ? known_with_zeros(name, length) : HTTP_NOT_KNOWN;
-    for (unsigned i = 0; length < KNOWN_LENGTHS && i < KNOWN_OF_A_LENGTH && known_of_length[length][i]; i++) {
-        unsigned known = known_of_length[length][i] - 1u;
+    if (length == 0)
+        return HTTP_NOT_KNOWN;
+    unsigned place = PLACE(length, name[0], name[length - 1]);
+    unsigned known = places[place].known - 1u;
 
-        if (token_is(name, (const uint8_t *)known_names[known], length))
-            return known;
-    }
-    return HTTP_NOT_KNOWN;
+    if (places[place].length != length || !token_is(name, (const uint8_t *)known_names[known], length))
+        return HTTP_NOT_KNOWN;
+    return known;
 }

@@ -116,7 +116,7 @@ static void take_uri(struct http_feed *f, struct http_tx *tx, struct line *line)
         line->end--;
     blank = last_blank(line, false);
     for (uint32_t at = line->at; at < blank; at++)
-        odd |= line->bytes[at] != ' ' && http_is_space(line->bytes[at]);
+        odd |= line->bytes[at] >= '\t' && line->bytes[at] <= '\r';
     if (odd) {
         http_event(f, tx, HTTP_EVENT_URI_DELIM_NON_COMPLIANT);
         if (blank == line->end)

@@ -303,6 +303,8 @@ static bool is_plain(const struct http_settings *settings, const uint8_t *uri, u
     for (; at < length && uri[at] != '?'; at++) {
         uint8_t c = uri[at];
 
+        if (c >= 'a' && c <= 'z') /* as most are */
+            continue;
         if (c == '%' || c == '\\' || c == '#' || c >= 0x80 || c == 0 ||
             (c == '/' && at + 1 < length && (uri[at + 1] == '/' || uri[at + 1] == '.')) ||
             (p->lower_case && c >= 'A' && c <= 'Z'))
@@ -310,7 +312,9 @@ static bool is_plain(const struct http_settings *settings, const uint8_t *uri, u
     }
     *path_length = at;
     for (; at < length; at++) {
-        if (uri[at] == '%' || uri[at] == '#' || uri[at] == 0 || (uri[at] == '+' && p->plus_is_space))
+        uint8_t c = uri[at];
+
+        if (c <= '+' && (c == '%' || c == '#' || c == 0 || (c == '+' && p->plus_is_space)))
             return false;
     }
     return true;
