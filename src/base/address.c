@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "sluice/text.h"
+
 static_assert((int)ADDRESS_TEXT_SIZE == INET6_ADDRSTRLEN, "the longest address fits");
 
 static void format_full(const uint8_t *bytes, char *out)
@@ -20,13 +22,13 @@ static void format_full(const uint8_t *bytes, char *out)
     }
 }
 
-static char *put_octet(char *out, uint8_t value)
+static char *put_octet(char *out, unsigned value)
 {
     if (value >= 100)
         *out++ = (char)('0' + value / 100);
     if (value >= 10)
-        *out++ = (char)('0' + value / 10 % 10);
-    *out++ = (char)('0' + value % 10);
+        return text_put_pair(out, value % 100);
+    *out++ = (char)('0' + value);
     return out;
 }
 

@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "sluice/address.h"
-#include "sluice/text.h"
+#include "sluice/json.h"
 #include "utf8.h"
 
 enum member {
@@ -52,20 +52,6 @@ void fields_init(struct fields *fields, void *bytes, uint32_t capacity)
 
 /* --- Writing --------------------------------------------------------------------------------------------------------------- */
 
-static void put(struct fields *fields, const void *bytes, size_t length)
-{
-    if (length > 0)
-        memcpy(fields->bytes + fields->length, bytes, length);
-    fields->length += (uint32_t)length;
-}
-
-static void put_length(struct fields *fields, size_t length)
-{
-    uint16_t written = (uint16_t)length;
-
-    put(fields, &written, sizeof(written));
-}
-
 /* Whether `size` bytes more fit, besides those that close what is open. */
 static bool has_room(struct fields *fields, size_t size)
 {
@@ -76,24 +62,37 @@ static bool has_room(struct fields *fields, size_t size)
     return false;
 }
 
-/* The head of a member whose value takes `size` bytes. False: it is left out. */
-static bool begin(struct fields *fields, enum member member, const char *key, size_t size)
+/* The head of a member, and room for its value of `size` bytes; NULL: it is left out. */
+static uint8_t *begin(struct fields *fields, enum member member, const char *key, size_t size)
 {
-    uint8_t head = (uint8_t)((unsigned)member | (key ? KEY_CONSTANT : KEY_NONE));
+    size_t head = 1 + (key ? sizeof(key) : 0);
+    uint8_t *at = fields->bytes + fields->length;
 
-    if (!has_room(fields, sizeof(head) + (key ? sizeof(key) : 0) + size))
-        return false;
-    put(fields, &head, sizeof(head));
+    if (!has_room(fields, head + size))
+        return NULL;
+    fields->length += (uint32_t)(head + size);
+    *at = (uint8_t)((unsigned)member | (key ? KEY_CONSTANT : KEY_NONE));
     if (key)
-        put(fields, &key, sizeof(key));
-    return true;
+        memcpy(at + 1, &key, sizeof(key));
+    return at + head;
+}
+
+static uint8_t *put_bytes(uint8_t *at, const void *bytes, size_t length)
+{
+    uint16_t written = (uint16_t)length;
+
+    memcpy(at, &written, sizeof(written));
+    if (length > 0)
+        memcpy(at + sizeof(written), bytes, length);
+    return at + sizeof(written) + length;
 }
 
 static void open(struct fields *fields, enum member member, const char *key)
 {
     if (fields->depth - fields->skipped >= FIELDS_DEPTH_MAX)
         fields->cut = true;
-    else if (begin(fields, member, key, 1)) { /* and the byte that closes it */
+    else if (begin(fields, member, key, 1)) {
+        fields->length--; /* the byte that closes it: its room is kept by the depth */
         fields->depth++;
         return;
     }
@@ -103,14 +102,12 @@ static void open(struct fields *fields, enum member member, const char *key)
 
 static void close(struct fields *fields, enum member member)
 {
-    uint8_t head = (uint8_t)member;
-
     assert(fields->depth > 0);
     fields->depth--;
     if (fields->skipped > 0)
         fields->skipped--;
     else
-        put(fields, &head, sizeof(head));
+        fields->bytes[fields->length++] = (uint8_t)member;
 }
 
 void fields_object_open(struct fields *fields, const char *key)
@@ -157,10 +154,11 @@ static void write_bytes(struct fields *fields, enum member member, const char *k
         fields->cut = true;
         length = FIELDS_VALUE_MAX;
     }
-    if (!begin(fields, member, key, sizeof(uint16_t) + length))
-        return;
-    put_length(fields, length);
-    put(fields, value, length);
+
+    uint8_t *at = begin(fields, member, key, sizeof(uint16_t) + length);
+
+    if (at)
+        put_bytes(at, value, length);
 }
 
 void fields_bytes(struct fields *fields, const char *key, const void *value, size_t length)
@@ -177,19 +175,17 @@ void fields_string(struct fields *fields, const char *key, const char *value)
 
 void fields_bytes_named(struct fields *fields, const void *key, size_t key_length, const void *value, size_t length)
 {
-    uint8_t head = MEMBER_BYTES | KEY_NAMED;
+    uint8_t *at;
 
     if (!value)
         return;
     length = cut(fields, value, length);
     key_length = key ? cut(fields, key, key_length) : 0;
-    if (!has_room(fields, sizeof(head) + 2 * sizeof(uint16_t) + key_length + length))
+    at = begin(fields, MEMBER_BYTES, NULL, 2 * sizeof(uint16_t) + key_length + length);
+    if (!at)
         return;
-    put(fields, &head, sizeof(head));
-    put_length(fields, key_length);
-    put(fields, key, key_length);
-    put_length(fields, length);
-    put(fields, value, length);
+    at[-1] |= KEY_NAMED;
+    put_bytes(put_bytes(at, key, key_length), value, length);
 }
 
 void fields_hex(struct fields *fields, const char *key, const void *value, size_t length)
@@ -209,8 +205,10 @@ void fields_base64(struct fields *fields, const char *key, const void *value, si
 
 static void write_number(struct fields *fields, enum member member, const char *key, uint64_t value)
 {
-    if (begin(fields, member, key, sizeof(value)))
-        put(fields, &value, sizeof(value));
+    uint8_t *at = begin(fields, member, key, sizeof(value));
+
+    if (at)
+        memcpy(at, &value, sizeof(value));
 }
 
 void fields_uint(struct fields *fields, const char *key, uint64_t value)
@@ -236,9 +234,10 @@ void fields_time(struct fields *fields, const char *key, int64_t seconds)
 void fields_address(struct fields *fields, const char *key, int ip_version, const struct address *address)
 {
     size_t length = ip_version == 6 ? 16 : 4;
+    uint8_t *at = begin(fields, ip_version == 6 ? MEMBER_IPV6 : MEMBER_IPV4, key, length);
 
-    if (begin(fields, ip_version == 6 ? MEMBER_IPV6 : MEMBER_IPV4, key, length))
-        put(fields, address->bytes, length);
+    if (at)
+        memcpy(at, address->bytes, length);
 }
 
 /* --- Reading --------------------------------------------------------------------------------------------------------------- */
@@ -282,7 +281,8 @@ static bool get_number(struct reader *reader, uint64_t *out)
     return at;
 }
 
-static void render_hex(struct text *out, const char *key, const uint8_t *value, size_t length, bool colons)
+/* Apart, as render_escaped() is. */
+static __attribute__((noinline)) void render_hex(struct text *out, const uint8_t *value, size_t length, bool colons)
 {
     static const char digits[] = "0123456789abcdef";
     char text[3 * FIELDS_VALUE_MAX];
@@ -294,12 +294,30 @@ static void render_hex(struct text *out, const char *key, const uint8_t *value, 
         text[at++] = digits[value[i] >> 4];
         text[at++] = digits[value[i] & 15];
     }
-    json_stringn(out, key, text, at);
+    json_stringn(out, NULL, text, at);
+}
+
+static bool is_ascii_word(const uint8_t *at)
+{
+    uint64_t word;
+
+    memcpy(&word, at, sizeof(word));
+    return (word & UINT64_C(0x8080808080808080)) == 0;
+}
+
+/* How many bytes from the first on are surely ASCII: steps of eight, the last of which may overlap the one before. */
+static size_t ascii_length(const uint8_t *value, size_t length)
+{
+    size_t at = 0;
+
+    while (at + 8 <= length && is_ascii_word(value + at))
+        at += 8;
+    return at > 0 && at + 8 > length && is_ascii_word(value + length - 8) ? length : at;
 }
 
 static bool is_text(const uint8_t *value, size_t length)
 {
-    for (size_t i = 0; i < length;) {
+    for (size_t i = ascii_length(value, length); i < length;) {
         size_t run = value[i] < 0x80 ? 1 : utf8_length(value + i, length - i);
 
         if (run == 0)
@@ -309,17 +327,13 @@ static bool is_text(const uint8_t *value, size_t length)
     return true;
 }
 
-/* What is not text shows its bytes as \xNN, as in the field. */
-static void render_text(struct text *out, const char *key, const uint8_t *value, size_t length)
+/* What is not text shows its bytes as \xNN, as in the field. Apart for its large frame, which others do without. */
+static __attribute__((noinline)) void render_escaped(struct text *out, const uint8_t *value, size_t length)
 {
     static const char digits[] = "0123456789abcdef";
     char text[4 * FIELDS_VALUE_MAX];
     size_t at = 0;
 
-    if (is_text(value, length)) {
-        json_stringn(out, key, value, length);
-        return;
-    }
     for (size_t i = 0; i < length; i++) {
         if (value[i] < 0x80) {
             text[at++] = (char)value[i];
@@ -330,10 +344,18 @@ static void render_text(struct text *out, const char *key, const uint8_t *value,
         text[at++] = digits[value[i] >> 4];
         text[at++] = digits[value[i] & 15];
     }
-    json_stringn(out, key, text, at);
+    json_stringn(out, NULL, text, at);
 }
 
-static bool render_bytes(struct reader *reader, enum member member, const char *key)
+static void render_text(struct text *out, const uint8_t *value, size_t length)
+{
+    if (is_text(value, length))
+        json_stringn(out, NULL, value, length);
+    else
+        render_escaped(out, value, length);
+}
+
+static bool render_bytes(struct reader *reader, enum member member)
 {
     size_t length;
     const uint8_t *value = get_bytes(reader, &length);
@@ -341,15 +363,15 @@ static bool render_bytes(struct reader *reader, enum member member, const char *
     if (!value)
         return false;
     if (member == MEMBER_BYTES)
-        render_text(reader->out, key, value, length);
+        render_text(reader->out, value, length);
     else if (member == MEMBER_BASE64)
-        json_base64(reader->out, key, value, length);
+        json_base64(reader->out, NULL, value, length);
     else
-        render_hex(reader->out, key, value, length, member == MEMBER_COLON_HEX);
+        render_hex(reader->out, value, length, member == MEMBER_COLON_HEX);
     return true;
 }
 
-static void render_time(struct text *out, const char *key, int64_t seconds)
+static void render_time(struct text *out, int64_t seconds)
 {
     struct tm tm = { 0 };
 
@@ -357,32 +379,32 @@ static void render_time(struct text *out, const char *key, int64_t seconds)
     time_t time = (time_t)seconds;
 
     gmtime_r(&time, &tm);
-    json_printf(out, key, "%04d-%02d-%02dT%02d:%02d:%02d", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
+    json_printf(out, NULL, "%04d-%02d-%02dT%02d:%02d:%02d", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
                 tm.tm_min, tm.tm_sec);
 }
 
-static bool render_number(struct reader *reader, enum member member, const char *key)
+static bool render_number(struct reader *reader, enum member member)
 {
     uint64_t value;
 
     if (!get_number(reader, &value))
         return false;
     if (member == MEMBER_UINT)
-        json_uint(reader->out, key, value);
+        json_uint(reader->out, NULL, value);
     else if (member == MEMBER_INT)
-        json_int(reader->out, key, (int64_t)value);
+        json_int(reader->out, NULL, (int64_t)value);
     else
-        render_time(reader->out, key, (int64_t)value);
+        render_time(reader->out, (int64_t)value);
     return true;
 }
 
-static bool render_bool(struct reader *reader, enum member member, const char *key)
+static bool render_bool(struct reader *reader, enum member member)
 {
-    json_bool(reader->out, key, member == MEMBER_TRUE);
+    json_bool(reader->out, NULL, member == MEMBER_TRUE);
     return true;
 }
 
-static bool render_address(struct reader *reader, enum member member, const char *key)
+static bool render_address(struct reader *reader, enum member member)
 {
     size_t length = member == MEMBER_IPV6 ? 16 : 4;
     const uint8_t *at = get(reader, length);
@@ -393,25 +415,25 @@ static bool render_address(struct reader *reader, enum member member, const char
         return false;
     memcpy(address.bytes, at, length);
     address_format(&address, member == MEMBER_IPV6 ? 6 : 4, true, text);
-    json_string(reader->out, key, text);
+    json_string(reader->out, NULL, text);
     return true;
 }
 
-static bool render_open(struct reader *reader, enum member member, const char *key)
+static bool render_open(struct reader *reader, enum member member)
 {
     if (reader->depth == FIELDS_DEPTH_MAX)
         return false;
     reader->in_array[reader->depth++] = member == MEMBER_ARRAY;
     if (member == MEMBER_ARRAY)
-        json_array_open(reader->out, key);
+        json_array_open(reader->out, NULL);
     else
-        json_object_open(reader->out, key);
+        json_object_open(reader->out, NULL);
     return true;
 }
 
-static bool render_close(struct reader *reader, enum member member, const char *key)
+static bool render_close(struct reader *reader, enum member member)
 {
-    if (key || reader->depth == 0 || reader->in_array[reader->depth - 1] != (member == MEMBER_ARRAY_END))
+    if (reader->depth == 0 || reader->in_array[reader->depth - 1] != (member == MEMBER_ARRAY_END))
         return false;
     reader->depth--;
     if (member == MEMBER_ARRAY_END)
@@ -421,7 +443,7 @@ static bool render_close(struct reader *reader, enum member member, const char *
     return true;
 }
 
-typedef bool render_function(struct reader *reader, enum member member, const char *key);
+typedef bool render_function(struct reader *reader, enum member member);
 
 static render_function *const renders[MEMBER_COUNT] = {
     [MEMBER_OBJECT] = render_open,     [MEMBER_ARRAY] = render_open,      [MEMBER_OBJECT_END] = render_close,
@@ -437,7 +459,9 @@ static bool key_fits(const struct reader *reader, unsigned head)
     enum member member = head & ~(unsigned)KEY_MASK;
     bool has_key = (head & KEY_MASK) != KEY_NONE;
 
-    if (reader->depth == 0 || member == MEMBER_OBJECT_END || member == MEMBER_ARRAY_END)
+    if (member == MEMBER_OBJECT_END || member == MEMBER_ARRAY_END)
+        return !has_key;
+    if (reader->depth == 0)
         return true;
     return has_key != reader->in_array[reader->depth - 1];
 }
@@ -450,14 +474,14 @@ static bool render_named(struct reader *reader, enum member member)
     if (!key)
         return false;
     json_key(reader->out, key, length);
-    return renders[member](reader, member, NULL);
+    return renders[member](reader, member);
 }
 
 static bool render_member(struct reader *reader)
 {
     unsigned head = *reader->at++;
     enum member member = head & ~(unsigned)KEY_MASK;
-    const char *key = NULL;
+    const char *key;
 
     if (member >= MEMBER_COUNT || !key_fits(reader, head))
         return false;
@@ -469,10 +493,11 @@ static bool render_member(struct reader *reader)
         if (!at)
             return false;
         memcpy(&key, at, sizeof(key));
+        json_member(reader->out, key);
     } else if ((head & KEY_MASK) != KEY_NONE) {
         return false;
     }
-    return renders[member](reader, member, key);
+    return renders[member](reader, member);
 }
 
 bool fields_render(const void *bytes, uint32_t length, struct text *out)

@@ -3,7 +3,7 @@
  * JSON written straight into a text. Commas come by themselves: each value leaves `need_comma` behind, each opening
  * bracket takes it away.
  */
-#include "sluice/text.h"
+#include "sluice/json.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -94,42 +94,27 @@ static bool copy_plain(char *out, const uint8_t *bytes, size_t length)
     return true;
 }
 
-/* Room for `length` bytes, mostly without a call; NULL when out of memory, which the text remembers. */
-static inline char *room(struct text *text, size_t length)
-{
-    if (!text->failed && text->length + length < text->capacity)
-        return text->bytes + text->length;
-    return text_reserve(text, length);
-}
-
-/* What was written into room(), up to `end`. */
-static inline void commit(struct text *text, char *end)
-{
-    *end = '\0';
-    text->length = (size_t)(end - text->bytes);
-}
-
 static void write_char(struct text *text, char c)
 {
-    char *at = room(text, 1);
+    char *at = json_room(text, 1);
 
     if (!at)
         return;
     *at = c;
-    commit(text, at + 1);
+    json_commit(text, at + 1);
 }
 
 /* False when some of the bytes need an escape. */
 static bool write_plain_string(struct text *text, const uint8_t *bytes, size_t length)
 {
-    char *at = room(text, length + 2);
+    char *at = json_room(text, length + 2);
 
     if (!at)
         return true; /* failed, and remembered in the text */
     if (!copy_plain(at + 1, bytes, length))
         return false;
     *at = at[length + 1] = '"';
-    commit(text, at + length + 2);
+    json_commit(text, at + length + 2);
     return true;
 }
 
@@ -165,7 +150,7 @@ static void write_string(struct text *text, const uint8_t *bytes, size_t length)
 static bool write_plain_key(struct text *text, const char *key)
 {
     size_t length = strlen(key);
-    char *at = room(text, length + 4);
+    char *at = json_room(text, length + 4);
 
     if (!at)
         return true; /* failed, and remembered in the text */
@@ -175,11 +160,11 @@ static bool write_plain_key(struct text *text, const char *key)
         return false;
     *at = at[length + 1] = '"';
     at[length + 2] = ':';
-    commit(text, at + length + 3);
+    json_commit(text, at + length + 3);
     return true;
 }
 
-static void write_key(struct text *text, const char *key)
+static __attribute__((noinline)) void write_key(struct text *text, const char *key)
 {
     if (write_plain_key(text, key))
         return;
@@ -190,7 +175,7 @@ static void write_key(struct text *text, const char *key)
 }
 
 /* What comes before a value. */
-static void begin_value(struct text *text, const char *key)
+static inline void begin_value(struct text *text, const char *key)
 {
     if (key)
         write_key(text, key);
@@ -258,31 +243,33 @@ void json_stringn(struct text *text, const char *key, const void *value, size_t 
     write_string(text, value, length);
 }
 
-/* Two digits at a time, from the last on; where they begin in the `size` bytes at `out`. */
-static size_t format_digits(char *out, size_t size, uint64_t value)
+static unsigned count_digits(uint64_t value)
 {
-    size_t at = size;
+    unsigned count = 1;
 
-    for (; value >= 10; value /= 100)
-        text_put_pair(out + (at -= 2), (unsigned)(value % 100));
-    if (value > 0 || at == size)
-        out[--at] = (char)('0' + value);
-    return at;
+    for (; value >= 10000; value /= 10000)
+        count += 4;
+    return count + (value >= 10) + (value >= 100) + (value >= 1000);
 }
 
+/* Two digits at a time, from the last on. */
 void json_uint(struct text *text, const char *key, uint64_t value)
 {
     enum { MAX_DIGITS = 20 };
-    char digits[2 * MAX_DIGITS] = { 0 }, *at;
-    size_t first = format_digits(digits, MAX_DIGITS, value);
+    char *at, *end;
 
     begin_value(text, key);
-    at = room(text, MAX_DIGITS);
+    at = json_room(text, MAX_DIGITS);
     if (!at)
         return;
-    memcpy(at, digits + first,
-           MAX_DIGITS); /* a fixed length is a few moves; what is behind the number is not committed */
-    commit(text, at + MAX_DIGITS - first);
+    at = end = at + count_digits(value);
+    for (; value >= 100; value /= 100)
+        text_put_pair(at -= 2, (unsigned)(value % 100));
+    if (value >= 10)
+        text_put_pair(at - 2, (unsigned)value);
+    else
+        at[-1] = (char)('0' + value);
+    json_commit(text, end);
 }
 
 void json_int(struct text *text, const char *key, int64_t value)
@@ -308,7 +295,14 @@ void json_double(struct text *text, const char *key, double value)
 
 void json_bool(struct text *text, const char *key, bool value)
 {
-    write_plain(text, key, value ? "true" : "false");
+    char *at;
+
+    begin_value(text, key);
+    at = json_room(text, sizeof("false"));
+    if (!at)
+        return;
+    memcpy(at, value ? "true\0" : "false", sizeof("false") - 1);
+    json_commit(text, at + (value ? 4 : 5));
 }
 
 void json_null(struct text *text, const char *key)

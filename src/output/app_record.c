@@ -128,25 +128,30 @@ static void turn_link(struct packet_record *record)
 void app_record_write(struct packet_record *out, const struct record_scratch *scratch, uint32_t kind, const char *type,
                       const struct packet *pkt, const struct flow *flow, const struct app_tx *tx, unsigned generation)
 {
-    static const struct decision nothing = { 0 };
-    static const struct eve_options none = { 0 };
-    struct record_scratch *own = (struct record_scratch *)scratch;
+    uint8_t *at = (uint8_t *)(out + 1);
 
-    own->stream_length = own->gap_count = 0;
-    own->has_transactions = false;
-    record_write(out, scratch, &none, kind, pkt, &nothing, generation);
-    if (out->has_flow && out->to_client)
+    *out = (struct packet_record){
+        .kinds = kind,
+        .variable_count = scratch->variable_count,
+        .text_count = scratch->text_count,
+        .fields_copied = scratch->fields.length,
+        .generation = generation,
+        .app_event_type = type,
+        .app_tx_id = tx->id,
+        .client = scratch->client,
+        .has_flow = true,
+    };
+    record_copy_packet(out, pkt);
+    if (pkt->flow && pkt->flags & PACKET_TO_CLIENT)
         turn_link(out);
-    out->to_client = false;
-    out->app_event_type = type;
-    out->app_tx_id = tx->id;
-    out->client = scratch->client;
     flow_facts_copy(&out->flow, flow);
-    out->has_flow = true;
     out->endpoints.source = out->flow.ends.source;
     out->endpoints.destination = out->flow.ends.destination;
     out->endpoints.source_port = out->flow.ends.source_port;
     out->endpoints.destination_port = out->flow.ends.destination_port;
+    at = record_append(at, scratch->variables, out->variable_count * sizeof(struct record_variable));
+    at = record_append(at, scratch->texts, out->text_count * sizeof(struct rule_capture));
+    record_append(at, scratch->field_bytes, out->fields_copied);
 }
 
 static void turn_around(struct packet_record *record)
@@ -205,13 +210,23 @@ static void transaction_event(struct output_port *port, struct record_scratch *s
     write_event(port, scratch, OUTPUT_APP, proto->log_type, pkt, flow, tx, from_server, generation);
 }
 
+/* The first from `event` on that the transaction has; past all of them when there is none. */
+static unsigned next_event(const struct app_tx *tx, unsigned event)
+{
+    for (unsigned word = event / 64; word < APP_EVENT_WORDS; word++) {
+        uint64_t left = tx->events[word] & (word == event / 64 ? UINT64_MAX << event % 64 : UINT64_MAX);
+
+        if (left != 0)
+            return word * 64 + (unsigned)__builtin_ctzll(left);
+    }
+    return APP_EVENT_WORDS * 64;
+}
+
 static void anomaly_events(struct output_port *port, struct record_scratch *scratch, const struct packet *pkt,
                            const struct flow *flow, const struct app_tx *tx, unsigned generation)
 {
     scratch->client = (struct record_client){ .ip_version = 0 };
-    for (unsigned event = 0; event < tx->proto->event_count; event++) {
-        if (!app_tx_has_event(tx, event))
-            continue;
+    for (unsigned event = next_event(tx, 0); event < tx->proto->event_count; event = next_event(tx, event + 1)) {
         fields_init(&scratch->fields, scratch->field_bytes, sizeof(scratch->field_bytes));
         fields_object_open(&scratch->fields, "anomaly");
         fields_string(&scratch->fields, "app_proto", tx->proto->name);

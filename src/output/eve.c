@@ -10,6 +10,7 @@
 #include "output_priv.h"
 #include "sluice/bytes.h"
 #include "sluice/clock.h"
+#include "sluice/json.h"
 
 static const char *const packet_sources[] = {
     [PACKET_SOURCE_WIRE] = "wire/pcap",
@@ -62,12 +63,11 @@ static char *put_date(char *at, uint64_t day_of_1970)
     return text_put_pair(at, day_of_year - (153 * month + 2) / 5 + 1);
 }
 
-/* Every event has one and a flow has three: strftime() would take a fifth of the time to write it. */
-void eve_timestamp(struct text *out, const char *key, uint64_t time_ns)
+/* "2026-01-01T00:00:00." */
+static void put_second(char out[EVE_SECOND_SIZE], uint64_t seconds)
 {
-    uint64_t seconds = time_ns / NS_PER_SECOND;
-    unsigned in_day = (unsigned)(seconds % 86400), micros = (unsigned)(time_ns % NS_PER_SECOND / 1000);
-    char text[sizeof("2026-01-01T00:00:00.000000+0000")], *at = put_date(text, seconds / 86400);
+    unsigned in_day = (unsigned)(seconds % 86400);
+    char *at = put_date(out, seconds / 86400);
 
     *at++ = 'T';
     at = text_put_pair(at, in_day / 3600);
@@ -75,18 +75,62 @@ void eve_timestamp(struct text *out, const char *key, uint64_t time_ns)
     at = text_put_pair(at, in_day / 60 % 60);
     *at++ = ':';
     at = text_put_pair(at, in_day % 60);
-    *at++ = '.';
+    *at = '.';
+}
+
+static void put_time(struct text *out, const char *key, const char second[EVE_SECOND_SIZE], uint64_t time_ns)
+{
+    static const char zone[] = "+0000\"";
+    unsigned micros = (unsigned)(time_ns % NS_PER_SECOND / 1000);
+    char *at;
+
+    json_member(out, key);
+    at = json_room(out, sizeof("\"2026-01-01T00:00:00.000000+0000\""));
+    if (!at)
+        return;
+    *at++ = '"';
+    memcpy(at, second, EVE_SECOND_SIZE);
+    at += EVE_SECOND_SIZE;
     at = text_put_pair(text_put_pair(text_put_pair(at, micros / 10000), micros / 100 % 100), micros % 100);
-    memcpy(at, "+0000", 5);
-    json_stringn(out, key, text, (size_t)(at + 5 - text));
+    memcpy(at, zone, sizeof(zone) - 1);
+    json_commit(out, at + sizeof(zone) - 1);
+    out->need_comma = true;
+}
+
+/* Every event has one and a flow has three: strftime() would take a fifth of the time to write it. */
+void eve_timestamp(struct text *out, const char *key, uint64_t time_ns)
+{
+    char second[EVE_SECOND_SIZE];
+
+    put_second(second, time_ns / NS_PER_SECOND);
+    put_time(out, key, second, time_ns);
+}
+
+/* Events that follow each other are mostly of one second. */
+void eve_event_time(struct eve *eve, struct text *out, uint64_t time_ns)
+{
+    uint64_t seconds = time_ns / NS_PER_SECOND;
+
+    if (eve->second != seconds || eve->second_text[0] == '\0')
+        put_second(eve->second_text, seconds);
+    eve->second = seconds;
+    put_time(out, "timestamp", eve->second_text, time_ns);
 }
 
 void eve_address(struct eve *eve, struct text *out, const char *key, const struct address *value, int version)
 {
-    char text[ADDRESS_TEXT_SIZE];
+    char *at;
 
-    address_format(value, version, !eve->options->eve.ipv6_compress, text);
-    json_string(out, key, text);
+    json_member(out, key);
+    at = json_room(out, ADDRESS_TEXT_SIZE + 2);
+    if (!at)
+        return;
+    *at++ = '"';
+    address_format(value, version, !eve->options->eve.ipv6_compress, at);
+    at += strlen(at);
+    *at++ = '"';
+    json_commit(out, at);
+    out->need_comma = true;
 }
 
 void eve_end_address(struct eve *eve, struct text *out, const char *key, const struct packet_record *record,
@@ -105,7 +149,7 @@ void eve_protocol(struct text *out, uint8_t number)
     const char *name = protocol_name(number);
 
     if (name)
-        json_string(out, "proto", name);
+        json_member_string(out, "proto", name);
     else
         json_printf(out, "proto", "%u", number);
 }
@@ -129,15 +173,15 @@ static void endpoints(struct eve *eve, struct text *out, const struct packet_rec
         return;
     eve_end_address(eve, out, "src_ip", record, true);
     if (has_ports)
-        json_uint(out, "src_port", ends->source_port);
+        json_member_uint(out, "src_port", ends->source_port);
     eve_end_address(eve, out, "dest_ip", record, false);
     if (has_ports)
-        json_uint(out, "dest_port", ends->destination_port);
+        json_member_uint(out, "dest_port", ends->destination_port);
     eve_protocol(out, ends->protocol);
-    json_uint(out, "ip_v", ends->ip_version);
+    json_member_uint(out, "ip_v", ends->ip_version);
     if (record->has_transport && (ends->protocol == IPPROTO_ICMP || ends->protocol == IPPROTO_ICMPV6)) {
-        json_uint(out, "icmp_type", record->icmp_type);
-        json_uint(out, "icmp_code", record->icmp_code);
+        json_member_uint(out, "icmp_type", record->icmp_type);
+        json_member_uint(out, "icmp_code", record->icmp_code);
     }
 }
 
@@ -166,13 +210,13 @@ void eve_mac(struct text *out, const char *key, const uint8_t *bytes)
 static void ether(struct text *out, const struct packet_record *record)
 {
     if (record->has_ethernet) {
-        json_object_open(out, "ether");
-        json_uint(out, "ether_type", load_be16(record->ethernet + 12));
+        json_member_object(out, "ether");
+        json_member_uint(out, "ether_type", load_be16(record->ethernet + 12));
         eve_mac(out, "src_mac", record->ethernet + 6);
         eve_mac(out, "dest_mac", record->ethernet);
         json_object_close(out);
     } else if (record->meta.hardware_address_length == 6) {
-        json_object_open(out, "ether");
+        json_member_object(out, "ether");
         eve_mac(out, record->link_turned ? "dest_mac" : "src_mac", record->meta.hardware_address);
         json_object_close(out);
     }
@@ -194,9 +238,9 @@ static void conntrack(struct text *out, const struct packet_record *record)
 {
     if (!record->has_conntrack)
         return;
-    json_uint(out, "ct_id", record->conntrack_id);
-    json_uint(out, "ct_mark", record->conntrack_mark);
-    json_string(out, "ct_state", conntrack_state(record->conntrack_info));
+    json_member_uint(out, "ct_id", record->conntrack_id);
+    json_member_uint(out, "ct_mark", record->conntrack_mark);
+    json_member_string(out, "ct_state", conntrack_state(record->conntrack_info));
 }
 
 static void queue(struct eve *eve, struct text *out, const struct packet_record *record)
@@ -204,21 +248,21 @@ static void queue(struct eve *eve, struct text *out, const struct packet_record 
     const struct queue_meta *meta = &record->meta;
     struct interface_cache *names = &eve->interfaces;
 
-    json_object_open(out, "queue");
-    json_uint(out, "number", meta->queue);
-    json_uint(out, "id", meta->id);
-    json_uint(out, "mark", meta->mark);
-    json_string(out, "hook", eve_hook_name(meta->hook));
-    json_string(out, "in_iface", interface_name(names, meta->in_ifindex));
-    json_string(out, "out_iface", interface_name(names, meta->out_ifindex));
-    json_string(out, "in_physical", interface_name(names, meta->in_physical_ifindex));
-    json_string(out, "out_physical", interface_name(names, meta->out_physical_ifindex));
+    json_member_object(out, "queue");
+    json_member_uint(out, "number", meta->queue);
+    json_member_uint(out, "id", meta->id);
+    json_member_uint(out, "mark", meta->mark);
+    json_member_string(out, "hook", eve_hook_name(meta->hook));
+    json_member_string(out, "in_iface", interface_name(names, meta->in_ifindex));
+    json_member_string(out, "out_iface", interface_name(names, meta->out_ifindex));
+    json_member_string(out, "in_physical", interface_name(names, meta->in_physical_ifindex));
+    json_member_string(out, "out_physical", interface_name(names, meta->out_physical_ifindex));
     conntrack(out, record);
-    json_string(out, "verdict", record->verdict == VERDICT_DROP ? "drop" : "accept");
-    json_uint(out, "ruleset", record->generation);
+    json_member_string(out, "verdict", record->verdict == VERDICT_DROP ? "drop" : "accept");
+    json_member_uint(out, "ruleset", record->generation);
     if (record->mark_set) {
-        json_uint(out, "set_mark", record->mark_value);
-        json_uint(out, "set_mask", record->mark_mask);
+        json_member_uint(out, "set_mark", record->mark_value);
+        json_member_uint(out, "set_mask", record->mark_mask);
     }
     json_object_close(out);
 }
@@ -236,24 +280,24 @@ void eve_header(struct eve *eve, struct text *out, const struct packet_record *r
     char id[COMMUNITY_ID_SIZE];
 
     json_object_open(out, NULL);
-    eve_timestamp(out, "timestamp", record->time_ns);
+    eve_event_time(eve, out, record->time_ns);
     if (record->has_flow)
-        json_uint(out, "flow_id", record->flow.id);
+        json_member_uint(out, "flow_id", record->flow.id);
     if (eve->options->queue_fields)
-        json_string(out, "in_iface", interface_name(&eve->interfaces, record->meta.in_ifindex));
+        json_member_string(out, "in_iface", interface_name(&eve->interfaces, record->meta.in_ifindex));
     else if (record->number > 0)
-        json_uint(out, "pcap_cnt", record->number);
-    json_string(out, "event_type", event_type);
+        json_member_uint(out, "pcap_cnt", record->number);
+    json_member_string(out, "event_type", event_type);
     eve_vlans(out, record->vlan_id, record->vlan_count);
     endpoints(eve, out, record);
-    json_string(out, "pkt_src", packet_sources[record->endpoints.packet_source]);
+    json_member_string(out, "pkt_src", packet_sources[record->endpoints.packet_source]);
     if (options->metadata || strcmp(event_type, "metadata") == 0)
         eve_metadata(out, &state);
     if (options->ethernet)
         ether(out, record);
     if (options->community_id && record->has_transport &&
         community_id(&record->endpoints, record->icmp_type, record->icmp_code, options->community_id_seed, id))
-        json_string(out, "community_id", id);
+        json_member_string(out, "community_id", id);
     if (eve->options->queue_fields)
         queue(eve, out, record);
 }
@@ -261,7 +305,7 @@ void eve_header(struct eve *eve, struct text *out, const struct packet_record *r
 void eve_end(struct eve *eve, struct text *out)
 {
     if (eve->options->eve.pcap_file)
-        json_string(out, "pcap_filename", eve->options->eve.pcap_file_name);
+        json_member_string(out, "pcap_filename", eve->options->eve.pcap_file_name);
     json_object_close(out);
 }
 
@@ -272,9 +316,9 @@ void eve_packet(struct text *out, const struct packet_record *record, uint32_t l
     json_base64(out, "packet", record_packet(record), copied);
     if (!link_types[record->link].name)
         return;
-    json_object_open(out, "packet_info");
-    json_uint(out, "linktype", link_types[record->link].number);
-    json_string(out, "linktype_name", link_types[record->link].name);
+    json_member_object(out, "packet_info");
+    json_member_uint(out, "linktype", link_types[record->link].number);
+    json_member_string(out, "linktype_name", link_types[record->link].name);
     json_object_close(out);
 }
 
@@ -285,18 +329,18 @@ void eve_tunnel(struct eve *eve, struct text *out, const struct packet_record *r
 
     if (!record->is_tunneled)
         return;
-    json_object_open(out, "tunnel");
+    json_member_object(out, "tunnel");
     if (root->ip_version != 0) {
         eve_address(eve, out, "src_ip", &root->source, root->ip_version);
-        json_uint(out, "src_port", protocol_has_ports(root->protocol) ? root->source_port : 0);
+        json_member_uint(out, "src_port", protocol_has_ports(root->protocol) ? root->source_port : 0);
         eve_address(eve, out, "dest_ip", &root->destination, root->ip_version);
-        json_uint(out, "dest_port", protocol_has_ports(root->protocol) ? root->destination_port : 0);
+        json_member_uint(out, "dest_port", protocol_has_ports(root->protocol) ? root->destination_port : 0);
         eve_protocol(out, root->protocol);
     }
-    json_uint(out, "depth", record->tunnel_depth);
+    json_member_uint(out, "depth", record->tunnel_depth);
     if (!eve->options->queue_fields && record->number > 0)
-        json_uint(out, "pcap_cnt", record->number);
-    json_string(out, "pkt_src", packet_sources[root->packet_source]);
+        json_member_uint(out, "pcap_cnt", record->number);
+    json_member_string(out, "pkt_src", packet_sources[root->packet_source]);
     json_object_close(out);
 }
 
@@ -308,6 +352,6 @@ void eve_endpoint(struct eve *eve, struct text *out, const char *key, const stru
     json_object_open(out, key);
     eve_end_address(eve, out, "ip", record, of_source);
     if (protocol_has_ports(ends->protocol))
-        json_uint(out, "port", of_source ? ends->source_port : ends->destination_port);
+        json_member_uint(out, "port", of_source ? ends->source_port : ends->destination_port);
     json_object_close(out);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Events of application protocols: the common header, and the fields that the protocol wrote. */
 #include "output_priv.h"
+#include "sluice/json.h"
 
 static void one(struct text *out, const char *key, unsigned id, unsigned not_if)
 {
     if (id != 0 && id != not_if)
-        json_string(out, key, app_name_of_id(id));
+        json_member_string(out, key, app_name_of_id(id));
 }
 
 void eve_application(struct text *out, uint32_t application)
@@ -28,7 +29,7 @@ void eve_app(struct eve *eve, struct text *out, const struct packet_record *reco
     if (is_file)
         eve_application(out, record->flow.application);
     else
-        json_uint(out, "tx_id", record->app_tx_id);
+        json_member_uint(out, "tx_id", record->app_tx_id);
     if (!fields_render(record_fields(record), record->fields_copied, out))
         out->failed = true;
     eve_end(eve, out);

@@ -5,6 +5,7 @@
 
 #include "output_priv.h"
 #include "sluice/decode_event.h"
+#include "sluice/json.h"
 #include "sluice/stream_event.h"
 
 /* --- Parts ---------------------------------------------------------------------------------------------------------------- */
@@ -14,7 +15,7 @@ static void rule_metadata(struct text *out, const struct metadata *list)
 {
     if (!list)
         return;
-    json_object_open(out, "metadata");
+    json_member_object(out, "metadata");
     for (const struct metadata *entry = list; entry; entry = entry->next) {
         const struct metadata *first = list;
 
@@ -67,7 +68,7 @@ static void xff(struct text *out, const struct record_client *client)
     char text[ADDRESS_TEXT_SIZE];
 
     address_format(&client->address, client->ip_version, false, text);
-    json_string(out, "xff", text);
+    json_member_string(out, "xff", text);
 }
 
 /* What the rule took out of the packet for its alert. */
@@ -84,7 +85,7 @@ static void alert_context(struct eve *eve, struct text *out, const struct packet
         if (!name)
             continue;
         if (!is_open)
-            json_object_open(out, "context");
+            json_member_object(out, "context");
         is_open = true;
         eve_text(out, name, text);
     }
@@ -99,21 +100,21 @@ static void alert_object(struct eve *eve, struct text *out, const struct packet_
     const struct record_client *client = alert ? client_of(record, alert) : NULL;
     const struct eve_options *options = &eve->options->eve;
 
-    json_object_open(out, "alert");
-    json_string(out, "action", blocked ? "blocked" : "allowed");
-    json_uint(out, "gid", rule->gid);
-    json_uint(out, "signature_id", rule->sid);
-    json_uint(out, "rev", rule->revision);
-    json_string(out, "signature", rule->message ? rule->message : "");
-    json_string(out, "category", rule->class_description ? rule->class_description : "");
-    json_uint(out, "severity", rule->priority);
+    json_member_object(out, "alert");
+    json_member_string(out, "action", blocked ? "blocked" : "allowed");
+    json_member_uint(out, "gid", rule->gid);
+    json_member_uint(out, "signature_id", rule->sid);
+    json_member_uint(out, "rev", rule->revision);
+    json_member_string(out, "signature", rule->message ? rule->message : "");
+    json_member_string(out, "category", rule->class_description ? rule->class_description : "");
+    json_member_uint(out, "severity", rule->priority);
     source_and_target(eve, out, record, rule->target);
     if (alert && options->alert.reference)
         references(out, rule->references);
     if (alert && options->alert.rule_metadata)
         rule_metadata(out, rule->metadata);
     if (alert && options->alert.rule_raw)
-        json_string(out, "rule", rule->text);
+        json_member_string(out, "rule", rule->text);
     if (client && !eve->client)
         xff(out, client);
     if (alert && alert->text_count > 0)
@@ -127,7 +128,7 @@ static void reject_part(struct text *out, const struct packet_record *record)
         [REJECT_SOURCE] = "to_client", [REJECT_DESTINATION] = "to_server", [REJECT_BOTH] = "both"
     };
 
-    json_string(out, "reject_target", targets[record->reject & REJECT_BOTH]);
+    json_member_string(out, "reject_target", targets[record->reject & REJECT_BOTH]);
     json_array_open(out, "reject");
     switch (record->endpoints.protocol) {
     case IPPROTO_TCP:
@@ -152,8 +153,8 @@ static void verdict_object(struct eve *eve, struct text *out, const struct packe
         action = "drop";
     else if (record->passed)
         action = "pass";
-    json_object_open(out, "verdict");
-    json_string(out, "action", action);
+    json_member_object(out, "verdict");
+    json_member_string(out, "action", action);
     if (record->reject != REJECT_NONE)
         reject_part(out, record);
     json_object_close(out);
@@ -186,7 +187,7 @@ static void payload_fields(struct eve *eve, struct text *out, const uint8_t *byt
     if (options->alert.payload)
         json_base64(out, "payload", bytes, length);
     if (options->alert.payload_length)
-        json_uint(out, "payload_length", whole);
+        json_member_uint(out, "payload_length", whole);
     if (options->alert.payload_printable)
         payload_printable(eve, out, bytes, length);
 }
@@ -227,7 +228,7 @@ static void payload(struct eve *eve, struct text *out, const struct packet_recor
         stream_payload(eve, out, record);
     else if (!in_stream || record->payload_length > 0)
         payload_fields(eve, out, record_payload(record), record->payload_copied, record->payload_length);
-    json_uint(out, "stream", in_stream);
+    json_member_uint(out, "stream", in_stream);
 }
 
 /* --- Protocols ------------------------------------------------------------------------------------------------------------ */
@@ -272,9 +273,9 @@ static void sctp_object(struct text *out, const struct sctp_info *sctp)
     } flags[] = { { "has_init", 1 }, { "has_init_ack", 2 }, { "has_data", 0 }, { "has_abort", 6 } };
     uint32_t listed = sctp->chunk_count < SCTP_MAX_LISTED_CHUNKS ? sctp->chunk_count : SCTP_MAX_LISTED_CHUNKS;
 
-    json_object_open(out, "sctp");
-    json_uint(out, "vtag", sctp->verification_tag);
-    json_uint(out, "chunk_cnt", sctp->chunk_count);
+    json_member_object(out, "sctp");
+    json_member_uint(out, "vtag", sctp->verification_tag);
+    json_member_uint(out, "chunk_cnt", sctp->chunk_count);
     json_array_open(out, "chunk_types");
     for (uint32_t i = 0; i < listed; i++)
         json_string(out, NULL, sctp_chunk_name(sctp->chunk_types[i]));
@@ -286,10 +287,10 @@ static void sctp_object(struct text *out, const struct sctp_info *sctp)
 
 static void igmp_object(struct text *out, const struct igmp_info *igmp)
 {
-    json_object_open(out, "igmp");
+    json_member_object(out, "igmp");
     if (igmp->version)
-        json_uint(out, "version", igmp->version);
-    json_uint(out, "type", igmp->type);
+        json_member_uint(out, "version", igmp->version);
+    json_member_uint(out, "type", igmp->type);
     json_object_close(out);
 }
 
@@ -308,7 +309,7 @@ static void protocol_object(struct text *out, const struct packet_record *record
 static void direction(struct text *out, const struct packet_record *record)
 {
     if (record->has_flow)
-        json_string(out, "direction", record->to_client ? "to_client" : "to_server");
+        json_member_string(out, "direction", record->to_client ? "to_client" : "to_server");
 }
 
 static void flow_object(struct eve *eve, struct text *out, const struct packet_record *record)
@@ -324,8 +325,8 @@ static void flow_object(struct eve *eve, struct text *out, const struct packet_r
         eve_address(eve, out, "src_ip", &ends->source, ends->ip_version);
     eve_address(eve, out, "dest_ip", &ends->destination, ends->ip_version);
     if (protocol_has_ports(ends->protocol)) {
-        json_uint(out, "src_port", ends->source_port);
-        json_uint(out, "dest_port", ends->destination_port);
+        json_member_uint(out, "src_port", ends->source_port);
+        json_member_uint(out, "dest_port", ends->destination_port);
     }
     json_object_close(out);
 }
@@ -338,7 +339,7 @@ static void transaction(struct text *out, const struct packet_record *record, co
         eve_application(out, record->flow.application);
     if (!record->has_transactions || !tx->is_there)
         return;
-    json_uint(out, "tx_id", tx->id);
+    json_member_uint(out, "tx_id", tx->id);
     if (!fields_render(record_fields(record) + tx->at, tx->length, out))
         out->failed = true;
 }
@@ -371,7 +372,7 @@ static void drop_ip(struct text *out, const struct packet_record *record)
 
     if (record->endpoints.ip_version == 0)
         return;
-    json_uint(out, "len", record->ip_length);
+    json_member_uint(out, "len", record->ip_length);
     json_uint(out, is_v4 ? "tos" : "tc", record->tos);
     json_uint(out, is_v4 ? "ttl" : "hoplimit", record->ttl);
     json_uint(out, is_v4 ? "ipid" : "flowlbl", is_v4 ? record->ip_id : record->flow_label);
@@ -385,13 +386,13 @@ static void drop_tcp(struct text *out, const struct packet_record *record)
     } flags[] = { { "syn", TCP_SYN }, { "ack", TCP_ACK }, { "psh", TCP_PSH },
                   { "rst", TCP_RST }, { "urg", TCP_URG }, { "fin", TCP_FIN } };
 
-    json_uint(out, "tcpseq", record->tcp_sequence);
-    json_uint(out, "tcpack", record->tcp_acknowledgment);
-    json_uint(out, "tcpwin", record->tcp_window);
+    json_member_uint(out, "tcpseq", record->tcp_sequence);
+    json_member_uint(out, "tcpack", record->tcp_acknowledgment);
+    json_member_uint(out, "tcpwin", record->tcp_window);
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
         json_bool(out, flags[i].name, record->tcp_flags & flags[i].bit);
-    json_uint(out, "tcpres", record->tcp_reserved);
-    json_uint(out, "tcpurgp", record->tcp_urgent);
+    json_member_uint(out, "tcpres", record->tcp_reserved);
+    json_member_uint(out, "tcpurgp", record->tcp_urgent);
 }
 
 static void drop_transport(struct text *out, const struct packet_record *record)
@@ -403,11 +404,11 @@ static void drop_transport(struct text *out, const struct packet_record *record)
         drop_tcp(out, record);
         break;
     case IPPROTO_UDP:
-        json_uint(out, "udplen", record->udp_length);
+        json_member_uint(out, "udplen", record->udp_length);
         break;
     case IPPROTO_ICMP:
-        json_uint(out, "icmp_id", record->icmp_id);
-        json_uint(out, "icmp_seq", record->icmp_sequence);
+        json_member_uint(out, "icmp_id", record->icmp_id);
+        json_member_uint(out, "icmp_seq", record->icmp_sequence);
         break;
     default:
         break;
@@ -434,11 +435,11 @@ void eve_drop(struct eve *eve, struct text *out, const struct packet_record *rec
 
     eve_header(eve, out, record, "drop");
     direction(out, record);
-    json_object_open(out, "drop");
+    json_member_object(out, "drop");
     drop_ip(out, record);
     drop_transport(out, record);
     if (record->drop_reason != DROP_REASON_NONE)
-        json_string(out, "reason", output_drop_reason_name((enum drop_reason)record->drop_reason));
+        json_member_string(out, "reason", output_drop_reason_name((enum drop_reason)record->drop_reason));
     json_object_close(out);
     if (options->drop.verdict)
         verdict_object(eve, out, record);
@@ -460,17 +461,17 @@ static void upper_string(struct text *out, const char *key, const char *name)
 
 static void anomaly_object(struct text *out, const struct packet_record *record, unsigned event)
 {
-    json_object_open(out, "anomaly");
+    json_member_object(out, "anomaly");
     if (event >= APP_LAYER_EVENT_FIRST) {
-        json_string(out, "app_proto", app_name_of_id(record->flow.application & 0xff));
-        json_string(out, "type", "applayer");
+        json_member_string(out, "app_proto", app_name_of_id(record->flow.application & 0xff));
+        json_member_string(out, "type", "applayer");
         upper_string(out, "event", app_layer_event_name((enum app_layer_event)event));
-        json_string(out, "layer", "proto_detect");
+        json_member_string(out, "layer", "proto_detect");
     } else if (event < DECODE_EVENT_COUNT) {
-        json_string(out, "type", "decode");
+        json_member_string(out, "type", "decode");
         json_printf(out, "event", "decoder.%s", decode_event_name((enum decode_event)event));
     } else {
-        json_string(out, "type", "stream");
+        json_member_string(out, "type", "stream");
         json_printf(out, "event", "stream.%s", stream_event_name((enum stream_event)event));
     }
     json_object_close(out);

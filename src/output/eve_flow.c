@@ -8,58 +8,82 @@
 
 #include "output_priv.h"
 #include "sluice/clock.h"
+#include "sluice/json.h"
 
 /* --- Parts that events of packets have too ---------------------------------------------------------------------------------- */
 
 void eve_flow_counts(struct text *out, const struct flow_facts *flow)
 {
-    json_object_open(out, "flow");
-    json_uint(out, "pkts_toserver", flow->packets[FLOW_TO_SERVER]);
-    json_uint(out, "pkts_toclient", flow->packets[FLOW_TO_CLIENT]);
-    json_uint(out, "bytes_toserver", flow->bytes[FLOW_TO_SERVER]);
-    json_uint(out, "bytes_toclient", flow->bytes[FLOW_TO_CLIENT]);
+    json_member_object(out, "flow");
+    json_member_uint(out, "pkts_toserver", flow->packets[FLOW_TO_SERVER]);
+    json_member_uint(out, "pkts_toclient", flow->packets[FLOW_TO_CLIENT]);
+    json_member_uint(out, "bytes_toserver", flow->bytes[FLOW_TO_SERVER]);
+    json_member_uint(out, "bytes_toclient", flow->bytes[FLOW_TO_CLIENT]);
     eve_timestamp(out, "start", flow->start_ns);
 }
 
 /* Rules tell what traffic is by flow bits with these beginnings; they have an object of their own. */
 static const char traffic_id[] = "traffic/id/", traffic_label[] = "traffic/label/";
 
-static bool begins(const char *name, const char *with)
+/* In which array a bit is listed. */
+enum bit_list { LIST_TRAFFIC_ID, LIST_TRAFFIC_LABEL, LIST_FLOWBITS };
+
+struct listed_bit {
+    const char *text;
+    enum bit_list list;
+};
+
+/* What is behind `with`; NULL: the name begins in another way. */
+static const char *behind(const char *name, const char *with)
 {
-    return strncmp(name, with, strlen(with)) == 0;
+    while (*with)
+        if (*name++ != *with++)
+            return NULL;
+    return name;
 }
 
-static const char *bit_name(const struct rule_names *names, const struct record_variable *variable)
+static struct listed_bit list_bit(const char *name)
 {
-    return variable->is_bit ? rule_names_text(names, RULE_NAME_FLOWBIT, variable->number) : NULL;
+    const char *text = behind(name, traffic_id);
+
+    if (text)
+        return (struct listed_bit){ text, LIST_TRAFFIC_ID };
+    text = behind(name, traffic_label);
+    if (text)
+        return (struct listed_bit){ text, LIST_TRAFFIC_LABEL };
+    return (struct listed_bit){ name, LIST_FLOWBITS };
 }
 
-/* What a bit is listed as in the array that `prefix` stands for; NULL when it is not of that array. */
-static const char *listed_as(const char *name, const char *prefix)
+/* Those that have a name; returns how many. */
+static uint32_t list_bits(const struct eve_state *state, struct listed_bit out[RECORD_MAX_VARIABLES])
 {
-    if (prefix)
-        return begins(name, prefix) ? name + strlen(prefix) : NULL;
-    return begins(name, traffic_id) || begins(name, traffic_label) ? NULL : name;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < state->variable_count && count < RECORD_MAX_VARIABLES; i++) {
+        const struct record_variable *variable = &state->variables[i];
+        const char *name = variable->is_bit ? rule_names_text(state->names, RULE_NAME_FLOWBIT, variable->number) : NULL;
+
+        if (name)
+            out[count++] = list_bit(name);
+    }
+    return count;
 }
 
 /* Opens `object` before the first element, unless it is open. */
-static void bits(struct text *out, const struct rule_names *names, const struct record_variable *variables,
-                 uint32_t count, const char *object, bool *is_open, const char *key, const char *prefix)
+static void bits(struct text *out, const struct listed_bit *listed, uint32_t count, enum bit_list list,
+                 const char *object, bool *is_open, const char *key)
 {
     bool has_array = false;
 
     for (uint32_t i = 0; i < count; i++) {
-        const char *name = bit_name(names, &variables[i]);
-        const char *listed = name ? listed_as(name, prefix) : NULL;
-
-        if (!listed)
+        if (listed[i].list != list)
             continue;
         if (!*is_open)
-            json_object_open(out, object);
+            json_member_object(out, object);
         if (!has_array)
             json_array_open(out, key);
         *is_open = has_array = true;
-        json_string(out, NULL, listed);
+        json_string(out, NULL, listed[i].text);
     }
     if (has_array)
         json_array_close(out);
@@ -76,9 +100,9 @@ static void integers(struct text *out, const struct rule_names *names, const str
         if (!name)
             continue;
         if (!*is_open)
-            json_object_open(out, "metadata");
+            json_member_object(out, "metadata");
         if (!has_object)
-            json_object_open(out, "flowints");
+            json_member_object(out, "flowints");
         *is_open = has_object = true;
         json_uint(out, name, variables[i].value);
     }
@@ -111,7 +135,7 @@ static void texts(struct text *out, const struct eve_state *state, enum rule_nam
         if (!name)
             continue;
         if (!*is_open)
-            json_object_open(out, "metadata");
+            json_member_object(out, "metadata");
         if (!has_array)
             json_array_open(out, key);
         *is_open = has_array = true;
@@ -126,20 +150,22 @@ static void texts(struct text *out, const struct eve_state *state, enum rule_nam
 void eve_metadata(struct text *out, const struct eve_state *state)
 {
     const struct rule_names *names = state->names;
-    const struct record_variable *variables = state->variables;
+    struct listed_bit listed[RECORD_MAX_VARIABLES];
     bool has_traffic = false, has_metadata = false;
-    uint32_t count = state->variable_count;
 
-    if (!names || count + state->text_count == 0)
+    if (!names || state->variable_count + state->text_count == 0)
         return;
-    bits(out, names, variables, count, "traffic", &has_traffic, "id", traffic_id);
-    bits(out, names, variables, count, "traffic", &has_traffic, "label", traffic_label);
+
+    uint32_t count = list_bits(state, listed);
+
+    bits(out, listed, count, LIST_TRAFFIC_ID, "traffic", &has_traffic, "id");
+    bits(out, listed, count, LIST_TRAFFIC_LABEL, "traffic", &has_traffic, "label");
     if (has_traffic)
         json_object_close(out);
     texts(out, state, RULE_NAME_PACKET_TEXT, "pktvars", &has_metadata);
     texts(out, state, RULE_NAME_FLOW_TEXT, "flowvars", &has_metadata);
-    bits(out, names, variables, count, "metadata", &has_metadata, "flowbits", NULL);
-    integers(out, names, variables, count, &has_metadata);
+    bits(out, listed, count, LIST_FLOWBITS, "metadata", &has_metadata, "flowbits");
+    integers(out, names, state->variables, state->variable_count, &has_metadata);
     if (has_metadata)
         json_object_close(out);
 }
@@ -152,11 +178,11 @@ static void icmp(struct text *out, const struct flow_record *record, bool revers
     uint8_t type = (uint8_t)ends->source_port, code = (uint8_t)ends->destination_port, answer;
     bool has_answer = flow_icmp_answer(ends->protocol, type, &answer);
 
-    json_uint(out, "icmp_type", reversed && has_answer ? answer : type);
-    json_uint(out, "icmp_code", code);
+    json_member_uint(out, "icmp_type", reversed && has_answer ? answer : type);
+    json_member_uint(out, "icmp_code", code);
     if (with_response && has_answer && record->flow.packets[FLOW_TO_CLIENT] > 0) {
-        json_uint(out, "response_icmp_type", answer);
-        json_uint(out, "response_icmp_code", code);
+        json_member_uint(out, "response_icmp_type", answer);
+        json_member_uint(out, "response_icmp_code", code);
     }
 }
 
@@ -169,11 +195,11 @@ static void flow_endpoints(struct eve *eve, struct text *out, const struct flow_
 
     eve_address(eve, out, "src_ip", reversed ? &ends->destination : &ends->source, ends->ip_version);
     if (has_ports)
-        json_uint(out, "src_port", reversed ? ends->destination_port : ends->source_port);
+        json_member_uint(out, "src_port", reversed ? ends->destination_port : ends->source_port);
     eve_address(eve, out, "dest_ip", reversed ? &ends->source : &ends->destination, ends->ip_version);
     if (has_ports)
-        json_uint(out, "dest_port", reversed ? ends->source_port : ends->destination_port);
-    json_uint(out, "ip_v", ends->ip_version);
+        json_member_uint(out, "dest_port", reversed ? ends->source_port : ends->destination_port);
+    json_member_uint(out, "ip_v", ends->ip_version);
     eve_protocol(out, ends->protocol);
     if (ends->protocol == IPPROTO_ICMP || ends->protocol == IPPROTO_ICMPV6)
         icmp(out, record, reversed, with_response);
@@ -183,11 +209,11 @@ static void flow_header(struct eve *eve, struct text *out, const struct flow_rec
                         bool reversed, bool with_response)
 {
     json_object_open(out, NULL);
-    eve_timestamp(out, "timestamp", record->time_ns);
-    json_uint(out, "flow_id", record->flow.id);
+    eve_event_time(eve, out, record->time_ns);
+    json_member_uint(out, "flow_id", record->flow.id);
     if (eve->options->queue_fields)
-        json_string(out, "in_iface", interface_name(&eve->interfaces, record->origin.in_ifindex));
-    json_string(out, "event_type", event_type);
+        json_member_string(out, "in_iface", interface_name(&eve->interfaces, record->origin.in_ifindex));
+    json_member_string(out, "event_type", event_type);
     eve_vlans(out, record->vlan_id, record->vlan_count);
     flow_endpoints(eve, out, record, reversed, with_response);
 }
@@ -207,7 +233,7 @@ static void ether(struct text *out, const struct flow_record *record, bool rever
 {
     if (!record->has_mac[FLOW_TO_SERVER] && !record->has_mac[FLOW_TO_CLIENT])
         return;
-    json_object_open(out, "ether");
+    json_member_object(out, "ether");
     macs(out, "dest_macs", record, reversed ? FLOW_TO_SERVER : FLOW_TO_CLIENT);
     macs(out, "src_macs", record, reversed ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
     json_object_close(out);
@@ -218,19 +244,19 @@ static void queue(struct eve *eve, struct text *out, const struct flow_record *r
     const struct flow_origin *origin = &record->origin;
     struct interface_cache *names = &eve->interfaces;
 
-    json_object_open(out, "queue");
-    json_uint(out, "number", origin->queue);
-    json_uint(out, "mark", origin->mark);
-    json_string(out, "hook", eve_hook_name(origin->hook));
-    json_string(out, "in_iface", interface_name(names, origin->in_ifindex));
-    json_string(out, "out_iface", interface_name(names, origin->out_ifindex));
-    json_string(out, "in_physical", interface_name(names, origin->in_physical_ifindex));
-    json_string(out, "out_physical", interface_name(names, origin->out_physical_ifindex));
+    json_member_object(out, "queue");
+    json_member_uint(out, "number", origin->queue);
+    json_member_uint(out, "mark", origin->mark);
+    json_member_string(out, "hook", eve_hook_name(origin->hook));
+    json_member_string(out, "in_iface", interface_name(names, origin->in_ifindex));
+    json_member_string(out, "out_iface", interface_name(names, origin->out_ifindex));
+    json_member_string(out, "in_physical", interface_name(names, origin->in_physical_ifindex));
+    json_member_string(out, "out_physical", interface_name(names, origin->out_physical_ifindex));
     if (origin->has_conntrack) {
-        json_uint(out, "ct_id", origin->conntrack_id);
-        json_uint(out, "ct_mark", origin->conntrack_mark);
+        json_member_uint(out, "ct_id", origin->conntrack_id);
+        json_member_uint(out, "ct_mark", origin->conntrack_mark);
     }
-    json_uint(out, "ruleset", record->generation);
+    json_member_uint(out, "ruleset", record->generation);
     json_object_close(out);
 }
 
@@ -252,7 +278,7 @@ static void common_options(struct eve *eve, struct text *out, const struct flow_
         ether(out, record, reversed);
     if (options->community_id &&
         community_id(ends, (uint8_t)ends->source_port, (uint8_t)ends->destination_port, options->community_id_seed, id))
-        json_string(out, "community_id", id);
+        json_member_string(out, "community_id", id);
     if (eve->options->queue_fields)
         queue(eve, out, record);
 }
@@ -297,8 +323,8 @@ static void exceptions(struct text *out, const struct flow_record *record)
             json_array_open(out, "exception_policy");
         is_open = true;
         json_object_open(out, NULL);
-        json_string(out, "target", exception_cause_name((enum exception_cause)cause));
-        json_string(out, "policy", exception_policy_name((enum exception_policy)(used - 1)));
+        json_member_string(out, "target", exception_cause_name((enum exception_cause)cause));
+        json_member_string(out, "policy", exception_policy_name((enum exception_policy)(used - 1)));
         json_object_close(out);
     }
     if (is_open)
@@ -309,11 +335,11 @@ static void bypassed(struct text *out, const struct flow_record *record)
 {
     if (!record->has_kernel)
         return;
-    json_object_open(out, "bypassed");
-    json_uint(out, "pkts_toserver", record->kernel_packets[FLOW_TO_SERVER]);
-    json_uint(out, "pkts_toclient", record->kernel_packets[FLOW_TO_CLIENT]);
-    json_uint(out, "bytes_toserver", record->kernel_bytes[FLOW_TO_SERVER]);
-    json_uint(out, "bytes_toclient", record->kernel_bytes[FLOW_TO_CLIENT]);
+    json_member_object(out, "bypassed");
+    json_member_uint(out, "pkts_toserver", record->kernel_packets[FLOW_TO_SERVER]);
+    json_member_uint(out, "pkts_toclient", record->kernel_packets[FLOW_TO_CLIENT]);
+    json_member_uint(out, "bytes_toserver", record->kernel_bytes[FLOW_TO_SERVER]);
+    json_member_uint(out, "bytes_toclient", record->kernel_bytes[FLOW_TO_CLIENT]);
     json_object_close(out);
 }
 
@@ -322,34 +348,34 @@ static void flow_object(struct text *out, const struct flow_record *record)
     eve_flow_counts(out, &record->flow);
     bypassed(out, record);
     eve_timestamp(out, "end", record->end_ns);
-    json_uint(out, "age", age(record));
+    json_member_uint(out, "age", age(record));
     if (record->emergency)
         json_bool(out, "emergency", true);
-    json_string(out, "state", flow_state_name((enum flow_state)record->state));
+    json_member_string(out, "state", flow_state_name((enum flow_state)record->state));
     if (record->state == FLOW_BYPASSED)
-        json_string(out, "bypass", record->offload == OFFLOAD_NONE ? "local" : "capture");
-    json_string(out, "reason", flow_end_name((enum flow_end)record->reason));
+        json_member_string(out, "bypass", record->offload == OFFLOAD_NONE ? "local" : "capture");
+    json_member_string(out, "reason", flow_end_name((enum flow_end)record->reason));
     json_bool(out, "alerted", record->flags & FLOW_ALERTED);
-    json_string(out, "action", action(record->flags));
+    json_member_string(out, "action", action(record->flags));
     if (record->tx_count > 0)
-        json_uint(out, "tx_cnt", record->tx_count);
+        json_member_uint(out, "tx_cnt", record->tx_count);
     exceptions(out, record);
     json_object_close(out);
 }
 
 static void session(struct text *out, const struct tcp_summary *tcp)
 {
-    json_string(out, "state", tcp_state_name(tcp->state));
+    json_member_string(out, "state", tcp_state_name(tcp->state));
     if (tcp->has_gap[FLOW_TO_CLIENT])
         json_bool(out, "tc_gap", true);
     if (tcp->has_gap[FLOW_TO_SERVER])
         json_bool(out, "ts_gap", true);
-    json_uint(out, "ts_max_regions", tcp->max_regions[FLOW_TO_SERVER]);
-    json_uint(out, "tc_max_regions", tcp->max_regions[FLOW_TO_CLIENT]);
+    json_member_uint(out, "ts_max_regions", tcp->max_regions[FLOW_TO_SERVER]);
+    json_member_uint(out, "tc_max_regions", tcp->max_regions[FLOW_TO_CLIENT]);
     if (tcp->urgent_oob[FLOW_TO_SERVER] > 0)
-        json_uint(out, "ts_urgent_oob_data", tcp->urgent_oob[FLOW_TO_SERVER]);
+        json_member_uint(out, "ts_urgent_oob_data", tcp->urgent_oob[FLOW_TO_SERVER]);
     if (tcp->urgent_oob[FLOW_TO_CLIENT] > 0)
-        json_uint(out, "tc_urgent_oob_data", tcp->urgent_oob[FLOW_TO_CLIENT]);
+        json_member_uint(out, "tc_urgent_oob_data", tcp->urgent_oob[FLOW_TO_CLIENT]);
 }
 
 static void flags_hex(struct text *out, const char *key, uint8_t flags)
@@ -364,7 +390,7 @@ static void tcp_object(struct text *out, const struct flow_record *record)
     const struct tcp_summary *tcp = &record->tcp;
     uint8_t all = tcp->flags[FLOW_TO_SERVER] | tcp->flags[FLOW_TO_CLIENT];
 
-    json_object_open(out, "tcp");
+    json_member_object(out, "tcp");
     flags_hex(out, "tcp_flags", all);
     flags_hex(out, "tcp_flags_ts", tcp->flags[FLOW_TO_SERVER]);
     flags_hex(out, "tcp_flags_tc", tcp->flags[FLOW_TO_CLIENT]);
@@ -392,18 +418,18 @@ void eve_netflow(struct eve *eve, struct text *out, const struct flow_record *re
 
     flow_header(eve, out, record, "netflow", reversed, false);
     eve_application(out, record->flow.application);
-    json_object_open(out, "netflow");
-    json_uint(out, "pkts", record->flow.packets[direction]);
-    json_uint(out, "bytes", record->flow.bytes[direction]);
+    json_member_object(out, "netflow");
+    json_member_uint(out, "pkts", record->flow.packets[direction]);
+    json_member_uint(out, "bytes", record->flow.bytes[direction]);
     eve_timestamp(out, "start", record->flow.start_ns);
     eve_timestamp(out, "end", record->end_ns);
-    json_uint(out, "age", age(record));
-    json_uint(out, "min_ttl", record->ttl_low[direction]);
-    json_uint(out, "max_ttl", record->ttl_high[direction]);
+    json_member_uint(out, "age", age(record));
+    json_member_uint(out, "min_ttl", record->ttl_low[direction]);
+    json_member_uint(out, "max_ttl", record->ttl_high[direction]);
     json_object_close(out);
     common_options(eve, out, record, reversed);
     if (record->flow.ends.protocol == IPPROTO_TCP) {
-        json_object_open(out, "tcp");
+        json_member_object(out, "tcp");
         flags_hex(out, "tcp_flags", flags);
         tcp_flags(out, flags);
         json_object_close(out);

@@ -72,14 +72,12 @@ const char *interface_name(struct interface_cache *cache, uint32_t index)
 {
     const uint64_t lifetime_ns = 5 * NS_PER_SECOND;
     struct interface_name *entry = &cache->names[index % INTERFACE_CACHE_SIZE];
-    uint64_t now_ns;
 
     if (index == 0)
         return NULL;
-    now_ns = clock_monotonic_ns();
-    if (entry->index != index || now_ns - entry->read_ns > lifetime_ns) {
+    if (entry->index != index || cache->now_ns - entry->read_ns > lifetime_ns) {
         entry->index = index;
-        entry->read_ns = now_ns;
+        entry->read_ns = cache->now_ns;
         if (!if_indextoname(index, entry->name))
             entry->name[0] = '\0';
     }

@@ -232,7 +232,7 @@ static void flush(struct output *output)
         fflush(output->options.console);
     }
     text_reset(&output->console);
-    output->flushed_ns = clock_monotonic_ns();
+    output->flushed_ns = output->eve.interfaces.now_ns = clock_monotonic_ns();
 }
 
 /* An event was formatted. Without a file the line on the terminal is all there is. */
@@ -401,14 +401,23 @@ static bool drain_told(struct output *output, struct ring *ring,
     return found;
 }
 
+static void look_at_clock(struct output *output)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+
+    output->eve.interfaces.now_ns = now_ns;
+    if (now_ns - output->flushed_ns > FLUSH_INTERVAL_NS)
+        flush(output);
+}
+
 static void format_oldest(struct output *output, struct output_port *port)
 {
     size_t size;
 
     format_record(output, (const void *)((const uint8_t *)ring_peek(port->ring, &size) + port->prefix));
     ring_release(port->ring);
-    if (++output->formatted % RECORDS_PER_CLOCK == 0 && clock_monotonic_ns() - output->flushed_ns > FLUSH_INTERVAL_NS)
-        flush(output);
+    if (++output->formatted % RECORDS_PER_CLOCK == 0)
+        look_at_clock(output);
 }
 
 /* Takes what is in the ring now; what comes meanwhile is for the next round. */

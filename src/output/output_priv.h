@@ -257,6 +257,11 @@ size_t record_size(const struct record_scratch *scratch, const struct eve_option
 void record_write(struct packet_record *out, const struct record_scratch *scratch, const struct eve_options *eve,
                   uint32_t kinds, const struct packet *pkt, const struct decision *decision, unsigned generation);
 
+/* What events of all kinds say of their packet. */
+void record_copy_packet(struct packet_record *out, const struct packet *pkt);
+/* Puts what lies behind a record in its place; where the next goes. */
+uint8_t *record_append(uint8_t *at, const void *bytes, size_t size);
+
 /* An event of a transaction: as a packet's record, whose fields are the event's own members. */
 void app_record_write(struct packet_record *out, const struct record_scratch *scratch, uint32_t kind, const char *type,
                       const struct packet *pkt, const struct flow *flow, const struct app_tx *tx, unsigned generation);
@@ -303,6 +308,7 @@ struct interface_name {
 
 /* Names by index, read again after some seconds: interfaces come, go and are renamed. */
 struct interface_cache {
+    uint64_t now_ns; /* monotonic, as of the last look at the clock: events are many, and names change seldom */
     struct interface_name names[INTERFACE_CACHE_SIZE];
 };
 /* NULL for index 0 and for an interface that is gone. */
@@ -311,6 +317,7 @@ const char *interface_name(struct interface_cache *cache, uint32_t index);
 /* --- Text ----------------------------------------------------------------------------------------------------------------- */
 
 enum { COMMUNITY_ID_SIZE = 31 }; /* "1:", 28 letters and NUL */
+enum { EVE_SECOND_SIZE = 20 };   /* "2026-01-01T00:00:00." */
 
 /* Community ID version 1; false for protocols it does not know. */
 bool community_id(const struct endpoints *ends, uint8_t icmp_type, uint8_t icmp_code, uint16_t seed,
@@ -323,7 +330,9 @@ struct eve {
     struct text scratch, stream;
     struct output_stat *previous; /* of the last stats event, for deltas */
     size_t previous_count;
-    unsigned generation; /* of the rules; 0: not known */
+    unsigned generation;               /* of the rules; 0: not known */
+    uint64_t second;                   /* since 1970, that second_text is */
+    char second_text[EVE_SECOND_SIZE]; /* without a NUL; "": nothing yet */
 };
 
 /* One event, without the newline. */
@@ -351,6 +360,7 @@ void eve_application(struct text *out, uint32_t application);
 
 /* Parts that the events share: everything up to the event's own object, which stays open; and the packet's bytes. */
 void eve_header(struct eve *eve, struct text *out, const struct packet_record *record, const char *event_type);
+void eve_event_time(struct eve *eve, struct text *out, uint64_t time_ns); /* "timestamp" */
 void eve_timestamp(struct text *out, const char *key, uint64_t time_ns);
 void eve_address(struct eve *eve, struct text *out, const char *key, const struct address *value, int version);
 /* One end of the packet, with eve->client in place of the client. */

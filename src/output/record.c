@@ -299,18 +299,26 @@ static void copy_events(struct packet_record *out, const struct eve_options *eve
 
 static void copy_decision(struct packet_record *out, const struct packet *pkt, const struct decision *decision)
 {
-    out->verdict = (uint8_t)pkt->verdict;
     out->drop_reason = (uint8_t)pkt->drop_reason;
     out->reject = (uint8_t)pkt->reject;
     out->passed = decision->passed;
     out->drop_rule = decision->drop_rule;
+}
+
+void record_copy_packet(struct packet_record *out, const struct packet *pkt)
+{
+    out->endpoints = endpoints_of(pkt);
+    out->verdict = (uint8_t)pkt->verdict;
     out->mark_set = pkt->mark_set;
     out->mark_value = pkt->mark_value;
     out->mark_mask = pkt->mark_mask;
+    copy_conntrack(out, pkt);
+    copy_tunnel(out, pkt);
+    copy_link(out, pkt);
+    copy_transport(out, pkt);
 }
 
-/* Puts what lies behind the record in its place. */
-static uint8_t *append(uint8_t *at, const void *bytes, size_t size)
+uint8_t *record_append(uint8_t *at, const void *bytes, size_t size)
 {
     if (bytes && size > 0)
         memcpy(at, bytes, size);
@@ -334,27 +342,23 @@ void record_write(struct packet_record *out, const struct record_scratch *scratc
         .has_transactions = scratch->has_transactions,
         .generation = generation,
         .names = decision->names,
-        .endpoints = endpoints_of(pkt),
     };
+    record_copy_packet(out, pkt);
     copy_events(out, eve, pkt);
-    copy_conntrack(out, pkt);
-    copy_tunnel(out, pkt);
-    copy_link(out, pkt);
     copy_ip(out, pkt);
-    copy_transport(out, pkt);
     copy_flow(out, pkt);
     copy_decision(out, pkt, decision);
 
     uint8_t *at = (uint8_t *)(out + 1);
 
-    at = append(at, decision->alerts, out->alert_count * sizeof(struct alert));
+    at = record_append(at, decision->alerts, out->alert_count * sizeof(struct alert));
     if (out->has_transactions)
-        at = append(at, scratch->transactions, out->alert_count * sizeof(struct record_transaction));
-    at = append(at, scratch->gaps, out->gap_count * sizeof(struct record_gap));
-    at = append(at, scratch->variables, out->variable_count * sizeof(struct record_variable));
-    at = append(at, scratch->texts, out->text_count * sizeof(struct rule_capture));
-    at = append(at, pkt->payload, out->payload_copied);
-    at = append(at, scratch->stream, out->stream_copied);
-    at = append(at, packet_bytes(pkt), out->packet_copied);
-    append(at, scratch->field_bytes, out->fields_copied);
+        at = record_append(at, scratch->transactions, out->alert_count * sizeof(struct record_transaction));
+    at = record_append(at, scratch->gaps, out->gap_count * sizeof(struct record_gap));
+    at = record_append(at, scratch->variables, out->variable_count * sizeof(struct record_variable));
+    at = record_append(at, scratch->texts, out->text_count * sizeof(struct rule_capture));
+    at = record_append(at, pkt->payload, out->payload_copied);
+    at = record_append(at, scratch->stream, out->stream_copied);
+    at = record_append(at, packet_bytes(pkt), out->packet_copied);
+    record_append(at, scratch->field_bytes, out->fields_copied);
 }

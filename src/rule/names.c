@@ -3,17 +3,22 @@
  * Numbers for the names of shared state. A name keeps its number as long as the registry lives: flows and hosts remember
  * numbers, and rules come and go with reloads. Names are case sensitive, as in the field.
  *
- * A lock, because the loader of new rules adds names while the output thread asks for old ones.
+ * The loader of new rules adds names while the output thread asks for old ones. Who looks for a name takes a lock; who has a
+ * number takes none, for every event asks: the list of texts only grows, what was there stays where it was when the list moves
+ * (the old one is kept), and the count is raised last.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "rule_priv.h"
 
 struct kind_names {
-    struct map numbers; /* name -> struct numbered */
-    const char **texts; /* [number - 1] */
-    uint32_t count, capacity;
+    struct map numbers;           /* name -> struct numbered */
+    _Atomic(const char **) texts; /* [number - 1]; of the arena */
+    _Atomic uint32_t count;
+    uint32_t capacity;
 };
 
 struct rule_names {
@@ -43,10 +48,8 @@ void rule_names_free(struct rule_names *names)
 {
     if (!names)
         return;
-    for (size_t i = 0; i < RULE_NAME_KIND_COUNT; i++) {
+    for (size_t i = 0; i < RULE_NAME_KIND_COUNT; i++)
         map_clear(&names->kinds[i].numbers);
-        free(names->kinds[i].texts);
-    }
     pthread_mutex_destroy(&names->lock);
     arena_free(names->arena);
     free(names);
@@ -57,26 +60,38 @@ struct numbered {
     uint32_t number;
 };
 
+static bool make_room(struct arena *arena, struct kind_names *kind, uint32_t count)
+{
+    const char **old = atomic_load_explicit(&kind->texts, memory_order_relaxed);
+    uint32_t capacity = kind->capacity ? kind->capacity * 2 : 64;
+
+    if (count < kind->capacity)
+        return true;
+
+    const char **texts = arena_alloc(arena, capacity * sizeof(*texts));
+
+    if (!texts)
+        return false;
+    if (count > 0)
+        memcpy(texts, old, count * sizeof(*texts));
+    atomic_store_explicit(&kind->texts, texts, memory_order_release);
+    kind->capacity = capacity;
+    return true;
+}
+
 static uint32_t add_name(struct rule_names *names, struct kind_names *kind, struct span name)
 {
+    uint32_t count = atomic_load_explicit(&kind->count, memory_order_relaxed);
     struct numbered *entry = arena_alloc(names->arena, sizeof(*entry));
 
-    if (!entry)
+    if (!entry || !make_room(names->arena, kind, count))
         return 0;
-    if (kind->count == kind->capacity) {
-        uint32_t capacity = kind->capacity ? kind->capacity * 2 : 64;
-        const char **texts = realloc(kind->texts, capacity * sizeof(*texts));
-
-        if (!texts)
-            return 0;
-        kind->texts = texts;
-        kind->capacity = capacity;
-    }
     entry->text = arena_strndup(names->arena, name.at, name.length);
-    entry->number = kind->count + 1;
+    entry->number = count + 1;
     if (!entry->text || map_put(&kind->numbers, (struct span){ entry->text, name.length }, entry))
         return 0;
-    kind->texts[kind->count++] = entry->text;
+    atomic_load_explicit(&kind->texts, memory_order_relaxed)[count] = entry->text;
+    atomic_store_explicit(&kind->count, count + 1, memory_order_release);
     return entry->number;
 }
 
@@ -106,12 +121,9 @@ uint32_t rule_names_find(const struct rule_names *names, enum rule_name_kind kin
 
 const char *rule_names_text(const struct rule_names *names, enum rule_name_kind kind, uint32_t number)
 {
-    pthread_mutex_t *lock = (pthread_mutex_t *)&names->lock;
-    const char *text = NULL;
+    const struct kind_names *list = &names->kinds[kind];
 
-    pthread_mutex_lock(lock);
-    if (number > 0 && number <= names->kinds[kind].count)
-        text = names->kinds[kind].texts[number - 1];
-    pthread_mutex_unlock(lock);
-    return text;
+    if (number == 0 || number > atomic_load_explicit(&list->count, memory_order_acquire))
+        return NULL;
+    return atomic_load_explicit(&list->texts, memory_order_acquire)[number - 1];
 }

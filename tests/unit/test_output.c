@@ -517,6 +517,42 @@ START_TEST(needs_no_decision)
 }
 END_TEST
 
+/* One after the other: seconds and days that begin, and earlier ones. */
+static const struct {
+    uint64_t time_ns;
+    const char *text;
+} moments[] = {
+    { 0, "1970-01-01T00:00:00.000000+0000" },
+    { 999999999, "1970-01-01T00:00:00.999999+0000" },
+    { 1000000000, "1970-01-01T00:00:01.000000+0000" },
+    { 951782399000001000, "2000-02-28T23:59:59.000001+0000" },
+    { 951782400120000000, "2000-02-29T00:00:00.120000+0000" },
+    { 951782400120001999, "2000-02-29T00:00:00.120001+0000" },
+    { 951782399000000000, "2000-02-28T23:59:59.000000+0000" },
+    { 4107542399999999999, "2100-02-28T23:59:59.999999+0000" },
+    { 4107542400000000000, "2100-03-01T00:00:00.000000+0000" },
+};
+
+START_TEST(each_event_has_its_own_time)
+{
+    char piece[64];
+
+    open_output(1);
+    for (int i = 0; i < ROWS(moments); i++) {
+        sample_tcp(&f->sample);
+        cannot_be_decoded(&f->sample);
+        f->sample.packet.time_ns = moments[i].time_ns;
+        output_packet(output_port(f->output, 0), &f->sample.packet, NULL, 0);
+    }
+    finish(f->path);
+    ck_assert_uint_eq(f->count, ROWS(moments));
+    for (int i = 0; i < ROWS(moments); i++) {
+        snprintf(piece, sizeof(piece), "{\"timestamp\":\"%s\",", moments[i].text);
+        expect(f->events[i], true, piece);
+    }
+}
+END_TEST
+
 START_TEST(writes_one_anomaly_per_event)
 {
     open_output(1);
@@ -776,6 +812,7 @@ int main(void)
     tcase_add_test(tcase, names_every_reason);
     tcase_add_loop_test(tcase, writes_what_is_enabled, 0, ROWS(kinds));
     tcase_add_test(tcase, needs_no_decision);
+    tcase_add_test(tcase, each_event_has_its_own_time);
     tcase_add_test(tcase, writes_one_anomaly_per_event);
     tcase_add_loop_test(tcase, hashes_both_directions_alike, 0, ROWS(community_ids));
     tcase_add_test(tcase, keeps_the_direction_of_one_way_icmp);

@@ -2,6 +2,7 @@
 /* Output's rings, its thread and its file. */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -414,6 +415,48 @@ static const struct {
       "ENGINE quarantined: a packet of 66 bytes in queue 3" },
 };
 
+enum { NAMES = 5000 };
+
+static void *add_names(void *registry)
+{
+    char name[16];
+
+    for (unsigned i = 1; i <= NAMES; i++) {
+        snprintf(name, sizeof(name), "name-%u", i);
+        if (rule_names_number(registry, RULE_NAME_FLOWBIT, span_of(name)) != i)
+            return "another number";
+    }
+    return NULL;
+}
+
+/* Names are asked for by events while rules that are loaded add others. */
+START_TEST(names_are_read_while_others_are_added)
+{
+    struct rule_names *names = rule_names_new();
+    pthread_t writer;
+    void *wrong;
+    char expected[16];
+
+    ck_assert_int_eq(pthread_create(&writer, NULL, add_names, names), 0);
+    for (unsigned number = 1; number <= NAMES;) {
+        const char *name = rule_names_text(names, RULE_NAME_FLOWBIT, number);
+
+        if (!name) {
+            sched_yield();
+            continue;
+        }
+        snprintf(expected, sizeof(expected), "name-%u", number++);
+        ck_assert_str_eq(name, expected);
+    }
+    pthread_join(writer, &wrong);
+    ck_assert_ptr_null(wrong);
+    ck_assert_ptr_null(rule_names_text(names, RULE_NAME_FLOWBIT, 0));
+    ck_assert_ptr_null(rule_names_text(names, RULE_NAME_FLOWBIT, NAMES + 1));
+    ck_assert_ptr_null(rule_names_text(names, RULE_NAME_FLOWINT, 1));
+    rule_names_free(names);
+}
+END_TEST
+
 START_TEST(deaths_of_engines_are_told)
 {
     struct output_engine event = deaths[_i].event;
@@ -633,6 +676,7 @@ int main(void)
     tcase_add_test(tcase, says_which_file_cannot_be_written);
     tcase_add_test(tcase, counts_what_a_full_disk_loses);
     tcase_add_test(tcase, finishes_a_line_that_was_cut);
+    tcase_add_test(tcase, names_are_read_while_others_are_added);
     tcase_add_loop_test(tcase, deaths_of_engines_are_told, 0, (int)(sizeof(deaths) / sizeof(deaths[0])));
     tcase_add_test(tcase, begins_a_line_behind_one_that_was_cut);
     tcase_add_test(tcase, makes_a_file_anew_that_was_removed);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sluice/json.h"
 #include "sluice/text.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof((table)[0])))
@@ -228,6 +229,37 @@ START_TEST(puts_commas_where_they_belong)
 }
 END_TEST
 
+/* One with keys that are constants is the same text, wherever its memory has to grow. */
+START_TEST(members_with_constant_keys)
+{
+    struct text text, expected;
+
+    text_init(&text);
+    text_init(&expected);
+    json_object_open(&text, NULL);
+    json_object_open(&expected, NULL);
+    for (int i = 0; i < 700; i++) {
+        json_member_uint(&text, "a_number", (uint64_t)i * 12345);
+        json_member_string(&text, "s", "te\"xt");
+        json_member_string(&text, "none", NULL);
+        json_member_object(&text, "object");
+        json_object_close(&text);
+        json_uint(&expected, "a_number", (uint64_t)i * 12345);
+        json_string(&expected, "s", "te\"xt");
+        json_object_open(&expected, "object");
+        json_object_close(&expected);
+        ck_assert_uint_eq(text.length, expected.length);
+        ck_assert_str_eq(text.bytes, expected.bytes);
+    }
+    text_append(&text, NULL, SIZE_MAX / 2);
+    ck_assert(text.failed);
+    json_member_string(&text, "after", "a failure");
+    ck_assert_str_eq(text.bytes, expected.bytes);
+    text_clear(&text);
+    text_clear(&expected);
+}
+END_TEST
+
 START_TEST(formats_long_strings)
 {
     struct text text;
@@ -440,6 +472,7 @@ int main(void)
     tcase_add_loop_test(tcase, escapes_each_byte_at_each_place, 1, 26);
     tcase_add_test(tcase, writes_numbers_of_every_length);
     tcase_add_test(tcase, puts_commas_where_they_belong);
+    tcase_add_test(tcase, members_with_constant_keys);
     tcase_add_test(tcase, formats_long_strings);
     tcase_add_loop_test(tcase, writes_doubles, 0, ROWS(doubles));
     tcase_add_loop_test(tcase, writes_base64, 0, ROWS(base64));
