@@ -25,14 +25,12 @@ static inline void json_commit(struct text *text, char *end)
     text->length = (size_t)(end - text->bytes);
 }
 
-/* A key that needs no escape; the value follows, written with a NULL key. */
-static inline void json_member(struct text *text, const char *key)
-{
-    size_t length = strlen(key);
-    char *at = json_room(text, length + 4);
+/* To be inlined: of a constant the compiler knows the length then, and copies it in a few moves. */
+#define JSON_INLINE static inline __attribute__((always_inline))
 
-    if (!at)
-        return;
+/* Comma and key, in room for them; where the value begins. */
+JSON_INLINE char *json_put_key(const struct text *text, char *at, const char *key, size_t length)
+{
     *at = ',';
     at += text->need_comma;
     *at++ = '"';
@@ -40,18 +38,41 @@ static inline void json_member(struct text *text, const char *key)
     at += length;
     *at++ = '"';
     *at++ = ':';
+    return at;
+}
+
+/* A key that needs no escape; the value follows, written with a NULL key. */
+JSON_INLINE void json_member(struct text *text, const char *key)
+{
+    size_t length = strlen(key);
+    char *at = json_room(text, length + 4);
+
+    if (!at)
+        return;
+    at = json_put_key(text, at, key, length);
     text->need_comma = false;
     json_commit(text, at);
 }
 
-static inline void json_member_uint(struct text *text, const char *key, uint64_t value)
+enum { JSON_MAX_DIGITS = 20 };
+
+/* Writes the number in decimal, behind which it returns. */
+char *json_put_digits(char *at, uint64_t value);
+
+JSON_INLINE void json_member_uint(struct text *text, const char *key, uint64_t value)
 {
-    json_member(text, key);
-    json_uint(text, NULL, value);
+    size_t length = strlen(key);
+    char *at = json_room(text, length + 4 + JSON_MAX_DIGITS);
+
+    if (!at)
+        return;
+    at = json_put_digits(json_put_key(text, at, key, length), value);
+    text->need_comma = true;
+    json_commit(text, at);
 }
 
 /* NULL value: nothing is written. */
-static inline void json_member_string(struct text *text, const char *key, const char *value)
+JSON_INLINE void json_member_string(struct text *text, const char *key, const char *value)
 {
     if (!value)
         return;
@@ -59,7 +80,7 @@ static inline void json_member_string(struct text *text, const char *key, const 
     json_stringn(text, NULL, value, strlen(value));
 }
 
-static inline void json_member_object(struct text *text, const char *key)
+JSON_INLINE void json_member_object(struct text *text, const char *key)
 {
     json_member(text, key);
     json_object_open(text, NULL);

@@ -41,52 +41,79 @@ static size_t plain_length(const uint8_t *bytes, size_t length)
     return run;
 }
 
-/*
- * Whether all eight bytes are plain. The high bit of a byte gets set by itself, by adding one (0x7f), by taking 0x20 (controls), or, of what is
- * left of a comparison, one (equal). A carry into the next byte comes only from one that is set itself.
- */
-static bool are_plain(uint64_t word)
-{
-    const uint64_t ones = UINT64_C(0x0101010101010101);
-    uint64_t no_quote = (word ^ ones * '"') - ones, no_backslash = (word ^ ones * '\\') - ones;
+/* What the compiler has instructions for: sixteen bytes at once. */
+typedef int8_t sixteen __attribute__((vector_size(16)));
 
-    return ((word | (word + ones) | (word - ones * 0x20) | no_quote | no_backslash) & ones << 7) == 0;
+/* Set where a byte needs an escape, as is_plain() says. From 0x80 on all do, which are less than zero here. */
+static inline sixteen find_escapes(sixteen bytes)
+{
+    return (bytes < 0x20) | (bytes == 0x7f) | (bytes == '"') | (bytes == '\\');
 }
 
-static bool copy_eight(char *out, const uint8_t *bytes)
+static inline bool is_none_set(sixteen bytes)
 {
-    uint64_t word;
+    uint64_t halves[2];
 
-    memcpy(&word, bytes, sizeof(word));
-    memcpy(out, &word, sizeof(word));
-    return are_plain(word);
+    memcpy(halves, &bytes, sizeof(halves));
+    return (halves[0] | halves[1]) == 0;
 }
 
-/* Four to eight bytes, as two times four that may overlap. */
-static bool copy_four_to_eight(char *out, const uint8_t *bytes, size_t length)
+static inline sixteen copy_sixteen(char *out, const uint8_t *bytes)
 {
-    uint32_t first, last;
+    sixteen all;
 
-    memcpy(&first, bytes, sizeof(first));
-    memcpy(&last, bytes + length - sizeof(last), sizeof(last));
-    memcpy(out, &first, sizeof(first));
-    memcpy(out + length - sizeof(last), &last, sizeof(last));
-    return are_plain((uint64_t)last << 32 | first);
+    memcpy(&all, bytes, sizeof(all));
+    memcpy(out, &all, sizeof(all));
+    return find_escapes(all);
+}
+
+/* Sixteen bytes or more; the last sixteen may overlap those before, as in the next two. */
+static inline bool copy_many(char *out, const uint8_t *bytes, size_t length)
+{
+    sixteen escapes = copy_sixteen(out + length - 16, bytes + length - 16);
+
+    for (size_t at = 0; at + 16 < length; at += 16)
+        escapes |= copy_sixteen(out + at, bytes + at);
+    return is_none_set(escapes);
+}
+
+static inline bool copy_eight_to_sixteen(char *out, const uint8_t *bytes, size_t length)
+{
+    uint64_t ends[2];
+    sixteen all;
+
+    memcpy(&ends[0], bytes, sizeof(ends[0]));
+    memcpy(&ends[1], bytes + length - sizeof(ends[1]), sizeof(ends[1]));
+    memcpy(out, &ends[0], sizeof(ends[0]));
+    memcpy(out + length - sizeof(ends[1]), &ends[1], sizeof(ends[1]));
+    memcpy(&all, ends, sizeof(all));
+    return is_none_set(find_escapes(all));
+}
+
+static inline bool copy_four_to_eight(char *out, const uint8_t *bytes, size_t length)
+{
+    uint32_t ends[4];
+    sixteen all;
+
+    memcpy(&ends[0], bytes, sizeof(ends[0]));
+    memcpy(&ends[1], bytes + length - sizeof(ends[1]), sizeof(ends[1]));
+    memcpy(out, &ends[0], sizeof(ends[0]));
+    memcpy(out + length - sizeof(ends[1]), &ends[1], sizeof(ends[1]));
+    ends[2] = ends[3] = ends[0];
+    memcpy(&all, ends, sizeof(all));
+    return is_none_set(find_escapes(all));
 }
 
 /* Copies bytes that need no escape, which is nearly everything; false when some do. */
 static bool copy_plain(char *out, const uint8_t *bytes, size_t length)
 {
-    size_t at = 0;
-
-    if (length >= 4 && length <= 8)
+    if (length >= 16)
+        return copy_many(out, bytes, length);
+    if (length >= 8)
+        return copy_eight_to_sixteen(out, bytes, length);
+    if (length >= 4)
         return copy_four_to_eight(out, bytes, length);
-    for (; at + 8 <= length; at += 8)
-        if (!copy_eight(out + at, bytes + at))
-            return false;
-    if (length > 8)
-        return copy_eight(out + length - 8, bytes + length - 8);
-    for (; at < length; at++) {
+    for (size_t at = 0; at < length; at++) {
         if (!is_plain(bytes[at]))
             return false;
         out[at] = (char)bytes[at];
@@ -118,12 +145,10 @@ static bool write_plain_string(struct text *text, const uint8_t *bytes, size_t l
     return true;
 }
 
-static void write_string(struct text *text, const uint8_t *bytes, size_t length)
+static __attribute__((noinline)) void write_escaped_string(struct text *text, const uint8_t *bytes, size_t length)
 {
     size_t i = 0;
 
-    if (write_plain_string(text, bytes, length))
-        return;
     text_append(text, "\"", 1);
     while (i < length) {
         size_t run = plain_length(bytes + i, length - i);
@@ -144,6 +169,12 @@ static void write_string(struct text *text, const uint8_t *bytes, size_t length)
         i += run > 0 ? run : 1;
     }
     text_append(text, "\"", 1);
+}
+
+static void write_string(struct text *text, const uint8_t *bytes, size_t length)
+{
+    if (!write_plain_string(text, bytes, length))
+        write_escaped_string(text, bytes, length);
 }
 
 /* Comma and key in one go; false when the key needs an escape. */
@@ -253,23 +284,28 @@ static unsigned count_digits(uint64_t value)
 }
 
 /* Two digits at a time, from the last on. */
-void json_uint(struct text *text, const char *key, uint64_t value)
+char *json_put_digits(char *at, uint64_t value)
 {
-    enum { MAX_DIGITS = 20 };
-    char *at, *end;
+    char *end = at + count_digits(value);
 
-    begin_value(text, key);
-    at = json_room(text, MAX_DIGITS);
-    if (!at)
-        return;
-    at = end = at + count_digits(value);
+    at = end;
     for (; value >= 100; value /= 100)
         text_put_pair(at -= 2, (unsigned)(value % 100));
     if (value >= 10)
         text_put_pair(at - 2, (unsigned)value);
     else
         at[-1] = (char)('0' + value);
-    json_commit(text, end);
+    return end;
+}
+
+void json_uint(struct text *text, const char *key, uint64_t value)
+{
+    char *at;
+
+    begin_value(text, key);
+    at = json_room(text, JSON_MAX_DIGITS);
+    if (at)
+        json_commit(text, json_put_digits(at, value));
 }
 
 void json_int(struct text *text, const char *key, int64_t value)

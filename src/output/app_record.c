@@ -144,24 +144,25 @@ void app_record_write(struct packet_record *out, const struct record_scratch *sc
     record_copy_packet(out, pkt);
     if (pkt->flow && pkt->flags & PACKET_TO_CLIENT)
         turn_link(out);
-    flow_facts_copy(&out->flow, flow);
-    out->endpoints.source = out->flow.ends.source;
-    out->endpoints.destination = out->flow.ends.destination;
-    out->endpoints.source_port = out->flow.ends.source_port;
-    out->endpoints.destination_port = out->flow.ends.destination_port;
+    out->flow.id = flow->id;
+    out->flow.application = flow->application;
+    out->endpoints.source = flow->client;
+    out->endpoints.destination = flow->server;
+    out->endpoints.source_port = flow->client_port;
+    out->endpoints.destination_port = flow->server_port;
     at = record_append(at, scratch->variables, out->variable_count * sizeof(struct record_variable));
     at = record_append(at, scratch->texts, out->text_count * sizeof(struct rule_capture));
     record_append(at, scratch->field_bytes, out->fields_copied);
 }
 
-static void turn_around(struct packet_record *record)
+static void turn_around(struct packet_record *record, const struct flow *flow)
 {
     turn_link(record);
     record->to_client = true;
-    record->endpoints.source = record->flow.ends.destination;
-    record->endpoints.destination = record->flow.ends.source;
-    record->endpoints.source_port = record->flow.ends.destination_port;
-    record->endpoints.destination_port = record->flow.ends.source_port;
+    record->endpoints.source = flow->server;
+    record->endpoints.destination = flow->client;
+    record->endpoints.source_port = flow->server_port;
+    record->endpoints.destination_port = flow->client_port;
 }
 
 static void write_event(struct output_port *port, struct record_scratch *scratch, enum output_event kind,
@@ -176,7 +177,7 @@ static void write_event(struct output_port *port, struct record_scratch *scratch
     }
     app_record_write(record, scratch, 1u << kind, type, pkt, flow, tx, generation);
     if (from_server)
-        turn_around(record);
+        turn_around(record, flow);
     output_commit(port);
 }
 
