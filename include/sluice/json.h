@@ -86,4 +86,10 @@ JSON_INLINE void json_member_object(struct text *text, const char *key)
     json_object_open(text, NULL);
 }
 
+JSON_INLINE void json_member_array(struct text *text, const char *key)
+{
+    json_member(text, key);
+    json_array_open(text, NULL);
+}
+
 #endif

@@ -81,7 +81,7 @@ static void bits(struct text *out, const struct listed_bit *listed, uint32_t cou
         if (!*is_open)
             json_member_object(out, object);
         if (!has_array)
-            json_array_open(out, key);
+            json_member_array(out, key);
         *is_open = has_array = true;
         json_string(out, NULL, listed[i].text);
     }

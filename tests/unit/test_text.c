@@ -244,10 +244,14 @@ START_TEST(members_with_constant_keys)
         json_member_string(&text, "none", NULL);
         json_member_object(&text, "object");
         json_object_close(&text);
+        json_member_array(&text, "array");
+        json_array_close(&text);
         json_uint(&expected, "a_number", (uint64_t)i * 12345);
         json_string(&expected, "s", "te\"xt");
         json_object_open(&expected, "object");
         json_object_close(&expected);
+        json_array_open(&expected, "array");
+        json_array_close(&expected);
         ck_assert_uint_eq(text.length, expected.length);
         ck_assert_str_eq(text.bytes, expected.bytes);
     }
