@@ -3,25 +3,27 @@
  * Which protocol a flow speaks. Patterns come first, the longest that is there wins; then the probes of protocols that the ports hint
  * at; then those that are strict enough to be asked for any port. A protocol that said no is not asked again for the direction.
  *
- * This happens for the first bytes of a flow only, so the table is simply walked.
+ * This happens for the first bytes of a flow only, so the table is simply walked, looking at the first byte of each pattern.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "app_priv.h"
 
+static bool byte_equal(uint8_t a, uint8_t b, bool nocase)
+{
+    return a == b || (nocase && (a ^ b) == 0x20 && (a | 0x20) >= 'a' && (a | 0x20) <= 'z');
+}
+
 static bool bytes_equal(const uint8_t *bytes, const char *want, uint32_t length, bool nocase)
 {
+    uint32_t i = 0;
+
     if (!nocase)
         return memcmp(bytes, want, length) == 0;
-    for (uint32_t i = 0; i < length; i++) {
-        uint8_t a = bytes[i], b = (uint8_t)want[i];
-
-        if (a != b && (!isascii(a) || tolower(a) != tolower(b)))
-            return false;
-    }
-    return true;
+    while (i < length && byte_equal(bytes[i], (uint8_t)want[i], true))
+        i++;
+    return i == length;
 }
 
 /* Most patterns are refuted by their first byte. */
@@ -42,6 +44,8 @@ static bool pattern_occurs(const struct app_pattern *pattern, const struct app_p
     for (uint32_t at = pattern->offset; at <= last; at++) {
         uint32_t left = probe->length > at ? probe->length - at : 0;
 
+        if (left > 0 && !byte_equal(probe->bytes[at], (uint8_t)pattern->bytes[0], pattern->nocase))
+            continue; /* most of them end here */
         if (left >= pattern->length) {
             if (bytes_equal(probe->bytes + at, pattern->bytes, pattern->length, pattern->nocase))
                 return true;
