@@ -314,6 +314,30 @@ START_TEST(a_buffer_keeps_its_limit)
 END_TEST
 
 /* Where twice as much is not there, what is needed will do; then it takes what it has room for. */
+START_TEST(a_buffer_grows_once_when_it_has_room)
+{
+    struct heap *heap = new_heap(MIB);
+    struct buffer buffer = { 0 };
+
+    buffer_reserve(heap, &buffer, 1000);
+    const uint8_t *at = buffer.bytes;
+
+    ck_assert(at && buffer.length == 0);
+    for (unsigned i = 0; i < 10; i++)
+        ck_assert_uint_eq(buffer_append(heap, &buffer, "0123456789012345678901234567890123456789", 40, 400), 40);
+    buffer_reserve(heap, &buffer, 900); /* it is there */
+    ck_assert_ptr_eq(buffer.bytes, at);
+    buffer_reserve(heap, &buffer, HEAP_OBJECT_MAX); /* there is no memory: it stays as it is */
+    ck_assert_ptr_eq(buffer.bytes, at);
+    buffer_reserve(heap, &buffer, 10000);
+    ck_assert_uint_eq(buffer.length, 400);
+    ck_assert(buffer.capacity >= 10000 && memcmp(buffer.bytes + 360, "01234567", 8) == 0);
+    buffer_clear(heap, &buffer);
+    ck_assert_uint_eq(heap_memory(heap), 0);
+    heap_free(heap);
+}
+END_TEST
+
 START_TEST(a_buffer_stops_at_the_memcap)
 {
     struct heap *heap = new_heap(6 * SLAB);
@@ -348,6 +372,7 @@ int main(void)
     tcase_add_test(tcase, grows);
     tcase_add_loop_test(tcase, holds_what_is_written, 0, 4);
     tcase_add_test(tcase, a_buffer_keeps_its_limit);
+    tcase_add_test(tcase, a_buffer_grows_once_when_it_has_room);
     tcase_add_test(tcase, a_buffer_stops_at_the_memcap);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
