@@ -44,8 +44,6 @@ static bool pattern_occurs(const struct app_pattern *pattern, const struct app_p
     for (uint32_t at = pattern->offset; at <= last; at++) {
         uint32_t left = probe->length > at ? probe->length - at : 0;
 
-        if (left > 0 && !byte_equal(probe->bytes[at], (uint8_t)pattern->bytes[0], pattern->nocase))
-            continue; /* most of them end here */
         if (left >= pattern->length) {
             if (bytes_equal(probe->bytes + at, pattern->bytes, pattern->length, pattern->nocase))
                 return true;
