@@ -131,6 +131,7 @@ struct transaction_plan {
     uint8_t progress;                 /* from which on all that does not grow can be read */
     bool grows, files, events;        /* it asks for what may come at any time */
     bool on_event;                    /* it asks for an event to be there */
+    bool packet_buffers;              /* some of its buffers have no access */
     const struct app_buffer **access; /* by buffer of the rule; NULL for those of packets */
     uint8_t *condition_progress;      /* by condition on the transaction */
 };
@@ -266,6 +267,12 @@ struct packet_facts {
     uint8_t protocol, tcp_flags;
 };
 
+/* Whether the packet has the ends that a check asks for, with its ends swapped or not. */
+struct asked_ends {
+    const struct check *by; /* NULL: none was asked yet */
+    bool match;
+};
+
 /* A packet, or a view of its stream, being evaluated. */
 struct evaluation {
     struct detector *detector;
@@ -274,8 +281,9 @@ struct evaluation {
     struct match_input match;
     struct packet_facts facts;
     enum flow_direction direction;
-    const struct stream_view *view; /* NULL: nothing new in the stream */
-    bool view_only;                 /* the packet itself was evaluated already, or there is none */
+    struct asked_ends asked_ends[2]; /* the last ones; by whether they were swapped */
+    const struct stream_view *view;  /* NULL: nothing new in the stream */
+    bool view_only;                  /* the packet itself was evaluated already, or there is none */
     bool again; /* the candidates' literals lie before the view: only what the view completes is new */
 };
 
@@ -511,7 +519,9 @@ void collect_window(struct evaluation *ev);
 void evaluate_candidates(struct evaluation *ev);
 
 /* For rules on transactions. */
-bool evaluate_header(const struct evaluation *ev, const struct check *check);
+bool evaluate_header(struct evaluation *ev, const struct check *check);
+/* Of a rule: before its first buffer. */
+void inspection_begin(struct inspection *inspection, const struct evaluation *ev);
 bool evaluate_packet_conditions(struct evaluation *ev, const struct check *check);
 bool evaluate_payload(struct evaluation *ev, const struct check *check, struct inspection *inspection,
                       const struct condition *conditions);

@@ -7,6 +7,7 @@
  * window begins there, and for the packet.
  */
 #include <netinet/in.h>
+#include <string.h>
 
 #include "detect_priv.h"
 #include "inspect.h"
@@ -17,14 +18,15 @@
  * memory from the system for the latter. */
 static void sort_indices(uint32_t *candidates, uint32_t count)
 {
-    static const uint32_t gaps[] = { 1750, 701, 301, 132, 57, 23, 10, 4, 1 };
+    enum { FEW = 5, LAST = 8 }; /* of less than FEW's gap one pass is enough */
+    static const uint32_t gaps[LAST + 1] = { 1750, 701, 301, 132, 57, 23, 10, 4, 1 };
     uint32_t ordered = 1;
 
     while (ordered < count && candidates[ordered - 1] <= candidates[ordered])
         ordered++;
     if (ordered >= count)
         return;
-    for (size_t g = 0; g < sizeof(gaps) / sizeof(gaps[0]); g++) {
+    for (size_t g = count < gaps[FEW] ? LAST : 0; g <= LAST; g++) {
         uint32_t gap = gaps[g];
 
         for (uint32_t i = gap; i < count; i++) {
@@ -91,7 +93,7 @@ static bool port_matches(const struct port_set *set, const struct packet *pkt, u
     return !set || (!(pkt->flags & PACKET_FRAGMENT) && port_set_has(set, port));
 }
 
-static bool direction_matches(const struct check *check, const struct packet *pkt, bool swapped)
+static bool ends_match(const struct check *check, const struct packet *pkt, bool swapped)
 {
     const struct address_set *source = swapped ? check->destination : check->source;
     const struct address_set *destination = swapped ? check->source : check->destination;
@@ -102,6 +104,22 @@ static bool direction_matches(const struct check *check, const struct packet *pk
            (!destination || address_set_has(destination, pkt->ip_version, &pkt->destination_address));
 }
 
+static bool asks_same_ends(const struct check *one, const struct check *other)
+{
+    return one->source == other->source && one->destination == other->destination &&
+           one->source_port == other->source_port && one->destination_port == other->destination_port;
+}
+
+/* Most rules are from $HOME_NET to $EXTERNAL_NET, or the other way round: the one before has told. */
+static bool direction_matches(struct evaluation *ev, const struct check *check, bool swapped)
+{
+    struct asked_ends *before = &ev->asked_ends[swapped];
+
+    if (!before->by || !asks_same_ends(before->by, check))
+        *before = (struct asked_ends){ check, ends_match(check, ev->input->packet, swapped) };
+    return before->match;
+}
+
 /* The flow speaks one of the protocols that the rule is about. */
 static bool application_matches(const struct check *check, const struct packet *pkt)
 {
@@ -110,7 +128,7 @@ static bool application_matches(const struct check *check, const struct packet *
     return id > 0 && id < APP_FAILED && check->applications >> id & 1;
 }
 
-bool evaluate_header(const struct evaluation *ev, const struct check *check)
+bool evaluate_header(struct evaluation *ev, const struct check *check)
 {
     const struct packet *pkt = ev->input->packet;
 
@@ -119,9 +137,9 @@ bool evaluate_header(const struct evaluation *ev, const struct check *check)
     if (check->applications && !check->of_transaction && !application_matches(check, pkt))
         return false;
     if (check->transactional)
-        return check->any_ends || direction_matches(check, pkt, ev->direction == FLOW_TO_CLIENT);
-    return check->any_ends || direction_matches(check, pkt, false) ||
-           (check->bidirectional && direction_matches(check, pkt, true));
+        return check->any_ends || direction_matches(ev, check, ev->direction == FLOW_TO_CLIENT);
+    return check->any_ends || direction_matches(ev, check, false) ||
+           (check->bidirectional && direction_matches(ev, check, true));
 }
 
 /* --- Buffers --------------------------------------------------------------------------------------------------------------- */
@@ -222,15 +240,21 @@ bool evaluate_packet_buffer(struct evaluation *ev, struct inspection *inspection
     return inspect_buffer(inspection, buffer->conditions);
 }
 
+/* What walks remember of searches is of no use to the next rule, and long. */
+void inspection_begin(struct inspection *inspection, const struct evaluation *ev)
+{
+    memset(inspection, 0, offsetof(struct inspection, searches));
+    inspection->input = &ev->match;
+    inspection->pcre = ev->detector->pcre;
+    inspection->transforms = ev->detector->transforms;
+    inspection->texts = &ev->detector->taken;
+}
+
 static bool buffers_match(struct evaluation *ev, const struct check *check)
 {
-    struct inspection inspection = {
-        .input = &ev->match,
-        .pcre = ev->detector->pcre,
-        .transforms = ev->detector->transforms,
-        .texts = &ev->detector->taken,
-    };
+    struct inspection inspection;
 
+    inspection_begin(&inspection, ev);
     for (const struct rule_buffer *buffer = check->buffers; buffer; buffer = buffer->next) {
         if (!buffer->keyword) {
             inspection.steps_left = INSPECT_STEPS;

@@ -22,6 +22,7 @@ enum {
 
 struct scan_memo_place {
     const struct scan_memo_owner *owner; /* NULL: nothing is kept */
+    uint64_t gist;
     uint32_t length, count;
     uint32_t checks[CHECKS];
     uint8_t bytes[SCAN_MEMO_LENGTH];
@@ -63,38 +64,47 @@ static uint64_t load_word(const uint8_t *bytes)
     return word;
 }
 
-/* Begin, middle and end: they tell most buffers of one kind apart, and that others take each other's place does no harm. */
-static uint64_t gist_of(const uint8_t *bytes, uint32_t length)
+static uint64_t load_half(const uint8_t *bytes)
 {
-    uint64_t gist = 0;
+    uint32_t half;
 
-    if (length >= sizeof(gist))
-        return load_word(bytes) + 3 * load_word(bytes + (length - sizeof(gist)) / 2) +
-               5 * load_word(bytes + length - sizeof(gist));
-    for (uint32_t i = 0; i < length; i++)
-        gist = gist << 8 | bytes[i];
-    return gist;
+    memcpy(&half, bytes, sizeof(half));
+    return half;
 }
 
-static struct scan_memo_pair *pair_of(struct scan_memo *memo, const struct scan_memo_owner *owner, const uint8_t *bytes,
+/* Begin, middle and end: they tell most buffers of one kind apart, and that others take each other's place does no harm. Of those that are
+ * shorter than a word it is all that there is. */
+static uint64_t gist_of(const uint8_t *bytes, uint32_t length)
+{
+    if (length >= sizeof(uint64_t))
+        return load_word(bytes) + 3 * load_word(bytes + (length - sizeof(uint64_t)) / 2) +
+               5 * load_word(bytes + length - sizeof(uint64_t));
+    if (length >= sizeof(uint32_t))
+        return load_half(bytes) << 32 | load_half(bytes + length - sizeof(uint32_t));
+    return length > 0 ? (uint64_t)bytes[0] << 16 | (uint64_t)bytes[length / 2] << 8 | bytes[length - 1] : 0;
+}
+
+static struct scan_memo_pair *pair_of(struct scan_memo *memo, const struct scan_memo_owner *owner, uint64_t gist,
                                       uint32_t length)
 {
-    uint64_t key = gist_of(bytes, length) ^ ((uint64_t)owner->salt << 16 | length) * UINT64_C(0xff51afd7ed558ccd);
+    uint64_t key = gist ^ ((uint64_t)owner->salt << 16 | length) * UINT64_C(0xff51afd7ed558ccd);
 
     key ^= key >> 32;
     return &memo->pairs[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PAIRS_BITS)];
 }
 
-static bool is_of(const struct scan_memo_place *place, const struct scan_memo_owner *owner, const uint8_t *bytes,
-                  uint32_t length)
+static bool is_of(const struct scan_memo_place *place, const struct scan_memo_owner *owner, uint64_t gist,
+                  const uint8_t *bytes, uint32_t length)
 {
-    return place->owner == owner && place->length == length && memcmp(place->bytes, bytes, length) == 0;
+    return place->owner == owner && place->gist == gist && place->length == length &&
+           (length < sizeof(gist) || memcmp(place->bytes, bytes, length) == 0);
 }
 
 static void open_place(struct detector *detector, struct scan_memo_place *place, const struct scan_memo_owner *owner,
-                       const uint8_t *bytes, uint32_t length)
+                       uint64_t gist, const uint8_t *bytes, uint32_t length)
 {
     place->owner = owner;
+    place->gist = gist;
     place->length = length;
     place->count = 0;
     memcpy(place->bytes, bytes, length);
@@ -102,22 +112,33 @@ static void open_place(struct detector *detector, struct scan_memo_place *place,
     detector->is_noting = true;
 }
 
+/* The place that was not used last, now it is: it has the buffer, or will have. */
+static __attribute__((noinline)) struct scan_memo_place *
+turn_to_older(struct detector *detector, struct scan_memo_pair *pair, const struct scan_memo_owner *owner,
+              uint64_t gist, const uint8_t *bytes, uint32_t length)
+{
+    struct scan_memo_place *place = &pair->places[pair->older];
+
+    pair->older = !pair->older;
+    if (is_of(place, owner, gist, bytes, length))
+        return place;
+    open_place(detector, place, owner, gist, bytes, length);
+    return NULL;
+}
+
 bool scan_memo_recall(struct detector *detector, const struct scan_memo_owner *owner, const uint8_t *bytes,
                       uint32_t length)
 {
-    struct scan_memo_pair *pair = pair_of(detector->memo, owner, bytes, length);
-    unsigned which = !pair->older; /* the one that was used last */
+    uint64_t gist = gist_of(bytes, length);
+    struct scan_memo_pair *pair = pair_of(detector->memo, owner, gist, length);
+    const struct scan_memo_place *place = &pair->places[!pair->older];
 
-    if (!is_of(&pair->places[which], owner, bytes, length)) {
-        which = pair->older;
-        pair->older = !which;
-        if (!is_of(&pair->places[which], owner, bytes, length)) {
-            open_place(detector, &pair->places[which], owner, bytes, length);
-            return false;
-        }
-    }
-    for (uint32_t i = 0; i < pair->places[which].count; i++)
-        detector_add_candidate(detector, pair->places[which].checks[i]);
+    if (!is_of(place, owner, gist, bytes, length))
+        place = turn_to_older(detector, pair, owner, gist, bytes, length);
+    if (!place)
+        return false;
+    for (uint32_t i = 0; i < place->count; i++)
+        detector_add_candidate(detector, place->checks[i]);
     detector->counters.scans_recalled++;
     return true;
 }

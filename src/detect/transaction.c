@@ -40,17 +40,12 @@ static bool has_reached(const struct looking *look, const struct app_buffer *acc
 
 /* --- Buffers ----------------------------------------------------------------------------------------------------------------- */
 
-static bool get_buffer(const struct looking *look, const struct app_buffer *access, const struct condition *transforms,
-                       unsigned index, struct app_bytes *out)
+static __attribute__((noinline)) bool transform(const struct looking *look, const struct condition *transforms,
+                                                struct app_bytes *value)
 {
-    if (!has_reached(look, access))
-        return false;
-    memset(out, 0, sizeof(*out));
-    if (!access->get(look->tx, access->direction, index, out) || !out->bytes)
-        return false;
     for (const struct condition *t = transforms; t; t = t->next) {
-        if (!t->keyword->transform(look->ev->detector->transforms, out->bytes, out->length, t->data, &out->bytes,
-                                   &out->length))
+        if (!t->keyword->transform(look->ev->detector->transforms, value->bytes, value->length, t->data, &value->bytes,
+                                   &value->length))
             return false;
     }
     return true;
@@ -66,14 +61,17 @@ static bool is_of_files(const struct keyword *keyword)
     return keyword == &keyword_file_data || keyword == &keyword_file_name || keyword == &keyword_file_magic;
 }
 
-/* One after the other the values of a buffer; the transforms' memory is used anew for each. */
-static bool next_value(const struct looking *look, const struct app_buffer *access, const struct condition *transforms,
-                       unsigned index, struct app_bytes *out)
+/* One after the other the values of a buffer that the transaction has reached; the transforms' memory is used anew for each. */
+static inline bool next_value(const struct looking *look, const struct app_buffer *access,
+                              const struct condition *transforms, unsigned index, struct app_bytes *out)
 {
     if (index > 0 && (!is_multi(access) || index >= TRANSACTION_VALUES))
         return false;
     transform_scratch_reset(look->ev->detector->transforms);
-    return get_buffer(look, access, transforms, index, out);
+    *out = (struct app_bytes){ .bytes = NULL };
+    if (!access->get(look->tx, access->direction, index, out) || !out->bytes)
+        return false;
+    return !transforms || transform(look, transforms, out);
 }
 
 static bool value_matches(struct looking *look, struct inspection *inspection, const struct app_bytes *value,
@@ -175,14 +173,13 @@ static enum outcome inspect_round(struct looking *look, struct inspection *inspe
 static enum outcome inspect_buffers(struct looking *look, const struct check *check,
                                     const struct transaction_plan *plan, struct transaction_candidate *candidate)
 {
-    struct inspection inspection = { .input = &look->ev->match,
-                                     .pcre = look->ev->detector->pcre,
-                                     .transforms = look->ev->detector->transforms,
-                                     .texts = &look->ev->detector->taken };
-    enum outcome early = inspect_round(look, &inspection, check, plan, candidate, false), late;
+    struct inspection inspection;
+    enum outcome early, late;
 
-    if (early == OUTCOME_NO)
-        return OUTCOME_NO;
+    inspection_begin(&inspection, look->ev);
+    early = inspect_round(look, &inspection, check, plan, candidate, false);
+    if (early == OUTCOME_NO || !plan->packet_buffers)
+        return early;
     late = inspect_round(look, &inspection, check, plan, candidate, true);
     return early == OUTCOME_YES || late == OUTCOME_NO ? late : early;
 }
@@ -274,6 +271,8 @@ static enum outcome check_files(struct looking *look, const struct check *check,
 {
     enum outcome all = OUTCOME_YES, one;
 
+    if (!plan->files)
+        return OUTCOME_YES;
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         bool held = direction == FLOW_TO_SERVER && check->transactional && candidate->files_hold;
 
@@ -299,16 +298,16 @@ static const struct transaction_plan *find_plan(const struct looking *look, cons
     return plan;
 }
 
-static enum outcome evaluate(struct looking *look, struct transaction_candidate *candidate)
+static enum outcome evaluate(struct looking *look, const struct transaction_plan *plan,
+                             struct transaction_candidate *candidate)
 {
     struct evaluation *ev = look->ev;
     const struct check *check = &ev->ruleset->checks[candidate->check];
-    const struct transaction_plan *plan = find_plan(look, check);
     enum outcome conditions, files, buffers;
 
     ev->match.in_stream = false;
     ev->detector->taken.count = 0;
-    if (!plan || !evaluate_header(ev, check) || (!plan->half && !evaluate_packet_conditions(ev, check)))
+    if (!evaluate_header(ev, check) || (!plan->half && !evaluate_packet_conditions(ev, check)))
         return OUTCOME_NO;
     ev->detector->counters.evaluations++;
     conditions = check_conditions(look, check, plan);
@@ -634,13 +633,6 @@ static void hand_over(struct looking *look, const struct transaction_candidate *
     candidate->files_hold |= half->files_hold;
 }
 
-static bool is_of_event(const struct looking *look, uint32_t index)
-{
-    const struct transaction_plan *plan = find_plan(look, &look->ev->ruleset->checks[index]);
-
-    return plan && plan->events;
-}
-
 /* The conditions on events of a rule, with the events that there were when the direction was complete. */
 static bool held_when_settled(struct looking *look, const struct check *check)
 {
@@ -659,30 +651,31 @@ static bool held_when_settled(struct looking *look, const struct check *check)
 }
 
 /* A direction that is over is looked at again for what an event brings; all else was decided when it was over. */
-static bool is_settled(struct looking *look, uint32_t index)
+static bool is_settled(struct looking *look, const struct check *check, const struct transaction_plan *plan)
 {
-    return look->tx->settled[look->direction] &&
-           (!is_of_event(look, index) || held_when_settled(look, &look->ev->ruleset->checks[index]));
+    return look->tx->settled[look->direction] && (!plan->events || held_when_settled(look, check));
 }
 
 static void decide(struct looking *look, uint32_t index)
 {
     struct transaction_candidate *old = remembered(look->memory, index);
     struct transaction_candidate candidate = old ? *old : (struct transaction_candidate){ .check = index };
+    const struct check *check = &look->ev->ruleset->checks[index];
+    const struct transaction_plan *plan = find_plan(look, check);
     enum outcome outcome;
 
-    if ((candidate.done && !has_new_file(look, &candidate)) || (!old && is_settled(look, index)))
+    if ((candidate.done && !has_new_file(look, &candidate)) || (!old && (!plan || is_settled(look, check, plan))))
         return;
     if (candidate.done)
         begin_new_file(look, &candidate);
     look->first_file = candidate.files;
     look->matched_file = 0;
-    outcome = evaluate(look, &candidate);
-    if (outcome == OUTCOME_YES && find_plan(look, &look->ev->ruleset->checks[index])->half)
+    outcome = plan ? evaluate(look, plan, &candidate) : OUTCOME_NO;
+    if (outcome == OUTCOME_YES && plan->half)
         hand_over(look, &candidate);
     else if (outcome == OUTCOME_YES)
         evaluate_transaction_hit(look->ev, index, look->tx);
-    if (outcome == OUTCOME_YES && is_of_event(look, index) && app_tx_is_complete(look->tx, !look->direction))
+    if (outcome == OUTCOME_YES && plan->events && app_tx_is_complete(look->tx, !look->direction))
         settle_other(look, index);
     candidate.done = outcome == OUTCOME_YES || (outcome == OUTCOME_NO && candidate.files > 0);
     if (candidate.done) /* those behind the one that matched may not be there as a whole yet */

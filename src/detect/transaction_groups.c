@@ -86,8 +86,10 @@ static bool fill_access(struct transaction_plan *plan, const struct rule *rule, 
         enum flow_direction direction = direction_of(buffer->directions, plan->direction);
         const struct app_buffer *access;
 
-        if (!buffer->keyword || !buffer->keyword->applications || (plan->half && direction != plan->direction))
+        if (!buffer->keyword || !buffer->keyword->applications || (plan->half && direction != plan->direction)) {
+            plan->packet_buffers = true;
             continue;
+        }
         access = transaction_access(proto, buffer->keyword, direction);
         if (!access)
             return false;

@@ -28,7 +28,8 @@ struct pcre_capture {
 struct pcre_condition {
     pcre2_code *code;
     bool negated, relative;
-    bool retry; /* further matches are tried */
+    bool retry;  /* further matches are tried */
+    bool direct; /* the machine code may be called without PCRE2's own checks: it is there, and any bytes will do */
     uint8_t capture_count;
     struct pcre_capture captures[PCRE_GROUPS_MAX];
 };
@@ -71,6 +72,14 @@ static void take_out(const struct inspection *in, const struct pcre_condition *d
     }
 }
 
+static int match(const struct pcre_condition *data, const struct pcre_scratch *scratch, const uint8_t *bytes,
+                 PCRE2_SIZE length, PCRE2_SIZE start)
+{
+    if (data->direct)
+        return pcre2_jit_match(data->code, bytes, length, start, 0, scratch->match, scratch->context);
+    return pcre2_match(data->code, bytes, length, start, 0, scratch->match, scratch->context);
+}
+
 static enum inspect_result pcre_inspect(struct inspection *in, const struct condition *condition,
                                         struct inspect_retry *retry)
 {
@@ -81,8 +90,7 @@ static enum inspect_result pcre_inspect(struct inspection *in, const struct cond
 
     if (start > in->length - base)
         return no;
-    int found =
-        pcre2_match(data->code, in->data + base, in->length - base, start, 0, in->pcre->match, in->pcre->context);
+    int found = match(data, in->pcre, in->data + base, in->length - base, start);
 
     if (found == PCRE2_ERROR_NOMATCH)
         return data->negated ? INSPECT_YES : no;
@@ -424,6 +432,16 @@ static int pcre_parse(struct rule_parser *parser, struct span value, bool negate
     return err ? err : add_condition(parser, &flags, data);
 }
 
+/* Text in UTF-8 must be looked through first. */
+static bool is_direct(const pcre2_code *code)
+{
+    uint32_t flags = 0;
+    size_t size = 0;
+
+    return pcre2_pattern_info(code, PCRE2_INFO_ALLOPTIONS, &flags) == 0 && !(flags & PCRE2_UTF) &&
+           pcre2_pattern_info(code, PCRE2_INFO_JITSIZE, &size) == 0 && size > 0;
+}
+
 /* Machine code is made only for rules that are kept; where PCRE2 can't make it, the pattern is interpreted. */
 static int pcre_finish(struct rule_parser *parser, const struct condition *condition)
 {
@@ -431,6 +449,7 @@ static int pcre_finish(struct rule_parser *parser, const struct condition *condi
 
     data->retry = !data->negated && condition_needs_retry(parser, condition);
     pcre2_jit_compile(data->code, PCRE2_JIT_COMPLETE);
+    data->direct = is_direct(data->code);
     return 0;
 }
 

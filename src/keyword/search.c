@@ -149,6 +149,8 @@ const uint8_t *search_first(const struct content *content, const uint8_t *bytes,
 {
     if (content->length > length)
         return NULL;
+    if (content->length == length)
+        return search_equal(content, bytes) ? bytes : NULL;
     if (content->length > 0 && content->length <= LONG_CONTENT)
         return length - content->length + 1 >= STRIDE ? search_blocks(content, bytes, length - content->length + 1)
                                                       : search_few(content, bytes, length);
