@@ -91,13 +91,15 @@ static enum outcome inspect_transaction_buffer(struct looking *look, struct insp
                                                const struct rule_buffer *buffer, const struct app_buffer *access)
 {
     bool complete = is_complete(look, access->direction), partial = false;
-    unsigned first = is_of_files(access->keyword) && access->direction == look->direction ? look->first_file : 0;
-    unsigned index = first;
+    unsigned first = look->first_file;
+    unsigned index;
     struct app_bytes value;
 
     if (!has_reached(look, access))
         return OUTCOME_LATER;
-    for (; next_value(look, access, buffer->transforms, index, &value); index++) {
+    if (first > 0 && (!is_of_files(access->keyword) || access->direction != look->direction))
+        first = 0;
+    for (index = first; next_value(look, access, buffer->transforms, index, &value); index++) {
         if (buffer->absence != BUFFER_ABSENT && value_matches(look, inspection, &value, buffer->conditions))
             return OUTCOME_YES;
         partial |= value.partial;

@@ -426,6 +426,11 @@ static const struct match_case byte_math_cases[] = {
 
 static const struct match_case pcre_cases[] = {
     YES("pcre:\"/a.c/\";", "xabc"),
+    YES("pcre:\"/(*UTF)a.c/\";", "xa\xc3\xa4"
+                                 "c"),
+    NO("pcre:\"/(*UTF)a.c/\";", "abc\xc3"), /* not text in UTF-8 */
+    YES("pcre:\"/(*NO_JIT)a.c/\";", "xabc"),
+    NO("pcre:\"/(*NO_JIT)a.c/\";", "xab"),
     NO("pcre:\"/a.c/\";", "xab"),
     YES("pcre:/a.c/;", "xabc"),
     YES("pcre:!\"/a.c/\";", "xab"),
