@@ -26,6 +26,18 @@ wait_for() { # wait_for WHAT COMMAND...
 	for _ in $(seq 150); do "$@" >/dev/null 2>&1 && return; sleep 0.2; done
 	fail "$what does not come to pass"
 }
+# configure SIZE: pings larger than that are dropped, EVIL to port 7001 is reset; two queues.
+configure() {
+	cat >"$ETC/t.rules" <<-RULES
+		drop icmp any any -> any any (msg:"large"; itype:8; dsize:>$1; sid:1;)
+		reject tcp any any -> any 7001 (msg:"reset"; content:"EVIL"; sid:2;)
+	RULES
+	cat >"$ETC/sluice.yaml" <<-YAML
+		rule-files: [t.rules]
+		queue: {numbers: 0-1}
+		nft: {attach: after, hooks: [input, output, forward]}
+	YAML
+}
 # start_service [SETTING...]: with these in [Service], and its log in $WORK/log.
 start_service() {
 	printf '[Service]\nStandardOutput=append:%s/log\nStandardError=append:%s/log\n' $WORK $WORK >/etc/systemd/system/sluice.service.d/test.conf

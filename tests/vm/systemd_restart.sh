@@ -5,15 +5,7 @@
 . "$(dirname "$0")/lib_systemd.sh"
 one_client
 
-cat >"$ETC/t.rules" <<'RULES'
-drop icmp any any -> any any (msg:"large"; itype:8; dsize:>300; sid:1;)
-reject tcp any any -> any 7001 (msg:"reset"; content:"EVIL"; sid:2;)
-RULES
-cat >"$ETC/sluice.yaml" <<YAML
-rule-files: [t.rules]
-queue: {numbers: 0-1}
-nft: {attach: after, hooks: [input, output, forward]}
-YAML
+configure 300
 start_service
 
 # A restart: systemd keeps the queues and what is known of flows, the table stays, and the next keeper goes on with all of it. A literal of

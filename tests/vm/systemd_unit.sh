@@ -5,16 +5,8 @@
 . "$(dirname "$0")/lib_systemd.sh"
 one_client
 
-cat >"$ETC/t.rules" <<'RULES'
-drop icmp any any -> any any (msg:"large"; itype:8; dsize:>500; sid:1;)
-reject tcp any any -> any 7001 (msg:"reset"; content:"EVIL"; sid:2;)
-RULES
-cat >"$ETC/sluice.yaml" <<YAML
-rule-files: [t.rules]
-queue: {numbers: 0-1}
-nft: {attach: after, hooks: [input, output, forward]}
-security: {sandbox: auto}
-YAML
+configure 500
+echo 'security: {sandbox: auto}' >>"$ETC/sluice.yaml"
 start_service WatchdogSec=10s
 
 # Who runs, with what.
