@@ -56,10 +56,11 @@ def udp_flood(address, port, count):
 def udp_paced(address, port, rate, seconds):
     """Catches up after a pause, a hundred at once at most."""
     sock = socket.socket(family(address), socket.SOCK_DGRAM)
-    ended = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    ended = []  # no Event: the handler would wait for its lock, which who is interrupted may have
+    signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
     begin, sent = time.monotonic(), 0
-    while (passed := time.monotonic() - begin) < float(seconds) and not ended.wait(0.001):
+    while (passed := time.monotonic() - begin) < float(seconds) and not ended:
+        time.sleep(0.001)
         for _ in range(min(int(passed * int(rate)) - sent, 100)):
             sock.sendto(b'number %d' % sent, (address, int(port)))
             sent += 1
