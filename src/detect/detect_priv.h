@@ -432,12 +432,12 @@ struct scan_memo;
 struct scan_memo_owner {
     uint32_t salt;
 };
-enum { SCAN_MEMO_LENGTH = 256 };              /* of the longest buffer that is remembered */
+enum { SCAN_MEMO_LENGTH = 2048 };             /* of the longest buffer that is remembered */
 int scan_memo_new(struct scan_memo **out);    /* 0 or -ENOMEM */
 void scan_memo_free(struct scan_memo *memo);  /* NULL is allowed */
 void scan_memo_clear(struct scan_memo *memo); /* checks have other numbers now, or owners may be others */
 /* Whether what the owner found in bytes like these is remembered; then it has been added to the candidates. If not, what is added from now on
- * is remembered, until scan_memo_keep(). */
+ * is remembered, until scan_memo_keep(); of a long buffer only when it may have come before. */
 bool scan_memo_recall(struct detector *detector, const struct scan_memo_owner *owner, const uint8_t *bytes,
                       uint32_t length);
 void scan_memo_note(struct detector *detector, uint32_t check);

@@ -368,8 +368,11 @@ static void scan_growing(struct looking *look, uint32_t buffer, unsigned index, 
         return;
     if (!scanned->transforms)
         look->grown = *value;
-    prefilter_scan(scanned->prefilter, look->ev->detector, value->bytes + from, value->length - from,
-                   scanned->transforms ? 0 : value->offset + from);
+    if (from == 0 && (value->offset == 0 || scanned->transforms))
+        prefilter_scan_whole(scanned->prefilter, look->ev->detector, value->bytes, value->length);
+    else
+        prefilter_scan(scanned->prefilter, look->ev->detector, value->bytes + from, value->length - from,
+                       scanned->transforms ? 0 : value->offset + from);
 }
 
 static void scan_buffer(struct looking *look, uint32_t at)

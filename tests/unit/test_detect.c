@@ -228,7 +228,7 @@ START_TEST(event_rules_are_found_by_their_event)
 }
 END_TEST
 
-/* --- Short buffers that come again ---------------------------------------------------------------------------------------------- */
+/* --- Buffers that come again ---------------------------------------------------------------------------------------------------- */
 
 static uint64_t recalled(void)
 {
@@ -254,6 +254,50 @@ START_TEST(a_buffer_that_comes_again_is_not_searched_again)
     ck_assert_int_eq(detector_prepare(detector, ruleset), 0); /* as for another one */
     ck_assert_str_eq(sids(&pkt), "2");
     ck_assert_uint_eq(recalled(), 2);
+    unload();
+}
+END_TEST
+
+/* It is put down when it comes for the second time, and its bytes are compared then. */
+START_TEST(a_long_buffer_is_remembered_when_it_comes_again)
+{
+    char payload[2049];
+    struct packet pkt;
+
+    memset(payload, '-', sizeof(payload) - 1);
+    payload[sizeof(payload) - 1] = '\0';
+    memcpy(payload + 500, "a word", 6);
+    pkt = packet_of(IPPROTO_UDP, 1, 2, payload);
+    load("alert udp any any -> any any (content:\"word\"; sid:1;)\n"
+         "alert udp any any -> any any (content:\"ward\"; sid:2;)");
+    for (unsigned i = 0; i < 4; i++) {
+        ck_assert_str_eq(sids(&pkt), "1");
+        ck_assert_uint_eq(recalled(), i < 2 ? 0 : i - 1);
+    }
+    payload[503] = 'a';
+    for (unsigned i = 0; i < 3; i++)
+        ck_assert_str_eq(sids(&pkt), "2");
+    ck_assert_uint_eq(recalled(), 4);
+    payload[0] = '+'; /* another one */
+    ck_assert_str_eq(sids(&pkt), "2");
+    ck_assert_uint_eq(recalled(), 4);
+    unload();
+}
+END_TEST
+
+START_TEST(what_is_too_long_is_searched_each_time)
+{
+    char payload[2050];
+    struct packet pkt;
+
+    memset(payload, '-', sizeof(payload) - 1);
+    payload[sizeof(payload) - 1] = '\0';
+    memcpy(payload + 500, "a word", 6);
+    pkt = packet_of(IPPROTO_UDP, 1, 2, payload);
+    load("alert udp any any -> any any (content:\"word\"; sid:1;)");
+    for (unsigned i = 0; i < 4; i++)
+        ck_assert_str_eq(sids(&pkt), "1");
+    ck_assert_uint_eq(recalled(), 0);
     unload();
 }
 END_TEST
@@ -449,6 +493,8 @@ int main(void)
     tcase_add_test(tcase, fragments_have_no_ports);
     tcase_add_test(tcase, event_rules_are_found_by_their_event);
     tcase_add_test(tcase, a_buffer_that_comes_again_is_not_searched_again);
+    tcase_add_test(tcase, a_long_buffer_is_remembered_when_it_comes_again);
+    tcase_add_test(tcase, what_is_too_long_is_searched_each_time);
     tcase_add_test(tcase, more_rules_than_are_remembered_of_a_buffer_are_found_each_time);
     tcase_add_test(tcase, what_was_found_elsewhere_before_is_remembered_too);
     tcase_add_test(tcase, what_is_recalled_is_what_is_there);
