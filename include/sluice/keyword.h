@@ -99,6 +99,7 @@ static inline void packet_needs_protocols(struct packet_needs *needs, uint8_t lo
 }
 
 /* A buffer under inspection; see src/detect/inspect.c for how the conditions of a buffer are walked. */
+struct pair_places;
 struct pcre_scratch;
 struct transform_scratch;
 
@@ -121,7 +122,8 @@ struct inspection {
     uint32_t steps_left;           /* work that may still be done for this packet and rule; at 0 nothing matches */
     struct pcre_scratch *pcre;     /* the worker's match data and JIT stack */
     struct transform_scratch *transforms; /* the worker's memory for what is decoded on the way */
-    struct rule_captures *texts; /* where pcre puts what it takes out, kept when the rule matches; NULL: nowhere */
+    struct rule_captures *texts;     /* where pcre puts what it takes out, kept when the rule matches; NULL: nowhere */
+    const struct pair_places *pairs; /* where they stand in a buffer, perhaps this one; NULL: nothing is known of any */
     /* Walks other conditions, over other bytes: for what decodes a part of the buffer. `in` is a copy. */
     bool (*walk)(struct inspection *in, const struct condition *first);
     uint64_t values[RULE_MAX_VALUES];

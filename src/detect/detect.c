@@ -335,6 +335,7 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
     *hits = detector->hits;
     ev.view = next_view(&ev, &view) ? &view : NULL;
     begin_round(detector);
+    pair_places_begin(&detector->pairs, in->packet->payload, in->packet->payload_length);
     if (ev.view)
         collect_view(&ev);
     if (!ev.view_only)

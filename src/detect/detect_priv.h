@@ -10,6 +10,7 @@
  *   prefilter.c  literals by whether their place is known, and the scan that yields candidates
  *   matcher.c    a Hyperscan database over literals;  anchored.c  literals that can be at one place only
  *   grams.c      the same over short buffers;  gram_counts.c  which of their bytes are rare
+ *   pairs.c      literals of two bytes in long ones
  *   detect.c     the detector, and a packet's way through it
  *   collect.c    a packet's candidates
  *   evaluate.c   whether a candidate matches
@@ -28,6 +29,7 @@
 #include "sluice/arena.h"
 #include "sluice/detect.h"
 #include "sluice/keyword.h"
+#include "sluice/pair_places.h"
 #include "sluice/pool.h"
 #include "sluice/stream.h"
 
@@ -254,7 +256,8 @@ struct detector {
     struct rule_captures taken; /* by the rule at hand, which may yet fail */
     struct rule_captures texts; /* of the packet and its hits */
     uint32_t stream_window[FLOW_DIRECTIONS];
-    bool guess_transactions; /* for all rules */
+    bool guess_transactions;  /* for all rules */
+    struct pair_places pairs; /* in the payload of the packet at hand */
     struct detect_counters counters;
     struct budget *budget; /* NULL: nothing is timed */
     struct scan_memo *memo;
@@ -481,6 +484,18 @@ void grams_search(const struct grams *grams, const uint8_t *bytes, uint32_t leng
 /* The same for those that lie across a border: that begin before it and end behind it. Others may be told, too. */
 void grams_search_border(const struct grams *grams, const uint8_t *bytes, uint32_t length, uint32_t border,
                          grams_found *found, void *user);
+
+/* --- pairs.c ------------------------------------------------------------------------------------------------------------- */
+
+/* Whether this processor searches for pairs faster than Hyperscan does; on others nobody may make them. */
+bool pairs_are_fast(void);
+/* Those of the literals that `patterns`, indices into them, name: up to PAIRS_MOST, of two bytes each. 0 or -ENOMEM. */
+struct pairs;
+enum { PAIRS_MOST = 128 };
+int pairs_new(struct pairs **out, const struct literal *literals, const unsigned *patterns, uint32_t count);
+void pairs_free(struct pairs *pairs);
+/* As grams_search(), in buffers of any length. */
+void pairs_search(const struct pairs *pairs, const uint8_t *bytes, uint32_t length, grams_found *found, void *user);
 
 /* --- anchored.c ---------------------------------------------------------------------------------------------------------- */
 

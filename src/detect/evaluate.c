@@ -248,6 +248,7 @@ void inspection_begin(struct inspection *inspection, const struct evaluation *ev
     inspection->pcre = ev->detector->pcre;
     inspection->transforms = ev->detector->transforms;
     inspection->texts = &ev->detector->taken;
+    inspection->pairs = &ev->detector->pairs;
 }
 
 static bool buffers_match(struct evaluation *ev, const struct check *check)

@@ -5,8 +5,8 @@
  *
  * A pattern reports at most once per scan (HS_FLAG_SINGLEMATCH): whether it occurs is all that is asked.
  *
- * A few literals of one or two bytes make Hyperscan half again as slow for hundreds of others: they have a database of their own, and two
- * scans together take less.
+ * Literals of one or two bytes make Hyperscan half again as slow for hundreds of others: those of two are searched apart (pairs.c). Where the
+ * processor does not do that fast, and for those of one byte, a few have a database of their own: two scans together take less.
  */
 #include <assert.h>
 #include <errno.h>
@@ -30,9 +30,9 @@ struct found {
 };
 
 enum {
-    TINY_LENGTH = 2,
-    TINY_MOST = 8,    /* more of them are no faster apart */
-    TINY_OTHERS = 64, /* nor with fewer others */
+    PAIR_LENGTH = 2,
+    TINY_MOST = 8,    /* more of them in a database are no faster apart */
+    TINY_OTHERS = 64, /* nor with fewer others, pairs neither */
     HEX_BYTE = 4,     /* a byte as \xHH */
 };
 
@@ -51,6 +51,7 @@ struct matcher {
     uint32_t reach;           /* of the literal that may be farthest from the start */
     struct literal *literals; /* by pattern; their bytes are the rules' */
     struct grams *grams;      /* over them */
+    struct pairs *pairs;      /* those that are in no database; NULL for most */
 };
 
 int matcher_new(struct matcher **out)
@@ -76,6 +77,7 @@ void matcher_free(struct matcher *matcher)
     free(matcher->checks);
     free(matcher->literals);
     grams_free(matcher->grams);
+    pairs_free(matcher->pairs);
     free(matcher);
 }
 
@@ -295,18 +297,13 @@ static int make_database(struct matcher *matcher, unsigned which, const struct p
     return err;
 }
 
-static bool is_tiny(const struct pattern_arrays *patterns, uint32_t pattern)
-{
-    return patterns->lengths[pattern] <= TINY_LENGTH;
-}
-
-/* Moves those of one kind to the front, and says how many they are. */
-static uint32_t bring_forward(struct pattern_arrays *patterns, bool tiny)
+/* Moves those of one length, or up to it, to the front, and says how many they are. */
+static uint32_t bring_forward(struct pattern_arrays *patterns, size_t shortest, size_t longest)
 {
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < patterns->count; i++) {
-        if (is_tiny(patterns, i) != tiny)
+        if (patterns->lengths[i] < shortest || patterns->lengths[i] > longest)
             continue;
         const char *bytes = patterns->bytes[count];
         unsigned flags = patterns->flags[count], id = patterns->ids[count];
@@ -325,21 +322,44 @@ static uint32_t bring_forward(struct pattern_arrays *patterns, bool tiny)
     return count;
 }
 
-static int make_databases(struct matcher *matcher, struct pattern_arrays *patterns, struct cache *cache,
+/* What has been brought forward is dealt with. */
+static void leave_out(struct pattern_arrays *patterns, uint32_t count)
+{
+    patterns->bytes += count;
+    patterns->flags += count;
+    patterns->ids += count;
+    patterns->lengths += count;
+    patterns->count -= count;
+}
+
+static int take_pairs(struct matcher *matcher, struct pattern_arrays *patterns)
+{
+    uint32_t count = bring_forward(patterns, PAIR_LENGTH, PAIR_LENGTH);
+    int err;
+
+    if (count == 0 || count > PAIRS_MOST || patterns->count - count < TINY_OTHERS || !pairs_are_fast())
+        return 0;
+    err = pairs_new(&matcher->pairs, matcher->literals, patterns->ids, count);
+    leave_out(patterns, count);
+    return err;
+}
+
+static int make_databases(struct matcher *matcher, const struct pattern_arrays *patterns, struct cache *cache,
                           char error[256])
 {
-    struct pattern_arrays part = *patterns;
-    uint32_t tiny = bring_forward(&part, true);
-    int err = 0;
+    struct pattern_arrays left = *patterns;
+    int err = take_pairs(matcher, &left);
+    uint32_t tiny = bring_forward(&left, 0, PAIR_LENGTH);
 
     matcher->cached = true;
-    if (tiny > 0 && tiny <= TINY_MOST && part.count - tiny >= TINY_OTHERS) {
-        part.count = tiny;
-        err = make_database(matcher, DATABASE_TINY, &part, cache, error);
-        part.count = patterns->count;
-        part.count = bring_forward(&part, false);
+    if (!err && tiny > 0 && tiny <= TINY_MOST && left.count - tiny >= TINY_OTHERS) {
+        struct pattern_arrays few = left;
+
+        few.count = tiny;
+        err = make_database(matcher, DATABASE_TINY, &few, cache, error);
+        leave_out(&left, tiny);
     }
-    return err ? err : make_database(matcher, DATABASE_MAIN, &part, cache, error);
+    return err ? err : make_database(matcher, DATABASE_MAIN, &left, cache, error);
 }
 
 /* Sorts the entries, gives each distinct literal an id and lists its checks. */
@@ -452,8 +472,8 @@ uint32_t matcher_reach(const struct matcher *matcher)
 struct scan {
     const struct matcher *matcher;
     struct detector *detector;
-    const uint8_t *bytes; /* of a border */
-    uint32_t border;      /* where its new bytes begin */
+    const uint8_t *bytes;
+    uint32_t border; /* where new bytes begin, when it is one */
     uint32_t length;
     uint64_t base; /* where in the buffer the bytes begin */
 };
@@ -486,7 +506,18 @@ static void on_gram(void *user, uint32_t pattern, uint32_t end)
     add_checks(scan, pattern, scan->base + end);
 }
 
-static void search(const struct scan *scan, const uint8_t *bytes, uint32_t length, match_event_handler found)
+/* Of the packet's payload, all of it, the places are of use to whoever evaluates the rules. */
+static void on_pair(void *user, uint32_t pattern, uint32_t end)
+{
+    const struct scan *scan = user;
+    const struct pair_places *places = &scan->detector->pairs;
+
+    if (scan->bytes == places->bytes && scan->length == places->length)
+        pair_places_note(&scan->detector->pairs, pair_of(scan->bytes + end - PAIR_LENGTH), end - PAIR_LENGTH);
+    add_checks(scan, pattern, scan->base + end);
+}
+
+static void search_databases(const struct scan *scan, const uint8_t *bytes, uint32_t length, match_event_handler found)
 {
     for (unsigned i = 0; i < DATABASES; i++) {
         if (scan->matcher->databases[i])
@@ -498,7 +529,7 @@ static void search(const struct scan *scan, const uint8_t *bytes, uint32_t lengt
 void matcher_scan(const struct matcher *matcher, struct detector *detector, const uint8_t *bytes, uint32_t length,
                   uint64_t base)
 {
-    struct scan scan = { .matcher = matcher, .detector = detector, .base = base };
+    struct scan scan = { .matcher = matcher, .detector = detector, .bytes = bytes, .base = base };
 
     if (base >= matcher->reach)
         return;
@@ -508,10 +539,14 @@ void matcher_scan(const struct matcher *matcher, struct detector *detector, cons
         return;
     detector->counters.scans++;
     detector->counters.bytes_scanned += length;
-    if (length <= GRAMS_LENGTH)
+    scan.length = length;
+    if (length <= GRAMS_LENGTH) {
         grams_search(matcher->grams, bytes, length, on_gram, &scan);
-    else
-        search(&scan, bytes, length, on_match);
+        return;
+    }
+    search_databases(&scan, bytes, length, on_match);
+    if (matcher->pairs)
+        pairs_search(matcher->pairs, bytes, length, on_pair, &scan);
 }
 
 /* The pattern is reported once, at its first place. When that lies wholly before the border, one across it is looked for. */
@@ -545,6 +580,12 @@ static void on_border_gram(void *user, uint32_t pattern, uint32_t end)
         add_checks(scan, pattern, 0);
 }
 
+static void on_pair_across(void *user, uint32_t pattern, uint32_t end)
+{
+    (void)end;
+    add_checks(user, pattern, 0);
+}
+
 void matcher_scan_border(const struct matcher *matcher, struct detector *detector, const uint8_t *before,
                          uint32_t before_length, const uint8_t *bytes, uint32_t length)
 {
@@ -558,8 +599,11 @@ void matcher_scan_border(const struct matcher *matcher, struct detector *detecto
         return;
     memcpy(border, before + before_length - old, old);
     memcpy(border + old, bytes, new);
-    if (old + new <= GRAMS_LENGTH)
+    if (old + new <= GRAMS_LENGTH) {
         grams_search_border(matcher->grams, border, old + new, old, on_border_gram, &scan);
-    else
-        search(&scan, border, old + new, on_border_match);
+        return;
+    }
+    search_databases(&scan, border, old + new, on_border_match);
+    if (matcher->pairs)
+        pairs_search(matcher->pairs, border + old - 1, PAIR_LENGTH, on_pair_across, &scan);
 }

@@ -15,6 +15,7 @@
 #include "condition.h"
 #include "literal.h"
 #include "search.h"
+#include "sluice/pair_places.h"
 
 /* --- Matching ----------------------------------------------------------------------------------------------------- */
 
@@ -72,6 +73,25 @@ static struct inspect_search *search_of(struct inspection *in, const struct cond
     return &in->searches[in->search_count++];
 }
 
+enum { PAIR_LENGTH = 2 };
+
+/* The first place from `start` on, up to `end`. Where it is known between which places of the buffer it stands, these alone are asked. */
+static const uint8_t *search_between(const struct inspection *in, const struct content *content, uint32_t start,
+                                     uint32_t end)
+{
+    const struct pair_place *place = NULL;
+
+    if (content->length == PAIR_LENGTH && !content->nocase && in->pairs)
+        place = pair_places_find(in->pairs, in->data, in->length, pair_of(content->bytes));
+    if (place) {
+        start = start > place->first ? start : place->first;
+        end = end < place->last + PAIR_LENGTH ? end : place->last + PAIR_LENGTH;
+        if (start + PAIR_LENGTH > end)
+            return NULL;
+    }
+    return search_first(content, in->data + start, end - start);
+}
+
 /* The first place in a window that has room for the content. The walk may ask this once for each of its steps. */
 static const uint8_t *search_window(struct inspection *in, const struct condition *condition,
                                     const struct content *content, struct window window)
@@ -80,7 +100,7 @@ static const uint8_t *search_window(struct inspection *in, const struct conditio
     uint32_t start = window.start, from = start;
 
     if (!known)
-        return search_first(content, in->data + start, window.end - start);
+        return search_between(in, content, start, window.end);
     if (start >= known->from && start <= known->until) {
         from = known->from;
         start = known->until;
@@ -88,7 +108,7 @@ static const uint8_t *search_window(struct inspection *in, const struct conditio
     if (start > window.end || content->length > window.end - start)
         return NULL; /* and nothing has been learnt */
 
-    const uint8_t *found = search_first(content, in->data + start, window.end - start);
+    const uint8_t *found = search_between(in, content, start, window.end);
 
     known->from = from;
     known->until = found ? (uint32_t)(found - in->data) : window.end - content->length + 1;

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Literals of two bytes in long buffers. Hyperscan looks for them together with all others and takes up to twice as long for these then:
+ * dozens of pairs occur by chance in each packet of what is compressed or encrypted, and its filter is made of few bytes of each literal.
+ *
+ * The pairs are in sixteen classes. A class is four sets of halves of bytes, the lower and the upper one of the first and of the second byte, and
+ * tables of sixteen rows for each say of which classes' sets a half is. So at 32 places at once eight lookups say which classes a place may
+ * be of; where there is one, at one place in two hundred of random bytes, a map of all pairs is asked. First all places are asked, and
+ * then those that are left are looked at: what is rare and comes by chance keeps the processor from guessing its way.
+ *
+ * It takes AVX2; elsewhere nobody makes such a table, and Hyperscan gets the pairs, too.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+#include "detect_priv.h"
+#include "sluice/pair_places.h"
+
+enum {
+    PLACES = 32, /* at once */
+    ROWS = 16,
+    HALVES = 4, /* of a pair: lower and upper of its first byte, of its second */
+    SETS = 2,   /* of tables: a byte has bits for eight classes */
+    CLASSES = 8 * SETS,
+    CHUNK = 64,   /* blocks of so many places, for which there is room between the two steps */
+    VARIANTS = 4, /* of two letters in any case */
+};
+
+struct pair {
+    uint16_t bytes; /* the first one above */
+    uint32_t pattern;
+};
+
+struct pairs {
+    uint8_t rows[SETS][HALVES][ROWS]; /* by the half: a bit for each class whose set has it */
+    uint64_t map[(1U << 16) / 64];    /* by bytes */
+    uint32_t count;
+    struct pair list[]; /* in order */
+};
+
+bool pairs_are_fast(void)
+{
+#ifdef __x86_64__
+    return __builtin_cpu_supports("avx2");
+#else
+    return false;
+#endif
+}
+
+/* --- Building -------------------------------------------------------------------------------------------------------------- */
+
+/* A bit for each half that is in the class. */
+struct pair_class {
+    uint16_t sets[HALVES];
+};
+
+static struct pair_class class_of(uint16_t pair)
+{
+    return (struct pair_class){ { (uint16_t)(1U << (pair >> 8 & 15)), (uint16_t)(1U << (pair >> 12)),
+                                  (uint16_t)(1U << (pair & 15)), (uint16_t)(1U << (pair >> 4 & 15)) } };
+}
+
+static struct pair_class join(const struct pair_class *one, const struct pair_class *other)
+{
+    struct pair_class both;
+
+    for (unsigned i = 0; i < HALVES; i++)
+        both.sets[i] = one->sets[i] | other->sets[i];
+    return both;
+}
+
+/* How many pairs pass for one of the class. */
+static int pairs_in(const struct pair_class *class)
+{
+    int count = 1;
+
+    for (unsigned i = 0; i < HALVES; i++)
+        count *= __builtin_popcount(class->sets[i]);
+    return count;
+}
+
+/* Joins the two of which the fewest pairs more pass then. */
+static void join_nearest(struct pair_class *classes, uint32_t count)
+{
+    uint32_t best_one = 0, best_other = 1;
+    int least = INT_MAX;
+
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = i + 1; k < count; k++) {
+            struct pair_class both = join(&classes[i], &classes[k]);
+            int more = pairs_in(&both) - pairs_in(&classes[i]) - pairs_in(&classes[k]);
+
+            if (more < least) {
+                least = more;
+                best_one = i;
+                best_other = k;
+            }
+        }
+    }
+    classes[best_one] = join(&classes[best_one], &classes[best_other]);
+    classes[best_other] = classes[count - 1];
+}
+
+/* The list is in order. */
+static void make_rows(struct pairs *pairs)
+{
+    struct pair_class classes[PAIRS_MOST * VARIANTS];
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < pairs->count; i++) {
+        if (i == 0 || pairs->list[i].bytes != pairs->list[i - 1].bytes)
+            classes[count++] = class_of(pairs->list[i].bytes);
+    }
+    for (; count > CLASSES; count--)
+        join_nearest(classes, count);
+    for (uint32_t i = 0; i < count; i++) {
+        for (unsigned half = 0; half < HALVES; half++) {
+            for (unsigned row = 0; row < ROWS; row++)
+                pairs->rows[i / 8][half][row] |= (uint8_t)((classes[i].sets[half] >> row & 1U) << i % 8);
+        }
+    }
+}
+
+static void add(struct pairs *pairs, uint8_t first, uint8_t second, uint32_t pattern)
+{
+    uint16_t bytes = pair_of((const uint8_t[]){ first, second });
+
+    pairs->map[bytes / 64] |= UINT64_C(1) << (bytes % 64);
+    pairs->list[pairs->count++] = (struct pair){ bytes, pattern };
+}
+
+static uint8_t other_case(uint8_t byte)
+{
+    uint8_t lower = byte | 0x20;
+
+    return lower >= 'a' && lower <= 'z' ? byte ^ 0x20 : byte;
+}
+
+static void add_literal(struct pairs *pairs, const struct literal *literal, uint32_t pattern)
+{
+    uint8_t first[2] = { literal->bytes[0], other_case(literal->bytes[0]) };
+    uint8_t second[2] = { literal->bytes[1], other_case(literal->bytes[1]) };
+
+    for (unsigned i = 0; i < 2 && (i == 0 || (literal->nocase && first[1] != first[0])); i++) {
+        for (unsigned k = 0; k < 2 && (k == 0 || (literal->nocase && second[1] != second[0])); k++)
+            add(pairs, first[i], second[k], pattern);
+    }
+}
+
+static int compare_pairs(const void *left, const void *right)
+{
+    const struct pair *a = left, *b = right;
+
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes ? -1 : 1;
+    return a->pattern < b->pattern ? -1 : a->pattern > b->pattern;
+}
+
+int pairs_new(struct pairs **out, const struct literal *literals, const unsigned *patterns, uint32_t count)
+{
+    struct pairs *pairs = calloc(1, sizeof(*pairs) + (size_t)count * VARIANTS * sizeof(pairs->list[0]));
+
+    if (!pairs)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < count; i++)
+        add_literal(pairs, &literals[patterns[i]], patterns[i]);
+    qsort(pairs->list, pairs->count, sizeof(pairs->list[0]), compare_pairs);
+    make_rows(pairs);
+    *out = pairs;
+    return 0;
+}
+
+void pairs_free(struct pairs *pairs)
+{
+    free(pairs);
+}
+
+/* --- Searching ------------------------------------------------------------------------------------------------------------- */
+
+static void tell(const struct pairs *pairs, uint16_t bytes, uint32_t end, grams_found *found, void *user)
+{
+    uint32_t low = 0, high = pairs->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (pairs->list[middle].bytes < bytes)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < pairs->count && pairs->list[low].bytes == bytes; low++)
+        found(user, pairs->list[low].pattern, end);
+}
+
+static inline void look_at(const struct pairs *pairs, const uint8_t *bytes, uint32_t at, grams_found *found, void *user)
+{
+    uint16_t pair = pair_of(bytes + at);
+
+    if (pairs->map[pair / 64] >> (pair % 64) & 1)
+        tell(pairs, pair, at + 2, found, user);
+}
+
+#ifdef __x86_64__
+#define WITH_AVX2 __attribute__((target("avx2")))
+
+/* Both lanes of a register have the same sixteen rows. */
+static WITH_AVX2 inline __m256i rows_of(const uint8_t rows[ROWS])
+{
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)rows));
+}
+
+struct wide_rows {
+    __m256i rows[HALVES];
+};
+
+static WITH_AVX2 inline struct wide_rows wide_rows_of(const uint8_t rows[HALVES][ROWS])
+{
+    return (struct wide_rows){ { rows_of(rows[0]), rows_of(rows[1]), rows_of(rows[2]), rows_of(rows[3]) } };
+}
+
+/* Lower and upper halves of the first bytes and the second ones. */
+static WITH_AVX2 inline __m256i classes_of(const struct wide_rows *tables, const __m256i halves[HALVES])
+{
+    return _mm256_and_si256(_mm256_and_si256(_mm256_shuffle_epi8(tables->rows[0], halves[0]),
+                                             _mm256_shuffle_epi8(tables->rows[1], halves[1])),
+                            _mm256_and_si256(_mm256_shuffle_epi8(tables->rows[2], halves[2]),
+                                             _mm256_shuffle_epi8(tables->rows[3], halves[3])));
+}
+
+/* Puts down a bit for each place of the blocks that may be one of a pair. */
+static WITH_AVX2 void ask_blocks(const struct pairs *pairs, const uint8_t *bytes, uint32_t blocks, uint32_t *left)
+{
+    const struct wide_rows one = wide_rows_of(pairs->rows[0]), other = wide_rows_of(pairs->rows[1]);
+    const __m256i half = _mm256_set1_epi8(0x0f), zero = _mm256_setzero_si256();
+
+    for (uint32_t i = 0; i < blocks; i++) {
+        __m256i firsts = _mm256_loadu_si256((const __m256i *)(bytes + (size_t)i * PLACES));
+        __m256i seconds = _mm256_loadu_si256((const __m256i *)(bytes + (size_t)i * PLACES + 1));
+        const __m256i halves[HALVES] = {
+            _mm256_and_si256(firsts, half),
+            _mm256_and_si256(_mm256_srli_epi16(firsts, 4), half),
+            _mm256_and_si256(seconds, half),
+            _mm256_and_si256(_mm256_srli_epi16(seconds, 4), half),
+        };
+        __m256i classes = _mm256_or_si256(classes_of(&one, halves), classes_of(&other, halves));
+
+        left[i] = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(classes, zero));
+    }
+}
+
+/* `places`: PLACES at least, behind each of which one byte more follows. The last ones are asked together with some of those before. */
+static void search_wide(const struct pairs *pairs, const uint8_t *bytes, uint32_t places, grams_found *found,
+                        void *user)
+{
+    uint32_t left[CHUNK];
+
+    for (uint32_t done = 0; done < places;) {
+        uint32_t blocks = (places - done) / PLACES, skipped = 0;
+
+        if (blocks == 0) {
+            skipped = PLACES - (places - done);
+            blocks = 1;
+        }
+        if (blocks > CHUNK)
+            blocks = CHUNK;
+        ask_blocks(pairs, bytes + done - skipped, blocks, left);
+        left[0] &= UINT32_MAX << skipped;
+        for (uint32_t i = 0; i < blocks; i++) {
+            for (uint32_t hits = left[i]; hits; hits &= hits - 1)
+                look_at(pairs, bytes, done - skipped + i * PLACES + (uint32_t)__builtin_ctz(hits), found, user);
+        }
+        done += blocks * PLACES - skipped;
+    }
+}
+#endif
+
+void pairs_search(const struct pairs *pairs, const uint8_t *bytes, uint32_t length, grams_found *found, void *user)
+{
+    uint32_t places = length > 0 ? length - 1 : 0;
+
+#ifdef __x86_64__
+    if (places >= PLACES) {
+        search_wide(pairs, bytes, places, found, user);
+        return;
+    }
+#endif
+    for (uint32_t at = 0; at < places; at++)
+        look_at(pairs, bytes, at, found, user);
+}

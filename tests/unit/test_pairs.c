@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Literals of two bytes: searched as plainly as can be, and rules that have them, alone and among many others. */
+#include <check.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detect/detect_priv.h"
+#include "sluice/keyword.h"
+#include "sluice/pair_places.h"
+
+static uint32_t random_state;
+
+static uint32_t random_number(void)
+{
+    random_state = random_state * 1664525 + 1013904223;
+    return random_state >> 8;
+}
+
+/* --- The search -------------------------------------------------------------------------------------------------------------- */
+
+enum { LITERALS = 60, LONGEST = 200 };
+
+struct told {
+    uint32_t pattern, end;
+};
+
+struct all_told {
+    struct told list[LONGEST * LITERALS];
+    size_t count;
+};
+
+static void note(void *user, uint32_t pattern, uint32_t end)
+{
+    struct all_told *all = user;
+
+    ck_assert_uint_lt(all->count, sizeof(all->list) / sizeof(all->list[0]));
+    all->list[all->count++] = (struct told){ pattern, end };
+}
+
+static void search_plainly(const struct literal *literals, const uint8_t *bytes, uint32_t length, struct all_told *all)
+{
+    for (uint32_t at = 0; at + 2 <= length; at++) {
+        for (uint32_t i = 0; i < LITERALS; i++) {
+            if (literal_equal(&literals[i], bytes + at))
+                note(all, i, at + 2);
+        }
+    }
+}
+
+static uint8_t some_byte(void)
+{
+    static const uint8_t letters[] = { 'a', 'B', 'b', 'A', 0, '[', '{', 0xff, 0x80, 0x7f };
+
+    return random_number() % 4 ? letters[random_number() % sizeof(letters)] : (uint8_t)random_number();
+}
+
+/* Each pair at each of its places, in their order, and nothing beyond the buffer is read. */
+START_TEST(pairs_are_found_where_a_plain_search_finds_them)
+{
+    static struct all_told expected, told;
+    uint8_t bytes[LITERALS][2];
+    struct literal literals[LITERALS];
+    unsigned patterns[LITERALS];
+    size_t found = 0;
+
+    random_state = 2463534242U;
+    for (unsigned round = 0; round < 2000; round++) {
+        uint32_t length = round % (LONGEST + 1);
+        uint8_t *buffer = malloc(length ? length : 1);
+        struct pairs *pairs;
+
+        ck_assert_ptr_nonnull(buffer);
+        for (uint32_t i = 0; i < LITERALS; i++) {
+            bytes[i][0] = some_byte();
+            bytes[i][1] = some_byte();
+            literals[i] = (struct literal){ .bytes = bytes[i], .length = 2, .nocase = random_number() % 2 };
+            patterns[i] = LITERALS - 1 - i;
+        }
+        for (uint32_t i = 0; i < length; i++)
+            buffer[i] = some_byte();
+        expected.count = told.count = 0;
+        search_plainly(literals, buffer, length, &expected);
+        ck_assert_int_eq(pairs_new(&pairs, literals, patterns, LITERALS), 0);
+        pairs_search(pairs, buffer, length, note, &told);
+        pairs_free(pairs);
+        free(buffer);
+        ck_assert_uint_eq(told.count, expected.count);
+        for (size_t i = 0; i < told.count; i++) {
+            ck_assert_uint_eq(told.list[i].pattern, expected.list[i].pattern);
+            ck_assert_uint_eq(told.list[i].end, expected.list[i].end);
+        }
+        found += told.count;
+    }
+    ck_assert_uint_gt(found, 10000);
+}
+END_TEST
+
+/* --- What is known of their places ------------------------------------------------------------------------------------------------ */
+
+START_TEST(places_of_a_pair_are_the_first_and_the_last)
+{
+    static const uint8_t buffer[40], other[40];
+    static struct pair_places places;
+
+    pair_places_begin(&places, buffer, sizeof(buffer));
+    ck_assert_ptr_null(pair_places_find(&places, buffer, sizeof(buffer), 0x7994));
+    pair_places_note(&places, 0x7994, 12);
+    pair_places_note(&places, 0x7994, 30);
+    pair_places_note(&places, 0x7994, 17);
+
+    const struct pair_place *place = pair_places_find(&places, buffer, sizeof(buffer), 0x7994);
+
+    ck_assert_ptr_nonnull(place);
+    ck_assert_uint_eq(place->first, 12);
+    ck_assert_uint_eq(place->last, 30);
+    ck_assert_ptr_null(pair_places_find(&places, other, sizeof(other), 0x7994));
+    ck_assert_ptr_null(pair_places_find(&places, buffer, sizeof(buffer) - 1, 0x7994));
+    pair_places_begin(&places, buffer, sizeof(buffer));
+    ck_assert_ptr_null(pair_places_find(&places, buffer, sizeof(buffer), 0x7994));
+}
+END_TEST
+
+START_TEST(of_pairs_that_share_a_place_of_the_table_nothing_is_known)
+{
+    static const uint8_t buffer[40];
+    static struct pair_places places;
+    uint16_t other = 1;
+
+    while (other == 0x7994 || pair_place_of(other) != pair_place_of(0x7994))
+        other++;
+    pair_places_begin(&places, buffer, sizeof(buffer));
+    pair_places_note(&places, 0x7994, 12);
+    pair_places_note(&places, other, 20);
+    pair_places_note(&places, 0x7994, 30);
+    ck_assert_ptr_null(pair_places_find(&places, buffer, sizeof(buffer), 0x7994));
+    ck_assert_ptr_null(pair_places_find(&places, buffer, sizeof(buffer), other));
+}
+END_TEST
+
+/* What was noted a whole round of turns ago says nothing. */
+START_TEST(turns_of_places_may_wrap)
+{
+    static const uint8_t buffer[40];
+    static struct pair_places places;
+
+    pair_places_begin(&places, buffer, sizeof(buffer));
+    ck_assert_uint_eq(places.turn, 1);
+    pair_places_note(&places, 0x7994, 12);
+    places.turn = UINT32_MAX;
+    pair_places_begin(&places, buffer, sizeof(buffer));
+    ck_assert_uint_eq(places.turn, 1);
+    ck_assert_ptr_null(pair_places_find(&places, buffer, sizeof(buffer), 0x7994));
+}
+END_TEST
+
+/* --- Rules -------------------------------------------------------------------------------------------------------------------- */
+
+enum { PACKETS = 3000, RULES = 8, FILLERS = 100 };
+
+/* Of two bytes, with all that says where they may be, and a second one that depends on the place of the first. */
+static const char *const rules[RULES] = {
+    "content:\"|79 94|\";",
+    "content:\"|79 94|\"; offset:8; content:\"|00|\"; distance:0; within:1;",
+    "content:\"|79 94|\"; depth:60; content:\"|94 79|\"; distance:2;",
+    "content:\"|94 79|\"; offset:40; depth:30;",
+    "content:\"aB\"; nocase; content:\"|79 94|\"; distance:0;",
+    "content:\"|00 00|\"; content:!\"|79 94|\"; distance:0;",
+    "content:\"|94 79|\"; byte_test:1,>,64,0,relative;",
+    "content:\"|00 00|\"; offset:2; content:\"|00 00|\"; distance:4; within:60; isdataat:!9,relative;",
+};
+
+static struct keyword_table *keywords;
+static struct rule_variables *variables;
+static struct ruleset *ruleset;
+static struct detector *detector;
+
+static void load(const char *text)
+{
+    struct detector_options detector_options;
+    struct ruleset_options options;
+    struct diag *diag = diag_new();
+    struct rule_list *list = NULL;
+
+    keywords = keyword_table_new(keyword_list, keyword_list_count);
+    variables = rule_variables_new();
+    const struct rule_list_options list_options = { .keywords = keywords, .variables = variables };
+
+    ck_assert_int_eq(rule_list_new(&list, &list_options, diag), 0);
+    ck_assert_int_eq(rule_list_parse(list, "test", text, strlen(text), diag), 0);
+    ck_assert_int_eq(rule_list_finish(list, diag), 0);
+    diag_print(diag, stderr, false);
+    ck_assert_uint_eq(diag_errors(diag), 0);
+    ruleset_options_default(&options);
+    ck_assert_int_eq(ruleset_new(&ruleset, list, &options, diag), 0);
+    detector_options_default(&detector_options);
+    ck_assert_int_eq(detector_new(&detector, &detector_options), 0);
+    ck_assert_int_eq(detector_prepare(detector, ruleset), 0);
+    diag_free(diag);
+}
+
+static void unload(void)
+{
+    detector_free(detector);
+    ruleset_free(ruleset);
+    rule_variables_free(variables);
+    keyword_table_free(keywords);
+}
+
+/* With the others the pairs are searched apart, and their places known. */
+static void load_rules(unsigned others)
+{
+    static char text[32768];
+    size_t length = 0;
+
+    for (unsigned i = 0; i < RULES; i++)
+        length += (size_t)snprintf(text + length, sizeof(text) - length, "alert udp any any -> any any (%s sid:%u;)\n",
+                                   rules[i], i + 1);
+    for (unsigned i = 0; i < others; i++)
+        length += (size_t)snprintf(text + length, sizeof(text) - length,
+                                   "alert udp any any -> any any (content:\"filler%03u\"; sid:%u;)\n", i, 1000 + i);
+    ck_assert_uint_lt(length, sizeof(text));
+    load(text);
+}
+
+/* The rules that match, as bits. The memory is the same for each, as a queue's is. */
+static unsigned matches_of(uint32_t number)
+{
+    static const uint8_t letters[] = { 0x79, 0x94, 0, 'a', 'b', 'B', 'Z' };
+    static uint8_t payload[300];
+    unsigned matches = 0, kinds;
+    const struct hit *hits;
+
+    random_state = number * 77 + 1;
+    kinds = 2 + random_number() % (sizeof(letters) - 1);
+
+    struct packet pkt = {
+        .ip_version = 4,
+        .protocol = IPPROTO_UDP,
+        .source_address = { .bytes = { 10, 0, 0, 1 } },
+        .destination_address = { .bytes = { 10, 0, 0, 2 } },
+        .source_port = 1,
+        .destination_port = 2,
+        .payload = payload,
+        .payload_length = 33 + random_number() % (sizeof(payload) - 32),
+    };
+    const struct detect_input input = { .packet = &pkt };
+
+    for (uint32_t i = 0; i < pkt.payload_length; i++)
+        payload[i] = random_number() % 4 ? (uint8_t)random_number() : letters[random_number() % kinds];
+
+    size_t count = detect_packet(detector, ruleset, &input, &hits);
+
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_uint_le(hits[i].rule->sid, RULES);
+        matches |= 1U << (hits[i].rule->sid - 1);
+    }
+    return matches;
+}
+
+START_TEST(rules_match_alike_whether_their_pairs_places_are_known_or_not)
+{
+    static unsigned alone[PACKETS];
+    unsigned matched[RULES] = { 0 };
+
+    load_rules(0);
+    for (uint32_t i = 0; i < PACKETS; i++)
+        alone[i] = matches_of(i);
+    unload();
+    load_rules(FILLERS);
+    for (uint32_t i = 0; i < PACKETS; i++) {
+        unsigned matches = matches_of(i);
+
+        ck_assert_msg(matches == alone[i], "packet %u: %x and not %x", i, matches, alone[i]);
+        for (unsigned k = 0; k < RULES; k++)
+            matched[k] += matches >> k & 1;
+    }
+    unload();
+    for (unsigned k = 0; k < RULES; k++) {
+        ck_assert_msg(matched[k] > 10, "rule %u matched %u packets", k + 1, matched[k]);
+        ck_assert_msg(matched[k] < PACKETS, "rule %u matched all", k + 1);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("pairs");
+    TCase *tcase = tcase_create("pairs");
+
+    tcase_set_timeout(tcase, 300);
+    tcase_add_test(tcase, pairs_are_found_where_a_plain_search_finds_them);
+    tcase_add_test(tcase, places_of_a_pair_are_the_first_and_the_last);
+    tcase_add_test(tcase, of_pairs_that_share_a_place_of_the_table_nothing_is_known);
+    tcase_add_test(tcase, turns_of_places_may_wrap);
+    tcase_add_test(tcase, rules_match_alike_whether_their_pairs_places_are_known_or_not);
+    suite_add_tcase(suite, tcase);
+
+    SRunner *runner = srunner_create(suite);
+
+    srunner_run_all(runner, CK_NORMAL);
+
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed > 0;
+}
