@@ -6,46 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "detect/detect_priv.h"
+#include "detect_rig.h"
 #include "sluice/decode_event.h"
-#include "sluice/keyword.h"
-
-static struct keyword_table *keywords;
-static struct rule_variables *variables;
-static struct ruleset *ruleset;
-static struct detector *detector;
-
-static void load(const char *text)
-{
-    struct detector_options detector_options;
-    struct ruleset_options options;
-    struct diag *diag = diag_new();
-    struct rule_list *list = NULL;
-
-    keywords = keyword_table_new(keyword_list, keyword_list_count);
-    variables = rule_variables_new();
-    const struct rule_list_options list_options = { .keywords = keywords, .variables = variables };
-
-    ck_assert_int_eq(rule_list_new(&list, &list_options, diag), 0);
-    ck_assert_int_eq(rule_list_parse(list, "test", text, strlen(text), diag), 0);
-    ck_assert_int_eq(rule_list_finish(list, diag), 0);
-    diag_print(diag, stderr, false);
-    ck_assert_uint_eq(diag_errors(diag), 0);
-    ruleset_options_default(&options);
-    ck_assert_int_eq(ruleset_new(&ruleset, list, &options, diag), 0);
-    detector_options_default(&detector_options);
-    ck_assert_int_eq(detector_new(&detector, &detector_options), 0);
-    ck_assert_int_eq(detector_prepare(detector, ruleset), 0);
-    diag_free(diag);
-}
-
-static void unload(void)
-{
-    detector_free(detector);
-    ruleset_free(ruleset);
-    rule_variables_free(variables);
-    keyword_table_free(keywords);
-}
 
 static struct packet packet_of(uint8_t protocol, uint16_t sport, uint16_t dport, const char *payload)
 {
@@ -258,16 +220,21 @@ START_TEST(a_buffer_that_comes_again_is_not_searched_again)
 }
 END_TEST
 
+/* With a word in it. */
+static struct packet long_packet(char *payload, size_t length)
+{
+    memset(payload, '-', length);
+    payload[length] = '\0';
+    memcpy(payload + 500, "a word", 6);
+    return packet_of(IPPROTO_UDP, 1, 2, payload);
+}
+
 /* It is put down when it comes for the second time, and its bytes are compared then. */
 START_TEST(a_long_buffer_is_remembered_when_it_comes_again)
 {
-    char payload[2049];
-    struct packet pkt;
+    char payload[SCAN_MEMO_LENGTH + 1];
+    struct packet pkt = long_packet(payload, SCAN_MEMO_LENGTH);
 
-    memset(payload, '-', sizeof(payload) - 1);
-    payload[sizeof(payload) - 1] = '\0';
-    memcpy(payload + 500, "a word", 6);
-    pkt = packet_of(IPPROTO_UDP, 1, 2, payload);
     load("alert udp any any -> any any (content:\"word\"; sid:1;)\n"
          "alert udp any any -> any any (content:\"ward\"; sid:2;)");
     for (unsigned i = 0; i < 4; i++) {
@@ -287,13 +254,9 @@ END_TEST
 
 START_TEST(what_is_too_long_is_searched_each_time)
 {
-    char payload[2050];
-    struct packet pkt;
+    char payload[SCAN_MEMO_LENGTH + 2];
+    struct packet pkt = long_packet(payload, SCAN_MEMO_LENGTH + 1);
 
-    memset(payload, '-', sizeof(payload) - 1);
-    payload[sizeof(payload) - 1] = '\0';
-    memcpy(payload + 500, "a word", 6);
-    pkt = packet_of(IPPROTO_UDP, 1, 2, payload);
     load("alert udp any any -> any any (content:\"word\"; sid:1;)");
     for (unsigned i = 0; i < 4; i++)
         ck_assert_str_eq(sids(&pkt), "1");

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "detect/detect_priv.h"
-#include "sluice/keyword.h"
+#include "detect_rig.h"
 #include "sluice/pair_places.h"
 
 static uint32_t random_state;
@@ -170,43 +169,6 @@ static const char *const rules[RULES] = {
     "content:\"|94 79|\"; byte_test:1,>,64,0,relative;",
     "content:\"|00 00|\"; offset:2; content:\"|00 00|\"; distance:4; within:60; isdataat:!9,relative;",
 };
-
-static struct keyword_table *keywords;
-static struct rule_variables *variables;
-static struct ruleset *ruleset;
-static struct detector *detector;
-
-static void load(const char *text)
-{
-    struct detector_options detector_options;
-    struct ruleset_options options;
-    struct diag *diag = diag_new();
-    struct rule_list *list = NULL;
-
-    keywords = keyword_table_new(keyword_list, keyword_list_count);
-    variables = rule_variables_new();
-    const struct rule_list_options list_options = { .keywords = keywords, .variables = variables };
-
-    ck_assert_int_eq(rule_list_new(&list, &list_options, diag), 0);
-    ck_assert_int_eq(rule_list_parse(list, "test", text, strlen(text), diag), 0);
-    ck_assert_int_eq(rule_list_finish(list, diag), 0);
-    diag_print(diag, stderr, false);
-    ck_assert_uint_eq(diag_errors(diag), 0);
-    ruleset_options_default(&options);
-    ck_assert_int_eq(ruleset_new(&ruleset, list, &options, diag), 0);
-    detector_options_default(&detector_options);
-    ck_assert_int_eq(detector_new(&detector, &detector_options), 0);
-    ck_assert_int_eq(detector_prepare(detector, ruleset), 0);
-    diag_free(diag);
-}
-
-static void unload(void)
-{
-    detector_free(detector);
-    ruleset_free(ruleset);
-    rule_variables_free(variables);
-    keyword_table_free(keywords);
-}
 
 /* With the others the pairs are searched apart, and their places known. */
 static void load_rules(unsigned others)
