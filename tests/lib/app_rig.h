@@ -29,7 +29,7 @@ struct app_rig {
     struct app_options options;
     struct app_shared *shared;
     struct app *app;
-    struct config *config;
+    bool has_own_options;
     struct flow flow;
     struct app_verdict verdict; /* of the last piece */
     int cut;
@@ -65,26 +65,50 @@ static inline void app_rig_start_flow(struct app_rig *rig)
     rig->failed = rig->stop_stream = false;
 }
 
+static inline void app_rig_configure(struct app_options *options, const char *yaml)
+{
+    const struct setting *tables[APP_MAX_PROTOCOLS + 3] = { config_settings };
+    struct config *config = NULL;
+    struct diag *diag = diag_new();
+
+    app_setting_tables(tables + 1);
+    app_rig_require(diag && config_new(&config, tables) == 0, "the tables of settings are broken");
+    if (yaml)
+        app_rig_require(config_parse(config, "rig.yaml", yaml, strlen(yaml), CONFIG_STRICT, diag) == 0 &&
+                            diag_errors(diag) == 0,
+                        "the settings are wrong");
+    app_options_default(options);
+    app_rig_require(app_options_configure(options, config, diag) == 0, "the settings are refused");
+    config_free(config);
+    diag_free(diag);
+}
+
+/* What most rigs have: read once, and not given back. */
+static inline const struct app_options *app_rig_default_options(void)
+{
+    static struct app_options options;
+    static bool configured;
+
+    if (!configured)
+        app_rig_configure(&options, NULL);
+    configured = true;
+    return &options;
+}
+
 /* `proto` decides the transport (TCP where it has both). `memcap`: of the heap. */
 static inline struct app_rig *app_rig_new_limited(const char *proto, const char *yaml, size_t memcap)
 {
-    const struct setting *tables[APP_MAX_PROTOCOLS + 3] = { config_settings };
     struct app_rig *rig = calloc(1, sizeof(*rig));
-    struct diag *diag = diag_new();
 
-    app_rig_require(rig && diag && app_find(proto) > 0, "no such protocol");
-    app_setting_tables(tables + 1);
-    app_rig_require(config_new(&rig->config, tables) == 0, "the tables of settings are broken");
+    app_rig_require(rig && app_find(proto) > 0, "no such protocol");
     if (yaml)
-        app_rig_require(config_parse(rig->config, "rig.yaml", yaml, strlen(yaml), CONFIG_STRICT, diag) == 0 &&
-                            diag_errors(diag) == 0,
-                        "the settings are wrong");
-    app_options_default(&rig->options);
+        app_rig_configure(&rig->options, yaml);
+    else
+        rig->options = *app_rig_default_options();
+    rig->has_own_options = yaml != NULL;
     rig->options.memcap = memcap;
-    app_rig_require(app_options_configure(&rig->options, rig->config, diag) == 0, "the settings are refused");
     app_rig_require(app_shared_new(&rig->shared) == 0 && app_new(&rig->app, &rig->options, rig->shared) == 0,
                     "no memory");
-    diag_free(diag);
     rig->transport = app_by_id(app_find(proto))->transports & APP_TCP ? APP_TCP : APP_UDP;
     rig->now_ns = UINT64_C(1700000000) * 1000000000;
     rig->random = 1;
@@ -110,8 +134,8 @@ static inline void app_rig_free(struct app_rig *rig)
     app_rig_require(heap_memory(rig->app->heap) == 0, "memory of the heap was not given back");
     app_free(rig->app);
     app_shared_free(rig->shared);
-    app_options_clear(&rig->options);
-    config_free(rig->config);
+    if (rig->has_own_options)
+        app_options_clear(&rig->options);
     app_rig_clear_json(rig);
     free(rig);
 }

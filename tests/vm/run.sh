@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # run.sh SCRIPT: boots Debian's cloud kernel in QEMU with this machine's programs in a memory file system, runs SCRIPT of tests/vm or
-# tests/netns in it as root, and passes when that ends with exit code 0. run.sh --fetch: only gets the kernel.
+# tests/netns in it as root, and passes when that ends with exit code 0. run.sh --fetch: only gets the kernel,
+# and packs what all have.
 #
 # A script called systemd_NAME.sh is run by systemd, on a host where Sluice is installed: this machine's systemd, with nothing but its targets,
 # and what `cmake --install` of SLUICE_BUILD installs.
 #
-# The kernel comes from Debian's package, unpacked into VM_CACHE and not installed. Software emulation on purpose: it runs
-# everywhere, and these tests ask for right and wrong only.
+# The kernel comes from Debian's package, unpacked into VM_CACHE and not installed, and what all machines have is packed there once. Software
+# emulation on purpose: it runs everywhere, and these tests ask for right and wrong only.
 set -euo pipefail
 script=$1
 : "${SLUICE:?path of the program}" "${VM_CACHE:?folder to keep the kernel in}"
@@ -19,16 +20,16 @@ trap 'exit 1' INT TERM HUP
 tools="bash env cat cp mv ls ln mkdir rmdir rm mktemp touch chmod sleep seq sort uniq head tail tr wc cut tee date id kill
 	timeout basename dirname stat sed grep awk diff cmp ping setpriv unshare sysctl nproc ip ss nft xtables-nft-multi
 	python3 busybox"
-case $(basename "$script") in
+case $(basename -- "$script") in
 systemd_*)
 	: "${SLUICE_BUILD:?folder of the build}"
 	systemd=/usr/lib/systemd/systemd
 	[ -x $systemd ] || { echo "SKIP: no systemd on this machine"; exit 77; }
-	tools+=" systemctl systemd-sysusers cmake"
+	more="systemctl systemd-sysusers cmake"
 	;;
-*) systemd= ;;
+*) systemd= more= ;;
 esac
-for tool in $tools qemu-system-x86_64 cpio depmod modprobe dpkg-deb; do
+for tool in $tools $more qemu-system-x86_64 cpio depmod modprobe dpkg-deb; do
 	type -P "$tool" >/dev/null || { echo "SKIP: $tool is not installed"; exit 77; }
 done
 
@@ -47,29 +48,129 @@ fetch_kernel() {
 	mv "$work/kernel" "$VM_CACHE/kernel"
 	echo "$version" >"$VM_CACHE/version"
 }
-fetch_kernel
-[ "$script" != --fetch ] || exit 0
-version=$(cat "$VM_CACHE/version")
-
 # --- Programs and their libraries, under the names that they ask for -------------------------------------------------------------
-root=$work/root
-mkdir -p "$root"/{usr/bin,usr/lib,usr/lib64,dev,proc,sys,tmp,run,etc,modules,source/tests}
-ln -s bin "$root/usr/sbin"
-for folder in bin sbin lib lib64; do ln -s usr/$folder "$root/$folder"; done
+new_root() { # new_root FOLDER: it becomes $root
+	root=$1
+	mkdir -p "$root"/{etc,usr/bin,usr/lib,usr/lib64,source/tests}
+	echo root:x:0:0:root:/root:/bin/bash >"$root/etc/passwd"
+	echo root:x:0: >"$root/etc/group"
+	ln -s bin "$root/usr/sbin"
+	for folder in bin sbin lib lib64; do ln -s usr/$folder "$root/$folder"; done
+	: >"$work/libraries"
+}
 
 add() { # add FILE [NAME]: a program
 	cp -L "$1" "$root/usr/bin/${2:-$(basename "$1")}"
 	{ ldd "$1" 2>/dev/null || true; } | awk '$2 == "=>" { print $3 } $1 ~ /^\// { print $1 }' >>"$work/libraries"
 }
-for tool in $tools; do add "$(type -P "$tool")" "$tool"; done
-add "$SLUICE" sluice
-ln -s bash "$root/usr/bin/sh"
-for name in iptables ip6tables iptables-save ip6tables-save iptables-nft ip6tables-nft iptables-nft-restore ip6tables-nft-restore; do
-	ln -s xtables-nft-multi "$root/usr/bin/$name"
-done
 
-echo root:x:0:0:root:/root:/bin/bash >"$root/etc/passwd"
-echo root:x:0: >"$root/etc/group"
+copy_files() { # copy_files LIST: under their names
+	sort -u "$1" | while read -r file; do
+		[ -f "$file" ] || continue
+		mkdir -p "$root$(dirname "$file")"
+		cp -pL "$file" "$root$file"
+	done
+}
+
+pack() { # pack ARCHIVE
+	(cd "$root" && find . | cpio -o -H newc --quiet) >"$1"
+}
+
+# --- What all machines have ------------------------------------------------------------------------------------------------------
+add_tools() {
+	local tool name
+	for tool in $tools; do add "$(type -P "$tool")" "$tool"; done
+	ln -s bash "$root/usr/bin/sh"
+	for name in iptables ip6tables iptables-save ip6tables-save iptables-nft ip6tables-nft iptables-nft-restore ip6tables-nft-restore; do
+		ln -s xtables-nft-multi "$root/usr/bin/$name"
+	done
+}
+
+# Of Python the modules that the tests import, with what these import; compiled ones too, and so with their times.
+add_python() {
+	local extension
+	/usr/bin/python3 -c '
+import _strptime, asyncio, collections, datetime, encodings.ascii, encodings.idna, encodings.latin_1, json, random, signal, socket, struct, subprocess, sys, threading, time
+for module in list(sys.modules.values()):
+    for path in (getattr(module, "__file__", None), getattr(module, "__cached__", None)):
+        if path:
+            print(path)' >"$work/python"
+	add /usr/bin/python3
+	for extension in $(grep '\.so$' "$work/python") /usr/lib/x86_64-linux-gnu/xtables/*.so; do
+		ldd "$extension" | awk '$2 == "=>" { print $3 }' >>"$work/libraries"
+		echo "$extension" >>"$work/libraries"
+	done
+	cat "$work/python" >>"$work/libraries"
+}
+
+# In the order in which they can be inserted.
+add_modules() {
+	local version module file modules
+	version=$(cat "$VM_CACHE/version")
+	modules="veth bridge nfnetlink_queue nf_tables nft_queue nft_hash nft_numgen nft_flow_offload nf_flow_table_inet nft_ct nft_objref nft_counter nft_compat nft_reject_inet nft_meta_bridge
+	nft_chain_nat nft_nat nft_masq nf_conntrack nf_conntrack_netlink xt_NFQUEUE xt_mark xt_connmark xt_conntrack xt_tcpudp
+	ip_tables ip6_tables ipt_REJECT ip6t_REJECT 8021q ipip ip_gre nf_flow_table nf_flow_table_inet nft_flow_offload"
+	for module in $modules; do # what is built in has no file
+		{ modprobe -d "$VM_CACHE/kernel" -S "$version" --show-depends "$module" 2>/dev/null || true; } | awk '$1 == "insmod" { print $2 }'
+	done | awk '!seen[$0]++' | while read -r file; do
+		cp "$file" "$root/modules/"
+		echo "/modules/$(basename "$file")" >>"$root/modules/order"
+	done
+}
+
+add_start() {
+	cat >"$root/init" <<'INIT'
+#!/bin/busybox sh
+export PATH=/usr/bin:/busybox HOME=/root LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 SLUICE=/usr/bin/sluice
+busybox mount -t proc proc /proc
+busybox mkdir -p /busybox /root
+busybox --install -s /busybox
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mount -t tmpfs run /run
+mkdir -p /run/netns /run/sluice
+ln -s /proc/self/fd /dev/fd
+while read -r module; do insmod "$module" 2>/dev/null || case $module in *crc32c*) ;; *) echo "cannot insert $module" ;; esac; done </modules/order
+ip link set lo up
+[ -x /usr/lib/systemd/systemd ] && exec /usr/lib/systemd/systemd --log-target=console --log-level=notice --show-status=no
+exec /case.sh
+INIT
+	cat >"$root/case.sh" <<'CASE'
+#!/bin/busybox sh
+export PATH=/usr/bin:/busybox HOME=/root LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 SLUICE=/usr/bin/sluice
+timeout 150 bash "/source/tests/$(cat /case)" && echo "CASE PASSED" || echo "CASE FAILED: $?"
+poweroff -f
+CASE
+	chmod +x "$root/init" "$root/case.sh"
+}
+
+# Packed anew when this script or a package has changed.
+pack_common() {
+	new_root "$work/common"
+	mkdir -p "$root"/{dev,proc,sys,tmp,run,modules}
+	add_tools
+	add_python
+	copy_files "$work/libraries"
+	add_modules
+	cp /etc/protocols /etc/services "$root/etc/" 2>/dev/null || true # names, for nft
+	add_start
+	pack "$work/common.cpio"
+	mv "$work/common.cpio" "$common"
+}
+
+fetch_kernel
+common=$VM_CACHE/common.cpio
+exec 9>"$VM_CACHE/lock"
+flock 9
+if [ ! "$common" -nt "$0" ] || [ ! "$common" -nt /var/lib/dpkg/status ]; then pack_common; fi
+flock -u 9
+exec 9>&-
+[ "$script" != --fetch ] || exit 0
+
+# --- What this one has -----------------------------------------------------------------------------------------------------------
+new_root "$work/root"
+for tool in $more; do add "$(type -P "$tool")" "$tool"; done
+add "$SLUICE" sluice
 if [ -n "$systemd" ]; then
 	add $systemd
 	mkdir -p "$root"/{etc/systemd/system,usr/lib/systemd/system,var/log,var/lib,var/cache,var/tmp}
@@ -91,66 +192,14 @@ TTYPath=/dev/ttyS0
 UNIT
 	printf '[Unit]\nWants=case.service\n' >"$root/etc/systemd/system/default.target"
 fi
-
-# Of Python the modules that the tests import, with what these import; compiled ones too, and so with their times.
-/usr/bin/python3 -c '
-import _strptime, asyncio, collections, datetime, encodings.ascii, encodings.idna, encodings.latin_1, json, random, signal, socket, struct, subprocess, sys, threading, time
-for module in list(sys.modules.values()):
-    for path in (getattr(module, "__file__", None), getattr(module, "__cached__", None)):
-        if path:
-            print(path)' >"$work/python"
-add /usr/bin/python3
-for extension in $(grep '\.so$' "$work/python") /usr/lib/x86_64-linux-gnu/xtables/*.so; do
-	ldd "$extension" | awk '$2 == "=>" { print $3 }' >>"$work/libraries"
-	echo "$extension" >>"$work/libraries"
-done
-sort -u "$work/libraries" "$work/python" | while read -r file; do
-	[ -f "$file" ] || continue
-	mkdir -p "$root$(dirname "$file")"
-	cp -pL "$file" "$root$file"
-done
-
-# --- Modules, in the order in which they can be inserted -----------------------------------------------------------------------------
-modules="veth bridge nfnetlink_queue nf_tables nft_queue nft_hash nft_numgen nft_flow_offload nf_flow_table_inet nft_ct nft_objref nft_counter nft_compat nft_reject_inet nft_meta_bridge
-	nft_chain_nat nft_nat nft_masq nf_conntrack nf_conntrack_netlink xt_NFQUEUE xt_mark xt_connmark xt_conntrack xt_tcpudp
-	ip_tables ip6_tables ipt_REJECT ip6t_REJECT 8021q ipip ip_gre nf_flow_table nf_flow_table_inet nft_flow_offload"
-for module in $modules; do # what is built in has no file
-	{ modprobe -d "$VM_CACHE/kernel" -S "$version" --show-depends "$module" 2>/dev/null || true; } | awk '$1 == "insmod" { print $2 }'
-done | awk '!seen[$0]++' | while read -r file; do
-	cp "$file" "$root/modules/"
-	echo "/modules/$(basename "$file")" >>"$root/modules/order"
-done
-
-cp /etc/protocols /etc/services "$root/etc/" 2>/dev/null || true # names, for nft
+copy_files "$work/libraries"
 cp -r "$source/rules" "$source/nft" "$root/source/"
 cp -r "$source/tests/netns" "$source/tests/vm" "$root/source/tests/"
 echo "$(basename "$(dirname "$script")")/$(basename "$script")" >"$root/case"
+pack "$work/own.cpio"
+cat "$common" "$work/own.cpio" >"$work/initrd"
 
-cat >"$root/init" <<'INIT'
-#!/bin/busybox sh
-export PATH=/usr/bin:/busybox HOME=/root LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 SLUICE=/usr/bin/sluice
-busybox mount -t proc proc /proc
-busybox mkdir -p /busybox /root
-busybox --install -s /busybox
-mount -t sysfs sys /sys
-mount -t devtmpfs dev /dev
-mount -t tmpfs run /run
-mkdir -p /run/netns /run/sluice
-ln -s /proc/self/fd /dev/fd
-while read -r module; do insmod "$module" 2>/dev/null || case $module in *crc32c*) ;; *) echo "cannot insert $module" ;; esac; done </modules/order
-ip link set lo up
-[ -x /usr/lib/systemd/systemd ] && exec /usr/lib/systemd/systemd --log-target=console --log-level=notice --show-status=no
-exec /case.sh
-INIT
-cat >"$root/case.sh" <<'CASE'
-#!/bin/busybox sh
-export PATH=/usr/bin:/busybox HOME=/root LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 SLUICE=/usr/bin/sluice
-timeout 150 bash "/source/tests/$(cat /case)" && echo "CASE PASSED" || echo "CASE FAILED: $?"
-poweroff -f
-CASE
-chmod +x "$root/init" "$root/case.sh"
-(cd "$root" && find . | cpio -o -H newc --quiet) >"$work/initrd"
-
+version=$(cat "$VM_CACHE/version")
 timeout 240 qemu-system-x86_64 -accel tcg -cpu max -m 1024 -nographic -no-reboot -nic none -kernel "$VM_CACHE/kernel/boot/vmlinuz-$version" \
 	-initrd "$work/initrd" -append "console=ttyS0 quiet panic=-1" </dev/null >"$work/console" 2>&1 || true
 tr -d '\r' <"$work/console" | sed -E 's/\x1b(c|\[[0-9;?]*[A-Za-z])//g' | grep -a '[[:graph:]]' | tail -n 80
