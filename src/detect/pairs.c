@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Literals of two bytes in long buffers. Hyperscan looks for them together with all others and takes up to twice as long for these then:
+ * Literals of two bytes in long buffers. Hyperscan looks for them together with all others and takes two thirds longer for these then:
  * dozens of pairs occur by chance in each packet of what is compressed or encrypted, and its filter is made of few bytes of each literal.
  *
  * The pairs are in sixteen classes. A class is four sets of halves of bytes, the lower and the upper one of the first and of the second byte, and
  * tables of sixteen rows for each say of which classes' sets a half is. So at 32 places at once eight lookups say which classes a place may
- * be of; where there is one, at one place in two hundred of random bytes, a map of all pairs is asked. First all places are asked, and
+ * be of; where there is one, at one place in five hundred of random bytes with the pairs of ET Open, a map of all is asked. First all places are asked, and
  * then those that are left are looked at: what is rare and comes by chance keeps the processor from guessing its way.
  *
  * It takes AVX2; elsewhere nobody makes such a table, and Hyperscan gets the pairs, too.
