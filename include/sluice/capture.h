@@ -25,6 +25,7 @@ struct capture_counters {
     uint64_t truncated;                           /* packets whose bytes were not all copied */
     uint64_t gso;                                 /* super-packets */
     uint64_t receive_calls, send_calls;
+    uint64_t given_sends;        /* of send_calls: by another thread, see nfqueue_add_sender() */
     uint64_t receive_overruns;   /* times the kernel ran out of socket buffer: a gap in the ids, or ENOBUFS */
     uint64_t verdict_lost;       /* ENOENT: packets that the kernel had dropped before (ruleset or device change) */
     uint64_t verdict_errors;     /* other refused verdicts */
@@ -184,6 +185,16 @@ void nfqueue_begin(struct capture *capture, uint32_t flags, bool again);
 /* Of the worker, between two batches: each verdict is a message of its own, so that each packet that the kernel had dropped before is
  * counted. A message for several says nothing of those that were lost among them. */
 void nfqueue_set_exact(struct capture *capture, bool exact);
+
+/*
+ * Another thread sends the verdicts of bulk in place of the worker, so that what they set off in the kernel happens on another
+ * CPU. Before the worker starts: adds it; 0 or -ENOMEM. That thread runs it until the worker has ended and somebody stops it.
+ */
+int nfqueue_add_sender(struct capture *capture);
+void nfqueue_run_sender(struct capture *capture);
+void nfqueue_stop_sender(struct capture *capture);
+/* Of the worker: all verdicts are with the kernel when it returns. 0 or -errno of a send. */
+int nfqueue_settle(struct capture *capture);
 
 /* The socket; stays owned by the capture. A keeper dups it before close so that the queue lives on. */
 int nfqueue_fd(const struct capture *capture);

@@ -281,6 +281,23 @@ void nfqueue_set_exact(struct capture *capture, bool exact)
     ((struct nfqueue *)capture)->exact = exact;
 }
 
+int nfqueue_add_sender(struct capture *capture)
+{
+    struct nfqueue *queue = (struct nfqueue *)capture;
+
+    return verdict_sender_new(&queue->sender, queue->fd);
+}
+
+void nfqueue_run_sender(struct capture *capture)
+{
+    verdict_sender_run(((struct nfqueue *)capture)->sender);
+}
+
+void nfqueue_stop_sender(struct capture *capture)
+{
+    verdict_sender_stop(((struct nfqueue *)capture)->sender);
+}
+
 int nfqueue_fd(const struct capture *capture)
 {
     return ((const struct nfqueue *)capture)->fd;
@@ -373,6 +390,7 @@ static void nfqueue_close(struct capture *capture)
     if (queue->status_fd >= 0)
         close(queue->status_fd);
     verdict_writer_clear(&queue->writer);
+    verdict_sender_free(queue->sender);
     repeat_guard_free(queue->guard);
     free(queue->packets);
     free(queue->vectors);

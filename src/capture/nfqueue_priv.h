@@ -7,6 +7,7 @@
  *     repeat_guard.c     packets that come back without the mark for ever
  *     nfqueue_message.c  from netlink message to struct packet; touches no socket
  *     nfqueue_verdict.c  which verdicts are sent, as what, in which order
+ *     verdict_sender.c   a thread that sends them in place of the worker
  *     nfqueue_keep.c     a queue whose reader died
  *     queue_status.c     /proc/net/netfilter/nfnetlink_queue
  *     queue_owner.c      which process holds a queue
@@ -53,7 +54,12 @@ struct verdict_writer {
     size_t limit; /* that a send must not exceed */
     struct iovec *vectors;
     size_t vector_count;
+    size_t message_count;
+    bool accepts_only; /* none of the messages drops, says something of a connection or has a payload */
+    bool is_bulk;      /* what this call judges: worth another thread's while */
 };
+
+struct verdict_sender;
 
 struct nfqueue {
     struct capture base; /* first: a struct capture * is one of these */
@@ -88,7 +94,10 @@ struct nfqueue {
     bool refused;         /* -EPERM was seen, and told */
     int deferred_error;   /* for the next receive */
     struct verdict_writer writer;
-    struct repeat_guard *guard; /* QUEUE_REPEAT with a limit; NULL */
+    struct verdict_sender *sender; /* NULL: the worker sends all */
+    uint32_t followers;            /* given away since the last bulk */
+    bool gave_away;                /* something since it was seen that nothing is left there */
+    struct repeat_guard *guard;    /* QUEUE_REPEAT with a limit; NULL */
 };
 
 /* --- nfqueue_message.c --- */
@@ -122,6 +131,24 @@ void verdict_writer_clear(struct verdict_writer *writer);
 int nfqueue_send_verdicts(struct capture *capture, struct packet *const *batch, size_t count);
 /* Queues again whatever waits for a verdict and has an id up to `id`. */
 int nfqueue_send_repeat(struct nfqueue *queue, uint32_t id);
+
+/* All of it in one send, tried again while the kernel has no memory for it. 0 or -errno. */
+int nfqueue_send(int fd, struct iovec *vectors, size_t count);
+
+/* --- verdict_sender.c --- */
+
+/* For the socket, lent. 0 or -ENOMEM. */
+int verdict_sender_new(struct verdict_sender **out, int fd);
+void verdict_sender_free(struct verdict_sender *sender);
+/* A thread's: sends what it is given, until it is stopped and nothing is left. */
+void verdict_sender_run(struct verdict_sender *sender);
+void verdict_sender_stop(struct verdict_sender *sender);
+/* The worker's. Something was given that has not been sent yet. */
+bool verdict_sender_is_busy(const struct verdict_sender *sender);
+/* Gives one message, of NFQUEUE_ATTRIBUTES_SIZE at most; waits where too many are under way. 0, or -errno of a send before. */
+int verdict_sender_give(struct verdict_sender *sender, const uint8_t *bytes, size_t length);
+/* Waits until all that was given has been sent. 0, or -errno of a send. */
+int verdict_sender_settle(struct verdict_sender *sender);
 
 /* --- nfqueue.c --- */
 

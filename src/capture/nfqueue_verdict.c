@@ -30,7 +30,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEND_TRIES = 200 /* of a millisecond each, when the kernel has no memory for the message */ };
+enum {
+    SEND_TRIES = 200, /* of a millisecond each, when the kernel has no memory for the message */
+    /* From when on it is worth waking another thread: so many packets, of so many bytes on average, as bulk and its acknowledgments come
+     * without segmentation offload. Requests and answers come in such batches only where all CPUs are busy. */
+    SENDER_PACKETS = 32,
+    SENDER_BYTES = 800,
+    /* Those that are no bulk, and would have to wait for what is before them: with more it would never come to an end. */
+    SENDER_FOLLOWERS = 2,
+};
 
 struct answer {
     uint32_t verdict;               /* NF_*, with the queue number of NF_QUEUE in the upper half */
@@ -146,6 +154,7 @@ int verdict_writer_init(struct verdict_writer *writer, size_t batch)
     *writer = (struct verdict_writer){
         .bytes = malloc(batch * (size_t)(NFQUEUE_ATTRIBUTES_SIZE + NFQUEUE_PAYLOAD_SIZE)),
         .vectors = calloc(2 * batch + 1, sizeof(struct iovec)),
+        .accepts_only = true,
     };
     if (writer->bytes && writer->vectors)
         return 0;
@@ -236,6 +245,8 @@ static void put_message(struct nfqueue *queue, int type, uint32_t id, const stru
 
     static_assert(sizeof(head) == NFQUEUE_VERDICT_SIZE, "no holes between the headers");
     put(&queue->writer, &head, sizeof(head));
+    queue->writer.message_count++;
+    queue->writer.accepts_only &= !answer->drops && !answer->connection && !payload;
     if (answer->changes_mark) {
         struct nlattr attribute = { NFQUEUE_MARK_SIZE, NFQA_MARK };
         uint32_t mark = htonl(answer->mark);
@@ -249,10 +260,12 @@ static void put_message(struct nfqueue *queue, int type, uint32_t id, const stru
 
 /* --- sending -------------------------------------------------------------------------------------------------------- */
 
-static int send_once(int fd, const struct msghdr *message)
+int nfqueue_send(int fd, struct iovec *vectors, size_t count)
 {
+    const struct msghdr message = { .msg_iov = vectors, .msg_iovlen = count };
+
     for (int tries = 0;;) {
-        if (sendmsg(fd, message, MSG_NOSIGNAL) >= 0)
+        if (sendmsg(fd, &message, MSG_NOSIGNAL) >= 0)
             return 0;
         if (errno == EINTR)
             continue;
@@ -262,23 +275,73 @@ static int send_once(int fd, const struct msghdr *message)
     }
 }
 
+/* Whether another thread may send it: see verdict_sender.c. */
+static bool is_for_sender(const struct nfqueue *queue)
+{
+    const struct verdict_writer *writer = &queue->writer;
+
+    if (!queue->sender || writer->message_count != 1 || !writer->accepts_only)
+        return false;
+    return writer->is_bulk ||
+           (queue->gave_away && queue->followers < SENDER_FOLLOWERS && verdict_sender_is_busy(queue->sender));
+}
+
+/* What should have been dropped may still wait in the kernel. */
+static void note_failure(struct nfqueue *queue, int err)
+{
+    if (!err)
+        return;
+    queue->counters.verdict_errors++;
+    queue->may_batch = false;
+}
+
+/* Waits until nothing is with the sender. */
+static int take_back(struct nfqueue *queue)
+{
+    if (!queue->gave_away)
+        return 0;
+    queue->gave_away = false;
+    return verdict_sender_settle(queue->sender);
+}
+
+int nfqueue_settle(struct capture *capture)
+{
+    struct nfqueue *queue = (struct nfqueue *)capture;
+    int err = take_back(queue);
+
+    note_failure(queue, err);
+    return err;
+}
+
+static int give_away(struct nfqueue *queue)
+{
+    queue->gave_away = true;
+    queue->followers = queue->writer.is_bulk ? 0 : queue->followers + 1;
+    queue->counters.given_sends++;
+    return verdict_sender_give(queue->sender, queue->writer.bytes, queue->writer.used);
+}
+
+static int send_here(struct nfqueue *queue)
+{
+    int before = take_back(queue);
+    int err = nfqueue_send(queue->fd, queue->writer.vectors, queue->writer.vector_count);
+
+    return before ? before : err;
+}
+
 static int flush(struct nfqueue *queue)
 {
     struct verdict_writer *writer = &queue->writer;
+    int err;
 
     close_piece(writer);
     if (writer->vector_count == 0)
         return 0;
-
-    struct msghdr message = { .msg_iov = writer->vectors, .msg_iovlen = writer->vector_count };
-    int err = send_once(queue->fd, &message);
-
+    err = is_for_sender(queue) ? give_away(queue) : send_here(queue);
     queue->counters.send_calls++;
-    if (err) { /* what should have been dropped may still wait in the kernel */
-        queue->counters.verdict_errors++;
-        queue->may_batch = false;
-    }
-    writer->used = writer->start = writer->total = writer->vector_count = 0;
+    note_failure(queue, err);
+    writer->used = writer->start = writer->total = writer->vector_count = writer->message_count = 0;
+    writer->accepts_only = true;
     return err;
 }
 
@@ -365,6 +428,15 @@ static void plan(struct nfqueue *queue, struct packet *const *batch, size_t coun
         queue->prefix++;
 }
 
+static bool is_bulk(struct packet *const *batch, size_t count)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++)
+        bytes += batch[i]->length;
+    return count >= SENDER_PACKETS && bytes >= count * SENDER_BYTES;
+}
+
 int nfqueue_send_verdicts(struct capture *capture, struct packet *const *batch, size_t count)
 {
     struct nfqueue *queue = (struct nfqueue *)capture;
@@ -373,6 +445,7 @@ int nfqueue_send_verdicts(struct capture *capture, struct packet *const *batch, 
     int first_error = 0, err;
 
     plan(queue, batch, count, &low, &high);
+    queue->writer.is_bulk = queue->sender && is_bulk(batch, count);
     for (size_t slot = low; slot < high; slot++) {
         if (queue->states[slot] != SLOT_PLANNED)
             continue;

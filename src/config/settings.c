@@ -22,6 +22,7 @@ static const char *const actions[] = { "pass", "drop", "reject", "alert", NULL }
 static const char *const accept_or_drop[] = { "accept", "drop", NULL };
 static const char *const conntrack_words[] = { "yes", "no", "only", NULL };
 static const char *const affinities[] = { "auto", "exclusive", "balanced", "none", NULL };
+static const char *const verdict_threads[] = { "auto", "no", NULL };
 static const char *const dataset_types[] = { "string", "md5", "sha256", "ipv4", "ip", "ipv6", NULL };
 static const char *const file_types[] = { "regular", "unix_stream", "unix_dgram", NULL };
 static const char *const file_digests[] = { "md5", "sha1", "sha256", NULL };
@@ -250,6 +251,12 @@ const struct setting config_settings[] = {
       .help = "where workers run: exclusive (a CPU each), balanced (anywhere in threading.worker-cpu-set), auto "
               "(exclusive if "
               "there are CPUs enough, by topology), none" },
+    { .name = "threading.verdict-threads",
+      .type = SETTING_ENUM,
+      .default_value = "auto",
+      .choices = verdict_threads,
+      .help = "whether verdicts of bulk are sent by other threads: auto (where there is a CPU for each that "
+              "no worker has), no" },
     { .name = "threading.management-cpu-set",
       .type = SETTING_LIST,
       .check = form_cpus,

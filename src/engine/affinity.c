@@ -109,6 +109,27 @@ static void choose_defaults(struct affinity *out, const cpu_set_t *allowed, unsi
         out->output[out->output_count++] = order[0];
 }
 
+static bool has(const uint16_t *cpus, uint16_t count, uint16_t cpu)
+{
+    for (uint16_t i = 0; i < count; i++)
+        if (cpus[i] == cpu)
+            return true;
+    return false;
+}
+
+/* Verdicts are sent on CPUs that no worker has, when there is one for each worker: of those of `management`, if that is configured. */
+static void choose_senders(struct affinity *out, const cpu_set_t *allowed, unsigned workers, uint16_t management)
+{
+    if (out->mode != AFFINITY_EXCLUSIVE)
+        return;
+    for (uint16_t cpu = 0; cpu < ENGINE_MAX_CPUS; cpu++)
+        if (CPU_ISSET(cpu, allowed) && !has(out->worker, (uint16_t)workers, cpu) &&
+            (management == 0 || has(out->management, management, cpu)))
+            out->sender[out->sender_count++] = cpu;
+    if (out->sender_count < workers)
+        out->sender_count = 0;
+}
+
 int affinity_plan(struct affinity *out, const struct config *config, unsigned workers, char error[ENGINE_ERROR_SIZE])
 {
     const char *mode = config_string(config, "threading.affinity");
@@ -137,11 +158,15 @@ int affinity_plan(struct affinity *out, const struct config *config, unsigned wo
                  (unsigned)out->worker_count, workers);
         return -EINVAL;
     }
+    uint16_t management = out->management_count;
+
     choose_defaults(out, &allowed, workers);
     out->mode = strcmp(mode, "balanced") == 0 || (automatic && out->worker_count < workers) ? AFFINITY_BALANCED
                                                                                             : AFFINITY_EXCLUSIVE;
     if (out->worker_count == 0)
         out->mode = AFFINITY_NONE;
+    if (strcmp(config_string(config, "threading.verdict-threads"), "no") != 0)
+        choose_senders(out, &allowed, workers, management);
     return 0;
 }
 
@@ -164,6 +189,11 @@ int affinity_apply_worker(const struct affinity *affinity, unsigned worker)
     if (affinity->mode == AFFINITY_BALANCED)
         return apply(affinity->worker, affinity->worker_count);
     return apply(&affinity->worker[worker % affinity->worker_count], 1);
+}
+
+int affinity_apply_sender(const struct affinity *affinity)
+{
+    return apply(affinity->sender, affinity->sender_count);
 }
 
 int affinity_apply_management(const struct affinity *affinity)

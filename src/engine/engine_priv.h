@@ -157,8 +157,8 @@ enum affinity_mode { AFFINITY_NONE, AFFINITY_EXCLUSIVE, AFFINITY_BALANCED };
 /* Which CPUs each kind of thread may use. */
 struct affinity {
     enum affinity_mode mode;
-    uint16_t worker_count, management_count, output_count;
-    uint16_t worker[ENGINE_MAX_CPUS], management[ENGINE_MAX_CPUS], output[ENGINE_MAX_CPUS];
+    uint16_t worker_count, management_count, output_count, sender_count; /* no senders: there is not one CPU for each */
+    uint16_t worker[ENGINE_MAX_CPUS], management[ENGINE_MAX_CPUS], output[ENGINE_MAX_CPUS], sender[ENGINE_MAX_CPUS];
 };
 
 /* As configured; what is not configured is chosen by the machine's topology for `workers` threads: no two on siblings of
@@ -166,6 +166,7 @@ struct affinity {
 int affinity_plan(struct affinity *out, const struct config *config, unsigned workers, char error[ENGINE_ERROR_SIZE]);
 /* Pins the calling thread. 0 or -errno. */
 int affinity_apply_worker(const struct affinity *affinity, unsigned worker);
+int affinity_apply_sender(const struct affinity *affinity);
 int affinity_apply_management(const struct affinity *affinity);
 int affinity_apply_output(const struct affinity *affinity);
 /* "worker 0 on CPU 1, ..." for the log. */
@@ -489,10 +490,13 @@ struct worker_query {
     struct flow_copy flows[WORKER_FLOWS];
 };
 
+enum sender_state { SENDER_STARTS, SENDER_RUNS }; /* or -errno: it could not */
+
 struct worker {
     unsigned index;
-    pthread_t thread;
-    bool started;
+    pthread_t thread, sender;
+    bool started, has_sender; /* threads */
+    atomic_int sender_state;
     struct capture *capture;
     struct nfqueue_options queue;
     uint64_t conntrack_until_ns; /* then the kernel need not say any more what conntrack knows; 0: it goes on */
@@ -520,6 +524,8 @@ struct worker {
 };
 
 int worker_start(struct worker *worker);
+/* Waits until it has ended, which it has been asked for. */
+void worker_join(struct worker *worker);
 /* Asks and waits, at most a second; false when the worker did not answer: then the query is the worker's until it does. */
 bool worker_ask(struct worker *worker, struct worker_query *query);
 bool worker_is_asked(const struct worker *worker); /* and has not answered yet */

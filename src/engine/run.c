@@ -704,7 +704,7 @@ static void stop_workers(struct engine *engine)
 
         if (!worker->started)
             continue;
-        pthread_join(worker->thread, NULL);
+        worker_join(worker);
         worker_copy_counters(worker);
         worker->started = false;
     }

@@ -380,6 +380,9 @@ static void loop(struct worker *worker)
         if (count == 0)
             break;
     }
+    int err = worker->has_sender ? nfqueue_settle(worker->capture) : 0;
+
+    count = count < 0 ? count : err;
     tell_state(worker, LIFELINE_ENDED);
     if (count < 0)
         atomic_store(&worker->error, count);
@@ -420,10 +423,76 @@ static void *run(void *arg)
     return NULL;
 }
 
+/* --- The thread that sends verdicts in its place ----------------------------------------------------------------------------- */
+
+static void *run_sender(void *arg)
+{
+    struct worker *worker = arg;
+    char name[16];
+    int err;
+
+    snprintf(name, sizeof(name), "verdict-q%u", (unsigned)worker->queue.queue);
+    pthread_setname_np(pthread_self(), name);
+    affinity_apply_sender(worker->affinity);
+    err = sandbox_enter_worker(worker->sandbox);
+    atomic_store(&worker->sender_state, err ? err : SENDER_RUNS);
+    if (!err)
+        nfqueue_run_sender(worker->capture);
+    return NULL;
+}
+
+/* The worker gives it nothing before it runs: it would wait for ever for one that cannot. */
+static int wait_for_sender(struct worker *worker)
+{
+    const struct timespec pause = { .tv_nsec = 100000 };
+    int state;
+
+    while ((state = atomic_load(&worker->sender_state)) == SENDER_STARTS)
+        nanosleep(&pause, NULL);
+    if (state == SENDER_RUNS)
+        return 0;
+    pthread_join(worker->sender, NULL);
+    return state;
+}
+
+static int start_sender(struct worker *worker)
+{
+    int err;
+
+    if (!worker->affinity || worker->affinity->sender_count == 0)
+        return 0;
+    err = nfqueue_add_sender(worker->capture);
+    if (!err)
+        err = -pthread_create(&worker->sender, NULL, run_sender, worker);
+    if (!err)
+        err = wait_for_sender(worker);
+    worker->has_sender = err == 0;
+    return err;
+}
+
+static void stop_sender(struct worker *worker)
+{
+    if (!worker->has_sender)
+        return;
+    nfqueue_stop_sender(worker->capture);
+    pthread_join(worker->sender, NULL);
+    worker->has_sender = false;
+}
+
 int worker_start(struct worker *worker)
 {
-    int err = -pthread_create(&worker->thread, NULL, run, worker);
+    int err = start_sender(worker);
 
+    if (!err)
+        err = -pthread_create(&worker->thread, NULL, run, worker);
     worker->started = err == 0;
+    if (err)
+        stop_sender(worker);
     return err;
+}
+
+void worker_join(struct worker *worker)
+{
+    pthread_join(worker->thread, NULL);
+    stop_sender(worker);
 }

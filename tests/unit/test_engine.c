@@ -237,6 +237,10 @@ START_TEST(threads_get_cpus_of_this_machine)
             for (unsigned k = 0; k < i; k++)
                 ck_assert_uint_ne(affinity.worker[i], affinity.worker[k]);
         }
+        ck_assert_uint_eq(affinity.sender_count, cpus - workers >= workers ? cpus - workers : 0);
+        for (unsigned i = 0; i < affinity.sender_count; i++)
+            for (unsigned k = 0; k < workers; k++)
+                ck_assert_uint_ne(affinity.sender[i], affinity.worker[k]);
         ck_assert_int_eq(affinity_apply_worker(&affinity, workers - 1), 0);
         ck_assert_int_eq(sched_getaffinity(0, sizeof(pinned), &pinned), 0);
         ck_assert_int_eq(CPU_COUNT(&pinned), 1);
@@ -269,6 +273,35 @@ START_TEST(sets_of_the_configuration_count)
         ck_assert_uint_gt(strlen(error), 0);
     else
         ck_assert_int_eq(affinity.mode, affinity_cases[_i].mode);
+    config_free(config);
+}
+END_TEST
+
+/* With two CPUs and one worker there is one for the verdicts. */
+static const struct {
+    const char *yaml;
+    bool wanted;
+} sender_cases[] = {
+    { "stats: {interval: 1}", true },
+    { "threading: {verdict-threads: no}", false },
+    { "threading: {affinity: none}", false },
+    { "threading: {affinity: balanced}", false },
+    { "threading: {worker-cpu-set: '1', management-cpu-set: '0'}", true },
+    { "threading: {worker-cpu-set: '0', management-cpu-set: '0'}", false },
+};
+
+START_TEST(verdicts_are_sent_where_no_worker_is)
+{
+    struct config *config = config_of(sender_cases[_i].yaml);
+    char error[ENGINE_ERROR_SIZE] = "";
+    struct affinity affinity;
+    cpu_set_t allowed;
+
+    ck_assert_int_eq(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+    if (CPU_ISSET(0, &allowed) && CPU_ISSET(1, &allowed)) {
+        ck_assert_msg(affinity_plan(&affinity, config, 1, error) == 0, "%s", error);
+        ck_assert_int_eq(affinity.sender_count > 0, sender_cases[_i].wanted);
+    }
     config_free(config);
 }
 END_TEST
@@ -518,6 +551,7 @@ int main(void)
     tcase_add_test(tcase, event_types_have_options_of_flows);
     tcase_add_test(tcase, action_order_is_complete);
     tcase_add_test(tcase, threads_get_cpus_of_this_machine);
+    tcase_add_loop_test(tcase, verdicts_are_sent_where_no_worker_is, 0, sizeof(sender_cases) / sizeof(sender_cases[0]));
     tcase_add_loop_test(tcase, sets_of_the_configuration_count, 0, sizeof(affinity_cases) / sizeof(affinity_cases[0]));
     tcase_add_test(tcase, every_packet_is_judged_once);
     tcase_add_test(tcase, an_idle_worker_takes_another_ruleset);

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A thread that sends verdicts in place of the worker. What a verdict sets off happens within the send: the kernel forwards the packets,
+ * and where the receiver is on this machine it takes them in. Of bulk in packets of MTU size that is half of a worker's time, while
+ * another CPU may have time to spare. The worker gives a message away when it judges many such packets; what is less is sent in less
+ * time than it takes to wake somebody, but one or two that come behind bulk go the same way. Before the worker sends anything itself it
+ * waits until all that it gave has been sent, so the order stays.
+ *
+ * Only one message that accepts is given away: when its send fails the packets wait, and whatever judges them later accepts them, too.
+ *
+ * One gives, one sends: two numbers that only grow, each written by one of them, and futexes to sleep on them.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "nfqueue_priv.h"
+
+enum { MESSAGES = 16 /* given and not sent; a power of two */ };
+
+struct message {
+    uint32_t length;
+    uint8_t bytes[NFQUEUE_ATTRIBUTES_SIZE];
+};
+
+struct verdict_sender {
+    int fd;
+    alignas(64) _Atomic uint32_t given; /* messages; by the worker */
+    _Atomic bool worker_waits;
+    alignas(64) _Atomic uint32_t sent; /* by the thread */
+    _Atomic bool sleeps;
+    _Atomic int error;
+    struct message messages[MESSAGES];
+};
+
+/* Until the number is another one, or somebody wakes us. */
+static void wait_for(_Atomic uint32_t *number, uint32_t value)
+{
+    syscall(SYS_futex, number, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+}
+
+static void wake(_Atomic uint32_t *number)
+{
+    syscall(SYS_futex, number, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+int verdict_sender_new(struct verdict_sender **out, int fd)
+{
+    struct verdict_sender *sender = aligned_alloc(64, (sizeof(*sender) + 63) / 64 * 64);
+
+    if (!sender)
+        return -ENOMEM;
+    memset(sender, 0, sizeof(*sender));
+    sender->fd = fd;
+    *out = sender;
+    return 0;
+}
+
+void verdict_sender_free(struct verdict_sender *sender)
+{
+    free(sender);
+}
+
+/* --- The thread ---------------------------------------------------------------------------------------------------------------- */
+
+static const struct message *next_message(struct verdict_sender *sender, uint32_t sent)
+{
+    while (atomic_load(&sender->given) == sent) {
+        atomic_store(&sender->sleeps, true);
+        if (atomic_load(&sender->given) == sent)
+            wait_for(&sender->given, sent);
+        atomic_store(&sender->sleeps, false);
+    }
+    return &sender->messages[sent % MESSAGES];
+}
+
+void verdict_sender_run(struct verdict_sender *sender)
+{
+    const struct message *message;
+    uint32_t sent = 0;
+
+    while ((message = next_message(sender, sent))->length > 0) {
+        struct iovec piece = { (void *)message->bytes, message->length };
+        int err = nfqueue_send(sender->fd, &piece, 1);
+
+        if (err)
+            atomic_store(&sender->error, err);
+        atomic_store(&sender->sent, ++sent);
+        if (atomic_load(&sender->worker_waits))
+            wake(&sender->sent);
+    }
+}
+
+/* --- The worker ---------------------------------------------------------------------------------------------------------------- */
+
+bool verdict_sender_is_busy(const struct verdict_sender *sender)
+{
+    return atomic_load_explicit(&sender->sent, memory_order_acquire) !=
+           atomic_load_explicit(&sender->given, memory_order_relaxed);
+}
+
+static void wait_until_left(struct verdict_sender *sender, uint32_t left)
+{
+    uint32_t given = atomic_load_explicit(&sender->given, memory_order_relaxed), sent;
+
+    while (given - (sent = atomic_load(&sender->sent)) > left) {
+        atomic_store(&sender->worker_waits, true);
+        if (atomic_load(&sender->sent) == sent)
+            wait_for(&sender->sent, sent);
+        atomic_store(&sender->worker_waits, false);
+    }
+}
+
+static int take_error(struct verdict_sender *sender)
+{
+    return atomic_load_explicit(&sender->error, memory_order_relaxed) ? atomic_exchange(&sender->error, 0) : 0;
+}
+
+int verdict_sender_settle(struct verdict_sender *sender)
+{
+    wait_until_left(sender, 0);
+    return take_error(sender);
+}
+
+int verdict_sender_give(struct verdict_sender *sender, const uint8_t *bytes, size_t length)
+{
+    uint32_t given = atomic_load_explicit(&sender->given, memory_order_relaxed);
+    struct message *message = &sender->messages[given % MESSAGES];
+
+    assert(length <= sizeof(message->bytes));
+    wait_until_left(sender, MESSAGES - 1);
+    if (length > 0)
+        memcpy(message->bytes, bytes, length);
+    message->length = (uint32_t)length;
+    atomic_store(&sender->given, given + 1);
+    if (atomic_load(&sender->sleeps))
+        wake(&sender->given);
+    return take_error(sender);
+}
+
+/* The worker has ended: an empty message is the last one. */
+void verdict_sender_stop(struct verdict_sender *sender)
+{
+    verdict_sender_give(sender, NULL, 0);
+}
