@@ -414,7 +414,16 @@ struct sink_mark {
     enum output_event kind;
 };
 
-enum { SINK_MAX_MARKS = 8192, SINK_MAX_BYTES = 1 << 20 };
+enum { SINK_MAX_MARKS = 8192, SINK_MAX_BYTES = 1 << 18 };
+
+/* What of a file was written and is not yet on its way to the disk; see write_out.c. All zero: nothing. */
+struct write_out {
+    size_t waiting; /* bytes */
+    unsigned windows_left_alone;
+};
+
+/* So many bytes more were appended to the file. */
+void write_out_note(struct write_out *out, int fd, size_t written);
 
 /* A file or socket for lines, that knows which of them have reached it; see sink.c. */
 struct sink {
@@ -426,6 +435,7 @@ struct sink {
     struct text buffer;
     struct sink_mark *marks;
     size_t mark_count;
+    struct write_out write_out;
     struct event_counters *counters;
     _Atomic int trouble;   /* -errno of the last write or opening that failed; 0: all is well. Read by others, as... */
     _Atomic bool shut_out; /* ... it was not allowed to open the file */

@@ -267,6 +267,8 @@ static size_t write_all(struct sink *sink)
             break;
         }
     }
+    if (sink->type == OUTPUT_FILE_REGULAR)
+        write_out_note(&sink->write_out, sink->fd, done);
     if (done < sink->buffer.length)
         counter_add(&sink->counters->write_errors, 1);
     else

@@ -48,13 +48,15 @@ static const char worker_calls[] =
 /* The process: what the workers have, and files, timers, netlink, threads. */
 static const char process_calls[] =
     "accept accept4 access arch_prctl bind dup dup2 dup3 epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 "
-    "epoll_wait eventfd2 faccessat faccessat2 fadvise64 fallocate fchmod fcntl fcntl64 fdatasync flock fstat64 "
+    "epoll_wait eventfd2 faccessat faccessat2 fadvise64 fadvise64_64 fallocate fchmod fcntl fcntl64 fdatasync flock "
+    "fstat64 "
     "fstatfs fsync ftruncate get_robust_list getdents64 getgroups getpeername getppid getpriority getresgid "
     "getresuid getrlimit getsockname getsockopt lseek lstat membarrier memfd_create mincore mkdir mkdirat mlock "
     "mlock2 mmap mprotect munlock open openat pipe2 pselect6 pwrite64 pwritev preadv readlink readlinkat readv "
     "rename renameat renameat2 rmdir rt_sigpending rt_sigsuspend rt_sigtimedwait sched_get_priority_max "
     "sched_get_priority_min sched_getparam sched_getscheduler sched_setaffinity select set_tid_address setpriority "
-    "shutdown signalfd4 stat statfs statx sysinfo timerfd_create timerfd_gettime timerfd_settime times umask uname "
+    "shutdown signalfd4 stat statfs statx sync_file_range sync_file_range2 sysinfo timerfd_create timerfd_gettime "
+    "timerfd_settime times umask uname "
     "unlink unlinkat";
 
 /* Nobody here makes them. */
