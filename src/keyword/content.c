@@ -75,6 +75,16 @@ static struct inspect_search *search_of(struct inspection *in, const struct cond
 
 enum { PAIR_LENGTH = 2 };
 
+/* The first of the places from `start` on, up to `end`, all of which are known. */
+static const uint8_t *first_place(const struct inspection *in, const struct pair_place *place, uint32_t start,
+                                  uint32_t end)
+{
+    for (unsigned i = 0; i < place->count; i++)
+        if (place->at[i] >= start)
+            return place->at[i] + PAIR_LENGTH <= end ? in->data + place->at[i] : NULL;
+    return NULL;
+}
+
 /* The first place from `start` on, up to `end`. Where it is known between which places of the buffer it stands, these alone are asked. */
 static const uint8_t *search_between(const struct inspection *in, const struct content *content, uint32_t start,
                                      uint32_t end)
@@ -83,9 +93,13 @@ static const uint8_t *search_between(const struct inspection *in, const struct c
 
     if (content->length == PAIR_LENGTH && !content->nocase && in->pairs)
         place = pair_places_find(in->pairs, in->data, in->length, pair_of(content->bytes));
+    if (place && !place->more)
+        return first_place(in, place, start, end);
     if (place) {
-        start = start > place->first ? start : place->first;
-        end = end < place->last + PAIR_LENGTH ? end : place->last + PAIR_LENGTH;
+        uint32_t after = place->at[PAIR_PLACES_KEPT - 1] + PAIR_LENGTH;
+
+        start = start > place->at[0] ? start : place->at[0];
+        end = end < after ? end : after;
         if (start + PAIR_LENGTH > end)
             return NULL;
     }

@@ -98,7 +98,38 @@ END_TEST
 
 /* --- What is known of their places ------------------------------------------------------------------------------------------------ */
 
-START_TEST(places_of_a_pair_are_the_first_and_the_last)
+/* Twice, as when two matchers look for the pair. */
+static void note_all(struct pair_places *places, const uint32_t *at, unsigned count)
+{
+    for (unsigned i = 0; i < 2 * count; i++)
+        pair_places_note(places, 0x7994, at[i % count]);
+}
+
+START_TEST(places_of_a_pair_are_kept_in_order)
+{
+    static const uint32_t at[] = { 3, 12, 13, 17, 25, 26, 30, 38 };
+    static const uint8_t buffer[40];
+    static struct pair_places places;
+
+    for (unsigned count = 1; count <= sizeof(at) / sizeof(at[0]); count++) {
+        unsigned kept = count < PAIR_PLACES_KEPT ? count : PAIR_PLACES_KEPT;
+
+        pair_places_begin(&places, buffer, sizeof(buffer));
+        note_all(&places, at, count);
+
+        const struct pair_place *place = pair_places_find(&places, buffer, sizeof(buffer), 0x7994);
+
+        ck_assert_ptr_nonnull(place);
+        ck_assert_uint_eq(place->count, kept);
+        ck_assert_uint_eq(place->more, count > PAIR_PLACES_KEPT);
+        for (unsigned i = 0; i + 1 < kept; i++)
+            ck_assert_uint_eq(place->at[i], at[i]);
+        ck_assert_uint_eq(place->at[kept - 1], at[count - 1]);
+    }
+}
+END_TEST
+
+START_TEST(places_are_of_one_buffer)
 {
     static const uint8_t buffer[40], other[40];
     static struct pair_places places;
@@ -106,14 +137,7 @@ START_TEST(places_of_a_pair_are_the_first_and_the_last)
     pair_places_begin(&places, buffer, sizeof(buffer));
     ck_assert_ptr_null(pair_places_find(&places, buffer, sizeof(buffer), 0x7994));
     pair_places_note(&places, 0x7994, 12);
-    pair_places_note(&places, 0x7994, 30);
-    pair_places_note(&places, 0x7994, 17);
-
-    const struct pair_place *place = pair_places_find(&places, buffer, sizeof(buffer), 0x7994);
-
-    ck_assert_ptr_nonnull(place);
-    ck_assert_uint_eq(place->first, 12);
-    ck_assert_uint_eq(place->last, 30);
+    ck_assert_ptr_nonnull(pair_places_find(&places, buffer, sizeof(buffer), 0x7994));
     ck_assert_ptr_null(pair_places_find(&places, other, sizeof(other), 0x7994));
     ck_assert_ptr_null(pair_places_find(&places, buffer, sizeof(buffer) - 1, 0x7994));
     pair_places_begin(&places, buffer, sizeof(buffer));
@@ -121,20 +145,28 @@ START_TEST(places_of_a_pair_are_the_first_and_the_last)
 }
 END_TEST
 
-START_TEST(of_pairs_that_share_a_place_of_the_table_nothing_is_known)
+START_TEST(of_a_pair_whose_slots_are_taken_nothing_is_known)
 {
     static const uint8_t buffer[40];
     static struct pair_places places;
-    uint16_t other = 1;
+    uint16_t alike[PAIR_PLACES_SLOTS + 1];
+    unsigned count = 0;
 
-    while (other == 0x7994 || pair_place_of(other) != pair_place_of(0x7994))
-        other++;
+    for (uint16_t pair = 1; count <= PAIR_PLACES_SLOTS; pair++)
+        if (pair_place_of(pair, 0) == pair_place_of(0x7994, 0))
+            alike[count++] = pair;
     pair_places_begin(&places, buffer, sizeof(buffer));
-    pair_places_note(&places, 0x7994, 12);
-    pair_places_note(&places, other, 20);
-    pair_places_note(&places, 0x7994, 30);
-    ck_assert_ptr_null(pair_places_find(&places, buffer, sizeof(buffer), 0x7994));
-    ck_assert_ptr_null(pair_places_find(&places, buffer, sizeof(buffer), other));
+    for (unsigned i = 0; i < 2 * count; i++)
+        pair_places_note(&places, alike[i % count], i);
+    for (unsigned i = 0; i < PAIR_PLACES_SLOTS; i++) {
+        const struct pair_place *place = pair_places_find(&places, buffer, sizeof(buffer), alike[i]);
+
+        ck_assert_ptr_nonnull(place);
+        ck_assert_uint_eq(place->count, 2);
+        ck_assert_uint_eq(place->at[0], i);
+        ck_assert_uint_eq(place->at[1], i + count);
+    }
+    ck_assert_ptr_null(pair_places_find(&places, buffer, sizeof(buffer), alike[PAIR_PLACES_SLOTS]));
 }
 END_TEST
 
@@ -253,8 +285,9 @@ int main(void)
 
     tcase_set_timeout(tcase, 300);
     tcase_add_test(tcase, pairs_are_found_where_a_plain_search_finds_them);
-    tcase_add_test(tcase, places_of_a_pair_are_the_first_and_the_last);
-    tcase_add_test(tcase, of_pairs_that_share_a_place_of_the_table_nothing_is_known);
+    tcase_add_test(tcase, places_of_a_pair_are_kept_in_order);
+    tcase_add_test(tcase, places_are_of_one_buffer);
+    tcase_add_test(tcase, of_a_pair_whose_slots_are_taken_nothing_is_known);
     tcase_add_test(tcase, turns_of_places_may_wrap);
     tcase_add_test(tcase, rules_match_alike_whether_their_pairs_places_are_known_or_not);
     suite_add_tcase(suite, tcase);
