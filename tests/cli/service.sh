@@ -11,7 +11,7 @@ grep -q "^ExecStart=/bin/true run" "$unit" || { echo "no ExecStart in $1" >&2; e
 
 systemd-analyze verify --man=no "$unit" >"$work/out" 2>&1 || true
 if grep -F "$unit" "$work/out" >&2; then exit 1; fi
-systemd-analyze security --help | grep -q -- --offline || { echo "SKIP: systemd is older than 250"; exit 77; }
+grep -q -- --offline <<<"$(systemd-analyze security --help)" || { echo "SKIP: systemd is older than 250"; exit 77; }
 systemd-analyze security --no-pager --offline=yes --threshold=19 "$unit" >"$work/out" || {
 	grep -E '✗|Overall' "$work/out" >&2
 	exit 1

@@ -32,7 +32,7 @@ examine "after" --queue 0-1
 only
 equal "clean" "$CODE" 0
 equal "verdict" "$(nft_command doctor --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["verdict"])')" clean
-nft_command doctor | tail -n 1 | grep -q '^queues 0-1: clean, 0 warnings' || fail "the last line: $(nft_command doctor | tail -n 1)"
+grep -q '^queues 0-1: clean, 0 warnings' <<<"$(nft_command doctor | tail -n 1)" || fail "the last line: $(nft_command doctor | tail -n 1)"
 absent queue.no-listener order.accept own.altered
 stop
 examine "stopped" --queue 0-1
@@ -80,7 +80,7 @@ install
 nft -f - <<NFT
 add table $family sluice { flags dormant; }
 NFT
-if nft list table "$family" sluice | grep -q dormant; then
+if grep -q dormant <<<"$(nft list table "$family" sluice)"; then
 	examine "dormant"
 	found own.dormant broken
 fi

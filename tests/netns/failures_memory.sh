@@ -42,7 +42,7 @@ timeout 60 ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir 
 enter "$outer"
 equal "start: exit code" "$code" 1
 tells start "sluice run: the engine was ended by signal 9 (Killed), for want of memory: the control group .*sluice-test.* may have 24 MiB"
-gateway nft list tables | grep -q sluice && fail "start: the table is there"
+grep -q sluice <<<"$(gateway nft list tables)" && fail "start: the table is there"
 set_limit -1 2>/dev/null || set_limit max
 
 # --- At a reload: refused before anything is read; the old rules stay ---------------------------------------------------------------------

@@ -21,7 +21,7 @@ mkdir "$WORK/start"
 timeout 20 ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/start" "${options[@]}" >"$WORK/start.log" 2>&1 || code=$?
 equal "start: exit code" "$code" 1
 tells start "sluice run: the engine was not ready within 1 s (engine.load-timeout) and was ended"
-gateway nft list tables | grep -q sluice && fail "start: the table is there"
+grep -q sluice <<<"$(gateway nft list tables)" && fail "start: the table is there"
 
 # At a reload: the old rules stay, whoever asked is told, and so is the next one; a new engine goes on where the old one can't.
 rules
@@ -64,7 +64,7 @@ start_sluice stops "${options[@]}" --set engine.stop-timeout=1 --set engine.load
 freeze "$LAST_PID"
 stop_process "$LAST_PID" || fail "stop: exit code $?"
 tells stops "did not stop within 1 s (engine.stop-timeout) and was ended"
-gateway nft list tables | grep -q sluice && fail "stop: the table is left"
+grep -q sluice <<<"$(gateway nft list tables)" && fail "stop: the table is left"
 pings || fail "stop: traffic does not pass"
 
 # The keeper dies while the engine stands still: it goes, too.

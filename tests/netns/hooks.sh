@@ -30,7 +30,7 @@ ask client fd66:1::1 EVIL "" 1.5
 ask client fd66:2::2 good good
 ask gateway fd66:2::2 good good
 ask gateway 10.66.2.2 EVIL "" 1.5
-gateway timeout 20 python3 "$HERE/traffic.py" tcp-ask 127.0.0.1 7001 EVIL | grep -q EVIL || fail "the loopback"
+grep -q EVIL <<<"$(gateway timeout 20 python3 "$HERE/traffic.py" tcp-ask 127.0.0.1 7001 EVIL)" || fail "the loopback"
 client python3 "$HERE/traffic.py" udp-send 10.66.1.1 7000 hello
 client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 hello
 gateway python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 hello

@@ -21,15 +21,11 @@ signals=(KILL SEGV ABRT BUS KILL)
 for i in $(seq "${KILLS:-10}"); do
 	sleep "$((RANDOM % ${PAUSE:-1})).$((RANDOM % 8))$((RANDOM % 10))"
 	[ $((i % 5)) = 4 ] && kill -HUP "$keeper" # in a reload
-	engine=$(engine_of "$keeper")
-	[ -z "$engine" ] || kill "-${signals[$((i % 5))]}" "$engine" 2>/dev/null || true
+	engine=$(next_engine "$keeper" "${engine:-}") # not the one that was killed and is not yet cleared away
+	kill "-${signals[$((i % 5))]}" "$engine" || fail "no engine to kill"
 	[ $((i % 7)) = 6 ] || continue
-	for _ in $(seq 100); do # the next one while it starts
-		next=$(engine_of "$keeper")
-		[ -n "$next" ] && [ "$next" != "$engine" ] && break
-		sleep 0.01
-	done
-	kill -9 "$next" 2>/dev/null || true
+	engine=$(next_engine "$keeper" "$engine") # the next one while it starts
+	kill -9 "$engine" || fail "no engine to kill"
 done
 sleep 1
 traffic_stop
@@ -39,8 +35,8 @@ died=$(grep -c "the engine was ended" "$WORK/ips.log")
 wait_events ips "$died" event_type=engine engine.action=restarted
 for _ in $(seq 50); do [ "$(last_stats ips engine.restarts)" = "$died" ] && break; sleep 0.1; done
 equal "restarts" "$(last_stats ips engine.restarts)" "$died"
-gateway "$SLUICE" blocklist list | grep -q 192.0.2.7 || fail "the blocklist is empty"
+grep -q 192.0.2.7 <<<"$(gateway "$SLUICE" blocklist list)" || fail "the blocklist is empty"
 equal "in quarantine" "$(last_stats ips engine.quarantined)" 0
 stop_process "$keeper" || fail "exit code $?"
-gateway nft list tables | grep -q sluice && fail "the table is still there"
+grep -q sluice <<<"$(gateway nft list tables)" && fail "the table is still there"
 [ "$(gateway cat /proc/net/netfilter/nfnetlink_queue | wc -l)" = 0 ] || fail "a queue is still bound"

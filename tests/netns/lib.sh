@@ -123,6 +123,18 @@ engine_of() {
 	echo "${children%% *}"
 }
 
+# next_engine PID [BEFORE]: its engine, waited for, that is not BEFORE; empty when there is none after half a minute.
+next_engine() {
+	local engine
+	for _ in $(seq 3000); do
+		engine=$(engine_of "$1")
+		[ -n "$engine" ] && [ "$engine" != "${2:-}" ] && break
+		engine=
+		sleep 0.01
+	done
+	echo "$engine"
+}
+
 # freeze PID, thaw PID: what looks at packets stands still, and goes on.
 freeze() { kill -STOP "$(engine_of "$1")"; }
 thaw() { kill -CONT "$(engine_of "$1")"; }

@@ -14,6 +14,7 @@ nft_command install --mode after >/dev/null
 lasts=$((($(date +%s%N) - started) / 1000))
 nft_command remove
 
+killed=0 ended=0
 declare -A seen=([after]=0 [before]=0 [none]=0)
 for round in $(seq 50); do
 	case $((round % 5)) in
@@ -21,16 +22,18 @@ for round in $(seq 50); do
 	1 | 3) args="install --mode after --hook forward,input,output --queue 1-2" ;;
 	*) args="install --mode before --hook forward,input,output --queue 3-4" ;;
 	esac
+	# Not by nft_command: a shell in between would be killed in its place.
 	# shellcheck disable=SC2086
-	nft_command $args >/dev/null 2>&1 &
+	"$SLUICE" nft $args --config /dev/null >/dev/null 2>&1 &
 	pid=$!
-	sleep "0.$(printf '%06d' $((RANDOM % (2 * lasts + 1))))"
+	sleep "0.$(printf '%06d' $((RANDOM * 2 * lasts / 32768)))"
 	kill -9 $pid 2>/dev/null || true
-	wait $pid 2>/dev/null || true
+	if wait $pid 2>/dev/null; then ended=$((ended + 1)); else killed=$((killed + 1)); fi
 	ruleset >"$WORK/now"
 	found=
 	for state in after before none; do cmp -s "$WORK/now" "$WORK/$state" && found=$state; done
 	[ "$found" ] || fail "round $round ($args): neither whole nor gone"
 	seen[$found]=$((seen[$found] + 1))
 done
-echo "found after ${seen[after]}, before ${seen[before]}, none ${seen[none]}"
+[ "$killed" -gt 0 ] && [ "$ended" -gt 0 ] || fail "$killed were killed, and $ended not"
+echo "killed $killed of 50; found after ${seen[after]}, before ${seen[before]}, none ${seen[none]}"

@@ -22,7 +22,7 @@ step() {
 		[ "$(wc -l <"$WORK/$1.out")" -ge "${LINES[$1]}" ] && break
 		sleep 0.05
 	done
-	STEP=$(tail -n +"${LINES[$1]}" "$WORK/$1.out" | head -n 1)
+	STEP=$(sed -n "${LINES[$1]}p" "$WORK/$1.out")
 }
 
 hang_up() { # hang_up NAME

@@ -11,7 +11,7 @@ drop tcp any any -> any any (msg:"the pattern"; content:"EVIL-PATTERN"; sid:1;)
 drop tcp any any -> any any (msg:"two words"; content:"FIRST-WORD"; content:"SECOND-WORD"; distance:0; sid:3;)
 RULES
 cat >"$WORK/t.yaml" <<'YAML'
-eve: {types: {alert: {}, drop: {flows: all}, flow: {}, stats: {}}}
+eve: {types: {alert: {}, drop: {flows: all}, anomaly: {types: {stream: yes}}, flow: {}, stats: {}}}
 YAML
 addresses="10.66.2.2 10.66.2.3 10.66.2.4 fd66:2::2 fd66:2::3"
 : >"$WORK/background.log"
@@ -25,7 +25,11 @@ transfer() {
 	equal "$1: connections with the same bytes back" \
 		"$(client timeout 80 python3 "$HERE/traffic.py" tcp-same 7001 2000000 $addresses)" 5
 	stop_process "$LAST_PID" || fail "exit code $?"
+	# What is printed when it fails: drops, and what TCP tracking found wrong with those packets.
 	grep '"event_type": *"drop"' "$WORK/$1/eve.json" >"$WORK/drop-events.log" || true
+	grep -o '^{"timestamp":"[^"]*"' "$WORK/drop-events.log" | while read -r when; do
+		grep -F "$when" "$WORK/$1/eve.json" | grep '"event_type":"anomaly"' || true
+	done >"$WORK/anomalies.log" || true
 	equal "$1: drop events" "$(events "$1" event_type=drop)" 0
 	equal "$1: alerts" "$(events "$1" event_type=alert)" 0
 	equal "$1: packets dropped" "$(($(last_stats "$1" queue.0.dropped) + $(last_stats "$1" queue.1.dropped)))" 0

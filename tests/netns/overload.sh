@@ -46,7 +46,7 @@ sheds() { # at this very moment
 }
 for _ in $(seq 50); do sheds && break; sleep 0.1; done
 grep -q '"shedding":\["encrypted","bulk"\]' "$WORK/queues.json" || fail "queues: $(cat "$WORK/queues.json")"
-"$SLUICE" status --socket "$WORK/socket" | grep -q "overload: queue 0" || fail "status"
+grep -q "overload: queue 0" <<<"$("$SLUICE" status --socket "$WORK/socket")" || fail "status"
 equal "dropped by the kernel" "$(kernel_queue 0 queue_dropped) $(kernel_queue 0 user_dropped)" "0 0"
 kill "$FLOOD"
 some shed event_type=overload overload.action=left
@@ -105,7 +105,7 @@ some budget event_type=overload overload.action=suspended
 some budget event_type=overload overload.action=slow
 some budget event_type=overload overload.action=resumed
 kill "$FLOOD"
-"$SLUICE" explain 2 --socket "$WORK/socket" | grep -q "over budget [1-9]" || fail "explain"
+grep -q "over budget [1-9]" <<<"$("$SLUICE" explain 2 --socket "$WORK/socket")" || fail "explain"
 "$SLUICE" costs --socket "$WORK/socket" --json | python3 -c '
 import json, sys
 costs = json.load(sys.stdin)

@@ -74,7 +74,7 @@ mkdir "$WORK/site"; head -c 5000 /dev/zero | tr '\0' 'x' >"$WORK/site/wanted"
 background srv python3 "$HERE/traffic.py" tcp-echo 7001
 background srv python3 -m http.server --directory "$WORK/site" 8080
 background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
-for _ in $(seq 100); do server ss -tln | grep -q ':8080' && [ -s "$WORK/got" ] && break; sleep 0.05; done
+for _ in $(seq 100); do grep -q ':8080' <<<"$(server ss -tln)" && [ -s "$WORK/got" ] && break; sleep 0.05; done
 
 # --- All of it, in the strictest form: whatever is not in force would end the start -----------------------------------------------------
 run_in "$WORK/passwd" ips --queue 0-1 --attach after --rules "$WORK/rules/t.rules" --set nft.blocklist.enabled=yes \
@@ -94,7 +94,7 @@ each_thread Seccomp 2
 for status in /proc/"$ENGINE"/task/*/status; do
 	grep -q "^Name:.*worker" "$status" && equal "filters of a worker" "$(awk '$1 == "Seccomp_filters:" { print $2 }' "$status")" 2
 done
-ask status | grep -q "sandbox: user sluice, CAP_NET_ADMIN alone" || fail "status does not tell of it"
+grep -q "sandbox: user sluice, CAP_NET_ADMIN alone" <<<"$(ask status)" || fail "status does not tell of it"
 
 client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 hello
 wait_events ips 1 event_type=alert alert.signature_id=5
@@ -129,10 +129,10 @@ gateway nft delete table inet sluice
 for _ in $(seq 100); do gateway nft list table inet sluice >/dev/null 2>&1 && break; sleep 0.05; done
 gateway nft list table inet sluice >/dev/null 2>&1 || fail "the table was not put back"
 client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 ATTACK
-for _ in $(seq 100); do gateway "$SLUICE" blocklist list --config /dev/null | grep -q 10.66.1.2 && break; sleep 0.05; done
-gateway "$SLUICE" blocklist list --config /dev/null | grep -q 10.66.1.2 || fail "nobody is blocked"
+for _ in $(seq 100); do grep -q 10.66.1.2 <<<"$(gateway "$SLUICE" blocklist list --config /dev/null)" && break; sleep 0.05; done
+grep -q 10.66.1.2 <<<"$(gateway "$SLUICE" blocklist list --config /dev/null)" || fail "nobody is blocked"
 gateway "$SLUICE" blocklist flush --config /dev/null >/dev/null || fail "the list can't be cleared"
-ask queues | grep -q "^ *0" || fail "no queues: $(ask queues)"
+grep -q "^ *0" <<<"$(ask queues)" || fail "no queues: $(ask queues)"
 ask stats >/dev/null || fail "no stats"
 kill -USR1 "$ips"
 wait_events ips 1 event_type=stats
@@ -202,7 +202,7 @@ wait_ready off
 ENGINE=$(ask status --json | sed -E 's/.*"engine_pid":([0-9]+).*/\1/')
 each_thread Uid 0
 each_thread Seccomp 0
-ask status | grep -q "no sandbox" || fail "status does not tell that there is none"
+grep -q "no sandbox" <<<"$(ask status)" || fail "status does not tell that there is none"
 stop_process "$LAST_PID" || fail "exit code $?"
 
 run_in "$WORK/passwd" part --queue 0 --rules "$WORK/rules/t.rules" --set security.seccomp=no --set security.landlock.enabled=no

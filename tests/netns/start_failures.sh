@@ -41,7 +41,7 @@ kill -SEGV "$ENGINE"
 for _ in $(seq 400); do grep -q "^sluice: ready" "$WORK/killed.log" && break; sleep 0.05; done
 grep -q "^sluice: ready" "$WORK/killed.log" || fail "killed: no other engine becomes ready"
 client ping -c1 -W2 -q 10.66.2.2 >/dev/null || fail "killed: traffic does not pass"
-"$SLUICE" status --socket "$WORK/control" | grep -q . || fail "killed: the control socket does not answer"
+grep -q . <<<"$("$SLUICE" status --socket "$WORK/control")" || fail "killed: the control socket does not answer"
 stop_process "$LAST_PID" || fail "killed: exit code $?"
 nothing_left killed
 

@@ -51,17 +51,12 @@ engine_answers() { # within a minute
 }
 
 signals=(KILL SEGV ABRT BUS KILL)
-kill_engine() { # kill_engine N: each seventh time the next one, too, while it starts
-	local engine next
-	engine=$(engine_of "$keeper")
-	[ -z "$engine" ] || kill "-${signals[$(($1 % 5))]}" "$engine" 2>/dev/null || true
+kill_engine() { # kill_engine N: each seventh time the next one, too, while it starts. One that an upgrade replaces may be gone.
+	engine=$(next_engine "$keeper" "${engine:-}") # not the one that was killed and is not yet cleared away
+	kill "-${signals[$(($1 % 5))]}" "$engine" 2>/dev/null || true
 	[ $(($1 % 7)) = 6 ] || return 0
-	for _ in $(seq 100); do
-		next=$(engine_of "$keeper")
-		[ -n "$next" ] && [ "$next" != "$engine" ] && break
-		sleep 0.01
-	done
-	kill -9 "$next" 2>/dev/null || true
+	engine=$(next_engine "$keeper" "$engine")
+	kill -9 "$engine" 2>/dev/null || true
 }
 
 reload() { # and wait until it is over
@@ -154,5 +149,5 @@ died=$(grep -c "the engine was ended" "$WORK/ips.log" || true)
 echo "engines that died: $died, reloads: $(grep -c "reloaded:" "$WORK/ips.log"), hand-overs: $(ask stats --all engine.handovers | awk '{ print $2 }')"
 equal "in quarantine" "$(ask stats --all engine.quarantined | awk '{ print $2 }')" 0
 stop_process "$keeper" || fail "exit code $?"
-gateway nft list tables | grep -q sluice && fail "the table is still there"
+grep -q sluice <<<"$(gateway nft list tables)" && fail "the table is still there"
 [ "$(gateway cat /proc/net/netfilter/nfnetlink_queue | wc -l)" = 0 ] || fail "a queue is still bound"

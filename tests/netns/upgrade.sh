@@ -59,5 +59,5 @@ sessions=$(last_stats ips tcp.sessions)
 [ "$sessions" -ge "${UPGRADES:-4}" ] || fail "$sessions connections were counted"
 equal "connections picked up in their midst" "$(last_stats ips tcp.midstream_pickups)" 0
 stop_process "$keeper" || fail "exit code $?"
-gateway nft list tables | grep -q sluice && fail "the table is still there"
+grep -q sluice <<<"$(gateway nft list tables)" && fail "the table is still there"
 [ "$(gateway cat /proc/net/netfilter/nfnetlink_queue | wc -l)" = 0 ] || fail "a queue is still bound"

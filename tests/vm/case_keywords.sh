@@ -35,6 +35,8 @@ grep -q "the kernel tells with each packet what it knows of its connection$" "$W
 client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 one two
 client python3 "$HERE/traffic.py" udp-send fd66:2::2 7000 one two
 client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7009 closed # nobody listens: the server's error is of this connection
+# That a packet has no connection is known on a queue that had one with a connection: a source port each, so that both queues have.
+client bash -c 'for _ in {1..20}; do echo tracked >/dev/udp/10.66.2.2/7000; done'
 client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7010 untracked
 arrives two "$WORK/got"
 wait_events ips 1 event_type=alert alert.signature_id=6 dest_port=7010

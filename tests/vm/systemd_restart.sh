@@ -46,7 +46,7 @@ systemctl --no-block restart sluice.service
 wait_for "the restart" grow "$lines"
 systemctl stop sluice.service || fail "no stop of a restart"
 grep -q "ended before it had handed over" $WORK/log || fail "no word of the engine that stands still"
-nft list tables | grep -q sluice && fail "the table is left by a restart that became a stop"
+grep -q sluice <<<"$(nft list tables)" && fail "the table is left by a restart that became a stop"
 equal "sockets that systemd keeps" "$(show NFileDescriptorStore)" 0
 systemctl start sluice.service || fail "no start after that"
 is_ready || fail "no answer after that"
@@ -56,7 +56,7 @@ cp "$ETC/sluice.yaml" $WORK/sluice.yaml
 echo "no-such-setting: 1" >>"$ETC/sluice.yaml"
 systemctl restart sluice.service && fail "a restart with a broken configuration succeeds"
 grep -q "this restart takes the table down" $WORK/log || fail "no word of the broken configuration"
-nft list tables | grep -q sluice && fail "the table is left by a restart that failed"
+grep -q sluice <<<"$(nft list tables)" && fail "the table is left by a restart that failed"
 systemctl stop sluice.service
 systemctl reset-failed sluice.service 2>/dev/null || true # it may be forgotten already
 cp $WORK/sluice.yaml "$ETC/sluice.yaml"
@@ -65,5 +65,5 @@ is_ready || fail "no answer after a broken configuration"
 
 systemctl stop sluice.service || fail "no stop"
 equal "result" "$(show Result)" success
-nft list tables | grep -q sluice && fail "the table is left"
+grep -q sluice <<<"$(nft list tables)" && fail "the table is left"
 equal "sockets that systemd keeps" "$(show NFileDescriptorStore)" 0

@@ -60,7 +60,7 @@ client ping -c 1 -W 2 -q 10.66.1.1 >/dev/null || fail "no ping after the watchdo
 
 systemctl stop sluice.service || fail "no stop"
 equal "result" "$(show Result)" success
-nft list tables | grep -q sluice && fail "the table is left"
+grep -q sluice <<<"$(nft list tables)" && fail "the table is left"
 equal "sockets that systemd keeps" "$(show NFileDescriptorStore)" 0
 client ping -c 1 -W 2 -q -s 800 10.66.1.1 >/dev/null || fail "no ping after the stop"
 systemctl start sluice.service || fail "no second start"
