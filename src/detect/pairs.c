@@ -3,10 +3,11 @@
  * Literals of two bytes in long buffers. Hyperscan looks for them together with all others and takes two thirds longer for these then:
  * dozens of pairs occur by chance in each packet of what is compressed or encrypted, and its filter is made of few bytes of each literal.
  *
- * The pairs are in sixteen classes. A class is four sets of halves of bytes, the lower and the upper one of the first and of the second byte, and
- * tables of sixteen rows for each say of which classes' sets a half is. So at 32 places at once eight lookups say which classes a place may
- * be of; where there is one, at one place in five hundred of random bytes with the pairs of ET Open, a map of all is asked. First all places are asked, and
- * then those that are left are looked at: what is rare and comes by chance keeps the processor from guessing its way.
+ * The pairs are in eight classes. A class is four sets of halves of bytes, the lower and the upper one of the first and of the second byte, and
+ * tables of sixteen rows for each say of which classes' sets a half is. So at 32 places at once four lookups say which classes a place may
+ * be of; where there is one, at one place in three hundred of random bytes with the pairs of ET Open, a map of all is asked. What is rare and comes by
+ * chance keeps the processor from guessing its way, so each step is done for many places before the next one, and writes down what is left for
+ * that without asking.
  *
  * It takes AVX2; elsewhere nobody makes such a table, and Hyperscan gets the pairs, too.
  */
@@ -25,11 +26,12 @@
 enum {
     PLACES = 32, /* at once */
     ROWS = 16,
-    HALVES = 4, /* of a pair: lower and upper of its first byte, of its second */
-    SETS = 2,   /* of tables: a byte has bits for eight classes */
-    CLASSES = 8 * SETS,
-    CHUNK = 64,   /* blocks of so many places, for which there is room between the two steps */
+    HALVES = 4,   /* of a pair: lower and upper of its first byte, of its second */
+    CLASSES = 8,  /* a byte has a bit for each */
+    CHUNK = 64,   /* blocks of so many places, for which there is room between the steps */
     VARIANTS = 4, /* of two letters in any case */
+    WORD = 64,
+    WORDS = (1 << 16) / WORD,
 };
 
 struct pair {
@@ -38,8 +40,10 @@ struct pair {
 };
 
 struct pairs {
-    uint8_t rows[SETS][HALVES][ROWS]; /* by the half: a bit for each class whose set has it */
-    uint64_t map[(1U << 16) / 64];    /* by bytes */
+    uint8_t rows[HALVES][ROWS];                /* by the half: a bit for each class whose set has it */
+    uint64_t map[WORDS];                       /* by bytes */
+    uint16_t before[WORDS];                    /* how many bits the words before have */
+    uint16_t first[PAIRS_MOST * VARIANTS + 1]; /* in the list, by the bit's number; one more at the end */
     uint32_t count;
     struct pair list[]; /* in order */
 };
@@ -47,7 +51,7 @@ struct pairs {
 bool pairs_are_fast(void)
 {
 #ifdef __x86_64__
-    return __builtin_cpu_supports("avx2");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
 #else
     return false;
 #endif
@@ -122,16 +126,33 @@ static void make_rows(struct pairs *pairs)
     for (uint32_t i = 0; i < count; i++) {
         for (unsigned half = 0; half < HALVES; half++) {
             for (unsigned row = 0; row < ROWS; row++)
-                pairs->rows[i / 8][half][row] |= (uint8_t)((classes[i].sets[half] >> row & 1U) << i % 8);
+                pairs->rows[half][row] |= (uint8_t)((classes[i].sets[half] >> row & 1U) << i);
         }
     }
+}
+
+/* The list is in order. */
+static void number_pairs(struct pairs *pairs)
+{
+    uint16_t count = 0;
+
+    for (uint32_t i = 0; i < WORDS; i++) {
+        pairs->before[i] = count;
+        count = (uint16_t)(count + __builtin_popcountll(pairs->map[i]));
+    }
+    count = 0;
+    for (uint32_t i = 0; i < pairs->count; i++) {
+        if (i == 0 || pairs->list[i].bytes != pairs->list[i - 1].bytes)
+            pairs->first[count++] = (uint16_t)i;
+    }
+    pairs->first[count] = (uint16_t)pairs->count;
 }
 
 static void add(struct pairs *pairs, uint8_t first, uint8_t second, uint32_t pattern)
 {
     uint16_t bytes = pair_of((const uint8_t[]){ first, second });
 
-    pairs->map[bytes / 64] |= UINT64_C(1) << (bytes % 64);
+    pairs->map[bytes / WORD] |= UINT64_C(1) << bytes % WORD;
     pairs->list[pairs->count++] = (struct pair){ bytes, pattern };
 }
 
@@ -172,6 +193,7 @@ int pairs_new(struct pairs **out, const struct literal *literals, const unsigned
         add_literal(pairs, &literals[patterns[i]], patterns[i]);
     qsort(pairs->list, pairs->count, sizeof(pairs->list[0]), compare_pairs);
     make_rows(pairs);
+    number_pairs(pairs);
     *out = pairs;
     return 0;
 }
@@ -183,32 +205,23 @@ void pairs_free(struct pairs *pairs)
 
 /* --- Searching ------------------------------------------------------------------------------------------------------------- */
 
-static void tell(const struct pairs *pairs, uint16_t bytes, uint32_t end, grams_found *found, void *user)
+static inline bool has(const struct pairs *pairs, uint16_t pair)
 {
-    uint32_t low = 0, high = pairs->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (pairs->list[middle].bytes < bytes)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < pairs->count && pairs->list[low].bytes == bytes; low++)
-        found(user, pairs->list[low].pattern, end);
+    return pairs->map[pair / WORD] >> pair % WORD & 1;
 }
 
-static inline void look_at(const struct pairs *pairs, const uint8_t *bytes, uint32_t at, grams_found *found, void *user)
+/* One that it has. */
+static inline void tell(const struct pairs *pairs, uint16_t pair, uint32_t end, grams_found *found, void *user)
 {
-    uint16_t pair = pair_of(bytes + at);
+    uint64_t lower = pairs->map[pair / WORD] & ((UINT64_C(1) << pair % WORD) - 1);
+    const uint16_t *first = &pairs->first[pairs->before[pair / WORD] + __builtin_popcountll(lower)];
 
-    if (pairs->map[pair / 64] >> (pair % 64) & 1)
-        tell(pairs, pair, at + 2, found, user);
+    for (uint32_t i = first[0]; i < first[1]; i++)
+        found(user, pairs->list[i].pattern, end);
 }
 
 #ifdef __x86_64__
-#define WITH_AVX2 __attribute__((target("avx2")))
+#define WITH_AVX2 __attribute__((target("avx2,popcnt")))
 
 /* Both lanes of a register have the same sixteen rows. */
 static WITH_AVX2 inline __m256i rows_of(const uint8_t rows[ROWS])
@@ -237,7 +250,7 @@ static WITH_AVX2 inline __m256i classes_of(const struct wide_rows *tables, const
 /* Puts down a bit for each place of the blocks that may be one of a pair. */
 static WITH_AVX2 void ask_blocks(const struct pairs *pairs, const uint8_t *bytes, uint32_t blocks, uint32_t *left)
 {
-    const struct wide_rows one = wide_rows_of(pairs->rows[0]), other = wide_rows_of(pairs->rows[1]);
+    const struct wide_rows tables = wide_rows_of(pairs->rows);
     const __m256i half = _mm256_set1_epi8(0x0f), zero = _mm256_setzero_si256();
 
     for (uint32_t i = 0; i < blocks; i++) {
@@ -249,16 +262,38 @@ static WITH_AVX2 void ask_blocks(const struct pairs *pairs, const uint8_t *bytes
             _mm256_and_si256(seconds, half),
             _mm256_and_si256(_mm256_srli_epi16(seconds, 4), half),
         };
-        __m256i classes = _mm256_or_si256(classes_of(&one, halves), classes_of(&other, halves));
 
-        left[i] = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(classes, zero));
+        left[i] = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(classes_of(&tables, halves), zero));
     }
 }
 
-/* `places`: PLACES at least, behind each of which one byte more follows. The last ones are asked together with some of those before. */
-static void search_wide(const struct pairs *pairs, const uint8_t *bytes, uint32_t places, grams_found *found,
-                        void *user)
+/* Writes down at which of the places that are left there is a pair, and says how many they are. */
+static WITH_AVX2 uint32_t ask_map(const struct pairs *pairs, const uint8_t *bytes, uint32_t blocks,
+                                  const uint32_t *left, uint16_t *places)
 {
+    uint16_t some[CHUNK];
+    uint32_t some_count = 0, count = 0;
+
+    for (uint32_t i = 0; i < blocks; i++) {
+        some[some_count] = (uint16_t)i;
+        some_count += left[i] != 0;
+    }
+    for (uint32_t i = 0; i < some_count; i++) {
+        for (uint32_t hits = left[some[i]]; hits; hits &= hits - 1) {
+            uint32_t at = some[i] * PLACES + (uint32_t)__builtin_ctz(hits);
+
+            places[count] = (uint16_t)at;
+            count += has(pairs, pair_of(bytes + at));
+        }
+    }
+    return count;
+}
+
+/* `places`: PLACES at least, behind each of which one byte more follows. The last ones are asked together with some of those before. */
+static WITH_AVX2 void search_wide(const struct pairs *pairs, const uint8_t *bytes, uint32_t places, grams_found *found,
+                                  void *user)
+{
+    uint16_t at[CHUNK * PLACES];
     uint32_t left[CHUNK];
 
     for (uint32_t done = 0; done < places;) {
@@ -270,12 +305,14 @@ static void search_wide(const struct pairs *pairs, const uint8_t *bytes, uint32_
         }
         if (blocks > CHUNK)
             blocks = CHUNK;
-        ask_blocks(pairs, bytes + done - skipped, blocks, left);
+        uint32_t begin = done - skipped;
+
+        ask_blocks(pairs, bytes + begin, blocks, left);
         left[0] &= UINT32_MAX << skipped;
-        for (uint32_t i = 0; i < blocks; i++) {
-            for (uint32_t hits = left[i]; hits; hits &= hits - 1)
-                look_at(pairs, bytes, done - skipped + i * PLACES + (uint32_t)__builtin_ctz(hits), found, user);
-        }
+        uint32_t count = ask_map(pairs, bytes + begin, blocks, left, at);
+
+        for (uint32_t i = 0; i < count; i++)
+            tell(pairs, pair_of(bytes + begin + at[i]), begin + at[i] + 2, found, user);
         done += blocks * PLACES - skipped;
     }
 }
@@ -291,6 +328,8 @@ void pairs_search(const struct pairs *pairs, const uint8_t *bytes, uint32_t leng
         return;
     }
 #endif
-    for (uint32_t at = 0; at < places; at++)
-        look_at(pairs, bytes, at, found, user);
+    for (uint32_t at = 0; at < places; at++) {
+        if (has(pairs, pair_of(bytes + at)))
+            tell(pairs, pair_of(bytes + at), at + 2, found, user);
+    }
 }
