@@ -15,7 +15,7 @@ background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
 for _ in $(seq 50); do [ -s "$WORK/got" ] && break; sleep 0.05; done
 
 for to in 10.66.2.2 fd66:2::2; do
-	client python3 "$HERE/traffic.py" udp-send "$to" 7000 "first" "some EVIL text" "an ODD text" "GOOD-EVIL text" "last"
+	udp_send cli "$to" 7000 "first" "some EVIL text" "an ODD text" "GOOD-EVIL text" "last"
 done
 for _ in $(seq 60); do [ "$(grep -c last "$WORK/got")" = 2 ] && break; sleep 0.05; done
 equal "plain datagrams" "$(grep -c first "$WORK/got")" 2

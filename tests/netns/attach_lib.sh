@@ -18,8 +18,8 @@ unchanged() { ruleset | cmp -s - "$WORK/before" || fail "$1: the ruleset is not 
 pass() {
 	local what=$1 evil=$2 to
 	for to in 10.66.2.2 fd66:2::2; do
-		client python3 "$HERE/traffic.py" udp-send $to 7001 "$what: closed"
-		client python3 "$HERE/traffic.py" udp-send $to 7000 "$what: good" "$what: EVIL" "$what: last"
+		udp_send cli $to 7001 "$what: closed"
+		udp_send cli $to 7000 "$what: good" "$what: EVIL" "$what: last"
 		client ping -c1 -W5 -q $to >/dev/null || fail "$what: no ping to $to"
 	done
 	for _ in $(seq 100); do [ "$(grep -c "$what: last" "$WORK/got7000")" = 2 ] && break; sleep 0.05; done

@@ -84,7 +84,7 @@ PY
 expected=0
 for net in $nets; do
 	for to in "10.66.$net.2" "fd66:$net::2"; do
-		client python3 "$HERE/traffic.py" udp-send "$to" 7000 "good $net" EVIL "old $net" "last $net"
+		udp_send cli "$to" 7000 "good $net" EVIL "old $net" "last $net"
 		equal "a stream to $to" "$(client timeout 30 python3 "$HERE/traffic.py" tcp-ask "$to" 7001 good)" good
 		# The gateway has no address: answers leave by the ports, with the tags of what they answer.
 		[ $FAMILY = bridge ] || continue

@@ -46,12 +46,12 @@ rule() { gateway iptables -t mangle -A FORWARD -p udp "$@"; }
 arrived() { grep -c "$1\$" "$WORK/got" || true; }
 # both NAME: ours and theirs are dropped, the rest arrives once.
 both() {
-	client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 "$1" "$1 OURS" "$1 THEIRS" "$1 end"
+	udp_send cli 10.66.2.2 7000 "$1" "$1 OURS" "$1 THEIRS" "$1 end"
 	for _ in $(seq 100); do [ "$(arrived "$1 end")" = 1 ] && break; sleep 0.05; done
 	equal "$1" "$(arrived "$1") $(arrived "$1 OURS") $(arrived "$1 THEIRS") $(arrived "$1 end")" "1 0 0 1"
 }
 only() { # only NAME WANTED WORD: what arrives of NAME and "NAME WORD" with one side dead
-	client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 "$1" "$1 $3"
+	udp_send cli 10.66.2.2 7000 "$1" "$1 $3"
 	for _ in $(seq 20); do [ "$(arrived "$1")" = 1 ] && break; sleep 0.05; done
 	sleep 0.1
 	equal "$1" "$(arrived "$1") $(arrived "$1 $3")" "$2"

@@ -2,14 +2,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Questions to an EVE file.
 
-    eve.py count FILE KEY=VALUE...   how many events have all these values; a.b walks objects; KEY= asks that it is absent
-    eve.py stats FILE PATH           a number of the last stats event
+    eve.py count FILE KEY=VALUE...         how many events have all these values; a.b walks objects; KEY= asks that it is absent
+    eve.py wait FILE WANTED KEY=VALUE...   the same, as soon as there are that many, or after 5 s
+    eve.py stats FILE PATH                 a number of the last stats event
 
 With EVE_CUT in the environment lines that are cut are left out: of a writer that was killed.
 """
 import json
 import os
 import sys
+import time
+
+WAIT_SECONDS = 5
 
 
 def read(path):
@@ -41,11 +45,25 @@ def text(v):
     return '' if v is None else str(v).lower() if isinstance(v, bool) else str(v)
 
 
+def count(path, items):
+    wanted = [item.split('=', 1) for item in items]
+    return sum(all(text(value(event, k)) == v for k, v in wanted) for event in read(path))
+
+
+def wait(path, number, items):
+    """One process that asks again, and not one for each time: under emulation it takes long to start."""
+    end = time.monotonic() + WAIT_SECONDS
+    while (found := count(path, items)) < number and time.monotonic() < end:
+        time.sleep(0.05)
+    return found
+
+
 def main():
     command, path, *rest = sys.argv[1:]
     if command == 'count':
-        wanted = [item.split('=', 1) for item in rest]
-        print(sum(all(text(value(event, k)) == v for k, v in wanted) for event in read(path)))
+        print(count(path, rest))
+    elif command == 'wait':
+        print(wait(path, int(rest[0]), rest[1:]))
     elif command == 'stats':
         stats = [event for event in read(path) if event.get('event_type') == 'stats']
         found = value(stats[-1]['stats'], rest[0]) if stats else None

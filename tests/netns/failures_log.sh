@@ -28,7 +28,7 @@ sent=0
 # judged NAME: a packet that passes and one that does not.
 judged() {
 	sent=$((sent + 1))
-	client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 "number 5" "number 4 of $sent"
+	udp_send cli 10.66.2.2 7000 "number 5" "number 4 of $sent"
 	for _ in $(seq 100); do grep -q "number 4 of $sent" "$WORK/got" && break; sleep 0.05; done
 	grep -q "number 4 of $sent" "$WORK/got" || fail "$1: traffic does not pass"
 	grep -q "number 5" "$WORK/got" && fail "$1: what must not pass passes"
@@ -123,7 +123,7 @@ judged "refused reload"
 ask upgrade >"$WORK/out" 2>&1 || fail "upgrade: $(cat "$WORK/out")"
 for _ in $(seq 100); do ask reload >"$WORK/out" 2>&1 && break; sleep 0.1; done
 grep -q "2 rules" "$WORK/out" || fail "the new rule is not there: $(cat "$WORK/out")"
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 "other text"
+udp_send cli 10.66.2.2 7000 "other text"
 judged upgraded
 grep -q "other text" "$WORK/got" && fail "the new rule is not in force"
 stop_process "$ips" || fail "exit code $?"

@@ -36,8 +36,8 @@ leaked() { grep -c "$1\$" "$WORK/closed" || true; }
 send() {
 	local to
 	for to in $FAMILIES; do
-		client python3 "$HERE/traffic.py" udp-send "$to" 7001 "$1" "$1 EVIL"
-		client python3 "$HERE/traffic.py" udp-send "$to" 7000 "$1" "$1 EVIL" "$1 end"
+		udp_send cli "$to" 7001 "$1" "$1 EVIL"
+		udp_send cli "$to" 7000 "$1" "$1 EVIL" "$1 end"
 	done
 }
 COUNT=$(echo "$FAMILIES" | wc -w)
@@ -118,7 +118,7 @@ beside() {
 	expect "$mode: with a dead daemon" "$mode-dead" 1
 	run_beside "$mode-full" "$mode" --set queue.length=1 --set queue.fail-open=yes
 	freeze "$LAST_PID"
-	for to in $FAMILIES; do client python3 "$HERE/traffic.py" udp-send "$to" 7000 fill fill; done
+	for to in $FAMILIES; do udp_send cli "$to" 7000 fill fill; done
 	sleep 0.1
 	send "$mode-full"
 	expect "$mode: with a full queue" "$mode-full" 1

@@ -31,9 +31,9 @@ ask client fd66:2::2 good good
 ask gateway fd66:2::2 good good
 ask gateway 10.66.2.2 EVIL "" 1.5
 grep -q EVIL <<<"$(gateway timeout 20 python3 "$HERE/traffic.py" tcp-ask 127.0.0.1 7001 EVIL)" || fail "the loopback"
-client python3 "$HERE/traffic.py" udp-send 10.66.1.1 7000 hello
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 hello
-gateway python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 hello
+udp_send cli 10.66.1.1 7000 hello
+udp_send cli 10.66.2.2 7000 hello
+udp_send gw 10.66.2.2 7000 hello
 wait_events ips 1 event_type=alert alert.signature_id=2 queue.hook=input queue.in_iface=g0 queue.mark=119
 wait_events ips 1 event_type=alert alert.signature_id=2 queue.hook=forward queue.in_iface=g0 queue.out_iface=g1
 equal "alerts for the client's interface" "$(events ips event_type=alert alert.signature_id=2)" 2

@@ -7,7 +7,7 @@ topology
 install() { gateway "$SLUICE" nft install --config /dev/null "$@" >/dev/null || fail "install $*"; }
 remove() { gateway "$SLUICE" nft remove --config /dev/null || fail "remove"; }
 queued() { gateway "$SLUICE" nft status --config /dev/null --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["packets"])'; }
-send() { client python3 "$HERE/traffic.py" udp-send "$@"; }
+send() { udp_send cli "$@"; }
 
 # udp PORT: what arrived there, once everything sent before has.
 background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got7000"

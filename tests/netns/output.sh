@@ -48,7 +48,7 @@ lost=$(counter output.alert.lost)
 mv "$WORK/ips/eve.json" "$WORK/old.json"
 kill -USR2 "$LAST_PID"
 for _ in $(seq 100); do [ -e "$WORK/ips/eve.json" ] && break; sleep 0.05; done
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 "number last"
+udp_send cli 10.66.2.2 7000 "number last"
 wait_events ips 1 event_type=alert alert.signature_id=1
 [ "$(counter output.alert.lost)" -le $((lost + 1)) ] || fail "events are lost where there is room"
 python3 -c 'import json, sys

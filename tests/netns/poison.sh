@@ -20,7 +20,7 @@ HANG='POISON-HANG, and some more letters'
 EXEC='POISON-EXEC, and some more letters'
 # poison TEXT DEATHS: of engines by now; the datagrams around it arrive.
 poison() {
-	client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7003 "before $2" "$1" "after $2"
+	udp_send cli 10.66.2.2 7003 "before $2" "$1" "after $2"
 	for _ in $(seq 400); do [ "$(grep -c "the engine [ws]" "$WORK/ips.log")" -ge "$2" ] && break; sleep 0.05; done
 	for _ in $(seq 400); do grep -q "after $2" "$WORK/got" && grep -q "before $2" "$WORK/got" && break; sleep 0.05; done
 	grep -q "before $2" "$WORK/got" || fail "what came before $1 is lost"

@@ -40,7 +40,7 @@ client python3 "$HERE/traffic.py" tcp-steps 10.66.2.2 7001 <"$WORK/steps" >"$WOR
 exec 3>"$WORK/steps"
 echo "the first" >&3
 for _ in $(seq 100); do grep -q "the first" "$WORK/answers" && break; sleep 0.05; done
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7002 once
+udp_send cli 10.66.2.2 7002 once
 
 background cli python3 "$HERE/traffic.py" udp-paced 10.66.2.2 7000 1000 60
 PACED=$LAST_PID
@@ -80,7 +80,7 @@ wait_events ips 1 event_type=alert alert.signature_id=3
 equal "generation of the alert" "$(events ips event_type=alert alert.signature_id=3 queue.ruleset=22)" 1
 
 # The threshold counts on.
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7002 once once
+udp_send cli 10.66.2.2 7002 once once
 for _ in $(seq 60); do [ "$(grep -c once "$WORK/once")" = 3 ] && break; sleep 0.05; done
 stop_process "$SLUICE_PID" || fail "exit code $?"
 equal "alerts of the threshold" "$(events ips event_type=alert alert.signature_id=4)" 1

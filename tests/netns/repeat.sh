@@ -20,8 +20,8 @@ for port in 7000 7009; do
 	for _ in $(seq 50); do [ -s "$WORK/got$port" ] && break; sleep 0.05; done
 done
 for to in 10.66.2.2 fd66:2::2; do
-	client python3 "$HERE/traffic.py" udp-send "$to" 7000 good EVIL last
-	client python3 "$HERE/traffic.py" udp-send "$to" 7009 good EVIL last
+	udp_send cli "$to" 7000 good EVIL last
+	udp_send cli "$to" 7009 good EVIL last
 done
 for _ in $(seq 60); do [ "$(grep -c last "$WORK/got7000")" = 2 ] && break; sleep 0.05; done
 sleep 0.2
@@ -42,12 +42,12 @@ for ipt in iptables ip6tables; do
 done
 : >"$WORK/got7000.2"
 start_sluice marked --queue 0 --rules "$WORK/t.rules" --verdict repeat --mark 0x1/0x1 --set queue.marked-packets=drop
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 one two three
+udp_send cli 10.66.2.2 7000 one two three
 wait_events marked 3 event_type=drop drop.reason=marked
 stop_process "$LAST_PID" || fail "exit code $?"
 equal "marked packets" "$(last_stats marked queue.0.marked)" 3
 start_sluice passing --queue 0 --rules "$WORK/t.rules" --verdict repeat --mark 0x1/0x1
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 "late EVIL"
+udp_send cli 10.66.2.2 7000 "late EVIL"
 for _ in $(seq 60); do grep -q 'late EVIL' "$WORK/got7000" && break; sleep 0.05; done
 grep -q 'late EVIL' "$WORK/got7000" || fail "a marked packet does not pass by default"
 stop_process "$LAST_PID" || fail "exit code $?"

@@ -33,7 +33,7 @@ equal "repeated" "$(last_stats same queue.0.repeated)" 300
 # A queue rule that does not ask for the mark.
 queued_udp
 start_sluice loop --queue 0 --rules "$WORK/t.rules" --verdict repeat --mark 0x1/0x1 --set queue.repeat-limit=20
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 one two EVIL
+udp_send cli 10.66.2.2 7000 one two EVIL
 # Marked, they are past the mark already when they come back; so this is queue.marked-packets' case, and no loop.
 arrives one 1
 arrives two 1
@@ -46,7 +46,7 @@ gateway iptables -F FORWARD
 gateway iptables -A FORWARD -p udp -j MARK --set-xmark 0x0/0xff
 queued_udp -m mark ! --mark 0x1/0x1
 start_sluice off --queue 0 --rules "$WORK/t.rules" --verdict repeat --mark 0x1/0x1 --set queue.repeat-limit=20
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 three EVIL four
+udp_send cli 10.66.2.2 7000 three EVIL four
 wait_events off 2 event_type=drop "drop.reason=repeat loop"
 wait_events off 1 event_type=drop drop.reason=rules
 stop_process "$LAST_PID" || fail "exit code $?"
@@ -58,7 +58,7 @@ grep -q "2 packets came back from repeat without queue.mark again and again.*dro
 # The other policy: what has been inspected so often is accepted, and skips the rest of the chain.
 start_sluice accept --queue 0 --rules "$WORK/t.rules" --verdict repeat --mark 0x1/0x1 --set queue.repeat-limit=20 \
 	--set queue.looping-packets=accept
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 five EVIL
+udp_send cli 10.66.2.2 7000 five EVIL
 arrives five 1
 stop_process "$LAST_PID" || fail "exit code $?"
 equal "looping" "$(last_stats accept queue.0.looping)" 1

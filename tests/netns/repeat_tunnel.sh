@@ -26,7 +26,7 @@ run() {
 	local name=$1
 	start_sluice "$name" --queue 0 --attach repeat --set nft.monitor=off --set "nft.hooks=[$2]" --mark 0x10/0x30 --rules "$WORK/t.rules"
 	[ -z "${3:-}" ] || gateway nft flush chain inet sluice "$3"
-	client python3 "$HERE/traffic.py" udp-send "$TO" 7000 hello1 hello2 hello3 hello4 hello5
+	udp_send cli "$TO" 7000 hello1 hello2 hello3 hello4 hello5
 	sleep 0.3
 	stop_process "$LAST_PID" || fail "exit code $?"
 }

@@ -17,7 +17,7 @@ for _ in $(seq 50); do grep -q listening "$WORK/sink" 2>/dev/null && grep -q lis
 
 words() {
 	local address=$1
-	client python3 "$HERE/traffic.py" udp-send "$address" 7000 "say hello" "say nothing"
+	udp_send cli "$address" 7000 "say hello" "say nothing"
 	equal "tcp to $address" "$(client python3 "$HERE/traffic.py" tcp-ask "$address" 7001 "say hello!")" "say HELLO!"
 }
 words 10.66.2.2

@@ -96,7 +96,7 @@ for status in /proc/"$ENGINE"/task/*/status; do
 done
 grep -q "sandbox: user sluice, CAP_NET_ADMIN alone" <<<"$(ask status)" || fail "status does not tell of it"
 
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 hello
+udp_send cli 10.66.2.2 7000 hello
 wait_events ips 1 event_type=alert alert.signature_id=5
 equal "good text" "$(client python3 "$HERE/traffic.py" tcp-ask 10.66.2.2 7001 hello)" hello
 equal "bad text" "$(client python3 "$HERE/traffic.py" tcp-ask 10.66.2.2 7001 'some EVIL text')" RESET
@@ -113,7 +113,7 @@ mv "$WORK/rules/new" "$WORK/rules/t.rules"
 ask reload >/dev/null || fail "no reload: $(ask reload 2>&1)"
 tells ips "reloaded: generation 2"
 [ "$(find "$WORK/cache" -type f | wc -l)" -gt "$before" ] || fail "nothing was added to the cache"
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 "hullo, everybody"
+udp_send cli 10.66.2.2 7000 "hullo, everybody"
 wait_events ips 2 event_type=alert alert.signature_id=5
 
 # Rotation.
@@ -121,14 +121,14 @@ mv "$WORK/ips/eve.json" "$WORK/ips/eve.json.1"
 kill -USR2 "$ips"
 wait_file "$WORK/ips/eve.json"
 equal "owner of the new file" "$(owner "$WORK/ips/eve.json")" $USER_ID
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 "hullo, everybody"
+udp_send cli 10.66.2.2 7000 "hullo, everybody"
 wait_events ips 1 event_type=alert alert.signature_id=5
 
 # The firewall: its own table, put back; a host that is blocked.
 gateway nft delete table inet sluice
 for _ in $(seq 100); do gateway nft list table inet sluice >/dev/null 2>&1 && break; sleep 0.05; done
 gateway nft list table inet sluice >/dev/null 2>&1 || fail "the table was not put back"
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 ATTACK
+udp_send cli 10.66.2.2 7000 ATTACK
 for _ in $(seq 100); do grep -q 10.66.1.2 <<<"$(gateway "$SLUICE" blocklist list --config /dev/null)" && break; sleep 0.05; done
 grep -q 10.66.1.2 <<<"$(gateway "$SLUICE" blocklist list --config /dev/null)" || fail "nobody is blocked"
 gateway "$SLUICE" blocklist flush --config /dev/null >/dev/null || fail "the list can't be cleared"
@@ -161,7 +161,7 @@ print("got", len(got))
 os.unlink(sys.argv[1])
 PY
 	for _ in $(seq 100); do
-		client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 "hullo, everybody"
+		udp_send cli 10.66.2.2 7000 "hullo, everybody"
 		[ -s "$WORK/got.$round" ] && break
 		sleep 0.1
 	done

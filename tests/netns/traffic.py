@@ -3,7 +3,6 @@
 """Small traffic for the namespace tests; every wait is bounded.
 
     traffic.py udp-sink PORT FILE                    writes one line per datagram: source port and text
-    traffic.py udp-send ADDRESS PORT TEXT...         one datagram a text
     traffic.py udp-flood ADDRESS PORT COUNT          COUNT datagrams "number N"
     traffic.py udp-paced ADDRESS PORT RATE SECONDS   RATE datagrams "number N" a second until SIGTERM comes, or for SECONDS;
                                                      prints how many it were
@@ -39,12 +38,6 @@ def udp_sink(port, path):
         while True:
             data, peer = sock.recvfrom(65536)
             out.write(f'{peer[1]} {data[:60].decode("latin-1")}\n')
-
-
-def udp_send(address, port, *texts):
-    sock = socket.socket(family(address), socket.SOCK_DGRAM)
-    for text in texts:
-        sock.sendto(text.encode('latin-1'), (address, int(port)))
 
 
 def udp_flood(address, port, count):
@@ -178,7 +171,7 @@ def tcp_steps(address, port, patience='4'):
 
 
 if __name__ == '__main__':
-    commands = {'udp-sink': udp_sink, 'udp-send': udp_send, 'udp-flood': udp_flood, 'udp-paced': udp_paced,
+    commands = {'udp-sink': udp_sink, 'udp-flood': udp_flood, 'udp-paced': udp_paced,
                 'tcp-echo': tcp_echo, 'tcp-ask': tcp_ask, 'tcp-bulk': tcp_bulk, 'tcp-same': tcp_same,
                 'tcp-steps': tcp_steps}
     if len(sys.argv) < 2 or sys.argv[1] not in commands:

@@ -43,7 +43,7 @@ for to in 10.66.2.2 fd66:2::2; do
 	client python3 "$WORK/send.py" $to good
 	client python3 "$WORK/send.py" $to EVIL
 done
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 last
+udp_send cli 10.66.2.2 7000 last
 arrives last "$WORK/got"
 equal "good datagrams" "$(grep -c good "$WORK/got")" 12
 equal "bad datagrams that arrived" "$(grep -c EVIL "$WORK/got" || true)" 0

@@ -87,7 +87,7 @@ found 'broken queue.accept-shared'
 # And so it is: what the policy drops passes, because nobody listens.
 background srv python3 "$HERE/traffic.py" udp-sink 7001 "$WORK/got"
 listens "$WORK/got"
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7001 "through by bypass"
+udp_send cli 10.66.2.2 7001 "through by bypass"
 arrives "through by bypass" "$WORK/got"
 
 # Our own table by the native expression: altered, and as it was.

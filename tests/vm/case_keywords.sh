@@ -32,12 +32,12 @@ listens "$WORK/got"
 start_sluice ips --queue 0-1 --attach after --rules "$WORK/t.rules" --set stream.midstream=no --set stream.midstream-grace=0
 ips=$LAST_PID
 grep -q "the kernel tells with each packet what it knows of its connection$" "$WORK/ips.log" || fail "conntrack: $(cat "$WORK/ips.log")"
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 one two
-client python3 "$HERE/traffic.py" udp-send fd66:2::2 7000 one two
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7009 closed # nobody listens: the server's error is of this connection
+udp_send cli 10.66.2.2 7000 one two
+udp_send cli fd66:2::2 7000 one two
+udp_send cli 10.66.2.2 7009 closed # nobody listens: the server's error is of this connection
 # That a packet has no connection is known on a queue that had one with a connection: a source port each, so that both queues have.
 client bash -c 'for _ in {1..20}; do echo tracked >/dev/udp/10.66.2.2/7000; done'
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7010 untracked
+udp_send cli 10.66.2.2 7010 untracked
 arrives two "$WORK/got"
 wait_events ips 1 event_type=alert alert.signature_id=6 dest_port=7010
 wait_events ips 2 event_type=alert alert.signature_id=1 queue.ct_state=new queue.ct_mark=81 queue.set_mark=528

@@ -28,14 +28,14 @@ background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
 listens "$WORK/got"
 # Each one a connection of its own: symhash takes the ports, too.
 for i in $(seq 8); do
-	client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 "good $i"
-	client python3 "$HERE/traffic.py" udp-send fd66:2::2 7000 "good $i"
+	udp_send cli 10.66.2.2 7000 "good $i"
+	udp_send cli fd66:2::2 7000 "good $i"
 done
 for to in 10.66.2.2 fd66:2::2; do
-	client python3 "$HERE/traffic.py" udp-send $to 7000 EVIL
+	udp_send cli $to 7000 EVIL
 	client ping -c 3 -i 0.2 -W 5 -q $to >/dev/null || fail "ping does not pass"
 done
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 last
+udp_send cli 10.66.2.2 7000 last
 arrives last "$WORK/got"
 equal "good datagrams" "$(grep -c good "$WORK/got")" 16
 equal "bad datagrams that arrived" "$(grep -c EVIL "$WORK/got" || true)" 0

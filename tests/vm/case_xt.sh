@@ -16,10 +16,10 @@ grep -q "table inet sluice.*queue 0-1 by the xt NFQUEUE target" "$WORK/status.lo
 ruleset | grep symhash >/dev/null && fail "the native expression"
 # The target picks by addresses: two hosts are in one queue, eight of them are in both.
 for i in 2 3 4 5 6 7 8 9; do
-	client python3 "$HERE/traffic.py" udp-send "10.66.2.$i" 7000 "good $i" EVIL
-	client python3 "$HERE/traffic.py" udp-send "fd66:2::$i" 7000 "good $i" EVIL
+	udp_send cli "10.66.2.$i" 7000 "good $i" EVIL
+	udp_send cli "fd66:2::$i" 7000 "good $i" EVIL
 done
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 last
+udp_send cli 10.66.2.2 7000 last
 arrives last "$WORK/got"
 equal "good datagrams" "$(grep -c good "$WORK/got")" 16
 equal "bad datagrams that arrived" "$(grep -c EVIL "$WORK/got" || true)" 0
@@ -30,12 +30,12 @@ ruleset | cmp -s - "$WORK/before" || fail "the ruleset is not what it was: $(rul
 
 start_sluice killed --queue 0-1 --attach after --set nft.expression=xt --rules "$WORK/t.rules"
 kill_process "$LAST_PID"
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 bypass
+udp_send cli 10.66.2.2 7000 bypass
 arrives bypass "$WORK/got"
 # The native one takes its place: other rules in the same chains.
 start_sluice native --queue 0-1 --attach after --rules "$WORK/t.rules"
 ruleset | grep "symhash mod 2" >/dev/null || fail "not the native expression"
-client python3 "$HERE/traffic.py" udp-send 10.66.2.2 7000 EVIL again
+udp_send cli 10.66.2.2 7000 EVIL again
 arrives again "$WORK/got"
 equal "bad datagrams that arrived" "$(grep -c EVIL "$WORK/got" || true)" 0
 stop_process "$LAST_PID" || fail "exit code $?"
