@@ -265,6 +265,8 @@ void output_give_file(struct output *output, int fd);
 /* A ticket for what has been written up to now by all ports, and whether it has been formatted. */
 uint64_t output_ticket(struct output *output);
 bool output_drained(struct output *output, uint64_t ticket);
+/* Whether it is in the files, too; true when there is no thread that writes. */
+bool output_is_written(const struct output *output, uint64_t ticket);
 
 /* Waits until all that the ports have recorded is written and counted, so that numbers taken next do not depend on how far
  * the thread is. For replay; the ports must be silent meanwhile. */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sluice/clock.h"
@@ -114,6 +115,17 @@ void succession_take(const struct succession *own, int what, int fd)
     close(fd);
 }
 
+/* One that dies before they are written leaves them to the next. A disk that stands still is not waited for. */
+static void wait_for_written(struct output *output)
+{
+    enum { TRIES = 100 };
+    const struct timespec pause = { .tv_nsec = 1000000 };
+    uint64_t ticket = output_ticket(output);
+
+    for (unsigned i = 0; i < TRIES && !output_is_written(output, ticket); i++)
+        nanosleep(&pause, NULL);
+}
+
 void succession_tell(struct lifeline_memory *memory, struct output *output)
 {
     static const enum output_engine_action actions[] = {
@@ -141,5 +153,7 @@ void succession_tell(struct lifeline_memory *memory, struct output *output)
         snprintf(event.path, sizeof(event.path), "%s", from->path);
         output_engine(output, &event);
     }
+    if (end > first)
+        wait_for_written(output);
     atomic_store(&memory->told, end);
 }

@@ -862,6 +862,11 @@ bool output_drained(struct output *output, uint64_t ticket)
     return atomic_load_explicit(&output->rounds_ended, memory_order_acquire) >= ticket;
 }
 
+bool output_is_written(const struct output *output, uint64_t ticket)
+{
+    return !output->started || atomic_load_explicit(&output->rounds_flushed, memory_order_acquire) >= ticket;
+}
+
 void output_settle(struct output *output)
 {
     const struct timespec pause = { .tv_nsec = SETTLE_WAIT_NS };
@@ -870,7 +875,7 @@ void output_settle(struct output *output)
     if (!output->started)
         return;
     wake(output);
-    while (atomic_load_explicit(&output->rounds_flushed, memory_order_acquire) < ticket)
+    while (!output_is_written(output, ticket))
         nanosleep(&pause, NULL);
 }
 
