@@ -87,7 +87,8 @@ const struct keyword keyword_ctstate = {
               "without a connection. To "
               "ask for one of them only, have a firewall rule mark such packets, and ask for the mark (mark). Does not "
               "match while "
-              "the kernel tells nothing of connections (queue.conntrack); rules with this keyword make the daemon ask "
+              "the kernel tells nothing of connections (queue.conntrack), nor invalid or untracked in a queue before "
+              "its first packet with a connection; rules with this keyword make the daemon ask "
               "for it.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_NEGATABLE | KEYWORD_STATE,
