@@ -53,7 +53,7 @@ drop udp any any -> any 7000 (msg:"by its class"; content:"EVIL-C"; classtype:no
 drop udp any any -> any 7000 (msg:"does not ask"; content:"EVIL-D"; priority:9; sid:4;)
 drop udp any any -> any 7000 (msg:"of HOME_NET"; content:"EVIL-E"; fwsam:dst, 1 hour; priority:9; sid:5;)
 alert udp any any -> any 7000 (msg:"only tells"; content:"EVIL-F"; priority:1; sid:6;)
-drop udp any any -> any 7000 (msg:"for a moment"; content:"EVIL-G"; fwsam:src, 2 seconds; sid:7;)
+drop udp any any -> any 7000 (msg:"for a moment"; content:"EVIL-G"; fwsam:src, 6 seconds; sid:7;)
 RULES
 background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
 for _ in $(seq 100); do [ -s "$WORK/got" ] && break; sleep 0.05; done
@@ -129,7 +129,7 @@ equal "flushed" "$(listed)" ""
 say 10.66.1.4 10.66.2.2 EVIL-G
 waits "10.66.1.4 "
 say 10.66.1.4 10.66.2.2 not-now
-sleep 2.5
+for _ in $(seq 100); do [ -z "$(listed)" ] && break; sleep 0.1; done
 equal "after its time" "$(listed)" ""
 say 10.66.1.4 10.66.2.2 now-again
 arrives now-again 1

@@ -7,7 +7,7 @@
 
 #include "nfqueue_rig.h"
 
-enum { LARGE = 1400, SMALL = 60, BULK = 40, ROUNDS = 2000 };
+enum { LARGE = 1400, SMALL = 60, BULK = 40, ROUNDS = 600 };
 
 static void *run(void *capture)
 {

@@ -140,7 +140,7 @@ INIT
 	cat >"$root/case.sh" <<'CASE'
 #!/bin/busybox sh
 export PATH=/usr/bin:/busybox HOME=/root LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 SLUICE=/usr/bin/sluice
-timeout 150 bash "/source/tests/$(cat /case)" && echo "CASE PASSED" || echo "CASE FAILED: $?"
+timeout 400 bash "/source/tests/$(cat /case)" && echo "CASE PASSED" || echo "CASE FAILED: $?"
 poweroff -f
 CASE
 	chmod +x "$root/init" "$root/case.sh"
@@ -204,7 +204,7 @@ cat "$common" "$work/own.cpio" >"$work/initrd"
 # What keeps attackers out of a kernel costs a quarter of an emulated program's start.
 unguarded="mitigations=off init_on_alloc=0 hardened_usercopy=off randomize_kstack_offset=off nokaslr"
 version=$(cat "$VM_CACHE/version")
-timeout 240 qemu-system-x86_64 -accel tcg -cpu max -m 1024 -nographic -no-reboot -nic none -kernel "$VM_CACHE/kernel/boot/vmlinuz-$version" \
+timeout 500 qemu-system-x86_64 -accel tcg -cpu max -m 1024 -nographic -no-reboot -nic none -kernel "$VM_CACHE/kernel/boot/vmlinuz-$version" \
 	-initrd "$work/initrd" -append "console=ttyS0 quiet panic=-1 $unguarded" </dev/null >"$work/console" 2>&1 || true
 tr -d '\r' <"$work/console" | sed -E 's/\x1b(c|\[[0-9;?]*[A-Za-z])//g' | grep -a '[[:graph:]]' | tail -n 80
 grep -q "CASE PASSED" "$work/console"
