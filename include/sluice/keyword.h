@@ -182,6 +182,10 @@ struct keyword {
     enum inspect_result (*inspect)(struct inspection *in, const struct condition *condition,
                                    struct inspect_retry *retry);
 
+    /* KEYWORD_CONTENT, optional: whether inspect() reads nothing but the buffer and in->at, which takes it no longer in a long buffer. The
+     * prefilter may ask it then, of the place where it found a literal. */
+    bool (*decided_by_place)(const struct condition *condition);
+
     /* KEYWORD_BUFFER: the buffer in this packet, lent for the packet's time; NULL when there is none (no match, not even
      * for negated contents). An empty buffer is not NULL. */
     const uint8_t *(*buffer)(const struct match_input *in, uint32_t *length);

@@ -10,7 +10,7 @@
  *   prefilter.c  literals by whether their place is known, and the scan that yields candidates
  *   matcher.c    a Hyperscan database over literals;  anchored.c  literals that can be at one place only
  *   grams.c      the same over short buffers;  gram_counts.c  which of their bytes are rare
- *   pairs.c      literals of two bytes in long ones
+ *   pairs.c      literals of two bytes in long ones;  follow.c  what follows such a one in its rule
  *   detect.c     the detector, and a packet's way through it
  *   collect.c    a packet's candidates
  *   evaluate.c   whether a candidate matches
@@ -312,6 +312,12 @@ enum { LITERAL_ANYWHERE = UINT32_MAX, LITERAL_NEAR = 128 };
 
 enum { LITERAL_STRONG = 18 /* strength, of six letters: seldom found by chance */ };
 
+/* The conditions after a literal, as far as they are decided by its place. */
+struct follow {
+    const struct condition *first;
+    uint32_t count;
+};
+
 struct literal {
     const uint8_t *bytes;
     size_t length;
@@ -324,8 +330,10 @@ struct literal {
     uint32_t reach; /* it ends within so many bytes of its buffer; LITERAL_ANYWHERE when that is not known */
     const struct keyword *buffer; /* NULL: payload */
     const struct rule_buffer *rule_buffer;
-    unsigned strength; /* how much it says */
-    bool is_chosen;    /* by the rule's author */
+    const struct condition *condition; /* that it is the content of */
+    struct follow follow;              /* in the payload of a packet; asked of literals of two bytes */
+    unsigned strength;                 /* how much it says */
+    bool is_chosen;                    /* by the rule's author */
 };
 
 /* The literal by which the rule is found: the one marked fast_pattern, otherwise the strongest; in a buffer of a transaction, or in one
@@ -496,6 +504,13 @@ int pairs_new(struct pairs **out, const struct literal *literals, const unsigned
 void pairs_free(struct pairs *pairs);
 /* As grams_search(), in buffers of any length. */
 void pairs_search(const struct pairs *pairs, const uint8_t *bytes, uint32_t length, grams_found *found, void *user);
+
+/* --- follow.c ------------------------------------------------------------------------------------------------------------ */
+
+enum { FOLLOW_MOST = 8 };
+struct follow follow_of(const struct condition *literal);
+/* False: what follows does not hold where the literal ends at `end` of the whole payload. */
+bool follow_may_hold(const struct follow *follow, const uint8_t *bytes, uint32_t length, uint32_t end);
 
 /* --- anchored.c ---------------------------------------------------------------------------------------------------------- */
 

@@ -100,8 +100,13 @@ static struct place place_after(const struct condition *condition, struct place 
 
 /* --- Choice ------------------------------------------------------------------------------------------------------------------ */
 
-static void take(struct literal *out, const struct content *content, const struct rule_buffer *buffer, struct place end)
+static void take(struct literal *out, const struct condition *condition, const struct rule_buffer *buffer,
+                 struct place end)
 {
+    const struct content *content = condition->keyword->literal(condition);
+
+    out->condition = condition;
+    out->follow = (struct follow){ .first = NULL };
     out->reach = end.latest;
     out->at = end.earliest == end.latest ? end.latest - content->length : LITERAL_ANYWHERE;
     out->bytes = content->bytes;
@@ -209,7 +214,7 @@ bool literal_choose(const struct rule *rule, bool of_transaction, unsigned direc
 
             if (is_chosen || score * 2 + (buffer->keyword == NULL) > best) {
                 best = score * 2 + (buffer->keyword == NULL);
-                take(out, content, buffer, end);
+                take(out, c, buffer, end);
                 out->strength = score;
                 out->is_chosen = content->fast_pattern;
             }

@@ -24,9 +24,9 @@ struct entry {
     uint32_t check;
 };
 
-/* A check, and how far from the buffer's start its literal ends at most. */
 struct found {
-    uint32_t check, reach;
+    uint32_t check, reach; /* how far from the buffer's start its literal ends at most */
+    struct follow follow;
 };
 
 enum {
@@ -372,7 +372,7 @@ static void number_patterns(struct matcher *matcher, struct pattern_arrays *patt
     for (uint32_t i = 0; i < matcher->entry_count; i++) {
         const struct literal *literal = &matcher->entries[i].literal;
 
-        matcher->checks[i] = (struct found){ matcher->entries[i].check, literal->reach };
+        matcher->checks[i] = (struct found){ matcher->entries[i].check, literal->reach, literal->follow };
         if (i > 0 && compare_literals(&matcher->entries[i - 1].literal, literal) == 0)
             continue;
         patterns->bytes[count] = (const char *)literal->bytes;
@@ -510,11 +510,20 @@ static void on_gram(void *user, uint32_t pattern, uint32_t end)
 static void on_pair(void *user, uint32_t pattern, uint32_t end)
 {
     const struct scan *scan = user;
-    const struct pair_places *places = &scan->detector->pairs;
+    const struct matcher *matcher = scan->matcher;
+    struct pair_places *places = &scan->detector->pairs;
 
-    if (scan->bytes == places->bytes && scan->length == places->length)
-        pair_places_note(&scan->detector->pairs, pair_of(scan->bytes + end - PAIR_LENGTH), end - PAIR_LENGTH);
-    add_checks(scan, pattern, scan->base + end);
+    if (scan->bytes != places->bytes || scan->length != places->length) {
+        add_checks(scan, pattern, scan->base + end);
+        return;
+    }
+    pair_places_note(places, pair_of(scan->bytes + end - PAIR_LENGTH), end - PAIR_LENGTH);
+    for (uint32_t i = matcher->first[pattern]; i < matcher->first[pattern + 1]; i++) {
+        const struct found *found = &matcher->checks[i];
+
+        if (end <= found->reach && follow_may_hold(&found->follow, scan->bytes, scan->length, end))
+            detector_add_candidate(scan->detector, found->check);
+    }
 }
 
 static void search_databases(const struct scan *scan, const uint8_t *bytes, uint32_t length, match_event_handler found)

@@ -79,6 +79,8 @@ static int add_to_payload(struct ruleset *ruleset, struct group_keys *keys, uint
     struct check *added = &ruleset->checks[check];
     struct group_entry entry = { .check = check, .needs = added->needs, .has_literal = true, .literal = *literal };
 
+    if ((added->scope == SCOPE_PACKET || !admits(added, TRAFFIC_TCP)) && !added->of_transaction && !literal->is_part)
+        entry.literal.follow = follow_of(literal->condition);
     entry.literal.reach = reach_of(added, literal);
     if (entry.literal.reach == LITERAL_ANYWHERE)
         entry.literal.at = LITERAL_ANYWHERE;

@@ -45,6 +45,13 @@ static enum inspect_result byte_jump_inspect(struct inspection *in, const struct
     return INSPECT_YES;
 }
 
+static bool byte_jump_by_place(const struct condition *condition)
+{
+    const struct byte_jump *data = condition->data;
+
+    return byte_source_is_constant(&data->source);
+}
+
 static int set_origin(struct rule_parser *parser, struct span value, void *data, int origin)
 {
     struct byte_jump *jump = data;
@@ -150,4 +157,5 @@ const struct keyword keyword_byte_jump = {
     .kind = KEYWORD_CONTENT,
     .parse = byte_jump_parse,
     .inspect = byte_jump_inspect,
+    .decided_by_place = byte_jump_by_place,
 };

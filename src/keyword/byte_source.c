@@ -97,6 +97,11 @@ bool byte_source_is_relative(struct rule_parser *parser, const struct byte_sourc
     return source->relative && rule_parser_has_previous(parser);
 }
 
+bool byte_source_is_constant(const struct byte_source *source)
+{
+    return source->offset_value < 0 && source->width_value < 0 && !source->dce;
+}
+
 /* As strtoull reads it: blanks and a sign may come first, and it ends at what is no digit. */
 static bool read_string(struct cursor cur, const struct byte_source *source, uint32_t width, struct byte_number *number)
 {

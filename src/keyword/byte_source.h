@@ -34,6 +34,9 @@ struct byte_number {
 
 void byte_source_init(struct byte_source *source);
 
+/* Whether it is read without a variable, and without asking the protocol. */
+bool byte_source_is_constant(const struct byte_source *source);
+
 /* Options of all four keywords; `data` begins with a struct byte_source. */
 int byte_source_set_relative(struct rule_parser *parser, struct span value, void *data, int unused);
 int byte_source_set_string(struct rule_parser *parser, struct span value, void *data, int unused);

@@ -52,6 +52,13 @@ static enum inspect_result byte_test_inspect(struct inspection *in, const struct
     return compare(data->operator, left.value, right) != data->negated ? INSPECT_YES : INSPECT_NO;
 }
 
+static bool byte_test_by_place(const struct condition *condition)
+{
+    const struct byte_test *data = condition->data;
+
+    return byte_source_is_constant(&data->source) && data->value < 0;
+}
+
 static int set_mask(struct rule_parser *parser, struct span value, void *data, int unused)
 {
     struct byte_test *test = data;
@@ -161,4 +168,5 @@ const struct keyword keyword_byte_test = {
     .kind = KEYWORD_CONTENT,
     .parse = byte_test_parse,
     .inspect = byte_test_inspect,
+    .decided_by_place = byte_test_by_place,
 };

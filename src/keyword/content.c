@@ -187,6 +187,16 @@ static enum inspect_result content_inspect(struct inspection *in, const struct c
     return INSPECT_YES;
 }
 
+/* One that is to stand near the match before. */
+static bool content_by_place(const struct condition *condition)
+{
+    const struct content_condition *data = condition->data;
+    const struct content *content = &data->content;
+
+    return content->has_within && content->within < SHORT_WINDOW && content->within_value < 0 &&
+           content->distance_value < 0 && !data->replacement;
+}
+
 /* --- Parsing ------------------------------------------------------------------------------------------------------ */
 
 static int content_parse(struct rule_parser *parser, struct span value, bool negated)
@@ -240,6 +250,7 @@ const struct keyword keyword_content = {
     .flags = KEYWORD_NEGATABLE,
     .parse = content_parse,
     .inspect = content_inspect,
+    .decided_by_place = content_by_place,
     .literal = content_literal,
     .finish = content_finish,
 };

@@ -37,6 +37,13 @@ static enum inspect_result isdataat_inspect(struct inspection *in, const struct 
     return INSPECT_GIVE_UP;
 }
 
+static bool isdataat_by_place(const struct condition *condition)
+{
+    const struct isdataat *data = condition->data;
+
+    return data->value < 0;
+}
+
 /* content:"x"; isdataat:!1,relative; is how endswith was written before there was one. */
 static bool make_endswith(struct rule_parser *parser, const struct isdataat *data)
 {
@@ -94,4 +101,5 @@ const struct keyword keyword_isdataat = {
     .flags = KEYWORD_NEGATABLE,
     .parse = isdataat_parse,
     .inspect = isdataat_inspect,
+    .decided_by_place = isdataat_by_place,
 };

@@ -188,9 +188,10 @@ END_TEST
 
 /* --- Rules -------------------------------------------------------------------------------------------------------------------- */
 
-enum { PACKETS = 3000, RULES = 8, FILLERS = 100 };
+enum { PACKETS = 3000, RULES = 14, FILLERS = 100 };
 
-/* Of two bytes, with all that says where they may be, and a second one that depends on the place of the first. */
+/* Of two bytes, with all that says where they may be, and what follows: decided by their place, or by what was read before, with one place or
+ * with several. */
 static const char *const rules[RULES] = {
     "content:\"|79 94|\";",
     "content:\"|79 94|\"; offset:8; content:\"|00|\"; distance:0; within:1;",
@@ -200,6 +201,12 @@ static const char *const rules[RULES] = {
     "content:\"|00 00|\"; content:!\"|79 94|\"; distance:0;",
     "content:\"|94 79|\"; byte_test:1,>,64,0,relative;",
     "content:\"|00 00|\"; offset:2; content:\"|00 00|\"; distance:4; within:60; isdataat:!9,relative;",
+    "content:\"|79 94|\"; byte_jump:1,0,relative,from_beginning; isdataat:!40,relative;",
+    "content:\"|79 94|\"; byte_jump:2,-4,relative,little,from_beginning,post_offset -1; content:\"|00|\"; within:60;",
+    "content:\"|94 79|\"; content:\"|00|\"; distance:0; within:40; content:\"|79|\"; distance:0; within:3;",
+    "byte_extract:1,0,first; content:\"|79 94|\"; byte_test:1,>,first,0,relative;",
+    "byte_extract:1,0,first; content:\"|79 94|\"; content:\"|00|\"; distance:0; within:first;",
+    "content:\"|79 94|\"; content:!\"|00|\"; within:5; byte_test:1,<,100,2;",
 };
 
 /* With the others the pairs are searched apart, and their places known. */
@@ -218,17 +225,8 @@ static void load_rules(unsigned others)
     load(text);
 }
 
-/* The rules that match, as bits. The memory is the same for each, as a queue's is. */
-static unsigned matches_of(uint32_t number)
+static size_t detect(const uint8_t *payload, uint32_t length, const struct hit **hits)
 {
-    static const uint8_t letters[] = { 0x79, 0x94, 0, 'a', 'b', 'B', 'Z' };
-    static uint8_t payload[300];
-    unsigned matches = 0, kinds;
-    const struct hit *hits;
-
-    random_state = number * 77 + 1;
-    kinds = 2 + random_number() % (sizeof(letters) - 1);
-
     struct packet pkt = {
         .ip_version = 4,
         .protocol = IPPROTO_UDP,
@@ -237,14 +235,29 @@ static unsigned matches_of(uint32_t number)
         .source_port = 1,
         .destination_port = 2,
         .payload = payload,
-        .payload_length = 33 + random_number() % (sizeof(payload) - 32),
+        .payload_length = length,
     };
     const struct detect_input input = { .packet = &pkt };
 
-    for (uint32_t i = 0; i < pkt.payload_length; i++)
+    return detect_packet(detector, ruleset, &input, hits);
+}
+
+/* The rules that match, as bits. The memory is the same for each, as a queue's is. */
+static unsigned matches_of(uint32_t number)
+{
+    static const uint8_t letters[] = { 0x79, 0x94, 0, 'a', 'b', 'B', 'Z' };
+    static uint8_t payload[300];
+    unsigned matches = 0, kinds;
+    const struct hit *hits;
+    uint32_t length;
+
+    random_state = number * 77 + 1;
+    kinds = 2 + random_number() % (sizeof(letters) - 1);
+    length = 33 + random_number() % (sizeof(payload) - 32);
+    for (uint32_t i = 0; i < length; i++)
         payload[i] = random_number() % 4 ? (uint8_t)random_number() : letters[random_number() % kinds];
 
-    size_t count = detect_packet(detector, ruleset, &input, &hits);
+    size_t count = detect(payload, length, &hits);
 
     for (size_t i = 0; i < count; i++) {
         ck_assert_uint_le(hits[i].rule->sid, RULES);
@@ -278,6 +291,50 @@ START_TEST(rules_match_alike_whether_their_pairs_places_are_known_or_not)
 }
 END_TEST
 
+/* By how many candidates there are, and whether the rule matches. */
+static void check_follow(const char *options, const uint8_t *payload, uint32_t length, uint64_t candidates, bool match)
+{
+    static char text[32768];
+    const struct hit *hits;
+    size_t at = (size_t)snprintf(text, sizeof(text), "alert udp any any -> any any (%s sid:1;)\n", options);
+
+    for (unsigned i = 0; i < FILLERS; i++)
+        at += (size_t)snprintf(text + at, sizeof(text) - at,
+                               "alert udp any any -> any any (content:\"filler%03u\"; sid:%u;)\n", i, 1000 + i);
+    load(text);
+
+    size_t count = detect(payload, length, &hits);
+
+    ck_assert_msg(detector_counters(detector)->candidates == candidates, "%s: %u candidates", options,
+                  (unsigned)detector_counters(detector)->candidates);
+    ck_assert_uint_eq(count, match);
+    unload();
+}
+
+/* The length of a packet before a pair: 51 at the first place says nothing, 100 at the second one does. */
+START_TEST(a_rule_whose_pair_is_followed_by_something_else_is_no_candidate)
+{
+    static const char jump[] = "content:\"|79 94|\"; byte_jump:1,-3,relative,from_beginning; isdataat:!1,relative;";
+    uint8_t payload[100];
+
+    if (!pairs_are_fast())
+        return; /* Hyperscan tells one place */
+    memset(payload, 'x', sizeof(payload));
+    memcpy(payload + 20, "\x33\x79\x94", 3);
+    check_follow(jump, payload, sizeof(payload), 0, false);
+    check_follow("content:\"|79 94|\"; pcre:\"/^y/R\";", payload, sizeof(payload), 1, false);
+    check_follow("content:\"|79 94|\"; content:!\"x\"; within:1;", payload, sizeof(payload), 0, false);
+    check_follow("content:\"|79 94|\"; content:\"y\"; within:1;", payload, sizeof(payload), 0, false);
+    /* only the walk tries the next place of the second one */
+    check_follow("content:\"|79 94|\"; content:\"x\"; within:9; isdataat:90,relative;", payload, sizeof(payload), 1,
+                 false);
+    memcpy(payload + 60, "\x64\x79\x94", 3);
+    check_follow(jump, payload, sizeof(payload), 1, true);
+    payload[60] = 0x65; /* beyond the end */
+    check_follow(jump, payload, sizeof(payload), 0, false);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("pairs");
@@ -290,6 +347,7 @@ int main(void)
     tcase_add_test(tcase, of_a_pair_whose_slots_are_taken_nothing_is_known);
     tcase_add_test(tcase, turns_of_places_may_wrap);
     tcase_add_test(tcase, rules_match_alike_whether_their_pairs_places_are_known_or_not);
+    tcase_add_test(tcase, a_rule_whose_pair_is_followed_by_something_else_is_no_candidate);
     suite_add_tcase(suite, tcase);
 
     SRunner *runner = srunner_create(suite);
