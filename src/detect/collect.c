@@ -142,7 +142,8 @@ void collect_view(struct evaluation *ev)
     waiting_expire(ev);
     for (unsigned i = 0; i < count; i++) {
         if (groups[i]->prefilter)
-            prefilter_scan_view(groups[i]->prefilter, ev->detector, ev->view, &start);
+            prefilter_scan_view(groups[i]->prefilter, i == 0 ? transaction_joined(ev) : NULL, ev->detector, ev->view,
+                                &start);
         add_unfiltered(ev, &groups[i]->stream_unfiltered);
     }
     waiting_add_candidates(ev);

@@ -77,7 +77,7 @@ static void collect_prefilters(const struct ruleset *ruleset, struct compile_wor
     for (uint32_t i = 0; i < ruleset->buffer_count; i++)
         add_work(work, ruleset->buffers[i].prefilter);
     for (size_t i = 0; i < transaction_group_count(); i++) {
-        for (uint32_t k = 0; k <= ruleset->transactions[i].buffer_count; k++)
+        for (uint32_t k = 0; k < transaction_prefilter_count(&ruleset->transactions[i]); k++)
             add_work(work, transaction_prefilter(&ruleset->transactions[i], k));
     }
     for (uint32_t i = 0; i < ruleset->group_count; i++)
@@ -141,7 +141,7 @@ int ruleset_compile(struct ruleset *ruleset, const struct ruleset_options *optio
     struct compile_work work = { .diag = diag, .reporter = pthread_self() };
 
     work.prefilters = calloc((TRAFFIC_COUNT + ruleset->group_count) * (size_t)GROUP_PREFILTERS + RULESET_MAX_BUFFERS +
-                                 transaction_group_count() * TRANSACTION_BUFFERS,
+                                 transaction_group_count() * (TRANSACTION_BUFFERS + 2),
                              sizeof(*work.prefilters));
     if (!work.prefilters)
         return -ENOMEM;

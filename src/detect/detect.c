@@ -72,7 +72,7 @@ static int grow_for_transactions(const struct transaction_group *group, struct h
 {
     int err = 0;
 
-    for (uint32_t i = 0; i <= group->buffer_count && !err; i++)
+    for (uint32_t i = 0; i < transaction_prefilter_count(group) && !err; i++)
         err = prefilter_grow_scratch(transaction_prefilter(group, i), scratch);
     return err;
 }
@@ -309,6 +309,7 @@ static void begin_round(struct detector *detector)
     detector_next_serial(detector);
     detector->payload_seen_count = 0;
     detector->payload_seen_more = false;
+    detector->joined.growing = NULL;
 }
 
 size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,

@@ -154,6 +154,8 @@ struct transaction_group {
     uint32_t buffer_count;
     struct prefilter
         *growing; /* one for all that grow, as they have the same bytes mostly: http.response_body, file.data */
+    uint32_t joined_buffer;   /* the first of those */
+    struct prefilter *joined; /* the literals of `growing` and those of any TCP stream; NULL for most */
     struct transaction_unfiltered *unfiltered;
     uint32_t unfiltered_count, unfiltered_capacity;
     uint32_t unfiltered_always; /* the first so many; the others only when the transaction has an event */
@@ -231,6 +233,21 @@ struct detector_room {
     uint32_t capacity;
 };
 
+/* What a joined scan of a view found for the buffer that has grown by the view's end. */
+enum { JOINED_MOST = 256 };
+struct joined_found {
+    uint32_t check, reach, end; /* as the matcher's; where in the bytes its literal ends */
+};
+struct joined_scan {
+    const struct prefilter
+        *growing; /* that the literals are of; NULL: there was no such scan, or it found more than there is room for */
+    const uint8_t *bytes; /* of the buffer */
+    uint32_t length;
+    uint32_t skip; /* so much of the view comes before them */
+    uint32_t count;
+    struct joined_found found[JOINED_MOST];
+};
+
 enum { PAYLOAD_SEEN = 64 };
 
 struct detector {
@@ -259,7 +276,8 @@ struct detector {
     bool guess_transactions;  /* for all rules */
     struct pair_places pairs; /* in the payload of the packet at hand */
     struct detect_counters counters;
-    struct budget *budget; /* NULL: nothing is timed */
+    struct budget *budget;     /* NULL: nothing is timed */
+    struct joined_scan joined; /* of the view at hand */
     struct scan_memo *memo;
     bool is_noting; /* candidates are put down in it, too */
 };
@@ -410,6 +428,9 @@ bool prefilter_equal(const struct prefilter *a, const struct prefilter *b);
 int prefilter_compile(struct prefilter *prefilter, struct cache *cache, char error[256]);
 /* By number, to PREFILTER_MATCHERS; NULL where there is none. */
 enum { PREFILTER_MATCHERS = 2 };
+/* *out has the literals of a stream's prefilter and of one for what grows, so that both are searched at once; NULL when either has none.
+ * Neither is compiled yet. 0 or -ENOMEM. */
+int prefilter_join(struct prefilter **out, struct prefilter *of_stream, struct prefilter *growing);
 const struct matcher *prefilter_matcher(const struct prefilter *prefilter, unsigned number);
 /* NULL is allowed. */
 int prefilter_grow_scratch(const struct prefilter *prefilter, struct hs_scratch **scratch);
@@ -422,15 +443,21 @@ void prefilter_scan(const struct prefilter *prefilter, struct detector *detector
 void prefilter_scan_whole(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                           uint32_t length);
 
+/* prefilter_scan() of one that grows, from `base` of it on: `bytes` are `before` old ones and then new ones, which a joined scan may have
+ * gone over already. */
+void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
+                          uint32_t length, uint32_t before, uint64_t base);
+
 /* A stream from its first byte to the end of a view; no bytes where the first one is not kept any more, or the view lies past
  * LITERAL_NEAR. */
 struct stream_start {
     const uint8_t *bytes;
     uint32_t length, view_at;
 };
-/* The same for literals that end in the view, and for the packet whose payload the view is. */
-void prefilter_scan_view(const struct prefilter *prefilter, struct detector *detector, const struct stream_view *view,
-                         const struct stream_start *start);
+/* The same for literals that end in the view, and for the packet whose payload the view is. `joined`: NULL, or what has the literals of the
+ * prefilter and of detector->joined.growing, for which it puts down what it found. */
+void prefilter_scan_view(const struct prefilter *prefilter, const struct prefilter *joined, struct detector *detector,
+                         const struct stream_view *view, const struct stream_start *start);
 /* The same for all of a stream's window, which begins at `offset` of the stream. */
 void prefilter_scan_window(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
                            uint32_t length, uint64_t offset);
@@ -462,6 +489,8 @@ int matcher_new(struct matcher **out);
 void matcher_free(struct matcher *matcher);
 int matcher_add(struct matcher *matcher, const struct literal *literal, uint32_t check);
 bool matcher_equal(const struct matcher *a, const struct matcher *b);
+/* As prefilter_join(). What matcher_scan() finds of the growing buffer is put down in detector->joined; for more than GRAMS_LENGTH bytes. */
+int matcher_join(struct matcher **out, struct matcher *of_stream, struct matcher *growing);
 int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256]);
 bool matcher_is_cached(const struct matcher *matcher); /* its database was not compiled but read */
 int matcher_grow_scratch(const struct matcher *matcher, struct hs_scratch **scratch);
@@ -571,19 +600,26 @@ static inline size_t transaction_group_count(void)
 {
     return (app_list_count + 1) * FLOW_DIRECTIONS;
 }
-/* The prefilters of a group by number, 0 to its buffer_count; NULL for a number that has none of its own. */
+static inline uint32_t transaction_prefilter_count(const struct transaction_group *group)
+{
+    return group->buffer_count + 2;
+}
+/* The prefilters of a group by number; NULL for a number that has none of its own. */
 static inline struct prefilter *transaction_prefilter(const struct transaction_group *group, uint32_t number)
 {
-    if (number == group->buffer_count)
-        return group->growing;
+    if (number >= group->buffer_count)
+        return number == group->buffer_count ? group->growing : group->joined;
     return group->buffers[number].prefilter == group->growing ? NULL : group->buffers[number].prefilter;
 }
 int transaction_rule_add(struct ruleset *ruleset, uint32_t index); /* 0 or -ENOMEM */
+int transaction_groups_join(struct ruleset *ruleset);              /* when all rules have been added; 0 or -ENOMEM */
 void transaction_groups_clear(struct ruleset *ruleset);
 
 /* --- transaction.c --------------------------------------------------------------------------------------------------------- */
 
 void detect_transactions(struct evaluation *ev);
+/* With what the packet's view is to be searched, when its bytes are likely to be those that a transaction's buffer has grown by; or NULL. */
+const struct prefilter *transaction_joined(const struct evaluation *ev);
 /* What is remembered (NULL: nothing) becomes that of this ruleset. */
 void transaction_bring_up_to_date(struct detector *detector, const struct ruleset *ruleset,
                                   struct app_detection *memory);

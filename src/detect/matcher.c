@@ -22,11 +22,13 @@
 struct entry {
     struct literal literal;
     uint32_t check;
+    bool of_growing; /* of the second of two joined ones */
 };
 
 struct found {
     uint32_t check, reach; /* how far from the buffer's start its literal ends at most */
     struct follow follow;
+    bool of_growing;
 };
 
 enum {
@@ -41,6 +43,7 @@ enum { DATABASE_MAIN, DATABASE_TINY, DATABASES };
 struct matcher {
     struct entry *entries; /* while collecting */
     uint32_t entry_count, entry_capacity;
+    bool is_shortened, is_joined;
 
     hs_database_t *databases[DATABASES]; /* the second is NULL for most */
     bool cached;                         /* they came from the cache */
@@ -92,7 +95,7 @@ int matcher_add(struct matcher *matcher, const struct literal *literal, uint32_t
         matcher->entries = entries;
         matcher->entry_capacity = capacity;
     }
-    matcher->entries[matcher->entry_count++] = (struct entry){ *literal, check };
+    matcher->entries[matcher->entry_count++] = (struct entry){ .literal = *literal, .check = check };
     if (literal->reach > matcher->reach)
         matcher->reach = literal->reach;
     return 0;
@@ -372,7 +375,10 @@ static void number_patterns(struct matcher *matcher, struct pattern_arrays *patt
     for (uint32_t i = 0; i < matcher->entry_count; i++) {
         const struct literal *literal = &matcher->entries[i].literal;
 
-        matcher->checks[i] = (struct found){ matcher->entries[i].check, literal->reach, literal->follow };
+        matcher->checks[i] = (struct found){ .check = matcher->entries[i].check,
+                                             .reach = literal->reach,
+                                             .follow = literal->follow,
+                                             .of_growing = matcher->entries[i].of_growing };
         if (i > 0 && compare_literals(&matcher->entries[i - 1].literal, literal) == 0)
             continue;
         patterns->bytes[count] = (const char *)literal->bytes;
@@ -415,6 +421,14 @@ static void clear_arrays(struct pattern_arrays *arrays)
     free(arrays->literals);
 }
 
+static int shorten(struct matcher *matcher, const struct pattern_arrays *arrays)
+{
+    int err = matcher->is_shortened ? 0 : literals_shorten(arrays->literals, matcher->entry_count);
+
+    matcher->is_shortened = !err;
+    return err;
+}
+
 static int make_patterns(struct matcher *matcher, struct pattern_arrays *arrays)
 {
     size_t count = (size_t)matcher->entry_count + 1;
@@ -425,10 +439,12 @@ static int make_patterns(struct matcher *matcher, struct pattern_arrays *arrays)
     matcher->literals = calloc(count, sizeof(*matcher->literals));
     if (!matcher->first || !matcher->checks || !matcher->literals)
         return -ENOMEM;
-    err = literals_shorten(arrays->literals, matcher->entry_count);
+    err = shorten(matcher, arrays);
     if (err)
         return err;
     number_patterns(matcher, arrays);
+    if (matcher->is_joined)
+        return 0; /* short buffers are searched by each */
     return grams_new(&matcher->grams, arrays->literals, matcher->entry_count, matcher->literals,
                      matcher->pattern_count);
 }
@@ -448,6 +464,39 @@ int matcher_compile(struct matcher *matcher, struct cache *cache, char error[256
     free(matcher->entries);
     matcher->entries = NULL;
     return err;
+}
+
+static int join(struct matcher *joined, struct matcher *part, bool of_growing)
+{
+    struct pattern_arrays arrays = { 0 };
+    int err = make_arrays(part, &arrays);
+
+    if (!err)
+        err = shorten(part, &arrays);
+    for (uint32_t i = 0; i < part->entry_count && !err; i++) {
+        err = matcher_add(joined, &part->entries[i].literal, part->entries[i].check);
+        if (!err)
+            joined->entries[joined->entry_count - 1].of_growing = of_growing;
+    }
+    clear_arrays(&arrays);
+    return err;
+}
+
+/* Of a longer literal it has the same part as the stream's own, which goes on being searched across borders: where one found the one part and the
+ * other another one, a literal across a border might be missed by both. */
+int matcher_join(struct matcher **out, struct matcher *of_stream, struct matcher *growing)
+{
+    int err = matcher_new(out);
+
+    if (!err)
+        err = join(*out, of_stream, false);
+    if (!err)
+        err = join(*out, growing, true);
+    if (err)
+        return err;
+    (*out)->is_joined = (*out)->is_shortened = true;
+    (*out)->reach = LITERAL_ANYWHERE; /* a place in the one is another place in the other */
+    return 0;
 }
 
 bool matcher_is_cached(const struct matcher *matcher)
@@ -478,15 +527,37 @@ struct scan {
     uint64_t base; /* where in the buffer the bytes begin */
 };
 
+/* For the buffer that has grown by what the view ends with. Of what begins before that one place alone may have been told, when others follow. */
+static void note_joined(const struct scan *scan, unsigned id, const struct found *found, uint64_t end)
+{
+    struct joined_scan *joined = &scan->detector->joined;
+    size_t length = scan->matcher->literals[id].length;
+    bool is_told_of_all = scan->matcher->pairs && length == PAIR_LENGTH;
+
+    if (end - length < joined->skip && is_told_of_all)
+        return;
+    if (end - length < joined->skip || joined->count == JOINED_MOST) {
+        joined->growing = NULL;
+        return;
+    }
+    joined->found[joined->count++] = (struct joined_found){ found->check, found->reach, (uint32_t)end - joined->skip };
+}
+
+static void add_found(const struct scan *scan, unsigned id, const struct found *found, uint64_t end)
+{
+    if (found->of_growing)
+        note_joined(scan, id, found, end);
+    else if (end <= found->reach)
+        detector_add_candidate(scan->detector, found->check);
+}
+
 /* `end`: of the literal's first place in the buffer. */
 static void add_checks(const struct scan *scan, unsigned id, uint64_t end)
 {
     const struct matcher *matcher = scan->matcher;
 
-    for (uint32_t i = matcher->first[id]; i < matcher->first[id + 1]; i++) {
-        if (end <= matcher->checks[i].reach)
-            detector_add_candidate(scan->detector, matcher->checks[i].check);
-    }
+    for (uint32_t i = matcher->first[id]; i < matcher->first[id + 1]; i++)
+        add_found(scan, id, &matcher->checks[i], end);
 }
 
 static int on_match(unsigned id, unsigned long long from, unsigned long long to, unsigned flags, void *user)
@@ -521,8 +592,8 @@ static void on_pair(void *user, uint32_t pattern, uint32_t end)
     for (uint32_t i = matcher->first[pattern]; i < matcher->first[pattern + 1]; i++) {
         const struct found *found = &matcher->checks[i];
 
-        if (end <= found->reach && follow_may_hold(&found->follow, scan->bytes, scan->length, end))
-            detector_add_candidate(scan->detector, found->check);
+        if (follow_may_hold(&found->follow, scan->bytes, scan->length, end))
+            add_found(scan, pattern, found, end);
     }
 }
 

@@ -17,6 +17,7 @@ struct prefilter {
     struct anchored *anchored; /* NULL for none, as the others */
     struct matcher *matcher, *near;
     struct scan_memo_owner whole, view; /* of what is remembered of scans */
+    const struct prefilter *growing;    /* of a joined one */
 };
 
 int prefilter_new(struct prefilter **out)
@@ -66,6 +67,22 @@ bool prefilter_equal(const struct prefilter *a, const struct prefilter *b)
         return a == b;
     return anchored_equal(a->anchored, b->anchored) && matcher_equal(a->matcher, b->matcher) &&
            matcher_equal(a->near, b->near);
+}
+
+int prefilter_join(struct prefilter **out, struct prefilter *of_stream, struct prefilter *growing)
+{
+    struct prefilter *joined;
+    int err;
+
+    *out = NULL;
+    if (!of_stream->matcher || !growing->matcher)
+        return 0;
+    err = prefilter_new(&joined);
+    if (err)
+        return err;
+    joined->growing = growing;
+    *out = joined;
+    return matcher_join(&joined->matcher, of_stream->matcher, growing->matcher);
 }
 
 int prefilter_compile(struct prefilter *prefilter, struct cache *cache, char error[256])
@@ -122,6 +139,27 @@ void prefilter_scan_whole(const struct prefilter *prefilter, struct detector *de
         scan_memo_keep(detector);
 }
 
+/* The words across the border to the new bytes are searched in any case. */
+void prefilter_scan_grown(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,
+                          uint32_t length, uint32_t before, uint64_t base)
+{
+    const struct joined_scan *joined = &detector->joined;
+
+    if (joined->growing != prefilter || joined->bytes != bytes + before || joined->length != length - before) {
+        if (base == 0)
+            prefilter_scan_whole(prefilter, detector, bytes, length);
+        else
+            prefilter_scan(prefilter, detector, bytes, length, base);
+        return;
+    }
+    prefilter_scan(prefilter, detector, bytes, before + (joined->length < LITERAL_MAX ? joined->length : LITERAL_MAX),
+                   base);
+    for (uint32_t i = 0; i < joined->count; i++) {
+        if (base + before + joined->found[i].end <= joined->found[i].reach)
+            detector_add_candidate(detector, joined->found[i].check);
+    }
+}
+
 /* --- Streams --------------------------------------------------------------------------------------------------------------- */
 
 /* What of the view lies within the reach, which counts from the stream's start. A view that is the packet's payload is scanned for the
@@ -135,32 +173,47 @@ static uint32_t length_in_reach(const struct stream_view *view, uint32_t reach)
     return view->length < reach - view->offset ? view->length : (uint32_t)(reach - view->offset);
 }
 
-static void search_view(const struct prefilter *prefilter, struct detector *detector, const struct stream_view *view)
+static void search_bytes(const struct prefilter *prefilter, const struct prefilter *joined, struct detector *detector,
+                         const uint8_t *bytes, uint32_t length)
+{
+    if (!joined || length <= GRAMS_LENGTH) {
+        matcher_scan(prefilter->matcher, detector, bytes, length, 0);
+        return;
+    }
+    detector->joined.growing = joined->growing;
+    detector->joined.count = 0;
+    matcher_scan(joined->matcher, detector, bytes, length, 0);
+}
+
+static void search_view(const struct prefilter *prefilter, const struct prefilter *joined, struct detector *detector,
+                        const struct stream_view *view)
 {
     const struct matcher *matcher = prefilter->matcher;
     uint32_t reach = matcher_reach(matcher), length = length_in_reach(view, reach);
 
     if (length == 0)
         return;
+    if (length < view->length)
+        joined = NULL;
     if (reach == LITERAL_ANYWHERE || view->offset < reach)
         matcher_scan_border(matcher, detector, view->before, view->before_length, view->data, length);
     if (length > SCAN_MEMO_LENGTH) {
-        matcher_scan(matcher, detector, view->data, length, 0);
+        search_bytes(prefilter, joined, detector, view->data, length);
     } else if (!scan_memo_recall(detector, &prefilter->view, view->data, length)) {
-        matcher_scan(matcher, detector, view->data, length, 0);
+        search_bytes(prefilter, joined, detector, view->data, length);
         scan_memo_keep(detector);
     }
 }
 
-void prefilter_scan_view(const struct prefilter *prefilter, struct detector *detector, const struct stream_view *view,
-                         const struct stream_start *start)
+void prefilter_scan_view(const struct prefilter *prefilter, const struct prefilter *joined, struct detector *detector,
+                         const struct stream_view *view, const struct stream_start *start)
 {
     if (prefilter->anchored && start->bytes)
         anchored_scan(prefilter->anchored, detector, start->bytes, start->length, start->view_at);
     if (prefilter->anchored && view->is_payload && view->offset > 0)
         anchored_scan(prefilter->anchored, detector, view->data, view->length, 0);
     if (prefilter->matcher)
-        search_view(prefilter, detector, view);
+        search_view(prefilter, joined, detector, view);
 }
 
 void prefilter_scan_window(const struct prefilter *prefilter, struct detector *detector, const uint8_t *bytes,

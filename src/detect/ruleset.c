@@ -182,6 +182,8 @@ static int group_rules(struct ruleset *ruleset)
     }
     if (!err)
         err = group_keys_build(ruleset, keys);
+    if (!err)
+        err = transaction_groups_join(ruleset);
     for (enum traffic traffic = 0; traffic < TRAFFIC_COUNT && !err; traffic++)
         err = address_index_new(&ruleset->ip_only_index[traffic], ruleset, &ruleset->ip_only[traffic]);
     group_keys_free(keys);

@@ -353,26 +353,23 @@ static void scan_growing(struct looking *look, uint32_t buffer, unsigned index, 
     uint64_t *to = scanned->transforms ? NULL : scanned_to(look->memory, buffer, index);
     uint64_t end = value->offset + value->length;
     bool again = !scanned->transforms && is_same_value(value, &look->grown);
-    uint32_t from = 0;
+    uint64_t done = to && *to > value->offset ? *to - value->offset : 0;
 
-    if (to && *to > value->offset) {
-        uint64_t done = *to - value->offset;
-
-        from = done > LITERAL_MAX ? (uint32_t)(done - LITERAL_MAX) : 0;
-        if (done >= value->length)
-            return;
-    }
+    if (done > 0 && done >= value->length)
+        return;
     if (to)
         *to = end;
     if (again)
         return;
     if (!scanned->transforms)
         look->grown = *value;
-    if (from == 0 && (value->offset == 0 || scanned->transforms))
+    uint32_t before = done < LITERAL_MAX ? (uint32_t)done : LITERAL_MAX, from = (uint32_t)done - before;
+
+    if (scanned->transforms)
         prefilter_scan_whole(scanned->prefilter, look->ev->detector, value->bytes, value->length);
     else
-        prefilter_scan(scanned->prefilter, look->ev->detector, value->bytes + from, value->length - from,
-                       scanned->transforms ? 0 : value->offset + from);
+        prefilter_scan_grown(scanned->prefilter, look->ev->detector, value->bytes + from, value->length - from, before,
+                             value->offset + from);
 }
 
 static void scan_buffer(struct looking *look, uint32_t at)
@@ -776,6 +773,61 @@ static void look_at(struct evaluation *ev, struct app_tx *tx, const struct trans
         for (uint32_t i = 0; i < detector->candidate_count; i++)
             decide(&look, detector->candidates[i]);
     keep(&look, &detector->memory);
+}
+
+/* What the buffer has grown by since it was scanned, as is remembered. */
+static struct app_bytes new_part(const struct evaluation *ev, const struct app_tx *tx,
+                                 const struct transaction_group *group)
+{
+    const struct app_detection *memory = tx->detection[ev->direction];
+    const struct app_buffer *access = group->buffers[group->joined_buffer].access;
+    struct app_bytes value = { .bytes = NULL };
+
+    if (tx->progress[access->direction] < access->progress || !access->get(tx, access->direction, 0, &value))
+        return (struct app_bytes){ .length = 0 };
+    for (uint32_t i = 0; memory && i < memory->grown_count; i++) {
+        uint64_t to = memory->grown[i].to;
+
+        if (memory->grown[i].buffer != group->joined_buffer || memory->grown[i].index != 0 || to <= value.offset)
+            continue;
+        if (to - value.offset >= value.length)
+            return (struct app_bytes){ .length = 0 };
+        value.bytes += to - value.offset;
+        value.length -= (uint32_t)(to - value.offset);
+        value.offset = to;
+    }
+    return value;
+}
+
+/* The view ends with the part, which makes up enough of it. A short beginning may be one that came before. */
+static bool is_worth_joining(const struct stream_view *view, const struct app_bytes *part)
+{
+    enum { MOST_VIEWS = 8 }; /* the searches of a view with both kinds of literals cost a tenth more */
+
+    return part->bytes && part->length <= view->length && part->length >= view->length / MOST_VIEWS &&
+           (part->offset > 0 || part->length > SCAN_MEMO_LENGTH) &&
+           memcmp(view->data + (view->length - part->length), part->bytes, part->length) == 0;
+}
+
+const struct prefilter *transaction_joined(const struct evaluation *ev)
+{
+    const struct flow *flow = ev->input->packet->flow;
+    const struct app_tx *tx = flow->app ? app_transactions_in(flow, APP_TX_UNSEEN + ev->direction) : NULL;
+    const struct transaction_group *group =
+        tx ? &ev->ruleset->transactions[tx->protocol * FLOW_DIRECTIONS + ev->direction] : NULL;
+    struct joined_scan *joined = &ev->detector->joined;
+
+    if (!group || !group->joined)
+        return NULL;
+
+    const struct app_bytes part = new_part(ev, tx, group);
+
+    if (!is_worth_joining(ev->view, &part))
+        return NULL;
+    joined->bytes = part.bytes;
+    joined->length = part.length;
+    joined->skip = ev->view->length - part.length;
+    return group->joined;
 }
 
 void detect_transactions(struct evaluation *ev)

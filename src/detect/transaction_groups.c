@@ -347,6 +347,23 @@ int transaction_rule_add(struct ruleset *ruleset, uint32_t index)
     return err;
 }
 
+int transaction_groups_join(struct ruleset *ruleset)
+{
+    int err = 0;
+
+    for (size_t i = FLOW_DIRECTIONS; i < transaction_group_count() && !err; i++) {
+        struct transaction_group *group = &ruleset->transactions[i];
+        struct prefilter *of_stream = ruleset->generic[TRAFFIC_TCP].to[i % FLOW_DIRECTIONS].prefilter;
+
+        if (!app_by_id((unsigned)(i / FLOW_DIRECTIONS))->sends_as_is || !of_stream || !group->growing)
+            continue;
+        while (group->buffers[group->joined_buffer].prefilter != group->growing)
+            group->joined_buffer++;
+        err = prefilter_join(&group->joined, of_stream, group->growing);
+    }
+    return err;
+}
+
 bool rule_is_of_transaction(const struct rule *rule)
 {
     if (rule->transaction_conditions || rule->file_conditions)
@@ -376,7 +393,7 @@ void transaction_groups_clear(struct ruleset *ruleset)
     for (size_t i = 0; ruleset->transactions && i < transaction_group_count(); i++) {
         struct transaction_group *group = &ruleset->transactions[i];
 
-        for (uint32_t k = 0; k <= group->buffer_count; k++)
+        for (uint32_t k = 0; k < transaction_prefilter_count(group); k++)
             prefilter_free(transaction_prefilter(group, k));
         free(group->buffers);
         free(group->unfiltered);

@@ -102,6 +102,7 @@ const struct app_proto app_http = {
     .event_count = HTTP_EVENT_COUNT,
     .buffers = http_buffer_table,
     .buffer_count = HTTP_BUFFERS,
+    .sends_as_is = true,
     .log_type = "http",
     .log_key = "http",
     .log = http_log,
