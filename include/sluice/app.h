@@ -249,8 +249,7 @@ struct app_proto {
     size_t buffer_count;
     const struct app_condition *conditions;
     size_t condition_count;
-    bool
-        sends_as_is; /* what its growing buffers get is mostly a segment's payload as it came: one search does for both */
+    bool sends_as_is; /* its growing buffers grow by what segments end with, mostly: one search does for both */
 
     /* EVE: members of the object `log_key` of an event of type `log_type`; both NULL: not logged. A transaction is logged once, when its
      * progress has reached log_progress in all its directions (0: complete), or its flow ends. `log` also describes it in alerts. */

@@ -239,9 +239,8 @@ struct joined_found {
     uint32_t check, reach, end; /* as the matcher's; where in the bytes its literal ends */
 };
 struct joined_scan {
-    const struct prefilter
-        *growing; /* that the literals are of; NULL: there was no such scan, or it found more than there is room for */
-    const uint8_t *bytes; /* of the buffer */
+    const struct prefilter *growing; /* whose literals they are; NULL: no such scan, or it found more than finds room */
+    const uint8_t *bytes;            /* of the buffer */
     uint32_t length;
     uint32_t skip; /* so much of the view comes before them */
     uint32_t count;
@@ -618,7 +617,8 @@ void transaction_groups_clear(struct ruleset *ruleset);
 /* --- transaction.c --------------------------------------------------------------------------------------------------------- */
 
 void detect_transactions(struct evaluation *ev);
-/* With what the packet's view is to be searched, when its bytes are likely to be those that a transaction's buffer has grown by; or NULL. */
+/* With what the packet's view is to be searched when it ends with what a transaction's buffer has grown by: detector->joined says of which bytes it
+ * is then. Otherwise NULL. */
 const struct prefilter *transaction_joined(const struct evaluation *ev);
 /* What is remembered (NULL: nothing) becomes that of this ruleset. */
 void transaction_bring_up_to_date(struct detector *detector, const struct ruleset *ruleset,
