@@ -199,6 +199,7 @@ enum output_engine_action {
 enum { OUTPUT_ENGINE_PATH_SIZE = 256 };
 struct output_engine {
     uint64_t time_ns;
+    uint64_t number; /* which of these events, from 1: one that may be told twice is told with the same */
     enum output_engine_action action;
     int signal, code; /* that ended it, or its exit code */
     bool hung;        /* a worker stood still */

@@ -141,6 +141,7 @@ void succession_tell(struct lifeline_memory *memory, struct output *output)
         const struct lifeline_event *from = &memory->events[i % LIFELINE_EVENTS];
         struct output_engine event = {
             .time_ns = from->time_ns,
+            .number = i + 1,
             .action = actions[from->kind],
             .signal = from->signal,
             .code = from->code,

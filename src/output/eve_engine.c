@@ -38,6 +38,7 @@ void eve_engine(struct eve *eve, struct text *out, const struct output_engine *e
     json_string(out, "event_type", "engine");
     json_object_open(out, "engine");
     json_string(out, "action", actions[event->action]);
+    json_uint(out, "number", event->number);
     if (event->action == OUTPUT_ENGINE_QUARANTINED)
         packet(out, event);
     else if (event->action == OUTPUT_ENGINE_RESTARTED)

@@ -7,6 +7,7 @@
     eve.py stats FILE PATH                 a number of the last stats event
 
 With EVE_CUT in the environment lines that are cut are left out: of a writer that was killed.
+With EVE_ONCE=PATH events that have the same value there count once.
 """
 import json
 import os
@@ -47,7 +48,8 @@ def text(v):
 
 def count(path, items):
     wanted = [item.split('=', 1) for item in items]
-    return sum(all(text(value(event, k)) == v for k, v in wanted) for event in read(path))
+    found = [event for event in read(path) if all(text(value(event, k)) == v for k, v in wanted)]
+    return len({value(event, os.environ['EVE_ONCE']) for event in found}) if 'EVE_ONCE' in os.environ else len(found)
 
 
 def wait(path, number, items):
