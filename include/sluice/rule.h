@@ -225,7 +225,8 @@ struct rule {
     bool
         transactional; /* =>: it asks for both directions of a transaction, and is decided when that goes to the client */
     bool noalert;
-    bool alert; /* a pass rule that reports too */
+    bool alert;      /* a pass rule that reports too */
+    bool alert_only; /* the rule policy says so: log what the rule would drop or reject, and let it pass */
 
     uint32_t sid, gid, revision;
     uint32_t index; /* position in its rule_list */
