@@ -314,7 +314,8 @@ struct rule_list;
 int rule_list_new(struct rule_list **out, const struct rule_list_options *options, struct diag *diag);
 void rule_list_free(struct rule_list *list);
 
-/* Adds the rules of a file. 0, or -errno when the file can't be read (reported too); mistakes in rules are in `diag`. */
+/* Adds the rules of a file; a file that was added before, also by another path, adds nothing and is noted in `diag`. 0, or -errno when the
+ * file can't be read (reported too); mistakes in rules are in `diag`. */
 int rule_list_load(struct rule_list *list, const char *path, struct diag *diag);
 
 /* The same from memory; `name` stands for the file in diagnostics. `text` need not outlive the call. */
@@ -330,7 +331,8 @@ size_t rule_list_count(const struct rule_list *list);
 const struct rule *rule_list_get(const struct rule_list *list, size_t index);
 const struct rule *rule_list_find(const struct rule_list *list, uint32_t gid, uint32_t sid);
 
-/* Rules read = loaded + rejected (with a mistake) + replaced (by a higher revision of the same sid). */
+/* Rules read = loaded + rejected (with a mistake) + replaced (by a higher revision of the same sid, or by an identical rule). */
+size_t rule_list_files(const struct rule_list *list); /* files read by rule_list_load() */
 size_t rule_list_read(const struct rule_list *list);
 size_t rule_list_rejected(const struct rule_list *list);
 size_t rule_list_replaced(const struct rule_list *list);

@@ -3,9 +3,10 @@
  * What needs all rules: one rule per gid and sid, the index by sid, and the thresholds of threshold.config.
  *
  * As in the field the highest revision of a sid stays. An earlier rule of a lower one is replaced, with a warning; a
- * later one of a lower or equal revision is a mistake.
+ * later one of a lower or equal revision is a mistake, unless its text is identical: then a second file has a copy.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,13 @@ static int by_id(const void *a, const void *b)
 static struct position sid_position(const struct rule_entry *entry)
 {
     return statement_position(entry->statement, entry->sid_text);
+}
+
+static bool same_text(const struct rule_entry *a, const struct rule_entry *b)
+{
+    const struct span *left = &a->statement->text, *right = &b->statement->text;
+
+    return left->length == right->length && memcmp(left->at, right->at, left->length) == 0;
 }
 
 /* Decides between two entries of one sid, the first of which came first. Returns the one that stays. */
@@ -62,19 +70,43 @@ static struct rule_entry *decide(struct rule_list *list, struct rule_entry *firs
     return replace ? second : first;
 }
 
+/* One warning for all copies: whoever loads a file and a copy of it has thousands. */
+static void warn_about_copies(const struct rule_list *list, const struct rule_entry *original,
+                              const struct rule_entry *copy, struct diag *diag)
+{
+    char others[64] = "";
+
+    if (list->copies > 1)
+        snprintf(others, sizeof(others), ", and %zu more copies of rules are skipped", list->copies - 1);
+    diag_warning(diag, sid_position(copy), "rule %u:%u is a copy and is skipped%s", original->rule->gid,
+                 original->rule->sid, others);
+    diag_note(diag, sid_position(original), "this rule is loaded");
+}
+
 /* Sets the rule of entries that lose to NULL. */
 static void drop_duplicates(struct rule_list *list, const struct place *places, struct diag *diag)
 {
-    struct rule_entry *stays = NULL;
+    struct rule_entry *stays = NULL, *original = NULL, *copy = NULL;
 
     for (size_t i = 0; i < list->count; i++) {
         struct rule_entry *entry = &list->entries[places[i].index];
 
-        if (stays && stays->rule->sid == entry->rule->sid && stays->rule->gid == entry->rule->gid)
-            stays = decide(list, stays, entry, diag);
-        else
+        if (!stays || stays->rule->sid != entry->rule->sid || stays->rule->gid != entry->rule->gid) {
             stays = entry;
+        } else if (!same_text(stays, entry)) {
+            stays = decide(list, stays, entry, diag);
+        } else {
+            if (list->copies++ == 0) {
+                original = stays;
+                copy = entry;
+            }
+            list->replaced++;
+            keyword_release(entry->rule);
+            entry->rule = NULL;
+        }
     }
+    if (copy)
+        warn_about_copies(list, original, copy, diag);
 }
 
 static int build_index(struct rule_list *list, struct diag *diag)

@@ -6,6 +6,7 @@
  * second pass.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,6 +76,7 @@ void rule_list_free(struct rule_list *list)
     set_cache_clear(&list->port_sets);
     free(list->threshold_lines);
     free(list->entries);
+    free(list->files);
     if (list->own_names)
         rule_names_free(list->names);
     rule_resources_close(list);
@@ -137,11 +139,48 @@ static int parse_source(struct rule_list *list, const struct source *source, str
     return err;
 }
 
+static bool has_file(const struct rule_list *list, const char *real_path)
+{
+    for (size_t i = 0; i < list->file_count; i++) {
+        if (strcmp(list->files[i], real_path) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int add_file(struct rule_list *list, const char *real_path)
+{
+    const char *copy = arena_strdup(list->arena, real_path);
+
+    if (!copy)
+        return -ENOMEM;
+    if (list->file_count == list->file_capacity) {
+        size_t capacity = list->file_capacity ? list->file_capacity * 2 : 16;
+        const char **files = realloc(list->files, capacity * sizeof(*files));
+
+        if (!files)
+            return -ENOMEM;
+        list->files = files;
+        list->file_capacity = capacity;
+    }
+    list->files[list->file_count++] = copy;
+    return 0;
+}
+
 int rule_list_load(struct rule_list *list, const char *path, struct diag *diag)
 {
     const struct source *source;
-    int err = source_read(list->arena, path, &source, diag);
+    char real_path[PATH_MAX];
+    bool resolved = realpath(path, real_path) != NULL; /* a pipe has no path */
+    int err;
 
+    if (resolved && has_file(list, real_path)) {
+        diag_note(diag, (struct position){ .file = path }, "this file is named twice and loaded once");
+        return 0;
+    }
+    err = source_read(list->arena, path, &source, diag);
+    if (!err)
+        err = add_file(list, resolved ? real_path : path);
     return err ? err : parse_source(list, source, diag);
 }
 
@@ -161,6 +200,11 @@ size_t rule_list_count(const struct rule_list *list)
 const struct rule *rule_list_get(const struct rule_list *list, size_t index)
 {
     return index < list->count ? list->entries[index].rule : NULL;
+}
+
+size_t rule_list_files(const struct rule_list *list)
+{
+    return list->file_count;
 }
 
 size_t rule_list_read(const struct rule_list *list)

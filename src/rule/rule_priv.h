@@ -245,7 +245,9 @@ struct rule_list {
     size_t count, capacity;
     struct rule **by_sid; /* after finish: ordered by sid, gid */
     size_t statements;    /* rules seen */
-    size_t rejected, replaced;
+    size_t rejected, replaced, copies;
+    const char **files; /* real paths of the files that were loaded */
+    size_t file_count, file_capacity;
     bool finished;
 
     struct threshold_line *threshold_lines;

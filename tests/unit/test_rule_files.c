@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "rule/rule_priv.h"
 #include "sluice/keyword.h"
@@ -99,6 +100,15 @@ START_TEST(thresholds_have_indices_of_their_own)
 }
 END_TEST
 
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_ge(fputs(text, file), 0);
+    fclose(file);
+}
+
 START_TEST(files_that_are_not_there_are_told)
 {
     struct rule_list_options options = {
@@ -115,6 +125,44 @@ START_TEST(files_that_are_not_there_are_told)
     ck_assert_int_eq(rule_list_load(other, "/", diag), -EISDIR);
     ck_assert_uint_eq(diag_errors(diag), 5);
     rule_list_free(other);
+}
+END_TEST
+
+START_TEST(file_is_loaded_once)
+{
+    char folder[] = "/tmp/sluice_rules_XXXXXX", path[64], link[64], copy[64];
+    static const char rules[] = "alert tcp any any -> any any (msg:\"a\"; sid:1;)\n"
+                                "alert tcp any any -> any any (msg:\"b\"; sid:2;)\n";
+
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/a.rules", folder);
+    snprintf(link, sizeof(link), "%s/link.rules", folder);
+    snprintf(copy, sizeof(copy), "%s/copy.rules", folder);
+    write_text(path, rules);
+    write_text(copy, rules);
+    ck_assert_int_eq(symlink("a.rules", link), 0);
+
+    ck_assert_int_eq(rule_list_load(list, path, diag), 0);
+    ck_assert_int_eq(rule_list_load(list, link, diag), 0);
+    ck_assert_uint_eq(rule_list_files(list), 1);
+    ck_assert_uint_eq(rule_list_read(list), 2);
+    ck_assert_uint_eq(diag_count(diag), 1);
+    ck_assert_int_eq(diag_get(diag, 0)->severity, DIAG_NOTE);
+    ck_assert_str_eq(diag_get(diag, 0)->file, link);
+
+    ck_assert_int_eq(rule_list_load(list, copy, diag), 0);
+    ck_assert_int_eq(rule_list_finish(list, diag), 0);
+    ck_assert_uint_eq(rule_list_files(list), 2);
+    ck_assert_uint_eq(rule_list_count(list), 2);
+    ck_assert_uint_eq(rule_list_rejected(list), 0);
+    ck_assert_uint_eq(rule_list_replaced(list), 2);
+    ck_assert_uint_eq(diag_errors(diag), 0);
+    ck_assert_uint_eq(diag_warnings(diag), 1);
+    ck_assert_str_eq(diag_get(diag, 1)->file, copy);
+    unlink(path);
+    unlink(link);
+    unlink(copy);
+    rmdir(folder);
 }
 END_TEST
 
@@ -259,6 +307,7 @@ int main(void)
     tcase_add_test(tcase, thresholds_reach_their_rules);
     tcase_add_test(tcase, thresholds_have_indices_of_their_own);
     tcase_add_test(tcase, files_that_are_not_there_are_told);
+    tcase_add_test(tcase, file_is_loaded_once);
     tcase_add_test(tcase, real_rulesets_load_or_are_told);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);
