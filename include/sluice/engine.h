@@ -25,6 +25,8 @@ int engine_parse_rules(struct rule_list **out, const struct config *config, cons
                        size_t *unread, struct diag *diag);
 /* Compiles them. The list is the ruleset's on success. */
 int engine_compile_rules(struct ruleset **out, struct rule_list *list, const struct config *config, struct diag *diag);
+/* Root only: creates the folder of cached patterns for the daemon's user, so that the daemon can write to it after `sluice check` did. */
+void engine_make_cache_folder(const struct config *config);
 /* Both, and every file is needed. */
 int engine_load_rules(struct ruleset **out, const struct config *config, const char *const *rule_files, size_t count,
                       struct diag *diag);

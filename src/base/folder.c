@@ -2,11 +2,39 @@
 #include "sluice/folder.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+enum { FOLDER_MODE = 0750 };
+
+/* By a descriptor: whoever may write to the parent could put something else in the place of a folder that was just created. */
+static int change_owner(const char *path, uid_t owner, gid_t group)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), err;
+
+    if (fd < 0)
+        return -errno;
+    err = fchown(fd, owner, group) ? -errno : 0;
+    close(fd);
+    return err;
+}
+
+static int make_one(const char *path, uid_t owner, gid_t group)
+{
+    if (mkdir(path, FOLDER_MODE))
+        return errno == EEXIST ? 0 : -errno;
+    return owner == geteuid() && group == getegid() ? 0 : change_owner(path, owner, group);
+}
 
 int folder_make(const char *path)
+{
+    return folder_make_for(path, geteuid(), getegid());
+}
+
+int folder_make_for(const char *path, uid_t owner, gid_t group)
 {
     char copy[PATH_MAX];
     size_t length = strlen(path);
@@ -20,10 +48,11 @@ int folder_make(const char *path)
         if (end != '/' && end != '\0')
             continue;
         *at = '\0';
-        if (mkdir(copy, 0750) && errno != EEXIST)
-            return -errno;
-        if (end == '\0')
-            return 0;
+
+        int err = make_one(copy, owner, group);
+
+        if (err || end == '\0')
+            return err;
         *at = end;
     }
 }

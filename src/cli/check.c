@@ -251,7 +251,7 @@ static int load_rules(const struct arguments *arguments, struct result *result)
         return EXIT_FAILED;
     }
     result->parse_seconds = seconds_since(start);
-    result->files = config_list_count(result->config, "rule-files") + files->count;
+    result->files = rule_list_files(result->rules);
     result->loaded = rule_list_count(result->rules);
     result->rejected = rule_list_rejected(result->rules);
     return 0;
@@ -267,6 +267,7 @@ static void compile(const struct arguments *arguments, struct result *result)
         return;
     if (arguments->compile == COMPILE_WHEN_CLEAN && diag_errors(result->diag) > 0)
         return;
+    engine_make_cache_folder(result->config);
     if (engine_compile_rules(&ruleset, result->rules, result->config, result->diag)) {
         if (diag_errors(result->diag) == 0)
             diag_error(result->diag, (struct position){ .line = 0 }, "the rules can't be compiled");

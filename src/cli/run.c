@@ -18,7 +18,11 @@ struct arguments {
 static const struct cli_option options[] = {
     CLI_ROW_CONFIG,
     CLI_ROW_RULES,
-    { .id = OPTION_LOG_DIR, .letter = 'l', .name = "log-dir", .argument = "DIR", .help = "folder of the event files" },
+    { .id = OPTION_LOG_DIR,
+      .letter = 'l',
+      .name = "log-dir",
+      .argument = "DIR",
+      .help = "folder of the event files (log-dir); created if it is missing" },
     { .letter = 'q',
       .name = "queue",
       .argument = "NUMBERS",

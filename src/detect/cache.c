@@ -218,6 +218,18 @@ static int write_whole(int file, const void *bytes, size_t size)
     return 0;
 }
 
+/* Root may write into the daemon's folder, by `sluice check`; the group of the folder then reads the file. */
+static int make_readable(const struct cache *cache, int file)
+{
+    struct stat folder;
+
+    if (geteuid() != 0)
+        return 0;
+    if (fstat(cache->folder, &folder) || fchown(file, (uid_t)-1, folder.st_gid) || fchmod(file, 0640))
+        return -errno;
+    return 0;
+}
+
 static int write_file(struct cache *cache, const char *name, const uint8_t header[CACHE_FILE_HEADER], const void *bytes,
                       size_t length)
 {
@@ -225,7 +237,9 @@ static int write_file(struct cache *cache, const char *name, const uint8_t heade
 
     if (file < 0)
         return -errno;
-    err = write_whole(file, header, CACHE_FILE_HEADER);
+    err = make_readable(cache, file);
+    if (!err)
+        err = write_whole(file, header, CACHE_FILE_HEADER);
     if (!err)
         err = write_whole(file, bytes, length);
     if (close(file) && !err)

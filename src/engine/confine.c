@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sluice/folder.h"
 #include "sluice/log.h"
 #include "sluice/text.h"
 
@@ -200,6 +201,8 @@ static void tell_access(const struct confinement *confinement, const struct run_
 
 /* --- The two steps --------------------------------------------------------------------------------------------------------- */
 
+static const char create_user[] = "useradd --system --shell /usr/sbin/nologin " SANDBOX_DEFAULT_USER;
+
 static bool is_set_to(const struct config *config, const char *value)
 {
     return strcmp(config_string(config, "security.sandbox"), value) == 0;
@@ -214,25 +217,73 @@ static int find_user(struct sandbox_user *out, const struct config *config, char
     if (err || !out->missing || !is_set_to(config, "yes"))
         return err;
     snprintf(cause, SANDBOX_ERROR_SIZE,
-             "security.sandbox: there is no user " SANDBOX_DEFAULT_USER
-             " (run-as.user): add it (useradd --system " SANDBOX_DEFAULT_USER "), or name another one");
+             "security.sandbox is yes and the user " SANDBOX_DEFAULT_USER
+             " does not exist: create it with `%s`, or set "
+             "run-as.user",
+             create_user);
     return -ENOENT;
 }
 
-int confinement_become(struct confinement *out, const struct config *config, char error[ENGINE_ERROR_SIZE])
+/* Finds the user the engine changes to. Without a sandbox it keeps its own. */
+static int find_confinement(struct confinement *out, const struct config *config, char cause[SANDBOX_ERROR_SIZE])
 {
-    char cause[SANDBOX_ERROR_SIZE];
-    int err;
-
     *out = (struct confinement){
         .wanted =
             !is_set_to(config, "no") || config_string(config, "run-as.user") || config_string(config, "run-as.group"),
+        .user = { .uid = geteuid(), .gid = getegid() },
     };
-    if (!out->wanted)
-        return 0;
-    err = find_user(&out->user, config, cause);
-    if (!err)
-        err = sandbox_become(&out->user, cause);
+    return out->wanted ? find_user(&out->user, config, cause) : 0;
+}
+
+static void make_folder(const char *path, const struct sandbox_user *user)
+{
+    int err = folder_make_for(path, user->uid, user->gid);
+
+    if (err)
+        log_warning("cannot create folder %s: %s", path, strerror(-err));
+}
+
+static void make_cache_folder(const struct config *config, const struct sandbox_user *user)
+{
+    if (geteuid() == 0 && config_bool(config, "detect.sgh-mpm-caching"))
+        make_folder(config_string(config, "detect.sgh-mpm-caching-path"), user);
+}
+
+/* Before the change of the user, who may not write to the folders above. Without root only the log folder, which each start needs: the
+ * others are the user's own to configure, and their absence is reported where it matters. */
+static void make_folders(const struct run_options *options, const struct sandbox_user *user)
+{
+    const struct config *config = options->config;
+    const char *store = config_string(config, "file-store.dir");
+
+    make_folder(log_folder(options), user);
+    if (geteuid() != 0)
+        return;
+    make_folder(config_string(config, "data-dir"), user);
+    if (config_bool(config, "file-store") && store[0] == '/')
+        make_folder(store, user);
+    make_cache_folder(config, user);
+}
+
+void engine_make_cache_folder(const struct config *config)
+{
+    struct confinement confinement;
+    char cause[SANDBOX_ERROR_SIZE];
+
+    if (find_confinement(&confinement, config, cause) == 0)
+        make_cache_folder(config, &confinement.user);
+}
+
+int confinement_become(struct confinement *out, const struct run_options *options, char error[ENGINE_ERROR_SIZE])
+{
+    char cause[SANDBOX_ERROR_SIZE];
+    int err = find_confinement(out, options->config, cause);
+
+    if (!err) {
+        make_folders(options, &out->user);
+        if (out->wanted)
+            err = sandbox_become(&out->user, cause);
+    }
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);
     return err;
@@ -302,7 +353,9 @@ int confinement_enter(struct confinement *confinement, const struct run_options 
         return err;
     }
     if (confinement->user.missing)
-        log_warning("runs as root: there is no user " SANDBOX_DEFAULT_USER " (run-as.user)");
+        log_warning("running as root because the user " SANDBOX_DEFAULT_USER " does not exist: create it with `%s`, or "
+                    "set run-as.user",
+                    create_user);
     tell_access(confinement, options);
     return settle(confinement, config, error);
 }
@@ -360,7 +413,7 @@ int engine_open_events(const struct run_options *options, char error[ENGINE_ERRO
     int err = engine_eve_path(options->config, options->log_dir, path, sizeof(path), error), fd;
 
     if (!err)
-        err = confinement_become(&confinement, options->config, error);
+        err = confinement_become(&confinement, options, error);
     if (err)
         return err;
     err = sandbox_give_up();

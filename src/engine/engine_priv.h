@@ -618,8 +618,9 @@ struct confinement {
     struct sandbox_user user;
     struct sandbox *sandbox; /* NULL until confinement_enter() */
 };
-/* Before anything is opened: becomes the user that is configured. 0 or -errno with a line in `error`. */
-int confinement_become(struct confinement *out, const struct config *config, char error[ENGINE_ERROR_SIZE]);
+/* Before anything is opened: creates the missing folders of logs, data and cached patterns for the configured user, and becomes that user. A
+ * folder that cannot be created is a warning. 0 or -errno with a line in `error`. */
+int confinement_become(struct confinement *out, const struct run_options *options, char error[ENGINE_ERROR_SIZE]);
 /* When all is open, and before the first thread: gives up the rest, and tells in the log what is in force. What `newer` names is still
  * to be read, too; NULL: no other configuration than that of the options. 0 or -errno with `error`. */
 int confinement_enter(struct confinement *confinement, const struct run_options *options, const struct config *newer,

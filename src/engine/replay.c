@@ -17,6 +17,7 @@
 
 #include "sluice/clock.h"
 #include "sluice/diag.h"
+#include "sluice/folder.h"
 #include "sluice/log.h"
 
 struct replay {
@@ -174,6 +175,8 @@ static int open_output(struct replay *replay, char error[ENGINE_ERROR_SIZE])
     out.eve_path = config_bool(options->config, "eve.enabled") ? path : NULL;
     out.eve_truncate = true;
     out.lossless = true;
+    if (out.eve_path && options->log_dir)
+        folder_make(options->log_dir); /* or output_open() says what is wrong */
     out.inline_mode = options->inline_mode;
     out.names = rule_list_names(ruleset_rules(replay->ruleset));
     out.ring_size = (size_t)config_number(options->config, "output.ring-size");

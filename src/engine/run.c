@@ -788,7 +788,7 @@ static void die_with_keeper(bool die)
 static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     char cause[FIREWALL_ERROR_SIZE];
-    int err = confinement_become(&engine->confinement, engine->options->config, error);
+    int err = confinement_become(&engine->confinement, engine->options, error);
 
     if (err)
         return err;

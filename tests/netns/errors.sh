@@ -28,7 +28,7 @@ wrong "no such rule file" 1 "nothing.rules.*No such file" run --queue 0 --rules 
 wrong "no such configuration" 1 "nothing.yaml" run --config "$WORK/nothing.yaml"
 echo 'queue: {numbers: "70000"}' >"$WORK/bad.yaml"
 wrong "bad configuration" 1 "bad.yaml:1:" run --config "$WORK/bad.yaml"
-wrong "no log folder" 1 "no-such-folder" run --queue 0 --rules "$WORK/empty.rules" --log-dir "$WORK/no-such-folder"
+wrong "no log folder" 1 "cannot write events to $WORK/empty.rules/log/eve.json: Not a directory" run --queue 0 --rules "$WORK/empty.rules" --log-dir "$WORK/empty.rules/log"
 wrong "repeat without mark" 1 "mark" run --queue 0 --rules "$WORK/empty.rules" --log-dir "$WORK" --verdict repeat
 if command -v setpriv >/dev/null; then
 	WRAP=(setpriv --bounding-set=-all --inh-caps=-all --ambient-caps=-all --reuid 65534 --clear-groups)

@@ -186,12 +186,12 @@ chmod 644 "$WORK/rules/t.rules"
 
 refuses nouser "run-as.user: no-such-user: there is no such user" "$WORK/passwd" --queue 0 --rules "$WORK/rules/t.rules" --set run-as.user=no-such-user
 refuses nogroup "run-as.group: no-such-group: there is no such group" "$WORK/passwd" --queue 0 --rules "$WORK/rules/t.rules" --set run-as.group=no-such-group
-refuses required "security.sandbox: there is no user sluice" "$WORK/passwd.none" --queue 0 --rules "$WORK/rules/t.rules" --set security.sandbox=yes
+refuses required "security.sandbox is yes and the user sluice does not exist: create it with .useradd --system" "$WORK/passwd.none" --queue 0 --rules "$WORK/rules/t.rules" --set security.sandbox=yes
 
 # A host without the user; one where nothing is wanted; and a container, where who starts it has the one capability and is not root.
 run_in "$WORK/passwd.none" plain --queue 0 --rules "$WORK/rules/t.rules"
 wait_ready plain
-tells plain "runs as root: there is no user sluice"
+tells plain "running as root because the user sluice does not exist: create it with .useradd --system .*sluice"
 ENGINE=$(ask status --json | sed -E 's/.*"engine_pid":([0-9]+).*/\1/')
 each_thread CapEff 0000000000001000
 each_thread Seccomp 2

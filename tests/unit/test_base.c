@@ -216,11 +216,21 @@ START_TEST(folder_is_made_with_those_above)
     snprintf(inner, sizeof(inner), "%s/a", base);
     snprintf(deep, sizeof(deep), "%s/b/", inner);
     ck_assert_int_eq(folder_make(deep), 0);
-    ck_assert_int_eq(folder_make(deep), 0); /* it is there already */
+    ck_assert_int_eq(folder_make_for(deep, 1, 1), 0); /* it exists: its owner stays */
     ck_assert_int_eq(stat(deep, &st), 0);
+    ck_assert_uint_eq(st.st_uid, geteuid());
     ck_assert(S_ISDIR(st.st_mode) && (st.st_mode & 07027) == 0);
     ck_assert_int_eq(rmdir(deep), 0);
     ck_assert_int_eq(rmdir(inner), 0);
+    if (geteuid() == 0) {
+        ck_assert_int_eq(folder_make_for(deep, 1, 2), 0);
+        ck_assert_int_eq(stat(deep, &st), 0);
+        ck_assert(st.st_uid == 1 && st.st_gid == 2);
+        ck_assert_int_eq(stat(inner, &st), 0);
+        ck_assert(st.st_uid == 1 && st.st_gid == 2);
+        ck_assert_int_eq(rmdir(deep), 0);
+        ck_assert_int_eq(rmdir(inner), 0);
+    }
     ck_assert_int_eq(rmdir(base), 0);
     ck_assert_int_eq(folder_make("/proc/none/here"), -ENOENT);
     ck_assert_int_eq(folder_make(""), -ENAMETOOLONG);
