@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice stats`: all counters of the daemon, by their names in EVE's stats event. */
+/* `sluice stats`: the counters of the daemon, by their names in EVE's stats event. */
 #include "ask.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@ enum { OPTION_ALL = ASK_OPTION_OWN, NAME_SIZE = 256, NAME_COLUMN = 48, MAX_DEPTH
 static const struct cli_option options[] = {
     CLI_ROW_CONFIG,
     ASK_ROW_SOCKET,
-    { .id = OPTION_ALL, .letter = 'a', .name = "all", .help = "also the counters that are 0" },
+    { .id = OPTION_ALL, .letter = 'a', .name = "all", .help = "show counters that are 0, too" },
     ASK_ROW_JSON,
     { .name = NULL },
 };
@@ -18,14 +18,15 @@ static const struct cli_option options[] = {
 struct arguments {
     struct ask ask;
     bool all;
-    char **names; /* the beginnings that are wanted; NULL-terminated */
+    char **names; /* the counters that are wanted, and those below them; NULL-terminated */
 };
 
-/* The name so far of what is printed. */
 struct printer {
     const struct arguments *arguments;
-    char name[NAME_SIZE];
+    char name[NAME_SIZE]; /* of the member that is printed, as far as it is known */
     unsigned depth;
+    size_t printed;
+    struct text json;
 };
 
 static bool is_wanted(const struct arguments *arguments, const char *name)
@@ -41,24 +42,113 @@ static bool is_wanted(const struct arguments *arguments, const char *name)
     return false;
 }
 
+/* Whether the counter is wanted by its full name. */
+static bool is_named(const struct arguments *arguments, const char *name)
+{
+    for (char **wanted = arguments->names; *wanted; wanted++) {
+        if (strcmp(name, *wanted) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Appends the key to the name. Returns the length that pop_key() cuts the name to. */
+static size_t push_key(struct printer *printer, const char *key)
+{
+    size_t length = strlen(printer->name);
+
+    snprintf(printer->name + length, sizeof(printer->name) - length, "%s%s", length > 0 ? "." : "", key);
+    return length;
+}
+
+static void pop_key(struct printer *printer, size_t length)
+{
+    printer->name[length] = '\0';
+}
+
 static void print_member(const char *key, const struct control_value *value, void *user)
 {
     struct printer *printer = user;
-    size_t length = strlen(printer->name);
+    size_t length = push_key(printer, key);
     int64_t number;
 
-    snprintf(printer->name + length, sizeof(printer->name) - length, "%s%s", length > 0 ? "." : "", key);
     if (control_value_is_array(value))
         value = control_value_item(value, 0);
     if (control_value_is_object(value) && printer->depth < MAX_DEPTH) {
         printer->depth++;
         control_value_each(value, print_member, printer);
         printer->depth--;
-    } else if (control_value_number(value, &number) && (number != 0 || printer->arguments->all) &&
-               is_wanted(printer->arguments, printer->name)) {
+    } else if (control_value_number(value, &number) && is_wanted(printer->arguments, printer->name) &&
+               (number != 0 || printer->arguments->all || is_named(printer->arguments, printer->name))) {
         printf("%-*s %" PRId64 "\n", NAME_COLUMN, printer->name, number);
+        printer->printed++;
     }
-    printer->name[length] = '\0';
+    pop_key(printer, length);
+}
+
+/* --- JSON -------------------------------------------------------------------------------------------------------------------- */
+
+/* Whether one of the wanted counters is below the object `name`. */
+static bool is_above_wanted(const struct arguments *arguments, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (char **wanted = arguments->names; *wanted; wanted++) {
+        if (strncmp(name, *wanted, length) == 0 && (*wanted)[length] == '.')
+            return true;
+    }
+    return false;
+}
+
+static void write_member(const char *key, const struct control_value *value, void *user)
+{
+    struct printer *printer = user;
+    size_t length = push_key(printer, key);
+
+    if (control_value_is_array(value) && is_above_wanted(printer->arguments, printer->name))
+        value = control_value_item(value, 0);
+    if (is_wanted(printer->arguments, printer->name)) {
+        const struct control_reply member = { .message = value };
+
+        json_key(&printer->json, key, strlen(key));
+        text_puts(&printer->json, control_reply_text(&member));
+        printer->json.need_comma = true;
+    } else if (is_above_wanted(printer->arguments, printer->name) && printer->depth < MAX_DEPTH) {
+        json_object_open(&printer->json, key);
+        printer->depth++;
+        control_value_each(value, write_member, printer);
+        printer->depth--;
+        json_object_close(&printer->json);
+    }
+    pop_key(printer, length);
+}
+
+static int print_json(struct printer *printer, const struct control_value *message)
+{
+    text_init(&printer->json);
+    json_object_open(&printer->json, NULL);
+    control_value_each(message, write_member, printer);
+    json_object_close(&printer->json);
+    return cli_write(&printer->json);
+}
+
+/* --- The command ------------------------------------------------------------------------------------------------------------- */
+
+/* Whether the message has a counter, or an object of counters, with this name. */
+static bool has_counter(const struct control_value *message, const char *name)
+{
+    char key[NAME_SIZE];
+
+    for (size_t length; *name; name += length + (name[length] == '.')) {
+        length = strcspn(name, ".");
+        snprintf(key, sizeof(key), "%.*s", (int)length, name);
+        if (control_value_is_array(message))
+            message = control_value_item(message, 0);
+        message = control_value_member(message, key);
+        if (!message)
+            return false;
+    }
+    return true;
 }
 
 static int take_option(void *user, const struct cli_option *option, const char *value)
@@ -73,6 +163,7 @@ static int take_option(void *user, const struct cli_option *option, const char *
 
 static int ask_and_print(struct arguments *arguments)
 {
+    struct printer printer = { .arguments = arguments };
     struct control_reply reply;
     int code;
 
@@ -80,12 +171,18 @@ static int ask_and_print(struct arguments *arguments)
     code = ask_send(&arguments->ask, ANSWER_SECONDS, &reply);
     if (code)
         return code;
-    if (arguments->ask.json) {
-        code = ask_print_json(&reply);
-    } else {
-        struct printer printer = { .arguments = arguments };
-
+    for (char **name = arguments->names; *name && !code; name++) {
+        if (!has_counter(reply.message, *name)) {
+            cli_error(&command_stats, "unknown counter '%s' (`sluice stats --all` lists all)", *name);
+            code = EXIT_FAILED;
+        }
+    }
+    if (!code && arguments->ask.json) {
+        code = print_json(&printer, reply.message);
+    } else if (!code) {
         control_value_each(reply.message, print_member, &printer);
+        if (printer.printed == 0)
+            printf("all of these counters are 0 (--all lists them)\n");
     }
     ask_free_reply(&reply);
     return code;
@@ -110,8 +207,9 @@ static int run(int argc, char **argv)
 const struct command command_stats = {
     .name = "stats",
     .usage = "[OPTION]... [NAME]...",
-    .summary = "Asks the running daemon for its counters",
-    .help = "Names are those of EVE's stats event; a name stands for all below it: `sluice stats ips queue.0`.",
+    .summary = "Show the counters of the running daemon",
+    .help = "A NAME is that of a counter in EVE's stats event, or of a group of counters: `sluice stats ips queue.0`.\n"
+            "Exit code 1: the daemon does not run, or it has no counter of that name.",
     .options = options,
     .run = run,
 };
