@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice flows`: the flows that the daemon has, page by page. With --json a line for each. */
+/* `sluice flows`: the flows of the daemon. They are requested page by page. */
 #include "ask.h"
 
 #include <inttypes.h>
@@ -21,7 +21,7 @@ static const struct cli_option options[] = {
       .letter = 'n',
       .name = "limit",
       .argument = "NUMBER",
-      .help = "at most so many; 1000 without it" },
+      .help = "show at most NUMBER flows (default 1000)" },
     ASK_ROW_JSON,
     { .name = NULL },
 };
@@ -58,12 +58,18 @@ static void print_flow(const struct control_value *flow)
 
     print_end(flow, "src_ip", "src_port", client, sizeof(client));
     print_end(flow, "dest_ip", "dest_port", server, sizeof(server));
-    printf("%-5s %21s -> %-21s %-9s %-11s %-11s %8" PRId64 " %8" PRId64 "\n", ask_string(flow, "proto"), client, server,
-           ask_string(flow, "app_proto"), ask_string(counts, "state"), ask_string(flow, "verdict"),
+    printf("%-5s %21s -> %-21s %-9s %-11s %-11s %11" PRId64 " %11" PRId64 "\n", ask_string(flow, "proto"), client,
+           server, ask_string(flow, "app_proto"), ask_string(counts, "state"), ask_string(flow, "verdict"),
            ask_number(counts, "pkts_toserver"), ask_number(counts, "pkts_toclient"));
 }
 
-/* How many. */
+static void print_header(void)
+{
+    printf("%-5s %21s    %-21s %-9s %-11s %-11s %11s %11s\n", "PROTO", "CLIENT", "SERVER", "APP", "STATE", "VERDICT",
+           "PKTS-TO-SRV", "PKTS-TO-CLI");
+}
+
+/* Returns the number of flows that were printed. */
 static size_t print_page(const struct arguments *arguments, const struct control_reply *reply, size_t room)
 {
     const struct control_value *flows = control_value_member(reply->message, "flows");
@@ -97,6 +103,8 @@ static int list(struct arguments *arguments)
         code = ask_send(&arguments->ask, ANSWER_SECONDS, &reply);
         if (code)
             return code;
+        if (page == 0 && !arguments->ask.json)
+            print_header();
         told += print_page(arguments, &reply, room);
         snprintf(from, sizeof(from), "%s", ask_string(reply.message, "next"));
         ask_free_reply(&reply);
@@ -127,10 +135,9 @@ static int run(int argc, char **argv)
 const struct command command_flows = {
     .name = "flows",
     .usage = "[OPTION]...",
-    .summary = "Asks the running daemon for the flows that it has",
-    .help = "A line a flow: protocol, client, server, application protocol, state, verdict, packets to the server and "
-            "to the\n"
-            "client. With --json a JSON object a line.",
+    .summary = "List the flows of the running daemon",
+    .help = "One line per flow: protocol, client, server, application protocol, state, verdict, packets to the server\n"
+            "and to the client. With --json one JSON object per line.",
     .options = options,
     .run = run,
 };

@@ -39,6 +39,9 @@ static void print(const struct control_value *message)
            ask_number(message, "alerts"),
            control_value_bool(control_value_member(message, "workers_answer")) ? "" : "; a worker does not answer");
     print_sandbox(control_value_member(message, "sandbox"));
+    if (ask_number(message, "events_lost") > 0)
+        printf("%" PRId64 " events lost: the event files or their readers were too slow (sluice stats output)\n",
+               ask_number(message, "events_lost"));
     for (size_t i = 0; i < control_value_count(overloaded); i++) {
         int64_t queue = 0;
 
@@ -63,7 +66,7 @@ static int run(int argc, char **argv)
 const struct command command_status = {
     .name = "status",
     .usage = "[OPTION]...",
-    .summary = "Asks the running daemon what it is doing",
+    .summary = "Show the status of the running daemon",
     .options = options,
     .run = run,
 };

@@ -123,6 +123,17 @@ static void put_overloaded(struct text *out, const struct service_options *optio
     json_array_close(out);
 }
 
+static uint64_t events_lost(const struct output *output)
+{
+    struct output_counters counters;
+    uint64_t lost = 0;
+
+    output_counters(output, &counters);
+    for (unsigned i = 0; i < OUTPUT_EVENT_COUNT; i++)
+        lost += counters.lost[i];
+    return lost;
+}
+
 static void status(void *user, struct control_request *request)
 {
     struct service *service = user;
@@ -148,6 +159,7 @@ static void status(void *user, struct control_request *request)
     json_uint(out, "packets", packets);
     json_uint(out, "dropped", dropped);
     json_uint(out, "alerts", stats_whole(options->stats, "detect.alert", alerts));
+    json_uint(out, "events_lost", events_lost(options->output));
     put_engines(out, options->memory);
     put_overloaded(out, options);
     put_rules(out, *options->ruleset);

@@ -34,6 +34,7 @@ for _ in $(seq 100); do grep -q hello "$WORK/answers" && break; sleep 0.05; done
 ask flows >"$WORK/flows"
 port=$(sed -n 's/^TCP .*10.66.1.2:\([0-9]*\) -> 10.66.2.2:7001 .*/\1/p' "$WORK/flows")
 [ -n "$port" ] || fail "the flow is not listed: $(cat "$WORK/flows")"
+equal "header of the flows" "$(head -n 1 "$WORK/flows" | awk '{ print $1, $2, $3 }')" "PROTO CLIENT SERVER"
 equal "flows as JSON" "$(ask flows --json | grep -c '"proto":"TCP"')" 1
 ask explain "10.66.1.2:$port" 10.66.2.2:7001 --json >"$WORK/flow"
 equal "verdict" "$(json verdict <"$WORK/flow")" inspected
@@ -89,6 +90,20 @@ equal "last reload" "$(ask status --json | json reload.ok)" false
 equal "dropped" "$(ask stats --json | json ips.drop_reason.rules)" "$(ask stats ips.drop_reason.rules | awk '{print $2}')"
 equal "queues" "$(ask queues --json | json 1.queue)" 1
 
+# Names of counters: of a group, with --json as well; of a counter that is 0; of none.
+equal "a group" "$(ask stats ips.drop_reason detect | awk '{ print $1 }' | cut -d. -f1 | sort -u | tr '\n' ' ')" "detect ips "
+equal "a group as JSON" "$(ask stats ips.drop_reason.rules detect --json | python3 -c 'import json, sys
+value = json.load(sys.stdin)
+print(sorted(value), list(value["ips"]), list(value["ips"]["drop_reason"]), "scans" in value["detect"])')" \
+	"['detect', 'ips'] ['drop_reason'] ['rules'] True"
+equal "a counter that is 0" "$(ask stats ips.drop_reason.flow_memcap | awk '{ print $2 }')" 0
+for options in "" --json --all; do
+	# shellcheck disable=SC2086
+	ask stats nosuch $options >"$WORK/none" 2>&1 && fail "a counter that is not there is no failure: $options"
+	grep -q "unknown counter 'nosuch'" "$WORK/none" || fail "$(cat "$WORK/none")"
+done
+equal "no events lost" "$(ask status | grep -c "events lost")" 0
+
 # Clients that say nonsense, nothing, or too much; one too many.
 python3 - "$WORK/socket" <<'PYTHON' || fail "clients"
 import json, socket, sys, time
@@ -131,11 +146,15 @@ answer = line(silent)
 assert answer is None or 'too long' in answer['message'], answer
 PYTHON
 
-# Somebody else can't take the socket of one that lives, and one that died leaves no obstacle.
+# A second daemon refuses to start on the socket of a running one, whatever unix-command.enabled is; the socket of a daemon that died is
+# replaced.
 mkdir -p "$WORK/other"
-ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/other" --queue 9 --rules "$WORK/t.rules" --no-console \
-	--set "unix-command.filename=$WORK/socket" --set unix-command.enabled=yes >"$WORK/other.log" 2>&1 && fail "two daemons share a socket"
-grep -q "somebody else listens there" "$WORK/other.log" || fail "$(cat "$WORK/other.log")"
+for enabled in yes auto; do
+	ip netns exec "$P-gw" timeout 20 "$SLUICE" run --set run-as.user=root --log-dir "$WORK/other" --queue 9 --rules "$WORK/t.rules" --no-console \
+		--set "unix-command.filename=$WORK/socket" --set "unix-command.enabled=$enabled" >"$WORK/other.log" 2>&1 &&
+		fail "two daemons share a socket (unix-command.enabled: $enabled)"
+	grep -q "control socket $WORK/socket: process $SLUICE_PID listens on it.*unix-command.filename" "$WORK/other.log" || fail "$(cat "$WORK/other.log")"
+done
 exec 3>&-
 kill_process "$SLUICE_PID"
 sed -i '$d' "$WORK/t.rules"

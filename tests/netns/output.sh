@@ -84,4 +84,7 @@ wait_sum 2222
 kill_process "$READER"
 flood "dead reader" 4446
 wait_sum 3333
+lost=$(ask status --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["events_lost"])')
+[ "$lost" -ge 1111 ] || fail "events lost in the status: $lost"
+grep -q "^$lost events lost" <<<"$(ask status)" || fail "the status does not show $lost lost events: $(ask status)"
 stop_process "$LAST_PID" || fail "exit code $?"
