@@ -153,6 +153,8 @@ static int list(const struct arguments *arguments, const struct config *config)
         list_json(&out, &listing);
         code = cli_write(&out);
     } else if (!code) {
+        if (listing.count == 0)
+            puts("no hosts are blocked");
         list_lines(&listing);
     }
     free(listing.hosts);

@@ -175,9 +175,19 @@ static int install(const struct firewall_options *firewall, bool json)
 static int detach(const struct firewall_options *firewall, bool json)
 {
     char error[FIREWALL_ERROR_SIZE];
+    struct firewall_status before = { .installed = false };
+    int err = firewall_status(firewall->table, &before, error);
 
     (void)json;
-    return firewall_remove(firewall->table, error) ? failed(error) : EXIT_OK;
+    if (!err)
+        err = firewall_remove(firewall->table, error);
+    if (err)
+        return failed(error);
+    if (before.installed)
+        printf("table %s removed\n", firewall->table);
+    else
+        printf("table %s: not installed, nothing to remove\n", firewall->table);
+    return EXIT_OK;
 }
 
 /* --- status ------------------------------------------------------------------------------------------------------------------- */
