@@ -56,10 +56,13 @@ static int load_files(struct rule_list *list, const struct config *config, const
     *unread = 0;
     for (size_t i = 0; i < configured + count; i++) {
         const char *path = i < configured ? config_list_get(config, "rule-files", i) : files[i - configured];
+        size_t read_before = rule_list_read(list);
         int err = rule_list_load(list, path, diag);
 
         if (err == -ENOMEM)
             return err;
+        if (!err && rule_list_read(list) == read_before)
+            diag_warning(diag, (struct position){ .file = path }, "this file has no rules");
         *unread += err != 0;
     }
     return rule_list_finish(list, diag);

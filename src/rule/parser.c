@@ -399,12 +399,25 @@ static void check_header(struct rule_parser *parser)
         rule->bidirectional = false; /* both directions are one */
 }
 
-/* False when a word is missing: then there is nothing to go on with. */
+/* The line is other text, and one error is enough: its first word is no action and its second is no protocol. */
+static bool is_no_rule(const struct rule_parser *parser, struct span action, struct span rest)
+{
+    struct span protocol = take_word(&rest);
+    struct rule_protocol ignored;
+
+    return !action_is_missing(action) && !memchr(action.at, ':', action.length) &&
+           protocol_parse(protocol, parser->list->options.applications, &ignored) == PROTOCOL_UNKNOWN;
+}
+
+/* False when the rest of the rule can't be parsed: a word is missing, or the line is no rule. */
 static bool parse_header(struct rule_parser *parser, struct span *rest)
 {
     unsigned mistakes = parser->mistakes;
+    struct span action = take_word(rest);
 
-    parse_action(parser, take_word(rest));
+    parse_action(parser, action);
+    if (parser->mistakes > mistakes && is_no_rule(parser, action, *rest))
+        return false;
     for (size_t i = 0; i < sizeof(header) / sizeof(header[0]); i++) {
         struct span word = take_word(rest);
 
