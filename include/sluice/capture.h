@@ -262,6 +262,10 @@ int pcap_file_open(struct capture **out, const char *path, char error[CAPTURE_ER
 /* What is wrong with the file when receive has returned -EBADMSG, else NULL. Lives as long as the capture. */
 const char *pcap_file_error(const struct capture *capture);
 
+enum { CAPTURE_LINK_SIZE = 128 };
+/* The link type of the file for messages: its number, libpcap's name and description, "127 (IEEE802_11_RADIO, ...)". */
+void pcap_file_link(const struct capture *capture, char out[CAPTURE_LINK_SIZE]);
+
 /* Packets that are best received at a time: a file answers nobody, and pcap_file_prefetch() is no farther ahead. */
 enum { PCAP_FILE_BATCH = 8 };
 

@@ -221,6 +221,16 @@ const char *pcap_file_error(const struct capture *capture)
     return file->error ? file->error : "the file is damaged";
 }
 
+void pcap_file_link(const struct capture *capture, char out[CAPTURE_LINK_SIZE])
+{
+    const struct pcap_file *file = (const struct pcap_file *)capture;
+    int dlt = pcap_datalink(file->pcap);
+    const char *name = pcap_datalink_val_to_name(dlt), *description = pcap_datalink_val_to_description(dlt);
+
+    snprintf(out, CAPTURE_LINK_SIZE, "%d (%s%s%s)", dlt, name ? name : "unknown", description ? ", " : "",
+             description ? description : "");
+}
+
 /* --- life cycle ----------------------------------------------------------------------------------------------------- */
 
 static void pcap_file_close(struct capture *capture)

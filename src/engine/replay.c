@@ -147,9 +147,13 @@ static int replay_file(struct replay *replay, const char *path, char error[ENGIN
         snprintf(error, ENGINE_ERROR_SIZE, "%s: %s", path, pcap_file_error(replay->capture));
     else if (err != -ENODATA)
         snprintf(error, ENGINE_ERROR_SIZE, "%s: %s", path, strerror(-err));
-    if (replay->unsupported > 0)
-        log_warning("%s: its link type is not supported: %llu packets counted, not inspected", path,
+    if (replay->unsupported > 0) {
+        char link[CAPTURE_LINK_SIZE];
+
+        pcap_file_link(replay->capture, link);
+        log_warning("%s: link type %s is not supported: %llu packets not inspected", path, link,
                     (unsigned long long)replay->unsupported);
+    }
     end_file(replay);
     return err == -ENODATA ? 0 : err;
 }
