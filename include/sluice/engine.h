@@ -76,6 +76,9 @@ bool engine_control_options(const struct config *config, char path[ENGINE_CONTRO
 
 /* Whether the user is there that the engine is to be. 0 or -errno with a line in `error`. */
 int engine_check_user(const struct config *config, char error[ENGINE_ERROR_SIZE]);
+/* Whether event files can be opened in the log folder, as far as its path tells: it is a folder, or can be made. `log_dir`: --log-dir, or
+ * NULL. 0 or -errno with a line in `error`. */
+int engine_check_log_folder(const struct config *config, const char *log_dir, char error[ENGINE_ERROR_SIZE]);
 /* For a process of its own: becomes the engine's user, without its privileges, and opens the file of events as that one would. The
  * descriptor, or -errno with a line in `error`. */
 int engine_open_events(const struct run_options *options, char error[ENGINE_ERROR_SIZE]);

@@ -62,7 +62,8 @@ static const struct cli_option options[] = {
     { .id = OPTION_NO_CONSOLE, .name = "no-console", .help = "no events on stdout" },
     { .id = OPTION_CHECK,
       .name = "check",
-      .help = "say whether it would start with these options and this configuration, and end; rules are left out" },
+      .help = "check whether the daemon would start with these options and this configuration, then exit; rules are "
+              "not checked" },
     { .name = NULL },
 };
 
@@ -116,12 +117,12 @@ static int start(struct arguments *arguments, const struct config *config)
     return EXIT_OK;
 }
 
-/* What a start would only find out in the engine. */
-static int check(const struct config *config)
+/* Checks what the engine would only find at its start. */
+static int check(const struct arguments *arguments, const struct config *config)
 {
     char error[ENGINE_ERROR_SIZE] = "";
 
-    if (engine_check_user(config, error)) {
+    if (engine_check_user(config, error) || engine_check_log_folder(config, arguments->log_dir, error)) {
         cli_error(&command_run, "%s", error);
         return EXIT_FAILED;
     }
@@ -137,7 +138,7 @@ static int load_and_start(struct arguments *arguments)
     if (!code && !cli_files_readable(&command_run, arguments->input.rules.at, arguments->input.rules.count))
         code = EXIT_FAILED;
     if (!code)
-        code = arguments->check ? check(config) : start(arguments, config);
+        code = arguments->check ? check(arguments, config) : start(arguments, config);
     config_free(config);
     return code;
 }

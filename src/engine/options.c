@@ -3,8 +3,11 @@
 #include "engine_priv.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "sluice/clock.h"
 #include "sluice/text.h"
@@ -309,6 +312,35 @@ int engine_eve_path(const struct config *config, const char *log_dir, char *out,
         return 0;
     snprintf(error, ENGINE_ERROR_SIZE, "the path of the event file is too long");
     return -ENAMETOOLONG;
+}
+
+int engine_check_log_folder(const struct config *config, const char *log_dir, char error[ENGINE_ERROR_SIZE])
+{
+    char path[PATH_MAX], folder[PATH_MAX];
+    struct stat status;
+    int err = engine_eve_path(config, log_dir, path, sizeof(path), error);
+    char *slash;
+
+    if (err || !config_bool(config, "eve.enabled"))
+        return err;
+    slash = strrchr(path, '/');
+    if (!slash)
+        return 0;
+    slash[slash == path] = '\0';
+    /* A start makes a folder that is missing: the one above it that exists decides. */
+    snprintf(folder, sizeof(folder), "%s", path);
+    while (stat(folder, &status) && errno == ENOENT && (slash = strrchr(folder, '/')) && slash > folder)
+        *slash = '\0';
+    if (stat(folder, &status))
+        err = -errno;
+    else if (!S_ISDIR(status.st_mode))
+        err = -ENOTDIR;
+    else if (strcmp(folder, path) != 0 && access(folder, W_OK | X_OK))
+        err = -errno;
+    if (err)
+        snprintf(error, ENGINE_ERROR_SIZE, "log folder %.400s can't be used: %s (--log-dir, log-dir)", path,
+                 strerror(-err));
+    return err;
 }
 
 /* --- Policy, events ------------------------------------------------------------------------------------------------ */

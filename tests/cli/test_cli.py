@@ -3,6 +3,7 @@
 """Every kind of wrong input: its exit code, and one clear line that says what and what to do."""
 import json
 import os
+import pwd
 import re
 import struct
 import subprocess
@@ -157,6 +158,22 @@ class WrongFiles(Files):
         self.assertRegex(err, "the dataset 'listed' could not be read")
         self.assertRegex(err, "x.list:1:10: error: a category's number")
 
+    def test_link_type_that_is_not_supported_is_named(self):
+        capture = os.path.join(self.folder.name, "radio.pcap")
+        with open(capture, "wb") as file:
+            file.write(bytes.fromhex("d4c3b2a1020004000000000000000000ffff00007f000000"))
+            file.write(struct.pack("<IIII", 1, 0, 4, 4) + bytes(4))
+        _, _, err = sluice("replay", "--no-console", "--log-dir", self.folder.name, "--config", self.clean, capture)
+        self.assertRegex(err, r"radio\.pcap: link type 127 \(IEEE802_11_RADIO.*\) is not supported: 1 packets not inspected")
+
+    def test_log_folder_that_cannot_be_made_would_stop_the_start(self):
+        config = self.file("run.yaml", f"run-as: {{user: {pwd.getpwuid(os.getuid()).pw_name}}}\n")
+        check = ("run", "--check", "--config", config, "--log-dir")
+        self.fails(1, "log folder /dev/null/x/y can't be used: Not a directory", *check, "/dev/null/x/y")
+        self.fails(1, f"log folder {self.clean} can't be used: Not a directory", *check, self.clean)
+        for good in (self.folder.name, os.path.join(self.folder.name, "new", "folder")):
+            self.assertEqual(sluice(*check, good), (0, "", ""))
+
     def test_wrong_configuration_stops_run_and_replay(self):
         bad = self.file("bad.yaml", "queue: {length: abc}\nqueue.batch: 0\n")
         capture = self.file("x.pcap", "")
@@ -195,6 +212,24 @@ class Check(Files):
         self.assertIn("1 rule loaded, 1 rejected", out)
         self.assertNotIn("compiled", out)
         self.assertIn("compiled", self.check("--compile", "--rules", rules)[1])
+
+    def test_line_that_is_no_rule_is_one_mistake(self):
+        code, out, err = self.check("--rules", self.file("text.rules", "these are notes, not a rule\n" + RULE))
+        self.assertEqual(code, 1)
+        self.assertEqual(len(re.findall("error:", err)), 1, err)
+        self.assertIn("1 rule loaded, 1 rejected", out)
+
+    def test_misspelled_action_does_not_hide_other_mistakes(self):
+        _, _, err = self.check("--rules", self.file("x.rules", 'alret tcp any any -> any any (msg:"x"; nonsense:1; sid:2;)\n'))
+        self.assertEqual(len(re.findall("error:", err)), 2, err)
+
+    def test_empty_rule_file_is_a_warning(self):
+        empty = self.file("empty.rules", "# no rule yet\n")
+        code, out, err = self.check("--rules", empty)
+        self.assertEqual(code, 0)
+        self.assertRegex(err, r"empty\.rules: warning: this file has no rules")
+        self.assertIn("0 errors, 1 warning", out)
+        self.assertNotIn("warning", self.check("--rules", self.file("good.rules", RULE))[2])
 
     def test_many_mistakes(self):
         rules = self.file("bad.rules", BAD_RULE * 150)
