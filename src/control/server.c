@@ -66,15 +66,20 @@ static int refuse(char error[CONTROL_ERROR_SIZE], int err, const char *path, con
     return err;
 }
 
-/* Nobody answers there: 0. */
-static int probe(const struct sockaddr_un *address)
+/* 0 when no process listens on the socket; -EADDRINUSE when one does: *pid is its id, 0 when it is not known. */
+static int probe(const struct sockaddr_un *address, pid_t *pid)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct ucred peer = { .pid = 0 };
+    socklen_t size = sizeof(peer);
     int err;
 
     if (fd < 0)
         return -errno;
     err = connect(fd, (const struct sockaddr *)address, sizeof(*address)) ? -errno : -EADDRINUSE;
+    if (err == -EADDRINUSE && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
+        peer.pid = 0;
+    *pid = peer.pid;
     close(fd);
     return err == -ECONNREFUSED || err == -ENOENT ? 0 : err == -EAGAIN ? -EADDRINUSE : err;
 }
@@ -118,11 +123,19 @@ static int bind_socket(int fd, const struct sockaddr_un *address, const struct c
 {
     const char *path = address->sun_path;
     mode_t before;
+    pid_t pid = 0;
     int err;
 
-    err = probe(address);
+    err = probe(address, &pid);
+    if (err == -EADDRINUSE) {
+        if (pid > 0)
+            snprintf(error, CONTROL_ERROR_SIZE, "control socket %s: process %d listens on it", path, (int)pid);
+        else
+            snprintf(error, CONTROL_ERROR_SIZE, "control socket %s: another process listens on it", path);
+        return err;
+    }
     if (err)
-        return refuse(error, err, path, "somebody else listens there");
+        return refuse(error, err, path, "connect");
     remove_stale(path);
     before = umask(0177);
     err = bind(fd, (const struct sockaddr *)address, sizeof(*address)) ? -errno : 0;

@@ -51,7 +51,8 @@ static int open_signals(struct keeper *keeper)
     return keeper->signal_fd < 0 ? -errno : 0;
 }
 
-/* Open as far as that is asked for: who has not said that he wants it runs without when it can't be had. */
+/* A socket that can't be opened is an error with unix-command.enabled: yes, a warning with auto. Where another process listens on it, which
+ * is most likely another daemon, it is an error with both. */
 static int open_control(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
 {
     char cause[CONTROL_ERROR_SIZE];
@@ -71,8 +72,15 @@ static int open_control(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
         return 0;
     }
     keeper->control_path[0] = '\0';
+    if (fd == -EADDRINUSE) {
+        snprintf(error, ENGINE_ERROR_SIZE,
+                 "%.300s: stop it if it is another sluice, or set unix-command.filename to another path or "
+                 "unix-command.enabled to no",
+                 cause);
+        return fd;
+    }
     if (!needed) {
-        log_warning("%s: going on without it (unix-command.enabled)", cause);
+        log_warning("%s; running without a control socket: sluice status, reload and the like will not work", cause);
         return 0;
     }
     snprintf(error, ENGINE_ERROR_SIZE, "%s", cause);

@@ -90,15 +90,16 @@ queue_rule() {
 	gateway ip6tables -t mangle -A FORWARD -j NFQUEUE "$@"
 }
 
-# start_sluice NAME ARGS...: `sluice run` in the gateway, as root, to whom the folder belongs (sandbox.sh tries the user sluice); log in $WORK/NAME.log, events in $WORK/NAME/eve.json. Sets LAST_PID. READY_SECONDS: how
-# long it may take (10).
+# start_sluice NAME ARGS...: `sluice run` in the gateway, as root, to whom the folder belongs (sandbox.sh tries the user sluice); log in $WORK/NAME.log, events in $WORK/NAME/eve.json,
+# control socket $WORK/NAME.control. Sets LAST_PID. READY_SECONDS: how long it may take (10).
 start_sluice() {
 	local name=$1 said
 	shift
 	mkdir -p "$WORK/$name"
 	: >"$WORK/$name.log"
 	# Not by gateway(): the process id would be that of a shell in between.
-	ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/$name" "$@" >"$WORK/$name.log" 2>&1 &
+	ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --set "unix-command.filename=$WORK/$name.control" --log-dir "$WORK/$name" "$@" \
+		>"$WORK/$name.log" 2>&1 &
 	LAST_PID=$!
 	for _ in $(seq $((${READY_SECONDS:-10} * 20))); do
 		read -r -d '' said <"$WORK/$name.log" || true
