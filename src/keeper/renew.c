@@ -76,12 +76,39 @@ static int read_arguments(struct command_line *line)
     return 0;
 }
 
-static bool wait_for(pid_t pid, int *status)
+/* The output of the checked program. All of it is copied to our log; the first line is kept for the answer. */
+struct words {
+    int fd;
+    char first[LIFELINE_TEXT_SIZE / 2];
+    size_t length;
+    bool complete; /* the first line has ended */
+};
+
+static void read_words(struct words *words)
+{
+    char bytes[4096];
+    ssize_t length;
+
+    while ((length = read(words->fd, bytes, sizeof(bytes))) > 0) {
+        fwrite(bytes, 1, (size_t)length, stderr);
+        for (ssize_t i = 0; i < length && !words->complete; i++) {
+            words->complete = bytes[i] == '\n' || words->length == sizeof(words->first) - 1;
+            if (!words->complete)
+                words->first[words->length++] = bytes[i];
+        }
+    }
+    words->first[words->length] = '\0';
+}
+
+static bool wait_for(pid_t pid, int *status, struct words *words)
 {
     const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
 
     for (int i = 0; i < CHECK_MS / PAUSE_MS; i++) {
-        if (waitpid(pid, status, WNOHANG) == pid)
+        bool ended = waitpid(pid, status, WNOHANG) == pid;
+
+        read_words(words); /* after it has ended, too: what it wrote last */
+        if (ended)
             return true;
         nanosleep(&pause, NULL);
     }
@@ -90,29 +117,58 @@ static bool wait_for(pid_t pid, int *status)
     return false;
 }
 
-/* "run" becomes "run --check"; what it has to say it says in our log. */
+static void describe_failure(const char *path, bool ended, int status, const struct words *words,
+                             char why[LIFELINE_TEXT_SIZE])
+{
+    if (!ended)
+        snprintf(why, LIFELINE_TEXT_SIZE, "%.200s would not start: `run --check` took longer than %d s", path,
+                 CHECK_MS / 1000);
+    else if (words->length > 0)
+        snprintf(why, LIFELINE_TEXT_SIZE, "%.200s would not start: %s", path, words->first);
+    else if (WIFSIGNALED(status))
+        snprintf(why, LIFELINE_TEXT_SIZE, "%.200s would not start: `run --check` was killed by signal %d", path,
+                 WTERMSIG(status));
+    else
+        snprintf(why, LIFELINE_TEXT_SIZE, "%.200s would not start: `run --check` exited with code %d", path,
+                 WEXITSTATUS(status));
+}
+
+/* Runs the new program with our own arguments and --check. */
 static bool would_start(struct command_line *line, char why[LIFELINE_TEXT_SIZE])
 {
-    char *words[MAX_ARGUMENTS + 2], check[] = "--check";
-    int status = 0;
+    char *arguments[MAX_ARGUMENTS + 2], check[] = "--check";
+    struct words words = { .fd = -1 };
+    int status = 0, pipe_fds[2];
+    bool ended;
     pid_t pid;
 
-    words[0] = line->words[0];
-    words[1] = line->words[1];
-    words[2] = check;
-    memcpy(words + 3, line->words + 2, (line->count - 1) * sizeof(*words)); /* with the NULL */
+    arguments[0] = line->words[0];
+    arguments[1] = line->words[1];
+    arguments[2] = check;
+    memcpy(arguments + 3, line->words + 2, (line->count - 1) * sizeof(*arguments)); /* with the NULL */
+    if (pipe2(pipe_fds, O_CLOEXEC)) {
+        snprintf(why, LIFELINE_TEXT_SIZE, "no pipe to %.200s: %s", line->path, strerror(errno));
+        return false;
+    }
+    fcntl(pipe_fds[0], F_SETFL, O_NONBLOCK);
     fflush(NULL);
     pid = fork();
     if (pid == 0) {
-        execv(line->path, words);
+        dup2(pipe_fds[1], STDERR_FILENO);
+        execv(line->path, arguments);
+        dprintf(STDERR_FILENO, "exec: %s\n", strerror(errno));
         _exit(127);
     }
-    if (pid > 0 && wait_for(pid, &status) && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return true;
+    close(pipe_fds[1]);
+    words.fd = pipe_fds[0];
     if (pid < 0)
-        snprintf(why, LIFELINE_TEXT_SIZE, "%.255s can't be tried: %s", line->path, strerror(errno));
-    else
-        snprintf(why, LIFELINE_TEXT_SIZE, "%.255s would not start (`sluice check`; the log has its words)", line->path);
+        snprintf(why, LIFELINE_TEXT_SIZE, "no process to try %.200s: %s", line->path, strerror(errno));
+    ended = pid > 0 && wait_for(pid, &status, &words);
+    close(pipe_fds[0]);
+    if (ended && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return true;
+    if (pid > 0)
+        describe_failure(line->path, ended, status, &words, why);
     return false;
 }
 
