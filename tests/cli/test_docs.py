@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the guide refers to is there: tests by their names, findings of the doctor, other pages."""
+"""What the documents refer to exists: tests by their names, findings of the doctor, other pages, the configuration file."""
 import os
 import re
+import subprocess
+import tempfile
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -47,6 +49,36 @@ class Guide(unittest.TestCase):
         for page in ("guide.md", "modes.md", "output.md"):
             for link in re.findall(r"\]\(([^)#:]+)\)", read("docs", page)):
                 self.assertTrue(exists("docs", link), f"{page}: {link}")
+
+
+class Installed(unittest.TestCase):
+    """What `cmake --install` puts into the documentation folders."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        subprocess.run(["cmake", "--install", os.environ["BUILD"]], check=True, capture_output=True,
+                       env={**os.environ, "DESTDIR": cls.folder.name})
+        cls.pages = [os.path.join(root, name) for root, _, names in os.walk(cls.folder.name) for name in names]
+
+    def test_links_lead_to_installed_files(self):
+        pages = [page for page in self.pages if page.endswith(".md")]
+        self.assertTrue({"README.md", "guide.md", "settings.md", "modes.md", "scaling.md"} <= {os.path.basename(page) for page in pages})
+        for page in pages:
+            with open(page, encoding="utf-8") as file:
+                for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", file.read()):
+                    self.assertTrue(os.path.exists(os.path.join(os.path.dirname(page), link)), f"{page}: {link}")
+
+    def test_manual_names_the_configuration_file_of_the_program(self):
+        text = subprocess.run([os.environ["SLUICE"], "run", "--help"], check=True, capture_output=True, text=True).stdout
+        path = re.search(r"\S+/sluice\.yaml", text).group()
+        self.assertIn(self.folder.name + path, self.pages)
+        manual = [page for page in self.pages if page.endswith("/sluice.8")]
+        self.assertEqual(len(manual), 1)
+        with open(manual[0], encoding="utf-8") as file:
+            named = set(re.findall(r"\S+/sluice\.yaml", file.read().replace("\\-", "-")))
+        self.assertEqual(named, {path})
 
 
 if __name__ == "__main__":
