@@ -73,6 +73,15 @@ def children(pid):
         return []
 
 
+def start_time(pid):
+    """When the process started, in ticks; None when it has ended. Tells a process from a later one with the same number."""
+    try:
+        fields = open(f'/proc/{pid}/stat').read().rpartition(')')[2].split()
+    except OSError:
+        return None
+    return None if fields[0] == 'Z' else fields[19]
+
+
 def wait_ready(pid):
     end = time.monotonic() + 20
     while 'READY=1' not in hear(0.1):
@@ -82,17 +91,28 @@ def wait_ready(pid):
             sys.exit('it ended')
 
 
+pid = 0
+
+
+def kill_daemon(*_):
+    """The test ended early: do not leave the daemon behind. Its engine ends by itself."""
+    if pid:
+        os.kill(pid, signal.SIGKILL)
+    os._exit(1)
+
+
+signal.signal(signal.SIGTERM, kill_daemon)
 for _ in range(times):
     pid = start()
     wait_ready(pid)
     end = time.monotonic() + random.uniform(0.3, 1)
     while time.monotonic() < end:
         hear(0.05)
-    left = children(pid)
+    left = {child: start_time(child) for child in children(pid)}
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    while any(os.path.exists(f'/proc/{child}') and open(f'/proc/{child}/stat').read().split()[2] != 'Z' for child in left):
-        time.sleep(0.01)   # the whole control group has to be gone
+    while any(started and start_time(child) == started for child, started in left.items()):
+        time.sleep(0.01)   # systemd waits until the whole control group has ended
 pid = start()
 wait_ready(pid)
 end = time.monotonic() + 5
