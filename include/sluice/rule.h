@@ -216,6 +216,13 @@ enum {
     RULE_MESSAGE_MD5 = 1 << 5, /* of an e-mail's body */
 };
 
+/* A line of the rule policy that changed a rule. */
+struct rule_change {
+    struct position at;
+    const char *text; /* the line as written */
+    struct rule_change *next;
+};
+
 struct rule {
     enum rule_action action;
     struct rule_protocol protocol;
@@ -260,9 +267,10 @@ struct rule {
     struct rule_buffer *nested;   /* of keywords with KEYWORD_NESTED; conditions in `buffers` ask them */
     struct threshold *thresholds; /* its own and those of threshold.config that name it */
 
-    const char *text; /* the rule as written, without leading and trailing space */
+    const char *text; /* the rule without leading and trailing space, as the rule policy left it */
     const char *file;
     uint32_t line;
+    const struct rule_change *changes; /* by the rule policy, in their order; NULL: the rule is as written */
 };
 
 /* --- Loading ------------------------------------------------------------------------------------------------------------ */
@@ -285,13 +293,21 @@ uint32_t rule_names_find(const struct rule_names *names, enum rule_name_kind kin
 /* The name, lent for good; NULL for a number that was not given. */
 const char *rule_names_text(const struct rule_names *names, enum rule_name_kind kind, uint32_t number);
 
+/* Files that enable, disable and change rules while they are read, applied in this order; NULL: none. */
+struct rule_policy_files {
+    const char *disable, *enable, *drop,
+        *modify;           /* disable.conf, enable.conf, drop.conf, modify.conf of suricata-update */
+    const char *decisions; /* lines that begin with what they do */
+};
+
 /* What the options point at outlives the list's rule_list_finish(); the keywords and names outlive the list. */
 struct rule_list_options {
     const struct keyword_table *keywords;
     const struct rule_variables *variables;
-    const char *classification_file;     /* NULL: Suricata's default classes are not known, a classtype is a warning */
-    const char *reference_file;          /* NULL: references are kept without prefix */
-    const char *threshold_file;          /* NULL: none */
+    const char *classification_file; /* NULL: Suricata's default classes are not known, a classtype is a warning */
+    const char *reference_file;      /* NULL: references are kept without prefix */
+    const char *threshold_file;      /* NULL: none */
+    struct rule_policy_files policy;
     struct rule_names *names;            /* NULL: the list has its own */
     const char *data_dir;                /* where datasets keep their state; NULL: nowhere */
     struct datasets *datasets;           /* outlive the list; NULL: it has its own, below data_dir */
@@ -309,7 +325,7 @@ struct rule_list_options {
 struct rule_list;
 
 /*
- * An empty list; reads the three files of the options and reports their mistakes. 0 or -ENOMEM; mistakes are in `diag`.
+ * An empty list; reads the files of the options and reports their mistakes. 0 or -ENOMEM; mistakes are in `diag`.
  */
 int rule_list_new(struct rule_list **out, const struct rule_list_options *options, struct diag *diag);
 void rule_list_free(struct rule_list *list);
@@ -341,6 +357,26 @@ size_t rule_list_replaced(const struct rule_list *list);
  * diag this is never cut short. A rule counts for each of them once. */
 void rule_list_each_missing(const struct rule_list *list, void (*each)(const char *tag, size_t rules, void *user),
                             void *user);
+
+/* Rules that the policy changed, by their final state. */
+struct rule_policy_counts {
+    size_t enabled, disabled;
+    size_t actions[ACTION_COUNT]; /* changed to the action */
+    size_t alert_only, modified;
+};
+const struct rule_policy_counts *rule_list_policy_counts(const struct rule_list *list);
+/* "3 enabled, 12 disabled, 5 changed to drop"; nothing when no rule was changed. */
+void rule_policy_counts_print(const struct rule_policy_counts *counts, struct text *out);
+
+/* A rule that is not loaded because it is commented out in its file, or the policy disables it. */
+struct rule_disabled {
+    uint32_t gid, sid;
+    bool commented;
+    const char *text, *file;
+    uint32_t line;
+    const struct rule_change *changes;
+};
+const struct rule_disabled *rule_list_find_disabled(const struct rule_list *list, uint32_t gid, uint32_t sid);
 
 size_t rule_list_threshold_count(const struct rule_list *list);
 /* Suppressions of threshold.config for all rules of this gid (sig_id 0), to be asked besides the rule's own. */

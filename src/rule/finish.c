@@ -48,7 +48,17 @@ static struct rule_entry *decide(struct rule_list *list, struct rule_entry *firs
     const struct rule *rule = second->rule;
     bool replace = rule->revision > first->rule->revision;
     bool report = diag_count(diag) < DIAG_MAX_ENTRIES - 1;
+    /* One of them was a comment that the rule policy enabled: mostly an old revision that was kept for reference. */
+    bool was_comment = first->statement->commented != second->statement->commented;
 
+    if (was_comment) {
+        struct rule_entry *loser = replace ? first : second;
+
+        list->statements--;
+        keyword_release(loser->rule);
+        loser->rule = NULL;
+        return replace ? second : first;
+    }
     if (replace) {
         list->replaced++;
         if (report)
@@ -191,6 +201,7 @@ int rule_list_finish(struct rule_list *list, struct diag *diag)
         finish_block(list->entries[i].rule, &list->options);
         number_rule(list, list->entries[i].rule);
     }
+    rule_policy_finish(list->policy, diag);
     list->finished = true;
     return threshold_config_apply(list, diag);
 }

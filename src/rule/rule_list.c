@@ -53,7 +53,8 @@ int rule_list_new(struct rule_list **out, const struct rule_list_options *option
     list->arena = arena_new(ARENA_BLOCK);
     list->own_names = !options->names;
     list->names = options->names ? options->names : rule_names_new();
-    if (!list->arena || !list->names || load_files(list, diag) || rule_resources_open(list, diag)) {
+    if (!list->arena || !list->names || load_files(list, diag) || rule_policy_new(&list->policy, list, diag) ||
+        rule_resources_open(list, diag)) {
         rule_list_free(list);
         return -ENOMEM;
     }
@@ -80,6 +81,7 @@ void rule_list_free(struct rule_list *list)
     if (list->own_names)
         rule_names_free(list->names);
     rule_resources_close(list);
+    rule_policy_free(list->policy);
     arena_free(list->arena);
     free(list);
 }
@@ -107,15 +109,23 @@ static int add_entry(struct rule_list *list, const struct rule_parser *parser, s
 
 static int parse_statement(struct rule_list *list, const struct statement *statement, struct diag *diag)
 {
+    struct rule_decision decision;
     struct rule_parser parser;
     struct rule *rule;
-    int err;
+    int err = rule_policy_apply(list->policy, statement, &decision, diag);
 
+    if (err || decision.comment || !decision.enabled)
+        return err;
     list->statements++;
-    rule_parser_init(&parser, list, statement, diag);
+    rule_parser_init(&parser, list, &decision.statement, diag);
     err = rule_parse(&parser, &rule);
-    if (!err)
+    if (!err) {
+        rule->alert_only = decision.alert_only;
+        rule->changes = decision.changes;
         err = add_entry(list, &parser, rule);
+    }
+    for (const struct rule_change *change = decision.changes; err == -EINVAL && change; change = change->next)
+        diag_note(diag, change->at, "the rule policy changed the rule here");
     if (err && parser.rule)
         keyword_release(parser.rule);
     if (err == -EINVAL) {
@@ -132,6 +142,7 @@ static int parse_source(struct rule_list *list, const struct source *source, str
     int more, err = 0;
 
     scanner_init(&scanner, source);
+    scanner.comments = true;
     while (!err && (more = scanner_next(&scanner, list->arena, &statement)) != 0) {
         err = more < 0 ? more : parse_statement(list, &statement, diag);
         diag_progress(diag, source->name, (size_t)(scanner.at - source->text), source->length);

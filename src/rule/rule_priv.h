@@ -13,6 +13,7 @@
  *   keyword_table.c      keywords by name;  known_keywords.c  names the field has and we do not
  *   class_config.c       classification.config and reference.config
  *   threshold_fields.c   "type limit, track by_src...";  threshold_config.c  threshold.config
+ *   policy_file.c        lines that enable, disable and change rules;  policy_apply.c  applies them to a rule
  *   names.c              numbers for the names of shared state
  *   resources.c          what the rules of a list share: datasets, reputations, the database of countries
  *   rule_list.c          the list;  finish.c  what needs all rules: duplicates, thresholds
@@ -53,6 +54,7 @@ struct statement {
     const struct source *source;
     const char *line_start;
     uint32_t line;
+    bool commented;                 /* it is a comment, which may be a disabled rule */
     uint32_t segment_count;         /* 0 when it stands on one line */
     const struct segment *segments; /* then text is a copy: the lines joined */
 };
@@ -61,6 +63,7 @@ struct scanner {
     const struct source *source;
     const char *at; /* next line */
     uint32_t line;  /* number of the line before it */
+    bool comments;  /* yield comments too, without the `#` */
 };
 
 /* Reads a file into the arena, or copies text there. 0 or -errno; a file that can't be read is reported. */
@@ -204,6 +207,27 @@ struct global_suppression {
 int threshold_config_parse(struct rule_list *list, const struct source *source, struct diag *diag);
 int threshold_config_apply(struct rule_list *list, struct diag *diag);
 
+/* --- The rule policy ------------------------------------------------------------------------------------------------------------- */
+
+struct rule_policy;
+
+/* The result of applying the policy to a rule. */
+struct rule_decision {
+    struct statement statement; /* with the text as changed */
+    bool enabled, alert_only, changed;
+    bool comment; /* a comment that is no rule */
+    struct rule_change *changes;
+};
+
+/* Reads the files of the list's options. 0 or -ENOMEM; mistakes are in the diag. */
+int rule_policy_new(struct rule_policy **out, struct rule_list *list, struct diag *diag);
+void rule_policy_free(struct rule_policy *policy);
+/* Applies the policy to a statement of a rule file. 0 or -ENOMEM. */
+int rule_policy_apply(struct rule_policy *policy, const struct statement *statement, struct rule_decision *out,
+                      struct diag *diag);
+/* After the last rule: reports lines without effect. */
+void rule_policy_finish(struct rule_policy *policy, struct diag *diag);
+
 /* --- What rules share ---------------------------------------------------------------------------------------------------------------- */
 
 /* Reads the files of reputations, makes datasets when the options have none. 0 or -ENOMEM; mistakes are in the diag. */
@@ -249,6 +273,8 @@ struct rule_list {
     const char **files; /* real paths of the files that were loaded */
     size_t file_count, file_capacity;
     bool finished;
+
+    struct rule_policy *policy;
 
     struct threshold_line *threshold_lines;
     size_t threshold_line_count, threshold_line_capacity;

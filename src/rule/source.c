@@ -206,10 +206,21 @@ int scanner_next(struct scanner *scanner, struct arena *arena, struct statement 
             line.at++;
             length--;
         }
+        bool commented = length > 0 && *line.at == '#';
+
+        while (commented && scanner->comments && length > 0 && (*line.at == '#' || is_space(*line.at))) {
+            line.at++;
+            length--;
+        }
         if (length == 0 || *line.at == '#' || *line.at == ';')
             continue;
-        *out = (struct statement){ .source = scanner->source, .line_start = line_start, .line = line.line };
-        if (is_continued(&line, length)) {
+        *out = (struct statement){
+            .source = scanner->source,
+            .line_start = line_start,
+            .line = line.line,
+            .commented = commented,
+        };
+        if (!commented && is_continued(&line, length)) {
             int err = join(scanner, arena, line, length, out);
 
             if (err)

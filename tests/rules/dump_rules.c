@@ -5,7 +5,8 @@
  *     dump_rules NAME.rules
  *
  * Lines `#! address NAME VALUE` and `#! port NAME VALUE` of the file define variables, `#! application NAME` makes a protocol
- * known. NAME.classification, NAME.reference and NAME.threshold are read when they exist.
+ * known. NAME.classification, NAME.reference and NAME.threshold are read when they exist; so are the files of the rule policy:
+ * NAME.disable, NAME.enable, NAME.drop, NAME.modify and NAME.policy.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ enum { MAX_APPLICATIONS = 8, MAX_LINE = 4096 };
 
 struct dump {
     char path[MAX_LINE];
-    char names[3][MAX_LINE];
+    char names[8][MAX_LINE];
     char applications[MAX_APPLICATIONS][64];
     const char *application_list[MAX_APPLICATIONS + 1];
     size_t application_count;
@@ -229,6 +230,10 @@ static void print_rule(const struct rule *rule)
     print_conditions("actions", rule->actions);
     print_state(rule);
     print_thresholds(rule->thresholds);
+    if (rule->alert_only)
+        printf("    alert only\n");
+    for (const struct rule_change *change = rule->changes; change; change = change->next)
+        printf("    changed by %s:%u: %s\n", change->at.file, change->at.line, change->text);
 }
 
 static void print_missing(const char *tag, size_t rules, void *user)
@@ -237,12 +242,24 @@ static void print_missing(const char *tag, size_t rules, void *user)
     printf("missing: %s (%zu)\n", tag, rules);
 }
 
+static void print_policy(const struct rule_list *list)
+{
+    struct text counts;
+
+    text_init(&counts);
+    rule_policy_counts_print(rule_list_policy_counts(list), &counts);
+    if (counts.length > 0)
+        printf("policy: %s\n", counts.bytes);
+    text_clear(&counts);
+}
+
 static void print_list(const struct rule_list *list)
 {
     const struct threshold *global = rule_list_global_thresholds(list, 1);
 
     printf("%zu read, %zu loaded, %zu rejected, %zu replaced\n", rule_list_read(list), rule_list_count(list),
            rule_list_rejected(list), rule_list_replaced(list));
+    print_policy(list);
     rule_list_each_missing(list, print_missing, NULL);
     for (size_t i = 0; i < rule_list_count(list); i++)
         print_rule(rule_list_get(list, i));
@@ -274,6 +291,13 @@ int main(int argc, char **argv)
         .classification_file = companion(&dump, "classification", dump.names[0]),
         .reference_file = companion(&dump, "reference", dump.names[1]),
         .threshold_file = companion(&dump, "threshold", dump.names[2]),
+        .policy = {
+            .disable = companion(&dump, "disable", dump.names[3]),
+            .enable = companion(&dump, "enable", dump.names[4]),
+            .drop = companion(&dump, "drop", dump.names[5]),
+            .modify = companion(&dump, "modify", dump.names[6]),
+            .decisions = companion(&dump, "policy", dump.names[7]),
+        },
     };
 
     if (rule_list_new(&list, &options, diag) == 0 && rule_list_load(list, dump.path, diag) == 0 &&

@@ -1,0 +1,738 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Applies the rule policy to one rule. The lines that match the rule change its state (enabled or not), its text and its
+ * flag `alert_only`, in their order; a later line overrides an earlier one, and matches the text that the earlier ones left.
+ *
+ * Lines that name ids are found by a binary search, so a policy of thousands of ids costs no more than one of ten. Every other
+ * line is compared with every rule.
+ *
+ * As in suricata-update, a rule that is commented out (`# alert tcp ...`) is a disabled rule, and `drop` leaves rules with
+ * noalert alone: they only set state for other rules, and would drop without an event. The same holds for `reject`. Unlike
+ * suricata-update, a line changes the action of a pass rule only if it names the rule by its id, because pass rules are
+ * exceptions that an administrator wrote.
+ */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy_priv.h"
+
+enum {
+    MAX_TEXT = 64 * 1024, /* of a rule */
+    MATCH_LIMIT = 100000,
+    DEPTH_LIMIT = 10000,
+    HEAP_LIMIT_KB = 20000,
+    STACK_START = 32 * 1024,
+    STACK_MAX = 512 * 1024,
+    MAX_OVER_LIMIT = 100, /* rules after which a line is not applied any more */
+};
+
+/* --- The text of a rule ------------------------------------------------------------------------------------------------------ */
+
+/* The parts of a rule's text that matchers read; find_fields() does not parse the rule. */
+struct fields {
+    struct span action, options, message, class_name;
+    uint32_t gid, sid, revision;
+    bool noalert;
+};
+
+/* Cuts the next option off; ends as in parser.c: at a `;` without a backslash before it. */
+static bool next_option(struct span *rest, struct span *name, struct span *value)
+{
+    const char *end = rest->at + rest->length, *stop = rest->at;
+
+    if (rest->length == 0)
+        return false;
+    while ((stop = memchr(stop, ';', (size_t)(end - stop))) && stop > rest->at && stop[-1] == '\\')
+        stop++;
+
+    struct span option = span_trim((struct span){ rest->at, (size_t)((stop ? stop : end) - rest->at) });
+    const char *colon = option.length > 0 ? memchr(option.at, ':', option.length) : NULL;
+
+    *name = option;
+    *value = (struct span){ .at = option.at + option.length };
+    if (colon) {
+        *name = span_trim((struct span){ option.at, (size_t)(colon - option.at) });
+        *value = span_trim((struct span){ colon + 1, option.length - (size_t)(colon - option.at) - 1 });
+    }
+    rest->at = stop ? stop + 1 : end;
+    rest->length = (size_t)(end - rest->at);
+    return true;
+}
+
+static struct span without_quotes(struct span text)
+{
+    if (text.length >= 2 && text.at[0] == '"' && text.at[text.length - 1] == '"')
+        return (struct span){ text.at + 1, text.length - 2 };
+    return text;
+}
+
+static void read_id(struct span value, uint32_t *id)
+{
+    uint64_t number;
+
+    if (span_to_uint(value, 0, UINT32_MAX, &number))
+        *id = (uint32_t)number;
+}
+
+static void find_fields(struct span text, struct fields *fields)
+{
+    const char *open = text.length > 0 ? memchr(text.at, '(', text.length) : NULL;
+    struct span rest = { text.at, 0 }, name, value;
+
+    *fields = (struct fields){ .gid = 1, .action = { text.at, 0 } };
+    while (fields->action.length < text.length && !strchr(" \t", text.at[fields->action.length]))
+        fields->action.length++;
+    if (open)
+        rest = (struct span){ open + 1, text.length - (size_t)(open + 1 - text.at) };
+    while (rest.length > 0 && strchr(" \t\r)", rest.at[rest.length - 1]))
+        rest.length--;
+    fields->options = rest;
+    while (next_option(&rest, &name, &value)) {
+        if (span_equal_nocase(name, "sid"))
+            read_id(value, &fields->sid);
+        else if (span_equal_nocase(name, "gid"))
+            read_id(value, &fields->gid);
+        else if (span_equal_nocase(name, "rev"))
+            read_id(value, &fields->revision);
+        else if (span_equal_nocase(name, "msg"))
+            fields->message = without_quotes(value);
+        else if (span_equal_nocase(name, "classtype"))
+            fields->class_name = value;
+        else if (span_equal_nocase(name, "noalert") ||
+                 (span_equal_nocase(name, "flowbits") && span_equal_nocase(value, "noalert")))
+            fields->noalert = true;
+    }
+}
+
+/* A comment that is a rule: action, an arrow, options with a sid. */
+static bool is_rule(struct span text, const struct fields *fields)
+{
+    static const char *const arrows[] = { " -> ", " <> ", " => " };
+    struct span header = { text.at, (size_t)(fields->options.at - text.at) };
+    enum rule_action action;
+    const char *hint;
+
+    if (fields->sid == 0 || action_parse(fields->action, &action, &hint))
+        return false;
+    for (size_t i = 0; i < sizeof(arrows) / sizeof(arrows[0]); i++) {
+        if (memmem(header.at, header.length, arrows[i], strlen(arrows[i])))
+            return true;
+    }
+    return false;
+}
+
+/* --- Matchers -------------------------------------------------------------------------------------------------------- */
+
+static bool search(struct rule_policy *policy, struct policy_line *line, const pcre2_code *code, struct span text,
+                   size_t start)
+{
+    int result = pcre2_match(code, (PCRE2_SPTR)text.at, text.length, start, 0, policy->match, policy->limits);
+
+    if (result < 0 && result != PCRE2_ERROR_NOMATCH)
+        line->over_limit++;
+    return result > 0;
+}
+
+/* Globs of suricata-update: `*` stands for a `/`, too, and a backslash for itself. */
+static bool matches_glob(const char *glob, const char *text)
+{
+    return fnmatch(glob, text, FNM_NOESCAPE) == 0;
+}
+
+/* The path as it was given, or the end of it from a folder on: `rules/x.rules` is found in /etc/sluice/rules/x.rules. */
+static bool matches_path(const char *glob, const char *path)
+{
+    bool found = matches_glob(glob, path);
+
+    for (const char *slash = strchr(path, '/'); !found && slash; slash = strchr(slash + 1, '/'))
+        found = matches_glob(glob, slash + 1);
+    return found;
+}
+
+static bool matches_group(const char *glob, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    char stem[256];
+    size_t length = dot ? (size_t)(dot - name) : 0;
+
+    if (matches_glob(glob, name))
+        return true;
+    if (length == 0 || length >= sizeof(stem))
+        return false;
+    memcpy(stem, name, length);
+    stem[length] = '\0';
+    return matches_glob(glob, stem);
+}
+
+static bool matches_metadata(const struct policy_line *line, struct span options)
+{
+    struct span name, value, entry;
+
+    while (next_option(&options, &name, &value)) {
+        if (!span_equal_nocase(name, "metadata"))
+            continue;
+        while (span_next(&value, ',', &entry)) {
+            const char *space = entry.length > 0 ? memchr(entry.at, ' ', entry.length) : NULL;
+            size_t length = space ? (size_t)(space - entry.at) : entry.length;
+            struct span rest = { entry.at + length, entry.length - length };
+
+            if (space && span_equal_nocase((struct span){ entry.at, length }, line->name) &&
+                span_equal_nocase(span_trim(rest), line->value))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool matches(struct rule_policy *policy, struct policy_line *line, struct span text, const struct fields *fields,
+                    const char *path)
+{
+    if (line->over_limit >= MAX_OVER_LIMIT)
+        return false;
+    switch (line->match) {
+    case POLICY_MATCH_ALL:
+        return true;
+    case POLICY_MATCH_IDS:
+        return false;
+    case POLICY_MATCH_TEXT:
+        return search(policy, line, line->pattern, text, 0);
+    case POLICY_MATCH_MESSAGE:
+        return fields->message.length > 0 && search(policy, line, line->pattern, fields->message, 0);
+    case POLICY_MATCH_CLASS:
+        return span_equal_nocase(fields->class_name, line->name);
+    case POLICY_MATCH_PATH:
+        return matches_path(line->name, path);
+    case POLICY_MATCH_GROUP:
+        return matches_group(line->name, path);
+    case POLICY_MATCH_METADATA:
+        return matches_metadata(line, fields->options);
+    }
+    return false;
+}
+
+static int compare_ids(const struct policy_id *left, const struct policy_id *right)
+{
+    if (left->gid != right->gid)
+        return left->gid < right->gid ? -1 : 1;
+    if (left->sid != right->sid)
+        return left->sid < right->sid ? -1 : 1;
+    return left->line < right->line ? -1 : left->line > right->line;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    return compare_ids(a, b);
+}
+
+/* The first line from `next` on that names the rule; line_count when there is none. */
+static size_t find_named(const struct rule_policy *policy, const struct fields *fields, size_t next)
+{
+    const struct policy_id wanted = { .gid = fields->gid, .sid = fields->sid, .line = (uint32_t)next };
+    size_t low = 0, high = policy->id_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (compare_ids(&policy->ids[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < policy->id_count; low++) {
+        const struct policy_id *id = &policy->ids[low];
+
+        if (id->gid != fields->gid || id->sid != fields->sid)
+            break;
+        if (!id->has_revision || id->revision == fields->revision)
+            return id->line;
+    }
+    return policy->line_count;
+}
+
+/* --- Changes --------------------------------------------------------------------------------------------------------------- */
+
+/* The rule that lines are applied to; policy->text holds its text. */
+struct subject {
+    struct rule_decision *decision;
+    const struct statement *statement;
+    struct fields fields;
+    bool action_changed, text_changed;
+};
+
+static struct span text_of(const struct text *text)
+{
+    return (struct span){ text->bytes, text->length };
+}
+
+/* policy->changed becomes the text. */
+static void use_changed(struct rule_policy *policy, struct subject *subject)
+{
+    struct text text = policy->text;
+
+    policy->text = policy->changed;
+    policy->changed = text;
+    subject->text_changed = true;
+    find_fields(text_of(&policy->text), &subject->fields);
+}
+
+static bool set_action(struct rule_policy *policy, struct policy_line *line, struct subject *subject)
+{
+    struct rule_decision *decision = subject->decision;
+    const struct fields *fields = &subject->fields;
+    const char *word = rule_action_name(line->action), *hint;
+    bool drops = line->action != ACTION_ALERT && line->action != ACTION_PASS;
+    bool was_alert_only = decision->alert_only;
+    enum rule_action action = ACTION_ALERT;
+    bool known = action_parse(fields->action, &action, &hint) == 0;
+
+    if (known && action == ACTION_PASS && line->match != POLICY_MATCH_IDS)
+        return false;
+    if (drops && fields->noalert) {
+        line->silent++;
+        return false;
+    }
+    decision->alert_only = false;
+    if (known && action == line->action)
+        return was_alert_only;
+
+    struct span rest = text_of(&policy->text);
+
+    rest.at += fields->action.length;
+    rest.length -= fields->action.length;
+    text_reset(&policy->changed);
+    text_puts(&policy->changed, word);
+    text_append(&policy->changed, rest.at, rest.length);
+    use_changed(policy, subject);
+    subject->action_changed = true;
+    return true;
+}
+
+/* Appends to policy->changed what becomes of `text` when each match of line->from is replaced; false when nothing matches. */
+static bool substitute(struct rule_policy *policy, struct policy_line *line, struct span text)
+{
+    struct text *out = &policy->changed;
+    const size_t *offsets = pcre2_get_ovector_pointer(policy->match);
+    bool found = false;
+    size_t at = 0;
+
+    text_reset(out);
+    if (!text_reserve(out, text.length + 1))
+        return false;
+    while (at <= text.length && out->length <= MAX_TEXT && search(policy, line, line->from, text, at)) {
+        size_t start = offsets[0], end = offsets[1];
+
+        if (start < at || end < start) /* \K moved the match */
+            break;
+        found = true;
+        text_append(out, text.at + at, start - at);
+        for (size_t i = 0; i < line->piece_count && out->length <= MAX_TEXT; i++) {
+            const struct policy_piece *piece = &line->to[i];
+            size_t group = piece->group;
+
+            if (piece->text.at)
+                text_append(out, piece->text.at, piece->text.length);
+            else if (group < pcre2_get_ovector_count(policy->match) && offsets[2 * group] != PCRE2_UNSET)
+                text_append(out, text.at + offsets[2 * group], offsets[2 * group + 1] - offsets[2 * group]);
+        }
+        at = end;
+        if (start == end) { /* an empty match: continue after the next byte */
+            text_append(out, text.at + at, at < text.length);
+            at++;
+        }
+    }
+    if (at < text.length)
+        text_append(out, text.at + at, text.length - at);
+    return found;
+}
+
+/* suricata-update matches the expression against "# alert ..." if the rule is disabled; a line that removes the "# " enables
+ * the rule. */
+static bool modify(struct rule_policy *policy, struct policy_line *line, struct subject *subject)
+{
+    struct rule_decision *decision = subject->decision;
+    struct span before = text_of(&policy->text), after;
+    bool was_enabled = decision->enabled;
+    bool found = false;
+
+    if (!was_enabled) {
+        struct text commented;
+
+        text_init(&commented);
+        text_puts(&commented, "# ");
+        text_append(&commented, before.at, before.length);
+        found = !commented.failed && substitute(policy, line, text_of(&commented));
+        policy->changed.failed |= commented.failed;
+        text_clear(&commented);
+    }
+    if (!found && !substitute(policy, line, before))
+        return false;
+    if (policy->changed.failed)
+        return false;
+    after = text_of(&policy->changed);
+
+    size_t skipped = 0;
+
+    while (skipped < after.length && strchr(" \t#", after.at[skipped]))
+        skipped++;
+    decision->enabled = was_enabled || found;
+    if (memchr(after.at, '#', skipped))
+        decision->enabled = false;
+    after = span_trim((struct span){ after.at + skipped, after.length - skipped });
+    if (after.length == before.length && memcmp(after.at, before.at, after.length) == 0)
+        return decision->enabled != was_enabled;
+    memmove(policy->changed.bytes, after.at, after.length);
+    policy->changed.length = after.length;
+    use_changed(policy, subject);
+    return true;
+}
+
+static bool add_metadata(struct rule_policy *policy, struct policy_line *line, struct subject *subject)
+{
+    struct span text = text_of(&policy->text);
+    struct span options = subject->fields.options;
+    size_t end = (size_t)(options.at + options.length - text.at);
+
+    if (options.length == 0)
+        return false;
+    text_reset(&policy->changed);
+    text_append(&policy->changed, text.at, end);
+    text_puts(&policy->changed, " metadata:");
+    text_puts(&policy->changed, line->metadata);
+    text_puts(&policy->changed, ";)");
+    use_changed(policy, subject);
+    return true;
+}
+
+static bool apply_line(struct rule_policy *policy, struct policy_line *line, struct subject *subject)
+{
+    struct rule_decision *decision = subject->decision;
+    bool before;
+
+    switch (line->verb) {
+    case POLICY_DISABLE:
+    case POLICY_ENABLE:
+        before = decision->enabled;
+        decision->enabled = line->verb == POLICY_ENABLE;
+        return decision->enabled != before;
+    case POLICY_ACTION:
+        return set_action(policy, line, subject);
+    case POLICY_ALERT_ONLY:
+        before = decision->alert_only;
+        decision->alert_only = true;
+        return !before;
+    case POLICY_MODIFY:
+        return modify(policy, line, subject);
+    case POLICY_ADD_METADATA:
+        return add_metadata(policy, line, subject);
+    }
+    return false;
+}
+
+/* --- One rule ------------------------------------------------------------------------------------------------------------------------ */
+
+static int note_change(struct rule_policy *policy, const struct policy_line *line, struct rule_change ***link)
+{
+    struct rule_change *change = arena_alloc(policy->list->arena, sizeof(*change));
+    const struct statement *statement = line->statement;
+
+    if (!change)
+        return -ENOMEM;
+    *change = (struct rule_change){
+        .at = statement_position(statement, statement->text),
+        .text = statement->text.at,
+    };
+    **link = change;
+    *link = &change->next;
+    return 0;
+}
+
+static int apply_lines(struct rule_policy *policy, struct subject *subject, struct diag *diag)
+{
+    const char *path = subject->statement->source->name;
+    struct rule_change **link = &subject->decision->changes;
+    size_t pattern = 0;
+
+    for (size_t next = 0; next < policy->line_count && policy->text.length <= MAX_TEXT;) {
+        size_t named = find_named(policy, &subject->fields, next);
+
+        while (pattern < policy->pattern_count && policy->patterns[pattern] < next)
+            pattern++;
+
+        bool by_pattern = pattern < policy->pattern_count && policy->patterns[pattern] < named;
+        size_t index = by_pattern ? policy->patterns[pattern] : named;
+
+        if (index == policy->line_count)
+            break;
+        next = index + 1;
+
+        struct policy_line *line = &policy->lines[index];
+
+        if (by_pattern && !matches(policy, line, text_of(&policy->text), &subject->fields, path))
+            continue;
+        policy->applied[policy->applied_count++] = (uint32_t)index;
+        if (line->matched++ == 0)
+            line->first = statement_position(subject->statement, subject->statement->text);
+        if (apply_line(policy, line, subject)) {
+            line->changed++;
+            if (note_change(policy, line, &link))
+                return -ENOMEM;
+        } else if (line->verb == POLICY_MODIFY && line->match == POLICY_MATCH_IDS) {
+            diag_warning(diag, statement_position(line->statement, line->statement->text),
+                         "the line changes nothing in rule %u:%u: the expression does not match", subject->fields.gid,
+                         subject->fields.sid);
+            diag_note(diag, statement_position(subject->statement, subject->statement->text), "the rule is here");
+        }
+        if (policy->text.failed || policy->changed.failed)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int keep_disabled(struct rule_policy *policy, const struct subject *subject, const struct fields *fields)
+{
+    const struct statement *statement = subject->statement;
+
+    if (policy->disabled_count == policy->disabled_capacity) {
+        size_t capacity = policy->disabled_capacity ? policy->disabled_capacity * 2 : 256;
+        struct rule_disabled *disabled = realloc(policy->disabled, capacity * sizeof(*disabled));
+
+        if (!disabled)
+            return -ENOMEM;
+        policy->disabled = disabled;
+        policy->disabled_capacity = capacity;
+    }
+    policy->disabled[policy->disabled_count++] = (struct rule_disabled){
+        .gid = fields->gid,
+        .sid = fields->sid,
+        .commented = statement->commented,
+        .text = statement->text.at,
+        .file = statement->source->name,
+        .line = statement->line,
+        .changes = subject->decision->changes,
+    };
+    return 0;
+}
+
+/* Diagnostics show the changed text at the rule's line in its file. */
+static int keep_text(struct rule_policy *policy, struct statement *statement)
+{
+    char *copy = arena_strndup(policy->list->arena, policy->text.bytes, policy->text.length);
+
+    if (!copy)
+        return -ENOMEM;
+    statement->text = (struct span){ copy, policy->text.length };
+    statement->line_start = copy;
+    statement->segment_count = 0;
+    return 0;
+}
+
+/* Counts the rule by its final state, not by each line that changed it. */
+static void count(struct rule_policy *policy, const struct subject *subject)
+{
+    struct rule_policy_counts *counts = &policy->counts;
+    const struct rule_decision *decision = subject->decision;
+    enum rule_action action;
+    const char *hint;
+
+    if (decision->enabled == subject->statement->commented)
+        *(decision->enabled ? &counts->enabled : &counts->disabled) += 1;
+    if (!decision->enabled)
+        return;
+    for (size_t i = 0; i < policy->applied_count; i++)
+        policy->lines[policy->applied[i]].loaded++;
+    counts->alert_only += decision->alert_only;
+    if (subject->action_changed && action_parse(subject->fields.action, &action, &hint) == 0)
+        counts->actions[action]++;
+    for (size_t i = 0; i < policy->applied_count; i++) {
+        enum policy_verb verb = policy->lines[policy->applied[i]].verb;
+
+        if (subject->text_changed && (verb == POLICY_MODIFY || verb == POLICY_ADD_METADATA)) {
+            counts->modified++;
+            break;
+        }
+    }
+}
+
+int rule_policy_apply(struct rule_policy *policy, const struct statement *statement, struct rule_decision *out,
+                      struct diag *diag)
+{
+    struct subject subject = { .decision = out, .statement = statement };
+    struct fields written;
+
+    *out = (struct rule_decision){ .statement = *statement, .enabled = !statement->commented };
+    if (policy->line_count == 0 && !statement->commented)
+        return 0;
+    find_fields(statement->text, &written);
+    if (statement->commented && !is_rule(statement->text, &written)) {
+        out->comment = true;
+        return 0;
+    }
+    subject.fields = written;
+    policy->applied_count = 0;
+    if (policy->line_count > 0) {
+        text_reset(&policy->text);
+        text_append(&policy->text, statement->text.at, statement->text.length);
+        find_fields(text_of(&policy->text), &subject.fields);
+
+        int err = policy->text.failed ? -ENOMEM : apply_lines(policy, &subject, diag);
+
+        if (err)
+            return err;
+        count(policy, &subject);
+    }
+    if (!out->enabled)
+        return keep_disabled(policy, &subject, &written);
+    out->changed = subject.text_changed;
+    return subject.text_changed ? keep_text(policy, &out->statement) : 0;
+}
+
+/* --- All rules --------------------------------------------------------------------------------------------------------------------------- */
+
+int rule_policy_new(struct rule_policy **out, struct rule_list *list, struct diag *diag)
+{
+    struct rule_policy *policy = calloc(1, sizeof(*policy));
+
+    if (!policy)
+        return -ENOMEM;
+    policy->list = list;
+    text_init(&policy->text);
+    text_init(&policy->changed);
+    if (policy_files_read(policy, diag))
+        goto fail;
+    policy->patterns = calloc(policy->line_count + 1, sizeof(*policy->patterns));
+    policy->applied = calloc(policy->line_count + 1, sizeof(*policy->applied));
+    policy->match = pcre2_match_data_create(POLICY_MAX_GROUPS + 1, NULL);
+    policy->limits = pcre2_match_context_create(NULL);
+    policy->stack = pcre2_jit_stack_create(STACK_START, STACK_MAX, NULL);
+    if (!policy->patterns || !policy->applied || !policy->match || !policy->limits)
+        goto fail;
+    for (size_t i = 0; i < policy->line_count; i++) {
+        if (policy->lines[i].match != POLICY_MATCH_IDS)
+            policy->patterns[policy->pattern_count++] = (uint32_t)i;
+    }
+    if (policy->id_count > 0)
+        qsort(policy->ids, policy->id_count, sizeof(*policy->ids), by_id);
+    pcre2_set_match_limit(policy->limits, MATCH_LIMIT);
+    pcre2_set_depth_limit(policy->limits, DEPTH_LIMIT);
+    pcre2_set_heap_limit(policy->limits, HEAP_LIMIT_KB);
+    if (policy->stack)
+        pcre2_jit_stack_assign(policy->limits, NULL, policy->stack);
+    *out = policy;
+    return 0;
+
+fail:
+    rule_policy_free(policy);
+    return -ENOMEM;
+}
+
+void rule_policy_free(struct rule_policy *policy)
+{
+    if (!policy)
+        return;
+    for (size_t i = 0; i < policy->line_count; i++) {
+        pcre2_code_free(policy->lines[i].pattern);
+        pcre2_code_free(policy->lines[i].from);
+    }
+    pcre2_match_data_free(policy->match);
+    pcre2_match_context_free(policy->limits);
+    pcre2_jit_stack_free(policy->stack);
+    text_clear(&policy->text);
+    text_clear(&policy->changed);
+    free(policy->lines);
+    free(policy->ids);
+    free(policy->patterns);
+    free(policy->applied);
+    free(policy->disabled);
+    free(policy);
+}
+
+/* A line without effect is most likely a mistake. */
+static void report_line(const struct policy_line *line, struct diag *diag)
+{
+    struct position at = statement_position(line->statement, line->statement->text);
+    const char *plural = line->matched == 1 ? "" : "s";
+    bool needs_rules = line->verb != POLICY_DISABLE && line->verb != POLICY_ENABLE;
+
+    if (line->over_limit > 0)
+        diag_warning(diag, at,
+                     "the regular expression exceeded the match limit in %zu rule%s, which it does not match%s",
+                     line->over_limit, line->over_limit == 1 ? "" : "s",
+                     line->over_limit >= MAX_OVER_LIMIT ? "; the line was not applied to the rules after them" : "");
+    if (line->matched == 0) {
+        diag_warning(diag, at, "the line matches no rule");
+        return;
+    }
+    if (needs_rules && line->loaded == 0) {
+        diag_warning(diag, at, "the line matches %zu rule%s, all disabled: add an 'enable' line to load them",
+                     line->matched, plural);
+        diag_note(diag, line->first, "the first rule that it matches");
+    } else if (line->silent == line->matched) {
+        diag_warning(diag, at, "the line matches only rules with noalert, which it leaves as they are");
+        diag_note(diag, line->first, "the first rule that it matches");
+    } else if (line->verb == POLICY_MODIFY && line->match != POLICY_MATCH_IDS && line->changed == 0) {
+        diag_warning(diag, at, "the line matches %zu rule%s and changes nothing: the expression does not match",
+                     line->matched, plural);
+        diag_note(diag, line->first, "the first rule that it matches");
+    }
+}
+
+static int by_disabled(const void *a, const void *b)
+{
+    const struct rule_disabled *left = a, *right = b;
+
+    if (left->gid != right->gid)
+        return left->gid < right->gid ? -1 : 1;
+    return left->sid < right->sid ? -1 : left->sid > right->sid;
+}
+
+void rule_policy_finish(struct rule_policy *policy, struct diag *diag)
+{
+    for (size_t i = 0; i < policy->line_count; i++)
+        report_line(&policy->lines[i], diag);
+    if (policy->disabled_count > 0)
+        qsort(policy->disabled, policy->disabled_count, sizeof(*policy->disabled), by_disabled);
+}
+
+const struct rule_policy_counts *rule_list_policy_counts(const struct rule_list *list)
+{
+    return &list->policy->counts;
+}
+
+void rule_policy_counts_print(const struct rule_policy_counts *counts, struct text *out)
+{
+    const struct {
+        size_t count;
+        const char *what, *name;
+    } parts[] = {
+        { counts->enabled, "enabled", "" },
+        { counts->disabled, "disabled", "" },
+        { counts->actions[ACTION_DROP], "changed to ", rule_action_name(ACTION_DROP) },
+        { counts->actions[ACTION_ALERT], "changed to ", rule_action_name(ACTION_ALERT) },
+        { counts->actions[ACTION_REJECT], "changed to ", rule_action_name(ACTION_REJECT) },
+        { counts->actions[ACTION_REJECT_DESTINATION], "changed to ", rule_action_name(ACTION_REJECT_DESTINATION) },
+        { counts->actions[ACTION_REJECT_BOTH], "changed to ", rule_action_name(ACTION_REJECT_BOTH) },
+        { counts->actions[ACTION_PASS], "changed to ", rule_action_name(ACTION_PASS) },
+        { counts->alert_only, "alert-only", "" },
+        { counts->modified, "modified", "" },
+    };
+    const char *comma = "";
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (parts[i].count == 0)
+            continue;
+        text_printf(out, "%s%zu %s%s", comma, parts[i].count, parts[i].what, parts[i].name);
+        comma = ", ";
+    }
+}
+
+const struct rule_disabled *rule_list_find_disabled(const struct rule_list *list, uint32_t gid, uint32_t sid)
+{
+    const struct rule_disabled wanted = { .gid = gid, .sid = sid };
+    const struct rule_policy *policy = list->policy;
+
+    if (!list->finished || policy->disabled_count == 0)
+        return NULL;
+    return bsearch(&wanted, policy->disabled, policy->disabled_count, sizeof(*policy->disabled), by_disabled);
+}
