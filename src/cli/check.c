@@ -39,6 +39,8 @@ struct result {
     struct config *config;
     struct rule_list *rules; /* NULL once they are compiled */
     size_t files, loaded, rejected;
+    struct rule_policy_counts policy_counts;
+    struct text policy; /* the counts in words */
     double parse_seconds, compile_seconds;
     struct ruleset_databases databases;
     bool compiled;
@@ -157,6 +159,8 @@ static void print_summary(const struct result *result, FILE *to)
     fprintf(to, "%zu error%s, %zu warning%s\n", errors, plural(errors), warnings, plural(warnings));
     fprintf(to, "%zu rule%s loaded, %zu rejected, from %zu file%s in %.2f s\n", result->loaded, plural(result->loaded),
             result->rejected, result->files, plural(result->files), result->parse_seconds);
+    if (result->policy.length > 0)
+        fprintf(to, "rule policy: %s\n", result->policy.bytes);
     if (!result->compiled)
         return;
     fprintf(to, "compiled in %.2f s", result->compile_seconds);
@@ -185,6 +189,18 @@ static void json_config(struct text *out, const struct config *config)
     text_clear(&yaml);
 }
 
+static void json_policy(struct text *out, const struct rule_policy_counts *counts)
+{
+    json_object_open(out, "policy");
+    json_uint(out, "enabled", counts->enabled);
+    json_uint(out, "disabled", counts->disabled);
+    for (enum rule_action action = 0; action < ACTION_COUNT; action++)
+        json_uint(out, rule_action_name(action), counts->actions[action]);
+    json_uint(out, "alert_only", counts->alert_only);
+    json_uint(out, "modified", counts->modified);
+    json_object_close(out);
+}
+
 static int print_json(const struct arguments *arguments, const struct result *result)
 {
     size_t count = diag_count(result->diag);
@@ -197,6 +213,7 @@ static int print_json(const struct arguments *arguments, const struct result *re
     json_uint(&out, "rules_loaded", result->loaded);
     json_uint(&out, "rules_rejected", result->rejected);
     json_uint(&out, "rule_files", result->files);
+    json_policy(&out, &result->policy_counts);
     json_double(&out, "parse_seconds", result->parse_seconds);
     if (result->compiled) {
         json_double(&out, "compile_seconds", result->compile_seconds);
@@ -254,6 +271,8 @@ static int load_rules(const struct arguments *arguments, struct result *result)
     result->files = rule_list_files(result->rules);
     result->loaded = rule_list_count(result->rules);
     result->rejected = rule_list_rejected(result->rules);
+    result->policy_counts = *rule_list_policy_counts(result->rules);
+    rule_policy_counts_print(&result->policy_counts, &result->policy);
     return 0;
 }
 
@@ -302,6 +321,7 @@ static int check(const struct arguments *arguments)
     if (diag_errors(result.diag) > 0 || (arguments->strict && diag_warnings(result.diag) > 0))
         code = EXIT_FAILED;
     rule_list_free(result.rules);
+    text_clear(&result.policy);
 
 free_config:
     config_free(result.config);

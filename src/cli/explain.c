@@ -124,30 +124,54 @@ static bool put_question(struct arguments *arguments, int count, char **words)
 
 /* --- The answer ----------------------------------------------------------------------------------------------------------------- */
 
+/* The lines of the rule policy that changed the rule, in their order. */
+static void print_changes(const struct control_value *changes)
+{
+    for (size_t i = 0; i < control_value_count(changes); i++) {
+        const struct control_value *change = control_value_item(changes, i);
+
+        printf("  changed by %s:%" PRId64 ": %s\n", ask_string(change, "file"), ask_number(change, "line"),
+               ask_string(change, "text"));
+    }
+}
+
+static void print_state(const struct control_value *rule)
+{
+    const char *disabled_by = ask_string(rule, "disabled_by");
+
+    if (control_value_bool(control_value_member(rule, "loaded")))
+        printf("  loaded from %s:%" PRId64 ": revision %" PRId64 ", action %s%s%s, priority %" PRId64 "\n",
+               ask_string(rule, "file"), ask_number(rule, "line"), ask_number(rule, "rev"), ask_string(rule, "action"),
+               control_value_bool(control_value_member(rule, "alert_only")) ? " (alert-only)" : "",
+               control_value_bool(control_value_member(rule, "noalert")) ? ", noalert" : "",
+               ask_number(rule, "severity"));
+    else if (*disabled_by)
+        printf("  not loaded: %s in %s:%" PRId64 "\n",
+               strcmp(disabled_by, "comment") == 0 ? "commented out" : "disabled by the rule policy; the rule is",
+               ask_string(rule, "file"), ask_number(rule, "line"));
+    else
+        printf("  not loaded: it was removed, or rejected, by the last reload\n");
+    print_changes(control_value_member(rule, "policy"));
+}
+
 static void print_rule(const struct control_value *rule)
 {
     const struct control_value *cost = control_value_member(rule, "cost");
-    bool loaded = control_value_bool(control_value_member(rule, "loaded"));
+    const char *text = ask_string(rule, "rule");
 
     printf("rule %" PRId64 ":%" PRId64 "%s%s\n", ask_number(rule, "gid"), ask_number(rule, "signature_id"),
            *ask_string(rule, "signature") ? ": " : "", ask_string(rule, "signature"));
-    if (loaded)
-        printf("  loaded: revision %" PRId64 ", %s%s, priority %" PRId64 ", %s line %" PRId64 "\n",
-               ask_number(rule, "rev"), ask_string(rule, "action"),
-               control_value_bool(control_value_member(rule, "noalert")) ? " without alert" : "",
-               ask_number(rule, "severity"), ask_string(rule, "file"), ask_number(rule, "line"));
-    else
-        printf("  not loaded any more\n");
+    print_state(rule);
     printf("  %" PRId64 " matches, %" PRId64 " alerts, %" PRId64 " packets dropped%s%s\n", ask_number(rule, "matches"),
            ask_number(rule, "alerts"), ask_number(rule, "drops"), *ask_string(rule, "last") ? "; last " : "",
            ask_string(rule, "last"));
     if (cost)
-        printf("  looked at %" PRId64 " times in %" PRId64 " us, at most %" PRId64 " us, over budget %" PRId64
-               " times; not asked in %" PRId64 " queues\n",
+        printf("  evaluated %" PRId64 " times in %" PRId64 " us, at most %" PRId64 " us, over budget %" PRId64
+               " times; suspended in %" PRId64 " queues\n",
                ask_number(cost, "evaluations"), ask_number(cost, "total_us"), ask_number(cost, "max_us"),
                ask_number(cost, "over_budget"), ask_number(cost, "suspended_in_queues"));
-    if (loaded)
-        printf("  %s\n", ask_string(rule, "rule"));
+    if (*text)
+        printf("  %s\n", text);
 }
 
 static void print_rule_of_flow(const struct control_value *rule)

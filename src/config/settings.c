@@ -68,6 +68,25 @@ const struct setting config_settings[] = {
     { .name = "threshold-file",
       .type = SETTING_PATH,
       .help = "threshold.config: suppress, threshold and rate_filter for rules by sid" },
+    { .name = "rule-policy.file",
+      .type = SETTING_PATH,
+      .help = "Enable, disable and change rules without editing rule files: lines of a verb (enable, disable, drop, "
+              "alert, reject, pass, alert-only, modify, metadata-add) and a matcher" },
+    { .name = "rule-policy.disable-file",
+      .type = SETTING_PATH,
+      .help = "Disable the rules that match the lines of this file, a disable.conf of suricata-update" },
+    { .name = "rule-policy.enable-file",
+      .type = SETTING_PATH,
+      .help = "Enable the rules that match the lines of this file, an enable.conf; applied after "
+              "rule-policy.disable-file" },
+    { .name = "rule-policy.drop-file",
+      .type = SETTING_PATH,
+      .help = "Change the rules that match the lines of this file to drop, a drop.conf; applied after "
+              "rule-policy.enable-file" },
+    { .name = "rule-policy.modify-file",
+      .type = SETTING_PATH,
+      .help = "Change the text of rules by regular expressions, a modify.conf; applied after rule-policy.drop-file, "
+              "before rule-policy.file" },
     { .name = "reputation.categories",
       .type = SETTING_PATH,
       .help = "the categories that iprep may name: lines NUMBER,NAME,DESCRIPTION" },

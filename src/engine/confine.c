@@ -102,7 +102,9 @@ static void add_system(struct paths *paths)
 }
 
 static const char *const files_to_read[] = {
-    "classification-file", "reference-config-file", "threshold-file", "reputation.categories", "geoip-database",
+    "classification-file",     "reference-config-file", "threshold-file",          "rule-policy.disable-file",
+    "rule-policy.enable-file", "rule-policy.drop-file", "rule-policy.modify-file", "rule-policy.file",
+    "reputation.categories",   "geoip-database",
 };
 static const char *const lists_to_read[] = { "rule-files", "reputation.files", "security.landlock.directories.read" };
 

@@ -263,6 +263,21 @@ static void put_thresholds(struct text *out, const struct rule *rule)
     json_array_close(out);
 }
 
+static void put_changes(struct text *out, const struct rule_change *changes)
+{
+    if (!changes)
+        return;
+    json_array_open(out, "policy");
+    for (const struct rule_change *change = changes; change; change = change->next) {
+        json_object_open(out, NULL);
+        json_string(out, "file", change->at.file);
+        json_uint(out, "line", change->at.line);
+        json_string(out, "text", change->text);
+        json_object_close(out);
+    }
+    json_array_close(out);
+}
+
 static void put_text(struct text *out, const struct rule *rule)
 {
     json_uint(out, "rev", rule->revision);
@@ -271,15 +286,31 @@ static void put_text(struct text *out, const struct rule *rule)
     json_string(out, "category", rule->class_description);
     json_uint(out, "severity", rule->priority);
     json_bool(out, "noalert", rule->noalert);
+    json_bool(out, "alert_only", rule->alert_only);
     json_string(out, "file", rule->file);
     json_uint(out, "line", rule->line);
     json_string(out, "rule", rule->text);
+    put_changes(out, rule->changes);
     put_thresholds(out, rule);
 }
 
-void explain_rule(struct text *out, const struct rule *rule, const struct rule_ids *ids, const struct worker *workers,
-                  unsigned count)
+/* A rule that is in a rule file, but not loaded. */
+static void put_disabled(struct text *out, const struct rule_disabled *disabled)
 {
+    bool by_policy = !disabled->commented || disabled->changes;
+
+    json_string(out, "disabled_by", by_policy ? "policy" : "comment");
+    json_string(out, "file", disabled->file);
+    json_uint(out, "line", disabled->line);
+    json_string(out, "rule", disabled->text);
+    put_changes(out, disabled->changes);
+}
+
+void explain_rule(struct text *out, const struct rule_list *rules, const struct rule_ids *ids,
+                  const struct worker *workers, unsigned count)
+{
+    const struct rule *rule = rule_list_find(rules, ids->gid, ids->sid);
+    const struct rule_disabled *disabled = rule ? NULL : rule_list_find_disabled(rules, ids->gid, ids->sid);
     const struct tally_sum sum = sum_tallies(ids->number, workers, count);
 
     json_object_open(out, NULL);
@@ -294,5 +325,7 @@ void explain_rule(struct text *out, const struct rule *rule, const struct rule_i
     put_cost(out, ids, workers, count);
     if (rule)
         put_text(out, rule);
+    else if (disabled)
+        put_disabled(out, disabled);
     json_object_close(out);
 }

@@ -103,6 +103,13 @@ static int parse(struct rule_list **out, const struct load_options *load, size_t
         .classification_file = config_string(config, "classification-file"),
         .reference_file = config_string(config, "reference-config-file"),
         .threshold_file = config_string(config, "threshold-file"),
+        .policy = {
+            .disable = config_string(config, "rule-policy.disable-file"),
+            .enable = config_string(config, "rule-policy.enable-file"),
+            .drop = config_string(config, "rule-policy.drop-file"),
+            .modify = config_string(config, "rule-policy.modify-file"),
+            .decisions = config_string(config, "rule-policy.file"),
+        },
         .datasets = datasets,
         .takes_datasets = true,
         .reputation_categories = config_string(config, "reputation.categories"),
@@ -176,6 +183,17 @@ int engine_compile_rules(struct ruleset **out, struct rule_list *list, const str
     return compile(out, list, &load, diag);
 }
 
+static void log_policy(const struct rule_list *rules)
+{
+    struct text counts;
+
+    text_init(&counts);
+    rule_policy_counts_print(rule_list_policy_counts(rules), &counts);
+    if (counts.length > 0)
+        log_info("rules changed by the rule policy: %s", counts.bytes);
+    text_clear(&counts);
+}
+
 int engine_load(struct ruleset **out, const struct load_options *load, struct diag *diag)
 {
     struct rule_list *list;
@@ -187,6 +205,8 @@ int engine_load(struct ruleset **out, const struct load_options *load, struct di
     err = unread > 0 ? -ENOENT : compile(out, list, load, diag);
     if (err)
         rule_list_free(list);
+    else
+        log_policy(list);
     return err;
 }
 

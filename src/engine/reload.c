@@ -431,6 +431,7 @@ static bool is_reloaded(const char *name)
         "classification-file",
         "reference-config-file",
         "threshold-file",
+        "rule-policy.",
         "action-order",
         "reputation.",
         "geoip-database",

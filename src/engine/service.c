@@ -433,7 +433,7 @@ static void explain_sid(struct service *service, struct control_request *request
     const struct service_options *options = &service->options;
     int64_t gid = control_number(request, "gid", 1);
     struct rule_ids ids = { .gid = (uint32_t)gid, .sid = (uint32_t)sid };
-    const struct rule *rule;
+    const struct rule_list *rules = ruleset_rules(*options->ruleset);
     char name[32];
 
     if (sid < 0 || sid > UINT32_MAX || gid < 0 || gid > UINT32_MAX) {
@@ -442,11 +442,12 @@ static void explain_sid(struct service *service, struct control_request *request
     }
     snprintf(name, sizeof(name), "%u:%u", (unsigned)gid, (unsigned)sid);
     ids.number = rule_names_find(options->names, RULE_NAME_RULE, span_of(name));
-    rule = rule_list_find(ruleset_rules(*options->ruleset), ids.gid, ids.sid);
-    if (!rule && ids.number == 0)
-        control_fail(request, "no rule %s is loaded, nor was one", name);
+    if (ids.number == 0 && !rule_list_find(rules, ids.gid, ids.sid) &&
+        !rule_list_find_disabled(rules, ids.gid, ids.sid))
+        control_fail(request, "rule %s is in no rule file, or it was rejected: `sluice check` lists rejected rules",
+                     name);
     else
-        explain_rule(control_answer(request), rule, &ids, options->workers, options->worker_count);
+        explain_rule(control_answer(request), rules, &ids, options->workers, options->worker_count);
 }
 
 static void explain(void *user, struct control_request *request)

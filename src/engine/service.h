@@ -47,11 +47,11 @@ void service_tell_reload(struct service *service, const struct reload_result *re
 /* What is known of a flow, as a JSON object. `rules` names the rules; `worker` has it. */
 void explain_flow(struct text *out, const struct flow_copy *flow, const struct rule_list *rules, unsigned worker,
                   bool all);
-/* What is known of a rule: `rule` is NULL when it is not loaded now. */
 /* The rules that have cost most, as a JSON array. */
 enum { EXPLAIN_COSTS = 50 };
 void explain_costs(struct text *out, const struct rule_list *rules, const struct worker *workers, unsigned count);
-void explain_rule(struct text *out, const struct rule *rule, const struct rule_ids *ids, const struct worker *workers,
-                  unsigned count);
+/* A rule as a JSON object: its text and what changed it when it is loaded, otherwise why it is not. */
+void explain_rule(struct text *out, const struct rule_list *rules, const struct rule_ids *ids,
+                  const struct worker *workers, unsigned count);
 
 #endif
