@@ -20,10 +20,11 @@ enum { CAPTURE_MAX_BATCH = 256, CAPTURE_ERROR_SIZE = 256 };
 /* All counters are written by the worker only. */
 struct capture_counters {
     uint64_t packets, bytes;
-    uint64_t accepted, dropped, repeated, routed; /* sum = packets judged */
+    uint64_t accepted, dropped, repeated, routed; /* sum, with `segmented` = packets judged */
     uint64_t replaced;                            /* verdicts that carried another payload */
     uint64_t truncated;                           /* packets whose bytes were not all copied */
     uint64_t gso;                                 /* super-packets */
+    uint64_t segmented;                           /* super-packets that the kernel was told to segment */
     uint64_t receive_calls, send_calls;
     uint64_t given_sends;        /* of send_calls: by another thread, see nfqueue_add_sender() */
     uint64_t receive_overruns;   /* times the kernel ran out of socket buffer: a gap in the ids, or ENOBUFS */
@@ -135,6 +136,17 @@ enum queue_marked_policy { QUEUE_MARKED_ACCEPT, QUEUE_MARKED_INSPECT, QUEUE_MARK
  */
 enum queue_looping_policy { QUEUE_LOOPING_DROP, QUEUE_LOOPING_ACCEPT };
 
+/* What to do with a packet that is longer than what the kernel copies (65531 bytes) and that it does not segment. */
+enum queue_truncated_policy { QUEUE_TRUNCATED_INSPECT, QUEUE_TRUNCATED_DROP };
+
+/*
+ * Super-packets (NFQA_CFG_F_GSO) are flagged PACKET_CAN_SEGMENT. The answer to VERDICT_SEGMENT is to clear the flag of the queue and then
+ * to repeat the packet: the kernel runs the same chain again, segments the packet, and queues each segment. The flag is set again
+ * QUEUE_SEGMENT_SECONDS after the last such verdict. As many super-packets as may have waited when the flag was cleared can be
+ * segmented so; further ones do not get PACKET_CAN_SEGMENT, so that a packet that the kernel does not segment does not circle.
+ */
+enum { QUEUE_SEGMENT_SECONDS = 10 };
+
 /* How a verdict says what is to become of the rest of a connection (packet->offload). */
 enum queue_offload {
     QUEUE_OFFLOAD_NONE,
@@ -151,6 +163,7 @@ struct nfqueue_options {
     bool route_bypass;        /* QUEUE_ROUTE: go on with the next hook entry when nobody listens there */
     enum queue_marked_policy marked_policy;
     enum queue_looping_policy looping_policy;
+    enum queue_truncated_policy truncated_policy;
     uint32_t repeat_limit; /* 0: none */
     bool fail_open;        /* NFQA_CFG_F_FAIL_OPEN: full queues let packets pass */
     bool gso;              /* NFQA_CFG_F_GSO */

@@ -54,10 +54,11 @@ enum packet_flag {
     PACKET_LOOPING = 1 << 17,      /* came back without the repeat mark too often: something takes it off again */
     PACKET_KERNEL_TIME = 1 << 18,  /* its time is the kernel's, not that of the receive */
     PACKET_PSEUDO = 1 << 16,       /* made when a flow ends, to inspect what its stream still held; was never sent */
+    PACKET_CAN_SEGMENT = 1 << 19,  /* a super-packet that VERDICT_SEGMENT is allowed for */
 
     /* What capture knows of the bytes; packets inside have it too. The other flags are decode's and later. */
     PACKET_CAPTURE_FLAGS = PACKET_TRUNCATED | PACKET_CHECKSUM_NOT_READY | PACKET_CHECKSUM_UNVERIFIED | PACKET_GSO |
-                           PACKET_MARKED | PACKET_LOOPING | PACKET_KERNEL_TIME,
+                           PACKET_MARKED | PACKET_LOOPING | PACKET_KERNEL_TIME | PACKET_CAN_SEGMENT,
 };
 
 /* Where a packet came from, EVE's pkt_src. */
@@ -78,6 +79,7 @@ enum packet_source {
 enum verdict {
     VERDICT_ACCEPT, /* the queue's way of accepting: ACCEPT, REPEAT with mark, or on to the next queue */
     VERDICT_DROP,
+    VERDICT_SEGMENT, /* PACKET_CAN_SEGMENT: queued again, in segments; nothing was inspected */
 };
 
 /* Why a packet was dropped; names with output_drop_reason_name(). */
@@ -100,7 +102,8 @@ enum drop_reason {
     DROP_REASON_STREAM_URGENT, /* policy for urgent data */
     DROP_REASON_APP_ERROR,
     DROP_REASON_OVERLOAD,
-    DROP_REASON_LOOP, /* policy for packets that come back without the repeat mark, again and again */
+    DROP_REASON_LOOP,      /* policy for packets that come back without the repeat mark, again and again */
+    DROP_REASON_TRUNCATED, /* policy for packets that are longer than what the kernel copies */
     DROP_REASON_COUNT,
 };
 

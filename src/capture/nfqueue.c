@@ -49,6 +49,7 @@ void nfqueue_options_default(struct nfqueue_options *options)
         .mode = QUEUE_ACCEPT,
         .marked_policy = QUEUE_MARKED_ACCEPT,
         .looping_policy = QUEUE_LOOPING_DROP,
+        .truncated_policy = QUEUE_TRUNCATED_DROP,
         .repeat_limit = DEFAULT_REPEAT_LIMIT,
         .gso = true,
         .length = DEFAULT_LENGTH,
@@ -101,6 +102,35 @@ static int receive_messages(struct nfqueue *queue, size_t max, int wait_ms)
     return -errno;
 }
 
+/* --- super-packets -------------------------------------------------------------------------------------------------- */
+
+static bool can_segment(const struct nfqueue *queue)
+{
+    return queue->flags & NFQA_CFG_F_GSO && !queue->gso_refused && (!queue->segments || queue->unsegmented > 0);
+}
+
+/* All super-packets that wait now, in the kernel or here, were queued with the flag set. */
+void nfqueue_segment(struct nfqueue *queue)
+{
+    queue->segments_until_ns = clock_monotonic_ns() + QUEUE_SEGMENT_SECONDS * NS_PER_SECOND;
+    queue->unsegmented -= queue->segments && queue->unsegmented > 0;
+    if (queue->segments)
+        return;
+    queue->segments = true;
+    queue->unsegmented = queue->options.length + queue->options.batch;
+    queue->gso_refused |= nfqueue_config_gso(queue, false) != 0;
+}
+
+static void stop_segmenting(struct nfqueue *queue)
+{
+    if (clock_monotonic_ns() < queue->segments_until_ns)
+        return;
+    queue->segments = false;
+    queue->gso_refused |= nfqueue_config_gso(queue, true) != 0;
+}
+
+/* --- messages ------------------------------------------------------------------------------------------------------- */
+
 /* The answer to a verdict that the kernel refused. An acknowledgment that nobody waits for any more is no error. */
 static void take_result(struct nfqueue *queue, const struct nfqueue_result *result)
 {
@@ -108,6 +138,10 @@ static void take_result(struct nfqueue *queue, const struct nfqueue_result *resu
         return;
     if (result->sequence == SEQUENCE_CONNTRACK) {
         queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
+        return;
+    }
+    if (result->sequence == SEQUENCE_GSO) {
+        queue->gso_refused = true;
         return;
     }
     if (result->error == -ENOENT) { /* of a repeat it means that the former reader had judged everything */
@@ -161,6 +195,8 @@ static void lend(struct nfqueue *queue, struct packet *pkt)
         pkt->flags |= PACKET_MARKED;
     else if (queue->guard && repeat_guard_count(queue->guard, pkt) > options->repeat_limit)
         pkt->flags |= PACKET_LOOPING;
+    if (pkt->flags & PACKET_GSO && can_segment(queue))
+        pkt->flags |= PACKET_CAN_SEGMENT;
     counters->packets++;
     counters->bytes += pkt->wire_length;
     counters->truncated += (pkt->flags & PACKET_TRUNCATED) != 0;
@@ -223,6 +259,8 @@ static int nfqueue_receive(struct capture *capture, struct packet **batch, size_
 
     if (max > queue->options.batch)
         max = queue->options.batch;
+    if (queue->segments)
+        stop_segmenting(queue);
 
     int n = receive_messages(queue, max, wait_ms);
 

@@ -206,6 +206,15 @@ int nfqueue_config_conntrack(struct nfqueue *queue, bool on)
     return 0;
 }
 
+int nfqueue_config_gso(struct nfqueue *queue, bool on)
+{
+    char buffer[64];
+    struct nlmsghdr *head = nfqueue_config_put(queue->options.queue, buffer, SEQUENCE_GSO);
+
+    put_flags(head, on ? NFQA_CFG_F_GSO : 0, NFQA_CFG_F_GSO);
+    return send(queue->fd, head, head->nlmsg_len, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
 static bool asks_for_connections(const struct nfqueue_options *options)
 {
     return options->offload == QUEUE_OFFLOAD_AUTO || options->offload == QUEUE_OFFLOAD_CONNECTION;

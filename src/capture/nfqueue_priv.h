@@ -39,6 +39,7 @@ enum nfqueue_sequence {
     SEQUENCE_CONFIG = CAPTURE_MAX_BATCH + 1,
     SEQUENCE_REPEAT_UNJUDGED,
     SEQUENCE_CONNTRACK,
+    SEQUENCE_GSO,
     SEQUENCE_LENGTH
 };
 
@@ -91,8 +92,12 @@ struct nfqueue {
     bool may_batch;       /* false once packets may wait in the kernel that a batch verdict must not touch */
     bool tells_conntrack; /* a packet without a connection has none */
     bool exact;           /* no batches: see nfqueue_set_exact() */
-    bool refused;         /* -EPERM was seen, and told */
-    int deferred_error;   /* for the next receive */
+    bool segments;        /* NFQA_CFG_F_GSO is cleared until `segments_until_ns` (clock_monotonic_ns()) */
+    bool gso_refused;     /* the kernel refused to change that flag */
+    uint32_t unsegmented; /* `segments`: super-packets that may still have been queued before */
+    uint64_t segments_until_ns;
+    bool refused;       /* -EPERM was seen, and told */
+    int deferred_error; /* for the next receive */
     struct verdict_writer writer;
     struct verdict_sender *sender; /* NULL: the worker sends all */
     uint32_t followers;            /* given away since the last bulk */
@@ -152,6 +157,8 @@ int verdict_sender_settle(struct verdict_sender *sender);
 
 /* --- nfqueue.c --- */
 
+/* Has the kernel segment what it queues from now on: before the verdict that repeats a super-packet. */
+void nfqueue_segment(struct nfqueue *queue);
 /* The verdict word of an accepted packet. */
 uint32_t nfqueue_accept_verdict(const struct nfqueue_options *options);
 
@@ -168,6 +175,8 @@ struct nlmsghdr;
 struct nlmsghdr *nfqueue_config_put(uint16_t queue, char *buffer, enum nfqueue_sequence sequence);
 /* Sets or clears NFQA_CFG_F_CONNTRACK of a bound queue, without waiting: only a refusal is answered. 0 or -errno. */
 int nfqueue_config_conntrack(struct nfqueue *queue, bool on);
+/* The same for NFQA_CFG_F_GSO. */
+int nfqueue_config_gso(struct nfqueue *queue, bool on);
 /* Writes the line and returns err. */
 int nfqueue_config_fail(char error[CAPTURE_ERROR_SIZE], int err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

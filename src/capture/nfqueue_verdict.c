@@ -10,6 +10,7 @@
  *     counts the packets from the first on that are judged without a hole, and packets beyond it get single verdicts;
  *   - drops within a run are sent ahead of it: a run stays open over them, as the order of drops matters to nobody;
  *   - any other answer ends the run, so that packets leave in the order they came;
+ *   - a super-packet that is to be segmented gets a verdict of its own; the segments have ids beyond those of the receive;
  *   - no packet of an earlier receive waits: after a send that failed there are no batches any more;
  *   - nobody wants to know how many of its packets the kernel had dropped already (`exact`).
  *
@@ -108,6 +109,8 @@ static struct answer answer_for(const struct nfqueue *queue, const struct packet
     enum packet_offload offload = accept_offload(queue, pkt);
     uint32_t mark = pkt->meta.mark;
 
+    if (pkt->verdict == VERDICT_SEGMENT)
+        return (struct answer){ .verdict = NF_REPEAT };
     if (pkt->verdict == VERDICT_DROP || (replaces(pkt) && pkt->new_length > NFQUEUE_MAX_COPY))
         return drop_for(queue, pkt);
     if (offload && queue->offload == QUEUE_OFFLOAD_PACKET_MARK)
@@ -130,6 +133,10 @@ static void count_answer(struct capture_counters *counters, const struct packet 
     counters->offload_drop += answer->offload == OFFLOAD_DROP;
     if (answer->drops) {
         counters->dropped++;
+        return;
+    }
+    if (pkt->verdict == VERDICT_SEGMENT) {
+        counters->segmented++;
         return;
     }
     switch (answer->verdict & NF_VERDICT_MASK) {
@@ -391,9 +398,12 @@ static int put_answer(struct nfqueue *queue, size_t slot, struct run *run)
 {
     const struct packet *pkt = &queue->packets[slot];
     struct answer answer = answer_for(queue, pkt);
-    bool single = !queue->may_batch || queue->exact || slot >= queue->prefix || replaces(pkt) || answer.connection;
+    bool single = !queue->may_batch || queue->exact || slot >= queue->prefix || replaces(pkt) || answer.connection ||
+                  pkt->verdict == VERDICT_SEGMENT;
     int err = 0;
 
+    if (pkt->verdict == VERDICT_SEGMENT)
+        nfqueue_segment(queue);
     count_answer(&queue->counters, pkt, &answer);
     if (answer.verdict == NF_DROP)
         return put_single(queue, pkt, &answer);

@@ -210,6 +210,12 @@ const struct setting config_settings[] = {
       .help = "what to do with a packet past queue.repeat-limit: drop, or accept, which skips the rest of the chain "
               "that it "
               "came from" },
+    { .name = "queue.truncated-packets",
+      .type = SETTING_ENUM,
+      .default_value = "drop",
+      .choices = truncated_policies,
+      .help = "what to do with a packet of more than 65531 bytes, of which the kernel does not copy the end, and which "
+              "it cannot segment: drop, or inspect the bytes that were copied and let the others pass" },
     { .name = "queue.route-to",
       .type = SETTING_NUMBER,
       .low = 0,
@@ -226,7 +232,9 @@ const struct setting config_settings[] = {
     { .name = "queue.gso",
       .type = SETTING_BOOL,
       .default_value = "yes",
-      .help = "take packets of up to 64 kB that the kernel has not yet cut: several times faster" },
+      .help =
+          "receive super-packets (TSO, GRO) of up to 64 KiB without segmentation: several times faster. Larger ones "
+          "(BIG TCP) and those of several UDP datagrams are queued again, segmented by the kernel" },
     { .name = "queue.conntrack",
       .type = SETTING_ENUM,
       .default_value = "auto",

@@ -10,6 +10,7 @@
 
 static const char *const verdicts[] = { "accept", "repeat", "route", NULL };
 static const char *const looping_policies[] = { "drop", "accept", NULL };
+static const char *const truncated_policies[] = { "drop", "inspect", NULL };
 static const char *const marked_policies[] = { "accept", "inspect", "drop", NULL };
 static const char *const conntrack_modes[] = { "auto", "always", "no", NULL };
 
@@ -35,6 +36,10 @@ static const char *const conntrack_modes[] = { "auto", "always", "no", NULL };
           .type = SETTING_ENUM,                                                                                        \
           .choices = looping_policies,                                                                                 \
           .help = "queue.looping-packets for these queues" },                                                          \
+        { .name = "queues.*.truncated-packets",                                                                        \
+          .type = SETTING_ENUM,                                                                                        \
+          .choices = truncated_policies,                                                                               \
+          .help = "queue.truncated-packets for these queues" },                                                        \
         { .name = "queues.*.route-to",                                                                                 \
           .type = SETTING_NUMBER,                                                                                      \
           .low = 0,                                                                                                    \

@@ -270,8 +270,12 @@ bool rewriter_finish(struct rewriter *rewriter, struct packet *pkt);
 struct pipeline_counters {
     uint64_t drop_reason[DROP_REASON_COUNT];
     uint64_t accepted, blocked, rejected;
-    uint64_t marked;          /* came back marked */
-    uint64_t looping;         /* came back without the mark, again and again */
+    uint64_t marked;  /* came back marked */
+    uint64_t looping; /* came back without the mark, again and again */
+    uint64_t
+        segmented_large;    /* super-packets that were queued again in segments: longer than what the kernel copies, */
+    uint64_t segmented_udp; /* or of several UDP datagrams */
+    uint64_t unsegmented_udp; /* super-packets of UDP that could not be segmented, inspected as one datagram */
     uint64_t replace_refused; /* a rule replaced bytes, and they went on as they were: a packet that was cut */
     /* Accepted without inspection, by reason. */
     uint64_t uninspected_marked;
@@ -323,6 +327,7 @@ struct pipeline {
     struct injector *injector;     /* NULL: rejects are not answered (replay) */
     enum queue_marked_policy marked_policy;
     enum queue_looping_policy looping_policy;
+    enum queue_truncated_policy truncated_policy;
     enum checksum_checks checksums;
     struct checksum_sample *checksum_sample; /* lent; CHECKSUMS_AUTO */
     bool drop_undecodable;

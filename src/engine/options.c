@@ -169,6 +169,8 @@ static int read_queue(const struct config *config, uint16_t queue, struct nfqueu
                                                         : QUEUE_MARKED_ACCEPT;
     out->looping_policy =
         strcmp(queue_string(&reader, "looping-packets"), "accept") == 0 ? QUEUE_LOOPING_ACCEPT : QUEUE_LOOPING_DROP;
+    out->truncated_policy = strcmp(queue_string(&reader, "truncated-packets"), "inspect") == 0 ? QUEUE_TRUNCATED_INSPECT
+                                                                                               : QUEUE_TRUNCATED_DROP;
     out->repeat_limit = (uint32_t)queue_number(&reader, "repeat-limit");
     return read_mode(&reader, out, error);
 }

@@ -175,15 +175,27 @@ static void judge_looping(struct pipeline *pipeline, struct packet *pkt)
     }
 }
 
-/* What the policies for whole packets say before any rule is asked; true when the packet is not to be inspected. */
-static bool judged_by_policy(struct pipeline *pipeline, struct packet *pkt)
+/*
+ * Two kinds of super-packets can't be inspected as they are: those that are longer than what the kernel copies (BIG TCP), and those of
+ * several UDP datagrams (GRO), because the kernel does not say where one datagram ends. They go back to be segmented.
+ */
+static bool needs_segments(struct pipeline *pipeline, const struct decoded_packet *decoded, const struct packet *pkt)
 {
-    if (pkt->flags & PACKET_LOOPING) {
-        judge_looping(pipeline, pkt);
-        return true;
-    }
-    if (!(pkt->flags & PACKET_MARKED))
+    bool large = pkt->flags & PACKET_TRUNCATED, udp = decoded->found[0]->protocol == IPPROTO_UDP;
+
+    if (!(pkt->flags & PACKET_GSO) || (!large && !udp))
         return false;
+    if (!(pkt->flags & PACKET_CAN_SEGMENT)) {
+        pipeline->counters.unsegmented_udp += !large;
+        return false;
+    }
+    pipeline->counters.segmented_large += large;
+    pipeline->counters.segmented_udp += !large;
+    return true;
+}
+
+static bool judge_marked(struct pipeline *pipeline, struct packet *pkt)
+{
     pipeline->counters.marked++;
     if (pipeline->marked_policy == QUEUE_MARKED_INSPECT)
         return false;
@@ -193,6 +205,22 @@ static bool judged_by_policy(struct pipeline *pipeline, struct packet *pkt)
     } else {
         pipeline->counters.uninspected_marked++;
     }
+    return true;
+}
+
+/* Applies the policies for whole packets; true when the packet is not to be inspected. */
+static bool judged_by_policy(struct pipeline *pipeline, struct packet *pkt)
+{
+    if (pkt->flags & PACKET_LOOPING) {
+        judge_looping(pipeline, pkt);
+        return true;
+    }
+    if (pkt->flags & PACKET_MARKED && judge_marked(pipeline, pkt))
+        return true;
+    if (!(pkt->flags & PACKET_TRUNCATED) || pipeline->truncated_policy == QUEUE_TRUNCATED_INSPECT)
+        return false;
+    pkt->verdict = VERDICT_DROP;
+    pkt->drop_reason = DROP_REASON_TRUNCATED;
     return true;
 }
 
@@ -848,6 +876,10 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
         hold(pipeline, next);
         decode_ahead(pipeline, decoded, next);
         hold(pipeline, pkt);
+    }
+    if (needs_segments(pipeline, decoded, pkt)) {
+        pkt->verdict = VERDICT_SEGMENT;
+        return;
     }
     if (judged_by_policy(pipeline, pkt)) {
         struct decision nothing = { 0 };

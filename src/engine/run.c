@@ -68,7 +68,8 @@ struct engine {
     uint64_t started_ns; /* monotonic */
     uint64_t stats_interval_ns;
     struct trouble trouble;
-    uint64_t loops_told; /* packets of which a line of the log says that they went round in circles */
+    uint64_t large_logged, udp_logged; /* super-packets of which the log says that the kernel segments them */
+    uint64_t loops_told;               /* packets of which a line of the log says that they went round in circles */
 };
 
 /* --- Start ------------------------------------------------------------------------------------------------------------------ */
@@ -261,6 +262,7 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
     worker->pipeline.slots = worker->queue.slots;
     worker->pipeline.marked_policy = worker->queue.marked_policy;
     worker->pipeline.looping_policy = worker->queue.looping_policy;
+    worker->pipeline.truncated_policy = worker->queue.truncated_policy;
     atomic_store(&worker->ruleset, engine->ruleset);
     if (injector_new(&worker->pipeline.injector, engine->inherited->reject_fds, engine->firewall.reject_mark, cause)) {
         if (worker->index == 0)
@@ -620,6 +622,34 @@ static void tell_loops(struct engine *engine)
     engine->loops_told = looping;
 }
 
+/* Logs the first super-packets that were segmented, and then each time that their number has doubled. */
+static void log_segmented(struct engine *engine)
+{
+    uint64_t large = 0, udp = 0;
+
+    for (unsigned i = 0; i < engine->worker_count; i++) {
+        large += engine->workers[i].snapshot.pipeline.segmented_large;
+        udp += engine->workers[i].snapshot.pipeline.segmented_udp;
+    }
+    if (large > 2 * engine->large_logged) {
+        log_warning(
+            "received %llu super-packets of more than 65531 bytes (BIG TCP), which the kernel does not copy whole: "
+            "the kernel segmented them, and segments all packets of the queue for %d s after each. To restore "
+            "throughput, run `ip link set dev DEVICE gro_max_size 65536 gro_ipv4_max_size 65536`; `sluice nft doctor` "
+            "lists the devices",
+            (unsigned long long)large, QUEUE_SEGMENT_SECONDS);
+        engine->large_logged = large;
+    }
+    if (udp > 2 * engine->udp_logged) {
+        log_warning(
+            "received %llu super-packets of several UDP datagrams: the kernel segmented them, and segments all packets "
+            "of the queue for %d s after each. To restore throughput, run `ethtool -K DEVICE rx-udp-gro-forwarding "
+            "off rx-gro-list off`; `sluice nft doctor` lists the devices",
+            (unsigned long long)udp, QUEUE_SEGMENT_SECONDS);
+        engine->udp_logged = udp;
+    }
+}
+
 static void write_stats(struct engine *engine)
 {
     for (unsigned i = 0; i < engine->worker_count; i++)
@@ -629,6 +659,7 @@ static void write_stats(struct engine *engine)
             log_warning("worker of queue %u does not answer", (unsigned)engine->workers[i].queue.queue);
     }
     tell_loops(engine);
+    log_segmented(engine);
     stats_write(engine->stats, engine->worker_list, engine->worker_count, engine->ruleset, engine->output,
                 stats_uptime(engine->stats, engine->started_ns), clock_realtime_ns());
 }

@@ -15,7 +15,7 @@
 #include "sluice/host.h"
 #include "sluice/log.h"
 
-enum { FIXED_STATS = 214, STATS_PER_QUEUE = 32 };
+enum { FIXED_STATS = 217, STATS_PER_QUEUE = 33 };
 
 struct stats {
     const struct pipeline_shared *shared;
@@ -40,16 +40,37 @@ static const char uptime_name[] = "uptime"; /* among what is handed over */
 
 /* The counters of one queue, in the order of queue_names. */
 static const char *const queue_fields[] = {
-    "packets",      "bytes",          "accepted",
-    "dropped",      "repeated",       "routed",
-    "replaced",     "truncated",      "gso",
-    "marked",       "looping",        "receive_calls",
-    "send_calls",   "given_sends",    "receive_overruns",
-    "verdict_lost", "verdict_errors", "malformed_messages",
-    "lost",         "conntrack",      "full_batches",
-    "age_us",       "age_p50_us",     "age_p99_us",
-    "age_max_us",   "overloaded",     "overloads",
-    "waiting",      "queue_dropped",  "user_dropped",
+    "packets",
+    "bytes",
+    "accepted",
+    "dropped",
+    "repeated",
+    "routed",
+    "replaced",
+    "truncated",
+    "gso",
+    "segmented",
+    "marked",
+    "looping",
+    "receive_calls",
+    "send_calls",
+    "given_sends",
+    "receive_overruns",
+    "verdict_lost",
+    "verdict_errors",
+    "malformed_messages",
+    "lost",
+    "conntrack",
+    "full_batches",
+    "age_us",
+    "age_p50_us",
+    "age_p99_us",
+    "age_max_us",
+    "overloaded",
+    "overloads",
+    "waiting",
+    "queue_dropped",
+    "user_dropped",
     "id_sequence",
 };
 enum { QUEUE_FIELDS = sizeof(queue_fields) / sizeof(queue_fields[0]) };
@@ -168,6 +189,7 @@ static void add_queue(struct stats *stats, struct worker *worker)
         c->replaced,
         c->truncated,
         c->gso,
+        c->segmented,
         c->marked,
         c->looping,
         c->receive_calls,
@@ -338,6 +360,9 @@ static void add_ips(struct stats *stats, const struct sums *sums)
     add(stats, "ips.replace_refused", sums->pipeline.replace_refused);
     add(stats, "ips.marked", sums->pipeline.marked);
     add(stats, "ips.looping", sums->pipeline.looping);
+    add(stats, "ips.segmented.large", sums->pipeline.segmented_large);
+    add(stats, "ips.segmented.udp", sums->pipeline.segmented_udp);
+    add(stats, "ips.unsegmented_udp", sums->pipeline.unsegmented_udp);
     add(stats, "ips.offload.accepted", sums->pipeline.offloaded_accept);
     add(stats, "ips.offload.dropped", sums->pipeline.offloaded_drop);
     add(stats, "ips.uninspected.marked", sums->pipeline.uninspected_marked);

@@ -17,8 +17,8 @@ OURS = {
     'stats.file_store': {'files', 'refused'},
     'stats.flow': {'conntrack_reply', 'variable_memcap'},
     'stats.ips': {'exception', 'flow_drops', 'looping', 'marked', 'offload', 'reject_packets_failed', 'reject_packets_sent', 'replace_refused', 'ruleset',
-                  'uninspected'},
-    'stats.ips.drop_reason': {'marked', 'overload', 'repeat_loop'},
+                  'segmented', 'uninspected', 'unsegmented_udp'},
+    'stats.ips.drop_reason': {'marked', 'overload', 'repeat_loop', 'truncated'},
     'stats.tcp': {'midstream_conntrack', 'pseudo_failed', 'ssn_ended_early'},
     # Every decoder event is counted below `event`; the schema has this one beside it only, where it is counted too.
     'stats.decoder.event': {'too_many_layers'},

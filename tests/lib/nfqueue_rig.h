@@ -277,7 +277,7 @@ static inline void check_accounts(const struct rig *rig)
 {
     const struct capture_counters *c = capture_counters(rig->capture);
 
-    ck_assert_uint_eq(c->packets, c->accepted + c->dropped + c->repeated + c->routed);
+    ck_assert_uint_eq(c->packets, c->accepted + c->dropped + c->repeated + c->routed + c->segmented);
 }
 
 #endif
