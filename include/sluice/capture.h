@@ -24,7 +24,7 @@ struct capture_counters {
     uint64_t replaced;                            /* verdicts that carried another payload */
     uint64_t truncated;                           /* packets whose bytes were not all copied */
     uint64_t gso;                                 /* super-packets */
-    uint64_t segmented;                           /* super-packets that the kernel was told to segment */
+    uint64_t segmented;                           /* super-packets sent back to be segmented */
     uint64_t receive_calls, send_calls;
     uint64_t given_sends;        /* of send_calls: by another thread, see nfqueue_add_sender() */
     uint64_t receive_overruns;   /* times the kernel ran out of socket buffer: a gap in the ids, or ENOBUFS */
@@ -136,7 +136,7 @@ enum queue_marked_policy { QUEUE_MARKED_ACCEPT, QUEUE_MARKED_INSPECT, QUEUE_MARK
  */
 enum queue_looping_policy { QUEUE_LOOPING_DROP, QUEUE_LOOPING_ACCEPT };
 
-/* What to do with a packet that is longer than what the kernel copies (65531 bytes) and that it does not segment. */
+/* Policy for a packet that is longer than the copy range (65531 bytes) and that the kernel cannot segment. */
 enum queue_truncated_policy { QUEUE_TRUNCATED_INSPECT, QUEUE_TRUNCATED_DROP };
 
 /*
