@@ -652,4 +652,14 @@ enum { PROGRESS_SIZE = 128 };
 size_t progress_line(struct engine_progress *progress, uint64_t now_ns, const char *what, size_t done, size_t total,
                      char out[PROGRESS_SIZE]);
 
+/* --- packet_warnings.c --- */
+
+/* How many of these packets the log has reported. */
+struct packet_warnings {
+    uint64_t looping;
+    uint64_t large,
+        udp; /* super-packets that were segmented: logged first, and then each time that their number has doubled */
+};
+void packet_warnings_log(struct packet_warnings *logged, struct worker *const *workers, unsigned count);
+
 #endif

@@ -68,8 +68,7 @@ struct engine {
     uint64_t started_ns; /* monotonic */
     uint64_t stats_interval_ns;
     struct trouble trouble;
-    uint64_t large_logged, udp_logged; /* super-packets of which the log says that the kernel segments them */
-    uint64_t loops_told;               /* packets of which a line of the log says that they went round in circles */
+    struct packet_warnings packet_warnings;
 };
 
 /* --- Start ------------------------------------------------------------------------------------------------------------------ */
@@ -606,50 +605,6 @@ static void go_on_reloading(struct engine *engine)
         begin_reload(engine);
 }
 
-/* By the snapshots that were taken last. */
-static void tell_loops(struct engine *engine)
-{
-    uint64_t looping = 0;
-
-    for (unsigned i = 0; i < engine->worker_count; i++)
-        looping += engine->workers[i].snapshot.capture.looping;
-    if (looping > engine->loops_told)
-        log_warning("%llu packets came back from repeat without queue.mark again and again: a rule ahead of the queue "
-                    "rule takes "
-                    "the mark off, or the queue rule does not ask for it; they are %s (queue.looping-packets)",
-                    (unsigned long long)(looping - engine->loops_told),
-                    engine->workers[0].queue.looping_policy == QUEUE_LOOPING_DROP ? "dropped" : "accepted");
-    engine->loops_told = looping;
-}
-
-/* Logs the first super-packets that were segmented, and then each time that their number has doubled. */
-static void log_segmented(struct engine *engine)
-{
-    uint64_t large = 0, udp = 0;
-
-    for (unsigned i = 0; i < engine->worker_count; i++) {
-        large += engine->workers[i].snapshot.pipeline.segmented_large;
-        udp += engine->workers[i].snapshot.pipeline.segmented_udp;
-    }
-    if (large > 2 * engine->large_logged) {
-        log_warning(
-            "received %llu super-packets of more than 65531 bytes (BIG TCP), which the kernel does not copy whole: "
-            "the kernel segmented them, and segments all packets of the queue for %d s after each. To restore "
-            "throughput, run `ip link set dev DEVICE gro_max_size 65536 gro_ipv4_max_size 65536`; `sluice nft doctor` "
-            "lists the devices",
-            (unsigned long long)large, QUEUE_SEGMENT_SECONDS);
-        engine->large_logged = large;
-    }
-    if (udp > 2 * engine->udp_logged) {
-        log_warning(
-            "received %llu super-packets of several UDP datagrams: the kernel segmented them, and segments all packets "
-            "of the queue for %d s after each. To restore throughput, run `ethtool -K DEVICE rx-udp-gro-forwarding "
-            "off rx-gro-list off`; `sluice nft doctor` lists the devices",
-            (unsigned long long)udp, QUEUE_SEGMENT_SECONDS);
-        engine->udp_logged = udp;
-    }
-}
-
 static void write_stats(struct engine *engine)
 {
     for (unsigned i = 0; i < engine->worker_count; i++)
@@ -658,8 +613,7 @@ static void write_stats(struct engine *engine)
         if (!worker_wait_snapshot(&engine->workers[i]))
             log_warning("worker of queue %u does not answer", (unsigned)engine->workers[i].queue.queue);
     }
-    tell_loops(engine);
-    log_segmented(engine);
+    packet_warnings_log(&engine->packet_warnings, engine->worker_list, engine->worker_count);
     stats_write(engine->stats, engine->worker_list, engine->worker_count, engine->ruleset, engine->output,
                 stats_uptime(engine->stats, engine->started_ns), clock_realtime_ns());
 }
@@ -894,7 +848,7 @@ static void stop(struct engine *engine, bool well)
     } else if (well) {
         tell_keeper(engine, LIFELINE_STOPPING, 0);
     }
-    tell_loops(engine);
+    packet_warnings_log(&engine->packet_warnings, engine->worker_list, engine->worker_count);
     overload_report_poll(engine->overload, clock_monotonic_ns(), true);
     if (engine->shared.files)
         file_store_stop(engine->shared.files);

@@ -273,6 +273,30 @@ static inline size_t rig_sent(struct rig *rig, char text[TEXT_SIZE])
     return sends;
 }
 
+/* A configuration message that sets or clears the flags of `mask`, and nothing else. */
+static inline void expect_config(struct rig *rig, enum nfqueue_sequence sequence, uint32_t flags, uint32_t mask)
+{
+    struct {
+        struct nlmsghdr netlink;
+        struct nfgenmsg netfilter;
+        struct nlattr first;
+        uint32_t first_value;
+        struct nlattr second;
+        uint32_t second_value;
+    } got;
+
+    ck_assert_int_eq(recv(rig->kernel, &got, sizeof(got), MSG_DONTWAIT), sizeof(got));
+    ck_assert_uint_eq(got.netlink.nlmsg_len, sizeof(got));
+    ck_assert_uint_eq(got.netlink.nlmsg_type, NFNL_SUBSYS_QUEUE << 8 | NFQNL_MSG_CONFIG);
+    ck_assert_uint_eq(got.netlink.nlmsg_flags, NLM_F_REQUEST);
+    ck_assert_uint_eq(got.netlink.nlmsg_seq, sequence);
+    ck_assert_uint_eq(ntohs(got.netfilter.res_id), QUEUE);
+    ck_assert_uint_eq(got.first.nla_type, NFQA_CFG_FLAGS);
+    ck_assert_uint_eq(ntohl(got.first_value), flags);
+    ck_assert_uint_eq(got.second.nla_type, NFQA_CFG_MASK);
+    ck_assert_uint_eq(ntohl(got.second_value), mask);
+}
+
 static inline void check_accounts(const struct rig *rig)
 {
     const struct capture_counters *c = capture_counters(rig->capture);

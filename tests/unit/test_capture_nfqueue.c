@@ -385,7 +385,8 @@ START_TEST(all_that_the_kernel_says)
     ck_assert_uint_eq(pkt->time_ns, UINT64_C(1700000000123456000));
     ck_assert_uint_eq(pkt->number, 1);
     ck_assert_int_eq(pkt->link, LINK_RAW);
-    ck_assert_uint_eq(pkt->flags, PACKET_TRUNCATED | PACKET_CHECKSUM_NOT_READY | PACKET_GSO | PACKET_CAN_SEGMENT | PACKET_KERNEL_TIME);
+    ck_assert_uint_eq(pkt->flags, PACKET_TRUNCATED | PACKET_CHECKSUM_NOT_READY | PACKET_GSO | PACKET_CAN_SEGMENT |
+                                      PACKET_KERNEL_TIME);
     ck_assert_uint_eq(pkt->meta.id, 1);
     ck_assert_uint_eq(pkt->meta.mark, 0xffffffff);
     ck_assert_uint_eq(pkt->meta.in_ifindex, 3);
@@ -635,131 +636,10 @@ END_TEST
 
 /* --- conntrack ------------------------------------------------------------------------------------------------------ */
 
-/* A configuration message that sets the flag or clears it, and nothing else. */
-static void expect_config(struct rig *rig, enum nfqueue_sequence sequence, uint32_t flags, uint32_t mask)
-{
-    struct {
-        struct nlmsghdr netlink;
-        struct nfgenmsg netfilter;
-        struct nlattr first;
-        uint32_t first_value;
-        struct nlattr second;
-        uint32_t second_value;
-    } got;
-
-    ck_assert_int_eq(recv(rig->kernel, &got, sizeof(got), MSG_DONTWAIT), sizeof(got));
-    ck_assert_uint_eq(got.netlink.nlmsg_len, sizeof(got));
-    ck_assert_uint_eq(got.netlink.nlmsg_type, NFNL_SUBSYS_QUEUE << 8 | NFQNL_MSG_CONFIG);
-    ck_assert_uint_eq(got.netlink.nlmsg_flags, NLM_F_REQUEST);
-    ck_assert_uint_eq(got.netlink.nlmsg_seq, sequence);
-    ck_assert_uint_eq(ntohs(got.netfilter.res_id), QUEUE);
-    ck_assert_uint_eq(got.first.nla_type, NFQA_CFG_FLAGS);
-    ck_assert_uint_eq(ntohl(got.first_value), flags);
-    ck_assert_uint_eq(got.second.nla_type, NFQA_CFG_MASK);
-    ck_assert_uint_eq(ntohl(got.second_value), mask);
-}
-
 static void expect_flags(struct rig *rig, uint32_t flags)
 {
     expect_config(rig, SEQUENCE_CONNTRACK, flags, NFQA_CFG_F_CONNTRACK);
 }
-
-/* --- super-packets that are to be segmented ---------------------------------------------------------------------------------- */
-
-static void send_super_packet(struct rig *rig, uint32_t id)
-{
-    struct message m;
-
-    packet_start(&m, NFPROTO_IPV4, id, 0x0800);
-    add_u32(&m, NFQA_CAP_LEN, 150000);
-    add_u32(&m, NFQA_SKB_INFO, NFQA_SKB_GSO);
-    add_attribute(&m, NFQA_PAYLOAD, "the beginning", 13);
-    finish(&m);
-    rig_send(rig, &m);
-}
-
-/* The flag is cleared before the first verdict, and not again; the packets behind it are judged in one message. */
-START_TEST(segmented_super_packets)
-{
-    char text[TEXT_SIZE];
-    struct rig rig;
-
-    rig_open(&rig);
-    rig_send_packet(&rig, 1, 0);
-    send_super_packet(&rig, 2);
-    send_super_packet(&rig, 3);
-    rig_send_packet(&rig, 4, 0);
-    rig_send_packet(&rig, 5, 0);
-    ck_assert_int_eq(rig_receive(&rig), 5);
-    ck_assert(!(rig.batch[0]->flags & PACKET_CAN_SEGMENT));
-    for (int i = 1; i <= 2; i++) {
-        ck_assert_uint_eq(rig.batch[i]->flags & (PACKET_CAN_SEGMENT | PACKET_TRUNCATED),
-                          PACKET_CAN_SEGMENT | PACKET_TRUNCATED);
-        rig.batch[i]->verdict = VERDICT_SEGMENT;
-    }
-    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 5), 0);
-    expect_config(&rig, SEQUENCE_GSO, 0, NFQA_CFG_F_GSO);
-    ck_assert_uint_eq(rig_sent(&rig, text), 1);
-    ck_assert_str_eq(text, "single 1 accept; single 2 repeat; single 3 repeat; batch 5 accept");
-    ck_assert_uint_eq(capture_counters(rig.capture)->segmented, 2);
-    check_accounts(&rig);
-    rig_close(&rig);
-}
-END_TEST
-
-/* One that comes back as it was does so only as often as packets may have waited when the flag was cleared. */
-START_TEST(a_super_packet_that_is_not_segmented)
-{
-    struct nfqueue_options options = options_for(-1);
-    char text[TEXT_SIZE];
-    struct rig rig;
-    uint32_t id = 1;
-
-    options.length = 3;
-    options.batch = 1;
-    rig_open_with(&rig, options, 0);
-    for (; id <= 1 + options.length + options.batch; id++) {
-        send_super_packet(&rig, id);
-        ck_assert_int_eq(rig_receive(&rig), 1);
-        ck_assert(rig.batch[0]->flags & PACKET_CAN_SEGMENT);
-        rig.batch[0]->verdict = VERDICT_SEGMENT;
-        ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
-        if (id == 1)
-            expect_config(&rig, SEQUENCE_GSO, 0, NFQA_CFG_F_GSO);
-        ck_assert_uint_eq(rig_sent(&rig, text), 1);
-    }
-    send_super_packet(&rig, id);
-    ck_assert_int_eq(rig_receive(&rig), 1);
-    ck_assert(!(rig.batch[0]->flags & PACKET_CAN_SEGMENT));
-    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
-    rig_close(&rig);
-}
-END_TEST
-
-/* A kernel that refuses to change the flag, and a queue without it: the packets stay whole. */
-START_TEST(super_packets_stay_whole)
-{
-    struct nfqueue_options options = options_for(-1);
-    struct rig rig;
-
-    rig_open(&rig);
-    rig_send_error(&rig, -EOPNOTSUPP, SEQUENCE_GSO);
-    send_super_packet(&rig, 1);
-    ck_assert_int_eq(rig_receive(&rig), 1);
-    ck_assert(!(rig.batch[0]->flags & PACKET_CAN_SEGMENT));
-    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
-    ck_assert_uint_eq(capture_counters(rig.capture)->verdict_errors, 0);
-    rig_close(&rig);
-
-    options.gso = false;
-    rig_open_with(&rig, options, 0);
-    send_super_packet(&rig, 1);
-    ck_assert_int_eq(rig_receive(&rig), 1);
-    ck_assert(!(rig.batch[0]->flags & PACKET_CAN_SEGMENT));
-    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
-    rig_close(&rig);
-}
-END_TEST
 
 START_TEST(conntrack_is_asked_for_and_taken_away)
 {
@@ -940,9 +820,6 @@ static Suite *make_suite(void)
     tcase_add_test(receiving, conntrack_that_knows_no_connection);
     tcase_add_test(receiving, conntrack_that_is_refused);
     tcase_add_test(receiving, conntrack_that_nobody_wants);
-    tcase_add_test(receiving, segmented_super_packets);
-    tcase_add_test(receiving, a_super_packet_that_is_not_segmented);
-    tcase_add_test(receiving, super_packets_stay_whole);
     tcase_add_test(receiving, damaged_messages_are_counted);
     tcase_add_test(receiving, packet_without_an_id_ends_batches);
     suite_add_tcase(suite, receiving);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Warnings about packets that the firewall or an interface sends in a form that it should not, by the workers' last snapshots. */
+#include "engine_priv.h"
+#include "sluice/log.h"
+
+struct sums {
+    uint64_t looping, large, udp;
+};
+
+static struct sums add_up(struct worker *const *workers, unsigned count)
+{
+    struct sums sums = { .looping = 0 };
+
+    for (unsigned i = 0; i < count; i++) {
+        sums.looping += workers[i]->snapshot.capture.looping;
+        sums.large += workers[i]->snapshot.pipeline.segmented_large;
+        sums.udp += workers[i]->snapshot.pipeline.segmented_udp;
+    }
+    return sums;
+}
+
+void packet_warnings_log(struct packet_warnings *logged, struct worker *const *workers, unsigned count)
+{
+    struct sums sums = add_up(workers, count);
+
+    if (sums.looping > logged->looping)
+        log_warning("%llu packets came back from repeat without queue.mark: a rule ahead of the queue rule removes the "
+                    "mark, or the "
+                    "queue rule does not match on it; Sluice %s these packets (queue.looping-packets)",
+                    (unsigned long long)(sums.looping - logged->looping),
+                    workers[0]->queue.looping_policy == QUEUE_LOOPING_DROP ? "drops" : "accepts");
+    logged->looping = sums.looping;
+    if (sums.large > 2 * logged->large) {
+        log_warning(
+            "received %llu super-packets of more than 65531 bytes (BIG TCP), which the kernel does not copy whole: "
+            "the kernel segmented them, and segments all packets of the queue for %d s after each. To restore "
+            "throughput, run `ip link set dev DEVICE gro_max_size 65536 gro_ipv4_max_size 65536`; `sluice nft "
+            "doctor` lists the devices",
+            (unsigned long long)sums.large, QUEUE_SEGMENT_SECONDS);
+        logged->large = sums.large;
+    }
+    if (sums.udp > 2 * logged->udp) {
+        log_warning("received %llu super-packets of several UDP datagrams: the kernel segmented them, and segments all "
+                    "packets of the queue for %d s after each. To restore throughput, run `ethtool -K DEVICE "
+                    "rx-udp-gro-forwarding off rx-gro-list off`; `sluice nft doctor` lists the devices",
+                    (unsigned long long)sums.udp, QUEUE_SEGMENT_SECONDS);
+        logged->udp = sums.udp;
+    }
+}

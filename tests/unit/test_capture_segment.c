@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Super-packets that go back to the kernel to be segmented: the queue's GSO flag, the verdicts, and what bounds them. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "nfqueue_rig.h"
+
+static void send_super_packet(struct rig *rig, uint32_t id)
+{
+    struct message m;
+
+    packet_start(&m, NFPROTO_IPV4, id, 0x0800);
+    add_u32(&m, NFQA_CAP_LEN, 150000);
+    add_u32(&m, NFQA_SKB_INFO, NFQA_SKB_GSO);
+    add_attribute(&m, NFQA_PAYLOAD, "the beginning", 13);
+    finish(&m);
+    rig_send(rig, &m);
+}
+
+/* The flag is cleared before the first verdict, and not again; the packets behind it are judged in one message. */
+START_TEST(segmented_super_packets)
+{
+    char text[TEXT_SIZE];
+    struct rig rig;
+
+    rig_open(&rig);
+    rig_send_packet(&rig, 1, 0);
+    send_super_packet(&rig, 2);
+    send_super_packet(&rig, 3);
+    rig_send_packet(&rig, 4, 0);
+    rig_send_packet(&rig, 5, 0);
+    ck_assert_int_eq(rig_receive(&rig), 5);
+    ck_assert(!(rig.batch[0]->flags & PACKET_CAN_SEGMENT));
+    for (int i = 1; i <= 2; i++) {
+        ck_assert_uint_eq(rig.batch[i]->flags & (PACKET_CAN_SEGMENT | PACKET_TRUNCATED),
+                          PACKET_CAN_SEGMENT | PACKET_TRUNCATED);
+        rig.batch[i]->verdict = VERDICT_SEGMENT;
+    }
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 5), 0);
+    expect_config(&rig, SEQUENCE_GSO, 0, NFQA_CFG_F_GSO);
+    ck_assert_uint_eq(rig_sent(&rig, text), 1);
+    ck_assert_str_eq(text, "single 1 accept; single 2 repeat; single 3 repeat; batch 5 accept");
+    ck_assert_uint_eq(capture_counters(rig.capture)->segmented, 2);
+    check_accounts(&rig);
+    rig_close(&rig);
+}
+END_TEST
+
+/* One that comes back as it was does so only as often as packets may have waited when the flag was cleared. */
+START_TEST(a_super_packet_that_is_not_segmented)
+{
+    struct nfqueue_options options = options_for(-1);
+    char text[TEXT_SIZE];
+    struct rig rig;
+    uint32_t id = 1;
+
+    options.length = 3;
+    options.batch = 1;
+    rig_open_with(&rig, options, 0);
+    for (; id <= 1 + options.length + options.batch; id++) {
+        send_super_packet(&rig, id);
+        ck_assert_int_eq(rig_receive(&rig), 1);
+        ck_assert(rig.batch[0]->flags & PACKET_CAN_SEGMENT);
+        rig.batch[0]->verdict = VERDICT_SEGMENT;
+        ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
+        if (id == 1)
+            expect_config(&rig, SEQUENCE_GSO, 0, NFQA_CFG_F_GSO);
+        ck_assert_uint_eq(rig_sent(&rig, text), 1);
+    }
+    send_super_packet(&rig, id);
+    ck_assert_int_eq(rig_receive(&rig), 1);
+    ck_assert(!(rig.batch[0]->flags & PACKET_CAN_SEGMENT));
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
+    rig_close(&rig);
+}
+END_TEST
+
+/* A kernel that refuses to change the flag, and a queue without it: the packets stay whole. */
+START_TEST(super_packets_stay_whole)
+{
+    struct nfqueue_options options = options_for(-1);
+    struct rig rig;
+
+    rig_open(&rig);
+    rig_send_error(&rig, -EOPNOTSUPP, SEQUENCE_GSO);
+    send_super_packet(&rig, 1);
+    ck_assert_int_eq(rig_receive(&rig), 1);
+    ck_assert(!(rig.batch[0]->flags & PACKET_CAN_SEGMENT));
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
+    ck_assert_uint_eq(capture_counters(rig.capture)->verdict_errors, 0);
+    rig_close(&rig);
+
+    options.gso = false;
+    rig_open_with(&rig, options, 0);
+    send_super_packet(&rig, 1);
+    ck_assert_int_eq(rig_receive(&rig), 1);
+    ck_assert(!(rig.batch[0]->flags & PACKET_CAN_SEGMENT));
+    ck_assert_int_eq(capture_send_verdicts(rig.capture, rig.batch, 1), 0);
+    rig_close(&rig);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("capture_segment");
+    TCase *tc = tcase_create("super-packets");
+
+    tcase_add_test(tc, segmented_super_packets);
+    tcase_add_test(tc, a_super_packet_that_is_not_segmented);
+    tcase_add_test(tc, super_packets_stay_whole);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(suite());
+
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
