@@ -20,7 +20,9 @@
 
 enum { DIAG_MAX_ENTRIES = 100000 };
 
-enum diag_severity { DIAG_NOTE, DIAG_WARNING, DIAG_ERROR };
+/* DIAG_UNSUPPORTED: correct for Suricata or Snort, but Sluice lacks the feature. */
+enum diag_severity { DIAG_NOTE, DIAG_WARNING, DIAG_UNSUPPORTED, DIAG_ERROR };
+const char *diag_severity_name(enum diag_severity severity);
 
 /* A place in a text. line and column count from 1; line 0 means the file as a whole. */
 struct position {
@@ -55,11 +57,13 @@ void diag_report(struct diag *diag, enum diag_severity severity, struct position
 
 size_t diag_count(const struct diag *diag);  /* entries kept */
 size_t diag_errors(const struct diag *diag); /* errors reported, kept or not */
+size_t diag_unsupported(const struct diag *diag);
 size_t diag_warnings(const struct diag *diag);
 const struct diag_entry *diag_get(const struct diag *diag, size_t index);
 
-/* Calls `each` for every distinct tag with the number of entries that carry it, most frequent first. */
-void diag_each_tag(const struct diag *diag, void (*each)(const char *tag, size_t count, void *user), void *user);
+/* Calls `each` for every distinct tag of the severity with the number of entries that carry it, most frequent first. */
+void diag_each_tag(const struct diag *diag, enum diag_severity severity,
+                   void (*each)(const char *tag, size_t count, void *user), void *user);
 
 /* Prints one entry, or all, in the form above; colour is for terminals. */
 void diag_print_entry(const struct diag_entry *entry, FILE *to, bool colour);

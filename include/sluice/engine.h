@@ -19,15 +19,15 @@ enum { ENGINE_ERROR_SIZE = 512 };
 struct rule_list;
 struct ruleset;
 
-/* The rules of a configuration (rule-files, then those of --rules), parsed and finished; the caller frees the list. Files that
- * can't be read are left out and counted. 0 or -errno; mistakes are in `diag`. */
+/* Parses and finishes the rules of a configuration (rule-files, then those of --rules); the caller frees the list. The list
+ * counts the rules and files that were left out. 0 or -errno; mistakes are in `diag`. */
 int engine_parse_rules(struct rule_list **out, const struct config *config, const char *const *rule_files, size_t count,
-                       size_t *unread, struct diag *diag);
+                       struct diag *diag);
 /* Compiles them. The list is the ruleset's on success. */
 int engine_compile_rules(struct ruleset **out, struct rule_list *list, const struct config *config, struct diag *diag);
 /* Root only: creates the folder of cached patterns for the daemon's user, so that the daemon can write to it after `sluice check` did. */
 void engine_make_cache_folder(const struct config *config);
-/* Both, and every file is needed. */
+/* Both; -ENOENT when a file cannot be read. */
 int engine_load_rules(struct ruleset **out, const struct config *config, const char *const *rule_files, size_t count,
                       struct diag *diag);
 
@@ -88,6 +88,7 @@ struct lifeline_memory;
 struct engine_inheritance {
     struct lifeline_memory *memory;
     int channel;
+    bool aside;            /* started while the previous engine still works, which continues if this one fails */
     bool takes_over;       /* from an engine that died: queues may be bound, and our table may be there */
     const int *queue_fds;  /* in the order of engine_plan_queues() */
     int control_fd;        /* -1: no control socket */

@@ -267,9 +267,12 @@ int rule_parser_parse_as(struct rule_parser *parser, const struct keyword *keywo
 /* Reports at `where`, which lies inside the value given to parse() (or is the whole value). Returns -EINVAL. */
 int rule_parser_error(struct rule_parser *parser, struct span where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same for something that the field has and Sluice has not yet; `tag` names it in summaries ("pcre /U"). */
-int rule_parser_missing(struct rule_parser *parser, struct span where, const char *tag, const char *format, ...)
+/* The same for something that Suricata or Snort has and Sluice lacks: the rule is left out, but it is no mistake. `tag` names
+ * the feature in summaries ("pcre /U"). */
+int rule_parser_unsupported(struct rule_parser *parser, struct span where, const char *tag, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* Whether the name is a protocol of Sluice, Suricata or Snort. */
+bool rule_parser_knows_protocol(struct span name);
 void rule_parser_warning(struct rule_parser *parser, struct span where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -189,24 +189,31 @@ struct output_firewall {
 };
 void output_firewall(struct output *output, const struct output_firewall *event);
 const char *output_firewall_action_name(enum output_firewall_action action);
-/* What happened to the engine before this one. Called by one thread. */
+/* What happened to the previous engine, and which rules this one could not load. Called by one thread. */
 enum output_engine_action {
-    OUTPUT_ENGINE_RESTARTED,   /* it died, and this one takes its place */
-    OUTPUT_ENGINE_QUARANTINED, /* a packet on which two died was dropped */
-    OUTPUT_ENGINE_HANDED_OVER, /* the one before it gave it its flows and its packets */
+    OUTPUT_ENGINE_RESTARTED,      /* it died, and this one takes its place */
+    OUTPUT_ENGINE_QUARANTINED,    /* a packet on which two died was dropped */
+    OUTPUT_ENGINE_HANDED_OVER,    /* the one before it gave it its flows and its packets */
+    OUTPUT_ENGINE_RULES_LEFT_OUT, /* at a start or reload: how many */
+    OUTPUT_ENGINE_RULE_LEFT_OUT,  /* one of them */
     OUTPUT_ENGINE_ACTIONS,
 };
-enum { OUTPUT_ENGINE_PATH_SIZE = 256 };
+enum { OUTPUT_ENGINE_PATH_SIZE = 256, OUTPUT_ENGINE_REASON_SIZE = 256 };
 struct output_engine {
     uint64_t time_ns;
-    uint64_t number; /* which of these events, from 1: one that may be told twice is told with the same */
+    uint64_t number; /* of an event of the previous engine, from 1: an event that is repeated has the same; 0: none */
     enum output_engine_action action;
     int signal, code; /* that ended it, or its exit code */
     bool hung;        /* a worker stood still */
     uint64_t packets; /* that are judged anew */
     unsigned queue;   /* of the packet, as the next two */
     uint32_t length;
-    char path[OUTPUT_ENGINE_PATH_SIZE]; /* of its file; "": none */
+    char path[OUTPUT_ENGINE_PATH_SIZE]; /* of its file, or the rule file; "": none */
+    uint64_t rules_loaded, rules_failed, rules_skipped, rule_files_failed;
+    const char *kind;  /* of a rule that was left out; lent for good */
+    uint32_t line;     /* 0: the whole file */
+    uint32_t gid, sid; /* sid 0: not known */
+    char reason[OUTPUT_ENGINE_REASON_SIZE];
 };
 void output_engine(struct output *output, const struct output_engine *event);
 

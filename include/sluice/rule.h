@@ -347,14 +347,31 @@ size_t rule_list_count(const struct rule_list *list);
 const struct rule *rule_list_get(const struct rule_list *list, size_t index);
 const struct rule *rule_list_find(const struct rule_list *list, uint32_t gid, uint32_t sid);
 
-/* Rules read = loaded + rejected (with a mistake) + replaced (by a higher revision of the same sid, or by an identical rule). */
+/* Rules read = loaded + rejected (failed + skipped) + replaced (by a higher revision of the same sid, or by an identical rule). */
 size_t rule_list_files(const struct rule_list *list); /* files read by rule_list_load() */
 size_t rule_list_read(const struct rule_list *list);
 size_t rule_list_rejected(const struct rule_list *list);
+size_t rule_list_failed(const struct rule_list *list);  /* with a mistake */
+size_t rule_list_skipped(const struct rule_list *list); /* correct, but they use a feature that Sluice lacks */
 size_t rule_list_replaced(const struct rule_list *list);
+size_t rule_list_unread_files(const struct rule_list *list); /* that rule_list_load() could not read */
 
-/* What is missing for rejected rules, most frequent first: a keyword's name, or "protocol http". Unlike the entries of a
- * diag this is never cut short. A rule counts for each of them once. */
+/* Rules and files that were left out, in the order in which they were found. The first RULE_MAX_FAILURES are kept. */
+enum { RULE_MAX_FAILURES = 16384 };
+enum rule_failure_kind { RULE_FAILURE_MISTAKE, RULE_FAILURE_UNSUPPORTED, RULE_FAILURE_UNREAD_FILE };
+struct rule_failure {
+    enum rule_failure_kind kind;
+    const char *file;
+    uint32_t line;     /* 0: the whole file */
+    uint32_t gid, sid; /* sid 0: the rule has none, or it could not be parsed */
+    const char *reason;
+};
+size_t rule_list_failure_count(const struct rule_list *list); /* kept */
+const struct rule_failure *rule_list_failure(const struct rule_list *list, size_t index);
+const char *rule_failure_kind_name(enum rule_failure_kind kind); /* "mistake", "unsupported", "unread file" */
+
+/* Unsupported features and unknown keywords of rejected rules, most frequent first: a keyword's name, or "protocol http".
+ * Unlike the entries of a diag this is never cut short. A rule counts for each of them once. */
 void rule_list_each_missing(const struct rule_list *list, void (*each)(const char *tag, size_t rules, void *user),
                             void *user);
 

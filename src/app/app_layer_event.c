@@ -131,11 +131,13 @@ static int app_layer_event_parse(struct rule_parser *parser, struct span value, 
     memcpy(proto, word.at, word.length);
     proto[word.length] = '\0';
     want->proto = app_find(proto);
+    if (want->proto == 0 && !rule_parser_knows_protocol(word))
+        return rule_parser_error(parser, word, "unknown protocol '%s'", proto);
     if (want->proto == 0) {
         char tag[64];
 
         snprintf(tag, sizeof(tag), "protocol %s", proto);
-        return rule_parser_missing(parser, word, tag, "events of '%s' are not supported", proto);
+        return rule_parser_unsupported(parser, word, tag, "events of '%s' are not supported", proto);
     }
     return find_event(parser, name, want);
 }

@@ -95,11 +95,13 @@ static int parse_name(struct rule_parser *parser, struct span name, struct wante
     memcpy(copy, name.at, name.length);
     copy[name.length] = '\0';
     out->id = (uint8_t)app_find(copy);
+    if (out->id == 0 && !rule_parser_knows_protocol(name))
+        return rule_parser_error(parser, name, "unknown protocol '%s'", copy);
     if (out->id == 0) {
         char tag[64];
 
         snprintf(tag, sizeof(tag), "protocol %s", copy);
-        return rule_parser_missing(parser, name, tag, "the protocol '%s' is not supported", copy);
+        return rule_parser_unsupported(parser, name, tag, "the protocol '%s' is not supported", copy);
     }
     return 0;
 }

@@ -17,7 +17,7 @@ struct diag {
     struct arena *arena;
     struct diag_entry *entries;
     size_t count, capacity;
-    size_t errors, warnings;
+    size_t errors, unsupported, warnings;
     const char *last_file;
     const char *last_line_source, *last_line_copy;
     diag_progress_fn *progress;
@@ -50,7 +50,7 @@ void diag_free(struct diag *diag)
 void diag_clear(struct diag *diag)
 {
     arena_reset(diag->arena);
-    diag->count = diag->errors = diag->warnings = 0;
+    diag->count = diag->errors = diag->unsupported = diag->warnings = 0;
     diag->last_file = diag->last_line_source = diag->last_line_copy = NULL;
 }
 
@@ -121,6 +121,7 @@ static void report(struct diag *diag, enum diag_severity severity, struct positi
                    const char *format, va_list args)
 {
     diag->errors += severity == DIAG_ERROR;
+    diag->unsupported += severity == DIAG_UNSUPPORTED;
     diag->warnings += severity == DIAG_WARNING;
 
     struct diag_entry *entry = add_entry(diag);
@@ -188,6 +189,11 @@ size_t diag_errors(const struct diag *diag)
     return diag->errors;
 }
 
+size_t diag_unsupported(const struct diag *diag)
+{
+    return diag->unsupported;
+}
+
 size_t diag_warnings(const struct diag *diag)
 {
     return diag->warnings;
@@ -221,7 +227,8 @@ static int by_count(const void *a, const void *b)
     return strcmp(left->tag, right->tag);
 }
 
-void diag_each_tag(const struct diag *diag, void (*each)(const char *tag, size_t count, void *user), void *user)
+void diag_each_tag(const struct diag *diag, enum diag_severity severity,
+                   void (*each)(const char *tag, size_t count, void *user), void *user)
 {
     const char **tags = calloc(diag->count + 1, sizeof(*tags));
     struct tag_count *counts = calloc(diag->count + 1, sizeof(*counts));
@@ -230,7 +237,7 @@ void diag_each_tag(const struct diag *diag, void (*each)(const char *tag, size_t
     if (!tags || !counts)
         goto out;
     for (size_t i = 0; i < diag->count; i++) {
-        if (diag->entries[i].tag)
+        if (diag->entries[i].tag && diag->entries[i].severity == severity)
             tags[tagged++] = diag->entries[i].tag;
     }
     qsort(tags, tagged, sizeof(*tags), by_text);
@@ -249,8 +256,23 @@ out:
 
 /* --- Printing ------------------------------------------------------------------------------------------------------------ */
 
-static const char *const severity_names[] = { "note", "warning", "error" };
-static const char *const severity_colours[] = { "\033[36m", "\033[35m", "\033[31m" };
+static const char *const severity_names[] = {
+    [DIAG_NOTE] = "note",
+    [DIAG_WARNING] = "warning",
+    [DIAG_UNSUPPORTED] = "unsupported",
+    [DIAG_ERROR] = "error",
+};
+static const char *const severity_colours[] = {
+    [DIAG_NOTE] = "\033[36m",
+    [DIAG_WARNING] = "\033[35m",
+    [DIAG_UNSUPPORTED] = "\033[33m",
+    [DIAG_ERROR] = "\033[31m",
+};
+
+const char *diag_severity_name(enum diag_severity severity)
+{
+    return severity_names[severity];
+}
 
 /* Prints a printable form of the bytes: control characters would move the caret, or the terminal. */
 static void print_clean(const char *text, size_t length, FILE *to)

@@ -2,8 +2,9 @@
 /*
  * `sluice check`: the configuration and all rules, with every diagnostic of one run, and a summary.
  *
- * Diagnostics go to stderr; the summary, or the configuration, or JSON goes to stdout. Rules with mistakes are left out
- * by the engine and the others load, so the summary says what would be loaded.
+ * Diagnostics go to stderr; the summary, or the configuration, or JSON goes to stdout. The engine leaves out rules with
+ * mistakes and unsupported rules and loads the others, so the summary says what would be loaded. The exit code tells the two
+ * apart: a rule that Sluice lacks a feature for is no mistake of whoever wrote it.
  */
 #include "cli_priv.h"
 
@@ -24,6 +25,8 @@ enum {
     OPTION_JSON
 };
 
+enum { EXIT_UNSUPPORTED = 3 };
+
 enum compile_wish { COMPILE_WHEN_CLEAN, COMPILE_ALWAYS, COMPILE_NEVER };
 
 struct arguments {
@@ -38,7 +41,7 @@ struct result {
     struct diag *diag;
     struct config *config;
     struct rule_list *rules; /* NULL once they are compiled */
-    size_t files, loaded, rejected;
+    size_t files, loaded, failed, skipped;
     struct rule_policy_counts policy_counts;
     struct text policy; /* the counts in words */
     double parse_seconds, compile_seconds;
@@ -50,7 +53,7 @@ static const struct cli_option options[] = {
     CLI_ROW_CONFIG,
     CLI_ROW_RULES,
     CLI_ROW_SET,
-    { .id = OPTION_STRICT, .name = "strict", .help = "warnings count as mistakes" },
+    { .id = OPTION_STRICT, .name = "strict", .help = "exit with 1 for warnings and unsupported rules too" },
     { .id = OPTION_MAX,
       .name = "max-diagnostics",
       .argument = "N",
@@ -58,7 +61,7 @@ static const struct cli_option options[] = {
     { .id = OPTION_COMPILE, .name = "compile", .help = "compile the rules that loaded, even when others did not" },
     { .id = OPTION_NO_COMPILE,
       .name = "no-compile",
-      .help = "do not compile; without either, rules are compiled when all loaded" },
+      .help = "do not compile; without either, rules are compiled when there is no mistake" },
     { .id = OPTION_PRINT, .name = "print-config", .help = "print the effective configuration as YAML" },
     { .id = OPTION_QUIET, .name = "quiet", .help = "print mistakes only, no summary" },
     { .id = OPTION_JSON, .name = "json", .help = "print the result as JSON" },
@@ -99,7 +102,7 @@ static int take_option(void *user, const struct cli_option *option, const char *
 static void print_diagnostics(const struct diag *diag, size_t max)
 {
     size_t count = diag_count(diag), shown = count < max ? count : max;
-    size_t all = diag_errors(diag) + diag_warnings(diag);
+    size_t all = diag_errors(diag) + diag_unsupported(diag) + diag_warnings(diag);
 
     for (size_t i = 0; i < shown; i++)
         diag_print_entry(diag_get(diag, i), stderr, isatty(STDERR_FILENO));
@@ -107,15 +110,10 @@ static void print_diagnostics(const struct diag *diag, size_t max)
         fprintf(stderr, "... and %zu more (--max-diagnostics N shows them)\n", (all > count ? all : count) - shown);
 }
 
-static const char *severity_name(enum diag_severity severity)
-{
-    return severity == DIAG_ERROR ? "error" : severity == DIAG_WARNING ? "warning" : "note";
-}
-
 static void json_entry(struct text *out, const struct diag_entry *entry)
 {
     json_object_open(out, NULL);
-    json_string(out, "severity", severity_name(entry->severity));
+    json_string(out, "severity", diag_severity_name(entry->severity));
     json_string(out, "file", entry->file);
     if (entry->line > 0) {
         json_uint(out, "line", entry->line);
@@ -147,18 +145,27 @@ static const char *plural(size_t count)
     return count == 1 ? "" : "s";
 }
 
+static void print_tags(const struct diag *diag, enum diag_severity severity, const char *title, FILE *to)
+{
+    size_t tags = 0;
+
+    diag_each_tag(diag, severity, count_tag, &tags);
+    if (tags > 0)
+        fprintf(to, "%s:\n", title);
+    diag_each_tag(diag, severity, print_tag, to);
+}
+
 static void print_summary(const struct result *result, FILE *to)
 {
-    size_t errors = diag_errors(result->diag), warnings = diag_warnings(result->diag), tags = 0;
+    size_t errors = diag_errors(result->diag), warnings = diag_warnings(result->diag);
 
-    diag_each_tag(result->diag, count_tag, &tags);
-    if (tags > 0) {
-        fputs("not supported, by keyword:\n", to);
-        diag_each_tag(result->diag, print_tag, to);
-    }
-    fprintf(to, "%zu error%s, %zu warning%s\n", errors, plural(errors), warnings, plural(warnings));
-    fprintf(to, "%zu rule%s loaded, %zu rejected, from %zu file%s in %.2f s\n", result->loaded, plural(result->loaded),
-            result->rejected, result->files, plural(result->files), result->parse_seconds);
+    print_tags(result->diag, DIAG_UNSUPPORTED, "unsupported features", to);
+    print_tags(result->diag, DIAG_ERROR, "unknown keywords", to);
+    fprintf(to, "%zu error%s, %zu unsupported, %zu warning%s\n", errors, plural(errors), diag_unsupported(result->diag),
+            warnings, plural(warnings));
+    fprintf(to, "%zu rule%s loaded, %zu failed, %zu skipped, from %zu file%s in %.2f s\n", result->loaded,
+            plural(result->loaded), result->failed, result->skipped, result->files, plural(result->files),
+            result->parse_seconds);
     if (result->policy.length > 0)
         fprintf(to, "rule policy: %s\n", result->policy.bytes);
     if (!result->compiled)
@@ -209,9 +216,11 @@ static int print_json(const struct arguments *arguments, const struct result *re
     text_init(&out);
     json_object_open(&out, NULL);
     json_uint(&out, "errors", diag_errors(result->diag));
+    json_uint(&out, "unsupported_features", diag_unsupported(result->diag));
     json_uint(&out, "warnings", diag_warnings(result->diag));
     json_uint(&out, "rules_loaded", result->loaded);
-    json_uint(&out, "rules_rejected", result->rejected);
+    json_uint(&out, "rules_failed", result->failed);
+    json_uint(&out, "rules_skipped", result->skipped);
     json_uint(&out, "rule_files", result->files);
     json_policy(&out, &result->policy_counts);
     json_double(&out, "parse_seconds", result->parse_seconds);
@@ -221,7 +230,10 @@ static int print_json(const struct arguments *arguments, const struct result *re
         json_uint(&out, "databases_cached", result->databases.cached);
     }
     json_array_open(&out, "unsupported");
-    diag_each_tag(result->diag, json_tag, &out);
+    diag_each_tag(result->diag, DIAG_UNSUPPORTED, json_tag, &out);
+    json_array_close(&out);
+    json_array_open(&out, "unknown_keywords");
+    diag_each_tag(result->diag, DIAG_ERROR, json_tag, &out);
     json_array_close(&out);
     json_array_open(&out, "diagnostics");
     for (size_t i = 0; i < count && i < arguments->max_diagnostics; i++)
@@ -260,8 +272,7 @@ static int load_rules(const struct arguments *arguments, struct result *result)
 {
     uint64_t start = clock_monotonic_ns();
     const struct cli_strings *files = &arguments->input.rules;
-    size_t unread;
-    int err = engine_parse_rules(&result->rules, result->config, files->at, files->count, &unread, result->diag);
+    int err = engine_parse_rules(&result->rules, result->config, files->at, files->count, result->diag);
 
     if (err) {
         cli_error(&command_check, "rules can't be loaded: %s", strerror(-err));
@@ -270,7 +281,8 @@ static int load_rules(const struct arguments *arguments, struct result *result)
     result->parse_seconds = seconds_since(start);
     result->files = rule_list_files(result->rules);
     result->loaded = rule_list_count(result->rules);
-    result->rejected = rule_list_rejected(result->rules);
+    result->failed = rule_list_failed(result->rules);
+    result->skipped = rule_list_skipped(result->rules);
     result->policy_counts = *rule_list_policy_counts(result->rules);
     rule_policy_counts_print(&result->policy_counts, &result->policy);
     return 0;
@@ -299,6 +311,13 @@ static void compile(const struct arguments *arguments, struct result *result)
     ruleset_free(ruleset);
 }
 
+static int exit_code(const struct arguments *arguments, const struct diag *diag)
+{
+    if (diag_errors(diag) > 0 || (arguments->strict && diag_unsupported(diag) + diag_warnings(diag) > 0))
+        return EXIT_FAILED;
+    return diag_unsupported(diag) > 0 ? EXIT_UNSUPPORTED : EXIT_OK;
+}
+
 static int check(const struct arguments *arguments)
 {
     struct result result = { .diag = diag_new() };
@@ -318,8 +337,8 @@ static int check(const struct arguments *arguments)
     if (code)
         goto free_config;
     code = print_result(arguments, &result);
-    if (diag_errors(result.diag) > 0 || (arguments->strict && diag_warnings(result.diag) > 0))
-        code = EXIT_FAILED;
+    if (!code)
+        code = exit_code(arguments, result.diag);
     rule_list_free(result.rules);
     text_clear(&result.policy);
 
@@ -353,8 +372,11 @@ const struct command command_check = {
     .usage = "[OPTION]...",
     .summary = "Check the configuration and the rules; print every mistake with its place",
     .help =
-        "Exit code 0: nothing is wrong; 1: there are mistakes. Rules with mistakes are left out when Sluice runs, the\n"
-        "others load.",
+        "Exit code 0: no mistake; 1: the configuration or a rule has a mistake, or a rule file cannot be read; 3: the "
+        "only\n"
+        "problem is rules that use a keyword, protocol, action or value of Suricata or Snort that Sluice lacks. With\n"
+        "--strict these and warnings give 1. `sluice run` leaves out such rules, loads the others and starts; only\n"
+        "mistakes in the configuration stop it.",
     .options = options,
     .run = run,
 };

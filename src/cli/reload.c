@@ -40,8 +40,9 @@ static void print(const struct control_value *message)
     if (*ask_string(message, "mistakes"))
         fprintf(stderr, "%s\n", ask_string(message, "mistakes"));
     control_value_real(control_value_member(message, "seconds"), &seconds);
-    printf("reloaded: generation %" PRId64 ", %" PRId64 " rules, %" PRId64 " rejected, in %.2f s\n",
-           ask_number(message, "generation"), ask_number(message, "rules"), ask_number(message, "rejected"), seconds);
+    printf("reloaded: generation %" PRId64 ", %" PRId64 " rules, %" PRId64 " failed, %" PRId64 " skipped, in %.2f s\n",
+           ask_number(message, "generation"), ask_number(message, "rules"), ask_number(message, "failed"),
+           ask_number(message, "skipped"), seconds);
 }
 
 static int ask_and_print(struct arguments *arguments)

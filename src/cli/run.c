@@ -55,6 +55,11 @@ static const struct cli_option options[] = {
       .setting = "queue.fail-open",
       .value = "yes",
       .help = "the kernel accepts packets when the queue is full (queue.fail-open)" },
+    { .name = "strict",
+      .setting = "engine.init-failure-fatal",
+      .value = "yes",
+      .help =
+          "refuse to start, and to reload, when a rule or a rule file cannot be loaded (engine.init-failure-fatal)" },
     CLI_ROW_SET,
     { .id = OPTION_CONSOLE,
       .name = "console",
@@ -135,8 +140,6 @@ static int load_and_start(struct arguments *arguments)
     int code = cli_load_sound_config(&arguments->input, CONFIG_STRICT, CLI_DEFAULT_CONFIG,
                                      "not started (`sluice check` shows them all)", &config);
 
-    if (!code && !cli_files_readable(&command_run, arguments->input.rules.at, arguments->input.rules.count))
-        code = EXIT_FAILED;
     if (!code)
         code = arguments->check ? check(arguments, config) : start(arguments, config);
     config_free(config);

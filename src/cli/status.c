@@ -32,8 +32,11 @@ static void print(const struct control_value *message)
     printf("sluice %s, process %" PRId64 ", up for %" PRId64 " d %02" PRId64 ":%02" PRId64 ":%02" PRId64 "\n",
            ask_string(message, "version"), ask_number(message, "pid"), seconds / 86400, seconds / 3600 % 24,
            seconds / 60 % 60, seconds % 60);
-    printf("%" PRId64 " rules, %" PRId64 " rejected, generation %" PRId64 "\n", ask_number(rules, "loaded"),
-           ask_number(rules, "rejected"), ask_number(rules, "generation"));
+    printf("%" PRId64 " rules, %" PRId64 " failed, %" PRId64 " skipped, generation %" PRId64 "\n",
+           ask_number(rules, "loaded"), ask_number(rules, "failed"), ask_number(rules, "skipped"),
+           ask_number(rules, "generation"));
+    if (ask_number(rules, "files_failed") > 0)
+        printf("%" PRId64 " rule files could not be read (sluice rules --failed)\n", ask_number(rules, "files_failed"));
     printf("%" PRId64 " queues: %" PRId64 " packets, %" PRId64 " dropped, %" PRId64 " alerts%s\n",
            ask_number(message, "queues"), ask_number(message, "packets"), ask_number(message, "dropped"),
            ask_number(message, "alerts"),

@@ -34,10 +34,10 @@
           .help = "clients of the control socket at the same time; one more is turned away" },                         \
         { .name = "reload.mistakes",                                                                                   \
           .type = SETTING_ENUM,                                                                                        \
-          .default_value = "refuse",                                                                                   \
+          .default_value = "skip",                                                                                     \
           .choices = refuse_or_skip,                                                                                   \
-          .help = "what a reload does when rules have more mistakes than those in use: refuse leaves all as it is, "   \
-                  "skip leaves out the rules that have them, as the start does" },                                     \
+          .help = "what a reload does when rules have more mistakes than the rules in use: skip leaves out the rules " \
+                  "with mistakes, as a start does; refuse keeps the rules in use" },                                   \
     {                                                                                                                  \
         .name = "reload.memory-max", .type = SETTING_SIZE, .default_value = "0", .high = INT64_C(1) << 40,             \
         .help = "what the rules of a reload may take, beside those in use; 0: what the machine or the control "        \

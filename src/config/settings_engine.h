@@ -8,12 +8,18 @@
 static const char *const failure_policies[] = { "auto", "open", "closed", NULL };
 
 #define ENGINE_SETTINGS                                                                                                \
-    { .name = "engine.hang-timeout",                                                                                   \
-      .type = SETTING_NUMBER,                                                                                          \
-      .default_value = "10",                                                                                           \
-      .low = 0,                                                                                                        \
-      .high = 3600,                                                                                                    \
-      .help = "seconds for which a worker may stand still before the engine is ended and another one started; 0: for " \
+    { .name = "engine.init-failure-fatal",                                                                             \
+      .type = SETTING_BOOL,                                                                                            \
+      .default_value = "no",                                                                                           \
+      .help = "refuse to start, and to reload, when a rule has a mistake or is not supported, or a rule file cannot "  \
+              "be read; no: leave it out, and report it" },                                                            \
+        { .name = "engine.hang-timeout",                                                                               \
+          .type = SETTING_NUMBER,                                                                                      \
+          .default_value = "10",                                                                                       \
+          .low = 0,                                                                                                    \
+          .high = 3600,                                                                                                \
+          .help =                                                                                                      \
+              "seconds for which a worker may stand still before the engine is ended and another one started; 0: for " \
               "ever" },                                                                                                \
         { .name = "engine.load-timeout",                                                                               \
           .type = SETTING_NUMBER,                                                                                      \

@@ -108,11 +108,22 @@ struct load_options {
     size_t rule_file_count;
     struct rule_names *names;     /* numbers of what outlives a ruleset; NULL: the ruleset has its own */
     const struct ruleset *before; /* whose place the new one will take; NULL: none */
+    bool needs_rules;             /* -EINVAL when rules or files were left out and no rule is left */
 };
-/* 0 or -errno; mistakes are in `diag`. */
-int engine_load(struct ruleset **out, const struct load_options *load, struct diag *diag);
+/* Rules and files that cannot be loaded are left out, but with engine.init-failure-fatal they make it fail. 0 or -errno with
+ * a line in `error`; mistakes are in `diag`. */
+int engine_load(struct ruleset **out, const struct load_options *load, struct diag *diag,
+                char error[ENGINE_ERROR_SIZE]);
 
-/* What is wrong with rules or settings, on stderr: the first ones. */
+/* Logs how many rules and files were left out, and where to see them; nothing when none was. */
+void engine_log_left_out(const struct rule_list *rules);
+/* Writes engine events: one of the counts and one for each rule or file that was left out, the first 1,000. */
+void engine_report_left_out(const struct rule_list *rules, struct output *output);
+
+/* The first diagnostics, errors before others; returns how many it wrote to `out`. */
+enum { ENGINE_SHOWN_DIAGNOSTICS = 20 };
+size_t engine_pick_diagnostics(const struct diag *diag, const struct diag_entry **out, size_t room);
+/* Prints them to stderr. */
 void engine_print_mistakes(const struct diag *diag);
 
 /* The variables of rules, as configured; to be freed. 0 or -ENOMEM. */

@@ -1,26 +1,53 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From rule files to a ruleset: variables, the list, and the compiled snapshot. Mistakes are left in `diag`. */
+/*
+ * From rule files to a ruleset: variables, the list, and the compiled snapshot. Mistakes are left in `diag`.
+ *
+ * A rule or a file that cannot be loaded does not stop the others: the list keeps why it was left out. That is logged, written
+ * as engine events, and shown by `sluice rules --failed`.
+ */
 #include "engine_priv.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "sluice/clock.h"
 #include "sluice/dataset.h"
 #include "sluice/keyword.h"
 #include "sluice/log.h"
 #include "sluice/rule.h"
 
-enum { MAX_PRINTED_MISTAKES = 20 };
+enum { MAX_EVENTS = 1000 /* of rules that were left out: they fit into the ring of engine events */ };
+
+size_t engine_pick_diagnostics(const struct diag *diag, const struct diag_entry **out, size_t room)
+{
+    size_t picked = 0;
+
+    for (int severity = DIAG_ERROR; severity > DIAG_NOTE; severity--) {
+        bool follows = false; /* a note belongs to the entry before it */
+
+        for (size_t i = 0; i < diag_count(diag) && picked < room; i++) {
+            const struct diag_entry *entry = diag_get(diag, i);
+
+            follows = entry->severity == DIAG_NOTE ? follows : (int)entry->severity == severity;
+            if (follows)
+                out[picked++] = entry;
+        }
+    }
+    return picked;
+}
 
 void engine_print_mistakes(const struct diag *diag)
 {
-    size_t count = diag_count(diag);
+    const struct diag_entry *entries[ENGINE_SHOWN_DIAGNOSTICS];
+    size_t picked = engine_pick_diagnostics(diag, entries, ENGINE_SHOWN_DIAGNOSTICS);
 
-    for (size_t i = 0; i < count && i < MAX_PRINTED_MISTAKES; i++)
-        diag_print_entry(diag_get(diag, i), stderr, isatty(STDERR_FILENO));
-    if (count > MAX_PRINTED_MISTAKES)
-        log_warning("%zu more mistakes in rules: `sluice check` shows all of them", count - MAX_PRINTED_MISTAKES);
+    for (size_t i = 0; i < picked; i++)
+        diag_print_entry(entries[i], stderr, isatty(STDERR_FILENO));
+    if (diag_count(diag) > picked)
+        log_warning("%zu more diagnostics: run `sluice check` to see all of them", diag_count(diag) - picked);
 }
 
 static int set_variables(struct rule_variables *variables, const struct config *config)
@@ -47,13 +74,11 @@ int engine_rule_variables(struct rule_variables **out, const struct config *conf
     return err;
 }
 
-/* A file that can't be read is reported and counted; the others are loaded all the same. */
 static int load_files(struct rule_list *list, const struct config *config, const char *const *files, size_t count,
-                      size_t *unread, struct diag *diag)
+                      struct diag *diag)
 {
     size_t configured = config_list_count(config, "rule-files");
 
-    *unread = 0;
     for (size_t i = 0; i < configured + count; i++) {
         const char *path = i < configured ? config_list_get(config, "rule-files", i) : files[i - configured];
         size_t read_before = rule_list_read(list);
@@ -63,7 +88,6 @@ static int load_files(struct rule_list *list, const struct config *config, const
             return err;
         if (!err && rule_list_read(list) == read_before)
             diag_warning(diag, (struct position){ .file = path }, "this file has no rules");
-        *unread += err != 0;
     }
     return rule_list_finish(list, diag);
 }
@@ -79,7 +103,7 @@ static const char **list_of(const struct config *config, const char *name)
     return list;
 }
 
-static int parse(struct rule_list **out, const struct load_options *load, size_t *unread, struct diag *diag)
+static int parse(struct rule_list **out, const struct load_options *load, struct diag *diag)
 {
     const struct config *config = load->config;
     struct rule_list *list = NULL;
@@ -126,7 +150,7 @@ static int parse(struct rule_list **out, const struct load_options *load, size_t
             datasets_free(datasets);
     }
     if (!err)
-        err = load_files(list, config, load->rule_files, load->rule_file_count, unread, diag);
+        err = load_files(list, config, load->rule_files, load->rule_file_count, diag);
     rule_variables_free(variables);
     keyword_table_free(keywords);
     free(reputations);
@@ -139,11 +163,11 @@ static int parse(struct rule_list **out, const struct load_options *load, size_t
 }
 
 int engine_parse_rules(struct rule_list **out, const struct config *config, const char *const *rule_files, size_t count,
-                       size_t *unread, struct diag *diag)
+                       struct diag *diag)
 {
     const struct load_options load = { .config = config, .rule_files = rule_files, .rule_file_count = count };
 
-    return parse(out, &load, unread, diag);
+    return parse(out, &load, diag);
 }
 
 static void set_cache(struct ruleset_options *options, const struct config *config)
@@ -194,15 +218,56 @@ static void log_policy(const struct rule_list *rules)
     text_clear(&counts);
 }
 
-int engine_load(struct ruleset **out, const struct load_options *load, struct diag *diag)
+/* "3 rules with mistakes, 5 unsupported rules, 1 rule file that cannot be read" */
+static void describe_left_out(const struct rule_list *list, char *out, size_t size)
+{
+    const struct {
+        size_t count;
+        const char *one, *more;
+    } parts[] = {
+        { rule_list_failed(list), "rule with mistakes", "rules with mistakes" },
+        { rule_list_skipped(list), "unsupported rule", "unsupported rules" },
+        { rule_list_unread_files(list), "rule file that cannot be read", "rule files that cannot be read" },
+    };
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && used < size; i++) {
+        if (parts[i].count > 0)
+            used += (size_t)snprintf(out + used, size - used, "%s%zu %s", used > 0 ? ", " : "", parts[i].count,
+                                     parts[i].count == 1 ? parts[i].one : parts[i].more);
+    }
+}
+
+static int check_left_out(const struct rule_list *list, const struct load_options *load, char error[ENGINE_ERROR_SIZE])
+{
+    char left_out[ENGINE_ERROR_SIZE / 2];
+
+    describe_left_out(list, left_out, sizeof(left_out));
+    if (!left_out[0])
+        return 0;
+    if (config_bool(load->config, "engine.init-failure-fatal"))
+        snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded: %s (engine.init-failure-fatal)", left_out);
+    else if (load->needs_rules && rule_list_count(list) == 0)
+        snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded: no rule is left without %s", left_out);
+    else
+        return 0;
+    return -EINVAL;
+}
+
+int engine_load(struct ruleset **out, const struct load_options *load, struct diag *diag, char error[ENGINE_ERROR_SIZE])
 {
     struct rule_list *list;
-    size_t unread;
-    int err = parse(&list, load, &unread, diag);
+    int err = parse(&list, load, diag);
 
+    snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded: %s", strerror(-err));
     if (err)
         return err;
-    err = unread > 0 ? -ENOENT : compile(out, list, load, diag);
+    err = check_left_out(list, load, error);
+    if (!err) {
+        err = compile(out, list, load, diag);
+        snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be compiled: %s", strerror(-err));
+    }
     if (err)
         rule_list_free(list);
     else
@@ -213,7 +278,55 @@ int engine_load(struct ruleset **out, const struct load_options *load, struct di
 int engine_load_rules(struct ruleset **out, const struct config *config, const char *const *rule_files, size_t count,
                       struct diag *diag)
 {
-    const struct load_options load = { .config = config, .rule_files = rule_files, .rule_file_count = count };
+    struct rule_list *list;
+    int err = engine_parse_rules(&list, config, rule_files, count, diag);
 
-    return engine_load(out, &load, diag);
+    if (err)
+        return err;
+    err = rule_list_unread_files(list) > 0 ? -ENOENT : engine_compile_rules(out, list, config, diag);
+    if (err)
+        rule_list_free(list);
+    return err;
+}
+
+void engine_log_left_out(const struct rule_list *rules)
+{
+    char left_out[ENGINE_ERROR_SIZE / 2];
+
+    describe_left_out(rules, left_out, sizeof(left_out));
+    if (!left_out[0])
+        return;
+    if (rule_list_count(rules) == 0)
+        log_error("NO RULE IS LOADED, every packet is accepted; left out: %s (`sluice rules --failed` lists them)",
+                  left_out);
+    else
+        log_warning("left out: %s (`sluice rules --failed` lists them)", left_out);
+}
+
+void engine_report_left_out(const struct rule_list *rules, struct output *output)
+{
+    struct output_engine event = {
+        .time_ns = clock_realtime_ns(),
+        .action = OUTPUT_ENGINE_RULES_LEFT_OUT,
+        .rules_loaded = rule_list_count(rules),
+        .rules_failed = rule_list_failed(rules),
+        .rules_skipped = rule_list_skipped(rules),
+        .rule_files_failed = rule_list_unread_files(rules),
+    };
+
+    if (event.rules_failed + event.rules_skipped + event.rule_files_failed == 0)
+        return;
+    output_engine(output, &event);
+    event.action = OUTPUT_ENGINE_RULE_LEFT_OUT;
+    for (size_t i = 0; i < rule_list_failure_count(rules) && i < MAX_EVENTS; i++) {
+        const struct rule_failure *failure = rule_list_failure(rules, i);
+
+        event.kind = rule_failure_kind_name(failure->kind);
+        event.line = failure->line;
+        event.gid = failure->gid;
+        event.sid = failure->sid;
+        snprintf(event.path, sizeof(event.path), "%s", failure->file);
+        snprintf(event.reason, sizeof(event.reason), "%s", failure->reason);
+        output_engine(output, &event);
+    }
 }

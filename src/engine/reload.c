@@ -127,7 +127,7 @@ static int check_growth(struct reload *reload, size_t used_before)
 
 /* --- The builder ---------------------------------------------------------------------------------------------------------------- */
 
-/* More than there were before: the start goes on without a rule that it does not understand, and so must a reload. */
+/* Only mistakes that are not in the rules in use: they do not keep a reload from working. */
 static int refuse_mistakes(struct reload *reload, size_t before, const char *where)
 {
     size_t mistakes = diag_errors(reload->diag) - before;
@@ -175,12 +175,11 @@ static int read_rules(struct reload *reload)
         .rule_file_count = reload->options.run->rule_file_count,
         .names = reload->options.names,
         .before = reload->before,
+        .needs_rules = true,
     };
     bool may_skip = strcmp(config_string(config, "reload.mistakes"), "skip") == 0;
-    int err = engine_load(&reload->new_ruleset, &load, reload->diag);
+    int err = engine_load(&reload->new_ruleset, &load, reload->diag, reload->cause);
 
-    if (err)
-        snprintf(reload->cause, sizeof(reload->cause), "the rules could not be loaded: %s", strerror(-err));
     return err || may_skip ? err : refuse_mistakes(reload, reload->rule_errors, "the rules (reload.mistakes)");
 }
 
@@ -359,7 +358,8 @@ static void fill_result(struct reload *reload, int error, const char *cause)
         .error = error,
         .generation = ruleset_generation(error ? reload->before : reload->new_ruleset),
         .rules = rules ? rule_list_count(rules) : 0,
-        .rejected = rules ? rule_list_rejected(rules) : 0,
+        .failed = rules ? rule_list_failed(rules) : 0,
+        .skipped = rules ? rule_list_skipped(rules) : 0,
         .seconds = (double)(clock_monotonic_ns() - reload->begun_ns) / NS_PER_SECOND,
         .time_ns = clock_realtime_ns(),
         .cause = cause,
@@ -552,6 +552,6 @@ void reload_log(const struct reload_result *result)
     if (result->error)
         log_error("rules and settings stay as they are (generation %u): %s", result->generation, result->cause);
     else
-        log_notice("reloaded: generation %u, %zu rules, %zu rejected, in %.2f s", result->generation, result->rules,
-                   result->rejected, result->seconds);
+        log_notice("reloaded: generation %u, %zu rules, %zu failed, %zu skipped, in %.2f s", result->generation,
+                   result->rules, result->failed, result->skipped, result->seconds);
 }

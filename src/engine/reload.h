@@ -49,7 +49,7 @@ struct reload_result {
     unsigned number; /* of the attempt, from 1 on */
     int error;       /* 0 or -errno */
     unsigned generation;
-    size_t rules, rejected;
+    size_t rules, failed, skipped; /* loaded, with mistakes, unsupported */
     double seconds;
     uint64_t time_ns;
     const char *cause; /* of the error, in a line */

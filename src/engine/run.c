@@ -87,16 +87,18 @@ static void load_newer_config(struct engine *engine)
     diag_free(diag);
 }
 
-static int try_rules(struct engine *engine, const struct config *config, struct diag *diag)
+static int try_rules(struct engine *engine, const struct config *config, struct diag *diag,
+                     char error[ENGINE_ERROR_SIZE])
 {
     const struct load_options load = {
         .config = config,
         .rule_files = engine->options->rule_files,
         .rule_file_count = engine->options->rule_file_count,
         .names = engine->names,
+        .needs_rules = engine->inherited->aside,
     };
 
-    return engine_load(&engine->ruleset, &load, diag);
+    return engine_load(&engine->ruleset, &load, diag, error);
 }
 
 static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
@@ -107,34 +109,34 @@ static int load_rules(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     size_t used = reload_memory_used();
     int err = -ENOMEM;
 
+    snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded: out of memory");
     engine->names = rule_names_new();
     load_newer_config(engine);
     if (diag && engine->names) {
         engine_progress_begin(&progress, diag);
-        err = engine->newer ? try_rules(engine, engine->newer, diag) : -ENOENT;
+        err = engine->newer ? try_rules(engine, engine->newer, diag, error) : -ENOENT;
         if (err)
-            err = try_rules(engine, engine->options->config, diag);
+            err = try_rules(engine, engine->options->config, diag, error);
         engine_progress_end(&progress);
         engine_print_mistakes(diag);
         engine->rule_errors = diag_errors(diag);
     }
     diag_free(diag);
     engine->rules_memory = reload_memory_used() - used;
-    if (err) {
-        snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded");
+    if (err)
         return err;
-    }
     malloc_trim(0); /* what parsing and compiling took */
 
     const struct rule_list *rules = ruleset_rules(engine->ruleset);
     const struct ruleset_databases databases = ruleset_databases(engine->ruleset);
 
-    log_info("%zu rules loaded, %zu rejected, in %.2f s", rule_list_count(rules), rule_list_rejected(rules),
+    log_info("%zu rules loaded in %.2f s", rule_list_count(rules),
              (double)(clock_monotonic_ns() - begin) / NS_PER_SECOND);
+    engine_log_left_out(rules);
     if (databases.cached > 0)
         log_info("%u of %u pattern databases come from the cache", databases.cached, databases.count);
-    if (rule_list_count(rules) == 0)
-        log_warning("no rules are loaded: every packet will be accepted");
+    if (rule_list_count(rules) == 0 && rule_list_failure_count(rules) == 0)
+        log_warning("no rules are configured: every packet will be accepted");
     return 0;
 }
 
@@ -596,8 +598,11 @@ static void go_on_reloading(struct engine *engine)
 {
     if (reload_poll(engine->reload, &engine->ruleset) != RELOAD_NOTHING) {
         reload_log(reload_last(engine->reload));
-        if (!reload_last(engine->reload)->error)
+        if (!reload_last(engine->reload)->error) {
             use_reloaded(engine);
+            engine_log_left_out(ruleset_rules(engine->ruleset));
+            engine_report_left_out(ruleset_rules(engine->ruleset), engine->output);
+        }
         service_tell_reload(engine->service, reload_last(engine->reload));
         tell_keeper(engine, LIFELINE_RELOADED, reload_last(engine->reload)->error);
     }
@@ -876,6 +881,7 @@ int engine_run(const struct run_options *options, const struct engine_inheritanc
         err = start(&engine, error);
     if (!err) {
         succession_tell(inheritance->memory, engine.output);
+        engine_report_left_out(ruleset_rules(engine.ruleset), engine.output);
         log_notice("ready");
         tell_keeper(&engine, LIFELINE_READY, (int32_t)engine.worker_count);
         err = main_loop(&engine, error);

@@ -25,7 +25,7 @@
 
 enum {
     MAX_TICKETS = 64,
-    MAX_TOLD_MISTAKES = 20,
+    MAX_RULES = 1024,
     MAX_FLOWS = 1024,
     DEFAULT_FLOWS = 256,
     FLOW_PAGES = 64,
@@ -108,7 +108,9 @@ static void put_rules(struct text *out, const struct ruleset *ruleset)
     json_object_open(out, "rules");
     json_uint(out, "generation", ruleset_generation(ruleset));
     json_uint(out, "loaded", rule_list_count(rules));
-    json_uint(out, "rejected", rule_list_rejected(rules));
+    json_uint(out, "failed", rule_list_failed(rules));
+    json_uint(out, "skipped", rule_list_skipped(rules));
+    json_uint(out, "files_failed", rule_list_unread_files(rules));
     json_object_close(out);
 }
 
@@ -462,25 +464,112 @@ static void explain(void *user, struct control_request *request)
         explain_ends(user, request);
 }
 
+/* --- rules -------------------------------------------------------------------------------------------------------------------- */
+
+/* A page of a list: the arguments `from` and `limit`, and `next` in the answer when there are more. */
+struct page {
+    size_t from, end;
+};
+
+static struct page get_page(const struct control_request *request, size_t count)
+{
+    int64_t from = control_number(request, "from", 0), limit = control_number(request, "limit", MAX_RULES);
+    struct page page = { .from = from < 0 || (uint64_t)from > count ? count : (size_t)from };
+
+    if (limit < 0 || limit > MAX_RULES)
+        limit = MAX_RULES;
+    page.end = count - page.from < (size_t)limit ? count : page.from + (size_t)limit;
+    return page;
+}
+
+static void put_rule(struct text *out, const struct rule *rule)
+{
+    json_object_open(out, NULL);
+    json_uint(out, "gid", rule->gid);
+    json_uint(out, "signature_id", rule->sid);
+    json_uint(out, "rev", rule->revision);
+    json_string(out, "action", rule_action_name(rule->action));
+    json_string(out, "signature", rule->message);
+    json_string(out, "category", rule->class_name);
+    json_string(out, "file", rule->file);
+    json_uint(out, "line", rule->line);
+    json_object_close(out);
+}
+
+static void list_rules(void *user, struct control_request *request)
+{
+    struct service *service = user;
+    const struct rule_list *rules = ruleset_rules(*service->options.ruleset);
+    struct page page = get_page(request, rule_list_count(rules));
+    struct text *out = control_answer(request);
+
+    json_object_open(out, NULL);
+    json_uint(out, "loaded", rule_list_count(rules));
+    json_array_open(out, "rules");
+    for (size_t i = page.from; i < page.end; i++)
+        put_rule(out, rule_list_get(rules, i));
+    json_array_close(out);
+    if (page.end < rule_list_count(rules))
+        json_uint(out, "next", page.end);
+    json_object_close(out);
+}
+
+static void put_failure_of_rule(struct text *out, const struct rule_failure *failure)
+{
+    json_object_open(out, NULL);
+    json_string(out, "kind", rule_failure_kind_name(failure->kind));
+    json_string(out, "file", failure->file);
+    if (failure->line > 0)
+        json_uint(out, "line", failure->line);
+    if (failure->sid > 0) {
+        json_uint(out, "gid", failure->gid);
+        json_uint(out, "signature_id", failure->sid);
+    }
+    json_string(out, "reason", failure->reason);
+    json_object_close(out);
+}
+
+static void list_failed_rules(void *user, struct control_request *request)
+{
+    struct service *service = user;
+    const struct rule_list *rules = ruleset_rules(*service->options.ruleset);
+    size_t count = rule_list_failure_count(rules);
+    struct page page = get_page(request, count);
+    struct text *out = control_answer(request);
+
+    json_object_open(out, NULL);
+    json_uint(out, "failed", rule_list_failed(rules));
+    json_uint(out, "skipped", rule_list_skipped(rules));
+    json_uint(out, "files_failed", rule_list_unread_files(rules));
+    json_array_open(out, "rules");
+    for (size_t i = page.from; i < page.end; i++)
+        put_failure_of_rule(out, rule_list_failure(rules, i));
+    json_array_close(out);
+    if (page.end < count)
+        json_uint(out, "next", page.end);
+    json_object_close(out);
+}
+
 /* --- reload ---------------------------------------------------------------------------------------------------------------------- */
 
 static void put_mistakes(struct text *out, const struct diag *diag)
 {
-    size_t count = diag_count(diag);
+    const struct diag_entry *entries[ENGINE_SHOWN_DIAGNOSTICS];
+    size_t picked = engine_pick_diagnostics(diag, entries, ENGINE_SHOWN_DIAGNOSTICS);
 
-    for (size_t i = 0; i < count && i < MAX_TOLD_MISTAKES; i++) {
-        const struct diag_entry *entry = diag_get(diag, i);
+    for (size_t i = 0; i < picked; i++) {
+        const struct diag_entry *entry = entries[i];
 
         text_puts(out, "\n");
         if (entry->file && entry->line > 0)
             text_printf(out, "%s:%u:%u: ", entry->file, (unsigned)entry->line, (unsigned)entry->column);
         else if (entry->file)
             text_printf(out, "%s: ", entry->file);
-        text_puts(out, entry->severity == DIAG_ERROR ? "error: " : "warning: ");
+        text_printf(out, "%s: ", diag_severity_name(entry->severity));
         text_puts(out, entry->message);
     }
-    if (count > MAX_TOLD_MISTAKES)
-        text_printf(out, "\n... and %zu more (`sluice check` shows all)", count - MAX_TOLD_MISTAKES);
+    if (diag_count(diag) > picked)
+        text_printf(out, "\n... and %zu more (`sluice check` shows all)", diag_count(diag) - picked);
 }
 
 static void put_failure(struct text *out, const struct reload_result *result)
@@ -503,7 +592,8 @@ static void put_success(struct text *out, const struct reload_result *result)
     json_object_open(out, NULL);
     json_uint(out, "generation", result->generation);
     json_uint(out, "rules", result->rules);
-    json_uint(out, "rejected", result->rejected);
+    json_uint(out, "failed", result->failed);
+    json_uint(out, "skipped", result->skipped);
     json_double(out, "seconds", result->seconds);
     if (mistakes.length > 1)
         json_stringn(out, "mistakes", mistakes.bytes + 1, mistakes.length - 1);
@@ -633,6 +723,9 @@ static const struct control_command commands[] = {
     { "explain", NULL,
       "what became of a flow (flow_id; or proto, src_ip, src_port, dest_ip, dest_port, vlan), or of a rule (sid, gid)",
       explain },
+    { "rules", NULL, "List the loaded rules: limit, from", list_rules },
+    { "failed-rules", "ruleset-failed-rules",
+      "List the rules and rule files that were left out, each with the reason: limit, from", list_failed_rules },
     { "reload", "reload-rules", "rules and settings anew; answers when all workers have them", reload_rules },
     { "reload-nonblocking", "ruleset-reload-nonblocking", "the same, and answers at once", reload_rules_later },
     { "ruleset-reload-rules", NULL, "the same as reload", reload_rules },

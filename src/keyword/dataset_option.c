@@ -93,7 +93,7 @@ static int set_missing(struct rule_parser *parser, struct span value, void *data
 {
     (void)data;
     (void)argument;
-    return rule_parser_missing(parser, value, "dataset format", "datasets with JSON are not supported yet");
+    return rule_parser_unsupported(parser, value, "dataset format", "datasets with JSON are not supported");
 }
 
 static const struct option options[] = {

@@ -105,8 +105,10 @@ static int unquote(struct rule_parser *parser, struct span value, struct span *t
         struct span rest = span_trim((struct span){ .at = value.at + i + 1, .length = value.length - i - 1 });
 
         if (rest.length > 0 && rest.at[0] == ',')
-            return rule_parser_error(parser, rest,
-                                     "modifiers after a comma are Snort 3's; here each is an option: \"...\"; nocase;");
+            return rule_parser_unsupported(
+                parser, rest, "content modifiers after a comma",
+                "modifiers after a comma (Snort 3) are not supported; write each as an option: "
+                "\"...\"; nocase;");
         return rule_parser_error(parser, rest, "nothing may follow the closing quote");
     }
     return rule_parser_error(parser, value, "the closing quote is missing");

@@ -152,8 +152,8 @@ static int choose_buffer(struct rule_parser *parser, struct span where, const st
     flags->letter = letter;
     flags->buffer = rule_parser_find_keyword(parser, letter->buffer);
     if (!flags->buffer)
-        return rule_parser_missing(parser, where, letter->tag, "pcre /%c: '%s' is not supported yet", letter->letter,
-                                   letter->buffer);
+        return rule_parser_unsupported(parser, where, letter->tag, "pcre /%c: '%s' is not supported", letter->letter,
+                                       letter->buffer);
     return 0;
 }
 
@@ -295,7 +295,7 @@ static int list_captures(struct rule_parser *parser, struct span names, struct p
             names.length--;
         }
         if (span_equal(word, "pkt:key") || span_equal(word, "pkt:value"))
-            return rule_parser_missing(parser, word, "pcre pkt:key", "names out of the packet are not supported yet");
+            return rule_parser_unsupported(parser, word, "pcre pkt:key", "names out of the packet are not supported");
         if (group++ == groups)
             return rule_parser_error(parser, word, "the pattern has only %u groups whose text could be taken out",
                                      groups);

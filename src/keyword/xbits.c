@@ -29,7 +29,7 @@ static int set_track(struct rule_parser *parser, struct span value, void *data, 
         }
     }
     if (span_equal(value, "tx"))
-        return rule_parser_missing(parser, value, "xbits track tx", "bits of transactions are not supported yet");
+        return rule_parser_unsupported(parser, value, "xbits track tx", "bits of transactions are not supported");
     return rule_parser_error(parser, value, "a bit is tracked by ip_src, ip_dst or ip_pair, got '" SPAN_FORMAT "'",
                              SPAN_ARGS(value));
 }
@@ -76,7 +76,7 @@ const struct keyword keyword_xbits = {
     .help = "marks on an address or a pair of addresses, for other rules to ask for",
     .manual =
         "isset and isnotset are conditions; set, unset and toggle are done once the rule matched. A mark lasts for "
-        "the seconds of expire, 30 without it. A pair is the same in both directions. track tx is not supported yet.",
+        "the seconds of expire, 30 without it. A pair is the same in both directions. track tx is not supported.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_STATE | KEYWORD_IP_ONLY,
     .cost = 2,

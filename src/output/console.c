@@ -195,12 +195,18 @@ void console_firewall(struct text *out, const struct output_options *options, co
 
 void console_engine(struct text *out, const struct output_options *options, const struct output_engine *event)
 {
+    if (event->action == OUTPUT_ENGINE_RULE_LEFT_OUT)
+        return; /* printed at the start with the text of the rule */
     begin(out, options, event->time_ns, COLOUR_RED, "ENGINE");
     text_puts(out, output_engine_action_name(event->action));
     if (event->action == OUTPUT_ENGINE_QUARANTINED)
         text_printf(out, ": a packet of %u bytes in queue %u", (unsigned)event->length, event->queue);
     else if (event->action == OUTPUT_ENGINE_HANDED_OVER)
         text_puts(out, " by the one before");
+    else if (event->action == OUTPUT_ENGINE_RULES_LEFT_OUT)
+        text_printf(out, ": %llu with mistakes, %llu unsupported, %llu unread files",
+                    (unsigned long long)event->rules_failed, (unsigned long long)event->rules_skipped,
+                    (unsigned long long)event->rule_files_failed);
     else if (event->hung)
         text_puts(out, ": a worker stood still");
     else if (event->signal)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Events of engines that died. They are ours alone; the fields are described in docs/output.md. */
+/* Engine events: they exist only in Sluice; docs/output.md describes the fields. */
 #include "output_priv.h"
 
 static const char *const actions[OUTPUT_ENGINE_ACTIONS] = {
-    [OUTPUT_ENGINE_RESTARTED] = "restarted",
-    [OUTPUT_ENGINE_QUARANTINED] = "quarantined",
-    [OUTPUT_ENGINE_HANDED_OVER] = "handed_over",
+    [OUTPUT_ENGINE_RESTARTED] = "restarted",         [OUTPUT_ENGINE_QUARANTINED] = "quarantined",
+    [OUTPUT_ENGINE_HANDED_OVER] = "handed_over",     [OUTPUT_ENGINE_RULES_LEFT_OUT] = "rules_left_out",
+    [OUTPUT_ENGINE_RULE_LEFT_OUT] = "rule_left_out",
 };
 
 const char *output_engine_action_name(enum output_engine_action action)
@@ -31,6 +31,27 @@ static void packet(struct text *out, const struct output_engine *event)
         json_string(out, "file", event->path);
 }
 
+static void rule_counts(struct text *out, const struct output_engine *event)
+{
+    json_uint(out, "rules_loaded", event->rules_loaded);
+    json_uint(out, "rules_failed", event->rules_failed);
+    json_uint(out, "rules_skipped", event->rules_skipped);
+    json_uint(out, "rule_files_failed", event->rule_files_failed);
+}
+
+static void left_out_rule(struct text *out, const struct output_engine *event)
+{
+    json_string(out, "kind", event->kind);
+    json_string(out, "file", event->path);
+    if (event->line > 0)
+        json_uint(out, "line", event->line);
+    if (event->sid > 0) {
+        json_uint(out, "gid", event->gid);
+        json_uint(out, "signature_id", event->sid);
+    }
+    json_string(out, "reason", event->reason);
+}
+
 void eve_engine(struct eve *eve, struct text *out, const struct output_engine *event)
 {
     json_object_open(out, NULL);
@@ -38,11 +59,16 @@ void eve_engine(struct eve *eve, struct text *out, const struct output_engine *e
     json_string(out, "event_type", "engine");
     json_object_open(out, "engine");
     json_string(out, "action", actions[event->action]);
-    json_uint(out, "number", event->number);
+    if (event->number > 0)
+        json_uint(out, "number", event->number);
     if (event->action == OUTPUT_ENGINE_QUARANTINED)
         packet(out, event);
     else if (event->action == OUTPUT_ENGINE_RESTARTED)
         death(out, event);
+    else if (event->action == OUTPUT_ENGINE_RULES_LEFT_OUT)
+        rule_counts(out, event);
+    else if (event->action == OUTPUT_ENGINE_RULE_LEFT_OUT)
+        left_out_rule(out, event);
     json_object_close(out);
     eve_end(eve, out);
 }

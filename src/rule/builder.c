@@ -58,7 +58,7 @@ int rule_parser_parse_as(struct rule_parser *parser, const struct keyword *keywo
  * not hide the last ones. */
 static bool may_report(const struct rule_parser *parser)
 {
-    return parser->mistakes == 0 || diag_count(parser->diag) < DIAG_MAX_ENTRIES / 2;
+    return parser->mistakes + parser->unsupported == 0 || diag_count(parser->diag) < DIAG_MAX_ENTRIES / 2;
 }
 
 static void report(struct rule_parser *parser, struct span where, enum diag_severity severity, const char *tag,
@@ -66,9 +66,12 @@ static void report(struct rule_parser *parser, struct span where, enum diag_seve
 {
     char message[512];
 
+    vsnprintf(message, sizeof(message), format, args);
+    if ((severity == DIAG_ERROR && parser->mistakes == 0) ||
+        (severity == DIAG_UNSUPPORTED && parser->mistakes + parser->unsupported == 0))
+        snprintf(parser->reason, sizeof(parser->reason), "%.*s", RULE_REASON_SIZE - 1, message);
     if (!may_report(parser))
         return;
-    vsnprintf(message, sizeof(message), format, args);
     diag_report(parser->diag, severity, statement_position(parser->statement, where), tag, "%s", message);
 }
 
@@ -124,7 +127,20 @@ static bool count_missing(struct rule_parser *parser, const char *tag)
     return true;
 }
 
-int rule_parser_missing(struct rule_parser *parser, struct span where, const char *tag, const char *format, ...)
+int rule_parser_unsupported(struct rule_parser *parser, struct span where, const char *tag, const char *format, ...)
+{
+    va_list args;
+
+    if (count_missing(parser, tag)) {
+        va_start(args, format);
+        report(parser, where, DIAG_UNSUPPORTED, tag, format, args);
+        va_end(args);
+    }
+    parser->unsupported++;
+    return -EINVAL;
+}
+
+int rule_parser_unknown(struct rule_parser *parser, struct span where, const char *tag, const char *format, ...)
 {
     va_list args;
 

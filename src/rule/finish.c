@@ -41,15 +41,17 @@ static bool same_text(const struct rule_entry *a, const struct rule_entry *b)
     return left->length == right->length && memcmp(left->at, right->at, left->length) == 0;
 }
 
-/* Decides between two entries of one sid, the first of which came first. Returns the one that stays. */
-static struct rule_entry *decide(struct rule_list *list, struct rule_entry *first, struct rule_entry *second,
-                                 struct diag *diag)
+/* Decides between two entries of one sid, the first of which came first; *stays is the one that stays. 0 or -ENOMEM. */
+static int decide(struct rule_list *list, struct rule_entry *first, struct rule_entry *second,
+                  struct rule_entry **stays, struct diag *diag)
 {
     const struct rule *rule = second->rule;
     bool replace = rule->revision > first->rule->revision;
     bool report = diag_count(diag) < DIAG_MAX_ENTRIES - 1;
     /* One of them was a comment that the rule policy enabled: mostly an old revision that was kept for reference. */
     bool was_comment = first->statement->commented != second->statement->commented;
+    char reason[RULE_REASON_SIZE];
+    int err = 0;
 
     if (was_comment) {
         struct rule_entry *loser = replace ? first : second;
@@ -57,7 +59,8 @@ static struct rule_entry *decide(struct rule_list *list, struct rule_entry *firs
         list->statements--;
         keyword_release(loser->rule);
         loser->rule = NULL;
-        return replace ? second : first;
+        *stays = replace ? second : first;
+        return 0;
     }
     if (replace) {
         list->replaced++;
@@ -65,9 +68,11 @@ static struct rule_entry *decide(struct rule_list *list, struct rule_entry *firs
             diag_warning(diag, sid_position(first), "rule %u:%u revision %u is replaced by revision %u", rule->gid,
                          rule->sid, first->rule->revision, rule->revision);
     } else {
-        list->rejected++;
-        diag_error(diag, sid_position(second), "rule %u:%u exists already with revision %u", rule->gid, rule->sid,
-                   first->rule->revision);
+        snprintf(reason, sizeof(reason), "rule %u:%u exists already with revision %u", rule->gid, rule->sid,
+                 first->rule->revision);
+        err = rule_list_add_failure(
+            list, &(struct rule_failure){ RULE_FAILURE_MISTAKE, rule->file, rule->line, rule->gid, rule->sid, reason });
+        diag_error(diag, sid_position(second), "%s", reason);
     }
     if (report)
         diag_note(diag, sid_position(replace ? second : first),
@@ -77,7 +82,8 @@ static struct rule_entry *decide(struct rule_list *list, struct rule_entry *firs
 
     keyword_release(loser->rule);
     loser->rule = NULL;
-    return replace ? second : first;
+    *stays = replace ? second : first;
+    return err;
 }
 
 /* One warning for all copies: whoever loads a file and a copy of it has thousands. */
@@ -94,17 +100,18 @@ static void warn_about_copies(const struct rule_list *list, const struct rule_en
 }
 
 /* Sets the rule of entries that lose to NULL. */
-static void drop_duplicates(struct rule_list *list, const struct place *places, struct diag *diag)
+static int drop_duplicates(struct rule_list *list, const struct place *places, struct diag *diag)
 {
     struct rule_entry *stays = NULL, *original = NULL, *copy = NULL;
+    int err = 0;
 
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; i < list->count && !err; i++) {
         struct rule_entry *entry = &list->entries[places[i].index];
 
         if (!stays || stays->rule->sid != entry->rule->sid || stays->rule->gid != entry->rule->gid) {
             stays = entry;
         } else if (!same_text(stays, entry)) {
-            stays = decide(list, stays, entry, diag);
+            err = decide(list, stays, entry, &stays, diag);
         } else {
             if (list->copies++ == 0) {
                 original = stays;
@@ -117,19 +124,21 @@ static void drop_duplicates(struct rule_list *list, const struct place *places, 
     }
     if (copy)
         warn_about_copies(list, original, copy, diag);
+    return err;
 }
 
 static int build_index(struct rule_list *list, struct diag *diag)
 {
     struct place *places = calloc(list->count + 1, sizeof(*places));
     size_t kept = 0;
+    int err;
 
     if (!places)
         return -ENOMEM;
     for (size_t i = 0; i < list->count; i++)
         places[i] = (struct place){ list->entries[i].rule, i };
     qsort(places, list->count, sizeof(*places), by_id);
-    drop_duplicates(list, places, diag);
+    err = drop_duplicates(list, places, diag);
 
     list->by_sid = arena_alloc(list->arena, (list->count + 1) * sizeof(struct rule *));
     for (size_t i = 0; list->by_sid && i < list->count; i++) {
@@ -139,7 +148,7 @@ static int build_index(struct rule_list *list, struct diag *diag)
             list->by_sid[kept++] = rule;
     }
     free(places);
-    return list->by_sid ? 0 : -ENOMEM;
+    return list->by_sid ? err : -ENOMEM;
 }
 
 static void close_gaps(struct rule_list *list)

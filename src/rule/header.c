@@ -17,14 +17,18 @@ static const struct {
     { "rejectboth", ACTION_REJECT_BOTH },
 };
 
-/* Words of other engines. */
+/* Actions of Suricata 8 and Snort that Sluice lacks. */
 static const struct {
     const char *word, *hint;
-} other_actions[] = {
+} unsupported_actions[] = {
+    { "config", NULL },
+    { "accept", "use 'pass'" },
     { "sdrop", "use 'drop' with 'noalert;'" },
     { "log", "use 'alert'" },
     { "block", "use 'drop'" },
     { "react", "use 'reject'" },
+    { "rewrite", "use 'replace'" },
+    { "file_id", NULL },
     { "activate", "use flowbits" },
     { "dynamic", "use flowbits" },
 };
@@ -43,11 +47,6 @@ const char *rule_action_name(enum rule_action action)
     return names[action];
 }
 
-bool action_is_missing(struct span word)
-{
-    return span_equal_nocase(word, "config") || span_equal_nocase(word, "accept");
-}
-
 int action_parse(struct span word, enum rule_action *out, const char **hint)
 {
     for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
@@ -56,10 +55,11 @@ int action_parse(struct span word, enum rule_action *out, const char **hint)
             return 0;
         }
     }
-    *hint = NULL;
-    for (size_t i = 0; i < sizeof(other_actions) / sizeof(other_actions[0]); i++) {
-        if (span_equal_nocase(word, other_actions[i].word))
-            *hint = other_actions[i].hint;
+    for (size_t i = 0; i < sizeof(unsupported_actions) / sizeof(unsupported_actions[0]); i++) {
+        if (span_equal_nocase(word, unsupported_actions[i].word)) {
+            *hint = unsupported_actions[i].hint;
+            return -ENOTSUP;
+        }
     }
     return -EINVAL;
 }

@@ -87,14 +87,14 @@ static int unknown_keyword(struct rule_parser *parser, struct span name)
     size_t length = name.length < sizeof(tag) ? name.length : sizeof(tag) - 1;
 
     if (known) {
-        rule_parser_missing(parser, name, known->name, "keyword '%s' is not supported yet", known->name);
+        rule_parser_unsupported(parser, name, known->name, "keyword '%s' is not supported", known->name);
         return stand_in(parser, known->kind);
     }
     for (size_t i = 0; i < length; i++)
         tag[i] = (char)(name.at[i] >= 'A' && name.at[i] <= 'Z' ? name.at[i] + 32 : name.at[i]);
     tag[length] = '\0';
     nearest = find_nearest(parser, name, tag);
-    rule_parser_missing(parser, name, tag, "unknown keyword '" SPAN_FORMAT "'%s%s%s", SPAN_ARGS(span_shown(name)),
+    rule_parser_unknown(parser, name, tag, "unknown keyword '" SPAN_FORMAT "'%s%s%s", SPAN_ARGS(span_shown(name)),
                         nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
     return 0;
 }
@@ -158,7 +158,7 @@ static int parse_option(struct rule_parser *parser, struct span option)
     const char *colon = option.length > 0 ? memchr(option.at, ':', option.length) : NULL;
     struct span name = option, value = { .at = option.at + option.length };
     const struct keyword *keyword;
-    unsigned mistakes = parser->mistakes;
+    unsigned unsupported = parser->unsupported, reported = parser->mistakes + unsupported;
     bool negated = false;
 
     if (colon) {
@@ -182,8 +182,11 @@ static int parse_option(struct rule_parser *parser, struct span option)
 
     int err = keyword->parse ? keyword->parse(parser, value, negated) : 0;
 
-    if (err && err != -ENOMEM && parser->mistakes == mistakes)
+    if (err && err != -ENOMEM && parser->mistakes + parser->unsupported == reported)
         rule_parser_error(parser, name, "'%s' can't be used here: %s", keyword->name, strerror(-err));
+    /* Conditions after an unsupported content may be relative to it. */
+    if (err == -EINVAL && keyword->kind == KEYWORD_CONTENT && parser->unsupported > unsupported)
+        err = stand_in(parser, KNOWN_CONTENT);
     return err == -ENOMEM ? err : 0;
 }
 
@@ -293,17 +296,20 @@ static void parse_action(struct rule_parser *parser, struct span word)
     if (scope) {
         struct span where = { scope, word.length - (size_t)(scope - word.at) };
 
-        rule_parser_missing(parser, where, "action scope",
-                            "the scope '" SPAN_FORMAT "' of an action is not supported yet",
-                            SPAN_ARGS(span_shown(where)));
+        rule_parser_unsupported(parser, where, "action scope",
+                                "the scope '" SPAN_FORMAT "' of an action is not supported",
+                                SPAN_ARGS(span_shown(where)));
         return;
     }
-    if (action_is_missing(word))
-        rule_parser_missing(parser, word, "action", "the action '" SPAN_FORMAT "' is not supported yet",
-                            SPAN_ARGS(word));
-    else if (action_parse(word, &parser->rule->action, &hint))
-        rule_parser_error(parser, word, "there is no action '" SPAN_FORMAT "'%s%s", SPAN_ARGS(span_shown(word)),
-                          hint ? "; " : "", hint ? hint : "");
+    switch (action_parse(word, &parser->rule->action, &hint)) {
+    case -ENOTSUP:
+        rule_parser_unsupported(parser, word, "action", "the action '" SPAN_FORMAT "' is not supported%s%s",
+                                SPAN_ARGS(word), hint ? "; " : "", hint ? hint : "");
+        break;
+    case -EINVAL:
+        rule_parser_error(parser, word, "there is no action '" SPAN_FORMAT "'", SPAN_ARGS(span_shown(word)));
+        break;
+    }
 }
 
 static void parse_protocol(struct rule_parser *parser, struct span word)
@@ -316,8 +322,8 @@ static void parse_protocol(struct rule_parser *parser, struct span word)
     if (hook) {
         struct span where = { hook, word.length - (size_t)(hook - word.at) };
 
-        rule_parser_missing(parser, where, "hook", "the hook '" SPAN_FORMAT "' is not supported yet",
-                            SPAN_ARGS(span_shown(where)));
+        rule_parser_unsupported(parser, where, "hook", "the hook '" SPAN_FORMAT "' is not supported",
+                                SPAN_ARGS(span_shown(where)));
         return;
     }
     switch (protocol_parse(word, parser->list->options.applications, &parser->rule->protocol)) {
@@ -331,7 +337,7 @@ static void parse_protocol(struct rule_parser *parser, struct span word)
         length = snprintf(tag, sizeof(tag), "protocol " SPAN_FORMAT, SPAN_ARGS(span_shown(word)));
         for (int i = 0; i < length && i < (int)sizeof(tag); i++)
             tag[i] = (char)(tag[i] >= 'A' && tag[i] <= 'Z' ? tag[i] + 32 : tag[i]);
-        rule_parser_missing(parser, word, tag, "protocol '%s' is not supported yet", tag + sizeof("protocol"));
+        rule_parser_unsupported(parser, word, tag, "protocol '%s' is not supported", tag + sizeof("protocol"));
         return;
     case PROTOCOL_UNKNOWN:
         nearest = protocol_nearest(word);
@@ -400,34 +406,38 @@ static void check_header(struct rule_parser *parser)
 }
 
 /* The line is other text, and one error is enough: its first word is no action and its second is no protocol. */
-static bool is_no_rule(const struct rule_parser *parser, struct span action, struct span rest)
+static bool is_no_rule(const struct rule_parser *parser, struct span rest)
 {
     struct span protocol = take_word(&rest);
     struct rule_protocol ignored;
 
-    return !action_is_missing(action) && !memchr(action.at, ':', action.length) &&
-           protocol_parse(protocol, parser->list->options.applications, &ignored) == PROTOCOL_UNKNOWN;
+    return protocol_parse(protocol, parser->list->options.applications, &ignored) == PROTOCOL_UNKNOWN;
 }
 
 /* False when the rest of the rule can't be parsed: a word is missing, or the line is no rule. */
 static bool parse_header(struct rule_parser *parser, struct span *rest)
 {
-    unsigned mistakes = parser->mistakes;
+    unsigned mistakes = parser->mistakes, reported = mistakes + parser->unsupported;
     struct span action = take_word(rest);
 
     parse_action(parser, action);
-    if (parser->mistakes > mistakes && is_no_rule(parser, action, *rest))
+    if (parser->mistakes > mistakes && is_no_rule(parser, *rest))
         return false;
     for (size_t i = 0; i < sizeof(header) / sizeof(header[0]); i++) {
         struct span word = take_word(rest);
 
+        if (word.length == 0 && i == 1 && rest->length > 0 && rest->at[0] == '(') {
+            rule_parser_unsupported(parser, (struct span){ rest->at, 1 }, "header without addresses",
+                                    "a rule header without addresses and ports (Snort 3) is not supported");
+            return false;
+        }
         if (word.length == 0) {
             rule_parser_error(parser, (struct span){ word.at, 1 }, "the rule has no %s", header[i].what);
             return false;
         }
         header[i].parse(parser, word);
     }
-    if (parser->mistakes == mistakes)
+    if (parser->mistakes + parser->unsupported == reported)
         check_header(parser);
     applications_start(parser);
     return true;
@@ -619,12 +629,12 @@ int rule_parse(struct rule_parser *parser, struct rule **out)
         if (rest.length == 0)
             rule_parser_error(parser, (struct span){ rest.at, 1 }, "the rule has no options");
         err = parse_options(parser, rest);
-        if (!err && parser->mistakes == 0)
+        if (!err && parser->mistakes + parser->unsupported == 0)
             err = finish_rule(parser);
     }
     if (err == -ENOMEM || parser->out_of_memory)
         return -ENOMEM;
-    if (parser->mistakes > 0)
+    if (parser->mistakes + parser->unsupported > 0)
         return -EINVAL;
     *out = parser->rule;
     return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The second word of a rule: what traffic it is about. Network and transport protocols are all here; of the protocols above
- * them the field's names are known, and which ones are supported is the caller's to say.
+ * The protocol of a rule. The caller says which application protocols are supported. Other protocols that Suricata 7 to 9 or
+ * Snort 3 accept in a rule are listed too, so that a rule for one is unsupported and not wrong.
  */
 #include <netinet/in.h>
 #include <string.h>
@@ -97,6 +97,20 @@ static const struct {
     { "vxlan", 0 },
 };
 
+/* Protocols that Suricata 7 to 9 take from the system's list of IP protocols, and services of Snort 3. */
+static const char *const unsupported_protocols[] = {
+    "bgp",         "bootp",      "cip",         "cvs",       "dccp",        "dce_http_proxy", "dce_http_server",
+    "dce_smb",     "dce_tcp",    "dce_udp",     "dhcpv6",    "egp",         "eigrp",          "encap",
+    "file",        "finger",     "gopher",      "gtp",       "gtp_inspect", "hopopt",         "iec104",
+    "icmp6",       "ident",      "ipcomp",      "ipencap",   "ipip",        "ipv6-icmp",      "ipv6-nonxt",
+    "isis",        "kerberos",   "l2tp",        "memcached", "mms",         "mpls-in-ip",     "mysql",
+    "netbios-dgm", "netbios-ns", "netbios-ssn", "netflow",   "nntp",        "opcua",          "ospf",
+    "pim",         "postgresql", "radius",      "rlogin",    "rpc",         "rsvp",           "rtmp",
+    "rtp",         "rtsp",       "s7commplus",  "sdp",       "sip_inspect", "socks",          "sunrpc",
+    "syslog",      "tns",        "udplite",     "user",      "vnc",         "vrrp",           "wins",
+    "x11",
+};
+
 enum {
     PROTOCOL_COUNT = sizeof(protocols) / sizeof(protocols[0]),
     APPLICATION_COUNT = sizeof(applications_known) / sizeof(applications_known[0]),
@@ -151,6 +165,19 @@ static bool is_supported(const char *const *applications, struct span word)
     return false;
 }
 
+bool rule_parser_knows_protocol(struct span name)
+{
+    for (size_t i = 0; i < APPLICATION_COUNT; i++) {
+        if (span_equal_nocase(name, applications_known[i].name))
+            return true;
+    }
+    for (size_t i = 0; i < sizeof(unsupported_protocols) / sizeof(unsupported_protocols[0]); i++) {
+        if (span_equal_nocase(name, unsupported_protocols[i]))
+            return true;
+    }
+    return false;
+}
+
 enum protocol_result protocol_parse(struct span word, const char *const *applications, struct rule_protocol *out)
 {
     for (size_t i = 0; i < PROTOCOL_COUNT; i++) {
@@ -167,7 +194,7 @@ enum protocol_result protocol_parse(struct span word, const char *const *applica
         *out = make_application(applications_known[i].name, applications_known[i].over);
         return PROTOCOL_OK;
     }
-    return PROTOCOL_UNKNOWN;
+    return rule_parser_knows_protocol(word) ? PROTOCOL_NOT_SUPPORTED : PROTOCOL_UNKNOWN;
 }
 
 const char *protocol_nearest(struct span word)

@@ -78,6 +78,7 @@ void rule_list_free(struct rule_list *list)
     free(list->threshold_lines);
     free(list->entries);
     free(list->files);
+    free(list->failures);
     if (list->own_names)
         rule_names_free(list->names);
     rule_resources_close(list);
@@ -107,6 +108,67 @@ static int add_entry(struct rule_list *list, const struct rule_parser *parser, s
     return 0;
 }
 
+int rule_list_add_failure(struct rule_list *list, const struct rule_failure *failure)
+{
+    list->failed += failure->kind == RULE_FAILURE_MISTAKE;
+    list->skipped += failure->kind == RULE_FAILURE_UNSUPPORTED;
+    list->unread_files += failure->kind == RULE_FAILURE_UNREAD_FILE;
+    if (list->failure_count == RULE_MAX_FAILURES)
+        return 0;
+    if (list->failure_count == list->failure_capacity) {
+        size_t capacity = list->failure_capacity ? list->failure_capacity * 2 : 64;
+        struct rule_failure *failures = realloc(list->failures, capacity * sizeof(*failures));
+
+        if (!failures)
+            return -ENOMEM;
+        list->failures = failures;
+        list->failure_capacity = capacity;
+    }
+
+    struct rule_failure *kept = &list->failures[list->failure_count];
+
+    *kept = *failure;
+    kept->reason = arena_strdup(list->arena, failure->reason);
+    if (!kept->reason)
+        return -ENOMEM;
+    list->failure_count++;
+    return 0;
+}
+
+/* For a rule whose parsing ended before its sid option. */
+static uint32_t find_sid(struct span text)
+{
+    static const char name[] = "sid:";
+    uint32_t sid = 0;
+
+    for (size_t i = 1; i + sizeof(name) - 1 < text.length; i++) {
+        if (memcmp(text.at + i, name, sizeof(name) - 1) != 0 || !strchr("; (", text.at[i - 1]))
+            continue;
+        i += sizeof(name) - 1;
+        while (i < text.length && text.at[i] == ' ')
+            i++;
+        while (i < text.length && text.at[i] >= '0' && text.at[i] <= '9' && sid < UINT32_MAX / 10 - 1)
+            sid = sid * 10 + (uint32_t)(text.at[i++] - '0');
+        return sid;
+    }
+    return 0;
+}
+
+static int add_parse_failure(struct rule_list *list, const struct rule_parser *parser)
+{
+    const struct rule *rule = parser->rule;
+    const struct rule_failure failure = {
+        .kind = parser->mistakes > 0 ? RULE_FAILURE_MISTAKE : RULE_FAILURE_UNSUPPORTED,
+        .file = parser->statement->source->name,
+        .line = parser->statement->line,
+        .gid = rule ? rule->gid : 1,
+        .sid = rule && rule->sid ? rule->sid : find_sid(parser->statement->text),
+        .reason = parser->reason,
+    };
+
+    return rule_list_add_failure(list, &failure);
+}
+
 static int parse_statement(struct rule_list *list, const struct statement *statement, struct diag *diag)
 {
     struct rule_decision decision;
@@ -128,11 +190,7 @@ static int parse_statement(struct rule_list *list, const struct statement *state
         diag_note(diag, change->at, "the rule policy changed the rule here");
     if (err && parser.rule)
         keyword_release(parser.rule);
-    if (err == -EINVAL) {
-        list->rejected++;
-        return 0;
-    }
-    return err;
+    return err == -EINVAL ? add_parse_failure(list, &parser) : err;
 }
 
 static int parse_source(struct rule_list *list, const struct source *source, struct diag *diag)
@@ -190,6 +248,15 @@ int rule_list_load(struct rule_list *list, const char *path, struct diag *diag)
         return 0;
     }
     err = source_read(list->arena, path, &source, diag);
+    if (err && err != -ENOMEM) {
+        const struct rule_failure failure = {
+            .kind = RULE_FAILURE_UNREAD_FILE,
+            .file = arena_strdup(list->arena, path),
+            .reason = strerror(-err),
+        };
+
+        return failure.file && rule_list_add_failure(list, &failure) == 0 ? err : -ENOMEM;
+    }
     if (!err)
         err = add_file(list, resolved ? real_path : path);
     return err ? err : parse_source(list, source, diag);
@@ -225,7 +292,43 @@ size_t rule_list_read(const struct rule_list *list)
 
 size_t rule_list_rejected(const struct rule_list *list)
 {
-    return list->rejected;
+    return list->failed + list->skipped;
+}
+
+size_t rule_list_failed(const struct rule_list *list)
+{
+    return list->failed;
+}
+
+size_t rule_list_skipped(const struct rule_list *list)
+{
+    return list->skipped;
+}
+
+size_t rule_list_unread_files(const struct rule_list *list)
+{
+    return list->unread_files;
+}
+
+size_t rule_list_failure_count(const struct rule_list *list)
+{
+    return list->failure_count;
+}
+
+const struct rule_failure *rule_list_failure(const struct rule_list *list, size_t index)
+{
+    return index < list->failure_count ? &list->failures[index] : NULL;
+}
+
+const char *rule_failure_kind_name(enum rule_failure_kind kind)
+{
+    static const char *const names[] = {
+        [RULE_FAILURE_MISTAKE] = "mistake",
+        [RULE_FAILURE_UNSUPPORTED] = "unsupported",
+        [RULE_FAILURE_UNREAD_FILE] = "unread file",
+    };
+
+    return names[kind];
 }
 
 size_t rule_list_replaced(const struct rule_list *list)

@@ -154,9 +154,8 @@ void *set_cache_get(struct set_cache *cache, struct set_walk *walk, struct span 
 
 /* --- Words of the header ------------------------------------------------------------------------------------------------------- */
 
-/* 0, or -EINVAL when the word is no action; then *hint says what to write instead, or is NULL. */
+/* 0; -ENOTSUP for an action that only Suricata or Snort has: then *hint says what to write instead, or is NULL; -EINVAL. */
 int action_parse(struct span word, enum rule_action *out, const char **hint);
-bool action_is_missing(struct span word); /* the field has it and we do not */
 
 enum protocol_result { PROTOCOL_OK, PROTOCOL_NOT_SUPPORTED, PROTOCOL_UNKNOWN };
 enum protocol_result protocol_parse(struct span word, const char *const *applications, struct rule_protocol *out);
@@ -243,7 +242,7 @@ struct rule_entry {
     struct span sid_text;
 };
 
-/* How often rules were rejected for one thing that is missing. */
+/* How many rules were left out for one unsupported feature, or one unknown keyword. */
 struct missing {
     const char *tag;
     const char *nearest; /* of an unknown keyword: what may have been meant; or NULL */
@@ -269,7 +268,9 @@ struct rule_list {
     size_t count, capacity;
     struct rule **by_sid; /* after finish: ordered by sid, gid */
     size_t statements;    /* rules seen */
-    size_t rejected, replaced, copies;
+    size_t failed, skipped, replaced, copies, unread_files;
+    struct rule_failure *failures;
+    size_t failure_count, failure_capacity;
     const char **files; /* real paths of the files that were loaded */
     size_t file_count, file_capacity;
     bool finished;
@@ -283,6 +284,11 @@ struct rule_list {
     struct threshold *suppressions_for_all;
     size_t threshold_count;
 };
+
+enum { RULE_REASON_SIZE = 256 };
+
+/* Keeps the reason why a rule or a file (line 0) was left out, and counts it. 0 or -ENOMEM. */
+int rule_list_add_failure(struct rule_list *list, const struct rule_failure *failure);
 
 enum { PARSER_MAX_ONCE = 64, PARSER_MAX_TRANSFORMS = 16, APPLICATIONS_MAX = 48 };
 
@@ -304,7 +310,8 @@ struct rule_parser {
     struct diag *diag;
     const struct statement *statement;
     struct rule *rule;
-    unsigned mistakes;
+    unsigned mistakes, unsupported;
+    char reason[RULE_REASON_SIZE]; /* the first mistake; without one the first unsupported feature */
     bool out_of_memory;
 
     const struct keyword *keyword; /* being parsed */
@@ -343,6 +350,10 @@ int applications_finish(struct rule_parser *parser);
 int applications_cut_direction(struct rule_parser *parser, struct span *value);
 /* For struct rule_buffer and conditions on transactions: in which direction what the keyword asks for lies. */
 uint8_t applications_directions(const struct rule_parser *parser, const struct keyword *keyword);
+
+/* An unknown keyword: a mistake, counted by `tag` as unsupported features are. Returns -EINVAL. */
+int rule_parser_unknown(struct rule_parser *parser, struct span where, const char *tag, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* The entry for a tag, made at first use (*fresh); NULL when out of memory. */
 struct missing *rule_list_missing(struct rule_list *list, const char *tag, bool *fresh);

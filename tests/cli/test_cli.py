@@ -193,7 +193,7 @@ class Check(Files):
     def test_clean(self):
         code, out, err = self.check("--rules", self.file("good.rules", RULE))
         self.assertEqual((code, err), (0, ""))
-        self.assertRegex(out, r"0 errors, 0 warnings\n1 rule loaded, 0 rejected, from 1 file in .*\ncompiled in")
+        self.assertRegex(out, r"0 errors, 0 unsupported, 0 warnings\n1 rule loaded, 0 failed, 0 skipped, from 1 file in .*\ncompiled in")
 
     def test_quiet(self):
         self.assertEqual(self.check("--quiet"), (0, "", ""))
@@ -209,7 +209,7 @@ class Check(Files):
         self.assertRegex(err, r"bad\.rules:2:40: error: .*nonsense")
         self.assertRegex(err, r"\n +\^~*\n")
         self.assertRegex(out, r"1 +nonsense")
-        self.assertIn("1 rule loaded, 1 rejected", out)
+        self.assertIn("1 rule loaded, 1 failed, 0 skipped", out)
         self.assertNotIn("compiled", out)
         self.assertIn("compiled", self.check("--compile", "--rules", rules)[1])
 
@@ -245,6 +245,22 @@ class Check(Files):
         self.assertEqual(sluice("check", "--config", config)[0], 0)
         self.assertEqual(sluice("check", "--strict", "--config", config)[0], 1)
 
+    def test_exit_codes_tell_mistakes_from_unsupported_rules(self):
+        good, bad = self.file("good.rules", RULE), self.file("bad.rules", BAD_RULE)
+        unsupported = self.file("unsupported.rules", "alert quic any any -> any any (quic.sni; content:\"x\"; sid:2;)\n")
+        gone = os.path.join(self.folder.name, "gone.rules")
+        for files, code, strict in (([good], 0, 0), ([good, unsupported], 3, 1), ([unsupported], 3, 1), ([good, bad, unsupported], 1, 1),
+                                    ([good, gone], 1, 1)):
+            with self.subTest(files):
+                arguments = [word for file in files for word in ("--rules", file)]
+                self.assertEqual(self.check(*arguments)[0], code)
+                self.assertEqual(self.check("--strict", *arguments)[0], strict)
+        _, out, err = self.check("--rules", unsupported)
+        self.assertRegex(err, r"unsupported\.rules:1:7: unsupported: protocol 'quic' is not supported")
+        self.assertRegex(err, r"unsupported\.rules:1:32: unsupported: keyword 'quic\.sni' is not supported")
+        self.assertRegex(out, r"unsupported features:\n +1  protocol quic")
+        self.assertIn("0 rules loaded, 0 failed, 1 skipped", out)
+
     def test_unknown_setting_is_an_error_here_and_a_warning_in_replay(self):
         config = self.file("later.yaml", "streams: {midstream: true}\nqueue: {lenght: 5}\n")
         code, _, err = sluice("check", "--config", config)
@@ -267,8 +283,8 @@ class Check(Files):
         code, out, err = self.check("--json", "--print-config", "--rules", self.file("bad.rules", RULE + BAD_RULE))
         result = json.loads(out)
         self.assertEqual((code, err), (1, ""))
-        self.assertEqual((result["errors"], result["rules_loaded"], result["rules_rejected"]), (1, 1, 1))
-        self.assertEqual(result["unsupported"], [{"keyword": "nonsense", "count": 1}])
+        self.assertEqual((result["errors"], result["rules_loaded"], result["rules_failed"], result["rules_skipped"]), (1, 1, 1, 0))
+        self.assertEqual(result["unknown_keywords"], [{"keyword": "nonsense", "count": 1}])
         entry = result["diagnostics"][0]
         self.assertEqual((entry["severity"], entry["line"], entry["column"]), ("error", 2, 40))
         self.assertIn("queue:", result["configuration"])

@@ -13,7 +13,7 @@ OURS = {
     'stats': {'files', 'output'},
     'stats.app_layer': {'memuse'},
     'stats.defrag': {'contradictions', 'dropped_fragments', 'repeated_fragments'},
-    'stats.detect': {'candidates', 'dataset_memcap', 'evaluations', 'flow_memcap', 'host_memcap', 'scans', 'scans_recalled', 'threshold_memcap', 'waiting'},
+    'stats.detect': {'candidates', 'dataset_memcap', 'evaluations', 'flow_memcap', 'host_memcap', 'rule_files_failed', 'scans', 'scans_recalled', 'threshold_memcap', 'waiting'},
     'stats.file_store': {'files', 'refused'},
     'stats.flow': {'conntrack_reply', 'variable_memcap'},
     'stats.ips': {'exception', 'flow_drops', 'looping', 'marked', 'offload', 'reject_packets_failed', 'reject_packets_sent', 'replace_refused', 'ruleset',

@@ -56,14 +56,18 @@ static void run(struct rule_list *list, struct diag *diag, const uint8_t *data, 
 {
     require(rule_list_parse(list, "fuzz", (const char *)data, size, diag) == 0);
     require(rule_list_count(list) + rule_list_rejected(list) == rule_list_read(list));
-    require((rule_list_rejected(list) > 0) == (diag_errors(diag) > 0));
-    require(diag_errors(diag) >= rule_list_rejected(list));
+    require((rule_list_rejected(list) > 0) == (diag_errors(diag) + diag_unsupported(diag) > 0));
+    require(diag_errors(diag) >= rule_list_failed(list));
+    require(diag_unsupported(diag) >= rule_list_skipped(list));
     require(rule_list_finish(list, diag) == 0);
     require(rule_list_count(list) + rule_list_rejected(list) + rule_list_replaced(list) == rule_list_read(list));
     for (size_t i = 0; i < rule_list_count(list); i++) {
         require(rule_list_get(list, i)->index == i);
         check_rule(list, rule_list_get(list, i));
     }
+    require(rule_list_failure_count(list) == rule_list_rejected(list));
+    for (size_t i = 0; i < rule_list_failure_count(list); i++)
+        require(rule_list_failure(list, i)->reason[0] && rule_list_failure(list, i)->line > 0);
     check_diag(diag);
 }
 

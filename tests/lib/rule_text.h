@@ -96,11 +96,11 @@ static void rule_text_open(struct rule_text *text, const char *options, size_t l
     free(bytes);
     if (rule_list_finish(text->list, text->diag))
         abort();
-    text->errors = diag_errors(text->diag);
+    text->errors = diag_errors(text->diag) + diag_unsupported(text->diag);
     for (size_t i = 0; i < diag_count(text->diag); i++) {
         const struct diag_entry *entry = diag_get(text->diag, i);
 
-        if (entry->severity != DIAG_ERROR)
+        if (entry->severity < DIAG_UNSUPPORTED)
             continue;
         text->message = entry->message;
         text->at = entry->column - sizeof(start);

@@ -22,7 +22,7 @@ print(str(value).lower() if isinstance(value, bool) else value)' "$1"; }
 
 equal "mode" "$(stat -c %a "$WORK/socket")" 660
 equal "generation" "$(ask status --json | json rules.generation)" 1
-equal "rules" "$(ask status | sed -n 2p)" "3 rules, 0 rejected, generation 1"
+equal "rules" "$(ask status | sed -n 2p)" "3 rules, 0 failed, 0 skipped, generation 1"
 
 mkfifo "$WORK/steps"
 client python3 "$HERE/traffic.py" tcp-steps 10.66.2.2 7001 <"$WORK/steps" >"$WORK/answers" 2>&1 &
@@ -72,19 +72,23 @@ equal "rule of a flow that is over" "$(ask explain "$id" --json | json rules.0.s
 grep -q "over; .*since" <<<"$(ask explain "$id")" || fail "over, in words"
 sed -i /sid:3/d "$WORK/t.rules"
 ask reload >"$WORK/said" || fail "reload failed"
-grep -q "reloaded: generation 2, 2 rules, 0 rejected" "$WORK/said" || fail "reload: $(cat "$WORK/said")"
+grep -q "reloaded: generation 2, 2 rules, 0 failed, 0 skipped" "$WORK/said" || fail "reload: $(cat "$WORK/said")"
 equal "loaded" "$(ask explain 3 --json | json loaded)" false
 equal "alerts are kept" "$(ask explain 3 --json | json alerts)" 3
 echo 'alert tcp any any -> any any (msg:"ping"; sid:3; rev:4;)' >>"$WORK/t.rules"
 ask reload >/dev/null
 equal "alerts are kept when it comes back" "$(ask explain 3 --json | json alerts)" 3
 
-# A mistake is told to who asked.
+# The answer to a reload has the mistakes; a reload that would leave no rule is refused.
 echo 'alert tcp any any -> any any (msg:"broken"; sid:abc;)' >>"$WORK/t.rules"
-ask reload >"$WORK/said" 2>&1 && fail "a mistake is taken"
-grep -q "stay as they are (generation 3): 1 mistake" "$WORK/said" || fail "$(cat "$WORK/said")"
-grep -q "t.rules:4:.*'sid' needs" "$WORK/said" || fail "the mistake is not told: $(cat "$WORK/said")"
-equal "generation" "$(ask status --json | json rules.generation)" 3
+ask reload >"$WORK/said" 2>&1 || fail "the reload is refused: $(cat "$WORK/said")"
+grep -q "generation 4, 3 rules, 1 failed, 0 skipped" "$WORK/said" || fail "$(cat "$WORK/said")"
+grep -q "t.rules:4:.*'sid' needs" "$WORK/said" || fail "the answer does not have the mistake: $(cat "$WORK/said")"
+mv "$WORK/t.rules" "$WORK/gone"
+ask reload >"$WORK/said" 2>&1 && fail "a reload has taken away all rules"
+grep -q "stay as they are (generation 4): the rules could not be loaded: no rule is left" "$WORK/said" || fail "$(cat "$WORK/said")"
+mv "$WORK/gone" "$WORK/t.rules"
+equal "generation" "$(ask status --json | json rules.generation)" 4
 equal "last reload" "$(ask status --json | json reload.ok)" false
 
 equal "dropped" "$(ask stats --json | json ips.drop_reason.rules)" "$(ask stats ips.drop_reason.rules | awk '{print $2}')"

@@ -49,16 +49,16 @@ for i in $(seq 20); do
 	reload
 done
 equal "reloads that worked" "$(grep -c "reloaded: generation" "$WORK/ips.log")" 20
-grep -q "generation 21, 204 rules, 0 rejected" "$WORK/ips.log" || fail "the last generation is not 21"
+grep -q "generation 21, 204 rules, 0 failed, 0 skipped" "$WORK/ips.log" || fail "the last generation is not 21"
 
-# A mistake, and a file that has gone.
+# A rule with a mistake is left out; a reload that would leave no rule is refused.
 echo 'alert udp any any -> any 7000 (msg:"broken"; contnt:"x"; sid:9;)' >>"$WORK/t.rules"
 reload
-grep -q "stay as they are (generation 21): 1 mistake in the rules" "$WORK/ips.log" || fail "the mistake is not told"
-grep -q "t.rules:205:.*contnt" "$WORK/ips.log" || fail "the place of the mistake is not told"
+grep -q "generation 22, 204 rules, 1 failed, 0 skipped" "$WORK/ips.log" || fail "the rules without mistakes are not loaded"
+grep -q "t.rules:205:.*contnt" "$WORK/ips.log" || fail "the log does not have the place of the mistake"
 mv "$WORK/t.rules" "$WORK/gone"
 reload
-grep -q "generation 21): the rules could not be loaded" "$WORK/ips.log" || fail "the missing file is not told"
+grep -q "generation 22): the rules could not be loaded" "$WORK/ips.log" || fail "the missing file is not told"
 mv "$WORK/gone" "$WORK/t.rules"
 rules 4 >"$WORK/t.rules"
 reload
@@ -77,7 +77,7 @@ for _ in $(seq 120); do grep -q TIMEOUT "$WORK/answers" && break; sleep 0.05; do
 grep -q TIMEOUT "$WORK/answers" || fail "the second text came through: $(cat "$WORK/answers")"
 exec 3>&-
 wait_events ips 1 event_type=alert alert.signature_id=3
-equal "generation of the alert" "$(events ips event_type=alert alert.signature_id=3 queue.ruleset=22)" 1
+equal "generation of the alert" "$(events ips event_type=alert alert.signature_id=3 queue.ruleset=23)" 1
 
 # The threshold counts on.
 udp_send cli 10.66.2.2 7002 once once

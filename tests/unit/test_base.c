@@ -174,7 +174,8 @@ START_TEST(diag_counts_tags_most_frequent_first)
 
     for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++)
         diag_report(diag, DIAG_ERROR, (struct position){ 0 }, tags[i], "x");
-    diag_each_tag(diag, collect_tag, text);
+    diag_report(diag, DIAG_UNSUPPORTED, (struct position){ 0 }, "d", "x");
+    diag_each_tag(diag, DIAG_ERROR, collect_tag, text);
     ck_assert_str_eq(text, "b=3 a=2 c=1 ");
     diag_free(diag);
 }

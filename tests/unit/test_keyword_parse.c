@@ -219,7 +219,7 @@ static const struct {
       "                       ^", "only 1 groups" },
     { "pcre:\"/ab/,flow:x\";", NULL, "only 0 groups" },
     { "pcre:\"/(a)(b)/,pkt:key,pkt:value\";",
-      "               ^", "not supported yet" },
+      "               ^", "not supported" },
     { "pcre:!\"/(?P<flow_x>a)/\";", NULL, "negated" },
     { "pcre:\"/(a)(a)(a)(a)(a)(a)(a)(a)(?P<flow_x>a)/,flow:a\";", NULL, "first 8 groups" },
     { "flowvar:x;", NULL, "needs NAME" },

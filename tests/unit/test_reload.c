@@ -210,11 +210,12 @@ static void open_worker(unsigned index, const struct pipeline_options *options)
 static void load_first(void)
 {
     struct diag *diag = diag_new();
+    char error[ENGINE_ERROR_SIZE];
     const struct load_options load = {
         .config = config, .rule_files = rule_files, .rule_file_count = 1, .names = names
     };
 
-    ck_assert_int_eq(engine_load(&ruleset, &load, diag), 0);
+    ck_assert_int_eq(engine_load(&ruleset, &load, diag, error), 0);
     diag_print(diag, stderr, false);
     ck_assert_uint_eq(diag_errors(diag), 0);
     diag_free(diag);
@@ -360,14 +361,14 @@ static const struct {
     { "alert tcp any any -> any any (content:\"x\"; sid:abc;)\n", "1 mistake in the rules" },
     { "alert tcp any any -> any any (contnt:\"x\"; sid:60;)\nalert tcp any any -> any any (contnt:\"x\"; sid:61;)\n",
       "2 mistakes in the rules" },
-    { NULL, "could not be loaded" },
+    { NULL, "could not be loaded" }, /* no rule would be left */
 };
 
 START_TEST(a_mistake_changes_nothing)
 {
     const struct ruleset *before;
 
-    open_engine("stats: {interval: 1}");
+    open_engine("reload: {mistakes: refuse}");
     before = ruleset;
     if (broken[_i].front)
         write_rules(broken[_i].front, 3);
@@ -387,13 +388,30 @@ START_TEST(a_mistake_changes_nothing)
 }
 END_TEST
 
-START_TEST(mistakes_may_be_skipped)
+START_TEST(mistakes_are_skipped)
 {
-    open_engine("reload: {mistakes: skip}");
+    open_engine("stats: {interval: 1}");
     write_rules(broken[0].front, 3);
     ck_assert_int_eq(do_reload(), RELOAD_DONE);
-    ck_assert_uint_eq(reload_last(reload)->rejected, 1);
+    ck_assert_uint_eq(reload_last(reload)->failed, 1);
+    ck_assert_uint_eq(reload_last(reload)->skipped, 0);
     ck_assert_uint_eq(reload_last(reload)->rules, 7);
+    stop_workers();
+    close_engine();
+}
+END_TEST
+
+/* With engine.init-failure-fatal neither a mistake nor an unsupported rule is left out. */
+START_TEST(a_strict_reload_refuses_any_left_out_rule)
+{
+    open_engine("engine: {init-failure-fatal: yes}");
+    write_rules("alert quic any any -> any any (sid:60;)\n", 3);
+    ck_assert_int_eq(do_reload(), RELOAD_FAILED);
+    ck_assert_ptr_nonnull(strstr(reload_last(reload)->cause, "1 unsupported rule (engine.init-failure-fatal)"));
+    write_rules(broken[0].front, 3);
+    ck_assert_int_eq(do_reload(), RELOAD_FAILED);
+    write_rules("", 3);
+    ck_assert_int_eq(do_reload(), RELOAD_DONE);
     stop_workers();
     close_engine();
 }
@@ -523,7 +541,8 @@ int main(void)
     tcase_set_timeout(tcase, 110);
     tcase_add_test(tcase, a_hundred_reloads_lose_nothing);
     tcase_add_loop_test(tcase, a_mistake_changes_nothing, 0, sizeof(broken) / sizeof(broken[0]));
-    tcase_add_test(tcase, mistakes_may_be_skipped);
+    tcase_add_test(tcase, mistakes_are_skipped);
+    tcase_add_test(tcase, a_strict_reload_refuses_any_left_out_rule);
     tcase_add_test(tcase, mistakes_that_were_there_do_not_stop_it);
     tcase_add_test(tcase, memory_is_asked_for_before);
     tcase_add_test(tcase, settings_are_read_anew);

@@ -474,6 +474,61 @@ START_TEST(values_are_bounded)
 }
 END_TEST
 
+/* Mistakes, and rules that Sluice lacks a feature for; an unsupported feature beside a mistake is a mistake. */
+START_TEST(left_out_rules_keep_their_reason)
+{
+    static const struct {
+        enum rule_failure_kind kind;
+        uint32_t line, sid;
+        const char *reason;
+    } wanted[] = {
+        { RULE_FAILURE_UNSUPPORTED, 1, 7, "keyword 'dsize' is not supported" },
+        { RULE_FAILURE_MISTAKE, 2, 8, "unknown keyword 'nothing_like_it'" },
+        { RULE_FAILURE_UNSUPPORTED, 3, 9, "protocol 'quic' is not supported" },
+        { RULE_FAILURE_UNSUPPORTED, 4, 10, "the action 'sdrop' is not supported" },
+        { RULE_FAILURE_MISTAKE, 5, 11, "the rule has no direction" },
+        { RULE_FAILURE_UNSUPPORTED, 6, 12, "protocol 'http' is not supported" },
+        { RULE_FAILURE_MISTAKE, 7, 13, "unknown keyword 'nothing_like_it'" },
+        { RULE_FAILURE_MISTAKE, 8, 0, "there is no action 'x'" },
+    };
+
+    parse("alert tcp any any -> any any (sid:7; dsize:1;)\n"
+          "alert tcp any any -> any any (sid:8; nothing_like_it;)\n"
+          "alert quic any any -> any any (sid:9;)\n"
+          "sdrop tcp any any -> any any (sid:10;)\n"
+          "alert tcp any any (msg:\"x\"; sid:11;)\n"
+          "alert http (sid:12;)\n"
+          "alert tcp any any -> any any (dsize:1; nothing_like_it; sid:13;)\n"
+          "x y any any -> any any (msg:\"x\";)\n");
+    ck_assert_int_eq(rule_list_load(list, "/nonexistent/x.rules", diag), -ENOENT);
+    ck_assert_uint_eq(rule_list_failed(list), 4);
+    ck_assert_uint_eq(rule_list_skipped(list), 4);
+    ck_assert_uint_eq(rule_list_unread_files(list), 1);
+    ck_assert_uint_eq(rule_list_failure_count(list), 9);
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        const struct rule_failure *failure = rule_list_failure(list, i);
+
+        ck_assert_uint_eq(failure->kind, wanted[i].kind);
+        ck_assert_uint_eq(failure->line, wanted[i].line);
+        ck_assert_uint_eq(failure->sid, wanted[i].sid);
+        ck_assert_msg(strstr(failure->reason, wanted[i].reason) == failure->reason, "%s", failure->reason);
+    }
+    ck_assert_uint_eq(rule_list_failure(list, 8)->kind, RULE_FAILURE_UNREAD_FILE);
+    ck_assert_str_eq(rule_list_failure(list, 8)->file, "/nonexistent/x.rules");
+}
+END_TEST
+
+START_TEST(kept_failures_are_bounded)
+{
+    static const char line[] = "alert tcp any any -> any any (x1;)\n";
+
+    for (size_t i = 0; i < RULE_MAX_FAILURES + 5; i++)
+        ck_assert_int_eq(rule_list_parse(list, "test", line, sizeof(line) - 1, diag), 0);
+    ck_assert_uint_eq(rule_list_failed(list), RULE_MAX_FAILURES + 5);
+    ck_assert_uint_eq(rule_list_failure_count(list), RULE_MAX_FAILURES);
+}
+END_TEST
+
 static void count_tag(const char *tag, size_t rules, void *user)
 {
     char *text = user;
@@ -490,7 +545,8 @@ START_TEST(what_is_missing_is_counted_by_rule)
           "alert tcp any any -> any any (sid:3; http.uri; content:\"a\"; within:1; uricontent:\"x\"; nocase;)\n");
     rule_list_each_missing(list, count_tag, text);
     ck_assert_str_eq(text, "dsize=2 flow=1 http.uri=1 nothing_like_it=1 protocol http=1 uricontent=1 ");
-    ck_assert_uint_eq(diag_errors(diag), 7);
+    ck_assert_uint_eq(diag_errors(diag), 1); /* nothing_like_it: nobody has it */
+    ck_assert_uint_eq(diag_unsupported(diag), 6);
     ck_assert_str_eq(diag_get(diag, 0)->tag, "dsize");
     ck_assert_str_eq(diag_get(diag, 2)->tag, "protocol http");
 }
@@ -615,6 +671,8 @@ int main(void)
     tcase_add_test(tcase, an_emptied_payload_is_no_buffer);
     tcase_add_test(tcase, a_moved_content_leaves_its_chain);
     tcase_add_test(tcase, values_are_bounded);
+    tcase_add_test(tcase, left_out_rules_keep_their_reason);
+    tcase_add_test(tcase, kept_failures_are_bounded);
     tcase_add_test(tcase, what_is_missing_is_counted_by_rule);
     tcase_add_test(tcase, what_conditions_hold_is_given_back_once);
     tcase_add_test(tcase, keywords_are_found_by_every_name);

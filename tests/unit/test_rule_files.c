@@ -182,7 +182,7 @@ static size_t count_lines_with_errors(const struct diag *entries)
     for (size_t i = 0; i < diag_count(entries); i++) {
         const struct diag_entry *entry = diag_get(entries, i);
 
-        if (entry->severity != DIAG_ERROR)
+        if (entry->severity < DIAG_UNSUPPORTED)
             continue;
         ck_assert_uint_gt(entry->line, 0);
         ck_assert_uint_gt(entry->column, 0);
