@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `sluice rules`: the rules that the daemon has loaded, or those that it left out, page by page. */
+#include "ask.h"
+
+#include <inttypes.h>
+
+enum {
+    OPTION_FAILED = ASK_OPTION_OWN,
+    OPTION_LIMIT,
+    PAGE = 1024,
+    ANSWER_SECONDS = 30,
+    PLACE_SIZE = 512,
+    ID_SIZE = 32,
+};
+
+static const struct cli_option options[] = {
+    CLI_ROW_CONFIG,
+    ASK_ROW_SOCKET,
+    { .id = OPTION_FAILED,
+      .letter = 'f',
+      .name = "failed",
+      .help = "list the rules and rule files that were left out, each with the reason" },
+    { .id = OPTION_LIMIT,
+      .letter = 'n',
+      .name = "limit",
+      .argument = "NUMBER",
+      .help = "list at most NUMBER rules (default: all)" },
+    ASK_ROW_JSON,
+    { .name = NULL },
+};
+
+struct arguments {
+    struct ask ask;
+    unsigned long limit;
+    bool failed;
+};
+
+static int take_option(void *user, const struct cli_option *option, const char *value)
+{
+    struct arguments *arguments = user;
+
+    if (option->id == OPTION_LIMIT)
+        return cli_number(&command_rules, option, value, 1, 1UL << 30, &arguments->limit);
+    if (option->id != OPTION_FAILED)
+        return ask_take_option(&arguments->ask, option, value);
+    arguments->failed = true;
+    return 0;
+}
+
+static void print_rule(const struct control_value *rule, bool failed)
+{
+    char place[PLACE_SIZE], id[ID_SIZE] = "-";
+
+    if (control_value_member(rule, "line"))
+        snprintf(place, sizeof(place), "%s:%" PRId64, ask_string(rule, "file"), ask_number(rule, "line"));
+    else
+        snprintf(place, sizeof(place), "%s", ask_string(rule, "file"));
+    if (control_value_member(rule, "signature_id"))
+        snprintf(id, sizeof(id), "%" PRId64 ":%" PRId64, ask_number(rule, "gid"), ask_number(rule, "signature_id"));
+    if (failed)
+        printf("%-12s %-12s %s: %s\n", ask_string(rule, "kind"), id, place, ask_string(rule, "reason"));
+    else
+        printf("%-12s %-10s %s: %s\n", id, ask_string(rule, "action"), place, ask_string(rule, "signature"));
+}
+
+static void print_head(const struct arguments *arguments, const struct control_value *message)
+{
+    if (arguments->ask.json && arguments->failed)
+        printf("{\"failed\":%" PRId64 ",\"skipped\":%" PRId64 ",\"files_failed\":%" PRId64 ",\"rules\":[",
+               ask_number(message, "failed"), ask_number(message, "skipped"), ask_number(message, "files_failed"));
+    else if (arguments->ask.json)
+        printf("{\"loaded\":%" PRId64 ",\"rules\":[", ask_number(message, "loaded"));
+    else if (arguments->failed)
+        printf("%-12s %-12s %s\n", "kind", "rule", "place: reason");
+    else
+        printf("%-12s %-10s %s\n", "rule", "action", "place: message");
+}
+
+static void print_tail(const struct arguments *arguments, const struct control_value *message, size_t listed)
+{
+    int64_t failed = ask_number(message, "failed"), skipped = ask_number(message, "skipped"),
+            files = ask_number(message, "files_failed");
+
+    if (arguments->ask.json) {
+        puts("]}");
+        return;
+    }
+    if (!arguments->failed)
+        return;
+    printf("%" PRId64 " rules with mistakes, %" PRId64 " unsupported rules, %" PRId64 " unread files\n", failed,
+           skipped, files);
+    if ((uint64_t)(failed + skipped + files) > listed)
+        printf("%" PRId64 " of them are not listed\n", failed + skipped + files - (int64_t)listed);
+}
+
+static int list(struct arguments *arguments)
+{
+    size_t listed = 0;
+    bool more = true;
+
+    while (more) {
+        size_t room = arguments->limit - listed;
+        struct control_reply reply;
+        int code;
+
+        ask_begin(&arguments->ask, arguments->failed ? "failed-rules" : "rules");
+        json_uint(&arguments->ask.request, "from", listed);
+        json_uint(&arguments->ask.request, "limit", room < PAGE ? room : PAGE);
+        code = ask_send(&arguments->ask, ANSWER_SECONDS, &reply);
+        if (code)
+            return code;
+
+        const struct control_value *rules = control_value_member(reply.message, "rules");
+        size_t count = control_value_count(rules);
+
+        if (listed == 0)
+            print_head(arguments, reply.message);
+        for (size_t i = 0; i < count; i++, listed++) {
+            const struct control_reply rule = { .message = control_value_item(rules, i) };
+
+            if (arguments->ask.json)
+                printf("%s%s", listed > 0 ? ",\n" : "", control_reply_text(&rule));
+            else
+                print_rule(rule.message, arguments->failed);
+        }
+        more = count > 0 && listed < arguments->limit && control_value_member(reply.message, "next");
+        if (!more)
+            print_tail(arguments, reply.message, listed);
+        ask_free_reply(&reply);
+    }
+    return EXIT_OK;
+}
+
+static int run(int argc, char **argv)
+{
+    struct arguments arguments = { .limit = 1UL << 30 };
+    int first, code = ask_init(&arguments.ask, &command_rules, argc);
+
+    if (code)
+        return code;
+    code = cli_parse(&command_rules, argc, argv, take_option, &arguments, &arguments.ask.input.settings, &first);
+    if (code < 0 && first < argc) {
+        cli_error(&command_rules, "unexpected argument '%s'", argv[first]);
+        code = EXIT_USAGE;
+    }
+    if (code < 0)
+        code = list(&arguments);
+    ask_clear(&arguments.ask);
+    return code;
+}
+
+const struct command command_rules = {
+    .name = "rules",
+    .usage = "[OPTION]...",
+    .summary = "List the rules that the daemon has loaded, or left out",
+    .help = "Prints one line for each loaded rule: gid:sid, action, file:line, message. With --failed it prints one "
+            "line for each\n"
+            "rule that was left out when the rules were last loaded: whether it is a mistake (the rule must be "
+            "corrected) or\n"
+            "unsupported (Suricata or Snort has the feature, Sluice lacks it), gid:sid, file:line, reason; and one "
+            "line for each\n"
+            "rule file that could not be read. The daemon keeps the reasons of the first 16,384 and counts the others.",
+    .options = options,
+    .run = run,
+};
