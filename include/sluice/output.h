@@ -189,7 +189,7 @@ struct output_firewall {
 };
 void output_firewall(struct output *output, const struct output_firewall *event);
 const char *output_firewall_action_name(enum output_firewall_action action);
-/* What happened to the previous engine, and which rules this one could not load. Called by one thread. */
+/* The end of the previous engine, and the rules that this one could not load. Called by one thread. */
 enum output_engine_action {
     OUTPUT_ENGINE_RESTARTED,      /* it died, and this one takes its place */
     OUTPUT_ENGINE_QUARANTINED,    /* a packet on which two died was dropped */

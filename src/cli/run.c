@@ -140,6 +140,9 @@ static int load_and_start(struct arguments *arguments)
     int code = cli_load_sound_config(&arguments->input, CONFIG_STRICT, CLI_DEFAULT_CONFIG,
                                      "not started (`sluice check` shows them all)", &config);
 
+    /* A file that is named here and cannot be read is a mistake in the command line. */
+    if (!code && !cli_files_readable(&command_run, arguments->input.rules.at, arguments->input.rules.count))
+        code = EXIT_FAILED;
     if (!code)
         code = arguments->check ? check(arguments, config) : start(arguments, config);
     config_free(config);

@@ -217,7 +217,7 @@ class Check(Files):
         code, out, err = self.check("--rules", self.file("text.rules", "these are notes, not a rule\n" + RULE))
         self.assertEqual(code, 1)
         self.assertEqual(len(re.findall("error:", err)), 1, err)
-        self.assertIn("1 rule loaded, 1 rejected", out)
+        self.assertIn("1 rule loaded, 1 failed, 0 skipped", out)
 
     def test_misspelled_action_does_not_hide_other_mistakes(self):
         _, _, err = self.check("--rules", self.file("x.rules", 'alret tcp any any -> any any (msg:"x"; nonsense:1; sid:2;)\n'))
@@ -228,7 +228,7 @@ class Check(Files):
         code, out, err = self.check("--rules", empty)
         self.assertEqual(code, 0)
         self.assertRegex(err, r"empty\.rules: warning: this file has no rules")
-        self.assertIn("0 errors, 1 warning", out)
+        self.assertIn("0 errors, 0 unsupported, 1 warning", out)
         self.assertNotIn("warning", self.check("--rules", self.file("good.rules", RULE))[2])
 
     def test_many_mistakes(self):
