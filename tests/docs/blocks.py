@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""blocks.py CHECKOUT DOCUMENT: run or check each fenced block of a document, in order, as its reader would.
+
+    ```sh           the commands, typed in one shell as root, starting in the checkout; each must end with exit code 0
+    ```yaml         a configuration: `sluice check --config`
+    ```suricata     rules: `sluice check --rules`
+    ```threshold    lines of threshold.config: `sluice check --set threshold-file=`
+    ```nft          `nft --check`, as far as this kernel has the expressions
+    ```text         output, pictures, formulas: nothing is done
+
+A comment in the line before a block changes that:
+
+    <!-- not run: REASON -->       commands that cannot run here; they are counted and printed with the reason
+    <!-- runs until Ctrl-C -->     `sluice run` in the foreground: it stays until the next such block or the end of the document, and
+                                   must then end with exit code 0 on Ctrl-C
+
+Changes the machine it runs on: documents.sh starts it behind an overlay.
+"""
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+SHELL_SECONDS = 3600  # a build from scratch
+READY_SECONDS = 60
+MARK = re.compile(r"<!-- (not run: .+|runs until Ctrl-C) -->$")
+MISSING_IN_KERNEL = re.compile(r"(?m)^Error: (Could not process rule: (No such file or directory|Operation not supported)|"
+                               r".* not supported by kernel)")
+
+
+class Failure(Exception):
+    pass
+
+
+class Block:
+    def __init__(self, line, language, mark):
+        self.line, self.language, self.mark = line, language, mark
+        self.lines = []
+
+    @property
+    def text(self):
+        return "\n".join(self.lines) + "\n"
+
+
+def read_blocks(path):
+    """The fenced blocks. Blocks without a language and indented blocks are errors: nobody would run them."""
+    blocks, block, mark, blank = [], None, None, True
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file.read().splitlines(), 1):
+            fence = re.match(r"```(\w*)$", line)
+            if block and line == "```":
+                blocks.append(block)
+                block = mark = None
+            elif block:
+                block.lines.append(line)
+            elif fence:
+                if not fence[1]:
+                    raise Failure(f"line {number}: the block has no language")
+                block = Block(number, fence[1], mark)
+            elif blank and line.startswith("    "):
+                raise Failure(f"line {number}: an indented block: write it as a fenced one with its language")
+            elif line:
+                found = MARK.match(line)
+                if line.startswith("<!-- not run") and not found:
+                    raise Failure(f"line {number}: the mark has no reason")
+                mark = found and found[1]
+            blank = not line
+    if block:
+        raise Failure(f"line {block.line}: the block does not end")
+    return blocks
+
+
+def run(*command, **options):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False, **options)
+
+
+class Session:
+    """What the reader has open: a shell with its folder, and the daemon in another one."""
+
+    def __init__(self, checkout):
+        self.folder = checkout
+        self.daemon = self.log = None
+        self.scratch = tempfile.TemporaryDirectory()
+
+    def shell(self, block):
+        after = os.path.join(self.scratch.name, "folder")
+        script = f"trap 'pwd >{after}' EXIT\nset -e\n{block.text}"
+        done = run("bash", "-c", script, cwd=self.folder, stdin=subprocess.DEVNULL, timeout=SHELL_SECONDS)
+        print("".join(f"    {line}\n" for line in done.stdout.splitlines()), end="")
+        if done.returncode:
+            raise Failure(f"exit code {done.returncode}")
+        with open(after, encoding="utf-8") as file:
+            self.folder = file.read().rstrip("\n")
+
+    def start_daemon(self, block):
+        self.stop_daemon()
+        self.log = os.path.join(self.scratch.name, "daemon.log")
+        with open(self.log, "w", encoding="utf-8") as log:
+            self.daemon = subprocess.Popen(["bash", "-c", "set -e\n" + block.text], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                           stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+        end = time.monotonic() + READY_SECONDS
+        while "sluice: ready" not in self.said():
+            if self.daemon.poll() is not None or time.monotonic() > end:
+                raise Failure(f"the daemon did not become ready:\n{self.said()}")
+            time.sleep(0.05)
+
+    def said(self):
+        with open(self.log, encoding="utf-8", errors="replace") as log:
+            return log.read()
+
+    def stop_daemon(self):
+        if not self.daemon:
+            return
+        os.killpg(self.daemon.pid, signal.SIGINT)
+        code = self.daemon.wait(timeout=60)
+        self.daemon = None
+        if code:
+            raise Failure(f"the daemon ended with exit code {code} on Ctrl-C:\n{self.said()}")
+
+    def file(self, name, block):
+        path = os.path.join(self.scratch.name, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(block.text)
+        return path
+
+    def check(self, *command):
+        done = run(*command)
+        if done.returncode:
+            raise Failure(f"{' '.join(command)}: exit code {done.returncode}:\n{done.stdout}")
+
+    def check_nft(self, path):
+        done = run("nft", "--check", "--file", path)
+        errors = [line for line in done.stdout.splitlines() if re.search(r"\bError: ", line)]
+        if not done.returncode:
+            return None
+        if errors and all(MISSING_IN_KERNEL.search(error[error.index("Error: "):]) for error in errors):
+            return f"this kernel lacks what it needs ({errors[0]})"
+        raise Failure(f"nft --check: exit code {done.returncode}:\n{done.stdout}")
+
+    def do(self, block):
+        """What a block asks for; the reason when it was not done."""
+        if block.mark and block.mark.startswith("not run: "):
+            return block.mark.removeprefix("not run: ")
+        if block.language == "sh":
+            if block.mark:
+                self.start_daemon(block)
+            else:
+                self.shell(block)
+        elif block.language == "yaml":
+            self.check("sluice", "check", "--config", self.file("config.yaml", block))
+        elif block.language == "suricata":
+            self.check("sluice", "check", "--rules", self.file("document.rules", block))
+        elif block.language == "threshold":
+            self.check("sluice", "check", "--set", "threshold-file=" + self.file("threshold.config", block))
+        elif block.language == "nft":
+            return self.check_nft(self.file("document.nft", block))
+        elif block.language != "text":
+            raise Failure(f"unknown language '{block.language}'")
+        return None
+
+
+def main():
+    checkout, document = sys.argv[1:]
+    session, done, left_out, line = Session(checkout), {}, 0, 0
+    try:
+        for block in read_blocks(os.path.join(checkout, document)):
+            line, begin = block.line, time.monotonic()
+            reason = session.do(block)
+            if reason:
+                left_out += 1
+                print(f"NOT RUN {document}:{line}: {block.language}: {reason}", flush=True)
+            else:
+                done[block.language] = done.get(block.language, 0) + 1
+                print(f"ok {document}:{line}: {block.language}: {block.lines[0]} ({time.monotonic() - begin:.1f} s)", flush=True)
+        session.stop_daemon()
+    except (Failure, subprocess.TimeoutExpired) as failure:
+        print(f"FAILED {document}:{line}: {failure}")
+        if session.daemon:
+            print(f"--- the daemon's log:\n{session.said()}")
+        sys.exit(1)
+    print(f"{document}: " + ", ".join(f"{count} {language}" for language, count in sorted(done.items())) +
+          f" blocks run or checked, {left_out} not run")
+
+
+if __name__ == "__main__":
+    main()
