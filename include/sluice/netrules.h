@@ -162,6 +162,20 @@ struct netrules_route {
     const char *text;
 };
 
+/* A network interface that is up, but for the loopback. */
+struct netrules_link {
+    struct netrules_link *next;
+    const char *name;
+    uint32_t receive_size,
+        send_size;   /* bytes of the largest super-packet: by GRO, and of its own connections; 0: not known */
+    bool merges_udp; /* GRO puts UDP datagrams of a flow that is forwarded into one super-packet */
+};
+
+/* Version of the kernel; all 0: not known. */
+struct netrules_kernel {
+    unsigned major, minor, patch;
+};
+
 /* A queue that somebody holds. */
 struct netrules_holder {
     struct netrules_holder *next;
@@ -181,6 +195,8 @@ struct netrules {
     unsigned chain_count; /* of all tables */
     struct netrules_route *routes;
     struct netrules_holder *holders;
+    struct netrules_link *links;
+    struct netrules_kernel kernel;
     bool forwards_ipv4, forwards_ipv6, has_ipv6; /* of this host: sysctls, and an IPv6 address that is not local */
 };
 
@@ -215,5 +231,8 @@ int netrules_add_legacy(struct netrules *ruleset, bool ipv6, const void *info, s
 
 /* Adds one message RTM_NEWRULE if it asks for a mark. */
 int netrules_add_route(struct netrules *ruleset, const void *bytes, size_t length);
+
+/* Adds one message RTM_NEWLINK if the interface is up. */
+int netrules_add_link(struct netrules *ruleset, const void *bytes, size_t length);
 
 #endif

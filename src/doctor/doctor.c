@@ -209,8 +209,8 @@ static void sort(struct doctor_report *report)
 static int examine(struct doctor_report *report, const struct netrules *ruleset, const struct doctor_input *input)
 {
     static void (*const checks[])(struct patient * patient) = {
-        check_own_table, check_queues, check_order,         check_priorities, check_offload,
-        check_listeners, check_marks,  check_offload_marks, check_families,   check_managers,
+        check_own_table, check_queues,        check_order,    check_priorities, check_offload, check_listeners,
+        check_marks,     check_offload_marks, check_families, check_managers,   check_links,   check_kernel,
     };
     struct patient patient = {
         .ruleset = ruleset,

@@ -96,6 +96,8 @@ void take_offload(struct patient *patient);
 bool is_next_queue(const struct patient *patient, const struct netrules_rule *rule);
 void check_families(struct patient *patient);
 void check_managers(struct patient *patient);
+void check_links(struct patient *patient);
+void check_kernel(struct patient *patient);
 
 /* The program that is known to make such tables and chains, or NULL: Docker by its chain DOCKER-USER. */
 const char *manager_of(const struct netrules_chain *chain);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "sluice/arena.h"
@@ -199,7 +200,12 @@ static bool has_global_ipv6(void)
 
 void netrules_read_host(struct netrules *ruleset)
 {
+    struct netrules_kernel *kernel = &ruleset->kernel;
+    struct utsname name;
+
     ruleset->forwards_ipv4 = is_one("/proc/sys/net/ipv4/ip_forward");
     ruleset->forwards_ipv6 = is_one("/proc/sys/net/ipv6/conf/all/forwarding");
     ruleset->has_ipv6 = has_global_ipv6();
+    if (uname(&name) < 0 || sscanf(name.release, "%u.%u.%u", &kernel->major, &kernel->minor, &kernel->patch) < 2)
+        *kernel = (struct netrules_kernel){ .major = 0 };
 }

@@ -387,6 +387,32 @@ static int read_routes(struct netrules *ruleset, int family)
     return err == -EOPNOTSUPP || err == -EAFNOSUPPORT ? 0 : err; /* a kernel without policy routing */
 }
 
+/* --- Links ------------------------------------------------------------------------------------------------------------------------ */
+
+static int add_link(void *user, const void *bytes, size_t length)
+{
+    int err = netrules_add_link(user, bytes, length);
+
+    return err == -EBADMSG ? 0 : err;
+}
+
+static int read_links(struct netrules *ruleset)
+{
+    struct ifinfomsg head = { .ifi_family = AF_UNSPEC };
+    struct session session;
+    struct request request;
+    int err = session_open(&session, NETLINK_ROUTE);
+
+    if (err)
+        return err;
+    request_start(&request, RTM_GETLINK, NLM_F_DUMP, &head, sizeof(head));
+    err = ask(&session, &request, add_link, ruleset);
+    session_close(&session);
+    if (!err)
+        netrules_read_features(ruleset);
+    return err;
+}
+
 /* --- Connections ----------------------------------------------------------------------------------------------------------------- */
 
 struct counting {
@@ -458,6 +484,8 @@ static int read_all(struct netrules *ruleset)
         err = read_legacy(ruleset, i == 1);
     for (int i = 0; i < 2 && !err; i++)
         err = read_routes(ruleset, i ? AF_INET6 : AF_INET);
+    if (!err)
+        err = read_links(ruleset);
     if (!err)
         err = netrules_read_holders(ruleset);
     if (!err)

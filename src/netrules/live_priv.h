@@ -10,7 +10,10 @@ int netrules_read_holders(struct netrules *ruleset);
 /* One line of /proc/net/netfilter/nfnetlink_queue. 0 or -ENOMEM; what is none is passed over. */
 int netrules_add_holder(struct netrules *ruleset, const char *line);
 
-/* Whether the host forwards, and has IPv6. */
+/* Sets netrules_link.merges_udp of all links, as far as their drivers tell. */
+void netrules_read_features(struct netrules *ruleset);
+
+/* Whether the host forwards, and has IPv6; its kernel. */
 void netrules_read_host(struct netrules *ruleset);
 
 #endif

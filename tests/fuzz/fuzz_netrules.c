@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Live rulesets as the kernel sends them. The first byte says what follows: 0 messages of nf_tables, 1 of policy routing, 2 a legacy
+ * Live rulesets as the kernel sends them. The first byte says what follows: 0 messages of nf_tables, 1 of policy routing and links, 2 a legacy
  * table of IPv4, 3 of IPv6 (what IPT_SO_GET_INFO gives, then the entries). The contract: whatever comes, the model is whole (every
  * rule has a text and its own chain, a queue's range is one), and the doctor's report says what, why and what to do.
  */
 #include <linux/netfilter_ipv4/ip_tables.h>
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,13 +34,23 @@ static size_t length_at(const uint8_t *data, size_t size)
     return header.nlmsg_len < sizeof(header) || header.nlmsg_len > size ? size : header.nlmsg_len;
 }
 
+static bool is_link(const uint8_t *data, size_t length)
+{
+    struct nlmsghdr header = { .nlmsg_type = 0 };
+
+    if (length >= sizeof(header))
+        memcpy(&header, data, sizeof(header));
+    return header.nlmsg_type == RTM_NEWLINK;
+}
+
 static void add_messages(struct netrules *ruleset, bool routes, const uint8_t *data, size_t size)
 {
     for (int i = 0; i < MESSAGES && size > 0; i++) {
         size_t length = length_at(data, size), next = NLMSG_ALIGN(length) < size ? NLMSG_ALIGN(length) : size;
-        int err = length == 0 ? -1
-                  : routes    ? netrules_add_route(ruleset, data, length)
-                              : netrules_add_message(ruleset, data, length);
+        int err = length == 0                       ? -1
+                  : routes && is_link(data, length) ? netrules_add_link(ruleset, data, length)
+                  : routes                          ? netrules_add_route(ruleset, data, length)
+                                                    : netrules_add_message(ruleset, data, length);
 
         require(err <= 0);
         if (length == 0)

@@ -220,6 +220,31 @@ for manager in firewalld docker fail2ban; do found manager.$manager note; done
 only queue.no-listener
 clear
 
+# --- Interfaces that build super-packets which the kernel has to segment -----------------------------------------------------------
+ip link add name l0 type veth peer name l1
+ip link set l0 up
+ip link set l1 up
+examine "usual interfaces"
+absent link.big-tcp link.udp-gro
+python3 "$(dirname "$0")/link_sizes.py" 185000 l0 || skip "the kernel has no BIG TCP for IPv4"
+examine "BIG TCP"
+found link.big-tcp note "interface l0 .* 185000 bytes"
+if command -v ethtool >/dev/null; then
+	for feature in rx-udp-gro-forwarding rx-gro-list; do
+		ethtool -K l1 gro on $feature on
+		examine "$feature"
+		found link.udp-gro note "interface l1"
+		ethtool -K l1 gro off
+		examine "$feature without GRO"
+		absent link.udp-gro
+		ethtool -K l1 $feature off
+	done
+fi
+ip link set l0 down
+examine "an interface that is down"
+absent link.big-tcp
+ip link del l0
+
 # --- By hand, and by whom it may --------------------------------------------------------------------------------------------------
 if command -v setpriv >/dev/null; then
 	code=0

@@ -381,6 +381,41 @@ START_TEST(own_table_as_made_is_clean)
 }
 END_TEST
 
+/* --- Kernels ---------------------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    struct netrules_kernel kernel;
+    const char *finding; /* NULL: none */
+} kernels[] = {
+    { { 0, 0, 0 }, NULL },
+    { { 6, 1, 140 }, NULL },
+    { { 6, 12, 74 }, NULL },
+    { { 6, 12, 75 }, "kernel.queue-crash" },
+    { { 6, 12, 82 }, "kernel.queue-crash" },
+    { { 6, 12, 83 }, "kernel.queue-resize" },
+    { { 6, 17, 99 }, NULL },
+    { { 6, 18, 13 }, NULL },
+    { { 6, 18, 23 }, "kernel.queue-crash" },
+    { { 6, 18, 24 }, "kernel.queue-resize" },
+    { { 6, 19, 13 }, "kernel.queue-crash" },
+    { { 6, 19, 14 }, "kernel.queue-resize" },
+    { { 7, 0, 0 }, "kernel.queue-resize" },
+    { { 8, 1, 0 }, "kernel.queue-resize" },
+};
+
+START_TEST(kernels_with_defects)
+{
+    static const char *const ids[] = { "kernel.queue-crash", "kernel.queue-resize" };
+
+    ruleset->kernel = kernels[_i].kernel;
+    judge();
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+        ck_assert_msg(!find(ids[i]) == !(kernels[_i].finding && strcmp(kernels[_i].finding, ids[i]) == 0),
+                      "%u.%u.%u: %s", kernels[_i].kernel.major, kernels[_i].kernel.minor, kernels[_i].kernel.patch,
+                      ids[i]);
+}
+END_TEST
+
 /* --- The report -------------------------------------------------------------------------------------------------------------------------- */
 
 START_TEST(report_is_written)
@@ -427,6 +462,7 @@ int main(void)
     tcase_add_test(judging, one_queue_has_it_all);
     tcase_add_test(judging, offload_is_found_wherever_it_stands);
     tcase_add_loop_test(judging, own_table_as_made_is_clean, 0, 6 * MODES);
+    tcase_add_loop_test(judging, kernels_with_defects, 0, COUNT(kernels));
     tcase_add_test(judging, report_is_written);
     suite_add_tcase(suite, judging);
     runner = srunner_create(suite);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The host: interfaces whose super-packets the kernel has to segment for Sluice, and kernels whose queues have known defects. */
+#include "doctor_priv.h"
+
+enum { COPIED = 65536 }; /* super-packets of up to 64 KiB are copied whole */
+
+/* --- Interfaces ------------------------------------------------------------------------------------------------------------------ */
+
+static void check_link(struct patient *patient, const struct netrules_link *link)
+{
+    uint32_t size = link->receive_size > link->send_size ? link->receive_size : link->send_size;
+
+    if (size > COPIED)
+        find_out(patient, DOCTOR_NOTE, "link.big-tcp",
+                 "The kernel copies 65531 bytes of a packet at most. Sluice has it segment larger super-packets (BIG "
+                 "TCP), so all bytes "
+                 "are inspected, but for 10 s after each one throughput drops to that without super-packets.",
+                 "Run `ip link set dev DEVICE gso_max_size 65536 gro_max_size 65536 gso_ipv4_max_size 65536 "
+                 "gro_ipv4_max_size 65536` (the last two need iproute2 6.3).",
+                 "interface %s builds super-packets of up to %u bytes", link->name, size);
+    if (link->merges_udp)
+        find_out(patient, DOCTOR_NOTE, "link.udp-gro",
+                 "The kernel does not say where the datagrams in a super-packet end. Sluice has it segment them, so "
+                 "each datagram is "
+                 "inspected, but for 10 s after each one throughput drops to that without super-packets.",
+                 "Run `ethtool -K DEVICE rx-udp-gro-forwarding off rx-gro-list off`.",
+                 "interface %s merges UDP datagrams (rx-udp-gro-forwarding or rx-gro-list)", link->name);
+}
+
+void check_links(struct patient *patient)
+{
+    for (const struct netrules_link *link = patient->ruleset->links; link; link = link->next)
+        check_link(patient, link);
+}
+
+/* --- Kernel ---------------------------------------------------------------------------------------------------------------------- */
+
+/* From `patch` of this series up to before `end`; `end` 0: all later ones. */
+struct series {
+    unsigned major, minor, patch, end;
+};
+
+static bool is_any(const struct netrules_kernel *kernel, const struct series *series, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (kernel->major == series[i].major && kernel->minor == series[i].minor && kernel->patch >= series[i].patch &&
+            (series[i].end == 0 || kernel->patch < series[i].end))
+            return true;
+    return false;
+}
+
+/* CVE-2026-43084: the hash table of waiting packets that all queues share is read after packets were freed. */
+static const struct series crashes[] = { { 6, 12, 75, 83 }, { 6, 18, 14, 24 }, { 6, 19, 4, 14 } };
+/* Its correction gives each queue a table of 8 to 32768 buckets, which the kernel resizes as packets come and go. */
+static const struct series resizes[] = { { 6, 12, 83, 0 }, { 6, 18, 24, 0 }, { 6, 19, 14, 0 } };
+
+void check_kernel(struct patient *patient)
+{
+    const struct netrules_kernel *kernel = &patient->ruleset->kernel;
+
+    if (is_any(kernel, crashes, sizeof(crashes) / sizeof(crashes[0])))
+        find_out(patient, DOCTOR_WARNING, "kernel.queue-crash",
+                 "Kernels of this version can crash when packets of several queues get their verdicts at the same time "
+                 "(CVE-2026-43084), unless the distribution has corrected them.",
+                 "Update the kernel: 6.12.83, 6.18.24, 6.19.14 and 7.0 have the correction.",
+                 "kernel %u.%u.%u has a known defect in nfnetlink_queue", kernel->major, kernel->minor, kernel->patch);
+    else if (kernel->major >= 7 || is_any(kernel, resizes, sizeof(resizes) / sizeof(resizes[0])))
+        find_out(
+            patient, DOCTOR_NOTE, "kernel.queue-resize",
+            "The kernel keeps the waiting packets of each queue in a hash table that grows and shrinks with their "
+            "number, down to "
+            "8 buckets. With many small packets it resizes the table thousands of times a second, in kworker threads "
+            "(rht_deferred_worker).",
+            "Leave super-packets on (queue.gso, GRO of the interfaces), so that fewer packets wait. `perf top` shows "
+            "rht_deferred_worker when the resizing costs CPU time.",
+            "kernel %u.%u.%u resizes the hash table of each queue with every burst of packets", kernel->major,
+            kernel->minor, kernel->patch);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Network interfaces: the sizes of super-packets that they build, by rtnetlink, and whether their GRO merges UDP datagrams, by the
+ * features of SIOCETHTOOL, which are found by their names.
+ */
+#include "netrules_priv.h"
+
+#include <errno.h>
+#include <linux/ethtool.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "live_priv.h"
+
+enum { MAX_FEATURES = 1024, FEATURE_BITS = 32 };
+enum { GSO_IPV4_MAX_SIZE = 63, GRO_IPV4_MAX_SIZE = 64 }; /* IFLA_*, since Linux 6.3 */
+
+/* --- Sizes ----------------------------------------------------------------------------------------------------------------------- */
+
+static void raise_to(uint32_t *largest, struct cursor message, uint16_t attribute)
+{
+    struct cursor value = netrules_attribute(message, attribute);
+    uint32_t size;
+
+    if (cursor_left(&value) != sizeof(size))
+        return;
+    memcpy(&size, value.at, sizeof(size));
+    *largest = size > *largest ? size : *largest;
+}
+
+int netrules_add_link(struct netrules *ruleset, const void *bytes, size_t length)
+{
+    struct cursor message = cursor_of(bytes, length), name;
+    struct netrules_link *link, **last = &ruleset->links;
+    struct ifinfomsg head;
+    const uint8_t *at;
+
+    if (!cursor_skip(&message, NLMSG_HDRLEN) || !(at = cursor_take(&message, sizeof(head))))
+        return -EBADMSG;
+    memcpy(&head, at, sizeof(head));
+    name = netrules_attribute(message, IFLA_IFNAME);
+    if (head.ifi_flags & IFF_LOOPBACK || !(head.ifi_flags & IFF_UP) || cursor_left(&name) == 0)
+        return 0;
+    link = arena_alloc(ruleset->arena, sizeof(*link));
+    if (!link)
+        return -ENOMEM;
+    *link = (struct netrules_link){
+        .name = arena_printf(ruleset->arena, "%.*s", (int)strnlen((const char *)name.at, cursor_left(&name)),
+                             (const char *)name.at),
+    };
+    raise_to(&link->receive_size, message, IFLA_GRO_MAX_SIZE);
+    raise_to(&link->receive_size, message, GRO_IPV4_MAX_SIZE);
+    raise_to(&link->send_size, message, IFLA_GSO_MAX_SIZE);
+    raise_to(&link->send_size, message, GSO_IPV4_MAX_SIZE);
+    while (*last)
+        last = &(*last)->next;
+    *last = link;
+    return link->name ? netrules_check_size(ruleset) : -ENOMEM;
+}
+
+/* --- Features --------------------------------------------------------------------------------------------------------------------- */
+
+static bool ask_device(int socket, const char *name, void *command)
+{
+    struct ifreq request = { .ifr_data = command };
+
+    strncpy(request.ifr_name, name, sizeof(request.ifr_name) - 1);
+    return ioctl(socket, SIOCETHTOOL, &request) == 0;
+}
+
+static uint32_t count_features(int socket, const char *name)
+{
+    struct {
+        struct ethtool_sset_info info;
+        uint32_t count;
+    } set = { .info = { .cmd = ETHTOOL_GSSET_INFO, .sset_mask = UINT64_C(1) << ETH_SS_FEATURES } };
+
+    return ask_device(socket, name, &set) && set.info.sset_mask && set.count <= MAX_FEATURES ? set.count : 0;
+}
+
+static bool is_active(const struct ethtool_gfeatures *features, const struct ethtool_gstrings *names, const char *name)
+{
+    for (uint32_t i = 0; i < names->len && i / FEATURE_BITS < features->size; i++)
+        if (strncmp((const char *)names->data + (size_t)i * ETH_GSTRING_LEN, name, ETH_GSTRING_LEN) == 0)
+            return features->features[i / FEATURE_BITS].active >> i % FEATURE_BITS & 1;
+    return false;
+}
+
+/* A device whose driver can't be asked merges nothing, as far as is known. */
+static void read_features(struct netrules_link *link, int socket)
+{
+    uint32_t count = count_features(socket, link->name), blocks = (count + FEATURE_BITS - 1) / FEATURE_BITS;
+    struct ethtool_gstrings *names = calloc(1, sizeof(*names) + (size_t)count * ETH_GSTRING_LEN);
+    struct ethtool_gfeatures *features = calloc(1, sizeof(*features) + blocks * sizeof(features->features[0]));
+
+    if (names && features && count) {
+        *names = (struct ethtool_gstrings){ .cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES, .len = count };
+        *features = (struct ethtool_gfeatures){ .cmd = ETHTOOL_GFEATURES, .size = blocks };
+        if (ask_device(socket, link->name, names) && ask_device(socket, link->name, features) &&
+            is_active(features, names, "rx-gro"))
+            link->merges_udp =
+                is_active(features, names, "rx-udp-gro-forwarding") || is_active(features, names, "rx-gro-list");
+    }
+    free(names);
+    free(features);
+}
+
+void netrules_read_features(struct netrules *ruleset)
+{
+    int one = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    if (one < 0)
+        return;
+    for (struct netrules_link *link = ruleset->links; link; link = link->next)
+        read_features(link, one);
+    close(one);
+}
