@@ -33,6 +33,7 @@ enum {
 /* The parts of a rule's text that matchers read; find_fields() does not parse the rule. */
 struct fields {
     struct span action, options, message, class_name;
+    struct span metadata; /* the options from the first one of metadata on */
     uint32_t gid, sid, revision;
     bool noalert;
 };
@@ -89,7 +90,7 @@ static void find_fields(struct span text, struct fields *fields)
     while (rest.length > 0 && strchr(" \t\r)", rest.at[rest.length - 1]))
         rest.length--;
     fields->options = rest;
-    while (next_option(&rest, &name, &value)) {
+    for (struct span here = rest; next_option(&rest, &name, &value); here = rest) {
         if (span_equal_nocase(name, "sid"))
             read_id(value, &fields->sid);
         else if (span_equal_nocase(name, "gid"))
@@ -100,6 +101,8 @@ static void find_fields(struct span text, struct fields *fields)
             fields->message = without_quotes(value);
         else if (span_equal_nocase(name, "classtype"))
             fields->class_name = value;
+        else if (span_equal_nocase(name, "metadata") && !fields->metadata.at)
+            fields->metadata = here;
         else if (span_equal_nocase(name, "noalert") ||
                  (span_equal_nocase(name, "flowbits") && span_equal_nocase(value, "noalert")))
             fields->noalert = true;
@@ -207,7 +210,7 @@ static bool matches(struct rule_policy *policy, struct policy_line *line, struct
     case POLICY_MATCH_GROUP:
         return matches_group(line->name, path);
     case POLICY_MATCH_METADATA:
-        return matches_metadata(line, fields->options);
+        return matches_metadata(line, fields->metadata);
     }
     return false;
 }
@@ -253,10 +256,11 @@ static size_t find_named(const struct rule_policy *policy, const struct fields *
 
 /* --- Changes --------------------------------------------------------------------------------------------------------------- */
 
-/* The rule that lines are applied to; policy->text holds its text. */
+/* The rule that lines are applied to. */
 struct subject {
     struct rule_decision *decision;
     const struct statement *statement;
+    struct span text; /* of the file, or policy->text */
     struct fields fields;
     bool action_changed, text_changed;
 };
@@ -273,8 +277,9 @@ static void use_changed(struct rule_policy *policy, struct subject *subject)
 
     policy->text = policy->changed;
     policy->changed = text;
+    subject->text = text_of(&policy->text);
     subject->text_changed = true;
-    find_fields(text_of(&policy->text), &subject->fields);
+    find_fields(subject->text, &subject->fields);
 }
 
 static bool set_action(struct rule_policy *policy, struct policy_line *line, struct subject *subject)
@@ -297,7 +302,7 @@ static bool set_action(struct rule_policy *policy, struct policy_line *line, str
     if (known && action == line->action)
         return was_alert_only;
 
-    struct span rest = text_of(&policy->text);
+    struct span rest = subject->text;
 
     rest.at += fields->action.length;
     rest.length -= fields->action.length;
@@ -352,7 +357,7 @@ static bool substitute(struct rule_policy *policy, struct policy_line *line, str
 static bool modify(struct rule_policy *policy, struct policy_line *line, struct subject *subject)
 {
     struct rule_decision *decision = subject->decision;
-    struct span before = text_of(&policy->text), after;
+    struct span before = subject->text, after;
     bool was_enabled = decision->enabled;
     bool found = false;
 
@@ -390,7 +395,7 @@ static bool modify(struct rule_policy *policy, struct policy_line *line, struct 
 
 static bool add_metadata(struct rule_policy *policy, struct policy_line *line, struct subject *subject)
 {
-    struct span text = text_of(&policy->text);
+    struct span text = subject->text;
     struct span options = subject->fields.options;
     size_t end = (size_t)(options.at + options.length - text.at);
 
@@ -454,7 +459,7 @@ static int apply_lines(struct rule_policy *policy, struct subject *subject, stru
     struct rule_change **link = &subject->decision->changes;
     size_t pattern = 0;
 
-    for (size_t next = 0; next < policy->line_count && policy->text.length <= MAX_TEXT;) {
+    for (size_t next = 0; next < policy->line_count && subject->text.length <= MAX_TEXT;) {
         size_t named = find_named(policy, &subject->fields, next);
 
         while (pattern < policy->pattern_count && policy->patterns[pattern] < next)
@@ -469,7 +474,7 @@ static int apply_lines(struct rule_policy *policy, struct subject *subject, stru
 
         struct policy_line *line = &policy->lines[index];
 
-        if (by_pattern && !matches(policy, line, text_of(&policy->text), &subject->fields, path))
+        if (by_pattern && !matches(policy, line, subject->text, &subject->fields, path))
             continue;
         policy->applied[policy->applied_count++] = (uint32_t)index;
         if (line->matched++ == 0)
@@ -484,7 +489,7 @@ static int apply_lines(struct rule_policy *policy, struct subject *subject, stru
                          subject->fields.sid);
             diag_note(diag, statement_position(subject->statement, subject->statement->text), "the rule is here");
         }
-        if (policy->text.failed || policy->changed.failed)
+        if (policy->changed.failed)
             return -ENOMEM;
     }
     return 0;
@@ -558,7 +563,7 @@ static void count(struct rule_policy *policy, const struct subject *subject)
 int rule_policy_apply(struct rule_policy *policy, const struct statement *statement, struct rule_decision *out,
                       struct diag *diag)
 {
-    struct subject subject = { .decision = out, .statement = statement };
+    struct subject subject = { .decision = out, .statement = statement, .text = statement->text };
     struct fields written;
 
     *out = (struct rule_decision){ .statement = *statement, .enabled = !statement->commented };
@@ -572,11 +577,7 @@ int rule_policy_apply(struct rule_policy *policy, const struct statement *statem
     subject.fields = written;
     policy->applied_count = 0;
     if (policy->line_count > 0) {
-        text_reset(&policy->text);
-        text_append(&policy->text, statement->text.at, statement->text.length);
-        find_fields(text_of(&policy->text), &subject.fields);
-
-        int err = policy->text.failed ? -ENOMEM : apply_lines(policy, &subject, diag);
+        int err = apply_lines(policy, &subject, diag);
 
         if (err)
             return err;
@@ -657,9 +658,11 @@ static void report_line(const struct policy_line *line, struct diag *diag)
 
     if (line->over_limit > 0)
         diag_warning(diag, at,
-                     "the regular expression exceeded the match limit in %zu rule%s, which it does not match%s",
+                     "the regular expression exceeded the match limit in %zu rule%s: the line was not applied to %s",
                      line->over_limit, line->over_limit == 1 ? "" : "s",
-                     line->over_limit >= MAX_OVER_LIMIT ? "; the line was not applied to the rules after them" : "");
+                     line->over_limit >= MAX_OVER_LIMIT ? "them, nor to the rules after them" : "them");
+    if (line->matched == 0 && line->over_limit > 0)
+        return;
     if (line->matched == 0) {
         diag_warning(diag, at, "the line matches no rule");
         return;
