@@ -279,6 +279,36 @@ class Check(Files):
         again = self.file("again.yaml", out)
         self.assertEqual(sluice("check", "--config", again, "--print-config")[1], out)
 
+    def test_rule_policy_is_applied_and_counted(self):
+        self.file("policy", "drop 1\nenable 3\nalert-only msg:^x$\nnonsense\ndrop 99\nmodify 4 evil evil;\n")
+        self.file("disable.conf", "2 # noisy\n")
+        rules = self.file("x.rules", RULE + RULE.replace("sid:1", "sid:2") + "# " + RULE.replace("sid:1", "sid:3") +
+                          RULE.replace("sid:1", "sid:4").replace('"x"', '"y"'))
+        config = self.file("policy.yaml", "rule-policy: {file: policy, disable-file: disable.conf}\n")
+        code, out, err = sluice("check", "--config", config, "--rules", rules)
+        self.assertEqual(code, 1)
+        self.assertRegex(err, r"policy:4:1: error: a line must begin with .*, got 'nonsense'\nnonsense\n\^~+\n")
+        self.assertRegex(err, r"policy:5:1: warning: the line matches no rule")
+        self.assertRegex(err, r"x\.rules:4:\d+: error: .*\n.*evil;")
+        self.assertRegex(err, r"policy:6:1: note: the rule policy changed the rule here\nmodify 4 evil evil;")
+        self.assertRegex(out, r"(?m)^2 rules loaded, 1 rejected|^2 rules loaded, 1 failed")
+        self.assertRegex(out, r"(?m)^rule policy: 1 enabled, 1 disabled, 1 changed to drop, \d alert-only, 1 modified$")
+        _, out, _ = sluice("check", "--json", "--config", config, "--rules", rules)
+        policy = json.loads(out)["policy"]
+        self.assertEqual((policy["enabled"], policy["disabled"], policy["drop"], policy["modified"]), (1, 1, 1, 1))
+        self.file("policy", "drop 1\n")
+        self.assertEqual(sluice("check", "--quiet", "--config", config, "--rules", rules), (0, "", ""))
+
+    def test_rule_policy_of_the_guide_is_valid(self):
+        guide = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "guide.md")
+        with open(guide, encoding="utf-8") as file:
+            section = file.read().split("### Change rules without editing rule files")[1]
+        self.file("policy", re.search(r"```text\n(disable .*?)```", section, re.S).group(1))
+        config = self.file("policy.yaml", "rule-policy: {file: policy}\n")
+        code, out, err = sluice("check", "--config", config, "--rules", self.file("good.rules", RULE))
+        self.assertEqual(code, 0, err)
+        self.assertIn("0 errors", out)
+
     def test_json(self):
         code, out, err = self.check("--json", "--print-config", "--rules", self.file("bad.rules", RULE + BAD_RULE))
         result = json.loads(out)
