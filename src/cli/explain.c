@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `sluice explain`: what became of a flow and why, or of a rule. */
+/* `sluice explain`: the verdict of a flow and its reasons, or the state of a rule. */
 #include "ask.h"
 
 #include <inttypes.h>
@@ -253,18 +253,17 @@ static int run(int argc, char **argv)
 const struct command command_explain = {
     .name = "explain",
     .usage = "[OPTION]... SID|GID:SID|flow ID|[PROTOCOL] ADDRESS:PORT ADDRESS:PORT",
-    .summary = "Asks the running daemon what became of a flow and why, or of a rule",
-    .help =
-        "Of a flow: its verdict and the reason, exceptions that it met, and the rules that matched in it. Either "
-        "end may come\n"
-        "first, [ADDRESS]:PORT is for IPv6, and the protocol is TCP unless another is named. ID is the flow_id of "
-        "events; "
-        "a number\n"
-        "that is too large for a rule's is one, too. Of flows that are over those that rules matched in, or that were "
-        "dropped or met\n"
-        "an exception, are known for a while.\n"
-        "Of a rule: its text and where it stands, how often it matched, and when last; also when it is not loaded "
-        "any more.",
+    .summary = "Show the verdict of a flow and its reasons, or the state of a rule",
+    .help = "Flow: the verdict and its reason, exceptions, and the rules that matched. The ends may be given in either "
+            "order,\n"
+            "[ADDRESS]:PORT is for IPv6, the default protocol is TCP. ID is the flow_id of events; a number that is "
+            "too large\n"
+            "for a sid is a flow_id, too. The daemon remembers finished flows for a while if a rule matched in them, "
+            "or if\n"
+            "they were dropped or met an exception.\n"
+            "Rule: whether it is loaded, and why not; its file and line, its action and text as loaded, the lines of "
+            "the rule\n"
+            "policy that changed it, and how often and when it matched.",
     .options = options,
     .run = run,
 };
