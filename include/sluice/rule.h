@@ -365,9 +365,12 @@ struct rule_failure {
     uint32_t line;     /* 0: the whole file */
     uint32_t gid, sid; /* sid 0: the rule has none, or it could not be parsed */
     const char *reason;
+    const struct rule_change *changes; /* by the rule policy; NULL: the rule is as written */
 };
 size_t rule_list_failure_count(const struct rule_list *list); /* kept */
 const struct rule_failure *rule_list_failure(const struct rule_list *list, size_t index);
+/* The first failure of the rule; NULL: none is known. */
+const struct rule_failure *rule_list_find_failure(const struct rule_list *list, uint32_t gid, uint32_t sid);
 const char *rule_failure_kind_name(enum rule_failure_kind kind); /* "mistake", "unsupported", "unread file" */
 
 /* Unsupported features and unknown keywords of rejected rules, most frequent first: a keyword's name, or "protocol http".

@@ -137,7 +137,7 @@ static void print_changes(const struct control_value *changes)
 
 static void print_state(const struct control_value *rule)
 {
-    const char *disabled_by = ask_string(rule, "disabled_by");
+    const char *disabled_by = ask_string(rule, "disabled_by"), *left_out_for = ask_string(rule, "left_out_for");
 
     if (control_value_bool(control_value_member(rule, "loaded")))
         printf("  loaded from %s:%" PRId64 ": revision %" PRId64 ", action %s%s%s, priority %" PRId64 "\n",
@@ -149,8 +149,11 @@ static void print_state(const struct control_value *rule)
         printf("  not loaded: %s in %s:%" PRId64 "\n",
                strcmp(disabled_by, "comment") == 0 ? "commented out" : "disabled by the rule policy; the rule is",
                ask_string(rule, "file"), ask_number(rule, "line"));
+    else if (*left_out_for)
+        printf("  not loaded: %s in %s:%" PRId64 ": %s\n", left_out_for, ask_string(rule, "file"),
+               ask_number(rule, "line"), ask_string(rule, "reason"));
     else
-        printf("  not loaded: it was removed, or rejected, by the last reload\n");
+        printf("  not loaded: no rule file has it any more\n");
     print_changes(control_value_member(rule, "policy"));
 }
 

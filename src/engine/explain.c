@@ -294,7 +294,16 @@ static void put_text(struct text *out, const struct rule *rule)
     put_thresholds(out, rule);
 }
 
-/* A rule that is in a rule file, but not loaded. */
+/* A rule in a rule file that is not loaded: why. */
+static void put_failure(struct text *out, const struct rule_failure *failure)
+{
+    json_string(out, "left_out_for", rule_failure_kind_name(failure->kind));
+    json_string(out, "reason", failure->reason);
+    json_string(out, "file", failure->file);
+    json_uint(out, "line", failure->line);
+    put_changes(out, failure->changes);
+}
+
 static void put_disabled(struct text *out, const struct rule_disabled *disabled)
 {
     bool by_policy = !disabled->commented || disabled->changes;
@@ -310,6 +319,7 @@ void explain_rule(struct text *out, const struct rule_list *rules, const struct 
                   const struct worker *workers, unsigned count)
 {
     const struct rule *rule = rule_list_find(rules, ids->gid, ids->sid);
+    const struct rule_failure *failure = rule ? NULL : rule_list_find_failure(rules, ids->gid, ids->sid);
     const struct rule_disabled *disabled = rule ? NULL : rule_list_find_disabled(rules, ids->gid, ids->sid);
     const struct tally_sum sum = sum_tallies(ids->number, workers, count);
 
@@ -325,6 +335,8 @@ void explain_rule(struct text *out, const struct rule_list *rules, const struct 
     put_cost(out, ids, workers, count);
     if (rule)
         put_text(out, rule);
+    else if (failure)
+        put_failure(out, failure);
     else if (disabled)
         put_disabled(out, disabled);
     json_object_close(out);

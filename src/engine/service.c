@@ -445,9 +445,8 @@ static void explain_sid(struct service *service, struct control_request *request
     snprintf(name, sizeof(name), "%u:%u", (unsigned)gid, (unsigned)sid);
     ids.number = rule_names_find(options->names, RULE_NAME_RULE, span_of(name));
     if (ids.number == 0 && !rule_list_find(rules, ids.gid, ids.sid) &&
-        !rule_list_find_disabled(rules, ids.gid, ids.sid))
-        control_fail(request, "rule %s is in no rule file, or it was rejected: `sluice check` lists rejected rules",
-                     name);
+        !rule_list_find_failure(rules, ids.gid, ids.sid) && !rule_list_find_disabled(rules, ids.gid, ids.sid))
+        control_fail(request, "rule %s is in no rule file: `sluice rules` lists the rules that are loaded", name);
     else
         explain_rule(control_answer(request), rules, &ids, options->workers, options->worker_count);
 }

@@ -70,8 +70,15 @@ static int decide(struct rule_list *list, struct rule_entry *first, struct rule_
     } else {
         snprintf(reason, sizeof(reason), "rule %u:%u exists already with revision %u", rule->gid, rule->sid,
                  first->rule->revision);
-        err = rule_list_add_failure(
-            list, &(struct rule_failure){ RULE_FAILURE_MISTAKE, rule->file, rule->line, rule->gid, rule->sid, reason });
+        err = rule_list_add_failure(list, &(struct rule_failure){
+                                              .kind = RULE_FAILURE_MISTAKE,
+                                              .file = rule->file,
+                                              .line = rule->line,
+                                              .gid = rule->gid,
+                                              .sid = rule->sid,
+                                              .reason = reason,
+                                              .changes = rule->changes,
+                                          });
         diag_error(diag, sid_position(second), "%s", reason);
     }
     if (report)

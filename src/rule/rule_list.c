@@ -154,7 +154,8 @@ static uint32_t find_sid(struct span text)
     return 0;
 }
 
-static int add_parse_failure(struct rule_list *list, const struct rule_parser *parser)
+static int add_parse_failure(struct rule_list *list, const struct rule_parser *parser,
+                             const struct rule_change *changes)
 {
     const struct rule *rule = parser->rule;
     const struct rule_failure failure = {
@@ -164,6 +165,7 @@ static int add_parse_failure(struct rule_list *list, const struct rule_parser *p
         .gid = rule ? rule->gid : 1,
         .sid = rule && rule->sid ? rule->sid : find_sid(parser->statement->text),
         .reason = parser->reason,
+        .changes = changes,
     };
 
     return rule_list_add_failure(list, &failure);
@@ -190,7 +192,7 @@ static int parse_statement(struct rule_list *list, const struct statement *state
         diag_note(diag, change->at, "the rule policy changed the rule here");
     if (err && parser.rule)
         keyword_release(parser.rule);
-    return err == -EINVAL ? add_parse_failure(list, &parser) : err;
+    return err == -EINVAL ? add_parse_failure(list, &parser, decision.changes) : err;
 }
 
 static int parse_source(struct rule_list *list, const struct source *source, struct diag *diag)
@@ -313,6 +315,15 @@ size_t rule_list_unread_files(const struct rule_list *list)
 size_t rule_list_failure_count(const struct rule_list *list)
 {
     return list->failure_count;
+}
+
+const struct rule_failure *rule_list_find_failure(const struct rule_list *list, uint32_t gid, uint32_t sid)
+{
+    for (size_t i = 0; i < list->failure_count; i++) {
+        if (list->failures[i].sid == sid && list->failures[i].gid == gid)
+            return &list->failures[i];
+    }
+    return NULL;
 }
 
 const struct rule_failure *rule_list_failure(const struct rule_list *list, size_t index)

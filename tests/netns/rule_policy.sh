@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The rule policy: a rule changed to drop drops, a disabled one does not match, a reload reads the policy again, and `sluice explain` names
-# the line. A mistake in the policy does not stop the start.
+# the line. A mistake in the policy stops neither the start nor a reload.
 . "$(dirname "$0")/lib.sh"
 topology
 queue_rule
@@ -11,6 +11,7 @@ alert udp any any -> any 7000 (msg:"first"; content:"first"; sid:1;)
 drop udp any any -> any 7000 (msg:"second"; content:"second"; sid:2;)
 # alert udp any any -> any 7000 (msg:"third"; content:"third"; sid:3;)
 alert udp any any -> any 7000 (msg:"fourth"; content:"fourth"; classtype:bad-unknown; sid:4;)
+alert udp any any -> any 7000 (msg:"fifth"; content:"fifth"; sid:5;)
 RULES
 cat >"$WORK/policy" <<'POLICY'
 drop 1
@@ -18,6 +19,7 @@ disable re:SECOND
 enable group:t
 drop msg:^third$
 nonsense
+modify 5 content contend
 POLICY
 cat >"$WORK/drop.conf" <<'DROP'
 # drop.conf of suricata-update
@@ -32,7 +34,7 @@ explained() {
 	ask explain "$1" >"$WORK/said" 2>&1 || fail "explain $1: $(cat "$WORK/said")"
 	grep -qF "$2" "$WORK/said" || fail "explain $1 does not say '$2': $(cat "$WORK/said")"
 }
-# forwarded WORD...: sends all four words, and those alone arrive. The last packet shows that the others have been judged.
+# forwarded WORD...: sends four words, and those alone arrive. The last packet shows that the others have been judged.
 round=0
 forwarded() {
 	local word arrived
@@ -58,10 +60,13 @@ explained 1 "action drop"
 explained 2 "changed by $WORK/policy:3: enable group:t"
 explained 3 "changed by $WORK/policy:4: drop msg:^third$"
 explained 4 "changed by $WORK/drop.conf:2: re:classtype:bad-unknown"
+explained 5 "not loaded: mistake in $WORK/rules/t.rules:5: unknown keyword 'contend'"
+explained 5 "changed by $WORK/policy:6: modify 5 content contend"
 
-# A reload reads the policy again.
+# A reload reads the policy again, and skips the line with the mistake.
 cat >"$WORK/policy" <<'POLICY'
 disable 2
+nonsense
 alert classtype:bad-unknown
 POLICY
 ask reload >"$WORK/said" 2>&1 || fail "reload: $(cat "$WORK/said")"
@@ -70,8 +75,8 @@ explained 1 "action alert"
 explained 2 "not loaded: disabled by the rule policy"
 explained 2 "changed by $WORK/policy:1: disable 2"
 explained 3 "not loaded: commented out in $WORK/rules/t.rules:3"
-explained 4 "changed by $WORK/policy:2: alert classtype:bad-unknown"
-ask explain 5 2>"$WORK/said" && fail "a rule that is in no file is explained"
+explained 4 "changed by $WORK/policy:3: alert classtype:bad-unknown"
+ask explain 6 2>"$WORK/said" && fail "a rule that is in no file is explained"
 grep -q "no rule file" "$WORK/said" || fail "$(cat "$WORK/said")"
 stop_process "$SLUICE_PID" || fail "exit code $?"
 equal "drops by rules" "$(events ips event_type=drop drop.reason=rules)" 4
