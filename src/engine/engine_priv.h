@@ -120,9 +120,14 @@ void engine_log_left_out(const struct rule_list *rules);
 /* Writes engine events: one of the counts and one for each rule or file that was left out, the first 1,000. */
 void engine_report_left_out(const struct rule_list *rules, struct output *output);
 
-/* The first diagnostics, errors before others; returns how many it wrote to `out`. */
-enum { ENGINE_SHOWN_DIAGNOSTICS = 20 };
-size_t engine_pick_diagnostics(const struct diag *diag, const struct diag_entry **out, size_t room);
+/* The first errors, then the first warnings, then the first unsupported features, each with its notes; returns how many it
+ * wrote to `out`. */
+enum {
+    ENGINE_PICKED_SEVERITIES = 3,
+    ENGINE_PICKED_EACH = 20,
+    ENGINE_PICKED_DIAGNOSTICS = ENGINE_PICKED_SEVERITIES * ENGINE_PICKED_EACH,
+};
+size_t engine_pick_diagnostics(const struct diag *diag, const struct diag_entry *out[ENGINE_PICKED_DIAGNOSTICS]);
 /* Prints them to stderr. */
 void engine_print_mistakes(const struct diag *diag);
 

@@ -21,17 +21,19 @@
 
 enum { MAX_EVENTS = 1000 /* of rules that were left out: they fit into the ring of engine events */ };
 
-size_t engine_pick_diagnostics(const struct diag *diag, const struct diag_entry **out, size_t room)
+size_t engine_pick_diagnostics(const struct diag *diag, const struct diag_entry *out[ENGINE_PICKED_DIAGNOSTICS])
 {
+    static const enum diag_severity order[ENGINE_PICKED_SEVERITIES] = { DIAG_ERROR, DIAG_WARNING, DIAG_UNSUPPORTED };
     size_t picked = 0;
 
-    for (int severity = DIAG_ERROR; severity > DIAG_NOTE; severity--) {
+    for (size_t k = 0; k < ENGINE_PICKED_SEVERITIES; k++) {
+        size_t end = picked + ENGINE_PICKED_EACH;
         bool follows = false; /* a note belongs to the entry before it */
 
-        for (size_t i = 0; i < diag_count(diag) && picked < room; i++) {
+        for (size_t i = 0; i < diag_count(diag) && picked < end; i++) {
             const struct diag_entry *entry = diag_get(diag, i);
 
-            follows = entry->severity == DIAG_NOTE ? follows : (int)entry->severity == severity;
+            follows = entry->severity == DIAG_NOTE ? follows : entry->severity == order[k];
             if (follows)
                 out[picked++] = entry;
         }
@@ -41,8 +43,8 @@ size_t engine_pick_diagnostics(const struct diag *diag, const struct diag_entry 
 
 void engine_print_mistakes(const struct diag *diag)
 {
-    const struct diag_entry *entries[ENGINE_SHOWN_DIAGNOSTICS];
-    size_t picked = engine_pick_diagnostics(diag, entries, ENGINE_SHOWN_DIAGNOSTICS);
+    const struct diag_entry *entries[ENGINE_PICKED_DIAGNOSTICS];
+    size_t picked = engine_pick_diagnostics(diag, entries);
 
     for (size_t i = 0; i < picked; i++)
         diag_print_entry(entries[i], stderr, isatty(STDERR_FILENO));

@@ -553,8 +553,8 @@ static void list_failed_rules(void *user, struct control_request *request)
 
 static void put_mistakes(struct text *out, const struct diag *diag)
 {
-    const struct diag_entry *entries[ENGINE_SHOWN_DIAGNOSTICS];
-    size_t picked = engine_pick_diagnostics(diag, entries, ENGINE_SHOWN_DIAGNOSTICS);
+    const struct diag_entry *entries[ENGINE_PICKED_DIAGNOSTICS];
+    size_t picked = engine_pick_diagnostics(diag, entries);
 
     for (size_t i = 0; i < picked; i++) {
         const struct diag_entry *entry = entries[i];

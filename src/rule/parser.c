@@ -173,6 +173,8 @@ static int parse_option(struct rule_parser *parser, struct span option)
     parser->keyword = keyword;
     parser->keyword_name = name;
     parser->keyword_value = (struct span){ .at = "" };
+    if (plausibility_check_value(parser, value))
+        return keyword->kind == KEYWORD_CONTENT ? stand_in(parser, KNOWN_CONTENT) : 0;
     if (modifies_stand_in(parser, keyword) || check_once(parser) || applications_cut_direction(parser, &value) ||
         prepare_value(parser, &value, &negated))
         return 0;
@@ -363,6 +365,7 @@ static void parse_direction(struct rule_parser *parser, struct span word)
 
 static void parse_source(struct rule_parser *parser, struct span word)
 {
+    parser->names_addresses |= plausibility_names_addresses(word);
     parser->rule->source = rule_parser_addresses(parser, word);
 }
 
@@ -373,6 +376,7 @@ static void parse_source_port(struct rule_parser *parser, struct span word)
 
 static void parse_destination(struct rule_parser *parser, struct span word)
 {
+    parser->names_addresses |= plausibility_names_addresses(word);
     parser->rule->destination = rule_parser_addresses(parser, word);
 }
 
@@ -590,6 +594,7 @@ static int finish_rule(struct rule_parser *parser)
     err = finish_buffers(parser);
     if (err)
         return err;
+    plausibility_check_rule(parser);
     move_nested(rule);
     return applications_finish(parser);
 }

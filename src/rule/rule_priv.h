@@ -9,6 +9,7 @@
  *   address_set.c        addresses; port_set.c  ports
  *   header.c             actions, direction;  protocol.c  protocol words
  *   parser.c             one rule;  builder.c  what keywords call while a rule is parsed
+ *   plausibility.c       warnings of a missing ';' and of rules that drop everything
  *   applications.c       which protocols above TCP and UDP a rule is about, and its directions
  *   keyword_table.c      keywords by name;  known_keywords.c  names the field has and we do not
  *   class_config.c       classification.config and reference.config
@@ -313,6 +314,8 @@ struct rule_parser {
     unsigned mistakes, unsupported;
     char reason[RULE_REASON_SIZE]; /* the first mistake; without one the first unsupported feature */
     bool out_of_memory;
+    bool names_addresses; /* the header lists addresses */
+    bool unusual_flags;   /* `tcp.flags` asks for more than the flags of every connection */
 
     const struct keyword *keyword; /* being parsed */
     struct span keyword_name, keyword_value;
@@ -350,6 +353,13 @@ int applications_finish(struct rule_parser *parser);
 int applications_cut_direction(struct rule_parser *parser, struct span *value);
 /* For struct rule_buffer and conditions on transactions: in which direction what the keyword asks for lies. */
 uint8_t applications_directions(const struct rule_parser *parser, const struct keyword *keyword);
+
+/* Reports an option that the value of another one has swallowed for want of a ';'. 0, or -EINVAL for an error. */
+int plausibility_check_value(struct rule_parser *parser, struct span value);
+/* Warns of a rule that drops all traffic of its header. */
+void plausibility_check_rule(struct rule_parser *parser);
+/* Whether a word for addresses lists some, and not only `any` and variables of networks. */
+bool plausibility_names_addresses(struct span word);
 
 /* An unknown keyword: a mistake, counted by `tag` as unsupported features are. Returns -EINVAL. */
 int rule_parser_unknown(struct rule_parser *parser, struct span where, const char *tag, const char *format, ...)

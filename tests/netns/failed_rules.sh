@@ -95,6 +95,29 @@ udp_send cli 10.66.2.2 7000 late
 wait_events ips 1 event_type=alert alert.signature_id=2001
 stop_process "$PID" || fail "exit code $?"
 
+# A missing semicolon does not make a rule that drops everything: the rule is an error. A rule that does drop everything of its header is
+# loaded, and start and reload warn of it.
+drops_all='plain.rules:[0-9]*:1: warning: rule 1:2 drops all traffic of its header'
+missing="plain.rules:[0-9]*:41: error: a ';' is missing before 'content'"
+cat >"$WORK/plain.rules" <<'RULES'
+drop udp any any -> any 7000 (msg:"all" content:"evil"; sid:1;)
+drop udp any any -> any 7009 (msg:"port"; flow:to_server; sid:2;)
+RULES
+start_sluice plain --queue 0 --rules "$WORK/plain.rules" --no-console --set "unix-command.filename=$WORK/socket" --set unix-command.enabled=yes
+PID=$LAST_PID
+grep -q "$drops_all" "$WORK/plain.log" || fail "the start does not warn of a rule that drops all"
+grep -q "$missing" "$WORK/plain.log" || fail "the start does not report the missing semicolon"
+ask reload >"$WORK/said" 2>&1 || fail "reload: $(cat "$WORK/said")"
+grep -q "$drops_all" "$WORK/said" && grep -q "$missing" "$WORK/said" || fail "the reload does not report the rules: $(cat "$WORK/said")"
+background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
+for _ in $(seq 100); do
+	udp_send cli 10.66.2.2 7000 harmless
+	grep -qs harmless "$WORK/got" && break
+	sleep 0.05
+done
+grep -qs harmless "$WORK/got" || fail "the rule with the missing semicolon drops"
+stop_process "$PID" || fail "exit code $?"
+
 # No rule is left: a start goes on and says so.
 sed -n 7p "$WORK/a.rules" >"$WORK/none.rules"
 start_sluice none --queue 0 --rules "$WORK/none.rules" --no-console

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rules that are correct by the grammar and most likely not what their writer meant: an option whose `;` is missing swallows the
+ * next one, and a rule that drops with no condition drops all traffic of its header.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "rule_priv.h"
+
+/* --- A missing ';' ------------------------------------------------------------------------------------------------------------ */
+
+static bool is_name_character(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr("_.-", c);
+}
+
+static bool is_keyword(const struct rule_parser *parser, struct span name)
+{
+    return name.length > 0 && (keyword_table_find(parser->list->options.keywords, name) || known_keyword_find(name));
+}
+
+/* The keyword that the text begins with; empty when it begins with none. *has_value: a colon follows. */
+static struct span keyword_at(const struct rule_parser *parser, struct span text, bool *has_value)
+{
+    struct span name = { .at = text.at };
+
+    while (name.length < text.length && text.at[name.length] && is_name_character(text.at[name.length]))
+        name.length++;
+    if (!is_keyword(parser, name))
+        return (struct span){ .at = text.at };
+    text = span_trim((struct span){ text.at + name.length, text.length - name.length });
+    *has_value = text.length > 0 && text.at[0] == ':';
+    return *has_value || text.length == 0 ? name : (struct span){ .at = name.at };
+}
+
+/* The first quote without a backslash after the one at the start. */
+static const char *closing_quote(struct span value)
+{
+    for (size_t i = 1; i < value.length; i++) {
+        if (value.at[i] == '\\')
+            i++;
+        else if (value.at[i] == '"')
+            return value.at + i;
+    }
+    return NULL;
+}
+
+/* A quote inside of a pattern need not be escaped, so only one after the slash and the flags is the closing one. */
+static bool ends_pattern(struct span value, const char *quote)
+{
+    const char *at = quote - 1;
+
+    while (at > value.at + 1 && ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z')))
+        at--;
+    return at > value.at + 1 && *at == '/';
+}
+
+static int check_after_quote(struct rule_parser *parser, struct span value)
+{
+    const char *quote = closing_quote(value);
+    struct span rest, name;
+    bool has_value;
+
+    if (!quote || (span_equal(span_of(parser->keyword->name), "pcre") && !ends_pattern(value, quote)))
+        return 0;
+    rest = span_trim((struct span){ quote + 1, value.length - (size_t)(quote + 1 - value.at) });
+    name = keyword_at(parser, rest, &has_value);
+    if (name.length == 0)
+        return 0;
+    return rule_parser_error(parser, name, "a ';' is missing before '" SPAN_FORMAT "'", SPAN_ARGS(span_shown(name)));
+}
+
+/* Without quotes the text may be meant as it is, so this is a warning. */
+static void check_plain(struct rule_parser *parser, struct span value)
+{
+    if (!memchr(value.at, ':', value.length))
+        return;
+    for (size_t i = 1; i < value.length; i++) {
+        bool has_value;
+        struct span name;
+
+        if (!strchr(" \t", value.at[i - 1]) || strchr(" \t", value.at[i]))
+            continue;
+        name = keyword_at(parser, (struct span){ value.at + i, value.length - i }, &has_value);
+        if (name.length == 0 || !has_value)
+            continue;
+        rule_parser_warning(parser, name, "'" SPAN_FORMAT "' is part of the value of '%s': is a ';' missing before it?",
+                            SPAN_ARGS(span_shown(name)), parser->keyword->name);
+        return;
+    }
+}
+
+/* Every TCP connection has segments with these flags. */
+static bool are_usual_flags(struct span value)
+{
+    for (size_t i = 0; i < value.length; i++) {
+        if (!strchr("SsAaPpCcEe12+, ", value.at[i]))
+            return false;
+    }
+    return true;
+}
+
+int plausibility_check_value(struct rule_parser *parser, struct span value)
+{
+    if (strcmp(parser->keyword->name, "tcp.flags") == 0)
+        parser->unusual_flags |= !are_usual_flags(value);
+    if (value.length > 0 && value.at[0] == '!')
+        value = span_trim((struct span){ value.at + 1, value.length - 1 });
+    if (value.length == 0)
+        return 0;
+    if (value.at[0] == '"')
+        return check_after_quote(parser, value);
+    check_plain(parser, value);
+    return 0;
+}
+
+/* --- A rule that drops everything ---------------------------------------------------------------------------------------------- */
+
+static bool ends_with(struct span text, const char *end)
+{
+    size_t length = strlen(end);
+
+    return text.length >= length && memcmp(text.at + text.length - length, end, length) == 0;
+}
+
+/* Variables of whole networks, as Suricata's configuration and published rules have them. */
+static bool is_network_variable(struct span name)
+{
+    static const char *const ends[] = { "_NET", "_SERVERS", "_SERVER", "_CLIENT" };
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        if (ends_with(name, ends[i]))
+            return true;
+    }
+    return false;
+}
+
+bool plausibility_names_addresses(struct span word)
+{
+    const char *end = word.at + word.length;
+
+    if (word.length > 0 && word.at[0] == '!')
+        return false;
+    for (const char *at = word.at; at < end;) {
+        struct span item = { .at = at };
+
+        while (at < end && !strchr("[], \t", *at))
+            at++;
+        item.length = (size_t)(at - item.at);
+        at++;
+        if (item.length == 0 || item.at[0] == '!' || span_equal_nocase(item, "any") || ends_with(item, "/0"))
+            continue;
+        if (item.at[0] != '$' || !is_network_variable(item))
+            return true;
+    }
+    return false;
+}
+
+static bool is_header_like(const struct rule_parser *parser, const struct keyword *keyword)
+{
+    return strcmp(keyword->name, "flow") == 0 || (strcmp(keyword->name, "tcp.flags") == 0 && !parser->unusual_flags);
+}
+
+/* A header that lists addresses, or the ports of both sides, was written to drop all that it matches. */
+static bool has_condition(const struct rule_parser *parser)
+{
+    const struct rule *rule = parser->rule;
+
+    if (parser->names_addresses || (!rule->source_port->any && !rule->destination_port->any))
+        return true;
+    if (rule->buffers || rule->transaction_conditions || rule->file_conditions)
+        return true;
+    for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
+        if (!is_header_like(parser, c->keyword))
+            return true;
+    }
+    for (const struct threshold *t = rule->thresholds; t; t = t->next) {
+        if (t->kind != THRESHOLD_LIMIT)
+            return true;
+    }
+    return false;
+}
+
+void plausibility_check_rule(struct rule_parser *parser)
+{
+    const struct rule *rule = parser->rule;
+    struct span action = parser->statement->text;
+
+    if (rule->action == ACTION_ALERT || rule->action == ACTION_PASS || has_condition(parser))
+        return;
+    action.length = strlen(rule_action_name(rule->action)) < action.length ? strlen(rule_action_name(rule->action)) : 1;
+    rule_parser_warning(parser, action,
+                        "rule %u:%u drops all traffic of its header: it has no condition besides header and flow",
+                        rule->gid, rule->sid);
+}
