@@ -82,8 +82,11 @@ static void load_newer_config(struct engine *engine)
     if (!options->load_config || !atomic_load(&engine->inherited->memory->reload_wanted))
         return;
     diag = diag_new();
-    if (!diag || options->load_config(options->load_config_user, &engine->newer, diag))
-        log_warning("the configuration has mistakes now: the rules are loaded as it was at the start");
+    if (!diag || options->load_config(options->load_config_user, &engine->newer, diag) || diag_errors(diag) > 0) {
+        log_warning("the configuration file has mistakes: using the rules and settings that the daemon started with");
+        config_free(engine->newer);
+        engine->newer = NULL;
+    }
     diag_free(diag);
 }
 
