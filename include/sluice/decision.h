@@ -43,6 +43,7 @@ struct alert {
     const struct rule *rule;
     enum rule_action action; /* as applied: rate_filter may have changed it */
     bool blocked;            /* EVE's alert.action: the packet is dropped or rejected */
+    bool would_drop;         /* EVE's alert.would_drop: alert-only lets the packet pass */
     bool in_stream;          /* the payload that matters is the stream's */
     const struct app_tx *tx; /* as in struct hit */
     uint8_t first_text, text_count;
@@ -51,10 +52,11 @@ struct alert {
 struct decision {
     const struct alert *alerts; /* lent until the worker's next packet */
     size_t alert_count;
-    const struct rule *drop_rule;  /* the rule that dropped, or NULL */
-    const struct rule *block_rule; /* the first that dropped and wants a host blocked, or NULL */
-    bool passed;                   /* a pass rule ended it */
-    bool tagged;                   /* log the packet: a tag of an earlier alert asks for it */
+    const struct rule *drop_rule;       /* the rule that dropped, or NULL */
+    const struct rule *would_drop_rule; /* the first rule whose drop alert-only does not enforce, or NULL */
+    const struct rule *block_rule;      /* the first that dropped and wants a host blocked, or NULL */
+    bool passed;                        /* a pass rule ended it */
+    bool tagged;                        /* log the packet: a tag of an earlier alert asks for it */
     const struct rule_captures
         *texts;                  /* of the packet and its alerts, lent until the worker's next packet; NULL for none */
     const struct app *app;       /* whose transactions the alerts' are; NULL without */

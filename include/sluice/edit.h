@@ -26,7 +26,8 @@ struct packet_edits {
     struct packet_edit pending[EDIT_MAX_PENDING];
     struct packet_edit list[EDIT_MAX]; /* in their order: where two overlap, the later one counts */
     unsigned count;
-    uint64_t lost; /* found no room in the list */
+    unsigned withheld; /* of alert-only rules: not in the list */
+    uint64_t lost;     /* found no room in the list */
 };
 
 static inline void edit_note(struct packet_edits *edits, unsigned slot, uint32_t offset, uint16_t length,

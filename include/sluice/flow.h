@@ -60,6 +60,9 @@ enum flow_flag {
         1 << 15, /* its protocol said that payloads are of no use to anybody: rules do not look into them */
 };
 
+/* A flow that alert-only lets pass although it is to be dropped. Mode drop evaluates it again, unless an alert-only rule is the reason. */
+enum flow_would_drop { FLOW_WOULD_DROP_NO, FLOW_WOULD_DROP_BY_MODE, FLOW_WOULD_DROP_BY_RULE };
+
 /* Why a flow ended, EVE's flow.reason. */
 enum flow_end {
     FLOW_END_TIMEOUT,
@@ -110,6 +113,7 @@ struct flow {
     uint8_t vlan_count, ip_version, protocol, tunnel_depth;
     uint8_t class, state; /* enum flow_class, enum flow_state */
     uint16_t flags;       /* enum flow_flag */
+    uint8_t would_drop;   /* enum flow_would_drop */
     uint64_t last_ns;     /* time of the last packet; never goes back */
 
     /* --- what a packet updates --- */
@@ -134,8 +138,8 @@ struct flow {
     bool has_mac[FLOW_DIRECTIONS];
     uint8_t exceptions[EXCEPTION_COUNT]; /* enum exception_policy used for the cause, + 1; 0: not met */
     bool emergency;                      /* began while the table was full */
-    bool drop_by_exception;              /* FLOW_DROPPED comes from an exception policy, not from a rule */
-    uint8_t drop_reason;                 /* enum drop_reason: why it was dropped */
+    bool drop_by_exception;              /* an exception policy dropped the flow (or would_drop), not a rule */
+    uint8_t drop_reason;                 /* enum drop_reason: why it is dropped (or would_drop) */
     uint8_t offload;                     /* enum packet_offload: what the kernel was asked to do with the rest of it */
     uint32_t visit;                      /* see flow_is_visit() */
 

@@ -83,6 +83,7 @@ struct lifeline_worker {
     _Atomic uint32_t length;             /* of the packet */
     _Atomic uint64_t offset;             /* in the slots of this worker */
     _Atomic uint32_t conntrack;          /* its rules ask for the kernel's conntrack: when the queue is bound */
+    _Atomic uint32_t mode;               /* the configured ips.mode, as the engine writes it; 0: none yet */
 };
 
 /* What happened to an engine, for the next one to tell. */
@@ -119,6 +120,7 @@ struct lifeline_memory {
     /* The engine's. */
     _Atomic uint64_t told;          /* events */
     _Atomic int32_t crashed_worker; /* whose thread a signal is about to end; -1: none */
+    _Atomic uint64_t mode_override; /* of `sluice mode`, as the engine writes it; 0: none */
     struct lifeline_worker worker[LIFELINE_MAX_WORKERS];
 };
 

@@ -33,6 +33,7 @@
 enum output_event {
     OUTPUT_ALERT,
     OUTPUT_DROP,
+    OUTPUT_WOULD_DROP, /* alert-only: a packet passed that mode drop drops */
     OUTPUT_ANOMALY,
     OUTPUT_STATS,
     OUTPUT_FLOW,     /* a flow ended */
@@ -189,13 +190,14 @@ struct output_firewall {
 };
 void output_firewall(struct output *output, const struct output_firewall *event);
 const char *output_firewall_action_name(enum output_firewall_action action);
-/* The end of the previous engine, and the rules that this one could not load. Called by one thread. */
+/* The end of the previous engine, rules that this one could not load, and changes of the mode. Called by one thread. */
 enum output_engine_action {
     OUTPUT_ENGINE_RESTARTED,      /* it died, and this one takes its place */
     OUTPUT_ENGINE_QUARANTINED,    /* a packet on which two died was dropped */
     OUTPUT_ENGINE_HANDED_OVER,    /* the one before it gave it its flows and its packets */
     OUTPUT_ENGINE_RULES_LEFT_OUT, /* at a start or reload: how many */
     OUTPUT_ENGINE_RULE_LEFT_OUT,  /* one of them */
+    OUTPUT_ENGINE_MODE,           /* alert-only or drop is in force from now on */
     OUTPUT_ENGINE_ACTIONS,
 };
 enum { OUTPUT_ENGINE_PATH_SIZE = 256, OUTPUT_ENGINE_REASON_SIZE = 256 };
@@ -214,6 +216,9 @@ struct output_engine {
     uint32_t line;     /* 0: the whole file */
     uint32_t gid, sid; /* sid 0: not known */
     char reason[OUTPUT_ENGINE_REASON_SIZE];
+    const char *mode;  /* OUTPUT_ENGINE_MODE: a constant; NULL: as configured, by queue */
+    const char *cause; /* a constant: what changed the mode */
+    uint64_t until_ns; /* realtime when the configured mode returns; 0: not by itself */
 };
 void output_engine(struct output *output, const struct output_engine *event);
 

@@ -285,6 +285,8 @@ struct packet {
     struct packet_edits *edits; /* what rules replace in it; NULL where nothing may be: passive, inside a tunnel */
 
     /* --- policy -------------------------------------------------------------------------------------------------- */
+    enum drop_reason would_drop; /* alert-only: the packet passes, and mode drop drops it for this reason; NONE */
+    bool would_reject;           /* alert-only: mode drop also sends reject packets */
     enum verdict verdict;
     enum drop_reason drop_reason;
     enum reject_kind reject;

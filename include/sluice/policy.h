@@ -6,6 +6,9 @@
  * rate filters decide what is reported; drops take effect as the field has it (a suppressed drop rule still drops,
  * a detection_filter that is not yet reached does neither).
  *
+ * Mode alert-only enforces nothing: a packet that is to be dropped passes with packet.would_drop set, its flow is inspected
+ * further with flow.would_drop set, and no reject packet is sent. The mode may change between two packets.
+ *
  * Threads:   a policy belongs to one worker. State by host is shared between workers through policy_shared: sharded,
  *            locked, bounded by a memcap, and touched on a match only.
  */
@@ -26,8 +29,17 @@ struct policy;
 struct transfer;
 struct turn;
 
+/* Whether the drops of rules, exception policies, stream and defrag are enforced. */
+enum ips_mode {
+    IPS_MODE_DROP,
+    IPS_MODE_ALERT_ONLY, /* no: the packets pass, and are counted */
+};
+const char *ips_mode_name(enum ips_mode mode); /* "drop", "alert-only" */
+bool ips_mode_parse(const char *name, enum ips_mode *out);
+
 struct policy_options {
     bool inline_mode;          /* drops take effect; otherwise they are reported as alerts with action allowed */
+    enum ips_mode mode;        /* with inline_mode */
     unsigned packet_alert_max; /* alerts kept per packet */
     size_t threshold_memcap;   /* bytes */
     uint64_t seed;             /* of hashes: random where senders must not find addresses that collide */
@@ -44,6 +56,8 @@ int policy_new(struct policy **out, const struct policy_options *options, struct
 void policy_free(struct policy *policy);
 /* Others from now on; what was decided for flows stays. */
 void policy_set_exceptions(struct policy *policy, const enum exception_policy exceptions[EXCEPTION_COUNT]);
+/* For the packets that follow. */
+void policy_set_mode(struct policy *policy, enum ips_mode mode);
 /* Shared state is touched in this turn; NULL (at first): at once. */
 void policy_set_turn(struct policy *policy, struct turn *turn);
 /* Forgets what policy keeps with a flow that ends. */
@@ -62,8 +76,8 @@ void policy_shared_transfer_tags(struct transfer *t, struct policy_shared *share
 void policy_apply(struct policy *policy, const struct rule_list *rules, struct packet *pkt, const struct hit *hits,
                   size_t hit_count, struct decision *out);
 
-/* A flow that was decided before: drops the packet of one that was dropped. True when no rules are to be asked: dropped, passed,
- * or bypassed. */
+/* A flow that was decided before: drops the packet of a dropped flow. True when no rules are evaluated: dropped, passed, or
+ * bypassed. Alert-only releases a dropped flow (flow.would_drop), and mode drop evaluates a released flow again. */
 bool policy_flow(struct policy *policy, struct packet *pkt);
 
 /* Does what is configured for the cause to the packet and its flow, counts it and keeps it in the flow. True when the packet is
@@ -79,7 +93,7 @@ void policy_drop(struct policy *policy, struct packet *pkt, enum drop_reason rea
 /* What became of a rule's matches, by its number: kept over reloads. Written by the worker, read by anybody. */
 enum { POLICY_MAX_TALLIES = 1 << 18 };
 struct rule_tally {
-    _Atomic uint64_t matches, alerts, drops;
+    _Atomic uint64_t matches, alerts, drops, would_drops;
     _Atomic uint64_t last_ns; /* of the packet that matched last */
 };
 /* NULL for rules that are not counted: number 0, and those past POLICY_MAX_TALLIES. */
@@ -90,10 +104,11 @@ enum { FLOW_HISTORY_RULES = 6 };
 struct flow_history_rule {
     uint32_t gid, sid;
     uint32_t count;
-    uint8_t action; /* enum rule_action, of the last match */
-    bool reported;  /* an alert came of it */
-    bool blocked;   /* a packet was dropped for it */
-    bool silenced;  /* a threshold or a suppression kept it back */
+    uint8_t action;  /* enum rule_action, of the last match */
+    bool reported;   /* an alert came of it */
+    bool blocked;    /* a packet was dropped for it */
+    bool would_drop; /* alert-only let a packet pass that it drops */
+    bool silenced;   /* a threshold or a suppression kept it back */
     uint64_t first_ns, last_ns;
 };
 struct flow_history {

@@ -12,6 +12,7 @@ static const char *const verdicts[] = { "accept", "repeat", "route", NULL };
 static const char *const looping_policies[] = { "drop", "accept", NULL };
 static const char *const truncated_policies[] = { "drop", "inspect", NULL };
 static const char *const marked_policies[] = { "accept", "inspect", "drop", NULL };
+static const char *const ips_modes[] = { "drop", "alert-only", NULL };
 static const char *const conntrack_modes[] = { "auto", "always", "no", NULL };
 
 #define QUEUE_OVERRIDES                                                                                                \
@@ -48,6 +49,10 @@ static const char *const conntrack_modes[] = { "auto", "always", "no", NULL };
         { .name = "queues.*.route-bypass", .type = SETTING_BOOL, .help = "queue.route-bypass for these queues" },      \
         { .name = "queues.*.fail-open", .type = SETTING_BOOL, .help = "queue.fail-open for these queues" },            \
         { .name = "queues.*.gso", .type = SETTING_BOOL, .help = "queue.gso for these queues" },                        \
+        { .name = "queues.*.ips-mode",                                                                                 \
+          .type = SETTING_ENUM,                                                                                        \
+          .choices = ips_modes,                                                                                        \
+          .help = "ips.mode for these queues" },                                                                       \
         { .name = "queues.*.conntrack",                                                                                \
           .type = SETTING_ENUM,                                                                                        \
           .choices = conntrack_modes,                                                                                  \

@@ -40,7 +40,7 @@ void flow_copy_take(struct flow_copy *out, const struct flow *flow, bool over)
 
 static bool is_of_interest(const struct flow *flow)
 {
-    if (flow->history || flow->flags & FLOW_DROPPED)
+    if (flow->history || flow->flags & FLOW_DROPPED || flow->would_drop)
         return true;
     for (enum exception_cause cause = EXCEPTION_NONE + 1; cause < EXCEPTION_COUNT; cause++) {
         if (flow->exceptions[cause] > 0)

@@ -17,6 +17,7 @@
  *   service.c    the control socket;  explain.c  what it tells of flows and rules
  *   attachment.c the own table while the daemon runs: watched, put back, fed with hosts to block
  *   confine.c    who the daemon is, and what it may still do
+ *   mode.c       drop or alert-only, by queue and by time
  *   crash.c      whose fault it is when the engine dies
  *   drain.c      waits until queues are empty
  *   succession.c what one engine gives to the next
@@ -67,6 +68,12 @@ struct pipeline_options;
 /* The queues of a configuration with the options of each. -errno with a line in `error`. */
 int engine_queue_options(const struct config *config, struct nfqueue_options *out, size_t max, size_t *count,
                          char error[ENGINE_ERROR_SIZE]);
+/* The mode of a queue, by its range in `queues` or else by ips.mode. */
+struct queue_mode {
+    enum ips_mode mode;
+    bool of_range;
+};
+void engine_queue_mode(const struct config *config, uint16_t queue, struct queue_mode *out);
 /* queue.conntrack is no. */
 bool engine_conntrack_refused(const struct config *config, uint16_t queue);
 /* For how long after the start a queue that asks for conntrack's word has use for it; 0: always. */
@@ -86,6 +93,9 @@ int engine_open_file_store(struct file_store **out, const struct config *config,
 
 int engine_pipeline_options(const struct config *config, unsigned workers, bool inline_mode,
                             struct pipeline_options *out, struct diag *diag);
+/* The same for a daemon; prints mistakes. */
+int engine_inline_options(const struct config *config, unsigned workers, struct pipeline_options *out,
+                          char error[ENGINE_ERROR_SIZE]);
 void engine_flow_options(const struct config *config, unsigned workers, struct flow_options *out);
 void engine_stream_options(const struct config *config, unsigned workers, bool inline_mode, struct stream_options *out);
 void engine_exception_policies(const struct config *config, bool inline_mode,
@@ -240,6 +250,10 @@ struct offload_options {
 void engine_offload_options(const struct config *config, bool inline_mode, struct offload_options *out);
 void engine_offload_queue(const struct config *config, const struct firewall_options *firewall,
                           struct nfqueue_options *out);
+/* When the queues are bound: what the kernel can do. Logs it. */
+struct worker;
+void engine_settle_offload(const struct worker *workers, unsigned worker_count, struct firewall_offload *table,
+                           struct offload_options *out);
 bool offload_port_is_bypassed(const struct offload_options *options, const struct flow *flow);
 /* Of a packet of the queue that has its verdict. */
 enum packet_offload offload_of(const struct offload_options *options, const struct packet *pkt);
@@ -286,6 +300,8 @@ bool rewriter_finish(struct rewriter *rewriter, struct packet *pkt);
 struct pipeline_counters {
     uint64_t drop_reason[DROP_REASON_COUNT];
     uint64_t accepted, blocked, rejected;
+    /* Alert-only: packets (part of `accepted`) that mode drop drops, answers with reject packets, or rewrites. */
+    uint64_t would_drop, would_reject, would_replace, would_drop_reason[DROP_REASON_COUNT];
     uint64_t marked;  /* came back marked */
     uint64_t looping; /* came back without the mark, again and again */
     uint64_t
@@ -348,6 +364,7 @@ struct pipeline {
     struct checksum_sample *checksum_sample; /* lent; CHECKSUMS_AUTO */
     bool drop_undecodable;
     bool inline_mode;                      /* what rules replace goes on so */
+    enum ips_mode mode;                    /* with inline_mode: alert-only changes and drops nothing */
     bool stream_inline;                    /* streams are looked at before they are forwarded */
     bool stream_checksums;                 /* segments with a wrong checksum are not part of their stream */
     bool kernel_checksums;                 /* the kernel says which checksums it did not verify */
@@ -394,6 +411,7 @@ struct pipeline_shared {
     struct host_table *hosts;
     struct offload_options offload;
     struct overload_options overload;
+    uint64_t mode_override;            /* of `sluice mode`, packed by mode.c; 0: none */
     struct carried_counters *counters; /* of engines before this one; NULL: none, nor are they handed over */
 };
 /* Takes over options->app.settings, also when it fails. 0 or -ENOMEM. */
@@ -407,6 +425,8 @@ void pipeline_clear(struct pipeline *pipeline);
 /* The rules of the packets that follow; what they want to know of files is found out from now on. Called before the first packet it is
  * cheap afterwards: libmagic reads its database here. */
 void pipeline_use_ruleset(struct pipeline *pipeline, const struct ruleset *ruleset);
+/* For the packets that follow. */
+void pipeline_set_mode(struct pipeline *pipeline, enum ips_mode mode);
 /* What several workers share is touched in this turn; lent. */
 void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn);
 /* From a packet of capture to its verdict (written into the packet), with its events. */
@@ -538,10 +558,12 @@ struct worker {
     _Atomic uint64_t verdict_lost;                   /* the capture's counter, for anybody to read */
     _Atomic uint64_t slow_packets, slow_evaluations; /* over their budgets, the same */
     _Atomic uint64_t missing;                        /* the capture's `lost`, the same */
-    _Atomic uint64_t exact_until_ns; /* monotonic: every packet has a verdict message of its own until then */
-    bool exact;                      /* the worker's: as it told capture */
-    atomic_int error;                /* -errno that ended the thread, 0 while it runs */
-    struct worker_snapshot snapshot; /* written by the worker while snapshot_wanted, read by main after it */
+    _Atomic uint64_t exact_until_ns;   /* monotonic: every packet has a verdict message of its own until then */
+    bool exact;                        /* the worker's: as it told capture */
+    struct queue_mode configured_mode; /* main's */
+    _Atomic uint32_t mode;             /* enum ips_mode in force, main's; read once for each batch */
+    atomic_int error;                  /* -errno that ended the thread, 0 while it runs */
+    struct worker_snapshot snapshot;   /* written by the worker while snapshot_wanted, read by main after it */
 };
 
 int worker_start(struct worker *worker);

@@ -68,6 +68,8 @@ static const char *verdict_of(const struct flow *flow)
 {
     if (flow->flags & FLOW_DROPPED)
         return "dropped";
+    if (flow->would_drop)
+        return "would_drop";
     if (flow->state == FLOW_BYPASSED)
         return "bypassed";
     return flow->flags & FLOW_PASSED ? "passed" : "inspected";
@@ -82,9 +84,9 @@ static const char *message_of(const struct rule_list *rules, uint32_t gid, uint3
 
 static void put_drop(struct text *out, const struct flow *flow, const struct rule_list *rules)
 {
-    if (!(flow->flags & FLOW_DROPPED))
+    if (!(flow->flags & FLOW_DROPPED) && !flow->would_drop)
         return;
-    json_object_open(out, "drop");
+    json_object_open(out, flow->flags & FLOW_DROPPED ? "drop" : "would_drop");
     json_string(out, "reason", output_drop_reason_name(flow->drop_reason));
     if (flow->drop_sid != 0) {
         json_uint(out, "gid", flow->drop_gid);
@@ -123,6 +125,8 @@ static void put_rule_of_flow(struct text *out, const struct flow_history_rule *r
     json_uint(out, "matches", rule->count);
     json_bool(out, "reported", rule->reported);
     json_bool(out, "blocked", rule->blocked);
+    if (rule->would_drop)
+        json_bool(out, "would_drop", true);
     json_bool(out, "held_back", rule->silenced);
     output_time(out, "first", rule->first_ns);
     output_time(out, "last", rule->last_ns);
@@ -163,7 +167,7 @@ void explain_flow(struct text *out, const struct flow_copy *copy, const struct r
 /* --- Rules --------------------------------------------------------------------------------------------------------------------- */
 
 struct tally_sum {
-    uint64_t matches, alerts, drops, last_ns;
+    uint64_t matches, alerts, drops, would_drops, last_ns;
 };
 
 static struct tally_sum sum_tallies(uint32_t number, const struct worker *workers, unsigned count)
@@ -179,6 +183,7 @@ static struct tally_sum sum_tallies(uint32_t number, const struct worker *worker
         sum.matches += atomic_load_explicit(&tally->matches, memory_order_relaxed);
         sum.alerts += atomic_load_explicit(&tally->alerts, memory_order_relaxed);
         sum.drops += atomic_load_explicit(&tally->drops, memory_order_relaxed);
+        sum.would_drops += atomic_load_explicit(&tally->would_drops, memory_order_relaxed);
         sum.last_ns = last_ns > sum.last_ns ? last_ns : sum.last_ns;
     }
     return sum;
@@ -330,6 +335,7 @@ void explain_rule(struct text *out, const struct rule_list *rules, const struct 
     json_uint(out, "matches", sum.matches);
     json_uint(out, "alerts", sum.alerts);
     json_uint(out, "drops", sum.drops);
+    json_uint(out, "would_drops", sum.would_drops);
     if (sum.last_ns > 0)
         output_time(out, "last", sum.last_ns);
     put_cost(out, ids, workers, count);

@@ -33,6 +33,7 @@ enum part {
     PART_THRESHOLDS,
     PART_EXPECTED,
     PART_COUNTERS,
+    PART_MODE,
     PART_DATASETS,
     PART_SHARED_END,
     PART_TALLIES = PART_SHARED_END, /* of a worker */
@@ -466,6 +467,9 @@ static void transfer_shared_part(struct transfer *t, struct pipeline_shared *sha
     case PART_COUNTERS:
         if (shared->counters)
             carried_transfer(t, shared->counters);
+        break;
+    case PART_MODE:
+        transfer_u64(t, &shared->mode_override);
         break;
     case PART_DATASETS:
         datasets_transfer(t, rule_list_datasets(ruleset_rules(ruleset)));

@@ -13,6 +13,8 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "sluice/log.h"
+
 enum { MAX_PORTS = 1024, WORD_BITS = 64 };
 
 static void read_ports(struct offload_options *out, const char *ports)
@@ -56,6 +58,31 @@ void engine_offload_queue(const struct config *config, const struct firewall_opt
     out->offload_drops_behind = firewall->mode != ATTACH_NONE && firewall->mode != ATTACH_CHAIN;
 }
 
+/* The table saves marks of packets only where a queue can't mark connections itself. */
+void engine_settle_offload(const struct worker *workers, unsigned worker_count, struct firewall_offload *table,
+                           struct offload_options *out)
+{
+    unsigned by_packet = 0, by_connection = 0;
+
+    if (!table->accept && !table->drop)
+        return;
+    for (unsigned i = 0; i < worker_count; i++) {
+        enum queue_offload how = nfqueue_offload(workers[i].capture);
+
+        by_packet += how == QUEUE_OFFLOAD_PACKET_MARK;
+        by_connection += how == QUEUE_OFFLOAD_CONNECTION;
+    }
+    table->saves = by_packet > 0;
+    /* Decided before the first packet, so that no flow is recorded as offloaded that the kernel does not handle. */
+    out->accept &= by_packet + by_connection > 0;
+    out->drop &= by_connection > 0 || workers[0].queue.offload_drops_behind;
+    if (by_packet + by_connection == 0)
+        log_warning("no flow is offloaded: this kernel takes no connection marks in verdicts (nft.offload.verdict)");
+    else
+        log_info("flows are offloaded by %s",
+                 by_packet > 0 ? "marks of packets, which the sluice table saves" : "connection marks in verdicts");
+}
+
 /* --- On the packet's path ------------------------------------------------------------------------------------------------------- */
 
 bool offload_port_is_bypassed(const struct offload_options *options, const struct flow *flow)
@@ -80,7 +107,7 @@ enum packet_offload offload_of(const struct offload_options *options, const stru
         return OFFLOAD_NONE;
     if (pkt->verdict == VERDICT_DROP)
         return options->drop && flow->flags & FLOW_DROPPED ? OFFLOAD_DROP : OFFLOAD_NONE;
-    if (!options->accept || flow->flags & FLOW_DROPPED)
+    if (!options->accept || flow->flags & FLOW_DROPPED || flow->would_drop) /* would_drop is counted by packet */
         return OFFLOAD_NONE;
     return flow->state == FLOW_BYPASSED || (options->passed && flow->flags & FLOW_PASSED) ? OFFLOAD_ACCEPT
                                                                                           : OFFLOAD_NONE;

@@ -120,6 +120,16 @@ static int read_mode(struct queue_reader *reader, struct nfqueue_options *out, c
     return 0;
 }
 
+void engine_queue_mode(const struct config *config, uint16_t queue, struct queue_mode *out)
+{
+    struct queue_reader reader = { .config = config, .range = range_of(config, queue) };
+    const char *mode = reader.range ? config_string_or(config, ranged_name(&reader, "ips-mode"), NULL) : NULL;
+
+    out->of_range = mode != NULL;
+    if (!ips_mode_parse(mode ? mode : config_string(config, "ips.mode"), &out->mode))
+        out->mode = IPS_MODE_DROP;
+}
+
 static bool wants_conntrack(struct queue_reader *reader)
 {
     const char *wanted = queue_string(reader, "conntrack");
@@ -282,6 +292,7 @@ int engine_pipeline_options(const struct config *config, unsigned workers, bool 
     out->host_memcap = (size_t)config_number(config, "host.memcap");
     engine_policy_options(config, &out->policy);
     out->policy.inline_mode = inline_mode;
+    ips_mode_parse(config_string(config, "ips.mode"), &out->policy.mode);
     engine_exception_policies(config, inline_mode, out->policy.exceptions);
     read_defrag_options(config, workers, &out->defrag);
     out->bypass_at_depth = config_bool(config, "stream.bypass");
@@ -291,6 +302,21 @@ int engine_pipeline_options(const struct config *config, unsigned workers, bool 
     if (!err)
         err = engine_decode_options(config, &out->decode, diag);
     return err ? err : engine_app_options(config, workers, &out->app, diag);
+}
+
+int engine_inline_options(const struct config *config, unsigned workers, struct pipeline_options *out,
+                          char error[ENGINE_ERROR_SIZE])
+{
+    struct diag *diag = diag_new();
+    int err = diag ? engine_pipeline_options(config, workers, true, out, diag) : -ENOMEM;
+
+    if (err) {
+        snprintf(error, ENGINE_ERROR_SIZE, "the settings of the decoder, flows or streams cannot be used");
+        if (diag)
+            engine_print_mistakes(diag);
+    }
+    diag_free(diag);
+    return err;
 }
 
 /* Where the events go: eve.filename in the log folder, unless it is absolute. */
@@ -429,9 +455,9 @@ void engine_eve_options(const struct config *config, struct eve_options *out)
 {
     static const char *const types[OUTPUT_EVENT_COUNT] = {
         [OUTPUT_ALERT] = "eve.types.alert",       [OUTPUT_DROP] = "eve.types.drop",
-        [OUTPUT_ANOMALY] = "eve.types.anomaly",   [OUTPUT_STATS] = "eve.types.stats",
-        [OUTPUT_FLOW] = "eve.types.flow",         [OUTPUT_NETFLOW] = "eve.types.netflow",
-        [OUTPUT_PACKET] = "eve.types.alert", /* when alert.tagged-packets */
+        [OUTPUT_WOULD_DROP] = "eve.types.drop",   [OUTPUT_ANOMALY] = "eve.types.anomaly",
+        [OUTPUT_STATS] = "eve.types.stats",       [OUTPUT_FLOW] = "eve.types.flow",
+        [OUTPUT_NETFLOW] = "eve.types.netflow",   [OUTPUT_PACKET] = "eve.types.alert", /* when alert.tagged-packets */
         [OUTPUT_METADATA] = "eve.types.metadata", [OUTPUT_FIREWALL] = "eve.types.firewall",
         [OUTPUT_ENGINE] = "eve.types.engine",     [OUTPUT_OVERLOAD] = "eve.types.overload",
     };

@@ -105,6 +105,7 @@ int pipeline_init(struct pipeline *pipeline, const struct pipeline_options *opti
         goto free_policy;
     pipeline->hosts = shared->hosts;
     pipeline->inline_mode = options->policy.inline_mode;
+    pipeline->mode = options->policy.mode;
     pipeline->stream_checksums = options->stream.checksum_validation;
     pipeline->stream_inline = options->stream.inline_mode;
     pipeline->kernel_checksums = options->kernel_checksums;
@@ -158,6 +159,12 @@ void pipeline_clear(struct pipeline *pipeline)
     memset(pipeline, 0, sizeof(*pipeline));
 }
 
+void pipeline_set_mode(struct pipeline *pipeline, enum ips_mode mode)
+{
+    pipeline->mode = mode;
+    policy_set_mode(pipeline->policy, mode);
+}
+
 void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn)
 {
     pipeline->turn = turn;
@@ -169,10 +176,9 @@ void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn)
 static void judge_looping(struct pipeline *pipeline, struct packet *pkt)
 {
     pipeline->counters.looping++;
-    if (pipeline->looping_policy == QUEUE_LOOPING_DROP) {
-        pkt->verdict = VERDICT_DROP;
-        pkt->drop_reason = DROP_REASON_LOOP;
-    }
+    if (pipeline->looping_policy == QUEUE_LOOPING_DROP)
+        policy_drop(pipeline->policy, pkt,
+                    DROP_REASON_LOOP); /* accepting ends the loop, too: capture does not repeat it */
 }
 
 /*
@@ -199,12 +205,9 @@ static bool judge_marked(struct pipeline *pipeline, struct packet *pkt)
     pipeline->counters.marked++;
     if (pipeline->marked_policy == QUEUE_MARKED_INSPECT)
         return false;
-    if (pipeline->marked_policy == QUEUE_MARKED_DROP) {
-        pkt->verdict = VERDICT_DROP;
-        pkt->drop_reason = DROP_REASON_MARKED;
-    } else {
-        pipeline->counters.uninspected_marked++;
-    }
+    if (pipeline->marked_policy == QUEUE_MARKED_DROP)
+        policy_drop(pipeline->policy, pkt, DROP_REASON_MARKED);
+    pipeline->counters.uninspected_marked += pkt->verdict != VERDICT_DROP;
     return true;
 }
 
@@ -219,9 +222,8 @@ static bool judged_by_policy(struct pipeline *pipeline, struct packet *pkt)
         return true;
     if (!(pkt->flags & PACKET_TRUNCATED) || pipeline->truncated_policy == QUEUE_TRUNCATED_INSPECT)
         return false;
-    pkt->verdict = VERDICT_DROP;
-    pkt->drop_reason = DROP_REASON_TRUNCATED;
-    return true;
+    policy_drop(pipeline->policy, pkt, DROP_REASON_TRUNCATED);
+    return pkt->verdict == VERDICT_DROP; /* alert-only inspects what there is of the packet */
 }
 
 /* In the order of the packets, so that it is the same ones that are sampled whatever the number of workers. */
@@ -630,6 +632,7 @@ static void inspect(struct pipeline *pipeline, struct packet *pkt)
         if (pipeline->injector)
             injector_reject(pipeline->injector, pkt);
     }
+    pipeline->counters.would_reject += pkt->would_reject;
 }
 
 /* --- Fragments -------------------------------------------------------------------------------------------------------------- */
@@ -813,10 +816,29 @@ static void count_verdict(struct pipeline *pipeline, const struct packet *pkt)
     if (pkt->verdict == VERDICT_DROP) {
         pipeline->counters.blocked++;
         pipeline->counters.drop_reason[pkt->drop_reason]++;
-    } else {
-        pipeline->counters.accepted++;
-        pipeline->counters.uninspected_link += pkt->link == LINK_UNSUPPORTED;
+        return;
     }
+    pipeline->counters.accepted++;
+    pipeline->counters.uninspected_link += pkt->link == LINK_UNSUPPORTED;
+    if (pkt->would_drop != DROP_REASON_NONE) {
+        pipeline->counters.would_drop++;
+        pipeline->counters.would_drop_reason[pkt->would_drop]++;
+    }
+}
+
+/* Applies the bytes of replace and of the stream's rewriting; in alert-only the packet keeps its own. */
+static void finish_rewriting(struct pipeline *pipeline, struct packet *pkt)
+{
+    const struct packet_edits *edits = &pipeline->rewriter.edits;
+
+    if (pipeline->mode == IPS_MODE_DROP) {
+        pipeline->counters.would_replace += edits->withheld > 0;
+        pipeline->counters.replace_refused += !rewriter_finish(&pipeline->rewriter, pkt);
+        return;
+    }
+    pipeline->counters.would_replace += pkt->new_data || edits->count > 0 || edits->withheld > 0;
+    pkt->edits = NULL;
+    pkt->new_data = NULL;
 }
 
 static void decode(struct pipeline *pipeline, struct decoded_packet *decoded, struct packet *pkt)
@@ -889,7 +911,8 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
         if (pipeline->inline_mode)
             rewriter_begin(&pipeline->rewriter, pkt);
         inspect_found(pipeline, decoded->found, decoded->count);
-        pipeline->counters.replace_refused += pipeline->inline_mode && !rewriter_finish(&pipeline->rewriter, pkt);
+        if (pipeline->inline_mode)
+            finish_rewriting(pipeline, pkt);
     }
     hand_over(pipeline, pkt);
     count_verdict(pipeline, pkt);

@@ -415,6 +415,7 @@ static enum reload_event give_updates(struct reload *reload)
 static bool is_reloaded(const char *name)
 {
     static const char *const reloaded[] = {
+        "ips.mode",
         "exception-policy",
         "defrag.memcap-policy",
         "flow.memcap-policy",
@@ -448,7 +449,7 @@ static bool is_reloaded(const char *name)
         if (strncmp(name, reloaded[i], strlen(reloaded[i])) == 0)
             return true;
     }
-    return false;
+    return strncmp(name, "queues.", 7) == 0 && strstr(name, ".ips-mode") != NULL;
 }
 
 static void note_unused(const char *name, void *user)

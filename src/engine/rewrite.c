@@ -34,7 +34,7 @@ void rewriter_clear(struct rewriter *rewriter)
 
 void rewriter_begin(struct rewriter *rewriter, struct packet *pkt)
 {
-    rewriter->edits.count = 0;
+    rewriter->edits.count = rewriter->edits.withheld = 0;
     pkt->edits = &rewriter->edits;
 }
 

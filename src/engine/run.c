@@ -13,6 +13,7 @@
  * The calling thread is the main thread: it waits for the keeper, writes statistics, and notices workers that died.
  */
 #include "engine_priv.h"
+#include "mode.h"
 #include "reload.h"
 #include "service.h"
 #include "succession.h"
@@ -62,6 +63,7 @@ struct engine {
     struct confinement confinement;
     int queues_fd; /* the kernel's list of queues, which root alone may open; negative: none */
     struct overload_report *overload;
+    struct mode_control mode;
     struct worker *workers;
     struct worker **worker_list;
     unsigned worker_count;
@@ -204,21 +206,6 @@ static int plan_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return 0;
 }
 
-static int fill_pipeline_options(const struct config *config, unsigned workers, struct pipeline_options *out,
-                                 char error[ENGINE_ERROR_SIZE])
-{
-    struct diag *diag = diag_new();
-    int err = diag ? engine_pipeline_options(config, workers, true, out, diag) : -ENOMEM;
-
-    if (err) {
-        snprintf(error, ENGINE_ERROR_SIZE, "the settings of the decoder, flows or streams cannot be used");
-        if (diag)
-            engine_print_mistakes(diag);
-    }
-    diag_free(diag);
-    return err;
-}
-
 /* Rules that ask for conntrack's word have it for as long as they are asked themselves. */
 static void want_conntrack(struct worker *worker, const struct config *config, const struct ruleset *ruleset)
 {
@@ -322,7 +309,7 @@ static void tell_file_store(const struct engine *engine)
 static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     struct pipeline_options options;
-    int err = fill_pipeline_options(engine->options->config, engine->worker_count, &options, error);
+    int err = engine_inline_options(engine->options->config, engine->worker_count, &options, error);
 
     if (err)
         return err;
@@ -380,32 +367,6 @@ static void tell_conntrack(const struct engine *engine)
     else if (wanted > 0)
         log_info("conntrack: the kernel tells with each packet what it knows of its connection%s",
                  limited > 0 ? ", for a time (queue.conntrack)" : "");
-}
-
-/* The table saves marks of packets only where a queue can't mark connections itself. */
-static void settle_offload(struct engine *engine)
-{
-    struct firewall_offload *offload = &engine->firewall.offload;
-    unsigned by_packet = 0, by_connection = 0;
-
-    if (!offload->accept && !offload->drop)
-        return;
-    for (unsigned i = 0; i < engine->worker_count; i++) {
-        enum queue_offload how = nfqueue_offload(engine->workers[i].capture);
-
-        by_packet += how == QUEUE_OFFLOAD_PACKET_MARK;
-        by_connection += how == QUEUE_OFFLOAD_CONNECTION;
-    }
-    offload->saves = by_packet > 0;
-    /* Decided before the first packet, and so that no flow is said to be the kernel's that it has not. */
-    engine->shared.offload.accept &= by_packet + by_connection > 0;
-    engine->shared.offload.drop &= by_connection > 0 || engine->workers[0].queue.offload_drops_behind;
-    if (by_packet + by_connection == 0)
-        log_warning("no flow is handed to the kernel: it takes no marks of connections in verdicts "
-                    "(nft.offload.verdict)");
-    else
-        log_info("flows are handed to the kernel by %s",
-                 by_packet > 0 ? "marks of packets, which the own table saves" : "marks of connections in verdicts");
 }
 
 /* All that needs no bound queue. */
@@ -479,6 +440,23 @@ static int bind_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return message.value;
 }
 
+/* The configuration that the last reload read is in force, even if it cannot be read any more. */
+static void start_mode(struct engine *engine)
+{
+    bool reloaded = atomic_load(&engine->inherited->memory->reload_wanted);
+    const struct config *config = engine->newer || reloaded ? engine->newer : engine->options->config;
+
+    engine->mode = (struct mode_control){
+        .workers = engine->workers,
+        .worker_count = engine->worker_count,
+        .memory = engine->inherited->memory,
+        .output = engine->output,
+        .firewall = &engine->firewall,
+        .shared = &engine->shared,
+    };
+    mode_start(&engine->mode, config);
+}
+
 static int start_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
     char pinned[512];
@@ -487,7 +465,8 @@ static int start_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         nfqueue_begin(engine->workers[i].capture, atomic_load(&engine->inherited->memory->flags[i]),
                       engine->inherited->takes_over);
     tell_conntrack(engine);
-    settle_offload(engine);
+    engine_settle_offload(engine->workers, engine->worker_count, &engine->firewall.offload, &engine->shared.offload);
+    start_mode(engine);
     for (unsigned i = 0; i < engine->worker_count; i++) {
         int err;
 
@@ -587,6 +566,7 @@ static void use_reloaded(struct engine *engine)
     atomic_store(&engine->inherited->memory->reload_wanted, 1);
     output_set_generation(engine->output, ruleset_generation(engine->ruleset));
     engine_exception_policies(config, true, engine->shared.exceptions);
+    mode_reload(&engine->mode, config);
     engine->stats_interval_ns = (uint64_t)config_number(config, "stats.interval") * NS_PER_SECOND;
     tell_file_store(engine);
     for (unsigned i = 0; i < engine->worker_count; i++) {
@@ -674,6 +654,7 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         if (signal_number == SIGHUP)
             begin_reload(engine);
         go_on_reloading(engine);
+        mode_poll(&engine->mode);
         trouble_watch(&engine->trouble, engine->output, engine->inherited->channel);
         overload_report_poll(engine->overload, clock_monotonic_ns(), false);
         if (signal_number == SIGUSR1 ||
@@ -763,6 +744,7 @@ static int open_service(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         .confinement = &engine->confinement,
         .started_ns = engine->started_ns,
         .memory = engine->inherited->memory,
+        .mode = &engine->mode,
         .channel = engine->inherited->channel,
         .control_fd = engine->inherited->control_fd,
         .begin_reload = reload_for_client,

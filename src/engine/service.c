@@ -29,7 +29,8 @@ enum {
     MAX_FLOWS = 1024,
     DEFAULT_FLOWS = 256,
     FLOW_PAGES = 64,
-    MAX_WALK_PAGES = 2048
+    MAX_WALK_PAGES = 2048,
+    MAX_MODE_SECONDS = 366 * 86400
 };
 
 /* Who waits for a reload. */
@@ -141,7 +142,7 @@ static void status(void *user, struct control_request *request)
     struct service *service = user;
     const struct service_options *options = &service->options;
     bool answering = take_snapshots(service);
-    uint64_t packets = 0, dropped = 0, alerts = 0;
+    uint64_t packets = 0, dropped = 0, would_drop = 0, alerts = 0;
     struct text *out = control_answer(request);
 
     for (unsigned i = 0; i < options->worker_count; i++) {
@@ -149,6 +150,7 @@ static void status(void *user, struct control_request *request)
 
         packets += stats_whole_of_queue(options->stats, worker, "packets", worker->snapshot.capture.packets);
         dropped += stats_whole_of_queue(options->stats, worker, "dropped", worker->snapshot.capture.dropped);
+        would_drop += worker->snapshot.pipeline.would_drop;
         alerts += worker->snapshot.policy.alerts;
     }
     json_object_open(out, NULL);
@@ -160,8 +162,12 @@ static void status(void *user, struct control_request *request)
     json_bool(out, "workers_answer", answering);
     json_uint(out, "packets", packets);
     json_uint(out, "dropped", dropped);
+    json_uint(out, "would_drop", stats_whole(options->stats, "ips.would_drop", would_drop));
     json_uint(out, "alerts", stats_whole(options->stats, "detect.alert", alerts));
     json_uint(out, "events_lost", events_lost(options->output));
+    json_object_open(out, "ips");
+    mode_json(options->mode, out);
+    json_object_close(out);
     put_engines(out, options->memory);
     put_overloaded(out, options);
     put_rules(out, *options->ruleset);
@@ -654,6 +660,34 @@ static void reload_rules_later(void *user, struct control_request *request)
     begin(user, request, false);
 }
 
+/* --- mode ------------------------------------------------------------------------------------------------------------------------ */
+
+static void mode(void *user, struct control_request *request)
+{
+    struct mode_control *control = ((struct service *)user)->options.mode;
+    const char *name = control_string(request, "mode");
+    int64_t seconds = control_number(request, "seconds", 0);
+    enum ips_mode wanted;
+    struct text *out;
+
+    if (seconds < 0 || seconds > MAX_MODE_SECONDS) {
+        control_fail(request, "\"seconds\" is a number from 0 (no end) to %d", MAX_MODE_SECONDS);
+        return;
+    }
+    if (name && strcmp(name, "configured") == 0) {
+        mode_clear_override(control);
+    } else if (name && ips_mode_parse(name, &wanted)) {
+        mode_override(control, wanted, (uint64_t)seconds);
+    } else if (name) {
+        control_fail(request, "\"mode\" is drop, alert-only or configured");
+        return;
+    }
+    out = control_answer(request);
+    json_object_open(out, NULL);
+    mode_json(control, out);
+    json_object_close(out);
+}
+
 /* --- upgrade ---------------------------------------------------------------------------------------------------------------------- */
 
 static void upgrade(void *user, struct control_request *request)
@@ -728,6 +762,8 @@ static const struct control_command commands[] = {
     { "reload", "reload-rules", "rules and settings anew; answers when all workers have them", reload_rules },
     { "reload-nonblocking", "ruleset-reload-nonblocking", "the same, and answers at once", reload_rules_later },
     { "ruleset-reload-rules", NULL, "the same as reload", reload_rules },
+    { "mode", NULL,
+      "the mode of each queue; with mode (drop, alert-only, configured) changes it, for `seconds` if given", mode },
     { "reopen", "reopen-log-files", "opens the event files by their names again, after a rotation", reopen },
     { "upgrade", NULL, "the program as it lies there now takes over, with flows and packets; answers when it does",
       upgrade },

@@ -4,6 +4,7 @@
 #define SLUICE_ENGINE_SERVICE_H
 
 #include "engine_priv.h"
+#include "mode.h"
 #include "reload.h"
 
 struct service;
@@ -21,6 +22,7 @@ struct service_options {
     const struct confinement *confinement;
     uint64_t started_ns; /* monotonic */
     const struct lifeline_memory *memory;
+    struct mode_control *mode;
     int channel;    /* of the keeper */
     int control_fd; /* the control socket, the service's from now on; -1: none */
     void (*begin_reload)(void *user);

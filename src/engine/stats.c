@@ -15,7 +15,7 @@
 #include "sluice/host.h"
 #include "sluice/log.h"
 
-enum { FIXED_STATS = 217, STATS_PER_QUEUE = 33 };
+enum { FIXED_STATS = 222, STATS_PER_QUEUE = 33 };
 
 struct stats {
     const struct pipeline_shared *shared;
@@ -27,7 +27,7 @@ struct stats {
     struct output_stat *values;
     size_t count, capacity;
     const char **decode_names; /* "decoder." + decode_counter_name() */
-    const char **reason_names; /* "ips.drop_reason." + name */
+    const char **reason_names; /* "ips.drop_reason." + name; then "ips.would_drop_reason." + name */
     const char **queue_names;  /* per worker STATS_PER_QUEUE names */
     unsigned workers;
     bool queues, decoder_events, stream_events;
@@ -77,9 +77,9 @@ enum { QUEUE_FIELDS = sizeof(queue_fields) / sizeof(queue_fields[0]) };
 _Static_assert(sizeof(queue_fields) / sizeof(queue_fields[0]) <= STATS_PER_QUEUE, "names of queue counters");
 
 /* The reason "flow drop" is counted as flow_drop. */
-static const char *reason_path(struct stats *stats, const char *reason)
+static const char *reason_path(struct stats *stats, const char *group, const char *reason)
 {
-    char *path = arena_printf(stats->arena, "ips.drop_reason.%s", reason);
+    char *path = arena_printf(stats->arena, "ips.%s.%s", group, reason);
 
     for (char *at = path; at && *at; at++) {
         if (*at == ' ')
@@ -125,20 +125,23 @@ int stats_new(struct stats **out, unsigned workers, bool queues, const struct co
     stats->decoder_events = config_bool(config, "stats.decoder-events");
     stats->stream_events = config_bool(config, "stats.stream-events");
     stats->exceptions = config_bool(config, "stats.exception-policy.global-stats");
-    stats->capacity = FIXED_STATS + DROP_REASON_COUNT + decode_counter_count() + defrag_counter_count() +
+    stats->capacity = FIXED_STATS + 2 * DROP_REASON_COUNT + decode_counter_count() + defrag_counter_count() +
                       flow_counter_count() + stream_counter_count() + app_counter_count() +
                       EXCEPTION_COUNT * EXCEPTION_POLICY_COUNT + (size_t)workers * STATS_PER_QUEUE;
     stats->values = calloc(stats->capacity, sizeof(*stats->values));
     stats->decode_names = arena_alloc(stats->arena, decode_counter_count() * sizeof(char *));
-    stats->reason_names = arena_alloc(stats->arena, DROP_REASON_COUNT * sizeof(char *));
+    stats->reason_names = arena_alloc(stats->arena, 2 * DROP_REASON_COUNT * sizeof(char *));
     stats->queue_names = arena_alloc(stats->arena, ((size_t)workers * STATS_PER_QUEUE + 1) * sizeof(char *));
     stats->ages = calloc(workers + 1u, sizeof(*stats->ages));
     if (!stats->ages || !stats->values || !stats->decode_names || !stats->reason_names || !stats->queue_names)
         goto fail;
     for (size_t i = 0; i < decode_counter_count(); i++)
         stats->decode_names[i] = arena_printf(stats->arena, "decoder.%s", decode_counter_name(i));
-    for (enum drop_reason i = 0; i < DROP_REASON_COUNT; i++)
-        stats->reason_names[i] = reason_path(stats, output_drop_reason_name(i));
+    for (enum drop_reason i = 0; i < DROP_REASON_COUNT; i++) {
+        stats->reason_names[i] = reason_path(stats, "drop_reason", output_drop_reason_name(i));
+        stats->reason_names[DROP_REASON_COUNT + i] =
+            reason_path(stats, "would_drop_reason", output_drop_reason_name(i));
+    }
     name_exceptions(stats);
     *out = stats;
     return 0;
@@ -355,6 +358,9 @@ static void add_ips(struct stats *stats, const struct sums *sums)
     add(stats, "ips.accepted", sums->pipeline.accepted);
     add(stats, "ips.blocked", sums->pipeline.blocked);
     add(stats, "ips.rejected", sums->pipeline.rejected);
+    add(stats, "ips.would_drop", sums->pipeline.would_drop);
+    add(stats, "ips.would_reject", sums->pipeline.would_reject);
+    add(stats, "ips.would_replace", sums->pipeline.would_replace);
     add(stats, "ips.flow_drops", sums->policy.flow_drops);
     add(stats, "ips.replaced", sums->capture.replaced);
     add(stats, "ips.replace_refused", sums->pipeline.replace_refused);
@@ -372,6 +378,8 @@ static void add_ips(struct stats *stats, const struct sums *sums)
     add(stats, "ips.reject_packets_failed", sums->inject.failed);
     for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT; i++)
         add(stats, stats->reason_names[i], sums->pipeline.drop_reason[i]);
+    for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT; i++)
+        add(stats, stats->reason_names[DROP_REASON_COUNT + i], sums->pipeline.would_drop_reason[i]);
     if (stats->exceptions)
         add_exceptions(stats, sums, true);
 }
@@ -504,6 +512,7 @@ static void add_output(struct stats *stats, const struct output *output)
     static const char *const names[OUTPUT_EVENT_COUNT][2] = {
         [OUTPUT_ALERT] = { "output.alert.written", "output.alert.lost" },
         [OUTPUT_DROP] = { "output.drop.written", "output.drop.lost" },
+        [OUTPUT_WOULD_DROP] = { "output.would_drop.written", "output.would_drop.lost" },
         [OUTPUT_ANOMALY] = { "output.anomaly.written", "output.anomaly.lost" },
         [OUTPUT_STATS] = { "output.stats.written", "output.stats.lost" },
         [OUTPUT_FLOW] = { "output.flow.written", "output.flow.lost" },

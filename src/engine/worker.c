@@ -289,6 +289,7 @@ static int do_batch(struct worker *worker, int wait_ms)
 
     if (count <= 0)
         return count == -ENOBUFS ? 0 : count; /* the kernel dropped, not us: counted, and on we go */
+    pipeline_set_mode(&worker->pipeline, (enum ips_mode)atomic_load_explicit(&worker->mode, memory_order_relaxed));
     if (worker->watch.packet_budget_ns > 0)
         judge_by_budget(worker, ruleset, batch, count);
     else

@@ -65,10 +65,12 @@ static void transfer_decisions(struct transfer *t, struct flow *flow)
         transfer_require(t, flow->exceptions[i] <= EXCEPTION_POLICY_COUNT);
     }
     transfer_bool(t, &flow->emergency);
+    transfer_u8(t, &flow->would_drop);
     transfer_bool(t, &flow->drop_by_exception);
     transfer_u8(t, &flow->drop_reason);
     transfer_u8(t, &flow->offload);
-    transfer_require(t, flow->drop_reason < DROP_REASON_COUNT && flow->offload <= OFFLOAD_DROP);
+    transfer_require(t, flow->drop_reason < DROP_REASON_COUNT && flow->offload <= OFFLOAD_DROP &&
+                            flow->would_drop <= FLOW_WOULD_DROP_BY_RULE);
 }
 
 void flow_transfer(struct transfer *t, struct flow *flow)

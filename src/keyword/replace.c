@@ -12,6 +12,7 @@
 extern const struct keyword keyword_replace;
 
 struct replacement {
+    const struct rule *rule;
     const uint8_t *bytes;
     struct span value; /* for mistakes found later */
     uint16_t length;
@@ -30,7 +31,11 @@ static void replace_act(const struct match_input *in, const void *data)
 {
     const struct replacement *replacement = data;
 
-    if (in->packet->edits && !in->in_stream)
+    if (!in->packet->edits || in->in_stream)
+        return;
+    if (replacement->rule->alert_only)
+        in->packet->edits->withheld++;
+    else
         edit_commit(in->packet->edits, replacement->slot);
 }
 
@@ -94,6 +99,7 @@ static int replace_parse(struct rule_parser *parser, struct span value, bool neg
     if (replacement->length != condition->content.length)
         return rule_parser_error(parser, value, "the content has %u bytes, and these are %u: they must be as many",
                                  condition->content.length, replacement->length);
+    replacement->rule = rule;
     replacement->bytes = bytes;
     replacement->value = value;
     replacement->slot = count_replacements(rule);

@@ -191,6 +191,7 @@ void lifeline_memory_carry(struct lifeline_memory *to, const struct lifeline_mem
     atomic_store(&to->repeated, atomic_load(&from->repeated));
     atomic_store(&to->quarantined, atomic_load(&from->quarantined));
     atomic_store(&to->told, atomic_load(&from->told));
+    atomic_store(&to->mode_override, atomic_load(&from->mode_override));
     for (unsigned i = 0; i < LIFELINE_MAX_WORKERS; i++)
         atomic_store(&to->flags[i], atomic_load(&from->flags[i]));
     to->event_count = from->event_count;

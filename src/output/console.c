@@ -103,7 +103,11 @@ static void drop_line(struct text *out, const struct output_options *options, co
 {
     char detail[DETAIL_SIZE];
 
-    begin(out, options, record->time_ns, COLOUR_RED, record->reject != REJECT_NONE ? "REJECT" : "DROP");
+    const char *what = record->kinds & 1u << OUTPUT_WOULD_DROP ? "WOULD DROP"
+                       : record->reject != REJECT_NONE         ? "REJECT"
+                                                               : "DROP";
+
+    begin(out, options, record->time_ns, COLOUR_RED, what);
     if (record->drop_rule)
         rule_part(out, record->drop_rule);
     endpoints(out, &record->endpoints);
@@ -138,7 +142,7 @@ static void anomaly_line(struct text *out, const struct output_options *options,
 void console_packet(struct text *out, const struct output_options *options, const struct packet_record *record)
 {
     const struct alert *alerts = record_alerts(record);
-    bool dropped = record->kinds & 1u << OUTPUT_DROP;
+    bool dropped = record->kinds & (1u << OUTPUT_DROP | 1u << OUTPUT_WOULD_DROP);
 
     if (record->kinds & 1u << OUTPUT_ALERT)
         for (uint32_t i = 0; i < record->alert_count; i++)
@@ -207,6 +211,8 @@ void console_engine(struct text *out, const struct output_options *options, cons
         text_printf(out, ": %llu with mistakes, %llu unsupported, %llu unread files",
                     (unsigned long long)event->rules_failed, (unsigned long long)event->rules_skipped,
                     (unsigned long long)event->rule_files_failed);
+    else if (event->action == OUTPUT_ENGINE_MODE)
+        text_printf(out, ": %s (%s)", event->mode ? event->mode : "configured", event->cause);
     else if (event->hung)
         text_puts(out, ": a worker stood still");
     else if (event->signal)

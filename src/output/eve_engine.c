@@ -5,7 +5,7 @@
 static const char *const actions[OUTPUT_ENGINE_ACTIONS] = {
     [OUTPUT_ENGINE_RESTARTED] = "restarted",         [OUTPUT_ENGINE_QUARANTINED] = "quarantined",
     [OUTPUT_ENGINE_HANDED_OVER] = "handed_over",     [OUTPUT_ENGINE_RULES_LEFT_OUT] = "rules_left_out",
-    [OUTPUT_ENGINE_RULE_LEFT_OUT] = "rule_left_out",
+    [OUTPUT_ENGINE_RULE_LEFT_OUT] = "rule_left_out", [OUTPUT_ENGINE_MODE] = "mode",
 };
 
 const char *output_engine_action_name(enum output_engine_action action)
@@ -52,6 +52,14 @@ static void left_out_rule(struct text *out, const struct output_engine *event)
     json_string(out, "reason", event->reason);
 }
 
+static void mode(struct text *out, const struct output_engine *event)
+{
+    json_string(out, "mode", event->mode ? event->mode : "configured");
+    json_string(out, "cause", event->cause);
+    if (event->until_ns > 0)
+        eve_timestamp(out, "until", event->until_ns);
+}
+
 void eve_engine(struct eve *eve, struct text *out, const struct output_engine *event)
 {
     json_object_open(out, NULL);
@@ -61,7 +69,9 @@ void eve_engine(struct eve *eve, struct text *out, const struct output_engine *e
     json_string(out, "action", actions[event->action]);
     if (event->number > 0)
         json_uint(out, "number", event->number);
-    if (event->action == OUTPUT_ENGINE_QUARANTINED)
+    if (event->action == OUTPUT_ENGINE_MODE)
+        mode(out, event);
+    else if (event->action == OUTPUT_ENGINE_QUARANTINED)
         packet(out, event);
     else if (event->action == OUTPUT_ENGINE_RESTARTED)
         death(out, event);

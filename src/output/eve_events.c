@@ -93,15 +93,24 @@ static void alert_context(struct eve *eve, struct text *out, const struct packet
         json_object_close(out);
 }
 
+enum alert_action { ALERT_ALLOWED, ALERT_BLOCKED, ALERT_WOULD_DROP };
+
+static enum alert_action action_of(const struct alert *alert)
+{
+    return alert->blocked ? ALERT_BLOCKED : alert->would_drop ? ALERT_WOULD_DROP : ALERT_ALLOWED;
+}
+
 /* The object "alert"; with `alert`, what the options of alert events add. */
 static void alert_object(struct eve *eve, struct text *out, const struct packet_record *record, const struct rule *rule,
-                         bool blocked, const struct alert *alert)
+                         enum alert_action action, const struct alert *alert)
 {
     const struct record_client *client = alert ? client_of(record, alert) : NULL;
     const struct eve_options *options = &eve->options->eve;
 
     json_member_object(out, "alert");
-    json_member_string(out, "action", blocked ? "blocked" : "allowed");
+    json_member_string(out, "action", action == ALERT_BLOCKED ? "blocked" : "allowed");
+    if (action == ALERT_WOULD_DROP)
+        json_bool(out, "would_drop", true);
     json_member_uint(out, "gid", rule->gid);
     json_member_uint(out, "signature_id", rule->sid);
     json_member_uint(out, "rev", rule->revision);
@@ -351,7 +360,7 @@ void eve_alert(struct eve *eve, struct text *out, const struct packet_record *re
     eve->client = options->xff.alert.overwrite ? client_of(record, alert) : NULL;
     eve_header(eve, out, record, "alert");
     transaction(out, record, alert);
-    alert_object(eve, out, record, alert->rule, alert->blocked, alert);
+    alert_object(eve, out, record, alert->rule, action_of(alert), alert);
     eve_tunnel(eve, out, record);
     protocol_object(out, record);
     direction(out, record);
@@ -415,27 +424,29 @@ static void drop_transport(struct text *out, const struct packet_record *record)
     }
 }
 
-/* The alert that blocked; the rule that dropped when its alert was not to be reported. */
-static void drop_alert(struct eve *eve, struct text *out, const struct packet_record *record)
+/* The alert that blocks (or would); the rule that drops where its alert is not reported. */
+static void drop_alert(struct eve *eve, struct text *out, const struct packet_record *record, enum alert_action action)
 {
     const struct alert *alerts = record_alerts(record);
 
     for (uint32_t i = 0; i < record->alert_count; i++)
-        if (alerts[i].blocked) {
-            alert_object(eve, out, record, alerts[i].rule, true, NULL);
+        if (action_of(&alerts[i]) == action) {
+            alert_object(eve, out, record, alerts[i].rule, action, NULL);
             return;
         }
     if (record->drop_rule)
-        alert_object(eve, out, record, record->drop_rule, true, NULL);
+        alert_object(eve, out, record, record->drop_rule, action, NULL);
 }
 
 void eve_drop(struct eve *eve, struct text *out, const struct packet_record *record)
 {
     const struct eve_options *options = &eve->options->eve;
+    bool dropped = record->verdict == VERDICT_DROP;
+    const char *type = dropped ? "drop" : "would_drop"; /* tools that count drop events count what was dropped */
 
-    eve_header(eve, out, record, "drop");
+    eve_header(eve, out, record, type);
     direction(out, record);
-    json_member_object(out, "drop");
+    json_member_object(out, type);
     drop_ip(out, record);
     drop_transport(out, record);
     if (record->drop_reason != DROP_REASON_NONE)
@@ -444,7 +455,7 @@ void eve_drop(struct eve *eve, struct text *out, const struct packet_record *rec
     if (options->drop.verdict)
         verdict_object(eve, out, record);
     if (options->drop.alerts)
-        drop_alert(eve, out, record);
+        drop_alert(eve, out, record, dropped ? ALERT_BLOCKED : ALERT_WOULD_DROP);
     eve_end(eve, out);
 }
 

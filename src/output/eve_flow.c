@@ -357,6 +357,8 @@ static void flow_object(struct text *out, const struct flow_record *record)
     json_member_string(out, "reason", flow_end_name((enum flow_end)record->reason));
     json_bool(out, "alerted", record->flags & FLOW_ALERTED);
     json_member_string(out, "action", action(record->flags));
+    if (record->would_drop)
+        json_bool(out, "would_drop", true);
     if (record->tx_count > 0)
         json_member_uint(out, "tx_cnt", record->tx_count);
     exceptions(out, record);

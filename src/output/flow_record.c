@@ -118,6 +118,7 @@ void flow_record_write(struct flow_record *out, const struct record_scratch *scr
         .has_session = flow->tcp != NULL,
         .emergency = flow->emergency,
         .offload = flow->offload,
+        .would_drop = flow->would_drop != FLOW_WOULD_DROP_NO,
     };
     flow_facts_copy(&out->flow, flow);
     if (flow->kernel)

@@ -7,6 +7,7 @@ void eve_options_default(struct eve_options *options)
     *options = (struct eve_options){
         .enabled = { [OUTPUT_ALERT] = true,
                      [OUTPUT_DROP] = true,
+                     [OUTPUT_WOULD_DROP] = true,
                      [OUTPUT_ANOMALY] = true,
                      [OUTPUT_STATS] = true,
                      [OUTPUT_FLOW] = true,

@@ -147,7 +147,7 @@ static void write_packet(struct output_port *port, const struct packet *pkt, con
     if (kinds & 1u << OUTPUT_ALERT && record->alert_count < decision->alert_count)
         counter_add(&port->lost[OUTPUT_ALERT], decision->alert_count - record->alert_count);
     ring_commit(port->ring);
-    if (kinds & 1u << OUTPUT_DROP && pkt->flow)
+    if (kinds & (1u << OUTPUT_DROP | 1u << OUTPUT_WOULD_DROP) && pkt->flow)
         pkt->flow->flags |= record_drop_flag(pkt);
 }
 
@@ -158,8 +158,8 @@ void output_packet(struct output_port *port, const struct packet *pkt, const str
 
     if (!decision)
         decision = &nothing;
-    if (decision->alert_count == 0 && pkt->verdict != VERDICT_DROP && pkt->event_count == 0 && !decision->tagged &&
-        !decision->texts)
+    if (decision->alert_count == 0 && pkt->verdict != VERDICT_DROP && !pkt->would_drop && pkt->event_count == 0 &&
+        !decision->tagged && !decision->texts)
         return;
     write_packet(port, pkt, decision, generation);
 }
@@ -260,7 +260,7 @@ static void drop_event(struct output *output, const struct packet_record *record
 {
     if (has_sink(output))
         eve_drop(&output->eve, &output->sink.buffer, record);
-    event_done(output, OUTPUT_DROP);
+    event_done(output, record->kinds & 1u << OUTPUT_DROP ? OUTPUT_DROP : OUTPUT_WOULD_DROP);
 }
 
 static void anomaly_events(struct output *output, const struct packet_record *record)
@@ -290,7 +290,7 @@ static void format_packet(struct output *output, const struct packet_record *rec
 {
     if (record->kinds & 1u << OUTPUT_ALERT)
         alert_events(output, record);
-    if (record->kinds & 1u << OUTPUT_DROP)
+    if (record->kinds & (1u << OUTPUT_DROP | 1u << OUTPUT_WOULD_DROP))
         drop_event(output, record);
     if (record->kinds & 1u << OUTPUT_ANOMALY)
         anomaly_events(output, record);

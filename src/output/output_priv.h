@@ -102,7 +102,7 @@ struct packet_record {
     uint32_t generation;
     uint64_t time_ns, number;
     uint8_t event_count, event_list[PACKET_MAX_EVENTS]; /* those that are wanted */
-    const struct rule *drop_rule;
+    const struct rule *drop_rule;   /* or the rule that drops in mode drop, of OUTPUT_WOULD_DROP; so is drop_reason */
     const struct rule_names *names; /* of the variables; NULL: those of the options */
     struct flow_facts flow;         /* when has_flow */
     struct endpoints endpoints, root;
@@ -212,7 +212,7 @@ struct flow_record {
     uint8_t mac[FLOW_DIRECTIONS][6];
     bool has_mac[FLOW_DIRECTIONS], has_session, emergency;
     uint8_t offload; /* enum packet_offload */
-    bool has_kernel;
+    bool has_kernel, would_drop;
     uint64_t kernel_packets[FLOW_DIRECTIONS], kernel_bytes[FLOW_DIRECTIONS]; /* that never came to us; in `flow`, too */
     uint8_t exceptions[EXCEPTION_COUNT];                                     /* enum exception_policy + 1; 0 */
 };

@@ -42,13 +42,16 @@ uint16_t record_drop_flag(const struct packet *pkt)
     return direction_of(pkt) == FLOW_TO_CLIENT ? FLOW_DROP_LOGGED_TO_CLIENT : FLOW_DROP_LOGGED;
 }
 
-/* A packet that a rule dropped is always told; of the others of a dropped flow the first in each direction, unless all are
- * asked for. */
+/* A packet that a rule drops always has an event; of the other packets of a dropped flow the first in each direction, unless
+ * eve.types.drop.flows is all. The same in alert-only. */
 static bool is_wanted_drop(const struct eve_options *eve, const struct packet *pkt, const struct decision *decision)
 {
-    if (pkt->verdict != VERDICT_DROP || pkt->flags & PACKET_PSEUDO)
+    bool dropped = pkt->verdict == VERDICT_DROP;
+
+    if ((!dropped && !pkt->would_drop) || pkt->flags & PACKET_PSEUDO)
         return false;
-    if (eve->drop.all_flows || decision->drop_rule || !pkt->flow || !(pkt->flow->flags & FLOW_DROPPED))
+    if (eve->drop.all_flows || (dropped ? decision->drop_rule : decision->would_drop_rule) || !pkt->flow ||
+        !(dropped ? pkt->flow->flags & FLOW_DROPPED : pkt->flow->would_drop))
         return true;
     return !(pkt->flow->flags & record_drop_flag(pkt));
 }
@@ -70,7 +73,7 @@ uint32_t record_kinds(uint32_t wanted, const struct eve_options *eve, const stru
     if (decision->alert_count > 0)
         kinds |= 1u << OUTPUT_ALERT;
     if (is_wanted_drop(eve, pkt, decision))
-        kinds |= 1u << OUTPUT_DROP;
+        kinds |= pkt->verdict == VERDICT_DROP ? 1u << OUTPUT_DROP : 1u << OUTPUT_WOULD_DROP;
     if (anomaly_count(eve, pkt) > 0)
         kinds |= 1u << OUTPUT_ANOMALY;
     if (decision->tagged && pkt->ip_version != 0 && !(pkt->flags & PACKET_PSEUDO))
@@ -95,7 +98,7 @@ uint64_t record_event_count(enum output_event kind, const struct eve_options *ev
 
 static uint32_t alerts_copied(uint32_t kinds, const struct decision *decision)
 {
-    bool wanted = kinds & (1u << OUTPUT_ALERT | 1u << OUTPUT_DROP);
+    bool wanted = kinds & (1u << OUTPUT_ALERT | 1u << OUTPUT_DROP | 1u << OUTPUT_WOULD_DROP);
 
     return wanted ? at_most((uint32_t)decision->alert_count, RECORD_MAX_ALERTS) : 0;
 }
@@ -299,10 +302,12 @@ static void copy_events(struct packet_record *out, const struct eve_options *eve
 
 static void copy_decision(struct packet_record *out, const struct packet *pkt, const struct decision *decision)
 {
-    out->drop_reason = (uint8_t)pkt->drop_reason;
+    bool dropped = pkt->verdict == VERDICT_DROP;
+
+    out->drop_reason = (uint8_t)(dropped ? pkt->drop_reason : pkt->would_drop);
     out->reject = (uint8_t)pkt->reject;
     out->passed = decision->passed;
-    out->drop_rule = decision->drop_rule;
+    out->drop_rule = dropped ? decision->drop_rule : decision->would_drop_rule;
 }
 
 void record_copy_packet(struct packet_record *out, const struct packet *pkt)

@@ -32,6 +32,12 @@ void tally_drop(struct rule_tally *tallies, const struct rule *rule)
         count(&tallies[rule->number].drops);
 }
 
+void tally_would_drop(struct rule_tally *tallies, const struct rule *rule)
+{
+    if (rule->number > 0 && rule->number < POLICY_MAX_TALLIES)
+        count(&tallies[rule->number].would_drops);
+}
+
 static struct flow_history_rule *entry_of(struct flow_history *history, const struct rule *rule, uint64_t now_ns)
 {
     struct flow_history_rule *entry = history->rules;
@@ -67,6 +73,7 @@ void history_note(struct pool *pool, struct flow *flow, const struct packet *pkt
     entry->action = (uint8_t)match->action;
     entry->reported |= match->reported;
     entry->blocked |= match->blocked;
+    entry->would_drop |= match->would_drop;
     entry->silenced |= match->silenced;
 }
 
@@ -80,6 +87,7 @@ static void transfer_rule(struct transfer *t, struct flow_history_rule *rule)
     transfer_u8(t, &rule->action);
     transfer_bool(t, &rule->reported);
     transfer_bool(t, &rule->blocked);
+    transfer_bool(t, &rule->would_drop);
     transfer_bool(t, &rule->silenced);
     transfer_u64(t, &rule->first_ns);
     transfer_u64(t, &rule->last_ns);
@@ -99,7 +107,7 @@ void history_transfer(struct transfer *t, struct pool *pool, struct flow *flow)
         *flow->history = read;
 }
 
-enum { TALLY_SIZE = 2 + 4 * 8 }; /* with an empty name */
+enum { TALLY_VALUES = 5, TALLY_SIZE = 2 + TALLY_VALUES * 8 }; /* with an empty name */
 
 static uint64_t get(const _Atomic uint64_t *counter)
 {
@@ -126,13 +134,14 @@ static void write_tallies(struct transfer *t, const struct rule_tally *tallies, 
     transfer_u32(t, &count);
     for (uint32_t number = 1; number < end; number++) {
         const struct rule_tally *tally = &tallies[number];
-        uint64_t values[] = { get(&tally->matches), get(&tally->alerts), get(&tally->drops), get(&tally->last_ns) };
+        uint64_t values[TALLY_VALUES] = { get(&tally->matches), get(&tally->alerts), get(&tally->drops),
+                                          get(&tally->last_ns), get(&tally->would_drops) };
         const char *name = counted_rule(tallies, names, number);
 
         if (!name)
             continue;
         transfer_put_text(t, name);
-        for (unsigned i = 0; i < 4; i++)
+        for (unsigned i = 0; i < TALLY_VALUES; i++)
             transfer_u64(t, &values[i]);
     }
 }
@@ -140,11 +149,11 @@ static void write_tallies(struct transfer *t, const struct rule_tally *tallies, 
 static void read_tally(struct transfer *t, struct rule_tally *tallies, struct rule_names *names)
 {
     struct span name = { .at = NULL };
-    uint64_t values[4] = { 0 };
+    uint64_t values[TALLY_VALUES] = { 0 };
     uint32_t number;
 
     name.at = transfer_lend_text(t, &name.length);
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < TALLY_VALUES; i++)
         transfer_u64(t, &values[i]);
     number = t->error ? 0 : rule_names_number(names, RULE_NAME_RULE, name);
     if (number == 0 || number >= POLICY_MAX_TALLIES)
@@ -152,6 +161,7 @@ static void read_tally(struct transfer *t, struct rule_tally *tallies, struct ru
     add(&tallies[number].matches, values[0]);
     add(&tallies[number].alerts, values[1]);
     add(&tallies[number].drops, values[2]);
+    add(&tallies[number].would_drops, values[4]);
     if (values[3] > get(&tallies[number].last_ns))
         atomic_store_explicit(&tallies[number].last_ns, values[3], memory_order_relaxed);
 }

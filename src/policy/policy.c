@@ -4,6 +4,10 @@
  * thresholds, then its action is applied and it is reported. A pass ends the list.
  *
  * The drop of a packet inside a tunnel is the drop of the packet that carries it: only that one has a verdict.
+ *
+ * Alert-only lets the packet pass and keeps inspecting its flow, because what passes must be inspected. So a flow that is to be
+ * dropped gets no FLOW_DROPPED, which gives up its stream, but flow.would_drop, and its later packets are counted. An
+ * exception policy that drops acts as `ignore` does.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,6 +32,24 @@ struct policy {
     struct alert *alerts;
     struct policy_counters counters;
 };
+
+static const char *const mode_names[] = { [IPS_MODE_DROP] = "drop", [IPS_MODE_ALERT_ONLY] = "alert-only" };
+
+const char *ips_mode_name(enum ips_mode mode)
+{
+    return mode_names[mode];
+}
+
+bool ips_mode_parse(const char *name, enum ips_mode *out)
+{
+    for (enum ips_mode mode = IPS_MODE_DROP; mode <= IPS_MODE_ALERT_ONLY; mode++) {
+        if (strcmp(name, mode_names[mode]) == 0) {
+            *out = mode;
+            return true;
+        }
+    }
+    return false;
+}
 
 void policy_options_default(struct policy_options *options)
 {
@@ -103,6 +125,11 @@ void policy_free(struct policy *policy)
 void policy_set_turn(struct policy *policy, struct turn *turn)
 {
     policy->turn = turn;
+}
+
+void policy_set_mode(struct policy *policy, enum ips_mode mode)
+{
+    policy->options.mode = mode;
 }
 
 void policy_set_exceptions(struct policy *policy, const enum exception_policy exceptions[EXCEPTION_COUNT])
@@ -210,6 +237,11 @@ static enum reject_kind reject_of(enum rule_action action)
     }
 }
 
+static enum drop_reason reason_of_root(const struct packet *pkt, enum drop_reason reason)
+{
+    return pkt->flags & PACKET_REASSEMBLED && !(pkt->root->flags & PACKET_CARRIES_TUNNEL) ? reason : DROP_REASON_TUNNEL;
+}
+
 static void drop(struct packet *pkt, enum drop_reason reason)
 {
     if (pkt->flags & PACKET_PSEUDO)
@@ -220,21 +252,72 @@ static void drop(struct packet *pkt, enum drop_reason reason)
     }
     if (pkt->root && pkt->root != pkt && pkt->root->verdict != VERDICT_DROP) {
         pkt->root->verdict = VERDICT_DROP;
-        pkt->root->drop_reason = pkt->flags & PACKET_REASSEMBLED && !(pkt->root->flags & PACKET_CARRIES_TUNNEL)
-                                     ? reason
-                                     : DROP_REASON_TUNNEL;
+        pkt->root->drop_reason = reason_of_root(pkt, reason);
     }
+}
+
+/* drop() in alert-only: the first reason counts there, too. */
+static void note_would_drop(struct packet *pkt, enum drop_reason reason)
+{
+    if (pkt->flags & PACKET_PSEUDO)
+        return;
+    if (pkt->would_drop == DROP_REASON_NONE)
+        pkt->would_drop = reason;
+    if (pkt->root && pkt->root != pkt && pkt->root->would_drop == DROP_REASON_NONE)
+        pkt->root->would_drop = reason_of_root(pkt, reason);
+}
+
+static void set_flow_reason(struct flow *flow, enum drop_reason reason, const struct rule *rule)
+{
+    flow->drop_by_exception = !rule;
+    flow->drop_reason = (uint8_t)reason;
+    flow->drop_gid = rule ? rule->gid : 0;
+    flow->drop_sid = rule ? rule->sid : 0;
 }
 
 static void drop_flow(struct flow *flow, enum drop_reason reason, const struct rule *rule)
 {
     if (flow->flags & (FLOW_DROPPED | FLOW_PASSED))
         return; /* what came first holds */
+    /* The drop event of a flow is written again when the would_drop event was. */
+    if (flow->would_drop)
+        flow->flags &= (uint16_t) ~(FLOW_DROP_LOGGED | FLOW_DROP_LOGGED_TO_CLIENT);
     flow->flags |= FLOW_DROPPED;
-    flow->drop_by_exception = !rule;
-    flow->drop_reason = (uint8_t)reason;
-    flow->drop_gid = rule ? rule->gid : 0;
-    flow->drop_sid = rule ? rule->sid : 0;
+    flow->would_drop = FLOW_WOULD_DROP_NO;
+    set_flow_reason(flow, reason, rule);
+}
+
+/* drop_flow() in alert-only. */
+static void note_flow_would_drop(struct flow *flow, enum drop_reason reason, const struct rule *rule,
+                                 enum flow_would_drop by)
+{
+    if (flow->flags & (FLOW_DROPPED | FLOW_PASSED) || flow->would_drop == FLOW_WOULD_DROP_BY_MODE ||
+        flow->would_drop == by)
+        return;
+    flow->would_drop = (uint8_t)by;
+    set_flow_reason(flow, reason, rule);
+}
+
+static bool is_alert_only(const struct policy *policy, const struct rule *rule)
+{
+    return rule->alert_only || policy->options.mode == IPS_MODE_ALERT_ONLY;
+}
+
+static void act_alert_only(struct policy *policy, struct packet *pkt, const struct hit *hit, enum rule_action action,
+                           struct decision *decision)
+{
+    const struct rule *rule = hit->rule;
+    enum drop_reason reason = action == rule->action ? DROP_REASON_RULES : DROP_REASON_RATE_FILTER;
+
+    if (hit->of_flow && pkt->flow)
+        note_flow_would_drop(pkt->flow, DROP_REASON_RULES, rule,
+                             policy->options.mode == IPS_MODE_ALERT_ONLY ? FLOW_WOULD_DROP_BY_MODE
+                                                                         : FLOW_WOULD_DROP_BY_RULE);
+    if (!decision->would_drop_rule)
+        decision->would_drop_rule = rule;
+    tally_would_drop(policy->tallies, rule);
+    note_would_drop(pkt, reason);
+    pkt->would_reject |= reject_of(action) != REJECT_NONE;
 }
 
 static void act(struct policy *policy, struct packet *pkt, const struct hit *hit, enum rule_action action,
@@ -249,6 +332,10 @@ static void act(struct policy *policy, struct packet *pkt, const struct hit *hit
         pkt->flow->flags |= FLOW_BYPASS_WANTED;
     if (!blocks(action) || !policy->options.inline_mode)
         return;
+    if (is_alert_only(policy, rule)) {
+        act_alert_only(policy, pkt, hit, action, decision);
+        return;
+    }
     if (flow)
         drop_flow(flow, DROP_REASON_RULES, rule);
     if (!decision->drop_rule)
@@ -263,6 +350,8 @@ static void act(struct policy *policy, struct packet *pkt, const struct hit *hit
 static void report(struct policy *policy, struct packet *pkt, const struct hit *hit, enum rule_action action,
                    struct decision *decision)
 {
+    bool drops = blocks(action) && policy->options.inline_mode;
+
     if (pkt->flow)
         pkt->flow->flags |= FLOW_ALERTED;
     if (decision->alert_count == policy->options.packet_alert_max) {
@@ -272,7 +361,8 @@ static void report(struct policy *policy, struct packet *pkt, const struct hit *
     policy->alerts[decision->alert_count++] = (struct alert){
         .rule = hit->rule,
         .action = action,
-        .blocked = blocks(action) && policy->options.inline_mode,
+        .blocked = drops && !is_alert_only(policy, hit->rule),
+        .would_drop = drops && is_alert_only(policy, hit->rule),
         .in_stream = hit->in_stream,
         .tx = hit->tx,
         .first_text = hit->first_text,
@@ -285,11 +375,13 @@ static void report(struct policy *policy, struct packet *pkt, const struct hit *
 static void note_match(struct policy *policy, const struct packet *pkt, const struct rule *rule,
                        enum rule_action action, enum threshold_outcome outcome)
 {
+    bool drops = outcome != OUTCOME_NOTHING && blocks(action) && policy->options.inline_mode;
     const struct history_match match = {
         .rule = rule,
         .action = action,
         .reported = outcome == OUTCOME_REPORT && !rule->noalert && (action != ACTION_PASS || rule->alert),
-        .blocked = outcome != OUTCOME_NOTHING && blocks(action) && policy->options.inline_mode,
+        .blocked = drops && !is_alert_only(policy, rule),
+        .would_drop = drops && is_alert_only(policy, rule),
         .silenced = outcome != OUTCOME_REPORT,
     };
 
@@ -338,19 +430,45 @@ void policy_apply(struct policy *policy, const struct rule_list *rules, struct p
 
 void policy_drop(struct policy *policy, struct packet *pkt, enum drop_reason reason)
 {
-    if (policy->options.inline_mode)
+    if (policy->options.inline_mode && policy->options.mode == IPS_MODE_ALERT_ONLY)
+        note_would_drop(pkt, reason);
+    else if (policy->options.inline_mode)
         drop(pkt, reason);
+}
+
+/* Its stream was given up: from now on its packets are inspected one by one. */
+static void release_flow(struct flow *flow)
+{
+    flow->flags &= (uint16_t) ~(FLOW_DROPPED | FLOW_DROP_LOGGED | FLOW_DROP_LOGGED_TO_CLIENT);
+    flow->would_drop = FLOW_WOULD_DROP_BY_MODE;
+    flow->offload = OFFLOAD_NONE;
+}
+
+/* Drop is in force again. Only what rules find from now on drops the flow; rules on addresses alone match once in a flow, so they
+ * are evaluated again. */
+static void evaluate_flow_again(struct flow *flow)
+{
+    flow->would_drop = FLOW_WOULD_DROP_NO;
+    flow->flags &=
+        (uint16_t) ~(FLOW_IP_ONLY_TO_SERVER | FLOW_IP_ONLY_TO_CLIENT | FLOW_DROP_LOGGED | FLOW_DROP_LOGGED_TO_CLIENT);
 }
 
 bool policy_flow(struct policy *policy, struct packet *pkt)
 {
-    const struct flow *flow = pkt->flow;
+    struct flow *flow = pkt->flow;
+    enum drop_reason reason = flow->drop_by_exception ? DROP_REASON_EXCEPTION_FLOW : DROP_REASON_FLOW;
 
+    if (flow->flags & FLOW_DROPPED && policy->options.mode == IPS_MODE_ALERT_ONLY)
+        release_flow(flow);
+    if (flow->would_drop == FLOW_WOULD_DROP_BY_MODE && policy->options.mode == IPS_MODE_DROP)
+        evaluate_flow_again(flow);
     if (flow->flags & FLOW_DROPPED) {
         policy->counters.flow_drops++;
-        policy_drop(policy, pkt, flow->drop_by_exception ? DROP_REASON_EXCEPTION_FLOW : DROP_REASON_FLOW);
+        policy_drop(policy, pkt, reason);
         return true;
     }
+    if (flow->would_drop)
+        note_would_drop(pkt, reason);
     return flow->flags & FLOW_PASSED || flow->state == FLOW_BYPASSED;
 }
 
@@ -389,6 +507,13 @@ bool policy_exception(struct policy *policy, struct packet *pkt, enum exception_
         action = EXCEPTION_IGNORE;
     if (drops(action) && pkt->flow && pkt->flow->flags & FLOW_PASSED)
         return true; /* what came first holds, for its packets too */
+    if (drops(action) && policy->options.mode == IPS_MODE_ALERT_ONLY) {
+        note_would_drop(pkt, reason);
+        if (action > EXCEPTION_DROP_PACKET && pkt->flow)
+            note_flow_would_drop(pkt->flow, reason, NULL, FLOW_WOULD_DROP_BY_MODE);
+        pkt->would_reject |= action >= EXCEPTION_REJECT;
+        action = EXCEPTION_IGNORE;
+    }
     policy->counters.exceptions[cause][action]++;
     if (pkt->flow) {
         pkt->flow->exceptions[cause] = (uint8_t)(action + 1);

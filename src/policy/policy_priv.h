@@ -69,12 +69,13 @@ enum threshold_outcome threshold_apply(struct threshold_table *table, const stru
 void tally_match(struct rule_tally *tallies, const struct rule *rule, const struct packet *pkt);
 void tally_alert(struct rule_tally *tallies, const struct rule *rule);
 void tally_drop(struct rule_tally *tallies, const struct rule *rule);
+void tally_would_drop(struct rule_tally *tallies, const struct rule *rule);
 void tally_transfer(struct transfer *t, struct rule_tally *tallies, struct rule_names *names);
 
 struct history_match {
     const struct rule *rule;
     enum rule_action action;
-    bool reported, blocked, silenced;
+    bool reported, blocked, would_drop, silenced;
 };
 struct pool;
 /* What became of a match, kept with the flow as long as there is memory. */

@@ -352,6 +352,203 @@ START_TEST(a_drop_inside_a_tunnel_drops_its_carrier)
 }
 END_TEST
 
+/* --- Alert-only ------------------------------------------------------------------------------------------------------------- */
+
+START_TEST(alert_only_drops_nothing_and_tells_what_drop_does)
+{
+    struct packet pkt = make_packet(1, 0);
+    bool drops = actions[_i].dropped;
+    size_t count = 0;
+
+    while (count < 4 && actions[_i].hits[count])
+        count++;
+    make_policy(actions[_i].inline_mode, 15, 1 << 20);
+    policy_set_mode(policy, IPS_MODE_ALERT_ONLY);
+
+    struct decision decision = apply(&pkt, actions[_i].hits, count);
+
+    ck_assert_int_eq(pkt.verdict, VERDICT_ACCEPT);
+    ck_assert_int_eq(pkt.reject, REJECT_NONE);
+    ck_assert_ptr_null(decision.drop_rule);
+    ck_assert_msg(pkt.would_drop == (drops ? DROP_REASON_RULES : DROP_REASON_NONE), "%s", actions[_i].name);
+    ck_assert(pkt.would_reject == (actions[_i].reject != REJECT_NONE));
+    ck_assert((decision.would_drop_rule != NULL) == drops);
+    ck_assert_uint_eq(decision.alert_count, actions[_i].alerts);
+    for (size_t i = 0; i < decision.alert_count; i++) {
+        bool of_drop = actions[_i].inline_mode && decision.alerts[i].action != ACTION_ALERT;
+
+        ck_assert(!decision.alerts[i].blocked);
+        ck_assert(decision.alerts[i].would_drop == of_drop);
+    }
+    ck_assert_uint_eq(policy_counters(policy)->dropped, 0);
+    free_policy();
+}
+END_TEST
+
+START_TEST(alert_only_blocks_no_host)
+{
+    const struct rule blocker = { .action = ACTION_DROP, .sid = 6, .block = RULE_BLOCK_SOURCE };
+    const struct rule *list[] = { &blocker };
+    struct packet pkt = make_packet(1, 0);
+
+    make_policy(true, 15, 1 << 20);
+    ck_assert_ptr_eq(apply(&pkt, list, 1).block_rule, &blocker);
+    policy_set_mode(policy, IPS_MODE_ALERT_ONLY);
+    ck_assert_ptr_null(apply(&pkt, list, 1).block_rule);
+    free_policy();
+}
+END_TEST
+
+START_TEST(alert_only_rule_lets_others_drop)
+{
+    const struct rule quiet = { .action = ACTION_REJECT, .sid = 7, .alert_only = true };
+    const struct rule *alone[] = { &quiet }, *both[] = { &quiet, &drop };
+    struct packet pkt = make_packet(1, 0), second = make_packet(1, 1);
+    struct decision decision;
+
+    make_policy(true, 15, 1 << 20);
+    decision = apply(&pkt, alone, 1);
+    ck_assert_int_eq(pkt.verdict, VERDICT_ACCEPT);
+    ck_assert_int_eq(pkt.would_drop, DROP_REASON_RULES);
+    ck_assert(decision.alerts[0].would_drop && !decision.alerts[0].blocked);
+    decision = apply(&second, both, 2);
+    ck_assert_int_eq(second.verdict, VERDICT_DROP);
+    ck_assert_int_eq(second.reject, REJECT_NONE);
+    ck_assert(decision.alerts[0].would_drop && decision.alerts[1].blocked);
+    ck_assert_ptr_eq(decision.drop_rule, &drop);
+    free_policy();
+}
+END_TEST
+
+/* One more packet of a flow, with a rule that matches in its stream, or none. True when its rules are evaluated. */
+static bool send_in_flow(struct flow *flow, const struct rule *rule, struct packet *pkt)
+{
+    struct hit hit = { .rule = rule, .in_stream = true, .of_flow = true };
+    struct decision decision;
+    bool settled;
+
+    *pkt = make_packet(1, 0);
+    pkt->root = pkt;
+    pkt->flow = flow;
+    settled = policy_flow(policy, pkt);
+    if (!settled)
+        policy_apply(policy, no_rules, pkt, &hit, rule ? 1 : 0, &decision);
+    return !settled;
+}
+
+START_TEST(alert_only_inspects_a_flow_further)
+{
+    struct flow flow = { .flags = FLOW_IP_ONLY_TO_SERVER };
+    struct packet pkt;
+
+    make_policy(true, 15, 1 << 20);
+    policy_set_mode(policy, IPS_MODE_ALERT_ONLY);
+    ck_assert(send_in_flow(&flow, &drop, &pkt));
+    ck_assert_int_eq(pkt.would_drop, DROP_REASON_RULES);
+    ck_assert(send_in_flow(&flow, NULL, &pkt));
+    ck_assert_int_eq(pkt.verdict, VERDICT_ACCEPT);
+    ck_assert_int_eq(pkt.would_drop, DROP_REASON_FLOW);
+    ck_assert_uint_eq(flow.flags & FLOW_DROPPED, 0);
+    ck_assert_uint_eq(flow.drop_sid, drop.sid);
+
+    /* Drop returns: what the flow did is forgiven, rules on addresses alone are evaluated again, and the next match drops. */
+    policy_set_mode(policy, IPS_MODE_DROP);
+    ck_assert(send_in_flow(&flow, NULL, &pkt));
+    ck_assert_int_eq(pkt.would_drop, DROP_REASON_NONE);
+    ck_assert_uint_eq(flow.flags & FLOW_IP_ONLY_TO_SERVER, 0);
+    ck_assert(send_in_flow(&flow, &drop, &pkt));
+    ck_assert_int_eq(pkt.verdict, VERDICT_DROP);
+    ck_assert(!send_in_flow(&flow, NULL, &pkt));
+    ck_assert_int_eq(pkt.verdict, VERDICT_DROP);
+    policy_flow_end(policy, &flow);
+
+    /* Of an alert-only rule the later packets are counted, and nothing is evaluated again. */
+    const struct rule quiet = { .action = ACTION_DROP, .sid = 7, .alert_only = true };
+
+    flow = (struct flow){ .flags = FLOW_IP_ONLY_TO_SERVER };
+    ck_assert(send_in_flow(&flow, &quiet, &pkt));
+    ck_assert(send_in_flow(&flow, NULL, &pkt));
+    ck_assert_int_eq(pkt.would_drop, DROP_REASON_FLOW);
+    ck_assert_uint_ne(flow.flags & FLOW_IP_ONLY_TO_SERVER, 0);
+    policy_flow_end(policy, &flow);
+    free_policy();
+}
+END_TEST
+
+START_TEST(alert_only_releases_a_dropped_flow)
+{
+    struct flow flow = { .offload = OFFLOAD_DROP };
+    struct packet pkt;
+
+    make_policy(true, 15, 1 << 20);
+    ck_assert(send_in_flow(&flow, &drop, &pkt));
+    ck_assert_uint_ne(flow.flags & FLOW_DROPPED, 0);
+    policy_set_mode(policy, IPS_MODE_ALERT_ONLY);
+    ck_assert(send_in_flow(&flow, NULL, &pkt));
+    ck_assert_int_eq(pkt.verdict, VERDICT_ACCEPT);
+    ck_assert_int_eq(pkt.would_drop, DROP_REASON_FLOW);
+    ck_assert_int_eq(flow.offload, OFFLOAD_NONE);
+    policy_set_mode(policy, IPS_MODE_DROP);
+    ck_assert(send_in_flow(&flow, NULL, &pkt));
+    ck_assert_int_eq(pkt.verdict, VERDICT_ACCEPT);
+    policy_flow_end(policy, &flow);
+    free_policy();
+}
+END_TEST
+
+START_TEST(alert_only_covers_exception_policies)
+{
+    enum exception_policy all[EXCEPTION_COUNT];
+    enum exception_policy action = (enum exception_policy)_i;
+    struct flow flow = { .flags = 0 };
+    struct packet pkt = make_packet(1, 0);
+    bool drops = action >= EXCEPTION_DROP_PACKET;
+
+    for (unsigned i = 0; i < EXCEPTION_COUNT; i++)
+        all[i] = action;
+    make_policy(true, 15, 1 << 20);
+    policy_set_exceptions(policy, all);
+    policy_set_mode(policy, IPS_MODE_ALERT_ONLY);
+    pkt.root = &pkt;
+    pkt.flow = &flow;
+    /* Inspection goes on as with `ignore`. */
+    ck_assert(policy_exception(policy, &pkt, EXCEPTION_APP_ERROR) == (!drops && action != EXCEPTION_IGNORE));
+    ck_assert_int_eq(pkt.verdict, VERDICT_ACCEPT);
+    ck_assert_int_eq(pkt.reject, REJECT_NONE);
+    ck_assert_int_eq(pkt.would_drop, drops ? DROP_REASON_APP_ERROR : DROP_REASON_NONE);
+    ck_assert(pkt.would_reject == (action >= EXCEPTION_REJECT));
+    ck_assert(flow.would_drop == (action > EXCEPTION_DROP_PACKET ? FLOW_WOULD_DROP_BY_MODE : FLOW_WOULD_DROP_NO));
+    ck_assert_uint_eq(flow.flags & FLOW_DROPPED, 0);
+    if (flow.would_drop) {
+        struct packet next;
+
+        ck_assert(send_in_flow(&flow, NULL, &next));
+        ck_assert_int_eq(next.would_drop, DROP_REASON_EXCEPTION_FLOW);
+    }
+    policy_flow_end(policy, &flow);
+    free_policy();
+}
+END_TEST
+
+START_TEST(alert_only_covers_drops_of_stream_and_tunnels)
+{
+    struct packet outer = make_packet(1, 0), inner = make_packet(2, 0);
+
+    outer.root = &outer;
+    inner.root = &outer;
+    inner.outer = &outer;
+    make_policy(true, 15, 1 << 20);
+    policy_set_mode(policy, IPS_MODE_ALERT_ONLY);
+    policy_drop(policy, &inner, DROP_REASON_STREAM_ERROR);
+    policy_drop(policy, &inner, DROP_REASON_STREAM_URGENT);
+    ck_assert_int_eq(inner.verdict, VERDICT_ACCEPT);
+    ck_assert_int_eq(outer.verdict, VERDICT_ACCEPT);
+    ck_assert_int_eq(inner.would_drop, DROP_REASON_STREAM_ERROR); /* the first reason */
+    ck_assert_int_eq(outer.would_drop, DROP_REASON_TUNNEL);
+    free_policy();
+}
+END_TEST
+
 /* Hosts with few ports leave room for those with many; what finds none is counted. */
 START_TEST(ports_of_many_hosts_have_room)
 {
@@ -442,6 +639,14 @@ int main(void)
     tcase_add_test(tcase, state_is_bounded);
     tcase_add_loop_test(tcase, actions_in_their_order, 0, sizeof(actions) / sizeof(actions[0]));
     tcase_add_test(tcase, alerts_per_packet_are_bounded);
+    tcase_add_loop_test(tcase, alert_only_drops_nothing_and_tells_what_drop_does, 0,
+                        sizeof(actions) / sizeof(actions[0]));
+    tcase_add_test(tcase, alert_only_blocks_no_host);
+    tcase_add_test(tcase, alert_only_rule_lets_others_drop);
+    tcase_add_test(tcase, alert_only_inspects_a_flow_further);
+    tcase_add_test(tcase, alert_only_releases_a_dropped_flow);
+    tcase_add_loop_test(tcase, alert_only_covers_exception_policies, 0, EXCEPTION_POLICY_COUNT);
+    tcase_add_test(tcase, alert_only_covers_drops_of_stream_and_tunnels);
     tcase_add_test(tcase, a_drop_inside_a_tunnel_drops_its_carrier);
     tcase_add_test(tcase, workers_share_counts);
     tcase_set_timeout(tcase, 60);

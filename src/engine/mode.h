@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Mode drop or alert-only, of each queue, while the engine runs: see mode.c. */
+#ifndef SLUICE_ENGINE_MODE_H
+#define SLUICE_ENGINE_MODE_H
+
+#include "engine_priv.h"
+
+/* The mode of `sluice mode`, which replaces the configured one. */
+struct mode_override {
+    bool is_set;
+    enum ips_mode mode;
+    uint64_t until_ns; /* monotonic; 0: until the next `sluice mode` */
+};
+
+struct mode_control {
+    struct worker *workers; /* lent for good, as the rest */
+    unsigned worker_count;
+    struct lifeline_memory *memory;
+    struct output *output;
+    const struct firewall_options *firewall;
+    struct pipeline_shared *shared;
+    struct mode_override override;
+};
+
+/* Before the workers start, when the hand-over was read. `config` NULL: the modes that the previous engine had. */
+void mode_start(struct mode_control *control, const struct config *config);
+/* Other configuration, by a reload. */
+void mode_reload(struct mode_control *control, const struct config *config);
+/* `sluice mode`: seconds 0 is without end. */
+void mode_override(struct mode_control *control, enum ips_mode mode, uint64_t seconds);
+/* Back to the configuration. */
+void mode_clear_override(struct mode_control *control);
+/* Now and then: the end of an override. */
+void mode_poll(struct mode_control *control);
+
+/* Members of the open JSON object. */
+struct text;
+void mode_json(const struct mode_control *control, struct text *out);
+
+#endif
