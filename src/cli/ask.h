@@ -39,6 +39,9 @@ void ask_free_reply(struct control_reply *reply);
 /* Prints the reply's message as it is. An exit code. */
 int ask_print_json(const struct control_reply *reply);
 
+/* The mode, as `sluice mode` and `sluice status` show it. */
+void mode_print(const struct control_value *message);
+
 /* Members of values, for printing: 0 and "" when they are not there. */
 int64_t ask_number(const struct control_value *value, const char *name);
 const char *ask_string(const struct control_value *value, const char *name);

@@ -165,9 +165,10 @@ static void print_rule(const struct control_value *rule)
     printf("rule %" PRId64 ":%" PRId64 "%s%s\n", ask_number(rule, "gid"), ask_number(rule, "signature_id"),
            *ask_string(rule, "signature") ? ": " : "", ask_string(rule, "signature"));
     print_state(rule);
-    printf("  %" PRId64 " matches, %" PRId64 " alerts, %" PRId64 " packets dropped%s%s\n", ask_number(rule, "matches"),
-           ask_number(rule, "alerts"), ask_number(rule, "drops"), *ask_string(rule, "last") ? "; last " : "",
-           ask_string(rule, "last"));
+    printf("  %" PRId64 " matches, %" PRId64 " alerts, %" PRId64 " packets dropped, %" PRId64
+           " packets passed by alert-only%s%s\n",
+           ask_number(rule, "matches"), ask_number(rule, "alerts"), ask_number(rule, "drops"),
+           ask_number(rule, "would_drops"), *ask_string(rule, "last") ? "; last " : "", ask_string(rule, "last"));
     if (cost)
         printf("  evaluated %" PRId64 " times in %" PRId64 " us, at most %" PRId64 " us, over budget %" PRId64
                " times; suspended in %" PRId64 " queues\n",
@@ -183,7 +184,9 @@ static void print_rule_of_flow(const struct control_value *rule)
            ask_number(rule, "gid"), ask_number(rule, "signature_id"), ask_string(rule, "action"),
            ask_number(rule, "matches"), ask_string(rule, "last"),
            control_value_bool(control_value_member(rule, "reported")) ? " reported" : "",
-           control_value_bool(control_value_member(rule, "blocked")) ? " blocked" : "",
+           control_value_bool(control_value_member(rule, "blocked"))      ? " blocked"
+           : control_value_bool(control_value_member(rule, "would_drop")) ? " would drop"
+                                                                          : "",
            control_value_bool(control_value_member(rule, "held_back")) ? " held back by a threshold" : "",
            ask_string(rule, "signature"));
 }
@@ -200,6 +203,8 @@ static void print_flow(const struct control_value *flow)
     printf("  %s%s since %s, %" PRId64 " packets to the server, %" PRId64 " to the client\n",
            control_value_bool(control_value_member(flow, "over")) ? "over; " : "", ask_string(counts, "state"),
            ask_string(counts, "start"), ask_number(counts, "pkts_toserver"), ask_number(counts, "pkts_toclient"));
+    if (!drop)
+        drop = control_value_member(flow, "would_drop");
     printf("  verdict: %s", ask_string(flow, "verdict"));
     if (drop)
         printf(", reason %s", ask_string(drop, "reason"));

@@ -37,9 +37,11 @@ static void print(const struct control_value *message)
            ask_number(rules, "generation"));
     if (ask_number(rules, "files_failed") > 0)
         printf("%" PRId64 " rule files could not be read (sluice rules --failed)\n", ask_number(rules, "files_failed"));
-    printf("%" PRId64 " queues: %" PRId64 " packets, %" PRId64 " dropped, %" PRId64 " alerts%s\n",
+    mode_print(control_value_member(message, "ips"));
+    printf("%" PRId64 " queues: %" PRId64 " packets, %" PRId64 " dropped, %" PRId64 " passed by alert-only, %" PRId64
+           " alerts%s\n",
            ask_number(message, "queues"), ask_number(message, "packets"), ask_number(message, "dropped"),
-           ask_number(message, "alerts"),
+           ask_number(message, "would_drop"), ask_number(message, "alerts"),
            control_value_bool(control_value_member(message, "workers_answer")) ? "" : "; a worker does not answer");
     print_sandbox(control_value_member(message, "sandbox"));
     if (ask_number(message, "events_lost") > 0)
