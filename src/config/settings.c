@@ -263,15 +263,7 @@ const struct setting config_settings[] = {
       .high = 256,
       .help = "packets that a worker takes, and verdicts that it sends, at once" },
     QUEUE_OVERRIDES,
-
-    /* --- Mode ------------------------------------------------------------------------------------------------------------ */
-    { .name = "ips.mode",
-      .type = SETTING_ENUM,
-      .default_value = "drop",
-      .choices = ips_modes,
-      .help =
-          "drop enforces what rules and exception policies decide; alert-only lets every packet pass unchanged, and "
-          "reports and counts (ips.would_drop) what drop would do. Changed by a reload, or by `sluice mode`" },
+    MODE_SETTING,
 
     /* --- Engine ---------------------------------------------------------------------------------------------------------- */
     ENGINE_SETTINGS,

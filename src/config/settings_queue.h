@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows of the table of settings: those of some queues, in place of what queue.* says for all. */
+/* Rows of the table of settings: queues.*, which override queue.* for some queues; the mode, which they can override, too. */
 #ifndef CONFIG_SETTINGS_QUEUE_H
 #define CONFIG_SETTINGS_QUEUE_H
 
@@ -70,6 +70,14 @@ static const char *const conntrack_modes[] = { "auto", "always", "no", NULL };
     {                                                                                                                  \
         .name = "queues.*.batch", .type = SETTING_NUMBER, .low = 1, .high = 256,                                       \
         .help = "queue.batch for these queues"                                                                         \
+    }
+
+#define MODE_SETTING                                                                                                   \
+    {                                                                                                                  \
+        .name = "ips.mode", .type = SETTING_ENUM, .default_value = "drop", .choices = ips_modes,                       \
+        .help = "drop enforces what rules and exception policies decide; alert-only lets every packet pass "           \
+                "unchanged, and "                                                                                      \
+                "reports and counts (ips.would_drop) what drop would do. Changed by a reload, or by `sluice mode`"     \
     }
 
 #endif

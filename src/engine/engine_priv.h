@@ -3,6 +3,7 @@
  * Inside the engine:
  *
  *   pipeline.c   the packet's whole path, one function;  rewrite.c  packets that go on with other bytes
+ *   packet_policy.c  policies for whole packets, before any rule
  *   worker.c     the thread that owns a queue;  overload.h  how long packets wait there, and what is shed when it is too long
  *   affinity.c   which CPU a thread runs on
  *   host_os.c    how hosts treat what overlaps, as configured
@@ -445,6 +446,13 @@ void pipeline_forget(struct pipeline *pipeline);
 void pipeline_log_left(struct pipeline *pipeline, struct flow *flow);
 /* Ends all flows: the program or the capture is over. */
 void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset);
+
+/* --- packet_policy.c ---------------------------------------------------------------------------------------------------- */
+
+/* True when the packet is not inspected. Its verdict is set. */
+bool packet_policy_decides(struct pipeline *pipeline, struct packet *pkt);
+/* True when the kernel must segment the packet before it can be inspected. */
+bool packet_needs_segments(struct pipeline *pipeline, const struct decoded_packet *decoded, const struct packet *pkt);
 
 /* --- shed.c ------------------------------------------------------------------------------------------------------------ */
 

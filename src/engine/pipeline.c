@@ -172,60 +172,6 @@ void pipeline_set_turn(struct pipeline *pipeline, struct turn *turn)
     app_set_turn(pipeline->app, turn);
 }
 
-/* It was inspected each time that it came. */
-static void judge_looping(struct pipeline *pipeline, struct packet *pkt)
-{
-    pipeline->counters.looping++;
-    if (pipeline->looping_policy == QUEUE_LOOPING_DROP)
-        policy_drop(pipeline->policy, pkt,
-                    DROP_REASON_LOOP); /* accepting ends the loop, too: capture does not repeat it */
-}
-
-/*
- * Two kinds of super-packets can't be inspected as they are: those that are longer than what the kernel copies (BIG TCP), and those of
- * several UDP datagrams (GRO), because the kernel does not say where one datagram ends. They go back to be segmented.
- */
-static bool needs_segments(struct pipeline *pipeline, const struct decoded_packet *decoded, const struct packet *pkt)
-{
-    bool large = pkt->flags & PACKET_TRUNCATED, udp = decoded->found[0]->protocol == IPPROTO_UDP;
-
-    if (!(pkt->flags & PACKET_GSO) || (!large && !udp))
-        return false;
-    if (!(pkt->flags & PACKET_CAN_SEGMENT)) {
-        pipeline->counters.unsegmented_udp += !large;
-        return false;
-    }
-    pipeline->counters.segmented_large += large;
-    pipeline->counters.segmented_udp += !large;
-    return true;
-}
-
-static bool judge_marked(struct pipeline *pipeline, struct packet *pkt)
-{
-    pipeline->counters.marked++;
-    if (pipeline->marked_policy == QUEUE_MARKED_INSPECT)
-        return false;
-    if (pipeline->marked_policy == QUEUE_MARKED_DROP)
-        policy_drop(pipeline->policy, pkt, DROP_REASON_MARKED);
-    pipeline->counters.uninspected_marked += pkt->verdict != VERDICT_DROP;
-    return true;
-}
-
-/* Applies the policies for whole packets; true when the packet is not to be inspected. */
-static bool judged_by_policy(struct pipeline *pipeline, struct packet *pkt)
-{
-    if (pkt->flags & PACKET_LOOPING) {
-        judge_looping(pipeline, pkt);
-        return true;
-    }
-    if (pkt->flags & PACKET_MARKED && judge_marked(pipeline, pkt))
-        return true;
-    if (!(pkt->flags & PACKET_TRUNCATED) || pipeline->truncated_policy == QUEUE_TRUNCATED_INSPECT)
-        return false;
-    policy_drop(pipeline->policy, pkt, DROP_REASON_TRUNCATED);
-    return pkt->verdict == VERDICT_DROP; /* alert-only inspects what there is of the packet */
-}
-
 /* In the order of the packets, so that it is the same ones that are sampled whatever the number of workers. */
 static void sample_checksums(struct pipeline *pipeline, struct packet *pkt)
 {
@@ -899,11 +845,11 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
         decode_ahead(pipeline, decoded, next);
         hold(pipeline, pkt);
     }
-    if (needs_segments(pipeline, decoded, pkt)) {
+    if (packet_needs_segments(pipeline, decoded, pkt)) {
         pkt->verdict = VERDICT_SEGMENT;
         return;
     }
-    if (judged_by_policy(pipeline, pkt)) {
+    if (packet_policy_decides(pipeline, pkt)) {
         struct decision nothing = { 0 };
 
         output_packet(pipeline->output, pkt, &nothing, ruleset_generation(ruleset));
