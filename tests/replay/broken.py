@@ -139,8 +139,8 @@ def main():
     args = parser.parse_args()
 
     sluice = os.path.abspath(args.sluice)
-    arguments = replaying.default_arguments(os.path.abspath(args.source))
-    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        arguments = replaying.default_arguments(os.path.abspath(args.source)) + replaying.cache_settings(folder)
         tasks = []
         for link, records in broken_captures(args.seed, args.flips):
             tasks.append((f'link type {link}, {len(records)} packets', pool.submit(check_packets, sluice, arguments, link, records)))

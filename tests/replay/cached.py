@@ -66,7 +66,7 @@ def main():
     if os.path.exists(f'{args.shared}/{RULESET}'):
         plain += ['--rules', f'{args.shared}/{RULESET}']
     with tempfile.TemporaryDirectory() as folder:
-        cached = plain + ['--set', 'detect.sgh-mpm-caching=yes', '--set', f'detect.sgh-mpm-caching-path={folder}/sgh']
+        cached = plain + replaying.cache_settings(folder)
         rest = args.shared, found, args.timeout, args.jobs
         reference = runs(sluice, plain, *rest)
         failed = differences(found, reference, runs(sluice, cached, *rest), False)

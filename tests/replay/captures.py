@@ -105,9 +105,9 @@ def main():
     if missing:
         sys.exit('not in keywords.rules: ' + ', '.join(missing))
     captures = chosen_captures(args)
-    arguments = replaying.default_arguments(os.path.abspath(args.source))
     failed = refused = 0
-    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        arguments = replaying.default_arguments(os.path.abspath(args.source)) + replaying.cache_settings(folder)
         results = pool.map(lambda path: check(sluice, arguments, args.shared, path, args.timeout), captures)
         for path, (problem, said) in zip(captures, results):
             refused += said is not None

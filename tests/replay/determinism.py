@@ -68,7 +68,7 @@ def main():
         with open(config, 'w') as f:
             f.write(CONFIG)
         source = os.path.abspath(args.source)
-        arguments = ['--config', config, *replaying.default_arguments(source),
+        arguments = ['--config', config, *replaying.default_arguments(source), *replaying.cache_settings(folder),
                      '--rules', source + '/tests/replay/captures/determinism.rules']
         results = pool.map(lambda path: check(os.path.abspath(args.sluice), arguments, args.shared, path, args.timeout), found)
         for path, (problem, count) in zip(found, results):

@@ -106,6 +106,11 @@ def default_settings(source):
     return [word for name, path in settings.items() for word in ('--set', f'{name}={source}/{path}')]
 
 
+def cache_settings(folder):
+    """Runs with the same rules compile their pattern databases once. cached.py tests that a database of the cache gives the same events."""
+    return ['--set', 'detect.sgh-mpm-caching=yes', '--set', f'detect.sgh-mpm-caching-path={folder}/sgh']
+
+
 def decoder_events(stats):
     """How many decoder events were counted, of all names."""
     def total(node):

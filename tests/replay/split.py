@@ -200,7 +200,8 @@ class Test:
         self.sluice = os.path.abspath(args.sluice)
         rules = [source + '/tests/replay/captures/keywords.rules', source + '/tests/replay/captures/split.rules', *args.rules]
         self.of_files = write_rules(rules, folder + '/split.rules', names_of_transactions(self.sluice))
-        self.arguments = ['--config', folder + '/sluice.yaml', '--rules', folder + '/split.rules', *replaying.default_settings(source)]
+        self.arguments = ['--config', folder + '/sluice.yaml', '--rules', folder + '/split.rules', *replaying.default_settings(source),
+                          *replaying.cache_settings(folder)]
 
     def replay(self, capture, arguments, folder):
         return replaying.Run(self.sluice, self.arguments + arguments, [capture], folder, self.args.timeout)
