@@ -27,7 +27,14 @@ fail() {
 }
 
 [ "$(id -u)" = 0 ] || skip "needs root"
-for tool in ip iptables nft python3; do command -v "$tool" >/dev/null || skip "$tool is not installed"; done
+for tool in ip iptables nft python3 unshare; do command -v "$tool" >/dev/null || skip "$tool is not installed"; done
+
+# The script runs again with an empty /run of its own. Tests that run at the same time then share no control socket, no names of network
+# namespaces (/run/netns) and no lock of the legacy iptables (/run/xtables.lock).
+if [ -z "${PRIVATE_RUN:-}" ]; then
+	rm -rf "$WORK"
+	PRIVATE_RUN=yes exec unshare --mount bash -c 'mount -t tmpfs run /run && exec bash "$0" "$@"' "$0" "$@"
+fi
 
 # In an EXIT trap, too, the shell would stop at the first command that fails. Only jobs that are still there are ended: the
 # number of one that has gone may be somebody else's by now.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sourced by the tests nft_*.sh: the script runs again in a network namespace of its own, which has nobody else's rules and is
-# gone at its end. Needs root and SLUICE, the program to test. Exit code 77: skipped.
+# Sourced by the tests nft_*.sh and doctor*.sh: the script runs again in a network namespace of its own, with an empty ruleset and with an
+# empty /run of its own (control socket, lock of the legacy iptables). Needs root and SLUICE, the program to test. Exit code 77: skipped.
 set -euo pipefail
 
 : "${SLUICE:?path of the program}"
@@ -23,7 +23,7 @@ equal() { # equal WHAT GOT WANTED
 
 [ "$(id -u)" = 0 ] || skip "needs root"
 for tool in nft unshare python3; do command -v $tool >/dev/null || skip "$tool is not installed"; done
-[ "${NFT_INSIDE:-}" ] || exec env NFT_INSIDE=1 unshare -n bash "$0" "$@"
+[ "${NFT_INSIDE:-}" ] || NFT_INSIDE=1 exec unshare --net --mount bash -c 'mount -t tmpfs run /run && exec bash "$0" "$@"' "$0" "$@"
 nft add table inet probe 2>/dev/null || skip "the kernel has no nf_tables"
 nft delete table inet probe
 
