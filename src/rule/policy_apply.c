@@ -38,8 +38,8 @@ struct fields {
     bool noalert;
 };
 
-/* Cuts the next option off; ends as in parser.c: at a `;` without a backslash before it. */
-static bool next_option(struct span *rest, struct span *name, struct span *value)
+/* As in parser.c an option ends at a `;` without a backslash before it. */
+bool policy_next_option(struct span *rest, struct span *name, struct span *value)
 {
     const char *end = rest->at + rest->length, *stop = rest->at;
 
@@ -90,7 +90,7 @@ static void find_fields(struct span text, struct fields *fields)
     while (rest.length > 0 && strchr(" \t\r)", rest.at[rest.length - 1]))
         rest.length--;
     fields->options = rest;
-    for (struct span here = rest; next_option(&rest, &name, &value); here = rest) {
+    for (struct span here = rest; policy_next_option(&rest, &name, &value); here = rest) {
         if (span_equal_nocase(name, "sid"))
             read_id(value, &fields->sid);
         else if (span_equal_nocase(name, "gid"))
@@ -173,7 +173,7 @@ static bool matches_metadata(const struct policy_line *line, struct span options
 {
     struct span name, value, entry;
 
-    while (next_option(&options, &name, &value)) {
+    while (policy_next_option(&options, &name, &value)) {
         if (!span_equal_nocase(name, "metadata"))
             continue;
         while (span_next(&value, ',', &entry)) {
@@ -403,7 +403,7 @@ static bool add_metadata(struct rule_policy *policy, struct policy_line *line, s
         return false;
     text_reset(&policy->changed);
     text_append(&policy->changed, text.at, end);
-    text_puts(&policy->changed, " metadata:");
+    text_puts(&policy->changed, " metadata: ");
     text_puts(&policy->changed, line->metadata);
     text_puts(&policy->changed, ";)");
     use_changed(policy, subject);
@@ -437,7 +437,8 @@ static bool apply_line(struct rule_policy *policy, struct policy_line *line, str
 
 /* --- One rule ------------------------------------------------------------------------------------------------------------------------ */
 
-static int note_change(struct rule_policy *policy, const struct policy_line *line, struct rule_change ***link)
+static int note_change(struct rule_policy *policy, const struct policy_line *line, bool disables,
+                       struct rule_change ***link)
 {
     struct rule_change *change = arena_alloc(policy->list->arena, sizeof(*change));
     const struct statement *statement = line->statement;
@@ -447,6 +448,7 @@ static int note_change(struct rule_policy *policy, const struct policy_line *lin
     *change = (struct rule_change){
         .at = statement_position(statement, statement->text),
         .text = statement->text.at,
+        .disables = disables,
     };
     **link = change;
     *link = &change->next;
@@ -479,9 +481,12 @@ static int apply_lines(struct rule_policy *policy, struct subject *subject, stru
         policy->applied[policy->applied_count++] = (uint32_t)index;
         if (line->matched++ == 0)
             line->first = statement_position(subject->statement, subject->statement->text);
+
+        bool was_enabled = subject->decision->enabled;
+
         if (apply_line(policy, line, subject)) {
             line->changed++;
-            if (note_change(policy, line, &link))
+            if (note_change(policy, line, was_enabled && !subject->decision->enabled, &link))
                 return -ENOMEM;
         } else if (line->verb == POLICY_MODIFY && line->match == POLICY_MATCH_IDS) {
             diag_warning(diag, statement_position(line->statement, line->statement->text),
@@ -690,12 +695,13 @@ static int by_disabled(const void *a, const void *b)
     return left->sid < right->sid ? -1 : left->sid > right->sid;
 }
 
-void rule_policy_finish(struct rule_policy *policy, struct diag *diag)
+int rule_policy_finish(struct rule_policy *policy, struct diag *diag)
 {
     for (size_t i = 0; i < policy->line_count; i++)
         report_line(&policy->lines[i], diag);
     if (policy->disabled_count > 0)
         qsort(policy->disabled, policy->disabled_count, sizeof(*policy->disabled), by_disabled);
+    return policy_check_flowbits(policy, diag);
 }
 
 const struct rule_policy_counts *rule_list_policy_counts(const struct rule_list *list)
