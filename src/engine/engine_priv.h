@@ -551,6 +551,7 @@ struct worker {
     uint64_t conntrack_until_ns; /* then the kernel need not say any more what conntrack knows; 0: it goes on */
     bool conntrack_allowed;      /* rules that come with a reload may have it asked for again */
     struct pipeline pipeline;
+    struct connection_query *connections; /* NULL: conntrack's table is not searched */
     struct queue_watch watch;
     struct ring *reports;           /* lent: of flows that the kernel handles; NULL: nobody tells */
     atomic_bool leave;              /* with stop: at once, and flows stay as they are: the next engine has them */
@@ -591,6 +592,10 @@ bool worker_wait_snapshot(struct worker *worker);
 void worker_copy_counters(struct worker *worker); /* by the worker, or by main after it was joined */
 int worker_snapshot_init(struct worker *worker);
 void worker_snapshot_clear(struct worker *worker);
+/* Lets the worker's stream look up connections in conntrack's table (stream.midstream-conntrack). Without ctnetlink, which is logged,
+ * connections whose beginning was not seen are left to stream.midstream-policy. */
+void worker_open_connections(struct worker *worker, const struct config *config);
+void worker_close_connections(struct worker *worker);
 
 /* --- crash.c ------------------------------------------------------------------------------------------------------------ */
 

@@ -244,6 +244,7 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
     }
     pipeline_use_ruleset(&worker->pipeline, engine->ruleset);
     want_conntrack(worker, engine->options->config, engine->ruleset);
+    worker_open_connections(worker, engine->options->config);
     atomic_store(&worker->memory->worker[worker->index].conntrack, worker->queue.conntrack);
     overload_set_options(&worker->watch.overload, &options->overload);
     worker->watch.packet_budget_ns = (uint64_t)config_number(engine->options->config, "detect.packet-budget") * 1000;
@@ -359,9 +360,9 @@ static void tell_conntrack(const struct engine *engine)
         got += (nfqueue_flags(worker->capture) & NFQA_CFG_F_CONNTRACK) != 0;
         limited += worker->conntrack_until_ns != 0;
     }
-    if (got == 0 && strcmp(config_string(engine->options->config, "stream.midstream-conntrack"), "only") == 0)
-        log_warning(
-            "stream.midstream-conntrack: only has no conntrack to ask: no connection is picked up in the grace");
+    if (got == 0 && !engine->workers[0].connections &&
+        strcmp(config_string(engine->options->config, "stream.midstream-conntrack"), "only") == 0)
+        log_warning("stream.midstream-conntrack is only, and conntrack can't be queried: no connection is picked up");
     if (wanted > 0 && got == 0)
         log_info("conntrack: the kernel does not tell with packets what it knows of their connections");
     else if (wanted > 0)
@@ -704,6 +705,7 @@ static void engine_clear(struct engine *engine)
     for (unsigned i = 0; i < engine->worker_count; i++) {
         capture_close(engine->workers[i].capture);
         pipeline_clear(&engine->workers[i].pipeline);
+        worker_close_connections(&engine->workers[i]);
         worker_snapshot_clear(&engine->workers[i]);
     }
     service_free(engine->service);
