@@ -381,6 +381,7 @@ static void meet_attachment(struct worker *worker)
 
     atomic_store_explicit(&worker->verdict_lost, capture_counters(worker->capture)->verdict_lost, memory_order_relaxed);
     atomic_store_explicit(&worker->missing, capture_counters(worker->capture)->lost, memory_order_relaxed);
+    atomic_store_explicit(&worker->routed, capture_counters(worker->capture)->routed, memory_order_relaxed);
     if (until_ns > 0 || worker->exact) {
         worker->exact = clock_monotonic_ns() < until_ns;
         nfqueue_set_exact(worker->capture, worker->exact);

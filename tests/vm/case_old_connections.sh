@@ -117,7 +117,7 @@ alert udp any any -> any any (msg:"the wrong way"; flow:to_server; content:"SERV
 RULES
 start_sluice ips --queue 0 --attach after --rules "$WORK/t.rules" --set queue.conntrack=always --set stream.midstream-grace=0
 ips=$LAST_PID
-grep -q "conntrack: the kernel tells with each packet what it knows of its connection$" "$WORK/ips.log" || fail "conntrack in messages: $(cat "$WORK/ips.log")"
+grep -q "queued packets carry conntrack data$" "$WORK/ips.log" || fail "conntrack in messages: $(cat "$WORK/ips.log")"
 touch "$WORK/go.one"
 for name in four six nat; do heard $name "$went_on"; done
 heard udp "connected
