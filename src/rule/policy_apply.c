@@ -262,7 +262,7 @@ struct subject {
     const struct statement *statement;
     struct span text; /* of the file, or policy->text */
     struct fields fields;
-    bool action_changed, text_changed;
+    bool modified, text_changed;
 };
 
 static struct span text_of(const struct text *text)
@@ -310,11 +310,10 @@ static bool set_action(struct rule_policy *policy, struct policy_line *line, str
     text_puts(&policy->changed, word);
     text_append(&policy->changed, rest.at, rest.length);
     use_changed(policy, subject);
-    subject->action_changed = true;
     return true;
 }
 
-/* Appends to policy->changed what becomes of `text` when each match of line->from is replaced; false when nothing matches. */
+/* Copies `text` to policy->changed and replaces each match of line->from; false if there is none. */
 static bool substitute(struct rule_policy *policy, struct policy_line *line, struct span text)
 {
     struct text *out = &policy->changed;
@@ -413,26 +412,31 @@ static bool add_metadata(struct rule_policy *policy, struct policy_line *line, s
 static bool apply_line(struct rule_policy *policy, struct policy_line *line, struct subject *subject)
 {
     struct rule_decision *decision = subject->decision;
-    bool before;
+    bool changed = false;
 
     switch (line->verb) {
     case POLICY_DISABLE:
     case POLICY_ENABLE:
-        before = decision->enabled;
+        changed = decision->enabled != (line->verb == POLICY_ENABLE);
         decision->enabled = line->verb == POLICY_ENABLE;
-        return decision->enabled != before;
+        break;
     case POLICY_ACTION:
-        return set_action(policy, line, subject);
+        changed = set_action(policy, line, subject);
+        break;
     case POLICY_ALERT_ONLY:
-        before = decision->alert_only;
+        changed = !decision->alert_only;
         decision->alert_only = true;
-        return !before;
+        break;
     case POLICY_MODIFY:
-        return modify(policy, line, subject);
+        changed = modify(policy, line, subject);
+        subject->modified |= changed;
+        break;
     case POLICY_ADD_METADATA:
-        return add_metadata(policy, line, subject);
+        changed = add_metadata(policy, line, subject);
+        subject->modified |= changed;
+        break;
     }
-    return false;
+    return changed;
 }
 
 /* --- One rule ------------------------------------------------------------------------------------------------------------------------ */
@@ -539,11 +543,11 @@ static int keep_text(struct rule_policy *policy, struct statement *statement)
 }
 
 /* Counts the rule by its final state, not by each line that changed it. */
-static void count(struct rule_policy *policy, const struct subject *subject)
+static void count_rule(struct rule_policy *policy, const struct subject *subject, const struct fields *written)
 {
     struct rule_policy_counts *counts = &policy->counts;
     const struct rule_decision *decision = subject->decision;
-    enum rule_action action;
+    enum rule_action before = ACTION_COUNT, action;
     const char *hint;
 
     if (decision->enabled == subject->statement->commented)
@@ -553,16 +557,10 @@ static void count(struct rule_policy *policy, const struct subject *subject)
     for (size_t i = 0; i < policy->applied_count; i++)
         policy->lines[policy->applied[i]].loaded++;
     counts->alert_only += decision->alert_only;
-    if (subject->action_changed && action_parse(subject->fields.action, &action, &hint) == 0)
+    counts->modified += subject->modified;
+    action_parse(written->action, &before, &hint);
+    if (action_parse(subject->fields.action, &action, &hint) == 0 && action != before)
         counts->actions[action]++;
-    for (size_t i = 0; i < policy->applied_count; i++) {
-        enum policy_verb verb = policy->lines[policy->applied[i]].verb;
-
-        if (subject->text_changed && (verb == POLICY_MODIFY || verb == POLICY_ADD_METADATA)) {
-            counts->modified++;
-            break;
-        }
-    }
 }
 
 int rule_policy_apply(struct rule_policy *policy, const struct statement *statement, struct rule_decision *out,
@@ -586,7 +584,7 @@ int rule_policy_apply(struct rule_policy *policy, const struct statement *statem
 
         if (err)
             return err;
-        count(policy, &subject);
+        count_rule(policy, &subject, &written);
     }
     if (!out->enabled)
         return keep_disabled(policy, &subject, &written);
