@@ -80,6 +80,13 @@ bool is_own(const struct patient *patient, const struct netrules_rule *rule)
     return own_of(patient, rule->chain->table) != NULL;
 }
 
+bool replaces_accept(const struct patient *patient, const struct netrules_rule *rule)
+{
+    const struct doctor_input *input = patient->input;
+
+    return (input->attach_given && input->options.mode == ATTACH_CHAIN) || strcmp(rule->chain->name, "sluice_ips") == 0;
+}
+
 /* Calls `each` for every rule of the ruleset. */
 static void each_rule(struct patient *patient, void (*each)(struct patient *patient, const struct netrules_rule *rule))
 {

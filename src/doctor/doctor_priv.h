@@ -46,6 +46,11 @@ void about_rule(struct doctor_finding *finding, const struct netrules_rule *rule
 const struct own_table *own_of(const struct patient *patient, const struct netrules_table *table);
 bool is_own(const struct patient *patient, const struct netrules_rule *rule);
 
+/* Whether the rule is written in place of an accept (mode chain): what it takes has been accepted, also when nobody listens. */
+bool replaces_accept(const struct patient *patient, const struct netrules_rule *rule);
+/* Whether accepted packets come back to the chain: as configured, or because the rule leaves out those that are marked. */
+bool repeats(const struct patient *patient, const struct netrules_rule *rule);
+
 /* Families of packets that meet a chain. */
 unsigned families_of(const struct netrules_chain *chain);
 bool same_hook(const struct netrules_chain *one, const struct netrules_chain *other);
@@ -59,6 +64,7 @@ const char *queues_text(struct patient *patient, unsigned first, unsigned last);
 struct step {
     const struct netrules_rule *rule;
     bool conditional, established, only_loopback;
+    bool in_branch;      /* not every packet comes to the rule's chain */
     bool accepts, drops; /* itself or by a branch of its map */
 };
 
@@ -66,8 +72,9 @@ struct way {
     const struct netrules_chain *base;
     const struct netrules_rule *goal;
     bool reached;
+    bool always;                         /* every packet that comes so far comes to the goal */
     const struct netrules_rule *blocker; /* takes every packet before the goal, which is then never reached; or NULL */
-    /* Called for each rule that comes before the goal, or behind it. */
+    /* Called for each rule up to the goal, and for each behind it. */
     void (*before)(const struct step *step, void *user);
     void (*behind)(const struct step *step, void *user);
     void *user;

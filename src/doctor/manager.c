@@ -168,6 +168,16 @@ static void check_guest(struct patient *patient, const struct feed *feed)
         manager = manager_of(chain);
     if (feed->own || !manager)
         return;
+    if (replaces_accept(patient, feed->rule)) {
+        about_rule(
+            find_out(
+                patient, DOCTOR_NOTE, "manager.guest",
+                "While that program reloads its rules, the queue's rule is missing: packets that it lets pass in the "
+                "meantime are not inspected.",
+                OWN_TABLE, "the queue's rule is in a table that %s writes", manager),
+            feed->rule);
+        return;
+    }
     about_rule(find_out(patient, DOCTOR_WARNING, "manager.guest",
                         "At its next reload the rule may be gone, or stand behind others, and nothing says so.",
                         OWN_TABLE, "the queue's rule is in a table that %s writes", manager),

@@ -3,6 +3,7 @@
  * Marks: who else reads or writes our bits. Ours are the mark of judged packets in repeat mode, and that of our own answers
  * (reject), with which our table lets packets pass. So a packet that somebody else gives such a mark passes uninspected.
  */
+#include <linux/netfilter.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -164,10 +165,66 @@ static bool is_ours(const struct patient *patient, const struct netrules_rule *r
            (mark->use == NETRULES_MARK_MATCH && mark->mask == ours->mask && mark->value == ours->value);
 }
 
+/* --- The rule that removes our mark ------------------------------------------------------------------------------------------------ */
+
+static bool clears(const struct netrules_rule *rule, const struct our_mark *ours)
+{
+    bool matches = false, clears = false;
+
+    for (const struct netrules_mark *mark = rule->marks; mark; mark = mark->next) {
+        if (mark->kind != NETRULES_PACKET_MARK || mark->mask != ours->mask)
+            continue;
+        matches |= mark->use == NETRULES_MARK_MATCH && mark->value == ours->value;
+        clears |= mark->use == NETRULES_MARK_SET && mark->value == 0;
+    }
+    return matches && clears;
+}
+
+static void note_early(const struct netrules_chain *base, void *early)
+{
+    *(bool *)early |= base->hook != NF_INET_POST_ROUTING && base->hook != NF_INET_LOCAL_IN;
+}
+
+/* Removes the mark of packets that leave the host or have arrived: repeat mode needs that where tunnels begin or end. */
+static bool is_unmark(struct patient *patient, const struct netrules_rule *rule, const struct our_mark *ours)
+{
+    bool early = false;
+
+    if (!ours->judged || !clears(rule, ours))
+        return false;
+    patient->failed |= each_base(patient->ruleset, rule, note_early, &early) != 0;
+    return !early;
+}
+
+static bool has_unmark(struct patient *patient, const struct our_mark *ours)
+{
+    for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next)
+        for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
+            for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
+                if (is_unmark(patient, rule, ours))
+                    return true;
+    return false;
+}
+
+static void check_unmark(struct patient *patient, const struct our_mark *ours)
+{
+    if (ours->judged && patient->feeds && !has_unmark(patient, ours))
+        find_out(patient, DOCTOR_NOTE, "mark.kept",
+                 "Where a tunnel begins or ends on this host, the packet inside gets the mark of the packet outside, "
+                 "and passes "
+                 "uninspected.",
+                 "Add a rule to postrouting: `meta mark & MASK == MARK meta mark set meta mark & ~MASK`, or `iptables "
+                 "-t mangle -A "
+                 "POSTROUTING -m mark --mark MARK/MASK -j MARK --set-xmark 0x0/MASK`.",
+                 "no rule removes our mark 0x%x/0x%x (%s) when the packet has passed", ours->value, ours->mask,
+                 ours->name);
+}
+
 static void check_mark(struct patient *patient, const struct netrules_rule *rule, const struct netrules_mark *mark,
                        const struct our_mark *ours)
 {
-    if (!(mark->mask & ours->mask) || mark->kind != NETRULES_PACKET_MARK || is_ours(patient, rule, mark, ours))
+    if (!(mark->mask & ours->mask) || mark->kind != NETRULES_PACKET_MARK || is_ours(patient, rule, mark, ours) ||
+        (mark->use == NETRULES_MARK_SET && is_unmark(patient, rule, ours)))
         return;
     switch (mark->use) {
     case NETRULES_MARK_SET:
@@ -255,6 +312,7 @@ static void check_connections(struct patient *patient, const struct our_mark *ou
 static void check_ours(struct patient *patient, const struct our_mark *ours)
 {
     check_connections(patient, ours);
+    check_unmark(patient, ours);
     for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next)
         for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
             for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)

@@ -37,14 +37,16 @@ static void check_rule(struct patient *patient, const struct netrules_rule *rule
     if (!rule->flowtable || is_own(patient, rule) || !sees_forward(patient, rule->families))
         return;
     about_rule(
-        find_out(
-            patient, rule->sees_connection_mark ? DOCTOR_WARNING : DOCTOR_BROKEN, "offload.flowtable",
-            "Packets of an offloaded flow come to no hook any more: Sluice sees the first packets of a connection "
-            "and none of the others, wherever this rule stands.",
-            "Take the rule out (firewalld: NftablesFlowtable=off in firewalld.conf; OpenWrt: flow_offloading '0'), or "
-            "offload only what need not be inspected.",
-            "flows are offloaded to flowtable %s (%s%s)", rule->flowtable, devices,
-            flowtable && flowtable->hardware ? ", by hardware" : ""),
+        find_out(patient, rule->sees_connection_mark ? DOCTOR_NOTE : DOCTOR_BROKEN, "offload.flowtable",
+                 "Packets of an offloaded flow come to no hook any more: Sluice sees the first packets of a connection "
+                 "and none of the others, wherever this rule stands.",
+                 rule->sees_connection_mark
+                     ? "None, as long as only rules of Sluice give connections this mark (nfq_set_mark)."
+                     : "Take the rule out (firewalld: NftablesFlowtable=off in firewalld.conf; OpenWrt: "
+                       "flow_offloading '0'), or "
+                       "offload only what need not be inspected, by a mark of the connection.",
+                 "flows are offloaded to flowtable %s (%s%s)", rule->flowtable, devices,
+                 flowtable && flowtable->hardware ? ", by hardware" : ""),
         rule);
 }
 

@@ -20,28 +20,105 @@ enum {
 
 /* --- Ahead in the same base chain --------------------------------------------------------------------------------------------- */
 
+enum { MAX_COVERED = 64 };
+
 struct ahead {
     struct patient *patient;
     const struct feed *feed;
     const struct netrules_rule *first; /* that accepts some packets */
     size_t count;
     const struct netrules_rule *established;
+    const struct netrules_rule *replies; /* behind the queue's rule */
+    /* Where established connections are queued, so that a later accept of them takes none: in these chains, or everywhere. */
+    const struct netrules_chain *covered[MAX_COVERED];
+    size_t covered_count;
+    bool covers_all;
 };
 
+static bool has_mark(const struct netrules_rule *rule, uint32_t value, uint32_t mask)
+{
+    const struct netrules_mark *mark = rule->marks;
+
+    return mask && mark && mark->kind == NETRULES_PACKET_MARK && mark->use == NETRULES_MARK_MATCH &&
+           mark->mask == mask && mark->value == value;
+}
+
+/* Accepts that Sluice prints: in its tables and chains, of its answers, and of packets that it has judged. */
 static bool is_meant(const struct ahead *ahead, const struct netrules_rule *rule)
 {
-    const struct own_table *own = own_of(ahead->patient, rule->chain->table);
+    const struct patient *patient = ahead->patient;
+    const struct own_table *own = own_of(patient, rule->chain->table);
+    const struct firewall_options *options = &patient->input->options;
 
-    return own && (own->mode != ATTACH_CHAIN || strncmp(rule->chain->name, "sluice_", strlen("sluice_")) == 0);
+    if (own && own->mode != ATTACH_CHAIN)
+        return true;
+    return strcmp(rule->chain->name, "sluice_exceptions") == 0 ||
+           has_mark(rule, options->reject_mark, options->reject_mask) ||
+           (patient->repeats && has_mark(rule, patient->mark, patient->mark_mask));
+}
+
+/* --- Established connections ------------------------------------------------------------------------------------------------------ */
+
+static bool is_feed(const struct patient *patient, const struct netrules_rule *rule)
+{
+    for (const struct feed *feed = patient->feeds; feed; feed = feed->next)
+        if (feed->rule == rule)
+            return true;
+    return false;
+}
+
+static bool has_feed(const struct patient *patient, const struct netrules_chain *chain)
+{
+    for (const struct feed *feed = patient->feeds; chain && feed; feed = feed->next)
+        if (feed->rule->chain == chain)
+            return true;
+    return false;
+}
+
+/* Notes a rule that sends established connections to a queue of ours, itself or by a jump. */
+static void note_coverage(struct ahead *ahead, const struct netrules_rule *rule, bool established, bool in_branch)
+{
+    bool jumps = rule->verdict == NETRULES_JUMP || rule->verdict == NETRULES_GOTO;
+
+    if (!established || !(is_feed(ahead->patient, rule) ||
+                          (jumps && has_feed(ahead->patient, netrules_find_chain(rule->chain->table, rule->target)))))
+        return;
+    ahead->covers_all |= !in_branch;
+    if (ahead->covered_count < MAX_COVERED)
+        ahead->covered[ahead->covered_count++] = rule->chain;
+}
+
+static bool is_covered(const struct ahead *ahead, const struct netrules_rule *rule)
+{
+    for (size_t i = 0; i < ahead->covered_count; i++)
+        if (ahead->covered[i] == rule->chain)
+            return true;
+    return ahead->covers_all;
+}
+
+static bool accepts_established(const struct ahead *ahead, const struct step *step)
+{
+    return step->accepts && step->established && !step->only_loopback && !is_meant(ahead, step->rule) &&
+           !is_covered(ahead, step->rule);
+}
+
+static void note_behind(const struct step *step, void *user)
+{
+    struct ahead *ahead = user;
+
+    note_coverage(ahead, step->rule, step->established || !step->rule->conditional, step->in_branch);
+    if (!ahead->replies && accepts_established(ahead, step))
+        ahead->replies = step->rule;
 }
 
 static void note_ahead(const struct step *step, void *user)
 {
     struct ahead *ahead = user;
 
+    note_coverage(ahead, step->rule, step->established || !step->rule->conditional, step->in_branch);
     if (!step->accepts || !step->conditional || step->only_loopback || is_meant(ahead, step->rule))
         return; /* one that takes everything is the blocker */
-    if (step->established && !ahead->established)
+    if (!ahead->established && accepts_established(ahead, step))
         ahead->established = step->rule;
     if (step->established)
         return;
@@ -77,6 +154,18 @@ static void report_ahead(struct patient *patient, const struct ahead *ahead)
                      "`sluice nft install --mode after`.",
                      "established connections are accepted ahead of the queue, in the same base chain"),
             ahead->established);
+    if (ahead->replies && !ahead->established)
+        about_rule(
+            find_out(patient, DOCTOR_BROKEN, "order.accept-replies",
+                     "The queue's rule takes packets by conditions, such as a port, that packets in the other "
+                     "direction do not meet. "
+                     "They come to this rule and pass uninspected.",
+                     "Queue established connections, too, ahead of this rule or in its place: `ct state "
+                     "established,related jump "
+                     "sluice_ips`; better, use a base chain of its own behind the firewall's: `sluice nft install "
+                     "--mode after`.",
+                     "established connections are accepted behind the queue's rule, which takes some packets only"),
+            ahead->replies);
     if (ahead->first)
         about_rule(
             find_out(patient, DOCTOR_WARNING, "order.accept",
@@ -99,8 +188,12 @@ static void check_base(const struct netrules_chain *base, void *user)
 {
     struct order *order = user;
     struct ahead ahead = { .patient = order->patient, .feed = order->feed };
-    struct way way = { .base = base, .goal = order->feed->rule, .before = note_ahead, .user = &ahead };
+    struct way way = {
+        .base = base, .goal = order->feed->rule, .before = note_ahead, .behind = note_behind, .user = &ahead
+    };
 
+    if (repeats(order->patient, order->feed->rule))
+        way.behind = NULL; /* the rule takes all packets without the mark */
     order->bases++;
     if (walk(order->patient->ruleset, &way)) {
         order->patient->failed = true;

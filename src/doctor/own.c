@@ -172,11 +172,10 @@ static void compare_chain(struct patient *patient, const struct own_table *own, 
                      REINSTALL, "the policy of our chain %s is drop", live->name);
         finding->chain = live;
     }
-    if (patient->input->options.has_priority && live->base && live->priority != patient->input->options.priority) {
-        finding =
-            find_out(patient, DOCTOR_WARNING, "own.altered", "The configuration names another place (nft.priority).",
-                     REINSTALL, "our chain %s is at priority %d and not at %d", live->name, (int)live->priority,
-                     (int)patient->input->options.priority);
+    if (patient->input->options.has_priority && live->base && live->priority != wanted->priority) {
+        finding = find_out(
+            patient, DOCTOR_WARNING, "own.altered", "The configuration names another place (nft.priority).", REINSTALL,
+            "our chain %s is at priority %d and not at %d", live->name, (int)live->priority, (int)wanted->priority);
         finding->chain = live;
     }
     if (strcmp(wanted->name, "sluice_exceptions") != 0) /* which is the user's */
@@ -206,22 +205,58 @@ static void check_dormant(struct patient *patient, const struct own_table *own)
                  netrules_family_name(own->table->family), own->table->name);
 }
 
+/* Whether a rule feeds a queue of another program, which may route to ours. */
+static bool has_other_consumer(const struct patient *patient)
+{
+    for (const struct netrules_table *table = patient->ruleset->tables; table; table = table->next)
+        for (const struct netrules_chain *chain = table->chains; chain; chain = chain->next)
+            for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
+                for (const struct netrules_holder *holder = patient->ruleset->holders; holder; holder = holder->next)
+                    if (rule->verdict == NETRULES_QUEUE && rule->queue.first <= holder->queue &&
+                        holder->queue <= rule->queue.last)
+                        return true;
+    return false;
+}
+
+static bool has_packets(const struct patient *patient)
+{
+    for (const struct netrules_holder *holder = patient->ruleset->holders; holder; holder = holder->next)
+        if (holder->queue >= patient->first && holder->queue <= patient->last_queue && holder->delivered > 0)
+            return true;
+    return false;
+}
+
+/* Sluice behind another consumer has no rule: that program's verdict queues to it. */
+static void check_no_rule(struct patient *patient)
+{
+    const char *queues = queues_text(patient, patient->first, patient->last_queue);
+
+    if (has_other_consumer(patient))
+        find_out(patient, has_packets(patient) ? DOCTOR_NOTE : DOCTOR_WARNING, "queue.routed",
+                 "Packets reach Sluice only by a verdict of another program that reads queues (mode route).",
+                 "Check that this program routes to Sluice's queue (Suricata: nfq.mode: route, nfq.route-queue).",
+                 "no rule sends packets to %s, which has received %s", queues, has_packets(patient) ? "some" : "none");
+    else
+        find_out(patient, DOCTOR_BROKEN, "queue.no-rule", "No packet reaches Sluice: nothing is inspected.",
+                 "Attach: `sluice nft install --mode after`, or `sluice run --attach after`; or write rules of your "
+                 "own that queue "
+                 "to these numbers.",
+                 "no rule sends packets to %s", queues);
+}
+
 static void check_missing(struct patient *patient)
 {
     const struct doctor_input *input = patient->input;
 
-    if (input->attach_given && input->options.mode != ATTACH_NONE)
+    if (input->attach_given && input->options.mode != ATTACH_NONE &&
+        !(input->options.mode == ATTACH_CHAIN && patient->feeds)) /* the chain is in another table */
         find_out(
             patient, DOCTOR_BROKEN, "own.missing",
             "The configuration attaches by an own table (nft.attach), and there is none: what only that table would "
             "feed is not inspected.",
             REINSTALL, "there is no table '%s' made by sluice", input->options.table);
     else if (!patient->feeds)
-        find_out(patient, DOCTOR_BROKEN, "queue.no-rule", "No packet reaches Sluice: nothing is inspected.",
-                 "Attach: `sluice nft install --mode after`, or `sluice run --attach after`; or write rules of your "
-                 "own that "
-                 "queue to these numbers.",
-                 "no rule sends packets to %s", queues_text(patient, patient->first, patient->last_queue));
+        check_no_rule(patient);
 }
 
 static void check_foreign(struct patient *patient)

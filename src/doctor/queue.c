@@ -28,8 +28,7 @@ static void count_behind(const struct step *step, void *user)
     "Use a base chain of its own behind the firewall's, where neither can skip the firewall: `sluice nft install "     \
     "--mode after`."
 
-/* Whether an accepted packet comes back to the chain: as configured, or because the rule leaves out those that are marked. */
-static bool repeats(const struct patient *patient, const struct netrules_rule *rule)
+bool repeats(const struct patient *patient, const struct netrules_rule *rule)
 {
     for (const struct netrules_mark *mark = rule->marks; mark && patient->mark_mask; mark = mark->next)
         if (mark->kind == NETRULES_PACKET_MARK && mark->use == NETRULES_MARK_MATCH && mark->mask == patient->mark_mask)
@@ -38,14 +37,14 @@ static bool repeats(const struct patient *patient, const struct netrules_rule *r
 }
 
 /* What is skipped: with bypass when nobody listens, and by an accept always but in repeat mode. */
-static void report_shared(struct shared *shared, const struct netrules_chain *base)
+static void report_shared(struct shared *shared, const struct netrules_chain *base, bool always)
 {
     const struct netrules_rule *rule = shared->feed->rule;
     bool denies = shared->drops > 0 || base->policy == NETRULES_DROP;
     enum doctor_severity severity = denies ? DOCTOR_BROKEN : DOCTOR_WARNING;
     const char *policy = base->policy == NETRULES_DROP ? ", and the policy drop" : "";
 
-    if (!denies && shared->rules == 0)
+    if ((!denies && shared->rules == 0) || (!always && replaces_accept(shared->patient, rule)))
         return;
     if (rule->queue.bypass)
         about_rule(
@@ -76,7 +75,7 @@ static void check_shared_base(const struct netrules_chain *base, void *user)
     if (walk(shared->patient->ruleset, &way))
         shared->patient->failed = true;
     else
-        report_shared(shared, base);
+        report_shared(shared, base, way.always);
 }
 
 /* --- How it spreads ------------------------------------------------------------------------------------------------------------- */
@@ -306,24 +305,8 @@ static void check_full(struct patient *patient, const struct netrules_holder *ho
                  "queue %u has dropped %u packets", (unsigned)holder->queue, holder->dropped);
 }
 
-/* Every packet that Sluice accepts goes to the next consumer. */
-static void check_next_queue(struct patient *patient, const struct doctor_next_queue *next)
-{
-    if (holder_of(patient, next->queue))
-        return;
-    find_out(patient, next->bypass ? DOCTOR_WARNING : DOCTOR_BROKEN, "route.no-listener",
-             next->bypass
-                 ? "With queue.route-bypass the packets that Sluice accepts go on; the next consumer sees none of them."
-                 : "Without queue.route-bypass the kernel drops every packet that Sluice accepts.",
-             next->bypass ? "Start the program that reads that queue."
-                          : "Start the program that reads that queue, or set queue.route-bypass: yes.",
-             "accepted packets are routed to queue %u, on which nobody listens", (unsigned)next->queue);
-}
-
 void check_listeners(struct patient *patient)
 {
-    for (unsigned i = 0; i < patient->input->next_count; i++)
-        check_next_queue(patient, &patient->input->next[i]);
     for (const struct feed *feed = patient->feeds; feed; feed = feed->next)
         if (!feed->rule->queue.unknown && !is_repeated(patient, feed))
             check_deaf(patient, feed);

@@ -19,6 +19,7 @@ struct walker {
 /* What every rule of a chain has from those that jump there. */
 struct caller {
     bool conditional, established, only_loopback;
+    bool ended; /* an earlier rule of the chain has taken every packet */
     unsigned depth;
 };
 
@@ -40,11 +41,16 @@ static bool goes_on(enum netrules_verdict verdict)
 static void tell(const struct walker *walker, const struct netrules_rule *rule, const struct caller *caller)
 {
     const struct way *way = walker->way;
+
+    if (caller->ended)
+        return;
+
     struct step step = {
         .rule = rule,
         .conditional = rule->conditional || caller->conditional,
         .established = rule->established || (caller->established && !rule->established),
         .only_loopback = rule->only_loopback || caller->only_loopback,
+        .in_branch = caller->conditional,
         .accepts = rule->verdict == NETRULES_ACCEPT,
         .drops = rule->verdict == NETRULES_DROP,
     };
@@ -82,12 +88,20 @@ static void follow(struct walker *walker, const struct netrules_rule *rule, cons
         walk_chain(walker, target, next);
 }
 
+static bool leads_to(const struct netrules_rule *rule, const struct netrules_rule *goal)
+{
+    return rule == goal || ((rule->verdict == NETRULES_JUMP || rule->verdict == NETRULES_GOTO) &&
+                            netrules_find_chain(rule->chain->table, rule->target) == goal->chain);
+}
+
 /* True when nothing goes on with the next rule. */
 static bool take_step(struct walker *walker, const struct netrules_rule *rule, const struct caller *caller)
 {
     bool always = !rule->conditional;
 
+    walker->way->always |= always && !caller->conditional && leads_to(rule, walker->way->goal);
     if (rule == walker->way->goal) {
+        tell(walker, rule, caller);
         walker->way->reached = true;
         if (!walker->blocked)
             walker->way->blocker = NULL;
@@ -111,9 +125,11 @@ static void walk_chain(struct walker *walker, const struct netrules_chain *chain
     if (caller.depth > DEPTH || walker->visited[chain->number])
         return;
     walker->visited[chain->number] = true;
-    for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next)
+    for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next) {
         if (take_step(walker, rule, &caller))
             break;
+        caller.ended |= rule != walker->way->goal && !rule->conditional && !goes_on(rule->verdict);
+    }
 }
 
 int walk(const struct netrules *ruleset, struct way *way)
@@ -122,7 +138,7 @@ int walk(const struct netrules *ruleset, struct way *way)
 
     if (!walker.visited)
         return -ENOMEM;
-    way->reached = false;
+    way->reached = way->always = false;
     way->blocker = NULL;
     walk_chain(&walker, way->base, (struct caller){ .depth = 0 });
     if (!walker.blocked)

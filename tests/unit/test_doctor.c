@@ -167,6 +167,25 @@ static const struct {
       { { 0 } },
       true,
       "order.unused" },
+    { "in a chain that is jumped to, ahead of an accept of established ones",
+      { { .verdict = NETRULES_JUMP, .target = "sub", .conditional = true },
+        { .verdict = NETRULES_ACCEPT, .conditional = true, .established = true } },
+      { { 0 } },
+      true,
+      "order.accept-replies" },
+    { "the same, which come there, too",
+      { { .verdict = NETRULES_JUMP, .target = "sub", .conditional = true },
+        { .verdict = NETRULES_JUMP, .target = "sub", .conditional = true, .established = true },
+        { .verdict = NETRULES_ACCEPT, .conditional = true, .established = true } },
+      { { 0 } },
+      true,
+      NULL },
+    { "the same, which all come there",
+      { { .verdict = NETRULES_JUMP, .target = "sub" },
+        { .verdict = NETRULES_ACCEPT, .conditional = true, .established = true } },
+      { { 0 } },
+      true,
+      NULL },
     { "behind a return of that chain",
       { { .verdict = NETRULES_JUMP, .target = "sub" } },
       { { .verdict = NETRULES_RETURN } },
@@ -182,8 +201,8 @@ static void add_rules(struct netrules_chain *chain, const struct netrules_rule *
 
 START_TEST(way_to_the_queue)
 {
-    static const char *const ids[] = { "order.accept", "order.accept-established", "order.unreachable",
-                                       "order.unused" };
+    static const char *const ids[] = { "order.accept", "order.accept-established", "order.accept-replies",
+                                       "order.unreachable", "order.unused" };
     struct netrules_table *table = add_table(NFPROTO_INET, "firewall");
     struct netrules_chain *base = add_chain(table, "base", true), *sub = add_chain(table, "sub", false);
 
@@ -328,7 +347,7 @@ START_TEST(offload_is_found_wherever_it_stands)
     ck_assert_ptr_eq(find("offload.flowtable")->rule, offload);
     offload->sees_connection_mark = true; /* may be what somebody has judged */
     judge();
-    ck_assert_int_eq(find("offload.flowtable")->severity, DOCTOR_WARNING);
+    ck_assert_int_eq(find("offload.flowtable")->severity, DOCTOR_NOTE);
     ours->hook = NF_INET_LOCAL_IN; /* to the host itself nothing is offloaded */
     judge();
     ck_assert_ptr_null(find("offload.flowtable"));
