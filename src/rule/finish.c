@@ -217,9 +217,7 @@ int rule_list_finish(struct rule_list *list, struct diag *diag)
         finish_block(list->entries[i].rule, &list->options);
         number_rule(list, list->entries[i].rule);
     }
-    err = rule_policy_finish(list->policy, diag);
-    if (err)
-        return err;
+    rule_policy_finish(list->policy, diag);
     list->finished = true;
     return threshold_config_apply(list, diag);
 }

@@ -38,8 +38,8 @@ struct fields {
     bool noalert;
 };
 
-/* As in parser.c an option ends at a `;` without a backslash before it. */
-bool policy_next_option(struct span *rest, struct span *name, struct span *value)
+/* Cuts the next option off; ends as in parser.c: at a `;` without a backslash before it. */
+static bool next_option(struct span *rest, struct span *name, struct span *value)
 {
     const char *end = rest->at + rest->length, *stop = rest->at;
 
@@ -90,7 +90,7 @@ static void find_fields(struct span text, struct fields *fields)
     while (rest.length > 0 && strchr(" \t\r)", rest.at[rest.length - 1]))
         rest.length--;
     fields->options = rest;
-    for (struct span here = rest; policy_next_option(&rest, &name, &value); here = rest) {
+    for (struct span here = rest; next_option(&rest, &name, &value); here = rest) {
         if (span_equal_nocase(name, "sid"))
             read_id(value, &fields->sid);
         else if (span_equal_nocase(name, "gid"))
@@ -173,7 +173,7 @@ static bool matches_metadata(const struct policy_line *line, struct span options
 {
     struct span name, value, entry;
 
-    while (policy_next_option(&options, &name, &value)) {
+    while (next_option(&options, &name, &value)) {
         if (!span_equal_nocase(name, "metadata"))
             continue;
         while (span_next(&value, ',', &entry)) {
@@ -262,7 +262,7 @@ struct subject {
     const struct statement *statement;
     struct span text; /* of the file, or policy->text */
     struct fields fields;
-    bool modified, text_changed;
+    bool action_changed, text_changed;
 };
 
 static struct span text_of(const struct text *text)
@@ -310,10 +310,11 @@ static bool set_action(struct rule_policy *policy, struct policy_line *line, str
     text_puts(&policy->changed, word);
     text_append(&policy->changed, rest.at, rest.length);
     use_changed(policy, subject);
+    subject->action_changed = true;
     return true;
 }
 
-/* Copies `text` to policy->changed and replaces each match of line->from; false if there is none. */
+/* Appends to policy->changed what becomes of `text` when each match of line->from is replaced; false when nothing matches. */
 static bool substitute(struct rule_policy *policy, struct policy_line *line, struct span text)
 {
     struct text *out = &policy->changed;
@@ -402,7 +403,7 @@ static bool add_metadata(struct rule_policy *policy, struct policy_line *line, s
         return false;
     text_reset(&policy->changed);
     text_append(&policy->changed, text.at, end);
-    text_puts(&policy->changed, " metadata: ");
+    text_puts(&policy->changed, " metadata:");
     text_puts(&policy->changed, line->metadata);
     text_puts(&policy->changed, ";)");
     use_changed(policy, subject);
@@ -412,37 +413,31 @@ static bool add_metadata(struct rule_policy *policy, struct policy_line *line, s
 static bool apply_line(struct rule_policy *policy, struct policy_line *line, struct subject *subject)
 {
     struct rule_decision *decision = subject->decision;
-    bool changed = false;
+    bool before;
 
     switch (line->verb) {
     case POLICY_DISABLE:
     case POLICY_ENABLE:
-        changed = decision->enabled != (line->verb == POLICY_ENABLE);
+        before = decision->enabled;
         decision->enabled = line->verb == POLICY_ENABLE;
-        break;
+        return decision->enabled != before;
     case POLICY_ACTION:
-        changed = set_action(policy, line, subject);
-        break;
+        return set_action(policy, line, subject);
     case POLICY_ALERT_ONLY:
-        changed = !decision->alert_only;
+        before = decision->alert_only;
         decision->alert_only = true;
-        break;
+        return !before;
     case POLICY_MODIFY:
-        changed = modify(policy, line, subject);
-        subject->modified |= changed;
-        break;
+        return modify(policy, line, subject);
     case POLICY_ADD_METADATA:
-        changed = add_metadata(policy, line, subject);
-        subject->modified |= changed;
-        break;
+        return add_metadata(policy, line, subject);
     }
-    return changed;
+    return false;
 }
 
 /* --- One rule ------------------------------------------------------------------------------------------------------------------------ */
 
-static int note_change(struct rule_policy *policy, const struct policy_line *line, bool disables,
-                       struct rule_change ***link)
+static int note_change(struct rule_policy *policy, const struct policy_line *line, struct rule_change ***link)
 {
     struct rule_change *change = arena_alloc(policy->list->arena, sizeof(*change));
     const struct statement *statement = line->statement;
@@ -452,7 +447,6 @@ static int note_change(struct rule_policy *policy, const struct policy_line *lin
     *change = (struct rule_change){
         .at = statement_position(statement, statement->text),
         .text = statement->text.at,
-        .disables = disables,
     };
     **link = change;
     *link = &change->next;
@@ -485,12 +479,9 @@ static int apply_lines(struct rule_policy *policy, struct subject *subject, stru
         policy->applied[policy->applied_count++] = (uint32_t)index;
         if (line->matched++ == 0)
             line->first = statement_position(subject->statement, subject->statement->text);
-
-        bool was_enabled = subject->decision->enabled;
-
         if (apply_line(policy, line, subject)) {
             line->changed++;
-            if (note_change(policy, line, was_enabled && !subject->decision->enabled, &link))
+            if (note_change(policy, line, &link))
                 return -ENOMEM;
         } else if (line->verb == POLICY_MODIFY && line->match == POLICY_MATCH_IDS) {
             diag_warning(diag, statement_position(line->statement, line->statement->text),
@@ -543,11 +534,11 @@ static int keep_text(struct rule_policy *policy, struct statement *statement)
 }
 
 /* Counts the rule by its final state, not by each line that changed it. */
-static void count_rule(struct rule_policy *policy, const struct subject *subject, const struct fields *written)
+static void count(struct rule_policy *policy, const struct subject *subject)
 {
     struct rule_policy_counts *counts = &policy->counts;
     const struct rule_decision *decision = subject->decision;
-    enum rule_action before = ACTION_COUNT, action;
+    enum rule_action action;
     const char *hint;
 
     if (decision->enabled == subject->statement->commented)
@@ -557,10 +548,16 @@ static void count_rule(struct rule_policy *policy, const struct subject *subject
     for (size_t i = 0; i < policy->applied_count; i++)
         policy->lines[policy->applied[i]].loaded++;
     counts->alert_only += decision->alert_only;
-    counts->modified += subject->modified;
-    action_parse(written->action, &before, &hint);
-    if (action_parse(subject->fields.action, &action, &hint) == 0 && action != before)
+    if (subject->action_changed && action_parse(subject->fields.action, &action, &hint) == 0)
         counts->actions[action]++;
+    for (size_t i = 0; i < policy->applied_count; i++) {
+        enum policy_verb verb = policy->lines[policy->applied[i]].verb;
+
+        if (subject->text_changed && (verb == POLICY_MODIFY || verb == POLICY_ADD_METADATA)) {
+            counts->modified++;
+            break;
+        }
+    }
 }
 
 int rule_policy_apply(struct rule_policy *policy, const struct statement *statement, struct rule_decision *out,
@@ -584,7 +581,7 @@ int rule_policy_apply(struct rule_policy *policy, const struct statement *statem
 
         if (err)
             return err;
-        count_rule(policy, &subject, &written);
+        count(policy, &subject);
     }
     if (!out->enabled)
         return keep_disabled(policy, &subject, &written);
@@ -693,13 +690,12 @@ static int by_disabled(const void *a, const void *b)
     return left->sid < right->sid ? -1 : left->sid > right->sid;
 }
 
-int rule_policy_finish(struct rule_policy *policy, struct diag *diag)
+void rule_policy_finish(struct rule_policy *policy, struct diag *diag)
 {
     for (size_t i = 0; i < policy->line_count; i++)
         report_line(&policy->lines[i], diag);
     if (policy->disabled_count > 0)
         qsort(policy->disabled, policy->disabled_count, sizeof(*policy->disabled), by_disabled);
-    return policy_check_flowbits(policy, diag);
 }
 
 const struct rule_policy_counts *rule_list_policy_counts(const struct rule_list *list)

@@ -9,8 +9,8 @@ needs "iptables-$VARIANT-restore"
 docker_rules() { # docker_rules ADDRESS DESTINATION
 	local rule="-A DOCKER -d $1 ! -i g1 -o g1 -p udp -m udp --dport 7000 -j ACCEPT" chains=
 	if [ "${CHAIN:-}" ]; then
-		rule="-A DOCKER-USER -d $1 -i g0 -o g1 -p udp -m udp --dport 7000 -j sluice_ips"
-		chains=$(chain_rules)
+		rule=$(recipe docker | sed "/^:/d; /^\*/d; /^COMMIT/d; $CHAIN")
+		chains=$(recipe docker | grep '^:')
 	fi
 	cat <<RULES
 *nat
@@ -39,24 +39,28 @@ COMMIT
 -A FORWARD -i g1 ! -o g1 -j ACCEPT
 -A FORWARD -i g1 -o g1 -j ACCEPT
 $chains
+-A DOCKER-USER -j RETURN
 $rule
 -A DOCKER-ISOLATION-STAGE-1 -i g1 ! -o g1 -j DOCKER-ISOLATION-STAGE-2
 -A DOCKER-ISOLATION-STAGE-1 -j RETURN
 -A DOCKER-ISOLATION-STAGE-2 -o g1 -j DROP
 -A DOCKER-ISOLATION-STAGE-2 -j RETURN
--A DOCKER-USER -j RETURN
 COMMIT
 RULES
 }
 docker_load() { gateway "$1-$VARIANT-restore" <"$WORK/rules.$1" >>"$WORK/generator.log" 2>&1; }
-firewall_start() {
+docker_write() {
 	docker_rules 10.66.2.2/32 10.66.2.2 >"$WORK/rules.iptables"
 	docker_rules fd66:2::2/128 '[fd66:2::2]' >"$WORK/rules.ip6tables"
+}
+firewall_start() {
+	docker_write
 	docker_load iptables && docker_load ip6tables
 }
 # As a restart does: its jumps go and come in front again, and the containers' rules are written anew.
 firewall_reload() {
 	local ipt
+	docker_write
 	for ipt in iptables ip6tables; do
 		for chain in DOCKER-ISOLATION-STAGE-1 DOCKER-USER; do
 			gateway $ipt-$VARIANT -D FORWARD -j $chain && gateway $ipt-$VARIANT -I FORWARD -j $chain || return
@@ -70,6 +74,10 @@ beside after 3
 beside repeat 5
 [ "$VARIANT" = legacy ] || beside before 5
 account after
-CHAIN=yes
+CHAIN='s/none/none/'
 firewall_start || fail "mode chain: $(tail -3 "$WORK/generator.log")"
 beside chain 3
+CHAIN='/ESTABLISHED/d; s/USER 2/USER 1/'
+condemned "without established connections" broken order.accept-replies
+CHAIN='s/ -i g0 -p udp --dport 7000//'
+condemned "a jump for everything" broken queue.accept-shared

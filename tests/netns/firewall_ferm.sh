@@ -6,7 +6,6 @@ needs ferm
 configure() { # configure TARGET: what is done with what may pass
 	cat >"$WORK/ferm.conf" <<FERM
 domain (ip ip6) table filter {
-	$CHAINS
 	chain FORWARD {
 		policy DROP;
 		mod state state (ESTABLISHED RELATED) ACCEPT;
@@ -16,7 +15,6 @@ domain (ip ip6) table filter {
 }
 FERM
 }
-CHAINS=
 configure ACCEPT
 firewall_start() { generator ferm "$WORK/ferm.conf"; }
 firewall_reload() { firewall_start; }
@@ -24,8 +22,10 @@ firewall_ready
 beside after 3
 beside repeat 5
 account after
-CHAINS='chain sluice_exceptions;
-	chain sluice_ips { mod mark mark 0x40000000/0x40000000 ACCEPT; jump sluice_exceptions; NFQUEUE queue-balance "0:1" queue-bypass; }'
-configure "jump sluice_ips"
+recipe ferm >"$WORK/ferm.conf"
 firewall_reload || fail "mode chain: $(tail -3 "$WORK/generator.log")"
 beside chain 3
+recipe ferm | sed 's/(ESTABLISHED RELATED) jump sluice_ips/(ESTABLISHED RELATED) ACCEPT/' >"$WORK/ferm.conf"
+condemned "established connections accepted ahead" broken order.accept-established
+recipe ferm | sed '/ESTABLISHED/d; s/proto (icmp/mod conntrack ctstate ESTABLISHED ACCEPT; proto (icmp/' >"$WORK/ferm.conf"
+condemned "established connections accepted behind" broken order.accept-replies

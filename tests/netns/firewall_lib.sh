@@ -68,6 +68,33 @@ run_beside() {
 # sum NAME COUNTER: of both queues, by the last statistics.
 sum() { echo $(($(last_stats "$1" "queue.0.$2") + $(last_stats "$1" "queue.1.$2"))); }
 
+# recipe NAME: the block of docs/guide.md behind `<!-- recipe NAME -->`, with the queues and interfaces of these tests.
+recipe() {
+	awk -v name="$1" '
+		$0 == "<!-- recipe " name " -->" { mine = 1; next }
+		mine && /^```/ { if (++fences == 2) exit; next }
+		mine { print }' "$SOURCE/docs/guide.md" | sed 's/0:3/0:1/; s/lan0/g0/; s/wan0/g1/' >"$WORK/recipe.$1"
+	[ -s "$WORK/recipe.$1" ] || fail "docs/guide.md has no recipe $1"
+	cat "$WORK/recipe.$1"
+}
+
+# judge NAME MODE: the doctor says that all is well.
+judge() {
+	local options=(--mode "$2") code=0
+	[ "$2" != repeat ] || options+=(--mark 0x200/0x200 --set queue.verdict=repeat)
+	gateway "$SLUICE" nft doctor --config /dev/null --queue 0-1 "${options[@]}" >"$WORK/doctor.log" || code=$?
+	[ "$code" = 0 ] || fail "$1: findings of the doctor, exit code $code: $(grep -E -A 3 '^(broken|warning)' "$WORK/doctor.log")"
+	rm "$WORK/doctor.log"
+}
+
+# condemned NAME SEVERITY FINDING [ARGS...]: after a reload, the doctor says what is wrong.
+condemned() {
+	firewall_reload || fail "$1: reload: $(tail -5 "$WORK/generator.log")"
+	gateway "$SLUICE" nft doctor --config /dev/null --queue 0-1 "${@:4}" >"$WORK/doctor.log" || true
+	grep -q "^$2 $3: " "$WORK/doctor.log" || fail "$1: no finding '$2 $3'"
+	rm "$WORK/doctor.log"
+}
+
 # chain_rules: the chains of mode chain as the program prints them for iptables, without the lines around them.
 chain_rules() { "$SLUICE" nft print --config /dev/null --mode chain --iptables --queue 0-1 | grep '^[:-]'; }
 
@@ -76,6 +103,7 @@ beside() {
 	local mode=$1 seen=$2 before
 	before=$(others_rules)
 	run_beside "$mode" "$mode"
+	judge "$mode" "$mode"
 	send "$mode"
 	expect "$mode" "$mode" 0
 	equal "$mode: others' rules" "$(others_rules)" "$before"

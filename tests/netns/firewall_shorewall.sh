@@ -18,7 +18,12 @@ firewall_ready
 beside after 3
 beside repeat 5
 account after
-# Its own word for a queue in place of ACCEPT.
-printf 'NFQUEUE(0:1,bypass) lan wan udp 7000\n' >"$WORK/etc/rules"
+# Its own word for a queue in place of ACCEPT. It is for IPv4 only, and so is the gateway.
+gateway sysctl -qw net.ipv6.conf.all.forwarding=0
+recipe shorewall >"$WORK/etc/rules"
 firewall_reload || fail "mode chain: $(tail -3 "$WORK/generator.log")"
 beside chain 3
+recipe shorewall | sed '/ESTABLISHED/,/wan *lan/d' >"$WORK/etc/rules"
+condemned "without established connections" broken order.accept-established --mode chain
+recipe shorewall >"$WORK/etc/rules"
+condemned "not said to be in place of an accept" broken queue.accept-shared

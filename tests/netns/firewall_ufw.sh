@@ -19,11 +19,28 @@ beside repeat 5
 account after
 account before
 # Its files for rules of one's own, which it puts ahead of those it writes.
-for file in "before ufw" "before6 ufw6"; do
-	chain_rules | sed '/^:/!d' >"$WORK/chains"
-	{ chain_rules | sed '/^:/d'; echo "-A ${file#* }-before-forward -p udp --dport 7000 -j sluice_ips"; } >"$WORK/rules"
-	sed -i -e "/^\*filter/r $WORK/chains" -e "/^# End required lines/r $WORK/rules" "$WORK/etc/${file% *}.rules"
-done
+cp "$WORK"/etc/before*.rules "$WORK/lib"
+insert() { # insert EDIT: the recipe, edited by sed, into the files as they were
+	local file
+	for file in "before ufw" "before6 ufw6"; do
+		recipe ufw | sed -e "s/ufw-before/${file#* }-before/; $1" >"$WORK/rules"
+		sed "/^# End required lines/r $WORK/rules" "$WORK/lib/${file% *}.rules" >"$WORK/etc/${file% *}.rules"
+	done
+}
+insert ''
 RELOAD_OPENS=1 # for a moment it accepts everything; the rule that feeds the queues is one of those that are away then
 firewall_reload || fail "mode chain: $(tail -3 "$WORK/generator.log")"
 beside chain 3
+# What is wrong with it is found.
+insert '/ESTABLISHED/d'
+condemned "without established connections" broken order.accept-replies
+insert 's/-p udp --dport 7000 //'
+condemned "a jump for everything" broken queue.accept-shared
+condemned "a jump for everything" broken queue.bypass-shared
+insert 's/--ctstate RELATED,ESTABLISHED -j sluice_ips/--ctstate RELATED,ESTABLISHED -j ACCEPT/'
+condemned "established connections accepted ahead" broken order.accept-established
+insert '/-j sluice_ips/d'
+condemned "no jump" broken order.unused
+insert ''
+cp "$WORK/lib/before6.rules" "$WORK/etc/"
+condemned "nothing for IPv6" warning family.ipv6

@@ -48,9 +48,42 @@ examine "flowtable without a rule"
 found 'note offload.unused'
 gateway nft 'add rule inet shortcut forward ct mark 0x77 flow add @fast'
 examine "flowtable for marked connections"
-found 'warning offload.flowtable ct mark 0x77 flow add @fast'
+found 'note offload.flowtable ct mark 0x77 flow add @fast'
 gateway nft delete table inet shortcut
 stop_process "$ips" || fail "exit code $?"
+
+# What the documents say: the examples in nft/ as they are, and the guide's flowtable.
+for file in "$SOURCE"/nft/*.nft; do
+	mode=$(basename "$file" .nft)
+	options=(--mode "$mode")
+	case $mode in
+	repeat) options+=(--set queue.verdict=repeat --mark 0x1/0x1) ;;
+	offload) options=(--mode after --set nft.offload.flows=both) ;;
+	chain)
+		{
+			echo 'table inet mine {'
+			grep -v '^#' "$file"
+			echo 'chain forward { type filter hook forward priority 0; policy drop; ct state established,related jump sluice_ips; tcp dport 80 jump sluice_ips; }'
+			echo '}'
+		} >"$WORK/chain.nft"
+		file=$WORK/chain.nft
+		;;
+	esac
+	gateway nft -f "$file" || fail "nft/$mode.nft is not loaded"
+	examine "nft/$mode.nft" "${options[@]}"
+	equal "nft/$mode.nft: findings" "$(grep -vE '^note |queue.no-listener' "$WORK/findings.log")" ""
+	for table in sluice mine; do gateway nft delete table inet $table 2>/dev/null || true; done
+done
+awk '/^```nft$/ { inside = 1; text = ""; next } /^```$/ { if (inside && text ~ /flow add @fast/) printf "%s", text; inside = 0 } inside { text = text $0 "\n" }' \
+	"$SOURCE/docs/guide.md" | sed 's/lan0/g0/g; s/wan0/g1/g' >"$WORK/flowtable.nft"
+[ -s "$WORK/flowtable.nft" ] || fail "docs/guide.md has no flowtable"
+gateway nft -f "$WORK/flowtable.nft" || fail "the guide's flowtable is not loaded"
+gateway "$SLUICE" nft install --config /dev/null --mode after --queue 0-3 >/dev/null
+examine "the guide's flowtable"
+equal "the guide's flowtable: findings" "$(grep -vE '^note |queue.no-listener' "$WORK/findings.log")" ""
+found 'note offload.flowtable .*ct mark 0x0*100 flow add @fast'
+gateway nft delete table inet gateway
+gateway "$SLUICE" nft remove --config /dev/null
 
 # Native queue rules of somebody's own.
 queue() { # queue STATEMENT: in a chain of its own, ahead of nothing

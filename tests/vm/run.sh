@@ -195,7 +195,7 @@ UNIT
 	printf '[Unit]\nWants=case.service\n' >"$root/etc/systemd/system/default.target"
 fi
 copy_files "$work/libraries"
-cp -r "$source/rules" "$source/nft" "$root/source/"
+cp -r "$source/rules" "$source/nft" "$source/docs" "$root/source/"
 cp -r "$source/tests/netns" "$source/tests/vm" "$root/source/tests/"
 echo "$(basename "$(dirname "$script")")/$(basename "$script")" >"$root/case"
 pack "$work/own.cpio"
