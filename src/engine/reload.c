@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Other rules and settings while packets flow. A thread of low priority reads the configuration and the rules anew, compiles them, and
- * makes what each worker needs for them; nothing of the running engine is touched. A mistake anywhere, and all of it is thrown
- * away: the engine goes on with what it has. Otherwise main gives each worker its update, which it takes between two batches: it moves
+ * makes what each worker needs for them; nothing of the running engine is touched. Rules that cannot be loaded are left out, as
+ * at the start. A mistake in the configuration, or when no rule could be loaded, refuses the reload: the engine keeps its rules
+ * and settings. Otherwise main gives each worker its update, which it takes between two batches: it moves
  * pointers, and that is all. When the last has it nobody judges by the old rules any more; events that point at them may still wait for
  * the output thread, and when that has written them the old rules are freed.
  *

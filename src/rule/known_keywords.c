@@ -533,6 +533,7 @@ static const struct known_keyword known_keywords[] = {
     { "tls_cert_subject", KNOWN_BUFFER },
     { "tls_cert_valid", KNOWN_OTHER },
     { "tls_sni", KNOWN_BUFFER },
+    { "tls_store", KNOWN_OTHER },
     { "to_lowercase", KNOWN_OTHER },
     { "to_md5", KNOWN_OTHER },
     { "to_sha1", KNOWN_OTHER },
