@@ -321,6 +321,8 @@ struct content *rule_parser_last_content(struct rule_parser *parser);
  * continues it, unless it is KEYWORD_MULTI. 0 or -errno. */
 int rule_parser_select_buffer(struct rule_parser *parser, const struct keyword *buffer);
 const struct keyword *rule_parser_current_buffer(const struct rule_parser *parser);
+/* Stands for a buffer that Sluice lacks: nothing after it in the rule is a mistake on its account. */
+extern const struct keyword unsupported_buffer;
 /* What the conditions that follow go to; NULL: the payload's, and there is none yet. */
 const struct rule_buffer *rule_parser_selected(const struct rule_parser *parser);
 /* Moves the last content of the current buffer into another one (the http_uri style of modifier). 0 or -errno. */

@@ -380,6 +380,8 @@ static int check_letter(struct rule_parser *parser, const struct pcre_text *text
     if (flags->rawbytes)
         return rule_parser_error(parser, text->flags, "/B is for the payload, and /%c for '%s'", letter,
                                  flags->letter->buffer);
+    if (rule_parser_current_buffer(parser) == &unsupported_buffer)
+        return 0;
     if (rule_parser_current_buffer(parser) &&
         (!is_buffer(parser, flags, rule_parser_current_buffer(parser)) || rule_parser_selected(parser)->transforms))
         return rule_parser_error(parser, text->flags,

@@ -519,6 +519,8 @@ int rule_parser_move_last_content(struct rule_parser *parser, const struct keywo
     struct rule_buffer *to;
     int err;
 
+    if (parser->buffer && parser->buffer->keyword == &unsupported_buffer)
+        return 0;
     if (buffer_is_selected(parser))
         return rule_parser_error(parser, parser->keyword_name,
                                  "'%s' changes a content, but '%s' has selected a buffer; 'pkt_data;' ends that",

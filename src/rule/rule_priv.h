@@ -369,7 +369,7 @@ int rule_parser_unknown(struct rule_parser *parser, struct span where, const cha
 struct missing *rule_list_missing(struct rule_list *list, const char *tag, bool *fresh);
 
 /* Stand-ins for what is not supported, so that what follows in the rule is still understood. */
-extern const struct keyword unsupported_buffer, unsupported_content;
+extern const struct keyword unsupported_content; /* and unsupported_buffer */
 
 /* Parses the statement as a rule; *out is written only when it has no mistake. 0, -EINVAL or -ENOMEM. */
 int rule_parse(struct rule_parser *parser, struct rule **out);

@@ -68,7 +68,7 @@ START_TEST(rules_ask_for_blocks)
     const struct rule *rule = parse(text, 0, NULL, &list, diag);
 
     ck_assert_ptr_nonnull(rule);
-    ck_assert_uint_eq(diag_count(diag), 0);
+    ck_assert_uint_eq(diag_errors(diag), 0);
     ck_assert_int_eq(rule->block, asks[_i].who);
     ck_assert_uint_eq(rule->block_seconds, asks[_i].seconds);
     rule_list_free(list);
