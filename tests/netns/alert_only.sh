@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Mode alert-only changes nothing on the wire and reports what mode drop does: by queue range, by reload, by `sluice mode` for a time,
+# Mode alert-only changes nothing on the wire and reports what mode drop does: by queue range, by rule, by reload, by `sluice mode` for a time,
 # and over a crash, an upgrade and the end of that time.
 . "$(dirname "$0")/lib.sh"
 topology
@@ -10,9 +10,12 @@ queue_rule --queue-num 0 --queue-bypass
 cat >"$WORK/t.rules" <<'RULES'
 reject tcp any any -> any any (msg:"evil"; flow:to_server; content:"EVIL"; sid:1;)
 alert tcp-pkt any any -> any any (msg:"spelling"; flow:to_server; content:"colour"; replace:"COLOUR"; sid:2;)
+reject tcp any any -> any any (msg:"quiet"; flow:to_server; content:"QUIET"; sid:4;)
+alert tcp-pkt any any -> any any (msg:"quiet spelling"; flow:to_server; content:"grey"; replace:"GREY"; sid:5;)
 RULES
+printf '%s\n' 'alert-only 4' 'alert-only msg:"quiet spelling"' >"$WORK/policy"
 config() { # config MODE: of the queues that have no mode of their own
-	printf '%s\n' '%YAML 1.1' --- "ips: { mode: $1 }" 'queues: { "4": { ips-mode: alert-only } }' >"$WORK/sluice.yaml"
+	printf '%s\n' '%YAML 1.1' --- "ips: { mode: $1 }" 'queues: { "4": { ips-mode: alert-only } }' "rule-policy: { file: $WORK/policy }" >"$WORK/sluice.yaml"
 }
 ask() { gateway "$SLUICE" "$@" --socket "$WORK/control"; }
 mode() { ask mode --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["mode"])'; }
@@ -74,6 +77,16 @@ grep -q after "$WORK/answers" || fail "a connection that midstream-policy drops 
 exec 3>&-
 [ "$(stats ips.would_drop_reason.stream_midstream)" -gt 0 ] || fail "stream midstream is not counted"
 [ "$(stats ips.would_drop_reason.exception_policy_flow_drop)" -gt 0 ] || fail "packets of the flow are not counted"
+
+# --- By rule ---
+before=$(stats ips.would_replace)
+equal "QUIET in mode drop" "$(tcp 7001 QUIET)" QUIET
+equal "grey in mode drop" "$(tcp 7001 grey)" grey
+equal "packets that an alert-only rule left as they were" "$(stats ips.would_replace)" $((before + 1))
+wait_events ips 1 event_type=alert alert.signature_id=4 queue.number=0 alert.action=allowed alert.would_drop=true
+wait_events ips 1 event_type=would_drop alert.signature_id=4 would_drop.reason=rules
+equal "drop events of the rule" "$(events ips event_type=drop alert.signature_id=4)" 0
+grep -q " 0 packets dropped, 1 packets passed by alert-only" <<<"$(ask explain 4)" || fail "explain: $(ask explain 4)"
 
 # --- By reload ---
 config alert-only
