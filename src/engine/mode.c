@@ -205,8 +205,12 @@ void mode_start(struct mode_control *control, const struct config *config)
     expired = is_expired(&override);
     control->override = expired ? (struct mode_override){ .is_set = false } : override;
     keep_override(control);
-    for (unsigned i = 0; i < control->worker_count; i++)
-        atomic_store(&control->workers[i].mode, (uint32_t)mode_of(control, &control->workers[i]));
+    for (unsigned i = 0; i < control->worker_count; i++) {
+        enum ips_mode mode = mode_of(control, &control->workers[i]);
+
+        atomic_store(&control->workers[i].mode, (uint32_t)mode);
+        control->release_pending |= mode == IPS_MODE_ALERT_ONLY;
+    }
     if (expired)
         report(control, "expired");
     else if (control->override.is_set || strcmp(name_of_all(control), "drop") != 0)
@@ -244,6 +248,9 @@ void mode_clear_override(struct mode_control *control)
 
 void mode_poll(struct mode_control *control)
 {
+    if (control->release_pending)
+        release_connections(control);
+    control->release_pending = false;
     if (!is_expired(&control->override))
         return;
     control->override.is_set = false;

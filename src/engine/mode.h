@@ -20,6 +20,7 @@ struct mode_control {
     const struct firewall_options *firewall;
     struct pipeline_shared *shared;
     struct mode_override override;
+    bool release_pending; /* connections that a previous engine in mode drop marked */
 };
 
 /* Before the workers start, when the hand-over was read. `config` NULL: the modes that the previous engine had. */

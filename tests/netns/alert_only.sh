@@ -162,4 +162,12 @@ echo >&4
 for _ in $(seq 160); do grep -q DROPPED "$WORK/heard" && break; sleep 0.05; done
 grep -q DROPPED "$WORK/heard" || fail "the kernel still drops the connection: $(cat "$WORK/heard")"
 exec 4>&-
+# An engine that starts in alert-only takes the mark off the connections of the engine before it.
+ask mode configured >/dev/null
+client python3 "$HERE/traffic.py" tcp-ask 10.66.2.5 7001 DROPPED >/dev/null &
+for _ in $(seq 100); do [ "$(stats ips.offload.dropped)" = 2 ] && break; sleep 0.05; done
+config alert-only
+ask upgrade >"$WORK/upgrade.out" 2>&1 || fail "upgrade: $(cat "$WORK/upgrade.out")"
+for _ in $(seq 100); do [ "$(grep -c "removed nft.offload.drop-mark" "$WORK/kernel.log")" = 2 ] && break; sleep 0.05; done
+equal "times that the mark was removed" "$(grep -c "removed nft.offload.drop-mark" "$WORK/kernel.log")" 2
 stop_process "$keeper" || fail "exit code $?"
