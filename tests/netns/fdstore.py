@@ -21,6 +21,7 @@ server = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 server.bind(path)
 said = open(os.path.join(folder, 'said'), 'w', buffering=1)
 store = {}   # name: descriptor
+STOP_SECONDS = 60
 
 
 def hear(wait):
@@ -122,7 +123,17 @@ while time.monotonic() < end:   # a heartbeat
 while not os.path.exists(os.path.join(folder, 'stop')):
     hear(0.05)
 os.kill(pid, signal.SIGTERM)
-_, status = os.waitpid(pid, 0)
+end, ended, status = time.monotonic() + STOP_SECONDS, 0, 0
+while not ended:
+    hear(0.05)
+    ended, status = os.waitpid(pid, os.WNOHANG)
+    if time.monotonic() > end:
+        for process in [pid] + children(pid):
+            for thread in os.listdir(f'/proc/{process}/task'):
+                where = f'/proc/{process}/task/{thread}'
+                print('still there:', process, thread, open(f'{where}/comm').read().strip(), open(f'{where}/wchan').read(), file=sys.stderr)
+        print(open(f'/proc/{pid}/status').read(), file=sys.stderr)
+        kill_daemon()
 hear(0)
 said.write('STORED ' + ' '.join(sorted(store)) + '\n')
 sys.exit(os.waitstatus_to_exitcode(status))
