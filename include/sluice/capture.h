@@ -192,7 +192,7 @@ size_t nfqueue_slots_size(const struct nfqueue_options *options);
  */
 int nfqueue_open(struct capture **out, const struct nfqueue_options *options, char error[CAPTURE_ERROR_SIZE]);
 
-/* A queue with options->kept has been bound with these NFQA_CFG_F_* flags; `again`: for a reader before this one. */
+/* A queue with options->kept has been bound with these NFQA_CFG_F_* flags; `again`: for a previous reader. */
 void nfqueue_begin(struct capture *capture, uint32_t flags, bool again);
 
 /* Of the worker, between two batches: each verdict is a message of its own, so that each packet that the kernel had dropped before is
@@ -232,6 +232,10 @@ int nfqueue_socket(const struct nfqueue_options *options, char error[CAPTURE_ERR
  * in `error`. */
 int nfqueue_bind(int fd, const struct nfqueue_options *options, bool bound, uint32_t *flags,
                  char error[CAPTURE_ERROR_SIZE]);
+
+/* Probes whether the kernel supports these NFQA_CFG_F_* flags, without changing the queue, which may be bound. 0, -EOPNOTSUPP, or another
+ * -errno when the probe failed. */
+int nfqueue_probe_flags(uint16_t queue, uint32_t flags);
 
 /* Whether the descriptor is the socket that has the queue. */
 bool nfqueue_holds(int fd, int status_fd, uint16_t queue);

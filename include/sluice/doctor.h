@@ -36,12 +36,21 @@ struct doctor_connections {
     uint64_t judged, answers; /* queue.mark, nft.reject-mark */
 };
 
+/* The queue of a next consumer, to which accepted packets are routed. */
+enum { DOCTOR_NEXT_QUEUES = 16 };
+struct doctor_next_queue {
+    uint16_t queue;
+    bool bypass; /* queue.route-bypass */
+};
+
 /* What is wanted. What was not said on purpose is taken from the own table, if there is one. */
 struct doctor_input {
     struct firewall_options options;
     bool queues_given, hooks_given, bypass_given, attach_given;
     bool repeats; /* accepted packets come back with a mark: queue.verdict */
     struct doctor_connections connections;
+    struct doctor_next_queue next[DOCTOR_NEXT_QUEUES];
+    unsigned next_count;
 };
 
 struct doctor_report {

@@ -74,6 +74,14 @@ enum { ENGINE_CONTROL_PATH_SIZE = 512 };
 bool engine_control_options(const struct config *config, char path[ENGINE_CONTROL_PATH_SIZE],
                             struct control_options *out, bool *needed);
 
+enum { ENGINE_ACCOUNT_PATH_SIZE = 128 };
+/* Opens the file that keeps the queue account (src/engine/queue_account.h) across engines and daemons. Its descriptor, or -errno; `path` is
+ * empty when the file has no name, so that only engines of the same keeper share it. */
+int engine_open_account(uint16_t first_queue, char path[ENGINE_ACCOUNT_PATH_SIZE]);
+/* Starts the queue account after the table was installed without a daemon, so that the next daemon reports the packets that passed by
+ * bypass. 0 or -errno. */
+int engine_begin_account(const struct firewall_options *firewall);
+
 /* Whether the user is there that the engine is to be. 0 or -errno with a line in `error`. */
 int engine_check_user(const struct config *config, char error[ENGINE_ERROR_SIZE]);
 /* Whether event files can be opened in the log folder, as far as its path tells: it is a folder, or can be made. `log_dir`: --log-dir, or
@@ -93,6 +101,7 @@ struct engine_inheritance {
     const int *queue_fds;  /* in the order of engine_plan_queues() */
     int control_fd;        /* -1: no control socket */
     const int *reject_fds; /* as inject_open() gives them, all -1 when nobody lent any; NULL: the same */
+    int account_fd;        /* of engine_open_account(), or negative: each engine starts a new queue account */
 };
 /* The daemon's part that looks at packets, in a process of its own, until the keeper tells it to stop, or has died. 0, or -errno with a
  * line in `error`. Prints its own log. */

@@ -83,6 +83,8 @@ struct netrules_rule {
     const char *target; /* chain of a jump or goto */
     struct netrules_branch *branches;
     struct netrules_queue queue; /* of NETRULES_QUEUE */
+    bool counted;                /* the same: `packets` is how many the rule has sent to the queue */
+    uint64_t packets;
     struct netrules_mark *marks; /* in the order of the rule */
     const char *flowtable;       /* flow add */
     unsigned families;           /* that can match */
@@ -204,6 +206,17 @@ struct netrules {
  * changing the ruleset, -ENOMEM, -E2BIG when there are more rules than anybody can have written. */
 int netrules_read(struct netrules **out);
 void netrules_free(struct netrules *ruleset);
+
+/* A chain by its names. */
+struct netrules_place {
+    uint32_t family; /* NFPROTO_* */
+    const char *table, *chain;
+};
+/* Reads the tables, chains and rules of nf_tables; with `place` only that chain, if it exists. Unlike netrules_read() it does not retry:
+ * -EINTR when the ruleset changed during the read. */
+int netrules_read_rules(struct netrules **out, const struct netrules_place *place);
+/* The number of changes of nf_tables up to now. 0 or -errno. */
+int netrules_read_generation(uint32_t *out);
 
 /* How many connections have this mark under the mask now. 0 or -errno; none where the kernel has no connection tracking. */
 int netrules_count_connections(uint32_t mark, uint32_t mask, uint64_t *out);

@@ -158,14 +158,15 @@ void output_stats_json(const struct output_stat *stats, size_t count, uint64_t u
 
 /* What happened to the own table. Called by one thread. */
 enum output_firewall_action {
-    OUTPUT_FIREWALL_ALTERED,    /* by somebody else, and left so */
-    OUTPUT_FIREWALL_REASSERTED, /* it had been altered, and was put back */
-    OUTPUT_FIREWALL_RESTORED,   /* it had been altered, and somebody else put it back */
-    OUTPUT_FIREWALL_FAILED,     /* it could not be put back yet */
-    OUTPUT_FIREWALL_MISPLACED,  /* somebody's chain is on the wrong side of ours */
-    OUTPUT_FIREWALL_MOVED,      /* and therefore ours has another place now */
-    OUTPUT_FIREWALL_FLUSHED,    /* the kernel dropped packets that waited in our queues */
-    OUTPUT_FIREWALL_BLOCKED,    /* a host was put on the blocklist */
+    OUTPUT_FIREWALL_ALTERED,     /* by somebody else, and left so */
+    OUTPUT_FIREWALL_REASSERTED,  /* it had been altered, and was put back */
+    OUTPUT_FIREWALL_RESTORED,    /* it had been altered, and somebody else put it back */
+    OUTPUT_FIREWALL_FAILED,      /* it could not be put back yet */
+    OUTPUT_FIREWALL_MISPLACED,   /* somebody's chain is on the wrong side of ours */
+    OUTPUT_FIREWALL_MOVED,       /* and therefore ours has another place now */
+    OUTPUT_FIREWALL_FLUSHED,     /* the kernel dropped packets that waited in our queues */
+    OUTPUT_FIREWALL_BLOCKED,     /* a host was put on the blocklist */
+    OUTPUT_FIREWALL_NO_LISTENER, /* packets reached the queues' rules while no daemon listened */
     OUTPUT_FIREWALL_ACTIONS,
 };
 
@@ -180,7 +181,7 @@ struct output_firewall {
     uint64_t duration_ns, at_most_ns; /* since it was noticed; since it was last known to be right */
     uint32_t generation, pid;         /* who; 0: not known */
     char process[FIREWALL_PROCESS_SIZE];
-    uint64_t packets;                  /* flushed */
+    uint64_t packets;                  /* flushed, no_listener */
     struct firewall_intruder intruder; /* misplaced, moved */
     struct address host;               /* blocked */
     uint8_t host_version;
@@ -224,13 +225,15 @@ void output_engine(struct output *output, const struct output_engine *event);
 
 /* What became of packets because there were too many of them, or of rules because they took too long. Called by one thread. */
 enum output_overload_action {
-    OUTPUT_OVERLOAD_ENTERED,   /* a queue is in overload */
-    OUTPUT_OVERLOAD_WIDENED,   /* and goes on: more is shed */
-    OUTPUT_OVERLOAD_LEFT,      /* no more */
-    OUTPUT_OVERLOAD_LOST,      /* the kernel dropped packets, or let them pass (fail-open) */
-    OUTPUT_OVERLOAD_SLOW,      /* packets or rules took longer than they may */
-    OUTPUT_OVERLOAD_SUSPENDED, /* a rule is not asked for some time */
-    OUTPUT_OVERLOAD_RESUMED,   /* it is asked again */
+    OUTPUT_OVERLOAD_ENTERED,     /* a queue is in overload */
+    OUTPUT_OVERLOAD_WIDENED,     /* and goes on: more is shed */
+    OUTPUT_OVERLOAD_LEFT,        /* no more */
+    OUTPUT_OVERLOAD_LOST,        /* the kernel dropped packets, or let them pass (fail-open) */
+    OUTPUT_OVERLOAD_SLOW,        /* packets or rules took longer than they may */
+    OUTPUT_OVERLOAD_SUSPENDED,   /* a rule is not asked for some time */
+    OUTPUT_OVERLOAD_RESUMED,     /* it is asked again */
+    OUTPUT_OVERLOAD_NO_LISTENER, /* the queue of the next consumer (queue.route-to) has no listener */
+    OUTPUT_OVERLOAD_LISTENER,    /* it has one again */
     OUTPUT_OVERLOAD_ACTIONS,
 };
 
@@ -256,8 +259,10 @@ struct output_overload {
     unsigned class_count;
     struct output_overload_class classes[OUTPUT_OVERLOAD_CLASSES];
     uint64_t queue_dropped, user_dropped, missing; /* lost: the queue was full, the socket was, ids never arrived */
-    bool passed;                                   /* lost: fail-open */
-    uint64_t packets;                              /* slow */
+    uint64_t fail_open;                            /* lost: packets that passed because a queue was full */
+    uint64_t unqueued;                             /* lost: packets that the kernel dropped and counted nowhere */
+    bool passed;                                   /* lost: fail-open; no_listener, listener: queue.route-bypass */
+    uint64_t packets;                              /* slow; listener: routed while there was none */
     unsigned rule_count;
     struct output_overload_rule rules[OUTPUT_OVERLOAD_RULES];
 };

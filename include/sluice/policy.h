@@ -84,6 +84,9 @@ bool policy_flow(struct policy *policy, struct packet *pkt);
  * not to be inspected further. */
 bool policy_exception(struct policy *policy, struct packet *pkt, enum exception_cause cause);
 
+/* Whether that drops the packet. */
+bool policy_exception_drops(const struct policy *policy, enum exception_cause cause);
+
 /* A flow that is to be looked at no longer because of overload: it is bypassed, counted and marked so. */
 void policy_shed(struct policy *policy, struct flow *flow);
 

@@ -220,6 +220,7 @@ enum {
 struct rule_change {
     struct position at;
     const char *text; /* the line as written */
+    bool disables;    /* it disabled the rule; a later line may have enabled it */
     struct rule_change *next;
 };
 

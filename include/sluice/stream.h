@@ -32,6 +32,7 @@
 
 struct stream;
 struct transfer;
+struct conntrack;
 
 enum stream_overlap {
     STREAM_OVERLAP_DROP,    /* the segment that contradicts is dropped */
@@ -79,11 +80,21 @@ void stream_options_default(struct stream_options *options);
 int stream_new(struct stream **out, const struct stream_options *options); /* 0 or -ENOMEM */
 void stream_free(struct stream *stream);                                   /* NULL is allowed */
 
+/*
+ * Looks up the connection of a packet in conntrack's table: for a session whose beginning was not seen, where the packet came without
+ * conntrack data. 0 with *out, -ENOENT when there is none, -EAGAIN when it can't be looked up now, or another -errno.
+ */
+typedef int stream_find_connection(void *user, const struct packet *pkt, struct conntrack *out);
+/* Without it (find is NULL) only the data counts that packets come with. `user` is lent for good. */
+void stream_set_connections(struct stream *stream, stream_find_connection *find, void *user);
+
 /* What the stream says of a packet. */
 struct stream_verdict {
     enum exception_cause exception; /* EXCEPTION_NONE, or what prevented tracking */
-    bool drop;                      /* inline: this segment must not pass; `reason` says why */
-    enum drop_reason reason;        /* DROP_REASON_STREAM_... */
+    bool
+        undecided; /* with EXCEPTION_STREAM_MIDSTREAM: the look-up in conntrack failed for now; a later packet may be found */
+    bool drop;               /* inline: this segment must not pass; `reason` says why */
+    enum drop_reason reason; /* DROP_REASON_STREAM_... */
 };
 
 /* Whether the packet, a SYN, begins another connection on the ports of a flow that is over: then the caller ends the flow

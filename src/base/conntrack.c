@@ -267,12 +267,29 @@ bool conntrack_is_new(const struct conntrack *conntrack)
     return !(conntrack->status & IPS_SEEN_REPLY) || conntrack->info == IP_CT_NEW || conntrack->info == IP_CT_RELATED;
 }
 
-bool conntrack_is_established(const struct conntrack *conntrack)
+/* Both sides have spoken, and it is in the table. */
+static bool was_established(const struct conntrack *conntrack)
 {
     const uint32_t needed = IPS_SEEN_REPLY | IPS_ASSURED | IPS_CONFIRMED;
 
-    return !conntrack_is_new(conntrack) && (conntrack->status & needed) == needed && conntrack->has_tcp &&
-           conntrack->tcp_state >= TCP_CONNTRACK_ESTABLISHED && conntrack->tcp_state <= TCP_CONNTRACK_LAST_ACK;
+    return !conntrack_is_new(conntrack) && (conntrack->status & needed) == needed && conntrack->has_tcp;
+}
+
+bool conntrack_is_established(const struct conntrack *conntrack)
+{
+    return was_established(conntrack) && conntrack->tcp_state >= TCP_CONNTRACK_ESTABLISHED &&
+           conntrack->tcp_state <= TCP_CONNTRACK_LAST_ACK;
+}
+
+bool conntrack_is_over(const struct conntrack *conntrack)
+{
+    return was_established(conntrack) &&
+           (conntrack->tcp_state == TCP_CONNTRACK_TIME_WAIT || conntrack->tcp_state == TCP_CONNTRACK_CLOSE);
+}
+
+bool conntrack_goes_in_reply(const struct conntrack *conntrack)
+{
+    return conntrack->info >= IP_CT_IS_REPLY && conntrack->info < IP_CT_NUMBER;
 }
 
 /* A connection that conntrack itself found under way has liberal sides, whose scales it does not know; and without the option on both

@@ -7,6 +7,9 @@
  * From the moment of binding packets may reach the socket ahead of the acknowledgment. The answer is therefore looked at
  * without taking it out: a packet in first place is proof enough that the queue works, and stays for the first receive.
  *
+ * The socket of a queue that is bound already gives no such proof: its acknowledgment lies behind the packets. There the flags are
+ * probed with a second socket (nfqueue_probe_flags()) before they are set.
+ *
  * NETLINK_NO_ENOBUFS is set not to hide losses (gaps in the packet ids tell of every single one) but because without it
  * netlink calls an overrun socket congested and drops everything until the last waiting packet was read.
  */
@@ -215,6 +218,27 @@ int nfqueue_config_gso(struct nfqueue *queue, bool on)
     return send(queue->fd, head, head->nlmsg_len, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
+/*
+ * The kernel checks the flags of a configuration message before it looks up the queue. A socket that does not own the queue therefore
+ * gets EOPNOTSUPP for a flag that the kernel lacks, and EPERM or ENODEV when it has all of them; nothing is changed.
+ */
+int nfqueue_probe_flags(uint16_t queue, uint32_t flags)
+{
+    char buffer[64];
+    struct nlmsghdr *head = nfqueue_config_put(queue, buffer, SEQUENCE_CONFIG);
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER);
+    int err = fd < 0 ? -errno : -EAGAIN;
+    bool first;
+
+    head->nlmsg_flags |= NLM_F_ACK;
+    put_flags(head, flags, flags);
+    for (int tries = 0; tries < MAX_TRIES && err == -EAGAIN && fd >= 0; tries++) /* EAGAIN: loaded a module */
+        err = send(fd, head, head->nlmsg_len, MSG_NOSIGNAL) < 0 ? -errno : read_answer(fd, &first);
+    if (fd >= 0)
+        close(fd);
+    return err == -EPERM || err == -ENODEV ? 0 : err;
+}
+
 static bool asks_for_connections(const struct nfqueue_options *options)
 {
     return options->offload == QUEUE_OFFLOAD_AUTO || options->offload == QUEUE_OFFLOAD_CONNECTION;
@@ -250,6 +274,9 @@ static int bind_queue(struct nfqueue *queue)
         if ((without[i] & wanted) != without[i])
             continue;
         queue->flags = wanted & ~without[i];
+        err = queue->adopted ? nfqueue_probe_flags(queue->options.queue, queue->flags) : 0;
+        if (err == -EOPNOTSUPP)
+            continue;
         for (int tries = 0; tries == 0 || (err == -EAGAIN && tries < MAX_TRIES); tries++)
             err = request(queue, queue->flags);
     }
@@ -443,8 +470,13 @@ void nfqueue_begin(struct capture *capture, uint32_t flags, bool again)
     queue->flags = flags;
     queue->flags_known = true;
     settle_offload(queue);
-    /* The reader before may have taken it away, or had other rules. */
-    if (queue->options.conntrack && (again || flags & NFQA_CFG_F_CONNTRACK) && nfqueue_config_conntrack(queue, true))
+    if (!queue->options.conntrack)
+        return;
+    /* The previous reader may have had other rules, so that nobody asked the kernel for it when the queue was bound. */
+    if (again && !(flags & NFQA_CFG_F_CONNTRACK) &&
+        nfqueue_probe_flags(queue->options.queue, NFQA_CFG_F_CONNTRACK) == 0)
+        flags |= NFQA_CFG_F_CONNTRACK;
+    if (flags & NFQA_CFG_F_CONNTRACK && nfqueue_config_conntrack(queue, true))
         queue->flags &= ~(uint32_t)NFQA_CFG_F_CONNTRACK;
 }
 

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "nft_priv.h"
+#include "sluice/capture.h"
 #include "sluice/doctor.h"
+#include "sluice/engine.h"
 
 static const char *explain(int err)
 {
@@ -64,6 +66,27 @@ static struct doctor_connections count_connections(const struct firewall_options
     return out;
 }
 
+/* Settings that no daemon would start with have none. */
+static void find_next_queues(const struct config *config, const struct firewall_options *firewall,
+                             struct doctor_input *out)
+{
+    struct nfqueue_options queues[ENGINE_MAX_QUEUES];
+    char error[ENGINE_ERROR_SIZE];
+    size_t count = 0;
+
+    if (engine_plan_queues(config, firewall, queues, &count, error))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        unsigned known = 0;
+
+        while (known < out->next_count && out->next[known].queue != queues[i].route_to)
+            known++;
+        if (queues[i].mode != QUEUE_ROUTE || known < out->next_count || known == DOCTOR_NEXT_QUEUES)
+            continue;
+        out->next[out->next_count++] = (struct doctor_next_queue){ queues[i].route_to, queues[i].route_bypass };
+    }
+}
+
 int nft_doctor(const struct config *config, const struct firewall_options *options, bool json)
 {
     struct doctor_input input = {
@@ -77,6 +100,8 @@ int nft_doctor(const struct config *config, const struct firewall_options *optio
     };
     struct netrules *ruleset;
     int err = netrules_read(&ruleset), code;
+
+    find_next_queues(config, options, &input);
 
     if (err) {
         cli_error(&command_nft, "the ruleset can't be read: %s", explain(err));

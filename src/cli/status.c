@@ -21,6 +21,40 @@ static void print_sandbox(const struct control_value *sandbox)
                control_value_bool(control_value_member(sandbox, "seccomp")) ? ", seccomp" : "");
 }
 
+/* Packets that no worker has seen. */
+static void print_uninspected(const struct control_value *message)
+{
+    const struct control_value *uninspected = control_value_member(message, "uninspected");
+
+    if (ask_number(uninspected, "fail_open") > 0)
+        printf("uninspected: %" PRId64 " packets passed because a queue was full (queue.fail-open)\n",
+               ask_number(uninspected, "fail_open"));
+    if (ask_number(uninspected, "bypass") > 0)
+        printf("uninspected: %" PRId64 " packets passed while no daemon listened (bypass), in %.1f s\n",
+               ask_number(uninspected, "bypass"), (double)ask_number(uninspected, "bypass_ms") / 1000);
+    if (ask_number(message, "unqueued") > 0)
+        printf("%" PRId64 " packets dropped by the kernel before they came to a queue\n",
+               ask_number(message, "unqueued"));
+    if (control_value_bool(control_value_member(message, "fail_open")) &&
+        !control_value_bool(control_value_member(message, "passes_counted")))
+        printf("queue.fail-open: packets that pass while a queue is full cannot be counted (no nftables rule with a "
+               "counter "
+               "feeds the queues)\n");
+}
+
+static void print_next_queues(const struct control_value *next)
+{
+    for (size_t i = 0; i < control_value_count(next); i++) {
+        const struct control_value *queue = control_value_item(next, i);
+
+        if (!control_value_bool(control_value_member(queue, "listening")))
+            printf("queue %" PRId64 " (queue.route-to) has no listener: accepted packets %s\n",
+                   ask_number(queue, "queue"),
+                   control_value_bool(control_value_member(queue, "bypass")) ? "pass without the next consumer"
+                                                                             : "are dropped");
+    }
+}
+
 static void print(const struct control_value *message)
 {
     const struct control_value *rules = control_value_member(message, "rules");
@@ -53,6 +87,8 @@ static void print(const struct control_value *message)
         control_value_number(control_value_item(overloaded, i), &queue);
         printf("overload: queue %" PRId64 " does not keep up (sluice queues)\n", queue);
     }
+    print_uninspected(message);
+    print_next_queues(control_value_member(message, "next_queues"));
     if (ask_number(engine, "restarts") > 0)
         printf("the engine died %" PRId64 " times: %" PRId64 " packets were judged anew, %" PRId64
                " are in quarantine\n",

@@ -456,9 +456,9 @@ const struct setting config_settings[] = {
       .default_value = "yes",
       .choices = conntrack_words,
       .help =
-          "inspect TCP connections whose beginning was not seen from where they are when the kernel's connection "
-          "tracking knows them as established (queue.conntrack), whatever stream.midstream and its policy say. only: "
-          "no others in the time of stream.midstream-grace" },
+          "pick up TCP connections whose beginning was not seen when conntrack knows them as established, whatever "
+          "stream.midstream and its policy are; so idle connections outlive flow.timeouts.tcp.established. only: no "
+          "others in the time of stream.midstream-grace, either" },
     { .name = "stream.bypass",
       .type = SETTING_BOOL,
       .default_value = "no",

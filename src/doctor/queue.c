@@ -305,8 +305,24 @@ static void check_full(struct patient *patient, const struct netrules_holder *ho
                  "queue %u has dropped %u packets", (unsigned)holder->queue, holder->dropped);
 }
 
+/* Every packet that Sluice accepts goes to the next consumer. */
+static void check_next_queue(struct patient *patient, const struct doctor_next_queue *next)
+{
+    if (holder_of(patient, next->queue))
+        return;
+    find_out(patient, next->bypass ? DOCTOR_WARNING : DOCTOR_BROKEN, "route.no-listener",
+             next->bypass
+                 ? "With queue.route-bypass the packets that Sluice accepts go on; the next consumer sees none of them."
+                 : "Without queue.route-bypass the kernel drops every packet that Sluice accepts.",
+             next->bypass ? "Start the program that reads that queue."
+                          : "Start the program that reads that queue, or set queue.route-bypass: yes.",
+             "accepted packets are routed to queue %u, on which nobody listens", (unsigned)next->queue);
+}
+
 void check_listeners(struct patient *patient)
 {
+    for (unsigned i = 0; i < patient->input->next_count; i++)
+        check_next_queue(patient, &patient->input->next[i]);
     for (const struct feed *feed = patient->feeds; feed; feed = feed->next)
         if (!feed->rule->queue.unknown && !is_repeated(patient, feed))
             check_deaf(patient, feed);

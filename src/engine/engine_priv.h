@@ -551,6 +551,7 @@ struct worker {
     uint64_t conntrack_until_ns; /* then the kernel need not say any more what conntrack knows; 0: it goes on */
     bool conntrack_allowed;      /* rules that come with a reload may have it asked for again */
     struct pipeline pipeline;
+    struct connection_query *connections; /* NULL: conntrack's table is not searched */
     struct queue_watch watch;
     struct ring *reports;           /* lent: of flows that the kernel handles; NULL: nobody tells */
     atomic_bool leave;              /* with stop: at once, and flows stay as they are: the next engine has them */
@@ -566,6 +567,7 @@ struct worker {
     _Atomic uint64_t verdict_lost;                   /* the capture's counter, for anybody to read */
     _Atomic uint64_t slow_packets, slow_evaluations; /* over their budgets, the same */
     _Atomic uint64_t missing;                        /* the capture's `lost`, the same */
+    _Atomic uint64_t routed;                         /* the capture's counter, the same */
     _Atomic uint64_t exact_until_ns;   /* monotonic: every packet has a verdict message of its own until then */
     bool exact;                        /* the worker's: as it told capture */
     struct queue_mode configured_mode; /* main's */
@@ -591,6 +593,20 @@ bool worker_wait_snapshot(struct worker *worker);
 void worker_copy_counters(struct worker *worker); /* by the worker, or by main after it was joined */
 int worker_snapshot_init(struct worker *worker);
 void worker_snapshot_clear(struct worker *worker);
+/* Lets the worker's stream look up connections in conntrack's table (stream.midstream-conntrack). Without ctnetlink, which is logged,
+ * connections whose beginning was not seen are left to stream.midstream-policy. */
+void worker_open_connections(struct worker *worker, const struct config *config);
+void worker_close_connections(struct worker *worker);
+
+/* --- conntrack_data.c -------------------------------------------------------------------------------------------------- */
+
+/* Before the queue is bound: whether the worker's packets are to carry conntrack data, and until when. */
+void conntrack_data_plan(struct worker *worker, const struct config *config, const struct ruleset *ruleset);
+/* When all queues are bound: logs what the kernel granted. */
+void conntrack_data_log(const struct worker *workers, unsigned count, const struct config *config,
+                        const struct ruleset *ruleset);
+/* After a reload: warns of rules that need conntrack data and cannot have it. */
+void conntrack_data_check(const struct worker *workers, unsigned count, const struct ruleset *ruleset);
 
 /* --- crash.c ------------------------------------------------------------------------------------------------------------ */
 
@@ -642,6 +658,8 @@ int stats_new(struct stats **out, unsigned workers, bool queues, const struct co
 /* What is told of the own table; lent. */
 void stats_set_attachment(struct stats *stats, const struct attachment *attachment);
 void stats_set_lifeline(struct stats *stats, const struct lifeline_memory *memory);
+struct queue_monitor;
+void stats_set_monitor(struct stats *stats, const struct queue_monitor *monitor);
 void stats_set_follower(struct stats *stats, const struct follower *follower);
 void stats_free(struct stats *stats);
 void stats_write(struct stats *stats, struct worker *const *workers, unsigned count, const struct ruleset *ruleset,

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct account_queue;
 struct capture;
 struct config;
 struct output;
@@ -172,6 +173,7 @@ struct overload_report_options {
     unsigned worker_count;
     struct output *output;
     struct ruleset *const *ruleset; /* the one in use */
+    struct account_queue *queues; /* by worker: what has been reported of the kernel's drops, also by engines before */
 };
 /* Before the workers are started. 0 or -ENOMEM. */
 int overload_report_new(struct overload_report **out, const struct overload_report_options *options);

@@ -6,6 +6,7 @@
  * Threads: main's. Workers write their notices into a ring each.
  */
 #include "engine_priv.h"
+#include "queue_account.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -21,9 +22,7 @@ enum { NOTICE_RING_SIZE = 32 << 10, MAX_SUSPENDED = 256 };
 
 /* What has been told of a queue. */
 struct told_queue {
-    uint32_t queue_dropped, user_dropped; /* the kernel's counters, which begin again */
     uint64_t missing;
-    bool known;
     uint64_t lost_since_line;
     uint64_t lost_logged_ns, overload_logged_ns; /* 0: never */
 };
@@ -41,6 +40,7 @@ struct overload_report {
     struct ruleset *const *ruleset;
     struct ring **rings;
     struct told_queue *told;
+    struct account_queue *queues;
     struct suspended_rule suspended[MAX_SUSPENDED];
     unsigned suspended_count;
     uint64_t looked_ns;               /* at what the kernel dropped */
@@ -60,6 +60,7 @@ int overload_report_new(struct overload_report **out, const struct overload_repo
         .count = count,
         .output = options->output,
         .ruleset = options->ruleset,
+        .queues = options->queues,
     };
     report->rings = calloc(count, sizeof(*report->rings));
     report->told = calloc(count, sizeof(*report->told));
@@ -187,8 +188,10 @@ static void log_lost(struct overload_report *report, unsigned index, const struc
     told->lost_since_line = 0;
 }
 
-/* What is new since the last time; false when nothing is. */
-static bool count_lost(struct told_queue *told, struct worker *worker, struct output_overload *event)
+/* Returns false when the kernel lost no packet since the last call. The kernel's counters start at 0 when the queue is bound, long before
+ * the first call; queue_monitor_load() sets what previous engines reported. */
+static bool count_lost(struct told_queue *told, struct account_queue *reported, struct worker *worker,
+                       struct output_overload *event)
 {
     bool fail_open = worker->queue.fail_open;
     struct queue_status status;
@@ -197,15 +200,12 @@ static bool count_lost(struct told_queue *told, struct worker *worker, struct ou
     if (!worker->capture || capture_status(worker->capture, &status))
         return false;
     missing = fail_open ? atomic_load_explicit(&worker->missing, memory_order_relaxed) : 0;
-    if (!told->known && worker->queue.inherited_fd >= 0) /* what others have told */
-        *told = (struct told_queue){ .queue_dropped = status.queue_dropped, .user_dropped = status.user_dropped };
-    told->known = true;
-    event->queue_dropped = status.queue_dropped - told->queue_dropped;
-    event->user_dropped = status.user_dropped - told->user_dropped;
+    event->queue_dropped = status.queue_dropped - reported->queue_dropped;
+    event->user_dropped = status.user_dropped - reported->user_dropped;
     event->missing = missing - told->missing;
     event->passed = event->missing > 0;
-    told->queue_dropped = status.queue_dropped;
-    told->user_dropped = status.user_dropped;
+    reported->queue_dropped = status.queue_dropped;
+    reported->user_dropped = status.user_dropped;
     told->missing = missing;
     return event->queue_dropped + event->user_dropped + event->missing > 0;
 }
@@ -220,7 +220,7 @@ static void look_at_queue(struct overload_report *report, unsigned index, uint64
         .queue = worker->queue.queue,
     };
 
-    if (!count_lost(&report->told[index], worker, &event))
+    if (!count_lost(&report->told[index], &report->queues[index], worker, &event))
         return;
     log_lost(report, index, &event, now_ns);
     output_overload(report->output, &event);

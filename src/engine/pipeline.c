@@ -248,7 +248,11 @@ static bool track_stream(struct pipeline *pipeline, struct flow *flow, struct pa
     stream_packet(pipeline->stream, pipeline->flows, flow, pkt, &verdict);
     if (settled && !(flow->flags & FLOW_ACCEPTED_WHOLE)) /* of those the exceptions are counted on */
         return true;
-    if (verdict.exception != EXCEPTION_NONE)
+    if (verdict.undecided && policy_exception_drops(pipeline->policy, verdict.exception)) {
+        /* Not the flow: its next packet is looked up again, and what is dropped here is sent again. */
+        policy_drop(pipeline->policy, pkt, DROP_REASON_STREAM_MIDSTREAM);
+        settled = true;
+    } else if (verdict.exception != EXCEPTION_NONE)
         settled |= policy_exception(pipeline->policy, pkt, verdict.exception) && !tells_of(verdict.exception);
     if (verdict.drop && !(flow->flags & FLOW_PASSED))
         policy_drop(pipeline->policy, pkt, verdict.reason);

@@ -18,6 +18,8 @@
 #include "sluice/ring.h"
 
 enum { LOOK_NS = 5 * 1000 * 1000 };
+/* A receive waits WORKER_WAIT_MS for packets. One that took longer did not wait for them: the worker was stopped, or got no CPU. */
+#define MAX_SLEEP_NS UINT64_C(300000000)
 #define START_NS (3 * NS_PER_SECOND)
 #define MAX_STAMP_AGE_NS (60 * NS_PER_SECOND) /* what is older was stamped by another clock */
 
@@ -66,6 +68,19 @@ static void look(struct queue_watch *watch, struct capture *capture, uint64_t no
         queue_age_mark(&watch->age, level.id_sequence, now_ns, false);
 }
 
+/* The time of a receive that waited for packets is nobody's age. After a longer one packets may have come at any time since the last mark,
+ * unless none waits. */
+static void note_sleep(struct queue_watch *watch, struct capture *capture, bool received, uint64_t now_ns)
+{
+    uint64_t slept_ns = now_ns - watch->asked_ns;
+    struct queue_level level;
+
+    if (slept_ns <= MAX_SLEEP_NS)
+        queue_age_slept(&watch->age, slept_ns);
+    else if (!received && capture_level(capture, &level) == 0 && level.has_sequence && level.waiting == 0)
+        queue_age_mark(&watch->age, level.id_sequence, now_ns, true);
+}
+
 /* What the kernel says itself goes ahead of what we can know. */
 static uint64_t age_of(struct queue_watch *watch, const struct packet *pkt, uint64_t now_ns)
 {
@@ -85,7 +100,7 @@ void queue_watch_received(struct queue_watch *watch, struct capture *capture, st
 
     watch->received_ns = now_ns;
     watch->full_batches = counters->full_batches;
-    queue_age_slept(&watch->age, now_ns - watch->asked_ns);
+    note_sleep(watch, capture, count > 0, now_ns);
     if (full && now_ns - watch->looked_ns >= LOOK_NS)
         look(watch, capture, now_ns);
     if (count <= 0)
@@ -129,13 +144,14 @@ unsigned queue_watch_judged(struct queue_watch *watch, int count, const uint64_t
 {
     uint64_t age_ns = count > 0 ? watch->oldest_ns + (now_ns - watch->received_ns) : 0;
     enum overload_change change;
+    bool begun = watch->begun || now_ns - watch->started_ns >= START_NS;
 
     if (count > 0)
         queue_age_count(&watch->ages, age_ns, (uint32_t)count);
     else
         watch->fill_permille = 0;
-    watch->begun |= watch->age.drained || count == 0 || now_ns - watch->started_ns >= START_NS;
-    if (!watch->begun)
+    watch->begun = begun || watch->age.drained || count == 0;
+    if (!begun) /* this batch has packets from before */
         return 0;
     change = overload_note(&watch->overload, watch->fill_permille, age_ns, now_ns);
     if (change != OVERLOAD_SAME)

@@ -14,6 +14,7 @@
  */
 #include "engine_priv.h"
 #include "mode.h"
+#include "queue_monitor.h"
 #include "reload.h"
 #include "service.h"
 #include "succession.h"
@@ -62,6 +63,7 @@ struct engine {
     struct follower *follower;     /* NULL: no flows are the kernel's, or it does not tell */
     struct confinement confinement;
     int queues_fd; /* the kernel's list of queues, which root alone may open; negative: none */
+    struct queue_monitor *monitor;
     struct overload_report *overload;
     struct mode_control mode;
     struct worker *workers;
@@ -206,24 +208,6 @@ static int plan_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return 0;
 }
 
-/* Rules that ask for conntrack's word have it for as long as they are asked themselves. */
-static void want_conntrack(struct worker *worker, const struct config *config, const struct ruleset *ruleset)
-{
-    bool refused = engine_conntrack_refused(config, worker->queue.queue);
-    int64_t seconds;
-
-    worker->conntrack_allowed = !refused;
-    if (ruleset_needs_conntrack(ruleset) && !refused) {
-        worker->queue.conntrack = true;
-        return;
-    }
-    if (ruleset_needs_conntrack(ruleset) && worker->index == 0)
-        log_warning("rules with ctmark or ctstate never match: queue.conntrack is no");
-    seconds = worker->queue.conntrack ? engine_conntrack_seconds(config, worker->queue.queue) : 0;
-    if (seconds > 0)
-        worker->conntrack_until_ns = clock_realtime_ns() + (uint64_t)seconds * NS_PER_SECOND;
-}
-
 /* A worker's memory and its injector; everything but its queue. */
 static int prepare_worker(struct engine *engine, struct worker *worker, const struct pipeline_options *options,
                           char error[ENGINE_ERROR_SIZE])
@@ -243,7 +227,8 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
         return err;
     }
     pipeline_use_ruleset(&worker->pipeline, engine->ruleset);
-    want_conntrack(worker, engine->options->config, engine->ruleset);
+    conntrack_data_plan(worker, engine->options->config, engine->ruleset);
+    worker_open_connections(worker, engine->options->config);
     atomic_store(&worker->memory->worker[worker->index].conntrack, worker->queue.conntrack);
     overload_set_options(&worker->watch.overload, &options->overload);
     worker->watch.packet_budget_ns = (uint64_t)config_number(engine->options->config, "detect.packet-budget") * 1000;
@@ -287,13 +272,32 @@ static int open_attachment(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 
 static int open_overload_report(struct engine *engine, char error[ENGINE_ERROR_SIZE])
 {
+    const struct queue_monitor_options monitor = {
+        .firewall = &engine->firewall,
+        .workers = engine->workers,
+        .worker_count = engine->worker_count,
+        .output = engine->output,
+        .account_fd = engine->inherited->account_fd,
+        .queues_fd = engine->queues_fd,
+        .takes_over = engine->inherited->takes_over,
+    };
+    int err = queue_monitor_new(&engine->monitor, &monitor);
+
+    if (err) {
+        snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
+        return err;
+    }
+    stats_set_monitor(engine->stats, engine->monitor);
+
     const struct overload_report_options options = {
         .workers = engine->workers,
         .worker_count = engine->worker_count,
         .output = engine->output,
         .ruleset = &engine->ruleset,
+        .queues = queue_monitor_queues(engine->monitor),
     };
-    int err = overload_report_new(&engine->overload, &options);
+
+    err = overload_report_new(&engine->overload, &options);
 
     if (err)
         snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
@@ -345,28 +349,6 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     for (unsigned i = 0; i < engine->worker_count && !err; i++)
         err = prepare_worker(engine, &engine->workers[i], &options, error);
     return err;
-}
-
-/* What was got of what was asked for. */
-static void tell_conntrack(const struct engine *engine)
-{
-    unsigned wanted = 0, got = 0, limited = 0;
-
-    for (unsigned i = 0; i < engine->worker_count; i++) {
-        const struct worker *worker = &engine->workers[i];
-
-        wanted += worker->queue.conntrack;
-        got += (nfqueue_flags(worker->capture) & NFQA_CFG_F_CONNTRACK) != 0;
-        limited += worker->conntrack_until_ns != 0;
-    }
-    if (got == 0 && strcmp(config_string(engine->options->config, "stream.midstream-conntrack"), "only") == 0)
-        log_warning(
-            "stream.midstream-conntrack: only has no conntrack to ask: no connection is picked up in the grace");
-    if (wanted > 0 && got == 0)
-        log_info("conntrack: the kernel does not tell with packets what it knows of their connections");
-    else if (wanted > 0)
-        log_info("conntrack: the kernel tells with each packet what it knows of its connection%s",
-                 limited > 0 ? ", for a time (queue.conntrack)" : "");
 }
 
 /* All that needs no bound queue. */
@@ -464,8 +446,9 @@ static int start_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     for (unsigned i = 0; i < engine->worker_count; i++)
         nfqueue_begin(engine->workers[i].capture, atomic_load(&engine->inherited->memory->flags[i]),
                       engine->inherited->takes_over);
-    tell_conntrack(engine);
+    conntrack_data_log(engine->workers, engine->worker_count, engine->options->config, engine->ruleset);
     engine_settle_offload(engine->workers, engine->worker_count, &engine->firewall.offload, &engine->shared.offload);
+    queue_monitor_load(engine->monitor);
     start_mode(engine);
     for (unsigned i = 0; i < engine->worker_count; i++) {
         int err;
@@ -569,11 +552,7 @@ static void use_reloaded(struct engine *engine)
     mode_reload(&engine->mode, config);
     engine->stats_interval_ns = (uint64_t)config_number(config, "stats.interval") * NS_PER_SECOND;
     tell_file_store(engine);
-    for (unsigned i = 0; i < engine->worker_count; i++) {
-        if (ruleset_needs_conntrack(engine->ruleset) && !engine->workers[i].conntrack_allowed)
-            log_warning("rules with ctmark or ctstate never match in queue %u: queue.conntrack is no",
-                        (unsigned)engine->workers[i].queue.queue);
-    }
+    conntrack_data_check(engine->workers, engine->worker_count, engine->ruleset);
 }
 
 /* Takes a reload further, or begins the next one. */
@@ -657,6 +636,7 @@ static int main_loop(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         mode_poll(&engine->mode);
         trouble_watch(&engine->trouble, engine->output, engine->inherited->channel);
         overload_report_poll(engine->overload, clock_monotonic_ns(), false);
+        queue_monitor_poll(engine->monitor, clock_monotonic_ns(), false);
         if (signal_number == SIGUSR1 ||
             (engine->stats_interval_ns > 0 && clock_monotonic_ns() - last_stats >= engine->stats_interval_ns)) {
             write_stats(engine);
@@ -704,11 +684,13 @@ static void engine_clear(struct engine *engine)
     for (unsigned i = 0; i < engine->worker_count; i++) {
         capture_close(engine->workers[i].capture);
         pipeline_clear(&engine->workers[i].pipeline);
+        worker_close_connections(&engine->workers[i]);
         worker_snapshot_clear(&engine->workers[i]);
     }
     service_free(engine->service);
     reload_free(engine->reload);
     overload_report_free(engine->overload);
+    queue_monitor_free(engine->monitor);
     stats_free(engine->stats);
     attachment_free(engine->attachment);
     follower_free(engine->follower);
@@ -742,6 +724,7 @@ static int open_service(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         .output = engine->output,
         .reload = engine->reload,
         .confinement = &engine->confinement,
+        .monitor = engine->monitor,
         .started_ns = engine->started_ns,
         .memory = engine->inherited->memory,
         .mode = &engine->mode,
@@ -803,6 +786,7 @@ static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         return err;
     if (follower_start(engine->follower))
         log_warning("no thread for connections that the kernel handles: flow records lack what it moved");
+    queue_monitor_begin(engine->monitor);
     return attach(engine, error);
 }
 
@@ -827,6 +811,10 @@ static void stop(struct engine *engine, bool well)
 {
     const struct succession succession = succession_of(engine);
 
+    if (well) { /* while the rules are there; two readings must agree */
+        queue_monitor_poll(engine->monitor, clock_monotonic_ns(), true);
+        queue_monitor_poll(engine->monitor, clock_monotonic_ns(), true);
+    }
     if (well && !engine->orphaned && !engine->hands_over)
         detach(engine);
     attachment_stop(engine->attachment);

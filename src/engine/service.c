@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The running engine as it is asked on its control socket: status, stats, queues, flows, explain, reload. Main waits here for signals and
- * clients together. It reads what workers count by their snapshots, and asks them for flows; both are answered between two batches, so
- * nobody who asks costs a packet more than a copy of a few of them.
+ * The commands of the control socket. Main waits here for signals and clients together. It reads the workers' counters from snapshots and asks
+ * workers for flows; they answer between two batches, so that a command costs a packet no more than a copy of a few flows.
  *
  * Threads:   main's.
  * Ownership: queries are the service's for good, because a worker that does not answer may still do so later.
  */
 #include "service.h"
+#include "queue_monitor.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -170,6 +170,7 @@ static void status(void *user, struct control_request *request)
     json_object_close(out);
     put_engines(out, options->memory);
     put_overloaded(out, options);
+    queue_monitor_json(options->monitor, options->stats, out);
     put_rules(out, *options->ruleset);
     put_reload(out, options->reload);
     confinement_json(options->confinement, out);

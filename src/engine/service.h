@@ -20,6 +20,7 @@ struct service_options {
     struct output *output;
     const struct reload *reload;
     const struct confinement *confinement;
+    const struct queue_monitor *monitor;
     uint64_t started_ns; /* monotonic */
     const struct lifeline_memory *memory;
     struct mode_control *mode;

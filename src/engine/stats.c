@@ -4,6 +4,7 @@
  * to say is under "ips" and "queue.N". Names that depend on the queue are made once, because the output keeps them.
  */
 #include "engine_priv.h"
+#include "queue_monitor.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ struct stats {
     const struct attachment *attachment;  /* NULL: none */
     const struct follower *follower;      /* the same */
     const struct lifeline_memory *memory; /* the same */
+    const struct queue_monitor *monitor;  /* the same */
     struct queue_age_counts *ages;        /* by worker, at the last event: percentiles are of what came since */
     struct arena *arena;
     struct output_stat *values;
@@ -353,6 +355,25 @@ static void add_defrag(struct stats *stats, struct worker *const *workers, unsig
     }
 }
 
+static void add_monitor(struct stats *stats)
+{
+    struct queue_monitor_counters counters;
+
+    if (!stats->monitor)
+        return;
+    queue_monitor_counters(stats->monitor, &counters);
+    add(stats, "ips.uninspected.fail_open", counters.fail_open);
+    add(stats, "ips.uninspected.bypass", counters.bypass);
+    add(stats, "ips.uninspected.bypass_ms", counters.bypass_ms);
+    add(stats, "ips.unqueued", counters.unqueued);
+    add(stats, "ips.route_no_listener", counters.no_listener);
+}
+
+void stats_set_monitor(struct stats *stats, const struct queue_monitor *monitor)
+{
+    stats->monitor = monitor;
+}
+
 static void add_ips(struct stats *stats, const struct sums *sums)
 {
     add(stats, "ips.accepted", sums->pipeline.accepted);
@@ -374,6 +395,7 @@ static void add_ips(struct stats *stats, const struct sums *sums)
     add(stats, "ips.uninspected.marked", sums->pipeline.uninspected_marked);
     add(stats, "ips.uninspected.link_type", sums->pipeline.uninspected_link);
     add(stats, "ips.uninspected.fragment", sums->pipeline.uninspected_fragments);
+    add_monitor(stats);
     add(stats, "ips.reject_packets_sent", sums->inject.sent);
     add(stats, "ips.reject_packets_failed", sums->inject.failed);
     for (enum drop_reason i = DROP_REASON_NONE + 1; i < DROP_REASON_COUNT; i++)

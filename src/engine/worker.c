@@ -12,6 +12,8 @@
 #include <time.h>
 
 #include "sluice/clock.h"
+#include "sluice/connection_query.h"
+#include "sluice/log.h"
 #include "sluice/ring.h"
 
 enum { ANSWER_WAIT_MS = 1000, QUERY_BUCKETS = 1024, QUERY_WALK_BUCKETS = 256, QUERY_IDLE_BUCKETS = 1 << 17 };
@@ -62,6 +64,32 @@ void worker_copy_counters(struct worker *worker)
         snapshot->app[i] = app_counter_value(pipeline->app, i);
     for (size_t i = 0; i < defrag_counter_count(); i++)
         snapshot->defrag[i] = defrag_counter_value(pipeline->defrag, i);
+}
+
+static int find_connection(void *user, const struct packet *pkt, struct conntrack *out)
+{
+    return connection_query_find(user, pkt, out);
+}
+
+void worker_open_connections(struct worker *worker, const struct config *config)
+{
+    int err;
+
+    if (strcmp(config_string(config, "stream.midstream-conntrack"), "no") == 0)
+        return;
+    err = connection_query_open(&worker->connections);
+    if (!err)
+        stream_set_connections(worker->pipeline.stream, find_connection, worker->connections);
+    else if (worker->index == 0)
+        log_warning("conntrack's table can't be searched (%s): connections that are idle for longer than "
+                    "flow.timeouts.tcp.established are left to stream.midstream-policy",
+                    strerror(-err));
+}
+
+void worker_close_connections(struct worker *worker)
+{
+    connection_query_close(worker->connections);
+    worker->connections = NULL;
 }
 
 /* One flow, which lives or has ended. */
@@ -353,6 +381,7 @@ static void meet_attachment(struct worker *worker)
 
     atomic_store_explicit(&worker->verdict_lost, capture_counters(worker->capture)->verdict_lost, memory_order_relaxed);
     atomic_store_explicit(&worker->missing, capture_counters(worker->capture)->lost, memory_order_relaxed);
+    atomic_store_explicit(&worker->routed, capture_counters(worker->capture)->routed, memory_order_relaxed);
     if (until_ns > 0 || worker->exact) {
         worker->exact = clock_monotonic_ns() < until_ns;
         nfqueue_set_exact(worker->capture, worker->exact);

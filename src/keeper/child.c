@@ -32,6 +32,7 @@ static void run_engine(struct keeper *keeper, struct lifeline_memory *memory, in
         .control_fd = keeper->control_fd,
         .reject_fds = keeper->reject_fds,
         .aside = aside,
+        .account_fd = keeper->account_fd,
         .takes_over = aside || keeper->resumed || atomic_load(&memory->engines) > 1,
     };
     char error[ENGINE_ERROR_SIZE] = "";

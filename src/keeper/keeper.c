@@ -136,8 +136,10 @@ static int start(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
         err = open_memory(keeper, error);
     if (!err)
         err = open_control(keeper, error);
-    if (!err)
+    if (!err) {
+        keeper->account_fd = engine_open_account(keeper->queues[0].options.queue, keeper->account_path);
         err = queues_resume(keeper, error);
+    }
     if (!err && keeper->child.pid > 0)
         succession_begin(keeper);
     return err;
@@ -526,6 +528,8 @@ static void keeper_clear(struct keeper *keeper)
         close(keeper->signal_fd);
     if (keeper->status_fd >= 0)
         close(keeper->status_fd);
+    if (keeper->account_fd >= 0)
+        close(keeper->account_fd);
     for (int i = 0; i < INJECT_SOCKETS; i++)
         if (keeper->reject_fds[i] >= 0)
             close(keeper->reject_fds[i]);
@@ -543,6 +547,7 @@ int keeper_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
         .status_fd = -1,
         .signal_fd = -1,
         .control_fd = -1,
+        .account_fd = -1,
         .reject_fds = { -1, -1, -1 },
         .child.channel = -1,
         .heir.channel = -1,
@@ -555,6 +560,8 @@ int keeper_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
             step = turn(&keeper, error);
         } while (step == GO_ON);
     }
+    if (step == END_WELL && !keeper.leaving && keeper.firewall.mode != ATTACH_NONE && keeper.account_path[0])
+        unlink(keeper.account_path); /* the table is gone: no packet comes to the queues */
     keeper_clear(&keeper);
     return step == END_WELL ? 0 : -ECHILD;
 }

@@ -105,7 +105,8 @@ struct keeper {
     struct keeper_queue *queues;
     int *queue_fds;
     unsigned queue_count;
-    int status_fd, signal_fd, control_fd;
+    int status_fd, signal_fd, control_fd, account_fd;
+    char account_path[ENGINE_ACCOUNT_PATH_SIZE]; /* "": it has no name */
     int reject_fds[INJECT_SOCKETS];              /* lent by `sluice lend`; -1: not */
     char control_path[ENGINE_CONTROL_PATH_SIZE]; /* to be removed; "": none */
     struct lifeline_memory *memory;              /* of the child, or the next one */

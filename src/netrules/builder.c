@@ -156,6 +156,8 @@ void rule_queue(struct rule_builder *builder, struct netrules_queue queue)
 {
     builder->rule->verdict = NETRULES_QUEUE;
     builder->rule->queue = queue;
+    builder->rule->counted = builder->counted;
+    builder->rule->packets = builder->packets;
 }
 
 void rule_branch(struct rule_builder *builder, struct netrules_branch branch)

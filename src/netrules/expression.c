@@ -593,8 +593,20 @@ static bool take_word(struct rule_builder *builder, const char *name)
     return false;
 }
 
+/* Only a hash, which every packet passes, may stand between the counter and the queue. */
+static void follow_counter(struct rule_builder *builder, const char *name, struct cursor data)
+{
+    if (strcmp(name, "counter") == 0) {
+        builder->counted = true;
+        builder->packets = netrules_be64(netrules_attribute(data, NFTA_COUNTER_PACKETS), 0);
+    } else if (strcmp(name, "hash") != 0 && strcmp(name, "queue") != 0 && strcmp(name, "target") != 0) {
+        builder->counted = false;
+    }
+}
+
 void rule_expression(struct rule_builder *builder, const char *name, struct cursor data)
 {
+    follow_counter(builder, name, data);
     if (rule_load_expression(builder, name, data) || take_word(builder, name))
         return;
     for (size_t i = 0; i < sizeof(expressions) / sizeof(expressions[0]); i++) {

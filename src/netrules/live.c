@@ -269,6 +269,66 @@ static int read_nft(struct session *session, struct netrules *ruleset)
     return !err && after != ruleset->generation ? -EINTR : err;
 }
 
+/* One table, chain, or the rules of one chain. What is not there leaves nothing. */
+static int ask_place(struct session *session, struct netrules *ruleset, uint16_t type,
+                     const struct netrules_place *place)
+{
+    struct request request;
+    int err;
+
+    request_nft(&request, type, type == NFT_MSG_GETRULE ? NLM_F_DUMP : 0, place->family);
+    if (type == NFT_MSG_GETTABLE) {
+        put_string(&request, NFTA_TABLE_NAME, place->table);
+    } else if (type == NFT_MSG_GETCHAIN) {
+        put_string(&request, NFTA_CHAIN_TABLE, place->table);
+        put_string(&request, NFTA_CHAIN_NAME, place->chain);
+    } else {
+        put_string(&request, NFTA_RULE_TABLE, place->table);
+        put_string(&request, NFTA_RULE_CHAIN, place->chain);
+    }
+    err = ask(session, &request, add_message, ruleset);
+    return err == -ENOENT ? 0 : err;
+}
+
+int netrules_read_rules(struct netrules **out, const struct netrules_place *place)
+{
+    static const uint16_t types[] = { NFT_MSG_GETTABLE, NFT_MSG_GETCHAIN, NFT_MSG_GETRULE };
+    struct netrules *ruleset = netrules_new();
+    struct session session;
+    uint32_t after = 0;
+    int err = ruleset ? session_open(&session, NETLINK_NETFILTER) : -ENOMEM;
+
+    if (err) {
+        netrules_free(ruleset);
+        return err;
+    }
+    err = ask_generation(&session, &ruleset->generation);
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]) && !err; i++)
+        err = place ? ask_place(&session, ruleset, types[i], place) : dump(&session, ruleset, types[i]);
+    if (!err)
+        err = ask_generation(&session, &after);
+    if (!err && after != ruleset->generation)
+        err = -EINTR;
+    session_close(&session);
+    if (err)
+        netrules_free(ruleset);
+    else
+        *out = ruleset;
+    return err;
+}
+
+int netrules_read_generation(uint32_t *out)
+{
+    struct session session;
+    int err = session_open(&session, NETLINK_NETFILTER);
+
+    if (err)
+        return err;
+    err = ask_generation(&session, out);
+    session_close(&session);
+    return err;
+}
+
 /* --- Legacy tables --------------------------------------------------------------------------------------------------------------- */
 
 static int read_entries(struct netrules *ruleset, int socket, bool ipv6, const struct ipt_getinfo *info)

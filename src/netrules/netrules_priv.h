@@ -107,6 +107,8 @@ struct rule_builder {
     enum origin dependency_of;
     struct netrules_mark **last_mark;
     struct netrules_branch **last_branch;
+    bool counted; /* a counter came last, so that it counts what the next statement takes */
+    uint64_t packets;
     bool failed; /* out of memory */
 };
 

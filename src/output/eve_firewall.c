@@ -3,10 +3,11 @@
 #include "output_priv.h"
 
 static const char *const actions[OUTPUT_FIREWALL_ACTIONS] = {
-    [OUTPUT_FIREWALL_ALTERED] = "altered",     [OUTPUT_FIREWALL_REASSERTED] = "reasserted",
-    [OUTPUT_FIREWALL_RESTORED] = "restored",   [OUTPUT_FIREWALL_FAILED] = "failed",
-    [OUTPUT_FIREWALL_MISPLACED] = "misplaced", [OUTPUT_FIREWALL_MOVED] = "moved",
-    [OUTPUT_FIREWALL_FLUSHED] = "flushed",     [OUTPUT_FIREWALL_BLOCKED] = "blocked",
+    [OUTPUT_FIREWALL_ALTERED] = "altered",         [OUTPUT_FIREWALL_REASSERTED] = "reasserted",
+    [OUTPUT_FIREWALL_RESTORED] = "restored",       [OUTPUT_FIREWALL_FAILED] = "failed",
+    [OUTPUT_FIREWALL_MISPLACED] = "misplaced",     [OUTPUT_FIREWALL_MOVED] = "moved",
+    [OUTPUT_FIREWALL_FLUSHED] = "flushed",         [OUTPUT_FIREWALL_BLOCKED] = "blocked",
+    [OUTPUT_FIREWALL_NO_LISTENER] = "no_listener",
 };
 
 const char *output_firewall_action_name(enum output_firewall_action action)
@@ -16,13 +17,15 @@ const char *output_firewall_action_name(enum output_firewall_action action)
 
 static void damage(struct text *out, const struct output_firewall *event)
 {
-    if (event->damage == 0)
+    if (event->damage == 0 && event->action != OUTPUT_FIREWALL_NO_LISTENER)
         return;
-    json_array_open(out, "damage");
-    for (unsigned i = 0; i < FIREWALL_DAMAGES; i++)
-        if (event->damage & 1u << i)
-            json_string(out, NULL, firewall_damage_name(i));
-    json_array_close(out);
+    if (event->damage != 0) {
+        json_array_open(out, "damage");
+        for (unsigned i = 0; i < FIREWALL_DAMAGES; i++)
+            if (event->damage & 1u << i)
+                json_string(out, NULL, firewall_damage_name(i));
+        json_array_close(out);
+    }
     json_bool(out, "uninspected", event->uninspected);
     json_bool(out, "dropped", event->dropped);
 }
@@ -78,12 +81,13 @@ void eve_firewall(struct eve *eve, struct text *out, const struct output_firewal
     json_string(out, "event_type", "firewall");
     json_object_open(out, "firewall");
     json_string(out, "action", actions[event->action]);
-    json_string(out, "table", event->table);
+    if (event->table[0])
+        json_string(out, "table", event->table);
     damage(out, event);
     duration(out, event);
     if (event->lost)
         json_bool(out, "notifications_lost", true);
-    if (event->action == OUTPUT_FIREWALL_FLUSHED)
+    if (event->action == OUTPUT_FIREWALL_FLUSHED || event->action == OUTPUT_FIREWALL_NO_LISTENER)
         json_uint(out, "packets", event->packets);
     intruder(out, &event->intruder);
     blocked_host(eve, out, event);

@@ -4,10 +4,11 @@
 #include "output_priv.h"
 
 static const char *const actions[OUTPUT_OVERLOAD_ACTIONS] = {
-    [OUTPUT_OVERLOAD_ENTERED] = "entered", [OUTPUT_OVERLOAD_WIDENED] = "widened",
-    [OUTPUT_OVERLOAD_LEFT] = "left",       [OUTPUT_OVERLOAD_LOST] = "lost",
-    [OUTPUT_OVERLOAD_SLOW] = "slow",       [OUTPUT_OVERLOAD_SUSPENDED] = "suspended",
-    [OUTPUT_OVERLOAD_RESUMED] = "resumed",
+    [OUTPUT_OVERLOAD_ENTERED] = "entered",   [OUTPUT_OVERLOAD_WIDENED] = "widened",
+    [OUTPUT_OVERLOAD_LEFT] = "left",         [OUTPUT_OVERLOAD_LOST] = "lost",
+    [OUTPUT_OVERLOAD_SLOW] = "slow",         [OUTPUT_OVERLOAD_SUSPENDED] = "suspended",
+    [OUTPUT_OVERLOAD_RESUMED] = "resumed",   [OUTPUT_OVERLOAD_NO_LISTENER] = "no_listener",
+    [OUTPUT_OVERLOAD_LISTENER] = "listener",
 };
 
 const char *output_overload_action_name(enum output_overload_action action)
@@ -44,12 +45,25 @@ static void lost(struct text *out, const struct output_overload *event)
     json_uint(out, "queue_dropped", event->queue_dropped);
     json_uint(out, "user_dropped", event->user_dropped);
     json_uint(out, "missing", event->missing);
+    json_uint(out, "fail_open", event->fail_open);
+    json_uint(out, "unqueued", event->unqueued);
     json_bool(out, "passed_uninspected", event->passed);
+}
+
+static void listener(struct text *out, const struct output_overload *event)
+{
+    if (event->action < OUTPUT_OVERLOAD_NO_LISTENER)
+        return;
+    if (event->action == OUTPUT_OVERLOAD_LISTENER) {
+        json_uint(out, "duration_us", event->duration_us);
+        json_uint(out, "packets", event->packets);
+    }
+    json_bool(out, "bypass", event->passed);
 }
 
 static void rules(struct text *out, const struct output_overload *event)
 {
-    if (event->action < OUTPUT_OVERLOAD_SLOW)
+    if (event->action < OUTPUT_OVERLOAD_SLOW || event->action >= OUTPUT_OVERLOAD_NO_LISTENER)
         return;
     if (event->action == OUTPUT_OVERLOAD_SLOW)
         json_uint(out, "packets", event->packets);
@@ -83,6 +97,7 @@ void eve_overload(struct eve *eve, struct text *out, const struct output_overloa
     level(out, event);
     lost(out, event);
     rules(out, event);
+    listener(out, event);
     if (eve->generation > 0)
         json_uint(out, "ruleset", eve->generation);
     json_object_close(out);

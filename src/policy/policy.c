@@ -498,6 +498,11 @@ static void exception_to_flow(struct flow *flow, enum exception_policy action, e
         flow->flags |= FLOW_BYPASS_WANTED;
 }
 
+bool policy_exception_drops(const struct policy *policy, enum exception_cause cause)
+{
+    return policy->options.inline_mode && drops(policy->options.exceptions[cause]);
+}
+
 bool policy_exception(struct policy *policy, struct packet *pkt, enum exception_cause cause)
 {
     enum exception_policy action = policy->options.exceptions[cause];

@@ -217,7 +217,9 @@ int rule_list_finish(struct rule_list *list, struct diag *diag)
         finish_block(list->entries[i].rule, &list->options);
         number_rule(list, list->entries[i].rule);
     }
-    rule_policy_finish(list->policy, diag);
+    err = rule_policy_finish(list->policy, diag);
+    if (err)
+        return err;
     list->finished = true;
     return threshold_config_apply(list, diag);
 }

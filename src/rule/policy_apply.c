@@ -38,8 +38,8 @@ struct fields {
     bool noalert;
 };
 
-/* Cuts the next option off; ends as in parser.c: at a `;` without a backslash before it. */
-static bool next_option(struct span *rest, struct span *name, struct span *value)
+/* As in parser.c an option ends at a `;` without a backslash before it. */
+bool policy_next_option(struct span *rest, struct span *name, struct span *value)
 {
     const char *end = rest->at + rest->length, *stop = rest->at;
 
@@ -90,7 +90,7 @@ static void find_fields(struct span text, struct fields *fields)
     while (rest.length > 0 && strchr(" \t\r)", rest.at[rest.length - 1]))
         rest.length--;
     fields->options = rest;
-    for (struct span here = rest; next_option(&rest, &name, &value); here = rest) {
+    for (struct span here = rest; policy_next_option(&rest, &name, &value); here = rest) {
         if (span_equal_nocase(name, "sid"))
             read_id(value, &fields->sid);
         else if (span_equal_nocase(name, "gid"))
@@ -173,7 +173,7 @@ static bool matches_metadata(const struct policy_line *line, struct span options
 {
     struct span name, value, entry;
 
-    while (next_option(&options, &name, &value)) {
+    while (policy_next_option(&options, &name, &value)) {
         if (!span_equal_nocase(name, "metadata"))
             continue;
         while (span_next(&value, ',', &entry)) {
@@ -262,7 +262,7 @@ struct subject {
     const struct statement *statement;
     struct span text; /* of the file, or policy->text */
     struct fields fields;
-    bool action_changed, text_changed;
+    bool modified, text_changed;
 };
 
 static struct span text_of(const struct text *text)
@@ -310,11 +310,10 @@ static bool set_action(struct rule_policy *policy, struct policy_line *line, str
     text_puts(&policy->changed, word);
     text_append(&policy->changed, rest.at, rest.length);
     use_changed(policy, subject);
-    subject->action_changed = true;
     return true;
 }
 
-/* Appends to policy->changed what becomes of `text` when each match of line->from is replaced; false when nothing matches. */
+/* Copies `text` to policy->changed and replaces each match of line->from; false if there is none. */
 static bool substitute(struct rule_policy *policy, struct policy_line *line, struct span text)
 {
     struct text *out = &policy->changed;
@@ -403,7 +402,7 @@ static bool add_metadata(struct rule_policy *policy, struct policy_line *line, s
         return false;
     text_reset(&policy->changed);
     text_append(&policy->changed, text.at, end);
-    text_puts(&policy->changed, " metadata:");
+    text_puts(&policy->changed, " metadata: ");
     text_puts(&policy->changed, line->metadata);
     text_puts(&policy->changed, ";)");
     use_changed(policy, subject);
@@ -413,31 +412,37 @@ static bool add_metadata(struct rule_policy *policy, struct policy_line *line, s
 static bool apply_line(struct rule_policy *policy, struct policy_line *line, struct subject *subject)
 {
     struct rule_decision *decision = subject->decision;
-    bool before;
+    bool changed = false;
 
     switch (line->verb) {
     case POLICY_DISABLE:
     case POLICY_ENABLE:
-        before = decision->enabled;
+        changed = decision->enabled != (line->verb == POLICY_ENABLE);
         decision->enabled = line->verb == POLICY_ENABLE;
-        return decision->enabled != before;
+        break;
     case POLICY_ACTION:
-        return set_action(policy, line, subject);
+        changed = set_action(policy, line, subject);
+        break;
     case POLICY_ALERT_ONLY:
-        before = decision->alert_only;
+        changed = !decision->alert_only;
         decision->alert_only = true;
-        return !before;
+        break;
     case POLICY_MODIFY:
-        return modify(policy, line, subject);
+        changed = modify(policy, line, subject);
+        subject->modified |= changed;
+        break;
     case POLICY_ADD_METADATA:
-        return add_metadata(policy, line, subject);
+        changed = add_metadata(policy, line, subject);
+        subject->modified |= changed;
+        break;
     }
-    return false;
+    return changed;
 }
 
 /* --- One rule ------------------------------------------------------------------------------------------------------------------------ */
 
-static int note_change(struct rule_policy *policy, const struct policy_line *line, struct rule_change ***link)
+static int note_change(struct rule_policy *policy, const struct policy_line *line, bool disables,
+                       struct rule_change ***link)
 {
     struct rule_change *change = arena_alloc(policy->list->arena, sizeof(*change));
     const struct statement *statement = line->statement;
@@ -447,6 +452,7 @@ static int note_change(struct rule_policy *policy, const struct policy_line *lin
     *change = (struct rule_change){
         .at = statement_position(statement, statement->text),
         .text = statement->text.at,
+        .disables = disables,
     };
     **link = change;
     *link = &change->next;
@@ -479,9 +485,12 @@ static int apply_lines(struct rule_policy *policy, struct subject *subject, stru
         policy->applied[policy->applied_count++] = (uint32_t)index;
         if (line->matched++ == 0)
             line->first = statement_position(subject->statement, subject->statement->text);
+
+        bool was_enabled = subject->decision->enabled;
+
         if (apply_line(policy, line, subject)) {
             line->changed++;
-            if (note_change(policy, line, &link))
+            if (note_change(policy, line, was_enabled && !subject->decision->enabled, &link))
                 return -ENOMEM;
         } else if (line->verb == POLICY_MODIFY && line->match == POLICY_MATCH_IDS) {
             diag_warning(diag, statement_position(line->statement, line->statement->text),
@@ -534,11 +543,11 @@ static int keep_text(struct rule_policy *policy, struct statement *statement)
 }
 
 /* Counts the rule by its final state, not by each line that changed it. */
-static void count(struct rule_policy *policy, const struct subject *subject)
+static void count_rule(struct rule_policy *policy, const struct subject *subject, const struct fields *written)
 {
     struct rule_policy_counts *counts = &policy->counts;
     const struct rule_decision *decision = subject->decision;
-    enum rule_action action;
+    enum rule_action before = ACTION_COUNT, action;
     const char *hint;
 
     if (decision->enabled == subject->statement->commented)
@@ -548,16 +557,10 @@ static void count(struct rule_policy *policy, const struct subject *subject)
     for (size_t i = 0; i < policy->applied_count; i++)
         policy->lines[policy->applied[i]].loaded++;
     counts->alert_only += decision->alert_only;
-    if (subject->action_changed && action_parse(subject->fields.action, &action, &hint) == 0)
+    counts->modified += subject->modified;
+    action_parse(written->action, &before, &hint);
+    if (action_parse(subject->fields.action, &action, &hint) == 0 && action != before)
         counts->actions[action]++;
-    for (size_t i = 0; i < policy->applied_count; i++) {
-        enum policy_verb verb = policy->lines[policy->applied[i]].verb;
-
-        if (subject->text_changed && (verb == POLICY_MODIFY || verb == POLICY_ADD_METADATA)) {
-            counts->modified++;
-            break;
-        }
-    }
 }
 
 int rule_policy_apply(struct rule_policy *policy, const struct statement *statement, struct rule_decision *out,
@@ -581,7 +584,7 @@ int rule_policy_apply(struct rule_policy *policy, const struct statement *statem
 
         if (err)
             return err;
-        count(policy, &subject);
+        count_rule(policy, &subject, &written);
     }
     if (!out->enabled)
         return keep_disabled(policy, &subject, &written);
@@ -690,12 +693,13 @@ static int by_disabled(const void *a, const void *b)
     return left->sid < right->sid ? -1 : left->sid > right->sid;
 }
 
-void rule_policy_finish(struct rule_policy *policy, struct diag *diag)
+int rule_policy_finish(struct rule_policy *policy, struct diag *diag)
 {
     for (size_t i = 0; i < policy->line_count; i++)
         report_line(&policy->lines[i], diag);
     if (policy->disabled_count > 0)
         qsort(policy->disabled, policy->disabled_count, sizeof(*policy->disabled), by_disabled);
+    return policy_check_flowbits(policy, diag);
 }
 
 const struct rule_policy_counts *rule_list_policy_counts(const struct rule_list *list)

@@ -2,8 +2,9 @@
 /*
  * The rule policy: lines of files that enable, disable and change rules while they are read.
  *
- *   policy_file.c    from lines to decisions
- *   policy_apply.c   from decisions to the text of a rule
+ *   policy_file.c       from lines to decisions
+ *   policy_apply.c      from decisions to the text of a rule
+ *   policy_flowbits.c   flow bits that no rule sets any more
  *
  * The policy acts on the text of a rule before the parser sees it, so a disabled rule needs no memory and reports no mistakes.
  */
@@ -96,5 +97,11 @@ struct rule_policy {
 
 /* Reads the files of the list's options into policy->lines and policy->ids. 0 or -ENOMEM; mistakes are in the diag. */
 int policy_files_read(struct rule_policy *policy, struct diag *diag);
+
+/* Cuts the next option off `rest`, the text between the parentheses of a rule; false at its end. */
+bool policy_next_option(struct span *rest, struct span *name, struct span *value);
+
+/* Warns of rules that test flow bits that only disabled rules set. 0 or -ENOMEM. */
+int policy_check_flowbits(struct rule_policy *policy, struct diag *diag);
 
 #endif

@@ -225,8 +225,8 @@ void rule_policy_free(struct rule_policy *policy);
 /* Applies the policy to a statement of a rule file. 0 or -ENOMEM. */
 int rule_policy_apply(struct rule_policy *policy, const struct statement *statement, struct rule_decision *out,
                       struct diag *diag);
-/* After the last rule: reports lines without effect. */
-void rule_policy_finish(struct rule_policy *policy, struct diag *diag);
+/* After the last rule: reports lines without effect, and flow bits that no rule sets any more. 0 or -ENOMEM. */
+int rule_policy_finish(struct rule_policy *policy, struct diag *diag);
 
 /* --- What rules share ---------------------------------------------------------------------------------------------------------------- */
 

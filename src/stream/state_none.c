@@ -1,29 +1,66 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The first segment of a session: a SYN; or, where that is allowed, whatever comes of a connection of which the beginning was not
- * seen. What was not seen is taken as generously as can be: windows scaled by the most there is, selective acknowledgments allowed.
- * Where conntrack has seen it, that is asked: it knows real connections, and their window scales.
+ * The first segment of a session: a SYN; or, where that is allowed, any segment of a connection whose beginning was not seen. What was not
+ * seen is assumed as generously as possible: the largest window scale, selective acknowledgments allowed. Conntrack knows which connections
+ * are real, which side is the client, and the window scales: from the data that the packet came with, or from its table.
  */
 #include <errno.h>
 
 #include "sluice/conntrack.h"
 #include "stream_priv.h"
 
-/* What is known of a segment of which no session is. */
+/* Conntrack data of a segment that has no session. */
 struct pick_up {
     bool has_conntrack;
-    bool for_conntrack; /* it is what allows it */
+    bool for_conntrack; /* conntrack knows it as established, which allows to pick it up */
+    bool undecided;     /* the look-up failed for now */
     struct conntrack conntrack;
 };
 
-static void ask_conntrack(const struct segment *seg, struct pick_up *known)
+/* A queue that hands over conntrack data with packets says with one that has none that conntrack did not accept it (PACKET_CONNTRACK_NONE).
+ * Packets inside tunnels are unknown to conntrack. */
+static bool can_look_up(const struct segment *seg)
 {
+    return seg->stream->find_connection && segment_is_inline(seg) &&
+           seg->stream->options.conntrack != STREAM_CONNTRACK_NO && seg->pkt->tunnel_depth == 0 &&
+           seg->pkt->conntrack.info != PACKET_CONNTRACK_NONE;
+}
+
+/* Not knowing which side is the client the flow was made by who was heard first. */
+static void turn_round(struct segment *seg, enum flow_direction direction)
+{
+    if (seg->direction == direction)
+        return;
+    flow_swap(seg->flow, seg->pkt);
+    segment_set_direction(seg, direction);
+}
+
+static void look_up(struct segment *seg, struct pick_up *known)
+{
+    struct stream *stream = seg->stream;
+    int err;
+
+    if (!can_look_up(seg))
+        return;
+    stream_count(stream, STREAM_CONNTRACK_QUERIES);
+    err = stream->find_connection(stream->find_user, seg->pkt, &known->conntrack);
+    known->has_conntrack = err == 0;
+    known->undecided = err == -EAGAIN;
+    if (!err)
+        turn_round(seg, conntrack_goes_in_reply(&known->conntrack) ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
+}
+
+static void ask_conntrack(struct segment *seg, struct pick_up *known)
+{
+    known->undecided = false;
     known->has_conntrack = conntrack_of_packet(&known->conntrack, seg->pkt);
+    if (!known->has_conntrack)
+        look_up(seg, known);
     known->for_conntrack = known->has_conntrack && seg->stream->options.conntrack != STREAM_CONNTRACK_NO &&
                            conntrack_is_established(&known->conntrack);
 }
 
-/* The program has begun not long ago, and perhaps after the connection. */
+/* The program was started not long ago, and perhaps after the connection. */
 static bool may_be_older(const struct segment *seg, const struct pick_up *known)
 {
     const struct stream_options *options = &seg->stream->options;
@@ -34,13 +71,26 @@ static bool may_be_older(const struct segment *seg, const struct pick_up *known)
            (known->has_conntrack && !conntrack_is_new(&known->conntrack));
 }
 
-/* The policy for such sessions is asked in either case, but not for those that are older than the program. */
+/* The end of a connection that conntrack knows and that was idle before: a reset, a FIN that is sent again, the acknowledgment of the last
+ * FIN. It brings no data, and the other side waits for it. */
+static bool is_known_end(const struct segment *seg, const struct pick_up *known)
+{
+    return segment_is_inline(seg) && seg->length == 0 && known->has_conntrack &&
+           seg->stream->options.conntrack != STREAM_CONNTRACK_NO && conntrack_is_over(&known->conntrack);
+}
+
+/* Sets the exception for all but connections that conntrack knows and those that are older than the program. */
 static bool may_pick_up(struct segment *seg, bool allowed, struct pick_up *known)
 {
     ask_conntrack(seg, known);
     if (known->for_conntrack || may_be_older(seg, known))
         return true;
+    if (is_known_end(seg, known))
+        return false;
     seg->verdict->exception = EXCEPTION_STREAM_MIDSTREAM;
+    seg->verdict->undecided = known->undecided;
+    if (known->undecided)
+        stream_count(seg->stream, STREAM_CONNTRACK_UNDECIDED);
     return allowed;
 }
 
@@ -84,7 +134,7 @@ static void set_async_as_configured(struct segment *seg)
 static void take_scales(struct segment *seg, const struct pick_up *known)
 {
     const struct conntrack *conntrack = &known->conntrack;
-    bool is_reply = conntrack_may_be_reply(seg->pkt);
+    bool is_reply = known->has_conntrack && conntrack_goes_in_reply(conntrack);
 
     seg->sender->window_scale = seg->receiver->window_scale = WINDOW_SCALE_MAX;
     if (!known->has_conntrack || !conntrack_knows_scales(conntrack))
@@ -118,14 +168,14 @@ static void begin_in_the_middle(struct segment *seg, uint32_t next_seq, const st
     data_take(seg);
 }
 
-/* Of a connection that is older than the program it is as good as any segment: without it the other side would wait for ever. */
+/* A reset of a connection that is older than the program must reach the other side, too, which would wait for ever without it. */
 int none_on_reset(struct segment *seg)
 {
     struct pick_up known;
 
     segment_note(seg, STREAM_EVENT_RST_BUT_NO_SESSION);
     ask_conntrack(seg, &known);
-    return segment_is_inline(seg) && may_be_older(seg, &known) ? 0 : -EINVAL;
+    return segment_is_inline(seg) && (may_be_older(seg, &known) || is_known_end(seg, &known)) ? 0 : -EINVAL;
 }
 
 int none_on_fin(struct segment *seg)
@@ -155,15 +205,6 @@ int none_on_ack(struct segment *seg)
     return 0;
 }
 
-/* The segment tells who is the server; the flow may be the wrong way round. */
-static void turn_round(struct segment *seg, enum flow_direction direction)
-{
-    if (seg->direction == direction)
-        return;
-    flow_swap(seg->flow, seg->pkt);
-    segment_set_direction(seg, direction);
-}
-
 int none_on_syn_ack(struct segment *seg)
 {
     const struct stream_options *options = &seg->stream->options;
@@ -171,7 +212,7 @@ int none_on_syn_ack(struct segment *seg)
 
     if (!may_pick_up(seg, options->midstream || options->async_oneside, &known))
         return 0;
-    turn_round(seg, FLOW_TO_CLIENT);
+    turn_round(seg, FLOW_TO_CLIENT); /* a SYN/ACK is the server's */
     if (begin_midstream(seg, &known) != 0)
         return 0;
     struct tcp_peer *server = seg->sender, *client = seg->receiver;

@@ -64,6 +64,12 @@ void stream_free(struct stream *stream)
     free(stream);
 }
 
+void stream_set_connections(struct stream *stream, stream_find_connection *find, void *user)
+{
+    stream->find_connection = find;
+    stream->find_user = user;
+}
+
 /* --- The segment ---------------------------------------------------------------------------------------------------------------- */
 
 void segment_note(struct segment *seg, enum stream_event event)

@@ -121,6 +121,8 @@ enum stream_counter {
     STREAM_INVALID_CHECKSUM,
     STREAM_MIDSTREAM_PICKUPS,
     STREAM_MIDSTREAM_CONNTRACK, /* of these, because conntrack knew them */
+    STREAM_CONNTRACK_QUERIES,
+    STREAM_CONNTRACK_UNDECIDED, /* segments of unknown connections that could not be looked up */
     STREAM_WRONG_THREAD,
     STREAM_ACK_UNSEEN_DATA,
     STREAM_SYN,
@@ -145,6 +147,8 @@ enum stream_counter {
 
 struct stream {
     struct stream_options options;
+    stream_find_connection *find_connection; /* NULL: none */
+    void *find_user;
     struct pool *sessions, *handshakes;
     struct assembly_store *store;
     struct session_list half_open, over; /* SYN_SENT; TIME_WAIT and CLOSED */

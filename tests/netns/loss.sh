@@ -48,7 +48,7 @@ PY
 )
 equal "short connections" "$answer" 200
 kill -USR1 "$ips"
-sleep 0.3
+wait_events ips 1 event_type=stats
 [ "$(last_stats ips tcp.overlap)" -gt 0 ] || fail "nothing was sent twice"
 equal "contradictions" "$(last_stats ips tcp.overlap_diff_data)" 0
 stop_process "$ips" || fail "exit code $?"

@@ -68,10 +68,13 @@ cat >"$WORK/policy" <<'POLICY'
 disable 2
 nonsense
 alert classtype:bad-unknown
+drop 1
+alert-only 1
 POLICY
 ask reload >"$WORK/said" 2>&1 || fail "reload: $(cat "$WORK/said")"
 forwarded first second third fourth
-explained 1 "action alert"
+explained 1 "action drop (alert-only)"
+explained 1 "changed by $WORK/policy:5: alert-only 1"
 explained 2 "not loaded: disabled by the rule policy"
 explained 2 "changed by $WORK/policy:1: disable 2"
 explained 3 "not loaded: commented out in $WORK/rules/t.rules:3"
@@ -81,3 +84,4 @@ grep -q "no rule file" "$WORK/said" || fail "$(cat "$WORK/said")"
 stop_process "$SLUICE_PID" || fail "exit code $?"
 equal "drops by rules" "$(events ips event_type=drop drop.reason=rules)" 4
 equal "alerts that allowed" "$(events ips event_type=alert alert.action=allowed)" 2
+equal "alerts of alert-only" "$(events ips event_type=alert alert.would_drop=true alert.signature_id=1)" 1

@@ -453,6 +453,24 @@ START_TEST(mark_is_read)
 }
 END_TEST
 
+/* A counter counts the packets of a queue only when all of them go on from it to the queue. */
+START_TEST(counter_right_before_the_queue)
+{
+    static const struct {
+        struct expression expressions[6];
+        bool counted;
+    } rules[] = {
+        { { META(NFT_META_IIF), CMP(NFT_CMP_EQ, 3), { "counter", { { 0 } } }, QUEUE(3, 1, 0) }, true },
+        { { { "counter", { { 0 } } }, HASH(NFT_HASH_SYM, 4, 8), QUEUE_CHOSEN(0) }, true },
+        { { { "counter", { { 0 } } }, META(NFT_META_IIF), CMP(NFT_CMP_EQ, 3), QUEUE(3, 1, 0) }, false },
+        { { QUEUE(3, 1, 0) }, false },
+    };
+
+    add_table_and_chain();
+    ck_assert_int_eq(add_rule(rules[_i].expressions)->counted, rules[_i].counted);
+}
+END_TEST
+
 /* --- Recorded ------------------------------------------------------------------------------------------------------------------ */
 
 static size_t read_file(const char *name, uint8_t **out)
@@ -556,6 +574,7 @@ START_TEST(recorded_rule_is_read)
     ck_assert_str_eq(rule->text, recorded[_i].text);
     ck_assert_int_eq(rule->verdict, recorded[_i].verdict);
     ck_assert_uint_eq(rule->families, recorded[_i].families);
+    ck_assert_int_eq(rule->counted, rule->verdict == NETRULES_QUEUE);
 }
 END_TEST
 
@@ -648,6 +667,7 @@ int main(void)
     tcase_add_test(reading, table_and_chain_are_read);
     tcase_add_test(reading, flowtable_is_read);
     tcase_add_loop_test(reading, mark_is_read, 0, COUNT(marks));
+    tcase_add_loop_test(reading, counter_right_before_the_queue, 0, 4);
     tcase_add_loop_test(reading, recorded_rule_is_read, 0, COUNT(recorded));
     tcase_add_test(reading, recorded_tables_are_whole);
     tcase_add_test(reading, routes_are_read);

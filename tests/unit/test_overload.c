@@ -545,6 +545,33 @@ START_TEST(an_idle_queue_has_young_packets_and_is_not_looked_at)
 }
 END_TEST
 
+/* A receive waits for 200 ms at most: after one that took seconds the packets may have waited for all of them. */
+START_TEST(a_worker_that_was_stopped_hides_no_age)
+{
+    receive(1, 2, 1000 * MS, 1000 * MS);
+    source.level.waiting = 2;
+    source.level.id_sequence = 4;
+    queue_watch_asks(&watch, 1001 * MS);
+    queue_watch_received(&watch, &source.capture, NULL, 0,
+                         6000 * MS); /* it was stopped in the receive, which a signal ended */
+    queue_watch_judged(&watch, 0, none_shed, 6000 * MS);
+    receive(3, 4, 6000 * MS, 6000 * MS);
+    ck_assert_uint_ge(watch.ages.max_ns, 5000 * MS);
+}
+END_TEST
+
+START_TEST(a_worker_that_was_stopped_while_nothing_came_has_young_packets)
+{
+    receive(1, 2, 1000 * MS, 1000 * MS);
+    source.level.id_sequence = 2;
+    queue_watch_asks(&watch, 1001 * MS);
+    queue_watch_received(&watch, &source.capture, NULL, 0, 6000 * MS);
+    queue_watch_judged(&watch, 0, none_shed, 6000 * MS);
+    receive(3, 4, 6000 * MS, 6001 * MS);
+    ck_assert_uint_le(watch.ages.max_ns, 10 * MS);
+}
+END_TEST
+
 START_TEST(a_queue_that_is_never_empty_is_looked_at_now_and_then)
 {
     source.counters.full_batches = 1;
@@ -594,7 +621,9 @@ START_TEST(main_is_told_what_was_shed)
     ck_assert_uint_eq(receive(3, 4, 1010 * MS, 1010 * MS), 0); /* quiet, and still in it */
     ck_assert(watch.overload.active);
     ck_assert_ptr_null(ring_peek(watch.notices, &size));
-    ck_assert_uint_eq(receive(5, 6, 1011 * MS, 2100 * MS), 0);
+    for (uint32_t i = 0; i < 5; i++)
+        ck_assert_uint_eq(receive(5 + 2 * i, 6 + 2 * i, (1011 + 200 * i) * MS, (1200 + 200 * i) * MS), 0);
+    ck_assert_uint_eq(receive(15, 16, 2001 * MS, 2100 * MS), 0);
     notice = ring_peek(watch.notices, &size);
     ck_assert_ptr_nonnull(notice);
     ck_assert_int_eq(notice->change, OVERLOAD_LEFT);
@@ -688,6 +717,8 @@ static Suite *make_suite(void)
     tcase_add_test(flows, a_flow_that_is_there_is_not_new);
     tcase_add_checked_fixture(receives, open_watch, close_watch);
     tcase_add_test(receives, an_idle_queue_has_young_packets_and_is_not_looked_at);
+    tcase_add_test(receives, a_worker_that_was_stopped_hides_no_age);
+    tcase_add_test(receives, a_worker_that_was_stopped_while_nothing_came_has_young_packets);
     tcase_add_test(receives, a_queue_that_is_never_empty_is_looked_at_now_and_then);
     tcase_add_test(receives, a_full_socket_counts_as_well);
     tcase_add_test(receives, main_is_told_what_was_shed);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "engine/overload.h"
+#include "engine/queue_account.h"
 #include "pipeline_rig.h"
 #include "sluice/clock.h"
 
@@ -91,6 +92,7 @@ static const struct capture_ops busy_ops = { .name = "busy",
 static struct busy_queue queue;
 static struct worker worker;
 static struct overload_report *report;
+static struct account_queue account;
 static char eve_path[64];
 static uint64_t test_now_ns, test_step_ns;
 
@@ -134,8 +136,14 @@ static void open_report(void)
     ck_assert_int_eq(pipeline_init(&worker.pipeline, &rig.options, &rig.shared, 0, output_port(rig.output, 0)), 0);
     ck_assert_int_eq(detector_prepare(worker.pipeline.detector, rig.ruleset), 0);
     const struct overload_report_options options = {
-        .workers = &worker, .worker_count = 1, .output = rig.output, .ruleset = (struct ruleset *const *)&rig.ruleset
+        .workers = &worker,
+        .worker_count = 1,
+        .output = rig.output,
+        .ruleset = (struct ruleset *const *)&rig.ruleset,
+        .queues = &account,
     };
+
+    account = (struct account_queue){ .queue = QUEUE };
 
     ck_assert_int_eq(overload_report_new(&report, &options), 0);
     ck_assert_int_eq(output_start(rig.output), 0);
@@ -214,10 +222,10 @@ START_TEST(what_the_kernel_dropped_is_told_once)
     overload_report_poll(report, 4 * RIG_SECOND, false);
     read_events();
     ck_assert_uint_eq(count_of("\"action\":\"lost\""), 2);
-    ck_assert_ptr_nonnull(
-        strstr(text, "\"queue_dropped\":5,\"user_dropped\":0,\"missing\":0,\"passed_uninspected\":false"));
-    ck_assert_ptr_nonnull(
-        strstr(text, "\"queue_dropped\":2,\"user_dropped\":1,\"missing\":0,\"passed_uninspected\":false"));
+    ck_assert_ptr_nonnull(strstr(text, "\"queue_dropped\":5,\"user_dropped\":0,\"missing\":0,\"fail_open\":0,"
+                                       "\"unqueued\":0,\"passed_uninspected\":false"));
+    ck_assert_ptr_nonnull(strstr(text, "\"queue_dropped\":2,\"user_dropped\":1,\"missing\":0,\"fail_open\":0,"
+                                       "\"unqueued\":0,\"passed_uninspected\":false"));
 }
 END_TEST
 
@@ -229,15 +237,15 @@ START_TEST(with_fail_open_packets_pass)
     overload_report_poll(report, 2 * RIG_SECOND, false);
     read_events();
     ck_assert_uint_eq(count_of("\"action\":\"lost\""), 1);
-    ck_assert_ptr_nonnull(
-        strstr(text, "\"queue_dropped\":0,\"user_dropped\":0,\"missing\":3,\"passed_uninspected\":true"));
+    ck_assert_ptr_nonnull(strstr(text, "\"queue_dropped\":0,\"user_dropped\":0,\"missing\":3,\"fail_open\":0,"
+                                       "\"unqueued\":0,\"passed_uninspected\":true"));
 }
 END_TEST
 
-/* Somebody else has told of what was dropped before. */
-START_TEST(an_adopted_queue_has_a_past)
+/* The previous engine has reported what was dropped before. */
+START_TEST(drops_are_reported_once_for_all_engines)
 {
-    worker.queue.inherited_fd = 3;
+    account.queue_dropped = 1000;
     atomic_store(&queue.queue_dropped, 1000);
     overload_report_poll(report, 1 * RIG_SECOND, false);
     atomic_store(&queue.queue_dropped, 1001);
@@ -245,6 +253,18 @@ START_TEST(an_adopted_queue_has_a_past)
     read_events();
     ck_assert_uint_eq(count_of("\"action\":\"lost\""), 1);
     ck_assert_ptr_nonnull(strstr(text, "\"queue_dropped\":1,"));
+    ck_assert_uint_eq(account.queue_dropped, 1001);
+}
+END_TEST
+
+/* The kernel's counters begin at 0 when the queue is bound, before the first look. */
+START_TEST(drops_before_the_first_look_are_reported)
+{
+    worker.queue.inherited_fd = 3;
+    atomic_store(&queue.queue_dropped, 284);
+    overload_report_poll(report, 1 * RIG_SECOND, false);
+    read_events();
+    ck_assert_ptr_nonnull(strstr(text, "\"queue_dropped\":284,"));
 }
 END_TEST
 
@@ -292,7 +312,8 @@ int main(void)
     tcase_add_test(tcase, a_worker_enters_and_leaves);
     tcase_add_test(tcase, what_the_kernel_dropped_is_told_once);
     tcase_add_test(tcase, with_fail_open_packets_pass);
-    tcase_add_test(tcase, an_adopted_queue_has_a_past);
+    tcase_add_test(tcase, drops_are_reported_once_for_all_engines);
+    tcase_add_test(tcase, drops_before_the_first_look_are_reported);
     tcase_add_test(tcase, slow_rules_are_told_and_come_back);
     return rig_run(tcase, "overload_report");
 }

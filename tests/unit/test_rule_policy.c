@@ -205,6 +205,21 @@ static bool has_message(const char *part)
     return false;
 }
 
+START_TEST(rules_are_counted_by_their_final_state)
+{
+    const struct rule_policy_counts *counts;
+    struct text text;
+
+    load("drop 1\nalert 1\ndisable 5\nenable 5\nenable 2\nmodify * nothing x\nmodify 1 SCAN BAN\nmodify 2 \"^alert\" "
+         "drop\n");
+    counts = rule_list_policy_counts(list);
+    text_init(&text);
+    rule_policy_counts_print(counts, &text);
+    ck_assert_str_eq(text.bytes, "1 enabled, 1 changed to drop, 2 modified");
+    text_clear(&text);
+}
+END_TEST
+
 /* An expression that backtracks too much is cut short and reported; the other lines are applied. */
 START_TEST(match_limit_is_reported)
 {
@@ -239,6 +254,7 @@ int main(void)
     tcase_add_loop_test(tcase, lines_match_and_change_rules, 0, sizeof(cases) / sizeof(cases[0]));
     tcase_add_loop_test(tcase, groups_are_replaced, 0, sizeof(substitutions) / sizeof(substitutions[0]));
     tcase_add_test(tcase, disabled_rules_are_known);
+    tcase_add_test(tcase, rules_are_counted_by_their_final_state);
     tcase_add_test(tcase, match_limit_is_reported);
     tcase_add_test(tcase, growth_is_bounded);
     suite_add_tcase(suite, tcase);

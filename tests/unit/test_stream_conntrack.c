@@ -2,7 +2,10 @@
 /* Sessions that begin in the middle, where conntrack knows them or does not. */
 #include "stream_script.h"
 
+#include <errno.h>
+
 #include "conntrack_bytes.h"
+#include "sluice/conntrack.h"
 
 enum { ESTABLISHED_STATUS = IPS_SEEN_REPLY | IPS_ASSURED | IPS_CONFIRMED };
 
@@ -168,6 +171,99 @@ START_TEST(the_other_side_is_heard_late)
 }
 END_TEST
 
+/* --- Look-ups, where the packet came without conntrack data --- */
+
+static struct look_up {
+    int result;
+    uint32_t info;
+    unsigned calls;
+} look_up;
+
+static int find(void *user, const struct packet *pkt, struct conntrack *out)
+{
+    struct look_up *state = user;
+
+    (void)pkt;
+    state->calls++;
+    ck_assert(conntrack_read(out, ct.bytes, ct.length));
+    out->info = state->info;
+    return state->result;
+}
+
+static void open_look_up(int result, uint8_t tcp_state, uint32_t info)
+{
+    struct conntrack_text text = known;
+
+    text.tcp_state = tcp_state;
+    ct_build(&ct, &text);
+    look_up = (struct look_up){ result, info, 0 };
+    rig.options.conntrack = STREAM_CONNTRACK_YES;
+    open_rig();
+    stream_set_connections(rig.stream, find, &look_up);
+}
+
+START_TEST(connection_is_found)
+{
+    open_look_up(0, TCP_CONNTRACK_ESTABLISHED, IP_CT_ESTABLISHED_REPLY);
+    play("found",
+         (const char *const[]){ "< PA 1,1 'abc' | established s:abc", "> PA 1,4 'xyz' | established c:xyz", NULL });
+    ck_assert_uint_eq(rig.flow->client_port, 1234);
+    ck_assert_uint_eq(look_up.calls, 1);
+    ck_assert_uint_eq(counter("tcp.conntrack_queries"), 1);
+    ck_assert_uint_eq(counter("tcp.midstream_conntrack"), 1);
+}
+END_TEST
+
+START_TEST(connection_is_not_found)
+{
+    open_look_up(-ENOENT, TCP_CONNTRACK_ESTABLISHED, IP_CT_ESTABLISHED);
+    play("not found", (const char *const[]){ "> PA 1,1 'abc' | none =midstream", NULL });
+    ck_assert(!rig.verdict.undecided);
+}
+END_TEST
+
+/* The first packet is undecided, and the next one is not. */
+START_TEST(connection_cannot_be_looked_up)
+{
+    open_look_up(-EAGAIN, TCP_CONNTRACK_ESTABLISHED, IP_CT_ESTABLISHED);
+    play("limit", (const char *const[]){ "> PA 1,1 'abc' | none =midstream", NULL });
+    ck_assert(rig.verdict.undecided);
+    ck_assert_uint_eq(counter("tcp.conntrack_undecided"), 1);
+    look_up.result = 0;
+    play("later", (const char *const[]){ "> PA 1,1 'abc' | established c:abc", NULL });
+    ck_assert(!rig.verdict.undecided);
+}
+END_TEST
+
+/* The kernel attaches conntrack data, and has none for this packet: conntrack does not accept it, whatever connection has its addresses. */
+START_TEST(packet_that_conntrack_refuses_is_not_looked_up)
+{
+    open_look_up(0, TCP_CONNTRACK_ESTABLISHED, IP_CT_ESTABLISHED);
+    rig.conntrack = (struct packet_conntrack){ .info = PACKET_CONNTRACK_NONE };
+    play("invalid", (const char *const[]){ "> PA 1,1 'abc' | none =midstream", NULL });
+    ck_assert_uint_eq(look_up.calls, 0);
+}
+END_TEST
+
+static const struct {
+    uint8_t state;
+    const char *line;
+} ends[] = {
+    { TCP_CONNTRACK_TIME_WAIT, "> A 1,1 | none" },
+    { TCP_CONNTRACK_TIME_WAIT, "> FA 1,1 | none fin_but_no_session" },
+    { TCP_CONNTRACK_TIME_WAIT, "> PA 1,1 'abc' | none =midstream" },
+    { TCP_CONNTRACK_CLOSE, "> RA 1,1 | none rst_but_no_session" },
+    { TCP_CONNTRACK_CLOSE, "> PA 1,1 'abc' | none =midstream" },
+    { TCP_CONNTRACK_ESTABLISHED, "> RA 1,1 | none rst_but_no_session =invalid" },
+};
+
+START_TEST(end_of_an_idle_connection_passes)
+{
+    open_look_up(0, ends[_i].state, IP_CT_ESTABLISHED);
+    play(ends[_i].line, (const char *const[]){ ends[_i].line, NULL });
+}
+END_TEST
+
 /* The client's scale is 2: with a window of 100 the server may send 400 bytes, and what acknowledges more is not the client's. */
 START_TEST(window_scales_are_known)
 {
@@ -207,6 +303,11 @@ int main(void)
     tcase_add_test(pickup, the_other_side_is_heard_late);
     tcase_add_test(pickup, window_scales_are_known);
     tcase_add_test(pickup, unknown_scales_are_the_most_there_is);
+    tcase_add_test(pickup, connection_is_found);
+    tcase_add_test(pickup, connection_is_not_found);
+    tcase_add_test(pickup, connection_cannot_be_looked_up);
+    tcase_add_test(pickup, packet_that_conntrack_refuses_is_not_looked_up);
+    tcase_add_loop_test(pickup, end_of_an_idle_connection_passes, 0, sizeof(ends) / sizeof(ends[0]));
     suite_add_tcase(suite, pickup);
 
     SRunner *runner = srunner_create(suite);

@@ -31,7 +31,7 @@ listens "$WORK/got"
 # The rules make the daemon ask for it, although the settings do not.
 start_sluice ips --queue 0-1 --attach after --rules "$WORK/t.rules" --set stream.midstream=no --set stream.midstream-grace=0
 ips=$LAST_PID
-grep -q "the kernel tells with each packet what it knows of its connection$" "$WORK/ips.log" || fail "conntrack: $(cat "$WORK/ips.log")"
+grep -q "queued packets carry conntrack data$" "$WORK/ips.log" || fail "conntrack: $(cat "$WORK/ips.log")"
 udp_send cli 10.66.2.2 7000 one two
 udp_send cli fd66:2::2 7000 one two
 udp_send cli 10.66.2.2 7009 closed # nobody listens: the server's error is of this connection

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Whether queued packets carry conntrack data is a property of the kernel: the engine that starts first, its successor after a death, after an
+# upgrade, and the one that takes over with packets waiting in the queue all log the same.
+. "$(dirname "$0")/lib.sh"
+topology
+queue_rule --queue-num 0
+echo 'alert udp any any -> any 7000 (msg:"any"; sid:1;)' >"$WORK/t.rules"
+background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
+for _ in $(seq 100); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+start_sluice ips --queue 0 --rules "$WORK/t.rules" --no-console --set queue.conntrack=always \
+	--set "unix-command.filename=$WORK/socket" --set unix-command.enabled=yes
+ips=$LAST_PID
+
+readies() { grep -c "^sluice: ready" "$WORK/ips.log" || true; }
+wait_ready() { # wait_ready COUNT: until so many engines were ready
+	for _ in $(seq 400); do [ "$(readies)" -ge "$1" ] && return; sleep 0.05; done
+	fail "engine number $1 does not become ready"
+}
+equal "log lines about conntrack of the first engine" "$(grep -c conntrack "$WORK/ips.log")" 1
+
+kill -9 "$(engine_of "$ips")"
+wait_ready 2
+
+engine=$(engine_of "$ips")
+kill -STOP "$engine"
+udp_send cli 10.66.2.2 7000 one two three
+for _ in $(seq 100); do [ "$(kernel_queue 0 waiting)" = 3 ] && break; sleep 0.05; done
+equal "packets waiting" "$(kernel_queue 0 waiting)" 3
+kill -9 "$engine"
+wait_ready 3
+for _ in $(seq 100); do grep -q three "$WORK/got" && break; sleep 0.05; done
+grep -q three "$WORK/got" || fail "the packets that waited did not arrive"
+
+gateway "$SLUICE" upgrade --socket "$WORK/socket" >"$WORK/out" 2>&1 || fail "upgrade: $(cat "$WORK/out")"
+wait_ready 4
+equal "log lines about conntrack" "$(grep -c conntrack "$WORK/ips.log")" 4
+[ "$(grep conntrack "$WORK/ips.log" | sort -u | wc -l)" = 1 ] || fail "engines disagree on what the kernel can do: $(grep conntrack "$WORK/ips.log")"
+stop_process "$ips" || fail "exit code $?"

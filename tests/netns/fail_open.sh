@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Packets that a full fail-open queue lets pass are counted, logged and reported, and nothing else is: with our own table, and with a rule of
+# others that has a counter.
+. "$(dirname "$0")/uninspected_lib.sh"
+
+# What is not a pass, in the course of a daemon's life: its start, a reload, an upgrade, the death of an engine, a table that was removed and put
+# back. The events outlive the engines.
+start own --queue 0-1 --attach after --fail-open
+traffic
+ask reload >/dev/null || fail "reload"
+traffic
+ask upgrade >/dev/null || fail "upgrade"
+wait_engines own 2
+traffic
+kill -9 "$(engine_of "$DAEMON")"
+wait_engines own 3
+traffic
+gateway nft flush ruleset
+for _ in $(seq 100); do [ "$(events own event_type=firewall firewall.action=reasserted)" = 1 ] && break; sleep 0.05; done
+traffic
+sleep 0.8 # three readings
+for kind in fail_open bypass; do equal "passes ($kind) before the flood" "$(uninspected $kind)" 0; done
+equal "unqueued packets" "$(ask status --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["unqueued"])')" 0
+equal "events of passes" "$(events own event_type=overload overload.action=lost) $(events own event_type=firewall firewall.action=no_listener)" "0 0"
+
+# A full queue: what is over its length passes.
+freeze "$DAEMON"
+flood 100
+for _ in $(seq 100); do [ $(($(arrived) - total)) -ge 68 ] && break; sleep 0.05; done
+waiting=$(($(kernel_queue 0 waiting) + $(kernel_queue 1 waiting)))
+passed=$((100 - waiting))
+[ "$waiting" -ge 16 ] || fail "waiting: $waiting"
+wait_arrived $((total + passed))
+thaw "$DAEMON"
+total=$((total + 100))
+wait_arrived "$total"
+wait_uninspected fail_open "$passed"
+ask status | grep -q "uninspected: $passed packets passed because a queue was full" || fail "status: $(ask status)"
+grep -q "the kernel passed $passed packets uninspected because a queue was full" "$WORK/own.log" || fail "the log does not report the passes"
+equal "fail_open in the events" "$(sum own overload fail_open)" "$passed"
+equal "bypass" "$(uninspected bypass)" 0
+stop_process "$DAEMON" || fail "exit code $?"
+equal "fail_open in the statistics" "$(last_stats own ips.uninspected.fail_open)" "$passed"
+
+# Somebody else's rule with a counter, which begins at any number.
+gateway iptables -t mangle -A FORWARD -c 1000 90000 -j NFQUEUE --queue-num 0 --queue-bypass
+start foreign --queue 0 --fail-open
+traffic
+freeze "$DAEMON"
+flood 100
+wait_arrived $((total + 84))
+thaw "$DAEMON"
+total=$((total + 100))
+wait_arrived "$total"
+wait_uninspected fail_open 84
+stop_process "$DAEMON" || fail "exit code $?"

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Route mode with a next consumer that does not listen: at the start and while the daemon runs the log, the status, an event and the doctor say
+# so, and the log says when it listens again.
+. "$(dirname "$0")/lib.sh"
+topology
+queue_rule --queue-num 0
+echo 'alert udp any any -> any 9 (msg:"never"; sid:1;)' >"$WORK/t.rules"
+background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
+for _ in $(seq 100); do [ -s "$WORK/got" ] && break; sleep 0.05; done
+hold() { # somebody listens on queue 20
+	background gw python3 "$HERE/hold_queue.py" 20
+	HOLDER=$LAST_PID
+	for _ in $(seq 100); do [ -n "$(kernel_queue 20 waiting)" ] && return; sleep 0.05; done
+	fail "queue 20 is not bound"
+}
+release() {
+	kill "$HOLDER"
+	for _ in $(seq 100); do [ -z "$(kernel_queue 20 waiting)" ] && return; sleep 0.05; done
+	fail "queue 20 is still bound"
+}
+start() { # start NAME ARGS...
+	start_sluice "$1" --queue 0 --rules "$WORK/t.rules" --no-console --set unix-command.enabled=yes \
+		--set "unix-command.filename=$WORK/socket" --verdict route --route-to 20 "${@:2}"
+	DAEMON=$LAST_PID
+}
+ask() { gateway "$SLUICE" "$@" --socket "$WORK/socket"; }
+listener_is() { ask status --json | grep -q "\"next_queues\":\[{\"queue\":20,\"listening\":$1,"; }
+wait_listener() { # wait_listener true|false
+	for _ in $(seq 50); do listener_is "$1" && return; sleep 0.1; done
+	fail "status: $(ask status --json)"
+}
+diagnosis() { gateway "$SLUICE" nft doctor --queue 0 --set queue.verdict=route --set queue.route-to=20 --json "$@" || true; }
+said() { # said NAME PATTERN: in the log
+	for _ in $(seq 50); do grep -q "$2" "$WORK/$1.log" && return; sleep 0.1; done
+	fail "the log does not say: $2"
+}
+
+# Nobody listens at the start; then somebody does; then he goes.
+start lost
+said lost "error: queue 20 (queue.route-to) has no listener: the kernel drops every packet that Sluice accepts; start the program that reads queue 20, or set queue.route-bypass: yes"
+wait_listener false
+ask status | grep -q "queue 20 (queue.route-to) has no listener: accepted packets are dropped" || fail "status: $(ask status)"
+wait_events lost 1 event_type=overload overload.action=no_listener overload.queue=20 overload.bypass=false
+diagnosis | python3 -c '
+import json, sys
+found = [f for f in json.load(sys.stdin)["findings"] if f["id"] == "route.no-listener"]
+assert len(found) == 1 and found[0]["severity"] == "broken", found' || fail "doctor: $(diagnosis)"
+diagnosis --set queue.route-bypass=yes | grep -q '"severity":"warning","id":"route.no-listener"' || fail "doctor with bypass: $(diagnosis --set queue.route-bypass=yes)"
+udp_send cli 10.66.2.2 7000 one two three
+for _ in $(seq 50); do [ "$(kernel_queue 0 sequence)" = 3 ] && break; sleep 0.05; done
+sleep 1.2 # the next look
+hold
+said lost "queue 20 (queue.route-to) has a listener again after .* s; meanwhile the kernel dropped 3 packets"
+wait_listener true
+wait_events lost 1 event_type=overload overload.action=listener overload.queue=20 overload.packets=3
+diagnosis | grep -q route.no-listener && fail "doctor: $(diagnosis)"
+release
+wait_listener false
+wait_events lost 2 event_type=overload overload.action=no_listener overload.queue=20
+stop_process "$DAEMON" || fail "exit code $?"
+equal "statistics" "$(last_stats lost ips.route_no_listener)" 3
+
+# With a listener at the start nothing is said; with bypass it is a warning.
+hold
+start bypass --set queue.route-bypass=yes
+sleep 0.3
+grep -q "listener" "$WORK/bypass.log" && fail "a listener that is there"
+release
+said bypass "warning: queue 20 (queue.route-to) has no listener: packets pass without the next consumer"
+wait_events bypass 1 event_type=overload overload.action=no_listener overload.bypass=true
+ask status | grep -q "queue 20 (queue.route-to) has no listener: accepted packets pass without the next consumer" || fail "status: $(ask status)"
+stop_process "$DAEMON" || fail "exit code $?"
