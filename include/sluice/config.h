@@ -124,5 +124,11 @@ void config_each_difference(const struct config *one, const struct config *other
 /* The effective configuration as YAML, for `sluice check`. */
 struct text;
 void config_print(const struct config *config, struct text *out);
+/* All settings as YAML, commented out, with their defaults and help: the shipped sluice.yaml. `config` is one that was just made. */
+void config_print_example(const struct config *config, struct text *out);
+
+/* The type of a setting, "yes or no", and the values that it may have: "accept, drop", "number 1 to 255". */
+const char *config_type_name(const struct setting *setting);
+void config_describe_values(const struct setting *setting, struct text *out);
 
 #endif

@@ -5,13 +5,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { OPTION_JSON = 1, OPTION_MARKDOWN };
+#include "sluice/app.h"
 
-enum format { FORMAT_PLAIN, FORMAT_JSON, FORMAT_MARKDOWN };
+enum { OPTION_JSON = 1, OPTION_MARKDOWN, OPTION_YAML };
+
+enum format { FORMAT_PLAIN, FORMAT_JSON, FORMAT_MARKDOWN, FORMAT_YAML };
 
 static const struct cli_option options[] = {
     { .id = OPTION_JSON, .name = "json", .help = "print JSON" },
     { .id = OPTION_MARKDOWN, .name = "markdown", .help = "print a table in Markdown" },
+    { .id = OPTION_YAML, .name = "yaml", .help = "print a configuration file with all settings, commented out" },
     { .name = NULL },
 };
 
@@ -20,41 +23,14 @@ static int take_option(void *user, const struct cli_option *option, const char *
     enum format *format = user;
 
     (void)value;
-    *format = option->id == OPTION_JSON ? FORMAT_JSON : FORMAT_MARKDOWN;
+    *format = option->id == OPTION_JSON ? FORMAT_JSON : option->id == OPTION_MARKDOWN ? FORMAT_MARKDOWN : FORMAT_YAML;
     return 0;
-}
-
-static const char *type_name(enum setting_type type)
-{
-    static const char *const names[] = {
-        [SETTING_BOOL] = "yes or no",  [SETTING_NUMBER] = "number",       [SETTING_SIZE] = "size",
-        [SETTING_STRING] = "text",     [SETTING_ENUM] = "choice",         [SETTING_PATH] = "path",
-        [SETTING_LIST] = "list",       [SETTING_PATHS] = "list of paths", [SETTING_VARIABLE] = "rule variable",
-        [SETTING_SECTION] = "section", [SETTING_ANY] = "anything",
-    };
-
-    return names[type];
 }
 
 static void join(struct text *out, const char *const *words, const char *between)
 {
     for (const char *const *word = words; word && *word; word++)
         text_printf(out, "%s%s", word == words ? "" : between, *word);
-}
-
-/* The values that a setting may have: "accept, drop", "1 to 255", "text". */
-static void describe_values(struct text *out, const struct setting *setting)
-{
-    bool bounded = setting->low != 0 || setting->high != 0;
-
-    if (setting->choices && (setting->type == SETTING_ENUM || setting->type == SETTING_LIST)) {
-        text_puts(out, setting->type == SETTING_LIST ? "list of " : "");
-        join(out, setting->choices, ", ");
-    } else if (bounded) {
-        text_printf(out, "%s %" PRId64 " to %" PRId64, type_name(setting->type), setting->low, setting->high);
-    } else {
-        text_puts(out, type_name(setting->type));
-    }
 }
 
 static const char *default_of(const struct setting *setting, struct text *scratch)
@@ -78,7 +54,7 @@ static void plain(struct text *out, const struct setting *setting, struct text *
     text_printf(out, "%s: ", setting->name);
     text_puts(out, value ? value : "(not set)");
     text_puts(out, "\n    ");
-    describe_values(out, setting);
+    config_describe_values(setting, out);
     text_printf(out, "\n    %s\n", setting->help);
 }
 
@@ -86,7 +62,7 @@ static void json(struct text *out, const struct setting *setting, struct text *s
 {
     json_object_open(out, NULL);
     json_string(out, "name", setting->name);
-    json_string(out, "type", type_name(setting->type));
+    json_string(out, "type", config_type_name(setting));
     json_string(out, "default", default_of(setting, scratch));
     if (setting->low != 0 || setting->high != 0) {
         json_int(out, "low", setting->low);
@@ -111,7 +87,7 @@ static void markdown(struct text *out, const struct setting *setting, struct tex
     if (value)
         text_printf(out, "`%s`", value);
     text_puts(out, " | ");
-    describe_values(out, setting);
+    config_describe_values(setting, out);
     text_printf(out, " | %s |\n", setting->help);
 }
 
@@ -138,13 +114,25 @@ static bool is_wanted(const struct setting *setting, const char *name)
     return strncmp(setting->name, name, length) == 0 && (setting->name[length] == '\0' || setting->name[length] == '.');
 }
 
+/* The tables of settings, Sluice's own and those of the protocols, with NULL at the end. */
+static void list_tables(const struct setting *tables[APP_MAX_PROTOCOLS + 3])
+{
+    memset(tables, 0, (APP_MAX_PROTOCOLS + 3) * sizeof(*tables));
+    tables[0] = config_settings;
+    app_setting_tables(tables + 1);
+}
+
 static int unknown_setting(const char *name)
 {
-    const char *names[512];
+    const struct setting *tables[APP_MAX_PROTOCOLS + 3];
+    const char *names[1024];
     size_t count = 0;
 
-    for (const struct setting *row = config_settings; row->name && count < sizeof(names) / sizeof(names[0]); row++)
-        names[count++] = row->name;
+    list_tables(tables);
+    for (const struct setting **table = tables; *table; table++) {
+        for (const struct setting *row = *table; row->name && count < sizeof(names) / sizeof(names[0]); row++)
+            names[count++] = row->name;
+    }
 
     const char *near = text_nearest(name, names, count);
 
@@ -157,20 +145,24 @@ static int unknown_setting(const char *name)
 
 static int print(enum format format, const char *name)
 {
+    const struct setting *tables[APP_MAX_PROTOCOLS + 3];
     struct text out, scratch;
     bool found = false;
 
+    list_tables(tables);
     text_init(&out);
     text_init(&scratch);
     if (formats[format].head)
         text_puts(&out, formats[format].head);
     if (formats[format].before)
         formats[format].before(&out, NULL);
-    for (const struct setting *row = config_settings; row->name; row++) {
-        if (!is_wanted(row, name))
-            continue;
-        formats[format].each(&out, row, &scratch);
-        found = true;
+    for (const struct setting **table = tables; *table; table++) {
+        for (const struct setting *row = *table; row->name; row++) {
+            if (!is_wanted(row, name))
+                continue;
+            formats[format].each(&out, row, &scratch);
+            found = true;
+        }
     }
     if (formats[format].after)
         formats[format].after(&out);
@@ -179,6 +171,23 @@ static int print(enum format format, const char *name)
         return cli_write(&out);
     text_clear(&out);
     return unknown_setting(name);
+}
+
+static int print_yaml(void)
+{
+    const struct setting *tables[APP_MAX_PROTOCOLS + 3];
+    struct config *config;
+    struct text out;
+
+    list_tables(tables);
+    text_init(&out);
+    if (config_new(&config, tables)) {
+        cli_error(&command_settings, "out of memory");
+        return EXIT_FAILED;
+    }
+    config_print_example(config, &out);
+    config_free(config);
+    return cli_write(&out);
 }
 
 static int run(int argc, char **argv)
@@ -193,14 +202,18 @@ static int run(int argc, char **argv)
                   argv[first + 1]);
         return EXIT_USAGE;
     }
-    return print(format, first < argc ? argv[first] : NULL);
+    if (format == FORMAT_YAML && first < argc) {
+        cli_error(&command_settings, "unexpected argument '%s': --yaml prints all settings", argv[first]);
+        return EXIT_USAGE;
+    }
+    return format == FORMAT_YAML ? print_yaml() : print(format, first < argc ? argv[first] : NULL);
 }
 
 const struct command command_settings = {
     .name = "settings",
     .usage = "[NAME] [OPTION]...",
-    .summary = "The settings of the configuration, or those of one section",
-    .help = "A `*` in a name stands for a name of your own.",
+    .summary = "Show the settings of the configuration, or those of one section",
+    .help = "A `*` in a name stands for a name that you choose.",
     .options = options,
     .run = run,
 };

@@ -100,6 +100,13 @@ bool value_to_size(const char *value, int64_t *out);
 /* Reads a file and applies it; `at` is the include that named it, with file NULL for the first. */
 int load_file(struct walk *walk, const char *path, struct position at);
 
+/* --- print.c ------------------------------------------------------------------------------------------------------------------ */
+
+/* Whether the sections above `path` are on: options of an event type that is not written have no effect. */
+bool config_is_within_sections(const struct config *config, const char *path);
+/* A value in one line, as it would stand behind a key. */
+void config_write_value(struct text *out, const struct node *node);
+
 /* --- form.c: `check` functions for rows ------------------------------------------------------------------------------------------ */
 
 const char *form_queues(const char *value);

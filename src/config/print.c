@@ -51,7 +51,7 @@ static void place(struct plan *plan, const char *path, const struct node *value)
 }
 
 /* Whether the sections above `path` are there: options of an event type that is not written are not printed. */
-static bool is_within_sections(const struct plan *plan, const char *path)
+bool config_is_within_sections(const struct config *config, const char *path)
 {
     char parent[CONFIG_MAX_PATH];
 
@@ -60,8 +60,8 @@ static bool is_within_sections(const struct plan *plan, const char *path)
 
         memcpy(parent, path, (size_t)(dot - path));
         parent[dot - path] = '\0';
-        row = schema_find(plan->config, parent);
-        if (row && row->setting->type == SETTING_SECTION && !config_has_section(plan->config, parent))
+        row = schema_find(config, parent);
+        if (row && row->setting->type == SETTING_SECTION && !config_has_section(config, parent))
             return false;
     }
     return true;
@@ -85,7 +85,7 @@ static void place_row(struct plan *plan, const struct schema_row *row)
     const char *path = row->setting->name;
     const struct node *set = node_find(plan->config->root, path);
 
-    if (strchr(path, '*') || !is_within_sections(plan, path))
+    if (strchr(path, '*') || !config_is_within_sections(plan->config, path))
         return;
     if (row->setting->type == SETTING_SECTION)
         place_section(plan, row);
@@ -113,21 +113,32 @@ static void place_variables(struct plan *plan, enum config_variable_kind kind, c
     }
 }
 
-/* What the tables name by `*` only: members that the files brought and that are not yet placed. */
+/* Members that the tables name by `*` only: those that the files brought and that are not placed yet. A member without a value is not set. */
 static void place_rest(struct plan *plan, const struct node *map, struct node *to)
 {
     for (const struct node *node = map->first; node && !plan->failed; node = node->next) {
-        struct node *known = node_member(to, node->key, strlen(node->key));
+        struct node *known = node_member(to, node->key, strlen(node->key)), *added;
 
-        if (known && known->kind == NODE_MAP && node->kind == NODE_MAP) {
+        if (node->kind == NODE_NULL || (known && (known->kind != NODE_MAP || node->kind != NODE_MAP)))
+            continue;
+        if (known) {
             place_rest(plan, node, known);
-        } else if (!known && node->kind != NODE_NULL) {
-            struct node *copy = copy_tree(plan, node);
-
-            if (copy)
-                node_add(to, copy);
-            plan->failed = !copy;
+            continue;
         }
+        if (node->kind == NODE_MAP && node->first) {
+            added = node_new(&plan->scratch, NODE_MAP);
+            if (added) {
+                added->key = node->key;
+                place_rest(plan, node, added);
+                if (!added->first)
+                    continue;
+            }
+        } else {
+            added = copy_tree(plan, node);
+        }
+        if (added)
+            node_add(to, added);
+        plan->failed |= !added;
     }
 }
 
@@ -206,7 +217,7 @@ static void write_text(struct text *out, const char *value)
     text_puts(out, "\"");
 }
 
-static void write_flow(struct text *out, const struct node *node)
+void config_write_value(struct text *out, const struct node *node)
 {
     bool map = node->kind == NODE_MAP;
 
@@ -222,7 +233,7 @@ static void write_flow(struct text *out, const struct node *node)
             write_text(out, child->key);
             text_puts(out, ": ");
         }
-        write_flow(out, child);
+        config_write_value(out, child);
         text_puts(out, child->next ? ", " : "");
     }
     text_puts(out, map ? "}" : "]");
@@ -240,7 +251,7 @@ static void write_members(struct text *out, const struct node *map, unsigned dep
             continue;
         }
         text_puts(out, " ");
-        write_flow(out, node);
+        config_write_value(out, node);
         text_puts(out, "\n");
     }
 }

@@ -35,10 +35,10 @@ static const char *const urgent_limit_policies[] = { "oob", "inline", "drop", "g
 static const char *const exception_policies[] = { "auto",        "ignore",    "pass-packet", "pass-flow",   "bypass",
                                                   "drop-packet", "drop-flow", "reject",      "reject-both", NULL };
 static const char *const all_or_start[] = { "all", "start", NULL };
-static const char *const default_event_types[] = { "alert",  "drop",     "anomaly",  "flow", "stats", "firewall",
-                                                   "engine", "overload", "files",    "http", "dns",   "tls",
-                                                   "smtp",   "ftp",      "ftp_data", "ssh",  "smb",   "dcerpc",
-                                                   "nfs",    "ike",      "krb5",     "dhcp", "tftp",  NULL };
+static const char *const default_event_types[] = { "alert",  "drop",     "anomaly", "flow", "stats",  "firewall",
+                                                   "engine", "overload", "files",   "http", "dns",    "tls",
+                                                   "smtp",   "ftp",      "ssh",     "smb",  "dcerpc", "nfs",
+                                                   "ike",    "krb5",     "dhcp",    "tftp", NULL };
 
 /* Event types of the field that are not written yet. */
 static const char *const later_event_types[] = {

@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 SLUICE = os.environ["SLUICE"]
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RULE = 'alert tcp any any -> any any (msg:"x"; content:"evil"; sid:1;)\n'
 BAD_RULE = 'alert tcp any any -> any any (msg:"x"; nonsense:1; sid:2;)\n'
 
@@ -323,6 +324,46 @@ class Check(Files):
         _, out, _ = self.check("--print-config", "--set", "queue.length=7", "-s", "nft.hooks=[input, output]")
         self.assertIn("    length: 7\n", out)
         self.assertIn("hooks: [input, output]", out)
+
+
+def uncomment(text):
+    """A line is uncommented by removing its first #; help has a space behind it."""
+    return re.sub(r"(?m)^#(?=[^ \n#])", "", text)
+
+
+class Example(Files):
+    """`sluice settings --yaml`, and the shipped sluice.yaml that is made of it."""
+
+    def effective(self, name, text):
+        code, out, err = sluice("check", "--config", self.file(name, text), "--no-compile", "--print-config")
+        self.assertEqual(code, 0, err)
+        self.assertRegex(err, r"\A0 errors, .*0 warnings\n")
+        return out
+
+    def test_all_settings_uncommented_change_nothing(self):
+        example = sluice("settings", "--yaml")[1]
+        self.assertGreater(len(re.findall(r"(?m)^#[a-z]", example)), 250)
+        self.assertEqual(self.effective("example.yaml", uncomment(example)), self.effective("empty.yaml", ""))
+
+    def test_each_setting_with_effect_is_there(self):
+        example = sluice("settings", "--yaml")[1]
+        there = set(re.findall(r"(?m)^##?([a-z][^ :]*):", example))
+        for row in json.loads(sluice("settings", "--json")[1]):
+            if "*" not in row["name"] and "warning" not in row and row["name"] != "eve.types":
+                self.assertIn(row["name"], there)
+
+    def test_help_stands_above_each_setting(self):
+        lines = sluice("settings", "--yaml")[1].splitlines()
+        for before, line in zip(lines, lines[1:]):
+            if re.match("##?[a-z]", line) and "vars." not in line and "eve.types" not in line:
+                self.assertRegex(before, "^# .", line)
+
+    def test_shipped_file_differs_from_the_defaults_at_its_top_only(self):
+        with open(os.path.join(os.environ["BUILD"], "sluice.yaml"), encoding="utf-8") as file:
+            text = re.sub(r"\S+/share/sluice/rules", os.path.join(ROOT, "rules"), file.read())
+        shipped, default = self.effective("shipped.yaml", uncomment(text)), self.effective("empty.yaml", "")
+        changed = {line.split(":")[0].strip() for line in set(shipped.splitlines()) - set(default.splitlines())}
+        self.assertEqual(changed, {"rule-files", "classification-file", "reference-config-file", "sgh-mpm-caching", "numbers", "attach"})
 
 
 if __name__ == "__main__":

@@ -257,8 +257,8 @@ static const struct {
     bool alert, drop, stats, metadata;
     size_t count;
 } event_types[] = {
-    { "", true, true, true, true, 23 },
-    { "eve: {pcap-file: yes}", true, true, true, true, 23 },
+    { "", true, true, true, true, 22 },
+    { "eve: {pcap-file: yes}", true, true, true, true, 22 },
     { "eve: {types: {}}", false, false, false, true, 0 },
     { "eve: {types: }", false, false, false, true, 0 },
     { "eve: {types: no}", false, false, false, true, 0 },
