@@ -119,6 +119,7 @@ struct load_options {
     size_t rule_file_count;
     struct rule_names *names;     /* numbers of what outlives a ruleset; NULL: the ruleset has its own */
     const struct ruleset *before; /* whose place the new one will take; NULL: none */
+    bool after_death;             /* of an engine: engine.init-failure-fatal does not apply, packets wait */
     bool needs_rules;             /* -EINVAL when rules or files were left out and no rule is left */
 };
 /* Rules and files that cannot be loaded are left out, but with engine.init-failure-fatal they make it fail. 0 or -errno with

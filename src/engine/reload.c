@@ -443,6 +443,7 @@ static bool is_reloaded(const char *name)
         "nft.blocklist.timeout",
         "detect.sgh-mpm-caching",
         "data-dir",
+        "engine.init-failure-fatal",
         "reload.",
     };
 

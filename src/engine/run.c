@@ -102,6 +102,7 @@ static int try_rules(struct engine *engine, const struct config *config, struct 
         .rule_files = engine->options->rule_files,
         .rule_file_count = engine->options->rule_file_count,
         .names = engine->names,
+        .after_death = !engine->inherited->aside && atomic_load(&engine->inherited->memory->restarts) > 0,
         .needs_rules = engine->inherited->aside,
     };
 

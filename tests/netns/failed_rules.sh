@@ -135,4 +135,9 @@ cat "$WORK/none.rules" >>"$WORK/good.rules"
 ask reload >"$WORK/said" 2>&1 && fail "--strict reloads an unsupported rule"
 grep -q "1 unsupported rule (engine.init-failure-fatal)" "$WORK/said" || fail "$(cat "$WORK/said")"
 equal "generation" "$(ask status --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["rules"]["generation"])')" 1
+# Packets wait when an engine dies: the next one starts with the good rules all the same.
+engine=$(engine_of "$LAST_PID")
+kill -9 "$engine"
+[ -n "$(next_engine "$LAST_PID" "$engine")" ] || fail "no engine after the death of the first one"
+equal "status after a death" "$(ask status | sed -n 2p)" "1 rules, 0 failed, 1 skipped, generation 1"
 stop_process "$LAST_PID" || fail "exit code $?"
