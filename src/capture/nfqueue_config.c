@@ -470,6 +470,9 @@ void nfqueue_begin(struct capture *capture, uint32_t flags, bool again)
     queue->flags = flags;
     queue->flags_known = true;
     settle_offload(queue);
+    if (again &&
+        flags & NFQA_CFG_F_GSO) /* the previous reader may have cleared it for some seconds: nfqueue_segment() */
+        queue->gso_refused = nfqueue_config_gso(queue, true) != 0;
     if (!queue->options.conntrack)
         return;
     /* The previous reader may have had other rules, so that nobody asked the kernel for it when the queue was bound. */

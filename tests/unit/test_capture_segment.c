@@ -100,6 +100,23 @@ START_TEST(super_packets_stay_whole)
 }
 END_TEST
 
+/* A reader that follows one that died sets the flag, which that one may have cleared. */
+START_TEST(the_flag_is_set_for_the_next_reader)
+{
+    struct nfqueue_options options = options_for(-1);
+    char text[TEXT_SIZE];
+    struct rig rig;
+
+    options.kept = true;
+    rig_open_with(&rig, options, 0);
+    nfqueue_begin(rig.capture, NFQA_CFG_F_GSO, true);
+    expect_config(&rig, SEQUENCE_GSO, NFQA_CFG_F_GSO, NFQA_CFG_F_GSO);
+    nfqueue_begin(rig.capture, 0, true);
+    ck_assert_uint_eq(rig_sent(&rig, text), 0);
+    rig_close(&rig);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("capture_segment");
@@ -108,6 +125,7 @@ static Suite *suite(void)
     tcase_add_test(tc, segmented_super_packets);
     tcase_add_test(tc, a_super_packet_that_is_not_segmented);
     tcase_add_test(tc, super_packets_stay_whole);
+    tcase_add_test(tc, the_flag_is_set_for_the_next_reader);
     suite_add_tcase(s, tc);
     return s;
 }
