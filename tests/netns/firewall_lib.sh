@@ -62,7 +62,8 @@ run_beside() {
 	local name=$1 options=(--attach "$2")
 	[ "$2" != repeat ] || options+=(--mark 0x200/0x200)
 	[ "$2" != chain ] || options=()
-	start_sluice "$name" --queue 0-1 "${options[@]}" --rules "$WORK/t.rules" "${@:3}"
+	# A firewall may take longer to reload than a frozen engine may stand still by default.
+	start_sluice "$name" --queue 0-1 --set engine.hang-timeout=60 "${options[@]}" --rules "$WORK/t.rules" "${@:3}"
 }
 
 # sum NAME COUNTER: of both queues, by the last statistics.

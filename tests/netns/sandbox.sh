@@ -78,7 +78,7 @@ for _ in $(seq 100); do grep -q ':8080' <<<"$(server ss -tln)" && [ -s "$WORK/go
 
 # --- All of it, in the strictest form: whatever is not in force would end the start -----------------------------------------------------
 run_in "$WORK/passwd" ips --queue 0-1 --attach after --rules "$WORK/rules/t.rules" --set nft.blocklist.enabled=yes \
-	--set security.sandbox=auto --set file-store.enabled=yes --set "data-dir=$WORK/lib" \
+	--set security.sandbox=auto --set stats.interval=0 --set file-store.enabled=yes --set "data-dir=$WORK/lib" \
 	--set detect.sgh-mpm-caching=yes --set "detect.sgh-mpm-caching-path=$WORK/cache/sgh" --set "nft.blocklist.never=[10.66.2.0/24]"
 ips=$LAST_PID
 wait_ready ips
