@@ -1,15 +1,25 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# run.sh SCRIPT: boots Debian's cloud kernel in QEMU with this machine's programs in a memory file system, runs SCRIPT of tests/vm or
-# tests/netns in it as root, and passes when that ends with exit code 0. run.sh --fetch: only gets the kernel,
-# and packs what all have.
+# Runs tests in virtual machines: Debian's cloud kernel in QEMU, with the programs of this host in a memory file system.
 #
-# A script called systemd_NAME.sh is run by systemd, on a host where Sluice is installed: this machine's systemd, with nothing but its targets,
-# and what `cmake --install` of SLUICE_BUILD installs.
+#   run.sh SCRIPT                 boot a machine, run SCRIPT of tests/vm or tests/netns in it as root, and pass if that exits with 0
+#   run.sh --machine NAME SCRIPT  the same in the machine NAME, which is booted if it does not run, and is left running for the next script.
+#                                 It ends 20 s after the last script, and together with the process that called run.sh (ctest)
+#   run.sh --fetch                download the kernel and pack the files that all machines have
+#
+# A machine is used again only if the last script passed and left no process, file, kernel module or firewall rule behind.
+#
+# systemd runs a script called systemd_NAME.sh, in a machine of its own where Sluice is installed: the systemd of this host, with nothing but
+# its targets, and the files that `cmake --install` of SLUICE_BUILD installs.
 #
 # The kernel comes from Debian's package, unpacked into VM_CACHE and not installed, and what all machines have is packed there once. Software
 # emulation on purpose: it runs everywhere, and these tests ask for right and wrong only.
 set -euo pipefail
+machine=
+if [ "$1" = --machine ]; then
+	machine=$2
+	shift 2
+fi
 script=$1
 : "${SLUICE:?path of the program}" "${VM_CACHE:?folder to keep the kernel in}"
 source=$(cd "$(dirname "$0")/../.." && pwd)
@@ -106,9 +116,7 @@ for module in list(sys.modules.values()):
 # In the order in which they can be inserted.
 add_modules() {
 	local version module file modules
-	# What keeps attackers out of a kernel costs a quarter of an emulated program's start.
-unguarded="mitigations=off init_on_alloc=0 hardened_usercopy=off randomize_kstack_offset=off nokaslr"
-version=$(cat "$VM_CACHE/version")
+	version=$(cat "$VM_CACHE/version")
 	modules="veth bridge nfnetlink_queue nf_tables nft_queue nft_hash nft_numgen nft_flow_offload nf_flow_table_inet nft_ct nft_objref nft_counter nft_compat nft_reject_inet nft_meta_bridge
 	nft_chain_nat nft_nat nft_masq nf_conntrack nf_conntrack_netlink xt_NFQUEUE xt_mark xt_connmark xt_conntrack xt_tcpudp
 	ip_tables ip6_tables ipt_REJECT ip6t_REJECT 8021q ipip ip_gre nf_flow_table nf_flow_table_inet nft_flow_offload"
@@ -135,7 +143,7 @@ ln -s /proc/self/fd /dev/fd
 while read -r module; do insmod "$module" 2>/dev/null || case $module in *crc32c*) ;; *) echo "cannot insert $module" ;; esac; done </modules/order
 ip link set lo up
 [ -x /usr/lib/systemd/systemd ] && exec /usr/lib/systemd/systemd --log-target=console --log-level=notice --show-status=no
-exec /case.sh
+exec /cases.sh
 INIT
 	cat >"$root/case.sh" <<'CASE'
 #!/bin/busybox sh
@@ -143,7 +151,27 @@ export PATH=/usr/bin:/busybox HOME=/root LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 
 timeout 400 bash "/source/tests/$(cat /case)" && echo "CASE PASSED" || echo "CASE FAILED: $?"
 poweroff -f
 CASE
-	chmod +x "$root/init" "$root/case.sh"
+	# Runs each script whose name comes by the serial line, until one of them fails or leaves something behind.
+	cat >"$root/cases.sh" <<'CASES'
+#!/bin/busybox sh
+state() {
+	nft list ruleset
+	lsmod | awk '{ print $1 }' | sort
+	ls /tmp /run /run/sluice /run/netns
+	for process in /proc/[0-9]*; do readlink "$process/exe"; done | sort
+}
+stty -echo -F /dev/ttyS0
+state >/before
+echo "MACHINE READY"
+while read -r script </dev/ttyS0; do
+	timeout 400 bash "/source/tests/$script" </dev/null || { echo "CASE FAILED: $?"; break; }
+	# Processes and namespaces may take a moment to end.
+	for _ in 1 2 3 4 5 6 7 8 9 10; do state >/after; cmp -s /before /after && break; sleep 0.5; done
+	if cmp -s /before /after; then echo "CASE PASSED"; else diff /before /after; echo "MACHINE CHANGED"; echo "CASE PASSED"; break; fi
+done
+poweroff -f
+CASES
+	chmod +x "$root/init" "$root/case.sh" "$root/cases.sh"
 }
 
 # Packed anew when this script or a package has changed.
@@ -170,10 +198,26 @@ exec 9>&-
 [ "$script" != --fetch ] || exit 0
 
 # --- What this one has -----------------------------------------------------------------------------------------------------------
-new_root "$work/root"
-for tool in $more; do add "$(type -P "$tool")" "$tool"; done
-add "$SLUICE" sluice
-if [ -n "$systemd" ]; then
+version=$(cat "$VM_CACHE/version")
+# What keeps attackers out of a kernel costs a quarter of an emulated program's start.
+unguarded="mitigations=off init_on_alloc=0 hardened_usercopy=off randomize_kstack_offset=off nokaslr"
+qemu=(qemu-system-x86_64 -accel tcg -cpu max -m 1024 -nographic -no-reboot -nic none -kernel "$VM_CACHE/kernel/boot/vmlinuz-$version")
+
+pack_own() { # pack_own INITRD
+	new_root "$work/root"
+	for tool in $more; do add "$(type -P "$tool")" "$tool"; done
+	add "$SLUICE" sluice
+	if [ -n "$systemd" ]; then add_systemd; fi
+	copy_files "$work/libraries"
+	cp -r "$source/rules" "$source/nft" "$source/docs" "$root/source/"
+	cp -r "$source/tests/netns" "$source/tests/vm" "$root/source/tests/"
+	echo "$case_name" >"$root/case"
+	pack "$work/own.cpio"
+	cat "$common" "$work/own.cpio" >"$1"
+}
+
+add_systemd() {
+	local prefix
 	add $systemd
 	mkdir -p "$root"/{etc/systemd/system,usr/lib/systemd/system,var/log,var/lib,var/cache,var/tmp}
 	cp -P /usr/lib/systemd/system/*.{target,slice} "$root/usr/lib/systemd/system/" 2>/dev/null || true
@@ -193,18 +237,93 @@ StandardError=tty
 TTYPath=/dev/ttyS0
 UNIT
 	printf '[Unit]\nWants=case.service\n' >"$root/etc/systemd/system/default.target"
-fi
-copy_files "$work/libraries"
-cp -r "$source/rules" "$source/nft" "$source/docs" "$root/source/"
-cp -r "$source/tests/netns" "$source/tests/vm" "$root/source/tests/"
-echo "$(basename "$(dirname "$script")")/$(basename "$script")" >"$root/case"
-pack "$work/own.cpio"
-cat "$common" "$work/own.cpio" >"$work/initrd"
+}
 
-# What keeps attackers out of a kernel costs a quarter of an emulated program's start.
-unguarded="mitigations=off init_on_alloc=0 hardened_usercopy=off randomize_kstack_offset=off nokaslr"
-version=$(cat "$VM_CACHE/version")
-timeout 500 qemu-system-x86_64 -accel tcg -cpu max -m 1024 -nographic -no-reboot -nic none -kernel "$VM_CACHE/kernel/boot/vmlinuz-$version" \
-	-initrd "$work/initrd" -append "console=ttyS0 quiet panic=-1 $unguarded" </dev/null >"$work/console" 2>&1 || true
-tr -d '\r' <"$work/console" | sed -E 's/\x1b(c|\[[0-9;?]*[A-Za-z])//g' | grep -a '[[:graph:]]' | tail -n 80
-grep -q "CASE PASSED" "$work/console"
+# A machine is a folder with the process id of QEMU (pid) and its serial line (in: a FIFO; console: a file).
+runs() { [ -s "$place/pid" ] && kill -0 "$(cat "$place/pid")" 2>/dev/null; }
+
+end_machine() {
+	local pid
+	if runs; then
+		pid=$(cat "$place/pid")
+		kill "$pid" 2>/dev/null || true
+		for _ in $(seq 100); do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done
+	fi
+	rm -rf "$place"
+}
+
+# The machine runs in the background. $place.lock is held as long as a script uses it.
+boot() {
+	rm -rf "$place"
+	mkdir -p "$place"
+	pack_own "$place/initrd"
+	mkfifo "$place/in"
+	: >"$place/console"
+	(
+		trap - EXIT
+		set +e
+		"${qemu[@]}" -initrd "$place/initrd" -append "console=ttyS0 quiet panic=-1 $unguarded" <>"$place/in" &
+		pid=$!
+		echo $pid >"$place/pid"
+		idle=0
+		while kill -0 $pid && kill -0 "$caller" && [ $idle -lt 20 ]; do
+			sleep 1
+			if flock --nonblock "$place.lock" true; then idle=$((idle + 1)); else idle=0; fi
+		done 2>/dev/null
+		exec 8>"$place.lock"
+		flock 8
+		# There may be another machine at this place by now.
+		[ "$(cat "$place/pid" 2>/dev/null)" != $pid ] || end_machine
+	) >"$place/console" 2>&1 </dev/null 8>&- &
+	for _ in $(seq 100); do [ -s "$place/pid" ] && return; sleep 0.05; done
+}
+
+# The output of the machine since the script was sent to it.
+output() { tail -c "+$start" "$place/console" 2>/dev/null; }
+
+# wait_output PATTERN SECONDS: fails if the machine ends before it prints the pattern.
+wait_output() {
+	local end=$((SECONDS + $2))
+	until output | grep -qaE "$1"; do
+		[ $SECONDS -lt $end ] || return 1
+		runs || { output | grep -qaE "$1"; return; }
+		sleep 0.1
+	done
+}
+
+print_output() { output | tr -d '\r' | sed -E 's/\x1b(c|\[[0-9;?]*[A-Za-z])//g' | grep -a '[[:graph:]]' | tail -n 80; }
+
+caller=$PPID
+case_name=$(basename "$(dirname "$script")")/$(basename "$script")
+place=$VM_CACHE/machine.${machine:-$$}
+if [ -z "$machine" ] || [ -n "$systemd" ]; then
+	place=$VM_CACHE/machine.$$
+	trap 'end_machine; rm -rf "$work" "$place.lock"' EXIT
+fi
+exec 8>"$place.lock"
+flock 8
+# A machine in use (busy) was left by a run.sh that was killed.
+if runs && [ -e "$place/busy" ]; then end_machine; fi
+if runs && [ -n "$(find "$SLUICE" "$source/tests/netns" "$source/tests/vm" -newer "$place/initrd" -print -quit)" ]; then end_machine; fi
+start=1
+if ! runs; then
+	boot
+	if [ -z "$systemd" ] && ! wait_output "MACHINE READY" 300; then
+		print_output
+		end_machine
+		echo "the machine does not start"
+		exit 1
+	fi
+fi
+if [ -z "$systemd" ]; then
+	: >"$place/busy"
+	start=$(($(stat -c %s "$place/console") + 1))
+	echo "$case_name" >"$place/in"
+fi
+wait_output "CASE (PASSED|FAILED)" 500 || echo "the machine has ended, or did not end the script within 500 s"
+print_output
+code=0
+output | grep -qa "CASE PASSED" || code=1
+rm -f "$place/busy"
+if [ $code = 1 ] || output | grep -qa "MACHINE CHANGED"; then end_machine; fi
+exit $code
