@@ -54,10 +54,35 @@ static const struct series crashes[] = { { 6, 12, 75, 83 }, { 6, 18, 14, 24 }, {
 /* Its correction gives each queue a table of 8 to 32768 buckets, which the kernel resizes as packets come and go. */
 static const struct series resizes[] = { { 6, 12, 83, 0 }, { 6, 18, 24, 0 }, { 6, 19, 14, 0 } };
 
+/* CVE-2026-45859: when such a kernel segments a super-packet of a connection that conntrack has not confirmed, it drops all segments. */
+static const struct series drops[] = { { 6, 11, 0, 0 }, { 6, 12, 0, 75 }, { 6, 13, 0, 0 },
+                                       { 6, 14, 0, 0 }, { 6, 15, 0, 0 },  { 6, 16, 0, 0 },
+                                       { 6, 17, 0, 0 }, { 6, 18, 0, 14 }, { 6, 19, 0, 4 } };
+
+static void check_drops(struct patient *patient)
+{
+    const struct netrules_kernel *kernel = &patient->ruleset->kernel;
+    const struct netrules_link *link = patient->ruleset->links;
+
+    while (link && !link->merges_udp)
+        link = link->next;
+    if (link && is_any(kernel, drops, sizeof(drops) / sizeof(drops[0])))
+        find_out(patient, DOCTOR_WARNING, "kernel.udp-drops",
+                 "When the first packet of a flow is a super-packet of several UDP datagrams, a kernel of this version "
+                 "drops it as it "
+                 "segments it (CVE-2026-45859), unless the distribution has corrected that.",
+                 "Run `ethtool -K DEVICE rx-udp-gro-forwarding off rx-gro-list off`, or update the kernel: 6.12.75, "
+                 "6.18.14, 6.19.4 and "
+                 "7.0 have the correction.",
+                 "kernel %u.%u.%u drops UDP super-packets of new flows, and interface %s merges datagrams",
+                 kernel->major, kernel->minor, kernel->patch, link->name);
+}
+
 void check_kernel(struct patient *patient)
 {
     const struct netrules_kernel *kernel = &patient->ruleset->kernel;
 
+    check_drops(patient);
     if (is_any(kernel, crashes, sizeof(crashes) / sizeof(crashes[0])))
         find_out(patient, DOCTOR_WARNING, "kernel.queue-crash",
                  "Kernels of this version can crash when packets of several queues get their verdicts at the same time "

@@ -435,6 +435,30 @@ START_TEST(kernels_with_defects)
 }
 END_TEST
 
+/* Kernels that drop super-packets of new flows, where an interface makes them. */
+START_TEST(kernels_that_drop_udp)
+{
+    static const struct {
+        struct netrules_kernel kernel;
+        bool drops;
+    } cases[] = { { { 6, 10, 14 }, false }, { { 6, 11, 0 }, true },  { { 6, 12, 74 }, true },  { { 6, 12, 75 }, false },
+                  { { 6, 17, 9 }, true },   { { 6, 18, 13 }, true }, { { 6, 18, 14 }, false }, { { 6, 19, 3 }, true },
+                  { { 6, 19, 4 }, false },  { { 7, 0, 0 }, false },  { { 0, 0, 0 }, false } };
+    struct netrules_link plain = { .name = "eth0" }, merging = { .next = &plain, .name = "eth1", .merges_udp = true };
+
+    ruleset->kernel = cases[_i].kernel;
+    ruleset->links = &plain;
+    judge();
+    ck_assert_ptr_null(find("kernel.udp-drops"));
+    ck_assert_ptr_null(find("link.udp-gro"));
+    ruleset->links = &merging;
+    judge();
+    ck_assert_ptr_nonnull(find("link.udp-gro"));
+    ck_assert_msg(!find("kernel.udp-drops") == !cases[_i].drops, "%u.%u.%u", cases[_i].kernel.major,
+                  cases[_i].kernel.minor, cases[_i].kernel.patch);
+}
+END_TEST
+
 /* --- The report -------------------------------------------------------------------------------------------------------------------------- */
 
 START_TEST(report_is_written)
@@ -482,6 +506,7 @@ int main(void)
     tcase_add_test(judging, offload_is_found_wherever_it_stands);
     tcase_add_loop_test(judging, own_table_as_made_is_clean, 0, 6 * MODES);
     tcase_add_loop_test(judging, kernels_with_defects, 0, COUNT(kernels));
+    tcase_add_loop_test(judging, kernels_that_drop_udp, 0, 11);
     tcase_add_test(judging, report_is_written);
     suite_add_tcase(suite, judging);
     runner = srunner_create(suite);
