@@ -37,9 +37,12 @@ class Failure(Exception):
 
 
 class Block:
-    def __init__(self, line, language, mark):
-        self.line, self.language, self.mark = line, language, mark
+    def __init__(self, line, indent, language, mark):
+        self.line, self.indent, self.language, self.mark = line, indent, language, mark
         self.lines = []
+
+    def add(self, line):
+        self.lines.append(line.removeprefix(self.indent))
 
     @property
     def text(self):
@@ -51,21 +54,21 @@ def read_blocks(path):
     blocks, block, mark, blank = [], None, None, True
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file.read().splitlines(), 1):
-            fence = re.match(r"```(\w*)$", line)
-            if block and line == "```":
+            fence = re.match(r"( *)```(\w*)$", line)  # indented in a list
+            if block and line.strip() == "```":
                 blocks.append(block)
                 block = mark = None
             elif block:
-                block.lines.append(line)
+                block.add(line)
             elif fence:
-                if not fence[1]:
+                if not fence[2]:
                     raise Failure(f"line {number}: the block has no language")
-                block = Block(number, fence[1], mark)
+                block = Block(number, fence[1], fence[2], mark)
             elif blank and line.startswith("    "):
                 raise Failure(f"line {number}: an indented block: write it as a fenced one with its language")
             elif line:
-                found = MARK.match(line)
-                if line.startswith("<!-- not run") and not found:
+                found = MARK.match(line.strip())
+                if line.strip().startswith("<!-- not run") and not found:
                     raise Failure(f"line {number}: the mark has no reason")
                 mark = found and found[1]
             blank = not line

@@ -47,6 +47,11 @@ class Documents(unittest.TestCase):
         self.passes("```sh\nmkdir a\ncd a # into it\n```\n\ntext\n\n```sh\ntouch b\ntest -e ../a/b\n```\n", "2 sh blocks run or checked, 0 not run")
         self.assertTrue(os.path.exists(os.path.join(self.folder.name, "a", "b")))
 
+    def test_blocks_of_list_items_run(self):
+        self.passes("1. First:\n\n   ```sh\n   test a = a\n   ```\n", "1 sh blocks run or checked, 0 not run")
+        self.fails("1. First:\n\n   ```sh\n   false\n   ```\n", "FAILED page.md:3: exit code 1")
+        self.passes("1. First:\n\n   <!-- not run: a reason -->\n   ```sh\n   false\n   ```\n", "sh: a reason")
+
     def test_each_command_must_succeed(self):
         self.fails("Text\n\n```sh\nfalse\ntrue\n```\n", "FAILED page.md:3: exit code 1")
 
