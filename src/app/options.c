@@ -8,28 +8,34 @@
 
 static const char *const enabled_choices[] = { "yes", "no", "detection-only", NULL };
 
-#define PORTS_HELP "ports at which the protocol is probed for, instead of its own: 53, \"53, 5353\" or a list"
+#define PORTS_HELP "Ports on which the protocol is probed, instead of its default ports: 53, \"53, 5353\" or a list"
 
 const struct setting app_setting_rows[] = {
     { .name = "app-layer.protocols.*.enabled",
       .type = SETTING_ENUM,
       .choices = enabled_choices,
       .default_value = "yes",
-      .help = "whether the protocol is looked for and parsed; detection-only is taken as yes" },
+      .help = "Detect and parse the protocol; detection-only is treated as yes" },
     { .name = "app-layer.protocols.*.tcp.enabled",
       .type = SETTING_ENUM,
       .choices = enabled_choices,
-      .help = "the same over TCP; goes before `enabled`" },
+      .help = "Detect and parse the protocol over TCP; overrides `enabled`" },
     { .name = "app-layer.protocols.*.udp.enabled",
       .type = SETTING_ENUM,
       .choices = enabled_choices,
-      .help = "the same over UDP" },
+      .help = "Detect and parse the protocol over UDP; overrides `enabled`" },
     { .name = "app-layer.protocols.*.detection-ports.dp", .type = SETTING_VARIABLE, .help = PORTS_HELP },
-    { .name = "app-layer.protocols.*.detection-ports.sp", .type = SETTING_VARIABLE, .help = "more of them" },
+    { .name = "app-layer.protocols.*.detection-ports.sp",
+      .type = SETTING_VARIABLE,
+      .help = "More ports on which the protocol is probed" },
     { .name = "app-layer.protocols.*.tcp.detection-ports.dp", .type = SETTING_VARIABLE, .help = PORTS_HELP },
-    { .name = "app-layer.protocols.*.tcp.detection-ports.sp", .type = SETTING_VARIABLE, .help = "more of them" },
+    { .name = "app-layer.protocols.*.tcp.detection-ports.sp",
+      .type = SETTING_VARIABLE,
+      .help = "More ports on which the protocol is probed" },
     { .name = "app-layer.protocols.*.udp.detection-ports.dp", .type = SETTING_VARIABLE, .help = PORTS_HELP },
-    { .name = "app-layer.protocols.*.udp.detection-ports.sp", .type = SETTING_VARIABLE, .help = "more of them" },
+    { .name = "app-layer.protocols.*.udp.detection-ports.sp",
+      .type = SETTING_VARIABLE,
+      .help = "More ports on which the protocol is probed" },
     { .name = NULL },
 };
 

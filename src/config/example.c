@@ -54,6 +54,19 @@ const char *config_type_name(const struct setting *setting)
     return type_name(setting->type);
 }
 
+/* A size in the largest unit that it is a multiple of. */
+static void put_size(struct text *out, int64_t bytes)
+{
+    static const char *const units[] = { "", " KiB", " MiB", " GiB", " TiB" };
+    size_t unit = 0;
+
+    while (bytes > 0 && bytes % 1024 == 0 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+        bytes /= 1024;
+        unit++;
+    }
+    text_printf(out, "%" PRId64 "%s", bytes, units[unit]);
+}
+
 void config_describe_values(const struct setting *setting, struct text *out)
 {
     bool bounded = setting->low != 0 || setting->high != 0;
@@ -62,6 +75,11 @@ void config_describe_values(const struct setting *setting, struct text *out)
         text_puts(out, setting->type == SETTING_LIST ? "list of " : "");
         for (const char *const *choice = setting->choices; *choice; choice++)
             text_printf(out, "%s%s", choice == setting->choices ? "" : ", ", *choice);
+    } else if (bounded && setting->type == SETTING_SIZE) {
+        text_puts(out, "size ");
+        put_size(out, setting->low);
+        text_puts(out, " to ");
+        put_size(out, setting->high);
     } else if (bounded) {
         text_printf(out, "%s %" PRId64 " to %" PRId64, type_name(setting->type), setting->low, setting->high);
     } else {

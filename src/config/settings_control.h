@@ -12,36 +12,38 @@
       .type = SETTING_ENUM,                                                                                            \
       .default_value = "auto",                                                                                         \
       .choices = yes_no_auto,                                                                                          \
-      .help = "a socket by which the running daemon is asked (`sluice status` and kin); auto goes on without it when " \
-              "it can't be opened" },                                                                                  \
+      .help = "Open the control socket, which `sluice status` and other commands use; with auto the daemon runs "      \
+              "without it when it can't be opened" },                                                                  \
         { .name = "unix-command.filename",                                                                             \
           .type = SETTING_STRING,                                                                                      \
           .default_value = SLUICE_RUNDIR "/control.socket",                                                            \
-          .help = "path of that socket; a name without / lies in " SLUICE_RUNDIR },                                    \
+          .help = "Path of that socket; a name without / lies in " SLUICE_RUNDIR },                                    \
         { .name = "control.mode",                                                                                      \
           .type = SETTING_STRING,                                                                                      \
           .default_value = "0660",                                                                                     \
           .check = form_mode,                                                                                          \
-          .help = "permissions of the control socket, in octal: who may write to it may ask, and reload" },            \
+          .help = "Permissions of the control socket, in octal; whoever may write to it may send commands, reload "    \
+                  "among them" },                                                                                      \
         { .name = "control.group",                                                                                     \
           .type = SETTING_STRING,                                                                                      \
-          .help = "group of the control socket; unset: that of the daemon" },                                          \
+          .help = "Group of the control socket; unset: group of the daemon" },                                         \
         { .name = "control.clients",                                                                                   \
           .type = SETTING_NUMBER,                                                                                      \
           .default_value = "8",                                                                                        \
           .low = 1,                                                                                                    \
           .high = 64,                                                                                                  \
-          .help = "clients of the control socket at the same time; one more is turned away" },                         \
+          .help = "Maximum number of clients of the control socket at a time" },                                       \
         { .name = "reload.mistakes",                                                                                   \
           .type = SETTING_ENUM,                                                                                        \
           .default_value = "skip",                                                                                     \
           .choices = refuse_or_skip,                                                                                   \
-          .help = "what a reload does when rules have more mistakes than the rules in use: skip leaves out the rules " \
-                  "with mistakes, as a start does; refuse keeps the rules in use" },                                   \
+          .help =                                                                                                      \
+              "Reaction of a reload when rules have more mistakes than the rules in use: skip leaves out the rules "   \
+              "with mistakes, as a start does; refuse keeps the rules in use" },                                       \
     {                                                                                                                  \
         .name = "reload.memory-max", .type = SETTING_SIZE, .default_value = "0", .high = INT64_C(1) << 40,             \
-        .help = "what the rules of a reload may take, beside those in use; 0: what the machine or the control "        \
-                "group has left"                                                                                       \
+        .help = "Memory that a reload may take for the new rules, beside those in use; 0: what the machine or the "    \
+                "control group has left"                                                                               \
     }
 
 #endif

@@ -15,34 +15,35 @@ enum { NUMBER_MAX = INT32_MAX };
       .default_value = "3500",                                                                                         \
       .low = 1,                                                                                                        \
       .high = NUMBER_MAX,                                                                                              \
-      .help = "steps that one evaluation of a pcre may take; past them it does not match" },                           \
+      .help = "Maximum number of steps of one pcre evaluation; beyond it the pcre does not match" },                   \
         { .name = "detect.pcre-match-limit-recursion",                                                                 \
           .type = SETTING_NUMBER,                                                                                      \
           .default_value = "1500",                                                                                     \
           .low = 1,                                                                                                    \
           .high = NUMBER_MAX,                                                                                          \
-          .help = "depth that one evaluation of a pcre may reach" },                                                   \
+          .help = "Maximum recursion depth of one pcre evaluation" },                                                  \
         { .name = "detect.guess-applayer-tx",                                                                          \
           .type = SETTING_BOOL,                                                                                        \
           .default_value = "no",                                                                                       \
-          .help = "alerts of rules that name no protocol tell of the transaction under way, too" },                    \
+          .help = "Add the current transaction to alerts of rules that name no protocol" },                            \
         { .name = "detect.sgh-mpm-caching",                                                                            \
           .type = SETTING_BOOL,                                                                                        \
           .default_value = "no",                                                                                       \
-          .help = "keeps compiled pattern databases on disk, so that the same rules load faster" },                    \
+          .help = "Keep compiled pattern databases on disk, so that the same rules load faster" },                     \
         { .name = "detect.sgh-mpm-caching-path",                                                                       \
           .type = SETTING_PATH,                                                                                        \
           .default_value = "/var/cache/sluice/sgh",                                                                    \
-          .help = "the folder they are kept in; made when it is not there. Several instances may share it" },          \
+          .help = "Folder of the compiled databases, created if missing; several instances may share it" },            \
         { .name = "detect.sgh-mpm-caching-max-age",                                                                    \
           .type = SETTING_STRING,                                                                                      \
           .default_value = "7d",                                                                                       \
           .check = form_duration,                                                                                      \
-          .help = "how long a file stays that nobody uses: seconds, or a number with s, m, h, d or w; 0: for ever" },  \
+          .help = "Age at which unused databases are deleted: seconds, or a number with s, m, h, d or w; 0: never" },  \
     {                                                                                                                  \
         .name = "detect.sgh-mpm-caching-max-size", .type = SETTING_SIZE, .default_value = "512 MiB", .low = 0,         \
         .high = INT64_C(1) << 40,                                                                                      \
-        .help = "past it the longest unused files go, but for those of the last hour; 0: no bound"                     \
+        .help = "Maximum size of all databases together; beyond it those unused for longest are deleted, but for "     \
+                "those used in the last hour; 0: unlimited"                                                            \
     }
 
 #endif

@@ -21,43 +21,39 @@ static const char *const offload_verdicts[] = { "auto", "conntrack", "packet-mar
       .type = SETTING_ENUM,                                                                                            \
       .default_value = "none",                                                                                         \
       .choices = attach_modes,                                                                                         \
-      .help =                                                                                                          \
-          "how `sluice run` feeds its queues: none (the firewall's own rules do), or a table of its own: after "       \
-          "(what the "                                                                                                 \
-          "firewall accepted), before (everything), repeat (with queue.mark), chain (sluice_ips, to be jumped to), "   \
-          "route" },                                                                                                   \
+      .help = "Attachment to the firewall: none (the firewall has queue rules), or a sluice table that queues "        \
+              "packets: after (what the firewall accepted), before (all packets), repeat (with queue.mark), chain "    \
+              "(sluice_ips, as a jump target), route" },                                                               \
         { .name = "nft.table",                                                                                         \
           .type = SETTING_STRING,                                                                                      \
           .default_value = "sluice",                                                                                   \
           .check = form_name,                                                                                          \
-          .help = "name of the own table" },                                                                           \
+          .help = "Name of the sluice table" },                                                                        \
         { .name = "nft.family",                                                                                        \
           .type = SETTING_ENUM,                                                                                        \
           .default_value = "inet",                                                                                     \
           .choices = families,                                                                                         \
-          .help = "family of the own table: inet is IPv4 and IPv6" },                                                  \
+          .help = "Family of the sluice table; inet is IPv4 and IPv6" },                                               \
         { .name = "nft.hooks",                                                                                         \
           .type = SETTING_LIST,                                                                                        \
           .default_value = "forward",                                                                                  \
           .choices = hooks,                                                                                            \
-          .help = "hooks of the own table: forward for a gateway, input and output for the host itself" },             \
+          .help = "Hooks of the sluice table: forward for a gateway, input and output for the host itself" },          \
         { .name = "nft.bypass",                                                                                        \
           .type = SETTING_BOOL,                                                                                        \
           .default_value = "yes",                                                                                      \
-          .help = "packets go on when nobody listens on the queue; otherwise the kernel drops them" },                 \
+          .help = "Let packets pass when no process listens on the queue; otherwise the kernel drops them" },          \
         { .name = "nft.priority",                                                                                      \
           .type = SETTING_STRING,                                                                                      \
           .default_value = "auto",                                                                                     \
           .check = form_priority,                                                                                      \
-          .help =                                                                                                      \
-              "priority of the own chain; auto finds one after (or before) the filter chains of the live ruleset" },   \
+          .help = "Priority of the sluice chain; auto: after (or before) the filter chains of the live ruleset" },     \
         { .name = "nft.expression",                                                                                    \
           .type = SETTING_ENUM,                                                                                        \
           .default_value = "auto",                                                                                     \
           .choices = expressions,                                                                                      \
-          .help =                                                                                                      \
-              "how the rule queues: native (nft queue), xt (the NFQUEUE target); auto takes native where the kernel "  \
-              "has it" },                                                                                              \
+          .help = "Expression of the queue rule: native (nft queue), xt (the NFQUEUE target), auto (native where the " \
+                  "kernel has it)" },                                                                                  \
         { .name = "nft.reject-mark",                                                                                   \
           .type = SETTING_STRING,                                                                                      \
           .default_value = "0x40000000/0x40000000",                                                                    \
@@ -67,45 +63,41 @@ static const char *const offload_verdicts[] = { "auto", "conntrack", "packet-mar
           .type = SETTING_ENUM,                                                                                        \
           .default_value = "reassert",                                                                                 \
           .choices = monitor_modes,                                                                                    \
-          .help = "what is done when somebody removes or alters the own table while `sluice run` is attached: "        \
-                  "reassert (put "                                                                                     \
-                  "back, and told in an event), report (told alone), off (not looked for)" },                          \
+          .help = "Reaction when another process removes or changes the sluice table: reassert (restore it, with an "  \
+                  "event), report (event only), off" },                                                                \
         { .name = "nft.blocklist.enabled",                                                                             \
           .type = SETTING_BOOL,                                                                                        \
           .default_value = "no",                                                                                       \
-          .help =                                                                                                      \
-              "sets of blocked hosts in the own table: the kernel drops their packets, and those to them, before the " \
-              "queue (`sluice blocklist`)" },                                                                          \
+          .help = "Keep sets of blocked hosts in the sluice table; the kernel drops packets from and to them before "  \
+                  "the queue (`sluice blocklist`)" },                                                                  \
         { .name = "nft.blocklist.timeout",                                                                             \
           .type = SETTING_NUMBER,                                                                                      \
           .default_value = "600",                                                                                      \
           .low = 1,                                                                                                    \
           .high = 31536000,                                                                                            \
-          .help = "seconds for which a host is blocked when nobody says for how long" },                               \
+          .help = "Seconds that a host is blocked, unless the rule or command gives another time" },                   \
         { .name = "nft.blocklist.size",                                                                                \
           .type = SETTING_NUMBER,                                                                                      \
           .default_value = "16384",                                                                                    \
           .low = 1,                                                                                                    \
           .high = 1 << 20,                                                                                             \
-          .help = "hosts that can be blocked at a time, of IPv4 and of IPv6 each" },                                   \
+          .help = "Maximum number of blocked hosts, for IPv4 and IPv6 each" },                                         \
         { .name = "nft.blocklist.priority",                                                                            \
           .type = SETTING_NUMBER,                                                                                      \
           .default_value = "0",                                                                                        \
           .low = 0,                                                                                                    \
           .high = 255,                                                                                                 \
-          .help = "rules that drop, of this priority or a more urgent one (1 is the most urgent), block the host "     \
-                  "they drop; "                                                                                        \
-                  "0: only rules that ask for it (fwsam)" },                                                           \
+          .help = "Block the host when a rule of this or a more urgent priority drops (1 is the most urgent); 0: "     \
+                  "only rules with fwsam block hosts" },                                                               \
         { .name = "nft.blocklist.classtypes",                                                                          \
           .type = SETTING_LIST,                                                                                        \
-          .help = "rules that drop, of these classes, block the host they drop" },                                     \
+          .help = "Block the host when a rule of these classes drops" },                                               \
         { .name = "nft.offload.flows",                                                                                 \
           .type = SETTING_ENUM,                                                                                        \
           .default_value = "none",                                                                                     \
           .choices = offloaded_flows,                                                                                  \
-          .help =                                                                                                      \
-              "which flows the kernel handles without Sluice once they are decided, by a mark of their connection: "   \
-              "accepted (those that need no more inspection), dropped (those of which all that follows is dropped)" }, \
+          .help = "Offload decided flows to the kernel by a mark of their connection: accepted (flows that need no "   \
+                  "more inspection), dropped (dropped flows), both" },                                                 \
         { .name = "nft.offload.accept-mark",                                                                           \
           .type = SETTING_STRING,                                                                                      \
           .default_value = "0x10000000/0x10000000",                                                                    \
@@ -120,13 +112,12 @@ static const char *const offload_verdicts[] = { "auto", "conntrack", "packet-mar
           .type = SETTING_ENUM,                                                                                        \
           .default_value = "auto",                                                                                     \
           .choices = offload_verdicts,                                                                                 \
-          .help =                                                                                                      \
-              "how a verdict marks a connection: conntrack (itself), packet-mark (the packet, whose mark a rule of "   \
-              "the own table saves); auto takes conntrack where the kernel can" },                                     \
+          .help = "How a verdict marks a connection: conntrack (directly), packet-mark (the packet, whose mark a "     \
+                  "rule of the sluice table saves), auto (conntrack where the kernel supports it)" },                  \
         { .name = "nft.offload.passed",                                                                                \
           .type = SETTING_BOOL,                                                                                        \
           .default_value = "yes",                                                                                      \
-          .help = "flows that a pass rule passes are offloaded, too; what they speak is then not told any more" },     \
+          .help = "Offload flows that a pass rule matches, too; their application events end there" },                 \
         { .name = "nft.offload.ports",                                                                                 \
           .type = SETTING_STRING,                                                                                      \
           .check = form_ports,                                                                                         \
@@ -136,16 +127,15 @@ static const char *const offload_verdicts[] = { "auto", "conntrack", "packet-mar
           .default_value = "10",                                                                                       \
           .low = 0,                                                                                                    \
           .high = 3600,                                                                                                \
-          .help = "seconds between two looks at what offloaded flows have moved, for their records; 0: never. The "    \
+          .help = "Seconds between two queries of conntrack for the counters of offloaded flows; 0: never. The "       \
                   "kernel counts with net.netfilter.nf_conntrack_acct=1" },                                            \
         { .name = "nft.offload.flowtable",                                                                             \
           .type = SETTING_LIST,                                                                                        \
-          .help =                                                                                                      \
-              "devices between which the kernel forwards accepted flows without any hook, the firewall's neither; "    \
-              "none: all hooks but the queue" },                                                                       \
+          .help = "Devices between which a flowtable forwards accepted flows, bypassing all hooks, the firewall's, "   \
+                  "too; unset: they bypass the queue only" },                                                          \
     {                                                                                                                  \
         .name = "nft.blocklist.never", .type = SETTING_VARIABLE, .default_value = "$HOME_NET",                         \
-        .help = "addresses that are never blocked, as in a rule; none: every address may be"                           \
+        .help = "Addresses that are never blocked, written as in a rule; none: any address may be blocked"             \
     }
 
 #endif

@@ -11,47 +11,46 @@ static const char *const shed_classes[] = { "encrypted", "bulk", "files", "estab
     { .name = "overload.enabled",                                                                                      \
       .type = SETTING_BOOL,                                                                                            \
       .default_value = "yes",                                                                                          \
-      .help =                                                                                                          \
-          "when a queue is too full or its packets have waited too long, flows of overload.shed are bypassed, and "    \
-          "an event says so; it ends when both have been below half of their limits for a second" },                   \
+      .help = "Bypass flows of overload.shed when a queue is too full or its packets wait too long, with an event; "   \
+              "it ends when both have been below half of their limits for a second" },                                 \
         { .name = "overload.queue-fill",                                                                               \
           .type = SETTING_NUMBER,                                                                                      \
           .default_value = "50",                                                                                       \
           .low = 1,                                                                                                    \
           .high = 100,                                                                                                 \
-          .help = "per cent of queue.length, or of the socket's buffer, that are too full" },                          \
+          .help = "Fill level of a queue, in per cent of queue.length or of the socket buffer, from which it is "      \
+                  "overloaded" },                                                                                      \
         { .name = "overload.queue-age",                                                                                \
           .type = SETTING_NUMBER,                                                                                      \
           .default_value = "100",                                                                                      \
           .low = 1,                                                                                                    \
           .high = 3600000,                                                                                             \
-          .help =                                                                                                      \
-              "milliseconds that are too long for a packet to wait for its verdict, when it goes on so for 20 ms" },   \
+          .help = "Milliseconds that packets may wait for their verdict before the queue is overloaded, when they do " \
+                  "so for 20 ms" },                                                                                    \
         { .name = "overload.shed",                                                                                     \
           .type = SETTING_LIST,                                                                                        \
           .default_value = "encrypted",                                                                                \
           .choices = shed_classes,                                                                                     \
-          .help =                                                                                                      \
-              "which flows are bypassed in overload, in this order, one class more each 50 ms as long as it lasts: "   \
-              "encrypted (TLS and SSH after the handshake), bulk (more than overload.bulk-size), files (in the midst " \
-              "of one larger than overload.file-size), established; of "                                               \
-              "those none that a rule has met. new: flows that begin are treated as overload.policy says. "            \
-              "[]: none" },                                                                                            \
+          .help = "Classes of flows that are bypassed in overload, in this order, one class more each 50 ms while it " \
+                  "lasts: encrypted (TLS and SSH after the handshake), bulk (more than overload.bulk-size), files "    \
+                  "(within a file larger than overload.file-size), established; no flow that a rule has matched. "     \
+                  "new: new flows are treated by overload.policy. []: none" },                                         \
         { .name = "overload.bulk-size",                                                                                \
           .type = SETTING_SIZE,                                                                                        \
           .default_value = "10 MiB",                                                                                   \
           .low = 1,                                                                                                    \
           .high = INT64_C(1) << 40,                                                                                    \
-          .help = "bytes of both directions past which a flow is bulk" },                                              \
+          .help = "Bytes of both directions from which a flow is bulk" },                                              \
         { .name = "overload.file-size",                                                                                \
           .type = SETTING_SIZE,                                                                                        \
           .default_value = "256 KiB",                                                                                  \
           .low = 1,                                                                                                    \
           .high = INT64_C(1) << 40,                                                                                    \
-          .help = "bytes of a file past which it is large" },                                                          \
+          .help = "Bytes from which a file is large" },                                                                \
     {                                                                                                                  \
         .name = "overload.policy", .type = SETTING_ENUM, .choices = exception_policies,                                \
-        .help = "exception-policy for a flow that begins in overload, when overload.shed has new and has come to it"   \
+        .help = "Exception policy for flows that begin in overload, when overload.shed has new and has reached it; "   \
+                "unset: exception-policy"                                                                              \
     }
 
 /* What packets and rules may cost: timed in `sluice run` only, and only when there is a budget. */
@@ -62,34 +61,35 @@ static const char *const suspend_modes[] = { "no", "alert", "all", NULL };
       .type = SETTING_NUMBER,                                                                                          \
       .default_value = "0",                                                                                            \
       .high = 60000000,                                                                                                \
-      .help = "microseconds that a packet may take; those that take longer are counted, and told once a minute with "  \
-              "the rules that cost most. 0: nothing is timed. Of the start, as the next ones" },                       \
+      .help = "Microseconds per packet; packets that take longer are counted, and logged once a minute with the most " \
+              "expensive rules; 0: not measured. Needs a restart, as the five settings below" },                       \
         { .name = "detect.rule-budget",                                                                                \
           .type = SETTING_NUMBER,                                                                                      \
           .default_value = "0",                                                                                        \
           .high = 60000000,                                                                                            \
-          .help = "microseconds that one evaluation of a rule may take; told as those of packets. 0: any" },           \
+          .help = "Microseconds per evaluation of a rule; slower evaluations are counted and logged as for packets; "  \
+                  "0: unlimited" },                                                                                    \
         { .name = "detect.suspend-slow-rules",                                                                         \
           .type = SETTING_ENUM,                                                                                        \
           .default_value = "no",                                                                                       \
           .choices = suspend_modes,                                                                                    \
-          .help = "a rule that exceeds detect.rule-budget again and again is not asked for some time, and an event "   \
-                  "says so. alert: rules that do no more than alert; all: those that drop or pass, too" },             \
+          .help = "Suspend rules that exceed detect.rule-budget repeatedly, with an event. alert: rules that only "    \
+                  "alert; all: rules that drop or pass, too" },                                                        \
         { .name = "detect.suspend-count",                                                                              \
           .type = SETTING_NUMBER,                                                                                      \
           .default_value = "100",                                                                                      \
           .low = 1,                                                                                                    \
           .high = 1 << 30,                                                                                             \
-          .help = "so many times in detect.suspend-window" },                                                          \
+          .help = "Number of times that a rule must exceed its budget within detect.suspend-window to be suspended" }, \
         { .name = "detect.suspend-window",                                                                             \
           .type = SETTING_NUMBER,                                                                                      \
           .default_value = "60",                                                                                       \
           .low = 1,                                                                                                    \
           .high = 86400,                                                                                               \
-          .help = "seconds" },                                                                                         \
+          .help = "Seconds in which these times are counted" },                                                        \
     {                                                                                                                  \
         .name = "detect.suspend-time", .type = SETTING_NUMBER, .default_value = "600", .low = 1, .high = 1 << 24,      \
-        .help = "seconds for which it is not asked"                                                                    \
+        .help = "Seconds that a rule stays suspended"                                                                  \
     }
 
 #endif

@@ -19,7 +19,7 @@ static const char *const conntrack_modes[] = { "auto", "always", "no", NULL };
     { .name = "queues.*.verdict",                                                                                      \
       .type = SETTING_ENUM,                                                                                            \
       .choices = verdicts,                                                                                             \
-      .help = "queue.verdict for the queues named by `*` (\"0-3\")" },                                                 \
+      .help = "queue.verdict for the queues in the name, such as \"0-3\"" },                                           \
         { .name = "queues.*.mark",                                                                                     \
           .type = SETTING_STRING,                                                                                      \
           .check = form_mark,                                                                                          \
@@ -75,9 +75,9 @@ static const char *const conntrack_modes[] = { "auto", "always", "no", NULL };
 #define MODE_SETTING                                                                                                   \
     {                                                                                                                  \
         .name = "ips.mode", .type = SETTING_ENUM, .default_value = "drop", .choices = ips_modes,                       \
-        .help = "drop enforces what rules and exception policies decide; alert-only lets every packet pass "           \
-                "unchanged, and "                                                                                      \
-                "reports and counts (ips.would_drop) what drop would do. Changed by a reload, or by `sluice mode`"     \
+        .help = "Enforce the decisions of rules and exception policies (drop), or let every packet pass unchanged, "   \
+                "and report and count what drop would do (alert-only, ips.would_drop). Changed by a reload, or by "    \
+                "`sluice mode`"                                                                                        \
     }
 
 #endif

@@ -8,33 +8,34 @@
 #define SECURITY_SETTINGS                                                                                              \
     { .name = "run-as.user",                                                                                           \
       .type = SETTING_STRING,                                                                                          \
-      .help = "the user that the daemon becomes when root starts it; unset: sluice, if there is such a user" },        \
-        { .name = "run-as.group", .type = SETTING_STRING, .help = "its group; unset: that of the user" },              \
+      .help = "User that the engine runs as when root starts the daemon; unset: sluice, if this user exists" },        \
+        { .name = "run-as.group",                                                                                      \
+          .type = SETTING_STRING,                                                                                      \
+          .help = "Group that the engine runs as; unset: group of the user" },                                         \
         { .name = "security.sandbox",                                                                                  \
           .type = SETTING_ENUM,                                                                                        \
           .default_value = "auto",                                                                                     \
           .choices = yes_no_auto,                                                                                      \
-          .help = "before the first packet the daemon becomes that user, and gives up all capabilities but "           \
-                  "CAP_NET_ADMIN, files that it does not need (Landlock) and system calls (seccomp); auto tells what " \
-                  "is not to be had, yes does not start without, no keeps all" },                                      \
+          .help = "Sandbox the engine: run as run-as.user with CAP_NET_ADMIN only, with a Landlock and a seccomp "     \
+                  "filter. auto logs what the kernel lacks, yes does not start without all of it" },                   \
         { .name = "security.seccomp",                                                                                  \
           .type = SETTING_BOOL,                                                                                        \
           .default_value = "yes",                                                                                      \
-          .help = "whether the sandbox has a list of system calls" },                                                  \
+          .help = "Restrict system calls in the sandbox (seccomp)" },                                                  \
         { .name = "security.landlock.enabled",                                                                         \
           .type = SETTING_BOOL,                                                                                        \
           .default_value = "yes",                                                                                      \
-          .help = "whether it has Landlock" },                                                                         \
+          .help = "Restrict file access in the sandbox (Landlock)" },                                                  \
         { .name = "security.landlock.directories.read",                                                                \
           .type = SETTING_PATHS,                                                                                       \
-          .help = "more folders that may be read beneath: where rules name files that a reload is to find" },          \
+          .help = "Folders that the sandbox may read, too, for example those of files that rules name" },              \
         { .name = "security.landlock.directories.write",                                                               \
           .type = SETTING_PATHS,                                                                                       \
-          .help = "more folders that may be written beneath" },                                                        \
-        { .name = "security.lua.**", .type = SETTING_ANY, .help = "accepted and not needed: rules have no Lua" },      \
+          .help = "Folders that the sandbox may write to, too" },                                                      \
+        { .name = "security.lua.**", .type = SETTING_ANY, .help = "Accepted without effect: rules have no Lua" },      \
     {                                                                                                                  \
         .name = "security.limit-noproc", .type = SETTING_BOOL,                                                         \
-        .help = "accepted and not needed: the list of system calls has none for processes"                             \
+        .help = "Accepted without effect: the seccomp filter allows no new processes"                                  \
     }
 
 #endif

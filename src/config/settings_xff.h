@@ -14,24 +14,23 @@ static const char *const xff_deployments[] = { "reverse", "forward", NULL };
     { .name = path ".enabled",                                                                                         \
       .type = SETTING_BOOL,                                                                                            \
       .default_value = "no",                                                                                           \
-      .help = "the address of the client behind a proxy, as a header of HTTP tells it" },                              \
+      .help = "Report the address of the client behind a proxy, from an HTTP header" },                                \
         { .name = path ".mode",                                                                                        \
           .type = SETTING_ENUM,                                                                                        \
           .default_value = "extra-data",                                                                               \
           .choices = xff_modes,                                                                                        \
-          .help = "extra-data: a field xff; overwrite: in place of the client's address" },                            \
+          .help = "Place of the address: extra-data (a field xff), overwrite (instead of the source address)" },       \
         { .name = path ".deployment",                                                                                  \
           .type = SETTING_ENUM,                                                                                        \
           .default_value = "reverse",                                                                                  \
           .choices = xff_deployments,                                                                                  \
-          .help = "the kind of proxy. reverse: the last address of the header; forward: the first" },                  \
+          .help = "Kind of proxy: reverse (use the last address of the header), forward (the first)" },                \
     {                                                                                                                  \
-        .name = path ".header", .type = SETTING_STRING, .default_value = "X-Forwarded-For", .help = "its name"         \
+        .name = path ".header", .type = SETTING_STRING, .default_value = "X-Forwarded-For",                            \
+        .help = "Name of the HTTP header"                                                                              \
     }
 #define XFF_OF(event)                                                                                                  \
-    { .name = "eve.types." event ".xff",                                                                               \
-      .type = SETTING_SECTION,                                                                                         \
-      .help = "what holds in place of eve.xff for this event type" },                                                  \
+    { .name = "eve.types." event ".xff", .type = SETTING_SECTION, .help = "Settings of eve.xff for this event type" }, \
         XFF_SETTINGS("eve.types." event ".xff")
 
 #endif

@@ -366,19 +366,21 @@ static enum app_guess dcerpc_probe(const struct app_probe *in)
 /* --- Settings ------------------------------------------------------------------------------------------------------------------- */
 
 static const struct setting setting_rows[] = {
-    { .name = "eve.types.dcerpc", .type = SETTING_SECTION, .help = "a call of DCERPC with its answer" },
+    { .name = "eve.types.dcerpc",
+      .type = SETTING_SECTION,
+      .help = "Event type dcerpc: a DCERPC call with its response" },
     { .name = "app-layer.protocols.dcerpc.max-stub-size",
       .type = SETTING_SIZE,
       .default_value = "1mb",
       .low = 1024,
       .high = 4 << 20,
-      .help = "bytes of a call's arguments or results that are put together from its fragments" },
+      .help = "Maximum number of bytes of a call's arguments or results that are reassembled from fragments" },
     { .name = "app-layer.protocols.dcerpc.max-tx",
       .type = SETTING_NUMBER,
       .default_value = "1024",
       .low = 1,
       .high = 4096,
-      .help = "calls without a response; for one more the oldest is closed" },
+      .help = "Maximum number of calls without a response; beyond it the oldest is closed" },
     { .name = NULL },
 };
 

@@ -54,11 +54,11 @@ static bool dhcp_logs_from_server(const struct app_tx *tx, const void *settings)
 }
 
 static const struct setting setting_rows[] = {
-    { .name = "eve.types.dhcp", .type = SETTING_SECTION, .help = "a message of DHCP" },
+    { .name = "eve.types.dhcp", .type = SETTING_SECTION, .help = "Event type dhcp: a DHCP message" },
     { .name = "eve.types.dhcp.extended",
       .type = SETTING_BOOL,
       .default_value = "no",
-      .help = "all messages with all that is read of them; otherwise acknowledgements, in short" },
+      .help = "Write all messages with all fields; otherwise acknowledgements only, with few fields" },
     { .name = NULL },
 };
 

@@ -25,40 +25,40 @@ static const char *check_type(const char *value)
 }
 
 const struct setting mdns_setting_rows[] = {
-    { .name = "eve.types.mdns", .type = SETTING_SECTION, .help = "a message of multicast DNS" },
+    { .name = "eve.types.mdns", .type = SETTING_SECTION, .help = "Event type mdns: a multicast DNS message" },
     { .name = NULL },
 };
 
 const struct setting llmnr_setting_rows[] = {
-    { .name = "eve.types.llmnr", .type = SETTING_SECTION, .help = "a message of LLMNR" },
+    { .name = "eve.types.llmnr", .type = SETTING_SECTION, .help = "Event type llmnr: an LLMNR message" },
     { .name = NULL },
 };
 
 const struct setting dns_setting_rows[] = {
-    { .name = "eve.types.dns", .type = SETTING_SECTION, .help = "a request or a response of DNS" },
+    { .name = "eve.types.dns", .type = SETTING_SECTION, .help = "Event type dns: a DNS request or response" },
     { .name = "eve.types.dns.requests",
       .type = SETTING_BOOL,
       .default_value = "yes",
-      .help = "events of DNS requests" },
+      .help = "Write events of DNS requests" },
     { .name = "eve.types.dns.responses",
       .type = SETTING_BOOL,
       .default_value = "yes",
-      .help = "events of DNS responses" },
+      .help = "Write events of DNS responses" },
     { .name = "eve.types.dns.version",
       .type = SETTING_NUMBER,
       .default_value = "3",
       .low = 2,
       .high = 3,
-      .help = "form of the events: 3, that of Suricata 8, or 2, that of Suricata 7" },
+      .help = "Version of the event format: 3 (Suricata 8) or 2 (Suricata 7)" },
     { .name = "eve.types.dns.types",
       .type = SETTING_LIST,
       .check = check_type,
-      .help = "only events of messages with a query for one of these types of records; all when it is left out" },
+      .help = "Record types of which queries are reported; unset: all" },
     { .name = "eve.types.dns.formats",
       .type = SETTING_LIST,
       .default_value = "detailed, grouped",
       .choices = formats,
-      .help = "how answers are written: each record, or their data grouped by type" },
+      .help = "Format of answers: each record (detailed), or their data by type (grouped)" },
     { .name = NULL },
 };
 

@@ -490,19 +490,19 @@ static enum app_guess ftp_probe(const struct app_probe *in)
 static const struct setting setting_rows[] = {
     { .name = "eve.types.ftp",
       .type = SETTING_SECTION,
-      .help = "a command of FTP with its reply (ftp), and a data connection (ftp_data)" },
+      .help = "Event types ftp and ftp_data: an FTP command with its reply, and a data connection" },
     { .name = "app-layer.protocols.ftp.max-line-length",
       .type = SETTING_SIZE,
       .default_value = "4096",
       .low = 64,
       .high = 32768,
-      .help = "bytes of a command or of a line of a reply; what is longer is cut" },
+      .help = "Maximum length of a command or of a line of a reply, in bytes; the rest is cut off" },
     { .name = "app-layer.protocols.ftp.max-tx",
       .type = SETTING_NUMBER,
       .default_value = "1024",
       .low = 1,
       .high = 4096,
-      .help = "commands without a reply; with more of them a connection is not parsed any more" },
+      .help = "Maximum number of commands without a reply; beyond it the connection is no longer parsed" },
     { .name = NULL },
 };
 

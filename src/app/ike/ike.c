@@ -232,11 +232,11 @@ static bool ike_logs_from_server(const struct app_tx *tx, const void *settings)
 static const char *const words[] = { "ikev2", NULL };
 
 static const struct setting setting_rows[] = {
-    { .name = "eve.types.ike", .type = SETTING_SECTION, .help = "a message of IKE, version 1 or 2" },
+    { .name = "eve.types.ike", .type = SETTING_SECTION, .help = "Event type ike: an IKE message, version 1 or 2" },
     { .name = "eve.types.ike.extended",
       .type = SETTING_BOOL,
       .default_value = "no",
-      .help = "the exchange of version 1 by name, too" },
+      .help = "Add the name of the exchange in version 1" },
     { .name = NULL },
 };
 

@@ -226,7 +226,7 @@ static bool krb5_logs_from_server(const struct app_tx *tx, const void *settings)
 static const struct setting setting_rows[] = {
     { .name = "eve.types.krb5",
       .type = SETTING_SECTION,
-      .help = "a request to a Kerberos server, its reply or an error" },
+      .help = "Event type krb5: a Kerberos request, its reply or an error" },
     { .name = NULL },
 };
 

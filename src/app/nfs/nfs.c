@@ -308,7 +308,7 @@ static bool nfs_logs_from_server(const struct app_tx *tx, const void *settings)
 }
 
 static const struct setting setting_rows[] = {
-    { .name = "eve.types.nfs", .type = SETTING_SECTION, .help = "a call of NFS with its reply" },
+    { .name = "eve.types.nfs", .type = SETTING_SECTION, .help = "Event type nfs: an NFS call with its reply" },
     { .name = NULL },
 };
 

@@ -102,7 +102,7 @@ static bool ntp_logs_from_server(const struct app_tx *tx, const void *settings)
 }
 
 static const struct setting setting_rows[] = {
-    { .name = "eve.types.ntp", .type = SETTING_SECTION, .help = "a message of NTP" },
+    { .name = "eve.types.ntp", .type = SETTING_SECTION, .help = "Event type ntp: an NTP message" },
     { .name = NULL },
 };
 

@@ -313,19 +313,20 @@ static const char *const hassh_choices[] = { "auto", "yes", "no", "true", "false
 static const char *const encryption_choices[] = { "track-only", "bypass", "full", NULL };
 
 static const struct setting setting_rows[] = {
-    { .name = "eve.types.ssh", .type = SETTING_SECTION, .help = "an SSH connection: versions, software, fingerprints" },
+    { .name = "eve.types.ssh",
+      .type = SETTING_SECTION,
+      .help = "Event type ssh: an SSH connection with versions, software and fingerprints" },
     { .name = "app-layer.protocols.ssh.hassh",
       .type = SETTING_ENUM,
       .default_value = "auto",
       .choices = hassh_choices,
-      .help = "fingerprints of the algorithms that both sides offer; auto is yes" },
+      .help = "Compute HASSH fingerprints of the algorithms that both sides offer; auto: yes" },
     { .name = "app-layer.protocols.ssh.encryption-handling",
       .type = SETTING_ENUM,
       .default_value = "track-only",
       .choices = encryption_choices,
-      .help = "what to do once the connection is encrypted: track-only and bypass look at nothing that follows, full "
-              "looks at the "
-              "bytes" },
+      .help = "Treatment of a connection once it is encrypted: track-only (not inspected), bypass (the flow is "
+              "bypassed), full (inspected)" },
     { .name = NULL },
 };
 

@@ -114,7 +114,7 @@ static void tftp_log(const struct app_tx *tx, const void *settings, struct field
 }
 
 static const struct setting setting_rows[] = {
-    { .name = "eve.types.tftp", .type = SETTING_SECTION, .help = "a request of TFTP" },
+    { .name = "eve.types.tftp", .type = SETTING_SECTION, .help = "Event type tftp: a TFTP request" },
     { .name = NULL },
 };
 

@@ -54,9 +54,8 @@ const struct setting tls_settings_table[] = {
       .type = SETTING_ENUM,
       .default_value = "track-only",
       .choices = encrypted_choices,
-      .help =
-          "once the handshake is over: nobody looks at the encrypted bytes (track-only; default is the same), and the "
-          "flow is bypassed (bypass), or they are looked at as all others (full)" },
+      .help = "Treatment of a connection after the handshake: track-only or default (encrypted data is not inspected), "
+              "bypass (the flow is bypassed), full (encrypted data is inspected)" },
     { .name = PROTOCOL "ja3-fingerprints",
       .type = SETTING_ENUM,
       .default_value = "auto",
@@ -68,19 +67,19 @@ const struct setting tls_settings_table[] = {
       .choices = print_choices,
       .help = "JA4: never (no), in every event (yes), or when a rule, eve.types.tls.custom or eve.types.tls.ja4 asks "
               "(auto)" },
-    { .name = "eve.types.tls", .type = SETTING_SECTION, .help = "a handshake of TLS" },
+    { .name = "eve.types.tls", .type = SETTING_SECTION, .help = "Event type tls: a TLS handshake" },
     { .name = EVENTS "extended",
       .type = SETTING_BOOL,
       .default_value = "yes",
-      .help = "all usual fields; otherwise subject, issuer and alternative names alone" },
+      .help = "Write all usual fields; otherwise subject, issuer and alternative names only" },
     { .name = EVENTS "session-resumption",
       .type = SETTING_BOOL,
       .default_value = "yes",
-      .help = "an event also for sessions that are resumed, which have no certificate" },
+      .help = "Write events of resumed sessions, too, which have no certificate" },
     { .name = EVENTS "custom",
       .type = SETTING_LIST,
       .choices = field_choices,
-      .help = "exactly these fields, whatever extended says" },
+      .help = "Fields to write, instead of those that extended selects" },
     { .name = EVENTS "ja4", .type = SETTING_BOOL, .default_value = "no", .help = "JA4 in every event" },
     { 0 },
 };
