@@ -137,6 +137,7 @@ struct queue_watch {
     uint64_t full_batches;       /* as capture counted them before it */
     uint64_t looked_ns;          /* when the kernel was asked for the queue's level */
     uint64_t oldest_ns;          /* age of the last batch's first packet when it was received */
+    uint64_t late_ns;            /* its probable age, when the worker got no CPU to receive it; 0: it did */
     unsigned fill_permille;      /* as it was seen last */
     uint64_t shed[SHED_CLASSES]; /* when it was entered */
     uint64_t missed;             /* notices for which there was no room */

@@ -18,8 +18,8 @@
 #include "sluice/ring.h"
 
 enum { LOOK_NS = 5 * 1000 * 1000 };
-/* A receive waits WORKER_WAIT_MS for packets. One that took longer did not wait for them: the worker was stopped, or got no CPU. */
-#define MAX_SLEEP_NS UINT64_C(300000000)
+#define WAIT_NS UINT64_C(200000000)      /* WORKER_WAIT_MS: how long a receive waits for packets */
+#define MAX_SLEEP_NS UINT64_C(300000000) /* one that took longer was stopped, or got no CPU */
 #define START_NS (3 * NS_PER_SECOND)
 #define MAX_STAMP_AGE_NS (60 * NS_PER_SECOND) /* what is older was stamped by another clock */
 
@@ -68,16 +68,20 @@ static void look(struct queue_watch *watch, struct capture *capture, uint64_t no
         queue_age_mark(&watch->age, level.id_sequence, now_ns, false);
 }
 
-/* The time of a receive that waited for packets is nobody's age. After a longer one packets may have come at any time since the last mark,
- * unless none waits. */
+/*
+ * The time that a receive waits for packets is nobody's age. When the worker was stopped in it, the signal ends the receive without packets:
+ * those that wait may have come at any time since the last mark. When it got no CPU they have come at any time of the receive; as it would
+ * have ended after WAIT_NS, its first packet has waited for about the rest. That is counted, but sheds no flow: it is not certain.
+ */
 static void note_sleep(struct queue_watch *watch, struct capture *capture, bool received, uint64_t now_ns)
 {
     uint64_t slept_ns = now_ns - watch->asked_ns;
     struct queue_level level;
 
-    if (slept_ns <= MAX_SLEEP_NS)
+    watch->late_ns = received && slept_ns > MAX_SLEEP_NS ? slept_ns - WAIT_NS : 0;
+    if (received || slept_ns <= MAX_SLEEP_NS)
         queue_age_slept(&watch->age, slept_ns);
-    else if (!received && capture_level(capture, &level) == 0 && level.has_sequence && level.waiting == 0)
+    else if (capture_level(capture, &level) == 0 && level.has_sequence && level.waiting == 0)
         queue_age_mark(&watch->age, level.id_sequence, now_ns, true);
 }
 
@@ -147,7 +151,9 @@ unsigned queue_watch_judged(struct queue_watch *watch, int count, const uint64_t
     bool begun = watch->begun || now_ns - watch->started_ns >= START_NS;
 
     if (count > 0)
-        queue_age_count(&watch->ages, age_ns, (uint32_t)count);
+        queue_age_count(&watch->ages,
+                        watch->oldest_ns > watch->late_ns ? age_ns : age_ns - watch->oldest_ns + watch->late_ns,
+                        (uint32_t)count);
     else
         watch->fill_permille = 0;
     watch->begun = begun || watch->age.drained || count == 0;

@@ -560,6 +560,15 @@ START_TEST(a_worker_that_was_stopped_hides_no_age)
 }
 END_TEST
 
+START_TEST(a_worker_without_cpu_sheds_nothing)
+{
+    for (uint32_t i = 0; i < 4; i++)
+        ck_assert_uint_eq(receive(1 + 2 * i, 2 + 2 * i, (1001 + 900 * i) * MS, (1900 + 900 * i) * MS), 0);
+    ck_assert_uint_ge(watch.ages.max_ns, 700 * MS);
+    ck_assert_uint_eq(watch.overload.times, 0);
+}
+END_TEST
+
 START_TEST(a_worker_that_was_stopped_while_nothing_came_has_young_packets)
 {
     receive(1, 2, 1000 * MS, 1000 * MS);
@@ -718,6 +727,7 @@ static Suite *make_suite(void)
     tcase_add_checked_fixture(receives, open_watch, close_watch);
     tcase_add_test(receives, an_idle_queue_has_young_packets_and_is_not_looked_at);
     tcase_add_test(receives, a_worker_that_was_stopped_hides_no_age);
+    tcase_add_test(receives, a_worker_without_cpu_sheds_nothing);
     tcase_add_test(receives, a_worker_that_was_stopped_while_nothing_came_has_young_packets);
     tcase_add_test(receives, a_queue_that_is_never_empty_is_looked_at_now_and_then);
     tcase_add_test(receives, a_full_socket_counts_as_well);
