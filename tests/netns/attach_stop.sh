@@ -43,7 +43,7 @@ for mode in ${MODES:-after before repeat}; do
 	for round in $(seq "${ROUNDS:-3}"); do
 		sleep 0.3
 		start_sluice $mode$round --queue 0-1 --rules "$WORK/t.rules" --set queue.length=20000 "${arguments[@]}"
-		sleep 0.3
+		for _ in $(seq 200); do [ $(($(kernel_queue 0 sequence) + $(kernel_queue 1 sequence))) -gt 110 ] && break; sleep 0.05; done
 		stop_process "$LAST_PID" || fail "$mode: exit code $?"
 		gateway nft list tables 2>/dev/null | grep sluice >/dev/null && fail "$mode: the table is still there"
 		judged=$(($(last_stats $mode$round queue.0.accepted) + $(last_stats $mode$round queue.0.repeated) +

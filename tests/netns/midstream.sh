@@ -47,7 +47,7 @@ say server_first "LATER, please"
 sleep 0.5
 start_sluice ips --queue 0 --rules "$WORK/t.rules" --set stream.midstream-grace=8
 started=$SECONDS
-grep -q "conntrack: the kernel" "$WORK/ips.log" || fail "not a word of whether the kernel tells what conntrack knows"
+grep -q "conntrack data" "$WORK/ips.log" || fail "the log does not say whether the kernel attaches conntrack data"
 ask four "goes on" "goes on"
 ask six "goes on" "goes on"
 hear server_first "LATER, please"

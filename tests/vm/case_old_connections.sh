@@ -144,7 +144,7 @@ connect inside tcp 10.66.2.3 7001
 connect late tcp 10.66.2.4 7001
 start_sluice grace --queue 0 --attach after --rules "$WORK/t.rules" --set stream.midstream-grace=6
 started=$SECONDS
-grep -q "conntrack: the kernel tells .*, for a time" "$WORK/grace.log" || fail "no word of the grace"
+grep -q "queued packets carry conntrack data for a time" "$WORK/grace.log" || fail "no word of the grace"
 touch "$WORK/go.two"
 heard inside "$went_on"
 while [ $((SECONDS - started)) -le 7 ]; do sleep 0.2; done
