@@ -208,15 +208,16 @@ static void check_unused(struct patient *patient, const struct feed *feed)
 {
     bool chain_mode = feed->own && own_of(patient, feed->rule->chain->table)->mode == ATTACH_CHAIN;
 
-    about_rule(
-        find_out(patient, DOCTOR_BROKEN, "order.unused",
-                 "A chain without a hook is gone through only when a rule jumps to it, and none that a packet comes "
-                 "to does.",
-                 chain_mode ? "Put base chains that `jump sluice_ips` in place of `accept` into this table, or include "
+    about_rule(find_out(patient, DOCTOR_BROKEN, "order.unused",
+                        "A chain without a hook gets packets only from rules that jump to it. No packet comes to such "
+                        "a rule, or a rule ahead "
+                        "of the queue's rule takes every packet of the chain.",
+                        chain_mode
+                            ? "Put base chains that `jump sluice_ips` in place of `accept` into this table, or include "
                               "what `sluice nft print --mode chain` prints in your own."
                             : "Jump to it from a base chain, or use `sluice nft install --mode after`.",
-                 "no packet comes to the queue's rule: nothing jumps to chain %s", feed->rule->chain->name),
-        feed->rule);
+                        "no packet comes to the queue's rule in chain %s", feed->rule->chain->name),
+               feed->rule);
 }
 
 void check_order(struct patient *patient)

@@ -19,7 +19,7 @@ struct walker {
 /* What every rule of a chain has from those that jump there. */
 struct caller {
     bool conditional, established, only_loopback;
-    bool ended; /* an earlier rule of the chain has taken every packet */
+    const struct netrules_rule *ender; /* an earlier rule of the chain that takes every packet; NULL */
     unsigned depth;
 };
 
@@ -42,7 +42,7 @@ static void tell(const struct walker *walker, const struct netrules_rule *rule, 
 {
     const struct way *way = walker->way;
 
-    if (caller->ended)
+    if (caller->ender)
         return;
 
     struct step step = {
@@ -88,6 +88,12 @@ static void follow(struct walker *walker, const struct netrules_rule *rule, cons
         walk_chain(walker, target, next);
 }
 
+/* No packet comes here. In a base chain that is the blocker's matter, and behind a queue the packets are in a queue already. */
+static bool is_dead(const struct walker *walker, const struct caller *caller)
+{
+    return caller->ender && !walker->blocked && caller->ender->verdict != NETRULES_QUEUE;
+}
+
 static bool leads_to(const struct netrules_rule *rule, const struct netrules_rule *goal)
 {
     return rule == goal || ((rule->verdict == NETRULES_JUMP || rule->verdict == NETRULES_GOTO) &&
@@ -99,6 +105,8 @@ static bool take_step(struct walker *walker, const struct netrules_rule *rule, c
 {
     bool always = !rule->conditional;
 
+    if (is_dead(walker, caller))
+        return true;
     walker->way->always |= always && !caller->conditional && leads_to(rule, walker->way->goal);
     if (rule == walker->way->goal) {
         tell(walker, rule, caller);
@@ -128,7 +136,8 @@ static void walk_chain(struct walker *walker, const struct netrules_chain *chain
     for (const struct netrules_rule *rule = chain->rules; rule; rule = rule->next) {
         if (take_step(walker, rule, &caller))
             break;
-        caller.ended |= rule != walker->way->goal && !rule->conditional && !goes_on(rule->verdict);
+        if (!caller.ender && rule != walker->way->goal && !rule->conditional && !goes_on(rule->verdict))
+            caller.ender = rule;
     }
 }
 
