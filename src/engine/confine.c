@@ -312,12 +312,12 @@ static int settle(const struct confinement *confinement, const struct config *co
     bool required = is_set_to(config, "yes");
 
     if (status->landlock < 0 && !required)
-        log_warning("without Landlock: %s; files are guarded by their permissions alone",
+        log_warning("Landlock is off: %s; only file permissions restrict which files the engine can open",
                     why_no_landlock(status->landlock));
     if (status->seccomp < 0 && !required)
-        log_warning("without a list of system calls: %s", strerror(-status->seccomp));
-    log_info("runs as user %s, of the capabilities with CAP_NET_ADMIN alone; Landlock: %s; system calls: %s",
-             confinement->user.name, status->landlock > 0 ? "in force" : "no", status->seccomp > 0 ? "listed" : "all");
+        log_warning("the seccomp filter is off: %s", strerror(-status->seccomp));
+    log_info("running as user %s with CAP_NET_ADMIN only; Landlock %s; seccomp filter %s", confinement->user.name,
+             status->landlock > 0 ? "on" : "off", status->seccomp > 0 ? "on" : "off");
     if (!required || (status->landlock >= 0 && status->seccomp >= 0))
         return 0;
     snprintf(error, ENGINE_ERROR_SIZE, "security.sandbox: %s: %s", status->landlock < 0 ? "Landlock" : "seccomp",

@@ -100,7 +100,7 @@ chown root "$WORK/ips"
 written "allowed" "$WORK/ips/eve.json"
 
 # A link in the place of the file leads nobody anywhere.
-if grep -q "Landlock: in force" "$WORK/ips.log"; then
+if grep -q "Landlock on" "$WORK/ips.log"; then
 	rm -r "$WORK/ips"
 	mkdir "$WORK/ips"
 	ln -s "$WORK/elsewhere" "$WORK/ips/eve.json"
@@ -114,7 +114,7 @@ fi
 mkdir "$WORK/more"
 echo 'drop udp any any -> any 7000 (msg:"more"; content:"other"; sid:2;)' >"$WORK/more/more.rules"
 printf 'rule-files: [%s, %s]\n' "$WORK/conf/t.rules" "$WORK/more/more.rules" >"$WORK/conf/ips.yaml"
-if grep -q "Landlock: in force" "$WORK/ips.log"; then
+if grep -q "Landlock on" "$WORK/ips.log"; then
 	ask reload >"$WORK/out" 2>&1 && fail "the sandbox has let it read another folder"
 	grep -q "$WORK/more/more.rules is in a folder that the sandbox (Landlock) has not known since the start: .sluice upgrade. takes it" "$WORK/out" ||
 		fail "the reload does not say what to do: $(cat "$WORK/out")"

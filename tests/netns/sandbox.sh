@@ -82,7 +82,7 @@ run_in "$WORK/passwd" ips --queue 0-1 --attach after --rules "$WORK/rules/t.rule
 	--set detect.sgh-mpm-caching=yes --set "detect.sgh-mpm-caching-path=$WORK/cache/sgh" --set "nft.blocklist.never=[10.66.2.0/24]"
 ips=$LAST_PID
 wait_ready ips
-tells ips "runs as user sluice"
+tells ips "running as user sluice with CAP_NET_ADMIN only; Landlock on; seccomp filter on"
 grep -q "warning.*\(user\|may not\)" "$WORK/ips.log" && fail "warnings about a host as it should be"
 ENGINE=$(ask status --json | sed -E 's/.*"engine_pid":([0-9]+).*/\1/')
 each_thread Uid $USER_ID
@@ -207,7 +207,7 @@ stop_process "$LAST_PID" || fail "exit code $?"
 
 run_in "$WORK/passwd" part --queue 0 --rules "$WORK/rules/t.rules" --set security.seccomp=no --set security.landlock.enabled=no
 wait_ready part
-tells part "Landlock: no; system calls: all"
+tells part "Landlock off; seccomp filter off"
 ENGINE=$(ask status --json | sed -E 's/.*"engine_pid":([0-9]+).*/\1/')
 each_thread Uid $USER_ID
 each_thread CapEff 0000000000001000
