@@ -553,6 +553,8 @@ struct worker {
     bool conntrack_allowed;      /* rules that come with a reload may have it asked for again */
     struct pipeline pipeline;
     struct connection_query *connections; /* NULL: conntrack's table is not searched */
+    bool conntrack_attachable;            /* the kernel can attach conntrack data to packets, and is allowed to */
+    bool conntrack_wanted;                /* it is to do so from the next batch on, for a time */
     struct queue_watch watch;
     struct ring *reports;           /* lent: of flows that the kernel handles; NULL: nobody tells */
     atomic_bool leave;              /* with stop: at once, and flows stay as they are: the next engine has them */

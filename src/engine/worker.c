@@ -6,6 +6,7 @@
 #include "engine_priv.h"
 
 #include <errno.h>
+#include <linux/netfilter/nfnetlink_queue.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,13 @@
 #include "sluice/log.h"
 #include "sluice/ring.h"
 
-enum { ANSWER_WAIT_MS = 1000, QUERY_BUCKETS = 1024, QUERY_WALK_BUCKETS = 256, QUERY_IDLE_BUCKETS = 1 << 17 };
+enum {
+    ANSWER_WAIT_MS = 1000,
+    QUERY_BUCKETS = 1024,
+    QUERY_WALK_BUCKETS = 256,
+    QUERY_IDLE_BUCKETS = 1 << 17,
+    CONNTRACK_SECONDS = 60
+};
 
 int worker_snapshot_init(struct worker *worker)
 {
@@ -66,9 +73,17 @@ void worker_copy_counters(struct worker *worker)
         snapshot->defrag[i] = defrag_counter_value(pipeline->defrag, i);
 }
 
+/* The table cannot be searched for a connection with both kinds of NAT, nor in other zones. The kernel attaches the data of any connection to
+ * its packets: where it can, it is made to, and the retransmission of this packet tells. */
 static int find_connection(void *user, const struct packet *pkt, struct conntrack *out)
 {
-    return connection_query_find(user, pkt, out);
+    struct worker *worker = user;
+    int err = connection_query_find(worker->connections, pkt, out);
+
+    if (err != -ENOENT || !worker->conntrack_attachable || nfqueue_flags(worker->capture) & NFQA_CFG_F_CONNTRACK)
+        return err;
+    worker->conntrack_wanted = true;
+    return -EAGAIN;
 }
 
 void worker_open_connections(struct worker *worker, const struct config *config)
@@ -77,9 +92,11 @@ void worker_open_connections(struct worker *worker, const struct config *config)
 
     if (strcmp(config_string(config, "stream.midstream-conntrack"), "no") == 0)
         return;
+    worker->conntrack_attachable =
+        worker->conntrack_allowed && nfqueue_probe_flags(worker->queue.queue, NFQA_CFG_F_CONNTRACK) == 0;
     err = connection_query_open(&worker->connections);
     if (!err)
-        stream_set_connections(worker->pipeline.stream, find_connection, worker->connections);
+        stream_set_connections(worker->pipeline.stream, find_connection, worker);
     else if (worker->index == 0)
         log_warning("conntrack's table can't be searched (%s): connections that are idle for longer than "
                     "flow.timeouts.tcp.established are left to stream.midstream-policy",
@@ -327,9 +344,13 @@ static int do_batch(struct worker *worker, int wait_ms)
     return err ? err : count;
 }
 
-/* Of connections that are older than the program; it would go on to cost time for each packet. */
-static void stop_conntrack(struct worker *worker, uint64_t now_ns)
+/* Conntrack data costs time for each packet, and so is attached for a time only: for connections that are older than the program, and when
+ * a connection was not found. */
+static void switch_conntrack(struct worker *worker, uint64_t now_ns)
 {
+    if (worker->conntrack_wanted && nfqueue_start_conntrack(worker->capture) == 0)
+        worker->conntrack_until_ns = now_ns + CONNTRACK_SECONDS * NS_PER_SECOND;
+    worker->conntrack_wanted = false;
     if (worker->conntrack_until_ns == 0 || now_ns < worker->conntrack_until_ns)
         return;
     worker->conntrack_until_ns = 0;
@@ -343,7 +364,7 @@ static void expire(struct worker *worker, const struct ruleset *ruleset, int cou
     uint64_t now_ns = clock_realtime_ns();
 
     pipeline_expire(&worker->pipeline, ruleset, now_ns, budget);
-    stop_conntrack(worker, now_ns);
+    switch_conntrack(worker, now_ns);
 }
 
 /* Of flows that the kernel handles, what it says of them; all that there is, or some. */

@@ -17,10 +17,11 @@ table ip nat {
 	chain prerouting {
 		type nat hook prerouting priority dstnat;
 		ip daddr 10.66.1.1 tcp dport 7002 dnat to 10.66.2.5:7001
+		ip daddr 10.66.1.1 tcp dport 7003 dnat to 10.66.2.6:7001
 	}
 	chain postrouting {
 		type nat hook postrouting priority srcnat;
-		ip daddr 10.66.2.5 oifname g1 masquerade
+		ip daddr { 10.66.2.5, 10.66.2.6 } oifname g1 masquerade
 	}
 }
 NFT
@@ -141,7 +142,9 @@ equal "packets with conntrack" "$(last_stats ips queue.0.conntrack)" "$(last_sta
 serve tcp 10.66.2.3 7001 two
 serve tcp 10.66.2.4 7001 three
 connect inside tcp 10.66.2.3 7001
+serve tcp 10.66.2.6 7001 three
 connect late tcp 10.66.2.4 7001
+connect late_nat tcp 10.66.1.1 7003
 start_sluice grace --queue 0 --attach after --rules "$WORK/t.rules" --set stream.midstream-grace=6
 started=$SECONDS
 grep -q "queued packets carry conntrack data for a time" "$WORK/grace.log" || fail "no word of the grace"
@@ -150,7 +153,9 @@ heard inside "$went_on"
 while [ $((SECONDS - started)) -le 7 ]; do sleep 0.2; done
 touch "$WORK/go.three"
 heard late "$went_on"
-equal "drops" "$(events grace event_type=drop)" 0
+# With both kinds of NAT the table cannot be searched by what a packet shows: the kernel attaches conntrack data to the retransmission.
+heard late_nat "$went_on"
+equal "drops, but for that packet" "$(events grace event_type=drop src_ip=10.66.2.6)" "$(events grace event_type=drop)"
 stop_process "$LAST_PID" || fail "exit code $?"
 told=$(last_stats grace queue.0.conntrack)
 [ "$(last_stats grace tcp.conntrack_queries)" -gt 0 ] || fail "no connection was looked up"
