@@ -37,7 +37,7 @@ static void print_usage(FILE *to)
           to);
     for (const struct command *const *command = cli_commands; *command; command++)
         fprintf(to, "  %-10s %s\n", (*command)->name, (*command)->summary);
-    fputs("\n`sluice COMMAND --help` says more of a command; `sluice --version` is the version.\n"
+    fputs("\n`sluice COMMAND --help` shows the options of a command, `sluice --version` the version.\n"
           "Exit codes: 0 done, 1 failed, 2 the command line is wrong; `sluice check`: 3 only unsupported rules.\n",
           to);
 }

@@ -304,7 +304,8 @@ static int unmark(const struct firewall_options *firewall, bool json)
     if (json)
         printf("{\"unmarked\":%zu}\n", changed);
     else
-        printf("%zu connection%s came back to the queue\n", changed, changed == 1 ? "" : "s");
+        printf("removed the offload marks of %zu connection%s; their packets are queued again\n", changed,
+               changed == 1 ? "" : "s");
     return EXIT_OK;
 }
 

@@ -16,7 +16,7 @@ static void print_sandbox(const struct control_value *sandbox)
     if (!control_value_bool(control_value_member(sandbox, "net_admin_only")))
         printf("no sandbox\n");
     else
-        printf("sandbox: user %s, CAP_NET_ADMIN alone%s%s\n", ask_string(sandbox, "user"),
+        printf("sandbox: user %s, CAP_NET_ADMIN only%s%s\n", ask_string(sandbox, "user"),
                ask_number(sandbox, "landlock") > 0 ? ", Landlock" : "",
                control_value_bool(control_value_member(sandbox, "seccomp")) ? ", seccomp" : "");
 }
@@ -85,12 +85,12 @@ static void print(const struct control_value *message)
         int64_t queue = 0;
 
         control_value_number(control_value_item(overloaded, i), &queue);
-        printf("overload: queue %" PRId64 " does not keep up (sluice queues)\n", queue);
+        printf("queue %" PRId64 " is overloaded (sluice queues)\n", queue);
     }
     print_uninspected(message);
     print_next_queues(control_value_member(message, "next_queues"));
     if (ask_number(engine, "restarts") > 0)
-        printf("the engine died %" PRId64 " times: %" PRId64 " packets were judged anew, %" PRId64
+        printf("the engine died %" PRId64 " times: %" PRId64 " packets were queued again, %" PRId64
                " are in quarantine\n",
                ask_number(engine, "restarts"), ask_number(engine, "repeated"), ask_number(engine, "quarantined"));
     if (control_value_member(reload, "last"))

@@ -103,7 +103,7 @@ static int read_answer(const struct text *line, struct control_reply *out, char 
     if (word && strcmp(word, "OK") == 0)
         return 0;
     message = control_value_string(out->message);
-    snprintf(error, CONTROL_ERROR_SIZE, "%s", message ? message : "the answer is none");
+    snprintf(error, CONTROL_ERROR_SIZE, "%s", message ? message : "the daemon sent an invalid answer");
     control_value_free(answer);
     return word ? -EREMOTEIO : -EPROTO;
 }

@@ -114,7 +114,7 @@ static void run_command(struct control_request *request, const struct control_co
         return;
     }
     if (!name) {
-        control_fail(request, "a request is an object with a \"command\"");
+        control_fail(request, "a request must be an object with \"command\"");
     } else if (!command) {
         unknown_command(request, commands, name);
     } else if (arguments && !control_value_is_object(arguments)) {

@@ -43,12 +43,12 @@ static int read_set(const struct config *config, const char *name, const cpu_set
         int named = config_ranges(text, ENGINE_MAX_CPUS - 1, numbers, (size_t)(ENGINE_MAX_CPUS - *count));
 
         if (named < 0) {
-            snprintf(error, ENGINE_ERROR_SIZE, "%s: '%s' is no list of CPUs like 0-3,8", name, text);
+            snprintf(error, ENGINE_ERROR_SIZE, "%s: '%s' is not a list of CPUs like 0-3,8", name, text);
             return -EINVAL;
         }
         for (int k = 0; k < named; k++) {
             if (!CPU_ISSET(numbers[k], allowed)) {
-                snprintf(error, ENGINE_ERROR_SIZE, "%s: CPU %u is not there, or not allowed to this process", name,
+                snprintf(error, ENGINE_ERROR_SIZE, "%s: CPU %u does not exist, or this process may not use it", name,
                          (unsigned)numbers[k]);
                 return -EINVAL;
             }

@@ -194,10 +194,10 @@ static void log_breach(const struct attachment *attachment, const char *what)
 {
     const struct breach *breach = &attachment->breach;
 
-    log_warning("table %s %s: %s%s%s%s, %.3f ms after it was noticed", attachment->firewall->table, what,
-                breach->damage & FIREWALL_DAMAGE_TABLE ? "it was removed or replaced" : "it was altered",
+    log_warning("table %s %s: %s%s%s%s; %.3f ms after the change was noticed", attachment->firewall->table, what,
+                breach->damage & FIREWALL_DAMAGE_TABLE ? "it had been removed or replaced" : "it had been altered",
                 breach->change.process[0] ? " by " : "", breach->change.process,
-                breach->damage & ~(unsigned)FIREWALL_DAMAGE_SETS ? "; packets could pass uninspected" : "",
+                breach->damage & ~(unsigned)FIREWALL_DAMAGE_SETS ? ", and packets could pass uninspected" : "",
                 (double)(clock_monotonic_ns() - breach->noticed_ns) / 1e6);
 }
 
@@ -229,7 +229,7 @@ static void count_flushed(struct attachment *attachment)
     event = event_of(attachment, OUTPUT_FIREWALL_FLUSHED, &attachment->removal);
     event.packets = lost;
     output_firewall(attachment->output, &event);
-    log_warning("%llu packets that waited in our queues were dropped by the kernel, because a chain was removed%s%s",
+    log_warning("the kernel dropped %llu packets that waited in the queues, because a base chain was removed%s%s",
                 (unsigned long long)lost, attachment->removal.process[0] ? " by " : "", attachment->removal.process);
 }
 
@@ -241,7 +241,7 @@ static void close_breach(struct attachment *attachment, enum output_firewall_act
     uint64_t now_ns = clock_monotonic_ns();
 
     tell_breach(attachment, action, NULL);
-    log_breach(attachment, action == OUTPUT_FIREWALL_REASSERTED ? "put back" : "is as it was again");
+    log_breach(attachment, action == OUTPUT_FIREWALL_REASSERTED ? "was restored" : "is complete again");
     if (breach->damage & ~(unsigned)FIREWALL_DAMAGE_SETS)
         count(&attachment->uninspected_us, (now_ns - breach->noticed_ns) / 1000);
     *breach = (struct breach){ .open = false };
@@ -282,7 +282,8 @@ static void reassert(struct attachment *attachment)
         return;
     breach->told = true;
     tell_breach(attachment, OUTPUT_FIREWALL_FAILED, error);
-    log_error("table %s can't be put back, packets may pass uninspected: %s", attachment->firewall->table, error);
+    log_error("cannot restore table %s, packets may pass uninspected: %s; trying again", attachment->firewall->table,
+              error);
 }
 
 static void open_breach(struct attachment *attachment, const struct firewall_check *check,
@@ -300,7 +301,8 @@ static void open_breach(struct attachment *attachment, const struct firewall_che
         return;
     breach->told = true;
     tell_breach(attachment, OUTPUT_FIREWALL_ALTERED, NULL);
-    log_warning("table %s was altered by somebody else (nft.monitor: report); packets may pass uninspected",
+    log_warning("table %s was altered by another process, and packets may pass uninspected; nft.monitor: report does "
+                "not restore it",
                 attachment->firewall->table);
 }
 
@@ -348,11 +350,11 @@ static void tell_intruder(struct attachment *attachment, enum output_firewall_ac
 
     event.intruder = *chain;
     output_firewall(attachment->output, &event);
-    log_warning("chain %s %s %s has priority %d on the hook %s, on the wrong side of ours%s", chain->family,
+    log_warning("chain %s %s %s has priority %d on hook %s, on the wrong side of the chain of Sluice%s", chain->family,
                 chain->table, chain->chain, (int)chain->priority, chain->hook,
-                action == OUTPUT_FIREWALL_MOVED ? ", which has another place now"
+                action == OUTPUT_FIREWALL_MOVED ? "; the sluice table was moved"
                 : may_move(attachment)          ? ""
-                                                : ": attach again for another place (nft.priority)");
+                                                : ": set nft.priority and restart to move the sluice table");
 }
 
 /* Each chain once, and not again as long as no other is told of. */
@@ -379,7 +381,7 @@ static void move(struct attachment *attachment, const struct firewall_change *ch
         firewall_watch_remember_hosts(attachment->watch);
     hear_removal(attachment, change); /* our own chains go for it */
     if (firewall_watch_reassert(attachment->watch, FIREWALL_DAMAGE_TABLE, error)) {
-        log_error("table %s keeps its place: %s", attachment->firewall->table, error);
+        log_error("cannot move table %s: %s", attachment->firewall->table, error);
         return;
     }
     count(&attachment->moved, 1);
@@ -468,7 +470,7 @@ static void block_group(struct attachment *attachment, const struct block_group 
 
     if (err) {
         if (atomic_load_explicit(&attachment->full, memory_order_relaxed) == 0)
-            log_warning("hosts can't be blocked: %s", error);
+            log_warning("cannot block hosts: %s", error);
         count(&attachment->full, group->count);
         return;
     }
@@ -568,8 +570,7 @@ static int open_never(struct attachment *attachment, const struct config *config
     int err = diag ? never_blocked_new(&attachment->never, config, diag) : -ENOMEM;
 
     if (err)
-        snprintf(error, ENGINE_ERROR_SIZE, "nft.blocklist.never can't be used%s%s",
-                 diag && diag_count(diag) > 0 ? ": " : "",
+        snprintf(error, ENGINE_ERROR_SIZE, "invalid nft.blocklist.never%s%s", diag && diag_count(diag) > 0 ? ": " : "",
                  diag && diag_count(diag) > 0 ? diag_get(diag, 0)->message : "");
     else if (never_blocked_is_all(attachment->never))
         log_warning("nft.blocklist.never is any: no host will be blocked");
@@ -680,7 +681,7 @@ void attachment_stop(struct attachment *attachment)
     if (!attachment || !attachment->started)
         return;
     if (write(attachment->stop_fd, &one, sizeof(one)) < 0)
-        log_error("the firewall's thread can't be told to stop: %s", strerror(errno));
+        log_error("cannot stop the firewall thread: %s", strerror(errno));
     pthread_join(attachment->thread, NULL);
     attachment->started = false;
 }

@@ -169,14 +169,14 @@ static void tell_unreadable(const struct confinement *confinement, const char *p
 {
     if (may(path, R_OK) || (*told)++ >= MAX_WARNINGS)
         return;
-    log_warning("user %s may not read %s: a reload will fail; chgrp it to a group of %s and chmod g+r",
+    log_warning("user %s may not read %s: a reload will fail; give the file to a group of %s (chgrp, chmod g+r)",
                 confinement->user.name, path, confinement->user.name);
 }
 
 static void tell_unwritable(const struct confinement *confinement, const char *path, int mode)
 {
     if (!may(path, mode))
-        log_warning("user %s may not write %s, which is open only until a rotation or restart: chown %s %s",
+        log_warning("user %s may not write %s: events are lost after a rotation or restart; run `chown %s %s`",
                     confinement->user.name, path, confinement->user.name, path);
 }
 
@@ -193,7 +193,7 @@ static void tell_access(const struct confinement *confinement, const struct run_
     for (size_t i = 0; i < options->rule_file_count; i++)
         tell_unreadable(confinement, options->rule_files[i], &told);
     if (told > MAX_WARNINGS)
-        log_warning("%u more files may not be read", told - MAX_WARNINGS);
+        log_warning("%u more files cannot be read by that user", told - MAX_WARNINGS);
     if (!config_bool(config, "eve.enabled") || strcmp(config_string(config, "eve.filetype"), "regular") != 0)
         return;
     tell_unwritable(confinement, log_folder(options), W_OK | X_OK);
@@ -295,17 +295,17 @@ static const char *why_no_landlock(int err)
 {
     switch (err) {
     case -ENOSYS:
-        return "the kernel has none, or one older than 5.19";
+        return "the kernel does not have it, or is older than 5.19";
     case -EOPNOTSUPP:
-        return "it is not switched on (lsm= of the kernel's command line)";
+        return "it is not enabled (lsm= on the kernel command line)";
     case -EPERM:
-        return "it is forbidden here, by a container perhaps";
+        return "not permitted, perhaps because of a container";
     default:
         return strerror(-err);
     }
 }
 
-/* 0, or the error of a wall that is missing and must not be. */
+/* Logs the sandbox. 0, or an error if security.sandbox requires a part that is missing. */
 static int settle(const struct confinement *confinement, const struct config *config, char error[ENGINE_ERROR_SIZE])
 {
     const struct sandbox_status *status = sandbox_status(confinement->sandbox);

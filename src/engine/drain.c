@@ -44,5 +44,7 @@ void engine_drain(int fd)
         quiet = waiting == 0 ? quiet + 1 : 0;
     }
     if (waiting > 0)
-        log_warning("%u packets still wait in queues of this network namespace: the kernel drops them now", waiting);
+        log_warning(
+            "the kernel drops %u packets that wait in queues of this network namespace, because the table is removed",
+            waiting);
 }

@@ -222,13 +222,14 @@ int follower_new(struct follower **out, const struct config *config, const struc
     follower->interval_ns = (uint64_t)interval * NS_PER_SECOND;
     err = connections_open(&follower->connections, marks, count);
     if (err) {
-        log_warning("flow records lack what the kernel moves of offloaded flows: it does not tell of connections (%s)",
+        log_warning("cannot read conntrack events (%s): flow events do not count packets of offloaded flows",
                     strerror(-err));
         follower_free(follower);
         return 0;
     }
     if (!connections_are_counted())
-        log_info("the kernel does not count what offloaded flows move: net.netfilter.nf_conntrack_acct is 0");
+        log_info(
+            "flow events do not count packets of offloaded flows: set net.netfilter.nf_conntrack_acct=1 to count them");
     *out = follower;
     return 0;
 }
@@ -258,7 +259,7 @@ void follower_stop(struct follower *follower)
     if (!follower || !follower->started)
         return;
     if (write(follower->stop_fd, &one, sizeof(one)) < 0)
-        log_error("the thread that follows connections can't be told to stop: %s", strerror(errno));
+        log_error("cannot stop the conntrack thread: %s", strerror(errno));
     pthread_join(follower->thread, NULL);
     follower->started = false;
 }

@@ -70,7 +70,7 @@ static int check_twice(const struct host_os_table *table, const struct config *c
             continue;
         address_format(&at->network, at->version, false, text);
         snprintf(setting, sizeof(setting), "host-os-policy.%s", names[at->os]);
-        diag_error(diag, config_position(config, setting), "%s/%u is in host-os-policy.%s too", text,
+        diag_error(diag, config_position(config, setting), "%s/%u is listed in host-os-policy.%s, too", text,
                    (unsigned)at->prefix, names[at[-1].os]);
         return -EINVAL;
     }

@@ -251,7 +251,7 @@ static int check_left_out(const struct rule_list *list, const struct load_option
     if (config_bool(load->config, "engine.init-failure-fatal") && !load->after_death)
         snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded: %s (engine.init-failure-fatal)", left_out);
     else if (load->needs_rules && rule_list_count(list) == 0)
-        snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded: no rule is left without %s", left_out);
+        snprintf(error, ENGINE_ERROR_SIZE, "the rules could not be loaded: all of them are left out (%s)", left_out);
     else
         return 0;
     return -EINVAL;

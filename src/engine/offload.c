@@ -77,10 +77,12 @@ void engine_settle_offload(const struct worker *workers, unsigned worker_count, 
     out->accept &= by_packet + by_connection > 0;
     out->drop &= by_connection > 0 || workers[0].queue.offload_drops_behind;
     if (by_packet + by_connection == 0)
-        log_warning("no flow is offloaded: this kernel takes no connection marks in verdicts (nft.offload.verdict)");
+        log_warning(
+            "no flow is offloaded: this kernel does not accept connection marks in verdicts (nft.offload.verdict)");
     else
-        log_info("flows are offloaded by %s",
-                 by_packet > 0 ? "marks of packets, which the sluice table saves" : "connection marks in verdicts");
+        log_info("offloading flows by %s", by_packet > 0
+                                               ? "packet marks, which the sluice table saves to the connection"
+                                               : "connection marks in verdicts");
 }
 
 /* --- On the packet's path ------------------------------------------------------------------------------------------------------- */

@@ -193,7 +193,8 @@ int engine_queue_options(const struct config *config, struct nfqueue_options *ou
                               max < ENGINE_MAX_QUEUES ? max : ENGINE_MAX_QUEUES);
 
     if (named <= 0) {
-        snprintf(error, ENGINE_ERROR_SIZE, "queue numbers '%s' are no list like 0-3,8 of at most %d queues up to 65535",
+        snprintf(error, ENGINE_ERROR_SIZE,
+                 "queue numbers '%s' are not a list like 0-3,8 of at most %d queues up to 65535",
                  config_string(config, "queue.numbers"), ENGINE_MAX_QUEUES);
         return -EINVAL;
     }
@@ -311,7 +312,7 @@ int engine_inline_options(const struct config *config, unsigned workers, struct 
     int err = diag ? engine_pipeline_options(config, workers, true, out, diag) : -ENOMEM;
 
     if (err) {
-        snprintf(error, ENGINE_ERROR_SIZE, "the settings of the decoder, flows or streams cannot be used");
+        snprintf(error, ENGINE_ERROR_SIZE, "invalid settings of the decoder, flows or streams");
         if (diag)
             engine_print_mistakes(diag);
     }
@@ -366,7 +367,7 @@ int engine_check_log_folder(const struct config *config, const char *log_dir, ch
     else if (strcmp(folder, path) != 0 && access(folder, W_OK | X_OK))
         err = -errno;
     if (err)
-        snprintf(error, ENGINE_ERROR_SIZE, "log folder %.400s can't be used: %s (--log-dir, log-dir)", path,
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot use log folder %.400s: %s (--log-dir, log-dir)", path,
                  strerror(-err));
     return err;
 }

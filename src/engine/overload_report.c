@@ -124,14 +124,15 @@ static void log_notice_of(struct overload_report *report, unsigned index, const 
     const unsigned queue = report->workers[index].queue.queue;
 
     if (notice->change == OVERLOAD_LEFT) /* what was entered quietly is left quietly */
-        log_info("queue %u keeps up again after %.1f s; %" PRIu64 " flows were shed", queue,
+        log_info("queue %u: overload ended after %.1f s; %" PRIu64 " flows were shed", queue,
                  (double)notice->duration_ns / NS_PER_SECOND, flows);
     else if (may_log(&report->told[index].overload_logged_ns, now_ns))
-        log_warning("queue %u does not keep up: %u %% full, packets wait for up to %.1f ms; %s. More queues, "
-                    "nft.offload.flows, or fewer rules would help",
+        log_warning("queue %u is overloaded: %u %% full, packets wait for up to %.1f ms; %s. Add queues "
+                    "(queue.numbers), set nft.offload.flows, or load fewer rules",
                     queue, notice->fill_permille / 10, (double)notice->age_ns / 1e6,
-                    notice->class_count > 0 ? "flows of the classes in overload.shed are no longer inspected"
-                                            : "nothing is shed (overload.shed), so packets are lost when it is full");
+                    notice->class_count > 0
+                        ? "flows of the classes in overload.shed are not inspected"
+                        : "no flows are shed (overload.shed), so packets are dropped when the queue is full");
 }
 
 static void tell_notice(struct overload_report *report, unsigned index, const struct overload_notice *notice,
@@ -179,12 +180,13 @@ static void log_lost(struct overload_report *report, unsigned index, const struc
     told->lost_since_line += event->queue_dropped + event->user_dropped + event->missing;
     if (!may_log(&told->lost_logged_ns, now_ns))
         return;
-    log_warning("queue %u: the kernel %s %" PRIu64 " packet%s because %s: packets come faster than they are judged. "
-                "%s or more queues hold longer; overload.shed and nft.offload.flows leave less to judge",
-                (unsigned)event->queue, event->passed ? "let pass uninspected" : "dropped", told->lost_since_line,
+    log_warning("queue %u: the kernel %s %" PRIu64
+                " packet%s because %s. Increase %s, add queues (queue.numbers), or set "
+                "overload.shed or nft.offload.flows to reduce the load",
+                (unsigned)event->queue, event->passed ? "passed uninspected" : "dropped", told->lost_since_line,
                 told->lost_since_line == 1 ? "" : "s",
-                full ? "the queue was full (queue.length)" : "its socket was full (queue.receive-buffer)",
-                full ? "A longer queue" : "A larger queue.receive-buffer");
+                full ? "the queue was full (queue.length)" : "the buffer of its socket was full (queue.receive-buffer)",
+                full ? "queue.length" : "queue.receive-buffer");
     told->lost_since_line = 0;
 }
 
@@ -243,12 +245,11 @@ static void tell_rule(struct overload_report *report, const struct suspended_rul
     event.rules[0] = cost_of(&report->workers[suspended->worker], 1, &ids);
     event.rules[0].seconds = seconds;
     if (action == OUTPUT_OVERLOAD_SUSPENDED)
-        log_warning("rule %u:%u is not asked for %" PRIu64 " s in queue %u: it was over detect.rule-budget too often, "
-                    "%" PRIu64 " us at most (detect.suspend-slow-rules)",
+        log_warning("rule %u:%u suspended for %" PRIu64 " s in queue %u: it exceeded detect.rule-budget too often, "
+                    "with up to %" PRIu64 " us (detect.suspend-slow-rules)",
                     suspended->rule.gid, suspended->rule.sid, seconds, (unsigned)event.queue, event.rules[0].max_us);
     else
-        log_info("rule %u:%u is asked again in queue %u", suspended->rule.gid, suspended->rule.sid,
-                 (unsigned)event.queue);
+        log_info("rule %u:%u resumed in queue %u", suspended->rule.gid, suspended->rule.sid, (unsigned)event.queue);
     output_overload(report->output, &event);
 }
 
@@ -281,11 +282,11 @@ static void log_slow(const struct output_overload *event, uint64_t evaluations)
     const struct output_overload_rule *worst = &event->rules[0];
 
     if (event->rule_count == 0)
-        log_warning("%" PRIu64 " packets were over detect.packet-budget", event->packets);
+        log_warning("%" PRIu64 " packets exceeded detect.packet-budget", event->packets);
     else
-        log_warning("%" PRIu64 " packets were over detect.packet-budget, %" PRIu64 " evaluations over "
-                    "detect.rule-budget; rule %u:%u costs most: %" PRIu64 " us in all, %" PRIu64 " us at most (`sluice "
-                    "explain %u`)",
+        log_warning("%" PRIu64 " packets exceeded detect.packet-budget, %" PRIu64 " evaluations exceeded "
+                    "detect.rule-budget; the slowest rule is %u:%u: %" PRIu64 " us in total, up to %" PRIu64 " us per "
+                    "evaluation (`sluice explain %u`)",
                     event->packets, evaluations, worst->gid, worst->sid, worst->total_us, worst->max_us, worst->sid);
 }
 

@@ -107,7 +107,7 @@ static int check_memory(struct reload *reload)
     if (needed <= limit)
         return 0;
     snprintf(reload->cause, sizeof(reload->cause),
-             "a second set of rules needs about %llu MiB, and %llu MiB are to be had (reload.memory-max)",
+             "a second set of rules needs about %llu MiB, and %llu MiB are available (reload.memory-max)",
              (unsigned long long)(needed >> 20), (unsigned long long)(limit >> 20));
     return -ENOMEM;
 }
@@ -160,10 +160,11 @@ static int check_walls(struct reload *reload)
 
     if (!path)
         return 0;
-    snprintf(reload->cause, sizeof(reload->cause),
-             "%s is in a folder that the sandbox (Landlock) has not known since the start: `sluice upgrade` takes it, "
-             "without loss",
-             path);
+    snprintf(
+        reload->cause, sizeof(reload->cause),
+        "the sandbox (Landlock) does not allow to read %s, because its folder was not configured at the start; run "
+        "`sluice upgrade` to use it, without packet loss",
+        path);
     return -EACCES;
 }
 
@@ -378,8 +379,8 @@ static enum reload_event watch_builder(struct reload *reload)
     reload->stuck = true;
     snprintf(
         reload->late, sizeof(reload->late),
-        "not done within %u s (engine.load-timeout): does reading a file of the rules or of the configuration stand "
-        "still? `sluice upgrade` begins anew, without loss",
+        "not done within %u s (engine.load-timeout): check that the rule files and the configuration can be read, then "
+        "run `sluice upgrade` to replace the engine without packet loss",
         (unsigned)limit);
     fill_result(reload, -ETIMEDOUT, reload->late);
     return RELOAD_FAILED;
@@ -553,7 +554,7 @@ void reload_log(const struct reload_result *result)
 {
     engine_print_mistakes(result->diag);
     if (result->error)
-        log_error("rules and settings stay as they are (generation %u): %s", result->generation, result->cause);
+        log_error("reload failed, rules and settings unchanged (generation %u): %s", result->generation, result->cause);
     else
         log_notice("reloaded: generation %u, %zu rules, %zu failed, %zu skipped, in %.2f s", result->generation,
                    result->rules, result->failed, result->skipped, result->seconds);

@@ -140,7 +140,7 @@ static int replay_file(struct replay *replay, const char *path, char error[ENGIN
     err = replay_packets(replay);
     if (err == -EBADMSG && capture_counters(replay->capture)->packets > 0) {
         /* The end of a capture that was interrupted: what came before it has been judged. */
-        log_warning("%s: %s; what follows is left out", path, pcap_file_error(replay->capture));
+        log_warning("%s: %s; the rest of the file is skipped", path, pcap_file_error(replay->capture));
         err = -ENODATA;
     }
     if (err == -EBADMSG)
@@ -213,7 +213,7 @@ static int read_pipeline_options(struct replay *replay, struct pipeline_options 
         diag ? engine_pipeline_options(config, replay->worker_count, replay->options->inline_mode, out, diag) : -ENOMEM;
 
     if (err) {
-        snprintf(error, ENGINE_ERROR_SIZE, "the settings of the decoder, flows or streams cannot be used");
+        snprintf(error, ENGINE_ERROR_SIZE, "invalid settings of the decoder, flows or streams");
         if (diag)
             print_mistakes(diag);
         diag_free(diag);
@@ -275,7 +275,7 @@ static int open_workers(struct replay *replay, char error[ENGINE_ERROR_SIZE])
     if (!err)
         err = output_start(replay->output);
     if (err)
-        snprintf(error, ENGINE_ERROR_SIZE, "no workers could be made: %s", strerror(-err));
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot create workers: %s", strerror(-err));
     return err;
 }
 
@@ -360,7 +360,7 @@ static int check_written(const struct replay *replay, char error[ENGINE_ERROR_SI
     output_counters(replay->output, &counters);
     if (counters.write_errors == 0)
         return 0;
-    snprintf(error, ENGINE_ERROR_SIZE, "not all events could be written to '%s': is the disk full?",
+    snprintf(error, ENGINE_ERROR_SIZE, "cannot write all events to '%s': check whether the disk is full",
              config_string(replay->options->config, "eve.filename"));
     return -EIO;
 }
@@ -370,7 +370,7 @@ static int save_datasets(const struct replay *replay, char error[ENGINE_ERROR_SI
     int err = engine_save_datasets(replay->ruleset);
 
     if (err)
-        snprintf(error, ENGINE_ERROR_SIZE, "not all datasets could be saved");
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot save all datasets");
     return err;
 }
 

@@ -243,7 +243,7 @@ static int prepare_worker(struct engine *engine, struct worker *worker, const st
     atomic_store(&worker->ruleset, engine->ruleset);
     if (injector_new(&worker->pipeline.injector, engine->inherited->reject_fds, engine->firewall.reject_mark, cause)) {
         if (worker->index == 0)
-            log_warning("reject rules will drop without an answer: %s", cause);
+            log_warning("reject rules drop without sending a reset or ICMP error: %s", cause);
     }
     return 0;
 }
@@ -321,7 +321,7 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     options.kernel_checksums = true;
     engine_budget_options(engine->options->config, &options.detector.budget);
     if (getrandom(&options.flow.seed, sizeof(options.flow.seed), 0) != sizeof(options.flow.seed)) {
-        snprintf(error, ENGINE_ERROR_SIZE, "no random numbers for the hash of flows: %s", strerror(errno));
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot read random numbers for the flow hash: %s", strerror(errno));
         return -EIO;
     }
     options.policy.seed = options.flow.seed;
@@ -462,7 +462,7 @@ static int start_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         }
     }
     affinity_describe(&engine->affinity, engine->worker_count, pinned, sizeof(pinned));
-    log_info("%u queue%s bound, receive buffer %u KiB; %s", engine->worker_count, engine->worker_count == 1 ? "" : "s",
+    log_info("bound %u queue%s, receive buffer %u KiB; %s", engine->worker_count, engine->worker_count == 1 ? "" : "s",
              (unsigned)(nfqueue_receive_buffer(engine->workers[0].capture) / 1024), pinned);
     return 0;
 }
@@ -493,9 +493,9 @@ static int attach(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         return err;
     engine->attached = true;
     if (firewall_status(engine->firewall.table, &status, cause) == 0)
-        log_info("attached: table %s, mode %s, priority %d, %s", engine->firewall.table,
+        log_info("installed nftables table %s: mode %s, priority %d, %s", engine->firewall.table,
                  firewall_mode_name(engine->firewall.mode), (int)status.priority,
-                 status.expression == QUEUE_EXPRESSION_NATIVE ? "native queue" : "xt NFQUEUE target");
+                 status.expression == QUEUE_EXPRESSION_NATIVE ? "native queue statement" : "xt NFQUEUE target");
     return 0;
 }
 
@@ -526,7 +526,7 @@ static void begin_reload(struct engine *engine)
     int err;
 
     if (reload_is_stuck(engine->reload)) {
-        log_error("the last reload still stands still: `sluice upgrade` begins anew, without loss");
+        log_error("the previous reload is hung; run `sluice upgrade` to replace the engine without packet loss");
         return;
     }
     if (reload_state(engine->reload) != RELOAD_IDLE) {
@@ -537,7 +537,7 @@ static void begin_reload(struct engine *engine)
     tell_keeper(engine, LIFELINE_RELOADING, 0);
     err = reload_start(engine->reload, engine->ruleset);
     if (err) {
-        log_error("rules and settings stay as they are: %s", strerror(-err));
+        log_error("reload failed, rules and settings unchanged: %s", strerror(-err));
         tell_keeper(engine, LIFELINE_RELOADED, err);
     }
 }
@@ -579,7 +579,8 @@ static void write_stats(struct engine *engine)
         worker_want_snapshot(&engine->workers[i]);
     for (unsigned i = 0; i < engine->worker_count; i++) {
         if (!worker_wait_snapshot(&engine->workers[i]))
-            log_warning("worker of queue %u does not answer", (unsigned)engine->workers[i].queue.queue);
+            log_warning("the worker of queue %u does not answer: its statistics are those of the last interval",
+                        (unsigned)engine->workers[i].queue.queue);
     }
     packet_warnings_log(&engine->packet_warnings, engine->worker_list, engine->worker_count);
     stats_write(engine->stats, engine->worker_list, engine->worker_count, engine->ruleset, engine->output,
@@ -786,7 +787,7 @@ static int start(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     if (err)
         return err;
     if (follower_start(engine->follower))
-        log_warning("no thread for connections that the kernel handles: flow records lack what it moved");
+        log_warning("cannot start the conntrack thread: flow events do not count packets of offloaded flows");
     queue_monitor_begin(engine->monitor);
     return attach(engine, error);
 }
@@ -850,7 +851,7 @@ int engine_run(const struct run_options *options, const struct engine_inheritanc
     int err = crash_watch_start();
 
     if (err)
-        snprintf(error, ENGINE_ERROR_SIZE, "no handlers for signals: %s", strerror(-err));
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot install signal handlers: %s", strerror(-err));
     else
         err = start(&engine, error);
     if (!err) {

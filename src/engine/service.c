@@ -319,7 +319,7 @@ static void flows(void *user, struct control_request *request)
     bool answering = true;
 
     if (limit < 1 || limit > MAX_FLOWS || (from && !read_place(from, &place))) {
-        control_fail(request, "\"limit\" is a number up to %d, \"from\" what \"next\" was", MAX_FLOWS);
+        control_fail(request, "\"limit\" must be 1 to %d, \"from\" the \"next\" of an answer", MAX_FLOWS);
         return;
     }
     struct text *out = control_answer(request);
@@ -416,8 +416,8 @@ static void explain_found(struct service *service, struct control_request *reque
     if (ended < service->options.worker_count)
         explain_flow(control_answer(request), &service->queries[ended].flows[0], rules, ended, true);
     else
-        control_fail(request, answering ? "there is no such flow: it is over and forgotten, or no packet of it came by"
-                                        : "there is no such flow at the workers that answer");
+        control_fail(request, answering ? "flow not found: it has expired or was never seen"
+                                        : "flow not found, but some workers do not answer");
 }
 
 static void explain_ends(struct service *service, struct control_request *request)
@@ -427,7 +427,7 @@ static void explain_ends(struct service *service, struct control_request *reques
     if (read_ends(request, &wanted.ends))
         explain_found(service, request, &wanted);
     else
-        control_fail(request, "a flow is \"proto\" (a number), \"src_ip\", \"src_port\", \"dest_ip\", \"dest_port\"");
+        control_fail(request, "a flow needs \"proto\", \"src_ip\", \"src_port\", \"dest_ip\", \"dest_port\"");
 }
 
 static void explain_id(struct service *service, struct control_request *request, uint64_t id)
@@ -446,14 +446,14 @@ static void explain_sid(struct service *service, struct control_request *request
     char name[32];
 
     if (sid < 0 || sid > UINT32_MAX || gid < 0 || gid > UINT32_MAX) {
-        control_fail(request, "\"sid\" and \"gid\" are numbers of rules");
+        control_fail(request, "\"sid\" and \"gid\" must be numbers from 0 to 4294967295");
         return;
     }
     snprintf(name, sizeof(name), "%u:%u", (unsigned)gid, (unsigned)sid);
     ids.number = rule_names_find(options->names, RULE_NAME_RULE, span_of(name));
     if (ids.number == 0 && !rule_list_find(rules, ids.gid, ids.sid) &&
         !rule_list_find_failure(rules, ids.gid, ids.sid) && !rule_list_find_disabled(rules, ids.gid, ids.sid))
-        control_fail(request, "rule %s is in no rule file: `sluice rules` lists the rules that are loaded", name);
+        control_fail(request, "no rule file has rule %s; `sluice rules` lists the loaded rules", name);
     else
         explain_rule(control_answer(request), rules, &ids, options->workers, options->worker_count);
 }
@@ -583,7 +583,7 @@ static void put_failure(struct text *out, const struct reload_result *result)
     struct text message;
 
     text_init(&message);
-    text_printf(&message, "rules and settings stay as they are (generation %u): %s", result->generation, result->cause);
+    text_printf(&message, "rules and settings unchanged (generation %u): %s", result->generation, result->cause);
     put_mistakes(&message, result->diag);
     json_stringn(out, NULL, message.bytes ? message.bytes : "", message.length);
     text_clear(&message);
@@ -636,11 +636,11 @@ static void begin(struct service *service, struct control_request *request, bool
     unsigned number = (last ? last->number : 0) + (busy ? 2 : 1);
 
     if (reload_is_stuck(service->options.reload)) {
-        control_fail(request, "the last reload still stands still: `sluice upgrade` begins anew, without loss");
+        control_fail(request, "the previous reload is hung: run `sluice upgrade` to replace the engine");
         return;
     }
     if (wait && service->waiting_count == MAX_TICKETS) {
-        control_fail(request, "too many wait for a reload");
+        control_fail(request, "too many clients wait for a reload");
         return;
     }
     if (wait)
@@ -672,7 +672,7 @@ static void mode(void *user, struct control_request *request)
     struct text *out;
 
     if (seconds < 0 || seconds > MAX_MODE_SECONDS) {
-        control_fail(request, "\"seconds\" is a number from 0 (no end) to %d", MAX_MODE_SECONDS);
+        control_fail(request, "\"seconds\" must be a number from 0 (no end) to %d", MAX_MODE_SECONDS);
         return;
     }
     if (name && strcmp(name, "configured") == 0) {
@@ -680,7 +680,7 @@ static void mode(void *user, struct control_request *request)
     } else if (name && ips_mode_parse(name, &wanted)) {
         mode_override(control, wanted, (uint64_t)seconds);
     } else if (name) {
-        control_fail(request, "\"mode\" is drop, alert-only or configured");
+        control_fail(request, "\"mode\" must be drop, alert-only or configured");
         return;
     }
     out = control_answer(request);
@@ -696,7 +696,7 @@ static void upgrade(void *user, struct control_request *request)
     struct service *service = user;
 
     if (service->upgrade != NO_TICKET) {
-        control_fail(request, "an upgrade is on its way");
+        control_fail(request, "an upgrade is in progress");
         return;
     }
     if (lifeline_send(service->options.channel, LIFELINE_UPGRADE, 0, NULL)) {
@@ -859,10 +859,10 @@ static void take_events_file(struct service *service, const struct lifeline_mess
 {
     if (file >= 0) {
         output_give_file(service->options.output, file);
-        log_notice("the file of events was opened by the keeper: its folder is another one than at the start");
+        log_notice("the keeper opened the event file, because its folder was replaced");
     } else if (message->value != service->events_error) {
-        log_error("events can't be written: %s; their folder must be there and belong to user %s (chown)",
-                  message->text, service->options.confinement->user.name);
+        log_error("cannot write events to %s; the folder must exist and belong to user %s (chown)", message->text,
+                  service->options.confinement->user.name);
     }
     service->events_error = file >= 0 ? 0 : message->value;
 }

@@ -665,6 +665,6 @@ void stats_summarise(struct worker *const *workers, unsigned count)
         dropped += workers[i]->snapshot.capture.dropped;
         alerts += workers[i]->snapshot.policy.alerts;
     }
-    log_info("stopped: %llu packets judged, %llu dropped, %llu alerts", (unsigned long long)packets,
+    log_info("stopped: %llu packets inspected, %llu dropped, %llu alerts", (unsigned long long)packets,
              (unsigned long long)dropped, (unsigned long long)alerts);
 }

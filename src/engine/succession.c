@@ -82,8 +82,8 @@ void succession_give(const struct succession *own)
     err = err ? err : one;
     lifeline_send(own->channel, LIFELINE_HANDED, err, NULL);
     if (err)
-        log_error("not all that is known of traffic could be handed over: %s", strerror(-err));
-    log_notice("%llu flows are handed over, in %.3f s", (unsigned long long)counts.flows,
+        log_error("cannot hand over all flows and counters to the next engine: %s", strerror(-err));
+    log_notice("handed over %llu flows to the next engine in %.3f s", (unsigned long long)counts.flows,
                (double)(clock_monotonic_ns() - begin_ns) / NS_PER_SECOND);
 }
 
@@ -108,10 +108,10 @@ void succession_take(const struct succession *own, int what, int fd)
     int err = what == LIFELINE_SHARED_FILE ? take_shared(own, fd) : take_flows(own, fd, &counts);
 
     if (err)
-        log_error("what the engine before this one knew can't be read: %s", strerror(-err));
+        log_error("cannot restore the flows and counters of the previous engine: %s", strerror(-err));
     else if (what != LIFELINE_SHARED_FILE)
-        log_info("%llu flows of the engine before this one go on%s", (unsigned long long)counts.flows,
-                 counts.left > 0 ? "; for others there was no room" : "");
+        log_info("restored %llu flows from the previous engine%s", (unsigned long long)counts.flows,
+                 counts.left > 0 ? "; the flow table has no room for the others (flow.memcap)" : "");
     close(fd);
 }
 

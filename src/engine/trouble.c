@@ -20,12 +20,12 @@ static const char *remedy(int error)
         return ": make room on its disk";
     case -ENOENT:
     case -ECONNREFUSED:
-        return ": is its folder there, or whoever reads the socket?";
+        return ": check that its folder exists, and that the reader of the socket runs";
     case -EAGAIN:
-        return ": whoever reads the socket is too slow";
+        return ": the reader of the socket is too slow";
     case -EACCES:
     case -EPERM:
-        return ": the keeper is asked to open it";
+        return ": the keeper tries to open it";
     default:
         return "";
     }
@@ -42,7 +42,7 @@ static uint64_t events_lost(const struct output *output)
     return lost;
 }
 
-/* Verdicts go on whatever becomes of events; once a minute at most it is told of. */
+/* Lost events do not delay verdicts. The log reports them at most once a minute. */
 void trouble_watch(struct trouble *trouble, struct output *output, int channel)
 {
     uint64_t now_ns = clock_monotonic_ns();
@@ -51,11 +51,13 @@ void trouble_watch(struct trouble *trouble, struct output *output, int channel)
     if (output_wants_file(output))
         lifeline_send(channel, LIFELINE_WANT_EVENTS, 0, NULL);
     if (error && !trouble->told && now_ns >= trouble->next_ns) {
-        log_error("events are lost: the file or socket of eve.filename: %s%s", strerror(-error), remedy(error));
+        log_error("events are lost: cannot write the file or socket of eve.filename: %s%s", strerror(-error),
+                  remedy(error));
         trouble->next_ns = now_ns + TROUBLE_SECONDS * NS_PER_SECOND;
         trouble->told = true;
     } else if (!error && trouble->told) {
-        log_notice("events are written again; %llu were lost since the start", (unsigned long long)events_lost(output));
+        log_notice("events are written again; %llu events were lost since the start",
+                   (unsigned long long)events_lost(output));
         trouble->told = false;
     }
 }

@@ -116,21 +116,21 @@ void child_describe(const struct keeper *keeper, const struct keeper_death *deat
     int length;
 
     if (death->hung) {
-        snprintf(out, CHILD_TEXT_SIZE, "stood still and was ended");
+        snprintf(out, CHILD_TEXT_SIZE, "hung and was killed");
     } else if (death->late == KEEPER_LATE_TO_LOAD) {
-        snprintf(
-            out, CHILD_TEXT_SIZE,
-            "was not ready within %d s (engine.load-timeout) and was ended: does reading a file of the rules or of "
-            "the configuration stand still?",
-            seconds_of(keeper, "engine.load-timeout"));
+        snprintf(out, CHILD_TEXT_SIZE,
+                 "was not ready within %d s (engine.load-timeout) and was killed: check that the rule files and the "
+                 "configuration can be read",
+                 seconds_of(keeper, "engine.load-timeout"));
     } else if (death->late == KEEPER_LATE_TO_STOP) {
-        snprintf(out, CHILD_TEXT_SIZE, "did not stop within %d s (engine.stop-timeout) and was ended",
+        snprintf(out, CHILD_TEXT_SIZE, "did not stop within %d s (engine.stop-timeout) and was killed",
                  seconds_of(keeper, "engine.stop-timeout"));
     } else if (death->signal) {
-        length = snprintf(out, CHILD_TEXT_SIZE, "was ended by signal %d (%s)", death->signal, strsignal(death->signal));
+        length =
+            snprintf(out, CHILD_TEXT_SIZE, "was killed by signal %d (%s)", death->signal, strsignal(death->signal));
         memory_describe(death->want, out + length, CHILD_TEXT_SIZE - (size_t)length);
     } else {
-        snprintf(out, CHILD_TEXT_SIZE, "ended with exit code %d", death->code);
+        snprintf(out, CHILD_TEXT_SIZE, "exited with code %d", death->code);
     }
 }
 
@@ -144,7 +144,8 @@ void child_watch_time(struct keeper_child *child)
     if (child->pid == 0 || child->due_ns == 0 || child->late || clock_monotonic_ns() < child->due_ns)
         return;
     child->late = child->told_to_stop ? KEEPER_LATE_TO_STOP : KEEPER_LATE_TO_LOAD;
-    log_error("the engine %s: it is ended", child->told_to_stop ? "does not stop" : "does not get ready");
+    log_error("the engine %s: killing it",
+              child->told_to_stop ? "does not stop (engine.stop-timeout)" : "is not ready (engine.load-timeout)");
     kill(child->pid, SIGKILL);
 }
 
@@ -165,7 +166,7 @@ static void end_hung(struct keeper *keeper, unsigned worker)
 {
     struct keeper_child *child = &keeper->child;
 
-    log_error("the worker of queue %u stands still: the engine is ended",
+    log_error("the worker of queue %u is hung (engine.hang-timeout): killing the engine",
               (unsigned)keeper->queues[worker].options.queue);
     child->hung = true;
     child->hung_worker = worker;

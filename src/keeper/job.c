@@ -111,7 +111,7 @@ static int find(pid_t pid, struct job *job, char error[ENGINE_ERROR_SIZE])
         err = ask(bus, (uint32_t)pid, job);
     sd_bus_flush_close_unref(bus);
     if (err < 0)
-        snprintf(error, ENGINE_ERROR_SIZE, "systemd does not say why it stops the service: %s", strerror(-err));
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot ask systemd why it stops the service: %s", strerror(-err));
     return err < 0 ? err : 0;
 }
 
@@ -131,7 +131,7 @@ int keeper_leave(pid_t pid, char error[ENGINE_ERROR_SIZE])
 
         err = sigqueue(pid, SIGTERM, value) ? -errno : 0;
         if (err)
-            snprintf(error, ENGINE_ERROR_SIZE, "process %d can't be told: %s", (int)pid, strerror(-err));
+            snprintf(error, ENGINE_ERROR_SIZE, "cannot notify process %d: %s", (int)pid, strerror(-err));
     }
     clear(&job);
     return err;

@@ -124,12 +124,12 @@ static int start(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
         memory_protect_keeper();
     keeper->status_fd = nfqueue_open_status();
     if (keeper->status_fd == -EACCES)
-        log_warning(
-            "the kernel's list of queues can't be read without CAP_DAC_READ_SEARCH: what an engine that dies has "
-            "taken will not be judged");
+        log_warning("cannot read /proc/net/netfilter/nfnetlink_queue without CAP_DAC_READ_SEARCH: packets that an "
+                    "engine holds when "
+                    "it dies get no verdict");
     err = open_signals(keeper);
     if (err)
-        snprintf(error, ENGINE_ERROR_SIZE, "no signals: %s", strerror(-err));
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot open signals: %s", strerror(-err));
     else
         err = queues_open(keeper, error);
     if (!err)
@@ -315,8 +315,8 @@ static void tell_death(const struct keeper *keeper, const struct keeper_death *d
     char how[CHILD_TEXT_SIZE];
 
     child_describe(keeper, death, how);
-    log_error("the engine %s%s%s; %u packets are judged anew", how, child->failure[0] ? ": " : "", child->failure,
-              (unsigned)repeated);
+    log_error("the engine %s%s%s; queued %u packets again that had no verdict", how, child->failure[0] ? ": " : "",
+              child->failure, (unsigned)repeated);
 }
 
 /* How many in a row have died of themselves, and soon. One that somebody killed while it worked did not. */
@@ -401,7 +401,8 @@ static enum step take_end(const struct keeper *keeper, const struct keeper_death
     if (!keeper->child.stopped || (!death->signal && !death->code))
         return END_WELL;
     child_describe(keeper, death, how);
-    snprintf(error, ENGINE_ERROR_SIZE, "the engine died at its end: it %s; events of its last flows may be lost", how);
+    snprintf(error, ENGINE_ERROR_SIZE,
+             "the engine died while it was stopping: it %s; events of its last flows may be lost", how);
     return END_FAILED;
 }
 
@@ -414,7 +415,7 @@ static enum step take_leave(const struct keeper *keeper, const struct keeper_dea
     if (keeper->child.stopped)
         return take_end(keeper, death, error);
     child_describe(keeper, death, how);
-    log_error("the engine %s before it had handed over: what it knew of flows is lost", how);
+    log_error("the engine %s before it handed over its flows: their state is lost", how);
     return END_WELL;
 }
 
@@ -496,11 +497,11 @@ static enum step turn(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
         return END_WELL;
     err = begin_when_due(keeper);
     if (err && !keeper->once_ready) {
-        snprintf(error, ENGINE_ERROR_SIZE, "no engine can be started: %s", strerror(-err));
+        snprintf(error, ENGINE_ERROR_SIZE, "cannot start an engine: %s", strerror(-err));
         return END_FAILED;
     }
     if (err) {
-        log_error("no engine can be started: %s", strerror(-err));
+        log_error("cannot start an engine: %s", strerror(-err));
         keeper->begin_ns = clock_monotonic_ns() + MAX_DELAY_MS / 5 * NS_PER_MS;
     }
     fds[1].fd = keeper->child.channel;

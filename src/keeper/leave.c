@@ -116,10 +116,10 @@ bool leave_begin(struct keeper *keeper, const struct signalfd_siginfo *info)
     if (keeper->stopping || !leave_is_asked(info, &kept))
         return false;
     if (!can_leave(keeper, kept, why)) {
-        log_error("this restart takes the table down: %s", why);
+        log_error("this restart removes the sluice table, and flows are lost: %s", why);
         return false;
     }
-    log_notice("another keeper follows: queues and flows are left to it");
+    log_notice("restarting: the next daemon takes over the queues and flows");
     notify_stopping();
     keeper->stopping = keeper->leaving = true;
     queues_raise(keeper);
@@ -134,5 +134,5 @@ void leave_handed(struct keeper *keeper)
     for (unsigned i = 0; i < keeper->file_count; i++)
         store(&keeper->files[i]);
     if (sd_notify_barrier(0, PATIENCE_US) < 0)
-        log_error("systemd does not answer: what is known of flows may be lost");
+        log_error("systemd does not confirm that it stored the flows: their state may be lost");
 }

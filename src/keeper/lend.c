@@ -67,7 +67,7 @@ int keeper_lend(char error[ENGINE_ERROR_SIZE])
         err = sd_notify_barrier(0, PATIENCE_US); /* it has them before we are gone */
     if (err > 0)
         return 0;
-    snprintf(error, ENGINE_ERROR_SIZE, "systemd does not take sockets: %s",
-             err < 0 ? strerror(-err) : "this is not a service that may speak to it (NotifyAccess=exec)");
+    snprintf(error, ENGINE_ERROR_SIZE, "systemd does not accept sockets: %s",
+             err < 0 ? strerror(-err) : "this process may not notify it (the unit needs NotifyAccess=exec)");
     return err < 0 ? err : -ENOTCONN;
 }

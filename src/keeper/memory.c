@@ -97,11 +97,11 @@ void memory_describe(enum keeper_want want, char *out, size_t size)
         snprintf(out, size, "%s", "");
     else if (!memory_group_read(&group))
         snprintf(out, size,
-                 ", %sfor want of memory of the machine: lower the memcaps, load fewer rules, or give it more",
+                 ", %sbecause the machine ran out of memory: lower the memcaps, load fewer rules, or add memory",
                  want == KEEPER_WANT_PERHAPS ? "perhaps " : "");
     else
         snprintf(out, size,
-                 ", %sfor want of memory: the control group %s may have %" PRIu64
-                 " MiB; raise its limit (MemoryMax=), lower the memcaps, or load fewer rules",
+                 ", %sbecause it ran out of memory: control group %s is limited to %" PRIu64
+                 " MiB; raise the limit (MemoryMax=), lower the memcaps, or load fewer rules",
                  want == KEEPER_WANT_PERHAPS ? "perhaps " : "", group.name, group.limit >> 20);
 }

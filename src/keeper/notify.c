@@ -57,7 +57,8 @@ static void give_up(const char *name, int fd)
 {
     char state[NAME_SIZE + 64];
 
-    log_warning("the socket %s that systemd kept is not used", name);
+    log_warning("closed socket %s from systemd's file descriptor store, because the configuration does not use it",
+                name);
     close(fd);
     snprintf(state, sizeof(state), "FDSTOREREMOVE=1\nFDNAME=%.31s", name);
     sd_notify(0, state);

@@ -118,7 +118,6 @@ void quarantine_tell(struct keeper *keeper, unsigned queue, const struct lifelin
         err = keep(log_dir, name, event->time_ns, packet);
     if (!err)
         snprintf(event->path, sizeof(event->path), "%.100s/%s/%s", log_dir, folder_name, name);
-    log_error("queue %u: a packet of %u bytes on which two engines died is dropped; %s%s", queue,
-              (unsigned)packet->length, err ? "it could not be kept: " : "it is kept in ",
-              err ? strerror(-err) : event->path);
+    log_error("queue %u: dropped a packet of %u bytes that crashed two engines; %s%s", queue, (unsigned)packet->length,
+              err ? "cannot save it: " : "it is saved in ", err ? strerror(-err) : event->path);
 }

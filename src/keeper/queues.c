@@ -53,7 +53,7 @@ int queues_open(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
     if (err)
         return err;
     if (keeper_was_renewed() && keeper_resume(keeper))
-        log_error("what the keeper before this one had is lost");
+        log_error("cannot restore the queues of the previous keeper: packets that wait in them are lost");
     notify_take(keeper);
     for (unsigned i = 0; i < keeper->queue_count; i++) {
         struct keeper_queue *queue = &keeper->queues[i];
@@ -153,7 +153,7 @@ static uint32_t repeat(struct keeper *keeper, unsigned number, const struct keep
         err = nfqueue_judge_up_to(queue->fd, &queue->options, backlog.last_id, QUEUE_JUDGE_REPEAT);
     }
     if (err) {
-        log_error("queue %u: what the engine left can't be queued again: %s", (unsigned)name, strerror(-err));
+        log_error("queue %u: cannot queue the packets again that the engine held: %s", (unsigned)name, strerror(-err));
         return 0;
     }
     return backlog.taken;
@@ -240,6 +240,7 @@ int queues_resume(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
     }
     atomic_fetch_add(&keeper->memory->repeated, count);
     if (adopted)
-        log_notice("the queues of the run before are taken over; %u packets are judged anew", (unsigned)count);
+        log_notice("took over the queues of the previous daemon; queued %u packets again that had no verdict",
+                   (unsigned)count);
     return 0;
 }

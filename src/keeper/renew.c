@@ -147,7 +147,7 @@ static bool would_start(struct command_line *line, char why[LIFELINE_TEXT_SIZE])
     arguments[2] = check;
     memcpy(arguments + 3, line->words + 2, (line->count - 1) * sizeof(*arguments)); /* with the NULL */
     if (pipe2(pipe_fds, O_CLOEXEC)) {
-        snprintf(why, LIFELINE_TEXT_SIZE, "no pipe to %.200s: %s", line->path, strerror(errno));
+        snprintf(why, LIFELINE_TEXT_SIZE, "cannot open a pipe to %.200s: %s", line->path, strerror(errno));
         return false;
     }
     fcntl(pipe_fds[0], F_SETFL, O_NONBLOCK);
@@ -162,7 +162,7 @@ static bool would_start(struct command_line *line, char why[LIFELINE_TEXT_SIZE])
     close(pipe_fds[1]);
     words.fd = pipe_fds[0];
     if (pid < 0)
-        snprintf(why, LIFELINE_TEXT_SIZE, "no process to try %.200s: %s", line->path, strerror(errno));
+        snprintf(why, LIFELINE_TEXT_SIZE, "cannot start a process to check %.200s: %s", line->path, strerror(errno));
     ended = pid > 0 && wait_for(pid, &status, &words);
     close(pipe_fds[0]);
     if (ended && WIFEXITED(status) && WEXITSTATUS(status) == 0)
@@ -280,7 +280,8 @@ static int try_program(const struct keeper *keeper, struct command_line *line, c
     if (!err && line->count < 2)
         err = -EINVAL;
     if (err) {
-        snprintf(why, LIFELINE_TEXT_SIZE, "the program and its arguments are not known: %s", strerror(-err));
+        snprintf(why, LIFELINE_TEXT_SIZE, "cannot read the path and arguments of the running program: %s",
+                 strerror(-err));
     } else if (!would_start(line, why)) {
         err = -ENOEXEC;
     } else if (!new_queues_are_free(keeper, why)) {
@@ -304,9 +305,9 @@ int keeper_renew(struct keeper *keeper, char why[LIFELINE_TEXT_SIZE])
     int err = try_program(keeper, line, why);
 
     if (!err) {
-        log_notice("%s takes over", line->path);
+        log_notice("starting %s in place of the running program", line->path);
         err = execute(keeper, line);
-        snprintf(why, LIFELINE_TEXT_SIZE, "%.255s can't be executed: %s", line->path, strerror(-err));
+        snprintf(why, LIFELINE_TEXT_SIZE, "cannot execute %.255s: %s", line->path, strerror(-err));
     }
     free(line);
     return err;
@@ -333,7 +334,8 @@ static bool take_queue(struct keeper *keeper, const char *line)
         queue->raised = raised;
         return true;
     }
-    log_warning("queue %u is not served any more: what waits there is dropped", number);
+    log_warning("queue %u is no longer configured (queue.numbers): the kernel drops the packets that wait in it",
+                number);
     notify_forget_queue(number);
     close(fd);
     return true;

@@ -37,7 +37,7 @@ static void close_files(struct keeper *keeper)
 
 static void refuse(struct keeper *keeper, const char *why)
 {
-    log_error("no new engine takes over: %s", why);
+    log_error("upgrade failed, the running engine continues: %s", why);
     if (keeper->child.pid > 0 && keeper->child.ready)
         lifeline_send(keeper->child.channel, LIFELINE_REFUSED, 0, why);
 }
@@ -50,7 +50,7 @@ void succession_begin(struct keeper *keeper)
     int err;
 
     if (keeper->stopping || heir->pid > 0 || keeper->former.pid > 0) {
-        refuse(keeper, keeper->stopping ? "the daemon stops" : "one does already");
+        refuse(keeper, keeper->stopping ? "the daemon is stopping" : "another upgrade is in progress");
         return;
     }
     heir->memory = keeper_memory_new(keeper);
@@ -66,7 +66,7 @@ void succession_begin(struct keeper *keeper)
         refuse(keeper, strerror(-err));
         return;
     }
-    log_notice("a new engine is prepared (process %d)", (int)heir->pid);
+    log_notice("preparing the next engine (process %d)", (int)heir->pid);
 }
 
 /* It died, or is not wanted any more. */
@@ -240,7 +240,8 @@ static void watch_former(struct keeper *keeper)
     if (!child_reap(keeper, former, &death)) {
         if (clock_monotonic_ns() - keeper->former_ns < LEAVE_MS * NS_PER_MS)
             return;
-        log_error("the engine that has handed over does not end: events of its last flows are lost");
+        log_error(
+            "killed the previous engine, which did not exit after the hand-over: events of its last flows are lost");
         kill(former->pid, SIGKILL);
         waitpid(former->pid, NULL, 0);
     }
@@ -259,7 +260,8 @@ void succession_tick(struct keeper *keeper)
     if (keeper->hand_over_ns == 0 || clock_monotonic_ns() < keeper->hand_over_ns)
         return;
     keeper->hand_over_ns = 0;
-    log_error("the engine does not hand over: it is ended");
+    log_error("killed the running engine, which did not hand over its flows in time; the next engine takes over "
+              "without them");
     if (keeper->child.pid > 0)
         kill(keeper->child.pid, SIGKILL); /* the heir takes its place when it has died */
 }

@@ -40,10 +40,10 @@ static void open_up(struct keeper *keeper)
     count = attached ? accept_all(keeper) : queues_accept(keeper);
     if (attached && firewall_remove(keeper->firewall.table, cause))
         log_warning("%s", cause);
-    log_error("traffic passes uninspected from now on (engine.failure-policy: open); %llu packets that waited were "
-              "accepted%s",
-              (unsigned long long)count,
-              attached ? "" : "; the rules that feed the queues are not ours: without bypass they drop");
+    log_error(
+        "traffic passes uninspected from now on (engine.failure-policy: open); accepted %llu packets that waited%s",
+        (unsigned long long)count,
+        attached ? "" : "; the queue rules are not those of Sluice: without bypass the kernel drops the packets");
 }
 
 static void close_down(struct keeper *keeper)
@@ -57,8 +57,8 @@ static void close_down(struct keeper *keeper)
         log_error("traffic may pass uninspected: %s", cause);
     log_error("traffic is dropped from now on (engine.failure-policy: closed)%s",
               options.mode != ATTACH_NONE
-                  ? "; `sluice nft remove` lets it pass"
-                  : "; the rules that feed the queues are not ours: with bypass they let it pass");
+                  ? "; run `sluice nft remove` to let it pass uninspected"
+                  : "; the queue rules are not those of Sluice: with bypass packets pass uninspected");
 }
 
 void surrender(struct keeper *keeper)

@@ -206,7 +206,7 @@ void console_engine(struct text *out, const struct output_options *options, cons
     if (event->action == OUTPUT_ENGINE_QUARANTINED)
         text_printf(out, ": a packet of %u bytes in queue %u", (unsigned)event->length, event->queue);
     else if (event->action == OUTPUT_ENGINE_HANDED_OVER)
-        text_puts(out, " by the one before");
+        text_puts(out, " by the previous engine");
     else if (event->action == OUTPUT_ENGINE_RULES_LEFT_OUT)
         text_printf(out, ": %llu with mistakes, %llu unsupported, %llu unread files",
                     (unsigned long long)event->rules_failed, (unsigned long long)event->rules_skipped,
@@ -214,7 +214,7 @@ void console_engine(struct text *out, const struct output_options *options, cons
     else if (event->action == OUTPUT_ENGINE_MODE)
         text_printf(out, ": %s (%s)", event->mode ? event->mode : "configured", event->cause);
     else if (event->hung)
-        text_puts(out, ": a worker stood still");
+        text_puts(out, ": a worker hung");
     else if (event->signal)
         text_printf(out, " after signal %d", event->signal);
     else

@@ -118,7 +118,7 @@ class WrongFiles(Files):
         capture = os.path.join(self.folder.name, "empty.pcap")
         with open(capture, "wb") as file:
             file.write(bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000"))
-        self.fails(1, "not all events could be written to '/dev/full'", "replay", "--set", "eve.filename=/dev/full", capture)
+        self.fails(1, "cannot write all events to '/dev/full'", "replay", "--set", "eve.filename=/dev/full", capture)
 
     def replay_packet(self, config, rules):
         """Of one UDP packet from 10.0.0.1."""
@@ -148,7 +148,7 @@ class WrongFiles(Files):
         code, _, err = self.replay_packet(f"data-dir: {self.folder.name}/gone\n", rules)
         self.assertEqual(code, 1)
         self.assertRegex(err, "seen.lst: the dataset 'seen' could not be saved: No such file")
-        self.assertRegex(err, "not all datasets could be saved")
+        self.assertRegex(err, "cannot save all datasets")
 
     def test_mistakes_in_lists_are_told(self):
         config = (f"data-dir: {self.folder.name}\ndatasets:\n  listed: {{type: md5, load: {self.file('md5.lst', 'abc' + chr(10))}}}\n"
@@ -170,8 +170,8 @@ class WrongFiles(Files):
     def test_log_folder_that_cannot_be_made_would_stop_the_start(self):
         config = self.file("run.yaml", f"run-as: {{user: {pwd.getpwuid(os.getuid()).pw_name}}}\n")
         check = ("run", "--check", "--config", config, "--log-dir")
-        self.fails(1, "log folder /dev/null/x/y can't be used: Not a directory", *check, "/dev/null/x/y")
-        self.fails(1, f"log folder {self.clean} can't be used: Not a directory", *check, self.clean)
+        self.fails(1, "cannot use log folder /dev/null/x/y: Not a directory", *check, "/dev/null/x/y")
+        self.fails(1, f"cannot use log folder {self.clean}: Not a directory", *check, self.clean)
         for good in (self.folder.name, os.path.join(self.folder.name, "new", "folder")):
             self.assertEqual(sluice(*check, good), (0, "", ""))
 

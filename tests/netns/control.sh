@@ -48,14 +48,14 @@ equal "reason" "$(json drop.reason <"$WORK/flow")" rules
 equal "rule that dropped" "$(json drop.signature_id <"$WORK/flow")" 2
 grep -q "verdict: dropped, reason rules, rule 1:2 evil" <<<"$(ask explain "10.66.1.2:$port" 10.66.2.2:7001)" || fail "explain in words"
 ask explain 10.66.1.2:1 10.66.2.2:1 2>"$WORK/none" && fail "a flow that is not there is explained"
-grep -q "there is no such flow" "$WORK/none" || fail "$(cat "$WORK/none")"
+grep -q "flow not found" "$WORK/none" || fail "$(cat "$WORK/none")"
 
 # The same by the number that events have; and when it is over.
 id=$(json flow_id <"$WORK/flow")
 equal "by its id" "$(ask explain "$id" --json | json drop.signature_id)" 2
 equal "by its id" "$(ask explain flow "$id" --json | json src_port)" "$port"
 ask explain flow 12345 2>"$WORK/none" && fail "a flow that is not there is explained"
-grep -q "there is no such flow" "$WORK/none" || fail "$(cat "$WORK/none")"
+grep -q "flow not found" "$WORK/none" || fail "$(cat "$WORK/none")"
 
 # A rule, also when it has gone.
 equal "matches" "$(ask explain 1 --json | json matches)" 1
@@ -86,7 +86,7 @@ grep -q "generation 4, 3 rules, 1 failed, 0 skipped" "$WORK/said" || fail "$(cat
 grep -q "t.rules:4:.*'sid' needs" "$WORK/said" || fail "the answer does not have the mistake: $(cat "$WORK/said")"
 mv "$WORK/t.rules" "$WORK/gone"
 ask reload >"$WORK/said" 2>&1 && fail "a reload has taken away all rules"
-grep -q "stay as they are (generation 4): the rules could not be loaded: no rule is left" "$WORK/said" || fail "$(cat "$WORK/said")"
+grep -q "settings unchanged (generation 4): the rules could not be loaded: all of them are left out" "$WORK/said" || fail "$(cat "$WORK/said")"
 mv "$WORK/gone" "$WORK/t.rules"
 equal "generation" "$(ask status --json | json rules.generation)" 4
 equal "last reload" "$(ask status --json | json reload.ok)" false

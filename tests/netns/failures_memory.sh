@@ -41,7 +41,7 @@ mkdir "$WORK/start"
 timeout 60 ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/start" "${options[@]}" >"$WORK/start.log" 2>&1 || code=$?
 enter "$outer"
 equal "start: exit code" "$code" 1
-tells start "sluice run: the engine was ended by signal 9 (Killed), for want of memory: the control group .*sluice-test.* may have 24 MiB"
+tells start "sluice run: the engine was killed by signal 9 (Killed), because it ran out of memory: control group .*sluice-test.* is limited to 24 MiB"
 grep -q sluice <<<"$(gateway nft list tables)" && fail "start: the table is there"
 set_limit -1 2>/dev/null || set_limit max
 
@@ -52,7 +52,7 @@ enter "$outer"
 ips=$LAST_PID
 set_limit $(($(cat "$GROUP/$used") + (1 << 20)))
 ask reload >"$WORK/out" 2>&1 && fail "reload: there was no memory for it"
-grep -q "a second set of rules needs about [0-9]* MiB, and [0-9]* MiB are to be had" "$WORK/out" || fail "reload: does not say why: $(cat "$WORK/out")"
+grep -q "a second set of rules needs about [0-9]* MiB, and [0-9]* MiB are available" "$WORK/out" || fail "reload: does not say why: $(cat "$WORK/out")"
 pings || fail "reload: traffic does not pass"
 
 # --- While it runs: the kernel takes the engine, of all that are in the group; another one goes on -----------------------------------------
@@ -81,7 +81,7 @@ PINGS=$!
 set_limit $(($(cat "$GROUP/$used") + (96 << 20)))
 hog "$engine" 28
 wait "$HOG" || fail "the hog did not end well"
-tells ips "the engine was ended by signal 9 (Killed), for want of memory: the control group .*sluice-test.* raise its limit (MemoryMax=)"
+tells ips "the engine was killed by signal 9 (Killed), because it ran out of memory: control group .*sluice-test.* raise the limit (MemoryMax=)"
 for _ in $(seq 200); do [ "$(grep -c "^sluice: ready" "$WORK/ips.log")" = 2 ] && break; sleep 0.05; done
 equal "engines that became ready" "$(grep -c "^sluice: ready" "$WORK/ips.log")" 2
 kill -0 "$ips" || fail "the keeper is gone"
@@ -94,6 +94,6 @@ hog "$ips" 40 # more than there is even when the cache of files gives way
 code=0
 wait "$ips" || code=$?
 equal "for good: exit code" "$code" 1
-tells ips "sluice run: the engine died 3 times in a row (engine.restart-limit); the last one was ended by signal 9.*for want of memory"
+tells ips "sluice run: the engine died 3 times in a row (engine.restart-limit); the last one was killed by signal 9.*because it ran out of memory"
 tells ips "traffic passes uninspected from now on"
 pings || fail "for good: traffic does not pass"

@@ -20,7 +20,7 @@ code=0
 mkdir "$WORK/start"
 timeout 20 ip netns exec "$P-gw" "$SLUICE" run --set run-as.user=root --log-dir "$WORK/start" "${options[@]}" >"$WORK/start.log" 2>&1 || code=$?
 equal "start: exit code" "$code" 1
-tells start "sluice run: the engine was not ready within 1 s (engine.load-timeout) and was ended"
+tells start "sluice run: the engine was not ready within 1 s (engine.load-timeout) and was killed"
 grep -q sluice <<<"$(gateway nft list tables)" && fail "start: the table is there"
 
 # At a reload: the old rules stay, whoever asked is told, and so is the next one; a new engine goes on where the old one can't.
@@ -31,7 +31,7 @@ stuck
 ask reload >"$WORK/out" 2>&1 && fail "reload: a file without an end was loaded"
 grep -q "not done within 1 s (engine.load-timeout).*sluice upgrade" "$WORK/out" || fail "reload: does not say why: $(cat "$WORK/out")"
 ask reload >"$WORK/out" 2>&1 && fail "reload: another one while one stands still"
-grep -q "still stands still.*sluice upgrade" "$WORK/out" || fail "reload: does not say what to do: $(cat "$WORK/out")"
+grep -q "previous reload is hung.*sluice upgrade" "$WORK/out" || fail "reload: does not say what to do: $(cat "$WORK/out")"
 pings || fail "reload: traffic does not pass"
 
 # One that is to take over: it is given up, and the old one goes on.
@@ -63,7 +63,7 @@ rules
 start_sluice stops "${options[@]}" --set engine.stop-timeout=1 --set engine.load-timeout=20
 freeze "$LAST_PID"
 stop_process "$LAST_PID" || fail "stop: exit code $?"
-tells stops "did not stop within 1 s (engine.stop-timeout) and was ended"
+tells stops "did not stop within 1 s (engine.stop-timeout) and was killed"
 grep -q sluice <<<"$(gateway nft list tables)" && fail "stop: the table is left"
 pings || fail "stop: traffic does not pass"
 

@@ -30,7 +30,7 @@ done
 sleep 1
 traffic_stop
 kill -USR1 "$keeper"
-died=$(grep -c "the engine was ended" "$WORK/ips.log")
+died=$(grep -c "the engine was killed" "$WORK/ips.log")
 [ "$died" -ge "${KILLS:-10}" ] || fail "only $died engines died"
 # One that was killed after it wrote what the one before died of, and before it knew that it had, leaves it to the next.
 EVE_ONCE=engine.number wait_events ips "$died" event_type=engine engine.action=restarted

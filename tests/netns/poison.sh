@@ -21,19 +21,19 @@ EXEC='POISON-EXEC, and some more letters'
 # poison TEXT DEATHS: of engines by now; the datagrams around it arrive.
 poison() {
 	udp_send cli 10.66.2.2 7003 "before $2" "$1" "after $2"
-	for _ in $(seq 400); do [ "$(grep -c "the engine [ws]" "$WORK/ips.log")" -ge "$2" ] && break; sleep 0.05; done
+	for _ in $(seq 400); do [ "$(grep -c "the engine \(was killed\|hung\)" "$WORK/ips.log")" -ge "$2" ] && break; sleep 0.05; done
 	for _ in $(seq 400); do grep -q "after $2" "$WORK/got" && grep -q "before $2" "$WORK/got" && break; sleep 0.05; done
 	grep -q "before $2" "$WORK/got" || fail "what came before $1 is lost"
 	grep -q "after $2" "$WORK/got" || fail "what came after $1 is lost"
-	equal "engines that died" "$(grep -c "the engine [ws]" "$WORK/ips.log")" "$2"
+	equal "engines that died" "$(grep -c "the engine \(was killed\|hung\)" "$WORK/ips.log")" "$2"
 	grep -q "^$1" "$WORK/got" && fail "$1 arrived"
 	true
 }
 poison "$DIE" 2
 poison "$HANG" 4
 poison "$EXEC" 6
-equal "said of the program" "$(grep -c "the engine was ended by signal 31" "$WORK/ips.log")" 2
-equal "said of a hang" "$(grep -c "stood still and was ended" "$WORK/ips.log")" 2
+equal "said of the program" "$(grep -c "the engine was killed by signal 31" "$WORK/ips.log")" 2
+equal "said of a hang" "$(grep -c "hung and was killed" "$WORK/ips.log")" 2
 traffic_stop
 wait_events ips 6 event_type=engine engine.action=restarted
 wait_events ips 2 event_type=engine engine.action=restarted engine.cause=hang

@@ -20,7 +20,7 @@ reload() {
 	reloads=$((reloads + 1))
 	kill -HUP "$SLUICE_PID"
 	for _ in $(seq 200); do
-		[ "$(grep -c "reloaded:\|stay as they are" "$WORK/ips.log")" = $reloads ] && return
+		[ "$(grep -c "reloaded:\|settings unchanged" "$WORK/ips.log")" = $reloads ] && return
 		sleep 0.05
 	done
 	fail "reload $reloads did not end"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The daemon in its sandbox: started by root it is the user sluice, with CAP_NET_ADMIN alone, and all that it does for months still
+# The daemon in its sandbox: started by root it is the user sluice, with CAP_NET_ADMIN only, and all that it does for months still
 # works: reload, rotation, stored files, datasets, compiled patterns, reject, blocked hosts, the control socket, a socket for events. What is
 # missing on a host is told, and a user that somebody asked for must be there.
 . "$(dirname "$0")/lib.sh"
@@ -76,7 +76,7 @@ background srv python3 -m http.server --directory "$WORK/site" 8080
 background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
 for _ in $(seq 100); do grep -q ':8080' <<<"$(server ss -tln)" && [ -s "$WORK/got" ] && break; sleep 0.05; done
 
-# --- All of it, in the strictest form: whatever is not in force would end the start -----------------------------------------------------
+# --- All of it, in the strictest form: the daemon does not start if a part of it is off -----------------------------------------------------
 run_in "$WORK/passwd" ips --queue 0-1 --attach after --rules "$WORK/rules/t.rules" --set nft.blocklist.enabled=yes \
 	--set security.sandbox=auto --set stats.interval=0 --set file-store.enabled=yes --set "data-dir=$WORK/lib" \
 	--set detect.sgh-mpm-caching=yes --set "detect.sgh-mpm-caching-path=$WORK/cache/sgh" --set "nft.blocklist.never=[10.66.2.0/24]"
@@ -94,7 +94,7 @@ each_thread Seccomp 2
 for status in /proc/"$ENGINE"/task/*/status; do
 	grep -q "^Name:.*worker" "$status" && equal "filters of a worker" "$(awk '$1 == "Seccomp_filters:" { print $2 }' "$status")" 2
 done
-grep -q "sandbox: user sluice, CAP_NET_ADMIN alone" <<<"$(ask status)" || fail "status does not tell of it"
+grep -q "sandbox: user sluice, CAP_NET_ADMIN only" <<<"$(ask status)" || fail "status does not tell of it"
 
 udp_send cli 10.66.2.2 7000 hello
 wait_events ips 1 event_type=alert alert.signature_id=5
@@ -218,8 +218,8 @@ WRAP=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all,+net_ad
 mkdir "$WORK/container"; chown 65534 "$WORK/container"; chown 65534 "$WORK/run"
 run_in "$WORK/passwd" container --queue 0 --rules "$WORK/rules/t.rules"
 wait_ready container
-tells container "reject rules will drop without an answer"
-tells container "list of queues can.t be read without CAP_DAC_READ_SEARCH"
+tells container "reject rules drop without sending"
+tells container "cannot read .*nfnetlink_queue without CAP_DAC_READ_SEARCH"
 ENGINE=$(ask status --json | sed -E 's/.*"engine_pid":([0-9]+).*/\1/')
 each_thread Uid 65534
 each_thread CapEff 0000000000001000

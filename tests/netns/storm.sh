@@ -144,7 +144,7 @@ else
 	echo "datagrams and pings that were lost: $lost; firewall events told of $(grep -o "warning: [0-9]* packets that waited" "$WORK/ips.log" | awk '{ n += $2 } END { print n + 0 }')"
 	[ "$lost" -le $((gone + 2)) ] || fail "$lost are lost, of which the kernel dropped $gone"
 fi
-died=$(grep -c "the engine was ended" "$WORK/ips.log" || true)
+died=$(grep -c "the engine was killed" "$WORK/ips.log" || true)
 [ "$died" -ge $((${KILLS:-4} + ${MIXED:-4} / 2)) ] || fail "only $died engines died"
 echo "engines that died: $died, reloads: $(grep -c "reloaded:" "$WORK/ips.log"), hand-overs: $(ask stats --all engine.handovers | awk '{ print $2 }')"
 equal "in quarantine" "$(ask stats --all engine.quarantined | awk '{ print $2 }')" 0

@@ -22,7 +22,7 @@ def without_link_warning(text):
 
 
 # A capture that ends in the middle of a packet is judged as far as it goes.
-CUT = re.compile(r'sluice: warning: .*: after packet \d+: .*; what follows is left out\n')
+CUT = re.compile(r'sluice: warning: .*: after packet \d+: .*; the rest of the file is skipped\n')
 
 
 class Run:

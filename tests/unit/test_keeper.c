@@ -232,10 +232,10 @@ START_TEST(says_how_it_died)
         struct keeper_death death;
         const char *text;
     } cases[] = {
-        { { .signal = 11 }, "was ended by signal 11 (Segmentation fault)" },
-        { { .code = 3 }, "ended with exit code 3" },
-        { { .signal = 6, .hung = true }, "stood still and was ended" },
-        { { .signal = 9 }, "was ended by signal 9 (Killed)" },
+        { { .signal = 11 }, "was killed by signal 11 (Segmentation fault)" },
+        { { .code = 3 }, "exited with code 3" },
+        { { .signal = 6, .hung = true }, "hung and was killed" },
+        { { .signal = 9 }, "was killed by signal 9 (Killed)" },
     };
     char text[CHILD_TEXT_SIZE];
 

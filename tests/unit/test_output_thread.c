@@ -406,7 +406,7 @@ static const struct {
       "ENGINE restarted after signal 11" },
     { { .number = 2, .action = OUTPUT_ENGINE_RESTARTED, .signal = 6, .hung = true },
       "\"engine\":{\"action\":\"restarted\",\"number\":2,\"cause\":\"hang\",\"signal\":6,\"repeated\":0}",
-      "ENGINE restarted: a worker stood still" },
+      "ENGINE restarted: a worker hung" },
     { { .number = 3, .action = OUTPUT_ENGINE_RESTARTED, .code = 1 },
       "\"engine\":{\"action\":\"restarted\",\"number\":3,\"cause\":\"exit\",\"exit_code\":1,\"repeated\":0}",
       "ENGINE restarted after exit code 1" },
