@@ -21,11 +21,12 @@
 
 #define READ_INTERVAL_NS (NS_PER_SECOND / 4)
 #define FIND_INTERVAL_NS NS_PER_SECOND
+#define FIND_MAX_NS (5 * NS_PER_SECOND)
 #define LISTENER_INTERVAL_NS NS_PER_SECOND
 #define LOG_INTERVAL_NS (60 * NS_PER_SECOND)
-#define NO_COUNTER_NS (5 * NS_PER_SECOND) /* for a firewall that is loaded after us */
+#define NO_COUNTER_NS (3 * NS_PER_SECOND) /* for a firewall that is loaded after us */
 
-enum { FIND_TRIES = 4, NAME_SIZE = 256, MAX_NEXT = 32, SETTLE_NS = 5 * 1000 * 1000 };
+enum { FIND_TRIES = 4, NAME_SIZE = 256, MAX_NEXT = 32, SETTLE_NS = 5 * 1000 * 1000, FIND_SHARE = 50 };
 
 /* A chain with a rule that sends packets to our queues. */
 struct fed_chain {
@@ -62,7 +63,8 @@ struct queue_monitor {
     uint32_t generation; /* of nf_tables, when the chains were found */
     enum coverage coverage;
     bool found;
-    uint64_t find_ns, read_ns, listener_ns, begun_ns;
+    uint64_t find_ns; /* the next search for them, at the earliest */
+    uint64_t read_ns, listener_ns, begun_ns;
     bool told_coverage;
 
     struct queue_monitor_counters counters;
@@ -167,9 +169,9 @@ static int find_rules(struct queue_monitor *monitor)
 
     for (int i = 0; i < FIND_TRIES && err == -EINTR; i++)
         err = netrules_read_rules(&ruleset, NULL);
-    monitor->found = err == 0;
     if (err)
         return err;
+    monitor->found = true;
     monitor->chain_count = 0;
     monitor->coverage = COVERAGE_NO_RULE;
     monitor->generation = ruleset->generation;
@@ -178,7 +180,11 @@ static int find_rules(struct queue_monitor *monitor)
     return 0;
 }
 
-/* The counters of all rules that feed our queues, as of one generation of the ruleset. 0; -EAGAIN or -EINTR: later; -errno: never. */
+/*
+ * Reads the counters of all rules that feed our queues, as of one generation of the ruleset. After a change all rules are searched for them,
+ * but only for a small share of the time. Until then there is no reading: a rule that is missing in one and there in the next would look
+ * like packets that passed. 0; -EAGAIN or -EINTR: later; another -errno: never.
+ */
 static int read_rules(struct queue_monitor *monitor, uint64_t now_ns)
 {
     uint32_t generation = 0;
@@ -188,28 +194,31 @@ static int read_rules(struct queue_monitor *monitor, uint64_t now_ns)
     if (err)
         return err;
     if (!monitor->found || generation != monitor->generation) {
-        if (monitor->found && now_ns - monitor->find_ns < FIND_INTERVAL_NS)
+        uint64_t pause_ns;
+
+        if (now_ns < monitor->find_ns)
             return -EAGAIN;
-        monitor->find_ns = now_ns;
-        return find_rules(monitor);
+        err = find_rules(monitor);
+        pause_ns = (clock_monotonic_ns() - now_ns) * FIND_SHARE;
+        pause_ns = pause_ns > FIND_INTERVAL_NS ? pause_ns : FIND_INTERVAL_NS;
+        monitor->find_ns = now_ns + (pause_ns < FIND_MAX_NS ? pause_ns : FIND_MAX_NS);
+        return err;
     }
-    for (unsigned i = 0; i < monitor->chain_count; i++) {
+    for (unsigned i = 0; i < monitor->chain_count && !err; i++) {
         const struct fed_chain *chain = &monitor->chains[i];
         const struct netrules_place place = { chain->family, chain->table, chain->chain };
         struct netrules *ruleset;
 
         err = netrules_read_rules(&ruleset, &place);
         if (err)
-            return err;
-        if (ruleset->generation != monitor->generation)
-            err = -EAGAIN;
-        else
+            break;
+        if (ruleset->generation == monitor->generation)
             take_rules(monitor, ruleset, false);
+        else
+            err = -EAGAIN;
         netrules_free(ruleset);
-        if (err)
-            return err;
     }
-    return 0;
+    return err;
 }
 
 /* --- Queues -------------------------------------------------------------------------------------------------------------------- */
@@ -364,11 +373,9 @@ static void report_bypass(struct queue_monitor *monitor, uint64_t packets, uint6
     if (passed) {
         monitor->counters.bypass += packets;
         monitor->counters.bypass_ms += duration_ns / 1000000;
-        log_warning(
-            "%" PRIu64
-            " packet%s passed uninspected (bypass) in the last %.1f s because no daemon listened on the queue%s",
-            packets, packets == 1 ? "" : "s", (double)duration_ns / NS_PER_SECOND,
-            monitor->options.worker_count == 1 ? "" : "s");
+        log_warning("%" PRIu64 " packet%s passed uninspected (bypass) in the last %.1f s because no daemon listened%s",
+                    packets, packets == 1 ? "" : "s", (double)duration_ns / NS_PER_SECOND,
+                    monitor->options.firewall->mode == ATTACH_NONE ? ", or were read by another program" : "");
     } else {
         monitor->counters.unqueued += packets;
         log_warning("%" PRIu64
@@ -594,6 +601,7 @@ void queue_monitor_begin(struct queue_monitor *monitor)
         }
         nanosleep(&pause, NULL);
     }
+    monitor->find_ns = 0; /* our table is about to be installed */
     if (any_unbound)
         report_bypass(monitor, sum, now_ns - before_ns);
     else if (sum > 0 && fails_open(monitor))
