@@ -304,7 +304,7 @@ class Check(Files):
         guide = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "guide.md")
         with open(guide, encoding="utf-8") as file:
             section = file.read().split("### Change rules without editing rule files")[1]
-        self.file("policy", re.search(r"```text\n(disable .*?)```", section, re.S).group(1))
+        self.file("policy", re.search(r"<<'END'\n(disable .*?)^END$", section, re.S | re.M).group(1))
         config = self.file("policy.yaml", "rule-policy: {file: policy}\n")
         code, out, err = sluice("check", "--config", config, "--rules", self.file("good.rules", RULE))
         self.assertEqual(code, 0, err)
