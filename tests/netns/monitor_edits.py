@@ -4,7 +4,8 @@
 
     monitor_edits.py edit COUNT SEED RUDE     COUNT random edits of tables n0..n4 by nft; with RUDE 1 also, rarely, of the whole ruleset
                                               and of the table sluice. The same seed leaves the same rules
-    monitor_edits.py send ADDRESS PORT RATE   numbered datagrams until SIGTERM; a line "NUMBER TIME" each
+    monitor_edits.py send ADDRESS PORT RATE   sends numbered datagrams until SIGTERM and prints a line "NUMBER TIME" for each
+    monitor_edits.py receive PORT FILE        receives them and writes a line "NUMBER TIME" for each
     monitor_edits.py judge SENT GOT EVE DISCARDED
                                               compares: prints how many datagrams were sent, lost and uninspected, and lists each mismatch.
                                               DISCARDED: packets that the kernel freed although their verdict succeeded
@@ -20,7 +21,6 @@ from datetime import datetime
 
 FAMILIES = ['ip', 'ip6', 'inet']
 HOOKS = ['prerouting', 'input', 'forward', 'output', 'postrouting']
-SLACK = 0.25   # seconds between the time a datagram's sender noted and the hook
 
 
 def nft(text):
@@ -136,6 +136,17 @@ def send(address, port, rate):
     print('\n'.join(lines))
 
 
+def receive(port, path):
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.setsockopt(socket.SOL_SOCKET, 33, 32 << 20)   # SO_RCVBUFFORCE: a busy machine must not look like loss
+    sock.bind(('', int(port)))
+    with open(path, 'a', buffering=1) as out:
+        out.write('listening\n')
+        while True:
+            data = sock.recv(65536)
+            out.write(f'{int(data.split()[1].rstrip(b"."))} {time.time():.6f}\n')
+
+
 def seconds(timestamp):
     return datetime.strptime(timestamp, '%Y-%m-%dT%H:%M:%S.%f%z').timestamp()
 
@@ -159,11 +170,12 @@ def read_events(path):
 
 def judge(sent_path, got_path, eve_path, discarded):
     sent = {int(n): float(t) for n, t in (line.split() for line in open(sent_path))}
-    arrivals = [int(line.split('number ')[1].split('.')[0]) for line in open(got_path) if 'number' in line]
-    got = set(arrivals)
+    arrivals = [line.split() for line in open(got_path) if line != 'listening\n']
+    got = {int(n): float(t) for n, t in arrivals}
     inspected, windows, flushed, stats = read_events(eve_path)
-    lost, uninspected = set(sent) - got, got - inspected
-    outside = [n for n in uninspected if not any(a - SLACK <= sent[n] <= b + SLACK for a, b in windows)]
+    lost, uninspected = set(sent) - set(got), set(got) - inspected
+    # A datagram passed the hook at some time between its sending and its arrival.
+    outside = [n for n in uninspected if not any(sent[n] <= end and got[n] >= begin for begin, end in windows)]
     refused = sum(q['verdict_lost'] for q in stats['queue'].values())
     print(f'{len(sent)} sent, {len(lost)} lost, {flushed} reported as flushed, {discarded} discarded by the kernel, {len(uninspected)} uninspected in {len(windows)} '
           f'windows of {sum(b - a for a, b in windows):.1f} s together, {stats["firewall"]["changes"]} changes')
@@ -186,4 +198,4 @@ def judge(sent_path, got_path, eve_path, discarded):
 
 
 if __name__ == '__main__':
-    {'edit': edit, 'send': send, 'judge': judge}[sys.argv[1]](*sys.argv[2:])
+    {'edit': edit, 'send': send, 'receive': receive, 'judge': judge}[sys.argv[1]](*sys.argv[2:])

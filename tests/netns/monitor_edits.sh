@@ -18,7 +18,7 @@ eve:
     firewall: {}
     stats: {}
 YAML
-background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
+background srv python3 "$HERE/monitor_edits.py" receive 7000 "$WORK/got"
 for _ in $(seq 100); do [ -s "$WORK/got" ] && break; sleep 0.05; done
 start_sluice ips --config "$WORK/c.yaml" --queue 0-1 --rules "$WORK/t.rules" --attach after --set queue.length=20000
 ips=$LAST_PID
