@@ -38,6 +38,7 @@ trap 'remove_trace; cleanup' EXIT
 threads=
 for thread in "/proc/$(engine_of "$ips")"/task/*; do threads+="${threads:+ || }common_pid == ${thread##*/}"; done
 echo "$threads" >"$trace/events/skb/kfree_skb/filter"
+echo 1 >"$trace/options/stacktrace"
 echo 1 >"$trace/events/skb/kfree_skb/enable"
 
 ip netns exec "$P-cli" python3 "$HERE/monitor_edits.py" send 10.66.2.2 7000 "${RATE:-1000}" >"$WORK/sent" 2>"$WORK/send.log" &
@@ -51,7 +52,7 @@ for _ in $(seq 100); do [ "$(kernel_queue 0 waiting)$(kernel_queue 1 waiting)" =
 sleep 1.5
 
 # No rule here drops packets, so each packet that a verdict of the engine frees is one that the kernel discarded.
-discarded=$(grep -cE 'location=(nfqnl|nf)_reinject' "$trace/trace" || true)
+discarded=$(grep -A1 -E '=> (sk_skb_reason_drop|kfree_skb(_reason)?)$' "$trace/trace" | grep -cE '=> (nfqnl|nf)_reinject$' || true)
 
 # Prints the rules of the other program without the sluice table; counters are set to 0.
 rules() { # rules HOST
