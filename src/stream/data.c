@@ -260,6 +260,8 @@ static void take_payload(struct segment *seg)
         return;
     add_without_urgent(seg, piece, &report);
     judge(seg, &report);
+    if (piece.at < 0 && (seg->session->flags & SESSION_MIDSTREAM)) /* bytes from before the pick-up are in no view */
+        seg->pkt->flags &= (uint32_t)~PACKET_STREAM_ADDED;
 }
 
 void data_take(struct segment *seg)

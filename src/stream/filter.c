@@ -145,5 +145,11 @@ enum filtered filter_segment(struct segment *seg)
         if (is_outdated_ack(seg))
             return FILTER_DONE;
     }
-    return is_spurious_retransmission(seg) ? FILTER_DONE : FILTER_GO_ON;
+    if (!is_spurious_retransmission(seg))
+        return FILTER_GO_ON;
+    /* Data from before the pick-up is part of no stream. It may be new to the receiver, whose acknowledgment will tell: it is sent again. */
+    return session_begins_anywhere(&seg->stream->options, seg->session, seg->pkt->time_ns) &&
+                   (seg->sender->flags & PEER_HEARD)
+               ? FILTER_INVALID
+               : FILTER_DONE;
 }

@@ -250,6 +250,20 @@ static bool is_over(const struct tcp_session *session)
     return session->state >= TCP_STATE_LAST_ACK || session->state == TCP_STATE_NONE;
 }
 
+/* The session was picked up at a segment that its receiver did not expect: it begins anew, with what the receiver acknowledges. */
+static bool was_picked_up_wrongly(const struct stream *stream, const struct flow *flow, const struct packet *pkt)
+{
+    const struct tcp_session *session = flow->tcp;
+    enum flow_direction direction = pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+    const struct tcp_peer *sender = &session->peer[direction], *receiver = &session->peer[!direction];
+
+    return session_begins_anywhere(&stream->options, session, pkt->time_ns) && kind_of(pkt->tcp.flags) == SEGMENT_ACK &&
+           (receiver->flags & PEER_HEARD) && !(sender->flags & PEER_HEARD) &&
+           seq_before(pkt->tcp.acknowledgment, receiver->isn + 1) &&
+           !(stream->options.checksum_validation && pkt->flags & PACKET_BAD_L4_CHECKSUM) &&
+           !(flow->flags & (FLOW_DROPPED | FLOW_PASSED)) && flow->state != FLOW_BYPASSED;
+}
+
 bool stream_is_reuse(const struct stream *stream, const struct flow *flow, const struct packet *pkt)
 {
     const struct stream_options *options = &stream->options;
@@ -259,6 +273,8 @@ bool stream_is_reuse(const struct stream *stream, const struct flow *flow, const
 
     if (pkt->protocol != IPPROTO_TCP || !pkt->transport)
         return false;
+    if (session && was_picked_up_wrongly(stream, flow, pkt))
+        return true;
     if (kind != SEGMENT_SYN && (kind != SEGMENT_SYN_ACK || (!options->midstream && !options->async_oneside)))
         return false;
     if (options->checksum_validation && (pkt->flags & PACKET_BAD_L4_CHECKSUM))

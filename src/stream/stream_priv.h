@@ -234,6 +234,17 @@ static inline bool segment_is_midstream(const struct segment *seg)
     return segment_is_inline(seg) && (seg->session->flags & SESSION_MIDSTREAM);
 }
 
+/*
+ * The session was picked up because of conntrack alone, at the first segment of one side, and the other side has not been heard since. Whoever
+ * sent that segment may have chosen a number that the receiver does not expect, so that what the receiver takes comes before it.
+ */
+static inline bool session_begins_anywhere(const struct stream_options *options, const struct tcp_session *session,
+                                           uint64_t now_ns)
+{
+    return options->inline_mode && (session->flags & SESSION_MIDSTREAM_ESTABLISHED) && !options->midstream &&
+           !options->async_oneside && now_ns >= options->midstream_until_ns;
+}
+
 /* The window that the segment advertises to its receiver, scaled. */
 static inline uint32_t segment_window(const struct segment *seg)
 {

@@ -3,6 +3,8 @@
 """The connections of idle.sh: client and server in one process, with sockets of their namespaces.
 
     idle.py PREFIX SLUICE SOCKET [SECONDS]    the namespaces PREFIX-cli and PREFIX-srv, the daemon's control socket, how long to wait for data
+
+It prints how many connections went on, and the clients' ports of the two that sent the pattern.
 """
 import ctypes
 import json
@@ -149,7 +151,7 @@ def main():
     datagrams.sendto(b"and back", peer)
     assert datagrams.recv(64) == b"goes on" and udp.recv(64) == b"and back"
     forge("10.66.1.2", "10.66.2.2", 4242, b"forged")
-    print(picked_up)
+    print(picked_up, *(connection.client.getsockname()[1] for connection in (evil, probed)))
     for _ in range(200):
         if [event for event in ask("flows") if event.get("src_port") == 4242]:
             break

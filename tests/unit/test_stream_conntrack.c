@@ -245,6 +245,45 @@ START_TEST(packet_that_conntrack_refuses_is_not_looked_up)
 }
 END_TEST
 
+/* Bytes before those that were seen first are in no view: the packet is to be inspected by itself. */
+START_TEST(data_from_before_the_pick_up)
+{
+    open_look_up(0, TCP_CONNTRACK_ESTABLISHED, IP_CT_ESTABLISHED);
+    play("before", (const char *const[]){ "> PA 11,1 'abc' | established c:abc", "< A 1,14", NULL });
+    play("across",
+         (const char *const[]){ "> PA 8,1 'xyzabcd' | established reassembly_segment_before_base_seq c:d", NULL });
+    ck_assert(!(rig.packet.flags & PACKET_STREAM_ADDED));
+    play("behind", (const char *const[]){ "> PA 15,1 'efg' | established c:efg", NULL });
+    ck_assert(rig.packet.flags & PACKET_STREAM_ADDED);
+}
+END_TEST
+
+/* A segment far ahead of what the receiver expects does not make a stream of which the rest is no part. */
+START_TEST(picked_up_at_the_wrong_place)
+{
+    open_look_up(0, TCP_CONNTRACK_ESTABLISHED, IP_CT_ESTABLISHED);
+    play("ahead", (const char *const[]){ "> PA 1001,1 'xyz' | established c:xyz",
+                                         "> PA 1,1 'ev' | established pkt_spurious_retransmission =invalid", NULL });
+    look_up.info = IP_CT_ESTABLISHED_REPLY;
+    play("the receiver tells", (const char *const[]){ "< A 1,1 | established", NULL });
+    ck_assert_uint_eq(look_up.calls, 2);
+    play("in order", (const char *const[]){ "> PA 1,1 'ev' | established c:ev", "> PA 3,1 'il' | established c:il",
+                                            "< A 1,5 | established", NULL });
+    ck_assert_uint_eq(rig.flow->client_port, 1234);
+}
+END_TEST
+
+/* What a rule has dropped stays dropped, whatever the receiver says. */
+START_TEST(a_dropped_flow_does_not_begin_anew)
+{
+    open_look_up(0, TCP_CONNTRACK_ESTABLISHED, IP_CT_ESTABLISHED);
+    play("ahead", (const char *const[]){ "> PA 1001,1 'xyz' | established c:xyz", NULL });
+    rig.flow->flags |= FLOW_DROPPED;
+    play("the receiver tells", (const char *const[]){ "< A 1,1", NULL });
+    ck_assert_uint_eq(look_up.calls, 1);
+}
+END_TEST
+
 static const struct {
     uint8_t state;
     const char *line;
@@ -307,6 +346,9 @@ int main(void)
     tcase_add_test(pickup, connection_is_not_found);
     tcase_add_test(pickup, connection_cannot_be_looked_up);
     tcase_add_test(pickup, packet_that_conntrack_refuses_is_not_looked_up);
+    tcase_add_test(pickup, data_from_before_the_pick_up);
+    tcase_add_test(pickup, picked_up_at_the_wrong_place);
+    tcase_add_test(pickup, a_dropped_flow_does_not_begin_anew);
     tcase_add_loop_test(pickup, end_of_an_idle_connection_passes, 0, sizeof(ends) / sizeof(ends[0]));
     suite_add_tcase(suite, pickup);
 
