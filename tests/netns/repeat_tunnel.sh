@@ -21,13 +21,14 @@ tunnel_device() {
 	ip netns exec "$P-$host" sysctl -qw net.ipv4.conf.t0.rp_filter=0 net.ipv6.conf.t0.disable_ipv6=1
 }
 
-# run NAME HOOKS: sends five words through, and says how many events came of which hook, inner packets apart.
+# run NAME HOOKS ALERTS [CHAIN]: sends five words through, without that chain of our table, and waits for so many alerts.
 run() {
 	local name=$1
 	start_sluice "$name" --queue 0 --attach repeat --set nft.monitor=off --set "nft.hooks=[$2]" --mark 0x10/0x30 --rules "$WORK/t.rules"
-	[ -z "${3:-}" ] || gateway nft flush chain inet sluice "$3"
+	[ -z "${4:-}" ] || gateway nft flush chain inet sluice "$4"
 	udp_send cli "$TO" 7000 hello1 hello2 hello3 hello4 hello5
-	sleep 0.3
+	eve wait "$WORK/$name/eve.json" "$3" event_type=alert alert.signature_id=1 >/dev/null || true
+	sleep 0.3 # for alerts that must not come
 	stop_process "$LAST_PID" || fail "exit code $?"
 }
 by_hook() { events "$1" event_type=alert "queue.hook=$2" alert.signature_id=1; }
@@ -41,12 +42,12 @@ for kind in ${TUNNELS:-vxlan}; do
 	ip -n "$P-cli" route add 10.66.2.9/32 via 10.67.0.1 dev t0
 	client ping -c1 -W2 -q 10.66.2.9 >/dev/null || fail "$kind: the tunnel does not work"
 	TO=10.66.2.9
-	run "in-$kind" input,forward
+	run "in-$kind" input,forward 10
 	equal "$kind: carriers inspected" "$(by_hook "in-$kind" input)" 5
 	equal "$kind: unwrapped ones inspected again" "$(by_hook "in-$kind" forward)" 5
 	equal "$kind: marked ones seen" "$(last_stats "in-$kind" queue.0.marked)" 0
 	# That is so because of this chain.
-	run "left-$kind" input,forward unmark_input
+	run "left-$kind" input,forward 5 unmark_input
 	equal "$kind: carriers inspected" "$(by_hook "left-$kind" input)" 5
 	equal "$kind: without it, unwrapped ones pass" "$(by_hook "left-$kind" forward)" 0
 	ip -n "$P-cli" route del 10.66.2.9/32
@@ -61,10 +62,10 @@ for kind in ${TUNNELS:-vxlan}; do
 	ip -n "$P-gw" route add 10.66.3.1/32 via 10.67.0.2 dev t0
 	client ping -c1 -W2 -q 10.66.3.1 >/dev/null || fail "$kind: the tunnel does not work"
 	TO=10.66.3.1
-	run "out-$kind" forward,output
+	run "out-$kind" forward,output 10
 	equal "$kind: packets inspected" "$(by_hook "out-$kind" forward)" 5
 	equal "$kind: what they are wrapped into inspected" "$(by_hook "out-$kind" output)" 5
-	run "kept-$kind" forward,output unmark
+	run "kept-$kind" forward,output 5 unmark
 	equal "$kind: without it, the carriers pass" "$(by_hook "kept-$kind" output)" 0
 	ip -n "$P-gw" link del t0
 	ip -n "$P-srv" link del t0
