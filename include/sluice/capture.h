@@ -20,7 +20,7 @@ enum { CAPTURE_MAX_BATCH = 256, CAPTURE_ERROR_SIZE = 256 };
 /* All counters are written by the worker only. */
 struct capture_counters {
     uint64_t packets, bytes;
-    uint64_t accepted, dropped, repeated, routed; /* sum, with `segmented` = packets judged */
+    uint64_t accepted, dropped, repeated, routed; /* with `segmented`: all packets that got a verdict */
     uint64_t replaced;                            /* verdicts that carried another payload */
     uint64_t truncated;                           /* packets whose bytes were not all copied */
     uint64_t gso;                                 /* super-packets */

@@ -57,7 +57,7 @@ bool conntrack_is_reply(const struct packet *pkt);
 bool conntrack_is_established(const struct conntrack *conntrack);
 /* The connection is none that conntrack had seen both sides of. */
 bool conntrack_is_new(const struct conntrack *conntrack);
-/* TCP: it had been established, and both sides have closed it, or a reset has, perhaps this packet. Conntrack believes a reset only with the
+/* TCP: the connection was established, and is closed by both sides or by a reset, perhaps this packet. Conntrack accepts a reset only with the
  * right sequence number. */
 bool conntrack_is_over(const struct conntrack *conntrack);
 /* The packet goes in the reply direction, by `info`. */

@@ -27,7 +27,7 @@ int engine_parse_rules(struct rule_list **out, const struct config *config, cons
 int engine_compile_rules(struct ruleset **out, struct rule_list *list, const struct config *config, struct diag *diag);
 /* Root only: creates the folder of cached patterns for the daemon's user, so that the daemon can write to it after `sluice check` did. */
 void engine_make_cache_folder(const struct config *config);
-/* Both; -ENOENT when a file cannot be read. */
+/* Parses and compiles the rules. -ENOENT when a file cannot be read. */
 int engine_load_rules(struct ruleset **out, const struct config *config, const char *const *rule_files, size_t count,
                       struct diag *diag);
 
@@ -84,7 +84,7 @@ int engine_begin_account(const struct firewall_options *firewall);
 
 /* Whether the user is there that the engine is to be. 0 or -errno with a line in `error`. */
 int engine_check_user(const struct config *config, char error[ENGINE_ERROR_SIZE]);
-/* Whether event files can be opened in the log folder, as far as its path tells: it is a folder, or can be made. `log_dir`: --log-dir, or
+/* Checks by its path whether the log folder can have event files: it is a folder, or can be created. `log_dir`: --log-dir, or
  * NULL. 0 or -errno with a line in `error`. */
 int engine_check_log_folder(const struct config *config, const char *log_dir, char error[ENGINE_ERROR_SIZE]);
 /* For a process of its own: becomes the engine's user, without its privileges, and opens the file of events as that one would. The

@@ -164,13 +164,13 @@ struct netrules_route {
     const char *text;
 };
 
-/* A network interface that is up, but for the loopback. */
+/* A network interface that is up, except the loopback. */
 struct netrules_link {
     struct netrules_link *next;
     const char *name;
     uint32_t receive_size,
-        send_size;   /* bytes of the largest super-packet: by GRO, and of its own connections; 0: not known */
-    bool merges_udp; /* GRO puts UDP datagrams of a flow that is forwarded into one super-packet */
+        send_size;   /* bytes of the largest super-packet: received (GRO), and sent by the host; 0: unknown */
+    bool merges_udp; /* GRO merges UDP datagrams of a forwarded flow into one super-packet */
 };
 
 /* Version of the kernel; all 0: not known. */

@@ -158,15 +158,15 @@ void output_stats_json(const struct output_stat *stats, size_t count, uint64_t u
 
 /* What happened to the own table. Called by one thread. */
 enum output_firewall_action {
-    OUTPUT_FIREWALL_ALTERED,     /* by somebody else, and left so */
-    OUTPUT_FIREWALL_REASSERTED,  /* it had been altered, and was put back */
-    OUTPUT_FIREWALL_RESTORED,    /* it had been altered, and somebody else put it back */
-    OUTPUT_FIREWALL_FAILED,      /* it could not be put back yet */
-    OUTPUT_FIREWALL_MISPLACED,   /* somebody's chain is on the wrong side of ours */
-    OUTPUT_FIREWALL_MOVED,       /* and therefore ours has another place now */
-    OUTPUT_FIREWALL_FLUSHED,     /* the kernel dropped packets that waited in our queues */
+    OUTPUT_FIREWALL_ALTERED,     /* by another process; not restored (nft.monitor: report) */
+    OUTPUT_FIREWALL_REASSERTED,  /* it had been altered, and Sluice restored it */
+    OUTPUT_FIREWALL_RESTORED,    /* it had been altered, and another process undid that */
+    OUTPUT_FIREWALL_FAILED,      /* Sluice could not restore it yet */
+    OUTPUT_FIREWALL_MISPLACED,   /* a chain of another table is on the wrong side of Sluice's */
+    OUTPUT_FIREWALL_MOVED,       /* because of such a chain Sluice moved its own */
+    OUTPUT_FIREWALL_FLUSHED,     /* the kernel dropped packets that waited in the queues */
     OUTPUT_FIREWALL_BLOCKED,     /* a host was put on the blocklist */
-    OUTPUT_FIREWALL_NO_LISTENER, /* packets reached the queues' rules while no daemon listened */
+    OUTPUT_FIREWALL_NO_LISTENER, /* packets reached the queue rules while no daemon listened */
     OUTPUT_FIREWALL_ACTIONS,
 };
 
@@ -193,12 +193,12 @@ void output_firewall(struct output *output, const struct output_firewall *event)
 const char *output_firewall_action_name(enum output_firewall_action action);
 /* The end of the previous engine, rules that this one could not load, and changes of the mode. Called by one thread. */
 enum output_engine_action {
-    OUTPUT_ENGINE_RESTARTED,      /* it died, and this one takes its place */
-    OUTPUT_ENGINE_QUARANTINED,    /* a packet on which two died was dropped */
-    OUTPUT_ENGINE_HANDED_OVER,    /* the one before it gave it its flows and its packets */
-    OUTPUT_ENGINE_RULES_LEFT_OUT, /* at a start or reload: how many */
+    OUTPUT_ENGINE_RESTARTED,      /* the previous engine died, and this one replaces it */
+    OUTPUT_ENGINE_QUARANTINED,    /* a packet that crashed two engines was dropped */
+    OUTPUT_ENGINE_HANDED_OVER,    /* the previous engine handed over its flows and packets */
+    OUTPUT_ENGINE_RULES_LEFT_OUT, /* at a start or reload: the number of rules */
     OUTPUT_ENGINE_RULE_LEFT_OUT,  /* one of them */
-    OUTPUT_ENGINE_MODE,           /* alert-only or drop is in force from now on */
+    OUTPUT_ENGINE_MODE,           /* the mode changed to alert-only or drop */
     OUTPUT_ENGINE_ACTIONS,
 };
 enum { OUTPUT_ENGINE_PATH_SIZE = 256, OUTPUT_ENGINE_REASON_SIZE = 256 };
@@ -219,19 +219,19 @@ struct output_engine {
     char reason[OUTPUT_ENGINE_REASON_SIZE];
     const char *mode;  /* OUTPUT_ENGINE_MODE: a constant; NULL: as configured, by queue */
     const char *cause; /* a constant: what changed the mode */
-    uint64_t until_ns; /* realtime when the configured mode returns; 0: not by itself */
+    uint64_t until_ns; /* realtime when the configured mode returns; 0: no time limit */
 };
 void output_engine(struct output *output, const struct output_engine *event);
 
 /* What became of packets because there were too many of them, or of rules because they took too long. Called by one thread. */
 enum output_overload_action {
     OUTPUT_OVERLOAD_ENTERED,     /* a queue is in overload */
-    OUTPUT_OVERLOAD_WIDENED,     /* and goes on: more is shed */
-    OUTPUT_OVERLOAD_LEFT,        /* no more */
+    OUTPUT_OVERLOAD_WIDENED,     /* the overload lasts: one more class is shed */
+    OUTPUT_OVERLOAD_LEFT,        /* the overload has ended */
     OUTPUT_OVERLOAD_LOST,        /* the kernel dropped packets, or let them pass (fail-open) */
-    OUTPUT_OVERLOAD_SLOW,        /* packets or rules took longer than they may */
-    OUTPUT_OVERLOAD_SUSPENDED,   /* a rule is not asked for some time */
-    OUTPUT_OVERLOAD_RESUMED,     /* it is asked again */
+    OUTPUT_OVERLOAD_SLOW,        /* packets or rules exceeded their budget */
+    OUTPUT_OVERLOAD_SUSPENDED,   /* a rule is suspended */
+    OUTPUT_OVERLOAD_RESUMED,     /* a suspended rule is evaluated again */
     OUTPUT_OVERLOAD_NO_LISTENER, /* the queue of the next consumer (queue.route-to) has no listener */
     OUTPUT_OVERLOAD_LISTENER,    /* it has one again */
     OUTPUT_OVERLOAD_ACTIONS,
@@ -262,7 +262,7 @@ struct output_overload {
     uint64_t fail_open;                            /* lost: packets that passed because a queue was full */
     uint64_t unqueued;                             /* lost: packets that the kernel dropped and counted nowhere */
     bool passed;                                   /* lost: fail-open; no_listener, listener: queue.route-bypass */
-    uint64_t packets;                              /* slow; listener: routed while there was none */
+    uint64_t packets;                              /* slow; listener: routed while no program listened */
     unsigned rule_count;
     struct output_overload_rule rules[OUTPUT_OVERLOAD_RULES];
 };

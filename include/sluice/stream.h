@@ -85,7 +85,7 @@ void stream_free(struct stream *stream);                                   /* NU
  * conntrack data. 0 with *out, -ENOENT when there is none, -EAGAIN when it can't be looked up now, or another -errno.
  */
 typedef int stream_find_connection(void *user, const struct packet *pkt, struct conntrack *out);
-/* Without it (find is NULL) only the data counts that packets come with. `user` is lent for good. */
+/* Without it (find is NULL) only conntrack data attached to packets is used. `user` must outlive the object. */
 void stream_set_connections(struct stream *stream, stream_find_connection *find, void *user);
 
 /* What the stream says of a packet. */

@@ -7,7 +7,7 @@
  * From the moment of binding packets may reach the socket ahead of the acknowledgment. The answer is therefore looked at
  * without taking it out: a packet in first place is proof enough that the queue works, and stays for the first receive.
  *
- * The socket of a queue that is bound already gives no such proof: its acknowledgment lies behind the packets. There the flags are
+ * This does not work for a queue that is already bound, because the acknowledgment comes behind its packets. There the flags are
  * probed with a second socket (nfqueue_probe_flags()) before they are set.
  *
  * NETLINK_NO_ENOBUFS is set not to hide losses (gaps in the packet ids tell of every single one) but because without it
@@ -475,7 +475,7 @@ void nfqueue_begin(struct capture *capture, uint32_t flags, bool again)
         queue->gso_refused = nfqueue_config_gso(queue, true) != 0;
     if (!queue->options.conntrack)
         return;
-    /* The previous reader may have had other rules, so that nobody asked the kernel for it when the queue was bound. */
+    /* The rules of the previous reader may not have needed conntrack data, so it is not on. */
     if (again && !(flags & NFQA_CFG_F_CONNTRACK) &&
         nfqueue_probe_flags(queue->options.queue, NFQA_CFG_F_CONNTRACK) == 0)
         flags |= NFQA_CFG_F_CONNTRACK;

@@ -107,7 +107,7 @@ static void put_help(struct text *out, const struct setting *setting)
 
 /* --- Settings ---------------------------------------------------------------------------------------------------------------------- */
 
-/* `*` stands for a name that somebody chooses. */
+/* `*` stands for a name that the administrator chooses. */
 static void put_name(struct text *out, const char *name)
 {
     for (; *name; name++)

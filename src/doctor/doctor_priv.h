@@ -46,9 +46,9 @@ void about_rule(struct doctor_finding *finding, const struct netrules_rule *rule
 const struct own_table *own_of(const struct patient *patient, const struct netrules_table *table);
 bool is_own(const struct patient *patient, const struct netrules_rule *rule);
 
-/* Whether the rule is written in place of an accept (mode chain): what it takes has been accepted, also when nobody listens. */
+/* Whether the rule replaces an accept (mode chain): the firewall has accepted the packets that it matches, even without a listener. */
 bool replaces_accept(const struct patient *patient, const struct netrules_rule *rule);
-/* Whether accepted packets come back to the chain: as configured, or because the rule leaves out those that are marked. */
+/* Whether accepted packets return to the chain: by the configuration, or because the rule does not match marked packets. */
 bool repeats(const struct patient *patient, const struct netrules_rule *rule);
 
 /* Families of packets that meet a chain. */

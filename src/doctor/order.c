@@ -147,32 +147,32 @@ static void report_ahead(struct patient *patient, const struct ahead *ahead)
 {
     if (ahead->established)
         about_rule(
-            find_out(patient, DOCTOR_BROKEN, "order.accept-established",
-                     "Packets of established connections leave the chain here, so that the queue sees the first "
-                     "packet of each connection and never its contents.",
-                     "Put the queue's rule before it; better, use a base chain of its own behind the firewall's: "
-                     "`sluice nft install --mode after`.",
-                     "established connections are accepted ahead of the queue, in the same base chain"),
+            find_out(
+                patient, DOCTOR_BROKEN, "order.accept-established",
+                "Packets of established connections leave the chain here, so that the queue sees the first "
+                "packet of each connection and never its contents.",
+                "Put the queue rule before it; better, give Sluice its own base chain behind those of the firewall: "
+                "`sluice nft install --mode after`.",
+                "established connections are accepted ahead of the queue, in the same base chain"),
             ahead->established);
     if (ahead->replies && !ahead->established)
         about_rule(
-            find_out(patient, DOCTOR_BROKEN, "order.accept-replies",
-                     "The queue's rule takes packets by conditions, such as a port, that packets in the other "
-                     "direction do not meet. "
-                     "They come to this rule and pass uninspected.",
-                     "Queue established connections, too, ahead of this rule or in its place: `ct state "
-                     "established,related jump "
-                     "sluice_ips`; better, use a base chain of its own behind the firewall's: `sluice nft install "
-                     "--mode after`.",
-                     "established connections are accepted behind the queue's rule, which takes some packets only"),
+            find_out(
+                patient, DOCTOR_BROKEN, "order.accept-replies",
+                "The queue rule matches packets by conditions, such as a port, that packets in the other direction "
+                "do not meet. This rule accepts those, so they pass uninspected.",
+                "Queue established connections, too, in place of this rule or ahead of it: `ct state "
+                "established,related jump sluice_ips`; better, give Sluice its own base chain behind those of the "
+                "firewall: `sluice nft install --mode after`.",
+                "established connections are accepted behind the queue rule, which matches only some packets"),
             ahead->replies);
     if (ahead->first)
         about_rule(
             find_out(patient, DOCTOR_WARNING, "order.accept",
-                     "An accept ends the base chain: what it takes never comes to the queue's rule behind it and "
-                     "passes uninspected.",
-                     "If that is not meant, put the queue's rule before it; better, use a base chain of its own "
-                     "behind the firewall's: `sluice nft install --mode after`.",
+                     "An accept ends the base chain: packets that it accepts never reach the queue rule behind it and "
+                     "pass uninspected.",
+                     "If this is not intended, put the queue rule before it; better, give Sluice its own base chain "
+                     "behind those of the firewall: `sluice nft install --mode after`.",
                      "%zu rule%s accept%s packets ahead of the queue, in the same base chain; the first is",
                      ahead->count, ahead->count == 1 ? "" : "s", ahead->count == 1 ? "s" : ""),
             ahead->first);

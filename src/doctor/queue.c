@@ -25,7 +25,7 @@ static void count_behind(const struct step *step, void *user)
 }
 
 #define OWN_CHAIN                                                                                                      \
-    "Use a base chain of its own behind the firewall's, where neither can skip the firewall: `sluice nft install "     \
+    "Give Sluice its own base chain behind those of the firewall, where neither can skip it: `sluice nft install "     \
     "--mode after`."
 
 bool repeats(const struct patient *patient, const struct netrules_rule *rule)

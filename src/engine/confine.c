@@ -251,8 +251,8 @@ static void make_cache_folder(const struct config *config, const struct sandbox_
         make_folder(config_string(config, "detect.sgh-mpm-caching-path"), user);
 }
 
-/* Before the change of the user, who may not write to the folders above. Without root only the log folder, which each start needs: the
- * others are the user's own to configure, and their absence is reported where it matters. */
+/* Called before the change of the user, because that user may not write to the parent folders. Without root it creates only the log folder,
+ * which each start needs; code that uses another folder reports when it is missing. */
 static void make_folders(const struct run_options *options, const struct sandbox_user *user)
 {
     const struct config *config = options->config;

@@ -122,7 +122,7 @@ struct load_options {
     bool after_death;             /* of an engine: engine.init-failure-fatal does not apply, packets wait */
     bool needs_rules;             /* -EINVAL when rules or files were left out and no rule is left */
 };
-/* Rules and files that cannot be loaded are left out, but with engine.init-failure-fatal they make it fail. 0 or -errno with
+/* Leaves out rules and files that cannot be loaded; with engine.init-failure-fatal it fails instead. 0 or -errno with
  * a line in `error`; mistakes are in `diag`. */
 int engine_load(struct ruleset **out, const struct load_options *load, struct diag *diag,
                 char error[ENGINE_ERROR_SIZE]);
@@ -304,8 +304,8 @@ struct pipeline_counters {
     uint64_t accepted, blocked, rejected;
     /* Alert-only: packets (part of `accepted`) that mode drop drops, answers with reject packets, or rewrites. */
     uint64_t would_drop, would_reject, would_replace, would_drop_reason[DROP_REASON_COUNT];
-    uint64_t marked;  /* came back marked */
-    uint64_t looping; /* came back without the mark, again and again */
+    uint64_t marked;  /* arrived with the mark of inspected packets */
+    uint64_t looping; /* came back again and again without the mark */
     uint64_t
         segmented_large;    /* super-packets that were queued again in segments: longer than what the kernel copies, */
     uint64_t segmented_udp; /* or of several UDP datagrams */
@@ -554,7 +554,7 @@ struct worker {
     struct pipeline pipeline;
     struct connection_query *connections; /* NULL: conntrack's table is not searched */
     bool conntrack_attachable;            /* the kernel can attach conntrack data to packets, and is allowed to */
-    bool conntrack_wanted;                /* it is to do so from the next batch on, for a time */
+    bool conntrack_wanted;                /* request it from the next batch on, for a limited time */
     struct queue_watch watch;
     struct ring *reports;           /* lent: of flows that the kernel handles; NULL: nobody tells */
     atomic_bool leave;              /* with stop: at once, and flows stay as they are: the next engine has them */
@@ -571,10 +571,10 @@ struct worker {
     _Atomic uint64_t slow_packets, slow_evaluations; /* over their budgets, the same */
     _Atomic uint64_t missing;                        /* the capture's `lost`, the same */
     _Atomic uint64_t routed;                         /* the capture's counter, the same */
-    _Atomic uint64_t exact_until_ns;   /* monotonic: every packet has a verdict message of its own until then */
-    bool exact;                        /* the worker's: as it told capture */
+    _Atomic uint64_t exact_until_ns;   /* monotonic: until then each packet gets its own verdict message */
+    bool exact;                        /* the worker's: what it last set in capture */
     struct queue_mode configured_mode; /* main's */
-    _Atomic uint32_t mode;             /* enum ips_mode in force, main's; read once for each batch */
+    _Atomic uint32_t mode;             /* current enum ips_mode, written by main; read once for each batch */
     atomic_int error;                  /* -errno that ended the thread, 0 while it runs */
     struct worker_snapshot snapshot;   /* written by the worker while snapshot_wanted, read by main after it */
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From rule files to a ruleset: variables, the list, and the compiled snapshot. Mistakes are left in `diag`.
+ * Loads rule files into a ruleset: variables, the rule list, and the compiled snapshot. Mistakes are reported in `diag`.
  *
- * A rule or a file that cannot be loaded does not stop the others: the list keeps why it was left out. That is logged, written
- * as engine events, and shown by `sluice rules --failed`.
+ * A rule or a file that cannot be loaded does not stop the others: the list keeps the reason. The log counts these rules, engine events
+ * and `sluice rules --failed` show them.
  */
 #include "engine_priv.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Mode drop or alert-only. The configuration sets the mode of each queue (ips.mode, queues.*.ips-mode), `sluice mode` overrides it, for a
- * time or until further notice. A worker reads its mode once for each batch.
+ * time or until `sluice mode configured`. A worker reads its mode once for each batch.
  *
  * The override outlives the engine: it is in the lifeline memory, for the engine that follows a crash or an upgrade, and in the
  * hand-over file, for a restart of the service. So is the configured mode, because the configuration that a reload read may not be
@@ -9,7 +9,7 @@
  *
  * `sluice mode alert-only` holds for all queues. `sluice mode drop` leaves those alone that queues.*.ips-mode sets to alert-only.
  *
- * Connections with the drop mark of nft.offload never reach a queue: alert-only takes the mark off them.
+ * Connections with the drop mark of nft.offload never reach a queue, so alert-only removes the mark.
  *
  * Threads: main's.
  */
@@ -81,7 +81,7 @@ static enum ips_mode mode_of(const struct mode_control *control, const struct wo
 
 /* --- The kernel's part -------------------------------------------------------------------------------------------------------- */
 
-/* When no worker handles a batch in mode drop any more. Queues in mode drop set the mark again. */
+/* Called when no worker handles a batch in mode drop any more. Queues in mode drop set the mark again. */
 static void release_connections(const struct mode_control *control)
 {
     const struct firewall_offload *offload = &control->firewall->offload;

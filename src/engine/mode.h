@@ -13,7 +13,7 @@ struct mode_override {
 };
 
 struct mode_control {
-    struct worker *workers; /* lent for good, as the rest */
+    struct worker *workers; /* must outlive the object, as the other pointers */
     unsigned worker_count;
     struct lifeline_memory *memory;
     struct output *output;
@@ -31,7 +31,7 @@ void mode_reload(struct mode_control *control, const struct config *config);
 void mode_override(struct mode_control *control, enum ips_mode mode, uint64_t seconds);
 /* Back to the configuration. */
 void mode_clear_override(struct mode_control *control);
-/* Now and then: the end of an override. */
+/* Ends an override whose time has passed; called periodically. */
 void mode_poll(struct mode_control *control);
 
 /* Members of the open JSON object. */

@@ -356,7 +356,7 @@ int engine_check_log_folder(const struct config *config, const char *log_dir, ch
     if (!slash)
         return 0;
     slash[slash == path] = '\0';
-    /* A start makes a folder that is missing: the one above it that exists decides. */
+    /* A start creates a missing folder, so check the nearest folder above it that exists. */
     snprintf(folder, sizeof(folder), "%s", path);
     while (stat(folder, &status) && errno == ENOENT && (slash = strrchr(folder, '/')) && slash > folder)
         *slash = '\0';

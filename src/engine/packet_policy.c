@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Policies for whole packets, applied before rules: packets that came back marked or in a loop, and packets that were cut. */
+/* Policies for whole packets, applied before rules: packets with the mark of inspected packets, packets in a repeat loop, truncated packets. */
 #include "engine_priv.h"
 
 #include <netinet/in.h>
@@ -54,5 +54,5 @@ bool packet_policy_decides(struct pipeline *pipeline, struct packet *pkt)
     if (!(pkt->flags & PACKET_TRUNCATED) || pipeline->truncated_policy == QUEUE_TRUNCATED_INSPECT)
         return false;
     policy_drop(pipeline->policy, pkt, DROP_REASON_TRUNCATED);
-    return pkt->verdict == VERDICT_DROP; /* alert-only inspects what there is of the packet */
+    return pkt->verdict == VERDICT_DROP; /* alert-only inspects the bytes that the kernel copied */
 }

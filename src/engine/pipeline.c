@@ -249,7 +249,7 @@ static bool track_stream(struct pipeline *pipeline, struct flow *flow, struct pa
     if (settled && !(flow->flags & FLOW_ACCEPTED_WHOLE)) /* of those the exceptions are counted on */
         return true;
     if (verdict.undecided && policy_exception_drops(pipeline->policy, verdict.exception)) {
-        /* Not the flow: its next packet is looked up again, and what is dropped here is sent again. */
+        /* Only the packet, not the flow: the retransmission is looked up again. */
         policy_drop(pipeline->policy, pkt, DROP_REASON_STREAM_MIDSTREAM);
         settled = true;
     } else if (verdict.exception != EXCEPTION_NONE)

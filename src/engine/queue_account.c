@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The comparison and its file: see queue_account.h. */
+/* Compares rule counters with queue counters, and keeps the account in a file; see queue_account.h. */
 #include "queue_account.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The queue account finds packets that a rule sent to our queues and that never entered a queue: the kernel passed them because a
- * fail-open queue was full or because nobody listened (bypass), or dropped them without counting.
+ * The queue account finds packets that a rule sent to Sluice's queues and that never entered a queue: the kernel passed them because a
+ * fail-open queue was full or because no process listened (bypass), or dropped them without counting.
  *
  *   queue_account.c   compares two readings, and keeps the last one in a file across engines and daemons
  *   queue_monitor.c   main takes the readings, logs, and writes events
@@ -42,13 +42,13 @@ struct account_rule {
 
 /* One of our queues. The kernel's counters begin at 0 when it is bound. */
 struct account_queue {
-    uint32_t queue, port_id; /* port_id 0: nobody listens */
+    uint32_t queue, port_id; /* port_id 0: no listener */
     uint32_t enqueued;       /* id_sequence + queue_dropped, modulo 2^32 */
     uint32_t id_sequence;
     uint32_t queue_dropped, user_dropped; /* as they were reported */
 };
 
-/* What the file keeps. */
+/* Contents of the file. */
 struct queue_account {
     bool valid;       /* there was a reading */
     uint64_t read_ns; /* the last one, monotonic */
@@ -74,7 +74,7 @@ struct account_reading {
  * one than at the last reading. */
 uint64_t queue_account_update(struct queue_account *account, const struct account_reading *reading, bool *unbound);
 
-/* Starts the account anew with the next reading, because the rules cannot be compared. Keeps what was reported. */
+/* Called when the rules cannot be compared: the next reading starts a new account. Keeps the numbers that were reported. */
 void queue_account_forget(struct queue_account *account, const struct account_reading *reading);
 
 /* --- The file ---------------------------------------------------------------------------------------------------------------- */

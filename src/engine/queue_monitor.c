@@ -24,7 +24,7 @@
 #define FIND_MAX_NS (5 * NS_PER_SECOND)
 #define LISTENER_INTERVAL_NS NS_PER_SECOND
 #define LOG_INTERVAL_NS (60 * NS_PER_SECOND)
-#define NO_COUNTER_NS (3 * NS_PER_SECOND) /* for a firewall that is loaded after us */
+#define NO_COUNTER_NS (3 * NS_PER_SECOND) /* a firewall may be loaded after Sluice starts */
 
 enum { FIND_TRIES = 4, NAME_SIZE = 256, MAX_NEXT = 32, SETTLE_NS = 5 * 1000 * 1000, FIND_SHARE = 50 };
 
@@ -152,7 +152,7 @@ static void take_rule(struct queue_monitor *monitor, const struct netrules_rule 
     };
 }
 
-/* `remember`: where they are. */
+/* `remember`: keeps the chains of these rules. */
 static void take_rules(struct queue_monitor *monitor, const struct netrules *ruleset, bool remember)
 {
     for (const struct netrules_table *table = ruleset->tables; table; table = table->next)
@@ -351,7 +351,7 @@ static bool all_bypass(const struct account_reading *reading)
     return true;
 }
 
-/* Nobody listened for `duration_ns` at most. */
+/* No daemon listened for up to `duration_ns`. */
 static void report_bypass(struct queue_monitor *monitor, uint64_t packets, uint64_t duration_ns)
 {
     bool passed = all_bypass(&monitor->reading);
@@ -387,7 +387,7 @@ static void report_bypass(struct queue_monitor *monitor, uint64_t packets, uint6
     output_firewall(monitor->options.output, &event);
 }
 
-/* Compares rules and queues. 0 with what is new, or -errno: not this time. */
+/* Compares the counters of rules and queues. 0 with the new packets, or -errno when there is no reading this time. */
 static int read_all(struct queue_monitor *monitor, uint64_t now_ns, uint64_t *packets, bool *unbound)
 {
     struct account_reading *reading = &monitor->reading;
@@ -491,7 +491,7 @@ static void watch_listeners(struct queue_monitor *monitor, uint64_t now_ns)
         uint64_t routed = routed_to(monitor, next->queue);
         bool changed = next->known ? listening != next->listening : !listening;
 
-        if (!listening && !changed) { /* nobody listened all the while */
+        if (!listening && !changed) { /* no listener since the last reading */
             next->packets += routed - next->routed;
             monitor->counters.no_listener += routed - next->routed;
         }
@@ -571,12 +571,12 @@ void queue_monitor_load(struct queue_monitor *monitor)
         if (!listed)
             continue;
         if (before && before->port_id == now[i].port_id) {
-            /* Packets that wait since then are known to be no younger. */
+            /* Packets that have waited since then are at least so old. */
             queue_age_mark(&worker->watch.age, before->id_sequence, account->read_ns, false);
             if (now[i].waiting == 0)
                 queue_age_mark(&worker->watch.age, now[i].id_sequence, clock_monotonic_ns(), false);
         } else if (before || !monitor->options.takes_over) {
-            queues[i].queue_dropped = queues[i].user_dropped = 0; /* bound just now: all is still to be reported */
+            queues[i].queue_dropped = queues[i].user_dropped = 0; /* bound just now: nothing has been reported */
         } else {
             queues[i].queue_dropped = now[i].queue_dropped;
             queues[i].user_dropped = now[i].user_dropped;
@@ -593,7 +593,7 @@ void queue_monitor_begin(struct queue_monitor *monitor)
     bool unbound = false, any_unbound = false;
 
     monitor->begun_ns = now_ns;
-    for (int i = 0; i < 2; i++) { /* what two readings agree on */
+    for (int i = 0; i < 2; i++) { /* two readings must agree */
         now_ns = clock_monotonic_ns();
         if (read_all(monitor, now_ns, &packets, &unbound) == 0) {
             sum += packets;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Main's view of the queues from outside, several times a second: packets that passed them by (queue_account.h), and whether the next
+ * Main watches the queues several times a second: packets that passed without entering a queue (queue_account.h), and whether the next
  * consumer listens (queue.verdict: route).
  *
  * Threads: main's.
@@ -25,11 +25,11 @@ struct queue_monitor_options {
 int queue_monitor_new(struct queue_monitor **out, const struct queue_monitor_options *options);
 void queue_monitor_free(struct queue_monitor *monitor); /* NULL is allowed */
 
-/* When the queues are bound and before the workers start: what the engine before this one knew of them. */
+/* Loads the account of the previous engine; called when the queues are bound and before the workers start. */
 void queue_monitor_load(struct queue_monitor *monitor);
-/* Before the table is installed: what passed while no engine ran. */
+/* Reports packets that passed while no engine ran; called before the table is installed. */
 void queue_monitor_begin(struct queue_monitor *monitor);
-/* As often as convenient. `last`: nothing comes after it. */
+/* Takes a reading when one is due. `last`: the final reading. */
 void queue_monitor_poll(struct queue_monitor *monitor, uint64_t now_ns, bool last);
 
 /* By worker: what has been reported of the kernel's drops, for overload_report.c. */
@@ -37,8 +37,8 @@ struct account_queue *queue_monitor_queues(struct queue_monitor *monitor);
 
 struct queue_monitor_counters {
     uint64_t fail_open;   /* packets that passed because a queue or its socket was full */
-    uint64_t bypass;      /* packets that passed because nobody listened... */
-    uint64_t bypass_ms;   /* ... in so much time, at most */
+    uint64_t bypass;      /* packets that passed because no daemon listened... */
+    uint64_t bypass_ms;   /* ... and for how long, at most */
     uint64_t unqueued;    /* packets that the kernel dropped without queueing or counting them */
     uint64_t no_listener; /* packets routed to a next queue that has no listener */
 };

@@ -69,7 +69,7 @@ static void look(struct queue_watch *watch, struct capture *capture, uint64_t no
 }
 
 /*
- * The time that a receive waits for packets is nobody's age. When the worker was stopped in it, the signal ends the receive without packets:
+ * The time that a receive waits for packets is not their age. When the worker was stopped in it, the signal ends the receive without packets:
  * those that wait may have come at any time since the last mark. When it got no CPU they have come at any time of the receive; as it would
  * have ended after WAIT_NS, its first packet has waited for about the rest. That is counted, but sheds no flow: it is not certain.
  */

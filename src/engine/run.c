@@ -423,7 +423,7 @@ static int bind_queues(struct engine *engine, char error[ENGINE_ERROR_SIZE])
     return message.value;
 }
 
-/* The configuration that the last reload read is in force, even if it cannot be read any more. */
+/* The configuration of the last reload stays in use, even if its file cannot be read any more. */
 static void start_mode(struct engine *engine)
 {
     bool reloaded = atomic_load(&engine->inherited->memory->reload_wanted);
@@ -813,7 +813,7 @@ static void stop(struct engine *engine, bool well)
 {
     const struct succession succession = succession_of(engine);
 
-    if (well) { /* while the rules are there; two readings must agree */
+    if (well) { /* while the table is still installed; two readings must agree */
         queue_monitor_poll(engine->monitor, clock_monotonic_ns(), true);
         queue_monitor_poll(engine->monitor, clock_monotonic_ns(), true);
     }

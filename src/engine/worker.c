@@ -73,8 +73,8 @@ void worker_copy_counters(struct worker *worker)
         snapshot->defrag[i] = defrag_counter_value(pipeline->defrag, i);
 }
 
-/* The table cannot be searched for a connection with both kinds of NAT, nor in other zones. The kernel attaches the data of any connection to
- * its packets: where it can, it is made to, and the retransmission of this packet tells. */
+/* The table cannot be searched for a connection with both kinds of NAT, nor in other zones. The kernel can attach the data of any connection
+ * to its packets: request that if it is supported, so that the retransmission of this packet has it. */
 static int find_connection(void *user, const struct packet *pkt, struct conntrack *out)
 {
     struct worker *worker = user;

@@ -21,7 +21,7 @@ enum {
     REQUESTS = 2,
     REQUEST_SIZE = 512,
     ANSWER_SIZE = 4096,
-    STALE_ANSWERS = 8,        /* of requests before that failed half way */
+    STALE_ANSWERS = 8,        /* of earlier requests that failed half way */
     QUERIES_A_SECOND = 20000, /* a tenth of a worker's time, at most */
 };
 #define NS_PER_SECOND UINT64_C(1000000000)
@@ -112,7 +112,7 @@ static bool is_destination(const struct conntrack_tuple *tuple, const struct add
     return tuple->destination_port == port && address_equal(&tuple->destination, address);
 }
 
-/* Which direction the packet goes in follows from the tuple that was found: one of the original tuple's ends is the packet's, and it is the
+/* Finds the direction of the packet by the original tuple of the connection: one end of that tuple is an end of the packet, either the
  * client's or the server's. */
 static bool goes_in_reply(const struct conntrack *conntrack, const struct packet *pkt, bool exchanged)
 {
@@ -139,7 +139,7 @@ static int read_answer(const struct nlmsghdr *message, const struct packet *pkt,
     return 0;
 }
 
-/* The kernel has put the answer into the socket while the request was sent. */
+/* The kernel put the answer into the socket while it processed the send. */
 static int receive_answer(struct connection_query *query, uint32_t sequence, const struct packet *pkt, bool exchanged,
                           struct conntrack *out)
 {

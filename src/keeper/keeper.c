@@ -562,7 +562,7 @@ int keeper_run(const struct run_options *options, char error[ENGINE_ERROR_SIZE])
         } while (step == GO_ON);
     }
     if (step == END_WELL && !keeper.leaving && keeper.firewall.mode != ATTACH_NONE && keeper.account_path[0])
-        unlink(keeper.account_path); /* the table is gone: no packet comes to the queues */
+        unlink(keeper.account_path); /* the table is removed, so no packets come to the queues */
     keeper_clear(&keeper);
     return step == END_WELL ? 0 : -ECHILD;
 }

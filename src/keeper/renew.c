@@ -107,7 +107,7 @@ static bool wait_for(pid_t pid, int *status, struct words *words)
     for (int i = 0; i < CHECK_MS / PAUSE_MS; i++) {
         bool ended = waitpid(pid, status, WNOHANG) == pid;
 
-        read_words(words); /* after it has ended, too: what it wrote last */
+        read_words(words); /* also after its exit, for its last output */
         if (ended)
             return true;
         nanosleep(&pause, NULL);

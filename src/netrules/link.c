@@ -92,7 +92,7 @@ static bool is_active(const struct ethtool_gfeatures *features, const struct eth
     return false;
 }
 
-/* A device whose driver can't be asked merges nothing, as far as is known. */
+/* A device whose driver does not support the request is taken as merging nothing. */
 static void read_features(struct netrules_link *link, int socket)
 {
     uint32_t count = count_features(socket, link->name), blocks = (count + FEATURE_BITS - 1) / FEATURE_BITS;

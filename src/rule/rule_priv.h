@@ -354,7 +354,7 @@ int applications_cut_direction(struct rule_parser *parser, struct span *value);
 /* For struct rule_buffer and conditions on transactions: in which direction what the keyword asks for lies. */
 uint8_t applications_directions(const struct rule_parser *parser, const struct keyword *keyword);
 
-/* Reports an option that the value of another one has swallowed for want of a ';'. 0, or -EINVAL for an error. */
+/* Reports an option that is part of the value before it, because a ';' is missing. 0, or -EINVAL for an error. */
 int plausibility_check_value(struct rule_parser *parser, struct span value);
 /* Warns of a rule that drops all traffic of its header. */
 void plausibility_check_rule(struct rule_parser *parser);

@@ -9,7 +9,7 @@ unit=$work/sluice.service
 sed -E 's#=([-+]*)[^ =]*/sluice #=\1/bin/true #' "$1" >"$unit" # which need not be installed
 grep -q "^ExecStart=/bin/true run" "$unit" || { echo "no ExecStart in $1" >&2; exit 1; }
 
-# A rule that `sluice run` leaves out must not stop the service: no check of the rules before the start.
+# A rule that `sluice run` leaves out must not stop the service, so the unit must not check rules before the start.
 if grep -E "^ExecStartPre=.*sluice +check" "$1" >&2; then exit 1; fi
 
 systemd-analyze verify --man=no "$unit" >"$work/out" 2>&1 || true

@@ -122,7 +122,7 @@ equal "EVIL after an upgrade" "$(tcp 7001 EVIL)" EVIL
 equal "the end of the time" "$(ask mode --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["until"][:16])')" "$until"
 ask mode configured | grep -q "mode: mixed" || fail "sluice mode configured"
 equal "EVIL as configured" "$(tcp 7001 EVIL)" RESET
-# It returns by itself, also after the engine that was told died.
+# The configured mode returns after that time, even if the engine that got the command died.
 ask mode alert-only --for 3s >/dev/null
 equal "EVIL for three seconds" "$(tcp 7001 EVIL)" EVIL
 engine=$(engine_of "$keeper")
@@ -133,7 +133,7 @@ wait_events ips 1 event_type=engine engine.action=mode engine.cause=expired engi
 # A queue that the configuration sets to alert-only stays so.
 ask mode drop >/dev/null
 equal "EVIL in queue 4 in mode drop" "$(tcp 7004 EVIL)" EVIL
-# Wrong words change nothing.
+# Wrong arguments change nothing.
 ask mode silent 2>"$WORK/wrong" && fail "a mode that does not exist"
 ask mode alert-only --for never 2>"$WORK/wrong" && fail "a time that is none"
 ask mode --for 1m 2>"$WORK/wrong" && fail "a time without a mode"
@@ -155,14 +155,14 @@ for _ in $(seq 100); do grep -q first "$WORK/heard" && break; sleep 0.05; done
 echo DROPPED >&4
 for _ in $(seq 100); do [ "$(stats ips.offload.dropped)" = 1 ] && break; sleep 0.05; done
 equal "connections that the kernel drops" "$(stats ips.offload.dropped)" 1
-# What the client sends again passes.
+# A retransmission of the client passes.
 ask mode alert-only >/dev/null
 grep -q "removed nft.offload.drop-mark from 1 connections" "$WORK/kernel.log" || fail "the mark of the connection is still there"
 echo >&4
 for _ in $(seq 160); do grep -q DROPPED "$WORK/heard" && break; sleep 0.05; done
 grep -q DROPPED "$WORK/heard" || fail "the kernel still drops the connection: $(cat "$WORK/heard")"
 exec 4>&-
-# An engine that starts in alert-only takes the mark off the connections of the engine before it.
+# An engine that starts in alert-only removes the mark from the connections of the previous engine.
 ask mode configured >/dev/null
 client python3 "$HERE/traffic.py" tcp-ask 10.66.2.5 7001 DROPPED >/dev/null &
 for _ in $(seq 100); do [ "$(stats ips.offload.dropped)" = 2 ] && break; sleep 0.05; done

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Packets that pass by a rule with bypass while no daemon listens are counted, logged and reported by the next one: before the first daemon
-# starts, after one was killed, and with a rule of others that has a counter.
+# The next daemon counts, logs and reports packets that a queue rule with bypass passed while no daemon listened: before the first daemon
+# started, after one was killed, and with a rule of another table that has a counter.
 . "$(dirname "$0")/uninspected_lib.sh"
 
-# Nobody listens: first nobody ever did, then the daemon was killed.
+# No listener: first before any daemon has run, then after the daemon was killed.
 gateway "$SLUICE" nft install --attach after --queue 0 >/dev/null || fail "nft install"
 flood 5
 total=$((total + 5))
@@ -30,7 +30,7 @@ equal "packets of the event" "$(sum second firewall packets)" 7
 stop_process "$DAEMON" || fail "exit code $?"
 equal "bypass in the statistics" "$(last_stats second ips.uninspected.bypass)" 7
 
-# A rule of others with a counter, which begins at any number.
+# A rule of another table, whose counter starts at any number.
 gateway iptables -t mangle -A FORWARD -c 1000 90000 -j NFQUEUE --queue-num 0 --queue-bypass
 start foreign --queue 0
 stop_process "$DAEMON" || fail "exit code $?"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `sluice nft doctor` judges clean what the documents and the folder nft/ say, while a daemon reads the queues: docs/modes.md, the
+# `sluice nft doctor` finds no problem in the rules of the documents and of the folder nft/, while a daemon reads the queues: docs/modes.md, the
 # examples for iptables, and the guide's rules for marks and for several consumers. The examples for nft are in tests/vm/case_doctor.sh.
 . "$(dirname "$0")/doctor_lib.sh"
 for tool in iptables-nft-restore ip6tables-nft-restore; do command -v $tool >/dev/null || skip "no $tool"; done
@@ -20,7 +20,7 @@ restore() {
 	iptables-nft-restore --noflush "$1"
 	ip6tables-nft-restore --noflush "$1"
 }
-# Where an accept stood: the chain of mode chain is jumped to.
+# A jump to the chain of mode chain in place of an accept.
 jumps() {
 	both -P FORWARD DROP
 	both -A FORWARD -m conntrack --ctstate RELATED,ESTABLISHED -j sluice_ips
@@ -63,7 +63,7 @@ while read -ra options; do
 done <"$WORK/modes"
 [ $installed -ge 7 ] || fail "only $installed rulesets of docs/modes.md were installed"
 
-# --- nft/: as it is ---------------------------------------------------------------------------------------------------------------------
+# --- nft/: the files unchanged ---------------------------------------------------------------------------------------------------------------------
 for file in "$SOURCE"/nft/iptables/*.rules; do
 	mode=$(basename "$file" .rules)
 	restore "$file"

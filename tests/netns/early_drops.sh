@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What happens to a queue before the daemon is ready, or while its engine stands still, is reported: packets that the kernel dropped since the
-# queue was bound, and how long packets waited.
+# The daemon reports packets that the kernel dropped since the queue was bound, also before the daemon was ready, and how long packets waited
+# while the engine was stopped.
 . "$(dirname "$0")/lib.sh"
 topology
 queue_rule --queue-num 0 --queue-bypass

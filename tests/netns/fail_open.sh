@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Packets that a full fail-open queue lets pass are counted, logged and reported, and nothing else is: with our own table, and with a rule of
-# others that has a counter.
+# Packets that the kernel passes because a fail-open queue is full are counted, logged and reported, and no other packets are: with the sluice
+# table, and with a rule of another table that has a counter.
 . "$(dirname "$0")/uninspected_lib.sh"
 
-# What is not a pass, in the course of a daemon's life: its start, a reload, an upgrade, the death of an engine, a table that was removed and put
-# back. The events outlive the engines.
+# Nothing is reported for a start, a reload, an upgrade, the death of an engine, and a table that was removed and restored. The events outlive
+# the engines.
 start own --queue 0-1 --attach after --fail-open
 traffic
 ask reload >/dev/null || fail "reload"
@@ -24,7 +24,7 @@ for kind in fail_open bypass; do equal "passes ($kind) before the flood" "$(unin
 equal "unqueued packets" "$(ask status --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["unqueued"])')" 0
 equal "events of passes" "$(events own event_type=overload overload.action=lost) $(events own event_type=firewall firewall.action=no_listener)" "0 0"
 
-# A full queue: what is over its length passes.
+# A full queue: packets beyond its length pass.
 freeze "$DAEMON"
 flood 100
 for _ in $(seq 100); do [ $(($(arrived) - total)) -ge 68 ] && break; sleep 0.05; done

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A rule set of which 1 % has mistakes and 5 % is unsupported: the service starts, a reload works, and `sluice rules --failed` lists exactly
 # those rules; so do the stats and the engine events. A rule file that cannot be read is reported in the same way. With --strict neither
-# a start nor a reload goes on.
+# a start nor a reload succeeds.
 . "$(dirname "$0")/lib.sh"
 topology
 queue_rule --queue-num 0
@@ -81,7 +81,7 @@ udp_send cli 10.66.2.2 7000 evil "payload 3 "
 wait_events ips 1 event_type=alert alert.signature_id=3
 wait_events ips 1 event_type=alert alert.signature_id=2
 
-# A reload goes on too. The missing file appears, another set of rules has mistakes.
+# A reload succeeds, too. The missing file appears, and other rules have mistakes.
 generate "$WORK/b.rules"
 echo 'alert udp any any -> any any (msg:"late"; content:"late"; sid:2001;)' >"$WORK/gone.rules"
 sed -i "s/a.rules/b.rules/" "$WORK/settings.yaml"
@@ -118,7 +118,7 @@ done
 grep -qs harmless "$WORK/got" || fail "the rule with the missing semicolon drops"
 stop_process "$PID" || fail "exit code $?"
 
-# No rule is left: a start goes on and says so.
+# No rule is left: the daemon starts and logs it.
 sed -n 7p "$WORK/a.rules" >"$WORK/none.rules"
 start_sluice none --queue 0 --rules "$WORK/none.rules" --no-console
 grep -q "NO RULE IS LOADED" "$WORK/none.log" || fail "the log does not say that no rule is loaded"

@@ -22,7 +22,7 @@ engine=$(engine_of "$ips")
 # refuses WHAT PATTERN COMMAND: the command fails, somebody says why, and it goes on as it was.
 refuses() {
 	ask "$3" >"$WORK/out" 2>&1 && fail "$1: $3 did not fail"
-	# An upgrade tells it to who asked, a reload may tell it in the log.
+	# The command upgrade shows the reason; a reload may only log it.
 	grep -qE "$2" "$WORK/out" $([ "$3" = upgrade ] || echo "$WORK/ips.log") || fail "$1: $3 does not say /$2/: $(cat "$WORK/out")"
 	equal "$1: engine" "$(engine_of "$ips")" "$engine"
 	client ping -c 1 -W 2 -q 10.66.2.2 >/dev/null || fail "$1: traffic does not pass"

@@ -62,7 +62,7 @@ run_beside() {
 	local name=$1 options=(--attach "$2")
 	[ "$2" != repeat ] || options+=(--mark 0x200/0x200)
 	[ "$2" != chain ] || options=()
-	# A firewall may take longer to reload than a frozen engine may stand still by default.
+	# A firewall may take longer to reload than engine.hang-timeout allows a frozen engine by default.
 	start_sluice "$name" --queue 0-1 --set engine.hang-timeout=60 "${options[@]}" --rules "$WORK/t.rules" "${@:3}"
 }
 
@@ -79,7 +79,7 @@ recipe() {
 	cat "$WORK/recipe.$1"
 }
 
-# judge NAME MODE: the doctor says that all is well.
+# judge NAME MODE: the doctor finds no problem.
 judge() {
 	local options=(--mode "$2") code=0
 	[ "$2" != repeat ] || options+=(--mark 0x200/0x200 --set queue.verdict=repeat)
@@ -88,7 +88,7 @@ judge() {
 	rm "$WORK/doctor.log"
 }
 
-# condemned NAME SEVERITY FINDING [ARGS...]: after a reload, the doctor says what is wrong.
+# condemned NAME SEVERITY FINDING [ARGS...]: after a reload of the firewall the doctor reports that finding.
 condemned() {
 	firewall_reload || fail "$1: reload: $(tail -5 "$WORK/generator.log")"
 	gateway "$SLUICE" nft doctor --config /dev/null --queue 0-1 "${@:4}" >"$WORK/doctor.log" || true

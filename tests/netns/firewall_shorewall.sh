@@ -18,7 +18,7 @@ firewall_ready
 beside after 3
 beside repeat 5
 account after
-# Its own word for a queue in place of ACCEPT. It is for IPv4 only, and so is the gateway.
+# Shorewall's own action NFQUEUE in place of ACCEPT. It is for IPv4 only, and so is the gateway.
 gateway sysctl -qw net.ipv6.conf.all.forwarding=0
 recipe shorewall >"$WORK/etc/rules"
 firewall_reload || fail "mode chain: $(tail -3 "$WORK/generator.log")"

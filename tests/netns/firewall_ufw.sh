@@ -31,7 +31,7 @@ insert ''
 RELOAD_OPENS=1 # for a moment it accepts everything; the rule that feeds the queues is one of those that are away then
 firewall_reload || fail "mode chain: $(tail -3 "$WORK/generator.log")"
 beside chain 3
-# What is wrong with it is found.
+# The doctor finds each mistake in the recipe.
 insert '/ESTABLISHED/d'
 condemned "without established connections" broken order.accept-replies
 insert 's/-p udp --dport 7000 //'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A TCP connection that is idle for longer than flow.timeouts.tcp.established goes on when conntrack knows it, and is inspected from there. All
-# settings that decide it are the defaults, but that the grace after the start is over. A segment without a connection is dropped.
+# A TCP connection that was idle for longer than flow.timeouts.tcp.established continues if conntrack knows it, and is inspected from there on.
+# All settings concerned have their defaults, and the grace period after the start is over. A segment without a connection is dropped.
 . "$(dirname "$0")/lib.sh"
 topology
 gateway nft -f - <<'NFT' || skip "the kernel has no NAT by nftables"
@@ -23,7 +23,7 @@ run() { # run NAME OPTION...
 }
 
 run ips
-said=$(python3 "$HERE/idle.py" "$P" "$SLUICE" "$WORK/ips.control") || fail "a connection does not go on"
+said=$(python3 "$HERE/idle.py" "$P" "$SLUICE" "$WORK/ips.control") || fail "a connection does not continue"
 read -r picked_up patterns <<<"$said"
 counter() { "$SLUICE" stats "$1" --socket "$WORK/ips.control" | awk '{ print $2 }'; }
 [ "$(counter tcp.midstream_conntrack)" -ge "$picked_up" ] || fail "picked up: $(counter tcp.midstream_conntrack) connections"
@@ -37,8 +37,8 @@ wait_events ips 1 event_type=drop src_port=4242 drop.reason="stream midstream"
 equal "other drops of connections without a beginning" "$(events ips event_type=drop drop.reason="stream midstream")" 1
 stop_process "$LAST_PID" || fail "exit code $?"
 
-# Where conntrack is not to be asked, the policy decides.
+# With stream.midstream-conntrack: no the policy decides.
 run strict --set stream.midstream-conntrack=no
-python3 "$HERE/idle.py" "$P" "$SLUICE" "$WORK/strict.control" 2 >"$WORK/strict.out" 2>&1 && fail "an idle connection goes on without conntrack"
+python3 "$HERE/idle.py" "$P" "$SLUICE" "$WORK/strict.control" 2 >"$WORK/strict.out" 2>&1 && fail "an idle connection continues without conntrack"
 [ "$(events strict event_type=drop drop.reason="stream midstream")" -gt 0 ] || fail "no drop event: $(cat "$WORK/strict.out")"
 stop_process "$LAST_PID" || fail "exit code $?"

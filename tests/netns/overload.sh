@@ -53,8 +53,8 @@ some shed event_type=overload overload.action=left
 freeze "$DAEMON"; client python3 "$HERE/traffic.py" udp-flood 10.66.2.2 7009 3000
 thaw "$DAEMON"
 some shed event_type=overload overload.action=lost overload.queue=0
-grep -q "the kernel dropped .*queue.length" "$WORK/shed.log" || fail "the log does not tell of the drops"
-grep -q "queue 0 is overloaded" "$WORK/shed.log" || fail "the log does not tell of the overload"
+grep -q "the kernel dropped .*queue.length" "$WORK/shed.log" || fail "the log does not report the drops"
+grep -q "queue 0 is overloaded" "$WORK/shed.log" || fail "the log does not report the overload"
 stop_process "$DAEMON" || fail "exit code $?"
 
 shed_flow() { # shed_flow NAME PORT: how many flows of the port say that they were shed
@@ -111,9 +111,9 @@ import json, sys
 costs = json.load(sys.stdin)
 assert {c["signature_id"] for c in costs} >= {2, 4}, costs
 assert [c["total_us"] for c in costs] == sorted((c["total_us"] for c in costs), reverse=True)' || fail "costs"
-grep -q "rule 1:2 suspended for 2 s" "$WORK/budget.log" || fail "the log does not tell of the suspension"
+grep -q "rule 1:2 suspended for 2 s" "$WORK/budget.log" || fail "the log does not report the suspension"
 grep -q "rule 1:4 suspended" "$WORK/budget.log" && fail "a rule that drops is suspended"
-grep -q "exceeded detect.packet-budget" "$WORK/budget.log" || fail "the log does not tell of slow packets"
+grep -q "exceeded detect.packet-budget" "$WORK/budget.log" || fail "the log does not report slow packets"
 stop_process "$DAEMON" || fail "exit code $?"
 [ "$(last_stats budget ips.budget.packets)" -gt 0 ] || fail "statistics: slow packets"
 [ "$(last_stats budget ips.budget.suspended)" -gt 0 ] || fail "statistics: suspended"

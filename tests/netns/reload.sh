@@ -58,7 +58,7 @@ grep -q "generation 22, 204 rules, 1 failed, 0 skipped" "$WORK/ips.log" || fail 
 grep -q "t.rules:205:.*contnt" "$WORK/ips.log" || fail "the log does not have the place of the mistake"
 mv "$WORK/t.rules" "$WORK/gone"
 reload
-grep -q "generation 22): the rules could not be loaded" "$WORK/ips.log" || fail "the missing file is not told"
+grep -q "generation 22): the rules could not be loaded" "$WORK/ips.log" || fail "the missing file is not reported"
 mv "$WORK/gone" "$WORK/t.rules"
 rules 4 >"$WORK/t.rules"
 reload

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Route mode with a next consumer that does not listen: at the start and while the daemon runs the log, the status, an event and the doctor say
-# so, and the log says when it listens again.
+# Route mode with a next consumer that does not listen: at the start and while the daemon runs the log, the status, an event and the doctor report
+# it, and the log reports when it listens again.
 . "$(dirname "$0")/lib.sh"
 topology
 queue_rule --queue-num 0
 echo 'alert udp any any -> any 9 (msg:"never"; sid:1;)' >"$WORK/t.rules"
 background srv python3 "$HERE/traffic.py" udp-sink 7000 "$WORK/got"
 for _ in $(seq 100); do [ -s "$WORK/got" ] && break; sleep 0.05; done
-hold() { # somebody listens on queue 20
+hold() { # another process listens on queue 20
 	background gw python3 "$HERE/hold_queue.py" 20
 	HOLDER=$LAST_PID
 	for _ in $(seq 100); do [ -n "$(kernel_queue 20 waiting)" ] && return; sleep 0.05; done
@@ -36,7 +36,7 @@ said() { # said NAME PATTERN: in the log
 	fail "the log does not say: $2"
 }
 
-# Nobody listens at the start; then somebody does; then he goes.
+# At the start no process listens on queue 20; then one does; then it exits.
 start lost
 said lost "error: queue 20 (queue.route-to) has no listener: the kernel drops every packet that Sluice accepts; start the program that reads queue 20, or set queue.route-bypass: yes"
 wait_listener false
@@ -61,7 +61,7 @@ wait_events lost 2 event_type=overload overload.action=no_listener overload.queu
 stop_process "$DAEMON" || fail "exit code $?"
 equal "statistics" "$(last_stats lost ips.route_no_listener)" 3
 
-# With a listener at the start nothing is said; with bypass it is a warning.
+# With a listener at the start there is no message; with bypass it is a warning.
 hold
 start bypass --set queue.route-bypass=yes
 sleep 0.3

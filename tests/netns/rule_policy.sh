@@ -34,7 +34,7 @@ explained() {
 	ask explain "$1" >"$WORK/said" 2>&1 || fail "explain $1: $(cat "$WORK/said")"
 	grep -qF "$2" "$WORK/said" || fail "explain $1 does not say '$2': $(cat "$WORK/said")"
 }
-# forwarded WORD...: sends four words, and those alone arrive. The last packet shows that the others have been judged.
+# forwarded WORD...: sends four words; only the given ones arrive. The arrival of the last packet shows that the others got their verdicts.
 round=0
 forwarded() {
 	local word arrived

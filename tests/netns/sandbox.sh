@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The daemon in its sandbox: started by root it is the user sluice, with CAP_NET_ADMIN only, and all that it does for months still
+# The daemon in its sandbox: started by root it runs as user sluice, with CAP_NET_ADMIN only, and everything that it does for months still
 # works: reload, rotation, stored files, datasets, compiled patterns, reject, blocked hosts, the control socket, a socket for events. What is
 # missing on a host is told, and a user that somebody asked for must be there.
 . "$(dirname "$0")/lib.sh"
@@ -94,7 +94,7 @@ each_thread Seccomp 2
 for status in /proc/"$ENGINE"/task/*/status; do
 	grep -q "^Name:.*worker" "$status" && equal "filters of a worker" "$(awk '$1 == "Seccomp_filters:" { print $2 }' "$status")" 2
 done
-grep -q "sandbox: user sluice, CAP_NET_ADMIN only" <<<"$(ask status)" || fail "status does not tell of it"
+grep -q "sandbox: user sluice, CAP_NET_ADMIN only" <<<"$(ask status)" || fail "status does not show the sandbox"
 
 udp_send cli 10.66.2.2 7000 hello
 wait_events ips 1 event_type=alert alert.signature_id=5

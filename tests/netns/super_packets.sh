@@ -8,7 +8,7 @@ topology
 client python3 "$HERE/link_sizes.py" 185000 c0 || exit
 gateway python3 "$HERE/link_sizes.py" 185000 g0 g1 || exit
 server python3 "$HERE/link_sizes.py" 185000 s0 || exit
-# As large as they may be from the first flight on, whatever the round trip time.
+# Packets of the largest size from the first flight on, whatever the round trip time.
 client sysctl -qw net.ipv4.tcp_tso_rtt_log=30 net.ipv4.tcp_wmem="4096 8000000 16000000"
 server sysctl -qw net.ipv4.tcp_rmem="4096 8000000 16000000"
 ip -n "$P-cli" route change default via 10.66.1.1 initcwnd 1000
@@ -60,7 +60,7 @@ while part := sock.recv(262144):
 print(got)
 PY
 }
-# all_words NAME: by now, or soon, a rule has matched for each word and its echo.
+# all_words NAME: waits until a rule has matched for each word and its echo.
 all_words() {
 	local found
 	for _ in $(seq 100); do
@@ -77,7 +77,7 @@ large=$(counter ips ips.segmented.large)
 equal "truncated packets are segmented" "$(last_stats ips queue.0.truncated)" "$large"
 grep -q 'BIG TCP' "$WORK/ips.log" || fail "the log does not say so"
 
-# The kernel does not segment any more ten seconds later; another daemon sets it up anew.
+# Ten seconds later the kernel no longer segments; another daemon sets the flag of the queue again.
 stop_process "$ips" || fail "exit code $?"
 start_sluice six --queue 0 --rules "$WORK/t.rules" --set stream.depth=0
 ips=$LAST_PID

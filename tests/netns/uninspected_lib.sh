@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sourced by the tests of packets that pass by the queues (fail_open.sh, bypass.sh): a topology, a sink of datagrams and a daemon that is
-# asked.
+# Sourced by the tests of packets that pass without entering a queue (fail_open.sh, bypass.sh): a topology, a sink for datagrams, and queries to
+# the daemon.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 topology
 echo 'alert udp any any -> any 9 (msg:"never"; sid:1;)' >"$WORK/t.rules"
