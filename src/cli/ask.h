@@ -12,11 +12,11 @@ enum { ASK_OPTION_JSON = CLI_OPTION_OWN, ASK_OPTION_OWN };
 #define ASK_ROW_SOCKET                                                                                                 \
     {                                                                                                                  \
         .letter = 'S', .name = "socket", .argument = "PATH", .setting = "unix-command.filename",                       \
-        .help = "the daemon's control socket (unix-command.filename)"                                                  \
+        .help = "control socket of the daemon (unix-command.filename)"                                                 \
     }
 #define ASK_ROW_JSON                                                                                                   \
     {                                                                                                                  \
-        .id = ASK_OPTION_JSON, .letter = 'j', .name = "json", .help = "the answer as JSON"                             \
+        .id = ASK_OPTION_JSON, .letter = 'j', .name = "json", .help = "print JSON"                                     \
     }
 
 struct ask {

@@ -26,16 +26,18 @@ static const struct cli_option options[] = {
       .name = "table",
       .argument = "NAME",
       .setting = "nft.table",
-      .help = "name of the own table (nft.table)" },
+      .help = "name of the sluice table (nft.table)" },
     { .letter = 'T',
       .name = "timeout",
       .argument = "SECONDS",
       .setting = "nft.blocklist.timeout",
-      .help = "add: for how long (nft.blocklist.timeout)" },
-    { .id = OPTION_PERMANENT, .name = "permanent", .help = "add: until they are removed, or the table is" },
-    { .id = OPTION_FORCE, .letter = 'f', .name = "force", .help = "add: also addresses of nft.blocklist.never" },
+      .help = "add: seconds until the host is unblocked (nft.blocklist.timeout)" },
+    { .id = OPTION_PERMANENT,
+      .name = "permanent",
+      .help = "add: block without a time limit, until the host or the table is removed" },
+    { .id = OPTION_FORCE, .letter = 'f', .name = "force", .help = "add: block addresses of nft.blocklist.never, too" },
     CLI_ROW_SET,
-    { .id = OPTION_JSON, .letter = 'j', .name = "json", .help = "what was done, or the list, as JSON" },
+    { .id = OPTION_JSON, .letter = 'j', .name = "json", .help = "print the result, or the list, as JSON" },
     { .name = NULL },
 };
 
@@ -194,8 +196,8 @@ static int refuse_protected(const struct arguments *arguments, const struct conf
         if (!never_blocked_has(never, host->version, &host->address))
             continue;
         address_format(&host->address, host->version, false, address);
-        cli_error(&command_blocklist,
-                  "%s is never to be blocked (nft.blocklist.never); --force does it; nothing was blocked", address);
+        cli_error(&command_blocklist, "%s is in nft.blocklist.never; no address was blocked (--force blocks it)",
+                  address);
         code = EXIT_FAILED;
     }
     never_blocked_free(never);
@@ -324,14 +326,15 @@ static int run(int argc, char **argv)
 const struct command command_blocklist = {
     .name = "blocklist",
     .usage = "list|add|remove|flush [ADDRESS]... [OPTION]...",
-    .summary = "The hosts whose packets the kernel drops: show, add, remove",
-    .help = "list    who is blocked, for how long, and what was dropped of them\n"
-            "add     blocks these addresses, for nft.blocklist.timeout seconds from now\n"
-            "remove  unblocks them\n"
-            "flush   unblocks all\n\n"
-            "The list lies in the own table (nft.blocklist.enabled: yes), so it works beside a running daemon, and "
-            "without\n"
-            "one. Packets from and to blocked hosts are dropped before the queue. Needs CAP_NET_ADMIN.",
+    .summary = "Show, add and remove hosts whose packets the kernel drops",
+    .help = "list    show the blocked hosts, the time that is left, and the packets that were dropped\n"
+            "add     block these addresses for nft.blocklist.timeout seconds\n"
+            "remove  unblock these addresses\n"
+            "flush   unblock all addresses\n"
+            "\n"
+            "The sluice table has the list (nft.blocklist.enabled: yes), so these commands work with and without a "
+            "running daemon.\n"
+            "The kernel drops packets from and to blocked hosts before the queue. Needs CAP_NET_ADMIN.",
     .options = options,
     .run = run,
 };

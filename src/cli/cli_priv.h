@@ -43,17 +43,17 @@ enum { CLI_OPTION_CONFIG = 1, CLI_OPTION_RULES, CLI_OPTION_SET, CLI_OPTION_OWN }
 #define CLI_ROW_CONFIG                                                                                                 \
     {                                                                                                                  \
         .id = CLI_OPTION_CONFIG, .letter = 'c', .name = "config", .argument = "FILE",                                  \
-        .help = "the configuration; without it " CLI_DEFAULT_CONFIG " if it is there"                                  \
+        .help = "configuration file (default: " CLI_DEFAULT_CONFIG " if it exists)"                                    \
     }
 #define CLI_ROW_RULES                                                                                                  \
     {                                                                                                                  \
         .id = CLI_OPTION_RULES, .letter = 'r', .name = "rules", .argument = "FILE",                                    \
-        .help = "a file of rules, besides those of the configuration; may be given again"                              \
+        .help = "additional rule file; may be given again"                                                             \
     }
 #define CLI_ROW_SET                                                                                                    \
     {                                                                                                                  \
         .id = CLI_OPTION_SET, .letter = 's', .name = "set", .argument = "NAME=VALUE",                                  \
-        .help = "any setting of the configuration; may be given again"                                                 \
+        .help = "override a setting of the configuration; may be given again"                                          \
     }
 
 /* 0 or an exit code. */

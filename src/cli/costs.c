@@ -27,8 +27,8 @@ static int run(int argc, char **argv)
 const struct command command_costs = {
     .name = "costs",
     .usage = "[OPTION]...",
-    .summary = "Asks the running daemon which rules take most of its time",
-    .help = "Rules are timed where detect.packet-budget or detect.rule-budget is set.",
+    .summary = "Show the rules that take most time",
+    .help = "The daemon measures the time of rules if detect.packet-budget or detect.rule-budget is set.",
     .options = options,
     .run = run,
 };

@@ -13,7 +13,7 @@ enum { OPTION_VLAN = ASK_OPTION_OWN, ANSWER_SECONDS = 10, MAX_VLAN = 4095 };
 static const struct cli_option options[] = {
     CLI_ROW_CONFIG,
     ASK_ROW_SOCKET,
-    { .id = OPTION_VLAN, .name = "vlan", .argument = "NUMBER", .help = "the VLAN that the flow's packets have" },
+    { .id = OPTION_VLAN, .name = "vlan", .argument = "NUMBER", .help = "VLAN of the flow" },
     ASK_ROW_JSON,
     { .name = NULL },
 };

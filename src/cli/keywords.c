@@ -153,7 +153,7 @@ static int run(int argc, char **argv)
 const struct command command_keywords = {
     .name = "keywords",
     .usage = "[NAME] [OPTION]...",
-    .summary = "The keywords of the rule language, or one of them in detail",
+    .summary = "List the keywords of the rule language, or describe one of them",
     .options = options,
     .run = run,
 };

@@ -16,8 +16,8 @@ struct arguments {
 static const struct cli_option options[] = {
     { .id = OPTION_AFTER,
       .name = "after",
-      .help = "the daemon has ended: for ExecStopPost=+, removes a table that was left for a restart, when it became a "
-              "stop" },
+      .help = "remove the table that was left for a restart, if it was a stop after all; for ExecStopPost=+, after the "
+              "daemon has exited" },
     CLI_ROW_CONFIG,
     CLI_ROW_SET,
     { .name = NULL },
@@ -88,10 +88,10 @@ static int run(int argc, char **argv)
 const struct command command_leave = {
     .name = "leave",
     .usage = "[OPTION]...",
-    .summary = "Tells the service that its stop is the first half of a restart",
-    .help =
-        "For ExecStop=+ of sluice.service, as root: asks systemd which job there is, and when it is a restart, tells "
-        "the daemon (MAINPID),\nwhich then leaves queues, table and flows to the next one.",
+    .summary = "Prepare the hand-over of a restart of the service (used by sluice.service)",
+    .help = "For ExecStop=+ of sluice.service, as root: asks systemd for the current job. If it is a restart, the "
+            "daemon (MAINPID)\n"
+            "leaves its queues, table and flows to the next one.",
     .options = options,
     .run = run,
 };

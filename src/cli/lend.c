@@ -37,10 +37,10 @@ static int run(int argc, char **argv)
 const struct command command_lend = {
     .name = "lend",
     .usage = "",
-    .summary = "Opens sockets as root for the service that systemd starts as another user",
-    .help = "For ExecStartPre=+ of sluice.service: the raw sockets of reject go into systemd's store, and from there "
-            "to the "
-            "daemon,\nwhich then needs no CAP_NET_RAW.",
+    .summary = "Open sockets as root for the service (used by sluice.service)",
+    .help = "For ExecStartPre=+ of sluice.service: opens the raw sockets for reject and stores them with systemd, "
+            "which passes them\n"
+            "to the daemon. So the daemon does not need CAP_NET_RAW.",
     .options = options,
     .run = run,
 };

@@ -26,61 +26,64 @@ static const struct cli_option options[] = {
       .name = "mode",
       .argument = "MODE",
       .setting = "nft.attach",
-      .help = "after (what the firewall accepted; the default), before (everything), repeat (what has no mark yet), "
-              "chain (what your rules send to sluice_ips) or route (nft.attach)" },
+      .help = "after (packets that the firewall accepted; the default), before (all packets), repeat (packets without "
+              "the mark), chain (packets that your rules send to sluice_ips) or route (nft.attach)" },
     { .letter = 'a', .name = "attach", .argument = "MODE", .setting = "nft.attach", .help = "the same as --mode" },
     { .letter = 'q',
       .name = "queue",
       .argument = "NUMBERS",
       .setting = "queue.numbers",
-      .help = "the queues, one range: 0 or 0-3 (queue.numbers)" },
+      .help = "queues, one range: 0 or 0-3 (queue.numbers)" },
     { .name = "hook",
       .argument = "HOOKS",
       .setting = "nft.hooks",
-      .help = "forward, input, output, or several with commas (nft.hooks)" },
+      .help = "hooks: forward, input, output, or several with commas (nft.hooks)" },
     { .name = "family",
       .argument = "FAMILY",
       .setting = "nft.family",
-      .help = "inet (IPv4 and IPv6), ip, ip6 or bridge (nft.family)" },
+      .help = "family: inet (IPv4 and IPv6), ip, ip6 or bridge (nft.family)" },
     { .name = "mark",
       .argument = "MARK/MASK",
       .setting = "queue.mark",
-      .help = "the mark of inspected packets, for repeat (queue.mark)" },
+      .help = "mark of inspected packets, for repeat (queue.mark)" },
     { .name = "reject-mark",
       .argument = "MARK/MASK",
       .setting = "nft.reject-mark",
-      .help = "the mark of our own answers, which are never queued (nft.reject-mark)" },
+      .help = "mark of the packets that reject sends, which are never queued (nft.reject-mark)" },
     { .name = "priority",
       .argument = "NUMBER",
       .setting = "nft.priority",
-      .help = "of the chains; auto finds one by the live ruleset (nft.priority)" },
+      .help = "priority of the chains; auto derives it from the active ruleset (nft.priority)" },
     { .letter = 't',
       .name = "table",
       .argument = "NAME",
       .setting = "nft.table",
-      .help = "name of the own table (nft.table)" },
+      .help = "name of the sluice table (nft.table)" },
     { .name = "bypass",
       .setting = "nft.bypass",
       .value = "yes",
-      .help = "packets go on when nobody listens; the default (nft.bypass)" },
+      .help = "let packets pass when no program listens on the queue; the default (nft.bypass)" },
     { .name = "no-bypass",
       .setting = "nft.bypass",
       .value = "no",
-      .help = "packets are dropped when nobody listens (nft.bypass)" },
+      .help = "drop packets when no program listens on the queue (nft.bypass)" },
     { .name = "native",
       .setting = "nft.expression",
       .value = "native",
-      .help = "queue by nft's own expression, spread by addresses and ports (nft.expression)" },
+      .help = "use the queue statement of nftables, which distributes by addresses and ports (nft.expression)" },
     { .name = "xt",
       .setting = "nft.expression",
       .value = "xt",
-      .help = "queue by the NFQUEUE target of iptables, spread by addresses (nft.expression)" },
+      .help = "use the NFQUEUE target of iptables, which distributes by addresses (nft.expression)" },
     { .name = "iptables",
       .setting = "nft.expression",
       .value = "xt",
       .help = "print the rules for iptables-restore; the same as --xt" },
     CLI_ROW_SET,
-    { .id = OPTION_JSON, .letter = 'j', .name = "json", .help = "status, or what doctor finds, as JSON" },
+    { .id = OPTION_JSON,
+      .letter = 'j',
+      .name = "json",
+      .help = "print the status, or the findings of doctor, as JSON" },
     { .name = NULL },
 };
 
@@ -168,10 +171,9 @@ static int install(const struct firewall_options *firewall, bool json)
     print_installed(firewall->table, &status);
     putchar('\n');
     if (firewall->mode == ATTACH_CHAIN)
-        printf(
-            "Nothing is queued yet: chains of one table can't be jumped to from another. Put base chains that\n"
-            "`jump sluice_ips` in place of `accept` into this table, or include what `sluice nft print --mode chain`\n"
-            "prints in a table of your own.\n");
+        printf("Nothing is queued yet, because a chain cannot jump to a chain of another table. Add base chains that\n"
+               "`jump sluice_ips` in place of `accept` to this table, or include the output of\n"
+               "`sluice nft print --mode chain` in your own table.\n");
     return EXIT_OK;
 }
 
@@ -304,8 +306,7 @@ static int unmark(const struct firewall_options *firewall, bool json)
     if (json)
         printf("{\"unmarked\":%zu}\n", changed);
     else
-        printf("removed the offload marks of %zu connection%s; their packets are queued again\n", changed,
-               changed == 1 ? "" : "s");
+        printf("%zu connection%s unmarked; the kernel queues their packets again\n", changed, changed == 1 ? "" : "s");
     return EXIT_OK;
 }
 
@@ -428,19 +429,18 @@ static int run(int argc, char **argv)
 const struct command command_nft = {
     .name = "nft",
     .usage = "print|install|remove|status|doctor [OPTION]...",
-    .summary = "The firewall rules that feed the queues: show, attach, detach, say what is attached, judge all rules",
-    .help = "print    the rules as a file for `nft -f`, or with --iptables for iptables-restore; changes nothing\n"
-            "install  puts the own table into the kernel, whole or not at all; one of before is replaced\n"
-            "remove   takes it out again\n"
-            "status   what is attached, where, how many packets it has queued, how many hosts are blocked and what "
-            "that dropped\n"
-            "unmark   takes the marks of nft.offload off all connections: what the kernel accepted or dropped alone is "
-            "queued again\n"
-            "doctor   judges the live ruleset of everybody (nft of all families, legacy iptables, ip rule, who holds "
-            "which\n"
-            "         queue): what passes uninspected, with the rule in question and the remedy; changes nothing.\n"
-            "         Exit code 0 clean (notes at most), 1 warnings, 2 broken, 3 it could not be judged\n\n"
-            "Rules of others are never touched. All but print need CAP_NET_ADMIN.",
+    .summary = "Print, install, remove and check the firewall rules that feed the queues",
+    .help = "print    print the rules for `nft -f`, or with --iptables for iptables-restore; changes nothing\n"
+            "install  install the sluice table in one transaction; it replaces an earlier one\n"
+            "remove   remove the sluice table\n"
+            "status   show the installed table: mode, priorities, queued packets, offloaded packets, blocked hosts\n"
+            "unmark   remove the marks of nft.offload from all connections, so that their packets are queued again\n"
+            "doctor   check the active rulesets of all programs (nft of all families, legacy iptables, ip rule, queue "
+            "listeners) for\n"
+            "         rules that keep packets from Sluice, with the remedy for each; changes nothing.\n"
+            "         Exit code 0: none (notes at most), 1: warnings, 2: broken, 3: the ruleset cannot be read\n"
+            "\n"
+            "Tables of other programs are never changed. All but print need CAP_NET_ADMIN.",
     .options = options,
     .run = run,
 };

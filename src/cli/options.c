@@ -199,7 +199,7 @@ static void print_option(const struct cli_option *option)
 
 void cli_print_help(const struct command *command)
 {
-    static const struct cli_option help = { .letter = 'h', .name = "help", .help = "print this" };
+    static const struct cli_option help = { .letter = 'h', .name = "help", .help = "show this help" };
 
     printf("Usage: sluice %s %s\n%s.\n", command->name, command->usage, command->summary);
     if (command->help)

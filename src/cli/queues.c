@@ -29,9 +29,10 @@ static int run(int argc, char **argv)
 const struct command command_queues = {
     .name = "queues",
     .usage = "[OPTION]...",
-    .summary = "Asks the running daemon for the counters of its queues",
-    .help = "queue_dropped are packets that found the queue full, user_dropped those that the socket had no room for. "
-            "The ages are how long packets waited for their verdicts, in microseconds.",
+    .summary = "Show the counters of the queues",
+    .help = "queue_dropped counts packets that the kernel dropped because the queue was full, user_dropped those that "
+            "did not fit into\n"
+            "the buffer of the socket. The ages are the times that packets waited for their verdicts, in microseconds.",
     .options = options,
     .run = run,
 };

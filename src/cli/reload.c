@@ -7,11 +7,8 @@
 enum { OPTION_NO_WAIT = ASK_OPTION_OWN, RELOAD_SECONDS = 1800, ANSWER_SECONDS = 10 };
 
 static const struct cli_option options[] = {
-    CLI_ROW_CONFIG,
-    ASK_ROW_SOCKET,
-    { .id = OPTION_NO_WAIT, .name = "no-wait", .help = "do not wait until it is over" },
-    ASK_ROW_JSON,
-    { .name = NULL },
+    CLI_ROW_CONFIG, ASK_ROW_SOCKET,   { .id = OPTION_NO_WAIT, .name = "no-wait", .help = "do not wait for the result" },
+    ASK_ROW_JSON,   { .name = NULL },
 };
 
 struct arguments {
@@ -83,12 +80,12 @@ static int run(int argc, char **argv)
 const struct command command_reload = {
     .name = "reload",
     .usage = "[OPTION]...",
-    .summary = "Has the running daemon read its rules and settings anew",
-    .help = "Packets flow on by the old rules until the new ones are ready, and no flow is forgotten. A mistake leaves "
-            "all as it\n"
-            "is: it is printed, and the exit code is 1. Settings that rules do not need take effect with `sluice "
-            "upgrade`,\n"
-            "or at the next start; those that have changed are named. SIGHUP does the same.",
+    .summary = "Reload the rules and settings of the running daemon",
+    .help =
+        "Packets are inspected with the old rules until the new ones are loaded, and flows keep their state. When the "
+        "reload\n"
+        "fails, nothing changes, the reason is printed, and the exit code is 1. Some settings take effect only with\n"
+        "`sluice upgrade`, or at the next start; the command names those that have changed. SIGHUP also reloads.",
     .options = options,
     .run = run,
 };

@@ -19,25 +19,25 @@ struct arguments {
 
 static const struct cli_option options[] = {
     CLI_ROW_RULES,
-    { .id = CLI_OPTION_CONFIG, .letter = 'c', .name = "config", .argument = "FILE", .help = "the configuration" },
+    { .id = CLI_OPTION_CONFIG, .letter = 'c', .name = "config", .argument = "FILE", .help = "configuration file" },
     { .id = OPTION_LOG_DIR,
       .letter = 'l',
       .name = "log-dir",
       .argument = "DIR",
       .help =
-          "folder of the event files; without it log-dir of the configuration if that is set, or the current folder" },
-    { .id = OPTION_IPS, .name = "ips", .help = "as if the packets passed through: drops take effect" },
+          "folder of the event files (default: log-dir of the configuration if it is set, else the current folder)" },
+    { .id = OPTION_IPS, .name = "ips", .help = "act as inline: drops take effect" },
     { .id = OPTION_WORKERS,
       .letter = 'w',
       .name = "workers",
       .argument = "NUMBER",
-      .help =
-          "threads that judge packets, each with its own flows; the events are the same whatever their number (1)" },
+      .help = "number of threads that inspect packets, each with its own flows (default 1); the events do not depend "
+              "on it" },
     CLI_ROW_SET,
     { .id = OPTION_CONSOLE,
       .name = "console",
-      .help = "events as readable lines on stdout; the default on a terminal" },
-    { .id = OPTION_NO_CONSOLE, .name = "no-console", .help = "no events on stdout" },
+      .help = "print events as readable lines to stdout; the default on a terminal" },
+    { .id = OPTION_NO_CONSOLE, .name = "no-console", .help = "do not print events to stdout" },
     { .name = NULL },
 };
 
@@ -141,10 +141,10 @@ static int run(int argc, char **argv)
 const struct command command_replay = {
     .name = "replay",
     .usage = "[OPTION]... CAPTURE...",
-    .summary = "The same engine over capture files (pcap or pcapng)",
-    .help = "Reads the files in their order as one stream of packets and writes the events. A setting that is not "
-            "known is\n"
-            "warned about and left out, so that a configuration for another version can be used.",
+    .summary = "Inspect capture files (pcap or pcapng) in place of a queue",
+    .help = "Reads the files in the given order as one stream of packets and writes the events. An unknown setting is "
+            "ignored with\n"
+            "a warning, so that a configuration for another version can be used.",
     .options = options,
     .run = run,
 };

@@ -27,34 +27,33 @@ static const struct cli_option options[] = {
       .name = "queue",
       .argument = "NUMBERS",
       .setting = "queue.numbers",
-      .help = "the queues to serve: 0, 0-3 or 0-3,8 (queue.numbers)" },
+      .help = "queues to read: 0, 0-3 or 0-3,8 (queue.numbers)" },
     { .letter = 'a',
       .name = "attach",
       .argument = "MODE",
       .setting = "nft.attach",
-      .help = "feed the queues by an own table: after, before, repeat, chain or route; none leaves it to the "
-              "firewall's own "
-              "rules (nft.attach)" },
+      .help = "install the sluice table, whose rules feed the queues: after, before, repeat, chain or route; none: "
+              "rules of the firewall feed them (nft.attach)" },
     { .name = "verdict",
       .argument = "VERDICT",
       .setting = "queue.verdict",
-      .help = "how packets go on: accept, repeat or route (queue.verdict)" },
+      .help = "verdict for packets that are not dropped: accept, repeat or route (queue.verdict)" },
     { .name = "mark",
       .argument = "MARK/MASK",
       .setting = "queue.mark",
-      .help = "the mark of packets that go on; repeat needs it (queue.mark)" },
+      .help = "mark to set on packets that are not dropped; required for repeat (queue.mark)" },
     { .name = "route-to",
       .argument = "QUEUE",
       .setting = "queue.route-to",
-      .help = "the next consumer's queue, for route (queue.route-to)" },
+      .help = "queue of the next consumer, for route (queue.route-to)" },
     { .name = "route-bypass",
       .setting = "queue.route-bypass",
       .value = "yes",
-      .help = "routed packets go on when nobody listens there (queue.route-bypass)" },
+      .help = "let routed packets pass when no program listens on that queue (queue.route-bypass)" },
     { .name = "fail-open",
       .setting = "queue.fail-open",
       .value = "yes",
-      .help = "the kernel accepts packets when the queue is full (queue.fail-open)" },
+      .help = "let the kernel accept packets uninspected when the queue is full (queue.fail-open)" },
     { .name = "strict",
       .setting = "engine.init-failure-fatal",
       .value = "yes",
@@ -63,8 +62,8 @@ static const struct cli_option options[] = {
     CLI_ROW_SET,
     { .id = OPTION_CONSOLE,
       .name = "console",
-      .help = "events as readable lines on stdout; the default on a terminal" },
-    { .id = OPTION_NO_CONSOLE, .name = "no-console", .help = "no events on stdout" },
+      .help = "print events as readable lines to stdout; the default on a terminal" },
+    { .id = OPTION_NO_CONSOLE, .name = "no-console", .help = "do not print events to stdout" },
     { .id = OPTION_CHECK,
       .name = "check",
       .help = "check whether the daemon would start with these options and this configuration, then exit; rules are "
@@ -170,12 +169,12 @@ static int run(int argc, char **argv)
 const struct command command_run = {
     .name = "run",
     .usage = "[OPTION]...",
-    .summary = "The daemon, in the foreground, until SIGTERM or SIGINT",
-    .help =
-        "Serves the queues, inspects every packet and answers it with a verdict. Options win over the configuration.\n"
-        "SIGUSR1 writes a stats event, SIGUSR2 reopens the event files after a rotation, SIGHUP does so and reloads "
-        "rules\n"
-        "and settings. The packets are judged by a child process, which is replaced when it dies. Needs CAP_NET_ADMIN.",
+    .summary = "Run the daemon in the foreground, until SIGTERM or SIGINT",
+    .help = "Reads packets from the queues, inspects them and returns a verdict for each. Options override the "
+            "configuration.\n"
+            "SIGUSR1 writes a stats event, SIGUSR2 reopens the event files after a rotation, SIGHUP reopens them and "
+            "reloads rules\n"
+            "and settings. A child process inspects the packets; it is replaced when it dies. Needs CAP_NET_ADMIN.",
     .options = options,
     .run = run,
 };

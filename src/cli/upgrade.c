@@ -56,16 +56,14 @@ static int run(int argc, char **argv)
 const struct command command_upgrade = {
     .name = "upgrade",
     .usage = "[OPTION]...",
-    .summary = "Has the program as it lies there now take over from the one that runs",
-    .help = "After an update of the package, or of settings that a reload does not take (memory, queues, output). A "
-            "new engine "
-            "is prepared\n"
-            "with the rules and settings of now while the old one goes on; then it has the queues, and the flows with "
-            "all that is\n"
-            "known of them. Packets wait in the kernel for that moment, none is lost and none passes uninspected. When "
-            "the new "
-            "one\n"
-            "can't start all stays as it is, and the exit code is 1.",
+    .summary = "Replace the running daemon with the installed binary, without packet loss",
+    .help =
+        "Use it after an update of the package, or of settings that a reload does not apply (memory, queues, output).\n"
+        "The daemon prepares a new engine with the current rules and settings while the old engine still inspects "
+        "packets.\n"
+        "Then the new engine takes over the queues and the state of all flows; packets wait in the kernel meanwhile, "
+        "and none\n"
+        "is lost or passes uninspected. If the new engine cannot start, nothing changes, and the exit code is 1.",
     .options = options,
     .run = run,
 };

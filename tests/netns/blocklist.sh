@@ -114,7 +114,7 @@ equal "removed" "$(blocklist remove 10.66.1.2 fd66:1::2 --json)" '{"removed":2}'
 say 10.66.1.2 10.66.2.2 free-again
 arrives free-again 1
 blocklist add 10.66.2.9 --set 'vars.address-groups.HOME_NET=10.66.2.0/24' 2>"$WORK/error" && fail "HOME_NET was blocked"
-grep "never to be blocked" "$WORK/error" >/dev/null || fail "$(cat "$WORK/error")"
+grep "is in nft.blocklist.never; no address was blocked" "$WORK/error" >/dev/null || fail "$(cat "$WORK/error")"
 blocklist add 192.0.2.1 192.0.2.2 192.0.2.3 192.0.2.4 192.0.2.5 2>"$WORK/error" && fail "more than there is room"
 grep "full" "$WORK/error" >/dev/null || fail "$(cat "$WORK/error")"
 equal "a transaction that fails adds nobody" "$(listed)" "10.66.1.3 fd66:1::4 "

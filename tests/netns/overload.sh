@@ -93,7 +93,7 @@ grep -q "detect.rule-budget" "$WORK/costs" || fail "costs: $(cat "$WORK/costs")"
 stop_process "$DAEMON" || fail "exit code $?"
 equal "bulk without a class: shed" "$(shed_flow none "$(cat "$WORK/bulk.port")")" 0
 
-# What takes too long is told, with the rules that it was; a rule that only alerts is not asked for a while, and comes back.
+# Slow packets and rules are reported, with the slowest rules; a rule that only alerts is suspended for a time, and resumed
 echo 'drop udp any any -> any 7000 (msg:"slow, and drops"; pcre:"/^(a|aa)+$/"; sid:4;)' >>"$WORK/t.rules"
 start_sluice budget --queue 0 --rules "$WORK/t.rules" --no-console --set detect.pcre-match-limit=100000 \
 	--set detect.packet-budget=1 --set detect.rule-budget=1 --set detect.suspend-slow-rules=alert --set detect.suspend-count=5 \
