@@ -87,9 +87,9 @@ static const struct {
     { "{\"command\":\"zzzzzzzz\"}", "{\"return\":\"NOK\",\"message\":\"unknown command 'zzzzzzzz'\"}\n" },
     { "{\"command\":\"large\",\"arguments\":{\"count\":400000}}",
       "{\"return\":\"NOK\",\"message\":\"the answer is too long\"}\n" },
-    { "{\"command\":5}", "{\"return\":\"NOK\",\"message\":\"a request is an object with a \\\"command\\\"\"}\n" },
-    { "[]", "{\"return\":\"NOK\",\"message\":\"a request is an object with a \\\"command\\\"\"}\n" },
-    { "5", "{\"return\":\"NOK\",\"message\":\"a request is an object with a \\\"command\\\"\"}\n" },
+    { "{\"command\":5}", "{\"return\":\"NOK\",\"message\":\"a request must be an object with \\\"command\\\"\"}\n" },
+    { "[]", "{\"return\":\"NOK\",\"message\":\"a request must be an object with \\\"command\\\"\"}\n" },
+    { "5", "{\"return\":\"NOK\",\"message\":\"a request must be an object with \\\"command\\\"\"}\n" },
     { "{\"command\":\"echo\",\"arguments\":[1]}",
       "{\"return\":\"NOK\",\"message\":\"\\\"arguments\\\" must be an object\"}\n" },
 };
