@@ -97,7 +97,7 @@ struct stream_verdict {
     enum drop_reason reason; /* DROP_REASON_STREAM_... */
 };
 
-/* Whether the packet, a SYN, begins another connection on the ports of a flow that is over, or shows that the flow's session was picked up
+/* Whether the packet, a SYN, begins another connection on the ports of a flow that has ended, or shows that the flow's session was picked up
  * at the wrong place: then the caller ends the flow and gets a new one. */
 bool stream_is_reuse(const struct stream *stream, const struct flow *flow, const struct packet *pkt);
 

@@ -250,7 +250,7 @@ static bool is_over(const struct tcp_session *session)
     return session->state >= TCP_STATE_LAST_ACK || session->state == TCP_STATE_NONE;
 }
 
-/* The session was picked up at a segment that its receiver did not expect: it begins anew, with what the receiver acknowledges. */
+/* The session was picked up at a segment that its receiver did not expect: it starts again at the number that the receiver acknowledges. */
 static bool was_picked_up_wrongly(const struct stream *stream, const struct flow *flow, const struct packet *pkt)
 {
     const struct tcp_session *session = flow->tcp;

@@ -60,13 +60,14 @@ const struct setting tls_settings_table[] = {
       .type = SETTING_ENUM,
       .default_value = "auto",
       .choices = print_choices,
-      .help = "JA3 and JA3S: never (no), in every event (yes), or when a rule or eve.types.tls.custom asks (auto)" },
+      .help = "Compute JA3 and JA3S fingerprints: no, yes (and write them in every event), auto (when a rule or "
+              "eve.types.tls.custom needs them)" },
     { .name = PROTOCOL "ja4-fingerprints",
       .type = SETTING_ENUM,
       .default_value = "auto",
       .choices = print_choices,
-      .help = "JA4: never (no), in every event (yes), or when a rule, eve.types.tls.custom or eve.types.tls.ja4 asks "
-              "(auto)" },
+      .help = "Compute JA4 fingerprints: no, yes (and write them in every event), auto (when a rule, "
+              "eve.types.tls.custom or eve.types.tls.ja4 needs them)" },
     { .name = "eve.types.tls", .type = SETTING_SECTION, .help = "Event type tls: a TLS handshake" },
     { .name = EVENTS "extended",
       .type = SETTING_BOOL,
@@ -80,7 +81,10 @@ const struct setting tls_settings_table[] = {
       .type = SETTING_LIST,
       .choices = field_choices,
       .help = "Fields to write, instead of those that extended selects" },
-    { .name = EVENTS "ja4", .type = SETTING_BOOL, .default_value = "no", .help = "JA4 in every event" },
+    { .name = EVENTS "ja4",
+      .type = SETTING_BOOL,
+      .default_value = "no",
+      .help = "Write the JA4 fingerprint in every event" },
     { 0 },
 };
 
