@@ -197,9 +197,11 @@ static void print_flow(const struct control_value *flow)
     const struct control_value *exceptions = control_value_member(flow, "exceptions");
     const struct control_value *rules = control_value_member(flow, "rules");
 
-    printf("%s %s:%" PRId64 " -> %s:%" PRId64 " %s, flow %" PRId64 "\n", ask_string(flow, "proto"),
+    const char *app_proto = ask_string(flow, "app_proto"); /* empty until it is known */
+
+    printf("%s %s:%" PRId64 " -> %s:%" PRId64 "%s%s, flow %" PRId64 "\n", ask_string(flow, "proto"),
            ask_string(flow, "src_ip"), ask_number(flow, "src_port"), ask_string(flow, "dest_ip"),
-           ask_number(flow, "dest_port"), ask_string(flow, "app_proto"), ask_number(flow, "flow_id"));
+           ask_number(flow, "dest_port"), *app_proto ? " " : "", app_proto, ask_number(flow, "flow_id"));
     printf("  %s%s since %s, %" PRId64 " packets to the server, %" PRId64 " to the client\n",
            control_value_bool(control_value_member(flow, "over")) ? "over; " : "", ask_string(counts, "state"),
            ask_string(counts, "start"), ask_number(counts, "pkts_toserver"), ask_number(counts, "pkts_toclient"));
