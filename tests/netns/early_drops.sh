@@ -25,7 +25,8 @@ grep -q "^sluice: ready" "$WORK/ips.log" || fail "not ready"
 wait_events ips 1 event_type=overload overload.action=lost overload.queue_dropped="$dropped"
 grep -q "the kernel dropped $dropped packets" "$WORK/ips.log" || fail "the log does not report the drops"
 
-# Packets that wait for two seconds are two seconds old.
+# Packets that wait for two seconds are two seconds old. Sluice knows it to 200 ms, the time that a receive waits for packets: it cannot tell
+# when in that time they came.
 engine=$(engine_of "$ips")
 waits() { for _ in $(seq 100); do [ "$(kernel_queue 0 waiting)" = "$1" ] && return; sleep 0.05; done; fail "waiting: $(kernel_queue 0 waiting) of $1"; }
 waits 0
@@ -37,4 +38,4 @@ kill -CONT "$engine"
 waits 0
 stop_process "$ips" || fail "exit code $?"
 age=$(last_stats ips queue.0.age_max_us)
-[ "$age" -ge 2000000 ] || fail "age_max_us: $age after two seconds"
+[ "$age" -ge 1800000 ] || fail "age_max_us: $age after two seconds"

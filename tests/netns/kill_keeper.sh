@@ -14,7 +14,7 @@ for _ in $(seq 200); do grep -q "^sluice: ready" "$WORK/ips.log" && break; sleep
 traffic_start
 for _ in $(seq 400); do grep -q WATCHDOG "$WORK/said" 2>/dev/null && [ "$(grep -c "^sluice: ready" "$WORK/ips.log")" -gt "${KILLS:-5}" ] && break; sleep 0.1; done
 equal "starts" "$(grep -c "^sluice: ready" "$WORK/ips.log")" $((${KILLS:-5} + 1))
-equal "starts with what was there" "$(grep -c "are taken over" "$WORK/ips.log")" "${KILLS:-5}"
+equal "starts with what was there" "$(grep -c "took over the queues" "$WORK/ips.log")" "${KILLS:-5}"
 "$SLUICE" status --socket "$WORK/control" >"$WORK/status" || fail "the control socket does not answer"
 equal "process" "$("$SLUICE" status --json --socket "$WORK/control" | python3 -c 'import json, sys; print(json.load(sys.stdin)["engine_pid"])')" \
 	"$(engine_of "$("$SLUICE" status --json --socket "$WORK/control" | python3 -c 'import json, sys; print(json.load(sys.stdin)["pid"])')")"

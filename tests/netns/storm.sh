@@ -141,7 +141,7 @@ if [ "${FIREWALL:-0}" = 0 ]; then
 	equal "packets that were lost" "$gone" 0
 else
 	lost=$(($(answered sent) - $(answered answered) + $(pings_missing "$WORK/ping.there" | wc -w) + $(pings_missing "$WORK/ping.back" | wc -w)))
-	echo "datagrams and pings that were lost: $lost; firewall events told of $(grep -o "warning: [0-9]* packets that waited" "$WORK/ips.log" | awk '{ n += $2 } END { print n + 0 }')"
+	echo "datagrams and pings that were lost: $lost; firewall events reported $(grep -o "dropped [0-9]* packets that waited" "$WORK/ips.log" | awk '{ n += $2 } END { print n + 0 }')"
 	[ "$lost" -le $((gone + 2)) ] || fail "$lost are lost, of which the kernel dropped $gone"
 fi
 died=$(grep -c "the engine was killed" "$WORK/ips.log" || true)

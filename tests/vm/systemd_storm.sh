@@ -79,7 +79,7 @@ echo "packets: $packets, of them $(answered evil_sent) for a rule to drop; $(($p
 grep -a '"event_type":"drop"' /var/log/sluice/eve.json | grep -av '"signature_id":1,' >$WORK/other.log || true
 cat $WORK/other.log
 equal "packets that did not go out" $(($(counted before) - $(counted after))) "$(answered evil_sent)"
-[ "$(grep -c "are taken over" $WORK/log)" -ge 4 ] || fail "keepers did not take over"
+[ "$(grep -c "took over the queues" $WORK/log)" -ge 4 ] || fail "keepers did not take over"
 for queue in 0 1; do
 	[ "$(awk -v q=$queue '$1 == q { print $8 }' /proc/net/netfilter/nfnetlink_queue)" -gt 100 ] || fail "queue $queue has no traffic"
 done
