@@ -17,7 +17,13 @@ enum { PIECE = 64 << 10, MS_PER_SECOND = 1000 };
 static int refuse(char error[CONTROL_ERROR_SIZE], int err, const char *path)
 {
     if (err == -ENOENT || err == -ECONNREFUSED)
-        snprintf(error, CONTROL_ERROR_SIZE, "no daemon listens on %s: %s", path, strerror(-err));
+        snprintf(error, CONTROL_ERROR_SIZE,
+                 "no daemon listens on %s: %s; start it (`sluice run`), or name its socket with --socket or its "
+                 "configuration with --config",
+                 path, strerror(-err));
+    else if (err == -EACCES)
+        snprintf(error, CONTROL_ERROR_SIZE, "%s: %s; run the command as root or as a member of control.group", path,
+                 strerror(-err));
     else
         snprintf(error, CONTROL_ERROR_SIZE, "%s: %s", path, strerror(-err));
     return err;

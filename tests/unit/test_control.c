@@ -404,6 +404,7 @@ START_TEST(the_client_asks)
 
     ck_assert_int_eq(ask("{}", &reply, error), -ENOENT);
     ck_assert_ptr_nonnull(strstr(error, "no daemon listens"));
+    ck_assert_ptr_nonnull(strstr(error, "start it (`sluice run`)"));
     ck_assert_int_eq(open_server(4, NULL, error), 0);
     atomic_store(&stop_serving, false);
     ck_assert_int_eq(pthread_create(&thread, NULL, serve, NULL), 0);
