@@ -58,10 +58,11 @@ int ssh_hassh(struct heap *heap, struct ssh_side *side, enum flow_direction dire
         const struct cursor *list = &lists[wanted[direction][i]];
         uint32_t size = (uint32_t)cursor_left(list);
 
-        if (i > 0 && buffer_append(heap, &side->hassh_string, ";", 1, HASSH_MAX) < 1)
+        if ((i > 0 && buffer_append(heap, &side->hassh_string, ";", 1, HASSH_MAX) < 1) ||
+            buffer_append(heap, &side->hassh_string, list->at, size, HASSH_MAX) < size) {
+            buffer_clear(heap, &side->hassh_string); /* half of it would be the fingerprint of another client */
             return -ENOMEM;
-        if (buffer_append(heap, &side->hassh_string, list->at, size, HASSH_MAX) < size)
-            return -ENOMEM;
+        }
     }
     set_hash(side);
     return 0;

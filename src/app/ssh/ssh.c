@@ -76,13 +76,15 @@ static int take_banner(struct heap *heap, struct ssh_side *side, const uint8_t *
 
     if (blank && blank > software)
         end = blank;
-    side->proto_length = (uint32_t)(dash - proto);
+    uint32_t wanted = (uint32_t)(end - proto);
+
+    if (buffer_append(heap, &side->banner, proto, wanted, SSH_BANNER_MAX) < wanted)
+        return -ENOMEM;
+    side->proto_length = (uint32_t)(dash - proto); /* readers take it for the sign of a banner */
     side->software_at = side->proto_length + 1;
     side->software_length = (uint32_t)(end - software);
     side->has_software = side->software_length > 0;
-    uint32_t wanted = (uint32_t)(end - proto);
-
-    return buffer_append(heap, &side->banner, proto, wanted, SSH_BANNER_MAX) == wanted ? 0 : -ENOMEM;
+    return 0;
 }
 
 static struct app_result broken(struct app_context *context, struct ssh_state *state, enum ssh_event event)

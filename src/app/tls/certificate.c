@@ -154,16 +154,19 @@ static int read_certificate(const struct tls_parser *parser, const struct cursor
 static int keep_chain(const struct tls_parser *parser, struct cursor chain, struct tls_certificates *out)
 {
     struct heap *heap = parser->tx->heap;
-    uint32_t length = (uint32_t)cursor_left(&chain);
+    uint32_t length = (uint32_t)cursor_left(&chain), count;
     bool whole;
 
     if (buffer_append(heap, &out->chain, chain.at, length, TLS_MESSAGE_MAX) < length)
         return -ENOMEM;
-    out->count = count_certificates(chain, &whole);
+    count = count_certificates(chain, &whole);
     if (!whole)
         tls_event(parser, TLS_INVALID_CERTIFICATE);
-    out->certs = heap_take_raw(heap, (out->count + 1) * sizeof(*out->certs));
-    return out->certs ? 0 : -ENOMEM;
+    out->certs = heap_take_raw(heap, (count + 1) * sizeof(*out->certs));
+    if (!out->certs)
+        return -ENOMEM;
+    out->count = count; /* readers use certs[0 .. count - 1] */
+    return 0;
 }
 
 static int read_chain(const struct tls_parser *parser, struct tls_certificates *out)
@@ -171,12 +174,13 @@ static int read_chain(const struct tls_parser *parser, struct tls_certificates *
     struct cursor chain = cursor_of(out->chain.bytes, out->chain.length), certificate;
     int err = 0;
 
-    for (uint32_t i = 0; err == 0 && i < out->count && next_certificate(&chain, &certificate); i++) {
+    /* All places first: an event has the whole chain, also when memory ends while the fields are read. */
+    for (uint32_t i = 0; i < out->count && next_certificate(&chain, &certificate); i++)
         out->certs[i] =
             (struct tls_piece){ (uint32_t)(certificate.at - out->chain.bytes), (uint32_t)cursor_left(&certificate) };
-        if (!out->decoded)
-            err = read_certificate(parser, &certificate, out);
-    }
+    chain = cursor_of(out->chain.bytes, out->chain.length);
+    for (uint32_t i = 0; err == 0 && !out->decoded && i < out->count && next_certificate(&chain, &certificate); i++)
+        err = read_certificate(parser, &certificate, out);
     return err;
 }
 
