@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Compares Sluice with real servers and clients: no message that an endpoint understands may slip past the rules.
+
+    differential.py --sluice PROGRAM [--protocol NAME] [--messages N] [--seed S] [--only ENDPOINT,...] [--findings FILE] [--nightly]
+
+1. The generator of the protocol makes N messages from the seed; the cases of earlier findings (cases/PROTOCOL.jsonl) come first.
+2. `sluice replay --ips` inspects a capture of all of them.
+3. The messages with a forbidden word that were not dropped, the benign ones that were dropped, and a sample of the others go to every
+   endpoint, in a network namespace of this process. What an endpoint understood and was not stopped, and what it serves and was dropped, is a finding.
+
+Each finding is one JSON line in FILE, with seed, number and bytes; `--again FILE` runs these messages only. Exit code 1: there are
+findings that `known` of the protocol does not list as documented limits. Needs root.
+"""
+import argparse
+import collections
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+import core
+import protocols
+
+SAMPLE = 2000
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--sluice', required=True, type=os.path.abspath)
+    parser.add_argument('--protocol', choices=protocols.PROTOCOLS, action='append', help='default: all')
+    parser.add_argument('--messages', type=int, default=3000, help='for each protocol')
+    parser.add_argument('--sample', type=int, default=SAMPLE, help='messages that go to the endpoints whatever the verdict')
+    parser.add_argument('--seed', default=str(random.SystemRandom().randrange(10**6)))
+    parser.add_argument('--only', help='names of endpoints')
+    parser.add_argument('--nightly', action='store_true', help='use the endpoints that are slow to fetch or to start, too')
+    parser.add_argument('--findings', default='findings.jsonl')
+    parser.add_argument('--again', help='a file of findings: run these messages')
+    parser.add_argument('--set', action='append', default=[], metavar='NAME=VALUE', help='setting of sluice')
+    return parser.parse_args()
+
+
+def enter_namespace():
+    """Runs this script again in a network namespace of its own, so that ports are free and nothing is reachable from outside."""
+    if os.environ.get('SLUICE_DIFFERENTIAL') != str(os.getppid()):
+        os.environ['SLUICE_DIFFERENTIAL'] = str(os.getpid())
+        os.execvp('unshare', ['unshare', '--net', '--mount', '--pid', '--fork', '--kill-child=KILL', '--mount-proc', 'sh', '-c',
+                              'ip link set lo up && SLUICE_DIFFERENTIAL=$$ && export SLUICE_DIFFERENTIAL && "$0" "$@"', sys.executable, *sys.argv])
+
+
+def prepare(protocol, arguments, folder):
+    """The endpoints that can run, started; the others are named."""
+    endpoints = []
+    for kind in protocol.endpoints(arguments.nightly):
+        if arguments.only and kind.name not in arguments.only.split(','):
+            continue
+        try:
+            endpoint = kind(folder)
+            endpoint.start()
+            endpoints.append(endpoint)
+        except core.Unavailable as reason:
+            print(f'skipped {kind.name}: {reason}', flush=True)
+    return endpoints
+
+
+def messages_of(name, protocol, arguments):
+    if arguments.again:
+        with open(arguments.again) as f:
+            lines = [json.loads(line) for line in f]
+        return [core.from_json(line['message']) for line in lines if line.get('protocol', name) == name]
+    path = f'{core.HERE}/cases/{name}.jsonl'
+    cases = []
+    if os.path.exists(path):
+        with open(path) as f:
+            cases = [core.from_json(json.loads(line)['message']) for line in f]
+    return cases + [protocol.generate(number, arguments.seed) for number in range(arguments.messages)]
+
+
+def is_candidate(m, verdict):
+    return not verdict.stopped if m.place else verdict.reason is not None
+
+
+def find(name, protocol, arguments, folder, out):
+    """Runs one protocol. The number of findings by class."""
+    begin = time.monotonic()
+    messages = messages_of(name, protocol, arguments)
+    verdicts = core.replay(arguments.sluice, messages, protocol.rules, folder, [*protocol.settings, *arguments.set])
+    replayed = time.monotonic() - begin
+    candidates = [n for n, (m, v) in enumerate(zip(messages, verdicts)) if is_candidate(m, v)]
+    sampled = set(random.Random(arguments.seed).sample(range(len(messages)), min(arguments.sample, len(messages))))
+    chosen = sorted(sampled.union(candidates))
+    print(f'{name}: seed {arguments.seed}, {len(messages)} messages, replayed in {replayed:.1f} s; {sum(1 for m in messages if m.place)} have a forbidden word, '
+          f'{sum(1 for m, v in zip(messages, verdicts) if m.place and v.stopped)} of these were stopped; {len(chosen)} go to the endpoints', flush=True)
+    findings = collections.OrderedDict()
+    endpoints = prepare(protocol, arguments, folder)
+    try:
+        for endpoint in endpoints:
+            begin = time.monotonic()
+            read = endpoint.understand([messages[n] for n in chosen])
+            served = sum(1 for n, yes in zip(chosen, read) if yes and n in sampled)
+            wrong = [n for n, yes in zip(chosen, read) if yes and is_candidate(messages[n], verdicts[n])]
+            for n in wrong:
+                findings.setdefault(n, []).append(endpoint.name)
+            print(f'  {endpoint.name}: understood {served} of the {len(sampled)} sampled messages, {len(wrong)} findings ({time.monotonic() - begin:.1f} s)', flush=True)
+    finally:
+        for endpoint in endpoints:
+            endpoint.stop()
+    return report(name, protocol, messages, verdicts, findings, out)
+
+
+def class_of(m, verdict):
+    if m.place is None:
+        return f'wrong drop ({verdict.reason})'
+    return f'{m.place} dropped too late' if verdict.late else f'{m.place} not stopped'
+
+
+def report(name, protocol, messages, verdicts, findings, out):
+    classes, features, known = collections.Counter(), collections.defaultdict(collections.Counter), collections.Counter()
+    for n, endpoints in findings.items():
+        m = messages[n]
+        limit = protocol.known(m, endpoints)
+        line = {'protocol': name, 'class': class_of(m, verdicts[n]), 'endpoints': endpoints, 'limit': limit, 'message': core.to_json(m)}
+        out.write(json.dumps(line) + '\n')
+        if limit:
+            known[limit] += 1
+            continue
+        classes[line['class']] += 1
+        features[line['class']][' + '.join(f for f in m.features if not f.startswith('segments')) + ' -> ' + ','.join(endpoints)] += 1
+    for limit, count in known.most_common():
+        print(f'  documented limit: {count}: {limit}')
+    for kind, count in classes.most_common():
+        print(f'  FINDING {kind}: {count}')
+        for text, times in sorted(features[kind].items(), key=lambda item: (len(item[0].split(' + ')), -item[1]))[:12]:
+            print(f'    {times} x {text}')
+    return sum(classes.values())
+
+
+def main():
+    arguments = parse_arguments()
+    if os.geteuid() != 0:
+        print('SKIP: needs root')
+        return 77
+    enter_namespace()
+    total = 0
+    with tempfile.TemporaryDirectory() as folder, open(arguments.findings, 'w') as out:
+        for name in arguments.protocol or protocols.PROTOCOLS:
+            total += find(name, protocols.PROTOCOLS[name], arguments, folder, out)
+    print(f'{total} findings' + (f', in {arguments.findings}' if total else ''))
+    return 1 if total else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

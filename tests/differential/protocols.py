@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The protocols of the differential tests. To add one: a module that generates messages, a module with the endpoints, and a row in PROTOCOLS."""
+import http_requests
+import http_servers
+
+
+class Protocol:
+    """`generate(number, seed)` makes a message; `rules` are the drop rules on the forbidden words; `settings` those of sluice.
+
+    An endpoint is a subclass of core.Endpoint with start(), stop(), and understand(messages): a list that says of each message whether the endpoint
+    read its forbidden word at its place (of a benign message: served it)."""
+    rules, settings = '', ()
+
+    def endpoints(self, nightly):
+        """The classes of the endpoints. `nightly`: with those that are large or slow."""
+        raise NotImplementedError
+
+    def known(self, m, endpoints):
+        """The documented limit that explains a finding, or None."""
+        return None
+
+
+def serving(kind, understood):
+    """The endpoint of a server class whose answers show what it read."""
+    class Serving(kind):
+        def understand(self, messages):
+            return [understood(m, answer) for m, answer in zip(messages, self.exchange(messages))]
+    return Serving
+
+
+class HttpRequests(Protocol):
+    rules, generate = http_requests.RULES, staticmethod(http_requests.generate)
+
+    def endpoints(self, nightly):
+        return [serving(kind, http_requests.understood) for kind in http_servers.SERVERS]
+
+
+PROTOCOLS = {'http-requests': HttpRequests()}
