@@ -74,7 +74,13 @@ enum flow_end {
 struct flow_side {
     uint64_t packets, bytes; /* seen in this direction; bytes as captured, link header included */
     uint8_t ttl_low, ttl_high;
-    uint8_t mac[6]; /* source address of the first frame of this direction, when has_mac */
+};
+
+/* The MAC addresses of both ends, each once, in the order in which they were seen; [FLOW_TO_SERVER] are the client's. */
+enum { FLOW_MACS_MAX = 10, MAC_SIZE = 6 };
+struct flow_macs {
+    uint8_t count[FLOW_DIRECTIONS];
+    uint8_t address[FLOW_DIRECTIONS][FLOW_MACS_MAX][MAC_SIZE];
 };
 
 /* What the kernel said of the first packet. */
@@ -107,7 +113,8 @@ struct flow {
     /* --- what a look-up reads --- */
     struct flow *next; /* in a bucket that overflows */
     uint32_t hash;
-    uint16_t client_port, server_port; /* ICMP: type and code as the first packet had them */
+    uint16_t client_port,
+        server_port; /* ICMP: type and code as the first packet had them; ESP: the halves of the SPI */
     struct address client, server;
     uint16_t vlan_id[PACKET_MAX_VLANS];
     uint8_t vlan_count, ip_version, protocol, tunnel_depth;
@@ -127,6 +134,7 @@ struct flow {
     struct flow_tag *tag;                              /* owned by policy; NULL, as the next */
     struct flow_history *history;
     struct flow_kernel *kernel; /* owned by the table; NULL */
+    struct flow_macs *macs;     /* owned by the table; NULL unless flow_options.mac_addresses */
 
     /* --- cold --- */
     uint64_t id; /* EVE's flow_id: of the key and the start, so the same in every run; at most 53 bits */
@@ -135,7 +143,6 @@ struct flow {
     uint32_t application;        /* of the protocol found; 0: none (yet) */
     uint32_t drop_sid, drop_gid; /* the rule that dropped it; 0 */
     struct flow_origin origin;
-    bool has_mac[FLOW_DIRECTIONS];
     uint8_t exceptions[EXCEPTION_COUNT]; /* enum exception_policy used for the cause, + 1; 0: not met */
     bool emergency;                      /* began while the table was full */
     bool drop_by_exception;              /* an exception policy dropped the flow (or would_drop), not a rule */
@@ -157,7 +164,8 @@ struct flow_options {
     size_t memcap; /* bytes of flows, buckets and variables, of this table (one worker's share) */
     struct flow_timeouts timeouts[FLOW_CLASS_COUNT], emergency[FLOW_CLASS_COUNT];
     bool vlan_tracking, tunnel_level_tracking;
-    uint64_t seed; /* of the hash; the same for all workers */
+    bool mac_addresses; /* record the MAC addresses of flows */
+    uint64_t seed;      /* of the hash; the same for all workers */
 };
 /* The defaults of Suricata's configuration; memcap 128 MiB. */
 void flow_options_default(struct flow_options *options);

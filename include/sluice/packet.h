@@ -274,6 +274,9 @@ struct packet {
         struct {
             uint16_t length, checksum;
         } udp;
+        struct {
+            uint32_t spi; /* security parameters index */
+        } esp;            /* protocol == IPPROTO_ESP && transport */
     };
 
     uint64_t events[PACKET_EVENT_WORDS];   /* bit set of enum decode_event and enum stream_event */

@@ -9,8 +9,11 @@ bool decode_esp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
     decode_count(decoder, COUNTER_ESP);
     if (!decode_layer(decoder, pkt))
         return false;
-    if (!cursor_peek(&cur, ESP_HEADER_LENGTH))
+    const uint8_t *header = cursor_peek(&cur, ESP_HEADER_LENGTH);
+
+    if (!header)
         return decode_invalid(pkt, DECODE_EVENT_ESP_PKT_TOO_SMALL);
+    pkt->esp.spi = load_be32(header);
     decode_transport(pkt, cur, ESP_HEADER_LENGTH);
     return true;
 }

@@ -45,6 +45,7 @@ void engine_flow_options(const struct config *config, unsigned workers, struct f
     flow_options_default(out);
     out->memcap = share(config, "flow.memcap", workers);
     out->vlan_tracking = config_bool(config, "flow.vlan-tracking");
+    out->mac_addresses = config_bool(config, "eve.ethernet");
     out->tunnel_level_tracking = config_bool(config, "flow.tunnel-level-tracking");
     for (enum flow_class class = 0; class < FLOW_CLASS_COUNT; class ++) {
         read_timeouts(config, class, "", &out->timeouts[class]);

@@ -106,7 +106,7 @@ struct flow_table {
     struct bucket *buckets;
     uint32_t bucket_mask;
     bool emergency;
-    struct pool *flows, *variables, *texts, *kernels;
+    struct pool *flows, *variables, *texts, *kernels, *macs; /* macs: NULL unless options.mac_addresses */
     struct flow *newest, *oldest;                               /* of those in state FLOW_NEW, by their start */
     uint64_t timeout_ns[2][FLOW_CLASS_COUNT][FLOW_STATE_COUNT]; /* [1]: emergency */
     struct flow_options options;
@@ -132,6 +132,13 @@ static inline bool flow_is_over(const struct flow_table *table, const struct flo
 
 /* In table.c: a flow of another process, with its key's hash and without a place yet. */
 void flow_place(struct flow_table *table, struct flow *flow);
+
+/* --- mac.c --- */
+
+/* Adds the MAC addresses of a packet to its flow's; nothing when there is no memory, or a side has FLOW_MACS_MAX of them. */
+void macs_record(struct flow_table *table, struct flow *flow, const struct packet *pkt, enum flow_direction direction);
+void macs_swap(struct flow *flow);
+void macs_free(struct flow_table *table, struct flow *flow);
 
 /* --- report.c --- */
 

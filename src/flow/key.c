@@ -60,6 +60,11 @@ bool key_of_packet(struct flow_key *key, const struct packet *pkt)
     if (protocol_is_icmp(pkt->protocol)) {
         key->source_port = pkt->icmp.type;
         key->destination_port = icmp_answer(pkt->protocol, pkt->icmp.type);
+    } else if (pkt->protocol == IPPROTO_ESP) {
+        /* A security association has one direction. With the halves of its SPI as ports, its packets belong to one flow, and
+         * those of the opposite association to another. */
+        key->source_port = (uint16_t)(pkt->esp.spi >> 16);
+        key->destination_port = (uint16_t)pkt->esp.spi;
     }
     return true;
 }
@@ -199,7 +204,8 @@ static void spreading_key(struct flow_key *key, const struct packet *pkt)
 {
     bool is_error = icmp_is_error(pkt);
 
-    if (is_error ? icmp_quoted_key(key, pkt) : key_of_packet(key, pkt))
+    /* ESP packets of both directions go to one worker. */
+    if (is_error ? icmp_quoted_key(key, pkt) : pkt->protocol != IPPROTO_ESP && key_of_packet(key, pkt))
         return;
     *key = (struct flow_key){
         .source = pkt->source_address,

@@ -25,30 +25,32 @@ enum {
     VARIABLE_SHARE = 16,     /* of the memcap, one part: of bits and integers */
     TEXT_SHARE = 64,         /* the same for texts */
     KERNEL_SHARE = 32,       /* and for what the kernel counts of offloaded flows */
+    MAC_SHARE = 4,           /* and for MAC addresses, when they are recorded */
     BUCKET_SHARE = 8,        /* one part at most, half of it at least: two or three flows a bucket */
     MAX_BUCKETS = 1 << 30,   /* the mask has 32 bits */
     EMERGENCY_OVER = 70,     /* percent of the flows in use: the field's emergency-recovery */
     RECLAIM_VISITS = 8,      /* of the wheel when there is no room, so that no packet waits long */
     LAST_RESORT_VISITS = 64, /* where no new flow can give way */
     VISITS_PER_EXPIRED = 8,  /* flows looked at for one that may be ended */
-    ETHERNET_SOURCE_AT = 6,
 };
 
 /* --- Life of a table -------------------------------------------------------------------------------------------------------- */
 
 static int reserve(struct flow_table *table, size_t memcap)
 {
+    size_t for_macs = table->options.mac_addresses ? memcap / MAC_SHARE : 0;
     size_t for_variables = memcap / VARIABLE_SHARE, for_texts = memcap / TEXT_SHARE, buckets = 1;
     size_t for_kernels = memcap / KERNEL_SHARE;
 
     while (buckets < MAX_BUCKETS && 2 * buckets * sizeof(struct bucket) <= memcap / BUCKET_SHARE)
         buckets *= 2;
-    size_t taken = for_variables + for_texts + for_kernels + buckets * sizeof(struct bucket);
+    size_t taken = for_variables + for_texts + for_kernels + for_macs + buckets * sizeof(struct bucket);
 
     if (pool_new(&table->flows, sizeof(struct flow), memcap > taken ? memcap - taken : 0) ||
         pool_new(&table->variables, variable_size(), for_variables) ||
         pool_new(&table->texts, variable_text_size(), for_texts) ||
         pool_new(&table->kernels, sizeof(struct flow_kernel), for_kernels) ||
+        (for_macs > 0 && pool_new(&table->macs, sizeof(struct flow_macs), for_macs)) ||
         pool_new(&table->bucket_pool, buckets * sizeof(struct bucket), 0))
         return -ENOMEM;
     table->buckets = pool_take(table->bucket_pool);
@@ -108,6 +110,7 @@ void flow_table_free(struct flow_table *table)
     pool_free(table->variables);
     pool_free(table->texts);
     pool_free(table->kernels);
+    pool_free(table->macs);
     pool_free(table->bucket_pool);
     free(table);
 }
@@ -186,6 +189,7 @@ static void release(struct flow_table *table, struct flow *flow)
         unlink_new(table, flow);
     variables_free(table, flow);
     kernel_counts_free(table, flow);
+    macs_free(table, flow);
     pool_give(table->flows, flow);
     leave_emergency(table);
 }
@@ -662,26 +666,13 @@ static void count_side(struct flow_side *side, const struct packet *pkt)
     side->bytes += pkt->length;
 }
 
-static void keep_mac(struct flow *flow, const struct packet *pkt, enum flow_direction direction)
-{
-    const uint8_t *mac = pkt->ethernet ? pkt->ethernet + ETHERNET_SOURCE_AT : NULL;
-
-    if (!mac && pkt->tunnel_depth == 0 && pkt->meta.hardware_address_length == sizeof(flow->side[0].mac))
-        mac = pkt->meta.hardware_address;
-    if (!mac)
-        return;
-    memcpy(flow->side[direction].mac, mac, sizeof(flow->side[direction].mac));
-    flow->has_mac[direction] = true;
-}
-
-static void mark_seen(struct flow *flow, const struct packet *pkt, enum flow_direction direction)
+static void mark_seen(struct flow *flow, enum flow_direction direction)
 {
     uint16_t seen = direction == FLOW_TO_CLIENT ? FLOW_SERVER_SEEN : FLOW_CLIENT_SEEN;
 
     if (flow->flags & seen)
         return;
     flow->flags |= seen;
-    keep_mac(flow, pkt, direction);
 }
 
 void flow_update(struct flow_table *table, struct flow *flow, struct packet *pkt)
@@ -692,10 +683,12 @@ void flow_update(struct flow_table *table, struct flow *flow, struct packet *pkt
     if (pkt->time_ns > flow->last_ns)
         flow->last_ns = pkt->time_ns;
     count_side(&flow->side[direction], pkt);
+    if (table->options.mac_addresses)
+        macs_record(table, flow, pkt, direction);
     if (is_foreign_error(flow, pkt))
         flow->flags |= FLOW_ICMP_ERROR_SEEN;
     else
-        mark_seen(flow, pkt, direction);
+        mark_seen(flow, direction);
     if (flow->state == FLOW_NEW && flow->class != FLOW_CLASS_TCP && (flow->flags & both) == both)
         flow_set_state(table, flow, FLOW_ESTABLISHED);
     /* As in the field a connection stays established for rules after its end. */
@@ -723,7 +716,7 @@ void flow_swap(struct flow *flow, struct packet *pkt)
     swap_bytes(&flow->client_port, &flow->server_port, sizeof(flow->client_port));
     swap_bytes(&flow->side[0], &flow->side[1], sizeof(flow->side[0]));
     swap_bytes(&flow->detection[0], &flow->detection[1], sizeof(flow->detection[0]));
-    swap_bytes(&flow->has_mac[0], &flow->has_mac[1], sizeof(flow->has_mac[0]));
+    macs_swap(flow);
     if ((flow->flags & both) != 0 && (flow->flags & both) != both)
         flow->flags ^= both;
     flow->flags ^= FLOW_SWAPPED;

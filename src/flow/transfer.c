@@ -38,7 +38,6 @@ static void transfer_side(struct transfer *t, struct flow_side *side)
     transfer_u64(t, &side->bytes);
     transfer_u8(t, &side->ttl_low);
     transfer_u8(t, &side->ttl_high);
-    transfer_bytes(t, side->mac, sizeof(side->mac));
 }
 
 static void transfer_origin(struct transfer *t, struct flow_origin *origin)
@@ -83,8 +82,11 @@ void flow_transfer(struct transfer *t, struct flow *flow)
     transfer_u64(t, &flow->last_ns);
     transfer_u64(t, &flow->first_number);
     for (unsigned i = 0; i < FLOW_DIRECTIONS; i++) {
+        /* Version 3 has a MAC address and a flag here. They are not needed: the next packets bring all addresses again. */
+        uint8_t unused[MAC_SIZE + 1] = { 0 };
+
         transfer_side(t, &flow->side[i]);
-        transfer_bool(t, &flow->has_mac[i]);
+        transfer_bytes(t, unused, sizeof(unused));
     }
     transfer_origin(t, &flow->origin);
     transfer_decisions(t, flow);

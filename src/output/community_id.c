@@ -2,7 +2,7 @@
 /*
  * Community ID version 1 (github.com/corelight/community-id-spec): a hash of the flow's tuple that other tools compute too.
  * Both directions give the same: the smaller end comes first. ICMP's type and its answer's type stand for the ports;
- * types without an answer keep their direction, with the code as second port.
+ * types without an answer keep their direction, with the code as second port. Other protocols have no ports in their hash.
  */
 #include <nettle/base64.h>
 #include <nettle/sha1.h>
@@ -13,22 +13,20 @@
 
 struct tuple {
     uint16_t source_port, destination_port;
-    bool one_way;
+    bool has_ports, one_way;
 };
 
-static bool tuple_of(const struct endpoints *ends, uint8_t icmp_type, uint8_t icmp_code, struct tuple *out)
+static struct tuple tuple_of(const struct endpoints *ends, uint8_t icmp_type, uint8_t icmp_code)
 {
     uint8_t answer;
 
     if (protocol_has_ports(ends->protocol))
-        *out = (struct tuple){ ends->source_port, ends->destination_port, false };
-    else if (ends->protocol != IPPROTO_ICMP && ends->protocol != IPPROTO_ICMPV6)
-        return false;
-    else if (flow_icmp_answer(ends->protocol, icmp_type, &answer))
-        *out = (struct tuple){ icmp_type, answer, false };
-    else
-        *out = (struct tuple){ icmp_type, icmp_code, true };
-    return true;
+        return (struct tuple){ ends->source_port, ends->destination_port, true, false };
+    if (ends->protocol != IPPROTO_ICMP && ends->protocol != IPPROTO_ICMPV6)
+        return (struct tuple){ .has_ports = false };
+    if (flow_icmp_answer(ends->protocol, icmp_type, &answer))
+        return (struct tuple){ icmp_type, answer, true, false };
+    return (struct tuple){ icmp_type, icmp_code, true, true };
 }
 
 static void hash_u16(struct sha1_ctx *hash, uint16_t value)
@@ -38,7 +36,7 @@ static void hash_u16(struct sha1_ctx *hash, uint16_t value)
     sha1_update(hash, sizeof(bytes), bytes);
 }
 
-bool community_id(const struct endpoints *ends, uint8_t icmp_type, uint8_t icmp_code, uint16_t seed,
+void community_id(const struct endpoints *ends, uint8_t icmp_type, uint8_t icmp_code, uint16_t seed,
                   char out[COMMUNITY_ID_SIZE])
 {
     const struct address *first = &ends->source, *second = &ends->destination;
@@ -46,28 +44,25 @@ bool community_id(const struct endpoints *ends, uint8_t icmp_type, uint8_t icmp_
     const uint8_t protocol_and_padding[2] = { ends->protocol, 0 };
     uint8_t digest[SHA1_DIGEST_SIZE];
     struct sha1_ctx hash;
-    struct tuple tuple;
-
-    if (!tuple_of(ends, icmp_type, icmp_code, &tuple))
-        return false;
-
+    struct tuple tuple = tuple_of(ends, icmp_type, icmp_code);
     int order = memcmp(first->bytes, second->bytes, address_size);
 
     if (!tuple.one_way && (order > 0 || (order == 0 && tuple.source_port > tuple.destination_port))) {
         first = &ends->destination;
         second = &ends->source;
-        tuple = (struct tuple){ tuple.destination_port, tuple.source_port, false };
+        tuple = (struct tuple){ tuple.destination_port, tuple.source_port, tuple.has_ports, false };
     }
     sha1_init(&hash);
     hash_u16(&hash, seed);
     sha1_update(&hash, address_size, first->bytes);
     sha1_update(&hash, address_size, second->bytes);
     sha1_update(&hash, sizeof(protocol_and_padding), protocol_and_padding);
-    hash_u16(&hash, tuple.source_port);
-    hash_u16(&hash, tuple.destination_port);
+    if (tuple.has_ports) {
+        hash_u16(&hash, tuple.source_port);
+        hash_u16(&hash, tuple.destination_port);
+    }
     sha1_digest(&hash, sizeof(digest), digest);
     memcpy(out, "1:", 2);
     base64_encode_raw(out + 2, sizeof(digest), digest);
     out[2 + BASE64_ENCODE_RAW_LENGTH(SHA1_DIGEST_SIZE)] = '\0';
-    return true;
 }

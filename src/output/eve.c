@@ -182,6 +182,8 @@ static void endpoints(struct eve *eve, struct text *out, const struct packet_rec
     if (record->has_transport && (ends->protocol == IPPROTO_ICMP || ends->protocol == IPPROTO_ICMPV6)) {
         json_member_uint(out, "icmp_type", record->icmp_type);
         json_member_uint(out, "icmp_code", record->icmp_code);
+    } else if (record->has_transport && ends->protocol == IPPROTO_ESP) {
+        json_member_uint(out, "spi", record->esp_spi);
     }
 }
 
@@ -295,9 +297,10 @@ void eve_header(struct eve *eve, struct text *out, const struct packet_record *r
         eve_metadata(out, &state);
     if (options->ethernet)
         ether(out, record);
-    if (options->community_id && record->has_transport &&
-        community_id(&record->endpoints, record->icmp_type, record->icmp_code, options->community_id_seed, id))
+    if (options->community_id && record->has_transport) {
+        community_id(&record->endpoints, record->icmp_type, record->icmp_code, options->community_id_seed, id);
         json_member_string(out, "community_id", id);
+    }
     if (eve->options->queue_fields)
         queue(eve, out, record);
 }

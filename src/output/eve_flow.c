@@ -203,6 +203,8 @@ static void flow_endpoints(struct eve *eve, struct text *out, const struct flow_
     eve_protocol(out, ends->protocol);
     if (ends->protocol == IPPROTO_ICMP || ends->protocol == IPPROTO_ICMPV6)
         icmp(out, record, reversed, with_response);
+    else if (ends->protocol == IPPROTO_ESP)
+        json_member_uint(out, "spi", (uint32_t)ends->source_port << 16 | ends->destination_port);
 }
 
 static void flow_header(struct eve *eve, struct text *out, const struct flow_record *record, const char *event_type,
@@ -222,16 +224,17 @@ static void flow_header(struct eve *eve, struct text *out, const struct flow_rec
 
 static void macs(struct text *out, const char *key, const struct flow_record *record, enum flow_direction direction)
 {
-    if (!record->has_mac[direction])
+    if (record->macs.count[direction] == 0)
         return;
     json_array_open(out, key);
-    eve_mac(out, NULL, record->mac[direction]);
+    for (unsigned i = 0; i < record->macs.count[direction]; i++)
+        eve_mac(out, NULL, record->macs.address[direction][i]);
     json_array_close(out);
 }
 
 static void ether(struct text *out, const struct flow_record *record, bool reversed)
 {
-    if (!record->has_mac[FLOW_TO_SERVER] && !record->has_mac[FLOW_TO_CLIENT])
+    if (record->macs.count[FLOW_TO_SERVER] == 0 && record->macs.count[FLOW_TO_CLIENT] == 0)
         return;
     json_member_object(out, "ether");
     macs(out, "dest_macs", record, reversed ? FLOW_TO_SERVER : FLOW_TO_CLIENT);
@@ -276,9 +279,10 @@ static void common_options(struct eve *eve, struct text *out, const struct flow_
     eve_metadata(out, &state);
     if (options->ethernet)
         ether(out, record, reversed);
-    if (options->community_id &&
-        community_id(ends, (uint8_t)ends->source_port, (uint8_t)ends->destination_port, options->community_id_seed, id))
+    if (options->community_id) {
+        community_id(ends, (uint8_t)ends->source_port, (uint8_t)ends->destination_port, options->community_id_seed, id);
         json_member_string(out, "community_id", id);
+    }
     if (eve->options->queue_fields)
         queue(eve, out, record);
 }

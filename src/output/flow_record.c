@@ -77,8 +77,6 @@ static void copy_sides(struct flow_record *out, const struct flow *flow)
     for (int direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         out->ttl_low[direction] = flow->side[direction].ttl_low;
         out->ttl_high[direction] = flow->side[direction].ttl_high;
-        out->has_mac[direction] = flow->has_mac[direction];
-        memcpy(out->mac[direction], flow->side[direction].mac, sizeof(out->mac[direction]));
     }
 }
 
@@ -124,6 +122,8 @@ void flow_record_write(struct flow_record *out, const struct record_scratch *scr
     if (flow->kernel)
         add_kernel(out, flow);
     copy_sides(out, flow);
+    if (flow->macs)
+        out->macs = *flow->macs;
     memcpy(out->vlan_id, flow->vlan_id, sizeof(out->vlan_id));
     memcpy(out->exceptions, flow->exceptions, sizeof(out->exceptions));
     if (out->has_session)

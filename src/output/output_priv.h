@@ -45,7 +45,7 @@ struct flow_facts {
     uint64_t id, start_ns;
     uint64_t packets[FLOW_DIRECTIONS], bytes[FLOW_DIRECTIONS];
     uint32_t application;  /* as in struct flow */
-    struct endpoints ends; /* the client is the source; for ICMP the ports are type and code */
+    struct endpoints ends; /* the client is the source; for ICMP the ports are type and code, for ESP the halves of the SPI */
 };
 
 /* A flow bit or integer, by the number of its name. */
@@ -135,6 +135,7 @@ struct packet_record {
     uint32_t tcp_sequence, tcp_acknowledgment;
     uint8_t icmp_type, icmp_code;
     uint16_t icmp_id, icmp_sequence;
+    uint32_t esp_spi;
     struct sctp_info sctp;
     struct igmp_info igmp;
 };
@@ -209,8 +210,8 @@ struct flow_record {
     uint16_t vlan_id[PACKET_MAX_VLANS];
     uint8_t vlan_count;
     uint8_t ttl_low[FLOW_DIRECTIONS], ttl_high[FLOW_DIRECTIONS];
-    uint8_t mac[FLOW_DIRECTIONS][6];
-    bool has_mac[FLOW_DIRECTIONS], has_session, emergency;
+    struct flow_macs macs;
+    bool has_session, emergency;
     uint8_t offload; /* enum packet_offload */
     bool has_kernel, would_drop;
     uint64_t kernel_packets[FLOW_DIRECTIONS], kernel_bytes[FLOW_DIRECTIONS]; /* that never came to us; in `flow`, too */
@@ -319,9 +320,9 @@ const char *interface_name(struct interface_cache *cache, uint32_t index);
 enum { COMMUNITY_ID_SIZE = 31 }; /* "1:", 28 letters and NUL */
 enum { EVE_SECOND_SIZE = 20 };   /* "2026-01-01T00:00:00." */
 
-/* Community ID version 1; false for protocols it does not know. */
-bool community_id(const struct endpoints *ends, uint8_t icmp_type, uint8_t icmp_code, uint16_t seed,
-                  char out[COMMUNITY_ID_SIZE]);
+/* Community ID version 1. */
+void community_id(const struct endpoints *ends, uint8_t icmp_type, uint8_t icmp_code, uint16_t seed,
+                   char out[COMMUNITY_ID_SIZE]);
 
 struct eve {
     const struct output_options *options;

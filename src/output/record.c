@@ -230,6 +230,9 @@ static void copy_transport(struct packet_record *out, const struct packet *pkt)
     case IPPROTO_IGMP:
         out->igmp = pkt->igmp;
         break;
+    case IPPROTO_ESP:
+        out->esp_spi = pkt->esp.spi;
+        break;
     case IPPROTO_ICMP:
     case IPPROTO_ICMPV6:
         out->icmp_type = pkt->icmp.type;

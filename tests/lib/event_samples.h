@@ -23,6 +23,7 @@ enum { SAMPLE_HEADERS = 14 + 40 + 20, SAMPLE_PAYLOAD = 4096 };
 struct sample {
     struct packet packet, outer;
     struct flow flow;
+    struct flow_macs macs;
     struct rule rule, second_rule;
     struct metadata metadata[3];
     struct reference references[2];
@@ -185,16 +186,8 @@ static inline void sample_flow(struct sample *sample)
         .ip_version = pkt->ip_version,
         .protocol = pkt->protocol,
         .state = FLOW_ESTABLISHED,
-        .side = { { .packets = 3,
-                    .bytes = 300,
-                    .ttl_low = 63,
-                    .ttl_high = 64,
-                    .mac = { 0x0c, 0x86, 0x10, 0xed, 0xd7, 0xc6 } },
-                  { .packets = 2,
-                    .bytes = 200,
-                    .ttl_low = 50,
-                    .ttl_high = 51,
-                    .mac = { 0, 0x25, 0x90, 0xe3, 0xd2, 0xe1 } } },
+        .side = { { .packets = 3, .bytes = 300, .ttl_low = 63, .ttl_high = 64 },
+                  { .packets = 2, .bytes = 200, .ttl_low = 50, .ttl_high = 51 } },
         .id = 4503599627370497,
         .start_ns = SAMPLE_TIME_NS - 900 * 1000 * 1000, /* in the second before */
         .last_ns = SAMPLE_TIME_NS,
@@ -205,7 +198,11 @@ static inline void sample_flow(struct sample *sample)
                     .conntrack_id = 70,
                     .conntrack_mark = 80,
                     .has_conntrack = pkt->meta.id != 0 },
-        .has_mac = { true, true },
+        .macs = &sample->macs,
+    };
+    sample->macs = (struct flow_macs){
+        .count = { 1, 1 },
+        .address = { { { 0x0c, 0x86, 0x10, 0xed, 0xd7, 0xc6 } }, { { 0, 0x25, 0x90, 0xe3, 0xd2, 0xe1 } } },
     };
     memcpy(sample->flow.vlan_id, pkt->vlan_id, sizeof(sample->flow.vlan_id));
     pkt->flow = &sample->flow;

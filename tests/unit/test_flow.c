@@ -8,7 +8,7 @@
 
 /* --- Keys ------------------------------------------------------------------------------------------------------------------- */
 
-static const uint8_t protocols[] = { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP, IPPROTO_ESP };
+static const uint8_t protocols[] = { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP };
 
 START_TEST(both_directions_are_one_flow)
 {
@@ -25,6 +25,29 @@ START_TEST(both_directions_are_one_flow)
     ck_assert_uint_eq(flow->server_port, 80);
     ck_assert_uint_eq(counter("flow.total"), 1);
     ck_assert_uint_eq(spread(&there), spread(&back));
+}
+END_TEST
+
+/* A security association has one direction: its opposite has another SPI, and a flow of its own. */
+START_TEST(esp_flows_have_one_spi)
+{
+    struct packet there = request(IPPROTO_ESP), back = answer(IPPROTO_ESP);
+
+    there.esp.spi = 0x12345678;
+    back.esp.spi = 0x87654321;
+
+    struct flow *flow = see(&there), *opposite = see(&back);
+
+    ck_assert_ptr_ne(flow, opposite);
+    ck_assert(!to_client(&back));
+    ck_assert_ptr_eq(see(&there), flow);
+    ck_assert_uint_eq(flow->client_port, 0x1234);
+    ck_assert_uint_eq(flow->server_port, 0x5678);
+    /* Both are inspected by one worker. */
+    ck_assert_uint_eq(spread(&there), spread(&back));
+    there.esp.spi++;
+    ck_assert_ptr_ne(see(&there), flow);
+    ck_assert_uint_eq(counter("flow.total"), 3);
 }
 END_TEST
 
@@ -388,10 +411,56 @@ START_TEST(sides_are_counted)
     ck_assert_uint_eq(flow->side[FLOW_TO_SERVER].ttl_low, 60);
     ck_assert_uint_eq(flow->side[FLOW_TO_SERVER].ttl_high, 70);
     ck_assert_uint_eq(flow->side[FLOW_TO_CLIENT].ttl_low, 64);
-    ck_assert(flow->has_mac[FLOW_TO_SERVER] && flow->has_mac[FLOW_TO_CLIENT]);
-    ck_assert_mem_eq(flow->side[FLOW_TO_SERVER].mac, ethernet + 6, 6);
-    ck_assert_mem_eq(flow->side[FLOW_TO_CLIENT].mac, back.meta.hardware_address, 6);
+    ck_assert_ptr_null(flow->macs);
     ck_assert_uint_eq(flow->origin.in_ifindex, 3);
+}
+END_TEST
+
+static struct packet framed(struct packet pkt, uint8_t frame[14], uint8_t source, uint8_t destination)
+{
+    memset(frame, 0, 14);
+    frame[5] = destination;
+    frame[11] = source;
+    pkt.ethernet = frame;
+    return pkt;
+}
+
+START_TEST(mac_addresses_are_recorded_once)
+{
+    uint8_t frame[14];
+
+    fixture.options.mac_addresses = true;
+    reopen();
+
+    struct packet pkt = framed(request(IPPROTO_UDP), frame, 1, 2);
+    struct flow *flow = see(&pkt);
+
+    see(&pkt);
+    pkt = framed(answer(IPPROTO_UDP), frame, 3, 1);
+    see(&pkt);
+    ck_assert_uint_eq(flow->macs->count[FLOW_TO_SERVER], 1);
+    ck_assert_uint_eq(flow->macs->address[FLOW_TO_SERVER][0][5], 1);
+    ck_assert_uint_eq(flow->macs->count[FLOW_TO_CLIENT], 2);
+    ck_assert_uint_eq(flow->macs->address[FLOW_TO_CLIENT][0][5], 2);
+    ck_assert_uint_eq(flow->macs->address[FLOW_TO_CLIENT][1][5], 3);
+
+    /* From a queue only the sender's address is known. */
+    pkt = answer(IPPROTO_UDP);
+    pkt.meta.hardware_address_length = MAC_SIZE;
+    pkt.meta.hardware_address[5] = 4;
+    see(&pkt);
+    ck_assert_uint_eq(flow->macs->count[FLOW_TO_SERVER], 1);
+    ck_assert_uint_eq(flow->macs->address[FLOW_TO_CLIENT][2][5], 4);
+
+    flow_swap(flow, NULL);
+    ck_assert_uint_eq(flow->macs->count[FLOW_TO_SERVER], 3);
+    ck_assert_uint_eq(flow->macs->address[FLOW_TO_CLIENT][0][5], 1);
+    for (uint8_t i = 0; i < 2 * FLOW_MACS_MAX; i++) {
+        pkt = framed(request(IPPROTO_UDP), frame, (uint8_t)(10 + i), 2);
+        see(&pkt);
+    }
+    ck_assert_uint_le(flow->macs->count[FLOW_TO_SERVER], FLOW_MACS_MAX);
+    ck_assert_uint_eq(flow->macs->count[FLOW_TO_CLIENT], FLOW_MACS_MAX);
 }
 END_TEST
 
@@ -633,6 +702,8 @@ int main(void)
         stream_establishes_tcp,
         a_bypassed_flow_stays_so,
         sides_are_counted,
+        mac_addresses_are_recorded_once,
+        esp_flows_have_one_spi,
         origin_is_of_the_first_packet,
         swap_exchanges_the_ends,
         variables_by_number,

@@ -593,7 +593,8 @@ static const struct {
     { "172.26.0.39", "172.217.14.206", 35958, 443, IPPROTO_TCP, 7, "1:IwiTNfuO7aCaamMijl+7/X9uLx0=" },
     { "2600:1f13:f8:d400:3a6:303c:e011:18eb", "2607:f8b0:400a:800::200e", 60202, 443, IPPROTO_TCP, 7,
       "1:ptJhMvufAbB5nLDNW77cB800wFM=" },
-    { "10.0.0.1", "10.0.0.2", 0, 0, IPPROTO_GRE, 0, NULL },
+    { "192.1.2.23", "192.1.2.45", 0x1234, 0x5678, IPPROTO_ESP, 0, "1:focy7H+71dTQz46IkC2YcGxjkfg=" },
+    { "192.1.2.45", "192.1.2.23", 0x8765, 0x4321, IPPROTO_ESP, 0, "1:focy7H+71dTQz46IkC2YcGxjkfg=" },
 };
 
 START_TEST(hashes_both_directions_alike)
@@ -606,10 +607,8 @@ START_TEST(hashes_both_directions_alike)
     address_parse(community_ids[_i].destination, strlen(community_ids[_i].destination), &ends.destination);
     ends.source_port = source_port;
     ends.destination_port = destination_port;
-    ck_assert_int_eq(community_id(&ends, (uint8_t)source_port, (uint8_t)destination_port, community_ids[_i].seed, id),
-                     community_ids[_i].id != NULL);
-    if (community_ids[_i].id)
-        ck_assert_str_eq(id, community_ids[_i].id);
+    community_id(&ends, (uint8_t)source_port, (uint8_t)destination_port, community_ids[_i].seed, id);
+    ck_assert_str_eq(id, community_ids[_i].id);
 }
 END_TEST
 
@@ -620,8 +619,8 @@ START_TEST(keeps_the_direction_of_one_way_icmp)
     const struct endpoints back = { .ip_version = 4, .protocol = IPPROTO_ICMP, .destination = { { 10, 0, 0, 2 } } };
     char id[COMMUNITY_ID_SIZE], other[COMMUNITY_ID_SIZE];
 
-    ck_assert(community_id(&there, 3, 1, 0, id));
-    ck_assert(community_id(&back, 3, 1, 0, other));
+    community_id(&there, 3, 1, 0, id);
+    community_id(&back, 3, 1, 0, other);
     ck_assert_str_ne(id, other);
 }
 END_TEST

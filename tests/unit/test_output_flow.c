@@ -102,7 +102,7 @@ static void one_way(struct flow *flow)
 {
     flow->state = FLOW_NEW;
     flow->side[FLOW_TO_CLIENT] = (struct flow_side){ 0 };
-    flow->has_mac[FLOW_TO_CLIENT] = false;
+    flow->macs->count[FLOW_TO_CLIENT] = 0;
 }
 
 static void long_ago(struct flow *flow)
