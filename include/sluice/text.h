@@ -3,7 +3,8 @@
  * Text: a growing string, JSON written straight into it, and strict number parsing.
  *
  * JSON is streamed, not built as a tree: events are formatted at the rate of the traffic, and nothing reads them back.
- * Strings are escaped as RFC 8259 §7 asks; bytes that are not UTF-8 become U+FFFD.
+ * Strings are escaped as RFC 8259 §7 asks, and so are characters that change how a terminal shows the text around them (U+009B,
+ * U+202E); bytes that are not UTF-8 become U+FFFD.
  *
  * Errors: out of memory sets `failed`; further calls do nothing, so the check is made once at the end.
  */

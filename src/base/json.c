@@ -27,6 +27,15 @@ static void escape(struct text *text, uint8_t byte)
         text_printf(text, "\\u%04x", byte);
 }
 
+/* Beyond U+FFFF as a pair of surrogates (RFC 8259 section 7). */
+static void escape_code_point(struct text *text, uint32_t code_point)
+{
+    if (code_point < 0x10000)
+        text_printf(text, "\\u%04x", code_point);
+    else
+        text_printf(text, "\\u%04x\\u%04x", 0xd800 + ((code_point - 0x10000) >> 10), 0xdc00 + (code_point & 0x3ff));
+}
+
 static bool is_plain(uint8_t byte)
 {
     return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
@@ -162,11 +171,18 @@ static __attribute__((noinline)) void write_escaped_string(struct text *text, co
             continue;
         }
         run = utf8_length(bytes + i, length - i);
-        if (run > 0)
-            text_append(text, (const char *)bytes + i, run);
-        else
+        if (run == 0) {
             text_append(text, replacement, sizeof(replacement) - 1);
-        i += run > 0 ? run : 1;
+            i++;
+            continue;
+        }
+        uint32_t code_point = utf8_code_point(bytes + i, run);
+
+        if (utf8_is_control(code_point))
+            escape_code_point(text, code_point);
+        else
+            text_append(text, (const char *)bytes + i, run);
+        i += run;
     }
     text_append(text, "\"", 1);
 }

@@ -170,12 +170,6 @@ void text_printf(struct text *text, const char *format, ...)
     va_end(args);
 }
 
-/* A terminal also obeys the control characters U+0080 to U+009F. */
-static bool is_c1_control(const uint8_t *at)
-{
-    return at[0] == 0xc2 && at[1] < 0xa0;
-}
-
 void text_printable(struct text *text, const char *bytes, size_t length)
 {
     const uint8_t *at = (const uint8_t *)bytes;
@@ -185,7 +179,7 @@ void text_printable(struct text *text, const char *bytes, size_t length)
 
         if (at[i] >= 0x80)
             run = utf8_length(at + i, length - i);
-        if (run > 1 && is_c1_control(at + i))
+        if (run > 1 && utf8_is_control(utf8_code_point(at + i, run)))
             run = 0;
         if (run > 0)
             text_append(text, bytes + i, run);

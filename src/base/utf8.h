@@ -3,6 +3,7 @@
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,37 @@ static inline size_t utf8_length(const uint8_t *at, size_t left)
         if ((at[i] & 0xc0) != 0x80)
             return 0;
     return length;
+}
+
+/* The code point of a sequence of `length` bytes, as utf8_length() found it. */
+static inline uint32_t utf8_code_point(const uint8_t *at, size_t length)
+{
+    uint32_t code_point = length == 1 ? at[0] : at[0] & (0xffu >> (length + 1));
+
+    for (size_t i = 1; i < length; i++)
+        code_point = code_point << 6 | (at[i] & 0x3f);
+    return code_point;
+}
+
+/*
+ * Whether a code point changes how a terminal or an editor shows the text around it: the C1 controls, which terminals obey; characters
+ * that are not visible; line separators; the marks and overrides of bidirectional text (UAX #9), which can show a text backwards;
+ * tags (general categories Cc, Cf, Zl and Zp of Unicode).
+ */
+static inline bool utf8_is_control(uint32_t code_point)
+{
+    static const struct {
+        uint32_t first, last;
+    } ranges[] = {
+        { 0x80, 0x9f },     { 0xad, 0xad },     { 0x600, 0x605 },     { 0x61c, 0x61c },     { 0x6dd, 0x6dd },
+        { 0x70f, 0x70f },   { 0x180e, 0x180e }, { 0x200b, 0x200f },   { 0x2028, 0x202e },   { 0x2060, 0x206f },
+        { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a }, { 0xe0000, 0xe007f },
+    };
+
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+        if (code_point <= ranges[i].last)
+            return code_point >= ranges[i].first;
+    return false;
 }
 
 #endif

@@ -70,6 +70,11 @@ static const struct {
     { "\xc2\x9b"
       "1m",
       4, "\\xc2\\x9b1m" },
+    { "a\xe2\x80\xae"
+      "b",
+      5,
+      "a\\xe2\\x80\\xae"
+      "b" },
     { "\xff\xfe", 2, "\\xff\\xfe" },
     { "\xc3", 1, "\\xc3" },
 };
@@ -106,7 +111,14 @@ static const struct {
       "b",
       3,
       "\"a\xef\xbf\xbd"
-      "b\"" },                                                                         /* no such byte */
+      "b\"" }, /* no such byte */
+    { "\xc2\x9b"
+      "1m",
+      4, "\"\\u009b1m\"" },                                  /* a terminal obeys it */
+    { "\xe2\x80\xae!", 4, "\"\\u202e!\"" },                  /* shows what follows backwards */
+    { "\xe2\x80\x8b\xe2\x81\xa0", 6, "\"\\u200b\\u2060\"" }, /* not visible */
+    { "\xf3\xa0\x80\x81", 4, "\"\\udb40\\udc01\"" },         /* a tag */
+    { "\xe2\x80\x90\xf0\x9f\x98\x80\xc2\xa0", 9, "\"\xe2\x80\x90\xf0\x9f\x98\x80\xc2\xa0\"" },
     { "\x80", 1, "\"\xef\xbf\xbd\"" },                                                 /* continuation alone */
     { "\xc3", 1, "\"\xef\xbf\xbd\"" },                                                 /* cut */
     { "\xc3(", 2, "\"\xef\xbf\xbd(\"" },                                               /* not continued */
