@@ -66,8 +66,8 @@ const struct setting tls_settings_table[] = {
       .type = SETTING_ENUM,
       .default_value = "auto",
       .choices = print_choices,
-      .help = "Compute JA4 fingerprints: no, yes (and write them in every event), auto (when a rule, "
-              "eve.types.tls.custom or eve.types.tls.ja4 needs them)" },
+      .help = "Compute JA4 fingerprints: no, yes (and write them in every event), auto (when a rule or the fields of "
+              "eve.types.tls need them, as they do by default)" },
     { .name = "eve.types.tls", .type = SETTING_SECTION, .help = "Event type tls: a TLS handshake" },
     { .name = EVENTS "extended",
       .type = SETTING_BOOL,
@@ -84,7 +84,7 @@ const struct setting tls_settings_table[] = {
     { .name = EVENTS "ja4",
       .type = SETTING_BOOL,
       .default_value = "no",
-      .help = "Write the JA4 fingerprint in every event" },
+      .help = "Write the JA4 fingerprint even if extended is no" },
     { 0 },
 };
 
@@ -130,10 +130,9 @@ static void configure_fields(const struct config *config, struct tls_settings *s
         settings->wanted = settings->fields & PRINT_FIELDS;
     } else {
         settings->fields = config_bool(config, EVENTS "extended") ? EXTENDED_FIELDS : BASIC_FIELDS;
-        if (config_bool(config, EVENTS "ja4")) {
+        if (config_bool(config, EVENTS "ja4"))
             settings->fields |= TLS_FIELD_JA4;
-            settings->wanted |= TLS_FIELD_JA4;
-        }
+        settings->wanted = settings->fields & TLS_FIELD_JA4;
     }
     if (settings->ja3 == TLS_PRINT_ALWAYS)
         settings->wanted |= TLS_FIELD_JA3 | TLS_FIELD_JA3S;
