@@ -118,11 +118,13 @@ static void fill(struct pcap_file *file, struct packet *pkt, const struct pcap_r
 static bool lend(struct pcap_file *file, struct packet *pkt)
 {
     const struct pcap_pkthdr *header = file->header;
+    /* libpcap takes the unsigned 32 bits of a file for signed ones. */
+    uint64_t seconds = header->ts.tv_sec < 0 ? (uint32_t)header->ts.tv_sec : (uint64_t)header->ts.tv_sec;
     const struct pcap_record record = {
         .bytes = file->buffer + file->used,
         .length = header->caplen < PCAP_MAX_PACKET ? header->caplen : PCAP_MAX_PACKET,
         .wire_length = header->len > header->caplen ? header->len : header->caplen,
-        .time_ns = (uint64_t)header->ts.tv_sec * NS_PER_SECOND + (uint64_t)header->ts.tv_usec, /* read as ns */
+        .time_ns = seconds * NS_PER_SECOND + (uint64_t)header->ts.tv_usec, /* read as ns */
     };
 
     if (record.length > BUFFER_SIZE - file->used)

@@ -115,12 +115,11 @@ size_t app_record_size(const struct record_scratch *scratch)
 /* Addresses of the link are the packet's: they follow the event's direction. */
 static void turn_link(struct packet_record *record)
 {
-    enum { MAC = 6 };
-    uint8_t source[MAC];
+    uint8_t source[MAC_SIZE];
 
-    memcpy(source, record->ethernet + MAC, MAC);
-    memmove(record->ethernet + MAC, record->ethernet, MAC);
-    memcpy(record->ethernet, source, MAC);
+    memcpy(source, record->ethernet + MAC_SIZE, MAC_SIZE);
+    memmove(record->ethernet + MAC_SIZE, record->ethernet, MAC_SIZE);
+    memcpy(record->ethernet, source, MAC_SIZE);
     record->link_turned = !record->link_turned;
 }
 
@@ -144,6 +143,13 @@ void app_record_write(struct packet_record *out, const struct record_scratch *sc
     record_copy_packet(out, pkt);
     if (pkt->flow && pkt->flags & PACKET_TO_CLIENT)
         turn_link(out);
+    /* At the end of a flow there is no packet with addresses. */
+    if (!pkt->transport && flow->macs && flow->macs->count[FLOW_TO_SERVER] > 0 &&
+        flow->macs->count[FLOW_TO_CLIENT] > 0) {
+        memcpy(out->ethernet, flow->macs->address[FLOW_TO_CLIENT][0], MAC_SIZE);
+        memcpy(out->ethernet + MAC_SIZE, flow->macs->address[FLOW_TO_SERVER][0], MAC_SIZE);
+        out->has_flow_macs = true;
+    }
     out->flow.id = flow->id;
     out->flow.application = flow->application;
     out->endpoints.source = flow->client;

@@ -211,9 +211,10 @@ void eve_mac(struct text *out, const char *key, const uint8_t *bytes)
 /* NFQUEUE hands over IP packets without a link header, but says who sent them. */
 static void ether(struct text *out, const struct packet_record *record)
 {
-    if (record->has_ethernet) {
+    if (record->has_ethernet || record->has_flow_macs) {
         json_member_object(out, "ether");
-        json_member_uint(out, "ether_type", load_be16(record->ethernet + 12));
+        if (record->has_ethernet)
+            json_member_uint(out, "ether_type", load_be16(record->ethernet + 12));
         eve_mac(out, "src_mac", record->ethernet + 6);
         eve_mac(out, "dest_mac", record->ethernet);
         json_object_close(out);
@@ -297,7 +298,8 @@ void eve_header(struct eve *eve, struct text *out, const struct packet_record *r
         eve_metadata(out, &state);
     if (options->ethernet)
         ether(out, record);
-    if (options->community_id && record->has_transport) {
+    if (options->community_id &&
+        (record->has_transport || (record->has_flow && protocol_has_ports(record->endpoints.protocol)))) {
         community_id(&record->endpoints, record->icmp_type, record->icmp_code, options->community_id_seed, id);
         json_member_string(out, "community_id", id);
     }

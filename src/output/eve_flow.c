@@ -406,10 +406,18 @@ static void tcp_object(struct text *out, const struct flow_record *record)
     json_object_close(out);
 }
 
+/* At its end it is certain that no protocol was found in the datagrams of a flow. */
+static uint32_t final_application(const struct flow_record *record)
+{
+    bool is_unknown_udp = record->flow.ends.protocol == IPPROTO_UDP && (record->flow.application & 0xff) == 0;
+
+    return is_unknown_udp ? APP_FAILED : record->flow.application;
+}
+
 void eve_flow(struct eve *eve, struct text *out, const struct flow_record *record)
 {
     flow_header(eve, out, record, "flow", false, true);
-    eve_application(out, record->flow.application);
+    eve_application(out, final_application(record));
     flow_object(out, record);
     common_options(eve, out, record, false);
     if (record->flow.ends.protocol == IPPROTO_TCP)
@@ -423,7 +431,9 @@ void eve_netflow(struct eve *eve, struct text *out, const struct flow_record *re
     uint8_t flags = record->tcp.flags[direction];
 
     flow_header(eve, out, record, "netflow", reversed, false);
-    eve_application(out, record->flow.application);
+    if ((final_application(record) & 0xff) == 0)
+        json_member_string(out, "app_proto", "unknown");
+    eve_application(out, final_application(record));
     json_member_object(out, "netflow");
     json_member_uint(out, "pkts", record->flow.packets[direction]);
     json_member_uint(out, "bytes", record->flow.bytes[direction]);
@@ -432,6 +442,8 @@ void eve_netflow(struct eve *eve, struct text *out, const struct flow_record *re
     json_member_uint(out, "age", age(record));
     json_member_uint(out, "min_ttl", record->ttl_low[direction]);
     json_member_uint(out, "max_ttl", record->ttl_high[direction]);
+    if (record->tx_count > 0)
+        json_member_uint(out, "tx_cnt", record->tx_count);
     json_object_close(out);
     common_options(eve, out, record, reversed);
     if (record->flow.ends.protocol == IPPROTO_TCP) {

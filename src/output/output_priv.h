@@ -109,7 +109,8 @@ struct packet_record {
     struct queue_meta meta;
 
     uint8_t ethernet[ETHERNET_HEADER_SIZE];
-    bool link_turned; /* the packet went the other way: what is known of its sender is the receiver's */
+    bool has_flow_macs; /* `ethernet` has the first MAC address of each end of the flow, but no type */
+    bool link_turned;   /* the packet went the other way: what is known of its sender is the receiver's */
     bool has_ethernet, is_tunneled, has_transport, has_flow, passed, has_transactions;
     bool to_client;             /* the client is the destination */
     const char *app_event_type; /* of an event of a protocol */

@@ -14,6 +14,7 @@ A case folder has
                    frag 0-16 id=7 udp ...                            a fragment: those bytes of what is behind the IP header;
                                                                      0-16+ says that more follows though it is the end
                    inside 10.9.0.1 > 10.9.0.2 udp ...                the packet in IPv4 (id=N)
+                   ethernet 02:..:01 > 02:..:02                      no packet: the MAC addresses of those that follow (IPv4)
                +N before a packet moves the clock by N seconds; ttl=, tos=, bad-checksum may be added to any
     test.rules
     options    optional: more arguments of replay, one a line (--ips, --set key=value)
@@ -106,15 +107,18 @@ def parse(line):
 
 def write_capture(source, path):
     seconds = 1700000000.0
-    with open(source) as f, open(path, 'wb') as out:
-        out.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 262144, 101))
-        for line in f:
-            line = line.strip()
-            if not line or line.startswith('#'):
+    lines = [line.strip() for line in open(source) if line.strip() and not line.startswith('#')]
+    is_ethernet, frame = any(line.startswith('ethernet ') for line in lines), b''
+    with open(path, 'wb') as out:
+        out.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 262144, 1 if is_ethernet else 101))
+        for line in lines:
+            if line.startswith('ethernet '):
+                _, sender, _, receiver = line.split()
+                frame = bytes.fromhex((receiver + sender).replace(':', '')) + b'\x08\x00'
                 continue
             m = re.match(r'\+([\d.]+)\s+(.*)', line)
             seconds, line = (seconds + float(m[1]), m[2]) if m else (seconds + 0.001, line)
-            data = parse(line)
+            data = frame + parse(line)
             out.write(struct.pack('<IIII', int(seconds), int(seconds % 1 * 1e6), len(data), len(data)) + data)
 
 

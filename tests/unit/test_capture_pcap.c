@@ -262,6 +262,22 @@ START_TEST(other_byte_order)
 }
 END_TEST
 
+/* The seconds of a capture have 32 bits without a sign: they end in 2106. */
+START_TEST(times_after_2038)
+{
+    static const uint32_t words[] = { 0xa1b2c3d4, 4 << 16 | 2, 0, 0, 65536, 101, 0x80000001, 9, 4, 4, 0x45454545 };
+    struct packet *batch[4];
+
+    write_bytes(words, sizeof(words));
+
+    struct capture *capture = open_file();
+
+    ck_assert_int_eq(capture_receive(capture, batch, 4, 0), 1);
+    ck_assert_uint_eq(batch[0]->time_ns, UINT64_C(0x80000001) * 1000000000 + 9000);
+    capture_close(capture);
+}
+END_TEST
+
 /* A record longer than the file says that any is, between others: libpcap cuts it, and goes on. */
 START_TEST(record_past_the_snapshot_length)
 {
@@ -456,6 +472,7 @@ static Suite *make_suite(void)
     tcase_add_loop_test(files, link_types, 0, COUNT(link_cases));
     tcase_add_test(files, packets_cut_by_a_snapshot_length);
     tcase_add_loop_test(files, other_byte_order, 0, COUNT(order_cases));
+    tcase_add_test(files, times_after_2038);
     tcase_add_test(files, record_past_the_snapshot_length);
     tcase_add_test(files, pcapng);
     tcase_add_loop_test(files, corrupt_tail, 0, COUNT(tail_cases));

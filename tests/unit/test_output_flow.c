@@ -194,20 +194,23 @@ static const struct field_case {
 
     { sample_tcp, with_session, both, EVENT_TO_SERVER, WITH,
       "\"event_type\":\"netflow\",\"src_ip\":\"10.1.0.2\",\"src_port\":41234,\"dest_ip\":\"10.2.0.2\","
-      "\"dest_port\":80,\"ip_v\":4,\"proto\":\"TCP\",\"netflow\":{\"pkts\":3,\"bytes\":300,"
+      "\"dest_port\":80,\"ip_v\":4,\"proto\":\"TCP\",\"app_proto\":\"unknown\",\"netflow\":{\"pkts\":3,\"bytes\":300,"
       "\"start\":\"2020-01-01T00:00:00.100123+0000\",\"end\":\"2020-01-01T00:00:01.000123+0000\",\"age\":1,"
       "\"min_ttl\":63,\"max_ttl\":64},\"tcp\":{\"tcp_flags\":\"1b\",\"syn\":true,\"fin\":true,\"psh\":true,"
       "\"ack\":true}}\n" },
     { sample_tcp, with_session, both, EVENT_TO_CLIENT, WITH,
       "\"event_type\":\"netflow\",\"src_ip\":\"10.2.0.2\",\"src_port\":80,\"dest_ip\":\"10.1.0.2\","
-      "\"dest_port\":41234,\"ip_v\":4,\"proto\":\"TCP\",\"netflow\":{\"pkts\":2,\"bytes\":200," },
+      "\"dest_port\":41234,\"ip_v\":4,\"proto\":\"TCP\",\"app_proto\":\"unknown\",\"netflow\":{\"pkts\":2,\"bytes\":"
+      "200," },
     { sample_tcp, with_session, both, EVENT_TO_CLIENT, WITH,
       "\"min_ttl\":50,\"max_ttl\":51},\"tcp\":{\"tcp_flags\":\"12\",\"syn\":true,\"ack\":true}}\n" },
     { sample_tcp, with_variables, both, EVENT_TO_CLIENT, WITH, "\"metadata\":{\"flowbits\":[\"ET.Evil\"]" },
     { sample_tcp, plain, everything, EVENT_TO_CLIENT, WITH,
       "\"ether\":{\"dest_macs\":[\"0c:86:10:ed:d7:c6\"],\"src_macs\":[\"00:25:90:e3:d2:e1\"]}" },
-    { sample_icmp, plain, both, EVENT_TO_SERVER, WITH, "\"icmp_type\":8,\"icmp_code\":0,\"netflow\":{" },
-    { sample_icmp, plain, both, EVENT_TO_CLIENT, WITH, "\"icmp_type\":0,\"icmp_code\":0,\"netflow\":{" },
+    { sample_icmp, plain, both, EVENT_TO_SERVER, WITH,
+      "\"icmp_type\":8,\"icmp_code\":0,\"app_proto\":\"unknown\",\"netflow\":{" },
+    { sample_icmp, plain, both, EVENT_TO_CLIENT, WITH,
+      "\"icmp_type\":0,\"icmp_code\":0,\"app_proto\":\"unknown\",\"netflow\":{" },
 };
 
 START_TEST(writes_the_field)
