@@ -106,7 +106,7 @@ struct flow_table {
     struct bucket *buckets;
     uint32_t bucket_mask;
     bool emergency;
-    struct pool *flows, *variables, *texts, *kernels, *macs; /* macs: NULL unless options.mac_addresses */
+    struct pool *flows, *variables, *texts, *kernels, *macs;    /* macs: NULL unless options.mac_addresses */
     struct flow *newest, *oldest;                               /* of those in state FLOW_NEW, by their start */
     uint64_t timeout_ns[2][FLOW_CLASS_COUNT][FLOW_STATE_COUNT]; /* [1]: emergency */
     struct flow_options options;

@@ -44,8 +44,9 @@ struct endpoints {
 struct flow_facts {
     uint64_t id, start_ns;
     uint64_t packets[FLOW_DIRECTIONS], bytes[FLOW_DIRECTIONS];
-    uint32_t application;  /* as in struct flow */
-    struct endpoints ends; /* the client is the source; for ICMP the ports are type and code, for ESP the halves of the SPI */
+    uint32_t application; /* as in struct flow */
+    struct endpoints
+        ends; /* the client is the source; for ICMP the ports are type and code, for ESP the halves of the SPI */
 };
 
 /* A flow bit or integer, by the number of its name. */
@@ -323,7 +324,7 @@ enum { EVE_SECOND_SIZE = 20 };   /* "2026-01-01T00:00:00." */
 
 /* Community ID version 1. */
 void community_id(const struct endpoints *ends, uint8_t icmp_type, uint8_t icmp_code, uint16_t seed,
-                   char out[COMMUNITY_ID_SIZE]);
+                  char out[COMMUNITY_ID_SIZE]);
 
 struct eve {
     const struct output_options *options;
