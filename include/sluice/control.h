@@ -27,6 +27,7 @@ enum {
     CONTROL_MAX_ANSWER = 16 << 20, /* past it the answer is a failure */
     CONTROL_PATIENCE_SECONDS = 10, /* for a client that has begun a line, or does not read its answer */
     CONTROL_IDLE_SECONDS = 600,    /* for one that asks nothing */
+    CONTROL_MAX_CONNECTIONS = 128, /* beyond it a new one replaces one that has sent no whole request */
 };
 
 /* --- Requests ----------------------------------------------------------------------------------------------------------------- */
@@ -60,9 +61,9 @@ void control_handle_line(const struct control_command *commands, void *user, con
 
 struct control_options {
     const char *path;
-    unsigned mode;     /* of the socket */
-    const char *group; /* NULL: as it is */
-    unsigned max_clients;
+    unsigned mode;                          /* of the socket */
+    const char *group;                      /* NULL: as it is */
+    unsigned max_clients;                   /* whose requests are being answered at a time */
     const struct control_command *commands; /* ends with a row without a name; lent for good */
     void *user;
     bool inherits; /* listen_fd is a socket that control_listen() made: it is served, and its path stays the maker's */

@@ -32,7 +32,8 @@
           .default_value = "8",                                                                                        \
           .low = 1,                                                                                                    \
           .high = 64,                                                                                                  \
-          .help = "Maximum number of clients of the control socket at a time" },                                       \
+          .help = "Maximum number of control socket requests that are being answered at a time; beyond it a request "  \
+                  "replaces a client that does not read its answer" },                                                 \
         { .name = "reload.mistakes",                                                                                   \
           .type = SETTING_ENUM,                                                                                        \
           .default_value = "skip",                                                                                     \

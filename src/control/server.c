@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The socket and its clients. A client is in one of three states: it may send a line; it waits for an answer that comes later; it
- * has an answer to read. Only in the first one anything is read from it, so what it can make us keep is one line and one answer. Each
- * has one line answered in turn, however many it has sent.
+ * The socket and its clients. A client is in one of three states: it may send a request; it waits for a deferred answer; it has an
+ * answer to read. The server reads from it only in the first state, so a client occupies at most one request and one answer. In each
+ * round the server answers one request per client, however many the client has sent.
  *
- * An epoll descriptor stands for all of them, so that the thread that owns the server waits for one.
+ * A client that never completes its request, or never reads its answer, must not keep others out. Two numbers are limited: connections
+ * (CONTROL_MAX_CONNECTIONS), and requests that are being answered (max_clients), which take memory. At the first limit a new connection
+ * replaces one without a whole request; at the second a request replaces a client that does not read its answer. It is one of the user with
+ * most connections, and of these the one that is without progress for longest. Connections of root give way to root only. A new
+ * connection stays until the server has read from it in the next round, so a client that sends its request at once gets its answer.
  *
- * A socket that is there already is tried: when nobody answers, its owner has died, and it is replaced.
+ * One epoll descriptor represents all of them, so that the thread that owns the server waits for one descriptor.
+ *
+ * If the path of the socket exists, the server tries to connect: when no process listens, it removes the path and creates the socket.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +31,10 @@
 #include "sluice/clock.h"
 
 enum {
-    BACKLOG = 16,
-    EVENTS = 16,
+    BACKLOG = 128,
+    EVENTS = CONTROL_MAX_CONNECTIONS + 2,
+    ACCEPTS =
+        48, /* per round; with the requests that are being answered (at most 64) fewer than there may be connections */
     TICKET_SLOTS = 256,
     FOLDER_MODE = 0755,
     PATH_SIZE = sizeof(((struct sockaddr_un *)0)->sun_path)
@@ -40,6 +48,9 @@ struct client {
     int fd;       /* -1: free */
     bool waits;   /* for an answer that comes later */
     bool closing; /* when its answer has been sent */
+    bool served;  /* it has sent at least one whole request, and the server has handled it */
+    bool is_new;  /* the server has not tried to read from it */
+    uid_t uid;    /* of the process that connected */
     uint64_t ticket;
     uint64_t since_ns; /* of what it is doing */
     size_t length;     /* of the line that it has begun */
@@ -48,14 +59,17 @@ struct client {
     char line[CONTROL_MAX_LINE];
 };
 
+/* In which order clients give way, the lowest first. */
+enum { NO_RANK = 9 };
+typedef unsigned (*rank_function)(const struct client *client);
+
 struct control_server {
     struct control_options options;
     char path[PATH_SIZE]; /* to be removed; "": somebody else's */
     int listen_fd, epoll_fd;
     int wake_fd; /* readable while there are lines that were read and not answered */
     uint64_t next_ticket;
-    unsigned count; /* of clients that there may be */
-    struct client *clients;
+    struct client clients[CONTROL_MAX_CONNECTIONS];
 };
 
 /* --- The socket --------------------------------------------------------------------------------------------------------------- */
@@ -210,15 +224,11 @@ int control_server_new(struct control_server **out, const struct control_options
     if (server) {
         server->options = *options;
         server->listen_fd = server->epoll_fd = server->wake_fd = -1;
-        server->count = options->max_clients < TICKET_SLOTS ? options->max_clients : TICKET_SLOTS;
-        server->clients = calloc(server->count, sizeof(*server->clients));
-    }
-    if (!server || !server->clients) {
+    } else {
         snprintf(error, CONTROL_ERROR_SIZE, "control socket: out of memory");
-        control_server_free(server);
         return err;
     }
-    for (unsigned i = 0; i < server->count; i++)
+    for (unsigned i = 0; i < CONTROL_MAX_CONNECTIONS; i++)
         server->clients[i].fd = -1;
     err = open_socket(server, error);
     if (err)
@@ -234,7 +244,7 @@ static void drop_client(struct client *client)
         close(client->fd); /* epoll forgets it */
     text_clear(&client->out);
     client->fd = -1;
-    client->waits = client->closing = false;
+    client->waits = client->closing = client->served = false;
     client->length = client->sent = 0;
 }
 
@@ -242,7 +252,7 @@ void control_server_free(struct control_server *server)
 {
     if (!server)
         return;
-    for (unsigned i = 0; server->clients && i < server->count; i++)
+    for (unsigned i = 0; i < CONTROL_MAX_CONNECTIONS; i++)
         drop_client(&server->clients[i]);
     if (server->path[0])
         unlink(server->path);
@@ -252,7 +262,6 @@ void control_server_free(struct control_server *server)
         close(server->epoll_fd);
     if (server->wake_fd >= 0)
         close(server->wake_fd);
-    free(server->clients);
     free(server);
 }
 
@@ -308,27 +317,10 @@ static bool has_line(const struct client *client)
     return !is_busy(client) && memchr(client->line, '\n', client->length);
 }
 
-/* The first line that is there. */
-static void take_line(struct control_server *server, struct client *client)
-{
-    char *end = memchr(client->line, '\n', client->length);
-    size_t length = (size_t)(end - client->line);
-
-    client->ticket = server->next_ticket++ * TICKET_SLOTS + (uint64_t)(client - server->clients);
-    client->waits =
-        request_run(server->options.commands, server->options.user, client->line, length, client->ticket, &client->out);
-    client->length -= length + 1;
-    memmove(client->line, end + 1, client->length);
-    if (client->waits)
-        wait_for(server, client, EPOLLRDHUP);
-    else
-        send_answer(server, client);
-}
-
-static void too_long(struct control_server *server, struct client *client)
+static void refuse_request(struct control_server *server, struct client *client, const char *why)
 {
     answer_begin(&client->out, false);
-    json_string(&client->out, NULL, "the request is too long");
+    json_string(&client->out, NULL, why);
     answer_end(&client->out);
     client->closing = true;
     send_answer(server, client);
@@ -348,10 +340,112 @@ static void read_client(struct control_server *server, struct client *client)
         client->since_ns = clock_monotonic_ns();
     client->length += (size_t)n;
     if (!has_line(client) && client->length == sizeof(client->line))
-        too_long(server, client);
+        refuse_request(server, client, "the request is too long");
 }
 
-/* One too many is told so, as far as that goes without waiting. */
+/* --- Clients that give way -------------------------------------------------------------------------------------------------------- */
+
+static unsigned count_connections(const struct control_server *server, uid_t uid)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < CONTROL_MAX_CONNECTIONS; i++)
+        count += server->clients[i].fd >= 0 && server->clients[i].uid == uid;
+    return count;
+}
+
+/* Connections in the order in which they give way: without a whole request, between requests, with further requests. NO_RANK: its
+ * first request has arrived, or it is being answered. */
+static unsigned rank_connection(const struct client *client)
+{
+    if (is_busy(client) || client->is_new || (has_line(client) && !client->served))
+        return NO_RANK;
+    if (has_line(client))
+        return 2;
+    return client->served && client->length == 0;
+}
+
+/* Requests that are being answered: those whose client does not read, then those that wait for a deferred answer. */
+static unsigned rank_request(const struct client *client)
+{
+    if (client->fd < 0 || !is_busy(client))
+        return NO_RANK;
+    return client->waits;
+}
+
+static bool gives_way_before(const struct control_server *server, const struct client *one, const struct client *other,
+                             rank_function rank)
+{
+    unsigned count = count_connections(server, one->uid), others = count_connections(server, other->uid);
+
+    if ((one->uid == 0) != (other->uid == 0))
+        return one->uid != 0;
+    if (count != others)
+        return count > others;
+    return rank(one) != rank(other) ? rank(one) < rank(other) : one->since_ns < other->since_ns;
+}
+
+/* The connection that gives way to one of this user. A user replaces its own connections, but none that waits for an answer, and those of
+ * users with more connections. NULL if there is none. */
+static struct client *find_victim(struct control_server *server, uid_t uid, rank_function rank)
+{
+    unsigned own = count_connections(server, uid);
+    struct client *victim = NULL;
+
+    for (unsigned i = 0; i < CONTROL_MAX_CONNECTIONS; i++) {
+        struct client *client = &server->clients[i];
+
+        if (client->fd < 0 || rank(client) == NO_RANK || (client->uid == uid && client->waits) ||
+            (uid != 0 && client->uid != uid && (client->uid == 0 || count_connections(server, client->uid) <= own)))
+            continue;
+        if (!victim || gives_way_before(server, client, victim, rank))
+            victim = client;
+    }
+    return victim;
+}
+
+/* --- Requests --------------------------------------------------------------------------------------------------------------------- */
+
+static bool may_be_answered(struct control_server *server, const struct client *client)
+{
+    unsigned count = 0;
+    struct client *victim;
+
+    for (unsigned i = 0; i < CONTROL_MAX_CONNECTIONS; i++)
+        count += server->clients[i].fd >= 0 && is_busy(&server->clients[i]);
+    if (count < server->options.max_clients)
+        return true;
+    victim = find_victim(server, client->uid, rank_request);
+    if (!victim)
+        return false;
+    drop_client(victim);
+    return true;
+}
+
+/* Handles the first request of its buffer. */
+static void take_line(struct control_server *server, struct client *client)
+{
+    char *end = memchr(client->line, '\n', client->length);
+    size_t length = (size_t)(end - client->line);
+
+    if (!may_be_answered(server, client)) {
+        refuse_request(server, client, "too many clients (control.clients)");
+        return;
+    }
+    client->ticket = server->next_ticket++ * TICKET_SLOTS + (uint64_t)(client - server->clients);
+    client->waits =
+        request_run(server->options.commands, server->options.user, client->line, length, client->ticket, &client->out);
+    client->served = true;
+    client->length -= length + 1;
+    memmove(client->line, end + 1, client->length);
+    if (client->waits)
+        wait_for(server, client, EPOLLRDHUP);
+    else
+        send_answer(server, client);
+}
+
+/* --- New connections -------------------------------------------------------------------------------------------------------------- */
+
 static void turn_away(int fd)
 {
     static const char answer[] = "{\"return\":\"NOK\",\"message\":\"too many clients (control.clients)\"}\n";
@@ -361,27 +455,45 @@ static void turn_away(int fd)
     close(fd);
 }
 
-static struct client *free_client(struct control_server *server)
+static uid_t find_uid(int fd)
 {
-    for (unsigned i = 0; i < server->count; i++) {
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ? (uid_t)-1 : peer.uid;
+}
+
+static struct client *find_place(struct control_server *server, uid_t uid)
+{
+    struct client *victim;
+
+    for (unsigned i = 0; i < CONTROL_MAX_CONNECTIONS; i++) {
         if (server->clients[i].fd < 0)
             return &server->clients[i];
     }
-    return NULL;
+    victim = find_victim(server, uid, rank_connection);
+    if (victim)
+        drop_client(victim);
+    return victim;
 }
 
 static void accept_clients(struct control_server *server)
 {
-    int fd;
+    for (int i = 0; i < ACCEPTS; i++) {
+        int fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        uid_t uid = fd < 0 ? (uid_t)-1 : find_uid(fd);
+        struct client *client;
 
-    while ((fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-        struct client *client = free_client(server);
-
+        if (fd < 0)
+            return;
+        client = find_place(server, uid);
         if (!client) {
             turn_away(fd);
             continue;
         }
         client->fd = fd;
+        client->uid = uid;
+        client->is_new = true;
         client->since_ns = clock_monotonic_ns();
         text_init(&client->out);
         if (watch(server, EPOLL_CTL_ADD, fd, EPOLLIN, (uint64_t)(client - server->clients)))
@@ -415,7 +527,7 @@ static void answer_lines(struct control_server *server)
 {
     bool more = false;
 
-    for (unsigned i = 0; i < server->count; i++) {
+    for (unsigned i = 0; i < CONTROL_MAX_CONNECTIONS; i++) {
         if (has_line(&server->clients[i]))
             take_line(server, &server->clients[i]);
         more |= has_line(&server->clients[i]);
@@ -427,7 +539,7 @@ static void drop_slow_clients(struct control_server *server)
 {
     uint64_t now_ns = clock_monotonic_ns();
 
-    for (unsigned i = 0; i < server->count; i++) {
+    for (unsigned i = 0; i < CONTROL_MAX_CONNECTIONS; i++) {
         struct client *client = &server->clients[i];
         bool has_begun = client->length > 0 || client->out.length > 0;
         uint64_t patience = has_begun ? CONTROL_PATIENCE_SECONDS : CONTROL_IDLE_SECONDS;
@@ -441,14 +553,19 @@ void control_server_run(struct control_server *server)
 {
     struct epoll_event events[EVENTS];
     int count = epoll_wait(server->epoll_fd, events, EVENTS, 0);
+    bool is_called = false;
 
     for (int i = 0; i < count; i++) {
         if (events[i].data.u64 == LISTEN_ID)
-            accept_clients(server);
+            is_called = true;
         else if (events[i].data.u64 != WAKE_ID)
             serve(server, &server->clients[events[i].data.u64], events[i].events);
     }
+    for (unsigned i = 0; i < CONTROL_MAX_CONNECTIONS; i++)
+        server->clients[i].is_new = false;
     answer_lines(server);
+    if (is_called) /* only now, since a new client may get the place of one that has an event */
+        accept_clients(server);
     drop_slow_clients(server);
 }
 
@@ -456,7 +573,8 @@ void control_server_run(struct control_server *server)
 
 static struct client *client_of(struct control_server *server, uint64_t ticket)
 {
-    struct client *client = ticket % TICKET_SLOTS < server->count ? &server->clients[ticket % TICKET_SLOTS] : NULL;
+    struct client *client =
+        ticket % TICKET_SLOTS < CONTROL_MAX_CONNECTIONS ? &server->clients[ticket % TICKET_SLOTS] : NULL;
 
     return client && client->fd >= 0 && client->waits && client->ticket == ticket ? client : NULL;
 }

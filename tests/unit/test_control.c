@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sluice/control.h"
@@ -232,14 +233,18 @@ START_TEST(clients_are_served)
 }
 END_TEST
 
+/* Clients whose requests wait for a deferred answer do not give way to others of the same user. */
 START_TEST(one_too_many_is_told)
 {
     char error[CONTROL_ERROR_SIZE];
     int clients[3];
 
     ck_assert_int_eq(open_server(2, NULL, error), 0);
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 3; i++) {
         clients[i] = connect_client();
+        say(clients[i], "{\"command\":\"later\"}\n");
+        control_server_run(server);
+    }
     ck_assert_ptr_nonnull(strstr(hear(clients[2]), "too many clients"));
     close(clients[0]);
     control_server_run(server);
@@ -249,6 +254,174 @@ START_TEST(one_too_many_is_told)
     ck_assert_str_eq(hear(clients[2]), "{\"return\":\"OK\",\"message\":null}");
     close(clients[1]);
     close(clients[2]);
+    ticket = 0;
+}
+END_TEST
+
+static bool is_connected(int fd)
+{
+    char byte;
+
+    return recv(fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) < 0 && errno == EAGAIN;
+}
+
+/* Far more connections than places: those with a part of a request, those without, and those that do not read their answer. */
+START_TEST(half_open_and_slow_clients_give_way)
+{
+    enum { PLACES = 8, OTHERS = 2 * CONTROL_MAX_CONNECTIONS };
+    char error[CONTROL_ERROR_SIZE];
+    int others[OTHERS], slow[PLACES], fd;
+    unsigned connected = 0;
+
+    ck_assert_int_eq(open_server(PLACES, NULL, error), 0);
+    for (unsigned i = 0; i < PLACES; i++) {
+        slow[i] = connect_client();
+        say(slow[i], "{\"command\":\"large\",\"arguments\":{\"count\":100000}}\n");
+        control_server_run(server);
+    }
+    for (unsigned round = 0; round < 2; round++) {
+        fd = connect_client();
+        say(fd, "{\"command\":\"nothing\"}\n");
+        ck_assert_str_eq(hear(fd), "{\"return\":\"OK\",\"message\":null}");
+        close(fd);
+        control_server_run(server);
+        for (unsigned i = 0; i < OTHERS && round == 0; i++) {
+            others[i] = connect_client();
+            if (i % 2)
+                say(others[i], "{\"command\":\"noth");
+            control_server_run(server);
+        }
+    }
+    for (unsigned i = 0; i < OTHERS; i++) {
+        connected += is_connected(others[i]);
+        close(others[i]);
+    }
+    ck_assert_uint_eq(connected,
+                      CONTROL_MAX_CONNECTIONS - PLACES); /* these still have time to complete their requests */
+    for (unsigned i = 0; i < PLACES; i++)
+        close(slow[i]);
+}
+END_TEST
+
+/* All connect and send before the server accepts the first of them: each gets its answer, whatever the order. */
+START_TEST(whole_requests_are_answered_in_any_order)
+{
+    enum { PLACES = 1, CLIENTS = 2 * CONTROL_MAX_CONNECTIONS };
+    char error[CONTROL_ERROR_SIZE];
+    int clients[CLIENTS];
+
+    ck_assert_int_eq(open_server(PLACES, NULL, error), 0);
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        clients[i] = connect_client();
+        if (i % 2)
+            say(clients[i], "{\"command\":\"nothing\"}\n");
+        if (i % 50 == 49) /* before the backlog of the socket is full */
+            control_server_run(server);
+    }
+    for (unsigned i = 1; i < CLIENTS; i += 2)
+        ck_assert_str_eq(hear(clients[i]), "{\"return\":\"OK\",\"message\":null}");
+    for (unsigned i = 0; i < CLIENTS; i++)
+        close(clients[i]);
+}
+END_TEST
+
+enum { OTHER_UID = 65534, PLACES_OF_USERS = CONTROL_MAX_CONNECTIONS };
+
+/* Another process connects as that user and sends a request. */
+static bool another_user_is_answered(void)
+{
+    int fd, status, ready[2];
+    char byte, answer[256];
+    ssize_t n;
+    pid_t pid;
+
+    ck_assert_int_eq(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        if (setresuid(OTHER_UID, OTHER_UID, OTHER_UID))
+            _exit(2);
+        fd = connect_client();
+        say(fd, "{\"command\":\"nothing\"}\n");
+        if (write(ready[1], "x", 1) != 1)
+            _exit(3);
+        n = recv(fd, answer, sizeof(answer) - 1, 0); /* the server sends it whole */
+        answer[n > 0 ? n : 0] = '\0';
+        _exit(strstr(answer, "\"OK\"") ? 0 : 1);
+    }
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    control_server_run(server);
+    control_server_run(server);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    close(ready[0]);
+    close(ready[1]);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* As another user, half-open connections until there is no place left. They are closed when the pipe is. */
+static pid_t occupy_as_another_user(int *hold)
+{
+    int pipe_fds[2], ready[2];
+    char byte;
+    pid_t pid;
+
+    ck_assert_int_eq(pipe(pipe_fds), 0);
+    ck_assert_int_eq(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        close(pipe_fds[1]);
+        if (setresuid(OTHER_UID, OTHER_UID, OTHER_UID))
+            _exit(2);
+        for (unsigned i = 0; i < PLACES_OF_USERS - 10; i++)
+            say(connect_client(), "{\"command\":\"lat");
+        if (write(ready[1], "x", 1) != 1)
+            _exit(3);
+        _exit(read(pipe_fds[0], &byte, 1) == 0 ? 0 : 1);
+    }
+    close(pipe_fds[0]);
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    *hold = pipe_fds[1];
+    return pid;
+}
+
+START_TEST(users_cannot_lock_out_root)
+{
+    char error[CONTROL_ERROR_SIZE];
+    int own[PLACES_OF_USERS], fd, hold;
+    pid_t pid;
+
+    if (geteuid() != 0)
+        return;
+    ck_assert_int_eq(open_server(PLACES_OF_USERS, NULL, error), 0);
+    ck_assert_int_eq(chmod(folder, 0755), 0);
+    ck_assert_int_eq(chmod(path, 0666), 0);
+
+    /* Connections of another user give way to root's, which do not give way to it. */
+    pid = occupy_as_another_user(&hold);
+    control_server_run(server);
+    for (unsigned i = 0; i < PLACES_OF_USERS; i++) {
+        own[i] = connect_client();
+        say(own[i], "{\"command\":\"noth");
+        control_server_run(server);
+    }
+    for (unsigned i = 0; i < PLACES_OF_USERS; i++)
+        ck_assert(is_connected(own[i]));
+    ck_assert(!another_user_is_answered());
+    for (unsigned i = 0; i < PLACES_OF_USERS; i++) {
+        say(own[i], "ing\"}\n");
+        ck_assert_str_eq(hear(own[i]), "{\"return\":\"OK\",\"message\":null}");
+    }
+    fd = connect_client();
+    say(fd, "{\"command\":\"nothing\"}\n");
+    ck_assert_str_eq(hear(fd), "{\"return\":\"OK\",\"message\":null}");
+    close(fd);
+    control_server_run(server);
+    ck_assert(another_user_is_answered());
+    for (unsigned i = 0; i < PLACES_OF_USERS; i++)
+        close(own[i]);
+    close(hold);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 }
 END_TEST
 
@@ -439,6 +612,9 @@ int main(void)
     tcase_add_loop_test(tcase, what_is_no_json_is_told, 0, sizeof(no_json) / sizeof(no_json[0]));
     tcase_add_test(tcase, clients_are_served);
     tcase_add_test(tcase, one_too_many_is_told);
+    tcase_add_test(tcase, half_open_and_slow_clients_give_way);
+    tcase_add_test(tcase, whole_requests_are_answered_in_any_order);
+    tcase_add_test(tcase, users_cannot_lock_out_root);
     tcase_add_test(tcase, a_line_that_is_too_long_ends_it);
     tcase_add_test(tcase, a_client_that_does_not_read_waits_alone);
     tcase_add_test(tcase, an_answer_may_come_later);
