@@ -97,7 +97,7 @@ struct app_tx {
     bool fresh[FLOW_DIRECTIONS];        /* a buffer has grown, or an event or file came, since it was inspected last */
     uint8_t directions;                 /* those that it will ever have; APP_BOTH at first */
     bool logged;
-    bool guessed;     /* an alert on bytes of the stream was told with it */
+    uint8_t guessed;  /* alerts that have it though their rule asks for no transaction */
     bool log_never;   /* not worth an event */
     bool only_events; /* made for a protocol's event: an anomaly is told of it, nothing else */
     bool moved;       /* another process goes on with it */
@@ -417,6 +417,9 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
 /* A datagram. */
 void app_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
                   uint32_t length, uint64_t now_ns, struct app_verdict *verdict);
+/* Whether protocol detection finished in the direction, and no later packet of the direction has been seen. As in Suricata it is true for
+ * the packet on which it finished, when that goes the same way, and for the next one; `next` ends it. */
+bool app_is_just_detected(struct flow *flow, enum flow_direction direction, bool next);
 /* The flow is over: nothing more will come; what is open is closed. */
 void app_finish(struct app *app, struct flow *flow);
 /* Gives back all there is of a flow; flow->app is NULL afterwards. `release` as for app_tidy(). */

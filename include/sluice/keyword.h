@@ -56,6 +56,10 @@ enum keyword_flag {
                                        * field draws the line (SIG_FLAG_REQUIRE_PACKET): flow, events, checksums have
                                        * it, headers, sizes and flow.age have not */
     KEYWORD_IP_ONLY = 1 << 8, /* may stand in a rule on addresses alone, which is asked once a flow and direction */
+    KEYWORD_PROTOCOL_DETECTED =
+        1 << 12, /* a rule with no other condition is evaluated when protocol detection finished */
+    KEYWORD_EACH_PACKET =
+        1 << 13, /* its action is for each packet: a rule on addresses alone that has it is evaluated for each one */
     KEYWORD_NESTED = 1 << 10, /* KEYWORD_BUFFER: what a condition in another buffer of the rule makes; that one asks its
                                * conditions (rule->nested). Nothing is absent from it, and it has no transforms */
     KEYWORD_COMMON_VALUES =
@@ -222,6 +226,9 @@ struct keyword {
 
     /* Optional, KEYWORD_PACKET: narrows what the packet must have; not called for a negated condition. */
     void (*narrow)(const void *data, struct packet_needs *needs);
+    /* Optional, KEYWORD_PACKET: whether the condition only repeats what a header could say (a direction), so that the rule's type does not
+     * depend on it. */
+    bool (*is_header)(const void *data);
 
     /* Optional: after all options were read; reports contradictions. 0 or -errno. KEYWORD_BUFFER: called with the first of the
      * conditions of each selection of the buffer. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * app-layer-protocol: which protocol the flow speaks. As in the field nothing matches before something is known, a negation neither; with
- * a mode after a comma it asks for one direction, or for what the flow spoke before it changed.
+ * app-layer-protocol: compares the application protocol of the flow. As in Suricata neither a name nor its negation matches before
+ * detection has finished; a mode after the comma selects a direction, or the protocol before a change.
+ *
+ * A rule with no other condition is evaluated only for packets with PACKET_PROTOCOL_DETECTED (enum rule_type).
  */
 #include <errno.h>
 #include <string.h>
@@ -15,7 +17,7 @@ enum asked { ASK_DIRECTION, ASK_FINAL, ASK_ORIGINAL, ASK_EITHER, ASK_TO_SERVER, 
 struct wanted_protocol {
     uint8_t asked; /* enum asked */
     uint8_t id;    /* APP_FAILED */
-    bool unknown;  /* the flow's protocol is not known yet */
+    bool unknown;  /* matches before a protocol is known */
     bool negated;
 };
 
@@ -54,15 +56,15 @@ static bool app_layer_protocol_match(const struct match_input *in, const void *d
 
     if (!flow)
         return false;
-    if (want->unknown)
-        return (app_of_flow(flow) == 0) != want->negated;
     if (want->asked == ASK_EITHER) {
         unsigned server = app_of_direction(flow, FLOW_TO_SERVER), client = app_of_direction(flow, FLOW_TO_CLIENT);
 
+        if (want->unknown)
+            return !server || !client;
         return (server || client) && (server == want->id || client == want->id) != want->negated;
     }
     is = asked_of(want, in->packet);
-    return is != 0 && (is == want->id) != want->negated;
+    return want->unknown ? is == 0 : is != 0 && (is == want->id) != want->negated;
 }
 
 static int parse_mode(struct rule_parser *parser, struct span mode, struct wanted_protocol *out)
@@ -83,6 +85,9 @@ static int parse_name(struct rule_parser *parser, struct span name, struct wante
     char copy[32];
 
     if (span_equal_nocase(name, "unknown")) {
+        if (out->negated)
+            return rule_parser_error(parser, name,
+                                     "app-layer-protocol can't negate 'unknown'; name a protocol instead");
         out->unknown = true;
         return 0;
     }
@@ -131,9 +136,11 @@ const struct keyword keyword_app_layer_protocol = {
     .help = "the protocol that the flow speaks; failed when none was found, unknown before that",
     .manual =
         "MODE: direction (the default: as found in the packet's direction), final, original (before a change), either, "
-        "to_server, to_client.",
+        "to_server, to_client. A rule that has no condition besides this one is evaluated only when detection has "
+        "finished in the direction of the packet: for that packet inline, and for the next one of the direction. Its "
+        "drop or pass applies to the flow.",
     .kind = KEYWORD_PACKET,
-    .flags = KEYWORD_STATE | KEYWORD_NEGATABLE,
+    .flags = KEYWORD_STATE | KEYWORD_NEGATABLE | KEYWORD_PROTOCOL_DETECTED,
     .cost = 1,
     .parse = app_layer_protocol_parse,
     .match = app_layer_protocol_match,

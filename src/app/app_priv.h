@@ -53,6 +53,7 @@ struct app_flow {
     struct app_tx *first, *last;
     struct app_tx_link lists[APP_TX_LISTS]; /* next: the first of it; previous: the last */
     uint8_t unsorted;                       /* bits of them */
+    uint8_t detected; /* bits of directions in which detection finished; cleared by the direction's next packet */
     uint32_t open_count;
     uint64_t next_tx;
     uint32_t tx_count, next_file;

@@ -42,6 +42,23 @@ static void note_flow(struct flow *flow, unsigned id)
     flow->application = (flow->application & ~0xffu) | id;
 }
 
+static void note_detected(struct app_flow *af, enum flow_direction direction)
+{
+    af->detected |= (uint8_t)(1u << direction);
+}
+
+bool app_is_just_detected(struct flow *flow, enum flow_direction direction, bool next)
+{
+    struct app_flow *af = flow->app;
+    uint8_t bit = (uint8_t)(1u << direction);
+
+    if (!af || !(af->detected & bit))
+        return false;
+    if (next)
+        af->detected &= (uint8_t)~bit;
+    return true;
+}
+
 static void forget_bytes(struct feeding *f)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
@@ -244,6 +261,8 @@ static void compare_directions(struct feeding *f, enum flow_direction direction,
         return;
     side->comparing = false;
     buffer_clear(f->app->heap, &side->compared);
+    note_direction(af->flow, direction, af->protocol);
+    note_detected(af, direction);
     if (lost)
         return;
     if (id == 0 && !unsure)
@@ -336,8 +355,10 @@ static void found(struct feeding *f, unsigned id, enum flow_direction direction)
     drop_fallback(f);
     af->changing = false;
     note_flow(af->flow, id);
-    note_direction(af->flow, FLOW_TO_SERVER, id);
-    note_direction(af->flow, FLOW_TO_CLIENT, id);
+    note_direction(af->flow, direction, id);
+    note_detected(af, direction);
+    if (af->side[!direction].has_begun)
+        note_direction(af->flow, !direction, id);
     if (!start_parser(f, id))
         return;
     app_count(f->app, af, COUNT_FLOW);
@@ -368,6 +389,8 @@ static void give_up(struct feeding *f, enum flow_direction direction)
         return;
     }
     note_flow(af->flow, APP_FAILED);
+    note_detected(af, FLOW_TO_SERVER);
+    note_detected(af, FLOW_TO_CLIENT);
     f->app->failed_flows[f->transport == APP_UDP]++;
     stop(f);
 }
@@ -561,8 +584,8 @@ static bool identify_datagram(struct feeding *f, enum flow_direction *direction,
 
     if (id == 0) {
         side->failed = ++side->datagrams >= DATAGRAMS_MAX;
-        if (side->failed)
-            note_direction(af->flow, *direction, APP_FAILED);
+        note_direction(af->flow, *direction, APP_FAILED);
+        note_detected(af, *direction);
         if (side->failed && af->side[!*direction].failed)
             give_up(f, *direction);
         return false;
@@ -587,6 +610,10 @@ void app_datagram(struct app *app, struct flow *flow, enum flow_direction direct
     if (!af || af->stopped)
         return;
     f.af = af;
+    if (af->proto && app_of_direction(flow, direction) == 0) { /* the other direction has told which one it is */
+        note_direction(flow, direction, af->protocol);
+        note_detected(af, direction);
+    }
     if (!af->proto && (af->side[direction].failed || !identify_datagram(&f, &direction, bytes, length)))
         return;
 

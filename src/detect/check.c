@@ -4,6 +4,7 @@
  * with shared state, then priority, then position.
  */
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,15 +106,91 @@ static enum payload_scope scope_of(const struct rule *rule, const struct rule_bu
     return has_absolute_place(payload) ? SCOPE_BOTH : SCOPE_STREAM;
 }
 
-static bool has_addresses_alone(const struct rule *rule)
+/* A direction, or a choice of packet or stream, is part of the header and no condition on the packet. */
+static bool is_header_condition(const struct condition *c)
 {
-    if (rule->buffers || rule->applications || rule->protocol.any_packet)
+    return c->keyword->is_header && c->keyword->is_header(c->data);
+}
+
+static bool acts_on_each_packet(const struct rule *rule)
+{
+    for (const struct condition *c = rule->actions; c; c = c->next) {
+        if (c->keyword->flags & KEYWORD_EACH_PACKET)
+            return true;
+    }
+    return rule->bypass;
+}
+
+static bool has_addresses_alone(const struct rule *rule, const struct packet_needs *needs)
+{
+    bool has_direction = needs->flags_mask & PACKET_TO_CLIENT;
+
+    if (rule->buffers || rule->applications || rule->protocol.any_packet || acts_on_each_packet(rule))
         return false;
     for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
-        if (!(c->keyword->flags & KEYWORD_IP_ONLY))
+        bool is_free = is_header_condition(c) && !has_direction && rule->payload != RULE_PAYLOAD_STREAM_ONLY;
+
+        if (!(c->keyword->flags & KEYWORD_IP_ONLY) && !is_free)
             return false;
     }
     return true;
+}
+
+static bool has_detected_protocol_alone(const struct rule *rule)
+{
+    bool asks_protocol = false;
+
+    if (rule->buffers || rule->applications || rule->protocol.any_packet)
+        return false;
+    for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
+        asks_protocol |= c->keyword->flags & KEYWORD_PROTOCOL_DETECTED;
+        if (!(c->keyword->flags & (KEYWORD_IP_ONLY | KEYWORD_PROTOCOL_DETECTED)) && !is_header_condition(c))
+            return false;
+    }
+    return asks_protocol;
+}
+
+static bool has_packet_condition(const struct rule *rule)
+{
+    for (const struct condition *c = rule->packet_conditions; c; c = c->next) {
+        if (!(c->keyword->flags & KEYWORD_IP_ONLY) && !is_header_condition(c))
+            return true;
+    }
+    return false;
+}
+
+static bool has_packet_buffer(const struct rule *rule)
+{
+    for (const struct rule_buffer *buffer = rule->buffers; buffer; buffer = buffer->next) {
+        if (buffer->keyword && !buffer->keyword->applications && !(buffer->keyword->flags & KEYWORD_NESTED))
+            return true;
+    }
+    return false;
+}
+
+static bool admits_tcp(const struct rule *rule)
+{
+    return rule->protocol.ip_protocols[0] >> IPPROTO_TCP & 1;
+}
+
+static enum rule_type type_of(const struct check *check, const struct rule *rule, const struct rule_buffer *payload)
+{
+    enum payload_scope scope = check->scope;
+
+    if (has_detected_protocol_alone(rule))
+        return RULE_TYPE_PROTOCOL_DETECTED;
+    if (has_addresses_alone(rule, &check->needs))
+        return strchr(rule->source->text, '!') || strchr(rule->destination->text, '!') ? RULE_TYPE_LIKE_IP_ONLY
+                                                                                       : RULE_TYPE_IP_ONLY;
+    if (has_packet_buffer(rule))
+        return RULE_TYPE_PACKET;
+    if (rule_is_of_transaction(rule))
+        return RULE_TYPE_TRANSACTION;
+    if (payload && scope != SCOPE_PACKET)
+        return scope == SCOPE_STREAM && admits_tcp(rule) ? RULE_TYPE_STREAM : RULE_TYPE_PACKET_STREAM;
+    if (payload || has_packet_condition(rule) || !rule->applications)
+        return RULE_TYPE_PACKET;
+    return RULE_TYPE_APP_LAYER;
 }
 
 static void fill_needs(struct packet_needs *needs, const struct rule *rule)
@@ -129,17 +206,16 @@ static void fill_kind(struct check *check, const struct rule *rule)
 {
     const struct rule_buffer *payload = payload_buffer(rule);
 
-    check->of_flow = has_addresses_alone(rule);
-    check->ip_only = check->of_flow && !strchr(rule->source->text, '!') && !strchr(rule->destination->text, '!');
     check->has_payload = payload != NULL;
     check->of_transaction = rule_is_of_transaction(rule);
     check->transactional = rule->transactional;
     check->applications = rule_application_mask(rule);
-    check->of_flow |= check->applications != 0;
-    check->scope = SCOPE_PACKET;
+    check->scope = payload ? (uint8_t)scope_of(rule, payload) : SCOPE_PACKET;
+    check->type = (uint8_t)type_of(check, rule, payload);
+    if (check->type == RULE_TYPE_PROTOCOL_DETECTED)
+        packet_needs_flags(&check->needs, PACKET_PROTOCOL_DETECTED, PACKET_PROTOCOL_DETECTED);
     if (!payload)
         return;
-    check->scope = (uint8_t)scope_of(rule, payload);
     check->may_wait = check->scope != SCOPE_PACKET && payload->conditions && payload->conditions->next;
 }
 

@@ -40,6 +40,21 @@ enum payload_scope {
     SCOPE_BOTH, /* either: the rule has offset or depth, which count from the start of both */
 };
 
+/*
+ * The type of a rule as Suricata derives it from its keywords (`suricata --engine-analysis`). It decides whether drop and pass apply to
+ * the packet or to its flow.
+ */
+enum rule_type {
+    RULE_TYPE_IP_ONLY,           /* addresses and ports: flow */
+    RULE_TYPE_LIKE_IP_ONLY,      /* the same with negated addresses: flow */
+    RULE_TYPE_PROTOCOL_DETECTED, /* app-layer-protocol: packets on which the detection of the protocol finished; flow */
+    RULE_TYPE_PACKET,            /* conditions on the packet, decoder events: packet */
+    RULE_TYPE_PACKET_STREAM,     /* contents with offset or depth: flow when they match in the stream, else packet */
+    RULE_TYPE_STREAM,            /* contents: the same */
+    RULE_TYPE_APP_LAYER,         /* an application protocol alone: flow */
+    RULE_TYPE_TRANSACTION,       /* transactions of an application protocol: flow */
+};
+
 /* What the evaluation of a candidate reads; NULL sets are `any`. */
 struct check {
     struct packet_needs needs;
@@ -58,8 +73,7 @@ struct check {
     uint8_t scope;         /* enum payload_scope */
     bool has_payload;      /* conditions on the payload */
     bool has_literal;      /* found by a literal in the payload; otherwise evaluated for every view of a stream */
-    bool of_flow;          /* addresses alone, negated or not: pass and drop are the flow's */
-    bool ip_only;          /* addresses alone: asked for the first packet of a flow and direction */
+    uint8_t type;          /* enum rule_type */
     bool of_transaction;   /* asked for transactions, by its plans, and not for packets */
     bool transactional;    /* =>: asked in packets to the client; its header is that of packets to the server */
     uint64_t applications; /* bits of ids, one of which is the flow's; 0: any */
@@ -272,7 +286,8 @@ struct detector {
     struct rule_captures taken; /* by the rule at hand, which may yet fail */
     struct rule_captures texts; /* of the packet and its hits */
     uint32_t stream_window[FLOW_DIRECTIONS];
-    bool guess_transactions;  /* for all rules */
+    bool guess_transactions; /* for all rules */
+    uint8_t guess_limit;
     struct pair_places pairs; /* in the payload of the packet at hand */
     struct detect_counters counters;
     struct budget *budget;     /* NULL: nothing is timed */

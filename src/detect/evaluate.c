@@ -335,6 +335,20 @@ static void keep_texts(struct evaluation *ev, struct hit *hit)
     }
 }
 
+/* Whether drop and pass apply to the flow. */
+static bool acts_on_flow(const struct evaluation *ev, const struct check *check)
+{
+    switch ((enum rule_type)check->type) {
+    case RULE_TYPE_PACKET:
+        return false;
+    case RULE_TYPE_STREAM:
+    case RULE_TYPE_PACKET_STREAM:
+        return ev->match.in_stream;
+    default:
+        return true;
+    }
+}
+
 /* False when the rule has matched in another view of the same packet, or when a packet ends more transactions than there are rules. */
 static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *tx)
 {
@@ -356,7 +370,7 @@ static bool add_hit(struct evaluation *ev, uint32_t index, const struct app_tx *
     detector->hits[at] = (struct hit){
         .rule = ev->ruleset->checks[index].rule,
         .in_stream = ev->match.in_stream,
-        .of_flow = ev->match.in_stream || tx || ev->ruleset->checks[index].of_flow,
+        .of_flow = acts_on_flow(ev, &ev->ruleset->checks[index]),
         .tx = tx,
     };
     detector->hit_checks[at] = index;

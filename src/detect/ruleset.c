@@ -120,7 +120,7 @@ static int add_unfiltered(struct ruleset *ruleset, struct group_keys *keys, uint
 
     if (check->any_packet && check_list_add(&ruleset->without_ip, index))
         return -ENOMEM;
-    return check->ip_only ? add_ip_only(ruleset, index) : add_to_groups(ruleset, keys, &entry);
+    return check->type == RULE_TYPE_IP_ONLY ? add_ip_only(ruleset, index) : add_to_groups(ruleset, keys, &entry);
 }
 
 /* Plans for its protocols; and where its literal is in the payload, that is scanned for it. */

@@ -365,6 +365,13 @@ static enum flow_direction direction_of(const struct packet *pkt)
     return pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
 }
 
+/* For rules on app-layer-protocol. `next`: before the packet's own bytes are parsed. */
+static void note_detected_protocol(struct packet *pkt, bool next)
+{
+    if (pkt->flow && app_is_just_detected(pkt->flow, direction_of(pkt), next))
+        pkt->flags |= PACKET_PROTOCOL_DETECTED;
+}
+
 /* What is new in the stream goes to its protocol before rules are asked of it. */
 static void feed_view(void *user, const struct stream_view *view)
 {
@@ -377,6 +384,7 @@ static void feed_view(void *user, const struct stream_view *view)
 
     app_stream(feed->pipeline->app, pkt->flow, direction_of(pkt), &bytes, pkt->time_ns, &verdict);
     note_app(feed, &verdict);
+    note_detected_protocol(feed->packet, false);
 }
 
 /* A message that is complete is inspected as a whole, and what lies in the stream with it. */
@@ -547,10 +555,12 @@ static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settle
             app_skip_inspection(pkt->flow);
     }
     if (!settled) {
+        note_detected_protocol(pkt, true);
         if (!flow_ends)
             feed_datagram(&feed);
         if (!pipeline->stream_inline)
             feed_passive(&feed, flow_ends);
+        note_detected_protocol(pkt, false);
         count = detect_packet(pipeline->detector, ruleset, &in, &hits);
         settle_app(&feed);
     }

@@ -39,6 +39,7 @@ struct flow_condition {
     uint32_t mask, value;
     enum rule_payload payload;
     bool direction_only; /* nothing but a direction is asked */
+    bool header_only;    /* nothing but a direction and where contents are searched */
     bool needs_flow;
 };
 
@@ -56,6 +57,14 @@ static void flow_narrow(const void *data, struct packet_needs *needs)
     const struct flow_condition *want = data;
 
     packet_needs_flags(needs, want->mask, want->value);
+}
+
+/* Neither a state nor a fragment. */
+static bool flow_is_header(const void *data)
+{
+    const struct flow_condition *want = data;
+
+    return want->header_only;
 }
 
 static const struct flow_word *find_word(struct span text)
@@ -97,6 +106,7 @@ static void combine(const struct flow_word *const seen[GROUP_COUNT], struct flow
         out->payload = seen[i]->payload != RULE_PAYLOAD_DEFAULT ? seen[i]->payload : out->payload;
         out->direction_only &= i == GROUP_DIRECTION;
     }
+    out->header_only = !seen[GROUP_STATE] && !seen[GROUP_FRAGMENT];
     out->needs_flow = !out->direction_only && (seen[GROUP_DIRECTION] || out->payload != RULE_PAYLOAD_PACKET_ONLY);
 }
 
@@ -143,6 +153,20 @@ static int flow_parse(struct rule_parser *parser, struct span value, bool negate
     return rule_parser_add_packet_condition(parser, condition, false);
 }
 
+/* Where contents are searched means nothing to a rule without contents of the payload. */
+static int flow_finish(struct rule_parser *parser, const struct condition *condition)
+{
+    struct flow_condition *want = (struct flow_condition *)condition->data;
+
+    for (const struct rule_buffer *buffer = rule_parser_rule(parser)->buffers; buffer; buffer = buffer->next) {
+        if (!buffer->keyword)
+            return 0;
+    }
+    want->payload = RULE_PAYLOAD_DEFAULT;
+    want->needs_flow &= !want->header_only || want->mask != 0;
+    return 0;
+}
+
 const struct keyword keyword_flow = {
     .name = "flow",
     .value = "[to_server|to_client][,established|not_established|stateless][,only_stream|no_stream]"
@@ -159,4 +183,6 @@ const struct keyword keyword_flow = {
     .parse = flow_parse,
     .match = flow_match,
     .narrow = flow_narrow,
+    .is_header = flow_is_header,
+    .finish = flow_finish,
 };

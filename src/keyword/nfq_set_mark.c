@@ -54,6 +54,7 @@ const struct keyword keyword_nfq_set_mark = {
               "nor does one "
               "that carries a tunnel. Without a queue there is no effect.",
     .kind = KEYWORD_META,
+    .flags = KEYWORD_EACH_PACKET,
     .parse = nfq_set_mark_parse,
     .act = nfq_set_mark_act,
 };

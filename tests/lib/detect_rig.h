@@ -21,10 +21,14 @@ static inline void load(const char *text)
     struct ruleset_options options;
     struct diag *diag = diag_new();
     struct rule_list *list = NULL;
+    const char *words[2 * APP_MAX_PROTOCOLS];
 
     keywords = keyword_table_new(keyword_list, keyword_list_count);
     variables = rule_variables_new();
-    const struct rule_list_options list_options = { .keywords = keywords, .variables = variables };
+    app_words(words, sizeof(words) / sizeof(words[0]));
+    const struct rule_list_options list_options = { .keywords = keywords,
+                                                    .variables = variables,
+                                                    .applications = words };
 
     ck_assert_int_eq(rule_list_new(&list, &list_options, diag), 0);
     ck_assert_int_eq(rule_list_parse(list, "test", text, strlen(text), diag), 0);
