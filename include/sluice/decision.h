@@ -34,6 +34,7 @@ struct hit {
     const struct rule *rule;
     bool in_stream;          /* in the bytes of a stream */
     bool of_flow;            /* pass and drop are for the whole flow: it matched in a stream, or by addresses alone */
+    bool tx_guessed;         /* the rule asks for no transaction: tx is the one under way */
     const struct app_tx *tx; /* the transaction it matched in; NULL. Lent until app_tidy() */
     uint8_t first_text, text_count; /* for the alert, among the packet's */
 };
@@ -45,6 +46,7 @@ struct alert {
     bool blocked;            /* EVE's alert.action: the packet is dropped or rejected */
     bool would_drop;         /* EVE's alert.would_drop: alert-only lets the packet pass */
     bool in_stream;          /* the payload that matters is the stream's */
+    bool tx_guessed;         /* as in struct hit */
     const struct app_tx *tx; /* as in struct hit */
     uint8_t first_text, text_count;
 };

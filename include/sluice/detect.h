@@ -84,6 +84,7 @@ struct detector_options {
     uint32_t pcre_match_limit, pcre_depth_limit;
     uint32_t stream_window[FLOW_DIRECTIONS]; /* bytes of history that the stream keeps, as there */
     bool guess_transactions;                 /* for alerts of rules that name no protocol, too */
+    uint8_t guess_limit;                     /* alerts of such rules that one transaction is added to */
     size_t flow_memcap;                      /* bytes for candidates that wait for more of their stream */
     size_t transaction_memcap;               /* bytes for what is remembered of transactions */
     struct budget_options budget;

@@ -146,7 +146,7 @@ static void transfer_transaction(struct transfer *t, struct app_tx *tx)
     transfer_u64(t, &tx->id);
     transfer_u64(t, &tx->begin_ns);
     transfer_bool(t, &tx->logged);
-    transfer_bool(t, &tx->guessed);
+    transfer_u8(t, &tx->guessed);
     transfer_bool(t, &tx->log_never);
     transfer_bool(t, &tx->only_events);
     for (unsigned i = 0; i < APP_EVENT_WORDS; i++)

@@ -26,6 +26,13 @@ enum { NUMBER_MAX = INT32_MAX };
           .type = SETTING_BOOL,                                                                                        \
           .default_value = "no",                                                                                       \
           .help = "Add the current transaction to alerts of rules that name no protocol" },                            \
+        { .name = "detect.stream-tx-log-limit",                                                                        \
+          .type = SETTING_NUMBER,                                                                                      \
+          .default_value = "4",                                                                                        \
+          .low = 0,                                                                                                    \
+          .high = 255,                                                                                                 \
+          .help = "Maximum number of alerts of rules without application-layer keywords that one transaction is "      \
+                  "added to" },                                                                                        \
         { .name = "detect.sgh-mpm-caching",                                                                            \
           .type = SETTING_BOOL,                                                                                        \
           .default_value = "no",                                                                                       \

@@ -21,6 +21,7 @@ void detector_options_default(struct detector_options *options)
     *options = (struct detector_options){
         .pcre_match_limit = PCRE_DEFAULT_MATCH_LIMIT,
         .pcre_depth_limit = PCRE_DEFAULT_DEPTH_LIMIT,
+        .guess_limit = 4,
         .flow_memcap = (size_t)16 << 20,
         .transaction_memcap = (size_t)32 << 20,
         .stream_window = { 2560, 2560 },
@@ -35,6 +36,7 @@ int detector_new(struct detector **out, const struct detector_options *options)
     if (!detector)
         return -ENOMEM;
     detector->guess_transactions = options->guess_transactions;
+    detector->guess_limit = options->guess_limit;
     memcpy(detector->stream_window, options->stream_window, sizeof(detector->stream_window));
     detector->pcre = pcre_scratch_new(&limits);
     detector->transforms = transform_scratch_new();
@@ -253,48 +255,45 @@ static struct packet_facts facts_of(const struct packet *pkt)
     };
 }
 
-/* The oldest transaction that is not complete in the packet's direction, else the newest. */
-static struct app_tx *likely_transaction(const struct evaluation *ev)
+/* The oldest transaction that rules have not inspected to its end in the packet's direction. */
+static struct app_tx *current_transaction(const struct evaluation *ev)
 {
-    struct app_tx *last = NULL;
-
     for (struct app_tx *tx = app_transactions(ev->input->packet->flow); tx; tx = tx->next) {
-        if (!(tx->directions >> ev->direction & 1))
-            continue;
-        last = tx;
-        if (!app_tx_is_complete(tx, ev->direction))
-            break;
+        if (tx->directions >> ev->direction & 1 &&
+            (app_tx_wants_inspection(tx, ev->direction) || !app_tx_is_complete(tx, ev->direction)))
+            return tx;
     }
-    return last;
+    return NULL;
 }
 
-/* Whether the hit, which is of no transaction, is told with the one that its bytes probably belong to: it is about a protocol, or that is wanted
- * of all. */
-static bool wants_guess(const struct evaluation *ev, const struct hit *hit)
-{
-    if (hit->tx || !ev->input->packet->flow)
-        return false;
-    return ev->detector->guess_transactions ||
-           (hit->rule->applications && (hit->in_stream || ev->input->packet->protocol == IPPROTO_UDP));
-}
-
-/* As in the field a transaction is told so once. */
+/*
+ * Adds a transaction to hits of rules that do not ask for one, as Suricata does before it inspects the packet's transactions: over UDP for
+ * rules of an application protocol, and for all rules that are not IP-only when detect.guess-applayer-tx is set, over TCP only when the
+ * transaction is the newest of the flow. A transaction is added to at most detect.stream-tx-log-limit alerts.
+ */
 static void guess_transactions(const struct evaluation *ev)
 {
     struct detector *detector = ev->detector;
+    const struct flow *flow = ev->input->packet->flow;
+    bool is_udp = ev->input->packet->protocol == IPPROTO_UDP;
+    struct app_tx *tx = NULL;
 
+    if (!flow || !flow->app || detector->hit_count == 0 || (!is_udp && !detector->guess_transactions))
+        return;
     for (uint32_t i = 0; i < detector->hit_count; i++) {
         struct hit *hit = &detector->hits[i];
-        struct app_tx *tx;
+        enum rule_type type = ev->ruleset->checks[detector->hit_checks[i]].type;
 
-        if (!wants_guess(ev, hit))
+        if (hit->tx || type == RULE_TYPE_IP_ONLY ||
+            !(detector->guess_transactions || (is_udp && hit->rule->applications)))
             continue;
-        tx = likely_transaction(ev);
-        if (tx && !tx->guessed) {
-            tx->guessed = true;
-            hit->tx = tx;
-        }
-        return; /* of the others it would be the same one */
+        if (!tx)
+            tx = current_transaction(ev);
+        if (!tx || tx->guessed >= detector->guess_limit || (!is_udp && tx->next))
+            return;
+        tx->guessed++;
+        hit->tx = tx;
+        hit->tx_guessed = !is_udp;
     }
 }
 
@@ -343,6 +342,7 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
         collect_packet(&ev);
     evaluate_candidates(&ev);
     look_again(&ev);
+    guess_transactions(&ev);
     detect_transactions(&ev);
     ev.view_only = true;
     while (ev.view && next_view(&ev, &view)) {
@@ -350,9 +350,9 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
         collect_view(&ev);
         evaluate_candidates(&ev);
         look_again(&ev);
+        guess_transactions(&ev);
         detect_transactions(&ev);
     }
-    guess_transactions(&ev);
     detector->counters.matches += detector->hit_count;
     return detector->hit_count;
 }

@@ -349,6 +349,8 @@ static void transaction(struct text *out, const struct packet_record *record, co
     if (!record->has_transactions || !tx->is_there)
         return;
     json_member_uint(out, "tx_id", tx->id);
+    if (alert->tx_guessed)
+        json_bool(out, "tx_guessed", true);
     if (!fields_render(record_fields(record) + tx->at, tx->length, out))
         out->failed = true;
 }

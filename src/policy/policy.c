@@ -365,6 +365,7 @@ static void report(struct policy *policy, struct packet *pkt, const struct hit *
         .would_drop = drops && is_alert_only(policy, hit->rule),
         .in_stream = hit->in_stream,
         .tx = hit->tx,
+        .tx_guessed = hit->tx_guessed,
         .first_text = hit->first_text,
         .text_count = hit->text_count,
     };
