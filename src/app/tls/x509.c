@@ -161,7 +161,7 @@ static void put_oid(struct x509_text *out, struct cursor id)
 
 struct short_name {
     const char *name;
-    uint8_t length, id[10];
+    uint8_t length, id[11];
 };
 
 /* The names that the field writes; other attributes are written as OID(1.2.3). */
@@ -193,6 +193,17 @@ static const struct short_name short_names[] = {
     { "uniqueIdentifier", 3, { 0x55, 4, 45 } },
     { "dnQualifier", 3, { 0x55, 4, 46 } },
     { "unstructuredName", 9, { 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 2 } },
+    { "uid", 10, { 9, 0x92, 0x26, 0x89, 0x93, 0xf2, 0x2c, 0x64, 1, 1 } },
+    { "contentType", 9, { 0x2a, 0x86, 0x48, 0x86, 0xf7, 13, 1, 9, 3 } },
+    { "id-messageDigest", 9, { 0x2a, 0x86, 0x48, 0x86, 0xf7, 13, 1, 9, 4 } },
+    { "signing-time", 9, { 0x2a, 0x86, 0x48, 0x86, 0xf7, 13, 1, 9, 5 } },
+    { "challengePassword", 9, { 0x2a, 0x86, 0x48, 0x86, 0xf7, 13, 1, 9, 7 } },
+    { "extensionRequest", 9, { 0x2a, 0x86, 0x48, 0x86, 0xf7, 13, 1, 9, 14 } },
+    { "smimeCapabilities", 9, { 0x2a, 0x86, 0x48, 0x86, 0xf7, 13, 1, 9, 15 } },
+    { "friendlyName", 9, { 0x2a, 0x86, 0x48, 0x86, 0xf7, 13, 1, 9, 20 } },
+    { "msJurisdictionLocality", 11, { 0x2b, 6, 1, 4, 1, 0x82, 0x37, 0x3c, 2, 1, 1 } },
+    { "msJurisdictionStateOrProvince", 11, { 0x2b, 6, 1, 4, 1, 0x82, 0x37, 0x3c, 2, 1, 2 } },
+    { "msJurisdictionCountry", 11, { 0x2b, 6, 1, 4, 1, 0x82, 0x37, 0x3c, 2, 1, 3 } },
 };
 
 static void put_attribute_type(struct x509_text *out, struct cursor id)
