@@ -2,8 +2,7 @@
 /*
  * PPP (RFC 1661, with and without the HDLC address and the compressed protocol field) and PPPoE (RFC 2516).
  *
- * Both carry the same protocols, but the field names different ones unknown: a table row says what each does. Van
- * Jacobson's uncompressed packets (RFC 1144) have a connection number where IPv4 has its protocol, which is TCP; only
+ * Van Jacobson's uncompressed packets (RFC 1144) have a connection number where IPv4 has its protocol, which is TCP; only
  * number 0 can be told from other protocols.
  */
 #include <netinet/in.h>
@@ -19,48 +18,46 @@ enum {
     PPPOE_LENGTH_OFFSET = 4,
 };
 
-/* What a protocol is that is not looked into. */
+/* How a protocol that is not decoded is reported. A protocol that is not listed here is unknown. */
 enum ppp_kind { PPP_UNKNOWN, PPP_QUIET, PPP_UNSUPPORTED };
 
 static const struct {
     uint16_t protocol;
-    uint8_t in_ppp, in_pppoe; /* enum ppp_kind */
+    uint8_t kind; /* enum ppp_kind */
 } kinds[] = {
-    { 0x0023, PPP_UNSUPPORTED, PPP_UNSUPPORTED }, /* OSI */
-    { 0x0025, PPP_UNSUPPORTED, PPP_UNSUPPORTED }, /* Xerox NS */
-    { 0x0027, PPP_UNSUPPORTED, PPP_UNSUPPORTED }, /* DECnet */
-    { 0x0029, PPP_UNSUPPORTED, PPP_UNSUPPORTED }, /* AppleTalk */
-    { 0x002b, PPP_UNSUPPORTED, PPP_UNSUPPORTED }, /* IPX */
-    { 0x002d, PPP_UNSUPPORTED, PPP_UNSUPPORTED }, /* Van Jacobson, compressed */
-    { 0x0031, PPP_UNSUPPORTED, PPP_UNSUPPORTED }, /* bridging */
-    { 0x0033, PPP_UNSUPPORTED, PPP_UNSUPPORTED }, /* ST-II */
-    { 0x0035, PPP_UNSUPPORTED, PPP_UNSUPPORTED }, /* VINES */
-    { 0x00fd, PPP_QUIET, PPP_UNKNOWN },           /* compressed datagram */
-    { 0x0201, PPP_UNSUPPORTED, PPP_UNSUPPORTED }, /* 802.1D hello */
-    { 0x0231, PPP_UNSUPPORTED, PPP_UNSUPPORTED }, /* Luxcom */
-    { 0x0233, PPP_UNSUPPORTED, PPP_UNSUPPORTED }, /* Sigma */
-    { 0x0281, PPP_UNSUPPORTED, PPP_UNSUPPORTED }, /* MPLS unicast */
-    { 0x0283, PPP_UNSUPPORTED, PPP_UNSUPPORTED }, /* MPLS multicast */
-    { 0x8021, PPP_QUIET, PPP_UNSUPPORTED },       /* IPCP */
-    { 0x8023, PPP_UNSUPPORTED, PPP_UNSUPPORTED }, /* the control protocols of those above */
-    { 0x8025, PPP_UNSUPPORTED, PPP_UNSUPPORTED }, { 0x8027, PPP_UNSUPPORTED, PPP_UNSUPPORTED },
-    { 0x8029, PPP_UNSUPPORTED, PPP_UNSUPPORTED }, { 0x802b, PPP_UNSUPPORTED, PPP_UNSUPPORTED },
-    { 0x8033, PPP_UNSUPPORTED, PPP_UNSUPPORTED }, { 0x8035, PPP_UNSUPPORTED, PPP_UNSUPPORTED },
-    { 0x8057, PPP_QUIET, PPP_UNSUPPORTED },                                               /* IPV6CP */
-    { 0x80fd, PPP_QUIET, PPP_UNKNOWN },                                                   /* CCP */
-    { 0x8207, PPP_QUIET, PPP_UNKNOWN },                                                   /* Cisco discovery */
-    { 0x8281, PPP_UNSUPPORTED, PPP_UNSUPPORTED }, { 0xc021, PPP_QUIET, PPP_UNSUPPORTED }, /* LCP */
-    { 0xc023, PPP_QUIET, PPP_UNSUPPORTED },                                               /* PAP */
-    { 0xc025, PPP_QUIET, PPP_UNSUPPORTED },                                               /* link quality */
-    { 0xc029, PPP_QUIET, PPP_UNKNOWN },                                                   /* callback control */
-    { 0xc223, PPP_QUIET, PPP_UNSUPPORTED },                                               /* CHAP */
+    { 0x0023, PPP_UNSUPPORTED }, /* OSI */
+    { 0x0025, PPP_UNSUPPORTED }, /* Xerox NS */
+    { 0x0027, PPP_UNSUPPORTED }, /* DECnet */
+    { 0x0029, PPP_UNSUPPORTED }, /* AppleTalk */
+    { 0x002b, PPP_UNSUPPORTED }, /* IPX */
+    { 0x002d, PPP_UNSUPPORTED }, /* Van Jacobson, compressed */
+    { 0x0031, PPP_UNSUPPORTED }, /* bridging */
+    { 0x0033, PPP_UNSUPPORTED }, /* ST-II */
+    { 0x0035, PPP_UNSUPPORTED }, /* VINES */
+    { 0x00fd, PPP_QUIET },       /* compressed datagram */
+    { 0x0201, PPP_UNSUPPORTED }, /* 802.1D hello */
+    { 0x0231, PPP_UNSUPPORTED }, /* Luxcom */
+    { 0x0233, PPP_UNSUPPORTED }, /* Sigma */
+    { 0x0281, PPP_UNSUPPORTED }, /* MPLS unicast */
+    { 0x0283, PPP_UNSUPPORTED }, /* MPLS multicast */
+    { 0x8021, PPP_QUIET },       /* IPCP */
+    { 0x8023, PPP_UNSUPPORTED }, /* the control protocols of those above */
+    { 0x8025, PPP_UNSUPPORTED }, { 0x8027, PPP_UNSUPPORTED }, { 0x8029, PPP_UNSUPPORTED }, { 0x802b, PPP_UNSUPPORTED },
+    { 0x8033, PPP_UNSUPPORTED }, { 0x8035, PPP_UNSUPPORTED }, { 0x8057, PPP_QUIET }, /* IPV6CP */
+    { 0x80fd, PPP_QUIET },                                                           /* CCP */
+    { 0x8207, PPP_QUIET },                                                           /* Cisco discovery */
+    { 0x8281, PPP_UNSUPPORTED }, { 0xc021, PPP_QUIET },                              /* LCP */
+    { 0xc023, PPP_QUIET },                                                           /* PAP */
+    { 0xc025, PPP_QUIET },                                                           /* link quality */
+    { 0xc029, PPP_QUIET },                                                           /* callback control */
+    { 0xc223, PPP_QUIET },                                                           /* CHAP */
 };
 
-static enum ppp_kind kind_of(uint16_t protocol, bool in_pppoe)
+static enum ppp_kind kind_of(uint16_t protocol)
 {
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (kinds[i].protocol == protocol)
-            return in_pppoe ? kinds[i].in_pppoe : kinds[i].in_ppp;
+            return kinds[i].kind;
     }
     return PPP_UNKNOWN;
 }
@@ -142,7 +139,7 @@ bool decode_ppp(struct decoder *decoder, struct packet *pkt, struct cursor cur)
         return decode_protocol(
             decoder, pkt, protocol,
             protocol.compressed ? DECODE_EVENT_PPP_VJU_PKT_TOO_SMALL : DECODE_EVENT_PPP_IP4_PKT_TOO_SMALL, cur);
-    note_kind(pkt, protocol.compressed ? PPP_UNSUPPORTED : kind_of(protocol.number, false));
+    note_kind(pkt, protocol.compressed ? PPP_UNSUPPORTED : kind_of(protocol.number));
     return true;
 }
 
@@ -160,7 +157,7 @@ bool decode_pppoe_session(struct decoder *decoder, struct packet *pkt, struct cu
         return decode_invalid(pkt, DECODE_EVENT_PPPOE_PKT_TOO_SMALL);
     if (is_decoded(protocol))
         return decode_protocol(decoder, pkt, protocol, DECODE_EVENT_PPP_IP4_PKT_TOO_SMALL, cur);
-    note_kind(pkt, kind_of(protocol.number, true));
+    note_kind(pkt, kind_of(protocol.number));
     return true;
 }
 

@@ -294,9 +294,12 @@ static void sctp_object(struct text *out, const struct sctp_info *sctp)
     json_object_close(out);
 }
 
+/* Routers tell switches by RGMP (RFC 3488) which groups they want; its messages are IGMP messages of four types. */
 static void igmp_object(struct text *out, const struct igmp_info *igmp)
 {
-    json_member_object(out, "igmp");
+    enum { RGMP_FIRST_TYPE = 0xfc };
+
+    json_member_object(out, igmp->type >= RGMP_FIRST_TYPE ? "rgmp" : "igmp");
     if (igmp->version)
         json_member_uint(out, "version", igmp->version);
     json_member_uint(out, "type", igmp->type);
