@@ -50,11 +50,9 @@ void engine_file_options(const struct config *config, struct file_options *out)
 /* Files that are to be stored are larger than what rules look at. */
 void engine_file_depth(const struct config *config, struct stream_options *stream)
 {
-    int64_t depth = config_number_or(config, "file-store.stream-depth", -1);
+    int64_t depth = config_number_or(config, "file-store.stream-depth", 0);
 
-    if (!store_is_wanted(config) || depth < 0 || stream->depth == 0)
-        return;
-    if (depth == 0 || depth > stream->depth)
+    if (store_is_wanted(config) && stream->depth != 0 && depth > stream->depth)
         stream->depth = depth > UINT32_MAX ? 0 : (uint32_t)depth;
 }
 

@@ -401,7 +401,8 @@ int engine_action_order(const struct config *config, enum rule_action order[4], 
 void engine_policy_options(const struct config *config, struct policy_options *out)
 {
     policy_options_default(out);
-    out->packet_alert_max = (unsigned)config_number(config, "packet-alert-max");
+    if (config_number(config, "packet-alert-max") > 0)
+        out->packet_alert_max = (unsigned)config_number(config, "packet-alert-max");
     out->threshold_memcap = (size_t)config_number(config, "threshold.memcap");
 }
 

@@ -16,7 +16,7 @@ import tempfile
 import evasion
 
 UNLIMITED = ['--set', 'app-layer.http.response-body-limit=0', '--set', 'app-layer.http.request-body-limit=0']
-STORE = ['--set', 'file-store.enabled=yes', '--set', 'file-store.stream-depth=0']
+STORE = ['--set', 'file-store.enabled=yes', '--set', 'file-store.stream-depth=1GiB']
 
 
 def content(seed, size):
