@@ -653,7 +653,8 @@ const struct setting config_settings[] = {
       .type = SETTING_SIZE,
       .low = 0,
       .high = INT64_C(1) << 40,
-      .help = "Raise stream.depth to this value, so that larger files are stored whole; a smaller value, or 0, changes nothing" },
+      .help = "Raise stream.depth to this value, so that larger files are stored whole; a smaller value, or 0, changes "
+              "nothing" },
     { .name = "file-store.max-file-size",
       .type = SETTING_SIZE,
       .default_value = "0",
