@@ -128,6 +128,7 @@ static bool call_parser(struct feeding *f, enum flow_direction direction, struct
     struct app_side *side = &af->side[direction];
     const struct app_proto *proto = af->proto;
     struct app_context context = { .app = f->app, .af = af, .now_ns = f->now_ns };
+    uint64_t refused = heap_refused(f->app->heap);
     static const uint8_t nothing[1];
 
     if (!in->bytes)
@@ -139,8 +140,12 @@ static bool call_parser(struct feeding *f, enum flow_direction direction, struct
     uint32_t left = in->length - consumed;
 
     f->verdict->stop_stream |= context.stop_stream;
+    if (heap_refused(f->app->heap) != refused) { /* whatever the parser left out, rules would miss it in silence */
+        fail(f, COUNT_ALLOC);
+        return false;
+    }
     if (result.status == APP_ERROR || result.needed > limit || (left > limit && !af->stopped)) {
-        fail(f, context.no_memory ? COUNT_ALLOC : COUNT_PARSER);
+        fail(f, COUNT_PARSER);
         return false;
     }
     side->offset += consumed;
@@ -625,13 +630,15 @@ void app_datagram(struct app *app, struct flow *flow, enum flow_direction direct
         .length = length,
         .offset = af->side[direction].offset,
     };
+    uint64_t refused = heap_refused(app->heap);
     struct app_result result = af->proto->feed(&context, af->state, &in);
+    bool no_memory = heap_refused(app->heap) != refused;
 
     af->side[direction].offset += length;
     verdict->stop_stream |= context.stop_stream;
-    if (result.status != APP_ERROR)
+    if (result.status != APP_ERROR && !no_memory)
         return;
-    app_count(app, af, context.no_memory ? COUNT_ALLOC : COUNT_PARSER);
+    app_count(app, af, no_memory ? COUNT_ALLOC : COUNT_PARSER);
     verdict->exception = EXCEPTION_APP_ERROR;
 }
 

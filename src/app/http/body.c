@@ -90,9 +90,11 @@ static void close_file(struct http_feed *f, struct http_message *message, enum f
 
 static void keep(struct http_feed *f, struct http_message *message, const uint8_t *bytes, uint32_t length)
 {
+    uint32_t most = f->settings->body_limit[f->direction] == 0 ? HTTP_WINDOW : HTTP_KEPT_MAX;
+
     buffer_append(app_heap(f->context), &message->body, bytes, length, UINT32_MAX);
-    if (f->settings->body_limit[f->direction] == 0 && message->body.length > HTTP_WINDOW) {
-        uint32_t gone = message->body.length - HTTP_WINDOW / 2;
+    if (message->body.length > most) {
+        uint32_t gone = message->body.length - most / 2;
 
         buffer_consume(&message->body, gone);
         message->body_offset += gone;

@@ -168,6 +168,7 @@ enum {
     HTTP_CHUNK_LENGTH_MAX = INT32_MAX,
     HTTP_NONE = UINT16_MAX,  /* no header */
     HTTP_WINDOW = 128 << 10, /* of a body without limit that is kept */
+    HTTP_KEPT_MAX = 2 << 20, /* of any body; a heap has no objects above HEAP_OBJECT_MAX */
 };
 
 /* A place in a message's head or extra. */

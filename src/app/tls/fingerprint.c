@@ -1,28 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fingerprints of hellos: JA3 and JA3S (github.com/salesforce/ja3), JA4 (github.com/FoxIO-LLC/ja4, technical_details/JA4.md). They are made
- * when a rule or the event asks, once, out of the hello that the transaction keeps; that a transaction is read only to whoever
- * asks does not hinder that, since what is made hangs on it by a pointer.
+ * Fingerprints of hellos: JA3 and JA3S (github.com/salesforce/ja3), JA4 (github.com/FoxIO-LLC/ja4, technical_details/JA4.md). The first rule
+ * or event that reads one computes it, from the hello that the transaction keeps. Transactions are constant to rules and events; the result
+ * is stored behind a pointer.
+ *
+ * The memory of the JA3 text is allocated when the parser reads the hello: an allocation that fails there is an error of the flow, whereas a
+ * rule could only miss the fingerprint.
  */
+#include <errno.h>
 #include <nettle/md5.h>
 #include <nettle/sha2.h>
+#include <string.h>
 
 #include "tls_priv.h"
-
-enum { JA3_MAX = 512 << 10 };
 
 /* --- Text ----------------------------------------------------------------------------------------------------------------------- */
 
 struct writer {
-    struct heap *heap;
-    struct buffer *out;
-    bool failed;
+    struct buffer *out; /* with enough room; NULL: the bytes are only counted */
+    uint32_t length;
 };
 
 static void put(struct writer *w, const char *bytes, uint32_t length)
 {
-    if (!w->failed && buffer_append(w->heap, w->out, bytes, length, JA3_MAX) < length)
-        w->failed = true;
+    if (w->out && w->length + length <= w->out->capacity) {
+        memcpy(w->out->bytes + w->length, bytes, length);
+        w->out->length = w->length + length;
+    }
+    w->length += length;
 }
 
 static void put_number(struct writer *w, unsigned value)
@@ -70,6 +75,8 @@ static bool next_extension(struct cursor *list, uint16_t *type)
     return false;
 }
 
+enum { NUMBERS_MAX = 1 << 15 }; /* of a list: its length has 16 bits, a number two bytes */
+
 typedef bool next_function(struct cursor *list, uint16_t *out);
 
 static bool next_byte(struct cursor *list, uint16_t *out)
@@ -97,12 +104,10 @@ static void put_list(struct writer *w, const struct tls_hello *hello, struct tls
     }
 }
 
-/* version,ciphers,extensions,curves,formats; of a server without the last two. */
-static bool make_ja3(struct heap *heap, const struct tls_hello *hello, bool of_client, struct tls_prints *out)
+/* version,ciphers,extensions,curves,formats; of a server without the last two. Returns its length. */
+static uint32_t write_ja3(const struct tls_hello *hello, bool of_client, struct buffer *out)
 {
-    struct writer w = { .heap = heap, .out = &out->ja3 };
-    struct md5_ctx md5;
-    uint8_t digest[MD5_DIGEST_SIZE];
+    struct writer w = { .out = out };
 
     put_number(&w, hello->version);
     put_list(&w, hello, hello->ciphers, next_number);
@@ -111,13 +116,33 @@ static bool make_ja3(struct heap *heap, const struct tls_hello *hello, bool of_c
         put_list(&w, hello, hello->curves, next_number);
         put_list(&w, hello, hello->formats, next_byte);
     }
-    if (w.failed)
-        return false;
+    return w.length;
+}
+
+int tls_reserve_ja3(struct tls_tx *tx, enum flow_direction direction)
+{
+    struct tls_side *side = &tx->side[direction];
+    uint32_t length;
+
+    if (tx->ja3_off || !side->hello.whole)
+        return 0;
+    length = write_ja3(&side->hello, direction == FLOW_TO_SERVER, NULL);
+    side->prints->ja3.bytes = heap_take_raw(tx->heap, length);
+    side->prints->ja3.capacity = side->prints->ja3.bytes ? length : 0;
+    return side->prints->ja3.bytes ? 0 : -ENOMEM;
+}
+
+static void make_ja3(const struct tls_hello *hello, bool of_client, struct tls_prints *out)
+{
+    struct md5_ctx md5;
+    uint8_t digest[MD5_DIGEST_SIZE];
+
+    write_ja3(hello, of_client, &out->ja3);
     md5_init(&md5);
     md5_update(&md5, out->ja3.length, out->ja3.bytes);
     md5_digest(&md5, sizeof(digest), digest);
     put_hex(out->ja3_hash, digest, sizeof(digest));
-    return true;
+    out->ja3_made = true;
 }
 
 /* --- JA4 ---------------------------------------------------------------------------------------------------------------------------- */
@@ -207,7 +232,7 @@ static size_t collect(const struct tls_hello *hello, struct tls_piece piece, nex
     struct cursor list = tls_piece_cursor(&hello->body, piece);
     size_t count = 0;
 
-    while (next(&list, &out[count]))
+    while (count < NUMBERS_MAX && next(&list, &out[count]))
         count++;
     return count;
 }
@@ -269,13 +294,11 @@ const struct tls_prints *tls_ja3(const struct tls_tx *tx, enum flow_direction di
     const struct tls_side *side = &tx->side[direction];
     struct tls_prints *prints = side->prints;
 
-    if (tx->ja3_off || !prints || !side->hello.whole)
+    if (tx->ja3_off || !prints || !prints->ja3.bytes)
         return NULL;
-    if (!prints->ja3_made) {
-        buffer_clear(tx->heap, &prints->ja3);
-        prints->ja3_made = make_ja3(tx->heap, &side->hello, direction == FLOW_TO_SERVER, prints);
-    }
-    return prints->ja3_made ? prints : NULL;
+    if (!prints->ja3_made)
+        make_ja3(&side->hello, direction == FLOW_TO_SERVER, prints);
+    return prints;
 }
 
 const struct tls_prints *tls_ja4(const struct tls_tx *tx)
@@ -286,13 +309,9 @@ const struct tls_prints *tls_ja4(const struct tls_tx *tx)
     if (tx->ja4_off || !prints || !side->hello.body.bytes)
         return NULL;
     if (!prints->ja4_made) {
-        size_t room = side->hello.body.length / 2 + 1;
-        uint16_t *numbers = heap_take_raw(tx->heap, 2 * room * sizeof(*numbers));
+        uint16_t numbers[NUMBERS_MAX], other[NUMBERS_MAX];
 
-        if (!numbers)
-            return NULL;
-        make_ja4(&side->hello, numbers, numbers + room, prints->ja4);
-        heap_give(tx->heap, numbers);
+        make_ja4(&side->hello, numbers, other, prints->ja4);
         prints->ja4_made = true;
     }
     return prints;

@@ -339,7 +339,7 @@ int tls_read_hello(const struct tls_parser *parser, struct cursor body)
     struct cursor cur = cursor_of(hello->body.bytes, length);
 
     hello->whole = fixed_part(&r, &cur) && suites(&r, &cur) && extensions(&r, &cur);
-    return 0;
+    return tls_reserve_ja3(parser->tx, parser->direction);
 }
 
 void tls_free_hello(struct heap *heap, struct tls_hello *hello)

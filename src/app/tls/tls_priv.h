@@ -266,7 +266,9 @@ static inline bool tls_is_grease(uint16_t value) /* RFC 8701 */
 
 /* --- fingerprint.c -------------------------------------------------------------------------------------------------------------- */
 
-/* NULL when there is no whole hello, it is off, or there is no memory. JA3 of the client, JA3S of the server. */
+/* Allocates the memory of the text of JA3, when the hello was read. 0 or -ENOMEM. */
+int tls_reserve_ja3(struct tls_tx *tx, enum flow_direction direction);
+/* NULL when there is no whole hello, or it is off. JA3 of the client, JA3S of the server. */
 const struct tls_prints *tls_ja3(const struct tls_tx *tx, enum flow_direction direction);
 const struct tls_prints *tls_ja4(const struct tls_tx *tx);
 void tls_free_prints(struct heap *heap, struct tls_prints *prints);
