@@ -3,10 +3,11 @@
  * One application protocol, FUZZ_APP, behind the real framework.
  *
  * Input: pieces, each of a byte of flags (1: to the client; 2: bytes are lost before it; 4: its direction ends behind it), two bytes of
- * length in network order, and so many bytes. The first byte of all: 1 for UDP where the protocol has both.
+ * length in network order, and so many bytes. The first byte of all: 1 for UDP where the protocol has both. A direction that has ended
+ * sends nothing more, as in the stream.
  *
  * Contract: no crash, all memory given back, logs well-formed, and the same transactions with the same logs and events however the
- * bytes are cut.
+ * bytes are cut. With a heap of a few slabs, too: where an allocation was refused the flow fails; where none was, the outcome is the same.
  */
 #include "../lib/app_rig.h"
 
@@ -18,11 +19,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct outcome {
     struct text all;
-    bool failed;
+    bool failed, refused, refused_at_end; /* refused: the heap had no memory for the parser */
 };
+
+enum { HEAP_SLAB = 64 << 10, HEAP_DEFAULT = 64 << 20, TINY_SLABS_MIN = 2, TINY_SLABS = 14 };
 
 static void play(struct app_rig *rig, const uint8_t *data, size_t size)
 {
+    bool ended[FLOW_DIRECTIONS] = { false, false };
+
     while (size >= 3) {
         enum flow_direction direction = data[0] & 1 ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
         size_t length = (size_t)data[1] << 8 | data[2];
@@ -31,18 +36,20 @@ static void play(struct app_rig *rig, const uint8_t *data, size_t size)
             app_rig_lose(rig, direction, 10);
         if (length > size - 3)
             length = size - 3;
-        app_rig_send(rig, direction, data + 3, length);
-        if (data[0] & 4)
+        if (!ended[direction])
+            app_rig_send(rig, direction, data + 3, length);
+        if (data[0] & 4 && !ended[direction]) {
             app_rig_end(rig, direction);
+            ended[direction] = true;
+        }
         data += 3 + length;
         size -= 3 + length;
     }
-    app_rig_close(rig);
 }
 
-static void run(const uint8_t *data, size_t size, int cut, struct outcome *out)
+static void run(const uint8_t *data, size_t size, int cut, size_t memcap, struct outcome *out)
 {
-    struct app_rig *rig = app_rig_new(FUZZ_APP, NULL);
+    struct app_rig *rig = app_rig_new_limited(FUZZ_APP, NULL, memcap);
     const struct app_proto *proto = app_by_id(app_find(FUZZ_APP));
 
     app_want(rig->app, RULE_MESSAGE_MD5);
@@ -63,12 +70,49 @@ static void run(const uint8_t *data, size_t size, int cut, struct outcome *out)
         app_rig_expect(rig, FUZZ_APP, "", 0);
     if (size > 0)
         play(rig, data + 1, size - 1);
+    out->failed = rig->failed;
+    out->refused =
+        heap_refused(rig->app->heap) > 0; /* what follows is the end of the flow: nobody is told of failures there */
+    app_rig_close(rig);
     for (uint64_t id = 0; id < RIG_MAX_TX; id++) {
         if (rig->json[id].bytes)
             text_printf(&out->all, "%s\n", app_rig_json(rig, id));
     }
-    out->failed = rig->failed;
+    out->refused_at_end = heap_refused(rig->app->heap) > 0;
     app_rig_free(rig);
+}
+
+static void compare(const struct outcome *whole, const struct outcome *other, const char *name)
+{
+    if (!FUZZ_SAME_WHEN_CUT)
+        return;
+    if (whole->failed != other->failed) {
+        fprintf(stderr, "whole %s, %s %s\n", whole->failed ? "failed" : "went on", name,
+                other->failed ? "failed" : "went on");
+        abort();
+    }
+    if (!whole->failed &&
+        (whole->all.length != other->all.length ||
+         (whole->all.length > 0 && memcmp(whole->all.bytes, other->all.bytes, whole->all.length) != 0))) {
+        fprintf(stderr, "whole:\n%s\n%s:\n%s\n", whole->all.bytes, name, other->all.bytes);
+        abort();
+    }
+}
+
+/* The number of slabs depends on the input, so that the heap is exhausted in different places. */
+static void run_in_tiny_heap(const uint8_t *data, size_t size, const struct outcome *whole)
+{
+    size_t slabs = TINY_SLABS_MIN + (size + (size > 0 ? data[size - 1] : 0)) % TINY_SLABS;
+    struct outcome tiny = { 0 };
+
+    run(data, size, 0, slabs * HEAP_SLAB, &tiny);
+    if (tiny.refused && !tiny.failed) {
+        fprintf(stderr, "an allocation was refused, and the flow went on as if nothing were missing\n");
+        abort();
+    }
+    if (!tiny.refused_at_end)
+        compare(whole, &tiny, "tiny heap");
+    text_clear(&tiny.all);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -76,24 +120,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const int cuts[] = { 1, -1 };
     struct outcome whole = { 0 };
 
-    run(data, size, 0, &whole);
+    run(data, size, 0, HEAP_DEFAULT, &whole);
     for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
         struct outcome cut = { 0 };
 
-        run(data, size, cuts[i], &cut);
-        if (FUZZ_SAME_WHEN_CUT && !whole.failed && !cut.failed &&
-            (whole.all.length != cut.all.length ||
-             (cut.all.length > 0 && memcmp(whole.all.bytes, cut.all.bytes, cut.all.length) != 0))) {
-            fprintf(stderr, "whole:\n%s\ncut %d:\n%s\n", whole.all.bytes, cuts[i], cut.all.bytes);
-            abort();
-        }
-        if (FUZZ_SAME_WHEN_CUT && whole.failed != cut.failed) {
-            fprintf(stderr, "whole %s, cut %d %s\n", whole.failed ? "failed" : "went on", cuts[i],
-                    cut.failed ? "failed" : "went on");
-            abort();
-        }
+        run(data, size, cuts[i], HEAP_DEFAULT, &cut);
+        compare(&whole, &cut, cuts[i] > 0 ? "cut into bytes" : "cut at random");
         text_clear(&cut.all);
     }
+    run_in_tiny_heap(data, size, &whole);
     text_clear(&whole.all);
     return 0;
 }
