@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Fails every allocation once, in every protocol.
+ *
+ *     alloc_failures SOURCE [--all] [--largest BYTES] [--runs N] [--only TEXT] [--here] [CAPTURE OR FOLDER]...
+ *
+ * A conversation (conversation.h) is played to the whole pipeline with all rules, all events and the file store, in process. First without a
+ * failure, which counts its allocations; then once for each of them, in which that one is refused; then for every third one, in which all that
+ * follow are refused, too. Of captures N allocations are refused (default 20), spread evenly. --all leaves no allocation out.
+ *
+ * Then the start of a daemon or a reload (settings, rules, pipeline, output) is repeated in the same way, for malloc() and its relatives.
+ *
+ * A run must not crash (the sanitizers' builds run it, too), and must leave nothing taken from the application-layer heap and the pools. The
+ * conversations run in a child process, so that all crashes of a run are listed, each with the conversation and the number of the allocation.
+ * To debug one: --only takes the conversations whose name has TEXT, and --here runs them without a child.
+ *
+ * The table at the end has a line for each application protocol and each pool; one without a refused allocation fails the test, as do those of
+ * the writer of events.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "app/app_priv.h"
+#include "conversation.h"
+#include "defrag/defrag_priv.h"
+#include "detect/detect_priv.h"
+#include "engine/engine_priv.h"
+#include "flow/flow_priv.h"
+#include "output/output_priv.h"
+#include "refuse.h"
+#include "sluice/config.h"
+#include "sluice/diag.h"
+#include "stream/assembly_priv.h"
+#include "stream/stream_priv.h"
+
+#if __has_include(<sanitizer/lsan_interface.h>) && defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#else
+#define __lsan_do_recoverable_leak_check() 0
+#endif
+
+enum { CRASHES_MAX = 50, START_RUNS = 150, ALL_LATER_STEP = 3, HOUR_SECONDS = 3600, POOLS = 10 };
+#define START_NS (UINT64_C(1700000000) * 1000000000)
+
+enum mode { ONE_FAILS, ALL_LATER_FAIL, MODES };
+
+/* Shared with the child, which may die at any moment. */
+struct progress {
+    size_t conversation; /* its index; past the last one: the start */
+    enum mode mode;
+    uint64_t at; /* the allocation that is refused; 0: none yet */
+    bool failed; /* something was reported by the child */
+    uint64_t runs;
+    uint64_t flows[APP_MAX_PROTOCOLS], heap_refused[APP_MAX_PROTOCOLS];
+    uint64_t pool_refused[POOLS];
+    uint64_t output_refused, start_refused, start_runs;
+};
+
+static const char *const pool_names[POOLS] = {
+    "flow: flows",
+    "flow: flow bits and integers",
+    "flow: captured texts",
+    "stream: sessions",
+    "stream: blocks of data",
+    "stream: extents of data",
+    "defrag: datagrams",
+    "defrag: pages",
+    "detect: waiting rules of flows",
+    "detect: waiting rules of transactions",
+};
+
+struct side {
+    struct pipeline_options options;
+    struct pipeline_shared shared;
+    struct pipeline pipeline;
+    struct output *output;
+};
+
+static struct {
+    const char *source, *only;
+    char folder[64], eve[96];
+    bool all, here;
+    uint64_t largest, runs;
+    struct conversations conversations;
+    struct config *config;
+    struct ruleset *ruleset;
+    struct side side[2]; /* inline, passive */
+    struct progress *progress;
+    uint64_t number, begin_ns;
+} t;
+
+static void require(bool condition, const char *what)
+{
+    if (condition)
+        return;
+    fprintf(stderr, "alloc_failures: %s\n", what);
+    exit(2);
+}
+
+/* --- Settings and rules --------------------------------------------------------------------------------------------------------- */
+
+static void write_settings(char *out, size_t size)
+{
+    int length = snprintf(
+        out, size,
+        "log-dir: %s\n"
+        "classification-file: %s/rules/classification.config\n"
+        "reference-config-file: %s/rules/reference.config\n"
+        "reputation:\n  categories: %s/tests/replay/captures/categories.txt\n"
+        "  files: [%s/tests/replay/captures/reputations.list]\n"
+        "geoip-database: %s/tests/replay/captures/countries.mmdb\n"
+        "file-store:\n  enabled: yes\n  force-filestore: yes\n  force-magic: yes\n  force-hash: [md5, sha1, sha256]\n"
+        "app-layer:\n  memcap: 4MiB\n  protocols:\n"
+        "    tls:\n      ja3-fingerprints: yes\n      ja4-fingerprints: yes\n"
+        "    http:\n      libhtp:\n        default-config:\n          lzma-enabled: yes\n"
+        "    smtp:\n      mime:\n        body-md5: yes\n"
+        "eve:\n  types:\n    http:\n      dump-all-headers: both\n"
+        "    tls:\n      custom: [subject, issuer, serial, fingerprint, sni, version, not_before, not_after, "
+        "certificate, chain, ja3, ja3s, "
+        "ja4, subjectaltname]\n"
+        "flow:\n  memcap: 1MiB\n"
+        "stream:\n  memcap: 1MiB\n  reassembly-memcap: 2MiB\n"
+        "defrag:\n  memcap: 1MiB\n"
+        "threshold:\n  memcap: 1MiB\nhost:\n  memcap: 1MiB\n",
+        t.folder, t.source, t.source, t.source, t.source, t.source);
+
+    require(length > 0 && (size_t)length < size, "the settings are too long");
+}
+
+/* 0 or -errno; the messages go to `diag`. */
+static int load_settings(struct config **out, struct diag *diag)
+{
+    const struct setting *tables[APP_MAX_PROTOCOLS + 2] = { config_settings };
+    static char text[16384];
+    int err;
+
+    write_settings(text, sizeof(text));
+    app_setting_tables(tables + 1);
+    err = config_new(out, tables);
+    if (err)
+        return err;
+    err = config_parse(*out, "test", text, strlen(text), CONFIG_STRICT, diag);
+    return err ? err : (diag_errors(diag) > 0 ? -EINVAL : 0);
+}
+
+static void load(void)
+{
+    static char paths[4][4096];
+    static const char *const files[] = { "rules/decoder-events.rules", "rules/stream-events.rules",
+                                         "rules/sluice.rules", "tests/replay/captures/keywords.rules" };
+    const char *names[4];
+    struct diag *diag = diag_new();
+    int err = load_settings(&t.config, diag);
+
+    for (unsigned i = 0; i < 4; i++) {
+        snprintf(paths[i], sizeof(paths[i]), "%s/%s", t.source, files[i]);
+        names[i] = paths[i];
+    }
+    err = err ? err : engine_load_rules(&t.ruleset, t.config, names, 4, diag);
+    if (err)
+        diag_print(diag, stderr, false);
+    require(err == 0, "settings or rules are wrong");
+    diag_free(diag);
+}
+
+/* --- The pipeline --------------------------------------------------------------------------------------------------------------- */
+
+static int open_output(struct output **out, const struct config *config)
+{
+    struct output_options options;
+    char error[256];
+
+    output_options_default(&options);
+    engine_eve_options(config, &options.eve);
+    for (int kind = 0; kind < OUTPUT_EVENT_COUNT; kind++)
+        options.eve.enabled[kind] = true;
+    memset(options.eve.app, 1, sizeof(options.eve.app));
+    options.eve.ethernet = options.eve.community_id = options.eve.metadata = true;
+    options.eve.alert.payload = options.eve.alert.payload_printable = options.eve.alert.packet = true;
+    options.eve.alert.verdict = options.eve.alert.flow = options.eve.alert.app_layer = true;
+    options.eve.alert.tagged_packets = options.eve.alert.rule_raw = true;
+    options.eve.anomaly.decode = options.eve.anomaly.stream = options.eve.anomaly.application = true;
+    options.eve.xff.alert = options.eve.xff.http = (struct xff_options){ .enabled = true, .header = "X-Forwarded-For" };
+    options.eve_path = t.eve;
+    options.eve_truncate = true;
+    options.console = NULL;
+    options.ring_size = 1 << 20;
+    return output_open(out, &options, 1, error);
+}
+
+static void close_side(struct side *side)
+{
+    pipeline_clear(&side->pipeline);
+    output_close(side->output);
+    pipeline_shared_clear(&side->shared);
+    memset(side, 0, sizeof(*side));
+}
+
+/* 0 or -errno. What was opened is closed by close_side(). */
+static int open_side(struct side *side, const struct config *config, const struct ruleset *ruleset, bool inline_mode,
+                     bool has_files)
+{
+    struct diag *diag = diag_new();
+    char error[ENGINE_ERROR_SIZE];
+    int err = diag ? engine_pipeline_options(config, 1, inline_mode, &side->options, diag) : -ENOMEM;
+
+    diag_free(diag);
+    if (err)
+        return err;
+    side->options.checksums = CHECKSUMS_IGNORE;
+    err = open_output(&side->output, config);
+    if (err) {
+        app_options_clear(&side->options.app);
+        return err;
+    }
+    err = pipeline_shared_init(&side->shared, &side->options);
+    if (!err && has_files)
+        err = engine_open_file_store(&side->shared.files, config, t.folder, 1, true, error);
+    if (!err)
+        err = pipeline_init(&side->pipeline, &side->options, &side->shared, 0, output_port(side->output, 0));
+    if (!err)
+        pipeline_use_ruleset(&side->pipeline, ruleset);
+    err = err ? err : detector_prepare(side->pipeline.detector, ruleset);
+    return err || !side->shared.files ? err : file_store_start(side->shared.files);
+}
+
+static const struct pool *pool_at(const struct side *side, unsigned index)
+{
+    const struct pipeline *p = &side->pipeline;
+    const struct pool *const pools[POOLS] = {
+        p->flows->flows,          p->flows->variables,       p->flows->texts,      p->stream->sessions,
+        p->stream->store->blocks, p->stream->store->extents, p->defrag->datagrams, p->defrag->pages,
+        p->detector->waiting,     p->detector->transactions,
+    };
+
+    return pools[index];
+}
+
+/* --- A run ---------------------------------------------------------------------------------------------------------------------- */
+
+static void report(const struct conversation *one, const char *what)
+{
+    fprintf(stderr, "%s, %s %llu: %s\n", one->name, t.progress->mode == ONE_FAILS ? "allocation" : "allocations from",
+            (unsigned long long)t.progress->at, what);
+    t.progress->failed = true;
+}
+
+static void check_nothing_left(const struct conversation *one, const struct side *side)
+{
+    static const unsigned emptied[] = { 0, 1, 2, 3, 4, 5, 8, 9 }; /* fragments stay until their time is over */
+    char what[128];
+
+    if (heap_memory(side->pipeline.app->heap) > 0)
+        report(one, "memory of the application-layer heap was not given back");
+    for (unsigned i = 0; i < sizeof(emptied) / sizeof(emptied[0]); i++)
+        if (pool_used(pool_at(side, emptied[i])) > 0) {
+            snprintf(what, sizeof(what), "%zu objects were not given back: %s", pool_used(pool_at(side, emptied[i])),
+                     pool_names[emptied[i]]);
+            report(one, what);
+        }
+}
+
+/* Each run has a writer of its own, because buffers keep what they have grown to. */
+static void renew_output(struct side *side)
+{
+    output_close(side->output);
+    side->output = NULL;
+    require(open_output(&side->output, t.config) == 0, "cannot open the event file");
+    side->pipeline.output = output_port(side->output, 0);
+}
+
+static uint64_t play(const struct conversation *one, struct side *side, uint64_t at, bool all_later)
+{
+    struct packet packet;
+
+    renew_output(side);
+    t.begin_ns += HOUR_SECONDS * UINT64_C(1000000000); /* all that is left of the run before is over */
+    refuse_start(at, all_later);
+    for (size_t i = 0; i < one->count; i++) {
+        const struct frame *frame = &one->frames[i];
+
+        memset(&packet, 0, sizeof(packet));
+        packet.data = frame->bytes;
+        packet.length = frame->length;
+        packet.wire_length = frame->wire_length;
+        packet.link = frame->link;
+        packet.time_ns = t.begin_ns + frame->delay_ns;
+        packet.number = ++t.number;
+        refuse_next_packet();
+        pipeline_packet(&side->pipeline, t.ruleset, &packet, NULL);
+        if (i + 1 == one->count)
+            t.begin_ns = packet.time_ns;
+    }
+    refuse_next_packet();
+    pipeline_finish(&side->pipeline, t.ruleset);
+    refuse_stop();
+    t.progress->runs++;
+    for (unsigned i = 0; i < POOLS; i++)
+        t.progress->pool_refused[i] += refuse_count_pool(pool_at(side, i));
+    if (one->protocol > 0)
+        t.progress->heap_refused[one->protocol - 1] += refuse_count(REFUSE_HEAP);
+    check_nothing_left(one, side);
+    uint64_t calls = refuse_stop();
+
+    refuse_start(at > calls ? at - calls : 0, all_later); /* the writer's allocations come behind */
+    output_stop(side->output);
+    calls += refuse_stop();
+    t.progress->output_refused += refuse_count(REFUSE_MALLOC);
+    return calls;
+}
+
+static uint64_t flows_of(const struct side *side, unsigned protocol)
+{
+    return side->pipeline.app->counters[protocol - 1][0][COUNT_FLOW] +
+           side->pipeline.app->counters[protocol - 1][1][COUNT_FLOW];
+}
+
+static uint64_t step_of(const struct conversation *one, enum mode mode, uint64_t calls)
+{
+    if (t.all)
+        return 1;
+    if (one->sampled)
+        return calls > t.runs ? calls / t.runs : 1;
+    return mode == ONE_FAILS ? 1 : ALL_LATER_STEP;
+}
+
+static void run_conversation(const struct conversation *one)
+{
+    struct progress *progress = t.progress;
+    struct side *side = &t.side[one->passive];
+    uint64_t calls;
+
+    if (progress->at == 0) { /* otherwise the child before has crashed in the middle */
+        uint64_t before = one->protocol ? flows_of(side, one->protocol) : 0;
+
+        play(one, side, 0, false);
+        progress->at = 1;
+        if (one->protocol)
+            progress->flows[one->protocol - 1] += flows_of(side, one->protocol) - before;
+    }
+    calls = play(one, side, 0, false);
+    for (; progress->mode < MODES; progress->mode++, progress->at = 1)
+        for (; progress->at <= calls; progress->at += step_of(one, progress->mode, calls)) {
+            play(one, side, progress->at, progress->mode == ALL_LATER_FAIL);
+        }
+    progress->mode = ONE_FAILS;
+    progress->at = 0;
+}
+
+/* --- The start ------------------------------------------------------------------------------------------------------------------ */
+
+/* All that a start or a reload allocates: settings, rules, pipeline, output. It may fail; what it has made is freed. */
+static uint64_t start_once(uint64_t at, bool all_later)
+{
+    static char path[4096];
+    const char *names[] = { path };
+    struct config *config = NULL;
+    struct ruleset *ruleset = NULL;
+    struct side side = { .output = NULL };
+    struct diag *diag;
+    int err;
+
+    snprintf(path, sizeof(path), "%s/tests/memory/start.rules", t.source);
+    refuse_start(at, all_later);
+    diag = diag_new();
+    err = diag ? load_settings(&config, diag) : -ENOMEM;
+    err = err ? err : engine_load_rules(&ruleset, config, names, 1, diag);
+    err = err ? err : open_side(&side, config, ruleset, true, false);
+    uint64_t calls = refuse_stop();
+
+    t.progress->start_refused += refuse_count(REFUSE_MALLOC);
+    t.progress->start_runs++;
+    if (at == 0)
+        require(err == 0, "the start fails without a refused allocation");
+    close_side(&side);
+    ruleset_free(ruleset);
+    config_free(config);
+    diag_free(diag);
+    return calls;
+}
+
+static void run_start(void)
+{
+    struct progress *progress = t.progress;
+    uint64_t calls = start_once(0, false), runs = t.all ? calls : START_RUNS, step = calls > runs ? calls / runs : 1;
+
+    if (progress->at == 0)
+        progress->at = 1;
+    for (; progress->mode < MODES; progress->mode++, progress->at = 1)
+        for (; progress->at <= calls; progress->at += step)
+            start_once(progress->at, progress->mode == ALL_LATER_FAIL);
+}
+
+/* --- Processes ------------------------------------------------------------------------------------------------------------------ */
+
+static int child(void)
+{
+    require(open_side(&t.side[0], t.config, t.ruleset, true, true) == 0, "cannot make the inline pipeline");
+    require(open_side(&t.side[1], t.config, t.ruleset, false, true) == 0, "cannot make the passive pipeline");
+    t.begin_ns = START_NS;
+    for (; t.progress->conversation < t.conversations.count; t.progress->conversation++) {
+        const struct conversation *one = &t.conversations.list[t.progress->conversation];
+
+        if (!t.only || strstr(one->name, t.only))
+            run_conversation(one);
+    }
+    for (int i = 0; i < 2; i++)
+        close_side(&t.side[i]);
+    if (!t.only || strcmp(t.only, "start") == 0)
+        run_start();
+    ruleset_free(t.ruleset);
+    config_free(t.config);
+    conversations_clear(&t.conversations);
+    if (__lsan_do_recoverable_leak_check()) {
+        fprintf(stderr, "memory was leaked\n");
+        t.progress->failed = true;
+    }
+    return 0;
+}
+
+static const char *place(void)
+{
+    static char text[256];
+    const struct progress *progress = t.progress;
+    bool is_start = progress->conversation >= t.conversations.count;
+
+    snprintf(text, sizeof(text), "%s, %s %llu", is_start ? "start" : t.conversations.list[progress->conversation].name,
+             progress->mode == ONE_FAILS ? "allocation" : "allocations from", (unsigned long long)progress->at);
+    return text;
+}
+
+/* Runs children until one has come to the end. The number of those that crashed. */
+static unsigned run_children(void)
+{
+    unsigned crashes = 0;
+
+    for (;;) {
+        int status = 0;
+        pid_t pid;
+
+        fflush(stdout);
+        pid = fork();
+        require(pid >= 0, "cannot fork");
+        if (pid == 0)
+            _exit(child());
+        require(waitpid(pid, &status, 0) == pid, "cannot wait");
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+            return crashes;
+        if (WIFSIGNALED(status))
+            printf("CRASH (signal %d): %s\n", WTERMSIG(status), place());
+        else
+            printf("CRASH (exit code %d): %s\n", WEXITSTATUS(status), place());
+        if (++crashes == CRASHES_MAX || t.progress->at == 0)
+            return crashes;
+        t.progress->at++;
+    }
+}
+
+/* --- The table ------------------------------------------------------------------------------------------------------------------ */
+
+static bool print_row(const char *name, uint64_t refused, const char *trouble)
+{
+    printf("%-40s %8llu%s%s\n", name, (unsigned long long)refused, trouble ? "   " : "", trouble ? trouble : "");
+    return !trouble;
+}
+
+static bool print_table(void)
+{
+    const struct progress *progress = t.progress;
+    bool complete = true;
+
+    printf("%-40s %8s\n", "protocol, pool or part", "refused");
+    for (size_t i = 0; i < app_list_count; i++)
+        complete &= print_row(app_list[i]->name, progress->heap_refused[i],
+                              progress->flows[i] == 0          ? "NO FLOW OF THE PROTOCOL"
+                              : progress->heap_refused[i] == 0 ? "NOT COVERED"
+                                                               : NULL);
+    for (unsigned i = 0; i < POOLS; i++)
+        complete &=
+            print_row(pool_names[i], progress->pool_refused[i], progress->pool_refused[i] ? NULL : "NOT COVERED");
+    complete &= print_row("output", progress->output_refused, progress->output_refused ? NULL : "NOT COVERED");
+    complete &= print_row("start and reload", progress->start_refused, progress->start_refused ? NULL : "NOT COVERED");
+    printf("%zu conversations, %llu runs; %llu starts\n", t.conversations.count, (unsigned long long)progress->runs,
+           (unsigned long long)progress->start_runs);
+    return complete;
+}
+
+static void read_arguments(int argc, char **argv)
+{
+    t.source = argc > 1 ? argv[1] : "";
+    t.runs = 20;
+    t.largest = 200000;
+    require(argc > 1, "usage: alloc_failures SOURCE [--all] [--largest BYTES] [--runs N] [--only TEXT] [--here] "
+                      "[CAPTURE OR FOLDER]...");
+    conversations_add_built_in(&t.conversations, t.source);
+    for (int i = 2; i < argc; i++) {
+        if (strcmp(argv[i], "--all") == 0)
+            t.all = true;
+        else if (strcmp(argv[i], "--here") == 0)
+            t.here = true;
+        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+            t.only = argv[++i];
+        else if (strcmp(argv[i], "--largest") == 0 && i + 1 < argc)
+            t.largest = strtoull(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc)
+            t.runs = strtoull(argv[++i], NULL, 10);
+        else
+            conversations_add_captures(&t.conversations, argv[i], t.largest);
+    }
+    require(t.runs > 0, "--runs needs a number above 0");
+}
+
+int main(int argc, char **argv)
+{
+    char remove[128];
+
+    read_arguments(argc, argv);
+    strcpy(t.folder, "/tmp/sluice-memory.XXXXXX");
+    require(mkdtemp(t.folder) != NULL, "cannot make a folder");
+    snprintf(t.eve, sizeof(t.eve), "%s/eve.json", t.folder);
+    t.progress = mmap(NULL, sizeof(*t.progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    require(t.progress != MAP_FAILED, "no memory");
+    load();
+
+    if (t.here)
+        return child() || t.progress->failed;
+    unsigned crashes = run_children();
+    bool complete = print_table();
+
+    ruleset_free(t.ruleset);
+    config_free(t.config);
+    conversations_clear(&t.conversations);
+    snprintf(remove, sizeof(remove), "rm -rf %s", t.folder);
+    if (system(remove) != 0)
+        fprintf(stderr, "%s was not removed\n", t.folder);
+    return crashes > 0 || t.progress->failed || !complete;
+}

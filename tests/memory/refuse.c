@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* See refuse.h. A refused call of a heap is made with a size that no heap has, so that it is counted as refused by the heap, too. */
+#include "refuse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/heap.h"
+#include "sluice/pool.h"
+
+enum { POOLS_MAX = 32 };
+
+static _Thread_local bool is_armed;
+static struct {
+    uint64_t at, calls, refused[REFUSE_KINDS];
+    bool all_later;
+    struct pool_state {
+        const struct pool *pool;
+        uint64_t refused;
+        bool promised; /* that there is room, until the next packet */
+    } pools[POOLS_MAX];
+} state;
+
+void refuse_start(uint64_t at, bool all_later)
+{
+    memset(&state, 0, sizeof(state));
+    state.at = at;
+    state.all_later = all_later;
+    is_armed = true;
+}
+
+void refuse_next_packet(void)
+{
+    for (unsigned i = 0; i < POOLS_MAX; i++)
+        state.pools[i].promised = false;
+}
+
+uint64_t refuse_stop(void)
+{
+    is_armed = false;
+    return state.calls;
+}
+
+uint64_t refuse_count(enum refuse_kind kind)
+{
+    return state.refused[kind];
+}
+
+uint64_t refuse_count_pool(const struct pool *pool)
+{
+    for (unsigned i = 0; i < POOLS_MAX; i++)
+        if (state.pools[i].pool == pool)
+            return state.pools[i].refused;
+    return 0;
+}
+
+static bool is_refused(enum refuse_kind kind)
+{
+    if (!is_armed)
+        return false;
+    state.calls++;
+    if (state.at == 0 || state.calls < state.at || (state.calls > state.at && !state.all_later))
+        return false;
+    state.refused[kind]++;
+    return true;
+}
+
+/* --- heap ----------------------------------------------------------------------------------------------------------------------- */
+
+void *__real_heap_take(struct heap *heap, size_t size);
+void *__real_heap_take_raw(struct heap *heap, size_t size);
+void *__real_heap_grow(struct heap *heap, void *object, size_t used, size_t size);
+void __real_buffer_reserve(struct heap *heap, struct buffer *buffer, uint32_t length);
+uint32_t __real_buffer_append(struct heap *heap, struct buffer *buffer, const void *bytes, uint32_t length,
+                              uint32_t limit);
+void *__wrap_heap_take(struct heap *heap, size_t size);
+void *__wrap_heap_take_raw(struct heap *heap, size_t size);
+void *__wrap_heap_grow(struct heap *heap, void *object, size_t used, size_t size);
+void __wrap_buffer_reserve(struct heap *heap, struct buffer *buffer, uint32_t length);
+uint32_t __wrap_buffer_append(struct heap *heap, struct buffer *buffer, const void *bytes, uint32_t length,
+                              uint32_t limit);
+
+static void *refuse_heap(struct heap *heap)
+{
+    return __real_heap_take_raw(heap, HEAP_OBJECT_MAX + (size_t)1);
+}
+
+void *__wrap_heap_take(struct heap *heap, size_t size)
+{
+    return is_refused(REFUSE_HEAP) ? refuse_heap(heap) : __real_heap_take(heap, size);
+}
+
+void *__wrap_heap_take_raw(struct heap *heap, size_t size)
+{
+    return is_refused(REFUSE_HEAP) ? refuse_heap(heap) : __real_heap_take_raw(heap, size);
+}
+
+void *__wrap_heap_grow(struct heap *heap, void *object, size_t used, size_t size)
+{
+    bool grows = !object || heap_size(heap, object) < size;
+
+    return grows && is_refused(REFUSE_HEAP) ? refuse_heap(heap) : __real_heap_grow(heap, object, used, size);
+}
+
+void __wrap_buffer_reserve(struct heap *heap, struct buffer *buffer, uint32_t length)
+{
+    if (length <= buffer->capacity || !is_refused(REFUSE_HEAP)) /* no mistake of the caller: it is only a hint */
+        __real_buffer_reserve(heap, buffer, length);
+}
+
+uint32_t __wrap_buffer_append(struct heap *heap, struct buffer *buffer, const void *bytes, uint32_t length,
+                              uint32_t limit)
+{
+    uint32_t room = limit > buffer->length ? limit - buffer->length : 0;
+    uint32_t wanted = length < room ? length : room, left = buffer->capacity - buffer->length;
+
+    if (wanted > left && is_refused(REFUSE_HEAP)) {
+        refuse_heap(heap);
+        length = left;
+    }
+    return __real_buffer_append(heap, buffer, bytes, length, limit);
+}
+
+/* --- pool ----------------------------------------------------------------------------------------------------------------------- */
+
+void *__real_pool_take(struct pool *pool);
+size_t __real_pool_used(const struct pool *pool);
+void *__wrap_pool_take(struct pool *pool);
+size_t __wrap_pool_used(const struct pool *pool);
+
+static struct pool_state *state_of(const struct pool *pool)
+{
+    unsigned i = 0;
+
+    while (i + 1 < POOLS_MAX && state.pools[i].pool && state.pools[i].pool != pool)
+        i++;
+    state.pools[i].pool = pool;
+    return &state.pools[i];
+}
+
+static bool is_pool_refused(const struct pool *pool)
+{
+    if (!is_refused(REFUSE_POOL))
+        return false;
+    state_of(pool)->refused++;
+    return true;
+}
+
+void *__wrap_pool_take(struct pool *pool)
+{
+    if (is_armed && state_of(pool)->promised)
+        return __real_pool_take(pool);
+    return is_pool_refused(pool) ? NULL : __real_pool_take(pool);
+}
+
+/* Callers that take several objects, all or none, compare this with the capacity first. What they are told must hold. */
+size_t __wrap_pool_used(const struct pool *pool)
+{
+    if (!is_armed)
+        return __real_pool_used(pool);
+    if (is_pool_refused(pool))
+        return pool_capacity(pool);
+    state_of(pool)->promised = true;
+    return __real_pool_used(pool);
+}
+
+/* --- malloc --------------------------------------------------------------------------------------------------------------------- */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__real_reallocarray(void *old, size_t count, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+char *__real_strdup(const char *text);
+char *__real_strndup(const char *text, size_t length);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_reallocarray(void *old, size_t count, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t length);
+
+void *__wrap_malloc(size_t size)
+{
+    return is_refused(REFUSE_MALLOC) ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return is_refused(REFUSE_MALLOC) ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return is_refused(REFUSE_MALLOC) ? NULL : __real_realloc(old, size);
+}
+
+void *__wrap_reallocarray(void *old, size_t count, size_t size)
+{
+    return is_refused(REFUSE_MALLOC) ? NULL : __real_reallocarray(old, count, size);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    return is_refused(REFUSE_MALLOC) ? NULL : __real_aligned_alloc(alignment, size);
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return is_refused(REFUSE_MALLOC) ? NULL : __real_strdup(text);
+}
+
+char *__wrap_strndup(const char *text, size_t length)
+{
+    return is_refused(REFUSE_MALLOC) ? NULL : __real_strndup(text, length);
+}
