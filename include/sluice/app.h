@@ -219,6 +219,8 @@ struct app_proto {
     size_t pattern_count;
     enum app_guess (*probe)(const struct app_probe *in);
     bool probe_any_port; /* the probe is strict enough to be asked for any port */
+    /* TCP: its servers answer what they can't read with an error, and read on: on its ports all bytes are parsed as this protocol. */
+    bool survives_junk;
 
     /* State: `state_size` zeroed bytes a flow. start and stop may be NULL. stop gives back what the state itself holds, not its
      * transactions. */
@@ -321,6 +323,9 @@ void app_tx_touch(struct app_tx *tx, enum flow_direction direction);
 /* An event (index in proto->events) on a transaction; NULL: on the last one, made if there is none. */
 void app_event(struct app_context *context, struct app_tx *tx, unsigned event);
 
+/* A datagram says by its content that it goes the other way than its flow: rules of both directions are evaluated. */
+void app_doubt_direction(struct app_context *context);
+
 /* Behind the bytes that this call consumes another protocol speaks, in both directions: the named one, or any (NULL: it is looked for
  * anew). The state and its transactions stay until the new one is known. `optional`: when none is found, this one goes on. */
 void app_change(struct app_context *context, const char *name, bool optional);
@@ -402,6 +407,7 @@ struct app_verdict {
     enum exception_cause exception; /* no memory, or a parser's error; EXCEPTION_NONE */
     uint8_t events;                 /* bits: enum app_layer_event - APP_LAYER_EVENT_FIRST */
     bool reversed;                  /* the datagram's flow was swapped: the packet goes the other way */
+    bool either_direction;          /* the datagram may go either way: rules of both directions are evaluated */
     bool stop_stream; /* app_no_more(whole): nobody needs the bytes that follow; told again with further pieces */
 };
 
@@ -458,6 +464,15 @@ static inline unsigned app_original(const struct flow *flow)
     return flow->application >> 24;
 }
 const char *app_name_of_id(unsigned id); /* "failed" for APP_FAILED, NULL for 0 */
+/* Bits of the ids of the protocols that the flow is parsed as besides its own. */
+uint64_t app_other_protocols(const struct flow *flow);
+/* Bits of all of them. */
+static inline uint64_t app_protocols(const struct flow *flow)
+{
+    unsigned id = app_of_flow(flow);
+
+    return (id > 0 && id < APP_FAILED ? UINT64_C(1) << id : 0) | (flow->app ? app_other_protocols(flow) : 0);
+}
 
 /* The transactions of a flow, oldest first. */
 struct app_tx *app_transactions(const struct flow *flow);

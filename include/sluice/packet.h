@@ -56,6 +56,7 @@ enum packet_flag {
     PACKET_PSEUDO = 1 << 16,       /* made when a flow ends, to inspect what its stream still held; was never sent */
     PACKET_PROTOCOL_DETECTED = 1 << 20, /* detection of the application protocol finished in the packet's direction */
     PACKET_CAN_SEGMENT = 1 << 19,       /* a super-packet that VERDICT_SEGMENT is allowed for */
+    PACKET_EITHER_DIRECTION = 1 << 21,  /* UDP: the client is in doubt: rules of both directions are evaluated */
 
     /* What capture knows of the bytes; packets inside have it too. The other flags are decode's and later. */
     PACKET_CAPTURE_FLAGS = PACKET_TRUNCATED | PACKET_CHECKSUM_NOT_READY | PACKET_CHECKSUM_UNVERIFIED | PACKET_GSO |

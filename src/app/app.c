@@ -27,6 +27,32 @@ void app_options_default(struct app_options *options)
         options->enabled[i] = true, options->transports[i] = APP_TCP | APP_UDP;
 }
 
+static void list_ports(struct app_ports *ports, const char *text)
+{
+    while (text && *text && ports->count < APP_PORTS_MAX) {
+        char *end;
+
+        ports->port[ports->count++] = (uint16_t)strtoul(text, &end, 10);
+        text = *end == ',' ? end + 1 : NULL;
+    }
+}
+
+/* The ports that the settings name, otherwise those of the protocol. */
+static void init_ports(struct app *app)
+{
+    for (size_t i = 0; i < app_list_count; i++) {
+        const char *const own[2] = { app_list[i]->tcp_ports, app_list[i]->udp_ports };
+
+        for (unsigned transport = 0; transport < 2; transport++) {
+            app->ports[i][transport] = app->options.ports[i][transport];
+            if (!app->ports[i][transport].set)
+                list_ports(&app->ports[i][transport], own[transport]);
+        }
+        for (unsigned k = 0; k < app->ports[i][1].count; k++)
+            app->udp_services[app->ports[i][1].port[k] / 64] |= UINT64_C(1) << (app->ports[i][1].port[k] % 64);
+    }
+}
+
 int app_new(struct app **out, const struct app_options *options, struct app_shared *shared)
 {
     struct app *app = calloc(1, sizeof(*app));
@@ -37,6 +63,7 @@ int app_new(struct app **out, const struct app_options *options, struct app_shar
         return -ENOMEM;
     app->options = *options;
     app->shared = shared;
+    init_ports(app);
     err = heap_new(&app->heap, options->memcap);
     if (err)
         goto free_app;
@@ -118,7 +145,7 @@ unsigned app_wanted(const struct app_context *context)
 
 uint32_t app_next_file_id(struct app_context *context)
 {
-    return context->af->next_file++;
+    return context->af->main->next_file++;
 }
 
 void app_change(struct app_context *context, const char *name, bool optional)
@@ -138,6 +165,11 @@ void app_no_more(struct app_context *context, bool whole)
         app_bypass(context);
 }
 
+void app_doubt_direction(struct app_context *context)
+{
+    context->either_direction = true;
+}
+
 void app_bypass(struct app_context *context)
 {
     context->af->bypass = true;
@@ -145,7 +177,7 @@ void app_bypass(struct app_context *context)
 
 bool app_wants_bypass(const struct flow *flow)
 {
-    return flow->app && flow->app->bypass;
+    return flow->app && flow->app->bypass && !app_has_other_readings(flow->app);
 }
 
 /* --- Counters ---------------------------------------------------------------------------------------------------------------- */
@@ -154,11 +186,10 @@ enum { PER_PROTOCOL = 2 * COUNT_KINDS };
 
 /* Those of no protocol come last. */
 static const char *const other_counters[] = {
-    "app_layer.flow.failed_tcp",
-    "app_layer.flow.failed_udp",
-    "app_layer.memuse",
+    "app_layer.flow.failed_tcp", "app_layer.flow.failed_udp", "app_layer.flow.also_tcp",
+    "app_layer.flow.also_udp",   "app_layer.memuse",
 };
-enum { OTHER_COUNTERS = sizeof(other_counters) / sizeof(other_counters[0]), MEMUSE = OTHER_COUNTERS - 1 };
+enum { OTHER_COUNTERS = sizeof(other_counters) / sizeof(other_counters[0]), ALSO = 2, MEMUSE = OTHER_COUNTERS - 1 };
 
 static bool is_of_both(const struct app_proto *proto)
 {
@@ -239,7 +270,9 @@ uint64_t app_counter_value(const struct app *app, size_t index)
     size_t proto;
 
     if (!counter_at(index, &proto, &transport, &kind))
-        return transport == MEMUSE ? heap_memory(app->heap) : app->failed_flows[transport];
+        return transport == MEMUSE ? heap_memory(app->heap)
+               : transport >= ALSO ? app->other_readings[transport - ALSO]
+                                   : app->failed_flows[transport];
     return app->counters[proto][transport][kind];
 }
 

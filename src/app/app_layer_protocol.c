@@ -64,6 +64,9 @@ static bool app_layer_protocol_match(const struct match_input *in, const void *d
         return (server || client) && (server == want->id || client == want->id) != want->negated;
     }
     is = asked_of(want, in->packet);
+    if (!want->negated && !want->unknown && want->asked != ASK_ORIGINAL && want->id < APP_FAILED &&
+        app_other_protocols(flow) >> want->id & 1)
+        return true;
     return want->unknown ? is == 0 : is != 0 && (is == want->id) != want->negated;
 }
 

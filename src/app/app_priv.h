@@ -4,7 +4,9 @@
  *
  *   app.c       the worker's engine, counters
  *   identify.c  which protocol the first bytes speak
- *   feed.c      bytes to parsers: what was not consumed, changes of protocol, gaps, the end
+ *   feed.c      bytes of streams to parsers: what was not consumed, changes of protocol, gaps, the end
+ *   datagram.c  datagrams to parsers
+ *   reading.c   readings of a flow as several protocols
  *   tx.c        transactions
  *   expect.c    flows that were announced by another one
  *   transfer.c  flows for another process
@@ -26,6 +28,7 @@
 enum {
     DEFAULT_PENDING_MAX = 64 << 10,
     APP_DEFAULT_TX_MAX = 512,
+    READINGS_MAX = 12,   /* of a flow, besides the main one: no more than there are protocols over UDP */
     COMPARED_MAX = 128,  /* first bytes of a direction that are asked when the other one is known */
     ANNOUNCED_MAX = 512, /* flows that are expected, of all workers */
 };
@@ -44,19 +47,28 @@ struct app_side {
     struct buffer compared; /* those that were not enough */
 };
 
+/*
+ * One reading of a flow: its bytes as one protocol. A flow has one reading as long as there is no doubt. Where an endpoint may read the bytes as another
+ * protocol, each protocol has its own reading, and all are inspected. flow->app is the main reading: the flow's protocol, and the owner of the
+ * transactions of all readings.
+ */
 struct app_flow {
     struct flow *flow;
+    struct app_flow *main;         /* the flow's main reading; itself in that one */
+    struct app_flow *next_reading; /* in the main reading: the first of the others */
     const struct app_proto *proto; /* whose parser is fed; NULL while it is looked for */
     uint8_t protocol;              /* its id, and after a change the last one's */
     void *state;
     struct app_side side[FLOW_DIRECTIONS];
+    uint32_t open_count, tx_count; /* transactions of this reading */
+    /* The main reading has these for all readings. */
     struct app_tx *first, *last;
-    struct app_tx_link lists[APP_TX_LISTS]; /* next: the first of it; previous: the last */
-    uint8_t unsorted;                       /* bits of them */
+    struct app_tx_link
+        lists[APP_TX_LISTS]; /* next: the first of it; previous: the last. APP_TX_OPEN: of this reading */
+    uint8_t unsorted;        /* bits of them */
     uint8_t detected; /* bits of directions in which detection finished; cleared by the direction's next packet */
-    uint32_t open_count;
     uint64_t next_tx;
-    uint32_t tx_count, next_file;
+    uint32_t next_file;
     bool stopped;                        /* nothing is parsed any more */
     bool stop_stream;                    /* and nobody needs the bytes: app_no_more(whole) */
     bool bypass;                         /* nor the packets */
@@ -68,7 +80,7 @@ struct app_flow {
     void *fallback_state;
     void *tag; /* of the expectation that it fulfils */
     uint32_t tag_length;
-    bool keep_files[FLOW_DIRECTIONS]; /* filestore for the whole flow, and the rule that asked for it */
+    bool keep_files[FLOW_DIRECTIONS]; /* main reading: filestore for the whole flow, and the rule that asked for it */
     uint32_t keep_sid[FLOW_DIRECTIONS];
 };
 
@@ -97,9 +109,12 @@ struct app {
     struct file_engine *files;
     struct app_shared *shared;
     struct turn *turn;
-    unsigned wanted;                                      /* by the rules at hand: RULE_FILE_..., RULE_MESSAGE_MD5 */
+    struct app_ports ports[APP_MAX_PROTOCOLS][2]; /* at which a protocol is expected: of the settings, or its own */
+    uint64_t udp_services[UINT16_MAX / 64 + 1];   /* a bit for each of these ports of UDP */
+    unsigned wanted;                              /* by the rules at hand: RULE_FILE_..., RULE_MESSAGE_MD5 */
     uint64_t counters[APP_MAX_PROTOCOLS][2][COUNT_KINDS]; /* by transport: TCP, UDP */
     uint64_t failed_flows[2];                             /* by transport: TCP, UDP */
+    uint64_t other_readings[2];
 };
 
 /* What a parser is called with; lives for the call. */
@@ -107,7 +122,7 @@ struct app_context {
     struct app *app;
     struct app_flow *af;
     uint64_t now_ns;
-    bool no_memory, stop_stream;
+    bool no_memory, stop_stream, either_direction;
     const struct app_transfer_options *moving; /* NULL unless the flow is written or read */
 };
 
@@ -141,9 +156,44 @@ unsigned app_identify(const struct app *app, struct app_side *side, const struct
 /* By patterns alone. */
 unsigned app_identify_by_pattern(const struct app *app, struct app_side *side, const struct app_probe *probe);
 
+/* Whether the protocol with this index is enabled, and the port is one of its. */
+bool app_is_expected_at(const struct app *app, size_t index, unsigned transport, uint16_t port);
+
+/* A protocol that a datagram may be a message of. */
+struct app_claim {
+    uint8_t id;
+    bool reversed; /* the message goes the other way than the packet's flow says */
+};
+/* All of them but `except` (an id, or 0), those first that the ports hint at; how many. */
+unsigned app_identify_datagram(const struct app *app, const struct app_probe *probe, unsigned except,
+                               struct app_claim claims[APP_MAX_PROTOCOLS]);
+
 /* --- feed.c ---------------------------------------------------------------------------------------------------------------- */
 
-void app_note_protocol(struct flow *flow, enum flow_direction direction, unsigned id);
+/* Bytes on their way to the parser of a reading. */
+struct feeding {
+    struct app *app;
+    struct app_flow *af;
+    struct app_verdict *verdict;
+    uint64_t now_ns;
+    unsigned transport;
+};
+
+/* The flow's main reading, made if need be; NULL for a flow that was given up, or without memory (verdict->exception). */
+struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_verdict *verdict);
+bool app_start_parser(struct feeding *f, unsigned id);
+void app_note_direction(struct app_flow *af, enum flow_direction direction, unsigned id);
+void app_note_flow(struct app_flow *af, unsigned id);
+void app_note_detected(struct app_flow *af, enum flow_direction direction); /* detection finished in the direction */
+
+/* --- reading.c --------------------------------------------------------------------------------------------------------------- */
+
+/* One more reading of the flow, as protocol `id`; NULL when there is one already, when there are too many, or without memory. */
+struct app_flow *app_reading_add(struct feeding *f, unsigned id);
+struct app_flow *app_reading_find(struct app_flow *main, unsigned id); /* NULL for none */
+bool app_has_other_readings(const struct app_flow *main);              /* that go on */
+/* Client and server of the flow change places, in all readings. */
+void app_swap_directions(struct feeding *f);
 
 /* --- tx.c ------------------------------------------------------------------------------------------------------------------ */
 
@@ -151,7 +201,7 @@ void app_note_protocol(struct flow *flow, enum flow_direction direction, unsigne
 void app_tx_complete_all(struct app_flow *af);
 /* The same for one direction. */
 void app_tx_complete_direction(struct app_flow *af, enum flow_direction direction);
-void app_tx_release(struct app *app, struct app_flow *af, struct app_tx *tx, app_release_function *release, void *user);
+void app_tx_release(struct app *app, struct app_tx *tx, app_release_function *release, void *user);
 
 /* --- expect.c ---------------------------------------------------------------------------------------------------------------- */
 

@@ -9,7 +9,10 @@
  * Behind the stream's depth a direction goes on unseen, and the other one may be far from it: for the parser it has ended, no transaction
  * waits for it any more, and those to come are complete in it from their begin.
  *
- * A flow of which nothing is to be parsed any more has `stopped`: its parser failed, bytes were lost that it can't do without, what
+ * Where endpoints may read the bytes as another protocol than the one that was found, the flow has further readings (reading.c), and the same functions
+ * feed each of them; only the main reading tells the verdict and the flow what it found.
+ *
+ * A reading of which nothing is to be parsed any more has `stopped`: its parser failed, bytes were lost that it can't do without, what
  * follows is encrypted, or no protocol was found.
  */
 #include <string.h>
@@ -17,34 +20,30 @@
 #include "app_priv.h"
 #include "sluice/stream.h"
 
-struct feeding {
-    struct app *app;
-    struct app_flow *af;
-    struct app_verdict *verdict;
-    uint64_t now_ns;
-    unsigned transport;
-};
-
 static void feed_waiting(struct feeding *f, enum flow_direction direction);
 static void look_for_protocol(struct feeding *f, enum flow_direction direction);
+static void feed_known(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes);
 
 /* --- What is known of the flow ---------------------------------------------------------------------------------------------- */
 
-static void note_direction(struct flow *flow, enum flow_direction direction, unsigned id)
+/* The flow's protocol is that of its main reading. */
+void app_note_direction(struct app_flow *af, enum flow_direction direction, unsigned id)
 {
     unsigned shift = direction == FLOW_TO_SERVER ? 8 : 16;
 
-    flow->application = (flow->application & ~(0xffu << shift)) | id << shift;
+    if (af == af->main)
+        af->flow->application = (af->flow->application & ~(0xffu << shift)) | id << shift;
 }
 
-static void note_flow(struct flow *flow, unsigned id)
+void app_note_flow(struct app_flow *af, unsigned id)
 {
-    flow->application = (flow->application & ~0xffu) | id;
+    if (af == af->main)
+        af->flow->application = (af->flow->application & ~0xffu) | id;
 }
 
-static void note_detected(struct app_flow *af, enum flow_direction direction)
+void app_note_detected(struct app_flow *af, enum flow_direction direction)
 {
-    af->detected |= (uint8_t)(1u << direction);
+    af->main->detected |= (uint8_t)(1u << direction);
 }
 
 bool app_is_just_detected(struct flow *flow, enum flow_direction direction, bool next)
@@ -65,7 +64,7 @@ static void forget_bytes(struct feeding *f)
         buffer_clear(f->app->heap, &f->af->side[direction].pending);
 }
 
-/* Nothing of the flow is parsed any more. */
+/* Nothing of the reading is parsed any more. */
 static void stop(struct feeding *f)
 {
     f->af->stopped = true;
@@ -110,7 +109,8 @@ static void begin_change(struct feeding *f)
     }
     af->proto = NULL;
     af->state = NULL;
-    af->flow->application = (uint32_t)af->old << 24;
+    if (af == af->main)
+        af->flow->application = (uint32_t)af->old << 24;
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         struct app_side *side = &af->side[direction];
 
@@ -139,7 +139,6 @@ static bool call_parser(struct feeding *f, enum flow_direction direction, struct
     uint32_t consumed = result.consumed < in->length ? result.consumed : in->length;
     uint32_t left = in->length - consumed;
 
-    f->verdict->stop_stream |= context.stop_stream;
     if (heap_refused(f->app->heap) != refused) { /* whatever the parser left out, rules would miss it in silence */
         fail(f, COUNT_ALLOC);
         return false;
@@ -249,8 +248,36 @@ static bool keep_first(struct feeding *f, struct app_side *side, const struct ap
     return buffer_append(f->app->heap, &side->compared, bytes->bytes, length, COMPARED_MAX) == length;
 }
 
-/* The first bytes of a direction when the other one has said which protocol it is. They may say otherwise, or nothing; that is told, and the
- * one that was found first stays. */
+/* The direction speaks another protocol than the flow: it is read as that one too, from its first byte. What the other direction sent before is gone. */
+static void read_as(struct feeding *f, unsigned id, enum flow_direction direction, const struct app_stream_bytes *bytes)
+{
+    const struct app_side *main = f->af->side;
+    enum flow_direction opposite = direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+    struct app_flow *reading = app_reading_add(f, id);
+    struct app_verdict unused = { 0 };
+    struct feeding other = *f;
+
+    if (!reading)
+        return;
+    other.af = reading;
+    other.verdict = &unused;
+    reading->side[opposite].offset = main[opposite].offset + main[opposite].pending.length;
+    reading->side[opposite].has_begun = main[opposite].has_begun;
+    reading->side[opposite].ended = main[opposite].ended;
+    reading->side[direction].has_begun = true;
+    if (main[direction].compared.length > 0 && bytes->offset > 0) {
+        const struct app_stream_bytes first = {
+            .bytes = main[direction].compared.bytes,
+            .length = main[direction].compared.length,
+        };
+
+        feed_known(&other, direction, &first);
+    }
+    /* app_stream() feeds the rest. */
+}
+
+/* The first bytes of a direction when the other one has said which protocol it is. They may say otherwise, or nothing: that is an event, and the
+ * protocol that was found first stays the flow's. */
 static void compare_directions(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes)
 {
     struct app_flow *af = f->af;
@@ -265,17 +292,16 @@ static void compare_directions(struct feeding *f, enum flow_direction direction,
     if (unsure && !bytes->end && (later || keep_first(f, side, bytes)))
         return;
     side->comparing = false;
+    app_note_direction(af, direction, af->protocol);
+    if (id > 0 && id != af->protocol && !lost) {
+        app_note_direction(af, direction, id);
+        note_event(f, APP_LAYER_MISMATCH);
+        read_as(f, id, direction, bytes);
+    }
     buffer_clear(f->app->heap, &side->compared);
-    note_direction(af->flow, direction, af->protocol);
-    note_detected(af, direction);
-    if (lost)
-        return;
-    if (id == 0 && !unsure)
+    app_note_detected(af, direction);
+    if (id == 0 && !unsure && !lost)
         note_event(f, APP_LAYER_ONE_DIRECTION);
-    if (id == 0 || id == af->protocol)
-        return;
-    note_direction(af->flow, direction, id);
-    note_event(f, APP_LAYER_MISMATCH);
 }
 
 static void feed_known(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *bytes)
@@ -308,7 +334,7 @@ static void feed_known(struct feeding *f, enum flow_direction direction, const s
 
 /* --- A protocol that is not known yet ------------------------------------------------------------------------------------------- */
 
-static bool start_parser(struct feeding *f, unsigned id)
+bool app_start_parser(struct feeding *f, unsigned id)
 {
     struct app_flow *af = f->af;
     const struct app_proto *proto = app_by_id(id);
@@ -353,18 +379,63 @@ static void feed_both(struct feeding *f, enum flow_direction newest)
         feed_waiting(f, newest);
 }
 
+/* A further reading gets the bytes that the main one has kept. */
+static void feed_kept(struct feeding *f, struct app_flow *reading, enum flow_direction direction)
+{
+    const struct app_side *kept = &f->af->side[direction];
+    struct app_side *side = &reading->side[direction];
+    struct app_verdict unused = { 0 };
+    struct feeding other = *f;
+    const struct app_stream_bytes bytes = {
+        .bytes = kept->pending.bytes, .length = kept->pending.length, .offset = kept->offset, .end = kept->ended
+    };
+
+    other.af = reading;
+    other.verdict = &unused;
+    side->offset = kept->offset;
+    side->has_begun = kept->has_begun;
+    side->ended = kept->ended;
+    if (!reading->stopped && bytes.length > 0)
+        feed_known(&other, direction, &bytes);
+}
+
+/*
+ * Servers of some protocols answer what they do not understand with an error and read on. On the ports of such a protocol the bytes are read as that
+ * one too, whatever the first of them look like.
+ */
+static void read_by_port(struct feeding *f, unsigned id, enum flow_direction newest)
+{
+    enum flow_direction other = newest == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+
+    if (f->af != f->af->main || f->af->old > 0 || f->transport != APP_TCP)
+        return;
+    for (unsigned i = 0; i < app_list_count; i++) {
+        struct app_flow *reading;
+
+        if (!app_list[i]->survives_junk || i + 1 == id ||
+            !app_is_expected_at(f->app, i, APP_TCP, f->af->flow->server_port))
+            continue;
+        reading = app_reading_add(f, i + 1);
+        if (!reading)
+            return;
+        feed_kept(f, reading, other);
+        feed_kept(f, reading, newest);
+    }
+}
+
 static void found(struct feeding *f, unsigned id, enum flow_direction direction)
 {
     struct app_flow *af = f->af;
 
     drop_fallback(f);
+    read_by_port(f, id, direction);
     af->changing = false;
-    note_flow(af->flow, id);
-    note_direction(af->flow, direction, id);
-    note_detected(af, direction);
+    app_note_flow(af, id);
+    app_note_direction(af, direction, id);
+    app_note_detected(af, direction);
     if (af->side[!direction].has_begun)
-        note_direction(af->flow, !direction, id);
-    if (!start_parser(f, id))
+        app_note_direction(af, !direction, id);
+    if (!app_start_parser(f, id))
         return;
     app_count(f->app, af, COUNT_FLOW);
     if (af->side[!direction].has_begun && af->side[!direction].failed)
@@ -386,38 +457,27 @@ static void give_up(struct feeding *f, enum flow_direction direction)
         af->fallback = NULL;
         af->fallback_state = NULL;
         af->changing = false;
-        af->flow->application = 0;
-        note_flow(af->flow, af->old);
-        note_direction(af->flow, FLOW_TO_SERVER, af->old);
-        note_direction(af->flow, FLOW_TO_CLIENT, af->old);
+        if (af == af->main)
+            af->flow->application = 0;
+        app_note_flow(af, af->old);
+        app_note_direction(af, FLOW_TO_SERVER, af->old);
+        app_note_direction(af, FLOW_TO_CLIENT, af->old);
         feed_both(f, direction);
         return;
     }
-    note_flow(af->flow, APP_FAILED);
-    note_detected(af, FLOW_TO_SERVER);
-    note_detected(af, FLOW_TO_CLIENT);
-    f->app->failed_flows[f->transport == APP_UDP]++;
+    app_note_flow(af, APP_FAILED);
+    app_note_detected(af, FLOW_TO_SERVER);
+    app_note_detected(af, FLOW_TO_CLIENT);
+    f->app->failed_flows[0] += af == af->main;
     stop(f);
-}
-
-static void swap_sides(struct app_flow *af)
-{
-    struct app_side side = af->side[FLOW_TO_SERVER];
-
-    af->side[FLOW_TO_SERVER] = af->side[FLOW_TO_CLIENT];
-    af->side[FLOW_TO_CLIENT] = side;
 }
 
 /* What was taken for the client is the server: possible only where the beginning was not seen. */
 static bool turn_round(struct feeding *f)
 {
-    struct app_flow *af = f->af;
-
-    if (f->transport == APP_TCP && !stream_turn_round(af->flow))
+    if (f->af != f->af->main || !stream_turn_round(f->af->flow))
         return false;
-    flow_swap(af->flow, NULL);
-    swap_sides(af);
-    f->verdict->reversed = true;
+    app_swap_directions(f);
     return true;
 }
 
@@ -430,6 +490,18 @@ static unsigned identify_reversed(struct feeding *f, struct app_side *side, cons
     reversed.client_port = probe->server_port;
     reversed.server_port = probe->client_port;
     return app_identify_by_pattern(f->app, side, &reversed);
+}
+
+/* The protocol of the server's port, when its servers read on after bytes that they do not understand; 0 for none. */
+static unsigned survivor_at_port(const struct feeding *f)
+{
+    if (f->af != f->af->main || f->af->old > 0)
+        return 0;
+    for (unsigned i = 0; i < app_list_count; i++) {
+        if (app_list[i]->survives_junk && app_is_expected_at(f->app, i, f->transport, f->af->flow->server_port))
+            return i + 1;
+    }
+    return 0;
 }
 
 /* The bytes of a direction are in its pending. */
@@ -461,8 +533,12 @@ static void look_for_protocol(struct feeding *f, enum flow_direction direction)
         return;
     }
     side->failed |= !unsure || side->pending.length >= f->app->options.detect_limit || side->ended;
+    if (side->failed && (id = survivor_at_port(f)) > 0) {
+        found(f, id, direction);
+        return;
+    }
     if (side->failed)
-        note_direction(af->flow, direction, APP_FAILED);
+        app_note_direction(af, direction, APP_FAILED);
     if ((af->side[FLOW_TO_SERVER].failed && af->side[FLOW_TO_CLIENT].failed) ||
         side->pending.length >= 2 * f->app->options.detect_limit)
         give_up(f, direction);
@@ -503,15 +579,17 @@ static void feed_unknown(struct feeding *f, enum flow_direction direction, const
 
 /* --- For the pipeline ------------------------------------------------------------------------------------------------------------ */
 
-static struct app_flow *get_flow(struct app *app, struct flow *flow, struct app_verdict *verdict)
+struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_verdict *verdict)
 {
-    if (flow->app || app_of_flow(flow) == APP_FAILED)
+    if (flow->app || (app_of_flow(flow) == APP_FAILED && flow->protocol != IPPROTO_UDP))
         return flow->app;
     flow->app = heap_take(app->heap, sizeof(*flow->app));
-    if (flow->app)
-        flow->app->flow = flow;
-    else
+    if (!flow->app) {
         verdict->exception = EXCEPTION_APP_ERROR;
+        return NULL;
+    }
+    flow->app->flow = flow;
+    flow->app->main = flow->app;
     return flow->app;
 }
 
@@ -536,152 +614,118 @@ static void truncate_at_depth(struct feeding *f)
         truncate_direction(f, direction);
 }
 
-void app_stream(struct app *app, struct flow *flow, enum flow_direction direction, const struct app_stream_bytes *in,
-                uint64_t now_ns, struct app_verdict *verdict)
+static void feed_main(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in)
 {
-    struct app_flow *af;
-    struct feeding f = { .app = app, .verdict = verdict, .now_ns = now_ns, .transport = APP_TCP };
+    struct app_flow *af = f->af;
+    struct app_side *side = &af->side[direction];
 
-    file_engine_tick(app->files);
-    *verdict = (struct app_verdict){ 0 };
-    af = get_flow(app, flow, verdict);
-    f.af = af;
-    if (!af || af->stopped) {
-        verdict->stop_stream = af && af->stop_stream;
-        if (af && af->side[direction].comparing && in->length > 0)
-            compare_directions(&f, direction, in);
+    if (af->stopped) {
+        if (side->comparing && in->length > 0)
+            compare_directions(f, direction, in);
         return;
     }
-    af->side[direction].ended |= in->end;
-    if (!af->side[direction].has_begun && in->length > 0) {
-        af->side[direction].comparing = af->proto != NULL;
-        begin(&f, direction);
+    side->ended |= in->end;
+    if (!side->has_begun && in->length > 0) {
+        side->comparing = af->proto != NULL;
+        begin(f, direction);
     }
-    if (af->side[direction].comparing && in->length > 0)
-        compare_directions(&f, direction, in);
+    if (side->comparing && in->length > 0)
+        compare_directions(f, direction, in);
     if (af->stopped)
         return;
     if (af->proto)
-        feed_known(&f, direction, in);
+        feed_known(f, direction, in);
     else
-        feed_unknown(&f, direction, in);
-    truncate_at_depth(&f);
+        feed_unknown(f, direction, in);
+    truncate_at_depth(f);
 }
 
-/* --- Datagrams ---------------------------------------------------------------------------------------------------------------- */
-
-enum { DATAGRAMS_MAX = 2 }; /* of a direction that are looked at for the protocol */
-
-static bool identify_datagram(struct feeding *f, enum flow_direction *direction, const uint8_t *bytes, uint32_t length)
+/* Another reading has had the bytes that were there when it began. */
+static void feed_other(struct feeding *f, enum flow_direction direction, struct app_stream_bytes in)
 {
-    struct app_flow *af = f->af;
-    struct app_side *side = &af->side[*direction];
-    const struct app_probe probe = {
-        .bytes = bytes,
-        .length = length,
-        .direction = *direction,
-        .transport = APP_UDP,
-        .client_port = af->flow->client_port,
-        .server_port = af->flow->server_port,
-    };
-    bool unsure, reversed;
-    unsigned id = app_identify(f->app, side, &probe, 0, &unsure, &reversed);
+    struct app_side *side = &f->af->side[direction];
+    uint64_t next = side->offset + side->pending.length;
 
-    if (id == 0) {
-        side->failed = ++side->datagrams >= DATAGRAMS_MAX;
-        note_direction(af->flow, *direction, APP_FAILED);
-        note_detected(af, *direction);
-        if (side->failed && af->side[!*direction].failed)
-            give_up(f, *direction);
-        return false;
+    if (next > in.offset) {
+        uint32_t known = next - in.offset < in.length ? (uint32_t)(next - in.offset) : in.length;
+
+        in.bytes += known;
+        in.length -= known;
+        in.offset += known;
     }
-    if (reversed && turn_round(f))
-        *direction = *direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
-    found(f, id, *direction);
-    return af->proto && !af->stopped;
+    if (in.length == 0 && (!in.end || side->ended))
+        return;
+    side->has_begun = true;
+    side->ended |= in.end;
+    if (f->af->proto)
+        feed_known(f, direction, &in);
+    else
+        feed_unknown(f, direction, &in);
+    truncate_at_depth(f);
 }
 
-void app_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
-                  uint32_t length, uint64_t now_ns, struct app_verdict *verdict)
+void app_stream(struct app *app, struct flow *flow, enum flow_direction direction, const struct app_stream_bytes *in,
+                uint64_t now_ns, struct app_verdict *verdict)
 {
-    struct feeding f = { .app = app, .verdict = verdict, .now_ns = now_ns, .transport = APP_UDP };
-    struct app_flow *af;
+    struct feeding f = { .app = app, .verdict = verdict, .now_ns = now_ns, .transport = APP_TCP };
+    struct app_verdict unused = { 0 };
+    uint64_t refused;
 
     file_engine_tick(app->files);
     *verdict = (struct app_verdict){ 0 };
-    if (length == 0)
+    f.af = app_get_flow(app, flow, verdict);
+    if (!f.af)
         return;
-    af = get_flow(app, flow, verdict);
-    if (!af || af->stopped)
-        return;
-    f.af = af;
-    if (af->proto && app_of_direction(flow, direction) == 0) { /* the other direction has told which one it is */
-        note_direction(flow, direction, af->protocol);
-        note_detected(af, direction);
+    feed_main(&f, direction, in);
+    refused = heap_refused(app->heap);
+    f.verdict = &unused; /* that the bytes are none of another protocol is no error */
+    for (struct app_flow *other = flow->app->next_reading; other; other = other->next_reading) {
+        f.af = other;
+        if (!other->stopped)
+            feed_other(&f, direction, *in);
     }
-    if (!af->proto && (af->side[direction].failed || !identify_datagram(&f, &direction, bytes, length)))
-        return;
-
-    struct app_context context = { .app = app, .af = af, .now_ns = now_ns };
-    struct app_input in = {
-        .direction = direction,
-        .transport = APP_UDP,
-        .bytes = bytes,
-        .length = length,
-        .offset = af->side[direction].offset,
-    };
-    uint64_t refused = heap_refused(app->heap);
-    struct app_result result = af->proto->feed(&context, af->state, &in);
-    bool no_memory = heap_refused(app->heap) != refused;
-
-    af->side[direction].offset += length;
-    verdict->stop_stream |= context.stop_stream;
-    if (result.status != APP_ERROR && !no_memory)
-        return;
-    app_count(app, af, no_memory ? COUNT_ALLOC : COUNT_PARSER);
-    verdict->exception = EXCEPTION_APP_ERROR;
+    if (heap_refused(app->heap) != refused)
+        verdict->exception = EXCEPTION_APP_ERROR;
+    verdict->stop_stream = flow->app->stop_stream && !app_has_other_readings(flow->app);
 }
 
 /* --- The end ------------------------------------------------------------------------------------------------------------------- */
 
-void app_finish(struct app *app, struct flow *flow)
+static void finish_reading(struct app *app, struct app_flow *af)
 {
-    struct app_flow *af = flow->app;
     struct app_verdict verdict = { 0 };
     struct feeding f = {
         .app = app,
         .af = af,
         .verdict = &verdict,
-        .now_ns = flow->last_ns,
-        .transport = flow->protocol == IPPROTO_UDP ? APP_UDP : APP_TCP,
+        .now_ns = af->flow->last_ns,
+        .transport = af->flow->protocol == IPPROTO_UDP ? APP_UDP : APP_TCP,
     };
 
-    if (!af || (af->stopped && !af->first))
-        return;
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         if (af->stopped || !af->proto || af->side[direction].ended || f.transport == APP_UDP)
             continue;
         af->side[direction].ended = true;
         feed_waiting(&f, direction);
     }
-    if (f.transport == APP_UDP && !af->proto && app_of_flow(flow) == 0 &&
+    if (f.transport == APP_UDP && !af->proto && app_of_flow(af->flow) == 0 &&
         (af->side[FLOW_TO_SERVER].failed || af->side[FLOW_TO_CLIENT].failed))
-        note_flow(flow, APP_FAILED); /* the other direction never spoke */
+        app_note_flow(af, APP_FAILED); /* the other direction never spoke */
     stop(&f);
 }
 
-void app_end(struct app *app, struct flow *flow, app_release_function *release, void *user)
+void app_finish(struct app *app, struct flow *flow)
 {
-    struct app_flow *af = flow->app;
-    struct app_context context = { .app = app, .af = af };
-    struct app_tx *next;
-
-    if (!af)
-        return;
-    for (struct app_tx *tx = af->first; tx; tx = next) {
-        next = tx->next;
-        app_tx_release(app, af, tx, release, user);
+    for (struct app_flow *reading = flow->app; reading; reading = reading->next_reading) {
+        if (!reading->stopped || reading->tx_count > 0)
+            finish_reading(app, reading);
     }
+}
+
+static void free_reading(struct app *app, struct app_flow *af)
+{
+    struct app_context context = { .app = app, .af = af };
+
     if (af->proto && af->proto->stop && af->state)
         af->proto->stop(&context, af->state);
     if (af->fallback && af->fallback->stop)
@@ -694,5 +738,21 @@ void app_end(struct app *app, struct flow *flow, app_release_function *release, 
         buffer_clear(app->heap, &af->side[direction].compared);
     }
     heap_give(app->heap, af);
+}
+
+void app_end(struct app *app, struct flow *flow, app_release_function *release, void *user)
+{
+    struct app_tx *next;
+
+    if (!flow->app)
+        return;
+    for (struct app_tx *tx = flow->app->first; tx; tx = next) {
+        next = tx->next;
+        app_tx_release(app, tx, release, user);
+    }
+    for (struct app_flow *reading = flow->app, *after; reading; reading = after) {
+        after = reading->next_reading;
+        free_reading(app, reading);
+    }
     flow->app = NULL;
 }

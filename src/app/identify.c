@@ -69,18 +69,6 @@ static unsigned match_patterns(const struct app_proto *proto, const struct app_p
     return longest;
 }
 
-static bool port_is_listed(const char *ports, uint16_t port)
-{
-    while (ports && *ports) {
-        char *end;
-
-        if (strtoul(ports, &end, 10) == port)
-            return true;
-        ports = *end == ',' ? end + 1 : NULL;
-    }
-    return false;
-}
-
 static bool has_port(const struct app_ports *ports, uint16_t port)
 {
     for (unsigned i = 0; i < ports->count; i++) {
@@ -92,13 +80,15 @@ static bool has_port(const struct app_ports *ports, uint16_t port)
 
 static bool has_hint(const struct app *app, size_t index, const struct app_probe *probe)
 {
-    const struct app_proto *proto = app_list[index];
-    const struct app_ports *own = &app->options.ports[index][probe->transport == APP_UDP];
-    const char *ports = probe->transport == APP_TCP ? proto->tcp_ports : proto->udp_ports;
+    const struct app_ports *ports = &app->ports[index][probe->transport == APP_UDP];
 
-    if (own->set)
-        return has_port(own, probe->server_port) || has_port(own, probe->client_port);
-    return port_is_listed(ports, probe->server_port) || port_is_listed(ports, probe->client_port);
+    return has_port(ports, probe->server_port) || has_port(ports, probe->client_port);
+}
+
+bool app_is_expected_at(const struct app *app, size_t index, unsigned transport, uint16_t port)
+{
+    return app->options.enabled[index] && app_list[index]->transports & app->options.transports[index] & transport &&
+           has_port(&app->ports[index][transport == APP_UDP], port);
 }
 
 static bool may_be(const struct app *app, const struct app_side *side, const struct app_probe *probe, size_t index,
@@ -175,4 +165,43 @@ unsigned app_identify(const struct app *app, struct app_side *side, const struct
     if (id == 0)
         id = by_probe(app, side, &asked, only, false, unsure, reversed);
     return id;
+}
+
+/* --- Datagrams ------------------------------------------------------------------------------------------------------------ */
+
+/* Whether the datagram may be a message of the protocol. */
+static bool claims(size_t index, const struct app_probe *probe, struct app_claim *out)
+{
+    const struct app_proto *proto = app_list[index];
+    enum app_guess guess = APP_NO;
+    bool possible = false;
+
+    if (match_patterns(proto, probe, &possible) > 0)
+        guess = APP_YES;
+    else if (proto->probe && (probe->port_hint || proto->probe_any_port))
+        guess = proto->probe(probe);
+    *out = (struct app_claim){ .id = (uint8_t)(index + 1), .reversed = guess == APP_REVERSED };
+    return guess == APP_YES || guess == APP_REVERSED;
+}
+
+unsigned app_identify_datagram(const struct app *app, const struct app_probe *probe, unsigned except,
+                               struct app_claim out[APP_MAX_PROTOCOLS])
+{
+    struct app_claim hinted[APP_MAX_PROTOCOLS];
+    unsigned hinted_count = 0, other_count = 0;
+    struct app_probe asked = *probe;
+
+    for (size_t i = 0; i < app_list_count; i++) {
+        if (i + 1 == except || !app->options.enabled[i] ||
+            !(app_list[i]->transports & app->options.transports[i] & probe->transport))
+            continue;
+        asked.port_hint = has_hint(app, i, probe);
+        if (asked.port_hint)
+            hinted_count += claims(i, &asked, &hinted[hinted_count]);
+        else
+            other_count += claims(i, &asked, &out[other_count]);
+    }
+    memmove(out + hinted_count, out, other_count * sizeof(*out));
+    memcpy(out, hinted, hinted_count * sizeof(*out));
+    return hinted_count + other_count;
 }

@@ -380,5 +380,6 @@ void app_transfer(struct transfer *t, struct app *app, struct flow *flow, const 
         return;
     context.af = flow->app;
     context.af->flow = flow;
+    context.af->main = context.af;
     read_flow(&context, t);
 }

@@ -17,9 +17,15 @@ static uint8_t end_of(const struct app_proto *proto, enum flow_direction directi
 
 /* --- Lists ---------------------------------------------------------------------------------------------------------------------- */
 
+/* Parsers walk the open transactions, which are those of their own reading; the other lists are the flow's. */
+static struct app_flow *owner_of(const struct app_tx *tx, unsigned list)
+{
+    return list == APP_TX_OPEN ? tx->flow : tx->flow->main;
+}
+
 static void list_put(struct app_tx *tx, unsigned list)
 {
-    struct app_tx_link *ends = &tx->flow->lists[list], *link = &tx->link[list];
+    struct app_tx_link *ends = &owner_of(tx, list)->lists[list], *link = &tx->link[list];
 
     if (tx->listed >> list & 1)
         return;
@@ -28,13 +34,13 @@ static void list_put(struct app_tx *tx, unsigned list)
     *(link->previous ? &link->previous->link[list].next : &ends->next) = tx;
     ends->previous = tx;
     if (link->previous && link->previous->id > tx->id)
-        tx->flow->unsorted |= (uint8_t)(1u << list);
+        owner_of(tx, list)->unsorted |= (uint8_t)(1u << list);
     tx->flow->open_count += list == APP_TX_OPEN;
 }
 
 static void list_take(struct app_tx *tx, unsigned list)
 {
-    struct app_tx_link *ends = &tx->flow->lists[list], *link = &tx->link[list];
+    struct app_tx_link *ends = &owner_of(tx, list)->lists[list], *link = &tx->link[list];
 
     if (!(tx->listed >> list & 1))
         return;
@@ -161,7 +167,7 @@ static void begin_truncated(struct app_tx *tx)
 
 struct app_tx *app_tx_new(struct app_context *context)
 {
-    struct app_flow *af = context->af;
+    struct app_flow *af = context->af, *main = af->main;
     const struct app_proto *proto = af->proto;
     struct app_tx *tx;
 
@@ -175,16 +181,16 @@ struct app_tx *app_tx_new(struct app_context *context)
     tx->flow = af;
     tx->proto = proto;
     tx->protocol = af->protocol;
-    tx->id = af->next_tx++;
+    tx->id = main->next_tx++;
     tx->directions = APP_BOTH;
     tx->begin_ns = context->now_ns;
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-        tx->files[direction].keep = af->keep_files[direction];
-        tx->files[direction].keep_sid = af->keep_sid[direction];
+        tx->files[direction].keep = main->keep_files[direction];
+        tx->files[direction].keep_sid = main->keep_sid[direction];
     }
-    tx->previous = af->last;
-    *(af->last ? &af->last->next : &af->first) = tx;
-    af->last = tx;
+    tx->previous = main->last;
+    *(main->last ? &main->last->next : &main->first) = tx;
+    main->last = tx;
     af->tx_count++;
     list_put(tx, APP_TX_OPEN);
     list_put(tx, APP_TX_CHANGED);
@@ -193,28 +199,35 @@ struct app_tx *app_tx_new(struct app_context *context)
     return tx;
 }
 
+static bool is_of_context(const struct app_tx *tx, const struct app_context *context)
+{
+    return tx->flow == context->af && tx->proto == context->af->proto;
+}
+
 struct app_tx *app_tx_first(const struct app_context *context)
 {
-    struct app_tx *tx = context->af->first;
+    struct app_tx *tx = context->af->main->first;
 
-    while (tx && tx->proto != context->af->proto)
+    while (tx && !is_of_context(tx, context))
         tx = tx->next;
     return tx;
 }
 
 struct app_tx *app_tx_last(const struct app_context *context)
 {
-    struct app_tx *tx = context->af->last;
+    struct app_tx *tx = context->af->main->last;
 
-    return tx && tx->proto == context->af->proto ? tx : NULL;
+    while (tx && tx->flow != context->af)
+        tx = tx->previous;
+    return tx && is_of_context(tx, context) ? tx : NULL;
 }
 
 struct app_tx *app_tx_first_open(const struct app_context *context)
 {
     struct app_tx *tx = sorted(context->af, APP_TX_OPEN)->next;
 
-    while (tx && tx->proto != context->af->proto)
-        tx = app_tx_next_open(tx);
+    while (tx && !is_of_context(tx, context))
+        tx = tx->link[APP_TX_OPEN].next;
     return tx;
 }
 
@@ -222,7 +235,7 @@ struct app_tx *app_tx_last_open(const struct app_context *context)
 {
     struct app_tx *tx = sorted(context->af, APP_TX_OPEN)->previous;
 
-    return tx && tx->proto == context->af->proto ? tx : NULL;
+    return tx && is_of_context(tx, context) ? tx : NULL;
 }
 
 uint32_t app_tx_open_count(const struct app_context *context)
@@ -258,16 +271,15 @@ static void complete(struct app_tx *tx, enum flow_direction direction)
 
 void app_tx_complete_direction(struct app_flow *af, enum flow_direction direction)
 {
-    for (struct app_tx *tx = af->first; tx; tx = tx->next)
-        complete(tx, direction);
+    for (struct app_tx *tx = af->main->first; tx; tx = tx->next)
+        if (tx->flow == af)
+            complete(tx, direction);
 }
 
 void app_tx_complete_all(struct app_flow *af)
 {
-    for (struct app_tx *tx = af->first; tx; tx = tx->next) {
-        for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
-            complete(tx, direction);
-    }
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++)
+        app_tx_complete_direction(af, direction);
 }
 
 struct app_tx *app_transactions(const struct flow *flow)
@@ -320,9 +332,9 @@ static void take_out(struct app_flow *af, struct app_tx *tx)
     *(tx->next ? &tx->next->previous : &af->last) = tx->previous;
 }
 
-void app_tx_release(struct app *app, struct app_flow *af, struct app_tx *tx, app_release_function *release, void *user)
+void app_tx_release(struct app *app, struct app_tx *tx, app_release_function *release, void *user)
 {
-    struct app_context context = { .app = app, .af = af };
+    struct app_context context = { .app = app, .af = tx->flow };
 
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         if (release && tx->detection[direction])
@@ -331,8 +343,8 @@ void app_tx_release(struct app *app, struct app_flow *af, struct app_tx *tx, app
     }
     if (tx->proto->tx_free)
         tx->proto->tx_free(&context, tx);
+    context.af->tx_count--;
     heap_give(app->heap, tx);
-    af->tx_count--;
 }
 
 static bool is_done(const struct app_tx *tx)
@@ -358,6 +370,6 @@ void app_tidy(struct app *app, struct flow *flow, app_release_function *release,
         if (!is_done(tx) || app_tx_wants_log(app, tx, false))
             continue;
         take_out(flow->app, tx);
-        app_tx_release(app, flow->app, tx, release, user);
+        app_tx_release(app, tx, release, user);
     }
 }

@@ -16,12 +16,10 @@ static void add_list(struct detector *detector, const struct check_list *list)
         detector_add_candidate(detector, list->index[i]);
 }
 
-/* What the flow speaks, as a bit; 0: not known. */
+/* The protocols that the flow is parsed as, as bits; 0: not known. */
 static uint64_t application_of(const struct packet *pkt)
 {
-    unsigned id = pkt->flow ? app_of_flow(pkt->flow) : 0;
-
-    return id > 0 && id < APP_FAILED ? UINT64_C(1) << id : 0;
+    return pkt->flow ? app_protocols(pkt->flow) : 0;
 }
 
 static void add_unfiltered(struct evaluation *ev, const struct unfiltered_list *list)
@@ -112,7 +110,7 @@ void collect_packet(struct evaluation *ev)
             prefilter_scan_whole(groups[i]->prefilter, detector, pkt->payload, pkt->payload_length);
         add_unfiltered(ev, &groups[i]->unfiltered);
     }
-    if (ruleset->ip_only[traffic].count > 0 && wants_ip_only(pkt))
+    if (ruleset->ip_only[traffic].count > 0 && !ev->turned && wants_ip_only(pkt))
         address_index_find(ruleset->ip_only_index[traffic], detector, pkt);
     if (ruleset->buffer_count > 0)
         scan_buffers(detector, ruleset, &ev->match);

@@ -311,6 +311,22 @@ static void begin_round(struct detector *detector)
     detector->joined.growing = NULL;
 }
 
+/* A datagram that may go the other way, too. What matched already is not counted twice. */
+static void detect_other_direction(struct evaluation *ev)
+{
+    struct packet *pkt = ev->input->packet;
+
+    pkt->flags ^= PACKET_TO_CLIENT;
+    note_direction(ev);
+    ev->turned = true;
+    begin_round(ev->detector);
+    collect_packet(ev);
+    evaluate_candidates(ev);
+    detect_transactions(ev);
+    pkt->flags ^= PACKET_TO_CLIENT;
+    note_direction(ev);
+}
+
 size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
                      const struct hit **hits)
 {
@@ -344,6 +360,8 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
     look_again(&ev);
     guess_transactions(&ev);
     detect_transactions(&ev);
+    if (in->packet->flags & PACKET_EITHER_DIRECTION)
+        detect_other_direction(&ev);
     ev.view_only = true;
     while (ev.view && next_view(&ev, &view)) {
         begin_round(detector);

@@ -21,6 +21,7 @@
 #ifndef SLUICE_DETECT_PRIV_H
 #define SLUICE_DETECT_PRIV_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -319,6 +320,7 @@ struct evaluation {
     struct asked_ends asked_ends[2]; /* the last ones; by whether they were swapped */
     const struct stream_view *view;  /* NULL: nothing new in the stream */
     bool view_only;                  /* the packet itself was evaluated already, or there is none */
+    bool turned;                     /* this is the evaluation of a datagram for its other direction */
     bool again; /* the candidates' literals lie before the view: only what the view completes is new */
 };
 
@@ -668,10 +670,13 @@ void waiting_put(struct evaluation *ev, uint32_t check, bool muted);
 void waiting_remove(struct evaluation *ev, uint32_t check);
 bool waiting_is_muted(const struct evaluation *ev, uint32_t check);
 
-/* The payload of a carrier is the packet inside, which is inspected by itself; into an encrypted one nobody looks. */
+/*
+ * The payload of a carrier is the packet inside, which is inspected by itself. A UDP datagram is a tunnel by its port and form only: a program may
+ * read the same bytes as its own protocol, so the payload is inspected as well. An encrypted payload is not inspected.
+ */
 static inline bool packet_has_payload(const struct packet *pkt)
 {
-    if (pkt->payload_length == 0 || pkt->flags & PACKET_CARRIES_TUNNEL)
+    if (pkt->payload_length == 0 || (pkt->flags & PACKET_CARRIES_TUNNEL && pkt->protocol != IPPROTO_UDP))
         return false;
     return !pkt->flow || !(pkt->flow->flags & FLOW_ENCRYPTED) || pkt->flow->protocol != pkt->protocol;
 }

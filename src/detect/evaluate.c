@@ -123,9 +123,7 @@ static bool direction_matches(struct evaluation *ev, const struct check *check, 
 /* The flow speaks one of the protocols that the rule is about. */
 static bool application_matches(const struct check *check, const struct packet *pkt)
 {
-    unsigned id = pkt->flow ? app_of_flow(pkt->flow) : 0;
-
-    return id > 0 && id < APP_FAILED && check->applications >> id & 1;
+    return pkt->flow && check->applications & app_protocols(pkt->flow);
 }
 
 bool evaluate_header(struct evaluation *ev, const struct check *check)

@@ -358,6 +358,8 @@ static void note_app(struct app_feed *feed, const struct app_verdict *verdict)
     }
     if (verdict->reversed)
         feed->packet->flags ^= PACKET_TO_CLIENT;
+    if (verdict->either_direction)
+        feed->packet->flags |= PACKET_EITHER_DIRECTION;
 }
 
 static enum flow_direction direction_of(const struct packet *pkt)
@@ -440,8 +442,7 @@ static void feed_datagram(struct app_feed *feed)
     const struct packet *pkt = feed->packet;
     struct app_verdict verdict;
 
-    if (pkt->protocol != IPPROTO_UDP || !pkt->flow || pkt->flow->protocol != IPPROTO_UDP || pkt->payload_length == 0 ||
-        pkt->flags & PACKET_CARRIES_TUNNEL)
+    if (pkt->protocol != IPPROTO_UDP || !pkt->flow || pkt->flow->protocol != IPPROTO_UDP || pkt->payload_length == 0)
         return;
     app_datagram(feed->pipeline->app, pkt->flow, direction_of(pkt), pkt->payload, pkt->payload_length, pkt->time_ns,
                  &verdict);

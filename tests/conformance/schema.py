@@ -12,6 +12,7 @@ OURS = {
     # Statistics of what the field has not: rings to the writer, files, verdicts of an inline engine, the kernel's conntrack.
     'stats': {'files', 'output'},
     'stats.app_layer': {'memuse'},
+    'stats.app_layer.flow': {'also_tcp', 'also_udp'},
     'stats.defrag': {'contradictions', 'dropped_fragments', 'repeated_fragments'},
     'stats.detect': {'candidates', 'dataset_memcap', 'evaluations', 'flow_memcap', 'host_memcap', 'rule_files_failed', 'scans', 'scans_recalled', 'threshold_memcap', 'waiting'},
     'stats.file_store': {'files', 'refused'},

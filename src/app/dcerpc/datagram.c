@@ -114,6 +114,8 @@ struct app_result dcerpc_feed_datagram(struct app_context *context, const struct
     if (header.type != DCE_REQUEST && header.type != DCE_RESPONSE)
         return result;
     direction = header.type == DCE_REQUEST ? FLOW_TO_SERVER : FLOW_TO_CLIENT;
+    if (direction != in->direction)
+        app_doubt_direction(context);
     tx = find_call(context, direction, &header);
     if (!tx)
         tx = new_call(context, &header);

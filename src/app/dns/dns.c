@@ -3,8 +3,11 @@
  * DNS over UDP and TCP. Each message is a transaction of its own, in its own direction: whether a response belongs to a request makes no
  * difference to a rule, and servers that are asked twice or answer to others are common.
  *
- * A datagram that can't be a message by its header is passed over, as in the field; on a TCP connection it ends parsing, for the next
- * message could not be found. After a gap the next bytes that look like a message with one query are taken for one.
+ * Bytes that can't be a message by their header are passed over, as in the field. On a TCP connection the length before each message says where the next
+ * one begins, whatever the message is: servers answer a broken one and read on. After a gap the next bytes that look like a message with one query are
+ * taken for one.
+ *
+ * A datagram whose header says another direction than its flow belongs to both directions: a forged datagram may have come first.
  */
 #include <errno.h>
 #include <string.h>
@@ -56,7 +59,7 @@ static unsigned header_events(uint16_t flags, enum flow_direction direction, boo
     return events;
 }
 
-enum message { MESSAGE_FINE, MESSAGE_BROKEN, MESSAGE_IMPOSSIBLE, MESSAGE_NO_MEMORY };
+enum message { MESSAGE_FINE, MESSAGE_IMPOSSIBLE, MESSAGE_NO_MEMORY };
 
 static enum message take_message(struct app_context *context, enum flow_direction direction, bool multicast,
                                  const uint8_t *bytes, uint32_t length)
@@ -77,14 +80,19 @@ static enum message take_message(struct app_context *context, enum flow_directio
     app_tx_advance(&tx->tx, direction, DNS_COMPLETE);
     if (!err)
         events |= header_events(header.flags, direction, multicast);
-    tx->parsed = !err && !(events >> DNS_NOT_REQUEST & 1);
-    tx->tx.only_events = !tx->parsed;
+    if (events & (1u << DNS_NOT_REQUEST | 1u << DNS_NOT_RESPONSE)) {
+        tx->tx.directions = APP_BOTH;
+        app_tx_advance(&tx->tx, !direction, DNS_COMPLETE);
+        app_doubt_direction(context);
+    }
+    tx->parsed = !err;
+    tx->tx.only_events = err || events >> DNS_NOT_REQUEST & 1;
     if (!tx->parsed)
         dns_forget(app_heap(context), tx);
     set_events(context, &tx->tx, events);
     if (err == -ENOMEM)
         return MESSAGE_NO_MEMORY;
-    return tx->parsed ? MESSAGE_FINE : MESSAGE_BROKEN;
+    return MESSAGE_FINE;
 }
 
 static struct app_result feed_datagram(struct app_context *context, const struct app_input *in, bool multicast)
@@ -147,7 +155,7 @@ static struct app_result feed_stream(struct app_context *context, struct dns_sta
             result.needed = 2 + length;
             return result;
         }
-        if (length && take_message(context, in->direction, false, at + 2, length) != MESSAGE_FINE) {
+        if (length && take_message(context, in->direction, false, at + 2, length) == MESSAGE_NO_MEMORY) {
             result.status = APP_ERROR;
             return result;
         }
@@ -252,9 +260,13 @@ static bool is_plain(const uint8_t *bytes, uint32_t length, const struct dns_hea
     return dns_check(bytes, length, header);
 }
 
-/* Messages that look the same and are not DNS: NetBIOS, mDNS, LLMNR. */
-static bool is_port_of_another(uint16_t port)
+/* Messages that look the same and are not DNS: NetBIOS, mDNS, LLMNR. Requests go to their port and responses come from it; the sender of a request has the
+ * port that it likes. */
+static bool is_of_another(const struct app_probe *in, bool response)
 {
+    bool to_client = in->direction == FLOW_TO_CLIENT;
+    uint16_t port = to_client == response ? in->server_port : in->client_port;
+
     return port == 137 || port == 5353 || port == 5355;
 }
 
@@ -264,8 +276,6 @@ static enum app_guess probe_strict(const struct app_probe *in)
     uint32_t length = in->length;
     struct dns_header header;
 
-    if (is_port_of_another(in->client_port) || is_port_of_another(in->server_port))
-        return APP_NO;
     if (in->transport == APP_TCP) {
         if (length < 2)
             return APP_UNSURE;
@@ -279,7 +289,8 @@ static enum app_guess probe_strict(const struct app_probe *in)
         bytes += 2;
         length = whole;
     }
-    if (!dns_header_read(bytes, length, length, &header) || !is_plain(bytes, length, &header))
+    if (!dns_header_read(bytes, length, length, &header) || is_of_another(in, header.flags & DNS_RESPONSE) ||
+        !is_plain(bytes, length, &header))
         return APP_NO;
     return direction_of(in, &header);
 }
@@ -299,6 +310,7 @@ const struct app_proto app_dns = {
     .udp_ports = "53",
     .probe = dns_probe,
     .probe_any_port = true,
+    .survives_junk = true,
     .state_size = sizeof(struct dns_state),
     .feed = dns_feed,
     .transfer = dns_transfer,

@@ -70,7 +70,9 @@ static bool get_response(const struct app_tx *tx, enum flow_direction direction,
     const struct dns_tx *dns = (const struct dns_tx *)tx;
 
     (void)direction;
-    for (unsigned i = 0; dns->response && i < DNS_SECTIONS; i++) {
+    bool response = dns->response || (tx->directions == APP_BOTH && dns->flags & DNS_RESPONSE);
+
+    for (unsigned i = 0; response && i < DNS_SECTIONS; i++) {
         const struct dns_records *section = &dns->section[i];
 
         if (index < section->named)

@@ -417,7 +417,10 @@ bool dns_logs_from_server(const struct app_tx *tx, const void *settings)
 {
     const struct dns_settings *wanted = settings;
 
-    return tx->directions == APP_TO_CLIENT && !(wanted && wanted->version == 2);
+    bool from_server =
+        tx->directions == APP_TO_CLIENT || (tx->directions == APP_BOTH && ((const struct dns_tx *)tx)->response);
+
+    return from_server && !(wanted && wanted->version == 2);
 }
 
 bool dns_wants_log_any(const struct app_tx *tx, const void *settings)
@@ -432,7 +435,7 @@ bool dns_wants_log(const struct app_tx *tx, const void *settings)
     const struct dns_settings *wanted = settings;
     const struct dns_records *queries = &dns->section[DNS_QUERIES];
 
-    if (!dns->parsed)
+    if (!dns->parsed || tx->only_events)
         return tx->only_events;
     if (!wanted)
         return true;

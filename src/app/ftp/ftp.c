@@ -529,6 +529,7 @@ const struct app_proto app_ftp = {
     .help = "FTP's control connection",
     .transports = APP_TCP,
     .tcp_ports = "21",
+    .survives_junk = true,
     .probe = ftp_probe,
     .probe_any_port = true,
     .state_size = sizeof(struct ftp_state),

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ike_priv.h"
 #include "sluice/transfer.h"
@@ -156,6 +157,19 @@ static bool strip_marker(struct ike_state *state, struct cursor *cur)
     return !state->marked;
 }
 
+/* The first message of an exchange has no SPI of the responder yet, and in version 2 a flag tells the initiator's messages. */
+static bool says_other_direction(const struct ike_tx *tx, enum flow_direction direction)
+{
+    static const char zeros[] = "0000000000000000";
+    enum { FLAG_INITIATOR = 0x08 };
+
+    if (!tx->parsed)
+        return false;
+    if (tx->major == 2)
+        return ((tx->flags & FLAG_INITIATOR) != 0) != (direction == FLOW_TO_SERVER);
+    return direction == FLOW_TO_CLIENT && memcmp(tx->responder, zeros, IKE_SPI_TEXT) == 0;
+}
+
 static struct app_result ike_feed(struct app_context *context, void *data, const struct app_input *in)
 {
     struct app_result result = { .status = APP_OK, .consumed = in->length };
@@ -169,6 +183,11 @@ static struct app_result ike_feed(struct app_context *context, void *data, const
         parse.tx->tx.directions = (uint8_t)(1u << in->direction);
         app_tx_advance(&parse.tx->tx, in->direction, IKE_COMPLETE);
         read_message(&parse, cur);
+        if (says_other_direction(parse.tx, in->direction)) {
+            parse.tx->tx.directions = APP_BOTH;
+            app_tx_advance(&parse.tx->tx, !in->direction, IKE_COMPLETE);
+            app_doubt_direction(context);
+        }
         for (unsigned event = 0; event < IKE_EVENTS; event++)
             if (parse.events >> event & 1)
                 app_event(context, &parse.tx->tx, event);

@@ -119,12 +119,21 @@ static struct app_result feed_stream(struct app_context *context, struct krb5_st
     return result;
 }
 
+/* The tag of a datagram's first message says which end sends it. */
+static bool says_other_direction(const struct app_input *in)
+{
+    return in->length > 0 && (in->bytes[0] & 0xe0) == BER_APPLICATION &&
+           is_request(in->bytes[0] & 0x1f) != (in->direction == FLOW_TO_SERVER);
+}
+
 static struct app_result krb5_feed(struct app_context *context, void *data, const struct app_input *in)
 {
     struct app_result result = { .status = APP_OK, .consumed = in->length };
 
     if (in->transport == APP_TCP)
         return feed_stream(context, data, in);
+    if (says_other_direction(in))
+        app_doubt_direction(context);
     if (in->length && !take_message(context, data, in->direction, in->bytes, in->length))
         result.status = APP_ERROR;
     return result;

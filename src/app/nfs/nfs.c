@@ -146,12 +146,16 @@ static bool take_reply(struct app_context *context, struct nfs_state *state, uin
 
 /* False when there is no memory. */
 static bool take_message(struct app_context *context, struct nfs_state *state, enum flow_direction direction,
-                         struct cursor cur, bool cut)
+                         struct cursor cur, bool cut, bool in_datagram)
 {
     uint32_t xid, type;
 
     if (!cursor_be32(&cur, &xid) || !cursor_be32(&cur, &type))
         return complain(context, direction, NFS_MALFORMED_DATA);
+    if (in_datagram && type <= RPC_REPLY && (type == RPC_CALL) != (direction == FLOW_TO_SERVER)) {
+        direction = type == RPC_CALL ? FLOW_TO_SERVER : FLOW_TO_CLIENT; /* the flow's may be wrong */
+        app_doubt_direction(context);
+    }
     if (type == RPC_CALL && direction == FLOW_TO_SERVER)
         return take_call(context, state, xid, cur, cut);
     if (type == RPC_REPLY && direction == FLOW_TO_CLIENT)
@@ -201,7 +205,7 @@ static struct app_result take_record(struct app_context *context, struct nfs_sta
         result.needed = 4 + wanted;
         return result;
     }
-    if (!take_message(context, state, direction, cursor_of(bytes + 4, wanted), wanted < length))
+    if (!take_message(context, state, direction, cursor_of(bytes + 4, wanted), wanted < length, false))
         result.status = APP_ERROR;
     state->skip[direction] = length - wanted;
     result.consumed = 4 + wanted;
@@ -236,7 +240,7 @@ static struct app_result nfs_feed(struct app_context *context, void *state, cons
 
     if (in->transport == APP_TCP)
         return feed_stream(context, state, in);
-    if (in->length && !take_message(context, state, in->direction, cursor_of(in->bytes, in->length), false))
+    if (in->length && !take_message(context, state, in->direction, cursor_of(in->bytes, in->length), false, true))
         result.status = APP_ERROR;
     return result;
 }

@@ -308,6 +308,7 @@ const struct app_proto app_smtp = {
     .help = "SMTP, with the messages that it carries",
     .transports = APP_TCP,
     .tcp_ports = "25,587,2525",
+    .survives_junk = true,
     .patterns = patterns,
     .pattern_count = sizeof(patterns) / sizeof(patterns[0]),
     .probe = probe,

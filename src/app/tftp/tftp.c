@@ -86,7 +86,11 @@ static struct app_result tftp_feed(struct app_context *context, void *state, con
     struct request request;
 
     (void)state;
-    if (in->direction == FLOW_TO_SERVER && read_request(in->bytes, in->length, &request) && !keep(context, &request))
+    if (!read_request(in->bytes, in->length, &request))
+        return result;
+    if (in->direction == FLOW_TO_CLIENT)
+        app_doubt_direction(context);
+    if (!keep(context, &request))
         result.status = APP_ERROR;
     return result;
 }
@@ -100,7 +104,9 @@ static enum app_guess tftp_probe(const struct app_probe *in)
 {
     struct request request;
 
-    return in->direction == FLOW_TO_SERVER && read_request(in->bytes, in->length, &request) ? APP_YES : APP_NO;
+    if (!read_request(in->bytes, in->length, &request))
+        return APP_NO;
+    return in->direction == FLOW_TO_SERVER ? APP_YES : APP_REVERSED;
 }
 
 static void tftp_log(const struct app_tx *tx, const void *settings, struct fields *out)

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Datagrams to parsers. The sender of the first packet, whose address may be forged, must not decide which protocol a pair of ports speaks and
+ * which end is the client. So each datagram is identified by itself: it goes to the parser of the flow's protocol, and to those of all other
+ * protocols that it may be a message of (reading.c).
+ *
+ * The first packet says which end is the client. Where a message says otherwise by its content, or the ports do, rules of both directions are evaluated
+ * (app_verdict.either_direction).
+ */
+#include "app_priv.h"
+
+enum {
+    DATAGRAMS_MAX = 2,        /* of a direction that were not identified before that is noted of the flow */
+    SERVICE_PORTS_END = 1024, /* below it are ports of services (RFC 6335: system ports) */
+    EPHEMERAL_PORTS = 32768   /* from here on are ports that Linux and others give to clients */
+};
+
+static enum flow_direction opposite(enum flow_direction direction)
+{
+    return direction == FLOW_TO_SERVER ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+}
+
+static bool is_service_port(const struct app *app, uint16_t port)
+{
+    return port < SERVICE_PORTS_END || app->udp_services[port / 64] >> (port % 64) & 1;
+}
+
+/* A flow from the port of a service to one that is none: probably the service sent the first packet that was seen. */
+static bool ports_are_reversed(const struct app *app, const struct flow *flow)
+{
+    if (is_service_port(app, flow->server_port))
+        return false;
+    return is_service_port(app, flow->client_port) ||
+           (flow->client_port < EPHEMERAL_PORTS && flow->server_port >= EPHEMERAL_PORTS);
+}
+
+/* Whether bytes that the parser could not read look like a message of its protocol. */
+static bool is_message(const struct app_flow *reading, const struct app_input *in)
+{
+    const struct app_probe probe = {
+        .bytes = in->bytes,
+        .length = in->length,
+        .direction = in->direction,
+        .transport = APP_UDP,
+        .client_port = reading->flow->client_port,
+        .server_port = reading->flow->server_port,
+        .port_hint = true,
+    };
+
+    return !reading->proto->probe || reading->proto->probe(&probe) != APP_NO;
+}
+
+static void feed(struct feeding *f, struct app_flow *reading, enum flow_direction direction, const uint8_t *bytes,
+                 uint32_t length)
+{
+    struct app_context context = { .app = f->app, .af = reading, .now_ns = f->now_ns };
+    struct app_side *side = &reading->side[direction];
+    const struct app_input in = {
+        .direction = direction,
+        .transport = APP_UDP,
+        .bytes = bytes,
+        .length = length,
+        .offset = side->offset,
+    };
+    uint64_t refused = heap_refused(f->app->heap);
+    struct app_result result = reading->proto->feed(&context, reading->state, &in);
+    bool no_memory = heap_refused(f->app->heap) != refused;
+
+    side->offset += length;
+    f->verdict->either_direction |= context.either_direction;
+    if (reading == reading->main)
+        f->verdict->stop_stream |= context.stop_stream;
+    if (result.status != APP_ERROR && !no_memory)
+        return;
+    app_count(f->app, reading, no_memory ? COUNT_ALLOC : COUNT_PARSER);
+    if (no_memory || is_message(reading, &in)) /* anybody can send something else to the ports */
+        f->verdict->exception = EXCEPTION_APP_ERROR;
+}
+
+static void note_unidentified(struct feeding *f, enum flow_direction direction)
+{
+    struct app_flow *af = f->af;
+    struct app_side *side = &af->side[direction];
+
+    if (side->failed)
+        return;
+    side->failed = ++side->datagrams >= DATAGRAMS_MAX;
+    app_note_direction(af, direction, APP_FAILED);
+    app_note_detected(af, direction);
+    if (!side->failed || !af->side[opposite(direction)].failed)
+        return;
+    app_note_flow(af, APP_FAILED);
+    f->app->failed_flows[1]++;
+}
+
+/* The flow's first identified message makes the protocol and, if need be, who is the client. False without memory. */
+static bool begin(struct feeding *f, struct app_claim *first, enum flow_direction *direction)
+{
+    struct app_flow *af = f->af;
+
+    if (first->reversed) {
+        app_swap_directions(f);
+        *direction = opposite(*direction);
+        f->verdict->either_direction = true;
+    }
+    app_note_flow(af, first->id);
+    app_note_direction(af, *direction, first->id);
+    app_note_detected(af, *direction);
+    if (!app_start_parser(f, first->id)) {
+        af->proto = NULL;
+        f->verdict->exception = EXCEPTION_APP_ERROR;
+        return false;
+    }
+    app_count(f->app, af, COUNT_FLOW);
+    return true;
+}
+
+/* `claims` are of the direction that the packet had; `turned`: the flow was turned round since. */
+static void feed_others(struct feeding *f, const struct app_claim *claims, unsigned count, bool turned,
+                        enum flow_direction direction, const uint8_t *bytes, uint32_t length)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct app_flow *reading = app_reading_find(f->af, claims[i].id);
+        bool reversed = claims[i].reversed != turned;
+
+        if (!reading && (reading = app_reading_add(f, claims[i].id)))
+            app_note_detected(reading, direction);
+        if (!reading || reading->stopped)
+            continue;
+        f->verdict->either_direction |= reversed;
+        feed(f, reading, reversed ? opposite(direction) : direction, bytes, length);
+    }
+}
+
+void app_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
+                  uint32_t length, uint64_t now_ns, struct app_verdict *verdict)
+{
+    struct feeding f = { .app = app, .verdict = verdict, .now_ns = now_ns, .transport = APP_UDP };
+    const struct app_probe probe = {
+        .bytes = bytes,
+        .length = length,
+        .direction = direction,
+        .transport = APP_UDP,
+        .client_port = flow->client_port,
+        .server_port = flow->server_port,
+    };
+    struct app_claim claims[APP_MAX_PROTOCOLS];
+    unsigned count, first = 0;
+
+    file_engine_tick(app->files);
+    *verdict = (struct app_verdict){ 0 };
+    if (length == 0)
+        return;
+    verdict->either_direction = ports_are_reversed(app, flow);
+    f.af = app_get_flow(app, flow, verdict);
+    if (!f.af || f.af->stopped)
+        return;
+    if (f.af->proto && (app_of_direction(flow, direction) == 0 || app_of_direction(flow, direction) == APP_FAILED)) {
+        app_note_direction(f.af, direction, f.af->protocol); /* the other direction has told which one it is */
+        app_note_detected(f.af, direction);
+    }
+    count = app_identify_datagram(app, &probe, f.af->proto ? f.af->protocol : 0, claims);
+    if (!f.af->proto && count == 0) {
+        note_unidentified(&f, direction);
+        return;
+    }
+    if (!f.af->proto) {
+        first = 1;
+        if (!begin(&f, &claims[0], &direction))
+            return;
+    }
+    feed(&f, f.af, direction, bytes, length);
+    feed_others(&f, claims + first, count - first, verdict->reversed, direction, bytes, length);
+}
