@@ -57,6 +57,7 @@ enum app_layer_event {
     APP_LAYER_SKIPPED,
     APP_LAYER_NO_TLS,     /* after STARTTLS */
     APP_LAYER_UNEXPECTED, /* another protocol than the one that was announced */
+    APP_LAYER_EVICTED,    /* the parser's state was evicted: app_evict() */
     APP_LAYER_EVENT_END,
 };
 _Static_assert((int)APP_LAYER_EVENT_END <= PACKET_EVENT_WORDS * 64, "a packet has no room for all events");
@@ -279,6 +280,9 @@ struct app_proto {
     const struct setting *settings;
     int (*configure)(const struct config *config, struct diag *diag, void **out);
     void (*unconfigure)(void *settings);
+
+    /* Optional: releases bodies of the transaction that are not in its files, and that rules have seen. */
+    void (*shed)(struct app_context *context, struct app_tx *tx);
 };
 
 /* All protocols of the build, ordered by name, made by CMake. An id is an index in it + 1; 0 is none. */
@@ -404,7 +408,7 @@ typedef void app_release_function(void *user, struct app_detection *detection);
 
 /* What came of it. */
 struct app_verdict {
-    enum exception_cause exception; /* no memory, or a parser's error; EXCEPTION_NONE */
+    enum exception_cause exception; /* EXCEPTION_APP_ERROR, EXCEPTION_APP_MEMCAP or EXCEPTION_NONE */
     uint8_t events;                 /* bits: enum app_layer_event - APP_LAYER_EVENT_FIRST */
     bool reversed;                  /* the datagram's flow was swapped: the packet goes the other way */
     bool either_direction;          /* the datagram may go either way: rules of both directions are evaluated */
@@ -430,6 +434,28 @@ bool app_is_just_detected(struct flow *flow, enum flow_direction direction, bool
 void app_finish(struct app *app, struct flow *flow);
 /* Gives back all there is of a flow; flow->app is NULL afterwards. `release` as for app_tidy(). */
 void app_end(struct app *app, struct flow *flow, app_release_function *release, void *user);
+
+/*
+ * When app_is_short_of_memory(), before a packet is inspected: app_find_idle() returns a flow that is to give memory back; NULL: there is
+ * none. Its files and bodies are released first: what comes of them later is inspected, but no match goes across that place. False when
+ * there are none; then app_evict() releases its parser and transactions, after they were inspected and logged. From then on the
+ * flow's bytes are inspected as a stream alone, until a message of its protocol begins.
+ */
+bool app_is_short_of_memory(const struct app *app);
+struct flow *app_find_idle(struct app *app);
+bool app_shed_files(struct app *app, struct flow *flow);
+bool app_is_within_message(const struct flow *flow); /* before app_finish(): a message is not complete */
+void app_evict(struct app *app, struct flow *flow, bool within_message, app_release_function *release, void *user);
+/* flow->app_evicted */
+enum { APP_EVICTED_BETWEEN_MESSAGES = 1, APP_EVICTED_WITHIN_MESSAGE, APP_EVICTED_REPORTED };
+
+struct app_memory_counts {
+    uint64_t memcap, used;                 /* bytes */
+    uint64_t shed_flows, shed_bytes;       /* by app_shed_files() */
+    uint64_t evicted_flows, evicted_bytes; /* by app_evict() */
+    uint64_t resumed_flows;                /* of these, whose parser started anew */
+};
+void app_count_memory(const struct app *app, struct app_memory_counts *out);
 
 /* To another process (sluice/transfer.h). Ids of protocols are those of the build: what the writer's are here. */
 struct app_numbers {

@@ -68,6 +68,8 @@ void defrag_show_link(struct packet *whole, const struct packet *fragment);
 /* Gives back at most `budget` datagrams whose time is over; how many. */
 size_t defrag_expire(struct defrag *defrag, uint64_t now_ns, size_t budget);
 
+uint64_t defrag_evicted(const struct defrag *defrag); /* datagrams that gave way to others */
+
 /* To another process (sluice/transfer.h): all datagrams. Those for which there is no memory are left. */
 void defrag_transfer(struct transfer *t, struct defrag *defrag);
 

@@ -16,6 +16,7 @@ enum exception_cause {
     EXCEPTION_STREAM_MIDSTREAM,  /* a TCP session of which the beginning was not seen */
     EXCEPTION_STREAM_INVALID,    /* a segment that does not belong to its session's state or window */
     EXCEPTION_APP_ERROR,         /* a protocol's parser failed */
+    EXCEPTION_APP_MEMCAP,        /* the parser's state was released because the flow was idle and memory was short */
     EXCEPTION_OVERLOAD,          /* the queue grows faster than it is emptied */
     EXCEPTION_COUNT,
 };

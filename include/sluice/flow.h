@@ -11,7 +11,7 @@
  * All memory is reserved at the start; a look-up never allocates. A flow expires `timeout` after its last packet, exactly: one
  * that is found later is ended and a new one begins, whether or not flow_table_expire() came by; so what a capture gives does not
  * depend on budgets, batches or workers. When the table is full it is in emergency: timeouts are the emergency
- * ones, and the oldest flow that is still new gives way; an established one never does.
+ * ones, and the oldest flow that is still new gives way; when there is none, one that has been idle for long (idle.c).
  *
  * Threads:   a table and its flows belong to one worker.
  * Ownership: flows are lent until they end; the `end` callback is the last to see one and gives back what hangs on it.
@@ -147,11 +147,12 @@ struct flow {
     bool emergency;                      /* began while the table was full */
     bool drop_by_exception;              /* an exception policy dropped the flow (or would_drop), not a rule */
     uint8_t drop_reason;                 /* enum drop_reason: why it is dropped (or would_drop) */
+    uint8_t app_evicted;                 /* app's: its parser's state was released for lack of memory */
     uint8_t offload;                     /* enum packet_offload: what the kernel was asked to do with the rest of it */
     uint32_t visit;                      /* see flow_is_visit() */
 
     /* --- the table's own: expiry --- */
-    struct flow *newer, *older;            /* among the new ones */
+    struct flow *newer, *older;            /* among the new ones, or among all others */
     struct flow *wheel_next, **wheel_link; /* in a slot of the timer wheel */
 };
 
@@ -218,6 +219,10 @@ struct flow_report {
  * there is no such flow. */
 bool flow_table_report(struct flow_table *table, const struct flow_report *report, uint64_t now_ns);
 
+/* Flows that gave way because the table was full, new ones too. */
+uint64_t flow_table_evicted(const struct flow_table *table);
+/* A TCP connection that may give way to another one because nothing came of it for a while; NULL when none is found at once. */
+struct flow *flow_table_find_idle_tcp(struct flow_table *table, uint64_t now_ns);
 /* Ends one flow now. */
 void flow_table_end(struct flow_table *table, struct flow *flow, enum flow_end reason);
 /* Ends at most `budget` flows of those whose time is over at now_ns; how many. Cost is by what expires, not by what is there: a flow

@@ -35,6 +35,10 @@ void heap_give(struct heap *heap, void *object); /* NULL is allowed */
 size_t heap_size(const struct heap *heap, const void *object);
 
 size_t heap_memory(const struct heap *heap); /* bytes taken now, with what rounding up costs */
+/* Bytes of slabs without an object: an object of any size class can be allocated from them. Slabs with room for objects of their own size
+ * class alone are not counted. */
+size_t heap_available(const struct heap *heap);
+size_t heap_capacity(const struct heap *heap); /* the memcap, in whole slabs */
 uint64_t heap_refused(const struct heap *heap);
 
 /* --- A buffer that grows ------------------------------------------------------------------------------------------------------ */

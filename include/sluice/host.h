@@ -50,6 +50,7 @@ void host_table_transfer(struct transfer *t, struct host_table *table, const str
                          uint64_t now_ns);
 
 uint64_t host_table_memcap_hits(const struct host_table *table);
+uint64_t host_table_evicted(const struct host_table *table); /* bits that gave way to others before they expired */
 size_t host_table_memory(const struct host_table *table);
 
 #endif

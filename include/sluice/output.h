@@ -234,6 +234,7 @@ enum output_overload_action {
     OUTPUT_OVERLOAD_RESUMED,     /* a suspended rule is evaluated again */
     OUTPUT_OVERLOAD_NO_LISTENER, /* the queue of the next consumer (queue.route-to) has no listener */
     OUTPUT_OVERLOAD_LISTENER,    /* it has one again */
+    OUTPUT_OVERLOAD_EVICTED,     /* a memcap is used up: idle state gave way to new */
     OUTPUT_OVERLOAD_ACTIONS,
 };
 
@@ -265,6 +266,8 @@ struct output_overload {
     uint64_t packets;                              /* slow; listener: routed while no program listened */
     unsigned rule_count;
     struct output_overload_rule rules[OUTPUT_OVERLOAD_RULES];
+    const char *setting; /* evicted: the memcap */
+    uint64_t evicted;    /* entries of its table, since the last event */
 };
 void output_overload(struct output *output, const struct output_overload *event);
 const char *output_overload_action_name(enum output_overload_action action);

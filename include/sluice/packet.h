@@ -103,6 +103,7 @@ enum drop_reason {
     DROP_REASON_STREAM_ERROR,  /* invalid for its session, or bytes that contradict what was seen first */
     DROP_REASON_STREAM_URGENT, /* policy for urgent data */
     DROP_REASON_APP_ERROR,
+    DROP_REASON_APP_MEMCAP,
     DROP_REASON_OVERLOAD,
     DROP_REASON_LOOP,      /* policy for packets that come back without the repeat mark, again and again */
     DROP_REASON_TRUNCATED, /* policy for packets that are longer than what the kernel copies */

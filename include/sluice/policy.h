@@ -128,5 +128,6 @@ struct policy_counters {
 };
 const struct policy_counters *policy_counters(const struct policy *policy);
 size_t policy_shared_memory(const struct policy_shared *shared);
+uint64_t policy_thresholds_evicted(const struct policy *policy); /* of all workers: states that gave way to others */
 
 #endif

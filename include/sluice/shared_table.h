@@ -35,6 +35,8 @@ struct shared_table_options {
     uint64_t seed; /* of the hash: random where senders must not find keys that share a bucket */
     /* Called for an entry before it is forgotten; NULL for nothing. `shard` counts from 0. */
     void (*forget)(void *user, unsigned shard, void *entry);
+    /* When the memcap is reached: whether `entry` gives way to a new one before `other` does; NULL: the one that expires first. */
+    bool (*gives_way)(const void *entry, const void *other);
     void *user;
 };
 
@@ -42,6 +44,7 @@ struct shared_table_options {
 int shared_table_new(struct shared_table **out, const struct shared_table_options *options);
 void shared_table_free(struct shared_table *table); /* NULL is allowed; does not call forget() */
 size_t shared_table_memory(const struct shared_table *table);
+uint64_t shared_table_evicted(const struct shared_table *table); /* entries that gave way before they expired */
 /* Only while the table is empty and nobody uses it. */
 void shared_table_set_seed(struct shared_table *table, uint64_t seed);
 
@@ -51,7 +54,8 @@ unsigned shared_shard_number(const struct shared_shard *shard);
 
 /* The entry of the key that the shard was locked for, expired or not; NULL when there is none. */
 void *shared_shard_find(struct shared_shard *shard, const void *key);
-/* The same, but made when there is none: `*fresh`, and zero behind its key. NULL when the memcap is reached. */
+/* The same, but made when there is none: `*fresh`, and zero behind its key. When the memcap is reached another entry gives way; NULL when none
+ * can. */
 void *shared_shard_get(struct shared_shard *shard, const void *key, uint64_t now_ns, bool *fresh);
 void shared_shard_remove(struct shared_shard *shard, void *entry);
 

@@ -159,6 +159,10 @@ bool stream_next_acknowledged(struct stream *stream, struct flow *flow, enum flo
 bool stream_is_oneside(const struct flow *flow);
 /* Whether the beginning of the connection was not seen. */
 bool stream_is_midstream(const struct flow *flow);
+/* How many sessions, and data of how many sessions, gave way to others. */
+void stream_count_evictions(const struct stream *stream, uint64_t *sessions, uint64_t *data);
+/* The offset of the next byte of a direction that will be yielded for protocols; 0 without a session. */
+uint64_t stream_next_offset(const struct flow *flow, enum flow_direction direction);
 /* Client and server of a connection whose beginning was not seen change places (flow_swap() is the caller's); false when it was seen. Ends
  * what is lent of views. */
 bool stream_turn_round(struct flow *flow);

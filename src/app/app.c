@@ -70,6 +70,7 @@ int app_new(struct app **out, const struct app_options *options, struct app_shar
     err = file_engine_new(&app->files, &options->files, app->heap);
     if (err)
         goto free_heap;
+    app->reserve = app_memory_reserve(app->heap);
     *out = app;
     return 0;
 
@@ -186,10 +187,36 @@ enum { PER_PROTOCOL = 2 * COUNT_KINDS };
 
 /* Those of no protocol come last. */
 static const char *const other_counters[] = {
-    "app_layer.flow.failed_tcp", "app_layer.flow.failed_udp", "app_layer.flow.also_tcp",
-    "app_layer.flow.also_udp",   "app_layer.memuse",
+    "app_layer.flow.failed_tcp",
+    "app_layer.flow.failed_udp",
+    "app_layer.flow.also_tcp",
+    "app_layer.flow.also_udp",
+    "app_layer.memuse",
+    "app_layer.memcap.shed_flows",
+    "app_layer.memcap.evicted_flows",
+    "app_layer.memcap.resumed_flows",
 };
-enum { OTHER_COUNTERS = sizeof(other_counters) / sizeof(other_counters[0]), ALSO = 2, MEMUSE = OTHER_COUNTERS - 1 };
+enum { FAILED_TCP, FAILED_UDP, ALSO_TCP, ALSO_UDP, MEMUSE, SHED_FLOWS, EVICTED_FLOWS, RESUMED_FLOWS, OTHER_COUNTERS };
+_Static_assert(sizeof(other_counters) / sizeof(other_counters[0]) == OTHER_COUNTERS, "a name for each");
+
+static uint64_t other_counter(const struct app *app, unsigned which)
+{
+    switch (which) {
+    case ALSO_TCP:
+    case ALSO_UDP:
+        return app->other_readings[which == ALSO_UDP];
+    case MEMUSE:
+        return heap_memory(app->heap);
+    case SHED_FLOWS:
+        return app->shed_flows;
+    case EVICTED_FLOWS:
+        return app->evicted_flows;
+    case RESUMED_FLOWS:
+        return app->resumed_flows;
+    default:
+        return app->failed_flows[which == FAILED_UDP];
+    }
+}
 
 static bool is_of_both(const struct app_proto *proto)
 {
@@ -270,9 +297,7 @@ uint64_t app_counter_value(const struct app *app, size_t index)
     size_t proto;
 
     if (!counter_at(index, &proto, &transport, &kind))
-        return transport == MEMUSE ? heap_memory(app->heap)
-               : transport >= ALSO ? app->other_readings[transport - ALSO]
-                                   : app->failed_flows[transport];
+        return other_counter(app, transport);
     return app->counters[proto][transport][kind];
 }
 

@@ -24,6 +24,7 @@ static const char *const layer_events[] = {
     [APP_LAYER_SKIPPED - APP_LAYER_EVENT_FIRST] = "applayer_proto_detection_skipped",
     [APP_LAYER_NO_TLS - APP_LAYER_EVENT_FIRST] = "applayer_no_tls_after_starttls",
     [APP_LAYER_UNEXPECTED - APP_LAYER_EVENT_FIRST] = "applayer_unexpected_protocol",
+    [APP_LAYER_EVICTED - APP_LAYER_EVENT_FIRST] = "applayer_memcap_evicted",
 };
 
 const char *app_layer_event_name(enum app_layer_event event)

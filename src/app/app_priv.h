@@ -8,6 +8,7 @@
  *   datagram.c  datagrams to parsers
  *   reading.c   readings of a flow as several protocols
  *   tx.c        transactions
+ *   memory.c    which flow gives memory back when the memcap is nearly used up
  *   expect.c    flows that were announced by another one
  *   transfer.c  flows for another process
  *   registry.c  the table of protocols
@@ -28,9 +29,10 @@
 enum {
     DEFAULT_PENDING_MAX = 64 << 10,
     APP_DEFAULT_TX_MAX = 512,
-    READINGS_MAX = 12,   /* of a flow, besides the main one: no more than there are protocols over UDP */
-    COMPARED_MAX = 128,  /* first bytes of a direction that are asked when the other one is known */
-    ANNOUNCED_MAX = 512, /* flows that are expected, of all workers */
+    READINGS_MAX = 12,    /* of a flow, besides the main one: no more than there are protocols over UDP */
+    COMPARED_MAX = 128,   /* first bytes of a direction that are asked when the other one is known */
+    ANNOUNCED_MAX = 512,  /* flows that are expected, of all workers */
+    APP_SIZE_CLASSES = 8, /* lists of flows by the memory that they hold: below 2 KiB, 8 KiB, 32 KiB ... 8 MiB, above */
 };
 
 /* One direction of a flow. */
@@ -80,6 +82,11 @@ struct app_flow {
     void *fallback_state;
     void *tag; /* of the expectation that it fulfils */
     uint32_t tag_length;
+    struct app_flow *newer, *older; /* main reading: in the list of its size class */
+    size_t held;                    /* main reading: bytes of the heap, of all readings */
+    uint64_t used_ns;               /* main reading: time of the last packet that was fed */
+    uint8_t size_class;
+    bool resumed;                     /* the parser started anew after app_evict() */
     bool keep_files[FLOW_DIRECTIONS]; /* main reading: filestore for the whole flow, and the rule that asked for it */
     uint32_t keep_sid[FLOW_DIRECTIONS];
 };
@@ -103,6 +110,12 @@ struct app_shared {
     size_t name_count;
 };
 
+/* Flows whose memory is of about the same size, in no certain order: oldest and newest are by when they came here. */
+struct app_size_class {
+    struct app_flow *oldest, *newest;
+    size_t bytes; /* held by all of them */
+};
+
 struct app {
     struct app_options options;
     struct heap *heap;
@@ -115,6 +128,9 @@ struct app {
     uint64_t counters[APP_MAX_PROTOCOLS][2][COUNT_KINDS]; /* by transport: TCP, UDP */
     uint64_t failed_flows[2];                             /* by transport: TCP, UDP */
     uint64_t other_readings[2];
+    struct app_size_class classes[APP_SIZE_CLASSES];
+    size_t reserve; /* bytes of the memcap that are kept free for the packet at hand */
+    uint64_t shed_flows, shed_bytes, evicted_flows, evicted_bytes, resumed_flows;
 };
 
 /* What a parser is called with; lives for the call. */
@@ -167,6 +183,15 @@ struct app_claim {
 /* All of them but `except` (an id, or 0), those first that the ports hint at; how many. */
 unsigned app_identify_datagram(const struct app *app, const struct app_probe *probe, unsigned except,
                                struct app_claim claims[APP_MAX_PROTOCOLS]);
+
+/* --- memory.c ------------------------------------------------------------------------------------------------------------- */
+
+size_t app_memory_reserve(const struct heap *heap);
+/* Into the lists, when the flow is made. */
+void app_memory_add(struct app *app, struct app_flow *af);
+/* After a call that allocated or released memory of this flow alone; `before`: heap_memory() at its begin. */
+void app_memory_update(struct app *app, struct app_flow *af, size_t before);
+void app_memory_remove(struct app *app, struct app_flow *af);
 
 /* --- feed.c ---------------------------------------------------------------------------------------------------------------- */
 

@@ -132,10 +132,10 @@ static void feed_others(struct feeding *f, const struct app_claim *claims, unsig
     }
 }
 
-void app_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
-                  uint32_t length, uint64_t now_ns, struct app_verdict *verdict)
+static void identify_and_feed(struct feeding *f, enum flow_direction direction, const uint8_t *bytes, uint32_t length)
 {
-    struct feeding f = { .app = app, .verdict = verdict, .now_ns = now_ns, .transport = APP_UDP };
+    struct app_flow *af = f->af;
+    const struct flow *flow = af->flow;
     const struct app_probe probe = {
         .bytes = bytes,
         .length = length,
@@ -147,28 +147,40 @@ void app_datagram(struct app *app, struct flow *flow, enum flow_direction direct
     struct app_claim claims[APP_MAX_PROTOCOLS];
     unsigned count, first = 0;
 
+    if (af->proto && (app_of_direction(flow, direction) == 0 || app_of_direction(flow, direction) == APP_FAILED)) {
+        app_note_direction(af, direction, af->protocol); /* the other direction has told which one it is */
+        app_note_detected(af, direction);
+    }
+    count = app_identify_datagram(f->app, &probe, af->proto ? af->protocol : 0, claims);
+    if (!af->proto && count == 0) {
+        note_unidentified(f, direction);
+        return;
+    }
+    if (!af->proto) {
+        first = 1;
+        if (!begin(f, &claims[0], &direction))
+            return;
+    }
+    feed(f, f->af, direction, bytes, length);
+    feed_others(f, claims + first, count - first, f->verdict->reversed, direction, bytes, length);
+}
+
+void app_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
+                  uint32_t length, uint64_t now_ns, struct app_verdict *verdict)
+{
+    struct feeding f = { .app = app, .verdict = verdict, .now_ns = now_ns, .transport = APP_UDP };
+    size_t before = heap_memory(app->heap);
+
     file_engine_tick(app->files);
     *verdict = (struct app_verdict){ 0 };
     if (length == 0)
         return;
     verdict->either_direction = ports_are_reversed(app, flow);
     f.af = app_get_flow(app, flow, verdict);
-    if (!f.af || f.af->stopped)
+    if (!f.af)
         return;
-    if (f.af->proto && (app_of_direction(flow, direction) == 0 || app_of_direction(flow, direction) == APP_FAILED)) {
-        app_note_direction(f.af, direction, f.af->protocol); /* the other direction has told which one it is */
-        app_note_detected(f.af, direction);
-    }
-    count = app_identify_datagram(app, &probe, f.af->proto ? f.af->protocol : 0, claims);
-    if (!f.af->proto && count == 0) {
-        note_unidentified(&f, direction);
-        return;
-    }
-    if (!f.af->proto) {
-        first = 1;
-        if (!begin(&f, &claims[0], &direction))
-            return;
-    }
-    feed(&f, f.af, direction, bytes, length);
-    feed_others(&f, claims + first, count - first, verdict->reversed, direction, bytes, length);
+    f.af->used_ns = now_ns;
+    if (!f.af->stopped)
+        identify_and_feed(&f, direction, bytes, length);
+    app_memory_update(app, flow->app, before);
 }

@@ -3,7 +3,8 @@
  * Flows that another one announces: the data connections of FTP. The connection may come to another worker than the one that
  * read of it, so the list is shared. It is short, and as long as it is empty a flow costs a look at a counter.
  *
- * When it is full the oldest gives way: whoever announces much that never comes only forgets its own.
+ * When it is full the oldest entry gives way. An entry of a client that has PER_CLIENT already replaces that client's oldest one, so a
+ * client that announces many connections does not remove those of others.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "app_priv.h"
 #include "sluice/transfer.h"
 
-enum { TAG_MAX = 4096 };
+enum { TAG_MAX = 4096, PER_CLIENT = 32 };
 
 static void forget(struct app_shared *shared, struct announced *one)
 {
@@ -20,23 +21,38 @@ static void forget(struct app_shared *shared, struct announced *one)
     atomic_fetch_sub(&shared->count, 1);
 }
 
-/* A free place: one never used, one whose time is over, or the oldest. */
-static struct announced *find_place(struct app_shared *shared, uint64_t now_ns)
+static const struct announced *older_of(const struct announced *one, const struct announced *other)
 {
-    struct announced *oldest = &shared->announced[0];
+    return !other || one->until_ns < other->until_ns ? one : other;
+}
+
+/* A free place: one never used, one whose time is over, or the oldest of the client, or of all. */
+static struct announced *find_place(struct app_shared *shared, const struct address *client, uint64_t now_ns)
+{
+    const struct announced *free = NULL, *oldest = NULL, *own_oldest = NULL;
+    unsigned own = 0;
 
     for (size_t i = 0; i < ANNOUNCED_MAX; i++) {
         struct announced *one = &shared->announced[i];
 
         if (one->proto && one->until_ns < now_ns)
             forget(shared, one);
-        if (!one->proto)
-            return one;
-        if (one->until_ns < oldest->until_ns)
-            oldest = one;
+        if (!one->proto) {
+            free = free ? free : one;
+            continue;
+        }
+        oldest = older_of(one, oldest);
+        if (memcmp(&one->what.client, client, sizeof(*client)) == 0) {
+            own_oldest = older_of(one, own_oldest);
+            own++;
+        }
     }
-    forget(shared, oldest);
-    return oldest;
+    const struct announced *chosen = own >= PER_CLIENT ? own_oldest : free ? free : oldest;
+    struct announced *place = &shared->announced[chosen - shared->announced];
+
+    if (place->proto)
+        forget(shared, place);
+    return place;
 }
 
 bool app_expect(struct app_context *context, const struct app_expectation *what, const void *tag, uint32_t tag_length)
@@ -54,7 +70,7 @@ bool app_expect(struct app_context *context, const struct app_expectation *what,
     memcpy(copy, tag, tag_length);
     turn_wait(context->app->turn);
     pthread_mutex_lock(&shared->lock);
-    place = find_place(shared, context->now_ns);
+    place = find_place(shared, &what->client, context->now_ns);
     *place = (struct announced){
         .what = *what,
         .until_ns = context->now_ns + context->app->options.expectation_seconds * UINT64_C(1000000000),

@@ -77,7 +77,7 @@ static void fail(struct feeding *f, enum app_count why)
     if (f->af->proto)
         app_count(f->app, f->af, why);
     if (why != COUNT_GAP)
-        f->verdict->exception = EXCEPTION_APP_ERROR;
+        f->verdict->exception = f->af->resumed ? EXCEPTION_APP_MEMCAP : EXCEPTION_APP_ERROR;
     stop(f);
 }
 
@@ -590,7 +590,59 @@ struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_ver
     }
     flow->app->flow = flow;
     flow->app->main = flow->app;
+    app_memory_add(app, flow->app);
     return flow->app;
+}
+
+/* The first bytes of the client after app_evict() begin a message of the flow's protocol, or of any when it was not known. */
+static bool begins_message(struct feeding *f, struct flow *flow, enum flow_direction direction,
+                           const struct app_stream_bytes *in, unsigned *id)
+{
+    struct app_side side = { .offset = 0 };
+    const struct app_probe probe = {
+        .bytes = in->bytes,
+        .length = in->length,
+        .direction = direction,
+        .transport = APP_TCP,
+        .client_port = flow->client_port,
+        .server_port = flow->server_port,
+    };
+
+    *id = direction == FLOW_TO_SERVER ? app_identify_by_pattern(f->app, &side, &probe) : 0;
+    return *id > 0 && (app_of_flow(flow) == 0 || app_of_flow(flow) == *id);
+}
+
+/* After app_evict() a flow is inspected as a stream until its client begins a message. Whether bytes lacked the protocol's inspection is
+ * reported once. */
+static void resume(struct feeding *f, struct flow *flow, enum flow_direction direction,
+                   const struct app_stream_bytes *in)
+{
+    bool lost = flow->app_evicted == APP_EVICTED_WITHIN_MESSAGE, reported = flow->app_evicted == APP_EVICTED_REPORTED;
+    unsigned id;
+
+    if (in->length == 0)
+        return;
+    if (begins_message(f, flow, direction, in, &id)) {
+        flow->app_evicted = 0;
+        f->af = app_get_flow(f->app, flow, f->verdict);
+    }
+    if (f->af) {
+        f->af->resumed = true;
+        f->app->resumed_flows++;
+        f->af->side[direction].offset = in->offset;
+        f->af->side[!direction].offset = stream_next_offset(flow, !direction);
+        f->af->side[direction].has_begun = f->af->side[!direction].has_begun = true;
+        app_note_flow(f->af, id);
+        app_note_direction(f->af, FLOW_TO_SERVER, id);
+        app_note_direction(f->af, FLOW_TO_CLIENT, id);
+        app_start_parser(f, id);
+    }
+    if (reported || (f->af && !lost))
+        return;
+    if (flow->app_evicted)
+        flow->app_evicted = APP_EVICTED_REPORTED;
+    note_event(f, APP_LAYER_EVICTED);
+    f->verdict->exception = EXCEPTION_APP_MEMCAP;
 }
 
 /* A direction of which nothing more is seen has ended for its parser, unless it has been told so with the last bytes. */
@@ -669,13 +721,18 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
 {
     struct feeding f = { .app = app, .verdict = verdict, .now_ns = now_ns, .transport = APP_TCP };
     struct app_verdict unused = { 0 };
+    size_t before = heap_memory(app->heap);
     uint64_t refused;
 
     file_engine_tick(app->files);
     *verdict = (struct app_verdict){ 0 };
-    f.af = app_get_flow(app, flow, verdict);
+    if (flow->app_evicted)
+        resume(&f, flow, direction, in);
+    else
+        f.af = app_get_flow(app, flow, verdict);
     if (!f.af)
         return;
+    flow->app->used_ns = now_ns;
     feed_main(&f, direction, in);
     refused = heap_refused(app->heap);
     f.verdict = &unused; /* that the bytes are none of another protocol is no error */
@@ -687,6 +744,7 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
     if (heap_refused(app->heap) != refused)
         verdict->exception = EXCEPTION_APP_ERROR;
     verdict->stop_stream = flow->app->stop_stream && !app_has_other_readings(flow->app);
+    app_memory_update(app, flow->app, before);
 }
 
 /* --- The end ------------------------------------------------------------------------------------------------------------------- */
@@ -746,6 +804,7 @@ void app_end(struct app *app, struct flow *flow, app_release_function *release, 
 
     if (!flow->app)
         return;
+    app_memory_remove(app, flow->app);
     for (struct app_tx *tx = flow->app->first; tx; tx = next) {
         next = tx->next;
         app_tx_release(app, tx, release, user);

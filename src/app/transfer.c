@@ -376,10 +376,15 @@ void app_transfer(struct transfer *t, struct app *app, struct flow *flow, const 
         write_flow(&context, t);
         return;
     }
+    size_t before = heap_memory(app->heap);
+
     if (flow->app || !(flow->app = heap_take(app->heap, sizeof(*flow->app))))
         return;
     context.af = flow->app;
     context.af->flow = flow;
     context.af->main = context.af;
+    context.af->used_ns = flow->last_ns;
+    app_memory_add(app, context.af);
     read_flow(&context, t);
+    app_memory_update(app, context.af, before);
 }

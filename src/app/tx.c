@@ -363,6 +363,7 @@ bool app_tx_is_pending(const struct app_tx *tx)
 
 void app_tidy(struct app *app, struct flow *flow, app_release_function *release, void *user)
 {
+    size_t before = heap_memory(app->heap);
     struct app_tx *tx;
 
     while ((tx = app_transactions_in(flow, APP_TX_CHANGED))) {
@@ -372,4 +373,6 @@ void app_tidy(struct app *app, struct flow *flow, app_release_function *release,
         take_out(flow->app, tx);
         app_tx_release(app, tx, release, user);
     }
+    if (flow->app)
+        app_memory_update(app, flow->app, before);
 }

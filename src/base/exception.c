@@ -10,6 +10,7 @@ static const char *const causes[EXCEPTION_COUNT] = {
     [EXCEPTION_STREAM_MIDSTREAM] = "stream_midstream",
     [EXCEPTION_STREAM_INVALID] = "stream_invalid",
     [EXCEPTION_APP_ERROR] = "app_layer_error",
+    [EXCEPTION_APP_MEMCAP] = "app_layer_memcap",
     [EXCEPTION_OVERLOAD] = "overload",
 };
 

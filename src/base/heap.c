@@ -69,6 +69,7 @@ struct heap {
     uint32_t empty[CLASSES];   /* the one of them that is kept without an object; NONE */
     uint32_t free_runs[RUN_LISTS];
     uint64_t free_lengths; /* bits of the lists that are not empty */
+    uint32_t free_slabs;   /* of all free runs */
     size_t memory;
     uint64_t refused;
     void *mapping;
@@ -113,6 +114,7 @@ static void add_free_run(struct heap *heap, uint32_t index, uint32_t run)
     heap->slabs[index].kind = last->kind = SLAB_FREE;
     heap->slabs[index].run = last->run = run;
     list_push(heap, &heap->free_runs[list], index);
+    heap->free_slabs += run;
     heap->free_lengths |= UINT64_C(1) << list;
 }
 
@@ -122,6 +124,7 @@ static void remove_free_run(struct heap *heap, uint32_t index)
     uint32_t run = heap->slabs[index].run, list = run_list(run);
 
     list_remove(heap, &heap->free_runs[list], index);
+    heap->free_slabs -= run;
     if (heap->free_runs[list] == NONE)
         heap->free_lengths &= ~(UINT64_C(1) << list);
     heap->slabs[index].kind = heap->slabs[index + run - 1].kind = SLAB_INSIDE;
@@ -451,6 +454,16 @@ void *heap_grow(struct heap *heap, void *object, size_t used, size_t size)
 size_t heap_memory(const struct heap *heap)
 {
     return heap->memory;
+}
+
+size_t heap_available(const struct heap *heap)
+{
+    return (size_t)heap->free_slabs * SLAB;
+}
+
+size_t heap_capacity(const struct heap *heap)
+{
+    return (size_t)heap->slab_count * SLAB;
 }
 
 uint64_t heap_refused(const struct heap *heap)

@@ -3,13 +3,14 @@
  * The upper half of a key's hash picks the shard, the lower half the bucket. Entries are numbered from 1; 0 stands for none. A bucket
  * has a bit for each of its entries, by their hashes: most of the keys of a scan are in no bucket, and to learn that touches no entry. An
  * insert that finds no free entry looks at the next SWEEP_PER_INSERT in turn for expired ones: its cost is bounded, and all
- * entries get their turn.
+ * entries get their turn. When none has expired, one of the next EVICT_SAMPLES gives way.
  */
 #include "sluice/shared_table.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@
 
 #include "sluice/pool.h"
 
-enum { MIN_ENTRIES = 64, SWEEP_PER_INSERT = 64 };
+enum { MIN_ENTRIES = 64, SWEEP_PER_INSERT = 64, EVICT_SAMPLES = 16 };
 
 struct shared_bucket {
     uint32_t first;
@@ -44,6 +45,7 @@ struct shared_table {
     struct pool *memory; /* one object: all entries, then all buckets */
     struct shared_shard shard[SHARED_TABLE_SHARDS];
     unsigned shards_made;
+    atomic_uint_least64_t evicted;
 };
 
 static uint64_t hash_key(const struct shared_table *table, const void *key)
@@ -169,6 +171,11 @@ size_t shared_table_memory(const struct shared_table *table)
     return memory;
 }
 
+uint64_t shared_table_evicted(const struct shared_table *table)
+{
+    return atomic_load_explicit(&table->evicted, memory_order_relaxed);
+}
+
 void shared_table_set_seed(struct shared_table *table, uint64_t seed)
 {
     table->options.seed = seed;
@@ -254,12 +261,39 @@ static void sweep(struct shared_shard *shard, uint64_t now_ns)
     }
 }
 
+static bool gives_way(const struct shared_table_options *options, const struct shared_entry *entry,
+                      const struct shared_entry *other)
+{
+    return options->gives_way ? options->gives_way(entry, other) : entry->expires_ns < other->expires_ns;
+}
+
+/* A flood of new keys only replaces itself, mostly. */
+static void evict(struct shared_shard *shard)
+{
+    struct shared_entry *chosen = NULL;
+
+    for (unsigned i = 0; i < EVICT_SAMPLES; i++) {
+        struct shared_entry *entry = entry_at(shard, shard->sweep);
+
+        if (entry->expires_ns != 0 && (!chosen || gives_way(&shard->table->options, entry, chosen)))
+            chosen = entry;
+        if (++shard->sweep >= shard->entry_count)
+            begin_round(shard);
+    }
+    if (!chosen)
+        return;
+    shared_shard_remove(shard, chosen);
+    atomic_fetch_add_explicit(&shard->table->evicted, 1, memory_order_relaxed);
+}
+
 static uint32_t take_entry(struct shared_shard *shard, uint64_t now_ns)
 {
     if (!shard->free_entry && shard->fresh < shard->entry_count)
         return shard->fresh++;
     if (!shard->free_entry)
         sweep(shard, now_ns);
+    if (!shard->free_entry)
+        evict(shard);
 
     uint32_t index = shard->free_entry;
 

@@ -13,6 +13,7 @@
 #include "settings_detect.h"
 #include "settings_engine.h"
 #include "settings_nft.h"
+#include "settings_exception.h"
 #include "settings_overload.h"
 #include "settings_xff.h"
 
@@ -294,7 +295,8 @@ const struct setting config_settings[] = {
       .default_value = "256 MiB",
       .low = 1 << 20,
       .high = INT64_C(64) << 30,
-      .help = "Memory for application protocols: parser state, and bodies and files for rules" },
+      .help = "Memory for application protocols: parser state, and bodies and files for rules, divided between the "
+              "workers; before it is used up, idle connections release theirs" },
     { .name = "app-layer.error-policy",
       .type = SETTING_ENUM,
       .choices = exception_policies,
@@ -504,40 +506,7 @@ const struct setting config_settings[] = {
       .help = "SYN/ACKs that differ and are remembered for a connection" },
 
     /* --- Exceptions ----------------------------------------------------------------------------------------------------- */
-    { .name = "exception-policy",
-      .type = SETTING_ENUM,
-      .default_value = "auto",
-      .choices = exception_policies,
-      .help = "Treatment of traffic that cannot be inspected completely, for all causes without a policy of their own. "
-              "auto: inline drop the flow, or the packet where there is no flow; otherwise ignore" },
-    { .name = "flow.memcap-policy",
-      .type = SETTING_ENUM,
-      .choices = exception_policies,
-      .help = "Exception policy when flow.memcap is used up; unset: exception-policy" },
-    { .name = "defrag.memcap-policy",
-      .type = SETTING_ENUM,
-      .choices = exception_policies,
-      .help = "Exception policy when defrag.memcap is used up; unset: exception-policy" },
-    { .name = "stream.memcap-policy",
-      .type = SETTING_ENUM,
-      .choices = exception_policies,
-      .help = "Exception policy when stream.memcap is used up; unset: exception-policy" },
-    { .name = "stream.reassembly-memcap-policy",
-      .type = SETTING_ENUM,
-      .choices = exception_policies,
-      .help = "Exception policy when stream.reassembly-memcap is used up; unset: exception-policy" },
-    { .name = "stream.midstream-policy",
-      .type = SETTING_ENUM,
-      .choices = exception_policies,
-      .help =
-          "Exception policy for TCP connections whose beginning was not seen and that are not picked up; unset: "
-          "exception-policy. pass-packet and drop-packet mean ignore, and with stream.midstream so do all that drop" },
-    { .name = "stream.invalid-policy",
-      .type = SETTING_ENUM,
-      .default_value = "drop-packet",
-      .choices = exception_policies,
-      .help = "Treatment of TCP segments that the receiver would not accept: wrong checksum, outside of the window, "
-              "not in the connection's state. exception-policy does not change it" },
+    EXCEPTION_SETTINGS,
     OVERLOAD_SETTINGS,
     { .name = "host.memcap",
       .type = SETTING_SIZE,

@@ -41,12 +41,20 @@
 #include "sluice/decode.h"
 
 static const char *const counter_names[COUNTER_COUNT] = {
-    [COUNTER_IPV4_FRAGMENTS] = "defrag.ipv4.fragments",       [COUNTER_IPV4_REASSEMBLED] = "defrag.ipv4.reassembled",
-    [COUNTER_IPV6_FRAGMENTS] = "defrag.ipv6.fragments",       [COUNTER_IPV6_REASSEMBLED] = "defrag.ipv6.reassembled",
-    [COUNTER_MAX_TRACKERS] = "defrag.max_trackers_reached",   [COUNTER_MAX_FRAGS] = "defrag.max_frags_reached",
-    [COUNTER_TIMEOUT_LOOKUP] = "defrag.wrk.tracker_timeout",  [COUNTER_TIMEOUT_EXPIRE] = "defrag.mgr.tracker_timeout",
-    [COUNTER_CONTRADICTIONS] = "defrag.contradictions",       [COUNTER_REPEATED] = "defrag.repeated_fragments",
-    [COUNTER_DROPPED_FRAGMENTS] = "defrag.dropped_fragments", [COUNTER_MEMUSE] = "defrag.memuse",
+    [COUNTER_IPV4_FRAGMENTS] = "defrag.ipv4.fragments",
+    [COUNTER_IPV4_REASSEMBLED] = "defrag.ipv4.reassembled",
+    [COUNTER_IPV6_FRAGMENTS] = "defrag.ipv6.fragments",
+    [COUNTER_IPV6_REASSEMBLED] = "defrag.ipv6.reassembled",
+    [COUNTER_MAX_TRACKERS] = "defrag.max_trackers_reached",
+    [COUNTER_MAX_FRAGS] = "defrag.max_frags_reached",
+    [COUNTER_TIMEOUT_LOOKUP] = "defrag.wrk.tracker_timeout",
+    [COUNTER_TIMEOUT_EXPIRE] = "defrag.mgr.tracker_timeout",
+    [COUNTER_CONTRADICTIONS] = "defrag.contradictions",
+    [COUNTER_REPEATED] = "defrag.repeated_fragments",
+    [COUNTER_EVICTED] = "defrag.evicted",
+    [COUNTER_EVICTED_FRAGMENTS] = "defrag.evicted_fragments",
+    [COUNTER_DROPPED_FRAGMENTS] = "defrag.dropped_fragments",
+    [COUNTER_MEMUSE] = "defrag.memuse",
 };
 
 void defrag_options_default(struct defrag_options *options)
@@ -364,11 +372,20 @@ enum defrag_result defrag_packet(struct defrag *defrag, struct decoder *decoder,
         return drop(&passage);
     if (datagram && datagram->state == DATAGRAM_DONE)
         return after_accepted(&passage, datagram);
+    if (!datagram && table_was_evicted(defrag, pkt)) {
+        defrag->counters[COUNTER_EVICTED_FRAGMENTS]++;
+        return drop(&passage);
+    }
     if (!datagram)
         datagram = table_add(defrag, pkt);
     if (!datagram)
         return no_memory(&passage, COUNTER_MAX_TRACKERS, exception);
     return keep(&passage, datagram, whole, exception);
+}
+
+uint64_t defrag_evicted(const struct defrag *defrag)
+{
+    return defrag->counters[COUNTER_EVICTED];
 }
 
 void defrag_drop(struct defrag *defrag, const struct packet *whole)

@@ -4,6 +4,7 @@
  *
  *   defrag.c   a fragment's way: read, check against what is held, keep, complete
  *   table.c    datagrams: found by key, in memory that is reserved at the start, forgotten in time
+ *   evicted.c  datagrams that gave way: no fragment of them passes any more
  *   pages.c    the bytes of one datagram: overlaps, whose bytes count, what is missing
  *   whole.c    the datagram as a packet: its header
  *   transfer.c datagrams for another process
@@ -107,8 +108,22 @@ enum defrag_counter {
     COUNTER_CONTRADICTIONS,
     COUNTER_REPEATED,
     COUNTER_DROPPED_FRAGMENTS,
-    COUNTER_MEMUSE, /* computed */
+    COUNTER_EVICTED,           /* datagrams that gave way before they were complete, or while they were dropped */
+    COUNTER_EVICTED_FRAGMENTS, /* of those, dropped */
+    COUNTER_MEMUSE,            /* computed */
     COUNTER_COUNT,
+};
+
+/* Of datagrams by their hashes. */
+enum { EVICTED_FILTERS = 2 };
+struct evicted {
+    struct evicted_filter {
+        uint64_t *words;
+        uint64_t count; /* datagrams */
+    } filter[EVICTED_FILTERS];
+    uint32_t bit_mask;
+    unsigned current; /* that new ones go to */
+    uint64_t rotated_ns;
 };
 
 struct defrag {
@@ -118,6 +133,7 @@ struct defrag {
     struct datagram **buckets;
     uint32_t bucket_mask;
     struct datagram_list lists[DATAGRAM_STATES];
+    struct evicted evicted;
     uint64_t counters[COUNTER_COUNT];
     uint8_t *scratch;                          /* DEFRAG_NESTED times SCRATCH_SIZE */
     struct datagram *completed[DEFRAG_NESTED]; /* whose bytes are in that scratch; NULL when it is forgotten */
@@ -144,10 +160,19 @@ struct datagram *table_add(struct defrag *defrag, const struct packet *pkt);
 /* One that another process had, of which the bytes are still to come. NULL when there is no memory. */
 struct datagram *table_place(struct defrag *defrag, const struct datagram *read);
 void table_remove(struct defrag *defrag, struct datagram *datagram);
-/* A page with nothing held; NULL when there is no memory. */
-struct page *table_page(struct defrag *defrag, uint64_t now_ns);
+/* A page with nothing held, for a datagram, which does not give way for it; NULL when there is no memory. */
+struct page *table_page(struct defrag *defrag, const struct datagram *datagram, uint64_t now_ns);
+/* Whether a datagram that is not in the table gave way; no fragment of it may pass. */
+bool table_was_evicted(struct defrag *defrag, const struct packet *pkt);
 /* To the end of the list of `state`: its time begins again. */
 void table_move(struct defrag *defrag, struct datagram *datagram, enum datagram_state state, uint64_t now_ns);
+
+/* --- evicted.c ---------------------------------------------------------------------------------------------------------- */
+
+int evicted_new(struct evicted *evicted, size_t memcap); /* 0 or -ENOMEM */
+void evicted_free(struct evicted *evicted);
+void evicted_add(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64_t timeout_ns);
+bool evicted_has(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64_t timeout_ns);
 
 /* --- pages.c ------------------------------------------------------------------------------------------------------------ */
 

@@ -56,13 +56,13 @@ bool pages_reserve(struct defrag *defrag, struct datagram *datagram, const struc
     uint64_t now_ns = fragment->pkt->time_ns;
 
     if (fragment->start == 0 && fragment->header_length > SHORT_HEADER && !datagram->long_header) {
-        datagram->long_header = table_page(defrag, now_ns);
+        datagram->long_header = table_page(defrag, datagram, now_ns);
         if (!datagram->long_header)
             return false;
     }
     for (uint32_t i = fragment->start / PAGE_BYTES; i <= (fragment->end - 1) / PAGE_BYTES; i++) {
         if (!datagram->page[i])
-            datagram->page[i] = table_page(defrag, now_ns);
+            datagram->page[i] = table_page(defrag, datagram, now_ns);
         if (!datagram->page[i])
             return false;
     }

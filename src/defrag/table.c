@@ -5,8 +5,9 @@
  * All datagrams have the same timeout, so a list for each state, in the order of the last change, is the order in which they
  * expire. A look-up asks the time too, so that what is found does not depend on when defrag_expire() came by.
  *
- * Who gives way when memory is used up: what has expired, then complete datagrams that are only remembered. Never one that
- * is open or dropped: a flood would otherwise make room for what was stopped.
+ * Who gives way when memory is used up: what has expired, then complete datagrams that are only remembered, then the one that has been
+ * dropped for the longest time, then the open one that got no fragment for the longest time. Inline the last two are remembered in evicted.c,
+ * so that a flood does not make room for what was stopped.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,15 +17,17 @@
 
 #include "defrag_priv.h"
 
-enum { EXPIRE_FOR_ROOM = 8 };
+enum { EXPIRE_FOR_ROOM = 8, EVICT_FOR_ROOM = 2 };
 
 int table_new(struct defrag *defrag)
 {
-    size_t half = defrag->options.memcap / 2;
+    size_t filters = defrag->options.inline_mode ? defrag->options.memcap / 8 : 0;
+    size_t half = (defrag->options.memcap - filters) / 2;
     size_t page = sizeof(struct page) + (defrag->options.inline_mode ? 0 : PAGE_UNITS * sizeof(struct owner));
     size_t buckets = 64;
 
-    if (pool_new(&defrag->datagrams, sizeof(struct datagram), half) || pool_new(&defrag->pages, page, half))
+    if (pool_new(&defrag->datagrams, sizeof(struct datagram), half) || pool_new(&defrag->pages, page, half) ||
+        (defrag->options.inline_mode && evicted_new(&defrag->evicted, defrag->options.memcap)))
         return -ENOMEM;
     while (buckets < pool_capacity(defrag->datagrams) && buckets < UINT32_MAX / 2)
         buckets *= 2;
@@ -42,6 +45,7 @@ void table_free(struct defrag *defrag)
     pool_free(defrag->datagrams);
     pool_free(defrag->pages);
     free(defrag->buckets);
+    evicted_free(&defrag->evicted);
 }
 
 /* --- Lists ------------------------------------------------------------------------------------------------------------------ */
@@ -87,9 +91,14 @@ static void key_of(const struct defrag *defrag, const struct packet *pkt, struct
         memcpy(key->vlan_id, pkt->vlan_id, sizeof(key->vlan_id));
 }
 
+static uint64_t long_hash_of(const struct defrag *defrag, const struct datagram_key *key)
+{
+    return XXH3_64bits_withSeed(key, sizeof(*key), defrag->seed);
+}
+
 static uint32_t hash_of(const struct defrag *defrag, const struct datagram_key *key)
 {
-    return (uint32_t)XXH3_64bits_withSeed(key, sizeof(*key), defrag->seed);
+    return (uint32_t)long_hash_of(defrag, key);
 }
 
 static bool expired(const struct defrag *defrag, const struct datagram *datagram, uint64_t now_ns)
@@ -162,7 +171,35 @@ size_t defrag_expire(struct defrag *defrag, uint64_t now_ns, size_t budget)
     return count;
 }
 
-static void *take(struct defrag *defrag, struct pool *pool, uint64_t now_ns)
+bool table_was_evicted(struct defrag *defrag, const struct packet *pkt)
+{
+    struct datagram_key key;
+
+    if (!defrag->options.inline_mode)
+        return false;
+    key_of(defrag, pkt, &key);
+    return evicted_has(&defrag->evicted, long_hash_of(defrag, &key), pkt->time_ns, defrag->timeout_ns);
+}
+
+/* Pages are of open ones alone. */
+static bool evict_oldest(struct defrag *defrag, const struct pool *pool, const struct datagram *except, uint64_t now_ns)
+{
+    struct datagram *oldest = pool == defrag->datagrams ? defrag->lists[DATAGRAM_DROPPED].oldest : NULL;
+
+    if (!oldest)
+        oldest = defrag->lists[DATAGRAM_OPEN].oldest;
+    if (oldest == except)
+        oldest = oldest ? oldest->newer : NULL;
+    if (!oldest)
+        return false;
+    if (defrag->options.inline_mode)
+        evicted_add(&defrag->evicted, long_hash_of(defrag, &oldest->key), now_ns, defrag->timeout_ns);
+    defrag->counters[COUNTER_EVICTED]++;
+    table_remove(defrag, oldest);
+    return true;
+}
+
+static void *take(struct defrag *defrag, struct pool *pool, const struct datagram *for_datagram, uint64_t now_ns)
 {
     void *object = pool_take(pool);
 
@@ -172,12 +209,14 @@ static void *take(struct defrag *defrag, struct pool *pool, uint64_t now_ns)
         table_remove(defrag, defrag->lists[DATAGRAM_DONE].oldest);
         object = pool_take(pool);
     }
+    for (unsigned i = 0; i < EVICT_FOR_ROOM && !object && evict_oldest(defrag, pool, for_datagram, now_ns); i++)
+        object = pool_take(pool);
     return object;
 }
 
-struct page *table_page(struct defrag *defrag, uint64_t now_ns)
+struct page *table_page(struct defrag *defrag, const struct datagram *datagram, uint64_t now_ns)
 {
-    struct page *page = take(defrag, defrag->pages, now_ns);
+    struct page *page = take(defrag, defrag->pages, datagram, now_ns);
 
     if (page) {
         memset(page->held, 0, sizeof(page->held));
@@ -188,7 +227,7 @@ struct page *table_page(struct defrag *defrag, uint64_t now_ns)
 
 struct datagram *table_add(struct defrag *defrag, const struct packet *pkt)
 {
-    struct datagram *datagram = take(defrag, defrag->datagrams, pkt->time_ns);
+    struct datagram *datagram = take(defrag, defrag->datagrams, NULL, pkt->time_ns);
 
     if (!datagram)
         return NULL;

@@ -79,7 +79,7 @@ static bool read_pages(struct transfer *t, struct defrag *defrag, struct datagra
     for (unsigned i = 0; i < DATAGRAM_PAGES && !t->error; i++) {
         if (!(there >> i & 1))
             continue;
-        datagram->page[i] = table_page(defrag, 0);
+        datagram->page[i] = table_page(defrag, datagram, 0);
         if (!datagram->page[i])
             return false;
         transfer_page(t, defrag, datagram->page[i]);
@@ -93,7 +93,7 @@ static bool transfer_header(struct transfer *t, struct defrag *defrag, struct da
 
     if (!datagram->has_header)
         return true;
-    if (is_long && t->reading && !(datagram->long_header = table_page(defrag, 0)))
+    if (is_long && t->reading && !(datagram->long_header = table_page(defrag, datagram, 0)))
         return false;
     transfer_bytes(t, is_long ? datagram->long_header->bytes : datagram->header, datagram->header_length);
     transfer_require(t, header_bytes(datagram)[0] >> 4 == datagram->key.ip_version);

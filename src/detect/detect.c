@@ -343,7 +343,7 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
                    .texts = &detector->texts },
         .facts = facts_of(in->packet),
         .direction = in->packet->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER,
-        .view_only = in->flow_ends,
+        .view_only = in->packet->flags & PACKET_PSEUDO,
     };
 
     detector->hit_count = 0;

@@ -443,7 +443,9 @@ void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, u
 void pipeline_expire_all(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns);
 /* Flows are gone as if they had never been. */
 void pipeline_forget(struct pipeline *pipeline);
-/* Another process goes on with the flow: writes the events of what it does not go on with. */
+/* Evaluates the rules for what they have not seen yet of a flow's transactions. The flow goes on. */
+void pipeline_inspect_unseen(struct pipeline *pipeline, struct flow *flow);
+/* Writes the events of all transactions of the flow but those that another process goes on with. */
 void pipeline_log_left(struct pipeline *pipeline, struct flow *flow);
 /* Ends all flows: the program or the capture is over. */
 void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset);
@@ -454,6 +456,18 @@ void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset);
 bool packet_policy_decides(struct pipeline *pipeline, struct packet *pkt);
 /* True when the kernel must segment the packet before it can be inspected. */
 bool packet_needs_segments(struct pipeline *pipeline, const struct decoded_packet *decoded, const struct packet *pkt);
+
+/* --- evictions.c -------------------------------------------------------------------------------------------------------- */
+
+/* Entries of tables that gave way since the start because a memcap was used up. */
+void count_evictions(const struct pipeline *pipeline, uint64_t out[EVICTION_TABLES]);
+const char *eviction_setting(enum eviction_table table); /* the memcap's */
+bool eviction_is_shared(enum eviction_table table);      /* between the workers */
+
+/* --- app_room.c -------------------------------------------------------------------------------------------------------- */
+
+/* Before a packet is inspected, and while no flow is being inspected. */
+void make_app_room(struct pipeline *pipeline);
 
 /* --- shed.c ------------------------------------------------------------------------------------------------------------ */
 
@@ -569,6 +583,7 @@ struct worker {
     _Atomic(struct worker_query *) query;            /* NULL again when it is answered */
     _Atomic uint64_t verdict_lost;                   /* the capture's counter, for anybody to read */
     _Atomic uint64_t slow_packets, slow_evaluations; /* over their budgets, the same */
+    _Atomic uint64_t evicted[EVICTION_TABLES];       /* entries that gave way because a memcap is used up, the same */
     _Atomic uint64_t missing;                        /* the capture's `lost`, the same */
     _Atomic uint64_t routed;                         /* the capture's counter, the same */
     _Atomic uint64_t exact_until_ns;   /* monotonic: until then each packet gets its own verdict message */

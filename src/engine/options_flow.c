@@ -163,24 +163,29 @@ void engine_exception_policies(const struct config *config, bool inline_mode,
         enum exception_cause cause;
         const char *setting;
         bool has_flow;
+        bool is_repeated; /* the sender repeats a segment that is lost, and there may be memory then */
     } rows[] = {
-        { EXCEPTION_DEFRAG_MEMCAP, "defrag.memcap-policy", false },
-        { EXCEPTION_FLOW_MEMCAP, "flow.memcap-policy", false },
-        { EXCEPTION_STREAM_MEMCAP, "stream.memcap-policy", true },
-        { EXCEPTION_STREAM_REASSEMBLY, "stream.reassembly-memcap-policy", true },
-        { EXCEPTION_STREAM_MIDSTREAM, "stream.midstream-policy", true },
-        { EXCEPTION_STREAM_INVALID, "stream.invalid-policy", true },
-        { EXCEPTION_APP_ERROR, "app-layer.error-policy", true },
-        { EXCEPTION_OVERLOAD, "overload.policy", true },
+        { EXCEPTION_DEFRAG_MEMCAP, "defrag.memcap-policy", false, false },
+        { EXCEPTION_FLOW_MEMCAP, "flow.memcap-policy", false, false },
+        { EXCEPTION_STREAM_MEMCAP, "stream.memcap-policy", true, true },
+        { EXCEPTION_STREAM_REASSEMBLY, "stream.reassembly-memcap-policy", true, true },
+        { EXCEPTION_STREAM_MIDSTREAM, "stream.midstream-policy", true, false },
+        { EXCEPTION_STREAM_INVALID, "stream.invalid-policy", true, false },
+        { EXCEPTION_APP_ERROR, "app-layer.error-policy", true, false },
+        { EXCEPTION_APP_MEMCAP, "app-layer.memcap-policy", true, false },
+        { EXCEPTION_OVERLOAD, "overload.policy", true, false },
     };
     enum exception_policy master = inline_mode ? EXCEPTION_DROP_FLOW : EXCEPTION_IGNORE;
+    bool has_master;
 
-    read_policy(config, "exception-policy", &master);
+    has_master = read_policy(config, "exception-policy", &master);
     for (size_t i = 0; i < EXCEPTION_COUNT; i++)
         out[i] = EXCEPTION_IGNORE;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         enum exception_policy policy = master;
 
+        if (rows[i].is_repeated && !has_master && inline_mode)
+            policy = EXCEPTION_DROP_PACKET;
         read_policy(config, rows[i].setting, &policy);
         out[rows[i].cause] = rows[i].has_flow ? policy : without_flow(policy);
     }

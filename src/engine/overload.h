@@ -112,6 +112,18 @@ void overload_set_options(struct overload *overload, const struct overload_optio
 /* Bits 1 << enum shed_class of what is shed now: nothing while it is quiet. */
 unsigned overload_shedding(const struct overload *overload);
 
+/* Tables with a memcap in which idle entries give way to new ones. */
+enum eviction_table {
+    EVICTION_APP,
+    EVICTION_FLOW,
+    EVICTION_STREAM,
+    EVICTION_REASSEMBLY,
+    EVICTION_DEFRAG,
+    EVICTION_HOST,
+    EVICTION_THRESHOLD,
+    EVICTION_TABLES,
+};
+
 /* --- queue_watch.c ------------------------------------------------------------------------------------------------------- */
 
 /* From the worker to main. */

@@ -45,6 +45,7 @@ struct overload_report {
     unsigned suspended_count;
     uint64_t looked_ns;               /* at what the kernel dropped */
     uint64_t slow_told, slow_told_ns; /* packets and evaluations; when */
+    uint64_t evicted_told[EVICTION_TABLES], evicted_told_ns[EVICTION_TABLES];
 };
 
 int overload_report_new(struct overload_report **out, const struct overload_report_options *options)
@@ -308,6 +309,38 @@ static void tell_slow(struct overload_report *report, uint64_t now_ns)
     output_overload(report->output, &event);
 }
 
+/* --- Memcaps ---------------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t count_evicted(const struct overload_report *report, enum eviction_table table)
+{
+    uint64_t evicted = 0;
+
+    for (unsigned i = 0; i < report->count && (i == 0 || !eviction_is_shared(table)); i++)
+        evicted += atomic_load_explicit(&report->workers[i].evicted[table], memory_order_relaxed);
+    return evicted;
+}
+
+static void report_evictions(struct overload_report *report, uint64_t now_ns)
+{
+    for (enum eviction_table table = 0; table < EVICTION_TABLES; table++) {
+        struct output_overload event = {
+            .time_ns = clock_realtime_ns(),
+            .action = OUTPUT_OVERLOAD_EVICTED,
+            .setting = eviction_setting(table),
+            .evicted = count_evicted(report, table) - report->evicted_told[table],
+        };
+
+        if (event.evicted == 0 || !may_log(&report->evicted_told_ns[table], now_ns))
+            continue;
+        report->evicted_told[table] += event.evicted;
+        log_warning("%s is used up: %" PRIu64
+                    " idle or unfinished entries gave way to new ones. Increase %s if this is "
+                    "no attack; the statistics count what was evicted",
+                    event.setting, event.evicted, event.setting);
+        output_overload(report->output, &event);
+    }
+}
+
 void overload_report_poll(struct overload_report *report, uint64_t now_ns, bool last)
 {
     bool look = report && (last || report->looked_ns == 0 || now_ns - report->looked_ns >= LOOK_INTERVAL_NS);
@@ -322,5 +355,6 @@ void overload_report_poll(struct overload_report *report, uint64_t now_ns, bool 
         report->looked_ns = look ? now_ns : report->looked_ns;
         tell_resumed(report, now_ns);
         tell_slow(report, now_ns);
+        report_evictions(report, now_ns);
     }
 }

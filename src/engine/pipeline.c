@@ -14,6 +14,7 @@ enum { CHECKSUM_SAMPLE = 1000, EXPIRE_PER_FRAGMENT = 2 };
 
 static void end_flow(struct flow *flow, enum flow_end reason, void *user);
 static void inspect_rest(struct pipeline *pipeline, struct flow *flow);
+static struct packet pseudo_packet(struct flow *flow, enum flow_direction direction);
 
 int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options)
 {
@@ -341,12 +342,14 @@ static void settle_flow(struct pipeline *pipeline, struct flow *flow)
 struct app_feed {
     struct pipeline *pipeline;
     struct packet *packet;
-    bool failed, stop_stream;
+    enum exception_cause exception;
+    bool stop_stream;
 };
 
 static void note_app(struct app_feed *feed, const struct app_verdict *verdict)
 {
-    feed->failed |= verdict->exception != EXCEPTION_NONE;
+    if (verdict->exception != EXCEPTION_NONE)
+        feed->exception = verdict->exception;
     if (verdict->stop_stream) {
         feed->stop_stream = true;
         stream_flush(feed->packet->flow, FLOW_TO_SERVER);
@@ -485,8 +488,8 @@ static void settle_app(const struct app_feed *feed)
     struct pipeline *pipeline = feed->pipeline;
     struct packet *pkt = feed->packet;
 
-    if (feed->failed)
-        policy_exception(pipeline->policy, pkt, EXCEPTION_APP_ERROR);
+    if (feed->exception != EXCEPTION_NONE)
+        policy_exception(pipeline->policy, pkt, feed->exception);
     if (!pkt->flow || !pkt->flow->tcp)
         return;
     if (feed->stop_stream)
@@ -566,10 +569,10 @@ static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settle
         settle_app(&feed);
     }
 
-    if (flow_ends && count == 0)
-        return; /* of a packet that was never sent there is nothing else to say */
+    if (pkt->flags & PACKET_PSEUDO && count == 0)
+        return;
     policy_apply(pipeline->policy, ruleset_rules(ruleset), pkt, hits, count, &decision);
-    if (decision.block_rule && pipeline->blocks && !flow_ends)
+    if (decision.block_rule && pipeline->blocks && !(pkt->flags & PACKET_PSEUDO))
         block_port_ask(pipeline->blocks, pkt, decision.block_rule);
     decision.stream = pipeline->stream;
     decision.app = pipeline->app;
@@ -580,8 +583,21 @@ static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settle
     output_packet(pipeline->output, pkt, &decision, ruleset_generation(ruleset));
 }
 
+void pipeline_inspect_unseen(struct pipeline *pipeline, struct flow *flow)
+{
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        if (!app_transactions_in(flow, APP_TX_UNSEEN + direction))
+            continue;
+        struct packet pkt = pseudo_packet(flow, direction);
+
+        pkt.root = &pkt;
+        ask_rules(pipeline, &pkt, false, false);
+    }
+}
+
 static void inspect(struct pipeline *pipeline, struct packet *pkt)
 {
+    make_app_room(pipeline);
     if (needs_checksums(pipeline, pkt))
         check_checksums(pipeline, pkt);
     ask_rules(pipeline, pkt, track(pipeline, pkt), false);

@@ -426,6 +426,7 @@ static bool is_reloaded(const char *name)
         "stream.midstream-policy",
         "stream.invalid-policy",
         "app-layer.error-policy",
+        "app-layer.memcap-policy",
         "flow.timeouts.",
         "stats.interval",
         "overload.",

@@ -16,7 +16,7 @@
 #include "sluice/host.h"
 #include "sluice/log.h"
 
-enum { FIXED_STATS = 222, STATS_PER_QUEUE = 33 };
+enum { FIXED_STATS = 224, STATS_PER_QUEUE = 33 };
 
 struct stats {
     const struct pipeline_shared *shared;
@@ -99,6 +99,7 @@ static const char *const exception_paths[EXCEPTION_COUNT] = {
     [EXCEPTION_STREAM_MIDSTREAM] = "exception_policy.tcp.midstream",
     [EXCEPTION_STREAM_INVALID] = "ips.exception.stream_invalid",
     [EXCEPTION_APP_ERROR] = "exception_policy.app_layer.error",
+    [EXCEPTION_APP_MEMCAP] = "ips.exception.app_layer_memcap",
     [EXCEPTION_OVERLOAD] = "ips.exception.overload",
 };
 
@@ -461,6 +462,8 @@ static void add_shared(struct stats *stats, const struct worker *worker, const s
     const struct datasets *datasets = rule_list_datasets(ruleset_rules(ruleset));
 
     add(stats, "detect.host_memcap", host_table_memcap_hits(worker->pipeline.hosts));
+    add(stats, "detect.host_evicted", host_table_evicted(worker->pipeline.hosts));
+    add(stats, "detect.threshold_evicted", policy_thresholds_evicted(worker->pipeline.policy));
     add(stats, "detect.dataset_memcap", datasets_memcap_hits(datasets));
 }
 

@@ -388,8 +388,12 @@ static void take_reports(struct worker *worker, const struct ruleset *ruleset, b
 static void watch_queue(struct worker *worker, int count)
 {
     struct pipeline *pipeline = &worker->pipeline;
+    uint64_t evicted[EVICTION_TABLES];
 
     pipeline->shedding = queue_watch_judged(&worker->watch, count, pipeline->counters.shed, clock_monotonic_ns());
+    count_evictions(pipeline, evicted);
+    for (unsigned i = 0; i < EVICTION_TABLES; i++)
+        atomic_store_explicit(&worker->evicted[i], evicted[i], memory_order_relaxed);
     atomic_store_explicit(&worker->slow_packets, worker->watch.slow_packets, memory_order_relaxed);
     atomic_store_explicit(&worker->slow_evaluations, detector_counters(pipeline->detector)->over_budget,
                           memory_order_relaxed);

@@ -270,6 +270,20 @@ static void clear(struct file_engine *engine, struct file *file)
     heap_give(engine->heap, file);
 }
 
+void file_list_shed(struct file_engine *engine, struct file_list *list)
+{
+    for (struct file *file = list->first; file; file = file->next) {
+        if (file->data.capacity == 0)
+            continue;
+        if (engine->magic && !file->magic_done)
+            find_magic(engine, file);
+        if (file->data_offset == 0)
+            keep_before_sliding(engine, file);
+        buffer_clear(engine->heap, &file->data);
+        file->data_offset = file->fresh_offset = file->size;
+    }
+}
+
 void file_list_clear(struct file_engine *engine, struct file_list *list)
 {
     for (struct file *file = list->first, *next; file; file = next) {

@@ -88,6 +88,7 @@ enum flow_counter {
     FLOW_COUNTER_GET_USED,
     FLOW_COUNTER_GET_USED_EVAL,
     FLOW_COUNTER_GET_USED_FAILED,
+    FLOW_COUNTER_EVICTED, /* of those, flows that were no longer new */
     FLOW_COUNTER_EMERGENCY_ENTERED,
     FLOW_COUNTER_EMERGENCY_OVER,
     FLOW_COUNTER_SPARE,  /* a level */
@@ -102,12 +103,17 @@ enum flow_counter {
     FLOW_COUNTER_COUNT,
 };
 
+struct flow_list {
+    struct flow *oldest, *newest;
+};
+
 struct flow_table {
     struct bucket *buckets;
     uint32_t bucket_mask;
     bool emergency;
     struct pool *flows, *variables, *texts, *kernels, *macs;    /* macs: NULL unless options.mac_addresses */
     struct flow *newest, *oldest;                               /* of those in state FLOW_NEW, by their start */
+    struct flow_list settled[2];                                /* of all others, [1]: TCP */
     uint64_t timeout_ns[2][FLOW_CLASS_COUNT][FLOW_STATE_COUNT]; /* [1]: emergency */
     struct flow_options options;
     struct key_secret secret;
@@ -129,6 +135,11 @@ static inline bool flow_is_over(const struct flow_table *table, const struct flo
 {
     return now_ns > flow->last_ns && now_ns - flow->last_ns > flow_timeout_ns(table, flow);
 }
+
+/* In idle.c: flows that are not FLOW_NEW, for the last resort when the table is full. */
+void settled_add(struct flow_table *table, struct flow *flow);
+void settled_remove(struct flow_table *table, struct flow *flow);
+struct flow *find_idle_settled(struct flow_table *table, uint64_t now_ns); /* NULL when none may give way */
 
 /* In table.c: a flow of another process, with its key's hash and without a place yet. */
 void flow_place(struct flow_table *table, struct flow *flow);

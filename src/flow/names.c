@@ -29,6 +29,7 @@ static const char *const counter_names[FLOW_COUNTER_COUNT] = {
     [FLOW_COUNTER_GET_USED] = "flow.get_used",
     [FLOW_COUNTER_GET_USED_EVAL] = "flow.get_used_eval",
     [FLOW_COUNTER_GET_USED_FAILED] = "flow.get_used_failed",
+    [FLOW_COUNTER_EVICTED] = "flow.evicted",
     [FLOW_COUNTER_EMERGENCY_ENTERED] = "flow.emerg_mode_entered",
     [FLOW_COUNTER_EMERGENCY_OVER] = "flow.emerg_mode_over",
     [FLOW_COUNTER_SPARE] = "flow.spare",

@@ -5,7 +5,7 @@
  *
  * When the pool is empty the table is in emergency until a share of it is free again: timeouts become short, and a
  * new flow takes the place of the one that has been new for the longest time. A flood so only replaces itself: flows of which
- * both ends have spoken are not in that list.
+ * both ends have spoken are not in that list. They give way when nothing else can (idle.c).
  *
  * Threads:   one worker.
  * Ownership: flows lie in the pool from create() to release().
@@ -161,17 +161,31 @@ static void unlink_new(struct flow_table *table, struct flow *flow)
     flow->newer = flow->older = NULL;
 }
 
+static void link_flow(struct flow_table *table, struct flow *flow)
+{
+    if (flow->state == FLOW_NEW)
+        link_new(table, flow);
+    else
+        settled_add(table, flow);
+}
+
+static void unlink_flow(struct flow_table *table, struct flow *flow)
+{
+    if (flow->state == FLOW_NEW)
+        unlink_new(table, flow);
+    else
+        settled_remove(table, flow);
+}
+
 void flow_set_state(struct flow_table *table, struct flow *flow, enum flow_state state)
 {
     uint64_t before = flow_timeout_ns(table, flow);
 
     if (flow->state == state)
         return;
-    if (flow->state == FLOW_NEW)
-        unlink_new(table, flow);
-    else if (state == FLOW_NEW)
-        link_new(table, flow);
+    unlink_flow(table, flow);
     flow->state = (uint8_t)state;
+    link_flow(table, flow);
     /* A longer one can wait until its slot is emptied. */
     if (flow_timeout_ns(table, flow) < before) {
         wheel_remove(flow);
@@ -185,8 +199,7 @@ static void release(struct flow_table *table, struct flow *flow)
 {
     bucket_remove(bucket_of(table, flow->hash), flow);
     wheel_remove(flow);
-    if (flow->state == FLOW_NEW)
-        unlink_new(table, flow);
+    unlink_flow(table, flow);
     variables_free(table, flow);
     kernel_counts_free(table, flow);
     macs_free(table, flow);
@@ -331,6 +344,10 @@ static struct flow *make_room(struct flow_table *table, uint64_t now_ns)
         table->counters[FLOW_COUNTER_GET_USED]++;
         bucket_prefetch_end(table, next, next ? next->newer : NULL);
         flow_table_end(table, oldest, FLOW_END_FORCED);
+    } else if ((victim = find_idle_settled(table, now_ns))) {
+        table->counters[FLOW_COUNTER_GET_USED]++;
+        table->counters[FLOW_COUNTER_EVICTED]++;
+        flow_table_end(table, victim, FLOW_END_FORCED);
     } else {
         table->counters[FLOW_COUNTER_GET_USED_FAILED]++;
         table->counters[FLOW_COUNTER_MEMCAP]++;
@@ -430,8 +447,7 @@ void flow_place(struct flow_table *table, struct flow *flow)
 {
     flow->class = (uint8_t)class_of(flow->protocol);
     bucket_add(bucket_of(table, flow->hash), flow);
-    if (flow->state == FLOW_NEW)
-        link_new(table, flow);
+    link_flow(table, flow);
     wheel_follow(table, flow->last_ns);
     wheel_add(table, flow);
 }

@@ -67,6 +67,7 @@ static void transfer_decisions(struct transfer *t, struct flow *flow)
     transfer_u8(t, &flow->would_drop);
     transfer_bool(t, &flow->drop_by_exception);
     transfer_u8(t, &flow->drop_reason);
+    transfer_u8(t, &flow->app_evicted);
     transfer_u8(t, &flow->offload);
     transfer_require(t, flow->drop_reason < DROP_REASON_COUNT && flow->offload <= OFFLOAD_DROP &&
                             flow->would_drop <= FLOW_WOULD_DROP_BY_RULE);

@@ -149,6 +149,11 @@ void host_bit_clear(struct host_table *table, const struct host_key *host_key)
     shared_table_unlock(shard);
 }
 
+uint64_t host_table_evicted(const struct host_table *table)
+{
+    return shared_table_evicted(table->bits);
+}
+
 uint64_t host_table_memcap_hits(const struct host_table *table)
 {
     return atomic_load_explicit(&table->memcap_hits, memory_order_relaxed);

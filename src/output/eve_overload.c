@@ -8,7 +8,7 @@ static const char *const actions[OUTPUT_OVERLOAD_ACTIONS] = {
     [OUTPUT_OVERLOAD_LEFT] = "left",         [OUTPUT_OVERLOAD_LOST] = "lost",
     [OUTPUT_OVERLOAD_SLOW] = "slow",         [OUTPUT_OVERLOAD_SUSPENDED] = "suspended",
     [OUTPUT_OVERLOAD_RESUMED] = "resumed",   [OUTPUT_OVERLOAD_NO_LISTENER] = "no_listener",
-    [OUTPUT_OVERLOAD_LISTENER] = "listener",
+    [OUTPUT_OVERLOAD_LISTENER] = "listener", [OUTPUT_OVERLOAD_EVICTED] = "evicted",
 };
 
 const char *output_overload_action_name(enum output_overload_action action)
@@ -52,7 +52,7 @@ static void lost(struct text *out, const struct output_overload *event)
 
 static void listener(struct text *out, const struct output_overload *event)
 {
-    if (event->action < OUTPUT_OVERLOAD_NO_LISTENER)
+    if (event->action < OUTPUT_OVERLOAD_NO_LISTENER || event->action > OUTPUT_OVERLOAD_LISTENER)
         return;
     if (event->action == OUTPUT_OVERLOAD_LISTENER) {
         json_uint(out, "duration_us", event->duration_us);
@@ -98,6 +98,10 @@ void eve_overload(struct eve *eve, struct text *out, const struct output_overloa
     lost(out, event);
     rules(out, event);
     listener(out, event);
+    if (event->action == OUTPUT_OVERLOAD_EVICTED) {
+        json_string(out, "memcap", event->setting);
+        json_uint(out, "evicted", event->evicted);
+    }
     if (eve->generation > 0)
         json_uint(out, "ruleset", eve->generation);
     json_object_close(out);

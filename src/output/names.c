@@ -39,6 +39,7 @@ static const char *const drop_reason_names[DROP_REASON_COUNT] = {
     [DROP_REASON_STREAM_ERROR] = "stream error",
     [DROP_REASON_STREAM_URGENT] = "stream urgent",
     [DROP_REASON_APP_ERROR] = "applayer error",
+    [DROP_REASON_APP_MEMCAP] = "applayer memcap",
     [DROP_REASON_OVERLOAD] = "overload",
     [DROP_REASON_LOOP] = "repeat loop",
     [DROP_REASON_TRUNCATED] = "truncated",

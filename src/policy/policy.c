@@ -175,6 +175,11 @@ const struct policy_counters *policy_counters(const struct policy *policy)
     return &policy->counters;
 }
 
+uint64_t policy_thresholds_evicted(const struct policy *policy)
+{
+    return threshold_table_evicted(policy->shared->thresholds);
+}
+
 size_t policy_shared_memory(const struct policy_shared *shared)
 {
     return threshold_table_memory(shared->thresholds);
@@ -481,6 +486,7 @@ static const enum drop_reason exception_reasons[EXCEPTION_COUNT] = {
     [EXCEPTION_STREAM_MIDSTREAM] = DROP_REASON_STREAM_MIDSTREAM,
     [EXCEPTION_STREAM_INVALID] = DROP_REASON_STREAM_ERROR,
     [EXCEPTION_APP_ERROR] = DROP_REASON_APP_ERROR,
+    [EXCEPTION_APP_MEMCAP] = DROP_REASON_APP_MEMCAP,
     [EXCEPTION_OVERLOAD] = DROP_REASON_OVERLOAD,
 };
 

@@ -37,6 +37,7 @@ struct threshold_state {
 struct threshold_table;
 int threshold_table_new(struct threshold_table **out, size_t memcap, uint64_t seed);
 void threshold_table_free(struct threshold_table *table);
+uint64_t threshold_table_evicted(const struct threshold_table *table); /* states that gave way to others */
 size_t threshold_table_memory(const struct threshold_table *table);
 
 /* Locks the shard of the key. */

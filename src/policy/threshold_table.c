@@ -91,6 +91,14 @@ static void forget_state(void *user, unsigned shard, void *entry)
     forget_ports(&table->ports[shard], entry);
 }
 
+/* One that has counted little: a flood from many addresses must not hide who has counted much. */
+static bool gives_way(const void *entry, const void *other)
+{
+    const struct threshold_state *one = entry, *two = other;
+
+    return one->count != two->count ? one->count < two->count : one->entry.expires_ns < two->entry.expires_ns;
+}
+
 int threshold_table_new(struct threshold_table **out, size_t memcap, uint64_t seed)
 {
     struct threshold_table *table = calloc(1, sizeof(*table));
@@ -100,6 +108,7 @@ int threshold_table_new(struct threshold_table **out, size_t memcap, uint64_t se
         .memcap = memcap - memcap / PORT_SHARE,
         .seed = seed,
         .forget = forget_state,
+        .gives_way = gives_way,
         .user = table,
     };
     int err = table ? shared_table_new(&table->states, &options) : -ENOMEM;
@@ -122,6 +131,11 @@ void threshold_table_free(struct threshold_table *table)
     }
     shared_table_free(table->states);
     free(table);
+}
+
+uint64_t threshold_table_evicted(const struct threshold_table *table)
+{
+    return shared_table_evicted(table->states);
 }
 
 size_t threshold_table_memory(const struct threshold_table *table)

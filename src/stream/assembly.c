@@ -54,14 +54,14 @@ size_t assembly_store_memory(const struct assembly_store *store)
 /* --- Giving back ---------------------------------------------------------------------------------------------------------- */
 
 /* History is dispensable; what has not been acknowledged is not. With many connections the last quarter is for that alone. */
-static bool is_tight(const struct assembly_store *store)
+bool assembly_store_is_tight(const struct assembly_store *store)
 {
     return pool_used(store->blocks) > pool_capacity(store->blocks) / 4 * 3;
 }
 
 void assembly_release(struct assembly_store *store, struct assembly *assembly)
 {
-    bool tight = is_tight(store);
+    bool tight = assembly_store_is_tight(store);
     uint64_t history = tight ? 0 : smaller(assembly->window, HISTORY_MAX);
     uint64_t inspected = assembly->inspected > history ? assembly->inspected - history : 0;
     uint64_t before = smaller(assembly->acknowledged, inspected);
@@ -94,6 +94,32 @@ static void forget_views(struct assembly_store *store, const struct assembly *as
         store->trusted_assembly = NULL;
     if (store->window_assembly == assembly)
         store->window_assembly = NULL;
+}
+
+bool assembly_evict(struct assembly_store *store, struct assembly *assembly)
+{
+    uint64_t inspected =
+        store->inline_mode ? assembly->inspected : smaller(assembly->inspected, assembly->acknowledged);
+    bool out_of_order = assembly->extents != NULL || inspected < assembly->contiguous;
+    bool unacknowledged = assembly->acknowledged < assembly->contiguous;
+
+    if (assembly->stopped)
+        return false;
+    forget_views(store, assembly);
+    block_release(store, assembly, UINT64_MAX);
+    extent_clear(store, assembly);
+    if (assembly->base < assembly->contiguous)
+        assembly->base = assembly->contiguous;
+    assembly->inspected = larger(assembly->inspected, assembly->contiguous);
+    assembly->parsed = larger(assembly->parsed, assembly->contiguous);
+    assembly->before_length = 0;
+    if (!store->inline_mode) /* nothing can be refused */
+        assembly->has_gap |= out_of_order, assembly->gap_before_next |= out_of_order;
+    else if (out_of_order)
+        assembly->evicted = EVICTED_OUT_OF_ORDER;
+    else if (unacknowledged && assembly->evicted == EVICTED_NOTHING)
+        assembly->evicted = EVICTED_UNACKNOWLEDGED;
+    return out_of_order || unacknowledged;
 }
 
 void assembly_stop(struct assembly_store *store, struct assembly *assembly)
@@ -173,11 +199,19 @@ static bool is_in_order(const struct assembly *assembly, const struct clipped *c
     return clipped->start == assembly->contiguous && (!assembly->extents || clipped->end < assembly->extents->start);
 }
 
+/* Data behind holes stays as long as its sender likes. It leaves the last eighth to data in order, which goes as soon as it is acknowledged. */
+static bool is_for_order_alone(const struct assembly_store *store)
+{
+    return pool_capacity(store->blocks) - pool_used(store->blocks) < pool_capacity(store->blocks) / 8;
+}
+
 static int make_room(struct assembly_store *store, struct assembly *assembly, const struct clipped *clipped,
                      struct assembly_report *report)
 {
     int err = extent_room(store, assembly, clipped->start, clipped->end);
 
+    if (!err && clipped->start > assembly->contiguous && is_for_order_alone(store))
+        err = -ENOMEM;
     if (!err)
         err = block_reserve(store, assembly, clipped->start, clipped->end);
     report->no_memory = err == -ENOMEM;
@@ -240,6 +274,15 @@ static void trust(struct assembly_store *store, const struct assembly *assembly,
     store->trusted_bytes = bytes;
 }
 
+/* The segment has bytes that were seen and given up, and that the receiver may still take from it. */
+static bool is_evicted(const struct assembly *assembly, uint64_t start, uint64_t end)
+{
+    if (assembly->evicted == EVICTED_OUT_OF_ORDER)
+        return true;
+    return assembly->evicted == EVICTED_UNACKNOWLEDGED && (int64_t)start < (int64_t)assembly->base &&
+           (int64_t)end > (int64_t)assembly->acknowledged;
+}
+
 int assembly_add(struct assembly_store *store, struct assembly *assembly, uint64_t offset, const uint8_t *bytes,
                  uint32_t length, enum host_os os, struct assembly_report *report)
 {
@@ -252,6 +295,10 @@ int assembly_add(struct assembly_store *store, struct assembly *assembly, uint64
     struct clipped clipped = clip(assembly, offset, bytes, length, report);
     struct assembly_extent segment = { .start = (int64_t)offset < 0 ? 0 : offset, .end = clipped.end };
 
+    if (length > 0 && is_evicted(assembly, offset, offset + length)) {
+        report->no_memory = true;
+        return -EBUSY;
+    }
     if (clipped.start >= clipped.end)
         return 0;
     if (is_in_order(assembly, &clipped))

@@ -32,6 +32,10 @@ struct assembly_options {
 int assembly_store_new(struct assembly_store **out, const struct assembly_options *options); /* 0 or -ENOMEM */
 void assembly_store_free(struct assembly_store *store);
 size_t assembly_store_memory(const struct assembly_store *store); /* bytes in use */
+bool assembly_store_is_tight(const struct assembly_store *store); /* three quarters are in use: no history is kept */
+
+/* What assembly_evict() gave up. */
+enum assembly_evicted { EVICTED_NOTHING, EVICTED_UNACKNOWLEDGED, EVICTED_OUT_OF_ORDER };
 
 /* One direction; embedded in the session. All zero is an empty one without limits. */
 struct assembly {
@@ -50,6 +54,7 @@ struct assembly {
     uint16_t max_extents_seen; /* 0: all came in order */
     bool has_gap, gap_before_next;
     bool stopped;                      /* assembly_stop() */
+    uint8_t evicted;                   /* enum assembly_evicted */
     uint8_t before[STREAM_BEFORE_MAX]; /* the last bytes before `inspected` */
     uint8_t before_length;
 };
@@ -66,7 +71,8 @@ struct assembly_report {
 };
 
 /*
- * Adds a segment's bytes; at most 64 KiB. An offset may be negative (two's complement): what lies before 0 is too old. 0, or -ENOMEM (report->no_memory), -ENOSPC (too_many_pieces). `os` is the receiver's, passive mode.
+ * Adds a segment's bytes; at most 64 KiB. An offset may be negative (two's complement): what lies before 0 is too old. 0, or -ENOMEM (report->no_memory), -EBUSY
+ * (the same: see assembly_evict()), -ENOSPC (too_many_pieces). `os` is the receiver's, passive mode.
  *
  * What is new of a segment is added although other bytes of it differ: whoever drops those segments asks assembly_differs() before.
  */
@@ -84,6 +90,15 @@ bool assembly_acknowledge(struct assembly_store *store, struct assembly *assembl
 
 /* A place without bytes (urgent data that is out of band): length bytes from offset count as seen and are left out of views. */
 int assembly_skip(struct assembly_store *store, struct assembly *assembly, uint64_t offset, uint32_t length);
+
+/* Gives back what is acknowledged and before the history of `inspected`. Ends what is lent of views. */
+void assembly_release(struct assembly_store *store, struct assembly *assembly);
+/*
+ * Gives up all bytes, for lack of memory. The receiver may have those that were not acknowledged: later assembly_add() refuses (no_memory) what
+ * replaces them; where bytes behind a hole were among them it refuses everything, as what fills the hole releases them. True when there
+ * were any.
+ */
+bool assembly_evict(struct assembly_store *store, struct assembly *assembly);
 
 /* Forgets everything and keeps nothing from now on (limit = contiguous). */
 void assembly_stop(struct assembly_store *store, struct assembly *assembly);

@@ -125,9 +125,4 @@ void overlap_write(struct assembly *assembly, struct assembly_block **hint, enum
 /* Remembers a segment as it came. */
 void segment_add(struct assembly_store *store, struct assembly *assembly, const struct assembly_extent *segment);
 
-/* --- assembly.c ----------------------------------------------------------------------------------------------------------- */
-
-/* Gives back what is acknowledged and before the history of `inspected`. Ends what is lent of views. */
-void assembly_release(struct assembly_store *store, struct assembly *assembly);
-
 #endif

@@ -33,6 +33,8 @@ static void transfer_numbers(struct transfer *t, struct assembly *assembly)
     transfer_bool(t, &assembly->has_gap);
     transfer_bool(t, &assembly->gap_before_next);
     transfer_bool(t, &assembly->stopped);
+    transfer_u8(t, &assembly->evicted);
+    transfer_require(t, assembly->evicted <= EVICTED_OUT_OF_ORDER);
     transfer_u8(t, &assembly->before_length);
     transfer_require(t, assembly->base <= assembly->inspected && assembly->inspected <= assembly->contiguous &&
                             assembly->before_length <= STREAM_BEFORE_MAX);

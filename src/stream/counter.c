@@ -6,6 +6,7 @@ static const char *const names[STREAM_COUNTERS] = {
     [STREAM_SESSIONS] = "tcp.sessions",
     [STREAM_SSN_MEMCAP_DROP] = "tcp.ssn_memcap_drop",
     [STREAM_SSN_ENDED_EARLY] = "tcp.ssn_ended_early",
+    [STREAM_SSN_EVICTED] = "tcp.ssn_evicted",
     [STREAM_SSN_FROM_CACHE] = "tcp.ssn_from_cache",
     [STREAM_SSN_FROM_POOL] = "tcp.ssn_from_pool",
     [STREAM_PSEUDO] = "tcp.pseudo",
@@ -23,6 +24,7 @@ static const char *const names[STREAM_COUNTERS] = {
     [STREAM_URG] = "tcp.urg",
     [STREAM_ACTIVE_SESSIONS] = "tcp.active_sessions",
     [STREAM_SEGMENT_MEMCAP_DROP] = "tcp.segment_memcap_drop",
+    [STREAM_REASSEMBLY_EVICTED] = "tcp.reassembly_evicted",
     [STREAM_SEGMENT_FROM_CACHE] = "tcp.segment_from_cache",
     [STREAM_SEGMENT_FROM_POOL] = "tcp.segment_from_pool",
     [STREAM_DEPTH_REACHED] = "tcp.stream_depth_reached",
@@ -63,4 +65,10 @@ uint64_t stream_counter_value(const struct stream *stream, size_t index)
     if (index < STREAM_COUNTERS)
         return stream->counters[index];
     return index < stream_counter_count() ? stream->events[index - STREAM_COUNTERS] : 0;
+}
+
+void stream_count_evictions(const struct stream *stream, uint64_t *sessions, uint64_t *data)
+{
+    *sessions = stream->counters[STREAM_SSN_MEMCAP_DROP];
+    *data = stream->counters[STREAM_REASSEMBLY_EVICTED];
 }

@@ -8,6 +8,7 @@
  * An acknowledgment counts only as far as bytes have been seen: a receiver may have got them on a way past us, or a moment before
  * us; a gap is declared when something comes behind it.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "stream_priv.h"
@@ -58,6 +59,20 @@ static void merge_report(struct assembly_report *all, const struct assembly_repo
     all->too_many_pieces |= one->too_many_pieces;
 }
 
+/* False when they could not be kept: then nothing was. */
+static bool add_bytes(struct segment *seg, struct piece piece, struct assembly_report *report)
+{
+    struct assembly *assembly = &seg->sender->assembly;
+    unsigned evicted = 0;
+    int err;
+
+    do {
+        err = assembly_add(seg->stream->store, assembly, (uint64_t)piece.at, piece.bytes, piece.length,
+                           peer_os(seg, seg->receiver), report);
+    } while (err == -ENOMEM && evict_idle_data(seg, &evicted));
+    return err == 0;
+}
+
 static void add_piece(struct segment *seg, struct piece piece, struct assembly_report *all)
 {
     struct tcp_peer *peer = seg->sender;
@@ -67,8 +82,7 @@ static void add_piece(struct segment *seg, struct piece piece, struct assembly_r
         struct assembly_report report = { 0 };
 
         length = piece.length - done < PIECE_MAX ? piece.length - done : PIECE_MAX;
-        if (assembly_add(seg->stream->store, &peer->assembly, (uint64_t)(piece.at + done), piece.bytes + done, length,
-                         peer_os(seg, seg->receiver), &report) == 0)
+        if (add_bytes(seg, (struct piece){ piece.at + done, piece.bytes + done, length }, &report))
             move_edge(peer, piece.at + done + length);
         merge_report(all, &report);
     }
@@ -258,6 +272,8 @@ static void take_payload(struct segment *seg)
 
     if (is_dropped_as_urgent(seg) || is_dropped_as_contradiction(seg, &piece))
         return;
+    holder_add(seg->stream, seg->session);
+    release_histories(seg);
     add_without_urgent(seg, piece, &report);
     judge(seg, &report);
     if (piece.at < 0 && (seg->session->flags & SESSION_MIDSTREAM)) /* bytes from before the pick-up are in no view */

@@ -100,6 +100,18 @@ static bool take_oldest_half_open(struct stream *stream)
     return true;
 }
 
+/* Without any of those a connection of which nothing came for a while gives way. Conntrack still knows it, should it go on. */
+static bool end_idle(struct segment *seg)
+{
+    struct flow *flow = flow_table_find_idle_tcp(seg->flows, seg->pkt->time_ns);
+
+    if (!flow || !flow->tcp)
+        return false;
+    stream_count(seg->stream, STREAM_SSN_EVICTED);
+    flow_table_end(seg->flows, flow, FLOW_END_FORCED);
+    return true;
+}
+
 /* --- Sessions ------------------------------------------------------------------------------------------------------------------ */
 
 int session_begin(struct segment *seg)
@@ -107,7 +119,7 @@ int session_begin(struct segment *seg)
     struct stream *stream = seg->stream;
     struct tcp_session *session = pool_take(stream->sessions);
 
-    if (!session && (end_oldest_over(seg) || take_oldest_half_open(stream)))
+    if (!session && (end_oldest_over(seg) || take_oldest_half_open(stream) || end_idle(seg)))
         session = pool_take(stream->sessions);
     if (!session) {
         seg->verdict->exception = EXCEPTION_STREAM_MEMCAP;
@@ -129,6 +141,7 @@ int session_begin(struct segment *seg)
 void session_release(struct stream *stream, struct tcp_session *session)
 {
     unlink_session(stream, session);
+    holder_remove(stream, session);
     for (unsigned i = 0; i < FLOW_DIRECTIONS; i++)
         assembly_end(stream->store, &session->peer[i].assembly);
     handshake_forget(stream, session);

@@ -98,10 +98,12 @@ struct handshake_entry {
 struct tcp_session {
     uint8_t state, previous; /* enum tcp_state; before the last change */
     uint8_t queued;
+    bool is_holder;
     uint16_t flags; /* enum session_flag */
     struct handshake_entry *queue;
     struct flow *flow;
-    struct tcp_session *newer, *older; /* in the session_list of its state */
+    struct tcp_session *newer, *older;               /* in the session_list of its state */
+    struct tcp_session *newer_holder, *older_holder; /* when is_holder: among the sessions that have held data */
     struct tcp_peer peer[FLOW_DIRECTIONS];
 };
 
@@ -114,6 +116,7 @@ enum stream_counter {
     STREAM_SESSIONS,
     STREAM_SSN_MEMCAP_DROP,
     STREAM_SSN_ENDED_EARLY, /* over, and gave way to a new one */
+    STREAM_SSN_EVICTED,     /* idle, and gave way to a new one */
     STREAM_SSN_FROM_CACHE,
     STREAM_SSN_FROM_POOL,
     STREAM_PSEUDO,
@@ -131,6 +134,7 @@ enum stream_counter {
     STREAM_URG,
     STREAM_ACTIVE_SESSIONS,
     STREAM_SEGMENT_MEMCAP_DROP,
+    STREAM_REASSEMBLY_EVICTED, /* sessions that gave up data for another one */
     STREAM_SEGMENT_FROM_CACHE,
     STREAM_SEGMENT_FROM_POOL,
     STREAM_DEPTH_REACHED,
@@ -152,6 +156,7 @@ struct stream {
     struct pool *sessions, *handshakes;
     struct assembly_store *store;
     struct session_list half_open, over; /* SYN_SENT; TIME_WAIT and CLOSED */
+    struct session_list holders;         /* that have held data since they came here */
     uint8_t *rewrite;                    /* STREAM_REWRITE_SIZE bytes for pkt->new_data */
     uint64_t counters[STREAM_COUNTERS];
     uint64_t events[STREAM_EVENT_COUNT];
@@ -301,6 +306,16 @@ void peer_set_window(struct tcp_peer *peer, uint32_t window);
 void peer_widen(struct tcp_peer *peer, uint32_t right_edge);
 int64_t peer_offset(const struct tcp_peer *peer, uint32_t seq);
 enum host_os peer_os(struct segment *seg, struct tcp_peer *peer);
+
+/* --- room.c ------------------------------------------------------------------------------------------------------------- */
+
+/* Among the sessions that may give up data; once is enough. */
+void holder_add(struct stream *stream, struct tcp_session *session);
+void holder_remove(struct stream *stream, struct tcp_session *session);
+/* When memory is tight: idle sessions give up what is kept of inspected data for later matches. Ends what is lent of views. */
+void release_histories(struct segment *seg);
+/* Memory is used up: one idle session gives up its data. False when none can. `*evicted`: how many have for this segment. */
+bool evict_idle_data(struct segment *seg, unsigned *evicted);
 
 /* --- sack.c ------------------------------------------------------------------------------------------------------------ */
 

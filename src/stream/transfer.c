@@ -152,6 +152,7 @@ static bool read_session(struct transfer *t, struct stream *stream, struct flow 
     session->flow = flow;
     transfer_session(t, stream, session);
     session_link(stream, session);
+    holder_add(stream, session);
     flow->tcp = session;
     if (t->error) {
         stream_end(stream, flow);

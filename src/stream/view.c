@@ -103,6 +103,15 @@ bool stream_is_midstream(const struct flow *flow)
     return flow->tcp && flow->tcp->flags & SESSION_MIDSTREAM;
 }
 
+uint64_t stream_next_offset(const struct flow *flow, enum flow_direction direction)
+{
+    const struct assembly *assembly = flow->tcp ? &flow->tcp->peer[direction].assembly : NULL;
+
+    if (!assembly)
+        return 0;
+    return assembly->parsed > assembly->inspected ? assembly->parsed : assembly->inspected;
+}
+
 bool stream_turn_round(struct flow *flow)
 {
     struct tcp_session *session = flow->tcp;

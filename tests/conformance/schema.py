@@ -11,16 +11,17 @@ import os
 OURS = {
     # Statistics of what the field has not: rings to the writer, files, verdicts of an inline engine, the kernel's conntrack.
     'stats': {'files', 'output'},
-    'stats.app_layer': {'memuse'},
+    'stats.app_layer': {'memcap', 'memuse'},
     'stats.app_layer.flow': {'also_tcp', 'also_udp'},
-    'stats.defrag': {'contradictions', 'dropped_fragments', 'repeated_fragments'},
-    'stats.detect': {'candidates', 'dataset_memcap', 'evaluations', 'flow_memcap', 'host_memcap', 'rule_files_failed', 'scans', 'scans_recalled', 'threshold_memcap', 'waiting'},
+    'stats.defrag': {'contradictions', 'dropped_fragments', 'evicted', 'evicted_fragments', 'repeated_fragments'},
+    'stats.detect': {'candidates', 'dataset_memcap', 'evaluations', 'flow_memcap', 'host_evicted', 'host_memcap', 'rule_files_failed', 'scans', 'scans_recalled', 'threshold_evicted',
+                     'threshold_memcap', 'waiting'},
     'stats.file_store': {'files', 'refused'},
-    'stats.flow': {'conntrack_reply', 'variable_memcap'},
+    'stats.flow': {'conntrack_reply', 'evicted', 'variable_memcap'},
     'stats.ips': {'exception', 'flow_drops', 'looping', 'marked', 'offload', 'reject_packets_failed', 'reject_packets_sent', 'replace_refused', 'ruleset',
                   'segmented', 'uninspected', 'unsegmented_udp', 'would_drop', 'would_drop_reason', 'would_reject', 'would_replace'},
-    'stats.ips.drop_reason': {'marked', 'overload', 'repeat_loop', 'truncated'},
-    'stats.tcp': {'conntrack_queries', 'conntrack_undecided', 'midstream_conntrack', 'pseudo_failed', 'ssn_ended_early'},
+    'stats.ips.drop_reason': {'applayer_memcap', 'marked', 'overload', 'repeat_loop', 'truncated'},
+    'stats.tcp': {'conntrack_queries', 'conntrack_undecided', 'midstream_conntrack', 'pseudo_failed', 'reassembly_evicted', 'ssn_ended_early', 'ssn_evicted'},
     # Every decoder event is counted below `event`; the schema has this one beside it only, where it is counted too.
     'stats.decoder.event': {'too_many_layers'},
 }

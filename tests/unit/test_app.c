@@ -502,9 +502,28 @@ START_TEST(the_oldest_announcement_gives_way)
 {
     for (unsigned i = 0; i < ANNOUNCED_MAX + 3; i++) {
         rig->now_ns += 1000;
+        memcpy(&rig->flow.client, &i, sizeof(i));
         app_rig_expect(rig, "told", &i, sizeof(i));
     }
     ck_assert_uint_eq(atomic_load(&rig->shared->count), ANNOUNCED_MAX);
+}
+END_TEST
+
+START_TEST(one_client_removes_no_announcements_of_others)
+{
+    const unsigned first = 1;
+
+    memcpy(&rig->flow.client, &first, sizeof(first));
+    app_rig_expect(rig, "told", "x", 1);
+    for (unsigned i = 0; i < ANNOUNCED_MAX + 3; i++) {
+        const unsigned other = 2;
+
+        rig->now_ns += 1000;
+        memcpy(&rig->flow.client, &other, sizeof(other));
+        app_rig_expect(rig, "told", &i, sizeof(i));
+    }
+    ck_assert_uint_eq(atomic_load(&rig->shared->count), 1 + 32);
+    ck_assert_int_eq(memcmp(&rig->shared->announced[0].what.client, &first, sizeof(first)), 0);
 }
 END_TEST
 
@@ -702,6 +721,7 @@ int main(void)
     tcase_add_test(tcase, an_announced_flow_gets_what_was_said_of_it);
     tcase_add_test(tcase, an_announcement_does_not_last);
     tcase_add_test(tcase, the_oldest_announcement_gives_way);
+    tcase_add_test(tcase, one_client_removes_no_announcements_of_others);
     tcase_add_test(tcase, a_transaction_goes_when_all_have_seen_it);
     tcase_add_test(tcase, a_list_has_what_changed_in_order);
     tcase_add_test(tcase, open_transactions_are_bounded);

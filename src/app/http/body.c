@@ -257,3 +257,15 @@ void http_body_clear(struct app_context *context, struct http_message *message)
     message->decoder = NULL;
     message->form = NULL;
 }
+
+void http_tx_shed(struct app_context *context, struct app_tx *base)
+{
+    struct http_tx *tx = (struct http_tx *)base;
+
+    for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
+        struct http_message *message = &tx->message[direction];
+
+        message->body_offset += message->body.length;
+        buffer_clear(app_heap(context), &message->body);
+    }
+}

@@ -95,6 +95,7 @@ const struct app_proto app_http = {
     .transfer = http_transfer,
     .tx_size = sizeof(struct http_tx),
     .tx_free = http_tx_free,
+    .shed = http_tx_shed,
     .complete = { HTTP_COMPLETE, HTTP_COMPLETE },
     .tx_max = 512,
     .steps = { request_steps, response_steps },

@@ -480,6 +480,7 @@ void http_body_more(struct http_feed *f, struct http_tx *tx, const uint8_t *byte
 /* `complete`: all of it was there. May be called again. */
 void http_body_end(struct http_feed *f, struct http_tx *tx, enum flow_direction direction, bool complete);
 void http_body_clear(struct app_context *context, struct http_message *message);
+void http_tx_shed(struct app_context *context, struct app_tx *base); /* releases what is kept of bodies */
 /* Decoded bytes. False: no more are wanted. */
 bool http_body_decoded(struct http_feed *f, struct http_tx *tx, const uint8_t *bytes, uint32_t length);
 

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Datagrams that gave way while receivers may still hold a part of them: no fragment of them may pass, or a flood of fragments would let
+ * one pass that was never inspected as a whole. Each is remembered for one timeout at least, and two at most, by a few bits of one of
+ * two Bloom filters, so the memory is fixed. When very many gave way, other datagrams are taken for one of them, and their fragments are
+ * dropped: a flood costs fragments, not inspection.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "defrag_priv.h"
+
+enum { FILTER_SHARE = 16, HASHES = 3, WORD_BITS = 64 };
+
+int evicted_new(struct evicted *evicted, size_t memcap)
+{
+    size_t words = 64;
+
+    while (words * 2 * sizeof(uint64_t) <= memcap / FILTER_SHARE && words < UINT32_MAX / WORD_BITS / 2)
+        words *= 2;
+    evicted->bit_mask = (uint32_t)(words * WORD_BITS - 1);
+    for (unsigned i = 0; i < EVICTED_FILTERS; i++) {
+        evicted->filter[i].words = calloc(words, sizeof(uint64_t));
+        if (!evicted->filter[i].words)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+void evicted_free(struct evicted *evicted)
+{
+    for (unsigned i = 0; i < EVICTED_FILTERS; i++)
+        free(evicted->filter[i].words);
+}
+
+static void clear(const struct evicted *evicted, struct evicted_filter *filter)
+{
+    if (filter->count > 0)
+        memset(filter->words, 0, ((size_t)evicted->bit_mask + 1) / 8);
+    filter->count = 0;
+}
+
+/* The older filter is forgotten, and filled anew. */
+static void rotate(struct evicted *evicted, uint64_t now_ns, uint64_t timeout_ns)
+{
+    if (now_ns < evicted->rotated_ns + timeout_ns)
+        return;
+    if (now_ns >= evicted->rotated_ns + 2 * timeout_ns)
+        clear(evicted, &evicted->filter[evicted->current]);
+    evicted->current = !evicted->current;
+    clear(evicted, &evicted->filter[evicted->current]);
+    evicted->rotated_ns = now_ns;
+}
+
+static uint32_t bit_of(const struct evicted *evicted, uint64_t hash, unsigned number)
+{
+    return (uint32_t)(hash + number * (hash >> 32 | 1)) & evicted->bit_mask;
+}
+
+void evicted_add(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64_t timeout_ns)
+{
+    struct evicted_filter *filter;
+
+    rotate(evicted, now_ns, timeout_ns);
+    filter = &evicted->filter[evicted->current];
+    filter->count++;
+    for (unsigned i = 0; i < HASHES; i++) {
+        uint32_t bit = bit_of(evicted, hash, i);
+
+        filter->words[bit / WORD_BITS] |= UINT64_C(1) << bit % WORD_BITS;
+    }
+}
+
+static bool has(const struct evicted *evicted, const struct evicted_filter *filter, uint64_t hash)
+{
+    for (unsigned i = 0; i < HASHES; i++) {
+        uint32_t bit = bit_of(evicted, hash, i);
+
+        if (!(filter->words[bit / WORD_BITS] >> bit % WORD_BITS & 1))
+            return false;
+    }
+    return true;
+}
+
+bool evicted_has(struct evicted *evicted, uint64_t hash, uint64_t now_ns, uint64_t timeout_ns)
+{
+    if (evicted->filter[0].count + evicted->filter[1].count == 0)
+        return false;
+    rotate(evicted, now_ns, timeout_ns);
+    return (evicted->filter[0].count > 0 && has(evicted, &evicted->filter[0], hash)) ||
+           (evicted->filter[1].count > 0 && has(evicted, &evicted->filter[1], hash));
+}

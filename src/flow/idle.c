@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which flow of those that are no longer new gives way when the table is full. Of the IDLE_SAMPLES that are next in turn the one that has
+ * been idle for the longest time is taken; all of them go to the end of their list. So no packet has to move its flow, the cost is
+ * bounded, and each flow gets its turn. TCP connections are in a list of their own: their client has proved its address, so they give way
+ * last, and only when nothing came for a while. So does a flow that is dropped, as its next packets would begin a new one.
+ */
+#include "flow_priv.h"
+
+enum { IDLE_SAMPLES = 16 };
+#define PROVEN_IDLE_NS UINT64_C(10000000000)
+
+static struct flow_list *list_of(struct flow_table *table, const struct flow *flow)
+{
+    return &table->settled[flow->class == FLOW_CLASS_TCP];
+}
+
+void settled_add(struct flow_table *table, struct flow *flow)
+{
+    struct flow_list *list = list_of(table, flow);
+
+    flow->newer = NULL;
+    flow->older = list->newest;
+    *(list->newest ? &list->newest->newer : &list->oldest) = flow;
+    list->newest = flow;
+}
+
+void settled_remove(struct flow_table *table, struct flow *flow)
+{
+    struct flow_list *list = list_of(table, flow);
+
+    *(flow->newer ? &flow->newer->older : &list->newest) = flow->older;
+    *(flow->older ? &flow->older->newer : &list->oldest) = flow->newer;
+    flow->newer = flow->older = NULL;
+}
+
+static bool may_give_way(const struct flow *flow, uint64_t now_ns)
+{
+    bool proven = flow->class == FLOW_CLASS_TCP && flow->state != FLOW_CLOSED;
+
+    if (proven || flow->flags & FLOW_DROPPED)
+        return now_ns > flow->last_ns + PROVEN_IDLE_NS;
+    return now_ns > flow->last_ns;
+}
+
+static struct flow *find_idle(struct flow_table *table, struct flow_list *list, uint64_t now_ns)
+{
+    struct flow *idle = NULL, *flow;
+
+    for (unsigned i = 0; i < IDLE_SAMPLES && (flow = list->oldest); i++) {
+        if (may_give_way(flow, now_ns) && (!idle || flow->last_ns < idle->last_ns))
+            idle = flow;
+        settled_remove(table, flow);
+        settled_add(table, flow);
+    }
+    return idle;
+}
+
+struct flow *flow_table_find_idle_tcp(struct flow_table *table, uint64_t now_ns)
+{
+    return find_idle(table, &table->settled[true], now_ns);
+}
+
+struct flow *find_idle_settled(struct flow_table *table, uint64_t now_ns)
+{
+    struct flow *flow = find_idle(table, &table->settled[false], now_ns);
+
+    return flow ? flow : find_idle(table, &table->settled[true], now_ns);
+}
+
+uint64_t flow_table_evicted(const struct flow_table *table)
+{
+    return table->counters[FLOW_COUNTER_GET_USED];
+}

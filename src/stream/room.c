@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which session gives memory back when stream.reassembly-memcap is used up. Sessions that have held data are in a list. Of the
+ * IDLE_SAMPLES at its old end the one that has been idle for the longest time is taken, and all of them move to the other end: so a
+ * packet need not move its session, the cost is bounded, and each session gets its turn.
+ *
+ * History is given up first, when memory is tight: without it only a match that begins in bytes from before is missed. When memory is used up,
+ * an idle session gives up data that was not acknowledged, and data behind a hole. Its receiver may have it already; so what would
+ * complete it, and what replaces it, is refused from then on (assembly_evict()).
+ */
+#include "stream_priv.h"
+
+enum {
+    IDLE_SAMPLES = 8,
+    HISTORY_SESSIONS = 2, /* that give up their history for a segment */
+    EVICT_SESSIONS = 40,  /* that give up data for a segment: a super-packet needs 33 blocks */
+};
+/* Without a packet: data that waits for its acknowledgment, and data behind a hole. */
+#define IDLE_NS UINT64_C(10000000000)
+#define IDLE_WITH_HOLE_NS UINT64_C(500000000)
+
+static void list_add(struct stream *stream, struct tcp_session *session)
+{
+    struct session_list *list = &stream->holders;
+
+    session->older_holder = list->newest;
+    session->newer_holder = NULL;
+    *(list->newest ? &list->newest->newer_holder : &list->oldest) = session;
+    list->newest = session;
+}
+
+static void list_remove(struct stream *stream, struct tcp_session *session)
+{
+    struct session_list *list = &stream->holders;
+
+    *(session->newer_holder ? &session->newer_holder->older_holder : &list->newest) = session->older_holder;
+    *(session->older_holder ? &session->older_holder->newer_holder : &list->oldest) = session->newer_holder;
+}
+
+void holder_add(struct stream *stream, struct tcp_session *session)
+{
+    if (session->is_holder)
+        return;
+    session->is_holder = true;
+    list_add(stream, session);
+}
+
+void holder_remove(struct stream *stream, struct tcp_session *session)
+{
+    if (!session->is_holder)
+        return;
+    session->is_holder = false;
+    list_remove(stream, session);
+}
+
+static bool holds_data(const struct tcp_session *session)
+{
+    return session->peer[FLOW_TO_SERVER].assembly.first || session->peer[FLOW_TO_CLIENT].assembly.first ||
+           session->peer[FLOW_TO_SERVER].assembly.extents || session->peer[FLOW_TO_CLIENT].assembly.extents;
+}
+
+/* The oldest of the list, which goes to its other end; NULL when that is `except`. */
+static struct tcp_session *next_holder(struct stream *stream, const struct tcp_session *except)
+{
+    struct tcp_session *session = stream->holders.oldest;
+
+    if (!session)
+        return NULL;
+    list_remove(stream, session);
+    list_add(stream, session);
+    return session != except ? session : NULL;
+}
+
+void release_histories(struct segment *seg)
+{
+    struct stream *stream = seg->stream;
+
+    for (unsigned i = 0; i < HISTORY_SESSIONS && assembly_store_is_tight(stream->store); i++) {
+        struct tcp_session *session = next_holder(stream, seg->session);
+
+        if (!session)
+            return;
+        for (unsigned direction = 0; direction < FLOW_DIRECTIONS; direction++)
+            assembly_release(stream->store, &session->peer[direction].assembly);
+        if (!holds_data(session))
+            holder_remove(stream, session);
+    }
+}
+
+/* Data on its way is not evicted: to refuse the segment at hand harms less, as its sender repeats it. */
+static bool is_idle(const struct tcp_session *session, uint64_t now_ns)
+{
+    bool has_hole = session->peer[FLOW_TO_SERVER].assembly.extents || session->peer[FLOW_TO_CLIENT].assembly.extents;
+
+    return now_ns > session->flow->last_ns + (has_hole ? IDLE_WITH_HOLE_NS : IDLE_NS);
+}
+
+static struct tcp_session *find_idle(struct segment *seg)
+{
+    struct tcp_session *idle = NULL;
+
+    for (unsigned i = 0; i < IDLE_SAMPLES; i++) {
+        struct tcp_session *session = next_holder(seg->stream, seg->session);
+
+        if (session && is_idle(session, seg->pkt->time_ns) && (!idle || session->flow->last_ns < idle->flow->last_ns))
+            idle = session;
+    }
+    return idle;
+}
+
+bool evict_idle_data(struct segment *seg, unsigned *evicted)
+{
+    struct tcp_session *session = *evicted < EVICT_SESSIONS ? find_idle(seg) : NULL;
+    bool lost = false;
+
+    if (!session)
+        return false;
+    for (unsigned direction = 0; direction < FLOW_DIRECTIONS; direction++)
+        lost |= assembly_evict(seg->stream->store, &session->peer[direction].assembly);
+    holder_remove(seg->stream, session);
+    if (lost)
+        stream_count(seg->stream, STREAM_REASSEMBLY_EVICTED);
+    (*evicted)++;
+    return true;
+}

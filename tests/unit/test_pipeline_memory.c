@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Memcaps in the packet's whole path: idle connections give way, new ones are inspected, and what gave way hides nothing. */
+#include "app/app_priv.h"
+#include "pipeline_app_rig.h"
+#include "stream/stream_priv.h"
+
+enum { FIRST_PORT = 40000, BODIES = 60, HEADS = 600 };
+
+/* The first connection, to go on with it later. */
+static uint32_t first_next[2];
+
+static void begin_connection(unsigned number)
+{
+    rig.client_port = (uint16_t)(FIRST_PORT + number);
+    rig.time_ns += 1000000;
+    rig_handshake();
+}
+
+static void end_turn(unsigned number)
+{
+    rig_acknowledge(RIG_SERVER);
+    ck_assert_int_eq(rig.packet.verdict, VERDICT_ACCEPT);
+    if (number == 0)
+        memcpy(first_next, rig.next, sizeof(first_next));
+}
+
+static void return_to_first(void)
+{
+    rig.client_port = FIRST_PORT;
+    memcpy(rig.next, first_next, sizeof(first_next));
+}
+
+static struct app_memory_counts memory_counts(void)
+{
+    struct app_memory_counts counts;
+
+    app_count_memory(rig.pipeline.app, &counts);
+    return counts;
+}
+
+static void check_new_connection(void)
+{
+    begin_connection(5000);
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "GET /evil HTTP/1.1\r\nHost: a\r\n\r\n"), "1");
+    ck_assert_int_eq(rig.packet.verdict, VERDICT_DROP);
+}
+
+/* The parser of a connection whose body gave way stays in step: the rest of the body and the next request are inspected. */
+START_TEST(idle_bodies_give_way)
+{
+    rig.options.app.memcap = 2 << 20;
+    rig.options.policy.exceptions[EXCEPTION_APP_ERROR] = EXCEPTION_DROP_FLOW;
+    rig_open("drop http any any -> any any (http.uri; content:\"/evil\"; sid:1;)\n"
+             "alert http any any -> any any (http.request_body; content:\"THE-TAIL\"; sid:2;)");
+    for (unsigned i = 0; i < BODIES; i++) {
+        begin_connection(i);
+        rig_send(RIG_CLIENT, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 81928\r\n\r\n");
+        for (unsigned piece = 0; piece < 10; piece++) {
+            rig_send_filler(RIG_CLIENT, 8192);
+            end_turn(i);
+        }
+        ck_assert_uint_le(memory_counts().used, rig.options.app.memcap);
+    }
+    ck_assert_uint_gt(memory_counts().shed_flows, BODIES / 2);
+    ck_assert_uint_eq(memory_counts().evicted_flows, 0);
+    check_new_connection();
+    return_to_first();
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "THE-TAIL"), "2");
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "GET /evil HTTP/1.1\r\nHost: a\r\n\r\n"), "1");
+    ck_assert_int_eq(rig.packet.verdict, VERDICT_DROP);
+}
+END_TEST
+
+static void open_unfinished_heads(enum exception_policy policy)
+{
+    rig.options.app.memcap = 2 << 20;
+    rig.options.policy.exceptions[EXCEPTION_APP_ERROR] = EXCEPTION_DROP_FLOW;
+    rig.options.policy.exceptions[EXCEPTION_APP_MEMCAP] = policy;
+    rig_open("drop http any any -> any any (http.uri; content:\"/evil\"; sid:1;)\n"
+             "alert tcp any any -> any any (content:\"RAW-BYTES\"; sid:2;)\n"
+             "alert tcp any any -> any any (app-layer-event:applayer_memcap_evicted; sid:3;)");
+    for (unsigned i = 0; i < HEADS; i++) {
+        begin_connection(i);
+        rig_send(RIG_CLIENT, "GET / HTTP/1.1\r\nHost: a\r\nX: ");
+        rig_send_filler(RIG_CLIENT, 6000);
+        end_turn(i);
+    }
+    ck_assert_uint_gt(memory_counts().evicted_flows, HEADS / 4);
+    check_new_connection();
+    return_to_first();
+}
+
+/* A connection whose parser gave way is inspected as a stream, reported once, and parsed again from the next request on. */
+START_TEST(idle_parsers_give_way)
+{
+    open_unfinished_heads(EXCEPTION_IGNORE);
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "RAW-BYTES"), "2 3");
+    ck_assert_int_eq(rig.packet.verdict, VERDICT_ACCEPT);
+    ck_assert_uint_eq(rig.packet.flow->exceptions[EXCEPTION_APP_MEMCAP], EXCEPTION_IGNORE + 1);
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "more\r\n\r\n"), "");
+    ck_assert_str_eq(rig_send(RIG_CLIENT, "GET /evil HTTP/1.1\r\nHost: a\r\n\r\n"), "1");
+    ck_assert_int_eq(rig.packet.verdict, VERDICT_DROP);
+    ck_assert_uint_eq(memory_counts().resumed_flows, 1);
+}
+END_TEST
+
+START_TEST(the_policy_drops_what_lacks_its_parser)
+{
+    open_unfinished_heads(EXCEPTION_DROP_FLOW);
+    rig_send(RIG_CLIENT, "more");
+    ck_assert_int_eq(rig.packet.verdict, VERDICT_DROP);
+    rig_send(RIG_CLIENT, "more");
+    ck_assert_int_eq(rig.packet.verdict, VERDICT_DROP);
+}
+END_TEST
+
+/* Data behind holes gives way to new connections; what would complete it is refused, as its receiver may have the rest. */
+START_TEST(data_behind_holes_gives_way)
+{
+    enum { CONNECTIONS = 60, PIECES = 20, BETWEEN = 2048 };
+
+    rig.options.stream.reassembly_memcap = 1 << 20;
+    rig.options.policy.exceptions[EXCEPTION_STREAM_REASSEMBLY] = EXCEPTION_DROP_PACKET;
+    rig_open("drop http any any -> any any (http.uri; content:\"/evil\"; sid:1;)");
+    for (unsigned i = 0; i < CONNECTIONS; i++) {
+        begin_connection(i);
+        for (unsigned piece = 1; piece <= PIECES; piece++)
+            rig_send_at(RIG_CLIENT, piece * BETWEEN, "x");
+        rig.time_ns += RIG_SECOND;
+        if (i == 0)
+            memcpy(first_next, rig.next, sizeof(first_next));
+    }
+    ck_assert_uint_le(stream_counter_value(rig.pipeline.stream, STREAM_REASSEMBLY_MEMUSE), 1 << 20);
+    ck_assert_uint_gt(stream_counter_value(rig.pipeline.stream, STREAM_REASSEMBLY_EVICTED), CONNECTIONS / 4);
+    ck_assert_uint_eq(stream_counter_value(rig.pipeline.stream, STREAM_SEGMENT_MEMCAP_DROP), 0);
+    check_new_connection();
+    return_to_first();
+    rig_send_filler(RIG_CLIENT, BETWEEN);
+    ck_assert_int_eq(rig.packet.verdict, VERDICT_DROP);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tcase = tcase_create("pipeline_memory");
+
+    tcase_add_checked_fixture(tcase, rig_setup_applications, rig_close_applications);
+    tcase_add_test(tcase, idle_bodies_give_way);
+    tcase_add_test(tcase, idle_parsers_give_way);
+    tcase_add_test(tcase, the_policy_drops_what_lacks_its_parser);
+    tcase_add_test(tcase, data_behind_holes_gives_way);
+    return rig_run(tcase, "pipeline_memory");
+}
