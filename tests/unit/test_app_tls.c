@@ -114,7 +114,8 @@ static const char session_json[] =
     "\"*.example.net\",\"b@example.com\",\"https://example.com/"
     "\",\"192.0.2.1\",\"2001:db8::1\",\"CN=dir\",\"1.2.3.4\"],"
     "\"serial\":\"" SERIAL "\",\"fingerprint\":\"" FINGERPRINT "\",\"sni\":\"www.example.com\",\"version\":\"TLS 1.2\","
-    "\"notbefore\":\"2023-01-02T03:04:05\",\"notafter\":\"2051-12-31T23:59:59\",\"client_alpns\":[\"h2\",\"http/1.1\"],"
+    "\"notbefore\":\"2023-01-02T03:04:05\",\"notafter\":\"2051-12-31T23:59:59\",\"ja4\":\"t12d0306h2_0e67c0ef781e_"
+    "060f71bfff68\",\"client_alpns\":[\"h2\",\"http/1.1\"],"
     "\"server_alpns\":[\"http/1.1\"]}";
 
 /* Record sizes by _i / CUT_COUNT: messages in one record, one over many records, and the header of a message over two. */
@@ -398,7 +399,9 @@ START_TEST(tls13)
     ck_assert(!rig->stop_stream);
     app_rig_send(rig, FLOW_TO_CLIENT, application_record, sizeof(application_record));
     ck_assert(rig->stop_stream && !rig->failed);
-    ck_assert_str_eq(app_rig_json(rig, 0), "{\"sni\":\"a.example\",\"version\":\"TLS 1.3\"}");
+    ck_assert_str_eq(
+        app_rig_json(rig, 0),
+        "{\"sni\":\"a.example\",\"version\":\"TLS 1.3\",\"ja4\":\"t13d010200_0f2cb44170f4_9b00d4eb1ff0\"}");
     ck_assert(app_tx_wants_log(rig->app, app_rig_tx(rig, 0), false));
     app_rig_free(rig);
 }
@@ -520,7 +523,8 @@ struct bad_case {
     "\x00\x00\x02\x13\x01\x01\x00\x00" list extensions
 
 static const struct bad_case bad_cases[] = {
-    CASE("\x16\x03\x01\x00\x00", FLOW_TO_SERVER, "invalid_record_length", true),
+    CASE("\x16\x03\x01\x00\x00", FLOW_TO_SERVER, "invalid_record_length", false),
+    CASE("\x16\x03\x7f\x00\x04\x00\x00\x00\x00", FLOW_TO_SERVER, "invalid_record_version", false),
     CASE("\x16\x03\x01\x44\x01", FLOW_TO_SERVER, "invalid_record_length", true),
     CASE("\x16\x03\x03\x00\x04\x00\x00\x00\x00\x19\x03\x03\x00\x01\x00", FLOW_TO_SERVER, "invalid_record_type", true),
     CASE("\x16\x03\x03\x00\x04\x00\x00\x00\x00\x15\x03\x03\x00\x01\x00", FLOW_TO_SERVER, "invalid_alert_message", true),
@@ -529,7 +533,7 @@ static const struct bad_case bad_cases[] = {
     CASE("\x16\x03\x01\x00\x04\x63\x00\x00\x00", FLOW_TO_SERVER, "invalid_handshake_message", false),
     CASE("\x16\x03\x01\x00\x04\x02\x00\x00\x00", FLOW_TO_SERVER, "invalid_handshake_message", false),
     CASE("\x16\x03\x01\x00\x05\x01\x00\x00\x01\x03", FLOW_TO_SERVER, "handshake_invalid_length", false),
-    CASE("\x16\x03\x01\x00\x04\x01\x02\x00\x01", FLOW_TO_SERVER, "handshake_invalid_length", false),
+    CASE("\x16\x03\x01\x00\x04\x01\x02\x10\x01", FLOW_TO_SERVER, "handshake_invalid_length", true),
     CASE(HELLO("\x33", "\x2f", "\x04", "\x00\x00\x00\x02"), FLOW_TO_SERVER, "handshake_invalid_length", false),
     CASE(HELLO("\x3a", "\x36", "\x0b", "\x00\x00\x00\x07\x00\x05\x01\x00\x02\x61\x62"), FLOW_TO_SERVER,
          "invalid_sni_type", false),

@@ -66,14 +66,37 @@ static int certificate(const struct tls_parser *parser, struct cursor body)
     return 0;
 }
 
+/* After a HelloRetryRequest (RFC 8446 §4.1.4), or from a client that does not wait for the answer: which hello the server uses is not known here, so
+ * rules see both. The event is that of the transaction that goes on. */
+static int begin_anew(struct tls_parser *parser)
+{
+    struct tls_tx *before = parser->tx, *tx = tls_new_transaction(parser->context);
+
+    if (!tx)
+        return -ENOMEM;
+    before->tx.log_never = true;
+    tls_reach(parser, FLOW_TO_SERVER, TLS_CLIENT_FINISHED);
+    tls_reach(parser, FLOW_TO_CLIENT, TLS_SERVER_FINISHED);
+    tx->flags = before->flags & (TLS_SAW_CLIENT_HELLO | TLS_CLIENT_NAMES_VERSIONS);
+    parser->tx = tx;
+    return 0;
+}
+
 /* A hello in the wrong direction is nobody's. */
-static int hello(const struct tls_parser *parser, uint8_t type, struct cursor body)
+static int hello(struct tls_parser *parser, uint8_t type, struct cursor body)
 {
     bool from_client = type == CLIENT_HELLO;
 
     if (from_client != (parser->direction == FLOW_TO_SERVER)) {
         tls_event(parser, TLS_INVALID_HANDSHAKE_MESSAGE);
         return 0;
+    }
+    if (from_client && (parser->tx->flags & TLS_SAW_CLIENT_HELLO) &&
+        !tls_hello_is_alike(&tls_side_of(parser)->hello, body)) {
+        int no_tx = begin_anew(parser);
+
+        if (no_tx)
+            return no_tx;
     }
     int err = tls_read_hello(parser, body);
 
@@ -92,7 +115,7 @@ static void saw(struct tls_tx *tx, unsigned flag)
     app_tx_touch(&tx->tx, FLOW_TO_CLIENT);
 }
 
-static int message(const struct tls_parser *parser, uint8_t type, struct cursor body)
+static int message(struct tls_parser *parser, uint8_t type, struct cursor body)
 {
     struct tls_tx *tx = parser->tx;
     bool from_client = parser->direction == FLOW_TO_SERVER;
@@ -134,7 +157,7 @@ static void end_message(const struct tls_parser *parser)
 }
 
 /* The header is there: whether the message is skipped. */
-static void begin_message(const struct tls_parser *parser)
+static int begin_message(const struct tls_parser *parser)
 {
     struct tls_reader *reader = tls_reader_of(parser);
     uint8_t type = reader->header[0];
@@ -145,11 +168,14 @@ static void begin_message(const struct tls_parser *parser)
         tls_event(parser, TLS_INVALID_HANDSHAKE_MESSAGE);
     if (!reader->message_skips && reader->message_length > TLS_MESSAGE_MAX) {
         tls_event(parser, TLS_HANDSHAKE_INVALID_LENGTH);
+        if (type == CLIENT_HELLO)
+            return -EMSGSIZE; /* app-layer.error-policy decides: no rule sees this hello */
         reader->message_skips = true;
     }
+    return 0;
 }
 
-static int skip_message(const struct tls_parser *parser, struct cursor *bytes)
+static int skip_message(struct tls_parser *parser, struct cursor *bytes)
 {
     struct tls_reader *reader = tls_reader_of(parser);
     uint32_t left = reader->message_length - reader->message_skipped;
@@ -166,7 +192,7 @@ static int skip_message(const struct tls_parser *parser, struct cursor *bytes)
     return is_too_long ? 0 : message(parser, type, cursor_of("", 0));
 }
 
-static int take_message(const struct tls_parser *parser, struct cursor *bytes)
+static int take_message(struct tls_parser *parser, struct cursor *bytes)
 {
     struct tls_reader *reader = tls_reader_of(parser);
     uint32_t left = reader->message_length - reader->message.length;
@@ -194,7 +220,7 @@ static bool take_header(struct tls_reader *reader, struct cursor *bytes)
     return reader->header_length == MESSAGE_HEADER;
 }
 
-int tls_handshake_bytes(const struct tls_parser *parser, struct cursor bytes)
+int tls_handshake_bytes(struct tls_parser *parser, struct cursor bytes)
 {
     struct tls_reader *reader = tls_reader_of(parser);
     int err = 0;
@@ -203,7 +229,9 @@ int tls_handshake_bytes(const struct tls_parser *parser, struct cursor bytes)
         if (reader->header_length < MESSAGE_HEADER) {
             if (!take_header(reader, &bytes))
                 return 0;
-            begin_message(parser);
+            err = begin_message(parser);
+            if (err)
+                return err;
         }
         err = reader->message_skips ? skip_message(parser, &bytes) : take_message(parser, &bytes);
     }

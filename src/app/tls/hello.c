@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ClientHello and ServerHello (RFC 5246 §7.4.1, RFC 8446 §4.1). The first one of each side is kept, and where its parts lie in it; a
- * second one (after a HelloRetryRequest) says nothing new to rules.
+ * ClientHello and ServerHello (RFC 5246 §7.4.1, RFC 8446 §4.1). The first one of each side is kept, and where its parts lie in it. A second
+ * ClientHello that differs in what rules see begins another transaction (handshake.c).
  *
  * A hello that breaks off is taken as far as it goes, with an event: what a server would not accept may well be what somebody wants to see.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "tls_priv.h"
 
@@ -316,6 +317,47 @@ static bool suites(struct reading *r, struct cursor *cur)
     }
     r->hello->ciphers = piece_of(r, &list);
     return true;
+}
+
+/* The content of these may differ after a HelloRetryRequest (RFC 8446 §4.1.2), and no rule sees it. */
+static bool content_may_change(uint16_t type)
+{
+    enum { PADDING = 21, PRE_SHARED_KEY = 41, KEY_SHARE = 51 };
+
+    return type == PADDING || type == PRE_SHARED_KEY || type == KEY_SHARE;
+}
+
+static bool extensions_are_alike(struct cursor before, struct cursor after)
+{
+    while (cursor_left(&before) > 0 && cursor_left(&after) > 0) {
+        struct cursor body[2];
+        uint16_t type[2];
+
+        if (!cursor_be16(&before, &type[0]) || !cursor_be16(&after, &type[1]) || type[0] != type[1] ||
+            !take_vector16(&before, &body[0]) || !take_vector16(&after, &body[1]))
+            return false;
+        if (!content_may_change(type[0]) && (cursor_left(&body[0]) != cursor_left(&body[1]) ||
+                                             memcmp(body[0].at, body[1].at, cursor_left(&body[0])) != 0))
+            return false;
+    }
+    return cursor_left(&before) == cursor_left(&after);
+}
+
+bool tls_hello_is_alike(const struct tls_hello *before, struct cursor body)
+{
+    struct cursor ciphers, skipped, list = cursor_of(NULL, 0);
+    struct cursor known = tls_piece_cursor(&before->body, before->ciphers);
+    uint16_t version;
+
+    if (!before->whole || !cursor_be16(&body, &version) || version != before->version ||
+        !cursor_skip(&body, TLS_RANDOM_LENGTH) || !take_vector8(&body, &skipped) || !take_vector16(&body, &ciphers) ||
+        !take_vector8(&body, &skipped))
+        return false;
+    if (cursor_left(&ciphers) != cursor_left(&known) || memcmp(ciphers.at, known.at, cursor_left(&known)) != 0)
+        return false;
+    if (cursor_left(&body) > 0 && !take_vector16(&body, &list))
+        return false;
+    return extensions_are_alike(tls_piece_cursor(&before->body, before->extensions), list);
 }
 
 int tls_read_hello(const struct tls_parser *parser, struct cursor body)

@@ -46,7 +46,16 @@ void tls_handshake_done(const struct tls_parser *parser)
 
 /* --- What records hold ---------------------------------------------------------------------------------------------------------- */
 
-/* Before the hello of its direction it means nothing: RFC 8446 appendix D.4. */
+/*
+ * Before the hello of its direction it means nothing, and in TLS 1.3 it never does (RFC 8446 appendix D.4): a second ClientHello may come behind it.
+ * Without a ServerHello and a key of the client nobody can encrypt yet.
+ */
+static bool begins_encryption(const struct tls_tx *tx)
+{
+    return tx->flags & TLS_SAW_CLIENT_KEY ||
+           (tx->flags & (TLS_SAW_SERVER_HELLO | TLS_NO_CERTIFICATE)) == TLS_SAW_SERVER_HELLO;
+}
+
 static int change_cipher_spec(const struct tls_parser *parser, struct cursor body)
 {
     bool from_client = parser->direction == FLOW_TO_SERVER;
@@ -54,7 +63,7 @@ static int change_cipher_spec(const struct tls_parser *parser, struct cursor bod
     (void)body;
     if (!(parser->tx->flags & (from_client ? TLS_SAW_CLIENT_HELLO : TLS_SAW_SERVER_HELLO)))
         return 0;
-    tls_reader_of(parser)->encrypted = true;
+    tls_reader_of(parser)->encrypted |= begins_encryption(parser->tx);
     tls_reach(parser, parser->direction, from_client ? TLS_CLIENT_HANDSHAKE_DONE : TLS_SERVER_HANDSHAKE_DONE);
     return 0;
 }
@@ -73,7 +82,7 @@ static int alert(const struct tls_parser *parser, struct cursor body)
     return 0;
 }
 
-static int handshake(const struct tls_parser *parser, struct cursor body)
+static int handshake(struct tls_parser *parser, struct cursor body)
 {
     return tls_reader_of(parser)->encrypted ? 0 : tls_handshake_bytes(parser, body);
 }
@@ -187,18 +196,21 @@ static int check_header(const struct tls_parser *parser, const struct record *re
     }
     if (record->length == 0 || record->length > RECORD_MAX) {
         tls_event(parser, TLS_INVALID_RECORD_LENGTH);
-        return -EINVAL;
+        if (record->length > 0)
+            return -EINVAL;
     }
     if (!(parser->tx->flags & hello) || before == TLS_VERSION_NONE)
         side->version = record->version;
-    if (!tls_version_is_known(side->version)) {
+    if (!tls_version_is_known(
+            side->version)) { /* servers look at the major version only, and not at that of the hello */
         tls_event(parser, TLS_INVALID_RECORD_VERSION);
-        return -EINVAL;
+        if (record->version >> 8 != TLS_SSL3 >> 8)
+            return -EINVAL;
     }
     return 0;
 }
 
-static int record_body(const struct tls_parser *parser, uint8_t type, struct cursor body)
+static int record_body(struct tls_parser *parser, uint8_t type, struct cursor body)
 {
     switch (type) {
     case RECORD_CHANGE_CIPHER_SPEC:
@@ -213,7 +225,7 @@ static int record_body(const struct tls_parser *parser, uint8_t type, struct cur
 }
 
 /* One record. 0, -EAGAIN with *needed when it is not whole, or another -errno. */
-static int read_record(const struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
+static int read_record(struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
 {
     struct cursor at = *cur;
     struct record record;
@@ -225,6 +237,10 @@ static int read_record(const struct tls_parser *parser, struct cursor *cur, uint
 
     if (skips < 0)
         return skips;
+    if (record.length == 0) { /* servers pass it over */
+        *cur = at;
+        return 0;
+    }
     if (skips > 0 || record.type == RECORD_APPLICATION) {
         tls_reader_of(parser)->skip = record.length;
         *cur = at;
@@ -319,7 +335,7 @@ static int read_ssl2_record(const struct tls_parser *parser, struct cursor *cur,
 
 /* --- Bytes ------------------------------------------------------------------------------------------------------------------------------ */
 
-static int read_next(const struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
+static int read_next(struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
 {
     struct tls_side *side = tls_side_of(parser);
 
@@ -339,7 +355,7 @@ static void skip(struct tls_reader *reader, struct cursor *cur)
 }
 
 /* All records that are whole. 0, -EAGAIN, or another -errno. */
-static int read_all(const struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
+static int read_all(struct tls_parser *parser, struct cursor *cur, uint32_t *needed)
 {
     struct tls_reader *reader = tls_reader_of(parser);
     int err = 0;
@@ -354,21 +370,30 @@ static int read_all(const struct tls_parser *parser, struct cursor *cur, uint32_
 
 struct tls_tx *tls_transaction(struct app_context *context, struct tls_state *state, int *err)
 {
-    const struct tls_settings *settings = app_settings(context);
-    struct tls_tx *tx = (struct tls_tx *)app_tx_first(context);
+    struct tls_tx *tx = (struct tls_tx *)app_tx_last(context);
 
     if (tx || state->has_begun)
         return tx;
-    tx = (struct tls_tx *)app_tx_new(context);
+    tx = tls_new_transaction(context);
     if (!tx) {
         *err = -ENOMEM;
         return NULL;
     }
+    state->has_begun = true;
+    return tx;
+}
+
+struct tls_tx *tls_new_transaction(struct app_context *context)
+{
+    const struct tls_settings *settings = app_settings(context);
+    struct tls_tx *tx = (struct tls_tx *)app_tx_new(context);
+
+    if (!tx)
+        return NULL;
     tx->heap = app_heap(context);
     tx->ja3_off = settings && settings->ja3 == TLS_PRINT_NEVER;
     tx->ja4_off = settings && settings->ja4 == TLS_PRINT_NEVER;
     tx->from_proto = (uint8_t)app_original(app_context_flow(context));
-    state->has_begun = true;
     return tx;
 }
 

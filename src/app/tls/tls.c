@@ -23,8 +23,73 @@ static const struct app_pattern patterns[] = {
     TO_CLIENT("\x17\x03\x00"), TO_CLIENT("\x17\x03\x01"), TO_CLIENT("\x17\x03\x02"), TO_CLIENT("\x17\x03\x03"),
 };
 
-/* A ClientHello of SSLv2: any on the usual port, elsewhere one whose version is that of SSLv2. A no would hold for the patterns, too:
- * they need three bytes. */
+/* A ClientHello of SSLv2: any on the usual port, elsewhere one of version 2, or of SSLv3 and later in the form that servers accept (RFC 5246
+ * appendix E.2). */
+static enum app_guess probe_ssl2(const struct app_probe *in, struct cursor cur)
+{
+    uint16_t record, version, ciphers, session, challenge;
+    uint8_t type;
+
+    if (!cursor_be16(&cur, &record) || !cursor_u8(&cur, &type))
+        return APP_UNSURE;
+    if (type != 1)
+        return APP_NO;
+    if (in->port_hint)
+        return APP_YES;
+    if (!cursor_be16(&cur, &version))
+        return APP_UNSURE;
+    if (version == TLS_SSL2 >> 8)
+        return APP_YES;
+    if (version >> 8 != 3)
+        return APP_NO;
+    if (!cursor_be16(&cur, &ciphers) || !cursor_be16(&cur, &session) || !cursor_be16(&cur, &challenge))
+        return APP_UNSURE;
+    return ciphers > 0 && ciphers % 3 == 0 && (record & 0x7fff) == 9 + ciphers + session + challenge ? APP_YES : APP_NO;
+}
+
+/*
+ * Records up to the first with bytes of a handshake, which must be a ClientHello. Servers accept any minor version in records before the hello
+ * (RFC 8446 appendix D), records of length 0, and some of them warnings. The usual versions are patterns.
+ */
+static enum app_guess probe_records(struct cursor cur)
+{
+    enum {
+        RECORDS_MAX = 64,
+        CHANGE_CIPHER_SPEC = 20,
+        ALERT = 21,
+        HANDSHAKE = 22,
+        HEARTBEAT = 24,
+        LENGTH_MAX = 17 << 10
+    };
+
+    for (unsigned i = 0; i < RECORDS_MAX; i++) {
+        uint8_t type, major, minor, message;
+        uint16_t length;
+
+        if (!cursor_u8(&cur, &type))
+            return APP_UNSURE;
+        if (type < CHANGE_CIPHER_SPEC || type > HEARTBEAT)
+            return APP_NO;
+        if (!cursor_u8(&cur, &major))
+            return APP_UNSURE;
+        if (major != 3)
+            return APP_NO;
+        if (!cursor_u8(&cur, &minor) || !cursor_be16(&cur, &length))
+            return APP_UNSURE;
+        if (length > LENGTH_MAX)
+            return APP_NO;
+        if (type == HANDSHAKE && length > 0) {
+            if (!cursor_u8(&cur, &message))
+                return APP_UNSURE;
+            return message == 1 ? APP_YES : APP_NO;
+        }
+        if (!cursor_skip(&cur, length))
+            return APP_UNSURE;
+    }
+    return APP_NO;
+}
+
+/* A no would hold for the patterns, too: they need three bytes. */
 static enum app_guess probe(const struct app_probe *in)
 {
     struct cursor cur = cursor_of(in->bytes, in->length);
@@ -32,14 +97,9 @@ static enum app_guess probe(const struct app_probe *in)
 
     if (!bytes)
         return APP_UNSURE;
-    if (in->direction != FLOW_TO_SERVER || !(bytes[0] & 0x80) || bytes[2] != 1)
+    if (in->direction != FLOW_TO_SERVER)
         return APP_NO;
-    if (in->port_hint)
-        return APP_YES;
-    bytes = cursor_peek(&cur, 5);
-    if (!bytes)
-        return APP_UNSURE;
-    return bytes[3] == 0 && bytes[4] == 2 ? APP_YES : APP_NO;
+    return bytes[0] & 0x80 ? probe_ssl2(in, cur) : probe_records(cur);
 }
 
 /* --- The flow's end ------------------------------------------------------------------------------------------------------------------ */
@@ -92,7 +152,7 @@ static const struct app_event events[] = {
       "a heartbeat of another type, with too little padding, or before the last was answered" },
     { "overflow_heartbeat_message", "a heartbeat asks for more than it has (CVE-2014-0160)" },
     { "dataleak_heartbeat_mismatch", "the answer to an encrypted heartbeat is longer than the request" },
-    { "handshake_invalid_length", "a length in a hello reaches beyond it, or a message is longer than 128 KiB" },
+    { "handshake_invalid_length", "a length in a hello reaches beyond it, or a message is longer than 132 KiB" },
     { "multiple_sni_extensions", "a ClientHello has more than one server name extension" },
     { "invalid_sni_type", "the server name is no host name" },
     { "invalid_sni_length", "the server name is empty or longer than 255 bytes" },

@@ -15,7 +15,7 @@
  *   contents.c     the form of what is looked for in fingerprints
  *   der.c x509.c   certificates
  *
- * A flow has one transaction. It keeps the two hellos and the certificates as they came; everything that is derived from them (fingerprints, lists)
+ * A flow has one transaction; a second ClientHello that says something else than the first begins another one. It keeps the two hellos and the certificates as they came; everything that is derived from them (fingerprints, lists)
  * is made when somebody asks.
  */
 #ifndef APP_TLS_PRIV_H
@@ -25,7 +25,7 @@
 #include "sluice/bytes.h"
 
 enum {
-    TLS_MESSAGE_MAX = 128 << 10, /* of a handshake message */
+    TLS_MESSAGE_MAX = 132 << 10, /* of a handshake message: more than any ClientHello can have (131,396 bytes) */
     TLS_CERTIFICATES_MAX = 64,   /* of a chain */
     TLS_NAMES_MAX = 4096,        /* alternative names of a certificate */
     TLS_ALPN_MAX = 128,          /* of a hello that rules and events see */
@@ -238,6 +238,8 @@ void tls_handshake_done(const struct tls_parser *parser);
 struct app_result tls_feed(struct app_context *context, void *state, const struct app_input *in);
 /* The transaction; NULL when it is over, or (with *err) there is no memory. */
 struct tls_tx *tls_transaction(struct app_context *context, struct tls_state *state, int *err);
+/* One that takes the place of the present one; NULL when there is no memory. */
+struct tls_tx *tls_new_transaction(struct app_context *context);
 
 /* --- transfer.c ---------------------------------------------------------------------------------------------------------------- */
 
@@ -246,10 +248,12 @@ void tls_transfer(struct app_context *context, void *data, struct transfer *t);
 /* --- handshake.c --------------------------------------------------------------------------------------------------------------- */
 
 /* Bytes of a handshake record. 0, or -errno when it can't go on. */
-int tls_handshake_bytes(const struct tls_parser *parser, struct cursor bytes);
+int tls_handshake_bytes(struct tls_parser *parser, struct cursor bytes);
 
 /* --- hello.c, certificate.c ------------------------------------------------------------------------------------------------------ */
 
+/* Whether the body of another ClientHello says the same to rules as the one before: server name, protocols, and fingerprints. */
+bool tls_hello_is_alike(const struct tls_hello *before, struct cursor body);
 /* The body of a message. 0 or -ENOMEM. */
 int tls_read_hello(const struct tls_parser *parser, struct cursor body);
 int tls_read_certificates(const struct tls_parser *parser, struct cursor body);

@@ -131,7 +131,7 @@ static void read_tx(struct app_context *context, struct transfer *t, struct tls_
 void tls_transfer(struct app_context *context, void *data, struct transfer *t)
 {
     struct tls_state *state = data;
-    struct tls_tx *tx = t->reading ? NULL : (struct tls_tx *)app_tx_first(context);
+    struct tls_tx *tx = t->reading ? NULL : (struct tls_tx *)app_tx_last(context);
     bool has_tx = tx != NULL;
 
     transfer_bool(t, &has_tx);
