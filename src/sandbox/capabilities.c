@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -39,30 +40,49 @@ int capabilities_raise(void)
     return write_sets(sets);
 }
 
-static int drop_bounding(void)
+static int drop_bounding(uint64_t kept)
 {
     for (unsigned long one = 0; one <= MAX_CAPABILITY && prctl(PR_CAPBSET_READ, one, 0, 0, 0) >= 0; one++) {
-        if (one != CAP_NET_ADMIN && prctl(PR_CAPBSET_DROP, one, 0, 0, 0) && errno != EPERM)
+        if (!(kept >> one & 1) && prctl(PR_CAPBSET_DROP, one, 0, 0, 0) && errno != EPERM)
             return -errno;
     }
     return 0;
 }
 
-int capabilities_drop(void)
+/* `inherited`: they also stay for programs that a user other than root executes. */
+static int keep(uint64_t kept, bool inherited)
 {
     struct __user_cap_data_struct sets[WORDS];
     int err = read_sets(sets);
 
     if (!err)
-        err = drop_bounding();
-    if (!err && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) && errno != EINVAL) /* EINVAL: before 4.3 */
-        err = -errno;
+        err = drop_bounding(kept);
+    if (!err && !inherited && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) && errno != EINVAL)
+        err = -errno; /* EINVAL: before 4.3 */
     if (err)
         return err;
     for (int i = 0; i < WORDS; i++) {
-        sets[i].permitted &= i == CAP_TO_INDEX(CAP_NET_ADMIN) ? CAP_TO_MASK(CAP_NET_ADMIN) : 0;
+        sets[i].permitted &= (uint32_t)(kept >> 32 * i);
         sets[i].effective = sets[i].permitted;
-        sets[i].inheritable = 0;
+        sets[i].inheritable &= inherited ? sets[i].permitted : 0;
     }
     return write_sets(sets);
+}
+
+#define BIT(capability) (UINT64_C(1) << (capability))
+
+int capabilities_drop(void)
+{
+    return keep(BIT(CAP_NET_ADMIN), false);
+}
+
+/*
+ * Queues and table: NET_ADMIN. The kernel's list of queues: DAC_READ_SEARCH. Engines: SETUID and SETGID to become another user, SETPCAP to
+ * give up capabilities, CHOWN for their folders, NET_RAW for reject, KILL to end them. Files of that user below the log folder: DAC_OVERRIDE.
+ */
+int capabilities_drop_of_keeper(void)
+{
+    return keep(BIT(CAP_NET_ADMIN) | BIT(CAP_NET_RAW) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_DAC_OVERRIDE) |
+                    BIT(CAP_CHOWN) | BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_SETPCAP) | BIT(CAP_KILL),
+                true);
 }

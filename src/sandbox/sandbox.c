@@ -48,6 +48,30 @@ static int give_up_privileges(struct sandbox *sandbox, char error[SANDBOX_ERROR_
     return err ? fail(error, err, "dumpable") : 0;
 }
 
+/* Capabilities of a user other than root stay over an execution only if they are ambient, and they are so already if it has them by that. */
+int sandbox_enter_keeper(bool seccomp, char error[SANDBOX_ERROR_SIZE])
+{
+    struct filter filter = { .code = NULL };
+    int err = seccomp ? filter_of_keeper(&filter) : 0;
+
+    if (err)
+        return fail(error, err, "filter of the keeper");
+    err = capabilities_drop_of_keeper();
+    if (err)
+        fail(error, err, "capabilities of the keeper");
+    if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+        err = fail(error, -errno, "no_new_privs");
+    if (!err && forbid_looking_in())
+        err = fail(error, -errno, "dumpable");
+    if (!err && seccomp) {
+        err = filter_install(&filter, true);
+        if (err)
+            fail(error, err, "seccomp filter of the keeper");
+    }
+    free(filter.code);
+    return err;
+}
+
 int sandbox_give_up(void)
 {
     return capabilities_drop();

@@ -26,6 +26,8 @@ enum { SANDBOX_IS_CHECKED = 0 };
 int capabilities_raise(void);
 /* Leaves CAP_NET_ADMIN, for good and for what is started later. 0 or -errno. */
 int capabilities_drop(void);
+/* Leaves what the keeper needs: for the queues and the table, to start engines as another user, and to signal them. 0 or -errno. */
+int capabilities_drop_of_keeper(void);
 
 /* --- landlock.c -------------------------------------------------------------------------------------------------------------- */
 
@@ -43,6 +45,7 @@ struct filter {
 /* 0 or -errno. */
 int filter_of_process(struct filter *out, bool unix_clients);
 int filter_of_worker(struct filter *out);
+int filter_of_keeper(struct filter *out);
 /* Of this thread, or of all. 0 or -errno. */
 int filter_install(const struct filter *filter, bool all_threads);
 

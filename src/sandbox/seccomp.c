@@ -13,6 +13,7 @@
 #include "sandbox_priv.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <linux/sockios.h>
@@ -43,21 +44,30 @@ static const char worker_calls[] =
     "fstat futex futex_time64 futex_waitv getcpu getegid geteuid getgid getpid getrandom getrusage gettid "
     "gettimeofday getuid madvise mremap munmap nanosleep newfstatat poll ppoll ppoll_time64 pread64 read recvfrom "
     "recvmmsg recvmsg restart_syscall rseq rt_sigaction rt_sigprocmask rt_sigreturn sched_getaffinity sched_yield "
-    "sendmmsg sendmsg sendto set_robust_list setsockopt sigaltstack time write writev";
+    "sendmmsg sendmsg sendto set_robust_list sigaltstack time write writev";
 
 /* The process: what the workers have, and files, timers, netlink, threads. */
 static const char process_calls[] =
     "accept accept4 access arch_prctl bind dup dup2 dup3 epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 "
-    "epoll_wait eventfd2 faccessat faccessat2 fadvise64 fadvise64_64 fallocate fchmod fcntl fcntl64 fdatasync flock "
-    "fstat64 "
-    "fstatfs fsync ftruncate get_robust_list getdents64 getgroups getpeername getppid getpriority getresgid "
+    "epoll_wait eventfd2 faccessat faccessat2 fadvise64 fadvise64_64 fchmod fdatasync flock fstat64 "
+    "fstatfs fsync get_robust_list getdents64 getgroups getpeername getppid getpriority getresgid "
     "getresuid getrlimit getsockname getsockopt lseek lstat membarrier memfd_create mincore mkdir mkdirat mlock "
     "mlock2 mmap mprotect munlock open openat pipe2 pselect6 pwrite64 pwritev preadv readlink readlinkat readv "
     "rename renameat renameat2 rmdir rt_sigpending rt_sigsuspend rt_sigtimedwait sched_get_priority_max "
     "sched_get_priority_min sched_getparam sched_getscheduler sched_setaffinity select set_tid_address setpriority "
-    "shutdown signalfd4 stat statfs statx sync_file_range sync_file_range2 sysinfo timerfd_create timerfd_gettime "
+    "signalfd4 stat statfs statx sync_file_range sync_file_range2 sysinfo timerfd_create timerfd_gettime "
     "timerfd_settime times umask uname "
     "unlink unlinkat";
+
+/* The keeper, which starts engines and replaces itself by another version: what these need at their start, and what they have. */
+static const char keeper_calls[] =
+    "capget capset chdir chmod chown close_range connect copy_file_range epoll_create eventfd execve fallocate fchdir "
+    "fchmodat fchown fchownat fcntl fcntl64 fork ftruncate get_mempolicy getcwd getdents getpgid getpgrp getsid "
+    "inotify_add_watch inotify_init1 inotify_rm_watch kill landlock_add_rule landlock_create_ruleset "
+    "landlock_restrict_self listen mbind msync pause pidfd_open pidfd_send_signal pipe prctl prlimit64 readahead "
+    "sched_getattr sched_setattr sched_setparam sched_setscheduler seccomp sendfile set_mempolicy setfsgid setfsuid "
+    "setgid setgroups setregid setresgid setresuid setreuid setrlimit setsockopt setuid shutdown socketpair tgkill "
+    "tkill truncate utimensat vfork wait4 waitid";
 
 /* Nobody here makes them. */
 static const char hostile_calls[] =
@@ -120,6 +130,20 @@ static int allow_value(scmp_filter_ctx context, int number, unsigned argument, u
     return allow_if(context, number, 1, (struct scmp_arg_cmp[]){ SCMP_CMP(argument, SCMP_CMP_EQ, value) });
 }
 
+/* The sockets of the queues are shared with the keeper and the next engine: no option may make them useless. A filter can be taken off
+ * again, as it cannot be locked. */
+static int allow_socket_options(scmp_filter_ctx context)
+{
+    static const int options[] = { SO_RCVTIMEO, SO_RCVBUF, SO_RCVBUFFORCE, SO_SNDBUF, SO_ATTACH_FILTER };
+    int err = allow_value(context, SCMP_SYS(setsockopt), 1, SOL_NETLINK);
+
+    for (size_t i = 0; i < COUNT(options) && !err; i++)
+        err = allow_if(
+            context, SCMP_SYS(setsockopt), 2,
+            (struct scmp_arg_cmp[]){ SCMP_A1(SCMP_CMP_EQ, SOL_SOCKET), SCMP_A2(SCMP_CMP_EQ, (uint64_t)options[i]) });
+    return err;
+}
+
 /* Its own threads may be signalled: that is how abort() ends the process. */
 static int allow_for_all(scmp_filter_ctx context)
 {
@@ -132,8 +156,22 @@ static int allow_for_all(scmp_filter_ctx context)
         err = allow_value(context, SCMP_SYS(tgkill), 0, (uint64_t)getpid());
     for (size_t i = 0; i < COUNT(options) && !err && !SANDBOX_IS_CHECKED; i++)
         err = allow_value(context, SCMP_SYS(prctl), 0, options[i]);
-    /* The limit is asked for, not set. */
-    return err ? err : allow_value(context, SCMP_SYS(prlimit64), 2, 0);
+    if (!err) /* reads the limit, does not set it */
+        err = allow_value(context, SCMP_SYS(prlimit64), 2, 0);
+    return err ? err : allow_socket_options(context);
+}
+
+/* No F_SETOWN and F_SETSIG, by which the kernel sends any signal to another process of the same user. */
+static int allow_file_commands(scmp_filter_ctx context)
+{
+    static const unsigned long commands[] = { F_GETFD,     F_SETFD,         F_GETFL,     F_SETFL,    F_DUPFD,
+                                              F_GETLK,     F_DUPFD_CLOEXEC, F_SETLK,     F_SETLKW,   F_OFD_GETLK,
+                                              F_OFD_SETLK, F_OFD_SETLKW,    F_ADD_SEALS, F_GET_SEALS };
+    int err = 0;
+
+    for (size_t i = 0; i < COUNT(commands) && !err; i++)
+        err = allow_value(context, SCMP_SYS(fcntl), 1, commands[i]);
+    return err;
 }
 
 /* The firewall and connections are asked by netlink, interfaces by any socket that is there. */
@@ -261,7 +299,49 @@ int filter_of_process(struct filter *out, bool unix_clients)
     if (!err)
         err = allow_devices(context);
     if (!err)
+        err = allow_file_commands(context);
+    if (!err)
         err = allow_threads(context);
+    if (!err)
+        err = export(out, context);
+    seccomp_release(context);
+    return err;
+}
+
+/* No sockets but those of the kernel's firewall, of events and control, and of reject. */
+static int allow_keeper_sockets(scmp_filter_ctx context)
+{
+    static const int families[] = { AF_UNIX, AF_NETLINK, AF_INET, AF_INET6, AF_PACKET };
+    int err = 0;
+
+    for (size_t i = 0; i < COUNT(families) && !err; i++)
+        err = allow_value(context, SCMP_SYS(socket), 0, (uint64_t)families[i]);
+    return err;
+}
+
+/* Its engines and later versions have this filter, too, so it forbids what no version of Sluice needs. */
+int filter_of_keeper(struct filter *out)
+{
+    const uint64_t namespaces =
+        CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+    scmp_filter_ctx context = begin();
+    int err = context ? add(context, SCMP_ACT_ALLOW, worker_calls) : -ENOMEM;
+
+    if (!err)
+        err = add(context, SCMP_ACT_ALLOW, process_calls);
+    if (!err)
+        err = add(context, SCMP_ACT_ALLOW, keeper_calls);
+    if (!err && SANDBOX_IS_CHECKED)
+        err = seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(ptrace), 0);
+    if (!err)
+        err = seccomp_rule_add(context, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+    if (!err)
+        err = allow_if(context, SCMP_SYS(clone), 1,
+                       (struct scmp_arg_cmp[]){ SCMP_CMP(CLONE_FLAGS, SCMP_CMP_MASKED_EQ, namespaces, 0) });
+    if (!err)
+        err = allow_if(context, SCMP_SYS(ioctl), 1, (struct scmp_arg_cmp[]){ SCMP_A1(SCMP_CMP_NE, TIOCSTI) });
+    if (!err)
+        err = allow_keeper_sockets(context);
     if (!err)
         err = export(out, context);
     seccomp_release(context);

@@ -24,9 +24,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <threads.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sandbox/sandbox_priv.h"
@@ -382,6 +384,119 @@ static int show_status(const struct rig *rig)
     return good == 7 ? 0 : EBADE;
 }
 
+/* Signals by way of a descriptor would reach other processes of the same user. */
+static int own_signals(const struct rig *rig)
+{
+    return result_of(fcntl(rig->socket, F_SETOWN, getppid()));
+}
+
+static int choose_signal(const struct rig *rig)
+{
+    return result_of(fcntl(rig->socket, F_SETSIG, SIGUSR1));
+}
+
+static int use_flags(const struct rig *rig)
+{
+    return result_of(fcntl(rig->socket, F_SETFL, O_NONBLOCK));
+}
+
+static int cut_file(const struct rig *rig)
+{
+    return result_of(ftruncate(rig->socket, 0));
+}
+
+static int shut_socket(const struct rig *rig)
+{
+    return result_of(shutdown(rig->socket, SHUT_RDWR));
+}
+
+static int lock_filter(const struct rig *rig)
+{
+    int one = 1;
+
+    return result_of(setsockopt(rig->socket, SOL_SOCKET, SO_LOCK_FILTER, &one, sizeof(one)));
+}
+
+static int set_timeout(const struct rig *rig)
+{
+    const struct timeval timeout = { .tv_sec = 1 };
+
+    return result_of(setsockopt(rig->socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)));
+}
+
+/* What the keeper does. */
+static int start_and_kill(const struct rig *rig)
+{
+    pid_t pid = fork();
+    int status;
+
+    (void)rig;
+    if (pid == 0) {
+        pause();
+        _exit(1);
+    }
+    return pid > 0 && kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) ? 0 : EBADE;
+}
+
+static int execute_program(const struct rig *rig)
+{
+    char *const arguments[] = { "true", NULL };
+    pid_t pid = fork();
+    int status;
+
+    (void)rig;
+    if (pid == 0)
+        _exit(execv("/bin/true", arguments));
+    return waitpid(pid, &status, 0) == pid && status == 0 ? 0 : EBADE;
+}
+
+static int start_engine(const struct rig *rig)
+{
+    struct rig other = *rig;
+    char error[SANDBOX_ERROR_SIZE];
+    const struct sandbox_user user = { .uid = 65534, .gid = 65534, .change = true, .name = "nobody" };
+    const struct sandbox_options options = { .seccomp = true };
+
+    if (geteuid() == 0 && sandbox_become(&user, error))
+        return EBADE;
+    if (sandbox_enter(&other.sandbox, &options, error) || sandbox_status(other.sandbox)->seccomp <= 0)
+        return EBADE;
+    return start_thread(rig) || open_netfilter(rig) ? EBADE : 0;
+}
+
+static int load_module(const struct rig *rig)
+{
+    (void)rig;
+    return result_of(syscall(SYS_init_module, NULL, 0, ""));
+}
+
+static int trace_child(const struct rig *rig)
+{
+    (void)rig;
+    return result_of(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
+}
+
+static int open_bluetooth(const struct rig *rig)
+{
+    (void)rig;
+    return close_after(socket(AF_BLUETOOTH, SOCK_RAW | SOCK_CLOEXEC, 0));
+}
+
+static int set_clock(const struct rig *rig)
+{
+    const struct timespec time = { .tv_sec = 1 };
+
+    (void)rig;
+    return result_of(clock_settime(CLOCK_REALTIME, &time));
+}
+
+static int make_device(const struct rig *rig)
+{
+    char path[PATH_SIZE];
+
+    return result_of(mknod(path_of(rig, "write/null", path), S_IFCHR | 0600, 0x103));
+}
+
 /* --- The process that tries it ------------------------------------------------------------------------------------------------------ */
 
 static int enter(struct rig *rig)
@@ -490,6 +605,13 @@ static const struct row process_rows[] = {
     { "changes no user", become_root, EPERM, false },
     { "types nothing into its terminal", push_input, EPERM, false },
     { "sets no limit", set_limit, EPERM, false },
+    { "has no signals sent by descriptors", own_signals, EPERM, false },
+    { "nor chooses them", choose_signal, EPERM, false },
+    { "sets flags of descriptors", use_flags, 0, false },
+    { "cuts no file", cut_file, EPERM, false },
+    { "shuts no socket", shut_socket, EPERM, false },
+    { "locks no socket filter", lock_filter, EPERM, false },
+    { "sets timeouts of sockets", set_timeout, 0, false },
     { "starts threads", start_thread, 0, false },
     { "runs memory that it wrote, for pcre", run_memory, 0, false },
     { "has one capability", show_status, 0, true },
@@ -536,6 +658,55 @@ END_TEST
 START_TEST(worker)
 {
     check_row(&worker_rows[_i], true);
+}
+END_TEST
+
+/* --- The keeper --------------------------------------------------------------------------------------------------------------------- */
+
+static const struct row keeper_rows[] = {
+    { "starts and kills processes", start_and_kill, 0, false },
+    { "executes programs", execute_program, 0, false },
+    { "starts engines, which enter their sandbox", start_engine, 0, false },
+    { "netfilter", open_netfilter, 0, false },
+    { "no other family of sockets", open_bluetooth, EPERM, false },
+    { "no mount", mount_something, EPERM, false },
+    { "no module", load_module, EPERM, false },
+    { "no namespace", leave_namespace, EPERM, false },
+    { "no other process's memory", read_parent, EPERM, false },
+    { "does not trace", trace_child, EPERM, false },
+    { "does not set the clock", set_clock, EPERM, false },
+    { "makes no device", make_device, EPERM, false },
+    { "types nothing into its terminal", push_input, EPERM, false },
+};
+
+static _Noreturn void enter_keeper_and_try(const struct row *row, const struct rig *rig)
+{
+    char error[SANDBOX_ERROR_SIZE];
+
+    if (sandbox_enter_keeper(true, error)) {
+        fprintf(stderr, "%s\n", error);
+        _exit(NO_SANDBOX);
+    }
+    _exit(row->attempt(rig));
+}
+
+START_TEST(keeper)
+{
+    const struct row *row = &keeper_rows[_i];
+    struct rig rig = { .socket = -1 };
+    int status;
+    pid_t pid;
+
+    make_folders(&rig);
+    pid = fork();
+    if (pid == 0)
+        enter_keeper_and_try(row, &rig);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    remove_folders(&rig);
+    if (SANDBOX_IS_CHECKED && row->attempt == trace_child)
+        return;
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == row->wanted, "%s: status %x, wanted %d", row->name,
+                  (unsigned)status, row->wanted);
 }
 END_TEST
 
@@ -701,6 +872,7 @@ int main(void)
 
     tcase_add_loop_test(walls, process, 0, sizeof(process_rows) / sizeof(process_rows[0]));
     tcase_add_loop_test(walls, worker, 0, sizeof(worker_rows) / sizeof(worker_rows[0]));
+    tcase_add_loop_test(walls, keeper, 0, sizeof(keeper_rows) / sizeof(keeper_rows[0]));
     tcase_add_test(walls, unix_clients);
     tcase_add_loop_test(walls, lesser_sandboxes, 0, sizeof(lesser) / sizeof(lesser[0]));
     tcase_add_test(users, users_that_are_not_there);
