@@ -239,6 +239,10 @@ int nfqueue_probe_flags(uint16_t queue, uint32_t flags);
 
 /* Whether the descriptor is the socket that has the queue. */
 bool nfqueue_holds(int fd, int status_fd, uint16_t queue);
+/* Sets the options of the socket and the parameters of its queue again, which a reader that was taken over may have changed. The kernel does
+ * not answer, and nothing waits. False: that reader gave up the queue, and it has to be bound again. */
+bool nfqueue_recover(int fd, int status_fd, const struct nfqueue_options *options, bool fail_open);
+void nfqueue_set_fail_open(int fd, uint16_t queue, bool fail_open);
 
 /* What a reader that died has left. */
 struct nfqueue_backlog {

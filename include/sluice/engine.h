@@ -108,6 +108,20 @@ struct engine_inheritance {
 int engine_run(const struct run_options *options, const struct engine_inheritance *inheritance,
                char error[ENGINE_ERROR_SIZE]);
 
+/* Why there is no engine any more, and what becomes of traffic then. */
+enum engine_failure {
+    ENGINE_FAILURE_CRASH,     /* it died while it inspected packets */
+    ENGINE_FAILURE_HANG,      /* a worker hung */
+    ENGINE_FAILURE_MEMORY,    /* it was killed because memory ran out */
+    ENGINE_FAILURE_START,     /* it did not come to its first packet */
+    ENGINE_FAILURE_VIOLATION, /* the keeper killed it because it may have been taken over */
+    ENGINE_FAILURES
+};
+const char *engine_failure_name(enum engine_failure failure);    /* "crash" */
+const char *engine_failure_setting(enum engine_failure failure); /* "engine.crash-policy" */
+/* Whether traffic passes uninspected then. `bypass`: nft.bypass. */
+bool engine_failure_opens(const struct config *config, enum engine_failure failure, bool bypass);
+
 enum { REPLAY_MAX_WORKERS = 64 };
 
 struct replay_options {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The lifeline: what keeper and engine know of each other. A channel of small messages between the two, whose end says that the other
- * one has died; and memory that both have and that outlives every engine: heartbeats, what each worker has in hand, and what has
- * happened to engines.
+ * The lifeline connects keeper and engine: a channel of small messages, whose end tells that the other process has died; and shared memory
+ * that outlives the engine, with heartbeats, the packet that each worker holds, and the history of engines.
  *
- * The keeper reads what an engine wrote that may have gone mad: every number is checked where it is used.
+ * A bug in a parser may let a packet take over the engine, and the keeper has more privileges. So the keeper trusts nothing that an engine
+ * can write: sizes and places are in its own struct lifeline, its counters and events in its own struct lifeline_record, of which engines
+ * get a copy; each number of the engine is read once and checked. The memory file is sealed, so that nobody can shorten it, which would end
+ * the keeper by SIGBUS. Each engine gets new memory.
  *
- * Threads:   the channel belongs to main on both sides. A worker writes its own struct lifeline_worker; the keeper's part is written by
- *            the keeper. All that is shared is atomic.
- * Ownership: the memory is the keeper's, and every engine has it from the fork on.
+ * Threads:   the channel belongs to the main thread on both sides. A worker writes its own struct lifeline_worker; the keeper's part is
+ *            written by the keeper. All that is shared is atomic.
+ * Ownership: struct lifeline is the keeper's; an engine inherits the mapping by the fork.
  */
 #ifndef SLUICE_LIFELINE_H
 #define SLUICE_LIFELINE_H
@@ -19,7 +21,8 @@
 #include <stdint.h>
 
 enum {
-    LIFELINE_VERSION = 1, /* of messages and memory: an engine that is newer than its keeper has to be told */
+    LIFELINE_VERSION = 1,        /* of messages: after an upgrade the keeper may be newer than its engine */
+    LIFELINE_MEMORY_VERSION = 2, /* of the memory */
     LIFELINE_MAX_WORKERS = 256,
     LIFELINE_TEXT_SIZE = 512,
     LIFELINE_EVENTS = 32,
@@ -50,6 +53,7 @@ enum lifeline_kind {
     LIFELINE_WANT_EVENTS, /* of the engine, which can't open the file of events any more: open it */
     LIFELINE_EVENTS_FILE, /* of the keeper: with the file, or value is -errno and text says why */
     LIFELINE_GONE,        /* is not sent: the other end has died */
+    LIFELINE_INVALID,     /* is not sent: what came is no message, or of another version */
 };
 
 struct lifeline_message {
@@ -64,10 +68,12 @@ int lifeline_pair(int ends[2]);
 int lifeline_send(int fd, enum lifeline_kind kind, int32_t value, const char *text);
 /* With a descriptor, which stays the caller's. */
 int lifeline_send_file(int fd, enum lifeline_kind kind, int32_t value, int file);
-/* Waits up to `wait_ms` (-1: for ever). The kind of what came; LIFELINE_NOTHING in time, LIFELINE_GONE. What is of another version, or
- * no message, is LIFELINE_NOTHING. */
+/* Sends to this end do not block any more: they fail with -EAGAIN when the other side does not read. */
+void lifeline_set_nonblocking(int fd);
+/* Waits up to `wait_ms` (-1: for ever). The kind of the message; LIFELINE_NOTHING after that time, LIFELINE_GONE, LIFELINE_INVALID. Text
+ * has no control characters. */
 enum lifeline_kind lifeline_receive(int fd, struct lifeline_message *out, int wait_ms);
-/* The same; *file is what came with it, the caller's, or -1. */
+/* The same; *file is what came with it, the caller's, or -1. Descriptors in other messages are closed. */
 enum lifeline_kind lifeline_receive_file(int fd, struct lifeline_message *out, int *file, int wait_ms);
 
 /* --- The memory -------------------------------------------------------------------------------------------------------------- */
@@ -100,47 +106,74 @@ struct lifeline_event {
     char path[LIFELINE_PATH_SIZE]; /* of its file; "": none could be written */
 };
 
+/* The keeper's counters and events. They are in its own memory; engines get a copy. */
+struct lifeline_record {
+    uint64_t engines;   /* started; the first one is number 1 */
+    uint64_t restarts;  /* after a death */
+    uint64_t handovers; /* to an engine that was prepared beside the running one */
+    uint64_t hangs;     /* deaths because a worker hung */
+    uint64_t repeated, quarantined;
+    uint32_t flags[LIFELINE_MAX_WORKERS]; /* NFQA_CFG_F_* of the queues, when they are bound */
+    uint64_t event_count;
+    struct lifeline_event
+        events[LIFELINE_EVENTS]; /* number N at N % LIFELINE_EVENTS; the last LIFELINE_EVENTS are there */
+
+    /* State that engines leave for the next one. */
+    uint64_t told; /* events that an engine has reported */
+    uint64_t mode_override;
+    uint32_t modes[LIFELINE_MAX_WORKERS];
+    bool reload_wanted;
+};
+
+/* The memory that keeper and engine share. The engine can write to all of it; the keeper reads only the engine's part. */
 struct lifeline_memory {
     uint32_t version, workers;
-    size_t slots_at, slots_size; /* where the workers' slots begin, and how much each has */
-    size_t size;
-    int fd; /* the memory as a file, of this process */
+    size_t slots_at, slots_size; /* where the slots of the workers begin, and the size of each worker's */
 
-    /* The keeper's. */
-    _Atomic uint64_t engines;   /* begun; the first one is number 1 */
-    _Atomic uint64_t restarts;  /* after a death */
-    _Atomic uint64_t handovers; /* to an engine that was prepared aside */
-    _Atomic uint64_t hangs;     /* of these, those that stood still */
-    _Atomic uint64_t repeated, quarantined;
-    _Atomic uint32_t reload_wanted;                /* an engine that died had other settings than the keeper */
-    _Atomic uint32_t flags[LIFELINE_MAX_WORKERS];  /* NFQA_CFG_F_* of the queues, when they are bound */
-    uint64_t event_count;                          /* written between two engines; the last LIFELINE_EVENTS are there */
-    struct lifeline_event events[LIFELINE_EVENTS]; /* number N at N % LIFELINE_EVENTS */
+    /* Copies of the keeper's record. */
+    _Atomic uint64_t engines, restarts, handovers, hangs, repeated, quarantined;
+    _Atomic uint32_t flags[LIFELINE_MAX_WORKERS];
+    uint64_t event_count; /* written before the engine gets the queues */
+    struct lifeline_event events[LIFELINE_EVENTS];
 
     /* The engine's. */
+    _Atomic uint32_t reload_wanted; /* an engine that died had other settings than the keeper */
     _Atomic uint64_t told;          /* events */
     _Atomic int32_t crashed_worker; /* whose thread a signal is about to end; -1: none */
     _Atomic uint64_t mode_override; /* of `sluice mode`, as the engine writes it; 0: none */
     struct lifeline_worker worker[LIFELINE_MAX_WORKERS];
 };
 
-/* Address space; pages are taken when they are touched. NULL when there is none. */
-struct lifeline_memory *lifeline_memory_new(unsigned workers, size_t slots_size);
-/* That of a keeper before this one, by its file, which is the memory's then. NULL: it is of another version. */
-struct lifeline_memory *lifeline_memory_map(int fd);
-/* The keeper's part. */
-void lifeline_memory_carry(struct lifeline_memory *to, const struct lifeline_memory *from);
-void lifeline_memory_free(struct lifeline_memory *memory); /* NULL is allowed */
-uint8_t *lifeline_slots(struct lifeline_memory *memory, unsigned worker);
-/* Before a new engine: nobody holds anything, nothing runs. */
-void lifeline_memory_reset(struct lifeline_memory *memory);
+uint8_t *lifeline_slots(struct lifeline_memory *memory, unsigned worker); /* of the engine */
 
-/* The packet that a worker holds, lent as long as no engine runs; false when it holds none. */
+/* The keeper's handle. */
+struct lifeline {
+    struct lifeline_memory *memory; /* NULL: none */
+    int fd;
+    size_t size, slots_at, slots_size;
+    unsigned workers;
+};
+
+/* Address space; pages are taken when they are touched. 0 or -errno. */
+int lifeline_open(struct lifeline *out, unsigned workers, size_t slots_size);
+/* Maps the memory file of the keeper before this one, which belongs to the lifeline then. 0, or -errno: -EPROTO when it is of another version
+ * or its sizes are not possible, -EPERM when it can be shortened. */
+int lifeline_adopt(struct lifeline *out, int fd);
+void lifeline_close(struct lifeline *lifeline); /* one without memory is allowed */
+/* Copies the keeper's part of the record to the memory. */
+void lifeline_publish(const struct lifeline *lifeline, const struct lifeline_record *record);
+/* And what engines before left for the next one. */
+void lifeline_restore(const struct lifeline *lifeline, const struct lifeline_record *record);
+/* Reads what the engine leaves for the next one. */
+void lifeline_collect(const struct lifeline *lifeline, struct lifeline_record *record);
+
+/* Copies the packet that a worker holds to `buffer`, where `out` has it. False when it holds none, or what it says of it is not possible. */
 struct lifeline_packet {
     const uint8_t *bytes;
     uint32_t length, id;
 };
-bool lifeline_held(const struct lifeline_memory *memory, unsigned worker, struct lifeline_packet *out);
+bool lifeline_copy_held(const struct lifeline *lifeline, unsigned worker, uint8_t *buffer, size_t size,
+                        struct lifeline_packet *out);
 
 /* Of the worker: this packet is looked at now; it lies in the worker's slots. */
 static inline void lifeline_hold(struct lifeline_worker *worker, uint64_t offset, uint32_t length, uint32_t id)

@@ -102,7 +102,7 @@ static uint32_t get_buffer(int fd, int option)
     return getsockopt(fd, SOL_SOCKET, option, &value, &length) < 0 || value < 0 ? 0 : (uint32_t)value;
 }
 
-static int set_socket_options(int fd, const struct nfqueue_options *options)
+int nfqueue_set_socket_options(int fd, const struct nfqueue_options *options)
 {
     int one = 1;
 
@@ -171,6 +171,14 @@ static void put_flags(struct nlmsghdr *head, uint32_t flags, uint32_t mask)
     mnl_attr_put_u32(head, NFQA_CFG_MASK, htonl(mask));
 }
 
+ssize_t nfqueue_send_to_kernel(int fd, const struct nlmsghdr *head)
+{
+    const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
+
+    return sendto(fd, head, head->nlmsg_len, MSG_NOSIGNAL | MSG_DONTWAIT, (const struct sockaddr *)&kernel,
+                  sizeof(kernel));
+}
+
 /* Binding what is bound already is refused, by the same socket, too. */
 static int request(struct nfqueue *queue, uint32_t flags)
 {
@@ -189,7 +197,7 @@ static int request(struct nfqueue *queue, uint32_t flags)
     mnl_attr_put_u32(head, NFQA_CFG_QUEUE_MAXLEN, htonl(options->length));
     if (flags)
         put_flags(head, flags, flags);
-    if (send(queue->fd, head, head->nlmsg_len, MSG_NOSIGNAL) < 0)
+    if (nfqueue_send_to_kernel(queue->fd, head) < 0)
         return -errno;
     err = read_answer(queue->fd, &first);
     queue->tells_conntrack = !err && first && flags & NFQA_CFG_F_CONNTRACK;
@@ -376,7 +384,8 @@ int nfqueue_socket(const struct nfqueue_options *options, char error[CAPTURE_ERR
         return nfqueue_config_fail(error, -errno,
                                    "queue %u: cannot open a netfilter socket: %s (does the kernel have nfnetlink?)",
                                    options->queue, strerror(errno));
-    err = bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : set_socket_options(fd, options);
+    err = bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno
+                                                                           : nfqueue_set_socket_options(fd, options);
     if (!err)
         return fd;
     close(fd);

@@ -14,6 +14,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <libmnl/libmnl.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nfnetlink.h>
@@ -27,7 +28,7 @@ enum { PEEK_SIZE = 4096, MAX_ANSWERS = 1 << 20, SEND_TRIES = 1000 /* of a millis
 static int send_message(int fd, const struct nlmsghdr *head)
 {
     for (int tries = 0;; tries++) {
-        if (send(fd, head, head->nlmsg_len, MSG_NOSIGNAL) >= 0)
+        if (nfqueue_send_to_kernel(fd, head) >= 0)
             return 0;
         if (errno != EINTR && ((errno != EAGAIN && errno != ENOBUFS && errno != ENOMEM) || tries == SEND_TRIES))
             return -errno;
@@ -45,6 +46,63 @@ int nfqueue_resize(int fd, uint16_t queue, uint32_t length, uint32_t receive_buf
     if (receive_buffer)
         nfqueue_set_receive_buffer(fd, receive_buffer);
     return send_message(fd, head);
+}
+
+void nfqueue_set_fail_open(int fd, uint16_t queue, bool fail_open)
+{
+    char buffer[256];
+    struct nlmsghdr *head = nfqueue_config_put(queue, buffer, SEQUENCE_LENGTH);
+
+    mnl_attr_put_u32(head, NFQA_CFG_FLAGS, htonl(fail_open ? NFQA_CFG_F_FAIL_OPEN : 0));
+    mnl_attr_put_u32(head, NFQA_CFG_MASK, htonl(NFQA_CFG_F_FAIL_OPEN));
+    send_message(fd, head);
+}
+
+/* A filter could hide packets from the next reader; limits and timeouts could stop it. */
+static void recover_socket(int fd, const struct nfqueue_options *options)
+{
+    const struct timeval forever = { 0 };
+    int unused = 0, one = 1, flags = fcntl(fd, F_GETFL);
+
+    setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof(unused)); /* an error: there is none */
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof(forever));
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &forever, sizeof(forever));
+    setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
+    if (flags >= 0)
+        fcntl(fd, F_SETFL, flags & ~(O_NONBLOCK | O_ASYNC));
+    nfqueue_set_socket_options(fd, options);
+}
+
+/* Whether the queue, which this socket was bound to, is bound to it no more. */
+static bool is_lost(int fd, int status_fd, uint16_t queue)
+{
+    struct sockaddr_nl address = { 0 };
+    socklen_t length = sizeof(address);
+    struct queue_status status;
+    int err;
+
+    if (status_fd < 0 || getsockname(fd, (struct sockaddr *)&address, &length) || address.nl_family != AF_NETLINK)
+        return false;
+    err = nfqueue_find_status(status_fd, queue, &status);
+    return err == -ENOENT || (err == 0 && status.port_id != address.nl_pid);
+}
+
+bool nfqueue_recover(int fd, int status_fd, const struct nfqueue_options *options, bool fail_open)
+{
+    struct nfqnl_msg_config_params copy = { .copy_range = htonl(NFQUEUE_MAX_COPY), .copy_mode = NFQNL_COPY_PACKET };
+    char buffer[4096];
+    struct nlmsghdr *head = nfqueue_config_put(options->queue, buffer, SEQUENCE_LENGTH);
+
+    recover_socket(fd, options);
+    if (is_lost(fd, status_fd, options->queue)) {
+        for (int i = 0; i < MAX_ANSWERS && recv(fd, buffer, sizeof(buffer), MSG_DONTWAIT) >= 0; i++)
+            ; /* answers for the dead one, ahead of that for who binds it again */
+        return false;
+    }
+    mnl_attr_put(head, NFQA_CFG_PARAMS, sizeof(copy), &copy);
+    send_message(fd, head);
+    nfqueue_set_fail_open(fd, options->queue, fail_open);
+    return true;
 }
 
 static uint32_t verdict_of(const struct nfqueue_options *options, enum queue_judgment judgment)

@@ -169,9 +169,12 @@ int nfqueue_config_validate(const struct nfqueue_options *options, char error[CA
 /* Opens or adopts queue->socket and reads back what is in force. 0, or -errno with a line in `error`. */
 int nfqueue_config_open(struct nfqueue *queue, char error[CAPTURE_ERROR_SIZE]);
 /* As far as the system lets us. */
+struct nlmsghdr;
+/* Sends a message to the kernel, even if another process has connected the socket to another address. */
+ssize_t nfqueue_send_to_kernel(int fd, const struct nlmsghdr *head);
+int nfqueue_set_socket_options(int fd, const struct nfqueue_options *options);
 void nfqueue_set_receive_buffer(int fd, uint32_t bytes);
 /* The head of a configuration message for the queue. `buffer`: of 256 bytes. */
-struct nlmsghdr;
 struct nlmsghdr *nfqueue_config_put(uint16_t queue, char *buffer, enum nfqueue_sequence sequence);
 /* Sets or clears NFQA_CFG_F_CONNTRACK of a bound queue, without waiting: only a refusal is answered. 0 or -errno. */
 int nfqueue_config_conntrack(struct nfqueue *queue, bool on);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who holds a queue. The kernel says only which netlink port id does; /proc/net/netlink leads from there to a socket's
- * inode, and the file descriptors of all processes from the inode to a process. Needs root for other people's
- * descriptors; run once, when a queue cannot be bound, to give the user a name instead of a number.
+ * inode, and the file descriptors of all processes from the inode to a process. Reading these needs CAP_SYS_PTRACE, which the keeper gives up.
+ * Without it the port id is taken for the process id, since the kernel gives the first socket of a process that number. This runs once, when
+ * a queue cannot be bound, to report a name instead of a number.
  */
 #include "nfqueue_priv.h"
 
@@ -121,7 +122,14 @@ static bool describe_holder(unsigned long inode, char out[QUEUE_OWNER_SIZE])
 void queue_owner_describe(uint32_t port_id, char out[QUEUE_OWNER_SIZE])
 {
     unsigned long inode = find_inode(port_id);
+    char pid[16], name[NAME_SIZE];
 
-    if (!inode || !describe_holder(inode, out))
-        snprintf(out, QUEUE_OWNER_SIZE, "another process (netlink port id %" PRIu32 ")", port_id);
+    if (inode && describe_holder(inode, out))
+        return;
+    snprintf(pid, sizeof(pid), "%" PRIu32, port_id);
+    read_name(pid, name);
+    if (inode && strcmp(name, "?") != 0)
+        snprintf(out, QUEUE_OWNER_SIZE, "process %s (%s), to judge by its netlink port id", pid, name);
+    else
+        snprintf(out, QUEUE_OWNER_SIZE, "another process (netlink port id %s)", pid);
 }

@@ -36,6 +36,34 @@ static int take_option(void *user, const struct cli_option *option, const char *
     return EXIT_USAGE;
 }
 
+struct failure_list {
+    const char *policy;
+    unsigned count;
+};
+
+static void print_failure(const char *name, const struct control_value *policy, void *user)
+{
+    struct failure_list *list = user;
+    const char *word = control_value_string(policy);
+
+    if (word && strcmp(word, list->policy) == 0)
+        printf("%s%s", list->count++ > 0 ? ", " : "", name);
+}
+
+/* "if engines keep dying: open: crash, memory; closed: hang" */
+static void print_failures(const struct control_value *policies)
+{
+    struct failure_list open = { .policy = "open" }, closed = { .policy = "closed" };
+
+    if (!policies)
+        return;
+    printf("if engines keep dying: traffic passes uninspected after: ");
+    control_value_each(policies, print_failure, &open);
+    printf("%s; is dropped after: ", open.count > 0 ? "" : "-");
+    control_value_each(policies, print_failure, &closed);
+    printf("%s\n", closed.count > 0 ? "" : "-");
+}
+
 void mode_print(const struct control_value *message)
 {
     const struct control_value *queues = control_value_member(message, "queues");
@@ -53,6 +81,7 @@ void mode_print(const struct control_value *message)
 
         printf("  queue %" PRId64 ": %s\n", ask_number(queue, "queue"), ask_string(queue, "mode"));
     }
+    print_failures(control_value_member(message, "failure_policy"));
 }
 
 static int ask_and_print(struct arguments *arguments, const char *mode)

@@ -40,10 +40,38 @@ static const char *const failure_policies[] = { "auto", "open", "closed", NULL }
           .high = 1000000,                                                                                             \
           .help = "Number of engines in a row that may die within a second of their start; after one more "            \
                   "engine.failure-policy decides" },                                                                   \
+        { .name = "engine.failure-policy",                                                                             \
+          .type = SETTING_ENUM,                                                                                        \
+          .default_value = "auto",                                                                                     \
+          .choices = failure_policies,                                                                                 \
+          .help = "Treatment of traffic when engines keep dying: open (remove the sluice table, packets pass "         \
+                  "uninspected), closed (keep the table, packets are dropped), auto (open if nft.bypass is yes)" },    \
+        { .name = "engine.crash-policy",                                                                               \
+          .type = SETTING_ENUM,                                                                                        \
+          .default_value = "auto",                                                                                     \
+          .choices = failure_policies,                                                                                 \
+          .help = "The same when engines die while they inspect packets; auto: engine.failure-policy. When deaths in " \
+                  "a row have several causes, closed wins" },                                                          \
+        { .name = "engine.hang-policy",                                                                                \
+          .type = SETTING_ENUM,                                                                                        \
+          .default_value = "auto",                                                                                     \
+          .choices = failure_policies,                                                                                 \
+          .help = "The same when workers hang (engine.hang-timeout); auto: engine.failure-policy" },                   \
+        { .name = "engine.memory-policy",                                                                              \
+          .type = SETTING_ENUM,                                                                                        \
+          .default_value = "auto",                                                                                     \
+          .choices = failure_policies,                                                                                 \
+          .help = "The same when the kernel kills engines because memory ran out; auto: engine.failure-policy" },      \
+        { .name = "engine.start-policy",                                                                               \
+          .type = SETTING_ENUM,                                                                                        \
+          .default_value = "auto",                                                                                     \
+          .choices = failure_policies,                                                                                 \
+          .help = "The same when no engine starts any more; auto: engine.failure-policy. At the first start of the "   \
+                  "daemon only closed takes effect; otherwise the firewall stays as it is" },                          \
     {                                                                                                                  \
-        .name = "engine.failure-policy", .type = SETTING_ENUM, .default_value = "auto", .choices = failure_policies,   \
-        .help = "Treatment of traffic when engines keep dying: open (remove the sluice table, packets pass "           \
-                "uninspected), closed (keep the table, packets are dropped), auto (open if nft.bypass is yes)"         \
+        .name = "engine.violation-policy", .type = SETTING_ENUM, .default_value = "auto", .choices = failure_policies, \
+        .help = "The same when engines are killed because they may have been taken over: they sent invalid or too "    \
+                "many messages, or did not read theirs; auto: engine.failure-policy"                                   \
     }
 
 #endif

@@ -283,4 +283,8 @@ void mode_json(const struct mode_control *control, struct text *out)
         json_object_close(out);
     }
     json_array_close(out);
+    json_object_open(out, "failure_policy");
+    for (unsigned i = 0; i < ENGINE_FAILURES; i++)
+        json_string(out, engine_failure_name((enum engine_failure)i), control->opens & 1U << i ? "open" : "closed");
+    json_object_close(out);
 }

@@ -20,6 +20,7 @@ struct mode_control {
     const struct firewall_options *firewall;
     struct pipeline_shared *shared;
     struct mode_override override;
+    unsigned opens;       /* bits of enum engine_failure: traffic passes when engines keep dying of it */
     bool release_pending; /* connections that a previous engine in mode drop marked */
 };
 

@@ -437,6 +437,10 @@ static void start_mode(struct engine *engine)
         .firewall = &engine->firewall,
         .shared = &engine->shared,
     };
+    for (unsigned i = 0; i < ENGINE_FAILURES; i++) {
+        if (engine_failure_opens(engine->options->config, (enum engine_failure)i, engine->firewall.bypass))
+            engine->mode.opens |= 1U << i;
+    }
     mode_start(&engine->mode, config);
 }
 

@@ -23,12 +23,17 @@
 
 #include "sluice/clock.h"
 #include "sluice/log.h"
+#include "sluice/sandbox.h"
 
 enum {
     TICK_MS = 500,
     FIRST_DELAY_MS = 100, /* before the third engine in a row; each further one waits twice as long */
     MAX_DELAY_MS = 5000,
     STEADY_MS = 1000, /* an engine that was ready for so long has not died at its start */
+    MESSAGES_PER_TURN = 64,
+    LAST_TURNS = 16,
+    GONE_MS =
+        2000, /* that an engine may take to die after its channel was closed: the kernel has freed its memory before */
 };
 #define NS_PER_MS UINT64_C(1000000)
 
@@ -87,7 +92,7 @@ static int open_control(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
     return fd;
 }
 
-struct lifeline_memory *keeper_memory_new(const struct keeper *keeper)
+int keeper_open_lifeline(const struct keeper *keeper, struct lifeline *out)
 {
     size_t slots = 0;
 
@@ -96,18 +101,28 @@ struct lifeline_memory *keeper_memory_new(const struct keeper *keeper)
 
         slots = size > slots ? size : slots;
     }
-    return lifeline_memory_new(keeper->queue_count, slots);
+    return lifeline_open(out, keeper->queue_count, slots);
 }
 
-static int open_memory(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
+/* 0, or -errno with a line in `error` if security.sandbox requires what the system lacks. */
+static int enter_sandbox(const struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
 {
-    if (!keeper->memory)
-        keeper->memory = keeper_memory_new(keeper);
-    keeper->child.memory = keeper->memory;
-    if (keeper->memory)
+    const char *sandbox = config_string(keeper->config, "security.sandbox");
+    bool seccomp = config_bool(keeper->config, "security.seccomp");
+    char cause[SANDBOX_ERROR_SIZE];
+    int err;
+
+    if (strcmp(sandbox, "no") == 0)
         return 0;
-    snprintf(error, ENGINE_ERROR_SIZE, "out of memory");
-    return -ENOMEM;
+    err = sandbox_enter_keeper(seccomp, cause);
+    if (!err)
+        return 0;
+    if (strcmp(sandbox, "yes") == 0) {
+        snprintf(error, ENGINE_ERROR_SIZE, "security.sandbox: %s", cause);
+        return err;
+    }
+    log_warning("%s: the keeper has more privileges than it needs", cause);
+    return 0;
 }
 
 static int start(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
@@ -122,6 +137,9 @@ static int start(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
     notify_start(keeper);
     if (!keeper_was_renewed())
         memory_protect_keeper();
+    err = enter_sandbox(keeper, error);
+    if (err)
+        return err;
     keeper->status_fd = nfqueue_open_status();
     if (keeper->status_fd == -EACCES)
         log_warning("cannot read /proc/net/netfilter/nfnetlink_queue without CAP_DAC_READ_SEARCH: packets that an "
@@ -132,8 +150,6 @@ static int start(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
         snprintf(error, ENGINE_ERROR_SIZE, "cannot open signals: %s", strerror(-err));
     else
         err = queues_open(keeper, error);
-    if (!err)
-        err = open_memory(keeper, error);
     if (!err)
         err = open_control(keeper, error);
     if (!err) {
@@ -149,8 +165,8 @@ static int start(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
 
 struct lifeline_event *keeper_event(struct keeper *keeper, enum lifeline_event_kind kind)
 {
-    struct lifeline_memory *memory = keeper->memory;
-    struct lifeline_event *event = &memory->events[memory->event_count++ % LIFELINE_EVENTS];
+    struct lifeline_record *record = &keeper->record;
+    struct lifeline_event *event = &record->events[record->event_count++ % LIFELINE_EVENTS];
 
     *event = (struct lifeline_event){ .kind = kind, .time_ns = clock_realtime_ns() };
     return event;
@@ -159,7 +175,7 @@ struct lifeline_event *keeper_event(struct keeper *keeper, enum lifeline_event_k
 static void pass_on(struct keeper *keeper, int signal_number)
 {
     if (keeper->child.pid > 0 && keeper->child.ready)
-        lifeline_send(keeper->child.channel, LIFELINE_SIGNAL, signal_number, NULL);
+        child_tell(&keeper->child, LIFELINE_SIGNAL, signal_number, NULL, -1);
 }
 
 static void tell_to_stop(struct keeper *keeper)
@@ -169,7 +185,7 @@ static void tell_to_stop(struct keeper *keeper)
     if (child->pid == 0 || child->told_to_stop || keeper->leaving)
         return;
     if (child->ready)
-        lifeline_send(child->channel, LIFELINE_SIGNAL, SIGTERM, NULL);
+        child_tell(child, LIFELINE_SIGNAL, SIGTERM, NULL, -1);
     else if (!queues_are_bound(keeper))
         kill(child->pid, SIGKILL); /* it has done nothing that anybody could see */
     else
@@ -217,7 +233,7 @@ void keeper_bind_for_child(struct keeper *keeper)
     int err = queues_bind(keeper, cause);
 
     keeper->child.begun = err == 0;
-    lifeline_send(keeper->child.channel, LIFELINE_BOUND, err, cause);
+    child_tell(&keeper->child, LIFELINE_BOUND, err, cause, -1);
 }
 
 static void take_ready(struct keeper *keeper)
@@ -239,8 +255,21 @@ static void upgrade(struct keeper *keeper)
 {
     char why[LIFELINE_TEXT_SIZE] = "one is being prepared";
 
-    if (keeper->stopping || keeper->heir.pid > 0 || keeper->former.pid > 0 || keeper_renew(keeper, why))
-        lifeline_send(keeper->child.channel, LIFELINE_REFUSED, 0, why);
+    if (keeper->stopping || keeper->heir.pid > 0 || keeper->former.pid > 0 || keeper->trial ||
+        !renew_begin(keeper, why))
+        child_tell(&keeper->child, LIFELINE_REFUSED, 0, why, -1);
+}
+
+static void watch_trial(struct keeper *keeper)
+{
+    char why[LIFELINE_TEXT_SIZE];
+
+    if (!keeper->trial)
+        return;
+    if (keeper->stopping || keeper->child.pid == 0)
+        renew_cancel(keeper);
+    else if (renew_watch(keeper, why))
+        child_tell(&keeper->child, LIFELINE_REFUSED, 0, why, -1);
 }
 
 static void take_message(struct keeper *keeper, const struct lifeline_message *message)
@@ -279,20 +308,36 @@ static void take_message(struct keeper *keeper, const struct lifeline_message *m
     }
 }
 
-/* False when there will be no more. */
-static bool take_messages(struct keeper *keeper)
+/* The keeper accepts files only while a hand-over is in progress. */
+static void take_file(struct keeper *keeper, int what, int file)
+{
+    if (file >= 0 && keeper->hand_over_ns > 0)
+        succession_take_file(keeper, what, file);
+    else if (file >= 0)
+        close(file);
+}
+
+/* The number of messages is limited, so that signals and the other processes have their turn. */
+bool keeper_take_messages(struct keeper *keeper)
 {
     struct lifeline_message message;
-    enum lifeline_kind kind;
     int file;
 
-    while ((kind = lifeline_receive_file(keeper->child.channel, &message, &file, 0)) != LIFELINE_NOTHING) {
+    for (int i = 0; i < MESSAGES_PER_TURN; i++) {
+        enum lifeline_kind kind = lifeline_receive_file(keeper->child.channel, &message, &file, 0);
+
+        if (kind == LIFELINE_NOTHING)
+            return true;
         if (kind == LIFELINE_GONE)
             return false;
-        if (kind == LIFELINE_FILE && file >= 0)
-            succession_take_file(keeper, message.value, file);
-        else
+        if (!child_pay(&keeper->child, kind) || kind == LIFELINE_INVALID) {
+            if (file >= 0)
+                close(file);
+        } else if (kind == LIFELINE_FILE) {
+            take_file(keeper, message.value, file);
+        } else {
             take_message(keeper, &message);
+        }
     }
     return true;
 }
@@ -323,14 +368,16 @@ static void tell_death(const struct keeper *keeper, const struct keeper_death *d
 static void count_failure(struct keeper *keeper, const struct keeper_death *death)
 {
     const struct keeper_child *child = &keeper->child;
-    bool killed = death->signal == SIGKILL && !death->hung && !death->late && !death->want;
+    bool killed = death->signal == SIGKILL && !death->hung && !death->late && !death->want && !death->violation;
     bool worked = child->ready || (child->begun && death->signal != 0);
 
     keeper->stillborn = worked ? 0 : keeper->stillborn + 1;
     if (child->ready && clock_monotonic_ns() - child->ready_ns >= STEADY_MS * NS_PER_MS)
-        keeper->failures = 0;
-    if (!child->ready || !killed)
-        keeper->failures++;
+        keeper->failures = keeper->causes = 0;
+    if (child->ready && killed)
+        return;
+    keeper->failures++;
+    keeper->causes |= 1U << death->failure;
 }
 
 /* What made one late will make the next one late: after the second there has been waiting enough. */
@@ -344,11 +391,12 @@ static unsigned restart_limit(const struct keeper *keeper, const struct keeper_d
 static enum step give_up(struct keeper *keeper, const struct keeper_death *death, char error[ENGINE_ERROR_SIZE])
 {
     char how[CHILD_TEXT_SIZE];
+    bool open = surrender(keeper);
 
-    surrender(keeper);
     child_describe(keeper, death, how);
-    snprintf(error, ENGINE_ERROR_SIZE, "the engine died %u times in a row (engine.restart-limit); the last one %s",
-             keeper->failures, how);
+    snprintf(error, ENGINE_ERROR_SIZE,
+             "the engine died %u times in a row (engine.restart-limit); the last one %s; traffic %s", keeper->failures,
+             how, open ? "passes uninspected" : "is dropped");
     return END_FAILED;
 }
 
@@ -368,8 +416,8 @@ static enum step replace(struct keeper *keeper, const struct keeper_death *death
     event->code = death->code;
     event->hung = death->hung;
     event->repeated = repeated;
-    atomic_fetch_add(&keeper->memory->restarts, 1);
-    atomic_fetch_add(&keeper->memory->hangs, death->hung);
+    keeper->record.restarts++;
+    keeper->record.hangs += death->hung;
     keeper->begin_ns = keeper->stopping ? now_ns : now_ns + delay_ms(keeper->stillborn) * NS_PER_MS;
     notify_restarting(keeper);
     return GO_ON;
@@ -427,19 +475,24 @@ static enum step take_death(struct keeper *keeper, char error[ENGINE_ERROR_SIZE]
 
     if (!child_reap(keeper, child, &death))
         return GO_ON;
-    take_messages(keeper); /* what it said last */
+    for (int i = 0; i < LAST_TURNS && keeper_take_messages(keeper); i++) /* what it said last */
+        ;
+    lifeline_collect(&child->lifeline, &keeper->record);
+    opener_end(keeper);
     if (keeper->leaving) {
         step = take_leave(keeper, &death, error);
     } else if (keeper->stopping && (child->stopped || !queues_are_bound(keeper))) {
         step = take_end(keeper, &death, error);
     } else if (is_first_failure(keeper, &death)) {
         tell_first_failure(keeper, &death, error);
+        surrender_at_start(keeper);
         step = END_FAILED;
     } else {
         step = replace(keeper, &death, error);
     }
     close(child->channel);
-    *child = (struct keeper_child){ .channel = -1, .memory = keeper->memory };
+    lifeline_close(&child->lifeline);
+    *child = (struct keeper_child){ .channel = -1 };
     if (step == GO_ON)
         succession_took_place_of_dead(keeper);
     return step;
@@ -476,11 +529,17 @@ static int begin_when_due(struct keeper *keeper)
     return child_begin(keeper, &keeper->child, false);
 }
 
-/* Its end of the channel is closed: it is about to be gone, and the descriptor would wake us again and again until it is. */
-static void await_death(void)
+/* The engine has closed its end of the channel, so it is about to die. Until then poll() returns at once, and the keeper waits here. An engine
+ * that does not die is killed, because it cannot be told to stop. */
+static void await_death(struct keeper *keeper)
 {
     const struct timespec pause = { .tv_nsec = NS_PER_MS };
+    uint64_t now_ns = clock_monotonic_ns();
 
+    if (keeper->child.gone_ns == 0)
+        keeper->child.gone_ns = now_ns + GONE_MS * NS_PER_MS;
+    else if (now_ns >= keeper->child.gone_ns)
+        child_accuse(&keeper->child, "closed its channel");
     nanosleep(&pause, NULL);
 }
 
@@ -490,6 +549,7 @@ static enum step turn(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
         { .fd = keeper->signal_fd, .events = POLLIN },
         { .fd = keeper->child.channel, .events = POLLIN },
         { .fd = keeper->heir.channel, .events = POLLIN },
+        { .fd = renew_fd(keeper), .events = POLLIN },
     };
     int err;
 
@@ -507,11 +567,13 @@ static enum step turn(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
     fds[1].fd = keeper->child.channel;
     fds[2].fd = keeper->heir.pid > 0 ? keeper->heir.channel : -1;
     poll(fds, sizeof(fds) / sizeof(fds[0]), wait_ms(keeper));
-    if (keeper->child.pid > 0 && !take_messages(keeper))
-        await_death();
+    if (keeper->child.pid > 0 && !keeper_take_messages(keeper))
+        await_death(keeper);
     take_signals(keeper);
     succession_tick(keeper);
+    watch_trial(keeper);
     opener_reap(keeper);
+    child_reap_buried(keeper);
     tick(keeper);
     return keeper->child.pid > 0 ? take_death(keeper, error) : GO_ON;
 }
@@ -519,6 +581,8 @@ static enum step turn(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
 static void keeper_clear(struct keeper *keeper)
 {
     succession_end(keeper);
+    renew_cancel(keeper);
+    opener_end(keeper);
     notify_end(keeper);
     queues_close(keeper);
     if (keeper->control_fd >= 0)
@@ -534,7 +598,7 @@ static void keeper_clear(struct keeper *keeper)
     for (int i = 0; i < INJECT_SOCKETS; i++)
         if (keeper->reject_fds[i] >= 0)
             close(keeper->reject_fds[i]);
-    lifeline_memory_free(keeper->memory);
+    lifeline_close(&keeper->child.lifeline);
     free(keeper->pulses);
     free(keeper->queue_fds);
     free(keeper->queues);

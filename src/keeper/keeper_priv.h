@@ -46,6 +46,9 @@ struct keeper_pulse {
     unsigned still_ms; /* for how long */
 };
 
+enum { QUARANTINE_MAX_LENGTH = 1 << 16 }; /* of packets: an engine that reports a longer one is wrong */
+enum { KEEPER_CORPSES = 8 };
+
 /* How often somebody has died for want of memory so far. */
 struct keeper_shortage {
     uint64_t group, machine;
@@ -57,7 +60,7 @@ enum keeper_late { KEEPER_IN_TIME, KEEPER_LATE_TO_LOAD, KEEPER_LATE_TO_STOP };
 struct keeper_child {
     pid_t pid; /* 0: none */
     int channel;
-    struct lifeline_memory *memory;
+    struct lifeline lifeline;
     bool begun; /* it has the queues */
     bool ready;
     bool stopped;      /* it needs the sockets no more */
@@ -69,6 +72,10 @@ struct keeper_child {
     uint64_t due_ns;  /* when it must be ready, or have stopped; 0: no limit */
     enum keeper_late late;
     struct keeper_shortage before; /* when it was begun */
+    unsigned credit;               /* messages that it may still send; see child_pay() */
+    uint64_t credit_ns;            /* when that was computed */
+    uint64_t gone_ns;              /* it has closed its channel, and must have died by then */
+    const char *violation;         /* what no engine in its right mind does, and why it was killed; NULL: nothing */
     char failure[LIFELINE_TEXT_SIZE];
 };
 
@@ -79,6 +86,8 @@ enum keeper_want { KEEPER_NO_WANT, KEEPER_WANT_OF_GROUP, KEEPER_WANT_PERHAPS };
 struct keeper_death {
     int signal, code; /* the exit code when the signal is 0 */
     bool hung;
+    const char *violation; /* NULL: none */
+    enum engine_failure failure;
     enum keeper_late late;
     enum keeper_want want; /* of memory */
     int worker;            /* whose packet may be the cause; -1: none's */
@@ -109,9 +118,13 @@ struct keeper {
     char account_path[ENGINE_ACCOUNT_PATH_SIZE]; /* "": it has no name */
     int reject_fds[INJECT_SOCKETS];              /* lent by `sluice lend`; -1: not */
     char control_path[ENGINE_CONTROL_PATH_SIZE]; /* to be removed; "": none */
-    struct lifeline_memory *memory;              /* of the child, or the next one */
+    struct lifeline_record record;               /* engines see a copy */
     struct keeper_child child;
-    pid_t opener; /* opens a file for the child; 0: none */
+    pid_t opener;                          /* opens a file for the child; 0: none */
+    uint64_t opener_ns;                    /* when it is killed */
+    struct keeper_trial *trial;            /* of the program of an upgrade; NULL: none */
+    pid_t corpses[KEEPER_CORPSES];         /* killed, and not dead yet; 0: free */
+    uint8_t packet[QUARANTINE_MAX_LENGTH]; /* that a dead engine held */
 
     /* Succession. */
     struct keeper_child heir;               /* prepares to take the child's place */
@@ -129,6 +142,8 @@ struct keeper {
     bool resumed;         /* queues of a keeper before this one: a table that is there stays */
     unsigned stillborn;   /* engines in a row that died before they had the queues */
     unsigned failures;    /* of engines, in a row */
+    unsigned causes;      /* of these: bits of enum engine_failure */
+    bool queue_is_taken;  /* another process has one of our queues */
     uint64_t begin_ns;    /* when the next engine is begun */
     uint64_t tick_ns;     /* of the last look at everything */
     uint64_t watchdog_ns; /* how often systemd wants to hear of us; 0: never */
@@ -139,8 +154,17 @@ struct keeper {
 
 /* --- child.c --- */
 
-/* Forks an engine with the memory of `child`; `aside`: beside another one. 0 or -errno. */
+/* Forks an engine with new memory; `aside`: beside another one. 0 or -errno. */
 int child_begin(struct keeper *keeper, struct keeper_child *child, bool aside);
+/* Sends a message, with a file unless that is -1. An engine that does not read its messages is killed. */
+void child_tell(struct keeper_child *child, enum lifeline_kind kind, int32_t value, const char *text, int file);
+/* A message of the engine was received, an invalid one if the kind says so. False: it sent too many, and was killed. */
+bool child_pay(struct keeper_child *child, enum lifeline_kind kind);
+/* Kills an engine that does what no engine does: "sent too many messages". */
+void child_accuse(struct keeper_child *child, const char *violation);
+/* Kills a process, and reaps it now or later. */
+void child_bury(struct keeper *keeper, pid_t pid);
+void child_reap_buried(struct keeper *keeper);
 /* Whether it has died, and how. It is gone then. */
 bool child_reap(struct keeper *keeper, struct keeper_child *child, struct keeper_death *out);
 /* Its heartbeats: `passed_ms` since the last time, or less. Ends it when one stands still. True: all go on, or none is expected. */
@@ -168,7 +192,8 @@ void memory_describe(enum keeper_want want, char *out, size_t size);
 
 /* The file of events, for the child: a message of the channel brings it, or says why not. */
 void opener_begin(struct keeper *keeper);
-void opener_reap(struct keeper *keeper); /* when it has done so */
+void opener_reap(struct keeper *keeper); /* when it has done so, or takes too long */
+void opener_end(struct keeper *keeper);  /* the child that it works for has died */
 
 /* --- queues.c --- */
 
@@ -184,13 +209,13 @@ uint32_t queues_repeat(struct keeper *keeper, const struct keeper_death *death);
 void queues_relax(struct keeper *keeper);
 /* Accepts all that waits. The number of packets. */
 uint64_t queues_accept(struct keeper *keeper);
+/* A full queue lets no packet pass any more. */
+void queues_forbid_fail_open(struct keeper *keeper);
 /* More room, before nobody judges for a while. */
 void queues_raise(struct keeper *keeper);
 void queues_close(struct keeper *keeper);
 
 /* --- quarantine.c --- */
-
-enum { QUARANTINE_MAX_LENGTH = 1 << 16 }; /* of packets: what is longer a mad engine has made up */
 
 /* The packet on which the engine died. True: it is not the first time, and it is to be dropped. */
 bool quarantine_suspects(struct keeper *keeper, const struct lifeline_packet *packet);
@@ -199,8 +224,11 @@ void quarantine_tell(struct keeper *keeper, unsigned queue, const struct lifelin
 
 /* --- surrender.c --- */
 
-/* What is to become of traffic when there is no engine any more. */
-void surrender(struct keeper *keeper);
+/* Treats traffic as configured for the causes of the deaths, because there will be no further engine. True: it passes. */
+bool surrender(struct keeper *keeper);
+/* The first engine could not start. Nothing is done unless engine.start-policy is closed. */
+void surrender_at_start(struct keeper *keeper);
+bool surrender_opens(const struct keeper *keeper, unsigned causes);
 
 /* --- lend.c --- */
 
@@ -242,6 +270,7 @@ void leave_forget_files(const struct keeper *keeper);
 /* A new engine is to take over. */
 void succession_begin(struct keeper *keeper);
 /* Of the child: what it knows; all is there. */
+/* The file is closed if it is none that an engine writes: sealed, and of a known worker. */
 void succession_take_file(struct keeper *keeper, int what, int fd);
 void succession_handed(struct keeper *keeper);
 /* The child is to hand over to the engine of the next keeper. */
@@ -255,8 +284,12 @@ void succession_end(struct keeper *keeper); /* no heir any more */
 
 /* --- renew.c --- */
 
-/* Does not return when all goes well. -errno, with a line in `why`. */
-int keeper_renew(struct keeper *keeper, char why[LIFELINE_TEXT_SIZE]);
+/* Starts the trial of the program that lies there now, after which the keeper executes it. False, with a line in `why`: it cannot. */
+bool renew_begin(struct keeper *keeper, char why[LIFELINE_TEXT_SIZE]);
+int renew_fd(const struct keeper *keeper); /* readable when the trial says something; -1: there is none */
+/* Does not return when the trial has succeeded. True: it has failed, with a line in `why`. */
+bool renew_watch(struct keeper *keeper, char why[LIFELINE_TEXT_SIZE]);
+void renew_cancel(struct keeper *keeper);
 /* Whether the program that lies there now would start, and have its queues; a line in `why` when not. */
 bool keeper_can_renew(const struct keeper *keeper, char why[LIFELINE_TEXT_SIZE]);
 bool keeper_was_renewed(void);
@@ -265,10 +298,12 @@ int keeper_resume(struct keeper *keeper);
 
 /* --- keeper.c --- */
 
-struct lifeline_memory *keeper_memory_new(const struct keeper *keeper); /* for an engine */
+int keeper_open_lifeline(const struct keeper *keeper, struct lifeline *out); /* for an engine */
 void keeper_bind_for_child(struct keeper *keeper);
+/* Reads messages of the child, but a limited number. False when there will be no more. */
+bool keeper_take_messages(struct keeper *keeper);
 
-/* --- events, in the memory that the next engine has --- */
+/* --- events, which the next engine reports --- */
 
 struct lifeline_event *keeper_event(struct keeper *keeper, enum lifeline_event_kind kind);
 

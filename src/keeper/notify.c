@@ -140,7 +140,7 @@ void notify_reloaded(void)
 void notify_restarting(const struct keeper *keeper)
 {
     sd_notifyf(0, "STATUS=the engine died, another one is started (%llu times now)",
-               (unsigned long long)atomic_load(&keeper->memory->restarts));
+               (unsigned long long)keeper->record.restarts);
 }
 
 void notify_stopping(void)

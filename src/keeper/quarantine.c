@@ -105,7 +105,7 @@ static int keep(const char *log_dir, const char *name, uint64_t time_ns, const s
 void quarantine_tell(struct keeper *keeper, unsigned queue, const struct lifeline_packet *packet)
 {
     const char *log_dir = keeper->run->log_dir ? keeper->run->log_dir : config_string(keeper->config, "log-dir");
-    uint64_t number = atomic_fetch_add(&keeper->memory->quarantined, 1) + 1;
+    uint64_t number = ++keeper->record.quarantined;
     struct lifeline_event *event = keeper_event(keeper, LIFELINE_EVENT_QUARANTINE);
     char name[64];
     int err = -EMFILE;

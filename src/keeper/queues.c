@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netfilter/nfnetlink_queue.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,15 +91,18 @@ int queues_bind(struct keeper *keeper, char error[LIFELINE_TEXT_SIZE])
 
         if (queue->bound)
             continue;
-        queue->options.conntrack |= atomic_load(&keeper->memory->worker[i].conntrack) != 0;
+        if (keeper->child.lifeline.memory)
+            queue->options.conntrack |= atomic_load(&keeper->child.lifeline.memory->worker[i].conntrack) != 0;
         err = nfqueue_bind(queue->fd, &queue->options, false, &flags, cause);
         if (err) {
             snprintf(error, LIFELINE_TEXT_SIZE, "%s", cause);
+            keeper->queue_is_taken |= err == -EBUSY || err == -EPERM;
             return err;
         }
         queue->bound = true;
-        atomic_store(&keeper->memory->flags[i], flags);
+        keeper->record.flags[i] = flags;
     }
+    lifeline_publish(&keeper->child.lifeline, &keeper->record);
     return 0;
 }
 
@@ -131,11 +135,28 @@ static void drop_held(struct keeper *keeper, unsigned number, const struct keepe
     const struct keeper_queue *queue = &keeper->queues[number];
     struct lifeline_packet packet;
 
-    if (death->worker != (int)number || !lifeline_held(keeper->memory, number, &packet) ||
-        packet.length > QUARANTINE_MAX_LENGTH || !quarantine_suspects(keeper, &packet))
+    if (death->worker != (int)number ||
+        !lifeline_copy_held(&keeper->child.lifeline, number, keeper->packet, sizeof(keeper->packet), &packet) ||
+        !quarantine_suspects(keeper, &packet))
         return;
     if (nfqueue_judge_one(queue->fd, &queue->options, packet.id, QUEUE_JUDGE_DROP) == 0)
         quarantine_tell(keeper, queue->options.queue, &packet);
+}
+
+/* The dead engine had the socket and CAP_NET_ADMIN, and may have changed or given up the queue. While no engine runs, a full queue lets
+ * packets pass only if the configuration accepts that for this death. */
+static bool recover(struct keeper *keeper, unsigned number, bool open)
+{
+    struct keeper_queue *queue = &keeper->queues[number];
+    bool fail_open = keeper->record.flags[number] & NFQA_CFG_F_FAIL_OPEN;
+
+    if (nfqueue_recover(queue->fd, keeper->status_fd, &queue->options, fail_open && open))
+        return true;
+    log_error(
+        "queue %u: the engine gave up the queue, and the kernel dropped the packets that waited; binding it again",
+        (unsigned)queue->options.queue);
+    queue->bound = false;
+    return false;
 }
 
 static uint32_t repeat(struct keeper *keeper, unsigned number, const struct keeper_death *death)
@@ -161,14 +182,30 @@ static uint32_t repeat(struct keeper *keeper, unsigned number, const struct keep
 
 uint32_t queues_repeat(struct keeper *keeper, const struct keeper_death *death)
 {
+    char cause[LIFELINE_TEXT_SIZE];
     uint32_t count = 0;
+    bool lost = false;
 
     for (unsigned i = 0; i < keeper->queue_count; i++) {
-        if (keeper->queues[i].bound)
+        if (!keeper->queues[i].bound)
+            continue;
+        if (recover(keeper, i, surrender_opens(keeper, 1U << death->failure)))
             count += repeat(keeper, i, death);
+        else
+            lost = true;
     }
-    atomic_fetch_add(&keeper->memory->repeated, count);
+    keeper->record.repeated += count;
+    if (lost && queues_bind(keeper, cause)) /* at once: until then nft.bypass decides what becomes of packets */
+        log_error("%s", cause);
     return count;
+}
+
+void queues_forbid_fail_open(struct keeper *keeper)
+{
+    for (unsigned i = 0; i < keeper->queue_count; i++) {
+        if (keeper->queues[i].bound)
+            nfqueue_set_fail_open(keeper->queues[i].fd, keeper->queues[i].options.queue, false);
+    }
 }
 
 void queues_raise(struct keeper *keeper)
@@ -194,6 +231,8 @@ void queues_relax(struct keeper *keeper)
             status.waiting > queue->options.length / 4)
             continue;
         nfqueue_resize(queue->fd, queue->options.queue, queue->options.length, queue->buffer);
+        if (keeper->record.flags[i] & NFQA_CFG_F_FAIL_OPEN)
+            nfqueue_set_fail_open(queue->fd, queue->options.queue, true);
         queue->raised = false;
     }
 }
@@ -234,11 +273,11 @@ int queues_resume(struct keeper *keeper, char error[ENGINE_ERROR_SIZE])
             return err;
         }
         queue->bound = true;
-        atomic_store(&keeper->memory->flags[i], flags);
+        keeper->record.flags[i] = flags;
         count += repeat(keeper, i, &nobody);
         adopted = keeper->resumed = true;
     }
-    atomic_fetch_add(&keeper->memory->repeated, count);
+    keeper->record.repeated += count;
     if (adopted)
         log_notice("took over the queues of the previous daemon; queued %u packets again that had no verdict",
                    (unsigned)count);

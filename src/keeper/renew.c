@@ -4,7 +4,7 @@
  * sockets, its engine and their memory. What these are is written into a memory file, as lines of words, so that an older and a newer
  * version understand of each other what both know. The new keeper then has a new engine take over (succession.c).
  *
- * Before that the program is asked whether it would start (`sluice run --check` with our own arguments): there is no way back.
+ * Before that the keeper tries whether the program would start (`sluice run --check` with our own arguments): there is no way back.
  */
 #include "keeper_priv.h"
 
@@ -133,13 +133,11 @@ static void describe_failure(const char *path, bool ended, int status, const str
                  WEXITSTATUS(status));
 }
 
-/* Runs the new program with our own arguments and --check. */
-static bool would_start(struct command_line *line, char why[LIFELINE_TEXT_SIZE])
+/* Runs the new program with our own arguments and --check. Its process, or -1 with a line in `why`. */
+static pid_t start_check(struct command_line *line, struct words *words, char why[LIFELINE_TEXT_SIZE])
 {
     char *arguments[MAX_ARGUMENTS + 2], check[] = "--check";
-    struct words words = { .fd = -1 };
-    int status = 0, pipe_fds[2];
-    bool ended;
+    int pipe_fds[2];
     pid_t pid;
 
     arguments[0] = line->words[0];
@@ -148,7 +146,7 @@ static bool would_start(struct command_line *line, char why[LIFELINE_TEXT_SIZE])
     memcpy(arguments + 3, line->words + 2, (line->count - 1) * sizeof(*arguments)); /* with the NULL */
     if (pipe2(pipe_fds, O_CLOEXEC)) {
         snprintf(why, LIFELINE_TEXT_SIZE, "cannot open a pipe to %.200s: %s", line->path, strerror(errno));
-        return false;
+        return -1;
     }
     fcntl(pipe_fds[0], F_SETFL, O_NONBLOCK);
     fflush(NULL);
@@ -160,16 +158,36 @@ static bool would_start(struct command_line *line, char why[LIFELINE_TEXT_SIZE])
         _exit(127);
     }
     close(pipe_fds[1]);
-    words.fd = pipe_fds[0];
-    if (pid < 0)
-        snprintf(why, LIFELINE_TEXT_SIZE, "cannot start a process to check %.200s: %s", line->path, strerror(errno));
-    ended = pid > 0 && wait_for(pid, &status, &words);
+    words->fd = pipe_fds[0];
+    if (pid > 0)
+        return pid;
+    snprintf(why, LIFELINE_TEXT_SIZE, "cannot start a process to check %.200s: %s", line->path, strerror(errno));
     close(pipe_fds[0]);
+    return -1;
+}
+
+static bool has_passed(const struct command_line *line, bool ended, int status, const struct words *words,
+                       char why[LIFELINE_TEXT_SIZE])
+{
     if (ended && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return true;
-    if (pid > 0)
-        describe_failure(line->path, ended, status, &words, why);
+    describe_failure(line->path, ended, status, words, why);
     return false;
+}
+
+/* Waits for the check. */
+static bool would_start(struct command_line *line, char why[LIFELINE_TEXT_SIZE])
+{
+    struct words words = { .fd = -1 };
+    pid_t pid = start_check(line, &words, why);
+    int status = 0;
+    bool ended;
+
+    if (pid < 0)
+        return false;
+    ended = wait_for(pid, &status, &words);
+    close(words.fd);
+    return has_passed(line, ended, status, &words, why);
 }
 
 static bool has_queue(const struct keeper *keeper, uint16_t number)
@@ -232,11 +250,11 @@ static void keep_all(const struct keeper *keeper, int state, bool open)
     keep_open(keeper->control_fd, open);
     for (int i = 0; i < INJECT_SOCKETS; i++)
         keep_open(keeper->reject_fds[i], open);
-    keep_open(keeper->memory->fd, open);
+    keep_open(keeper->child.lifeline.fd, open);
     keep_open(keeper->child.channel, open);
 }
 
-static void write_state(const struct keeper *keeper, int fd)
+static void write_state(const struct keeper *keeper, int fd, int record)
 {
     for (unsigned i = 0; i < keeper->queue_count; i++) {
         const struct keeper_queue *queue = &keeper->queues[i];
@@ -247,18 +265,27 @@ static void write_state(const struct keeper *keeper, int fd)
     dprintf(fd, "control %d\n", keeper->control_fd);
     for (int i = 0; i < INJECT_SOCKETS; i++)
         dprintf(fd, "reject %d %d\n", i, keeper->reject_fds[i]);
-    dprintf(fd, "memory %d\n", keeper->memory->fd);
+    dprintf(fd, "memory %d\n", keeper->child.lifeline.memory ? keeper->child.lifeline.fd : -1);
+    dprintf(fd, "record %d %zu\n", record, sizeof(keeper->record));
     dprintf(fd, "engine %d %d\n", (int)keeper->child.pid, keeper->child.channel);
 }
 
 static int execute(struct keeper *keeper, struct command_line *line)
 {
     int fd = memfd_create("sluice-keeper", MFD_CLOEXEC), err;
+    int record = memfd_create("sluice-record", MFD_CLOEXEC);
     char number[16];
 
-    if (fd < 0)
-        return -errno;
-    write_state(keeper, fd);
+    if (fd < 0 || record < 0 || pwrite(record, &keeper->record, sizeof(keeper->record), 0) < 0) {
+        err = -errno;
+        if (fd >= 0)
+            close(fd);
+        if (record >= 0)
+            close(record);
+        return err;
+    }
+    write_state(keeper, fd, record);
+    keep_open(record, true);
     keep_all(keeper, fd, true);
     snprintf(number, sizeof(number), "%d", fd);
     setenv(variable, number, 1);
@@ -268,49 +295,105 @@ static int execute(struct keeper *keeper, struct command_line *line)
     unsetenv(variable);
     keep_all(keeper, fd, false);
     close(fd);
+    close(record);
     return err;
 }
 
-static int try_program(const struct keeper *keeper, struct command_line *line, char why[LIFELINE_TEXT_SIZE])
+/* The path and arguments of the running program; NULL, with a line in `why`. To be freed. */
+static struct command_line *read_command_line(char why[LIFELINE_TEXT_SIZE])
 {
+    struct command_line *line = calloc(1, sizeof(*line));
     int err = line ? read_path(line->path) : -ENOMEM;
 
     if (!err)
         err = read_arguments(line);
     if (!err && line->count < 2)
         err = -EINVAL;
-    if (err) {
-        snprintf(why, LIFELINE_TEXT_SIZE, "cannot read the path and arguments of the running program: %s",
-                 strerror(-err));
-    } else if (!would_start(line, why)) {
-        err = -ENOEXEC;
-    } else if (!new_queues_are_free(keeper, why)) {
-        err = -EBUSY;
-    }
-    return err;
+    if (!err)
+        return line;
+    snprintf(why, LIFELINE_TEXT_SIZE, "cannot read the path and arguments of the running program: %s", strerror(-err));
+    free(line);
+    return NULL;
 }
 
 bool keeper_can_renew(const struct keeper *keeper, char why[LIFELINE_TEXT_SIZE])
 {
-    struct command_line *line = calloc(1, sizeof(*line));
-    int err = try_program(keeper, line, why);
+    struct command_line *line = read_command_line(why);
+    bool can = line && would_start(line, why) && new_queues_are_free(keeper, why);
 
     free(line);
-    return err == 0;
+    return can;
 }
 
-int keeper_renew(struct keeper *keeper, char why[LIFELINE_TEXT_SIZE])
-{
-    struct command_line *line = calloc(1, sizeof(*line));
-    int err = try_program(keeper, line, why);
+/* --- The trial --------------------------------------------------------------------------------------------------------------------- */
 
-    if (!err) {
-        log_notice("starting %s in place of the running program", line->path);
-        err = execute(keeper, line);
-        snprintf(why, LIFELINE_TEXT_SIZE, "cannot execute %.255s: %s", line->path, strerror(-err));
+/* The keeper does not wait for it: an engine could keep it from its other work by one request after the other. */
+struct keeper_trial {
+    struct command_line *line;
+    struct words words;
+    pid_t pid;
+    uint64_t due_ns;
+};
+
+bool renew_begin(struct keeper *keeper, char why[LIFELINE_TEXT_SIZE])
+{
+    struct keeper_trial *trial = calloc(1, sizeof(*trial));
+
+    if (!trial) {
+        snprintf(why, LIFELINE_TEXT_SIZE, "out of memory");
+        return false;
     }
-    free(line);
-    return err;
+    trial->line = read_command_line(why);
+    trial->pid = trial->line ? start_check(trial->line, &trial->words, why) : -1;
+    if (trial->pid < 0) {
+        free(trial->line);
+        free(trial);
+        return false;
+    }
+    trial->due_ns = clock_monotonic_ns() + CHECK_MS * (NS_PER_SECOND / 1000);
+    keeper->trial = trial;
+    return true;
+}
+
+int renew_fd(const struct keeper *keeper)
+{
+    return keeper->trial ? keeper->trial->words.fd : -1;
+}
+
+static void end_trial(struct keeper *keeper)
+{
+    close(keeper->trial->words.fd);
+    free(keeper->trial->line);
+    free(keeper->trial);
+    keeper->trial = NULL;
+}
+
+void renew_cancel(struct keeper *keeper)
+{
+    if (!keeper->trial)
+        return;
+    child_bury(keeper, keeper->trial->pid);
+    end_trial(keeper);
+}
+
+bool renew_watch(struct keeper *keeper, char why[LIFELINE_TEXT_SIZE])
+{
+    struct keeper_trial *trial = keeper->trial;
+    int status = 0, err;
+    bool ended = waitpid(trial->pid, &status, WNOHANG) == trial->pid;
+
+    read_words(&trial->words); /* also after its exit, for its last output */
+    if (!ended && clock_monotonic_ns() < trial->due_ns)
+        return false;
+    if (!ended)
+        child_bury(keeper, trial->pid);
+    if (has_passed(trial->line, ended, status, &trial->words, why) && new_queues_are_free(keeper, why)) {
+        log_notice("starting %s in place of the running program", trial->line->path);
+        err = execute(keeper, trial->line);
+        snprintf(why, LIFELINE_TEXT_SIZE, "cannot execute %.255s: %s", trial->line->path, strerror(-err));
+    }
+    end_trial(keeper);
+    return true;
 }
 
 /* --- Afterwards ------------------------------------------------------------------------------------------------------------------- */
@@ -366,16 +449,30 @@ static bool take_engine(struct keeper *keeper, const char *line)
     keeper->child.begun = keeper->child.ready = true;
     keeper->child.ready_ns = clock_monotonic_ns();
     keeper->child.before = memory_shortage();
+    lifeline_set_nonblocking(channel);
     return true;
+}
+
+static void take_record(struct keeper *keeper, int fd, size_t size)
+{
+    if (size != sizeof(keeper->record) || pread(fd, &keeper->record, size, 0) != (ssize_t)size)
+        keeper->record = (struct lifeline_record){ .engines = 1 };
+    keeper->record.reload_wanted = false; /* this keeper has read the newest configuration */
+    close(fd);
 }
 
 /* Lines that nobody knows are of a newer version. */
 static void take_line(struct keeper *keeper, const char *line, int *memory)
 {
+    size_t size;
     int fd;
 
     if (take_queue(keeper, line) || take_reject(keeper, line) || take_engine(keeper, line))
         return;
+    if (sscanf(line, "record %d %zu", &fd, &size) == 2 && fd >= 0) {
+        take_record(keeper, fd, size);
+        return;
+    }
     if (sscanf(line, "control %d", &fd) == 1 && fd >= 0 && keep_open(fd, false))
         keeper->control_fd = fd;
     else if (sscanf(line, "memory %d", &fd) == 1 && keep_open(fd, false))
@@ -401,9 +498,12 @@ int keeper_resume(struct keeper *keeper)
     while (fgets(line, sizeof(line), file))
         take_line(keeper, line, &memory);
     fclose(file);
-    if (memory >= 0)
-        keeper->memory = lifeline_memory_map(memory);
-    keeper->child.memory = keeper->memory;
+    if (memory >= 0 && lifeline_adopt(&keeper->child.lifeline, memory)) {
+        log_warning("cannot read the state of the running engine, whose program is older");
+        close(memory);
+    }
     keeper->once_ready = keeper->resumed = true;
+    if (keeper->record.engines == 0)
+        keeper->record.engines = 1;
     return 0;
 }

@@ -12,6 +12,7 @@
 #include "keeper_priv.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static void refuse(struct keeper *keeper, const char *why)
 {
     log_error("upgrade failed, the running engine continues: %s", why);
     if (keeper->child.pid > 0 && keeper->child.ready)
-        lifeline_send(keeper->child.channel, LIFELINE_REFUSED, 0, why);
+        child_tell(&keeper->child, LIFELINE_REFUSED, 0, why, -1);
 }
 
 /* --- Aside ----------------------------------------------------------------------------------------------------------------------- */
@@ -53,16 +54,9 @@ void succession_begin(struct keeper *keeper)
         refuse(keeper, keeper->stopping ? "the daemon is stopping" : "another upgrade is in progress");
         return;
     }
-    heir->memory = keeper_memory_new(keeper);
-    if (!heir->memory) {
-        refuse(keeper, "out of memory");
-        return;
-    }
-    lifeline_memory_carry(heir->memory, keeper->memory);
+    lifeline_collect(&keeper->child.lifeline, &keeper->record);
     err = child_begin(keeper, heir, true);
     if (err) {
-        lifeline_memory_free(heir->memory);
-        *heir = (struct keeper_child){ .channel = -1 };
         refuse(keeper, strerror(-err));
         return;
     }
@@ -75,7 +69,7 @@ static void forget_heir(struct keeper *keeper)
     struct keeper_child *heir = &keeper->heir;
 
     close(heir->channel);
-    lifeline_memory_free(heir->memory);
+    lifeline_close(&heir->lifeline);
     *heir = (struct keeper_child){ .channel = -1 };
     keeper->heir_waits = false;
     keeper->hand_over_ns = 0;
@@ -85,8 +79,7 @@ static void end_heir(struct keeper *keeper)
 {
     if (keeper->heir.pid == 0)
         return;
-    kill(keeper->heir.pid, SIGKILL);
-    waitpid(keeper->heir.pid, NULL, 0);
+    child_bury(keeper, keeper->heir.pid);
     forget_heir(keeper);
 }
 
@@ -98,37 +91,37 @@ void succession_end(struct keeper *keeper)
 
 /* --- The change ------------------------------------------------------------------------------------------------------------------ */
 
-static void give_files(struct keeper *keeper, int channel)
+static void give_files(struct keeper *keeper)
 {
     for (unsigned i = 0; i < keeper->file_count; i++)
-        lifeline_send_file(channel, LIFELINE_FILE, keeper->files[i].what, keeper->files[i].fd);
+        child_tell(&keeper->child, LIFELINE_FILE, keeper->files[i].what, NULL, keeper->files[i].fd);
     close_files(keeper);
 }
 
 /* The heir is the engine from now on, and has the queues. */
 static void promote(struct keeper *keeper)
 {
-    struct lifeline_memory *before = keeper->memory;
     bool living = keeper->child.pid > 0;
 
-    lifeline_memory_carry(keeper->heir.memory, before);
-    atomic_store(&keeper->heir.memory->engines, atomic_load(&before->engines) + 1);
+    lifeline_collect(&keeper->child.lifeline, &keeper->record);
+    keeper->record.reload_wanted = false; /* the heir has read the newest configuration */
+    opener_end(keeper);
     if (living)
         keeper->former = keeper->child;
     else
-        lifeline_memory_free(before);
+        lifeline_close(&keeper->child.lifeline);
     keeper->former_ns = clock_monotonic_ns();
     keeper->child = keeper->heir;
-    keeper->memory = keeper->child.memory;
     keeper->heir = (struct keeper_child){ .channel = -1 };
     keeper->heir_waits = false;
     keeper->hand_over_ns = 0;
     memset(keeper->pulses, 0, keeper->queue_count * sizeof(*keeper->pulses));
     if (living) {
-        atomic_fetch_add(&keeper->memory->handovers, 1);
+        keeper->record.handovers++;
         keeper_event(keeper, LIFELINE_EVENT_HANDOVER)->code = (int)keeper->file_count;
     }
-    give_files(keeper, keeper->child.channel);
+    lifeline_restore(&keeper->child.lifeline, &keeper->record);
+    give_files(keeper);
     keeper_bind_for_child(keeper);
 }
 
@@ -143,12 +136,28 @@ static void take_bind(struct keeper *keeper)
     if (keeper->hand_over_ns > 0)
         return;
     keeper->hand_over_ns = clock_monotonic_ns() + HAND_OVER_MS * NS_PER_MS;
-    lifeline_send(keeper->child.channel, LIFELINE_HAND_OVER, 0, NULL);
+    child_tell(&keeper->child, LIFELINE_HAND_OVER, 0, NULL, -1);
+}
+
+/* A file that its writer can still change, or cut, would end its reader; one that is no memory file could block who closes it. */
+static bool is_file_of_engine(const struct keeper *keeper, int what, int fd)
+{
+    const int needed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+    int seals = fcntl(fd, F_GET_SEALS);
+
+    if (seals < 0 || (seals & needed) != needed)
+        return false;
+    for (unsigned i = 0; i < keeper->file_count; i++) {
+        if (keeper->files[i].what == what)
+            return false;
+    }
+    return what == LIFELINE_SHARED_FILE || (what >= 0 && what < LIFELINE_MAX_WORKERS);
 }
 
 void succession_take_file(struct keeper *keeper, int what, int fd)
 {
-    if (keeper->file_count == KEEPER_FILES) {
+    if (keeper->file_count == KEEPER_FILES || !is_file_of_engine(keeper, what, fd)) {
+        log_error("ignored an invalid file of the hand-over: the state of some flows is lost");
         close(fd);
         return;
     }
@@ -181,7 +190,7 @@ void succession_leave(struct keeper *keeper)
     }
     keeper->hand_over_ns = clock_monotonic_ns() + HAND_OVER_MS * NS_PER_MS;
     if (!told)
-        lifeline_send(keeper->child.channel, LIFELINE_HAND_OVER, 0, NULL);
+        child_tell(&keeper->child, LIFELINE_HAND_OVER, 0, NULL, -1);
 }
 
 /* Once only: an engine that dies of it is followed by one that begins anew. */
@@ -190,9 +199,10 @@ void succession_give_left(struct keeper *keeper)
     if (keeper->file_count == 0)
         return;
     leave_forget_files(keeper);
-    atomic_fetch_add(&keeper->memory->handovers, 1);
+    keeper->record.handovers++;
     keeper_event(keeper, LIFELINE_EVENT_HANDOVER)->code = (int)keeper->file_count;
-    give_files(keeper, keeper->child.channel);
+    lifeline_publish(&keeper->child.lifeline, &keeper->record);
+    give_files(keeper);
 }
 
 bool succession_took_place_of_dead(struct keeper *keeper)
@@ -215,6 +225,8 @@ static void watch_heir(struct keeper *keeper)
     char how[CHILD_TEXT_SIZE], why[LIFELINE_TEXT_SIZE + CHILD_TEXT_SIZE + 16];
 
     while ((kind = lifeline_receive(keeper->heir.channel, &message, 0)) != LIFELINE_NOTHING && kind != LIFELINE_GONE) {
+        if (!child_pay(&keeper->heir, kind))
+            break;
         if (kind == LIFELINE_FAILED)
             snprintf(keeper->heir.failure, sizeof(keeper->heir.failure), "%s", message.text);
         if (kind == LIFELINE_BIND) {
@@ -242,11 +254,10 @@ static void watch_former(struct keeper *keeper)
             return;
         log_error(
             "killed the previous engine, which did not exit after the hand-over: events of its last flows are lost");
-        kill(former->pid, SIGKILL);
-        waitpid(former->pid, NULL, 0);
+        child_bury(keeper, former->pid);
     }
     close(former->channel);
-    lifeline_memory_free(former->memory);
+    lifeline_close(&former->lifeline);
     *former = (struct keeper_child){ .channel = -1 };
 }
 

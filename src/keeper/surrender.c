@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When there is no engine any more: engines kept dying, and traffic is treated by engine.failure-policy. Open: our table stops feeding
- * the queues, what waits is accepted, uninspected, and the table goes. Closed: the table stays, and drops once nobody listens.
- * Where others' rules feed the queues it is those that decide (their bypass) as soon as the sockets are closed.
+ * The end of all engines: they kept dying, and the settings decide what becomes of traffic (engine.crash-policy and the others). Open: our
+ * table stops feeding the queues, what waits is accepted, uninspected, and the table goes. Closed: the table stays, without bypass, and drops
+ * once nobody listens. Until then packets wait, so with closed none passes uninspected at any moment.
+ *
+ * Where rules of others feed the queues, their bypass decides as soon as the sockets are closed.
  */
 #include "keeper_priv.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "sluice/log.h"
 
-enum { ROUNDS = 200, PAUSE_MS = 10, QUIET = 3 };
+enum { ROUNDS = 200, PAUSE_MS = 10, QUIET = 3, NAMES_SIZE = 128 };
 
 /* A packet that met the rule on another CPU a moment before it went may still be on its way into the queue. */
 static uint64_t accept_all(struct keeper *keeper)
@@ -29,7 +32,20 @@ static uint64_t accept_all(struct keeper *keeper)
     return all;
 }
 
-static void open_up(struct keeper *keeper)
+/* "engine.crash-policy and engine.hang-policy" */
+static void put_settings(unsigned causes, char out[NAMES_SIZE])
+{
+    size_t length = 0;
+
+    out[0] = '\0';
+    for (unsigned i = 0; i < ENGINE_FAILURES; i++) {
+        if (causes & 1U << i && length < NAMES_SIZE)
+            length += (size_t)snprintf(out + length, NAMES_SIZE - length, "%s%s", length > 0 ? " and " : "",
+                                       engine_failure_setting((enum engine_failure)i));
+    }
+}
+
+static void open_up(struct keeper *keeper, const char *settings)
 {
     bool attached = keeper->firewall.mode != ATTACH_NONE;
     char cause[FIREWALL_ERROR_SIZE];
@@ -40,13 +56,13 @@ static void open_up(struct keeper *keeper)
     count = attached ? accept_all(keeper) : queues_accept(keeper);
     if (attached && firewall_remove(keeper->firewall.table, cause))
         log_warning("%s", cause);
-    log_error(
-        "traffic passes uninspected from now on (engine.failure-policy: open); accepted %llu packets that waited%s",
-        (unsigned long long)count,
-        attached ? "" : "; the queue rules are not those of Sluice: without bypass the kernel drops the packets");
+    log_error("traffic passes uninspected from now on (%s: open); accepted %llu packets that waited%s", settings,
+              (unsigned long long)count,
+              attached ? "; start sluice again to inspect traffic again"
+                       : "; the queue rules are not those of Sluice: without bypass the kernel drops the packets");
 }
 
-static void close_down(struct keeper *keeper)
+static void close_down(struct keeper *keeper, const char *settings)
 {
     struct firewall_options options = keeper->firewall;
     char cause[FIREWALL_ERROR_SIZE];
@@ -55,19 +71,45 @@ static void close_down(struct keeper *keeper)
     options.keep_place = true;
     if (options.mode != ATTACH_NONE && firewall_install(&options, cause))
         log_error("traffic may pass uninspected: %s", cause);
-    log_error("traffic is dropped from now on (engine.failure-policy: closed)%s",
+    queues_forbid_fail_open(keeper);
+    log_error("traffic is dropped from now on (%s: closed)%s", settings,
               options.mode != ATTACH_NONE
-                  ? "; run `sluice nft remove` to let it pass uninspected"
+                  ? "; start sluice again to inspect it, or run `sluice nft remove` to let it pass uninspected"
                   : "; the queue rules are not those of Sluice: with bypass packets pass uninspected");
 }
 
-void surrender(struct keeper *keeper)
+bool surrender_opens(const struct keeper *keeper, unsigned causes)
 {
-    const char *policy = config_string(keeper->config, "engine.failure-policy");
-    bool open = strcmp(policy, "auto") == 0 ? keeper->firewall.bypass : strcmp(policy, "open") == 0;
+    for (unsigned i = 0; i < ENGINE_FAILURES; i++) {
+        if (causes & 1U << i && !engine_failure_opens(keeper->config, (enum engine_failure)i, keeper->firewall.bypass))
+            return false;
+    }
+    return true;
+}
 
+bool surrender(struct keeper *keeper)
+{
+    bool open = surrender_opens(keeper, keeper->causes);
+    char settings[NAMES_SIZE];
+    unsigned deciding = 0;
+
+    for (unsigned i = 0; i < ENGINE_FAILURES; i++) {
+        if (keeper->causes & 1U << i && surrender_opens(keeper, 1U << i) == open)
+            deciding |= 1U << i;
+    }
+    put_settings(deciding, settings);
     if (open)
-        open_up(keeper);
+        open_up(keeper, settings);
     else
-        close_down(keeper);
+        close_down(keeper, settings);
+    return open;
+}
+
+/* Where another process has our queues, it may be another daemon, and the table is that one's. */
+void surrender_at_start(struct keeper *keeper)
+{
+    const char *setting = engine_failure_setting(ENGINE_FAILURE_START);
+
+    if (strcmp(config_string(keeper->config, setting), "closed") == 0 && !keeper->queue_is_taken)
+        close_down(keeper, setting);
 }

@@ -3,6 +3,7 @@
 #include "sluice/lifeline.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,13 +12,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, SEND_BUFFER = 1 << 20 /* of the keeper: files of all workers fit */ };
+enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };
 
 /* --- The channel ------------------------------------------------------------------------------------------------------------- */
 
 int lifeline_pair(int ends[2])
 {
     return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) ? -errno : 0;
+}
+
+void lifeline_set_nonblocking(int fd)
+{
+    int flags = fcntl(fd, F_GETFL), size = SEND_BUFFER;
+
+    if (flags >= 0)
+        fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+    if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 }
 
 union control_space {
@@ -63,23 +75,44 @@ int lifeline_send_file(int fd, enum lifeline_kind kind, int32_t value, int file)
     return send_message(fd, &message, file);
 }
 
-static int file_of(struct msghdr *header)
+/* The one descriptor of a message, or -1; when there are more, all are closed. The kernel closes those that do not fit. */
+static int take_file(struct msghdr *header)
 {
-    struct cmsghdr *control = CMSG_FIRSTHDR(header);
     int file = -1;
+    unsigned count = 0;
 
-    if (control && control->cmsg_level == SOL_SOCKET && control->cmsg_type == SCM_RIGHTS &&
-        control->cmsg_len == CMSG_LEN(sizeof(file)))
-        memcpy(&file, CMSG_DATA(control), sizeof(file));
+    for (struct cmsghdr *control = CMSG_FIRSTHDR(header); control; control = CMSG_NXTHDR(header, control)) {
+        if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS)
+            continue;
+        for (size_t at = 0; CMSG_LEN(at + sizeof(file)) <= control->cmsg_len; at += sizeof(file), count++) {
+            if (file >= 0)
+                close(file);
+            memcpy(&file, CMSG_DATA(control) + at, sizeof(file));
+        }
+    }
+    if (count > 1) {
+        close(file);
+        file = -1;
+    }
     return file;
 }
 
-/* LIFELINE_NOTHING for what is no message of ours. */
-static enum lifeline_kind kind_of(struct lifeline_message *message, ssize_t length)
+/* Text of an engine gets into the log and to terminals. C1 control characters are two bytes in UTF-8. */
+static void clean_text(char text[LIFELINE_TEXT_SIZE])
 {
-    if (length != sizeof(*message) || message->version != LIFELINE_VERSION || message->kind >= LIFELINE_GONE)
-        return LIFELINE_NOTHING;
-    message->text[sizeof(message->text) - 1] = '\0';
+    text[LIFELINE_TEXT_SIZE - 1] = '\0';
+    for (unsigned char *at = (unsigned char *)text; *at; at++) {
+        if (*at < ' ' || *at == 0x7f || (*at == 0xc2 && at[1] < 0xa0))
+            *at = '?';
+    }
+}
+
+static enum lifeline_kind check_message(struct lifeline_message *message, ssize_t length, int flags)
+{
+    if (length != sizeof(*message) || flags & MSG_TRUNC || message->version != LIFELINE_VERSION ||
+        message->kind == LIFELINE_NOTHING || message->kind >= LIFELINE_GONE)
+        return LIFELINE_INVALID;
+    clean_text(message->text);
     return message->kind;
 }
 
@@ -103,11 +136,11 @@ enum lifeline_kind lifeline_receive_file(int fd, struct lifeline_message *out, i
     n = recvmsg(fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return LIFELINE_NOTHING;
-    if (n <= 0)
+    if (n < 0 || (n == 0 && ready.revents & POLLHUP))
         return LIFELINE_GONE;
-    *file = file_of(&header);
-    kind = kind_of(out, n);
-    if (kind == LIFELINE_NOTHING && *file >= 0) {
+    *file = take_file(&header);
+    kind = check_message(out, n, header.msg_flags);
+    if (*file >= 0 && kind != LIFELINE_FILE && kind != LIFELINE_EVENTS_FILE) {
         close(*file);
         *file = -1;
     }
@@ -138,72 +171,119 @@ static struct lifeline_memory *map(int fd, size_t size)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-struct lifeline_memory *lifeline_memory_new(unsigned workers, size_t slots_size)
+int lifeline_open(struct lifeline *out, unsigned workers, size_t slots_size)
 {
-    size_t slots_at = whole_pages(sizeof(struct lifeline_memory)), each = whole_pages(slots_size);
-    size_t size = slots_at + workers * each;
-    struct lifeline_memory *memory = NULL;
-    int fd = workers <= LIFELINE_MAX_WORKERS ? memfd_create("sluice-lifeline", MFD_CLOEXEC) : -1;
+    struct lifeline own = {
+        .workers = workers,
+        .slots_at = whole_pages(sizeof(struct lifeline_memory)),
+        .slots_size = whole_pages(slots_size),
+    };
+    int err;
 
-    if (fd >= 0 && ftruncate(fd, (off_t)size) == 0)
-        memory = map(fd, size);
-    if (!memory) {
-        if (fd >= 0)
-            close(fd);
-        return NULL;
+    if (workers > LIFELINE_MAX_WORKERS)
+        return -EINVAL;
+    own.size = own.slots_at + workers * own.slots_size;
+    own.fd = memfd_create("sluice-lifeline", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (own.fd < 0)
+        return -errno;
+    err = ftruncate(own.fd, (off_t)own.size) || fcntl(own.fd, F_ADD_SEALS, SEALS) ? -errno : 0;
+    if (!err && !(own.memory = map(own.fd, own.size)))
+        err = -errno;
+    if (err) {
+        close(own.fd);
+        return err;
     }
-    memory->version = LIFELINE_VERSION;
-    memory->workers = workers;
-    memory->slots_at = slots_at;
-    memory->slots_size = each;
-    memory->size = size;
-    memory->fd = fd;
-    lifeline_memory_reset(memory);
-    return memory;
+    own.memory->version = LIFELINE_MEMORY_VERSION;
+    own.memory->workers = workers;
+    own.memory->slots_at = own.slots_at;
+    own.memory->slots_size = own.slots_size;
+    atomic_store(&own.memory->crashed_worker, -1);
+    *out = own;
+    return 0;
 }
 
-struct lifeline_memory *lifeline_memory_map(int fd)
+/* The numbers are the engine's to write: each is read once, by a copy of the head. */
+int lifeline_adopt(struct lifeline *out, int fd)
 {
-    struct lifeline_memory *memory;
+    struct {
+        uint32_t version, workers;
+        size_t slots_at, slots_size;
+    } head;
     struct stat status;
+    int seals = fcntl(fd, F_GET_SEALS);
 
-    if (fstat(fd, &status) || (size_t)status.st_size < sizeof(*memory))
-        return NULL;
-    memory = map(fd, (size_t)status.st_size);
-    if (!memory)
-        return NULL;
-    if (memory->version != LIFELINE_VERSION || memory->size != (size_t)status.st_size ||
-        memory->workers > LIFELINE_MAX_WORKERS ||
-        memory->slots_at + memory->workers * memory->slots_size > memory->size) {
-        munmap(memory, (size_t)status.st_size);
-        return NULL;
-    }
-    memory->fd = fd;
-    return memory;
+    if (fstat(fd, &status))
+        return -errno;
+    if (seals < 0 || (seals & SEALS) != SEALS)
+        return -EPERM;
+    if ((size_t)status.st_size < sizeof(struct lifeline_memory) ||
+        pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
+        return -EPROTO;
+
+    size_t size = (size_t)status.st_size, slots_at = whole_pages(sizeof(struct lifeline_memory));
+
+    if (head.version != LIFELINE_MEMORY_VERSION || head.workers > LIFELINE_MAX_WORKERS || head.slots_at != slots_at ||
+        slots_at > size || (head.workers > 0 && head.slots_size > (size - slots_at) / head.workers))
+        return -EPROTO;
+    *out = (struct lifeline){
+        .memory = map(fd, size),
+        .fd = fd,
+        .size = size,
+        .slots_at = slots_at,
+        .slots_size = head.slots_size,
+        .workers = head.workers,
+    };
+    return out->memory ? 0 : -ENOMEM;
 }
 
-void lifeline_memory_carry(struct lifeline_memory *to, const struct lifeline_memory *from)
+void lifeline_close(struct lifeline *lifeline)
 {
-    atomic_store(&to->engines, atomic_load(&from->engines));
-    atomic_store(&to->restarts, atomic_load(&from->restarts));
-    atomic_store(&to->handovers, atomic_load(&from->handovers));
-    atomic_store(&to->hangs, atomic_load(&from->hangs));
-    atomic_store(&to->repeated, atomic_load(&from->repeated));
-    atomic_store(&to->quarantined, atomic_load(&from->quarantined));
-    atomic_store(&to->told, atomic_load(&from->told));
-    atomic_store(&to->mode_override, atomic_load(&from->mode_override));
-    for (unsigned i = 0; i < LIFELINE_MAX_WORKERS; i++)
-        atomic_store(&to->flags[i], atomic_load(&from->flags[i]));
-    to->event_count = from->event_count;
-    memcpy(to->events, from->events, sizeof(to->events));
+    if (!lifeline->memory)
+        return;
+    close(lifeline->fd);
+    munmap(lifeline->memory, lifeline->size);
+    *lifeline = (struct lifeline){ .fd = -1 };
 }
 
-void lifeline_memory_free(struct lifeline_memory *memory)
+void lifeline_publish(const struct lifeline *lifeline, const struct lifeline_record *record)
 {
+    struct lifeline_memory *memory = lifeline->memory;
+
     if (!memory)
         return;
-    close(memory->fd);
-    munmap(memory, memory->size);
+    atomic_store(&memory->engines, record->engines);
+    atomic_store(&memory->restarts, record->restarts);
+    atomic_store(&memory->handovers, record->handovers);
+    atomic_store(&memory->hangs, record->hangs);
+    atomic_store(&memory->repeated, record->repeated);
+    atomic_store(&memory->quarantined, record->quarantined);
+    for (unsigned i = 0; i < LIFELINE_MAX_WORKERS; i++)
+        atomic_store(&memory->flags[i], record->flags[i]);
+    memory->event_count = record->event_count;
+    memcpy(memory->events, record->events, sizeof(memory->events));
+}
+
+void lifeline_restore(const struct lifeline *lifeline, const struct lifeline_record *record)
+{
+    lifeline_publish(lifeline, record);
+    atomic_store(&lifeline->memory->told, record->told);
+    atomic_store(&lifeline->memory->mode_override, record->mode_override);
+}
+
+void lifeline_collect(const struct lifeline *lifeline, struct lifeline_record *record)
+{
+    const struct lifeline_memory *memory = lifeline->memory;
+    uint64_t told;
+
+    if (!memory)
+        return;
+    told = atomic_load(&memory->told);
+    if (told > record->told && told <= record->event_count)
+        record->told = told;
+    record->mode_override = atomic_load(&memory->mode_override);
+    for (unsigned i = 0; i < lifeline->workers; i++)
+        record->modes[i] = atomic_load(&memory->worker[i].mode);
+    record->reload_wanted |= atomic_load(&memory->reload_wanted) != 0;
 }
 
 uint8_t *lifeline_slots(struct lifeline_memory *memory, unsigned worker)
@@ -211,27 +291,23 @@ uint8_t *lifeline_slots(struct lifeline_memory *memory, unsigned worker)
     return (uint8_t *)memory + memory->slots_at + worker * memory->slots_size;
 }
 
-void lifeline_memory_reset(struct lifeline_memory *memory)
+bool lifeline_copy_held(const struct lifeline *lifeline, unsigned worker, uint8_t *buffer, size_t size,
+                        struct lifeline_packet *out)
 {
-    atomic_store(&memory->crashed_worker, -1);
-    for (unsigned i = 0; i < memory->workers; i++) {
-        atomic_store(&memory->worker[i].state, LIFELINE_IDLE);
-        atomic_store(&memory->worker[i].holds, 0);
-    }
-}
+    const struct lifeline_worker *from;
+    uint64_t offset;
+    uint32_t length;
 
-bool lifeline_held(const struct lifeline_memory *memory, unsigned worker, struct lifeline_packet *out)
-{
-    const struct lifeline_worker *from = &memory->worker[worker];
-    uint64_t offset = atomic_load(&from->offset);
-    uint32_t length = atomic_load(&from->length);
-
-    if (!atomic_load(&from->holds) || offset > memory->slots_size || length > memory->slots_size - offset)
+    if (!lifeline->memory || worker >= lifeline->workers)
         return false;
-    *out = (struct lifeline_packet){
-        .bytes = (const uint8_t *)memory + memory->slots_at + worker * memory->slots_size + offset,
-        .length = length,
-        .id = atomic_load(&from->id),
-    };
+    from = &lifeline->memory->worker[worker];
+    offset = atomic_load(&from->offset);
+    length = atomic_load(&from->length);
+    if (!atomic_load(&from->holds) || length > size || offset > lifeline->slots_size ||
+        length > lifeline->slots_size - offset)
+        return false;
+    memcpy(buffer, (const uint8_t *)lifeline->memory + lifeline->slots_at + worker * lifeline->slots_size + offset,
+           length);
+    *out = (struct lifeline_packet){ .bytes = buffer, .length = length, .id = atomic_load(&from->id) };
     return true;
 }

@@ -3,12 +3,14 @@
 #include "nfqueue_rig.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "keeper/keeper_priv.h"
+#include "sluice/clock.h"
 #include "sluice/log.h"
 
 enum { WAITING = 6, SEQUENCE = 20 };
@@ -20,13 +22,23 @@ struct fixture {
     struct keeper_queue queue;
     struct keeper_pulse pulse;
     struct run_options run;
+    struct config *config;
     char folder[64];
 };
 
 static struct fixture *f;
 
+static int sealed_file(void)
+{
+    int fd = memfd_create("flows", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE), 0);
+    return fd;
+}
+
 static void setup(void)
 {
+    static const struct setting *const tables[] = { config_settings, NULL };
     struct nfqueue_options options = options_for(-1);
     int pair[2];
 
@@ -40,16 +52,19 @@ static void setup(void)
     options.length = 100;
     f->queue = (struct keeper_queue){ .options = options, .fd = pair[0], .bound = true, .buffer = 1 << 20 };
     f->run.log_dir = f->folder;
+    ck_assert_int_eq(config_new(&f->config, tables), 0);
     f->keeper = (struct keeper){
         .run = &f->run,
+        .config = f->config,
+        .firewall.bypass = true,
         .queues = &f->queue,
         .queue_count = 1,
         .pulses = &f->pulse,
         .status_fd = memfd_create("status", MFD_CLOEXEC),
         .signal_fd = -1,
         .control_fd = -1,
-        .memory = lifeline_memory_new(1, nfqueue_slots_size(&options)),
     };
+    ck_assert_int_eq(lifeline_open(&f->keeper.child.lifeline, 1, nfqueue_slots_size(&options)), 0);
     dprintf(f->keeper.status_fd, "%5d  12345 %5u 2 65531     0     0 %8u  1\n", QUEUE, WAITING, SEQUENCE);
 }
 
@@ -60,7 +75,8 @@ static void teardown(void)
     close(f->queue.fd);
     close(f->rig.kernel);
     close(f->keeper.status_fd);
-    lifeline_memory_free(f->keeper.memory);
+    config_free(f->config);
+    lifeline_close(&f->keeper.child.lifeline);
     snprintf(command, sizeof(command), "rm -rf %s", f->folder);
     ck_assert_int_eq(system(command), 0);
     free(f);
@@ -86,8 +102,10 @@ static struct keeper_death crash(int worker)
 
 static void hold(const char *packet, uint32_t id)
 {
-    memcpy(lifeline_slots(f->keeper.memory, 0) + 100, packet, strlen(packet));
-    lifeline_hold(&f->keeper.memory->worker[0], 100, (uint32_t)strlen(packet), id);
+    struct lifeline_memory *memory = f->keeper.child.lifeline.memory;
+
+    memcpy(lifeline_slots(memory, 0) + 100, packet, strlen(packet));
+    lifeline_hold(&memory->worker[0], 100, (uint32_t)strlen(packet), id);
 }
 
 static unsigned count_files(void)
@@ -115,7 +133,7 @@ START_TEST(repeats_what_was_taken)
     verdicts(text);
     ck_assert_str_eq(text, "batch 18 repeat");
     ck_assert(f->queue.raised);
-    ck_assert_uint_eq(atomic_load(&f->keeper.memory->repeated), 4);
+    ck_assert_uint_eq(f->keeper.record.repeated, 4);
 }
 END_TEST
 
@@ -129,7 +147,7 @@ START_TEST(drops_at_the_second_death)
     queues_repeat(&f->keeper, &death);
     verdicts(text);
     ck_assert_str_eq(text, "batch 20 repeat");
-    lifeline_memory_reset(f->keeper.memory);
+    lifeline_let_go(&f->keeper.child.lifeline.memory->worker[0]);
     hold("another", 8);
     queues_repeat(&f->keeper, &death);
     verdicts(text);
@@ -140,12 +158,12 @@ START_TEST(drops_at_the_second_death)
     verdicts(text);
     ck_assert_str_eq(text, "single 9 drop; batch 20 repeat");
     ck_assert_uint_eq(count_files(), 1);
-    ck_assert_uint_eq(f->keeper.memory->event_count, 1);
-    ck_assert_int_eq(f->keeper.memory->events[0].kind, LIFELINE_EVENT_QUARANTINE);
-    ck_assert_uint_eq(f->keeper.memory->events[0].length, 6);
-    ck_assert_int_eq(stat(f->keeper.memory->events[0].path, &status), 0);
+    ck_assert_uint_eq(f->keeper.record.event_count, 1);
+    ck_assert_int_eq(f->keeper.record.events[0].kind, LIFELINE_EVENT_QUARANTINE);
+    ck_assert_uint_eq(f->keeper.record.events[0].length, 6);
+    ck_assert_int_eq(stat(f->keeper.record.events[0].path, &status), 0);
     ck_assert_int_eq(status.st_size, 24 + 16 + 6);
-    ck_assert_uint_eq(atomic_load(&f->keeper.memory->quarantined), 1);
+    ck_assert_uint_eq(f->keeper.record.quarantined, 1);
 }
 END_TEST
 
@@ -161,7 +179,7 @@ START_TEST(blames_no_packet_without_cause)
         verdicts(text);
         ck_assert_str_eq(text, "batch 20 repeat");
     }
-    ck_assert_uint_eq(atomic_load(&f->keeper.memory->quarantined), 0);
+    ck_assert_uint_eq(f->keeper.record.quarantined, 0);
 }
 END_TEST
 
@@ -177,7 +195,7 @@ START_TEST(follows_no_link)
     ck_assert_int_eq(symlink(elsewhere, path), 0);
     quarantine_tell(&f->keeper, 0, &packet);
     ck_assert_uint_eq(count_files(), 0);
-    ck_assert_str_eq(f->keeper.memory->events[0].path, "");
+    ck_assert_str_eq(f->keeper.record.events[0].path, "");
     ck_assert_int_eq(rmdir(elsewhere), 0); /* nothing is in it */
 }
 END_TEST
@@ -243,6 +261,83 @@ START_TEST(says_how_it_died)
         child_describe(&f->keeper, &cases[i].death, text);
         ck_assert_str_eq(text, cases[i].text);
     }
+}
+END_TEST
+
+/* A limit of messages: a burst passes, invalid ones cost more, and who exceeds it is killed once. */
+START_TEST(limits_messages)
+{
+    struct keeper_child child = { .pid = 0x3fffffff, .credit = 1000 };
+    unsigned count = 0;
+
+    child.credit_ns = clock_monotonic_ns();
+    while (child_pay(&child, LIFELINE_RELOADED) && count < 100000)
+        count++;
+    ck_assert_uint_ge(count, 1000);
+    ck_assert_uint_lt(count, 2000);
+    ck_assert_str_eq(child.violation, "sent too many messages");
+    child_accuse(&child, "closed its channel");
+    ck_assert_str_eq(child.violation, "sent too many messages");
+
+    child = (struct keeper_child){ .pid = 0x3fffffff, .credit = 1000, .credit_ns = clock_monotonic_ns() };
+    for (count = 0; child_pay(&child, LIFELINE_INVALID) && count < 1000; count++)
+        ;
+    ck_assert_uint_lt(count, 100);
+    ck_assert_str_eq(child.violation, "sent invalid messages");
+}
+END_TEST
+
+START_TEST(takes_sealed_files_only)
+{
+    static const int seals[] = { 0, F_SEAL_SHRINK, F_SEAL_SHRINK | F_SEAL_GROW, F_SEAL_WRITE };
+    int fd;
+
+    for (size_t i = 0; i < sizeof(seals) / sizeof(seals[0]); i++) {
+        fd = memfd_create("flows", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, seals[i]), 0);
+        succession_take_file(&f->keeper, 0, fd);
+    }
+    succession_take_file(&f->keeper, 0, open("/dev/null", O_RDWR));
+    succession_take_file(&f->keeper, -1, sealed_file());
+    succession_take_file(&f->keeper, LIFELINE_MAX_WORKERS, sealed_file());
+    ck_assert_uint_eq(f->keeper.file_count, 0);
+    succession_take_file(&f->keeper, 3, sealed_file());
+    succession_take_file(&f->keeper, 3, sealed_file()); /* there is one already */
+    ck_assert_uint_eq(f->keeper.file_count, 1);
+    succession_end(&f->keeper);
+}
+END_TEST
+
+static const struct {
+    const char *settings[3];
+    bool bypass;
+    unsigned causes;
+    bool open;
+} policies[] = {
+    { { NULL }, true, 1 << ENGINE_FAILURE_CRASH, true },
+    { { NULL }, false, 1 << ENGINE_FAILURE_CRASH, false },
+    { { "engine.failure-policy=closed" }, true, 1 << ENGINE_FAILURE_HANG, false },
+    { { "engine.failure-policy=open" }, false, 1 << ENGINE_FAILURE_HANG, true },
+    { { "engine.failure-policy=closed", "engine.crash-policy=open" }, true, 1 << ENGINE_FAILURE_CRASH, true },
+    { { "engine.failure-policy=closed", "engine.crash-policy=open" }, true, 1 << ENGINE_FAILURE_MEMORY, false },
+    { { "engine.crash-policy=closed" }, true, 1 << ENGINE_FAILURE_CRASH, false },
+    { { "engine.crash-policy=closed" }, true, 1 << ENGINE_FAILURE_HANG, true },
+    { { "engine.crash-policy=closed" }, true, 1 << ENGINE_FAILURE_HANG | 1 << ENGINE_FAILURE_CRASH, false },
+    { { "engine.memory-policy=closed" }, true, 1 << ENGINE_FAILURE_MEMORY, false },
+    { { "engine.start-policy=closed" }, true, 1 << ENGINE_FAILURE_START, false },
+    { { "engine.violation-policy=closed" }, true, 1 << ENGINE_FAILURE_VIOLATION, false },
+    { { "engine.hang-policy=closed", "engine.violation-policy=open" }, true, 1 << ENGINE_FAILURE_VIOLATION, true },
+};
+
+START_TEST(opens_as_configured_for_the_cause)
+{
+    struct diag *diag = diag_new();
+
+    for (size_t i = 0; i < 3 && policies[_i].settings[i]; i++)
+        ck_assert_int_eq(config_set(f->config, policies[_i].settings[i], diag), 0);
+    f->keeper.firewall.bypass = policies[_i].bypass;
+    ck_assert_int_eq(surrender_opens(&f->keeper, policies[_i].causes), policies[_i].open);
+    diag_free(diag);
 }
 END_TEST
 
@@ -318,7 +413,9 @@ START_TEST(has_the_engine_hand_over_once)
 
     ck_assert_int_eq(lifeline_pair(ends), 0);
     f->keeper.leaving = true;
-    f->keeper.child = (struct keeper_child){ .pid = 1, .ready = true, .channel = ends[0] };
+    f->keeper.child.pid = 1;
+    f->keeper.child.ready = true;
+    f->keeper.child.channel = ends[0];
     succession_leave(&f->keeper);
     succession_leave(&f->keeper); /* it was told for another engine before */
     ck_assert_int_eq(heard(ends[1], &file), LIFELINE_HAND_OVER);
@@ -334,12 +431,13 @@ START_TEST(gives_on_what_was_left)
     int ends[2], file;
 
     ck_assert_int_eq(lifeline_pair(ends), 0);
-    f->keeper.child = (struct keeper_child){ .pid = 1, .channel = ends[0] };
+    f->keeper.child.pid = 1;
+    f->keeper.child.channel = ends[0];
     succession_give_left(&f->keeper); /* nothing was */
     ck_assert_int_eq(heard(ends[1], &file), LIFELINE_NOTHING);
-    ck_assert_uint_eq(atomic_load(&f->keeper.memory->handovers), 0);
-    succession_take_file(&f->keeper, 0, memfd_create("flows", MFD_CLOEXEC));
-    succession_take_file(&f->keeper, LIFELINE_SHARED_FILE, memfd_create("shared", MFD_CLOEXEC));
+    ck_assert_uint_eq(f->keeper.record.handovers, 0);
+    succession_take_file(&f->keeper, 0, sealed_file());
+    succession_take_file(&f->keeper, LIFELINE_SHARED_FILE, sealed_file());
     for (int i = 0; i < 2; i++)
         succession_give_left(&f->keeper);
     for (int i = 0; i < 2; i++) {
@@ -348,8 +446,8 @@ START_TEST(gives_on_what_was_left)
         close(file);
     }
     ck_assert_int_eq(heard(ends[1], &file), LIFELINE_NOTHING);
-    ck_assert_uint_eq(atomic_load(&f->keeper.memory->handovers), 1);
-    ck_assert_int_eq(f->keeper.memory->events[0].kind, LIFELINE_EVENT_HANDOVER);
+    ck_assert_uint_eq(f->keeper.record.handovers, 1);
+    ck_assert_int_eq(f->keeper.record.events[0].kind, LIFELINE_EVENT_HANDOVER);
     close(ends[0]);
     close(ends[1]);
 }
@@ -374,6 +472,9 @@ int main(void)
     tcase_add_test(tcase, has_the_engine_hand_over_once);
     tcase_add_test(tcase, gives_on_what_was_left);
     tcase_add_test(tcase, says_how_it_died);
+    tcase_add_test(tcase, limits_messages);
+    tcase_add_test(tcase, takes_sealed_files_only);
+    tcase_add_loop_test(tcase, opens_as_configured_for_the_cause, 0, (int)(sizeof(policies) / sizeof(policies[0])));
     suite_add_tcase(suite, tcase);
 
     SRunner *runner = srunner_create(suite);

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <check.h>
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -53,7 +57,7 @@ START_TEST(last_words_are_heard)
 }
 END_TEST
 
-START_TEST(what_is_no_message_is_nothing)
+START_TEST(what_is_no_message_is_invalid)
 {
     struct lifeline_message message = { .version = LIFELINE_VERSION + 1, .kind = LIFELINE_READY };
     int ends[2];
@@ -68,7 +72,7 @@ START_TEST(what_is_no_message_is_nothing)
     memset(message.text, 'x', sizeof(message.text));
     ck_assert_int_eq(send(ends[0], &message, sizeof(message), 0), sizeof(message));
     for (int i = 0; i < 3; i++)
-        ck_assert_int_eq(lifeline_receive(ends[1], &message, 0), LIFELINE_NOTHING);
+        ck_assert_int_eq(lifeline_receive(ends[1], &message, 0), LIFELINE_INVALID);
     ck_assert_int_eq(lifeline_receive(ends[1], &message, 0), LIFELINE_READY);
     ck_assert_uint_eq(strlen(message.text), LIFELINE_TEXT_SIZE - 1);
     close(ends[0]);
@@ -91,56 +95,255 @@ static const struct {
     { 0, UINT32_MAX, false },
 };
 
-/* What the dead one wrote is believed as far as it lies in its slots. */
+/* Of what the dead engine wrote the keeper takes only what lies in the slots of the worker. */
 START_TEST(shows_what_a_worker_held)
 {
-    struct lifeline_memory *memory = lifeline_memory_new(3, SLOTS);
+    struct lifeline lifeline;
     struct lifeline_packet packet;
+    static uint8_t buffer[1 << 16];
 
-    ck_assert_ptr_nonnull(memory);
-    ck_assert_uint_eq(memory->slots_size, 4096 * 3);
-    ck_assert(!lifeline_held(memory, 1, &packet));
-    lifeline_hold(&memory->worker[1], holds[_i].offset, holds[_i].length, 77);
-    ck_assert_int_eq(lifeline_held(memory, 1, &packet), holds[_i].held);
+    ck_assert_int_eq(lifeline_open(&lifeline, 3, SLOTS), 0);
+    ck_assert_uint_eq(lifeline.slots_size, 4096 * 3);
+    ck_assert(!lifeline_copy_held(&lifeline, 1, buffer, sizeof(buffer), &packet));
+    memset(lifeline_slots(lifeline.memory, 1), 'p', lifeline.slots_size);
+    lifeline_hold(&lifeline.memory->worker[1], holds[_i].offset, holds[_i].length, 77);
+    ck_assert_int_eq(lifeline_copy_held(&lifeline, 1, buffer, sizeof(buffer), &packet), holds[_i].held);
     if (holds[_i].held) {
-        ck_assert_ptr_eq(packet.bytes, lifeline_slots(memory, 1) + holds[_i].offset);
+        ck_assert_ptr_eq(packet.bytes, buffer);
         ck_assert_uint_eq(packet.length, holds[_i].length);
         ck_assert_uint_eq(packet.id, 77);
+        ck_assert(packet.length == 0 || (buffer[0] == 'p' && buffer[packet.length - 1] == 'p'));
     }
-    lifeline_let_go(&memory->worker[1]);
-    ck_assert(!lifeline_held(memory, 1, &packet));
-    lifeline_memory_free(memory);
+    ck_assert(!lifeline_copy_held(&lifeline, 3, buffer, sizeof(buffer), &packet));
+    lifeline_let_go(&lifeline.memory->worker[1]);
+    ck_assert(!lifeline_copy_held(&lifeline, 1, buffer, sizeof(buffer), &packet));
+    lifeline_close(&lifeline);
 }
 END_TEST
 
 START_TEST(memory_outlives_the_process)
 {
-    struct lifeline_memory *memory = lifeline_memory_new(2, SLOTS);
+    struct lifeline lifeline;
     struct lifeline_packet packet;
+    uint8_t buffer[64];
     pid_t pid;
     int status;
 
-    ck_assert_ptr_nonnull(memory);
+    ck_assert_int_eq(lifeline_open(&lifeline, 2, SLOTS), 0);
     pid = fork();
     if (pid == 0) {
-        memcpy(lifeline_slots(memory, 1) + 5, "a packet", 8);
-        lifeline_hold(&memory->worker[1], 5, 8, 3);
-        lifeline_beat(&memory->worker[0]);
-        atomic_store(&memory->crashed_worker, 1);
+        memcpy(lifeline_slots(lifeline.memory, 1) + 5, "a packet", 8);
+        lifeline_hold(&lifeline.memory->worker[1], 5, 8, 3);
+        lifeline_beat(&lifeline.memory->worker[0]);
+        atomic_store(&lifeline.memory->crashed_worker, 1);
         _exit(7);
     }
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
     ck_assert_int_eq(WEXITSTATUS(status), 7);
-    ck_assert(lifeline_held(memory, 1, &packet));
+    ck_assert(lifeline_copy_held(&lifeline, 1, buffer, sizeof(buffer), &packet));
     ck_assert_mem_eq(packet.bytes, "a packet", 8);
-    ck_assert_uint_eq(atomic_load(&memory->worker[0].epoch), 1);
-    ck_assert_int_eq(atomic_load(&memory->crashed_worker), 1);
-    lifeline_memory_reset(memory);
-    ck_assert(!lifeline_held(memory, 1, &packet));
-    ck_assert_int_eq(atomic_load(&memory->crashed_worker), -1);
-    lifeline_memory_free(memory);
-    lifeline_memory_free(NULL);
-    ck_assert_ptr_null(lifeline_memory_new(LIFELINE_MAX_WORKERS + 1, SLOTS));
+    ck_assert_uint_eq(atomic_load(&lifeline.memory->worker[0].epoch), 1);
+    ck_assert_int_eq(atomic_load(&lifeline.memory->crashed_worker), 1);
+    lifeline_close(&lifeline);
+    lifeline_close(&lifeline);
+    ck_assert_int_lt(lifeline_open(&lifeline, LIFELINE_MAX_WORKERS + 1, SLOTS), 0);
+}
+END_TEST
+
+/* --- An engine that was taken over ---------------------------------------------------------------------------------------------- */
+
+/* It writes to all words, at the worst, cuts the file, and opens it again by its descriptor. */
+static void write_garbage(const struct lifeline *lifeline, uint8_t byte)
+{
+    int again;
+    char path[64];
+
+    memset(lifeline->memory, byte, lifeline->size);
+    ck_assert_int_lt(ftruncate(lifeline->fd, 0), 0);
+    ck_assert_int_lt(ftruncate(lifeline->fd, (off_t)lifeline->size * 2), 0);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", lifeline->fd);
+    again = open(path, O_RDWR | O_TRUNC);
+    ck_assert_int_lt(again, 0);
+    fallocate(lifeline->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)lifeline->size);
+    memset(lifeline->memory, byte, lifeline->size);
+}
+
+static const uint8_t garbage[] = { 0, 1, 0x41, 0x7f, 0x80, 0xff };
+
+START_TEST(trusts_no_number_of_the_engine)
+{
+    struct lifeline lifeline;
+    struct lifeline_record record = { .engines = 3, .event_count = 40, .told = 38, .flags = { 5, 6, 7 } };
+    struct lifeline_packet packet;
+    static uint8_t buffer[1 << 16];
+
+    record.events[39 % LIFELINE_EVENTS].code = 9;
+    ck_assert_int_eq(lifeline_open(&lifeline, 3, SLOTS), 0);
+    write_garbage(&lifeline, garbage[_i]);
+    for (unsigned i = 0; i < LIFELINE_MAX_WORKERS; i++)
+        lifeline_copy_held(&lifeline, i, buffer, sizeof(buffer), &packet);
+    lifeline_collect(&lifeline, &record);
+    ck_assert_uint_eq(record.told, 38); /* neither what was reported again, nor what has not happened */
+    lifeline_restore(&lifeline, &record);
+    ck_assert_uint_eq(atomic_load(&lifeline.memory->engines), 3);
+    ck_assert_uint_eq(lifeline.memory->event_count, 40);
+    ck_assert_int_eq(lifeline.memory->events[39 % LIFELINE_EVENTS].code, 9);
+    ck_assert_uint_eq(atomic_load(&lifeline.memory->flags[2]), 7);
+    lifeline_close(&lifeline);
+}
+END_TEST
+
+static const struct {
+    const char *name;
+    uint32_t version, workers;
+    size_t slots_at, slots_size; /* 0: as they are */
+    int err;
+} heads[] = {
+    { "as it is", LIFELINE_MEMORY_VERSION, 2, 0, 0, 0 },
+    { "another version", LIFELINE_MEMORY_VERSION + 1, 2, 0, 0, -EPROTO },
+    { "too many workers", LIFELINE_MEMORY_VERSION, LIFELINE_MAX_WORKERS + 1, 0, 0, -EPROTO },
+    { "more workers than slots", LIFELINE_MEMORY_VERSION, 3, 0, 0, -EPROTO },
+    { "slots elsewhere", LIFELINE_MEMORY_VERSION, 2, 4096, 0, -EPROTO },
+    { "slots far away", LIFELINE_MEMORY_VERSION, 2, SIZE_MAX, 0, -EPROTO },
+    { "large slots", LIFELINE_MEMORY_VERSION, 2, 0, SIZE_MAX / 2 + 1, -EPROTO },
+    { "no workers", LIFELINE_MEMORY_VERSION, 0, 0, SIZE_MAX, 0 },
+};
+
+/* After an upgrade the new keeper finds sizes in the memory, and has none of its own. */
+START_TEST(adopts_possible_sizes_only)
+{
+    struct lifeline lifeline, adopted = { .fd = -1 };
+    uint8_t buffer[64];
+    struct lifeline_packet packet;
+    int fd;
+
+    ck_assert_int_eq(lifeline_open(&lifeline, 2, SLOTS), 0);
+    lifeline.memory->version = heads[_i].version;
+    lifeline.memory->workers = heads[_i].workers;
+    if (heads[_i].slots_at)
+        lifeline.memory->slots_at = heads[_i].slots_at;
+    if (heads[_i].slots_size)
+        lifeline.memory->slots_size = heads[_i].slots_size;
+    fd = dup(lifeline.fd);
+    ck_assert_msg(lifeline_adopt(&adopted, fd) == heads[_i].err, "%s", heads[_i].name);
+    if (heads[_i].err == 0) {
+        memset(adopted.memory, 0xff, adopted.size); /* what is changed later has no effect */
+        for (unsigned i = 0; i < LIFELINE_MAX_WORKERS; i++)
+            lifeline_copy_held(&adopted, i, buffer, sizeof(buffer), &packet);
+        lifeline_close(&adopted);
+    } else {
+        close(fd);
+    }
+    lifeline_close(&lifeline);
+}
+END_TEST
+
+START_TEST(adopts_no_file_that_can_be_cut)
+{
+    struct lifeline adopted;
+    int fd = memfd_create("memory", MFD_CLOEXEC | MFD_ALLOW_SEALING), devices = open("/dev/null", O_RDWR);
+
+    ck_assert_int_eq(ftruncate(fd, 1 << 24), 0);
+    ck_assert_int_eq(lifeline_adopt(&adopted, fd), -EPERM);
+    ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    ck_assert_int_eq(lifeline_adopt(&adopted, fd), -EPERM);
+    ck_assert_int_lt(lifeline_adopt(&adopted, devices), 0);
+    close(fd);
+    close(devices);
+}
+END_TEST
+
+static unsigned count_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    unsigned count = 0;
+
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+/* Sends the bytes, with that many descriptors. */
+static void send_raw(int fd, const void *bytes, size_t length, unsigned files)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(8 * sizeof(int))];
+    } space = { .bytes = { 0 } };
+    struct iovec vector = { .iov_base = (void *)bytes, .iov_len = length };
+    struct msghdr header = { .msg_iov = &vector, .msg_iovlen = 1 };
+    int each[8] = { 0 };
+
+    if (files > 0) {
+        header.msg_control = space.bytes;
+        header.msg_controllen = CMSG_SPACE(files * sizeof(int));
+        space.header = (struct cmsghdr){ .cmsg_level = SOL_SOCKET,
+                                         .cmsg_type = SCM_RIGHTS,
+                                         .cmsg_len = CMSG_LEN(files * sizeof(int)) };
+        memcpy(CMSG_DATA(CMSG_FIRSTHDR(&header)), each, files * sizeof(int));
+    }
+    ck_assert_int_eq(sendmsg(fd, &header, 0), (ssize_t)length);
+}
+
+/* Descriptors that nobody asked for do not pile up. */
+START_TEST(descriptors_do_not_pile_up)
+{
+    struct lifeline_message message = { .version = LIFELINE_VERSION };
+    unsigned before;
+    int ends[2], file;
+
+    ck_assert_int_eq(lifeline_pair(ends), 0);
+    before = count_descriptors();
+    for (unsigned kind = 0; kind <= LIFELINE_INVALID + 1; kind++) {
+        for (unsigned files = 0; files <= 8; files++) {
+            message.kind = (uint16_t)kind;
+            send_raw(ends[0], &message, sizeof(message), files);
+            send_raw(ends[0], &message, sizeof(message) - 1, files);
+            send_raw(ends[0], &message, files ? 1 : 0, files);
+            for (unsigned i = 0; i < 3; i++) {
+                enum lifeline_kind got = lifeline_receive_file(ends[1], &message, &file, 0);
+
+                ck_assert(got == LIFELINE_INVALID || (i == 0 && got == (enum lifeline_kind)kind));
+                ck_assert(file < 0 || (files == 1 && i == 0));
+                if (file >= 0)
+                    close(file);
+            }
+        }
+    }
+    ck_assert_uint_eq(count_descriptors(), before);
+    close(ends[0]);
+    close(ends[1]);
+}
+END_TEST
+
+START_TEST(text_has_no_control_characters)
+{
+    struct lifeline_message message;
+    int ends[2];
+
+    ck_assert_int_eq(lifeline_pair(ends), 0);
+    ck_assert_int_eq(lifeline_send(ends[0], LIFELINE_FAILED, 0, "a\033[2J\nb\177\302\233c\303\244"), 0);
+    ck_assert_int_eq(lifeline_receive(ends[1], &message, 0), LIFELINE_FAILED);
+    ck_assert_str_eq(message.text, "a?[2J?b??\233c\303\244");
+    close(ends[0]);
+    close(ends[1]);
+}
+END_TEST
+
+START_TEST(who_does_not_read_blocks_nobody)
+{
+    int ends[2], err = 0;
+
+    ck_assert_int_eq(lifeline_pair(ends), 0);
+    lifeline_set_nonblocking(ends[0]);
+    for (unsigned i = 0; i < 300; i++) /* files of all workers fit */
+        ck_assert_int_eq(lifeline_send(ends[0], LIFELINE_SIGNAL, SIGHUP, NULL), 0);
+    for (unsigned i = 0; i < 100000 && !err; i++)
+        err = lifeline_send(ends[0], LIFELINE_SIGNAL, SIGHUP, NULL);
+    ck_assert_int_eq(err, -EAGAIN);
+    close(ends[0]);
+    close(ends[1]);
 }
 END_TEST
 
@@ -151,9 +354,15 @@ int main(void)
 
     tcase_add_test(tcase, messages_arrive_whole_and_in_order);
     tcase_add_test(tcase, last_words_are_heard);
-    tcase_add_test(tcase, what_is_no_message_is_nothing);
+    tcase_add_test(tcase, what_is_no_message_is_invalid);
     tcase_add_loop_test(tcase, shows_what_a_worker_held, 0, (int)(sizeof(holds) / sizeof(holds[0])));
     tcase_add_test(tcase, memory_outlives_the_process);
+    tcase_add_loop_test(tcase, trusts_no_number_of_the_engine, 0, (int)sizeof(garbage));
+    tcase_add_loop_test(tcase, adopts_possible_sizes_only, 0, (int)(sizeof(heads) / sizeof(heads[0])));
+    tcase_add_test(tcase, adopts_no_file_that_can_be_cut);
+    tcase_add_test(tcase, descriptors_do_not_pile_up);
+    tcase_add_test(tcase, text_has_no_control_characters);
+    tcase_add_test(tcase, who_does_not_read_blocks_nobody);
     suite_add_tcase(suite, tcase);
 
     SRunner *runner = srunner_create(suite);
