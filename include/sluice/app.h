@@ -58,6 +58,7 @@ enum app_layer_event {
     APP_LAYER_NO_TLS,     /* after STARTTLS */
     APP_LAYER_UNEXPECTED, /* another protocol than the one that was announced */
     APP_LAYER_EVICTED,    /* the parser's state was evicted: app_evict() */
+    APP_LAYER_LIMIT,      /* the evaluation of a rule reached a limit of work: detect's */
     APP_LAYER_EVENT_END,
 };
 _Static_assert((int)APP_LAYER_EVENT_END <= PACKET_EVENT_WORDS * 64, "a packet has no room for all events");

@@ -82,6 +82,7 @@ struct budget_options {
 /* Scratch for one worker; made anew, or grown, for each ruleset. 0 or -ENOMEM. */
 struct detector_options {
     uint32_t pcre_match_limit, pcre_depth_limit;
+    bool limits_match; /* a drop or reject rule whose evaluation reaches a limit of work matches */
     uint32_t stream_window[FLOW_DIRECTIONS]; /* bytes of history that the stream keeps, as there */
     bool guess_transactions;                 /* for alerts of rules that name no protocol, too */
     uint8_t guess_limit;                     /* alerts of such rules that one transaction is added to */
@@ -122,6 +123,8 @@ struct detect_input {
  */
 size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
                      const struct hit **hits);
+/* The rules whose evaluation reached a limit of work in the packet; how many (16 at most). Lent until the detector's next packet. */
+size_t detector_limited(const struct detector *detector, const struct rule *const **rules);
 /* What rules that matched took out of the packet; NULL for nothing. Lent until the detector's next packet. */
 const struct rule_captures *detector_texts(const struct detector *detector);
 struct app_detection;
@@ -145,10 +148,14 @@ struct detect_counters {
     uint64_t scans, bytes_scanned;
     uint64_t scans_recalled; /* of short buffers that were like one before */
     uint64_t candidates, evaluations, matches;
-    uint64_t waiting;          /* candidates that were put off until more of the stream is there */
-    uint64_t flow_memcap_hits; /* there was no memory for it: the stream is scanned again instead */
-    uint64_t over_budget;      /* evaluations that took longer than the budget of a rule */
-    uint64_t suspended;        /* rules, times */
+    uint64_t waiting;                  /* candidates that were put off until more of the stream is there */
+    uint64_t flow_memcap_hits;         /* there was no memory for it: the stream is scanned again instead */
+    uint64_t pcre_limits;              /* rules and packets, in which a pcre reached a limit of PCRE2 */
+    uint64_t step_limits;              /* the same for the steps of the walk over contents */
+    uint64_t limit_matches;            /* those that counted as a match */
+    uint32_t limited_gid, limited_sid; /* the last of these rules */
+    uint64_t over_budget;              /* evaluations that took longer than the budget of a rule */
+    uint64_t suspended;                /* rules, times */
 };
 const struct detect_counters *detector_counters(const struct detector *detector);
 

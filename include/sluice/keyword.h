@@ -116,6 +116,16 @@ struct inspect_search {
 
 enum { INSPECT_SEARCHES = 16 }; /* remembered of one buffer; what finds no room is searched for anew */
 
+/*
+ * Limits on the work of one evaluation: those of PCRE2 (steps, depth, heap, JIT stack) and the steps of the walk. An evaluation that reaches one has no
+ * result; traffic that an attacker prepares can cause that.
+ */
+enum inspect_limit { INSPECT_LIMIT_PCRE, INSPECT_LIMIT_STEPS, INSPECT_LIMITS };
+struct inspect_limits {
+    uint8_t reached; /* bits: enum inspect_limit */
+    bool match;      /* the buffer then counts as matched; otherwise as not matched */
+};
+
 struct inspection {
     const struct match_input *input;
     const uint8_t *data; /* the whole buffer */
@@ -124,6 +134,7 @@ struct inspection {
     bool start_is_cut, end_is_cut; /* bytes before or after the buffer exist that are not in it */
     bool little;                   /* the order of numbers that the protocol says: for `dce` */
     uint32_t steps_left;           /* work that may still be done for this packet and rule; at 0 nothing matches */
+    struct inspect_limits *limits; /* NULL: nobody asks which limits were reached, and then nothing matches */
     struct pcre_scratch *pcre;     /* the worker's match data and JIT stack */
     struct transform_scratch *transforms; /* the worker's memory for what is decoded on the way */
     struct rule_captures *texts;     /* where pcre puts what it takes out, kept when the rule matches; NULL: nowhere */
@@ -134,6 +145,20 @@ struct inspection {
     uint32_t search_count; /* of this walk */
     struct inspect_search searches[INSPECT_SEARCHES];
 };
+
+/* Notes that a limit was reached. Whether the buffer counts as matched. */
+static inline bool inspection_reaches_limit(struct inspection *in, enum inspect_limit limit)
+{
+    if (!in->limits)
+        return false;
+    in->limits->reached |= (uint8_t)(1u << limit);
+    return in->limits->match;
+}
+
+static inline bool inspection_has_reached_limit(const struct inspection *in)
+{
+    return in->limits && in->limits->reached && in->limits->match;
+}
 
 /* What became of a condition. */
 enum inspect_result {

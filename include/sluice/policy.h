@@ -98,7 +98,10 @@ enum { POLICY_MAX_TALLIES = 1 << 18 };
 struct rule_tally {
     _Atomic uint64_t matches, alerts, drops, would_drops;
     _Atomic uint64_t last_ns; /* of the packet that matched last */
+    _Atomic uint64_t limits;  /* packets in which the evaluation reached a limit of work; not kept over upgrades */
 };
+/* The evaluation of these rules reached a limit of work in a packet. */
+void policy_count_limits(struct policy *policy, const struct rule *const *rules, size_t count);
 /* NULL for rules that are not counted: number 0, and those past POLICY_MAX_TALLIES. */
 const struct rule_tally *policy_tally(const struct policy *policy, uint32_t number);
 

@@ -25,6 +25,7 @@ static const char *const layer_events[] = {
     [APP_LAYER_NO_TLS - APP_LAYER_EVENT_FIRST] = "applayer_no_tls_after_starttls",
     [APP_LAYER_UNEXPECTED - APP_LAYER_EVENT_FIRST] = "applayer_unexpected_protocol",
     [APP_LAYER_EVICTED - APP_LAYER_EVENT_FIRST] = "applayer_memcap_evicted",
+    [APP_LAYER_LIMIT - APP_LAYER_EVENT_FIRST] = "applayer_inspection_limit",
 };
 
 const char *app_layer_event_name(enum app_layer_event event)

@@ -169,6 +169,9 @@ static void print_rule(const struct control_value *rule)
            " packets passed by alert-only%s%s\n",
            ask_number(rule, "matches"), ask_number(rule, "alerts"), ask_number(rule, "drops"),
            ask_number(rule, "would_drops"), *ask_string(rule, "last") ? "; last " : "", ask_string(rule, "last"));
+    if (ask_number(rule, "inspection_limits") > 0)
+        printf("  reached a limit of work in %" PRId64 " packets (detect.pcre-match-limit, detect.limit-policy)\n",
+               ask_number(rule, "inspection_limits"));
     if (cost)
         printf("  evaluated %" PRId64 " times in %" PRId64 " us, at most %" PRId64 " us, over budget %" PRId64
                " times; suspended in %" PRId64 " queues\n",

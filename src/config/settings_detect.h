@@ -8,6 +8,7 @@
 #include "config_priv.h"
 
 enum { NUMBER_MAX = INT32_MAX };
+static const char *const limit_policies[] = { "match", "no-match", NULL };
 
 #define DETECT_SETTINGS                                                                                                \
     { .name = "detect.pcre-match-limit",                                                                               \
@@ -15,13 +16,19 @@ enum { NUMBER_MAX = INT32_MAX };
       .default_value = "3500",                                                                                         \
       .low = 1,                                                                                                        \
       .high = NUMBER_MAX,                                                                                              \
-      .help = "Maximum number of steps of one pcre evaluation; beyond it the pcre does not match" },                   \
+      .help = "Maximum number of steps of one pcre evaluation; beyond it detect.limit-policy applies" },               \
         { .name = "detect.pcre-match-limit-recursion",                                                                 \
           .type = SETTING_NUMBER,                                                                                      \
           .default_value = "1500",                                                                                     \
           .low = 1,                                                                                                    \
           .high = NUMBER_MAX,                                                                                          \
           .help = "Maximum recursion depth of one pcre evaluation" },                                                  \
+        { .name = "detect.limit-policy",                                                                               \
+          .type = SETTING_ENUM,                                                                                        \
+          .default_value = "match",                                                                                    \
+          .choices = limit_policies,                                                                                   \
+          .help = "Drop and reject rules whose evaluation reaches a limit of work (PCRE2's, or 3,000 steps in a "      \
+                  "buffer): match (the buffer matches), no-match. Other rules do not match" },                         \
         { .name = "detect.guess-applayer-tx",                                                                          \
           .type = SETTING_BOOL,                                                                                        \
           .default_value = "no",                                                                                       \

@@ -43,6 +43,11 @@ static void add_events(struct detector *detector, const struct ruleset *ruleset,
     }
 }
 
+void collect_event(struct evaluation *ev, unsigned event)
+{
+    add_list(ev->detector, &ev->ruleset->by_event[event]);
+}
+
 static void scan_buffers(struct detector *detector, const struct ruleset *ruleset, const struct match_input *in)
 {
     for (uint32_t i = 0; i < ruleset->buffer_count; i++) {

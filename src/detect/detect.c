@@ -36,6 +36,7 @@ int detector_new(struct detector **out, const struct detector_options *options)
     if (!detector)
         return -ENOMEM;
     detector->guess_transactions = options->guess_transactions;
+    detector->limits_match = options->limits_match;
     detector->guess_limit = options->guess_limit;
     memcpy(detector->stream_window, options->stream_window, sizeof(detector->stream_window));
     detector->pcre = pcre_scratch_new(&limits);
@@ -297,6 +298,12 @@ static void guess_transactions(const struct evaluation *ev)
     }
 }
 
+size_t detector_limited(const struct detector *detector, const struct rule *const **rules)
+{
+    *rules = detector->limited;
+    return detector->limited_count;
+}
+
 const struct rule_captures *detector_texts(const struct detector *detector)
 {
     return detector->texts.count > 0 ? &detector->texts : NULL;
@@ -327,6 +334,23 @@ static void detect_other_direction(struct evaluation *ev)
     note_direction(ev);
 }
 
+/* The event of rules that reached a limit, for those that ask for it. */
+static __attribute__((noinline, cold)) void note_limits(struct evaluation *ev)
+{
+    struct packet *pkt = ev->input->packet;
+
+    if (packet_has_event(pkt, APP_LAYER_LIMIT))
+        return;
+    packet_add_event(pkt, APP_LAYER_LIMIT);
+    if (pkt->flags & PACKET_PSEUDO)
+        return;
+    ev->view = NULL;
+    ev->view_only = false;
+    begin_round(ev->detector);
+    collect_event(ev, APP_LAYER_LIMIT);
+    evaluate_candidates(ev);
+}
+
 size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, const struct detect_input *in,
                      const struct hit **hits)
 {
@@ -347,6 +371,7 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
     };
 
     detector->hit_count = 0;
+    detector->limited_count = 0;
     detector->texts.count = 0;
     *hits = detector->hits;
     ev.view = next_view(&ev, &view) ? &view : NULL;
@@ -371,6 +396,8 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
         guess_transactions(&ev);
         detect_transactions(&ev);
     }
+    if (detector->limited_count > 0)
+        note_limits(&ev);
     detector->counters.matches += detector->hit_count;
     return detector->hit_count;
 }

@@ -262,11 +262,15 @@ struct joined_scan {
     struct joined_found found[JOINED_MOST];
 };
 
-enum { PAYLOAD_SEEN = 64 };
+enum { PAYLOAD_SEEN = 64, LIMITED_MAX = 16 };
 
 struct detector {
     struct hs_scratch *scratch;
     struct pcre_scratch *pcre;
+    struct inspect_limits limits;            /* of the rule at hand */
+    bool limits_match;                       /* detect.limit-policy: rules that drop match at a limit */
+    const struct rule *limited[LIMITED_MAX]; /* rules that reached a limit in the packet at hand */
+    uint32_t limited_count;
     const struct ruleset *prepared_for;
     uint32_t *candidates; /* indices into checks */
     uint32_t candidate_count;
@@ -584,6 +588,8 @@ void budget_book(struct detector *detector, const struct rule_list *rules, const
 /* --- collect.c ----------------------------------------------------------------------------------------------------------- */
 
 void collect_packet(struct evaluation *ev);
+/* The rules on one event. */
+void collect_event(struct evaluation *ev, unsigned event);
 void collect_view(struct evaluation *ev);
 /* For a flow that had no memory for what waits: what the whole window has, and was not collected already. */
 void collect_window(struct evaluation *ev);
@@ -602,6 +608,9 @@ bool evaluate_payload(struct evaluation *ev, const struct check *check, struct i
                       const struct condition *conditions);
 /* A buffer of the packet, after its transforms; and whether it is absent as it should be. */
 bool evaluate_packet_buffer(struct evaluation *ev, struct inspection *inspection, const struct rule_buffer *buffer);
+/* Around the evaluation of a rule's buffers. */
+void evaluate_begin_limits(struct detector *detector, const struct rule *rule);
+void evaluate_end_limits(struct detector *detector, const struct rule *rule);
 void evaluate_transaction_hit(struct evaluation *ev, uint32_t index, struct app_tx *tx);
 void evaluate_sort(struct detector *detector);
 /* Has what the candidates' evaluation reads first brought into the cache: that of all at once, not of one after the other. */

@@ -243,6 +243,7 @@ void inspection_begin(struct inspection *inspection, const struct evaluation *ev
 {
     memset(inspection, 0, offsetof(struct inspection, searches));
     inspection->input = &ev->match;
+    inspection->limits = &ev->detector->limits;
     inspection->pcre = ev->detector->pcre;
     inspection->transforms = ev->detector->transforms;
     inspection->texts = &ev->detector->taken;
@@ -265,6 +266,38 @@ static bool buffers_match(struct evaluation *ev, const struct check *check)
             return false;
     }
     return true;
+}
+
+/* --- Limits ---------------------------------------------------------------------------------------------------------------- */
+
+void evaluate_begin_limits(struct detector *detector, const struct rule *rule)
+{
+    detector->limits.reached = 0;
+    detector->limits.match = detector->limits_match && (rule->action == ACTION_DROP || rule->action >= ACTION_REJECT);
+}
+
+/* Once for each rule and packet. */
+static __attribute__((noinline, cold)) void count_limit(struct detector *detector, const struct rule *rule)
+{
+    uint32_t i = 0;
+
+    while (i < detector->limited_count && detector->limited[i] != rule)
+        i++;
+    if (i < detector->limited_count)
+        return;
+    if (i < LIMITED_MAX)
+        detector->limited[detector->limited_count++] = rule;
+    detector->counters.pcre_limits += detector->limits.reached >> INSPECT_LIMIT_PCRE & 1;
+    detector->counters.step_limits += detector->limits.reached >> INSPECT_LIMIT_STEPS & 1;
+    detector->counters.limit_matches += detector->limits.match;
+    detector->counters.limited_gid = rule->gid;
+    detector->counters.limited_sid = rule->sid;
+}
+
+void evaluate_end_limits(struct detector *detector, const struct rule *rule)
+{
+    if (detector->limits.reached)
+        count_limit(detector, rule);
 }
 
 /* --- Candidates ------------------------------------------------------------------------------------------------------------ */
@@ -438,7 +471,11 @@ static void evaluate(struct evaluation *ev, uint32_t index)
         return;
     ev->match.in_stream = false;
     ev->detector->taken.count = 0;
-    if (buffers_match(ev, check))
+    evaluate_begin_limits(ev->detector, check->rule);
+    bool holds = buffers_match(ev, check);
+
+    evaluate_end_limits(ev->detector, check->rule);
+    if (holds)
         matched(ev, check, index);
     else if (streamable && check->may_wait && check->has_literal && !ev->again)
         waiting_put(ev, index, false);

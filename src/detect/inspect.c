@@ -40,10 +40,12 @@ static enum inspect_result walk(struct inspection *in, const struct condition *c
         uint32_t base = in->at;
 
         if (in->steps_left == 0)
-            return INSPECT_GIVE_UP;
+            return inspection_reaches_limit(in, INSPECT_LIMIT_STEPS) ? INSPECT_YES : INSPECT_GIVE_UP;
         in->steps_left--;
         enum inspect_result result = condition->keyword->inspect(in, condition, &retry);
 
+        if (inspection_has_reached_limit(in)) /* where the rest of the conditions begins is not known */
+            return INSPECT_YES;
         if (result == INSPECT_YES && retry.more)
             result = walk_places(in, condition, base, retry);
         if (result != INSPECT_YES)
@@ -58,8 +60,18 @@ static enum inspect_result walk(struct inspection *in, const struct condition *c
 
 bool inspect_buffer(struct inspection *in, const struct condition *first)
 {
+    uint8_t before = 0;
+
     in->at = 0;
     in->search_count = 0;
     in->walk = inspect_buffer;
-    return walk(in, first) == INSPECT_YES;
+    if (in->limits) { /* those that other buffers reached say nothing of this one */
+        before = in->limits->reached;
+        in->limits->reached = 0;
+    }
+    bool holds = walk(in, first) == INSPECT_YES;
+
+    if (in->limits)
+        in->limits->reached |= before;
+    return holds;
 }

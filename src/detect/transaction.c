@@ -318,7 +318,9 @@ static enum outcome evaluate(struct looking *look, const struct transaction_plan
     files = check_files(look, check, plan, candidate);
     if (files == OUTCOME_NO)
         return OUTCOME_NO;
+    evaluate_begin_limits(ev->detector, check->rule);
     buffers = inspect_buffers(look, check, plan, candidate);
+    evaluate_end_limits(ev->detector, check->rule);
     if (buffers == OUTCOME_NO)
         return OUTCOME_NO;
     return conditions == OUTCOME_LATER || files == OUTCOME_LATER || buffers == OUTCOME_LATER ? OUTCOME_LATER

@@ -739,6 +739,7 @@ size_t progress_line(struct engine_progress *progress, uint64_t now_ns, const ch
 /* How many of these packets the log has reported. */
 struct packet_warnings {
     uint64_t looping;
+    uint64_t limits; /* that the evaluation of rules reached: logged when their number has doubled */
     uint64_t large,
         udp; /* super-packets that were segmented: logged first, and then each time that their number has doubled */
 };

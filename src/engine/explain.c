@@ -167,7 +167,7 @@ void explain_flow(struct text *out, const struct flow_copy *copy, const struct r
 /* --- Rules --------------------------------------------------------------------------------------------------------------------- */
 
 struct tally_sum {
-    uint64_t matches, alerts, drops, would_drops, last_ns;
+    uint64_t matches, alerts, drops, would_drops, limits, last_ns;
 };
 
 static struct tally_sum sum_tallies(uint32_t number, const struct worker *workers, unsigned count)
@@ -184,6 +184,7 @@ static struct tally_sum sum_tallies(uint32_t number, const struct worker *worker
         sum.alerts += atomic_load_explicit(&tally->alerts, memory_order_relaxed);
         sum.drops += atomic_load_explicit(&tally->drops, memory_order_relaxed);
         sum.would_drops += atomic_load_explicit(&tally->would_drops, memory_order_relaxed);
+        sum.limits += atomic_load_explicit(&tally->limits, memory_order_relaxed);
         sum.last_ns = last_ns > sum.last_ns ? last_ns : sum.last_ns;
     }
     return sum;
@@ -336,6 +337,7 @@ void explain_rule(struct text *out, const struct rule_list *rules, const struct 
     json_uint(out, "alerts", sum.alerts);
     json_uint(out, "drops", sum.drops);
     json_uint(out, "would_drops", sum.would_drops);
+    json_uint(out, "inspection_limits", sum.limits);
     if (sum.last_ns > 0)
         output_time(out, "last", sum.last_ns);
     put_cost(out, ids, workers, count);

@@ -284,6 +284,7 @@ int engine_pipeline_options(const struct config *config, unsigned workers, bool 
     detector_options_default(&out->detector);
     out->detector.guess_transactions = config_bool(config, "detect.guess-applayer-tx");
     out->detector.guess_limit = (uint8_t)config_number(config, "detect.stream-tx-log-limit");
+    out->detector.limits_match = strcmp(config_string(config, "detect.limit-policy"), "match") == 0;
     out->detector.pcre_match_limit = (uint32_t)config_number(config, "detect.pcre-match-limit");
     out->detector.pcre_depth_limit = (uint32_t)config_number(config, "detect.pcre-match-limit-recursion");
     out->drop_undecodable = strcmp(config_string(config, "decode-error-policy"), "drop") == 0;

@@ -549,9 +549,10 @@ static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settle
         .user = &feed,
         .flow_ends = flow_ends,
     };
+    const struct rule *const *limited = NULL;
     const struct hit *hits = NULL;
     struct decision decision;
-    size_t count = 0;
+    size_t count = 0, limited_count;
 
     if (settled) {
         feed_settled(&feed);
@@ -566,6 +567,8 @@ static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settle
             feed_passive(&feed, flow_ends);
         note_detected_protocol(pkt, false);
         count = detect_packet(pipeline->detector, ruleset, &in, &hits);
+        limited_count = detector_limited(pipeline->detector, &limited);
+        policy_count_limits(pipeline->policy, limited, limited_count);
         settle_app(&feed);
     }
 

@@ -600,6 +600,9 @@ static void collect(struct stats *stats, struct worker *const *workers, unsigned
     add(stats, "detect.evaluations", sums.detect.evaluations);
     add(stats, "detect.waiting", sums.detect.waiting);
     add(stats, "detect.flow_memcap", sums.detect.flow_memcap_hits);
+    add(stats, "detect.pcre_limits", sums.detect.pcre_limits);
+    add(stats, "detect.step_limits", sums.detect.step_limits);
+    add(stats, "detect.limit_matches", sums.detect.limit_matches);
     add(stats, "detect.threshold_memcap", sums.policy.threshold_memcap_hits);
     add_shared(stats, workers[0], ruleset);
     add_files(stats, &sums, workers[0]);

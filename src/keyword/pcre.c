@@ -3,8 +3,8 @@
  * pcre: a Perl-compatible regular expression, by PCRE2.
  *
  * Patterns are compiled to machine code where PCRE2 can; the rest is interpreted. Both count their steps and stop at
- * Suricata's default limits, and a pattern that was stopped does not match, negated or not. What a worker needs to match
- * is its struct pcre_scratch.
+ * Suricata's default limits. Whether the bytes match is not known then: struct inspect_limits says what follows, for negated
+ * patterns, too. What a worker needs to match is its struct pcre_scratch.
  *
  * Ownership: PCRE2's code is in the list's arena; machine code is not, and goes by release().
  */
@@ -94,7 +94,9 @@ static enum inspect_result pcre_inspect(struct inspection *in, const struct cond
 
     if (found == PCRE2_ERROR_NOMATCH)
         return data->negated ? INSPECT_YES : no;
-    if (found < 0 || data->negated)
+    if (found < 0) /* match, depth or heap limit, JIT stack */
+        return inspection_reaches_limit(in, INSPECT_LIMIT_PCRE) ? INSPECT_YES : no;
+    if (data->negated)
         return no;
     const PCRE2_SIZE *match = pcre2_get_ovector_pointer(in->pcre->match);
 

@@ -38,6 +38,12 @@ void tally_would_drop(struct rule_tally *tallies, const struct rule *rule)
         count(&tallies[rule->number].would_drops);
 }
 
+void tally_limit(struct rule_tally *tallies, const struct rule *rule)
+{
+    if (rule->number > 0 && rule->number < POLICY_MAX_TALLIES)
+        count(&tallies[rule->number].limits);
+}
+
 static struct flow_history_rule *entry_of(struct flow_history *history, const struct rule *rule, uint64_t now_ns)
 {
     struct flow_history_rule *entry = history->rules;

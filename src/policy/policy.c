@@ -165,6 +165,12 @@ void policy_shared_transfer_tags(struct transfer *t, struct policy_shared *share
     host_tags_transfer(t, shared->host_tags);
 }
 
+void policy_count_limits(struct policy *policy, const struct rule *const *rules, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        tally_limit(policy->tallies, rules[i]);
+}
+
 const struct rule_tally *policy_tally(const struct policy *policy, uint32_t number)
 {
     return number > 0 && number < POLICY_MAX_TALLIES ? &policy->tallies[number] : NULL;

@@ -71,6 +71,7 @@ void tally_match(struct rule_tally *tallies, const struct rule *rule, const stru
 void tally_alert(struct rule_tally *tallies, const struct rule *rule);
 void tally_drop(struct rule_tally *tallies, const struct rule *rule);
 void tally_would_drop(struct rule_tally *tallies, const struct rule *rule);
+void tally_limit(struct rule_tally *tallies, const struct rule *rule);
 void tally_transfer(struct transfer *t, struct rule_tally *tallies, struct rule_names *names);
 
 struct history_match {
