@@ -7,6 +7,7 @@
 #   LOADS=full tests/netns/loads.sh     the default memcaps: 10,000 bodies, 600,000 flows, 60,000 datagrams, 100,000 segments; 99 % of the requests take
 #                                       at most 100 ms. About two minutes.
 #   LOADS_ONLY="bodies udp" ...         only these
+#   LOADS_KEEP=PATH ...                 keeps the events up to the end of each load in PATH.LOAD
 . "$(dirname "$0")/lib.sh"
 topology
 client sysctl -qw net.ipv4.ip_forward=0
@@ -70,6 +71,7 @@ beside() {
 	dismiss good
 	echo "$name: $requests requests, $failed failed, p50 $p50 ms, p99 $p99 ms, max $max ms, resident $(resident) MiB (at start $at_start)" |
 		tee -a "$WORK/result.log"
+	[ -z "${LOADS_KEEP:-}" ] || cp -r "$WORK/loads" "$LOADS_KEEP.$name"
 	[ $((failed * 100)) -le "$requests" ] || fail "$name: $failed of $requests requests failed"
 	[ "$(resident)" -le $((at_start + cap_sum + 32)) ] || fail "$name: resident memory is $(resident) MiB; the memcaps are $cap_sum MiB in sum"
 	[ -z "$full" ] || [ "${p99%.*}" -le 100 ] || fail "$name: p99 is $p99 ms"
@@ -129,7 +131,6 @@ if [ -z "${LOADS_ONLY:-}$full" ]; then
 		grep -q "$memcap is used up" "$WORK/loads.log" || fail "the log does not report $memcap"
 	done
 fi
-equal "parsers without memory" "$(last_stats loads app_layer.error.http.alloc)" 0
-[ -z "${LOADS_KEEP:-}" ] || cp -r "$WORK/loads" "$LOADS_KEEP"
+equal "parsers without memory" "$(value app_layer.error.http.alloc)" 0
 stop_process "$ips" || fail "exit code $?"
 cat "$WORK/result.log"
