@@ -140,6 +140,42 @@ START_TEST(data_behind_holes_gives_way)
 }
 END_TEST
 
+/* Connections of which nothing came for a while give way to new ones. */
+START_TEST(idle_connections_give_way)
+{
+    enum { CONNECTIONS = 200 };
+
+    rig.options.stream.memcap = 64 << 10;
+    rig_open("drop http any any -> any any (http.uri; content:\"/evil\"; sid:1;)");
+    for (unsigned i = 0; i < CONNECTIONS; i++) {
+        begin_connection(i);
+        ck_assert_int_eq(rig.packet.verdict, VERDICT_ACCEPT);
+        ck_assert_ptr_nonnull(rig.packet.flow->tcp);
+        rig.time_ns += RIG_SECOND;
+    }
+    ck_assert_uint_gt(stream_counter_value(rig.pipeline.stream, STREAM_SSN_EVICTED), CONNECTIONS / 4);
+    check_new_connection();
+}
+END_TEST
+
+/* Flows of which both ends have spoken give way, too, when there are no new ones. */
+START_TEST(idle_flows_give_way)
+{
+    enum { CONNECTIONS = 400 };
+
+    rig.options.flow.memcap = 64 << 10;
+    rig_open("drop http any any -> any any (http.uri; content:\"/evil\"; sid:1;)");
+    for (unsigned i = 0; i < CONNECTIONS; i++) {
+        begin_connection(i);
+        ck_assert_int_eq(rig.packet.verdict, VERDICT_ACCEPT);
+        ck_assert_ptr_nonnull(rig.packet.flow);
+        rig.time_ns += RIG_SECOND / 5; /* before their timeout in emergency */
+    }
+    ck_assert_uint_gt(flow_table_evicted(rig.pipeline.flows), CONNECTIONS / 4);
+    check_new_connection();
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("pipeline_memory");
@@ -149,5 +185,7 @@ int main(void)
     tcase_add_test(tcase, idle_parsers_give_way);
     tcase_add_test(tcase, the_policy_drops_what_lacks_its_parser);
     tcase_add_test(tcase, data_behind_holes_gives_way);
+    tcase_add_test(tcase, idle_connections_give_way);
+    tcase_add_test(tcase, idle_flows_give_way);
     return rig_run(tcase, "pipeline_memory");
 }
