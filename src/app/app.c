@@ -48,6 +48,10 @@ static void init_ports(struct app *app)
             if (!app->ports[i][transport].set)
                 list_ports(&app->ports[i][transport], own[transport]);
         }
+        if (app_list[i]->transports & APP_UDP)
+            app->udp_protocols[app->udp_protocol_count++] = (uint8_t)i;
+        if (app->ports[i][1].any)
+            memset(app->udp_services, 0xff, sizeof(app->udp_services));
         for (unsigned k = 0; k < app->ports[i][1].count; k++)
             app->udp_services[app->ports[i][1].port[k] / 64] |= UINT64_C(1) << (app->ports[i][1].port[k] % 64);
     }

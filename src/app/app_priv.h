@@ -124,7 +124,9 @@ struct app {
     struct turn *turn;
     struct app_ports ports[APP_MAX_PROTOCOLS][2]; /* at which a protocol is expected: of the settings, or its own */
     uint64_t udp_services[UINT16_MAX / 64 + 1];   /* a bit for each of these ports of UDP */
-    unsigned wanted;                              /* by the rules at hand: RULE_FILE_..., RULE_MESSAGE_MD5 */
+    uint8_t udp_protocols[APP_MAX_PROTOCOLS];     /* indices of those that UDP may carry */
+    unsigned udp_protocol_count;
+    unsigned wanted;                                      /* by the rules at hand: RULE_FILE_..., RULE_MESSAGE_MD5 */
     uint64_t counters[APP_MAX_PROTOCOLS][2][COUNT_KINDS]; /* by transport: TCP, UDP */
     uint64_t failed_flows[2];                             /* by transport: TCP, UDP */
     uint64_t other_readings[2];

@@ -184,6 +184,11 @@ static bool claims(size_t index, const struct app_probe *probe, struct app_claim
     return guess == APP_YES || guess == APP_REVERSED;
 }
 
+static bool is_udp_service(const struct app *app, uint16_t port)
+{
+    return app->udp_services[port / 64] >> (port % 64) & 1;
+}
+
 unsigned app_identify_datagram(const struct app *app, const struct app_probe *probe, unsigned except,
                                struct app_claim out[APP_MAX_PROTOCOLS])
 {
@@ -191,11 +196,16 @@ unsigned app_identify_datagram(const struct app *app, const struct app_probe *pr
     unsigned hinted_count = 0, other_count = 0;
     struct app_probe asked = *probe;
 
-    for (size_t i = 0; i < app_list_count; i++) {
-        if (i + 1 == except || !app->options.enabled[i] ||
-            !(app_list[i]->transports & app->options.transports[i] & probe->transport))
+    bool may_hint = is_udp_service(app, probe->client_port) || is_udp_service(app, probe->server_port);
+
+    for (unsigned k = 0; k < app->udp_protocol_count; k++) {
+        size_t i = app->udp_protocols[k];
+
+        if (i + 1 == except || !app->options.enabled[i] || !(app->options.transports[i] & APP_UDP))
             continue;
-        asked.port_hint = has_hint(app, i, probe);
+        asked.port_hint = may_hint && has_hint(app, i, probe);
+        if (!asked.port_hint && !app_list[i]->probe_any_port && app_list[i]->pattern_count == 0)
+            continue;
         if (asked.port_hint)
             hinted_count += claims(i, &asked, &hinted[hinted_count]);
         else
