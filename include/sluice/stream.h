@@ -68,6 +68,7 @@ struct stream_options {
     uint32_t window[FLOW_DIRECTIONS]; /* bytes of history that stay for inspection, by direction */
     uint32_t chunk[FLOW_DIRECTIONS];  /* passive: bytes inspected at once (the field's chunk sizes) */
     size_t memcap;                    /* bytes of sessions of this worker */
+    uint64_t seed;                    /* secret: of the hash of half-open connections */
     size_t reassembly_memcap;         /* bytes of stream data of this worker */
     enum stream_overlap overlap;
     enum stream_urgent urgent, urgent_limit; /* urgent_limit: past 64 kB of out-of-band bytes */

@@ -112,6 +112,17 @@ void decode_check_checksums(struct packet *pkt)
         pkt->flags |= PACKET_BAD_L4_CHECKSUM;
 }
 
+bool decode_has_partial_checksum(const struct packet *pkt)
+{
+    struct covered covered;
+    uint16_t field;
+
+    if (!find_covered(pkt, &covered) || !covered.pseudo_header)
+        return false;
+    memcpy(&field, pkt->transport + covered.offset, sizeof(field));
+    return field == fold(sum_pseudo_header(pkt, covered.length));
+}
+
 uint16_t decode_transport_checksum(const struct packet *pkt)
 {
     struct covered covered;

@@ -324,7 +324,7 @@ static int prepare_workers(struct engine *engine, char error[ENGINE_ERROR_SIZE])
         snprintf(error, ENGINE_ERROR_SIZE, "cannot read random numbers for the flow hash: %s", strerror(errno));
         return -EIO;
     }
-    options.policy.seed = options.flow.seed;
+    options.policy.seed = options.stream.seed = options.flow.seed;
     options.stream.midstream_until_ns =
         clock_realtime_ns() +
         (uint64_t)config_number(engine->options->config, "stream.midstream-grace") * NS_PER_SECOND;

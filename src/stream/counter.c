@@ -7,6 +7,7 @@ static const char *const names[STREAM_COUNTERS] = {
     [STREAM_SSN_MEMCAP_DROP] = "tcp.ssn_memcap_drop",
     [STREAM_SSN_ENDED_EARLY] = "tcp.ssn_ended_early",
     [STREAM_SSN_EVICTED] = "tcp.ssn_evicted",
+    [STREAM_SSN_RESTORED] = "tcp.ssn_restored",
     [STREAM_SSN_FROM_CACHE] = "tcp.ssn_from_cache",
     [STREAM_SSN_FROM_POOL] = "tcp.ssn_from_pool",
     [STREAM_PSEUDO] = "tcp.pseudo",
@@ -56,7 +57,8 @@ uint64_t stream_counter_value(const struct stream *stream, size_t index)
     case STREAM_ACTIVE_SESSIONS:
         return pool_used(stream->sessions);
     case STREAM_MEMUSE:
-        return pool_memory(stream->sessions) + pool_memory(stream->handshakes);
+        return pool_memory(stream->sessions) + pool_memory(stream->handshakes) +
+               half_open_memory(&stream->half_open_records);
     case STREAM_REASSEMBLY_MEMUSE:
         return assembly_store_memory(stream->store);
     default:

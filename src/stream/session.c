@@ -19,11 +19,13 @@ static void prepare_peer(const struct stream_options *options, struct tcp_peer *
 /* --- Those that may give way ------------------------------------------------------------------------------------------------- */
 
 /* NULL: a session of this state is in none. */
-static struct session_list *list_of(struct stream *stream, uint8_t state)
+static struct session_list *list_of(struct stream *stream, uint8_t state, uint16_t flags)
 {
     switch (state) {
     case TCP_STATE_SYN_SENT:
         return &stream->half_open;
+    case TCP_STATE_SYN_RECV:
+        return flags & SESSION_FAST_OPEN_TAKEN ? NULL : &stream->half_open;
     case TCP_STATE_TIME_WAIT:
     case TCP_STATE_CLOSED:
         return &stream->over;
@@ -34,7 +36,7 @@ static struct session_list *list_of(struct stream *stream, uint8_t state)
 
 void session_link(struct stream *stream, struct tcp_session *session)
 {
-    struct session_list *list = list_of(stream, session->state);
+    struct session_list *list = list_of(stream, session->state, session->flags);
 
     if (!list)
         return;
@@ -46,7 +48,7 @@ void session_link(struct stream *stream, struct tcp_session *session)
 
 static void unlink_session(struct stream *stream, struct tcp_session *session)
 {
-    struct session_list *list = list_of(stream, session->state);
+    struct session_list *list = list_of(stream, session->state, session->flags);
 
     if (!list)
         return;
@@ -83,8 +85,9 @@ static bool end_oldest_over(struct segment *seg)
 }
 
 /*
- * A flood of SYNs must not lock out those who mean it: when there is no session left, the oldest that nobody has answered gives
- * way. Its flow stays; should the client try again, it begins anew.
+ * A SYN flood must not lock out clients that complete the handshake: when no session is left, the oldest half-open one gives way, whether
+ * or not the server has answered it. Its flow stays. A record of 16 bytes stays, too, so that the next segment of the handshake begins the
+ * session again (half_open.c).
  */
 static bool take_oldest_half_open(struct stream *stream)
 {
@@ -94,6 +97,7 @@ static bool take_oldest_half_open(struct stream *stream)
     if (!session)
         return false;
     prefetch_victims(session->newer);
+    half_open_keep_session(stream, session);
     session->flow->tcp = NULL;
     session->flow->flags |= FLOW_NO_STREAM;
     session_release(stream, session);
@@ -174,7 +178,8 @@ void session_set_state(struct segment *seg, enum tcp_state state)
 
     if (session->state == state)
         return;
-    bool moves = list_of(seg->stream, session->state) != list_of(seg->stream, (uint8_t)state);
+    bool moves =
+        list_of(seg->stream, session->state, session->flags) != list_of(seg->stream, (uint8_t)state, session->flags);
 
     if (moves)
         unlink_session(seg->stream, session);

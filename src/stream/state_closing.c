@@ -15,6 +15,8 @@ int closing_on_syn(struct segment *seg)
         return 0;
     if (state == TCP_STATE_CLOSE_WAIT && syn_is_overtaken(seg))
         return 0;
+    if (seg->kind == SEGMENT_SYN && seg->seq != seg->sender->isn)
+        return note_other_syn(seg, STREAM_EVENT_SHUTDOWN_SYN_RESEND);
     return segment_reject(seg, STREAM_EVENT_SHUTDOWN_SYN_RESEND);
 }
 
@@ -348,6 +350,12 @@ int closed_on_any(struct segment *seg)
 {
     struct tcp_session *session = seg->session;
 
+    /* The client has not believed the reset that answered its SYN, or the server one that came before its answer. */
+    if (session->previous == TCP_STATE_SYN_SENT && seg->kind == SEGMENT_SYN_ACK && seg->direction == FLOW_TO_CLIENT &&
+        seg->ack == seg->receiver->isn + 1) {
+        session_set_state(seg, TCP_STATE_SYN_SENT);
+        return state_dispatch(seg, TCP_STATE_SYN_SENT);
+    }
     if ((seg->receiver->flags & PEER_RESET_RECEIVED) && !(seg->sender->flags & PEER_RESET_RECEIVED) &&
         session->previous != TCP_STATE_CLOSED) {
         int err = state_dispatch(seg, (enum tcp_state)session->previous);

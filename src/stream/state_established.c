@@ -68,7 +68,8 @@ int established_on_fin(struct segment *seg)
 
 int established_on_syn_ack_to_server(struct segment *seg)
 {
-    return segment_reject(seg, STREAM_EVENT_EST_SYNACK_TOSERVER);
+    segment_note(seg, STREAM_EVENT_EST_SYNACK_TOSERVER);
+    return is_client_syn_ack(seg) ? 0 : -EINVAL;
 }
 
 /*
@@ -110,16 +111,7 @@ int established_on_syn_ack(struct segment *seg)
 
 int established_on_syn_to_client(struct segment *seg)
 {
-    return segment_reject(seg, STREAM_EVENT_EST_SYN_TOCLIENT);
-}
-
-/*
- * With another number it is of a client that knows no more of the connection: it must reach the server, whose answer makes the client reset
- * what there was (RFC 5961 §4.2). The session stays as it is until then.
- */
-static bool asks_for_challenge(const struct segment *seg)
-{
-    return segment_is_inline(seg) && seg->length == 0 && seg->seq != seg->sender->isn;
+    return note_other_syn(seg, STREAM_EVENT_EST_SYN_TOCLIENT);
 }
 
 /* Before the server has said anything the handshake may have overtaken one that was sent again. */
@@ -131,15 +123,12 @@ bool syn_is_overtaken(const struct segment *seg)
 
 int established_on_syn(struct segment *seg)
 {
-    if (asks_for_challenge(seg)) {
-        segment_note(seg, STREAM_EVENT_EST_SYN_RESEND_DIFF_SEQ);
-        return 0;
-    }
     if (syn_is_overtaken(seg)) {
         segment_note(seg, STREAM_EVENT_EST_SYN_RESEND);
         return 0;
     }
-    return segment_reject(seg, seg->seq != seg->sender->isn ? STREAM_EVENT_EST_SYN_RESEND_DIFF_SEQ
+    /* Some systems use the same number again for a new connection of the same ports. */
+    return note_other_syn(seg, seg->seq != seg->sender->isn ? STREAM_EVENT_EST_SYN_RESEND_DIFF_SEQ
                                                             : STREAM_EVENT_EST_SYN_RESEND);
 }
 

@@ -17,17 +17,51 @@ static struct tcp_peer *server_of(struct segment *seg)
     return &seg->session->peer[FLOW_TO_CLIENT];
 }
 
+/*
+ * A SYN with another number than the session's. Its sender has forgotten the connection, or another one used these ports before: it must reach
+ * its receiver, which answers with a SYN/ACK, or with an ACK of what it knows, which makes the sender reset that (RFC 9293 §3.5.1,
+ * RFC 5961 §4.2). The session stays as it is; a SYN/ACK that acknowledges this SYN begins another one (stream_is_reuse()).
+ * The payload of such a SYN would reach its receiver without having been inspected in its place.
+ */
+int note_other_syn(struct segment *seg, enum stream_event event)
+{
+    segment_note(seg, event);
+    half_open_keep_syn(seg);
+    return segment_is_inline(seg) && seg->length == 0 ? 0 : -EINVAL;
+}
+
 /* --- SYN_SENT --------------------------------------------------------------------------------------------------------------- */
 
-/* The SYN's data may have been taken or not. */
+/*
+ * The SYN/ACK answers another SYN of the client, which resets it. Dropped here, the server would go on to answer later SYNs with what it knows of
+ * that one.
+ */
+static int pass_wrong_syn_ack(struct segment *seg, enum stream_event event)
+{
+    segment_note(seg, event);
+    if (!segment_is_inline(seg) || seg->length > 0)
+        return -EINVAL;
+    client_of(seg)->flags |= PEER_CHALLENGED;
+    return 0;
+}
+
+/*
+ * The SYN's data may have been taken or not. A server that takes it has checked the cookie, which proves the client's address: the connection
+ * is established. Otherwise it is as half-open as any other.
+ */
 static int accept_fast_open(struct segment *seg)
 {
     struct tcp_peer *client = client_of(seg);
 
-    if (seg->ack == client->next_seq)
+    if (seg->ack == client->next_seq) {
+        if (seg->ack == client->isn + 1)
+            return 0;
+        seg->session->flags |= SESSION_FAST_OPEN_TAKEN;
+        session_set_state(seg, TCP_STATE_ESTABLISHED);
         return 0;
+    }
     if (seg->ack != client->isn + 1)
-        return segment_reject(seg, STREAM_EVENT_3WHS_SYNACK_WITH_WRONG_ACK);
+        return pass_wrong_syn_ack(seg, STREAM_EVENT_3WHS_SYNACK_WITH_WRONG_ACK);
     segment_note(seg, STREAM_EVENT_3WHS_SYNACK_TFO_DATA_IGNORED);
     seg->session->flags |= SESSION_FAST_OPEN_IGNORED;
     peer_set_next_seq(client, client->isn + 1);
@@ -40,16 +74,19 @@ int syn_sent_on_syn_ack(struct segment *seg)
     bool fast_open = seg->pkt->tcp.has_fast_open || (session->flags & SESSION_FAST_OPEN);
 
     if (!fast_open && seg->ack != client_of(seg)->isn + 1)
-        return segment_reject(seg, STREAM_EVENT_3WHS_SYNACK_WITH_WRONG_ACK);
-    if (!check_syn_echo(seg) && !handshake_use_queued_syn(seg) && !check_older_syn_echo(seg))
-        return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
+        return pass_wrong_syn_ack(seg, STREAM_EVENT_3WHS_SYNACK_WITH_WRONG_ACK);
+    if (!check_syn_echo(seg) && !handshake_use_queued_syn(seg) && !check_older_syn_echo(seg)) {
+        if (client_of(seg)->flags & PEER_TIMESTAMP)
+            return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
+        segment_note(seg,
+                     STREAM_EVENT_PKT_INVALID_TIMESTAMP); /* the client offered no timestamps, and ignores this one */
+    }
     if (fast_open) {
         int err = accept_fast_open(seg);
 
         if (err)
             return err;
         session->flags |= SESSION_FAST_OPEN;
-        session_set_state(seg, TCP_STATE_ESTABLISHED);
     }
     handshake_forget(seg->stream, session);
     handshake_take_syn_ack(seg);
@@ -173,8 +210,8 @@ int syn_sent_on_reset(struct segment *seg)
         return 0;
     if (!check_syn_echo(seg))
         return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
-    if (to_server && !takes_syn_back(seg) && !was_established(seg) && !check_reset(seg))
-        return -EINVAL;
+    if (to_server && !takes_syn_back(seg) && !was_established(seg))
+        return check_reset(seg) ? 0 : -EINVAL; /* the server may not know of the SYN yet, or may refuse the reset */
     if (!to_server && !answers_syn(seg))
         return -EINVAL;
     seg->receiver->flags |= PEER_RESET_RECEIVED;
@@ -188,7 +225,8 @@ void handshake_begin(struct segment *seg)
     peer_begin(seg, seg->sender, seg->seq);
     seg->sender->last_ack = seg->sender->next_seq;
     handshake_take_syn(seg);
-    if (!seg->pkt->tcp.has_fast_open)
+    /* A server that asks for no cookie takes the data of any SYN. */
+    if (!seg->pkt->tcp.has_fast_open && !(segment_is_inline(seg) && seg->length > 0))
         return;
     seg->session->flags |= SESSION_FAST_OPEN;
     if (seg->length > 0) {
@@ -201,6 +239,7 @@ void handshake_begin(struct segment *seg)
 int syn_sent_on_syn(struct segment *seg)
 {
     if (seg->seq != seg->sender->isn) {
+        half_open_keep_session(seg->stream, seg->session);
         handshake_forget(seg->stream, seg->session);
         handshake_begin(seg);
         return 0;
@@ -296,7 +335,9 @@ int syn_sent_on_ack(struct segment *seg)
     }
     if (!check_syn_echo(seg))
         return segment_reject(seg, STREAM_EVENT_PKT_INVALID_TIMESTAMP);
-    if (!seg->stream->options.async_oneside)
+    bool goes_on = segment_is_inline(seg) && seg->direction == FLOW_TO_SERVER && seg->seq == client->next_seq;
+
+    if (!seg->stream->options.async_oneside && !goes_on)
         return without_flags(seg);
     if (seg->direction == FLOW_TO_CLIENT || seg->seq != client->next_seq)
         return segment_reject(seg, STREAM_EVENT_3WHS_ASYNC_WRONG_SEQ);
@@ -348,8 +389,20 @@ int syn_recv_on_fin(struct segment *seg)
     return established_on_fin(seg);
 }
 
+/* The client's SYN/ACK of a simultaneous open in which the server's SYN/ACK was first. */
+bool is_client_syn_ack(const struct segment *seg)
+{
+    return segment_is_inline(seg) && seg->length == 0 && seg->seq == seg->sender->isn &&
+           seg->ack == seg->receiver->isn + 1;
+}
+
 int syn_recv_on_syn_ack_to_server(struct segment *seg)
 {
+    if (is_client_syn_ack(seg)) {
+        segment_note(seg, STREAM_EVENT_3WHS_SYNACK_TOSERVER_ON_SYN_RECV);
+        seg->session->flags |= SESSION_FOUR_WAY;
+        return 0;
+    }
     return segment_reject(seg, STREAM_EVENT_3WHS_SYNACK_TOSERVER_ON_SYN_RECV);
 }
 
@@ -364,13 +417,13 @@ int syn_recv_on_syn_ack(struct segment *seg)
 
 int syn_recv_on_syn_to_client(struct segment *seg)
 {
-    return segment_reject(seg, STREAM_EVENT_3WHS_SYN_TOCLIENT_ON_SYN_RECV);
+    return note_other_syn(seg, STREAM_EVENT_3WHS_SYN_TOCLIENT_ON_SYN_RECV);
 }
 
 int syn_recv_on_syn(struct segment *seg)
 {
     if (seg->seq != seg->sender->isn)
-        return segment_reject(seg, STREAM_EVENT_3WHS_SYN_RESEND_DIFF_SEQ_ON_SYN_RECV);
+        return note_other_syn(seg, STREAM_EVENT_3WHS_SYN_RESEND_DIFF_SEQ_ON_SYN_RECV);
     return 0;
 }
 
@@ -448,11 +501,18 @@ static int go_on_with_one_side(struct segment *seg)
     return 0;
 }
 
-/* Of the server, before the handshake's last ACK. Inline that cannot have been lost on the way to us alone. */
+/*
+ * The server's segment comes before the handshake's last ACK. Inline the ACK cannot have been lost on the way to us alone. An ACK without data answers a SYN
+ * with another number than the first one had, and the client resets the connection: it passes.
+ */
 static int reject_early_answer(struct segment *seg)
 {
     bool fits = seg->ack == seg->receiver->last_ack && seg->seq == seg->sender->next_seq;
 
+    if (seg->length == 0) {
+        segment_note(seg, STREAM_EVENT_3WHS_ACK_IN_WRONG_DIR);
+        return 0;
+    }
     return segment_reject(seg, fits && seg->length > 0 ? STREAM_EVENT_3WHS_ACK_DATA_INJECT
                                                        : STREAM_EVENT_3WHS_ACK_IN_WRONG_DIR);
 }

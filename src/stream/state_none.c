@@ -26,15 +26,6 @@ static bool can_look_up(const struct segment *seg)
            seg->pkt->conntrack.info != PACKET_CONNTRACK_NONE;
 }
 
-/* Not knowing which side is the client the flow was made by who was heard first. */
-static void turn_round(struct segment *seg, enum flow_direction direction)
-{
-    if (seg->direction == direction)
-        return;
-    flow_swap(seg->flow, seg->pkt);
-    segment_set_direction(seg, direction);
-}
-
 static void look_up(struct segment *seg, struct pick_up *known)
 {
     struct stream *stream = seg->stream;
@@ -47,7 +38,7 @@ static void look_up(struct segment *seg, struct pick_up *known)
     known->has_conntrack = err == 0;
     known->undecided = err == -EAGAIN;
     if (!err)
-        turn_round(seg, conntrack_goes_in_reply(&known->conntrack) ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
+        segment_turn_round(seg, conntrack_goes_in_reply(&known->conntrack) ? FLOW_TO_CLIENT : FLOW_TO_SERVER);
 }
 
 static void ask_conntrack(struct segment *seg, struct pick_up *known)
@@ -173,6 +164,8 @@ int none_on_reset(struct segment *seg)
 {
     struct pick_up known;
 
+    if (segment_is_inline(seg) && half_open_is_reset(seg))
+        return 0;
     segment_note(seg, STREAM_EVENT_RST_BUT_NO_SESSION);
     ask_conntrack(seg, &known);
     return segment_is_inline(seg) && (may_be_older(seg, &known) || is_known_end(seg, &known)) ? 0 : -EINVAL;
@@ -182,6 +175,12 @@ int none_on_fin(struct segment *seg)
 {
     struct pick_up known;
 
+    switch (half_open_restore_by_ack(seg)) {
+    case 0:
+        return syn_recv_on_fin(seg);
+    case -ENOMEM:
+        return 0;
+    }
     if (!may_pick_up(seg, seg->stream->options.midstream, &known) || seg->length == 0) {
         segment_note(seg, STREAM_EVENT_FIN_BUT_NO_SESSION);
         return 0;
@@ -198,6 +197,12 @@ int none_on_ack(struct segment *seg)
 {
     struct pick_up known;
 
+    switch (half_open_restore_by_ack(seg)) {
+    case 0:
+        return syn_recv_on_ack(seg);
+    case -ENOMEM:
+        return 0;
+    }
     if (!may_pick_up(seg, seg->stream->options.midstream, &known) || begin_midstream(seg, &known) != 0)
         return 0;
     session_set_state(seg, TCP_STATE_ESTABLISHED);
@@ -208,11 +213,18 @@ int none_on_ack(struct segment *seg)
 int none_on_syn_ack(struct segment *seg)
 {
     const struct stream_options *options = &seg->stream->options;
-    struct pick_up known;
+    struct pick_up known = { .has_conntrack = false };
 
-    if (!may_pick_up(seg, options->midstream || options->async_oneside, &known))
+    switch (half_open_restore_by_syn_ack(seg)) {
+    case 0:
+        return syn_sent_on_syn_ack(seg);
+    case -ENOMEM:
         return 0;
-    turn_round(seg, FLOW_TO_CLIENT); /* a SYN/ACK is the server's */
+    }
+    /* Inline, both initial sequence numbers are known, and nothing of the connection has gone by: it is followed from its first byte on. */
+    if (!segment_is_inline(seg) && !may_pick_up(seg, options->midstream || options->async_oneside, &known))
+        return 0;
+    segment_turn_round(seg, FLOW_TO_CLIENT); /* a SYN/ACK is the server's */
     if (begin_midstream(seg, &known) != 0)
         return 0;
     struct tcp_peer *server = seg->sender, *client = seg->receiver;
@@ -238,7 +250,7 @@ int none_on_syn_ack(struct segment *seg)
 
 int none_on_syn(struct segment *seg)
 {
-    turn_round(seg, FLOW_TO_SERVER);
+    segment_turn_round(seg, FLOW_TO_SERVER);
     if (session_begin(seg) != 0)
         return 0;
     session_set_state(seg, TCP_STATE_SYN_SENT);

@@ -13,7 +13,10 @@
 
 #include "stream_priv.h"
 
-enum { HANDSHAKE_SHARE = 16 }; /* this part of the memcap is for handshakes with more than one SYN or SYN/ACK */
+enum {
+    HANDSHAKE_SHARE = 16, /* this part of the memcap is for handshakes with more than one SYN or SYN/ACK */
+    HALF_OPEN_SHARE = 16, /* and this one for records of half-open connections without a session */
+};
 
 void stream_options_default(struct stream_options *options)
 {
@@ -37,14 +40,15 @@ int stream_new(struct stream **out, const struct stream_options *options)
 {
     struct stream *stream = calloc(1, sizeof(*stream));
     struct assembly_options assembly = { options->reassembly_memcap, options->inline_mode };
-    size_t handshakes = options->memcap / HANDSHAKE_SHARE;
+    size_t handshakes = options->memcap / HANDSHAKE_SHARE, half_open = options->memcap / HALF_OPEN_SHARE;
 
     if (!stream)
         return -ENOMEM;
     stream->options = *options;
     stream->rewrite = malloc(STREAM_REWRITE_SIZE);
     if (!stream->rewrite || pool_new(&stream->handshakes, sizeof(struct handshake_entry), handshakes) ||
-        pool_new(&stream->sessions, sizeof(struct tcp_session), options->memcap - handshakes) ||
+        pool_new(&stream->sessions, sizeof(struct tcp_session), options->memcap - handshakes - half_open) ||
+        half_open_init(&stream->half_open_records, half_open, options->seed) ||
         assembly_store_new(&stream->store, &assembly)) {
         stream_free(stream);
         return -ENOMEM;
@@ -60,6 +64,7 @@ void stream_free(struct stream *stream)
     assembly_store_free(stream->store);
     pool_free(stream->sessions);
     pool_free(stream->handshakes);
+    half_open_clear(&stream->half_open_records);
     free(stream->rewrite);
     free(stream);
 }
@@ -91,6 +96,14 @@ void segment_set_direction(struct segment *seg, enum flow_direction direction)
         return;
     seg->sender = &seg->session->peer[direction];
     seg->receiver = &seg->session->peer[!direction];
+}
+
+void segment_turn_round(struct segment *seg, enum flow_direction direction)
+{
+    if (seg->direction == direction)
+        return;
+    flow_swap(seg->flow, seg->pkt);
+    segment_set_direction(seg, direction);
 }
 
 static enum segment_kind kind_of(uint8_t flags)
@@ -223,6 +236,8 @@ void stream_packet(struct stream *stream, struct flow_table *flows, struct flow 
     int err;
 
     *verdict = (struct stream_verdict){ 0 };
+    if (pkt->time_ns > stream->now_ns)
+        stream->now_ns = pkt->time_ns;
     if (has_bad_checksum(stream, pkt)) {
         if (stream->options.inline_mode)
             verdict->exception = EXCEPTION_STREAM_INVALID;
@@ -264,6 +279,20 @@ static bool was_picked_up_wrongly(const struct stream *stream, const struct flow
            !(flow->flags & (FLOW_DROPPED | FLOW_PASSED)) && flow->state != FLOW_BYPASSED;
 }
 
+/* The SYN/ACK acknowledges a SYN that is not the session's, so that the receiver of that SYN knows no more of the session. Conntrack decides by
+ * the same. */
+static bool answers_other_syn(const struct stream *stream, const struct flow *flow, const struct packet *pkt)
+{
+    const struct tcp_session *session = flow->tcp;
+    enum flow_direction direction = pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+    const struct tcp_peer *sender = &session->peer[direction], *receiver = &session->peer[!direction];
+    bool is_own = receiver->isn + 1 == pkt->tcp.acknowledgment &&
+                  (session->state < TCP_STATE_ESTABLISHED || sender->isn == pkt->tcp.sequence);
+
+    return !is_own && !(stream->options.checksum_validation && pkt->flags & PACKET_BAD_L4_CHECKSUM) &&
+           half_open_is_answered(stream, flow, pkt);
+}
+
 bool stream_is_reuse(const struct stream *stream, const struct flow *flow, const struct packet *pkt)
 {
     const struct stream_options *options = &stream->options;
@@ -274,6 +303,8 @@ bool stream_is_reuse(const struct stream *stream, const struct flow *flow, const
     if (pkt->protocol != IPPROTO_TCP || !pkt->transport)
         return false;
     if (session && was_picked_up_wrongly(stream, flow, pkt))
+        return true;
+    if (session && kind == SEGMENT_SYN_ACK && answers_other_syn(stream, flow, pkt))
         return true;
     if (kind != SEGMENT_SYN && (kind != SEGMENT_SYN_ACK || (!options->midstream && !options->async_oneside)))
         return false;
@@ -295,6 +326,7 @@ void stream_end(struct stream *stream, struct flow *flow)
 {
     if (!flow->tcp)
         return;
+    half_open_keep_session(stream, flow->tcp);
     session_release(stream, flow->tcp);
     flow->tcp = NULL;
 }

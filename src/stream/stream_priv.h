@@ -44,6 +44,8 @@ enum session_flag {
     SESSION_FAST_OPEN = 1 << 11,
     SESSION_FAST_OPEN_IGNORED = 1 << 12, /* the server did not take the SYN's data */
     SESSION_SCALES_KNOWN = 1 << 13,      /* picked up, and conntrack knew the window scales */
+    SESSION_FAST_OPEN_TAKEN =
+        1 << 14, /* the server acknowledged the SYN's data, so the cookie proved the client's address */
 };
 
 enum peer_flag {
@@ -117,6 +119,7 @@ enum stream_counter {
     STREAM_SSN_MEMCAP_DROP,
     STREAM_SSN_ENDED_EARLY, /* over, and gave way to a new one */
     STREAM_SSN_EVICTED,     /* idle, and gave way to a new one */
+    STREAM_SSN_RESTORED,    /* had given way while half-open, and the handshake went on */
     STREAM_SSN_FROM_CACHE,
     STREAM_SSN_FROM_POOL,
     STREAM_PSEUDO,
@@ -149,15 +152,26 @@ enum stream_counter {
     STREAM_COUNTERS,
 };
 
+/* See half_open.c. */
+struct half_open_table {
+    struct pool *pool;
+    struct half_open_bucket *buckets;
+    uint32_t mask; /* buckets - 1 */
+    size_t used;   /* records */
+    uint64_t seed;
+};
+
 struct stream {
     struct stream_options options;
     stream_find_connection *find_connection; /* NULL: none */
     void *find_user;
     struct pool *sessions, *handshakes;
     struct assembly_store *store;
-    struct session_list half_open, over; /* SYN_SENT; TIME_WAIT and CLOSED */
+    struct session_list half_open, over; /* SYN_SENT and SYN_RECV; TIME_WAIT and CLOSED */
     struct session_list holders;         /* that have held data since they came here */
-    uint8_t *rewrite;                    /* STREAM_REWRITE_SIZE bytes for pkt->new_data */
+    struct half_open_table half_open_records;
+    uint64_t now_ns;  /* time of the newest packet: of records, whose age must not go back */
+    uint8_t *rewrite; /* STREAM_REWRITE_SIZE bytes for pkt->new_data */
     uint64_t counters[STREAM_COUNTERS];
     uint64_t events[STREAM_EVENT_COUNT];
 };
@@ -271,6 +285,9 @@ void segment_note(struct segment *seg, enum stream_event event);
 int segment_reject(struct segment *seg, enum stream_event event);
 void segment_set_direction(struct segment *seg, enum flow_direction direction);
 
+/* Makes the segment go in this direction: exchanges client and server of its flow where the flow has them the other way round. */
+void segment_turn_round(struct segment *seg, enum flow_direction direction);
+
 /* --- event.c, counter.c ------------------------------------------------------------------------------------------------ */
 
 const char *stream_event_counter_name(size_t index);
@@ -376,6 +393,28 @@ void handshake_take_syn(struct segment *seg);
 /* The first SYN, with its data when it has the option for it; in state_handshake.c. */
 void handshake_begin(struct segment *seg);
 void handshake_forget(struct stream *stream, struct tcp_session *session);
+
+/* In state_handshake.c: 0 when the SYN passes, or -EINVAL. */
+int note_other_syn(struct segment *seg, enum stream_event event);
+bool is_client_syn_ack(const struct segment *seg);
+
+/* --- half_open.c --------------------------------------------------------------------------------------------------------- */
+
+int half_open_init(struct half_open_table *table, size_t memcap, uint64_t seed); /* 0 or -ENOMEM */
+void half_open_clear(struct half_open_table *table);
+size_t half_open_memory(const struct half_open_table *table);
+/* Keeps a record of a session that is removed during its handshake; nothing for other sessions. */
+void half_open_keep_session(struct stream *stream, const struct tcp_session *session);
+/* Keeps a record of the segment, a SYN that is not that of its session. */
+void half_open_keep_syn(struct segment *seg);
+/* Whether the packet, a SYN/ACK, acknowledges a SYN of which there is a record. */
+bool half_open_is_answered(const struct stream *stream, const struct flow *flow, const struct packet *pkt);
+/* Whether the segment, a reset, refuses a SYN or SYN/ACK of which there is a record. */
+bool half_open_is_reset(const struct segment *seg);
+/* Begins the session of a record, for the state's handler to go on: in SYN_SENT by the SYN/ACK, in SYN_RECV by the ACK of the handshake.
+ * 0, -ENOENT when there is no record, or -ENOMEM as session_begin(). */
+int half_open_restore_by_syn_ack(struct segment *seg);
+int half_open_restore_by_ack(struct segment *seg);
 
 /* --- data.c ------------------------------------------------------------------------------------------------------------- */
 

@@ -420,7 +420,7 @@ static const struct found {
       { "> PA 100,200 'abc'", "< SA 0,1 | established", "< PA 200,103 'x' | established s:x" } },
     { "a SYN/ACK that answers a SYN sent since",
       { "> PA 100,200 'abc'", "> S 0,0 | established est_syn_resend_diff_seq",
-        "< SA 0,1 | established est_synack_resend_with_different_ack =invalid" } },
+        "< SA 0,1 | syn_recv" } },
     { "a reset that others have overtaken, with an old timestamp",
       { "> PA 100,200 'abc' ts=9000/7", "< A 200,103 ts=8/9000",
         "> RA 90,200 ts=4000/7 | closed pkt_invalid_timestamp" } },

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Records of half-open connections that have no session: 16 bytes each instead of a session of 640, in a table of fixed size.
+ *
+ * A SYN flood exhausts sessions and flows, and the oldest half-open ones give way. The record of a removed session lets the next segment of
+ * its handshake begin the session again, with the same sequence numbers and options, so that a client that completes the handshake loses
+ * nothing and is inspected from its first byte on. A record is also made for a SYN that reuses the ports of a connection that has not been
+ * closed: when the SYN/ACK acknowledges that SYN, the new connection replaces the old one.
+ *
+ * A record is found by a keyed hash of addresses, ports and the client's initial sequence number. A segment that does not belong to
+ * the handshake is found with a probability of 8 in 2^32. The ACK of the handshake must acknowledge the server's initial sequence number, too.
+ *
+ * Each record has two buckets to be in. Where both are full, it replaces the oldest one in them.
+ */
+#include <errno.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "stream_priv.h"
+
+enum {
+    BUCKET_RECORDS = 4, /* one cache line */
+    PLACES = 2 * BUCKET_RECORDS,
+    AGE_SHIFT = 27, /* age is counted in 134 ms */
+    SCALE_BITS = 4,
+    SCALE_MASK = (1 << SCALE_BITS) - 1,
+};
+
+enum record_flag {
+    RECORD_USED = 1 << 0,
+    RECORD_SYN_ACK = 1 << 1, /* the SYN/ACK was seen, and the options below are those of both sides */
+    RECORD_TIMESTAMP = 1 << 2,
+    RECORD_SACK = 1 << 3,
+    RECORD_SCALE = 1 << 4,
+    RECORD_MIDSTREAM = 1 << 5, /* the SYN was not seen */
+};
+
+struct half_open_record {
+    uint32_t tag, server_isn;
+    uint16_t client_window, server_window; /* as in the SYN and in the SYN/ACK */
+    uint16_t time;
+    uint8_t scales; /* the SYN's in the low bits, the SYN/ACK's in the high ones */
+    uint8_t flags;  /* enum record_flag; 0: empty */
+};
+
+static_assert(sizeof(struct half_open_record) == 16, "four records fill a cache line");
+
+struct half_open_bucket {
+    struct half_open_record records[BUCKET_RECORDS];
+};
+
+int half_open_init(struct half_open_table *table, size_t memcap, uint64_t seed)
+{
+    size_t count = 1;
+
+    while (2 * count * sizeof(struct half_open_bucket) <= memcap)
+        count *= 2;
+    if (pool_new(&table->pool, count * sizeof(struct half_open_bucket), 0))
+        return -ENOMEM;
+    table->buckets = pool_take(table->pool);
+    table->mask = (uint32_t)(count - 1);
+    table->seed = seed;
+    return 0;
+}
+
+void half_open_clear(struct half_open_table *table)
+{
+    pool_free(table->pool);
+}
+
+/* --- Look-up ------------------------------------------------------------------------------------------------------------ */
+
+/* The ends of a connection and the client's initial sequence number. */
+struct half_open_key {
+    struct address client, server;
+    uint16_t client_port, server_port;
+    uint32_t flow_hash; /* VLAN tags and tunnel, as far as the flow table compares them */
+    uint32_t client_isn;
+};
+
+/* The places where the record may be: two buckets, so that one in which many records meet by chance loses none that is young. */
+static uint32_t find_places(const struct half_open_table *table, const struct half_open_key *key,
+                            struct half_open_record *places[PLACES])
+{
+    uint64_t hash = XXH3_64bits_withSeed(key, sizeof(*key), table->seed);
+    uint32_t tag = (uint32_t)(hash >> 32);
+    struct half_open_bucket *first = &table->buckets[(uint32_t)hash & table->mask];
+    struct half_open_bucket *second = &table->buckets[((uint32_t)hash ^ tag * 0x9E3779B1u) & table->mask];
+
+    for (unsigned i = 0; i < BUCKET_RECORDS; i++) {
+        places[i] = &first->records[i];
+        places[BUCKET_RECORDS + i] = &second->records[i];
+    }
+    return tag;
+}
+
+static struct half_open_key key_of_session(const struct tcp_session *session)
+{
+    const struct flow *flow = session->flow;
+    struct half_open_key key;
+
+    memset(&key, 0, sizeof(key)); /* padding is hashed, too */
+    key.client = flow->client;
+    key.server = flow->server;
+    key.client_port = flow->client_port;
+    key.server_port = flow->server_port;
+    key.flow_hash = flow->hash;
+    key.client_isn = session->peer[FLOW_TO_SERVER].isn;
+    return key;
+}
+
+/* The key if the sender of the packet is the client, or if its receiver is. */
+static struct half_open_key key_of_packet(const struct flow *flow, const struct packet *pkt, bool from_client,
+                                          uint32_t client_isn)
+{
+    struct half_open_key key;
+
+    memset(&key, 0, sizeof(key));
+    key.client = from_client ? pkt->source_address : pkt->destination_address;
+    key.server = from_client ? pkt->destination_address : pkt->source_address;
+    key.client_port = from_client ? pkt->source_port : pkt->destination_port;
+    key.server_port = from_client ? pkt->destination_port : pkt->source_port;
+    key.flow_hash = flow->hash;
+    key.client_isn = client_isn;
+    return key;
+}
+
+static struct half_open_record *find(const struct half_open_table *table, const struct half_open_key *key)
+{
+    struct half_open_record *places[PLACES];
+    uint32_t tag = find_places(table, key, places);
+
+    for (unsigned i = 0; i < PLACES; i++) {
+        if (places[i]->flags & RECORD_USED && places[i]->tag == tag)
+            return places[i];
+    }
+    return NULL;
+}
+
+/* In the place of the record of the same SYN, else in an empty one, else in that of the oldest one. */
+static void put(struct half_open_table *table, const struct half_open_key *key, struct half_open_record record)
+{
+    struct half_open_record *place = find(table, key), *places[PLACES];
+
+    record.tag = find_places(table, key, places);
+    for (unsigned i = 0; !place && i < PLACES; i++) {
+        if (!(places[i]->flags & RECORD_USED))
+            place = places[i];
+    }
+    if (!place) {
+        place = places[0];
+        for (unsigned i = 1; i < PLACES; i++) {
+            if ((uint16_t)(record.time - places[i]->time) > (uint16_t)(record.time - place->time))
+                place = places[i];
+        }
+    }
+    table->used += !(place->flags & RECORD_USED);
+    *place = record;
+}
+
+static uint16_t record_time(uint64_t time_ns)
+{
+    return (uint16_t)(time_ns >> AGE_SHIFT);
+}
+
+/* --- Records ------------------------------------------------------------------------------------------------------------ */
+
+void half_open_keep_session(struct stream *stream, const struct tcp_session *session)
+{
+    const struct tcp_peer *client = &session->peer[FLOW_TO_SERVER], *server = &session->peer[FLOW_TO_CLIENT];
+    const uint16_t unusual = SESSION_FOUR_WAY | SESSION_ASYNC;
+    bool answered = session->state == TCP_STATE_SYN_RECV;
+
+    /* Data of a SYN was inspected as the beginning of a stream that is lost: the client must send it again. */
+    if ((session->state != TCP_STATE_SYN_SENT && !answered) || (session->flags & unusual) ||
+        client->next_seq != client->isn + 1)
+        return;
+    struct half_open_key key = key_of_session(session);
+    struct half_open_record record = {
+        .server_isn = answered ? server->isn : 0,
+        .client_window = (uint16_t)server->window,
+        .server_window = answered ? (uint16_t)client->window : 0,
+        .time = record_time(stream->now_ns),
+        .scales = (uint8_t)(server->window_scale | client->window_scale << SCALE_BITS),
+        .flags = RECORD_USED,
+    };
+
+    if (answered)
+        record.flags |= RECORD_SYN_ACK;
+    if (answered ? session->flags & SESSION_TIMESTAMP : client->flags & PEER_TIMESTAMP)
+        record.flags |= RECORD_TIMESTAMP;
+    if (session->flags & (answered ? SESSION_SACK : SESSION_SYN_SACK))
+        record.flags |= RECORD_SACK;
+    if (session->flags & SESSION_WINDOW_SCALE)
+        record.flags |= RECORD_SCALE;
+    if (session->flags & SESSION_MIDSTREAM)
+        record.flags |= RECORD_MIDSTREAM;
+    put(&stream->half_open_records, &key, record);
+}
+
+void half_open_keep_syn(struct segment *seg)
+{
+    const struct tcp_info *tcp = &seg->pkt->tcp;
+    struct half_open_key key = key_of_packet(seg->flow, seg->pkt, true, seg->seq);
+    struct half_open_record record = {
+        .client_window = tcp->window,
+        .time = record_time(seg->stream->now_ns),
+        .scales = segment_scale(seg),
+        .flags = RECORD_USED,
+    };
+
+    if (tcp->has_timestamp)
+        record.flags |= RECORD_TIMESTAMP;
+    if (tcp->has_sack_permitted)
+        record.flags |= RECORD_SACK;
+    if (tcp->has_window_scale)
+        record.flags |= RECORD_SCALE;
+    put(&seg->stream->half_open_records, &key, record);
+}
+
+bool half_open_is_answered(const struct stream *stream, const struct flow *flow, const struct packet *pkt)
+{
+    struct half_open_key key = key_of_packet(flow, pkt, false, pkt->tcp.acknowledgment - 1);
+
+    return find(&stream->half_open_records, &key);
+}
+
+bool half_open_is_reset(const struct segment *seg)
+{
+    /* A server that refuses the SYN acknowledges it; a client that refuses the SYN/ACK sends the number after its own. */
+    struct half_open_key to_client = key_of_packet(seg->flow, seg->pkt, false, seg->ack - 1);
+    struct half_open_key to_server = key_of_packet(seg->flow, seg->pkt, true, seg->seq - 1);
+
+    return seg->length == 0 && ((seg->has_ack && find(&seg->stream->half_open_records, &to_client)) ||
+                                find(&seg->stream->half_open_records, &to_server));
+}
+
+static void set_flag(struct tcp_session *session, enum session_flag flag, bool on)
+{
+    if (on)
+        session->flags |= flag;
+}
+
+/* Begins the session as its SYN did. */
+static int begin(struct segment *seg, const struct half_open_record *record, uint32_t client_isn)
+{
+    int err = session_begin(seg);
+
+    if (err)
+        return err;
+    struct tcp_session *session = seg->session;
+    struct tcp_peer *client = &session->peer[FLOW_TO_SERVER], *server = &session->peer[FLOW_TO_CLIENT];
+
+    session_set_state(seg, TCP_STATE_SYN_SENT);
+    peer_begin(seg, client, client_isn);
+    client->last_ack = client->next_seq;
+    client->tcp_flags |= TCP_SYN;
+    set_flag(session, SESSION_WINDOW_SCALE, record->flags & RECORD_SCALE);
+    set_flag(session, SESSION_SYN_SACK, record->flags & RECORD_SACK);
+    server->window_scale = record->scales & SCALE_MASK;
+    peer_set_window(server, record->client_window);
+    if (record->flags & RECORD_TIMESTAMP) {
+        client->flags |= PEER_TIMESTAMP;
+        client->last_seconds = segment_seconds(seg);
+    }
+    stream_count(seg->stream, STREAM_SSN_RESTORED);
+    return 0;
+}
+
+int half_open_restore_by_syn_ack(struct segment *seg)
+{
+    struct half_open_key key = key_of_packet(seg->flow, seg->pkt, false, seg->ack - 1);
+    struct half_open_record *record = find(&seg->stream->half_open_records, &key), copy;
+    int err;
+
+    if (!record)
+        return -ENOENT;
+    copy = *record;
+    segment_turn_round(seg, FLOW_TO_CLIENT);
+    err = begin(seg, &copy, seg->ack - 1);
+    if (err)
+        return err;
+    /* The SYN's own timestamp is not in the record. The client checks that this is its echo. */
+    if (copy.flags & RECORD_TIMESTAMP && seg->pkt->tcp.has_timestamp)
+        seg->receiver->last_timestamp = seg->pkt->tcp.timestamp_echo;
+    return 0;
+}
+
+int half_open_restore_by_ack(struct segment *seg)
+{
+    struct half_open_key key = key_of_packet(seg->flow, seg->pkt, true, seg->seq - 1);
+    struct half_open_record *record = find(&seg->stream->half_open_records, &key), copy;
+    const struct tcp_info *tcp = &seg->pkt->tcp;
+    int err;
+
+    if (!record || !seg->has_ack || !(record->flags & RECORD_SYN_ACK) || record->server_isn != seg->ack - 1)
+        return -ENOENT;
+    copy = *record;
+    record->flags = 0; /* the client has proved itself: its session is not removed again */
+    seg->stream->half_open_records.used--;
+    segment_turn_round(seg, FLOW_TO_SERVER);
+    err = begin(seg, &copy, seg->seq - 1);
+    if (err)
+        return err;
+    struct tcp_session *session = seg->session;
+    struct tcp_peer *client = &session->peer[FLOW_TO_SERVER], *server = &session->peer[FLOW_TO_CLIENT];
+
+    session_set_state(seg, TCP_STATE_SYN_RECV);
+    peer_begin(seg, server, copy.server_isn);
+    server->last_ack = server->next_seq;
+    server->next_win = server->last_ack + server->window;
+    server->tcp_flags |= TCP_SYN | TCP_ACK;
+    client->window_scale = copy.scales >> SCALE_BITS;
+    peer_set_window(client, copy.server_window);
+    client->next_win = client->last_ack + client->window;
+    set_flag(session, SESSION_MIDSTREAM, copy.flags & RECORD_MIDSTREAM);
+    set_flag(session, SESSION_MIDSTREAM_SYNACK, copy.flags & RECORD_MIDSTREAM);
+    set_flag(session, SESSION_SACK, copy.flags & RECORD_SACK);
+    if (copy.flags & RECORD_TIMESTAMP && tcp->has_timestamp) {
+        session->flags |= SESSION_TIMESTAMP;
+        client->last_timestamp = tcp->timestamp_value;
+        server->last_timestamp = tcp->timestamp_echo;
+        server->last_seconds = segment_seconds(seg);
+    }
+    return 0;
+}
+
+size_t half_open_memory(const struct half_open_table *table)
+{
+    return table->used * sizeof(struct half_open_record);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Half-open TCP connections under a SYN flood, and ports that are used again: see tests/lib/stream_script.h for the scripts. */
+#include "stream_script.h"
+
+#define HANDSHAKE "> S 0,0", "< SA 0,1", "> A 1,1"
+
+static uint64_t counter(const char *name)
+{
+    for (size_t i = 0; i < stream_counter_count(); i++) {
+        if (strcmp(stream_counter_name(i), name) == 0)
+            return stream_counter_value(rig.stream, i);
+    }
+    ck_abort_msg("no counter %s", name);
+}
+
+/* A server answers all SYNs of a flood, with SYN cookies: its clients' sessions must not stay for good. */
+static void flood_answered(unsigned clients)
+{
+    for (rig.client = 1000; rig.client < 1000 + clients; rig.client++) {
+        send_line("> S 0,0");
+        ck_assert_int_eq(rig.verdict.exception, EXCEPTION_NONE);
+        send_line("< SA 0,1");
+        ck_assert_int_eq(rig.verdict.exception, EXCEPTION_NONE);
+    }
+}
+
+static void complete_during_flood(void)
+{
+    rig.client = 1;
+    play("begun",
+         (const char *const[]){ "> S 0,0 ts=10/0 ws=3 sackok", "< SA 0,1 ts=90/10 ws=2 sackok win=100", NULL });
+    flood_answered(60);
+    rig.client = 1;
+    play("completed", (const char *const[]){
+                          "> PA 1,1 'abc' ts=11/90 | established c:abc", "< PA 1,4 'def' ts=91/11 | established s:def",
+                          "> PA 1,4 'old' ts=5/91 | established pkt_spurious_retransmission pkt_invalid_timestamp "
+                          "reassembly_overlap_different_data =drop",
+                          NULL });
+}
+
+START_TEST(answered_half_open_sessions_give_way)
+{
+    rig.options.memcap = 16 << 10;
+    open_rig();
+    complete_during_flood();
+    ck_assert_uint_gt(counter("tcp.ssn_memcap_drop"), 0);
+    ck_assert_uint_eq(counter("tcp.ssn_restored"), 1);
+}
+END_TEST
+
+START_TEST(flows_of_half_open_connections_give_way)
+{
+    rig.flow_options.memcap = 16 << 10;
+    open_rig();
+    complete_during_flood();
+    ck_assert_uint_eq(counter("tcp.ssn_memcap_drop"), 0);
+    ck_assert_uint_ge(counter("tcp.ssn_restored"), 1);
+}
+END_TEST
+
+START_TEST(half_open_records_match_exactly)
+{
+    rig.options.memcap = 16 << 10;
+    open_rig();
+    rig.client = 1;
+    play("begun", (const char *const[]){ "> S 0,0", "< SA 0,1", NULL });
+    flood_answered(60);
+    rig.client = 1;
+    play("not the handshake's ACK",
+         (const char *const[]){ "> PA 1,2 'abc' | none =midstream", "> PA 2,1 'abc' | none =midstream",
+                                "< PA 1,1 'abc' | none =midstream", NULL });
+    play("refused by the client",
+         (const char *const[]){ "> R 1,0 | none", "> R 2,0 | none rst_but_no_session =invalid", NULL });
+}
+END_TEST
+
+/* Neither side has closed the first connection; the server no longer knows it. */
+START_TEST(ports_of_an_unclosed_connection)
+{
+    open_rig();
+    play("first", (const char *const[]){ HANDSHAKE, "> PA 1,1 'abc' | established c:abc", "< A 1,4", NULL });
+    struct flow *first = rig.flow;
+    uint64_t id = first->id;
+
+    play("SYN and SYN/ACK", (const char *const[]){ "> S 5000,0 | established est_syn_resend_diff_seq",
+                                                   "< SA 7000,5001 | syn_recv", NULL });
+    ck_assert_uint_ne(rig.flow->id, id);
+    play("second", (const char *const[]){ "> PA 5001,7001 'new' | established c:new",
+                                          "< PA 7001,5004 'yes' | established s:yes", NULL });
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("stream_half_open");
+    TCase *half_open = tcase_create("half_open");
+
+    tcase_add_checked_fixture(half_open, setup, teardown);
+    tcase_add_test(half_open, answered_half_open_sessions_give_way);
+    tcase_add_test(half_open, flows_of_half_open_connections_give_way);
+    tcase_add_test(half_open, half_open_records_match_exactly);
+    tcase_add_test(half_open, ports_of_an_unclosed_connection);
+    suite_add_tcase(suite, half_open);
+    SRunner *runner = srunner_create(suite);
+
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}
