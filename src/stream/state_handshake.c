@@ -220,13 +220,20 @@ int syn_sent_on_reset(struct segment *seg)
     return 0;
 }
 
+/* A server that is configured to ask for no cookie takes the data of any SYN (Linux: net.ipv4.tcp_fastopen). The SYN of a real client has options. */
+static bool has_data_without_cookie(const struct segment *seg)
+{
+    const struct tcp_info *tcp = &seg->pkt->tcp;
+
+    return segment_is_inline(seg) && seg->length > 0 && (tcp->has_mss || tcp->has_sack_permitted);
+}
+
 void handshake_begin(struct segment *seg)
 {
     peer_begin(seg, seg->sender, seg->seq);
     seg->sender->last_ack = seg->sender->next_seq;
     handshake_take_syn(seg);
-    /* A server that asks for no cookie takes the data of any SYN. */
-    if (!seg->pkt->tcp.has_fast_open && !(segment_is_inline(seg) && seg->length > 0))
+    if (!seg->pkt->tcp.has_fast_open && !has_data_without_cookie(seg))
         return;
     seg->session->flags |= SESSION_FAST_OPEN;
     if (seg->length > 0) {

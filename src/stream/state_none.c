@@ -213,7 +213,7 @@ int none_on_ack(struct segment *seg)
 int none_on_syn_ack(struct segment *seg)
 {
     const struct stream_options *options = &seg->stream->options;
-    struct pick_up known = { .has_conntrack = false };
+    struct pick_up known;
 
     switch (half_open_restore_by_syn_ack(seg)) {
     case 0:
@@ -221,8 +221,7 @@ int none_on_syn_ack(struct segment *seg)
     case -ENOMEM:
         return 0;
     }
-    /* Inline, both initial sequence numbers are known, and nothing of the connection has gone by: it is followed from its first byte on. */
-    if (!segment_is_inline(seg) && !may_pick_up(seg, options->midstream || options->async_oneside, &known))
+    if (!may_pick_up(seg, options->midstream || options->async_oneside, &known))
         return 0;
     segment_turn_round(seg, FLOW_TO_CLIENT); /* a SYN/ACK is the server's */
     if (begin_midstream(seg, &known) != 0)

@@ -58,7 +58,7 @@ static const struct {
     { STREAM_CONNTRACK_YES, false, false, OTHERS, "> PA 1,1 'abc' | none =midstream", false },
     { STREAM_CONNTRACK_YES, false, false, KNOWN, "> FA 1,1 'abc' | fin_wait1 c:abc", true },
     { STREAM_CONNTRACK_YES, false, false, KNOWN, "> RA 1,1 | none rst_but_no_session =invalid", false },
-    { STREAM_CONNTRACK_YES, false, false, HANDSHAKE_ONLY, "< SA 0,1 | syn_recv", false },
+    { STREAM_CONNTRACK_YES, false, false, HANDSHAKE_ONLY, "< SA 0,1 | none =midstream", false },
     /* picked up anyway, and the policy is asked where conntrack does not know it */
     { STREAM_CONNTRACK_YES, true, false, ONE_SIDED, "> PA 1,1 'abc' | established =midstream c:abc", false },
     { STREAM_CONNTRACK_YES, true, false, KNOWN, "> PA 1,1 'abc' | established c:abc", true },
