@@ -74,9 +74,9 @@ void decode_count_event(struct decoder *decoder, struct packet *pkt, enum decode
  * tunnel (RFC 6935). SCTP and GRE are not checked. Not part of decode_packet(): who needs it calls it.
  */
 void decode_check_checksums(struct packet *pkt);
-/* Whether the transport checksum covers only the pseudo-header: the packet was captured before the network card computed it. Of packets that
- * decode_check_checksums() found to have a wrong one. */
-bool decode_has_partial_checksum(const struct packet *pkt);
+/* Clears PACKET_BAD_L4_CHECKSUM when the transport checksum covers only the pseudo-header: the packet was captured before the network card
+ * computed it. */
+void decode_accept_partial_checksum(struct packet *pkt);
 
 /* The transport checksum of a packet as it should be (network order value as a host integer), for tests and reject. Zero
  * where there is none of 16 bits: no transport, SCTP, GRE, ESP. */

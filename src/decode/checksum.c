@@ -112,15 +112,16 @@ void decode_check_checksums(struct packet *pkt)
         pkt->flags |= PACKET_BAD_L4_CHECKSUM;
 }
 
-bool decode_has_partial_checksum(const struct packet *pkt)
+void decode_accept_partial_checksum(struct packet *pkt)
 {
     struct covered covered;
     uint16_t field;
 
-    if (!find_covered(pkt, &covered) || !covered.pseudo_header)
-        return false;
+    if (!(pkt->flags & PACKET_BAD_L4_CHECKSUM) || !find_covered(pkt, &covered) || !covered.pseudo_header)
+        return;
     memcpy(&field, pkt->transport + covered.offset, sizeof(field));
-    return field == fold(sum_pseudo_header(pkt, covered.length));
+    if (field == fold(sum_pseudo_header(pkt, covered.length)))
+        pkt->flags &= ~(uint32_t)PACKET_BAD_L4_CHECKSUM;
 }
 
 uint16_t decode_transport_checksum(const struct packet *pkt)

@@ -183,8 +183,7 @@ static void sample_checksums(struct pipeline *pipeline, struct packet *pkt)
         decode_check_checksums(pkt);
         sample->wrong += (pkt->flags & (PACKET_BAD_L3_CHECKSUM | PACKET_BAD_L4_CHECKSUM)) != 0;
         sample->seen++;
-        if (pkt->flags & PACKET_BAD_L4_CHECKSUM && decode_has_partial_checksum(pkt))
-            pkt->flags &= ~(uint32_t)PACKET_BAD_L4_CHECKSUM; /* captured on the sending host */
+        decode_accept_partial_checksum(pkt); /* captured on the sending host */
         return;
     }
     pipeline->checksums = sample->wrong > CHECKSUM_SAMPLE / 10 ? CHECKSUMS_IGNORE : CHECKSUMS_CHECK;
