@@ -499,7 +499,9 @@ int keeper_resume(struct keeper *keeper)
         take_line(keeper, line, &memory);
     fclose(file);
     if (memory >= 0 && lifeline_adopt(&keeper->child.lifeline, memory)) {
-        log_warning("cannot read the state of the running engine, whose program is older");
+        log_warning(
+            "the memory of the running engine is of another version: its counters are lost, and a hang of it is "
+            "not noticed, until the next engine takes over");
         close(memory);
     }
     keeper->once_ready = keeper->resumed = true;
