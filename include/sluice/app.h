@@ -223,6 +223,8 @@ struct app_proto {
     bool probe_any_port; /* the probe is strict enough to be asked for any port */
     /* TCP: its servers answer what they can't read with an error, and read on: on its ports all bytes are parsed as this protocol. */
     bool survives_junk;
+    /* TCP: where another protocol was found and the probe takes the bytes too, they are parsed as both. */
+    bool joins_others;
 
     /* State: `state_size` zeroed bytes a flow. start and stop may be NULL. stop gives back what the state itself holds, not its
      * transactions. */

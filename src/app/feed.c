@@ -399,9 +399,25 @@ static void feed_kept(struct feeding *f, struct app_flow *reading, enum flow_dir
         feed_known(&other, direction, &bytes);
 }
 
+/* Whether the bytes are also a message of the protocol: "QUIT /path HTTP/1.1" begins like FTP. */
+static bool may_also_be(const struct feeding *f, const struct app_proto *proto, enum flow_direction direction)
+{
+    const struct app_side *side = &f->af->side[direction];
+    const struct app_probe probe = {
+        .bytes = side->pending.bytes,
+        .length = side->pending.length,
+        .direction = direction,
+        .transport = f->transport,
+        .client_port = f->af->flow->client_port,
+        .server_port = f->af->flow->server_port,
+    };
+
+    return proto->joins_others && probe.length > 0 && proto->probe(&probe) == APP_YES;
+}
+
 /*
  * Servers of some protocols answer what they do not understand with an error and read on. On the ports of such a protocol the bytes are read as that
- * one too, whatever the first of them look like.
+ * one too, whatever the first of them look like. A protocol that joins others is read beside them on any port when its probe takes the bytes.
  */
 static void read_by_port(struct feeding *f, unsigned id, enum flow_direction newest)
 {
@@ -412,8 +428,9 @@ static void read_by_port(struct feeding *f, unsigned id, enum flow_direction new
     for (unsigned i = 0; i < app_list_count; i++) {
         struct app_flow *reading;
 
-        if (!app_list[i]->survives_junk || i + 1 == id ||
-            !app_is_expected_at(f->app, i, APP_TCP, f->af->flow->server_port))
+        bool survives = app_list[i]->survives_junk && app_is_expected_at(f->app, i, APP_TCP, f->af->flow->server_port);
+
+        if (i + 1 == id || !f->app->options.enabled[i] || (!survives && !may_also_be(f, app_list[i], FLOW_TO_SERVER)))
             continue;
         reading = app_reading_add(f, i + 1);
         if (!reading)

@@ -246,9 +246,26 @@ static const struct http_case cases[] = {
       .json = { "{\"hostname\":\"host\",\"http_port\":443,\"url\":\"host:443\",\"http_method\":\"CONNECT\","
                 "\"protocol\":"
                 "\"HTTP/1.1\",\"status\":407,\"length\":0}" },
-      .wanted = { { 0, "http.uri", TO_SERVER, 0, NULL },
+      .wanted = { { 0, "http.uri", TO_SERVER, 0, "host:443" },
                   { 0, "http.uri.raw", TO_SERVER, 0, "host:443" },
                   { 1, "http.uri", TO_SERVER, 0, "/a" } },
+      .transactions = 2 },
+    { .name = "a request behind CONNECT before the response",
+      .pieces = { CLIENT("CONNECT host:443 HTTP/1.1\r\nHost: host:443\r\n\r\n" GET_A) },
+      .wanted = { { 0, "http.uri", TO_SERVER, 0, "host:443" }, { 1, "http.uri", TO_SERVER, 0, "/a" } },
+      .transactions = 2 },
+    { .name = "a request behind CONNECT with a body",
+      .pieces = { CLIENT("CONNECT host:443 HTTP/1.1\r\nHost: host:443\r\nContent-Length: 4\r\n\r\nbody" GET_A),
+                  SERVER("HTTP/1.1 405 No\r\nContent-Length: 0\r\n\r\n"), SERVER(HELLO) },
+      .wanted = { { 0, "http.uri", TO_SERVER, 0, "host:443" }, { 1, "http.uri", TO_SERVER, 0, "/a" } },
+      .transactions = 2 },
+    { .name = "a later request with a method in lower case and tabs",
+      .pieces = { CLIENT(GET_A), SERVER(HELLO), CLIENT("get\t/evil\tHTTP/1.1\r\nHost: h\r\n\r\n"), SERVER(HELLO) },
+      .wanted = { { 1, "http.method", TO_SERVER, 0, "get" }, { 1, "http.uri", TO_SERVER, 0, "/evil" } },
+      .transactions = 2 },
+    { .name = "a later request with the separators of Python",
+      .pieces = { CLIENT(GET_A), SERVER(HELLO), CLIENT("GET\x1c/evil\xa0HTTP/1.1\r\nHost: h\r\n\r\n"), SERVER(HELLO) },
+      .wanted = { { 1, "http.method", TO_SERVER, 0, "GET" }, { 1, "http.uri", TO_SERVER, 0, "/evil" } },
       .transactions = 2 },
     { .name = "CONNECT to something that speaks HTTP",
       .pieces = { CLIENT("CONNECT host:80 HTTP/1.1\r\nHost: host:80\r\n\r\n"), SERVER("HTTP/1.1 200 OK\r\n\r\n"),
@@ -491,6 +508,92 @@ START_TEST(other_protocols_follow)
 }
 END_TEST
 
+/* First bytes of connections that servers answer with a response; port 80 unless another one is named. */
+START_TEST(first_requests_are_identified)
+{
+    static const struct {
+        const char *request;
+        uint16_t port;
+    } firsts[] = {
+        { "FOO /evil HTTP/1.1\r\nHost: h\r\n\r\n", 8000 },
+        { "get /evil HTTP/1.1\r\nHost: h\r\n\r\n", 8000 },
+        { "\r\n\r\nGET /evil HTTP/1.1\r\nHost: h\r\n\r\n", 8000 },
+        { "\r\nSEARCH\t/evil\tHTTP/1.0\r\n\r\n", 8000 },
+        { "GET\v/evil\fHTTP/1.1\r\nHost: h\r\n\r\n", 8000 },
+        { "QUIT /evil HTTP/1.1\r\nHost: h\r\n\r\n", 8000 },
+        { "EHLO /evil HTTP/1.1\r\nHost: h\r\n\r\n", 80 },
+        { "FOO /evil\r\n", 80 },
+        { "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 8000 },
+    };
+
+    for (size_t i = 0; i < sizeof(firsts) / sizeof(firsts[0]); i++) {
+        struct app_rig *rig = app_rig_new("http", NULL);
+
+        rig->flow.server_port = firsts[i].port;
+        app_rig_text(rig, FLOW_TO_SERVER, firsts[i].request);
+        bool is_http = app_of_flow(&rig->flow) == app_find("http");
+
+        ck_assert_msg(is_http || app_other_protocols(&rig->flow) >> app_find("http") & 1, "%s", firsts[i].request);
+        app_rig_free(rig);
+    }
+}
+END_TEST
+
+START_TEST(long_blanks_and_lines_are_identified)
+{
+    struct app_rig *rig = app_rig_new("http", NULL);
+    static char text[3000];
+
+    rig->flow.server_port = 8000;
+    memset(text, '\n', 2000);
+    app_rig_text(rig, FLOW_TO_SERVER, text);
+    ck_assert_uint_eq(app_of_flow(&rig->flow), app_find("http"));
+    app_rig_free(rig);
+    rig = app_rig_new("http", NULL);
+    rig->flow.server_port = 8000;
+    memset(text, 'a', 2000);
+    memcpy(text, "FOO /", 5);
+    app_rig_text(rig, FLOW_TO_SERVER, text);
+    ck_assert_uint_eq(app_of_flow(&rig->flow), app_find("http"));
+    app_rig_free(rig);
+}
+END_TEST
+
+/* The server's answer turns bytes that were not identified into a request. */
+START_TEST(responses_identify_requests)
+{
+    struct app_rig *rig = app_rig_new("http", NULL);
+
+    rig->flow.server_port = 8000;
+    app_rig_text(rig, FLOW_TO_SERVER, "FOO /evil\r\n");
+    ck_assert_uint_eq(app_of_flow(&rig->flow), 0);
+    app_rig_text(rig, FLOW_TO_CLIENT, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    ck_assert_uint_eq(app_of_flow(&rig->flow), app_find("http"));
+    ck_assert_uint_eq(app_tx_count(&rig->flow), 1);
+    app_rig_text(rig, FLOW_TO_SERVER, GET_A);
+    ck_assert_uint_eq(app_tx_count(&rig->flow), 2);
+    app_rig_free(rig);
+}
+END_TEST
+
+START_TEST(all_equal_headers_are_joined)
+{
+    struct app_rig *rig = app_rig_new("http", NULL);
+    static char text[16384];
+    size_t used = (size_t)snprintf(text, sizeof(text), "GET / HTTP/1.1\r\nHost: h\r\n");
+    struct app_bytes bytes;
+
+    for (unsigned i = 0; i < 500; i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "Cookie: a%u\r\n", i);
+    snprintf(text + used, sizeof(text) - used, "\r\n");
+    app_rig_text(rig, FLOW_TO_SERVER, text);
+    ck_assert(app_rig_buffer(rig, 0, "http.cookie", FLOW_TO_SERVER, 0, &bytes));
+    ck_assert(memcmp(bytes.bytes, "a0, a1, ", 8) == 0);
+    ck_assert(memcmp(bytes.bytes + bytes.length - 6, ", a499", 6) == 0);
+    app_rig_free(rig);
+}
+END_TEST
+
 /* --- Floods --------------------------------------------------------------------------------------------------------------------------------- */
 
 START_TEST(many_requests)
@@ -537,6 +640,10 @@ int main(void)
     tcase_add_loop_test(tcase, normalised_uris, 0, sizeof(uris) / sizeof(uris[0]));
     tcase_add_test(tcase, buffers_are_there_at_once);
     tcase_add_test(tcase, other_protocols_follow);
+    tcase_add_test(tcase, first_requests_are_identified);
+    tcase_add_test(tcase, long_blanks_and_lines_are_identified);
+    tcase_add_test(tcase, responses_identify_requests);
+    tcase_add_test(tcase, all_equal_headers_are_joined);
     tcase_add_test(tcase, many_requests);
     tcase_add_test(tcase, endless_extensions);
     suite_add_tcase(suite, tcase);

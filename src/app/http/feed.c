@@ -106,6 +106,15 @@ bool http_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word)
     return at > 0 && at == length;
 }
 
+bool http_has_version(const uint8_t *bytes, uint32_t length)
+{
+    for (uint32_t at = 0; at + 5 < length; at++) {
+        if (http_is_separator(bytes[at]) && http_equal_nocase(bytes + at + 1, 5, "http/"))
+            return true;
+    }
+    return false;
+}
+
 const uint8_t *http_find_nocase(const uint8_t *bytes, uint32_t length, const char *word)
 {
     for (uint32_t at = 0; at < length; at++) {

@@ -247,11 +247,12 @@ static void add_repeated(struct reading *r, struct http_header *first, uint16_t 
         check_lengths(r, first, header);
         return;
     }
-    if (r->repeated++ >= HTTP_REPEAT_LIMIT)
-        return;
-    while (first->next != HTTP_NONE)
-        first = &r->message->headers[first->next];
-    first->next = index;
+    r->repeated++;
+    if (first->next == HTTP_NONE)
+        first->next = index;
+    else
+        r->message->headers[first->last].next = index;
+    first->last = index;
 }
 
 /* "Name: value" put together in extra, of a name and a value in `line`. */
@@ -435,35 +436,47 @@ static bool make_room(struct reading *r, uint32_t lines)
     return true;
 }
 
+/* Bytes of a header with the values of all headers that have its name. */
+static uint32_t joined_length(const struct http_message *message, const struct http_header *header)
+{
+    uint32_t length = header->length;
+
+    for (uint16_t next = header->next; next != HTTP_NONE; next = message->headers[next].next)
+        length += message->headers[next].length - message->headers[next].name_length; /* ", " takes the place of ": " */
+    return length;
+}
+
 /* A header whose name was there again gets all values. */
 static bool join_repeated(struct reading *r)
 {
     struct http_message *message = r->message;
+    struct heap *heap = app_heap(r->f->context);
 
     for (uint16_t i = 0; i < message->header_count; i++) {
         struct http_header *header = &message->headers[i];
-        uint8_t joined[HTTP_FIELD_LIMIT * 2];
-        uint32_t used = header->length;
+        uint32_t at = message->extra.length, length;
 
-        if (header->next == HTTP_NONE || header->joined || used > sizeof(joined))
+        if (header->next == HTTP_NONE || header->joined)
             continue;
-        memcpy(joined, http_header_text(message, header), used);
+        length = joined_length(message, header);
+        if (length <= HTTP_EXTRA_LIMIT - at)
+            buffer_reserve(heap, &message->extra,
+                           at + length); /* the values lie in the same buffer: it must not move */
+        if (message->extra.capacity - at < length) {
+            r->f->failed = true;
+            return false;
+        }
+        buffer_append(heap, &message->extra, http_header_text(message, header), header->length, HTTP_EXTRA_LIMIT);
         for (uint16_t next = header->next; next != HTTP_NONE; next = message->headers[next].next) {
             const struct http_header *other = &message->headers[next];
-            uint32_t skipped = other->name_length + 2u, size = other->length - skipped;
+            uint32_t skipped = other->name_length + 2u;
 
-            if (used + 2 + size > sizeof(joined))
-                break;
-            memcpy(joined + used, ", ", 2);
-            memcpy(joined + used + 2, http_header_text(message, other) + skipped, size);
-            used += 2 + size;
+            buffer_append(heap, &message->extra, ", ", 2, HTTP_EXTRA_LIMIT);
+            buffer_append(heap, &message->extra, http_header_text(message, other) + skipped, other->length - skipped,
+                          HTTP_EXTRA_LIMIT);
         }
-        struct http_text text = http_keep(r->f, message, joined, used);
-
-        if (!text.there)
-            return false;
-        header->at = text.at;
-        header->length = used;
+        header->at = at;
+        header->length = length;
         header->extra = true;
         header->next = HTTP_NONE;
     }

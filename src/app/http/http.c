@@ -2,9 +2,12 @@
 /*
  * HTTP/1 as a protocol of a flow. A transaction is a request with its response.
  *
- * It is known by its methods, whatever the port, and by the version in a response; case does not matter to those who answer.
+ * It is known by its methods, whatever the port, by the version at the end of a request line, and by the version in a response; case does not
+ * matter to those who answer. On its ports two words are enough: HTTP/0.9 has no version.
  */
 #include "http_priv.h"
+
+#include <string.h>
 
 #define TO_SERVER(text)                                                                                                \
     {                                                                                                                  \
@@ -52,6 +55,41 @@ static const struct app_pattern patterns[] = {
 
 enum { PATTERN_MAX = 17 }; /* bytes of the longest */
 
+enum {
+    METHOD_MAX = 64,   /* a longer first word is no method */
+    BLANKS_MAX = 1024, /* so many line ends before a request line prove HTTP: servers skip any number of them */
+    LINE_MAX = 1024,   /* an unfinished line of this length is a request line when a path follows the first word */
+};
+
+/* Servers accept any method, blank lines before it, and tabs between the words. The version at the end of the line proves HTTP. */
+static enum app_guess probe_request(const struct app_probe *in)
+{
+    uint32_t at = 0, word, target;
+
+    while (at < in->length && http_is_separator(in->bytes[at]))
+        at++;
+    if (at == in->length)
+        return in->length >= BLANKS_MAX ? APP_YES : APP_UNSURE;
+    for (word = at; at < in->length && !http_is_separator(in->bytes[at]); at++) {
+        if (in->bytes[at] < ' ' || in->bytes[at] > '~' || at - word > METHOD_MAX)
+            return APP_NO;
+    }
+    for (target = at; target < in->length && in->bytes[target] != '\n' && http_is_separator(in->bytes[target]);)
+        target++;
+    const uint8_t *end = memchr(in->bytes + at, '\n', in->length - at);
+
+    if (end)
+        return http_has_version(in->bytes + at, (uint32_t)(end - in->bytes) - at) ||
+                       (in->port_hint && target > at && in->bytes[target] > ' ')
+                   ? APP_YES
+                   : APP_NO;
+    if (in->length - word < LINE_MAX)
+        return APP_UNSURE;
+    return (target < in->length && in->bytes[target] == '/') || http_has_version(in->bytes + at, in->length - at)
+               ? APP_YES
+               : APP_UNSURE;
+}
+
 /* A connection whose beginning was not seen may have been taken the wrong way round. */
 static enum app_guess probe(const struct app_probe *in)
 {
@@ -59,8 +97,11 @@ static enum app_guess probe(const struct app_probe *in)
     uint32_t length = in->length < sizeof(version) - 1 ? in->length : (uint32_t)sizeof(version) - 1;
 
     for (uint32_t i = 0; i < length; i++) {
-        if (http_lower(in->bytes[i]) != (uint8_t)version[i])
-            return in->length < PATTERN_MAX ? APP_UNSURE : APP_NO; /* a pattern may still be found */
+        if (http_lower(in->bytes[i]) == (uint8_t)version[i])
+            continue;
+        if (in->direction == FLOW_TO_SERVER)
+            return probe_request(in);
+        return in->length < PATTERN_MAX ? APP_UNSURE : APP_NO; /* a pattern may still be found */
     }
     if (length < sizeof(version) - 1)
         return APP_UNSURE;
@@ -89,6 +130,7 @@ const struct app_proto app_http = {
     .pattern_count = sizeof(patterns) / sizeof(patterns[0]),
     .probe = probe,
     .probe_any_port = true,
+    .joins_others = true,
     .state_size = sizeof(struct http_state),
     .feed = http_feed,
     .accepts_gaps = true,

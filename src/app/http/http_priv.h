@@ -163,7 +163,6 @@ enum {
     HTTP_HEAD_LIMIT = 512 << 10,  /* bytes of all lines before a body, and of its trailers */
     HTTP_EXTRA_LIMIT = 512 << 10, /* of texts put together */
     HTTP_FOLD_LIMIT = 128,        /* lines of one header */
-    HTTP_REPEAT_LIMIT = 64,       /* headers of the same name that are joined */
     HTTP_JUNK_AFTER_0_9 = 16,     /* blanks that may follow a request of HTTP/0.9 */
     HTTP_CHUNK_LENGTH_MAX = INT32_MAX,
     HTTP_NONE = UINT16_MAX,  /* no header */
@@ -183,6 +182,7 @@ struct http_header {
     uint32_t hash; /* of its name, while they are parsed */
     uint16_t name_length;
     uint16_t next;      /* of the same name, joined to this one; HTTP_NONE */
+    uint16_t last;      /* the last of these, where next is one */
     uint16_t chain;     /* while they are parsed: the one before in its bucket */
     uint8_t known;      /* enum http_known */
     bool extra, joined; /* joined: not a header of its own; its value is part of an earlier one's */
@@ -348,6 +348,12 @@ static inline bool http_is_space(uint8_t c)
     return c <= ' ' && (c == ' ' || (c >= '\t' && c <= '\r'));
 }
 
+/* Between the words of a request line: what Python splits at, too. */
+static inline bool http_is_separator(uint8_t c)
+{
+    return http_is_space(c) || (c >= 0x1c && c <= 0x1f) || c == 0x85 || c == 0xa0;
+}
+
 static inline uint8_t http_lower(uint8_t c)
 {
     return c >= 'A' && c <= 'Z' ? c | 0x20 : c;
@@ -369,6 +375,8 @@ static inline int http_hex(uint8_t c)
 
 /* Bytes 0 are overlooked in these. */
 bool http_equal_nocase(const uint8_t *bytes, uint32_t length, const char *word);
+/* Whether a separator with "HTTP/" behind it is there, in any case. */
+bool http_has_version(const uint8_t *bytes, uint32_t length);
 /* The place of a lower case word, or NULL. */
 const uint8_t *http_find_nocase(const uint8_t *bytes, uint32_t length, const char *word);
 

@@ -76,7 +76,7 @@ static uint32_t skip_spaces(struct line *line, bool *only_blanks)
     uint32_t from = line->at;
 
     *only_blanks = true;
-    for (; line->at < line->end && http_is_space(line->bytes[line->at]); line->at++)
+    for (; line->at < line->end && http_is_separator(line->bytes[line->at]); line->at++)
         *only_blanks &= line->bytes[line->at] == ' ';
     return line->at - from;
 }
@@ -88,13 +88,23 @@ static void take_method(struct http_feed *f, struct http_tx *tx, struct line *li
 
     if (skip_spaces(line, &only_blanks) > 0)
         http_event(f, tx, HTTP_EVENT_REQUEST_LINE_LEADING_WHITESPACE);
-    for (from = line->at; line->at < line->end && !http_is_space(line->bytes[line->at]);)
+    for (from = line->at; line->at < line->end && !http_is_separator(line->bytes[line->at]);)
         line->at++;
     tx->method_text = text_of(from, line->at);
     tx->method = (uint8_t)http_method_of(line->bytes + from, line->at - from);
     skip_spaces(line, &only_blanks);
     if (!only_blanks)
         http_event(f, tx, HTTP_EVENT_METHOD_DELIM_NON_COMPLIANT);
+}
+
+/* The separator before the last "HTTP/"; the end when there is none. */
+static uint32_t blank_before_version(const struct line *line)
+{
+    for (uint32_t at = line->end; at > line->at; at--) {
+        if (http_is_separator(line->bytes[at - 1]) && http_has_version(line->bytes + at - 1, line->end - (at - 1)))
+            return at - 1;
+    }
+    return line->end;
 }
 
 /* The last blank parts URI and protocol: URIs with blanks are sent, and servers understand them. */
@@ -122,6 +132,8 @@ static void take_uri(struct http_feed *f, struct http_tx *tx, struct line *line)
         if (blank == line->end)
             blank = last_blank(line, true);
     }
+    if (blank == line->end)
+        blank = blank_before_version(line);
     tx->uri_raw = trimmed(line, line->at, blank);
     if (blank < line->end)
         tx->protocol = trimmed(line, blank + 1, line->end);
@@ -188,12 +200,11 @@ static bool looks_like_request(const uint8_t *line, uint32_t length)
 {
     uint32_t at = 0, from;
 
-    while (at < length && http_is_space(line[at]))
+    while (at < length && http_is_separator(line[at]))
         at++;
-    for (from = at; at < length && !http_is_space(line[at]);)
+    for (from = at; at < length && !http_is_separator(line[at]);)
         at++;
-    return http_method_of(line + from, at - from) != HTTP_METHOD_UNKNOWN ||
-           http_find_nocase(line + at, length - at, " http/");
+    return http_method_of(line + from, at - from) != HTTP_METHOD_UNKNOWN || http_has_version(line + at, length - at);
 }
 
 /* Bytes behind a request that are none: more of its body, as long as it is there. */
@@ -366,6 +377,8 @@ static enum http_turn take_headers(struct http_feed *f)
         return turn;
     understand_headers(f, tx);
     if (tx->method == HTTP_METHOD_CONNECT) {
+        find_body(f, tx); /* for its events */
+        f->parser->left = f->parser->total = 0;
         f->parser->step = HTTP_WAITING;
         return HTTP_GO;
     }
@@ -433,16 +446,28 @@ static enum http_turn take_trailer(struct http_feed *f)
 
 /* --- Steps ------------------------------------------------------------------------------------------------------------------------------- */
 
-/* Behind CONNECT, for the response; when nothing of it will be seen there is nothing to wait for. Line ends are none of the tunnel's bytes. */
+/*
+ * Behind CONNECT, for the response; when nothing of it will be seen there is nothing to wait for. Line ends are none of the tunnel's bytes.
+ *
+ * A server that refuses the tunnel reads what follows as the next request, possibly behind a body. A line that looks like a request is therefore parsed as
+ * one before the response is known; rules on the stream see all bytes either way.
+ */
 static enum http_turn wait(struct http_feed *f)
 {
+    uint32_t length;
+
     if (f->state->parser[FLOW_TO_CLIENT].ended) {
         app_no_more(f->context, false);
         return HTTP_LEAVE;
     }
     while (f->at < f->length && (f->bytes[f->at] == '\r' || f->bytes[f->at] == '\n'))
         f->at++;
-    return HTTP_MORE;
+    length = f->length - f->at < f->settings->field_limit ? f->length - f->at : f->settings->field_limit;
+    length = http_line_length(f->bytes + f->at, length, 0, false, f->end);
+    if (length == 0 || !looks_like_request(f->bytes + f->at, length))
+        return HTTP_MORE;
+    http_request_complete(f, f->parser->tx);
+    return HTTP_GO;
 }
 
 static enum http_turn skip(struct http_feed *f)

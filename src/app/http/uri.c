@@ -427,6 +427,7 @@ void http_understand_uri(struct http_feed *f, struct http_tx *tx)
         return;
     if (tx->method == HTTP_METHOD_CONNECT) {
         note_authority(f, tx, raw, length, HTTP_EVENT_INVALID_AUTHORITY_PORT);
+        tx->uri = tx->path = tx->uri_raw;
         return;
     }
     if (is_plain(f->settings, raw, length, &path_length)) {
