@@ -440,11 +440,24 @@ static void read_by_port(struct feeding *f, unsigned id, enum flow_direction new
     }
 }
 
+/* Bytes of the other direction that did not tell yet may still turn out to be another protocol's. */
+static void go_on_comparing(struct feeding *f, enum flow_direction direction)
+{
+    struct app_side *side = &f->af->side[direction];
+
+    if (f->af != f->af->main || f->af->old > 0 || side->failed || side->ended || side->offset > 0 ||
+        side->pending.length == 0 || side->pending.length >= COMPARED_MAX)
+        return;
+    buffer_append(f->app->heap, &side->compared, side->pending.bytes, side->pending.length, COMPARED_MAX);
+    side->comparing = side->compared.length == side->pending.length;
+}
+
 static void found(struct feeding *f, unsigned id, enum flow_direction direction)
 {
     struct app_flow *af = f->af;
 
     drop_fallback(f);
+    go_on_comparing(f, !direction);
     read_by_port(f, id, direction);
     af->changing = false;
     app_note_flow(af, id);

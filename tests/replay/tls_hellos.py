@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-from identification import Connection, replay, write_capture
+from identification import PARSER_GAVE_UP, Connection, replay, write_capture
 
 GOOD, EVIL = 'good.example', 'evil.example'
 RULES = '''drop tls any any -> any any (tls.sni; content:"evil.example"; sid:1;)
@@ -122,6 +122,13 @@ def connections(certificate, count, seed):
         for port in (443, 9999):
             yield segments(Connection(f'{name}, port {port}', 1, port), data, 1400)
         yield segments(Connection(f'{name}, in small segments', 1, 443), data, 7)
+    # A server that speaks first, or in the middle of the hello.
+    hello = record(HANDSHAKE, 0x0301, body)
+    for banner in (b'220 mail.example ESMTP\r\n', b'SSH-2.0-x\r\n', b'HTTP/1.1 200 OK\r\n\r\n', b'\0', b'junk', b'+OK ready\r\n', b'\0\0\0\x23\xffSMB' + bytes(31)):
+        for port in (443, 9999, 25, 80):
+            yield Connection(f'{banner[:4]} of the server first, port {port}', 1, port).server_says(banner).client_says(hello)
+            yield Connection(f'{banner[:4]} of the server inside, port {port}', 1, port).client_says(hello[:2]).server_says(banner).client_says(hello[2:])
+            yield Connection(f'{banner[:4]} of the server inside, later, port {port}', 1, port).client_says(hello[:20]).server_says(banner).client_says(hello[20:])
     # A HelloRetryRequest, and a second hello that says something else.
     for name, first, second in (('another server name', Client(GOOD), EVIL.encode()), ('another protocol', Client(GOOD, ('good-protocol',)), b'evil-protocol')):
         server = Server(certificate, 'secp521r1')
@@ -162,7 +169,7 @@ def main():
     problems = []
     for case, place in zip(cases, places):
         stopped = [number for number in place if number in dropped]
-        by_rule = any((number, case.sid) in alerts for number in place)
+        by_rule = any((number, case.sid) in alerts for number in place) or any(dropped[number] == PARSER_GAVE_UP for number in stopped)
         if not stopped or (case.sid and not by_rule):
             problems.append(f'{case.name}: ' + ('every packet passed' if not stopped else 'dropped, but not by the rule'))
     for problem in problems:
