@@ -6,6 +6,7 @@
 #   tests/netns/loads.sh                small tables, in seconds
 #   LOADS=full tests/netns/loads.sh     the default memcaps: 10,000 bodies, 600,000 flows, 60,000 datagrams, 100,000 segments; 99 % of the requests take
 #                                       at most 100 ms. About two minutes.
+#   LOADS_P99=MILLISECONDS ...          another limit than 100 ms, for machines that do other work meanwhile
 #   LOADS_ONLY="bodies udp" ...         only these
 #   LOADS_KEEP=PATH ...                 keeps the events up to the end of each load in PATH.LOAD
 . "$(dirname "$0")/lib.sh"
@@ -74,7 +75,7 @@ beside() {
 	[ -z "${LOADS_KEEP:-}" ] || cp -r "$WORK/loads" "$LOADS_KEEP.$name"
 	[ $((failed * 100)) -le "$requests" ] || fail "$name: $failed of $requests requests failed"
 	[ "$(resident)" -le $((at_start + cap_sum + 32)) ] || fail "$name: resident memory is $(resident) MiB; the memcaps are $cap_sum MiB in sum"
-	[ -z "$full" ] || [ "${p99%.*}" -le 100 ] || fail "$name: p99 is $p99 ms"
+	[ -z "$full" ] || [ "${p99%.*}" -le "${LOADS_P99:-100}" ] || fail "$name: p99 is $p99 ms"
 }
 
 value() { # of the last stats event; a new one is awaited
