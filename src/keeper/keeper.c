@@ -260,13 +260,16 @@ static void upgrade(struct keeper *keeper)
         child_tell(&keeper->child, LIFELINE_REFUSED, 0, why, -1);
 }
 
+/* An engine that is being killed gets no new program: the next keeper would not know why it died. Nor would it know the opener, and reap
+ * it. */
 static void watch_trial(struct keeper *keeper)
 {
+    const struct keeper_child *child = &keeper->child;
     char why[LIFELINE_TEXT_SIZE];
 
-    if (!keeper->trial)
+    if (!keeper->trial || keeper->opener > 0)
         return;
-    if (keeper->stopping || keeper->child.pid == 0)
+    if (keeper->stopping || child->pid == 0 || child->violation || child->hung || child->late)
         renew_cancel(keeper);
     else if (renew_watch(keeper, why))
         child_tell(&keeper->child, LIFELINE_REFUSED, 0, why, -1);
