@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A bad link: an NFQUEUE consumer that delays, loses, duplicates, reorders and corrupts packets (for kernels without netem).
+"""A bad link: an NFQUEUE consumer that delays, loses, duplicates and reorders packets (for kernels without netem).
 
-    impair.py QUEUE SEED [delay=MS] [loss=P] [duplicate=P] [reorder=P] [corrupt=P]
+    impair.py QUEUE SEED [delay=MS] [loss=P] [duplicate=P] [reorder=P]
 
-P are probabilities from 0 to 1. A reordered packet waits 3 ms longer than the others. A corrupted one has one byte of its last half changed, and
-a wrong checksum. Copies are sent with mark 0x77, which the rule that queues must leave out. Prints "bound".
+P are probabilities from 0 to 1. A reordered packet waits 3 ms longer than the others. Copies are sent with mark 0x77, which the rule that queues must leave out. Prints "bound".
 """
 import heapq
 import random
@@ -21,10 +20,8 @@ from queue_consumer import NFQA_PACKET_HDR, NFQA_PAYLOAD, NFQA_VERDICT_HDR, NFQN
 SO_MARK, MARK, REORDER_SECONDS = 36, 0x77, 0.003
 
 
-def send_verdict(sock, queue, number, accept, payload=None):
+def send_verdict(sock, queue, number, accept):
     body = struct.pack('!BBH', 0, 0, queue) + attribute(NFQA_VERDICT_HDR, struct.pack('!I', int(accept)) + number)
-    if payload is not None:
-        body += attribute(NFQA_PAYLOAD, payload)
     sock.send(struct.pack('IHHII', 16 + len(body), NFQNL_MSG_VERDICT, 1, 0, 0) + body)
 
 
@@ -49,7 +46,7 @@ class Copies:
 
 def main():
     queue, chance = int(sys.argv[1]), random.Random(int(sys.argv[2]))
-    want = {'delay': 0, 'loss': 0, 'duplicate': 0, 'reorder': 0, 'corrupt': 0}
+    want = {'delay': 0, 'loss': 0, 'duplicate': 0, 'reorder': 0}
     want.update((key, float(value)) for key, value in (text.split('=') for text in sys.argv[3:]))
     sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_NETFILTER)
     sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20)
@@ -61,8 +58,8 @@ def main():
     while True:
         now = time.monotonic()
         while waiting and waiting[0][0] <= now:
-            _, _, number, payload, copy = heapq.heappop(waiting)
-            send_verdict(sock, queue, number, True, payload)
+            _, _, number, copy = heapq.heappop(waiting)
+            send_verdict(sock, queue, number, True)
             if copy:
                 copies.send(copy)
         if not select.select([sock], [], [], waiting[0][0] - now if waiting else None)[0]:
@@ -75,15 +72,10 @@ def main():
         if chance.random() < want['loss']:
             send_verdict(sock, queue, number, False)
             continue
-        payload = None
-        if chance.random() < want['corrupt']:
-            changed = bytearray(data)
-            changed[chance.randrange(len(data) // 2, len(data))] ^= 1 << chance.randrange(8)
-            payload = bytes(changed)
         at = now + want['delay'] / 1000 + (REORDER_SECONDS if chance.random() < want['reorder'] else 0)
         copy = data if chance.random() < want['duplicate'] else None
         order += 1
-        heapq.heappush(waiting, (at, order, number, payload, copy))
+        heapq.heappush(waiting, (at, order, number, copy))
 
 
 if __name__ == '__main__':
