@@ -170,6 +170,7 @@ void app_datagram(struct app *app, struct flow *flow, enum flow_direction direct
 {
     struct feeding f = { .app = app, .verdict = verdict, .now_ns = now_ns, .transport = APP_UDP };
     size_t before = heap_memory(app->heap);
+    uint64_t refused = heap_refused(app->heap);
 
     file_engine_tick(app->files);
     *verdict = (struct app_verdict){ 0 };
@@ -182,5 +183,7 @@ void app_datagram(struct app *app, struct flow *flow, enum flow_direction direct
     f.af->used_ns = now_ns;
     if (!f.af->stopped)
         identify_and_feed(&f, direction, bytes, length);
+    if (heap_refused(app->heap) != refused && verdict->exception == EXCEPTION_NONE)
+        verdict->exception = EXCEPTION_APP_ERROR;
     app_memory_update(app, flow->app, before);
 }

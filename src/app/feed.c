@@ -752,7 +752,7 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
     struct feeding f = { .app = app, .verdict = verdict, .now_ns = now_ns, .transport = APP_TCP };
     struct app_verdict unused = { 0 };
     size_t before = heap_memory(app->heap);
-    uint64_t refused;
+    uint64_t refused = heap_refused(app->heap);
 
     file_engine_tick(app->files);
     *verdict = (struct app_verdict){ 0 };
@@ -764,14 +764,13 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
         return;
     flow->app->used_ns = now_ns;
     feed_main(&f, direction, in);
-    refused = heap_refused(app->heap);
     f.verdict = &unused; /* that the bytes are none of another protocol is no error */
     for (struct app_flow *other = flow->app->next_reading; other; other = other->next_reading) {
         f.af = other;
         if (!other->stopped)
             feed_other(&f, direction, *in);
     }
-    if (heap_refused(app->heap) != refused)
+    if (heap_refused(app->heap) != refused && verdict->exception == EXCEPTION_NONE) /* of any reading, or to compare */
         verdict->exception = EXCEPTION_APP_ERROR;
     verdict->stop_stream = flow->app->stop_stream && !app_has_other_readings(flow->app);
     app_memory_update(app, flow->app, before);

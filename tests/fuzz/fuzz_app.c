@@ -22,7 +22,7 @@ struct outcome {
     bool failed, refused, refused_at_end; /* refused: the heap had no memory for the parser */
 };
 
-enum { HEAP_SLAB = 64 << 10, HEAP_DEFAULT = 64 << 20, TINY_SLABS_MIN = 2, TINY_SLABS = 14 };
+enum { HEAP_SLAB = 64 << 10, HEAP_DEFAULT = 8 << 20, TINY_SLABS_MIN = 2, TINY_SLABS = 14 };
 
 static void play(struct app_rig *rig, const uint8_t *data, size_t size)
 {

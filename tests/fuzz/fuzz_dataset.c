@@ -13,6 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+enum { MEMCAP = 1 << 18, MEMCAP_TINY = 1 << 10 };
 enum { KIND_REPUTATIONS = DATASET_TYPE_COUNT, KIND_CATEGORIES, KIND_COUNT };
 
 static void require(bool holds)
@@ -43,13 +44,13 @@ static void check_line(struct dataset *set, enum dataset_type type, struct span 
     text_clear(&text);
 }
 
-static void check_dataset(enum dataset_type type, const uint8_t *data, size_t size)
+static void check_dataset(enum dataset_type type, size_t memcap, const uint8_t *data, size_t size)
 {
     static uint8_t bytes[DATASET_MAX_STRING], again[DATASET_MAX_STRING];
     struct span rest = { (const char *)data, size }, line;
     struct dataset *set;
 
-    require(dataset_new(&set, type, 1 << 18, 7) == 0);
+    require(dataset_new(&set, type, memcap, 7) == 0);
     while (span_next(&rest, '\n', &line))
         check_line(set, type, line, bytes, again);
     dataset_free(set);
@@ -85,9 +86,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     int kind = data[0] % KIND_COUNT;
 
-    if (kind < DATASET_TYPE_COUNT)
-        check_dataset((enum dataset_type)kind, data + 1, size - 1);
-    else
+    if (kind >= DATASET_TYPE_COUNT) {
         check_reputations(kind == KIND_CATEGORIES, data + 1, size - 1);
+        return 0;
+    }
+    check_dataset((enum dataset_type)kind, MEMCAP, data + 1, size - 1);
+    check_dataset((enum dataset_type)kind, MEMCAP_TINY, data + 1, size - 1);
     return 0;
 }

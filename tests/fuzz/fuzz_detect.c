@@ -241,12 +241,13 @@ static size_t check_hits(struct detector *detector, const struct ruleset *rulese
 /* What stays from input to input; it goes with the process. */
 struct tools {
     struct ruleset *ruleset;
-    struct detector *detector;
+    struct detector *detector, *tiny_detector; /* tiny: with memory for one waiting rule */
     struct decoder *decoder, *answer_decoder;
 };
 
-static void run(const struct tools *tools, struct packet *const *found, size_t count, bool inline_mode)
+static void run(const struct tools *tools, struct packet *const *found, size_t count, bool inline_mode, bool tiny)
 {
+    struct detector *detector = tiny ? tools->tiny_detector : tools->detector;
     struct output_options output;
     struct policy_options options;
     struct policy_shared *shared;
@@ -258,14 +259,16 @@ static void run(const struct tools *tools, struct packet *const *found, size_t c
     output.eve.alert.payload = output.eve.alert.payload_printable = output.eve.alert.packet = true;
     policy_options_default(&options);
     options.inline_mode = inline_mode;
-    options.threshold_memcap = 1 << 16;
+    options.threshold_memcap = tiny ? 1 << 10 : 1 << 16;
+    if (tiny)
+        options.tag_memcap = 1;
     require(policy_shared_new(&shared, &options) == 0 && policy_new(&policy, &options, shared) == 0);
     for (size_t i = 0; i < count; i++) {
         struct decision decision;
         const struct hit *hits;
 
         decode_check_checksums(found[i]);
-        size_t hit_count = check_hits(tools->detector, tools->ruleset, found[i], &hits);
+        size_t hit_count = check_hits(detector, tools->ruleset, found[i], &hits);
 
         policy_apply(policy, ruleset_rules(tools->ruleset), found[i], hits, hit_count, &decision);
         require((found[i]->verdict == VERDICT_DROP) == (found[i]->drop_reason != DROP_REASON_NONE));
@@ -288,6 +291,9 @@ static void open_tools(struct tools *tools)
     decode_options_default(&decode_options);
     require(detector_new(&tools->detector, &detector_options) == 0);
     require(detector_prepare(tools->detector, tools->ruleset) == 0);
+    detector_options.flow_memcap = detector_options.transaction_memcap = 1;
+    require(detector_new(&tools->tiny_detector, &detector_options) == 0);
+    require(detector_prepare(tools->tiny_detector, tools->ruleset) == 0);
     require(decoder_new(&tools->decoder, &decode_options) == 0);
     require(decoder_new(&tools->answer_decoder, &decode_options) == 0);
 }
@@ -301,7 +307,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         open_tools(&tools);
     if (size == 0 || size > UINT16_MAX)
         return 0;
-    struct packet pkt = {
+    const struct packet original = {
         .data = data + 1,
         .length = (uint32_t)size - 1,
         .wire_length = (uint32_t)size - 1,
@@ -309,6 +315,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .link = (enum link_type)((data[0] & LINK_MASK) % (LINK_UNSUPPORTED + 1)),
     };
 
-    run(&tools, found, decode_packet(tools.decoder, &pkt, found), data[0] & INLINE_BIT);
+    for (int tiny = 0; tiny < 2; tiny++) {
+        struct packet pkt = original;
+
+        run(&tools, found, decode_packet(tools.decoder, &pkt, found), data[0] & INLINE_BIT, tiny);
+    }
     return 0;
 }

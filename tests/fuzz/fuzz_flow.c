@@ -3,7 +3,8 @@
  * The flow table. The input is a sequence of operations of four bytes on a table with room for few flows: packets between few
  * hosts and ports, time that goes forward and back, states, variables, expiry. A list without any cleverness does the same. The
  * contract: a packet finds the flow that the list has unless that is over by the packet's own time; an established flow
- * never gives way; the table stays within its memcap and counts what it holds; everything ends once.
+ * gives way only when it is idle; the table stays within its memcap and counts what it holds; everything ends once.
+ * All of it once more with room for a handful of flows.
  *
  * An input that begins with ff is a packet instead, which is decoded and looked up: for what ICMP errors quote.
  */
@@ -21,7 +22,16 @@
             abort();                                                                                                   \
     } while (0)
 
-enum { MEMCAP = 60 * 1024, MAX_ENTRIES = 256, STEP = 4, HOSTS = 4, PORTS = 16, BITS = 4, MAX_STEPS = 4000 };
+enum {
+    MEMCAP = 60 * 1024,
+    MEMCAP_TINY = 6 * 1024,
+    MAX_ENTRIES = 256,
+    STEP = 4,
+    HOSTS = 4,
+    PORTS = 16,
+    BITS = 4,
+    MAX_STEPS = 4000
+};
 
 static const uint64_t second = 1000000000;
 
@@ -39,6 +49,7 @@ struct run {
     struct flow_table *table;
     struct entry entries[MAX_ENTRIES];
     uint64_t now, numbers, began, ended;
+    size_t memcap;
     bool any_end; /* any flow may end: it is shut down */
 };
 
@@ -51,6 +62,12 @@ static struct entry *entry_of(struct run *run, const struct flow *flow)
     return NULL;
 }
 
+/* A flow that is no longer new gives way only when it is idle; a TCP connection when it is for 10 s. */
+static uint64_t idle_ns(const struct flow *flow)
+{
+    return flow->class == FLOW_CLASS_TCP && flow->state != FLOW_CLOSED ? UINT64_C(10000000000) : 0;
+}
+
 static void on_end(struct flow *flow, enum flow_end reason, void *user)
 {
     struct run *run = user;
@@ -58,7 +75,7 @@ static void on_end(struct flow *flow, enum flow_end reason, void *user)
 
     MUST(entry && entry->number == flow->first_number);
     MUST(reason != FLOW_END_TIMEOUT || run->now > entry->last_ns);
-    MUST(reason != FLOW_END_FORCED || flow->state == FLOW_NEW);
+    MUST(reason != FLOW_END_FORCED || flow->state == FLOW_NEW || run->now > entry->last_ns + idle_ns(flow));
     MUST(reason != FLOW_END_SHUTDOWN || run->any_end);
     MUST(flow->side[0].packets + flow->side[1].packets == entry->packets);
     entry->alive = false;
@@ -263,7 +280,7 @@ static void check(const struct run *run)
     for (size_t i = 0; i < MAX_ENTRIES; i++)
         alive += run->entries[i].alive;
     MUST(counter(run, "flow.active") == alive && counter(run, "flow.total") == run->began);
-    MUST(counter(run, "flow.memuse") <= MEMCAP);
+    MUST(counter(run, "flow.memuse") <= run->memcap);
 }
 
 static struct flow_table *open_table(flow_end_function *end, struct run *run)
@@ -272,24 +289,22 @@ static struct flow_table *open_table(flow_end_function *end, struct run *run)
     struct flow_table *table;
 
     flow_options_default(&options);
-    options.memcap = MEMCAP;
+    options.memcap = run->memcap;
     MUST(flow_table_new(&table, &options, end, run) == 0);
     return table;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void run_with(size_t memcap, const uint8_t *data, size_t size)
 {
-    struct run run = { .now = UINT64_C(1700000000) * 1000000000 };
+    struct run run = { .now = UINT64_C(1700000000) * 1000000000, .memcap = memcap };
 
-    if (size == 0)
-        return 0;
     if (data[0] == 0xff) {
         run.table = open_table(NULL, &run);
         hand_in(&run, data + 1, size - 1 > UINT16_MAX ? UINT16_MAX : size - 1);
         flow_table_free(run.table);
-        return 0;
+        return;
     }
     run.table = open_table(on_end, &run);
     for (size_t i = 0; i + STEP <= size && i < (size_t)STEP * MAX_STEPS; i += STEP)
@@ -300,5 +315,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     MUST(run.ended == run.began && counter(&run, "flow.active") == 0);
     check(&run);
     flow_table_free(run.table);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    run_with(MEMCAP, data, size);
+    run_with(MEMCAP_TINY, data, size);
     return 0;
 }

@@ -6,6 +6,8 @@
  *   - what is refused leaves no flow behind
  *   - what was read can be gone on with: packets of its flows, in both directions
  *   - and can be written, and what was written is read again
+ *
+ * All of it once more with tiny memcaps: flows that find no room are left out.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -20,7 +22,7 @@
 #include "sluice/transfer.h"
 #include "stream/stream_priv.h"
 
-enum { FILE_WORKER = 1, FILE_SHARED = 2, HEADERS = 40, PACKETS_MAX = 64 };
+enum { FILE_WORKER = 1, FILE_SHARED = 2, HEADERS = 40, PACKETS_MAX = 64, TINY_HEAP = 192 << 10 };
 
 #define MUST(condition)                                                                                                \
     do {                                                                                                               \
@@ -35,7 +37,8 @@ static const char rules[] = "alert tcp any any -> any any (content:\"abc\"; cont
                             "content:\"last\"; sid:6;)\n"
                             "alert http any any -> any any (file.data; content:\"tail\"; sid:8;)\n";
 
-static struct {
+/* One with memory for all flows of a file, and one with hardly any. */
+static struct state {
     struct pipeline_options options;
     struct pipeline_shared shared;
     struct pipeline pipeline;
@@ -46,7 +49,7 @@ static struct {
     uint8_t bytes[256];
     uint64_t number;
     unsigned packets;
-} f;
+} states[2], *f;
 
 static void make_ruleset(void)
 {
@@ -60,11 +63,11 @@ static void make_ruleset(void)
     struct rule_list *list;
 
     app_words(words, sizeof(words) / sizeof(words[0]));
-    MUST(rule_list_new(&list, &list_options, f.diag) == 0);
-    MUST(rule_list_parse(list, "fuzz", rules, sizeof(rules) - 1, f.diag) == 0);
-    MUST(rule_list_finish(list, f.diag) == 0 && diag_errors(f.diag) == 0);
+    MUST(rule_list_new(&list, &list_options, f->diag) == 0);
+    MUST(rule_list_parse(list, "fuzz", rules, sizeof(rules) - 1, f->diag) == 0);
+    MUST(rule_list_finish(list, f->diag) == 0 && diag_errors(f->diag) == 0);
     ruleset_options_default(&options);
-    MUST(ruleset_new(&f.ruleset, list, &options, f.diag) == 0);
+    MUST(ruleset_new(&f->ruleset, list, &options, f->diag) == 0);
 }
 
 /* Once for the process. */
@@ -74,55 +77,58 @@ static void prepare(void)
     struct output_options output;
     char error[256];
 
-    f.diag = diag_new();
+    f->diag = diag_new();
     app_setting_tables(tables + 1);
-    MUST(config_new(&f.config, tables) == 0);
-    decode_options_default(&f.options.decode);
-    defrag_options_default(&f.options.defrag);
-    detector_options_default(&f.options.detector);
-    flow_options_default(&f.options.flow);
-    stream_options_default(&f.options.stream);
-    policy_options_default(&f.options.policy);
-    f.options.flow.memcap = f.options.stream.memcap = f.options.stream.reassembly_memcap = 256 << 10;
-    f.options.defrag.memcap = f.options.host_memcap = 128 << 10;
-    f.options.detector.flow_memcap = f.options.detector.transaction_memcap = 128 << 10;
-    f.options.checksums = CHECKSUMS_IGNORE;
+    MUST(config_new(&f->config, tables) == 0);
+    decode_options_default(&f->options.decode);
+    defrag_options_default(&f->options.defrag);
+    detector_options_default(&f->options.detector);
+    flow_options_default(&f->options.flow);
+    stream_options_default(&f->options.stream);
+    policy_options_default(&f->options.policy);
+    bool tiny = f == &states[1];
+
+    f->options.flow.memcap = f->options.stream.memcap = f->options.stream.reassembly_memcap =
+        tiny ? 8 << 10 : 256 << 10;
+    f->options.defrag.memcap = f->options.host_memcap = tiny ? 4 << 10 : 128 << 10;
+    f->options.detector.flow_memcap = f->options.detector.transaction_memcap = tiny ? 1 << 10 : 128 << 10;
+    f->options.checksums = CHECKSUMS_IGNORE;
     output_options_default(&output);
     output.console = NULL;
-    MUST(output_open(&f.output, &output, 1, error) == 0);
+    MUST(output_open(&f->output, &output, 1, error) == 0);
     make_ruleset();
 }
 
 static void open_pipeline(void)
 {
-    app_options_default(&f.options.app);
-    MUST(app_options_configure(&f.options.app, f.config, f.diag) == 0);
-    f.options.app.memcap = 1 << 20;
-    MUST(pipeline_shared_init(&f.shared, &f.options) == 0);
-    MUST(pipeline_init(&f.pipeline, &f.options, &f.shared, 0, output_port(f.output, 0)) == 0);
-    MUST(detector_prepare(f.pipeline.detector, f.ruleset) == 0);
+    app_options_default(&f->options.app);
+    MUST(app_options_configure(&f->options.app, f->config, f->diag) == 0);
+    f->options.app.memcap = f == &states[1] ? TINY_HEAP : 1 << 20;
+    MUST(pipeline_shared_init(&f->shared, &f->options) == 0);
+    MUST(pipeline_init(&f->pipeline, &f->options, &f->shared, 0, output_port(f->output, 0)) == 0);
+    MUST(detector_prepare(f->pipeline.detector, f->ruleset) == 0);
 }
 
 static bool has_datagrams(void)
 {
     for (size_t i = 0; i < defrag_counter_count(); i++) {
         if (strcmp(defrag_counter_name(i), "defrag.memuse") == 0)
-            return defrag_counter_value(f.pipeline.defrag, i) > 0;
+            return defrag_counter_value(f->pipeline.defrag, i) > 0;
     }
     return true;
 }
 
 static void reopen_pipeline(void)
 {
-    pipeline_clear(&f.pipeline);
-    pipeline_shared_clear(&f.shared);
+    pipeline_clear(&f->pipeline);
+    pipeline_shared_clear(&f->shared);
     open_pipeline();
 }
 
 /* Without flows it is as good as new, and to make one takes longer than all the rest. */
 static void empty_pipeline(void)
 {
-    pipeline_forget(&f.pipeline);
+    pipeline_forget(&f->pipeline);
     if (!has_datagrams())
         return;
     reopen_pipeline();
@@ -153,9 +159,9 @@ static int make_file(const uint8_t *data, size_t size, uint32_t kind)
 static int read_file(int fd)
 {
     struct handover_counts counts = { 0 };
-    int err = handover_read(&f.pipeline, f.ruleset, (struct handover_place){ 0, 1 }, fd, &counts);
+    int err = handover_read(&f->pipeline, f->ruleset, (struct handover_place){ 0, 1 }, fd, &counts);
 
-    MUST(!err || flow_table_count(f.pipeline.flows) == 0);
+    MUST(!err || flow_table_count(f->pipeline.flows) == 0);
     close(fd);
     return err;
 }
@@ -165,9 +171,9 @@ static void read_shared(int fd)
 {
     int again = memory_file();
 
-    if (handover_read_shared(&f.shared, f.ruleset, fd) == 0) {
-        MUST(handover_write_shared(&f.shared, f.ruleset, 0, again) == 0);
-        MUST(handover_read_shared(&f.shared, f.ruleset, again) == 0);
+    if (handover_read_shared(&f->shared, f->ruleset, fd) == 0) {
+        MUST(handover_write_shared(&f->shared, f->ruleset, 0, again) == 0);
+        MUST(handover_read_shared(&f->shared, f->ruleset, again) == 0);
     }
     close(fd);
     close(again);
@@ -192,15 +198,15 @@ static size_t put_segment(const struct flow *flow, enum flow_direction direction
     bool to_server = direction == FLOW_TO_SERVER;
     const struct tcp_peer *sender = &flow->tcp->peer[direction], *receiver = &flow->tcp->peer[!direction];
     size_t length = HEADERS + strlen(text);
-    uint8_t *tcp = f.bytes + 20;
+    uint8_t *tcp = f->bytes + 20;
 
-    memset(f.bytes, 0, HEADERS);
-    f.bytes[0] = 0x45;
-    put_be16(f.bytes + 2, (uint32_t)length);
-    f.bytes[8] = 64;
-    f.bytes[9] = IPPROTO_TCP;
-    memcpy(f.bytes + 12, to_server ? flow->client.bytes : flow->server.bytes, 4);
-    memcpy(f.bytes + 16, to_server ? flow->server.bytes : flow->client.bytes, 4);
+    memset(f->bytes, 0, HEADERS);
+    f->bytes[0] = 0x45;
+    put_be16(f->bytes + 2, (uint32_t)length);
+    f->bytes[8] = 64;
+    f->bytes[9] = IPPROTO_TCP;
+    memcpy(f->bytes + 12, to_server ? flow->client.bytes : flow->server.bytes, 4);
+    memcpy(f->bytes + 16, to_server ? flow->server.bytes : flow->client.bytes, 4);
     put_be16(tcp, to_server ? flow->client_port : flow->server_port);
     put_be16(tcp + 2, to_server ? flow->server_port : flow->client_port);
     put_be32(tcp + 4, sender->next_seq);
@@ -220,15 +226,15 @@ static void send_segment(struct flow *flow, enum flow_direction direction, const
         return;
     length = put_segment(flow, direction, text);
     struct packet packet = {
-        .data = f.bytes,
+        .data = f->bytes,
         .length = (uint32_t)length,
         .wire_length = (uint32_t)length,
         .link = LINK_RAW,
         .time_ns = flow->last_ns,
-        .number = ++f.number,
+        .number = ++f->number,
     };
 
-    pipeline_packet(&f.pipeline, f.ruleset, &packet, NULL);
+    pipeline_packet(&f->pipeline, f->ruleset, &packet, NULL);
 }
 
 static void go_on(struct flow *flow, void *user)
@@ -237,7 +243,7 @@ static void go_on(struct flow *flow, void *user)
                                          "GET /two HTTP/1.1\r\n\r\n", "abcxyz\r\n.\r\n", "\x16\x03\x03\x01\x01" };
 
     (void)user;
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && f.packets < PACKETS_MAX; i++, f.packets += 2) {
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && f->packets < PACKETS_MAX; i++, f->packets += 2) {
         send_segment(flow, FLOW_TO_SERVER, texts[i]);
         send_segment(flow, FLOW_TO_CLIENT, texts[i]);
     }
@@ -252,9 +258,9 @@ static bool try_worker(const uint8_t *data, size_t size)
     int err = read_file(make_file(data, size, FILE_WORKER)), fd;
 
     if (err == 0) {
-        flow_table_each(f.pipeline.flows, go_on, NULL);
+        flow_table_each(f->pipeline.flows, go_on, NULL);
         fd = memory_file();
-        MUST(handover_write(&f.pipeline, f.ruleset, (struct handover_place){ 0, 1 }, fd, &counts) == 0);
+        MUST(handover_write(&f->pipeline, f->ruleset, (struct handover_place){ 0, 1 }, fd, &counts) == 0);
         empty_pipeline();
         MUST(read_file(fd) == 0);
     }
@@ -264,22 +270,28 @@ static bool try_worker(const uint8_t *data, size_t size)
 
 static void use_inline(bool is_inline)
 {
-    f.options.stream.inline_mode = f.options.policy.inline_mode = is_inline;
+    f->options.stream.inline_mode = f->options.policy.inline_mode = is_inline;
     reopen_pipeline();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void run(const uint8_t *data, size_t size)
 {
-    if (!f.diag) {
+    if (!f->diag) {
         prepare();
         open_pipeline();
     }
-    f.packets = 0;
+    f->packets = 0;
     if (!try_worker(data, size)) {
         use_inline(false);
         MUST(try_worker(data, size));
         use_inline(true);
     }
     read_shared(make_file(data, size, FILE_SHARED));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    for (f = states; f < states + 2; f++)
+        run(data, size);
     return 0;
 }
