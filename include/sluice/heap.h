@@ -47,6 +47,11 @@ struct buffer {
     uint8_t *bytes; /* in a heap; NULL while there is none */
     uint32_t length, capacity;
 };
+/* The byte at `at`; NULL while there is no memory: C allows no offset, not even 0, to a null pointer. */
+static inline uint8_t *buffer_at(const struct buffer *buffer, uint32_t at)
+{
+    return buffer->bytes ? buffer->bytes + at : NULL;
+}
 /* Room for `length` bytes in all, where there is memory for them: the buffer grows once instead of by and by. */
 void buffer_reserve(struct heap *heap, struct buffer *buffer, uint32_t length);
 /* Appends as far as `limit` bytes in all; how many were. Fewer: the limit or the memcap is reached. */

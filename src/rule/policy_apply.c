@@ -41,10 +41,11 @@ struct fields {
 /* As in parser.c an option ends at a `;` without a backslash before it. */
 bool policy_next_option(struct span *rest, struct span *name, struct span *value)
 {
-    const char *end = rest->at + rest->length, *stop = rest->at;
+    const char *end, *stop = rest->at;
 
-    if (rest->length == 0)
+    if (rest->length == 0) /* rest->at may be NULL */
         return false;
+    end = rest->at + rest->length;
     while ((stop = memchr(stop, ';', (size_t)(end - stop))) && stop > rest->at && stop[-1] == '\\')
         stop++;
 

@@ -46,7 +46,7 @@ static bool get_recipient(const struct app_tx *tx, enum flow_direction direction
 
     (void)direction;
     return index < smtp->recipient_count &&
-           lend(smtp->recipient_text.bytes + smtp->recipients[index].at, smtp->recipients[index].length, out);
+           lend(buffer_at(&smtp->recipient_text, smtp->recipients[index].at), smtp->recipients[index].length, out);
 }
 
 /* --- The message ---------------------------------------------------------------------------------------------------------------- */
@@ -56,7 +56,7 @@ static bool get_header(const struct app_tx *tx, const char *name, unsigned index
     const struct mime *mime = smtp_of(tx)->mime;
     const struct mime_header *header = mime && mime->main_done ? mime_headers_find(&mime->main, name, index) : NULL;
 
-    return header && lend(mime->main.text.bytes + header->value, header->value_length, out);
+    return header && lend(buffer_at(&mime->main.text, header->value), header->value_length, out);
 }
 
 static bool get_url(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
@@ -65,7 +65,7 @@ static bool get_url(const struct app_tx *tx, enum flow_direction direction, unsi
 
     (void)direction;
     return mime && index < mime->urls.count &&
-           lend(mime->urls.text.bytes + mime->urls.list[index].at, mime->urls.list[index].length, out);
+           lend(buffer_at(&mime->urls.text, mime->urls.list[index].at), mime->urls.list[index].length, out);
 }
 
 /* In hexadecimal, as rules have it. */

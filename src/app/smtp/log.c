@@ -54,7 +54,7 @@ void smtp_log(const struct app_tx *tx, const void *settings, struct fields *out)
     fields_array_open(out, "rcpt_to");
     for (uint32_t i = 0; i < smtp->recipient_count; i++)
         fields_bytes(out, NULL,
-                     text_of(smtp->recipient_text.bytes + smtp->recipients[i].at, smtp->recipients[i].length),
+                     text_of(buffer_at(&smtp->recipient_text, smtp->recipients[i].at), smtp->recipients[i].length),
                      smtp->recipients[i].length);
     fields_array_close(out);
 }
@@ -63,7 +63,7 @@ void smtp_log(const struct app_tx *tx, const void *settings, struct fields *out)
 
 static const uint8_t *value_of(const struct mime *mime, const struct mime_header *header)
 {
-    return text_of(mime->main.text.bytes + header->value, header->value_length);
+    return text_of(buffer_at(&mime->main.text, header->value), header->value_length);
 }
 
 static void log_text(const struct mime *mime, const char *key, const char *name, struct fields *out)
@@ -83,7 +83,7 @@ static void log_all(const struct mime *mime, const char *key, const char *name, 
     fields_array_open(out, key);
     for (uint32_t i = 0; i < mime->main.count; i++) {
         header = &mime->main.list[i];
-        if (mime_equal_nocase(mime->main.text.bytes + header->name, header->name_length, name))
+        if (mime_equal_nocase(buffer_at(&mime->main.text, header->name), header->name_length, name))
             fields_bytes(out, NULL, value_of(mime, header), header->value_length);
     }
     fields_array_close(out);
@@ -158,7 +158,7 @@ static void log_urls(const struct mime *mime, struct fields *out)
         return;
     fields_array_open(out, "url");
     for (uint32_t i = mime->urls.count; i-- > 0;)
-        fields_bytes(out, NULL, text_of(mime->urls.text.bytes + mime->urls.list[i].at, mime->urls.list[i].length),
+        fields_bytes(out, NULL, text_of(buffer_at(&mime->urls.text, mime->urls.list[i].at), mime->urls.list[i].length),
                      mime->urls.list[i].length);
     fields_array_close(out);
 }

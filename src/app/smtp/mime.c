@@ -78,7 +78,7 @@ static void end_part(struct mime *mime, struct mime_target *target, bool complet
 
 static const uint8_t *value_of(const struct mime_headers *headers, const struct mime_header *header)
 {
-    return headers->text.bytes + header->value;
+    return buffer_at(&headers->text, header->value);
 }
 
 /* The name of the file that a part is; its length, or 0. */

@@ -93,7 +93,7 @@ const struct mime_header *mime_headers_find(const struct mime_headers *headers, 
     for (uint32_t i = 0; i < headers->count; i++) {
         const struct mime_header *header = &headers->list[i];
 
-        if (mime_equal_nocase(headers->text.bytes + header->name, header->name_length, name) && index-- == 0)
+        if (mime_equal_nocase(buffer_at(&headers->text, header->name), header->name_length, name) && index-- == 0)
             return header;
     }
     return NULL;
