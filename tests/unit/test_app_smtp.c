@@ -120,6 +120,94 @@ START_TEST(mail_is_read)
 }
 END_TEST
 
+/* A whole session in one write, before the server has greeted; then its replies. */
+static const struct {
+    const char *client, *server;
+    const char
+        *found; /* subjects of which each is that of a transaction while no reply has come, in order of transactions */
+    const char *absent; /* a subject that none has */
+    const char *at_end; /* the subject of the transaction that the server took */
+} one_writes[] = {
+    /* The server takes the message. */
+    { "EHLO x\r\nMAIL FROM:<a>\r\nRCPT TO:<b>\r\nDATA\r\nSubject: one\r\n\r\nx\r\n.\r\nQUIT\r\n",
+      "220 m\r\n250 m\r\n250 1\r\n250 2\r\n354 go\r\n250 taken\r\n221 bye\r\n", "one", "two", "one" },
+    /* It refuses the first DATA, which has no recipient: the message of the second one is the first one's text otherwise. */
+    { "EHLO x\r\nDATA\r\nSubject: one\r\nMAIL FROM:<a>\r\nRCPT TO:<b>\r\nDATA\r\nSubject: two\r\n\r\nx\r\n.\r\n",
+      "220 m\r\n250 m\r\n503 no\r\n500 what\r\n250 1\r\n250 2\r\n354 go\r\n250 taken\r\n", "one two", NULL, "two" },
+    /* It refuses two of them. */
+    { "EHLO x\r\nDATA\r\nDATA\r\nMAIL FROM:<a>\r\nRCPT TO:<b>\r\nDATA\r\nSubject: three\r\n\r\nx\r\n.\r\n",
+      "220 m\r\n250 m\r\n503 no\r\n503 no\r\n250 1\r\n250 2\r\n354 go\r\n250 taken\r\n", "three", NULL, "three" },
+    /* Two messages. */
+    { "EHLO x\r\nMAIL FROM:<a>\r\nRCPT TO:<b>\r\nDATA\r\nSubject: one\r\n\r\nx\r\n.\r\nMAIL FROM:<a>\r\nRCPT "
+      "TO:<b>\r\nDATA\r\n"
+      "Subject: two\r\n\r\nx\r\n.\r\n",
+      "220 m\r\n250 m\r\n250 1\r\n250 2\r\n354 go\r\n250 taken\r\n250 1\r\n250 2\r\n354 go\r\n250 taken\r\n", "one two",
+      NULL, "two" },
+    /* A server that does not know BDAT reads commands behind it. */
+    { "EHLO x\r\nBDAT 500\r\nMAIL FROM:<a>\r\nRCPT TO:<b>\r\nDATA\r\nSubject: four\r\n\r\nx\r\n.\r\n",
+      "220 m\r\n250 m\r\n502 what\r\n250 1\r\n250 2\r\n354 go\r\n250 taken\r\n", "four", NULL, "four" },
+    { "EHLO x\r\nMAIL FROM:<a>\r\nRCPT TO:<b>\r\nBDAT 16 LAST\r\nSubject: five\r\n\r\nQUIT\r\n",
+      "220 m\r\n250-m\r\n250 CHUNKING\r\n250 1\r\n250 2\r\n250 taken\r\n221 bye\r\n", "five", NULL, "five" },
+};
+
+/* The transaction with this subject, of a reading that has not turned out to be wrong; NULL. */
+static const struct app_tx *find_subject(struct app_rig *rig, const char *subject)
+{
+    for (uint64_t id = 0; id < 32; id++) {
+        struct app_bytes bytes = { 0 };
+
+        if (app_rig_tx(rig, id) && !app_rig_tx(rig, id)->log_never &&
+            app_rig_buffer(rig, id, "email.subject", FLOW_TO_SERVER, 0, &bytes) && bytes.length == strlen(subject) &&
+            memcmp(bytes.bytes, subject, bytes.length) == 0)
+            return app_rig_tx(rig, id);
+    }
+    return NULL;
+}
+
+START_TEST(one_write_is_read_in_every_way)
+{
+    unsigned row = (unsigned)_i / CUTS;
+    struct app_rig *rig = smtp_rig(cuts[_i % CUTS], NULL);
+    char found[64], *word, *rest = NULL;
+
+    client(rig, one_writes[row].client);
+    ck_assert(!rig->failed);
+    snprintf(found, sizeof(found), "%s", one_writes[row].found);
+    for (word = strtok_r(found, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+        ck_assert_msg(find_subject(rig, word) != NULL, "%u: %s", row, word);
+    if (one_writes[row].absent)
+        ck_assert_ptr_null(find_subject(rig, one_writes[row].absent));
+    server(rig, one_writes[row].server);
+    ck_assert(!rig->failed);
+
+    const struct app_tx *tx = find_subject(rig, one_writes[row].at_end);
+
+    ck_assert_ptr_nonnull(tx);
+    ck_assert(app_tx_is_complete(tx, FLOW_TO_SERVER) && app_tx_is_complete(tx, FLOW_TO_CLIENT));
+    /* The session goes on in the reading that was right. */
+    ask(rig, "MAIL FROM:<z>\r\n", "250 1\r\n");
+    ask(rig, "RCPT TO:<z>\r\n", "250 1\r\n");
+    ask(rig, "DATA\r\n", "354 go\r\n");
+    client(rig, "Subject: last\r\n\r\nx\r\n.\r\n");
+    ck_assert_ptr_nonnull(find_subject(rig, "last"));
+    ck_assert(!rig->failed);
+    app_rig_free(rig);
+}
+END_TEST
+
+/* More doubt than is followed ends the parsing, and app-layer.error-policy decides. */
+START_TEST(readings_are_limited)
+{
+    struct app_rig *rig = smtp_rig(0, NULL);
+
+    client(rig, "EHLO x\r\n");
+    for (unsigned i = 0; i < 8 && !rig->failed; i++)
+        client(rig, "DATA\r\nx\r\n");
+    ck_assert(rig->failed);
+    app_rig_free(rig);
+}
+END_TEST
+
 /* What is said in one go, and how many transactions it makes; the events of the first. */
 static const struct {
     const char *client, *server;
@@ -133,8 +221,10 @@ static const struct {
     { "MAIL FROM:<a>\r\nMAIL FROM:<b>\r\n", "250 1\r\n503 2\r\n", 1, 0, "<a>", "DUPLICATE_FIELDS" },
     { "QUIT\r\n", "221 1\r\n", 1, 0, NULL, NULL },
     { "DATA\r\n", "503 1\r\n", 1, 0, NULL, "DATA_COMMAND_REJECTED" },
-    { "MAIL FROM:<>\r\nDATA\r\nNOOP\r\n", "250 1\r\n", 1, 0, "<>", "INVALID_PIPELINED_SEQUENCE" },
-    { "DATA\r\nDATA\r\n", "", 2, 1, NULL, "UNPARSABLE_CONTENT" },
+    { "MAIL FROM:<>\r\nDATA\r\nNOOP\r\n", "250 1\r\n", 2, 0, NULL, "INVALID_PIPELINED_SEQUENCE" },
+    { "DATA\r\nDATA\r\n", "", 2, 0, NULL, "INVALID_PIPELINED_SEQUENCE" },
+    { " data \r\n", "503 1\r\n", 1, 0, NULL, "DATA_COMMAND_REJECTED" },
+    { "\tMAIL \t FROM:\t<a> SIZE=1\r\n", "250 1\r\n", 1, 0, "<a>", NULL },
     { "BDAT 5 X\r\nBDAT X\r\nBDAT\r\n", "501 1\r\n501 2\r\n", 1, 0, NULL, "INVALID_BDAT" },
     { "BDAT 4 LAST\r\nab\r\nMAIL FROM:<b>\r\n", "250 1\r\n250 2\r\n", 2, 1, "<b>", NULL },
     { "BDAT 0 LAST\r\nMAIL FROM:<b>\r\n", "250 1\r\n250 2\r\n", 2, 1, "<b>", NULL },
@@ -150,7 +240,7 @@ START_TEST(transactions_are_told_apart)
     unsigned row = (unsigned)_i / CUTS;
 
     server(rig, "220 mail\r\n");
-    ask(rig, "HELO me\r\n", "250 mail\r\n");
+    ask(rig, "EHLO me\r\n", "250-mail\r\n250 CHUNKING\r\n");
     client(rig, sessions[row].client);
     server(rig, sessions[row].server);
     for (unsigned i = 0; i < sessions[row].count; i++)
@@ -710,6 +800,8 @@ END_TEST
 static void add_sessions(TCase *tests)
 {
     tcase_add_loop_test(tests, mail_is_read, 0, CUTS);
+    tcase_add_loop_test(tests, one_write_is_read_in_every_way, 0, ROWS(one_writes) * CUTS);
+    tcase_add_test(tests, readings_are_limited);
     tcase_add_loop_test(tests, transactions_are_told_apart, 0, ROWS(sessions) * CUTS);
     tcase_add_loop_test(tests, pipelined_mails_are_told_apart, 0, CUTS);
     tcase_add_loop_test(tests, data_is_not_waited_for, 0, 2 * CUTS);

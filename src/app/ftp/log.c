@@ -62,7 +62,7 @@ void ftp_log(const struct app_tx *tx, const void *settings, struct fields *out)
     log_replies(ftp, out);
     if (ftp->dynamic_port)
         fields_uint(out, "dynamic_port", ftp->dynamic_port);
-    if (ftp->command == FTP_PORT || ftp->command == FTP_EPRT)
+    if (ftp->dynamic_port || ftp->command == FTP_PORT || ftp->command == FTP_EPRT)
         fields_string(out, "mode", ftp->active ? "active" : "passive");
     fields_string(out, "reply_received", ftp->done ? "yes" : "no");
     fields_bool(out, "reply_truncated", ftp->reply_truncated);

@@ -15,7 +15,7 @@ static const struct {
 } commands[] = {
     { "starttls", 8, SMTP_STARTTLS }, { "data", 4, SMTP_DATA_COMMAND }, { "bdat", 4, SMTP_BDAT },
     { "helo", 4, SMTP_HELO },         { "ehlo", 4, SMTP_HELO },         { "lhlo", 4, SMTP_HELO },
-    { "mail from", 9, SMTP_MAIL },    { "rcpt to", 7, SMTP_RCPT },      { "rset", 4, SMTP_RSET },
+    { "mail", 4, SMTP_MAIL },         { "rcpt", 4, SMTP_RCPT },         { "rset", 4, SMTP_RSET },
     { "quit", 4, SMTP_QUIT },         { "auth", 4, SMTP_AUTH },
 };
 
@@ -75,7 +75,8 @@ int smtp_expect_reply(struct smtp_feed *f, enum smtp_command command, const stru
         return -ENOMEM;
     struct smtp_waiting *end = state->queue + state->queue_first + state->queue_count;
 
-    if (state->queue_count > 0 && (end[-1].command == SMTP_STARTTLS || end[-1].command == SMTP_DATA_COMMAND))
+    if (state->queue_count > 0 &&
+        (end[-1].command == SMTP_STARTTLS || (end[-1].command == SMTP_DATA_COMMAND && !end[-1].has_reading)))
         smtp_event(f, f->current, SMTP_INVALID_PIPELINED_SEQUENCE);
     *end = (struct smtp_waiting){ .command = command, .tx = tx ? tx->tx.id + 1 : 0 };
     state->queue_count++;
@@ -85,19 +86,32 @@ int smtp_expect_reply(struct smtp_feed *f, enum smtp_command command, const stru
 
 /* --- What commands say -------------------------------------------------------------------------------------------------------- */
 
+static bool is_blank(uint8_t byte)
+{
+    return byte == ' ' || byte == '\t';
+}
+
 /* The first word behind the command's `at` bytes: what follows it are extensions. */
 static const uint8_t *argument(const uint8_t *line, uint32_t length, uint32_t at, uint32_t *size)
 {
     uint32_t end;
 
-    while (at < length && line[at] == ' ')
+    while (at < length && is_blank(line[at]))
         at++;
     if (at > length)
         at = length;
-    for (end = at; end < length && line[end] != ' ';)
+    for (end = at; end < length && !is_blank(line[end]);)
         end++;
     *size = end - at;
     return line + at;
+}
+
+/* The address behind the colon of MAIL FROM: and RCPT TO:, without extensions. Servers take blanks around these words. */
+static const uint8_t *address_argument(const uint8_t *line, uint32_t length, uint32_t *size)
+{
+    const uint8_t *colon = memchr(line, ':', length);
+
+    return argument(line, length, colon ? (uint32_t)(colon + 1 - line) : length, size);
 }
 
 static int keep(struct heap *heap, struct buffer *buffer, const uint8_t *bytes, uint32_t length)
@@ -124,7 +138,7 @@ static int take_helo(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *lin
 static int take_sender(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t *line, uint32_t length)
 {
     uint32_t size;
-    const uint8_t *address = argument(line, length, 10, &size);
+    const uint8_t *address = address_argument(line, length, &size);
 
     if (tx->has_mail_from) {
         smtp_event(f, tx, SMTP_DUPLICATE_FIELDS);
@@ -138,7 +152,7 @@ static int take_recipient(struct smtp_feed *f, struct smtp_tx *tx, const uint8_t
 {
     struct heap *heap = app_heap(f->context);
     uint32_t size;
-    const uint8_t *address = argument(line, length, 8, &size);
+    const uint8_t *address = address_argument(line, length, &size);
 
     if (tx->recipient_count == SMTP_RECIPIENTS_MAX || tx->recipient_text.length + size > SMTP_RECIPIENT_BYTES)
         return 0;
@@ -184,7 +198,7 @@ static bool read_chunk(struct smtp_state *state, const uint8_t *line, uint32_t l
     const uint8_t *number = argument(line, length, 4, &size), *last;
     uint64_t value = 0;
 
-    if (length < 6 || line[4] != ' ' || size == 0 || size > 18)
+    if (length < 6 || !is_blank(line[4]) || size == 0 || size > 18)
         return false;
     for (uint32_t i = 0; i < size; i++) {
         if (number[i] < '0' || number[i] > '9')
@@ -256,14 +270,23 @@ static void follow(struct smtp_feed *f, enum smtp_command command)
 {
     struct smtp_state *state = f->state;
 
-    if (command == SMTP_DATA_COMMAND && (state->pipelining || state->replies_lost))
+    if (command == SMTP_DATA_COMMAND && state->replies_lost)
         state->mode = SMTP_IN_DATA;
+    else if (command == SMTP_DATA_COMMAND)
+        state->in_doubt = true;
     if (state->mode == SMTP_IN_CHUNK && state->chunk_left == 0)
         smtp_end_chunk(f);
+    else if (state->mode == SMTP_IN_CHUNK && !state->chunking && !state->replies_lost)
+        state->in_doubt = true;
 }
 
 int smtp_take_command(struct smtp_feed *f, const uint8_t *line, uint32_t length)
 {
+    /* Servers pass over blanks before a command. */
+    while (!f->state->in_auth && length > 0 && is_blank(*line)) {
+        line++;
+        length--;
+    }
     enum smtp_command command = f->state->in_auth ? SMTP_AUTH : find_command(line, length);
     struct smtp_tx *tx = f->current;
     bool begins = (command != SMTP_RSET && command != SMTP_QUIT) || f->state->begun == 0;

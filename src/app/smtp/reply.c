@@ -73,8 +73,18 @@ static void answer_greeting(struct smtp_feed *f, struct smtp_tx *tx, unsigned co
     smtp_complete(f, tx);
 }
 
-/* The last line of a reply. */
-static void answer(struct smtp_feed *f, const struct smtp_waiting *waiting, unsigned code)
+/* A server that asks for a message has taken a command for DATA that is none here. */
+static int answer_other(struct smtp_feed *f, struct smtp_tx *tx, unsigned code)
+{
+    if (code != 354 || !tx || tx != f->current || tx->request_over)
+        return 0;
+    f->state->mode = SMTP_IN_DATA;
+    f->state->cut[FLOW_TO_SERVER] = false;
+    return smtp_begin_message(f, tx);
+}
+
+/* The last line of a reply. 0 or -errno. */
+static int answer(struct smtp_feed *f, const struct smtp_waiting *waiting, unsigned code)
 {
     struct smtp_tx *tx = smtp_find(f, waiting->tx);
 
@@ -83,28 +93,34 @@ static void answer(struct smtp_feed *f, const struct smtp_waiting *waiting, unsi
     switch (waiting->command) {
     case SMTP_STARTTLS:
         answer_tls(f, tx, code);
-        return;
+        return 0;
     case SMTP_DATA_COMMAND:
         answer_data(f, tx, code);
-        return;
+        return 0;
     case SMTP_HELO_AGAIN:
         answer_greeting(f, tx, code);
-        return;
+        return 0;
     case SMTP_MESSAGE:
     case SMTP_BDAT_LAST:
     case SMTP_RSET:
         if (tx)
             smtp_complete(f, tx);
-        return;
+        return 0;
+    case SMTP_OTHER:
+        return answer_other(f, tx, code);
     default:
-        return;
+        return 0;
     }
 }
 
-static bool says_pipelining(const struct smtp_waiting *waiting, unsigned code, const uint8_t *line, uint32_t length)
+/* A line of the reply to EHLO: what the server knows (RFC 2920, RFC 3030). */
+static void note_extension(struct smtp_state *state, const struct smtp_waiting *waiting, unsigned code,
+                           const uint8_t *line, uint32_t length)
 {
-    return (waiting->command == SMTP_HELO || waiting->command == SMTP_HELO_AGAIN) && code == 250 && length >= 14 &&
-           mime_equal_nocase(line + 4, length - 4, "pipelining");
+    if ((waiting->command != SMTP_HELO && waiting->command != SMTP_HELO_AGAIN) || code != 250 || length < 4)
+        return;
+    state->pipelining |= mime_equal_nocase(line + 4, length - 4, "pipelining");
+    state->chunking |= mime_equal_nocase(line + 4, length - 4, "chunking");
 }
 
 /* 354 answers DATA and nothing else: commands before it got no reply, or one that was taken for another's. */
@@ -120,6 +136,8 @@ static void catch_up(struct smtp_feed *f)
     for (uint32_t at = first; at < data; at++) {
         struct smtp_tx *tx = smtp_find(f, state->queue[at].tx);
 
+        if (state->queue[at].has_reading)
+            smtp_resolve_reading(f, true);
         if (tx && tx->request_over)
             smtp_complete(f, tx);
     }
@@ -158,7 +176,7 @@ int smtp_take_reply(struct smtp_feed *f, const uint8_t *line, uint32_t length, u
         return 0;
     }
     state->greeted = true;
-    state->pipelining |= says_pipelining(waiting, code, line, length);
+    note_extension(state, waiting, code, line, length);
     if (more)
         return 0;
     struct smtp_waiting done = *waiting;
@@ -168,14 +186,26 @@ int smtp_take_reply(struct smtp_feed *f, const uint8_t *line, uint32_t length, u
     state->queue_first++;
     if (--state->queue_count == 0)
         state->queue_first = 0;
-    answer(f, &done, code);
-    return 0;
+    if (done.has_reading) {
+        /* A server without CHUNKING refuses BDAT as an unknown command, and reads the chunk as commands. Others skip it. */
+        bool accepted = done.command == SMTP_DATA_COMMAND ? code < 400 : code < 400 || state->chunking;
+
+        int err = answer(f, &done, code);
+
+        smtp_resolve_reading(f, accepted);
+        return err;
+    }
+    if (done.command == SMTP_DATA_COMMAND || done.command == SMTP_BDAT || done.command == SMTP_BDAT_LAST)
+        state->in_doubt = false;
+    return answer(f, &done, code);
 }
 
 void smtp_forget_replies(struct smtp_feed *f)
 {
     struct smtp_state *state = f->state;
 
+    smtp_end_readings(f);
+    state->in_doubt = false;
     for (uint32_t i = 0; i < state->queue_count; i++) {
         const struct smtp_waiting *waiting = &state->queue[state->queue_first + i];
         struct smtp_tx *tx = smtp_find(f, waiting->tx);

@@ -38,6 +38,7 @@ struct smtp_tx *smtp_new(struct smtp_feed *f)
     if (!tx)
         return NULL;
     tx->has_helo = f->state->has_helo;
+    tx->reading = f->state->depth > 0 ? f->state : NULL;
     if (buffer_append(app_heap(f->context), &tx->helo, helo->bytes, helo->length, SMTP_LINE_MAX) < helo->length)
         tx->has_helo = false;
     f->current = tx;
@@ -78,14 +79,23 @@ static void free_tx(struct app_context *context, struct app_tx *base)
     heap_give(heap, tx->mime);
 }
 
-static void stop(struct app_context *context, void *data)
+void smtp_clear_state(struct heap *heap, struct smtp_state *state)
 {
-    struct smtp_state *state = data;
-    struct heap *heap = app_heap(context);
-
+    for (unsigned i = 0; i < state->refused_count; i++) {
+        smtp_clear_state(heap, state->refused[i]);
+        heap_give(heap, state->refused[i]);
+    }
+    state->refused_count = 0;
+    buffer_clear(heap, &state->unread);
     buffer_clear(heap, &state->helo);
     buffer_clear(heap, &state->partial);
     heap_give(heap, state->queue);
+    state->queue = NULL;
+}
+
+static void stop(struct app_context *context, void *data)
+{
+    smtp_clear_state(app_heap(context), data);
 }
 
 /* --- Lines ---------------------------------------------------------------------------------------------------------------------- */
@@ -100,10 +110,10 @@ static uint32_t skip_rest(bool *skip, const uint8_t *bytes, uint32_t length)
 }
 
 /* A line of commands or replies; how many bytes were taken, 0: it has no end yet. */
-static uint32_t take_line(struct smtp_feed *f, const struct app_input *in, const uint8_t *bytes, uint32_t length,
+static uint32_t take_line(struct smtp_feed *f, enum flow_direction direction, const uint8_t *bytes, uint32_t length,
                           uint32_t seen, int *err)
 {
-    bool to_server = in->direction == FLOW_TO_SERVER;
+    bool to_server = direction == FLOW_TO_SERVER;
     const uint8_t *end = length > seen ? memchr(bytes + seen, '\n', length - seen) : NULL;
     uint32_t size = end ? (uint32_t)(end - bytes) : length, taken = size + 1;
     bool cut = size >= SMTP_LINE_MAX;
@@ -112,7 +122,7 @@ static uint32_t take_line(struct smtp_feed *f, const struct app_input *in, const
         return 0;
     if (cut) {
         taken = size = SMTP_LINE_MAX;
-        f->state->skip[in->direction] = true;
+        f->state->skip[direction] = true;
     }
     uint32_t line = size - (size > 0 && bytes[size - 1] == '\r');
 
@@ -127,19 +137,20 @@ static uint32_t take_line(struct smtp_feed *f, const struct app_input *in, const
     return taken;
 }
 
-/* The next unit; how many bytes were taken, 0: more are needed. */
-static uint32_t take(struct smtp_feed *f, const struct app_input *in, const uint8_t *bytes, uint32_t length,
-                     uint32_t seen, int *err)
+uint32_t smtp_take(struct smtp_feed *f, enum flow_direction direction, const uint8_t *bytes, uint32_t length,
+                   uint32_t seen, int *err)
 {
     struct smtp_state *state = f->state;
 
-    if (state->skip[in->direction])
-        return skip_rest(&state->skip[in->direction], bytes, length);
-    if (in->direction == FLOW_TO_SERVER && state->mode == SMTP_IN_DATA)
+    if (state->skip[direction])
+        return skip_rest(&state->skip[direction], bytes, length);
+    if (direction == FLOW_TO_SERVER && state->in_doubt && (*err = smtp_add_reading(f)))
+        return 0;
+    if (direction == FLOW_TO_SERVER && state->mode == SMTP_IN_DATA)
         return smtp_take_data(f, bytes, length, seen, err);
-    if (in->direction == FLOW_TO_SERVER && state->mode == SMTP_IN_CHUNK)
+    if (direction == FLOW_TO_SERVER && state->mode == SMTP_IN_CHUNK)
         return smtp_take_chunk(f, bytes, length, err);
-    return take_line(f, in, bytes, length, seen, err);
+    return take_line(f, direction, bytes, length, seen, err);
 }
 
 /* --- Gaps ----------------------------------------------------------------------------------------------------------------------- */
@@ -198,10 +209,20 @@ static struct app_result smtp_feed(struct app_context *context, void *data, cons
     f.current = smtp_find(&f, f.state->current);
     if (f.state->changing)
         come_back(&f);
-    if (in->gap)
+    if (in->gap) {
+        smtp_end_readings(&f);
         take_gap(&f, in);
+    }
+    if (in->direction == FLOW_TO_SERVER && f.state->unread.length > 0 && in->length > 0) {
+        /* A reading took the place of another one, which had used these bytes. */
+        result.consumed = in->length;
+        if (smtp_feed_unread(&f, in->bytes, in->length))
+            result.status = APP_ERROR;
+    }
     while (result.consumed < in->length && !f.state->changing) {
-        size = take(&f, in, in->bytes + result.consumed, in->length - result.consumed, seen, &err);
+        size = smtp_take(&f, in->direction, in->bytes + result.consumed, in->length - result.consumed, seen, &err);
+        if (!err && in->direction == FLOW_TO_SERVER && size > 0)
+            err = smtp_feed_readings(&f, in->bytes + result.consumed, size);
         if (err)
             return (struct app_result){ .status = APP_ERROR };
         if (size == 0)

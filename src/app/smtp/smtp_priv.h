@@ -6,6 +6,7 @@
  *   command.c   lines of the client
  *   reply.c     lines of the server
  *   message.c   bytes of a message, of DATA and BDAT
+ *   reading.c   what follows DATA or BDAT while it is not known whether the server accepts it
  *   mime.c ...  what a message is made of (mime.h)
  */
 #ifndef SMTP_PRIV_H
@@ -21,6 +22,8 @@ enum {
     SMTP_RECIPIENT_BYTES = 256 << 10, /* of all of them; what does not fit is not kept */
     SMTP_QUEUE_MAX = 8192,            /* commands without a reply */
     SMTP_TX_MAX = 128,                /* transactions without a reply to their message */
+    SMTP_READINGS_MAX = 4,            /* of one reading: commands whose acceptance is not known */
+    SMTP_READING_DEPTH_MAX = 3,       /* readings within readings */
 };
 
 /* By the names of the field. */
@@ -69,9 +72,10 @@ struct smtp_tx {
     struct buffer recipient_text;
     struct smtp_text *recipients;
     uint32_t recipient_count, recipient_room;
-    struct mime *mime; /* NULL without a message, or when they are not decoded */
-    struct file *raw;  /* the message as a file of its own (raw-extraction) */
-    unsigned told;     /* anomalies of the message that are events already */
+    struct mime *mime;                /* NULL without a message, or when they are not decoded */
+    struct file *raw;                 /* the message as a file of its own (raw-extraction) */
+    const struct smtp_state *reading; /* the alternative reading that it belongs to; NULL: the main one */
+    unsigned told;                    /* anomalies of the message that are events already */
     uint32_t told_urls;
 };
 
@@ -94,7 +98,8 @@ enum smtp_command {
 /* A command that has no reply yet. */
 struct smtp_waiting {
     enum smtp_command command;
-    uint64_t tx; /* id + 1; 0: none */
+    uint64_t tx;      /* id + 1; 0: none */
+    bool has_reading; /* the oldest alternative reading begins behind it */
 };
 
 enum smtp_mode { SMTP_COMMANDS, SMTP_IN_DATA, SMTP_IN_CHUNK };
@@ -105,12 +110,13 @@ struct smtp_state {
     uint64_t current; /* id of the transaction that commands belong to, + 1; 0: none */
     uint64_t begun;   /* transactions so far */
     enum smtp_mode mode;
-    bool pipelining;            /* the server says that it knows PIPELINING */
-    bool greeted;               /* the first reply was seen, all of it */
-    bool replies_lost;          /* a gap: a reply to DATA is not waited for */
-    bool in_auth;               /* the next line is no command, but an answer to 334 */
-    bool after_chunk;           /* the next line stands behind a chunk */
-    bool changing;              /* to TLS; when it comes back it was none */
+    bool pipelining, chunking; /* the server says that it knows PIPELINING, CHUNKING */
+    bool in_doubt;     /* DATA or BDAT has no reply, so that it is not known whether a message or commands follow */
+    bool greeted;      /* the first reply was seen, all of it */
+    bool replies_lost; /* a gap: a reply to DATA is not waited for */
+    bool in_auth;      /* the next line is no command, but an answer to 334 */
+    bool after_chunk;  /* the next line stands behind a chunk */
+    bool changing;     /* to TLS; when it comes back it was none */
     bool skip[FLOW_DIRECTIONS]; /* up to the line's end */
     bool cut[FLOW_DIRECTIONS];  /* in a message: the line's first piece is gone by */
     uint64_t chunk_left;
@@ -120,6 +126,10 @@ struct smtp_state {
     struct smtp_waiting *queue;
     uint32_t data_waiting; /* commands DATA in it */
     uint32_t queue_first, queue_count, queue_room;
+    /* How to read what follows if the server refuses a DATA or BDAT, by the order of these commands (reading.c). */
+    struct smtp_state *refused[SMTP_READINGS_MAX];
+    uint8_t refused_count, depth; /* depth 0: the main reading */
+    struct buffer unread;         /* of an alternative reading: bytes that make no line yet */
 };
 
 enum smtp_md5 { SMTP_MD5_NEVER, SMTP_MD5_ALWAYS, SMTP_MD5_AUTO };
@@ -143,6 +153,9 @@ struct smtp_feed {
 
 /* --- smtp.c -------------------------------------------------------------------------------------------------------------------- */
 
+/* The next unit of the reading; how many bytes were taken, 0: more are needed. `seen`: so many were there before. */
+uint32_t smtp_take(struct smtp_feed *f, enum flow_direction direction, const uint8_t *bytes, uint32_t length,
+                   uint32_t seen, int *err);
 /* By its id + 1; NULL when it is gone. */
 struct smtp_tx *smtp_find(const struct smtp_feed *f, uint64_t number);
 
@@ -165,6 +178,20 @@ bool smtp_is_reply(const uint8_t *line, uint32_t length); /* it begins with a co
 void smtp_forget_replies(struct smtp_feed *f);
 /* 0, -ENOMEM, or -EINVAL: too many wait. */
 int smtp_expect_reply(struct smtp_feed *f, enum smtp_command command, const struct smtp_tx *tx);
+
+/* What is behind a command of which it is not known whether the server accepts it is read in both ways. */
+/* The next bytes of the client follow such a command. 0, -ENOMEM, or -EINVAL: too many readings. */
+int smtp_add_reading(struct smtp_feed *f);
+/* The client's bytes that the reading of `f` has taken, for its alternative readings. 0 or -errno, as smtp_take_command(). */
+int smtp_feed_readings(struct smtp_feed *f, const uint8_t *bytes, uint32_t length);
+/* The client's next bytes, behind those that the reading has not used. 0 or -errno, as smtp_take_command(). */
+int smtp_feed_unread(struct smtp_feed *f, const uint8_t *bytes, uint32_t length);
+/* The server's reply to the oldest of these commands has come: either the alternative reading ends, or it takes the place of f's. */
+void smtp_resolve_reading(struct smtp_feed *f, bool accepted);
+/* Ends all alternative readings of f's. */
+void smtp_end_readings(struct smtp_feed *f);
+/* What belongs to a state but its own memory. */
+void smtp_clear_state(struct heap *heap, struct smtp_state *state);
 
 /* --- message.c ------------------------------------------------------------------------------------------------------------------ */
 

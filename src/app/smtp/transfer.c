@@ -44,6 +44,8 @@ static void transfer_queue(struct app_context *context, struct transfer *t, stru
         transfer_waiting(t, &state->queue[state->queue_first + i]);
         state->data_waiting += t->reading && state->queue[i].command == SMTP_DATA_COMMAND;
     }
+    if (t->reading && !t->error && count > 0 && state->mode == SMTP_COMMANDS)
+        state->in_doubt = state->queue[count - 1].command == SMTP_DATA_COMMAND;
 }
 
 static void transfer_session(struct app_context *context, struct transfer *t, struct smtp_state *state)
