@@ -54,6 +54,8 @@ static inline uint8_t *buffer_at(const struct buffer *buffer, uint32_t at)
 }
 /* Room for `length` bytes in all, where there is memory for them: the buffer grows once instead of by and by. */
 void buffer_reserve(struct heap *heap, struct buffer *buffer, uint32_t length);
+/* The same where the room is necessary: false, and counted by heap_refused(), when there is no memory for it. */
+bool buffer_require(struct heap *heap, struct buffer *buffer, uint32_t length);
 /* Appends as far as `limit` bytes in all; how many were. Fewer: the limit or the memcap is reached. */
 uint32_t buffer_append(struct heap *heap, struct buffer *buffer, const void *bytes, uint32_t length, uint32_t limit);
 /* Forgets the first `length` bytes; the rest moves to the front. */

@@ -503,6 +503,11 @@ void buffer_reserve(struct heap *heap, struct buffer *buffer, uint32_t length)
     buffer->capacity = (uint32_t)heap_size(heap, larger);
 }
 
+bool buffer_require(struct heap *heap, struct buffer *buffer, uint32_t length)
+{
+    return make_room(heap, buffer, length, length);
+}
+
 uint32_t buffer_append(struct heap *heap, struct buffer *buffer, const void *bytes, uint32_t length, uint32_t limit)
 {
     uint32_t room = limit > buffer->length ? limit - buffer->length : 0;

@@ -459,10 +459,8 @@ static bool join_repeated(struct reading *r)
         if (header->next == HTTP_NONE || header->joined)
             continue;
         length = joined_length(message, header);
-        if (length <= HTTP_EXTRA_LIMIT - at)
-            buffer_reserve(heap, &message->extra,
-                           at + length); /* the values lie in the same buffer: it must not move */
-        if (message->extra.capacity - at < length) {
+        /* The values lie in the same buffer, which must not move while they are copied. */
+        if (length > HTTP_EXTRA_LIMIT - at || !buffer_require(heap, &message->extra, at + length)) {
             r->f->failed = true;
             return false;
         }
