@@ -116,9 +116,14 @@ class Counted:
 
 def main():
     sluice, source, counter = (os.path.abspath(path) for path in sys.argv[1:4])
-    arguments = [*replaying.default_arguments(source), '--rules', source + '/tests/replay/captures/determinism.rules', '--set', 'queue.batch=64']
     failed = False
     with tempfile.TemporaryDirectory() as folder:
+        arguments = [*replaying.default_arguments(source), '--rules', source + '/tests/replay/captures/determinism.rules', '--set', 'queue.batch=64']
+        # libmagic allocates memory for each file whose type a rule asks for.
+        keywords = source + '/tests/replay/captures/keywords.rules'
+        with open(keywords) as rules, open(folder + '/keywords.rules', 'w') as out:
+            out.writelines(line for line in rules if 'magic' not in line)
+        arguments[arguments.index(keywords)] = folder + '/keywords.rules'
         once, twice = folder + '/once.pcap', folder + '/twice.pcap'
         counts = write_capture(once, ROUNDS), write_capture(twice, 2 * ROUNDS)
         for mode in [], ['--ips']:

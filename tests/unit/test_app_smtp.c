@@ -150,13 +150,13 @@ static const struct {
       "220 m\r\n250-m\r\n250 CHUNKING\r\n250 1\r\n250 2\r\n250 taken\r\n221 bye\r\n", "five", NULL, "five" },
 };
 
-/* The transaction with this subject, of a reading that has not turned out to be wrong; NULL. */
-static const struct app_tx *find_subject(struct app_rig *rig, const char *subject)
+/* The transaction with this subject; NULL. `logged`: of the reading that is the server's, as far as is known. */
+static const struct app_tx *find_subject(struct app_rig *rig, const char *subject, bool logged)
 {
     for (uint64_t id = 0; id < 32; id++) {
         struct app_bytes bytes = { 0 };
 
-        if (app_rig_tx(rig, id) && !app_rig_tx(rig, id)->log_never &&
+        if (app_rig_tx(rig, id) && !(logged && app_rig_tx(rig, id)->log_never) &&
             app_rig_buffer(rig, id, "email.subject", FLOW_TO_SERVER, 0, &bytes) && bytes.length == strlen(subject) &&
             memcmp(bytes.bytes, subject, bytes.length) == 0)
             return app_rig_tx(rig, id);
@@ -174,13 +174,13 @@ START_TEST(one_write_is_read_in_every_way)
     ck_assert(!rig->failed);
     snprintf(found, sizeof(found), "%s", one_writes[row].found);
     for (word = strtok_r(found, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-        ck_assert_msg(find_subject(rig, word) != NULL, "%u: %s", row, word);
+        ck_assert_msg(find_subject(rig, word, false) != NULL, "%u: %s", row, word);
     if (one_writes[row].absent)
-        ck_assert_ptr_null(find_subject(rig, one_writes[row].absent));
+        ck_assert_ptr_null(find_subject(rig, one_writes[row].absent, false));
     server(rig, one_writes[row].server);
     ck_assert(!rig->failed);
 
-    const struct app_tx *tx = find_subject(rig, one_writes[row].at_end);
+    const struct app_tx *tx = find_subject(rig, one_writes[row].at_end, true);
 
     ck_assert_ptr_nonnull(tx);
     ck_assert(app_tx_is_complete(tx, FLOW_TO_SERVER) && app_tx_is_complete(tx, FLOW_TO_CLIENT));
@@ -189,7 +189,7 @@ START_TEST(one_write_is_read_in_every_way)
     ask(rig, "RCPT TO:<z>\r\n", "250 1\r\n");
     ask(rig, "DATA\r\n", "354 go\r\n");
     client(rig, "Subject: last\r\n\r\nx\r\n.\r\n");
-    ck_assert_ptr_nonnull(find_subject(rig, "last"));
+    ck_assert_ptr_nonnull(find_subject(rig, "last", true));
     ck_assert(!rig->failed);
     app_rig_free(rig);
 }

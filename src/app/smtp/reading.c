@@ -90,7 +90,7 @@ int smtp_feed_readings(struct smtp_feed *f, const uint8_t *bytes, uint32_t lengt
     return err;
 }
 
-/* Its transactions end, and those of the readings within it; none of them is logged, because the server did not read them. */
+/* Its transactions end, and those of the readings within it. */
 static void end_reading(struct smtp_feed *f, struct smtp_state *reading)
 {
     struct smtp_feed ended = feed_of(f, reading);
@@ -102,7 +102,6 @@ static void end_reading(struct smtp_feed *f, struct smtp_state *reading)
 
         if (tx->reading != reading)
             continue;
-        tx->tx.log_never = true;
         smtp_break_message(&ended, tx);
         smtp_complete(&ended, tx);
     }
@@ -140,8 +139,10 @@ static void replace_reading(struct smtp_feed *f, struct smtp_state *reading)
     for (struct app_tx *base = app_tx_first(f->context); base; base = base->next) {
         struct smtp_tx *tx = (struct smtp_tx *)base;
 
-        if (tx->reading == reading)
+        if (tx->reading == reading) {
             tx->reading = NULL;
+            tx->tx.log_never = false;
+        }
     }
     smtp_clear_state(app_heap(f->context), state);
     *state = *reading;

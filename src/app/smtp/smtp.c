@@ -39,6 +39,7 @@ struct smtp_tx *smtp_new(struct smtp_feed *f)
         return NULL;
     tx->has_helo = f->state->has_helo;
     tx->reading = f->state->depth > 0 ? f->state : NULL;
+    tx->tx.log_never = tx->reading != NULL; /* unless this reading turns out to be the server's */
     if (buffer_append(app_heap(f->context), &tx->helo, helo->bytes, helo->length, SMTP_LINE_MAX) < helo->length)
         tx->has_helo = false;
     f->current = tx;
