@@ -51,7 +51,8 @@ uint64_t app_other_protocols(const struct flow *flow)
 {
     uint64_t bits = 0;
 
-    for (const struct app_flow *reading = flow->app ? flow->app->next_reading : NULL; reading; reading = reading->next_reading)
+    for (const struct app_flow *reading = flow->app ? flow->app->next_reading : NULL; reading;
+         reading = reading->next_reading)
         bits |= UINT64_C(1) << reading->protocol;
     return bits;
 }

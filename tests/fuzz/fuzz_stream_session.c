@@ -212,8 +212,7 @@ static void check_counters(const struct world *world)
         /* The records of half-open sessions stay until others take their places. */
         if (strcmp(name, "tcp.memuse") == 0)
             MUST(stream_counter_value(world->stream, i) == half_open_memory(&world->stream->half_open_records));
-        if (strcmp(name, "tcp.reassembly_memuse") == 0 ||
-            strcmp(name, "tcp.active_sessions") == 0)
+        if (strcmp(name, "tcp.reassembly_memuse") == 0 || strcmp(name, "tcp.active_sessions") == 0)
             MUST(stream_counter_value(world->stream, i) == 0);
     }
 }
