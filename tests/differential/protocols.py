@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The protocols of the differential tests. To add one: a module that generates messages, a module with the endpoints, and a row in PROTOCOLS."""
+import http_clients
 import http_requests
+import http_responses
 import http_servers
 
 
@@ -28,6 +30,14 @@ def serving(kind, understood):
     return Serving
 
 
+def fetching(kind, understood):
+    """The endpoint of a client class that reports what it delivered to its user."""
+    class Fetching(kind):
+        def understand(self, messages):
+            return self.understand_with(understood, messages)
+    return Fetching
+
+
 class HttpRequests(Protocol):
     rules, generate = http_requests.RULES, staticmethod(http_requests.generate)
 
@@ -35,4 +45,11 @@ class HttpRequests(Protocol):
         return [serving(kind, http_requests.understood) for kind in http_servers.SERVERS]
 
 
-PROTOCOLS = {'http-requests': HttpRequests()}
+class HttpResponses(Protocol):
+    rules, generate = http_responses.RULES, staticmethod(http_responses.generate)
+
+    def endpoints(self, nightly):
+        return [fetching(kind, http_responses.understood) for kind in (*http_clients.CLIENTS, *(http_clients.NIGHTLY if nightly else ()))]
+
+
+PROTOCOLS = {'http-requests': HttpRequests(), 'http-responses': HttpResponses()}
