@@ -4,7 +4,7 @@
 
     eve.py count FILE KEY=VALUE...         how many events have all these values; a.b walks objects; KEY= asks that it is absent
     eve.py wait FILE WANTED KEY=VALUE...   the same, as soon as there are that many, or after 5 s
-    eve.py stats FILE PATH                 a number of the last stats event
+    eve.py stats FILE PATH...              numbers of the last stats event
 
 With EVE_CUT in the environment lines that are cut are left out: of a writer that was killed.
 With EVE_ONCE=PATH events that have the same value there count once.
@@ -68,10 +68,10 @@ def main():
         print(wait(path, int(rest[0]), rest[1:]))
     elif command == 'stats':
         stats = [event for event in read(path) if event.get('event_type') == 'stats']
-        found = value(stats[-1]['stats'], rest[0]) if stats else None
-        if found is None:
-            sys.exit(f'no {rest[0]} in {path}')
-        print(found)
+        found = [value(stats[-1]['stats'], name) if stats else None for name in rest]
+        if None in found:
+            sys.exit(f'no {rest[found.index(None)]} in {path}')
+        print(*found)
     else:
         sys.exit(__doc__)
 

@@ -183,9 +183,11 @@ events() {
 	eve count "$WORK/$1/eve.json" "${@:2}"
 }
 
-# last_stats NAME PATH: a value of the last stats event.
+# last_stats NAME PATH...: values of the last stats event. Values that are compared are read together: the next event may come any time.
 last_stats() {
-	eve stats "$WORK/$1/eve.json" "$2"
+	local name=$1
+	shift
+	eve stats "$WORK/$name/eve.json" "$@"
 }
 
 # wait_events NAME WANTED KEY=VALUE...: until there are that many, at most 5 s.
