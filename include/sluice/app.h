@@ -456,7 +456,7 @@ struct app_memory_counts {
     uint64_t memcap, used;                 /* bytes */
     uint64_t shed_flows, shed_bytes;       /* by app_shed_files() */
     uint64_t evicted_flows, evicted_bytes; /* by app_evict() */
-    uint64_t resumed_flows;                /* of these, whose parser started anew */
+    uint64_t resumed_flows;                /* evicted flows whose parser started again */
 };
 void app_count_memory(const struct app *app, struct app_memory_counts *out);
 

@@ -120,7 +120,7 @@ void file_close(struct file_engine *engine, struct file *file, enum file_state s
 /* Members of EVE's fileinfo. `now` for alerts: what was stored since its tick is being stored still, as in the field; NULL otherwise. */
 struct fields;
 void file_describe(const struct file *file, uint64_t tx_id, const struct file_engine *now, struct fields *out);
-/* Releases the windows of all files of the list; each begins anew with the bytes that follow. Digests and the file store miss nothing. */
+/* Frees the inspection windows of all files of the list; each window restarts at the next byte. Digests and the file store stay complete. */
 void file_list_shed(struct file_engine *engine, struct file_list *list);
 void file_list_clear(struct file_engine *engine, struct file_list *list);
 /* Wants a file stored, now or when it is complete; `sid` is the rule that does, or 0. */

@@ -29,8 +29,9 @@
 enum {
     DEFAULT_PENDING_MAX = 64 << 10,
     APP_DEFAULT_TX_MAX = 512,
-    READINGS_MAX = 12,    /* of a flow, besides the main one: no more than there are protocols over UDP */
-    COMPARED_MAX = 128,   /* first bytes of a direction that are asked when the other one is known */
+    READINGS_MAX = 12, /* of a flow, besides the main one: no more than there are protocols over UDP */
+    COMPARED_MAX =
+        128, /* first bytes of a direction that are probed again when the protocol of the other one is known */
     ANNOUNCED_MAX = 512,  /* flows that are expected, of all workers */
     APP_SIZE_CLASSES = 8, /* lists of flows by the memory that they hold: below 2 KiB, 8 KiB, 32 KiB ... 8 MiB, above */
 };
@@ -86,7 +87,7 @@ struct app_flow {
     size_t held;                    /* main reading: bytes of the heap, of all readings */
     uint64_t used_ns;               /* main reading: time of the last packet that was fed */
     uint8_t size_class;
-    bool resumed;                     /* the parser started anew after app_evict() */
+    bool resumed;                     /* the parser was restarted after app_evict() */
     bool keep_files[FLOW_DIRECTIONS]; /* main reading: filestore for the whole flow, and the rule that asked for it */
     uint32_t keep_sid[FLOW_DIRECTIONS];
 };
@@ -131,7 +132,7 @@ struct app {
     uint64_t failed_flows[2];                             /* by transport: TCP, UDP */
     uint64_t other_readings[2];
     struct app_size_class classes[APP_SIZE_CLASSES];
-    size_t reserve; /* bytes of the memcap that are kept free for the packet at hand */
+    size_t reserve; /* bytes of the memcap that only the current packet may use */
     uint64_t shed_flows, shed_bytes, evicted_flows, evicted_bytes, resumed_flows;
 };
 

@@ -26,7 +26,7 @@ static const struct announced *older_of(const struct announced *one, const struc
     return !other || one->until_ns < other->until_ns ? one : other;
 }
 
-/* A free place: one never used, one whose time is over, or the oldest of the client, or of all. */
+/* Returns an unused or expired entry, otherwise the oldest entry of the client or of all clients. */
 static struct announced *find_place(struct app_shared *shared, const struct address *client, uint64_t now_ns)
 {
     const struct announced *free = NULL, *oldest = NULL, *own_oldest = NULL;

@@ -114,7 +114,7 @@ enum defrag_counter {
     COUNTER_COUNT,
 };
 
-/* Of datagrams by their hashes. */
+/* Two Bloom filters of the hashes of evicted datagrams. */
 enum { EVICTED_FILTERS = 2 };
 struct evicted {
     struct evicted_filter {

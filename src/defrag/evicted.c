@@ -41,7 +41,7 @@ static void clear(const struct evicted *evicted, struct evicted_filter *filter)
     filter->count = 0;
 }
 
-/* The older filter is forgotten, and filled anew. */
+/* Clears the older filter and makes it the current one. */
 static void rotate(struct evicted *evicted, uint64_t now_ns, uint64_t timeout_ns)
 {
     if (now_ns < evicted->rotated_ns + timeout_ns)

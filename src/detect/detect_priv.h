@@ -267,9 +267,9 @@ enum { PAYLOAD_SEEN = 64, LIMITED_MAX = 16 };
 struct detector {
     struct hs_scratch *scratch;
     struct pcre_scratch *pcre;
-    struct inspect_limits limits;            /* of the rule at hand */
+    struct inspect_limits limits;            /* of the rule that is evaluated */
     bool limits_match;                       /* detect.limit-policy: rules that drop match at a limit */
-    const struct rule *limited[LIMITED_MAX]; /* rules that reached a limit in the packet at hand */
+    const struct rule *limited[LIMITED_MAX]; /* rules that reached a limit in the current packet */
     uint32_t limited_count;
     const struct ruleset *prepared_for;
     uint32_t *candidates; /* indices into checks */

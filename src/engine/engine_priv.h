@@ -443,9 +443,9 @@ void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, u
 void pipeline_expire_all(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns);
 /* Flows are gone as if they had never been. */
 void pipeline_forget(struct pipeline *pipeline);
-/* Evaluates the rules for what they have not seen yet of a flow's transactions. The flow goes on. */
+/* Evaluates the rules for the parts of a flow's transactions that were not inspected yet. The flow does not end. */
 void pipeline_inspect_unseen(struct pipeline *pipeline, struct flow *flow);
-/* Writes the events of all transactions of the flow but those that another process goes on with. */
+/* Writes the events of all transactions of the flow except those that are handed to another process. */
 void pipeline_log_left(struct pipeline *pipeline, struct flow *flow);
 /* Ends all flows: the program or the capture is over. */
 void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset);

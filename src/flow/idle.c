@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which flow of those that are no longer new gives way when the table is full. Of the IDLE_SAMPLES that are next in turn the one that has
- * been idle for the longest time is taken; all of them go to the end of their list. So no packet has to move its flow, the cost is
- * bounded, and each flow gets its turn. TCP connections are in a list of their own: their client has proved its address, so they give way
+ * Selects the flow that gives way when the table is full and holds no new flows. Of the first IDLE_SAMPLES flows of a list the one that has
+ * been idle for the longest time is selected; all of them move to the end of the list. So no packet has to move its flow, the cost is
+ * bounded, and each flow is considered in turn. TCP connections are in a list of their own: their client has proved its address, so they give way
  * last, and only when nothing came for a while. So does a flow that is dropped, as its next packets would begin a new one.
  */
 #include "flow_priv.h"

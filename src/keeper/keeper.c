@@ -532,8 +532,8 @@ static int begin_when_due(struct keeper *keeper)
     return child_begin(keeper, &keeper->child, false);
 }
 
-/* The engine has closed its end of the channel, so it is about to die. Until then poll() returns at once, and the keeper waits here. An engine
- * that does not die is killed, because it cannot be told to stop. */
+/* The engine has closed its end of the channel and should exit soon. poll() would return at once, so the keeper sleeps here. An engine that does
+ * not exit is killed, because it receives no messages any more. */
 static void await_death(struct keeper *keeper)
 {
     const struct timespec pause = { .tv_nsec = NS_PER_MS };

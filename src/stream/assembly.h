@@ -34,7 +34,7 @@ void assembly_store_free(struct assembly_store *store);
 size_t assembly_store_memory(const struct assembly_store *store); /* bytes in use */
 bool assembly_store_is_tight(const struct assembly_store *store); /* three quarters are in use: no history is kept */
 
-/* What assembly_evict() gave up. */
+/* The kind of data that assembly_evict() discarded. */
 enum assembly_evicted { EVICTED_NOTHING, EVICTED_UNACKNOWLEDGED, EVICTED_OUT_OF_ORDER };
 
 /* One direction; embedded in the session. All zero is an empty one without limits. */

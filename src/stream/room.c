@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which session gives memory back when stream.reassembly-memcap is used up. Sessions that have held data are in a list. Of the
- * IDLE_SAMPLES at its old end the one that has been idle for the longest time is taken, and all of them move to the other end: so a
- * packet need not move its session, the cost is bounded, and each session gets its turn.
+ * Selects the session that releases memory when stream.reassembly-memcap is used up. Sessions that have held data are in a list. Of the
+ * IDLE_SAMPLES sessions at its old end the one that has been idle for the longest time is selected, and all of them move to the other end:
+ * so a packet need not move its session, the cost is bounded, and each session is considered in turn.
  *
- * History is given up first, when memory is tight: without it only a match that begins in bytes from before is missed. When memory is used up,
- * an idle session gives up data that was not acknowledged, and data behind a hole. Its receiver may have it already; so what would
- * complete it, and what replaces it, is refused from then on (assembly_evict()).
+ * Inspected history is released first, when memory is tight: without it only a match that begins in earlier bytes is missed. When memory is
+ * used up, an idle session releases data that was not acknowledged, and data behind a hole. Its receiver may have that data already, so
+ * segments that would complete or replace it are refused from then on (assembly_evict()).
  */
 #include "stream_priv.h"
 
@@ -87,7 +87,7 @@ void release_histories(struct segment *seg)
     }
 }
 
-/* Data on its way is not evicted: to refuse the segment at hand harms less, as its sender repeats it. */
+/* Data of active sessions is not evicted: refusing the current segment does less harm, because its sender repeats it. */
 static bool is_idle(const struct tcp_session *session, uint64_t now_ns)
 {
     bool has_hole = session->peer[FLOW_TO_SERVER].assembly.extents || session->peer[FLOW_TO_CLIENT].assembly.extents;

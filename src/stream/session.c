@@ -104,7 +104,7 @@ static bool take_oldest_half_open(struct stream *stream)
     return true;
 }
 
-/* Without any of those a connection of which nothing came for a while gives way. Conntrack still knows it, should it go on. */
+/* If there are none, an idle connection gives way. If it sends again, it is picked up because conntrack still knows it. */
 static bool end_idle(struct segment *seg)
 {
     struct flow *flow = flow_table_find_idle_tcp(seg->flows, seg->pkt->time_ns);

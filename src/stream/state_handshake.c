@@ -33,8 +33,8 @@ int note_other_syn(struct segment *seg, enum stream_event event)
 /* --- SYN_SENT --------------------------------------------------------------------------------------------------------------- */
 
 /*
- * The SYN/ACK answers another SYN of the client, which resets it. Dropped here, the server would go on to answer later SYNs with what it knows of
- * that one.
+ * The SYN/ACK answers another SYN of the client. It must reach the client, which resets it: otherwise the server keeps that connection and
+ * answers later SYNs from its state.
  */
 static int pass_wrong_syn_ack(struct segment *seg, enum stream_event event)
 {

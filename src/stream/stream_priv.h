@@ -411,8 +411,8 @@ void half_open_keep_syn(struct segment *seg);
 bool half_open_is_answered(const struct stream *stream, const struct flow *flow, const struct packet *pkt);
 /* Whether the segment, a reset, refuses a SYN or SYN/ACK of which there is a record. */
 bool half_open_is_reset(const struct segment *seg);
-/* Begins the session of a record, for the state's handler to go on: in SYN_SENT by the SYN/ACK, in SYN_RECV by the ACK of the handshake.
- * 0, -ENOENT when there is no record, or -ENOMEM as session_begin(). */
+/* Restores the session of a record before the handler of its state runs: in SYN_SENT for the SYN/ACK, in SYN_RECV for the ACK of the
+ * handshake. 0, -ENOENT when there is no record, or -ENOMEM as session_begin(). */
 int half_open_restore_by_syn_ack(struct segment *seg);
 int half_open_restore_by_ack(struct segment *seg);
 

@@ -442,7 +442,7 @@ static uint32_t joined_length(const struct http_message *message, const struct h
     uint32_t length = header->length;
 
     for (uint16_t next = header->next; next != HTTP_NONE; next = message->headers[next].next)
-        length += message->headers[next].length - message->headers[next].name_length; /* ", " takes the place of ": " */
+        length += message->headers[next].length - message->headers[next].name_length; /* ", " replaces ": " */
     return length;
 }
 

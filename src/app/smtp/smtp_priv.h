@@ -73,7 +73,7 @@ struct smtp_tx {
     struct smtp_text *recipients;
     uint32_t recipient_count, recipient_room;
     struct mime *mime;                /* NULL without a message, or when they are not decoded */
-    struct file *raw;                 /* the message as a file of its own (raw-extraction) */
+    struct file *raw;                 /* the whole message as a file (raw-extraction) */
     const struct smtp_state *reading; /* the alternative reading that it belongs to; NULL: the main one */
     unsigned told;                    /* anomalies of the message that are events already */
     uint32_t told_urls;
@@ -179,18 +179,18 @@ void smtp_forget_replies(struct smtp_feed *f);
 /* 0, -ENOMEM, or -EINVAL: too many wait. */
 int smtp_expect_reply(struct smtp_feed *f, enum smtp_command command, const struct smtp_tx *tx);
 
-/* What is behind a command of which it is not known whether the server accepts it is read in both ways. */
+/* Bytes after a command are read in both ways until it is known whether the server accepts the command. */
 /* The next bytes of the client follow such a command. 0, -ENOMEM, or -EINVAL: too many readings. */
 int smtp_add_reading(struct smtp_feed *f);
 /* The client's bytes that the reading of `f` has taken, for its alternative readings. 0 or -errno, as smtp_take_command(). */
 int smtp_feed_readings(struct smtp_feed *f, const uint8_t *bytes, uint32_t length);
 /* The client's next bytes, behind those that the reading has not used. 0 or -errno, as smtp_take_command(). */
 int smtp_feed_unread(struct smtp_feed *f, const uint8_t *bytes, uint32_t length);
-/* The server's reply to the oldest of these commands has come: either the alternative reading ends, or it takes the place of f's. */
+/* Handles the server's reply to the oldest of these commands: the alternative reading ends, or replaces that of `f`. */
 void smtp_resolve_reading(struct smtp_feed *f, bool accepted);
-/* Ends all alternative readings of f's. */
+/* Ends all alternative readings of `f`. */
 void smtp_end_readings(struct smtp_feed *f);
-/* What belongs to a state but its own memory. */
+/* Frees everything that a state owns, but not the state itself. */
 void smtp_clear_state(struct heap *heap, struct smtp_state *state);
 
 /* --- message.c ------------------------------------------------------------------------------------------------------------------ */

@@ -66,8 +66,8 @@ static int certificate(const struct tls_parser *parser, struct cursor body)
     return 0;
 }
 
-/* After a HelloRetryRequest (RFC 8446 §4.1.4), or from a client that does not wait for the answer: which hello the server uses is not known here, so
- * rules see both. The event is that of the transaction that goes on. */
+/* A second ClientHello: after a HelloRetryRequest (RFC 8446 §4.1.4), or from a client that does not wait for the answer. The parser does not know
+ * which of the two the server uses, so rules see both. Only the last transaction writes an event. */
 static int begin_anew(struct tls_parser *parser)
 {
     struct tls_tx *before = parser->tx, *tx = tls_new_transaction(parser->context);

@@ -238,7 +238,7 @@ void tls_handshake_done(const struct tls_parser *parser);
 struct app_result tls_feed(struct app_context *context, void *state, const struct app_input *in);
 /* The transaction; NULL when it is over, or (with *err) there is no memory. */
 struct tls_tx *tls_transaction(struct app_context *context, struct tls_state *state, int *err);
-/* One that takes the place of the present one; NULL when there is no memory. */
+/* Begins a transaction that replaces the current one; NULL when there is no memory. */
 struct tls_tx *tls_new_transaction(struct app_context *context);
 
 /* --- transfer.c ---------------------------------------------------------------------------------------------------------------- */
