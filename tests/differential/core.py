@@ -21,13 +21,14 @@ SERVER = bytes([192, 0, 2, 1])
 
 # `steps`: what the sender sends, in order; each bytes is one segment, WAIT waits for an answer of the peer. `place`: the key of the protocol's
 # rules whose word the message carries, or None. `features`: the oddities that the generator chose. `opening`: what the peer sends first.
+# `udp`: each of the steps is a datagram.
 WAIT = None
-Message = collections.namedtuple('Message', 'number seed from_client port steps place features opening answer count')
+Message = collections.namedtuple('Message', 'number seed from_client port steps place features opening answer count udp')
 Verdict = collections.namedtuple('Verdict', 'stopped reason late')
 
 
-def message(number, seed, steps, place, features, from_client=True, port=80, opening=b'', answer=b'', count=1):
-    return Message(number, seed, from_client, port, list(steps), place, tuple(features), opening, answer, count)
+def message(number, seed, steps, place, features, from_client=True, port=80, opening=b'', answer=b'', count=1, udp=False):
+    return Message(number, seed, from_client, port, list(steps), place, tuple(features), opening, answer, count, udp)
 
 
 def to_json(m):
@@ -40,7 +41,7 @@ def to_json(m):
 def from_json(fields):
     steps = [WAIT if step is None else step.encode('latin-1') for step in fields['steps']]
     return message(fields['number'], fields.get('seed'), steps, fields['place'], fields['features'], fields['from_client'], fields['port'],
-                   fields['opening'].encode('latin-1'), fields['answer'].encode('latin-1'), fields['count'])
+                   fields['opening'].encode('latin-1'), fields['answer'].encode('latin-1'), fields['count'], fields.get('udp', False))
 
 
 # --- Captures
@@ -51,6 +52,28 @@ def checksum(data):
     total = sum(struct.unpack(f'!{len(data) // 2}H', data))
     total = (total & 0xffff) + (total >> 16)
     return ~(total + (total >> 16)) & 0xffff
+
+
+def ip_header(source, target, protocol, length):
+    ip = struct.pack('!BBHHHBBH', 0x45, 0, 20 + length, 1, 0x4000, 64, protocol, 0) + source + target
+    return ip[:10] + struct.pack('!H', checksum(ip)) + ip[12:]
+
+
+class Datagrams:
+    """Writes UDP datagrams between a client and the server, without checksums. It has the methods of Connection."""
+
+    def __init__(self, capture, client, port):
+        self.capture, self.addresses, self.ports = capture, (client, SERVER), (40000, port)
+
+    def open(self):
+        pass
+
+    def send(self, side, data):
+        header = struct.pack('!HHHH', self.ports[side], self.ports[1 - side], 8 + len(data), 0)
+        self.capture.write(ip_header(self.addresses[side], self.addresses[1 - side], 17, 8 + len(data)) + header + data)
+
+    def close(self, side):
+        pass
 
 
 class Connection:
@@ -65,9 +88,7 @@ class Connection:
         ports = (40000, self.port) if side == 0 else (self.port, 40000)
         acknowledged = self.sequence[1 - side] if flags & 0x10 else 0
         header = struct.pack('!HHIIBBHHH', *ports, self.sequence[side], acknowledged, 0x50, flags, 65535, 0, 0)
-        ip = struct.pack('!BBHHHBBH', 0x45, 0, 40 + len(data), 1, 0x4000, 64, 6, 0) + source + target
-        ip = ip[:10] + struct.pack('!H', checksum(ip)) + ip[12:]
-        self.capture.write(ip + header + data)
+        self.capture.write(ip_header(source, target, 6, 20 + len(data)) + header + data)
         self.sequence[side] += len(data) + (1 if flags & 3 else 0)
 
     def open(self):
@@ -100,14 +121,15 @@ class Capture:
         self.file.write(struct.pack('<IIII', 1700000000 + at // 1000000, at % 1000000, len(packet), len(packet)) + packet)
 
     def add(self, index, m):
-        connection = Connection(self, bytes([10]) + index.to_bytes(3, 'big'), m.port)
+        connection = (Datagrams if m.udp else Connection)(self, bytes([10]) + index.to_bytes(3, 'big'), m.port)
         sender = 0 if m.from_client else 1
         connection.open()
-        connection.send(1 - sender, m.opening)
-        for at, step in enumerate(m.steps):
+        if m.opening:
+            connection.send(1 - sender, m.opening)
+        for step in m.steps:
             if step is not WAIT:
                 connection.send(sender, step)
-                last = self.count - 1
+                last = self.count if m.udp else self.count - 1
             elif m.answer:
                 connection.send(1 - sender, m.answer)
         if m.answer and m.steps[-1] is not WAIT:

@@ -10,7 +10,7 @@
    endpoint, in a network namespace of this process. What an endpoint understood and was not stopped, and what it serves and was dropped, is a finding.
 
 Each finding is one JSON line in FILE, with seed, number and bytes; `--again FILE` runs these messages only. Exit code 1: there are
-findings that `known` of the protocol does not list as documented limits. Needs root.
+findings that `known` of the protocol does not list as documented limits. Exit code 77: no endpoint can run. Needs root.
 """
 import argparse
 import collections
@@ -84,7 +84,7 @@ def is_candidate(m, verdict):
 
 
 def find(name, protocol, arguments, folder, out):
-    """Runs one protocol. The number of findings by class."""
+    """Runs one protocol. The number of findings that are no documented limit; None: no endpoint can run."""
     begin = time.monotonic()
     messages = messages_of(name, protocol, arguments)
     verdicts = core.replay(arguments.sluice, messages, protocol.rules, folder, [*protocol.settings, *arguments.set])
@@ -108,6 +108,8 @@ def find(name, protocol, arguments, folder, out):
     finally:
         for endpoint in endpoints:
             endpoint.stop()
+    if not endpoints:
+        return None
     return report(name, protocol, messages, verdicts, findings, out)
 
 
@@ -144,10 +146,14 @@ def main():
         print('SKIP: needs root')
         return 77
     enter_namespace()
-    total = 0
+    total, ran = 0, False
     with tempfile.TemporaryDirectory() as folder, open(arguments.findings, 'w') as out:
         for name in arguments.protocol or protocols.PROTOCOLS:
-            total += find(name, protocols.PROTOCOLS[name], arguments, folder, out)
+            found = find(name, protocols.PROTOCOLS[name], arguments, folder, out)
+            total, ran = total + (found or 0), ran or found is not None
+    if not ran:
+        print('SKIP: no endpoint can run')
+        return 77
     print(f'{total} findings' + (f', in {arguments.findings}' if total else ''))
     return 1 if total else 0
 

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The protocols of the differential tests. To add one: a module that generates messages, a module with the endpoints, and a row in PROTOCOLS."""
+import dns_queries
+import dns_servers
 import http_clients
 import http_requests
 import http_responses
 import http_servers
+import tls_hellos
+import tls_servers
 
 
 class Protocol:
@@ -52,4 +56,23 @@ class HttpResponses(Protocol):
         return [fetching(kind, http_responses.understood) for kind in (*http_clients.CLIENTS, *(http_clients.NIGHTLY if nightly else ()))]
 
 
-PROTOCOLS = {'http-requests': HttpRequests(), 'http-responses': HttpResponses()}
+class DnsQueries(Protocol):
+    rules, generate = dns_queries.RULES, staticmethod(dns_queries.generate)
+
+    def endpoints(self, nightly):
+        return [serving(kind, dns_queries.understood) for kind in dns_servers.SERVERS + (dns_servers.NIGHTLY if nightly else ())]
+
+
+class TlsHellos(Protocol):
+    rules, generate = tls_hellos.RULES, staticmethod(tls_hellos.generate)
+
+    def endpoints(self, nightly):
+        return [serving(kind, tls_hellos.understood) for kind in tls_servers.SERVERS + (tls_servers.NIGHTLY if nightly else ())]
+
+
+PROTOCOLS = {
+    'http-requests': HttpRequests(),
+    'http-responses': HttpResponses(),
+    'dns': DnsQueries(),
+    'tls': TlsHellos(),
+}
