@@ -31,6 +31,7 @@ static struct handshake_entry entry_of_session(const struct tcp_session *session
     const struct tcp_peer *client = &session->peer[FLOW_TO_SERVER], *server = &session->peer[FLOW_TO_CLIENT];
 
     return (struct handshake_entry){
+        .seq = client->isn,
         .window = (uint16_t)server->window,
         .seconds = client->last_seconds,
         .has_sack = session->flags & SESSION_SYN_SACK,
@@ -60,6 +61,14 @@ static void put_entry(struct segment *seg, const struct handshake_entry *entry)
     session->queued++;
 }
 
+static void replace_entry(struct handshake_entry *entry, const struct handshake_entry *with)
+{
+    struct handshake_entry *next = entry->next;
+
+    *entry = *with;
+    entry->next = next;
+}
+
 void handshake_forget(struct stream *stream, struct tcp_session *session)
 {
     while (session->queue) {
@@ -69,6 +78,7 @@ void handshake_forget(struct stream *stream, struct tcp_session *session)
         session->queue = next;
     }
     session->queued = 0;
+    session->repeated_syns = 0;
 }
 
 int handshake_queue_syn_ack(struct segment *seg)
@@ -87,20 +97,42 @@ int handshake_queue_syn_ack(struct segment *seg)
     return 0;
 }
 
-void handshake_queue_syn(struct segment *seg)
+/* Suricata remembers every repeated SYN, also an identical one. Here equal ones share an entry, and are counted. */
+static void count_syn(struct segment *seg)
 {
-    struct handshake_entry mine = entry_of_session(seg->session), new_one = entry_of(seg);
+    struct tcp_session *session = seg->session;
 
-    if (have_same_options(&mine, &new_one))
-        return;
-    for (const struct handshake_entry *entry = seg->session->queue; entry; entry = entry->next) {
-        if (entry->has_timestamp == mine.has_timestamp && entry->timestamp == mine.timestamp)
-            return;
-    }
-    if (seg->session->queued >= seg->stream->options.max_syn_queued)
+    if (session->repeated_syns >= seg->stream->options.max_syn_queued)
         segment_note(seg, STREAM_EVENT_3WHS_SYN_FLOOD);
     else
+        session->repeated_syns++;
+}
+
+/*
+ * SYNs are told apart by their timestamps, which the SYN/ACK echoes. It can answer SYNs with the session's sequence number only, so these
+ * replace entries that have another one.
+ */
+void handshake_queue_syn(struct segment *seg)
+{
+    struct tcp_session *session = seg->session;
+    struct handshake_entry mine = entry_of_session(session), new_one = entry_of(seg), *outdated = NULL;
+
+    count_syn(seg);
+    if (have_same_options(&mine, &new_one) && mine.seq == new_one.seq)
+        return;
+    for (struct handshake_entry *entry = session->queue; entry; entry = entry->next) {
+        if (entry->has_timestamp == mine.has_timestamp && entry->timestamp == mine.timestamp) {
+            if (entry->seq != mine.seq)
+                replace_entry(entry, &mine);
+            return;
+        }
+        if (entry->seq != mine.seq)
+            outdated = entry;
+    }
+    if (session->queued < seg->stream->options.max_syn_queued)
         put_entry(seg, &mine);
+    else if (outdated)
+        replace_entry(outdated, &mine);
 }
 
 static void set_flag(struct tcp_session *session, enum session_flag flag, bool on)
@@ -129,9 +161,10 @@ bool handshake_use_queued_syn(struct segment *seg)
 {
     bool has_timestamp = seg->pkt->tcp.has_timestamp;
     uint32_t echo = has_timestamp ? seg->pkt->tcp.timestamp_echo : 0;
+    uint32_t client_isn = seg->session->peer[FLOW_TO_SERVER].isn;
 
     for (const struct handshake_entry *entry = seg->session->queue; entry; entry = entry->next) {
-        if (entry->has_timestamp == has_timestamp && entry->timestamp == echo) {
+        if (entry->seq == client_isn && entry->has_timestamp == has_timestamp && entry->timestamp == echo) {
             apply_syn(seg->session, entry);
             return true;
         }

@@ -247,7 +247,7 @@ int syn_sent_on_syn(struct segment *seg)
 {
     if (seg->seq != seg->sender->isn) {
         half_open_keep_session(seg->stream, seg->session);
-        handshake_forget(seg->stream, seg->session);
+        handshake_queue_syn(seg);
         handshake_begin(seg);
         return 0;
     }

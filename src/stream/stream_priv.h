@@ -99,7 +99,7 @@ struct handshake_entry {
 
 struct tcp_session {
     uint8_t state, previous; /* enum tcp_state; before the last change */
-    uint8_t queued;
+    uint8_t queued, repeated_syns;
     bool is_holder;
     uint16_t flags; /* enum session_flag */
     struct handshake_entry *queue;

@@ -15,6 +15,7 @@ A case folder has
                                                                      0-16+ says that more follows though it is the end
                    inside 10.9.0.1 > 10.9.0.2 udp ...                the packet in IPv4 (id=N)
                    ethernet 02:..:01 > 02:..:02                      no packet: the MAC addresses of those that follow (IPv4)
+                   ts=VALUE/ECHO gives a TCP packet a timestamp
                +N before a packet moves the clock by N seconds; ttl=, tos=, bad-checksum may be added to any
     test.rules
     options    optional: more arguments of replay, one a line (--ips, --set key=value)
@@ -97,8 +98,10 @@ def parse(line):
         return ip_packet(src, dst, 17, struct.pack('!HHHH', sport, dport, 8 + len(payload), 0) + payload, 6, options)
     if kind == 'tcp':
         flags = sum(FLAGS[f] for f in options.get('flags', 'PA'))
+        more = struct.pack('!BBBBII', 1, 1, 8, 10, *map(int, options['ts'].split('/'))) if 'ts' in options else b''
         return ip_packet(src, dst, 6, struct.pack('!HHIIBBHHH', sport, dport, int(options.get('seq', 1)), int(options.get('ack', 1)),
-                                                  0x50, flags, int(options.get('window', 8192)), 0, 0) + payload, 16, options)
+                                                  0x50 + (len(more) << 2), flags, int(options.get('window', 8192)), 0, 0) + more + payload,
+                         16, options)
     if kind == 'icmp':
         return ip_packet(src, dst, 1, struct.pack('!BBHHH', int(options.get('type', 8)), int(options.get('code', 0)), 0,
                                                   int(options.get('id', 1)), int(options.get('seq', 1))) + payload, 2, options)
