@@ -381,6 +381,7 @@ struct pipeline {
     struct ended_flows *ended;        /* the pipeline's; NULL: nobody asks for flows that are over */
     struct decoded_packet decoded[2]; /* the packet at hand and the next one, in turn */
     unsigned at_hand;                 /* which of them */
+    uint64_t now_ns;                  /* of the packet at hand, or of the moment at which flows are ended */
     struct pipeline_counters counters;
 };
 
@@ -448,7 +449,12 @@ void pipeline_inspect_unseen(struct pipeline *pipeline, struct flow *flow);
 /* Writes the events of all transactions of the flow except those that are handed to another process. */
 void pipeline_log_left(struct pipeline *pipeline, struct flow *flow);
 /* Ends all flows: the program or the capture is over. */
-void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset);
+void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns);
+
+/* --- pseudo_packet.c ---------------------------------------------------------------------------------------------------- */
+
+/* A packet of the flow that was never sent, by which its end is inspected and logged. */
+struct packet pseudo_packet(struct flow *flow, uint64_t now_ns, enum flow_direction direction);
 
 /* --- packet_policy.c ---------------------------------------------------------------------------------------------------- */
 
@@ -649,7 +655,7 @@ void replay_workers_give(struct replay_workers *all, struct packet *pkt);
 /* All of them end the flows whose time is over. */
 void replay_workers_expire(struct replay_workers *all, uint64_t now_ns);
 /* Waits until all is judged, ends all flows and the threads, and copies their counters. */
-void replay_workers_finish(struct replay_workers *all);
+void replay_workers_finish(struct replay_workers *all, uint64_t now_ns);
 /* An output_progress_function; `user` is the struct replay_workers. */
 void replay_workers_progress(void *user, unsigned port, struct turn_place *out);
 

@@ -14,7 +14,6 @@ enum { CHECKSUM_SAMPLE = 1000, EXPIRE_PER_FRAGMENT = 2 };
 
 static void end_flow(struct flow *flow, enum flow_end reason, void *user);
 static void inspect_rest(struct pipeline *pipeline, struct flow *flow);
-static struct packet pseudo_packet(struct flow *flow, enum flow_direction direction);
 
 int pipeline_shared_init(struct pipeline_shared *shared, const struct pipeline_options *options)
 {
@@ -592,7 +591,7 @@ void pipeline_inspect_unseen(struct pipeline *pipeline, struct flow *flow)
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         if (!app_transactions_in(flow, APP_TX_UNSEEN + direction))
             continue;
-        struct packet pkt = pseudo_packet(flow, direction);
+        struct packet pkt = pseudo_packet(flow, pipeline->now_ns, direction);
 
         pkt.root = &pkt;
         ask_rules(pipeline, &pkt, false, false);
@@ -667,36 +666,12 @@ static void inspect_found(struct pipeline *pipeline, struct packet *const *found
 
 /* --- The end of a flow ------------------------------------------------------------------------------------------------------ */
 
-/* A packet that was never sent, for the rules that ask for headers. */
-static struct packet pseudo_packet(struct flow *flow, enum flow_direction direction)
-{
-    bool to_client = direction == FLOW_TO_CLIENT;
-    struct packet pkt = {
-        .link = LINK_RAW,
-        .flags = PACKET_PSEUDO | PACKET_ESTABLISHED | (to_client ? PACKET_TO_CLIENT : 0u),
-        .time_ns = flow->last_ns,
-        .source = PACKET_SOURCE_STREAM_TIMEOUT,
-        .tunnel_depth = flow->tunnel_depth,
-        .ip_version = flow->ip_version,
-        .protocol = flow->protocol,
-        .source_address = to_client ? flow->server : flow->client,
-        .destination_address = to_client ? flow->client : flow->server,
-        .source_port = to_client ? flow->server_port : flow->client_port,
-        .destination_port = to_client ? flow->client_port : flow->server_port,
-        .vlan_count = flow->vlan_count,
-        .flow = flow,
-    };
-
-    memcpy(pkt.vlan_id, flow->vlan_id, sizeof(pkt.vlan_id));
-    return pkt;
-}
-
 static void ask_at_end(struct pipeline *pipeline, struct flow *flow)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
         if (!stream_has_rest(flow, direction))
             continue;
-        struct packet pkt = pseudo_packet(flow, direction);
+        struct packet pkt = pseudo_packet(flow, pipeline->now_ns, direction);
 
         pkt.root = &pkt;
         ask_rules(pipeline, &pkt, false, true);
@@ -721,7 +696,8 @@ static void inspect_rest(struct pipeline *pipeline, struct flow *flow)
 
 static void log_at_end(struct pipeline *pipeline, struct flow *flow)
 {
-    struct packet pkt = pseudo_packet(flow, flow->side[FLOW_TO_SERVER].packets > 0 ? FLOW_TO_SERVER : FLOW_TO_CLIENT);
+    struct packet pkt =
+        pseudo_packet(flow, pipeline->now_ns, flow->side[FLOW_TO_SERVER].packets > 0 ? FLOW_TO_SERVER : FLOW_TO_CLIENT);
 
     pkt.root = &pkt;
     for (struct app_tx *tx = app_transactions(flow); tx; tx = tx->next)
@@ -755,7 +731,8 @@ void pipeline_forget(struct pipeline *pipeline)
 
 void pipeline_log_left(struct pipeline *pipeline, struct flow *flow)
 {
-    struct packet pkt = pseudo_packet(flow, flow->side[FLOW_TO_SERVER].packets > 0 ? FLOW_TO_SERVER : FLOW_TO_CLIENT);
+    struct packet pkt =
+        pseudo_packet(flow, pipeline->now_ns, flow->side[FLOW_TO_SERVER].packets > 0 ? FLOW_TO_SERVER : FLOW_TO_CLIENT);
 
     pkt.root = &pkt;
     for (struct app_tx *tx = app_transactions(flow); tx; tx = tx->next) {
@@ -767,12 +744,14 @@ void pipeline_log_left(struct pipeline *pipeline, struct flow *flow)
 void pipeline_report(struct pipeline *pipeline, const struct ruleset *ruleset, const struct flow_report *report,
                      uint64_t now_ns)
 {
+    pipeline->now_ns = now_ns;
     pipeline_use_ruleset(pipeline, ruleset);
     flow_table_report(pipeline->flows, report, now_ns);
 }
 
 void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns, size_t budget)
 {
+    pipeline->now_ns = now_ns;
     pipeline_use_ruleset(pipeline, ruleset);
     defrag_expire(pipeline->defrag, now_ns, budget);
     flow_table_expire(pipeline->flows, now_ns, budget);
@@ -780,12 +759,14 @@ void pipeline_expire(struct pipeline *pipeline, const struct ruleset *ruleset, u
 
 void pipeline_expire_all(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns)
 {
+    pipeline->now_ns = now_ns;
     pipeline_use_ruleset(pipeline, ruleset);
     flow_table_expire_all(pipeline->flows, now_ns);
 }
 
-void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset)
+void pipeline_finish(struct pipeline *pipeline, const struct ruleset *ruleset, uint64_t now_ns)
 {
+    pipeline->now_ns = now_ns;
     pipeline_use_ruleset(pipeline, ruleset);
     flow_table_end_all(pipeline->flows, FLOW_END_SHUTDOWN);
 }
@@ -873,6 +854,7 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
     const struct decoded_packet *decoded;
 
     hold(pipeline, pkt);
+    pipeline->now_ns = pkt->time_ns;
     decoded = take_decoded(pipeline, pkt);
     pipeline_use_ruleset(pipeline, ruleset);
     if (next) {

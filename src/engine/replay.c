@@ -330,9 +330,9 @@ static void finish(struct replay *replay)
     struct worker *worker = &replay->workers[0];
 
     if (replay->threads) {
-        replay_workers_finish(replay->threads);
+        replay_workers_finish(replay->threads, replay->last_ns);
     } else if (replay->worker_count == 1) {
-        pipeline_finish(&worker->pipeline, replay->ruleset);
+        pipeline_finish(&worker->pipeline, replay->ruleset, replay->last_ns);
         worker_copy_counters(worker);
     }
 }

@@ -245,7 +245,7 @@ static void do_given(struct replay_worker *worker, const struct given *given)
     else if (given->kind == GIVEN_MOMENT)
         pipeline_expire_all(pipeline, worker->all->ruleset, given->time_ns);
     else
-        pipeline_finish(pipeline, worker->all->ruleset);
+        pipeline_finish(pipeline, worker->all->ruleset, given->time_ns);
     worker->current = NULL;
 }
 
@@ -392,9 +392,9 @@ void replay_workers_expire(struct replay_workers *all, uint64_t now_ns)
     give_all(all, GIVEN_MOMENT, now_ns);
 }
 
-void replay_workers_finish(struct replay_workers *all)
+void replay_workers_finish(struct replay_workers *all, uint64_t now_ns)
 {
-    give_all(all, GIVEN_END, 0);
+    give_all(all, GIVEN_END, now_ns);
     for (unsigned i = 0; i < all->started; i++) {
         pthread_join(all->workers[i].worker->thread, NULL);
         worker_copy_counters(all->workers[i].worker);
@@ -444,7 +444,7 @@ void replay_workers_free(struct replay_workers *all)
 {
     if (!all)
         return;
-    replay_workers_finish(all);
+    replay_workers_finish(all, 0);
     for (unsigned i = 0; i < all->count; i++)
         ring_free(all->workers[i].ring);
     decoder_free(all->decoder);

@@ -443,7 +443,7 @@ static void loop(struct worker *worker)
         atomic_store(&worker->error, count);
     take_reports(worker, current_ruleset(worker), true);
     if (!leaves)
-        pipeline_finish(&worker->pipeline, current_ruleset(worker));
+        pipeline_finish(&worker->pipeline, current_ruleset(worker), clock_realtime_ns());
 }
 
 /* By the thread itself: another's name is a file. */

@@ -128,7 +128,7 @@ static inline uint64_t rig_finish(void)
 {
     uint64_t before = policy_counters(rig.pipeline.policy)->alerts;
 
-    pipeline_finish(&rig.pipeline, rig.ruleset);
+    pipeline_finish(&rig.pipeline, rig.ruleset, rig.time_ns);
     return policy_counters(rig.pipeline.policy)->alerts - before;
 }
 

@@ -300,7 +300,7 @@ static uint64_t play(const struct conversation *one, struct side *side, uint64_t
             t.begin_ns = packet.time_ns;
     }
     refuse_next_packet();
-    pipeline_finish(&side->pipeline, t.ruleset);
+    pipeline_finish(&side->pipeline, t.ruleset, t.begin_ns);
     refuse_stop();
     t.progress->runs++;
     for (unsigned i = 0; i < POOLS; i++)
