@@ -131,7 +131,7 @@ struct file *file_open(struct file_engine *engine, struct file_list *list, uint3
 /* Leaves behind what rules have seen, except for the last `inspect_window` bytes. */
 static void slide(struct file_engine *engine, struct file *file)
 {
-    uint64_t seen = file->tick == engine->tick ? file->fresh_offset : file->size;
+    uint64_t seen = file->tick == engine->tick ? file->fresh_offset : file_received(file);
     uint64_t start = seen > engine->options.inspect_window ? seen - engine->options.inspect_window : 0;
 
     if (start <= file->data_offset)
@@ -150,14 +150,14 @@ static void lose_window(struct file_engine *engine, struct file *file)
 {
     engine->counts.no_memory++;
     buffer_clear(engine->heap, &file->data);
-    file->data_offset = file->size;
+    file->data_offset = file_received(file);
 }
 
 static void append_part(struct file_engine *engine, struct file *file, const void *bytes, uint32_t length)
 {
     uint32_t room = engine->options.inspect_limit + engine->options.inspect_window, kept;
 
-    if ((uint64_t)file->data.length + length > room && file->size > engine->options.inspect_limit)
+    if ((uint64_t)file->data.length + length > room && file_received(file) > engine->options.inspect_limit)
         slide(engine, file);
     kept = buffer_append(engine->heap, &file->data, bytes, length, HEAP_OBJECT_MAX);
     if (kept < length) {
@@ -201,7 +201,7 @@ void file_append(struct file_engine *engine, struct file *file, const void *byte
         return;
     if (file->tick != engine->tick) {
         file->tick = engine->tick;
-        file->fresh_offset = file->size;
+        file->fresh_offset = file_received(file);
     }
     if (file->hash)
         hash_update(file->hash, bytes, length);
@@ -216,6 +216,10 @@ void file_append(struct file_engine *engine, struct file *file, const void *byte
         find_magic(engine, file);
 }
 
+/*
+ * Rules have not seen what came before a gap that is acknowledged together with it, so the window stays. As in Suricata, what follows is
+ * for them next to it.
+ */
 void file_gap(struct file_engine *engine, struct file *file, uint64_t length)
 {
     if (file->state != FILE_OPEN)
@@ -226,10 +230,12 @@ void file_gap(struct file_engine *engine, struct file *file, uint64_t length)
     if (file->data_offset == 0)
         keep_before_sliding(engine, file);
     file->size += length;
-    /* A match across the hole would be none. */
-    file->data_offset = file->size;
-    file->fresh_offset = file->size;
-    file->data.length = 0;
+    if (file->data.length > 0) {
+        file->missing += length;
+        return;
+    }
+    file->data_offset = file_received(file); /* what comes next is not the beginning */
+    file->fresh_offset = file->data_offset;
 }
 
 static void finish_digests(struct file *file)
@@ -280,7 +286,7 @@ void file_list_shed(struct file_engine *engine, struct file_list *list)
         if (file->data_offset == 0)
             keep_before_sliding(engine, file);
         buffer_clear(engine->heap, &file->data);
-        file->data_offset = file->fresh_offset = file->size;
+        file->data_offset = file->fresh_offset = file_received(file);
     }
 }
 

@@ -263,7 +263,8 @@ START_TEST(only_digests_that_are_wanted)
 }
 END_TEST
 
-START_TEST(a_gap_is_a_border_of_the_window)
+/* Rules have not seen what came before it. */
+START_TEST(a_gap_keeps_the_window)
 {
     struct rig rig = new_rig();
 
@@ -271,13 +272,29 @@ START_TEST(a_gap_is_a_border_of_the_window)
     struct file *file = rig_open(&rig, "x");
 
     file_append(rig.engine, file, "before", 6);
-    file_gap(rig.engine, file, 0);
-    ck_assert_uint_eq(file->data.length, 0);
-    file_append(rig.engine, file, "behind", 6);
+    file_gap(rig.engine, file, 1000);
     ck_assert_uint_eq(file->data.length, 6);
-    ck_assert_mem_eq(file->data.bytes, "behind", 6);
-    ck_assert_uint_eq(file->data_offset, 6);
-    ck_assert_uint_eq(file->size, 12);
+    file_append(rig.engine, file, "behind", 6);
+    ck_assert_uint_eq(file->data.length, 12);
+    ck_assert_mem_eq(file->data.bytes, "beforebehind", 12);
+    ck_assert_uint_eq(file->data_offset, 0);
+    ck_assert_uint_eq(file->size, 1012);
+    ck_assert_uint_eq(file_received(file), 12);
+    rig_end(&rig);
+}
+END_TEST
+
+START_TEST(nothing_begins_behind_a_gap)
+{
+    struct rig rig = new_rig();
+
+    rig_start(&rig, MIB);
+    struct file *file = rig_open(&rig, "x");
+
+    file_gap(rig.engine, file, 10);
+    file_append(rig.engine, file, "behind", 6);
+    ck_assert_uint_eq(file->data_offset, 10);
+    ck_assert_uint_eq(file->size, 16);
     rig_end(&rig);
 }
 END_TEST
@@ -491,7 +508,8 @@ int main(void)
     tcase_add_test(tcase, without_memory_there_is_no_file);
     tcase_add_loop_test(tcase, digests_are_there_at_the_end, 0, sizeof(ends) / sizeof(ends[0]));
     tcase_add_test(tcase, only_digests_that_are_wanted);
-    tcase_add_test(tcase, a_gap_is_a_border_of_the_window);
+    tcase_add_test(tcase, a_gap_keeps_the_window);
+    tcase_add_test(tcase, nothing_begins_behind_a_gap);
     tcase_add_loop_test(tcase, magic_is_known_in_time, 0, step_count);
     tcase_add_test(tcase, magic_is_not_asked_unless_wanted);
     tcase_add_loop_test(tcase, what_is_wanted_is_stored, 0, sizeof(keeps) / sizeof(keeps[0]));

@@ -70,7 +70,7 @@ static const struct buffer *kept_body(const struct http_tx *tx, enum flow_direct
         return NULL;
     if (!message->file_is_body)
         return files->count == 0 ? &message->body : NULL;
-    return files->count == 1 && files->first->size == files->first->data_offset + files->first->data.length
+    return files->count == 1 && file_received(files->first) == files->first->data_offset + files->first->data.length
                ? &files->first->data
                : NULL;
 }

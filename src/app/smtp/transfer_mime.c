@@ -181,7 +181,7 @@ static struct carried carry(const struct file *file)
         .gaps = file->has_gaps,
     };
 
-    if (file->size == file->data_offset + file->data.length && file->data.length > 0) {
+    if (file_received(file) == file->data_offset + file->data.length && file->data.length > 0) {
         carried.kept_length = file->data.length < FILE_KEPT ? file->data.length : FILE_KEPT;
         carried.kept = file->data.bytes + (file->data.length - carried.kept_length);
     }
