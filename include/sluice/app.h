@@ -424,9 +424,18 @@ struct app_stream_bytes {
     uint32_t length;
     uint64_t offset; /* of bytes[0] in the direction: what lies between it and the bytes before was lost */
     bool end;
+    const int64_t *urgent; /* offsets of bytes that the receiver may not read in the stream (stream_urgent_places()) */
+    unsigned urgent_count;
 };
 void app_stream(struct app *app, struct flow *flow, enum flow_direction direction, const struct app_stream_bytes *in,
                 uint64_t now_ns, struct app_verdict *verdict);
+/*
+ * Whether the protocols of the flow are parsed with and without the urgent byte at `place`, one of `places`: there is no parser, or the flow has
+ * readings without that byte, which begin when the protocol is not known yet. is_data_mark: the byte is DM behind IAC, as it comes
+ * with Telnet's Synch (RFC 854).
+ */
+bool app_inspects_without(const struct flow *flow, enum flow_direction direction, uint64_t place, const int64_t *places,
+                          unsigned count, bool is_data_mark);
 /* A datagram. */
 void app_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
                   uint32_t length, uint64_t now_ns, struct app_verdict *verdict);

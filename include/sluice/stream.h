@@ -46,6 +46,7 @@ enum stream_urgent {
     STREAM_URGENT_DROP,   /* drop packets with URG */
     STREAM_URGENT_GAP,    /* a hole of one byte in the stream */
     STREAM_URGENT_CLEAR, /* inline: part of the stream, and made so for the receiver: it does not learn that it was urgent */
+    STREAM_URGENT_BOTH, /* inline: part of the stream in one reading, and not in another; see urgent.c */
 };
 
 /* What conntrack's word counts for when a session begins in the middle. */
@@ -138,6 +139,9 @@ struct stream_view {
     bool gap;               /* bytes between this view and the last one were lost */
     bool is_payload;        /* `data` is the packet's own payload, all of it */
     bool end;               /* nothing will follow: FIN, RST, depth or the flow's end */
+    bool has_readings;      /* its window may have other readings: stream_next_reading() */
+    bool is_reading;        /* one of those: it is its own window, */
+    uint32_t new_at;        /* and its new bytes begin here */
 };
 
 /*
@@ -176,6 +180,21 @@ void stream_flush(struct flow *flow, enum flow_direction direction);
  */
 uint64_t stream_window(struct stream *stream, const struct flow *flow, enum flow_direction direction,
                        const struct stream_view *view, const uint8_t **bytes, uint32_t *length, uint32_t *view_at);
+
+/*
+ * STREAM_URGENT_BOTH: the view's window as a receiver may read it that takes urgent bytes out of the stream. `number` counts from 1; false when there
+ * is no such reading. Lent until the next call for the same engine.
+ */
+bool stream_next_reading(struct stream *stream, const struct flow *flow, enum flow_direction direction,
+                         const struct stream_view *view, unsigned number, struct stream_view *out);
+/* STREAM_URGENT_BOTH: whether the packet goes on with URG and the stream is inspected without the byte too that it marks; *place: its offset. */
+bool stream_urgent_place(const struct stream *stream, const struct flow *flow, enum flow_direction direction,
+                         const struct packet *pkt, uint64_t *place);
+/* How many such places are remembered for the direction; *places: lent until the next packet. */
+unsigned stream_urgent_places(const struct flow *flow, enum flow_direction direction, const int64_t **places);
+/* Removes URG from a packet of which stream_urgent_place() is true; only verdict->drop and ->reason are set, when that cannot be done. */
+void stream_clear_urgent(struct stream *stream, struct flow *flow, enum flow_direction direction, struct packet *pkt,
+                         struct stream_verdict *verdict);
 
 /* Copies what is kept of a direction's stream, from the oldest byte on, for EVE's payload; returns the number of bytes. Holes are told
  * by on_gap (may be NULL) at their place in `out`. */

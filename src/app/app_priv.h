@@ -29,7 +29,8 @@
 enum {
     DEFAULT_PENDING_MAX = 64 << 10,
     APP_DEFAULT_TX_MAX = 512,
-    READINGS_MAX = 12, /* of a flow, besides the main one: no more than there are protocols over UDP */
+    UNKNOWN_URGENT_MAX = 3, /* urgent bytes before the protocol is known; each doubles the readings */
+    READINGS_MAX = 12,      /* of a flow, besides the main one: no more than there are protocols over UDP */
     COMPARED_MAX =
         128, /* first bytes of a direction that are probed again when the protocol of the other one is known */
     ANNOUNCED_MAX = 512,  /* flows that are expected, of all workers */
@@ -48,6 +49,12 @@ struct app_side {
     bool truncated;         /* ended at the stream's depth: transactions are complete in it from their begin */
     bool comparing;         /* the other direction said which protocol it is: the first bytes are asked, too */
     struct buffer compared; /* those that were not enough */
+};
+
+/* A byte that the receiver may read in the stream or not (stream.urgent-policy both). */
+struct urgent_byte {
+    enum flow_direction direction;
+    uint64_t place;
 };
 
 /*
@@ -72,7 +79,12 @@ struct app_flow {
     uint8_t detected; /* bits of directions in which detection finished; cleared by the direction's next packet */
     uint64_t next_tx;
     uint32_t next_file;
-    bool stopped;                        /* nothing is parsed any more */
+    bool stopped;    /* nothing is parsed any more */
+    uint8_t without; /* a further reading of the stream without these urgent bytes: bits of main->urgent */
+    struct urgent_byte urgent[UNKNOWN_URGENT_MAX]; /* main reading: those that came before the protocol was known */
+    uint8_t urgent_count;
+    bool
+        urgent_unread; /* main reading: more came than there are readings, in a direction whose bytes were of no protocol */
     bool stop_stream;                    /* and nobody needs the bytes: app_no_more(whole) */
     bool bypass;                         /* nor the packets */
     bool change_wanted, change_optional; /* app_change(): what comes next is another protocol */
@@ -210,6 +222,8 @@ struct feeding {
 /* The flow's main reading, made if need be; NULL for a flow that was given up, or without memory (verdict->exception). */
 struct app_flow *app_get_flow(struct app *app, struct flow *flow, struct app_verdict *verdict);
 bool app_start_parser(struct feeding *f, unsigned id);
+/* Bytes at their place in what a further reading reads; it may have had some of them. */
+void app_feed_other(struct feeding *f, enum flow_direction direction, struct app_stream_bytes in);
 void app_note_direction(struct app_flow *af, enum flow_direction direction, unsigned id);
 void app_note_flow(struct app_flow *af, unsigned id);
 void app_note_detected(struct app_flow *af, enum flow_direction direction); /* detection finished in the direction */
@@ -220,6 +234,12 @@ void app_note_detected(struct app_flow *af, enum flow_direction direction); /* d
 struct app_flow *app_reading_add(struct feeding *f, unsigned id);
 struct app_flow *app_reading_find(struct app_flow *main, unsigned id); /* NULL for none */
 bool app_has_other_readings(const struct app_flow *main);              /* that go on */
+/* Before the main reading gets the bytes: begins readings without the urgent bytes of the direction, as long as the protocol is not known. */
+void app_read_urgent(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in);
+/* Whether a protocol was found in the flow after all, some of whose readings are missing. True once. */
+bool app_misses_readings(struct app_flow *main);
+/* Bytes of the stream to a further reading, without the urgent bytes that it does not have. */
+void app_feed_reading(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in);
 /* Client and server of the flow change places, in all readings. */
 void app_swap_directions(struct feeding *f);
 

@@ -43,7 +43,8 @@ void app_note_flow(struct app_flow *af, unsigned id)
 
 void app_note_detected(struct app_flow *af, enum flow_direction direction)
 {
-    af->main->detected |= (uint8_t)(1u << direction);
+    if (!af->without)
+        af->main->detected |= (uint8_t)(1u << direction);
 }
 
 bool app_is_just_detected(struct flow *flow, enum flow_direction direction, bool next)
@@ -525,7 +526,7 @@ static unsigned identify_reversed(struct feeding *f, struct app_side *side, cons
 /* The protocol of the server's port, when its servers read on after bytes that they do not understand; 0 for none. */
 static unsigned survivor_at_port(const struct feeding *f)
 {
-    if (f->af != f->af->main || f->af->old > 0)
+    if ((f->af != f->af->main && !f->af->without) || f->af->old > 0)
         return 0;
     for (unsigned i = 0; i < app_list_count; i++) {
         if (app_list[i]->survives_junk && app_is_expected_at(f->app, i, f->transport, f->af->flow->server_port))
@@ -723,7 +724,7 @@ static void feed_main(struct feeding *f, enum flow_direction direction, const st
 }
 
 /* Another reading has had the bytes that were there when it began. */
-static void feed_other(struct feeding *f, enum flow_direction direction, struct app_stream_bytes in)
+void app_feed_other(struct feeding *f, enum flow_direction direction, struct app_stream_bytes in)
 {
     struct app_side *side = &f->af->side[direction];
     uint64_t next = side->offset + side->pending.length;
@@ -763,14 +764,18 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
     if (!f.af)
         return;
     flow->app->used_ns = now_ns;
+    if (in->urgent_count > 0)
+        app_read_urgent(&f, direction, in);
     feed_main(&f, direction, in);
     f.verdict = &unused; /* that the bytes are none of another protocol is no error */
     for (struct app_flow *other = flow->app->next_reading; other; other = other->next_reading) {
         f.af = other;
         if (!other->stopped)
-            feed_other(&f, direction, *in);
+            app_feed_reading(&f, direction, in);
     }
     if (heap_refused(app->heap) != refused && verdict->exception == EXCEPTION_NONE) /* of any reading, or to compare */
+        verdict->exception = EXCEPTION_APP_ERROR;
+    if (flow->app->urgent_unread && app_misses_readings(flow->app))
         verdict->exception = EXCEPTION_APP_ERROR;
     verdict->stop_stream = flow->app->stop_stream && !app_has_other_readings(flow->app);
     app_memory_update(app, flow->app, before);

@@ -3,6 +3,11 @@
  * Readings: a flow whose bytes may be those of several protocols is parsed as each of them. Which one an endpoint takes them for is not known here, and
  * rules of each protocol must find their messages.
  *
+ * A receiver may take an urgent byte out of the stream, or read it there. Each of the first UNKNOWN_URGENT_MAX bytes that come before the protocol is
+ * known doubles the readings: the main one has them all, each other one is without some, and its protocol is looked for on its own. Of
+ * a byte that comes later the pipeline makes an ordinary one, for the receiver too, as long as something is parsed
+ * (app_inspects_without()).
+ *
  * Memory: a reading lives as long as its flow; it has READINGS_MAX at most. Only the main reading goes to the next process.
  */
 #include "app_priv.h"
@@ -11,31 +16,186 @@ struct app_flow *app_reading_find(struct app_flow *main, unsigned id)
 {
     struct app_flow *reading = main;
 
-    while (reading && reading->protocol != id)
+    while (reading && (reading->protocol != id || reading->without))
         reading = reading->next_reading;
+    return reading;
+}
+
+/* A reading without parser, behind the others; NULL when there is no memory. */
+static struct app_flow *append(struct feeding *f)
+{
+    struct app_flow *main = f->af->main, **end = &main->next_reading,
+                    *reading = heap_take(f->app->heap, sizeof(*reading));
+
+    if (!reading)
+        return NULL;
+    while (*end)
+        end = &(*end)->next_reading;
+    reading->flow = main->flow;
+    reading->main = main;
+    *end = reading;
+    f->app->other_readings[f->transport == APP_UDP]++;
     return reading;
 }
 
 struct app_flow *app_reading_add(struct feeding *f, unsigned id)
 {
-    struct app_flow *main = f->af->main, **end = &main->next_reading, *reading;
     struct feeding other = *f;
     unsigned count = 0;
 
-    for (; *end; end = &(*end)->next_reading)
-        count++;
-    if (count == READINGS_MAX || app_reading_find(main, id))
+    for (const struct app_flow *reading = f->af->main->next_reading; reading; reading = reading->next_reading)
+        count += !reading->without;
+    if (count >= READINGS_MAX || app_reading_find(f->af->main, id))
         return NULL;
-    reading = heap_take(f->app->heap, sizeof(*reading));
-    if (!reading)
+    other.af = append(f);
+    if (!other.af)
         return NULL;
-    reading->flow = main->flow;
-    reading->main = main;
-    *end = other.af = reading;
     app_start_parser(&other, id);
-    app_count(f->app, reading, COUNT_FLOW);
-    f->app->other_readings[f->transport == APP_UDP]++;
-    return reading;
+    app_count(f->app, other.af, COUNT_FLOW);
+    return other.af;
+}
+
+/* --- Without urgent bytes ----------------------------------------------------------------------------------------------------------- */
+
+static bool is_unknown(const struct app_flow *af)
+{
+    return !af->proto && !af->stopped && !af->changing;
+}
+
+static bool knows_urgent(const struct app_flow *main, enum flow_direction direction, uint64_t place)
+{
+    for (unsigned i = 0; i < main->urgent_count; i++) {
+        if (main->urgent[i].direction == direction && main->urgent[i].place == place)
+            return true;
+    }
+    return false;
+}
+
+/* Its bit in app_flow.without; 0 when it is known already, or too late. */
+static unsigned note_urgent(struct app_flow *main, enum flow_direction direction, uint64_t place)
+{
+    if (!is_unknown(main) || main->urgent_count == UNKNOWN_URGENT_MAX || knows_urgent(main, direction, place))
+        return 0;
+    main->urgent[main->urgent_count] = (struct urgent_byte){ .direction = direction, .place = place };
+    return 1u << main->urgent_count++;
+}
+
+/* The other direction may still tell a protocol: the bytes of this one are not parsed in all readings then. */
+static bool is_of_no_protocol(struct app_flow *main, enum flow_direction direction)
+{
+    for (const struct app_flow *reading = main; reading; reading = reading->next_reading) {
+        if (!reading->stopped && !reading->side[direction].failed)
+            return false;
+    }
+    main->urgent_unread = true;
+    return true;
+}
+
+bool app_misses_readings(struct app_flow *main)
+{
+    const struct app_flow *reading = main;
+
+    while (reading && !reading->proto)
+        reading = reading->next_reading;
+    if (!reading)
+        return false;
+    main->urgent_unread = false;
+    return true;
+}
+
+bool app_inspects_without(const struct flow *flow, enum flow_direction direction, uint64_t place, const int64_t *places,
+                          unsigned count, bool is_data_mark)
+{
+    const struct app_flow *main = flow->app;
+    unsigned to_come = 0;
+    bool is_parsed;
+
+    if (flow->app_evicted)
+        return false;
+    if (!main)
+        return app_of_flow(flow) == APP_FAILED || count <= UNKNOWN_URGENT_MAX;
+    if (knows_urgent(main, direction, place))
+        return true;
+    for (unsigned i = 0; i < count; i++)
+        to_come += !knows_urgent(main, direction, (uint64_t)places[i]);
+    if (is_unknown(main))
+        return main->urgent_count + to_come <= UNKNOWN_URGENT_MAX || is_of_no_protocol(flow->app, direction);
+    if (is_data_mark && main->proto && main->protocol == app_find("ftp"))
+        return true; /* ftp.md: Telnet's commands are not decoded, with or without this byte */
+    is_parsed = main->side[FLOW_TO_SERVER].comparing || main->side[FLOW_TO_CLIENT].comparing;
+    for (const struct app_flow *reading = main; reading && !is_parsed; reading = reading->next_reading)
+        is_parsed = !reading->stopped;
+    return !is_parsed;
+}
+
+/* Where the next byte is that the reading is without, from `at` on; `end` when there is none before. */
+static uint64_t next_urgent(const struct app_flow *af, enum flow_direction direction, uint64_t at, uint64_t end)
+{
+    const struct app_flow *main = af->main;
+
+    for (unsigned i = 0; i < main->urgent_count; i++) {
+        const struct urgent_byte *byte = &main->urgent[i];
+
+        if (af->without >> i & 1 && byte->direction == direction && byte->place >= at && byte->place < end)
+            end = byte->place;
+    }
+    return end;
+}
+
+/* To the parser of a reading without urgent bytes those behind one follow those before it. */
+void app_feed_reading(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in)
+{
+    uint64_t end = in->offset + in->length, at = in->offset, next, left_out = 0;
+
+    if (!f->af->without) {
+        app_feed_other(f, direction, *in);
+        return;
+    }
+    for (uint64_t before = 0; (before = next_urgent(f->af, direction, before, at)) < at; before++)
+        left_out++;
+    for (; !f->af->stopped; at = next + 1, left_out++) {
+        next = next_urgent(f->af, direction, at, end);
+        app_feed_other(f, direction,
+                       (struct app_stream_bytes){ .bytes = in->bytes + (at - in->offset),
+                                                  .length = (uint32_t)(next - at),
+                                                  .offset = at - left_out,
+                                                  .end = in->end && next == end });
+        if (next == end)
+            return;
+    }
+}
+
+/* A reading without urgent bytes begins with what the main one has kept of both directions. */
+static void read_without(struct feeding *f, uint8_t without)
+{
+    struct app_verdict unused = { 0 };
+    struct feeding other = *f;
+
+    other.verdict = &unused;
+    other.af = append(f);
+    if (other.af)
+        other.af->without = without;
+    for (enum flow_direction direction = 0; other.af && direction < FLOW_DIRECTIONS; direction++) {
+        const struct app_side *kept = &f->af->side[direction];
+        const struct app_stream_bytes bytes = {
+            .bytes = kept->pending.bytes, .length = kept->pending.length, .offset = kept->offset, .end = kept->ended
+        };
+
+        other.af->side[direction].offset = kept->offset;
+        if (kept->has_begun && !other.af->stopped)
+            app_feed_reading(&other, direction, &bytes);
+    }
+}
+
+/* Each urgent byte that is new doubles the readings, as long as the protocol is not known. */
+void app_read_urgent(struct feeding *f, enum flow_direction direction, const struct app_stream_bytes *in)
+{
+    for (unsigned i = 0; i < in->urgent_count; i++) {
+        unsigned bit = note_urgent(f->af, direction, (uint64_t)in->urgent[i]);
+
+        for (unsigned others = 0; others < bit; others++)
+            read_without(f, (uint8_t)(bit | others));
+    }
 }
 
 bool app_has_other_readings(const struct app_flow *main)
@@ -52,8 +212,10 @@ uint64_t app_other_protocols(const struct flow *flow)
     uint64_t bits = 0;
 
     for (const struct app_flow *reading = flow->app ? flow->app->next_reading : NULL; reading;
-         reading = reading->next_reading)
-        bits |= UINT64_C(1) << reading->protocol;
+         reading = reading->next_reading) {
+        if (reading->protocol > 0)
+            bits |= UINT64_C(1) << reading->protocol;
+    }
     return bits;
 }
 

@@ -31,7 +31,7 @@ static const char *const strictness[] = { "strict", "permissive", NULL };
 static const char *const yes_no_auto[] = { "auto", "yes", "no", NULL };
 static const char *const refuse_or_skip[] = { "refuse", "skip", NULL };
 static const char *const rewrite_or_drop[] = { "rewrite", "drop", NULL };
-static const char *const urgent_policies[] = { "auto", "oob", "inline", "drop", "gap", "clear", NULL };
+static const char *const urgent_policies[] = { "auto", "oob", "inline", "drop", "gap", "clear", "both", NULL };
 static const char *const urgent_limit_policies[] = { "oob", "inline", "drop", "gap", NULL };
 static const char *const exception_policies[] = { "auto",        "ignore",    "pass-packet", "pass-flow",   "bypass",
                                                   "drop-packet", "drop-flow", "reject",      "reject-both", NULL };
@@ -484,9 +484,12 @@ const struct setting config_settings[] = {
       .type = SETTING_ENUM,
       .default_value = "auto",
       .choices = urgent_policies,
-      .help = "Treatment of urgent data: oob (not part of the stream), inline (part of it), gap (a hole in it), drop "
-              "(the packet), clear (part of it, and the URG flag is removed, so that the receiver agrees). auto: clear "
-              "inline, oob otherwise" },
+      .help =
+          "Treatment of urgent data: oob (not part of the stream), inline (part of it), gap (a hole in it), drop "
+          "(the packet), clear (part of it, and the URG flag is removed, so that the receiver agrees), both (inspected "
+          "as "
+          "part of it and as not part of it; as clear where a protocol's parser reads the stream, and for more than 4 "
+          "urgent bytes in the inspected window). auto: both inline, oob otherwise" },
     { .name = "stream.urgent-oob-limit-policy",
       .type = SETTING_ENUM,
       .default_value = "drop",

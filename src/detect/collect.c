@@ -152,6 +152,17 @@ void collect_view(struct evaluation *ev)
     waiting_add_candidates(ev);
 }
 
+/* A reading is a window of its own: all of it is scanned, and nothing waits for more of it. */
+void collect_reading(struct evaluation *ev)
+{
+    const struct group_side *groups[GROUPS_PER_PACKET];
+    unsigned count = groups_of_packet(ev, TRAFFIC_TCP, groups);
+
+    collect_window(ev);
+    for (unsigned i = 0; i < count; i++)
+        add_unfiltered(ev, &groups[i]->stream_unfiltered);
+}
+
 void collect_window(struct evaluation *ev)
 {
     const struct group_side *groups[GROUPS_PER_PACKET];

@@ -246,6 +246,36 @@ static void look_again(struct evaluation *ev)
     ev->view_only = view_only;
 }
 
+/* A packet, or one more view of its stream. */
+static void begin_round(struct detector *detector)
+{
+    detector_next_serial(detector);
+    detector->payload_seen_count = 0;
+    detector->payload_seen_more = false;
+    detector->joined.growing = NULL;
+}
+
+/* What a receiver reads that takes urgent bytes out of the stream. */
+static __attribute__((noinline, cold)) void inspect_readings(struct evaluation *ev)
+{
+    const struct detect_input *in = ev->input;
+    const struct stream_view *view = ev->view;
+    bool view_only = ev->view_only;
+    struct stream_view reading;
+
+    ev->again = ev->view_only = true;
+    for (unsigned number = 1; stream_next_reading(in->stream, in->packet->flow, ev->direction, view, number, &reading);
+         number++) {
+        ev->view = &reading;
+        begin_round(ev->detector);
+        collect_reading(ev);
+        evaluate_candidates(ev);
+    }
+    ev->again = false;
+    ev->view_only = view_only;
+    ev->view = view;
+}
+
 static struct packet_facts facts_of(const struct packet *pkt)
 {
     return (struct packet_facts){
@@ -307,15 +337,6 @@ size_t detector_limited(const struct detector *detector, const struct rule *cons
 const struct rule_captures *detector_texts(const struct detector *detector)
 {
     return detector->texts.count > 0 ? &detector->texts : NULL;
-}
-
-/* A packet, or one more view of its stream. */
-static void begin_round(struct detector *detector)
-{
-    detector_next_serial(detector);
-    detector->payload_seen_count = 0;
-    detector->payload_seen_more = false;
-    detector->joined.growing = NULL;
 }
 
 /* A datagram that may go the other way, too. What matched already is not counted twice. */
@@ -387,6 +408,8 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
     detect_transactions(&ev);
     if (in->packet->flags & PACKET_EITHER_DIRECTION)
         detect_other_direction(&ev);
+    if (ev.view && ev.view->has_readings)
+        inspect_readings(&ev);
     ev.view_only = true;
     while (ev.view && next_view(&ev, &view)) {
         begin_round(detector);
@@ -395,6 +418,8 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
         look_again(&ev);
         guess_transactions(&ev);
         detect_transactions(&ev);
+        if (view.has_readings)
+            inspect_readings(&ev);
     }
     if (detector->limited_count > 0)
         note_limits(&ev);

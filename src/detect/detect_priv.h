@@ -593,6 +593,7 @@ void collect_event(struct evaluation *ev, unsigned event);
 void collect_view(struct evaluation *ev);
 /* For a flow that had no memory for what waits: what the whole window has, and was not collected already. */
 void collect_window(struct evaluation *ev);
+void collect_reading(struct evaluation *ev); /* of a view that is_reading */
 
 /* --- evaluate.c ---------------------------------------------------------------------------------------------------------- */
 

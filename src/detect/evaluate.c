@@ -157,6 +157,8 @@ static bool inspect_part(const struct inspection *inspection, uint32_t from, uin
 /* Whether the rule may have matched already in bytes that are still in the window. */
 static bool may_be_old(const struct evaluation *ev, const struct check *check)
 {
+    if (ev->view->is_reading)
+        return true;
     if (check->has_literal)
         return ev->again; /* otherwise its literal is in the view, or it waits */
     return ev->input->packet->flow->flags & FLOW_RESCAN ||
@@ -168,7 +170,7 @@ static bool is_old(const struct evaluation *ev, const struct check *check, const
                    uint32_t view_at, const struct condition *conditions)
 {
     return may_be_old(ev, check) && inspect_part(inspection, 0, view_at, conditions) &&
-           !inspect_part(inspection, view_at, ev->view->length, conditions);
+           !inspect_part(inspection, view_at, inspection->length - view_at, conditions);
 }
 
 /* The contents of the payload in the stream's window. */
@@ -417,7 +419,7 @@ static void matched(struct evaluation *ev, const struct check *check, uint32_t i
 
     for (const struct condition *c = check->rule->actions; c && is_new; c = c->next)
         c->keyword->act(&ev->match, c->data);
-    if (!ev->match.in_stream || !ev->view) /* without a view: in a segment that was rewritten */
+    if (!ev->match.in_stream || !ev->view || ev->view->is_reading) /* without a view: in a segment that was rewritten */
         return;
     if (!check->has_literal)
         waiting_put(ev, index, true);

@@ -296,6 +296,10 @@ void rewriter_begin(struct rewriter *rewriter, struct packet *pkt);
 /* ... until here: makes pkt->new_data, of what rules replaced and of what the stream made of it, lent as long as a batch. False
  * when the packet goes on without what rules replaced. */
 bool rewriter_finish(struct rewriter *rewriter, struct packet *pkt);
+struct pipeline;
+void pipeline_finish_rewriting(struct pipeline *pipeline, struct packet *pkt);
+/* A packet with URG that rules have inspected: the flag is removed where not all readings of the stream are parsed (stream.urgent-policy both). */
+void pipeline_settle_urgent(struct pipeline *pipeline, struct packet *pkt);
 
 /* --- pipeline.c -------------------------------------------------------------------------------------------------------- */
 

@@ -57,7 +57,7 @@ static enum stream_urgent urgent_policy(const struct config *config, const char 
 {
     static const char *const names[] = {
         [STREAM_URGENT_OOB] = "oob", [STREAM_URGENT_INLINE] = "inline", [STREAM_URGENT_DROP] = "drop",
-        [STREAM_URGENT_GAP] = "gap", [STREAM_URGENT_CLEAR] = "clear",
+        [STREAM_URGENT_GAP] = "gap", [STREAM_URGENT_CLEAR] = "clear",   [STREAM_URGENT_BOTH] = "both",
     };
     const char *value = config_string(config, name);
 
@@ -65,7 +65,7 @@ static enum stream_urgent urgent_policy(const struct config *config, const char 
         if (strcmp(names[i], value) == 0)
             return i;
     }
-    return inline_mode ? STREAM_URGENT_CLEAR : STREAM_URGENT_OOB; /* auto */
+    return inline_mode ? STREAM_URGENT_BOTH : STREAM_URGENT_OOB; /* auto */
 }
 
 static bool stream_inline(const struct config *config, bool inline_mode)

@@ -382,11 +382,13 @@ static void feed_view(void *user, const struct stream_view *view)
 {
     struct app_feed *feed = user;
     const struct packet *pkt = feed->packet;
-    const struct app_stream_bytes bytes = {
+    struct app_stream_bytes bytes = {
         .bytes = view->data, .length = view->length, .offset = view->offset, .end = view->end
     };
     struct app_verdict verdict;
 
+    if (view->has_readings)
+        bytes.urgent_count = stream_urgent_places(pkt->flow, direction_of(pkt), &bytes.urgent);
     app_stream(feed->pipeline->app, pkt->flow, direction_of(pkt), &bytes, pkt->time_ns, &verdict);
     note_app(feed, &verdict);
     note_detected_protocol(feed->packet, false);
@@ -604,6 +606,8 @@ static void inspect(struct pipeline *pipeline, struct packet *pkt)
     if (needs_checksums(pipeline, pkt))
         check_checksums(pipeline, pkt);
     ask_rules(pipeline, pkt, track(pipeline, pkt), false);
+    if (pkt->protocol == IPPROTO_TCP && pkt->tcp.flags & TCP_URG)
+        pipeline_settle_urgent(pipeline, pkt);
     tidy_transactions(pipeline, pkt);
     if (pkt->flow)
         settle_flow(pipeline, pkt->flow);
@@ -788,21 +792,6 @@ static void count_verdict(struct pipeline *pipeline, const struct packet *pkt)
     }
 }
 
-/* Applies the bytes of replace and of the stream's rewriting; in alert-only the packet keeps its own. */
-static void finish_rewriting(struct pipeline *pipeline, struct packet *pkt)
-{
-    const struct packet_edits *edits = &pipeline->rewriter.edits;
-
-    if (pipeline->mode == IPS_MODE_DROP) {
-        pipeline->counters.would_replace += edits->withheld > 0;
-        pipeline->counters.replace_refused += !rewriter_finish(&pipeline->rewriter, pkt);
-        return;
-    }
-    pipeline->counters.would_replace += pkt->new_data || edits->count > 0 || edits->withheld > 0;
-    pkt->edits = NULL;
-    pkt->new_data = NULL;
-}
-
 static void decode(struct pipeline *pipeline, struct decoded_packet *decoded, struct packet *pkt)
 {
     decoded->of = pkt;
@@ -875,7 +864,7 @@ void pipeline_packet(struct pipeline *pipeline, const struct ruleset *ruleset, s
             rewriter_begin(&pipeline->rewriter, pkt);
         inspect_found(pipeline, decoded->found, decoded->count);
         if (pipeline->inline_mode)
-            finish_rewriting(pipeline, pkt);
+            pipeline_finish_rewriting(pipeline, pkt);
     }
     hand_over(pipeline, pkt);
     count_verdict(pipeline, pkt);

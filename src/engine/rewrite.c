@@ -174,3 +174,48 @@ bool rewriter_finish(struct rewriter *rewriter, struct packet *pkt)
     pkt->new_data = copy.bytes;
     return edited || !wanted;
 }
+
+/* Applies the bytes of replace and of the stream's rewriting; in alert-only the packet keeps its own. */
+void pipeline_finish_rewriting(struct pipeline *pipeline, struct packet *pkt)
+{
+    const struct packet_edits *edits = &pipeline->rewriter.edits;
+
+    if (pipeline->mode == IPS_MODE_DROP) {
+        pipeline->counters.would_replace += edits->withheld > 0;
+        pipeline->counters.replace_refused += !rewriter_finish(&pipeline->rewriter, pkt);
+        return;
+    }
+    pipeline->counters.would_replace += pkt->new_data || edits->count > 0 || edits->withheld > 0;
+    pkt->edits = NULL;
+    pkt->new_data = NULL;
+}
+
+/* --- Urgent data ------------------------------------------------------------------------------------------------------------------ */
+
+/* DM behind IAC: an FTP client sends it before ABOR, and Telnet as Synch. */
+static bool is_data_mark(const struct packet *pkt)
+{
+    enum { IAC = 255, DATA_MARK = 242 };
+    uint16_t at = pkt->tcp.urgent > 0 ? pkt->tcp.urgent - 1 : 0;
+
+    return at > 0 && at < pkt->payload_length && pkt->payload[at] == DATA_MARK && pkt->payload[at - 1] == IAC;
+}
+
+void pipeline_settle_urgent(struct pipeline *pipeline, struct packet *pkt)
+{
+    enum flow_direction direction = pkt->flags & PACKET_TO_CLIENT ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+    struct stream_verdict verdict;
+    const int64_t *places = NULL;
+    unsigned count;
+    uint64_t place;
+
+    if (!pkt->transport || !pkt->flow || pkt->flow->flags & FLOW_PASSED || pkt->flow->state == FLOW_BYPASSED ||
+        pkt->verdict == VERDICT_DROP || !stream_urgent_place(pipeline->stream, pkt->flow, direction, pkt, &place))
+        return;
+    count = stream_urgent_places(pkt->flow, direction, &places);
+    if (app_inspects_without(pkt->flow, direction, place, places, count, is_data_mark(pkt)))
+        return;
+    stream_clear_urgent(pipeline->stream, pkt->flow, direction, pkt, &verdict);
+    if (verdict.drop)
+        policy_drop(pipeline->policy, pkt, verdict.reason);
+}

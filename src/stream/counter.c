@@ -35,6 +35,7 @@ static const char *const names[STREAM_COUNTERS] = {
     [STREAM_INSERT_NORMAL_FAIL] = "tcp.insert_data_normal_fail",
     [STREAM_INSERT_OVERLAP_FAIL] = "tcp.insert_data_overlap_fail",
     [STREAM_URGENT_OOB_DATA] = "tcp.urgent_oob_data",
+    [STREAM_URGENT_CLEARED] = "tcp.urgent_cleared",
     [STREAM_MEMUSE] = "tcp.memuse",
     [STREAM_REASSEMBLY_MEMUSE] = "tcp.reassembly_memuse",
 };

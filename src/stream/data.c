@@ -3,7 +3,7 @@
  * Data: what an accepted segment brings, to the assembly of its sender, and what it acknowledges, to that of its receiver.
  *
  * Urgent data (RFC 6093) is one byte in fact: the one before the urgent pointer. A receiver takes it out of the stream unless it
- * asked for it inline, so by default it is not part of what is inspected.
+ * asked for it inline, so passively it is not part of what is inspected by default; inline see urgent.c.
  *
  * An acknowledgment counts only as far as bytes have been seen: a receiver may have got them on a way past us, or a moment before
  * us; a gap is declared when something comes behind it.
@@ -164,8 +164,8 @@ static void add_without_urgent(struct segment *seg, struct piece piece, struct a
     enum stream_urgent policy = urgent_policy(seg);
     int64_t urgent = 0;
 
-    if (policy == STREAM_URGENT_INLINE || policy == STREAM_URGENT_CLEAR || policy == STREAM_URGENT_DROP ||
-        !is_cut(seg, piece, &urgent)) {
+    if (policy == STREAM_URGENT_INLINE || policy == STREAM_URGENT_CLEAR || policy == STREAM_URGENT_BOTH ||
+        policy == STREAM_URGENT_DROP || !is_cut(seg, piece, &urgent)) {
         add_piece(seg, piece, report);
         return;
     }

@@ -57,10 +57,9 @@ bool rewrite_payload(struct segment *seg, int64_t offset)
     return true;
 }
 
-bool rewrite_without_urgent(struct segment *seg)
+bool rewrite_without_urgent(struct stream *stream, struct packet *pkt)
 {
-    struct packet *pkt = seg->pkt;
-    uint8_t *out = seg->stream->rewrite, *header;
+    uint8_t *out = stream->rewrite, *header;
 
     if (!can_be_rewritten(pkt))
         return false;

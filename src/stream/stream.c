@@ -46,7 +46,9 @@ int stream_new(struct stream **out, const struct stream_options *options)
         return -ENOMEM;
     stream->options = *options;
     stream->rewrite = malloc(STREAM_REWRITE_SIZE);
-    if (!stream->rewrite || pool_new(&stream->handshakes, sizeof(struct handshake_entry), handshakes) ||
+    stream->reading = options->urgent == STREAM_URGENT_BOTH ? malloc(STREAM_READING_SIZE) : NULL;
+    if (!stream->rewrite || (options->urgent == STREAM_URGENT_BOTH && !stream->reading) ||
+        pool_new(&stream->handshakes, sizeof(struct handshake_entry), handshakes) ||
         pool_new(&stream->sessions, sizeof(struct tcp_session), options->memcap - handshakes - half_open) ||
         half_open_init(&stream->half_open_records, half_open, options->seed) ||
         assembly_store_new(&stream->store, &assembly)) {
@@ -66,6 +68,7 @@ void stream_free(struct stream *stream)
     pool_free(stream->handshakes);
     half_open_clear(&stream->half_open_records);
     free(stream->rewrite);
+    free(stream->reading);
     free(stream);
 }
 
@@ -215,21 +218,6 @@ static struct segment segment_of(struct stream *stream, struct flow_table *flows
     return seg;
 }
 
-/*
- * Which byte is urgent, and whether it is part of the stream, depends on the receiver's system, on what it read when, and on which
- * copy of a segment arrives. Without URG there is only one answer.
- */
-static void clear_urgent(struct segment *seg)
-{
-    const struct stream_options *options = &seg->stream->options;
-
-    if (!options->inline_mode || options->urgent != STREAM_URGENT_CLEAR || !(seg->pkt->tcp.flags & TCP_URG) ||
-        seg->verdict->drop || rewrite_without_urgent(seg))
-        return;
-    seg->verdict->drop = true;
-    seg->verdict->reason = DROP_REASON_STREAM_URGENT;
-}
-
 void stream_packet(struct stream *stream, struct flow_table *flows, struct flow *flow, struct packet *pkt,
                    struct stream_verdict *verdict)
 {
@@ -255,7 +243,7 @@ void stream_packet(struct stream *stream, struct flow_table *flows, struct flow 
         flow->flags |= FLOW_NO_STREAM;
     if (err && stream->options.inline_mode && verdict->exception == EXCEPTION_NONE)
         verdict->exception = EXCEPTION_STREAM_INVALID;
-    clear_urgent(&seg);
+    urgent_settle(&seg);
 }
 
 /* --- Reuse, end ---------------------------------------------------------------------------------------------------------------------- */

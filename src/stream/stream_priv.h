@@ -24,7 +24,9 @@
 enum {
     STREAM_EVENT_COUNT = STREAM_EVENT_END - STREAM_EVENT_FIRST,
     STREAM_REWRITE_SIZE = 128 * 1024, /* a super-packet with its headers */
+    STREAM_READING_SIZE = 128 * 1024, /* a window without its urgent bytes */
     SACK_RANGES = 6,
+    URGENT_MAX = 4,           /* each doubles the readings */
     WINDOW_SCALE_MAX = 14,    /* RFC 7323 §2.3; assumed where the handshake was not seen */
     WINDOW_UNKNOWN = 1 << 26, /* what may be in flight of a session of which that was not seen */
 };
@@ -85,6 +87,8 @@ struct tcp_peer {
     int64_t edge;                        /* end of the last byte that was seen */
     int64_t urgent_offset;               /* where the byte out of band is, or will be */
     uint32_t urgent_oob;
+    uint8_t urgent_count;
+    int64_t urgent[URGENT_MAX]; /* STREAM_URGENT_BOTH: places of urgent bytes, as they were announced */
     struct assembly assembly;
 };
 
@@ -147,6 +151,7 @@ enum stream_counter {
     STREAM_INSERT_NORMAL_FAIL,
     STREAM_INSERT_OVERLAP_FAIL,
     STREAM_URGENT_OOB_DATA,
+    STREAM_URGENT_CLEARED,
     STREAM_MEMUSE,
     STREAM_REASSEMBLY_MEMUSE,
     STREAM_COUNTERS,
@@ -172,6 +177,8 @@ struct stream {
     struct half_open_table half_open_records;
     uint64_t now_ns;  /* time of the newest packet: of records, whose age must not go back */
     uint8_t *rewrite; /* STREAM_REWRITE_SIZE bytes for pkt->new_data */
+    uint8_t *
+        reading; /* STREAM_READING_SIZE bytes for stream_next_reading(); NULL with another policy than STREAM_URGENT_BOTH */
     uint64_t counters[STREAM_COUNTERS];
     uint64_t events[STREAM_EVENT_COUNT];
 };
@@ -426,7 +433,12 @@ void data_take(struct segment *seg);
 /* Makes pkt->new_data the packet with the bytes that were seen first; false when that cannot be done. */
 bool rewrite_payload(struct segment *seg, int64_t offset);
 /* Takes URG and the urgent pointer out of the packet, rewritten or not. False where it cannot be written anew. */
-bool rewrite_without_urgent(struct segment *seg);
+bool rewrite_without_urgent(struct stream *stream, struct packet *pkt);
+
+/* --- urgent.c ----------------------------------------------------------------------------------------------------------- */
+
+/* A packet with URG when its segment has been accepted: remembers the byte that it marks, or removes the flag. */
+void urgent_settle(struct segment *seg);
 
 /* --- state*.c: 0, or -EINVAL for a segment that its receiver would not accept --------------------------------------------- */
 

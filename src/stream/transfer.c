@@ -47,6 +47,10 @@ static void transfer_numbers(struct transfer *t, struct tcp_peer *peer)
     transfer_offset(t, &peer->edge);
     transfer_offset(t, &peer->urgent_offset);
     transfer_u32(t, &peer->urgent_oob);
+    transfer_u8(t, &peer->urgent_count);
+    transfer_require(t, peer->urgent_count <= URGENT_MAX);
+    for (unsigned i = 0; i < peer->urgent_count && !t->error; i++)
+        transfer_offset(t, &peer->urgent[i]);
     transfer_require(t, peer->window_scale <= WINDOW_SCALE_MAX);
 }
 

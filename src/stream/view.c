@@ -63,6 +63,7 @@ bool stream_next_view(struct stream *stream, struct flow *flow, enum flow_direct
     if (peer->assembly.inspected >= peer->assembly.acknowledged)
         peer->flags &= (uint16_t)~PEER_FLUSH;
     view->end |= is_last && (all || session->state == TCP_STATE_CLOSED || (peer->flags & PEER_FIN));
+    view->has_readings = peer->urgent_count > 0;
     return true;
 }
 
@@ -143,6 +144,12 @@ bool stream_has_rest(const struct flow *flow, enum flow_direction direction)
 uint64_t stream_window(struct stream *stream, const struct flow *flow, enum flow_direction direction,
                        const struct stream_view *view, const uint8_t **bytes, uint32_t *length, uint32_t *view_at)
 {
+    if (view->is_reading) {
+        *bytes = view->data;
+        *length = view->length;
+        *view_at = view->new_at;
+        return view->offset;
+    }
     return assembly_window(stream->store, &flow->tcp->peer[direction].assembly, view, bytes, length, view_at);
 }
 

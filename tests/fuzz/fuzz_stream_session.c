@@ -67,6 +67,13 @@ static void take_views(struct world *world, struct flow *flow, enum flow_directi
         stream_window(world->stream, flow, direction, &view, &bytes, &length, &at);
         MUST(at + view.length == length && memcmp(bytes + at, view.data, view.length) == 0);
         MUST(view.before_length <= STREAM_BEFORE_MAX && !(view.gap && view.before_length > 0));
+        for (unsigned number = 1; view.has_readings; number++) {
+            struct stream_view reading;
+
+            if (!stream_next_reading(world->stream, flow, direction, &view, number, &reading))
+                break;
+            MUST(number < 16 && reading.length < length && length - reading.length <= 4 && reading.new_at <= at);
+        }
     }
 }
 
@@ -98,6 +105,7 @@ static void open_world(struct world *world, uint8_t choice)
     options.async_oneside = choice & OPTION_ASYNC;
     options.depth = choice & OPTION_SHALLOW ? 100 : 0;
     options.overlap = choice & OPTION_REWRITE ? STREAM_OVERLAP_REWRITE : STREAM_OVERLAP_DROP;
+    options.urgent = world->is_inline && choice & OPTION_REWRITE ? STREAM_URGENT_BOTH : STREAM_URGENT_OOB;
     options.memcap = 1 << 20;
     options.reassembly_memcap = choice & OPTION_LITTLE_MEMORY ? 16 << 10 : 1 << 20;
     options.chunk[0] = options.chunk[1] = 64;

@@ -13,6 +13,7 @@ import collections
 import ctypes
 import json
 import random
+import select
 import socket
 import struct
 import sys
@@ -23,6 +24,7 @@ CLONE_NEWNET = 0x40000000
 TCP_MD5SIG, TCP_REPAIR, TCP_FASTOPEN, MSG_FASTOPEN, IPPROTO_MPTCP = 14, 19, 23, 0x20000000, 262
 SERVER, CLIENT = {4: '10.66.2.2', 6: 'fd66:2::2'}, {4: '10.66.1.2', 6: 'fd66:1::2'}
 TIMEOUT = 6
+URGENT_AFTER = (1, 40, 300, 1, -4000, 3)   # bytes in the stream before each urgent byte; negative: none follows
 SYSCTLS = {'tcp_timestamps': (0, 1, 2), 'tcp_sack': (0, 1), 'tcp_dsack': (0, 1), 'tcp_window_scaling': (0, 1), 'tcp_ecn': (0, 1, 2),
            'tcp_fastopen': (0, 1, 3, 0x7, 0x203, 0x207, 0x403, 0x607), 'tcp_syncookies': (0, 1, 2), 'tcp_rfc1337': (0, 1),
            'tcp_tw_reuse': (0, 1), 'tcp_autocorking': (0, 1), 'tcp_mtu_probing': (0, 2), 'tcp_slow_start_after_idle': (0, 1),
@@ -142,6 +144,8 @@ class Case:
             time.sleep(0.4)
         if kind == 'urgent':
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_OOBINLINE, 0)
+        if kind == 'urgent dialogue':
+            return self.hear_urgent(sock) and read_exact(sock, len(self.out)) == self.out
         good = read_exact(sock, len(self.out)) == self.out
         sock.sendall(self.back)
         first = turn == 0
@@ -161,6 +165,30 @@ class Case:
             except OSError:
                 pass
             sock.close()
+        return good
+
+    def hear_urgent(self, sock):
+        """As rlogin and database servers do: the byte comes past the stream, as the process is told of it."""
+        good = True
+        for size in URGENT_AFTER:
+            good = read_exact(sock, abs(size)) == b'\3' * abs(size) and good
+            if size > 0:
+                urgent = select.poll()
+                urgent.register(sock, select.POLLPRI)
+                ready = bool(urgent.poll(1000 * TIMEOUT))
+                sock.settimeout(0)   # with a timeout Python waits for bytes in the stream
+                good = ready and sock.recv(1, socket.MSG_OOB) == b'!' and good
+                sock.settimeout(TIMEOUT)
+            sock.sendall(b'\4')
+        return good
+
+    def say_urgent(self, sock):
+        good = True
+        for size in URGENT_AFTER:
+            sock.sendall(b'\3' * abs(size))
+            if size > 0:
+                sock.send(b'!', socket.MSG_OOB)
+            good = read_exact(sock, 1) == b'\4' and good
         return good
 
     def ask(self):
@@ -201,6 +229,11 @@ class Case:
             time.sleep(2.5)
         if kind == 'urgent':
             sock.send(b'!', socket.MSG_OOB)
+        if kind == 'urgent dialogue':
+            good = self.say_urgent(sock)
+            sock.sendall(out)
+            sock.close()
+            return good
         if kind == 'server half close':
             good = read_all(sock) == self.back
             sock.sendall(out)
@@ -227,7 +260,7 @@ class Case:
         return good
 
 
-SCENARIOS = ('plain', 'server first', 'half close', 'server half close', 'client aborts', 'server aborts', 'keepalive', 'zero window', 'urgent',
+SCENARIOS = ('plain', 'server first', 'half close', 'server half close', 'client aborts', 'server aborts', 'keepalive', 'zero window', 'urgent', 'urgent dialogue',
              'small mss', 'md5', 'mptcp', 'fastopen', 'fastopen once', 'again after close', 'again after server closes',
              'again after client reset', 'again after server reset', 'again after client crash', 'again after server crash', 'again while open')
 

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-from evasion import ACK, FIN, PSH, SYN, ip
+from evasion import ACK, FIN, PSH, SYN, URG, ip
 from run import checksum
 
 SERVER = {4: '10.2.0.1', 6: 'fd02::1'}
@@ -107,12 +107,12 @@ class Connection(Case):
         self.sent = [1000, 9000]
         self.tcp(False, SYN, None).tcp(True, SYN | ACK, None).tcp(False, ACK)
 
-    def tcp(self, to_client, flags, payload=b'', dropped=False):
+    def tcp(self, to_client, flags, payload=b'', dropped=False, urgent=0):
         seq, ack = self.sent[to_client], self.sent[not to_client]
 
         def build():
             ends, ports = self.ends(to_client)
-            segment = struct.pack('!HHIIBBHHH', *ports, seq, ack if flags & ACK else 0, 5 << 4, flags, 60000, 0, 0) + (payload or b'')
+            segment = struct.pack('!HHIIBBHHH', *ports, seq, ack if flags & ACK else 0, 5 << 4, flags, 60000, 0, urgent) + (payload or b'')
             pseudo = b''.join(ipaddress.ip_address(end).packed for end in ends) + struct.pack('!BBH', 0, 6, len(segment))
             return ip(4, 6, segment[:16] + struct.pack('!H', checksum(pseudo + segment)) + segment[18:], 64, *ends)
 
@@ -122,6 +122,10 @@ class Connection(Case):
 
     def client_says(self, payload, dropped=False):
         return self.tcp(False, PSH | ACK, payload, dropped)
+
+    def client_says_urgent(self, payload, urgent, dropped=False):
+        """`urgent`: which byte of the payload, or behind it, from 1 on."""
+        return self.tcp(False, PSH | ACK | URG, payload, dropped, urgent)
 
     def server_says(self, payload, dropped=False):
         return self.tcp(True, PSH | ACK, payload, dropped)
@@ -242,15 +246,42 @@ def tcp_cases(corpus, sids):
     yield Connection('dns over TCP: a banner of the server first', sids['dns'], 53).server_says(banner).client_says(framed(query), True)
 
 
+def urgent_cases(corpus, sids):
+    """A receiver reads urgent bytes in the stream or not; in one of the readings the message is there."""
+    get = b'GET /evil HTTP/1.1\r\nHost: a\r\n\r\n'
+    hello = pieces(corpus, 'app_tls/tls12')[0][1]
+    for sid, name, message in (('http', 'HTTP', get), ('tls', 'TLS', hello)):
+        def new(what):
+            return Connection(f'urgent: {name}, {what}', sids[sid], 7777)
+        yield new('nothing').client_says(message, True)
+        yield new('a byte before it').client_says_urgent(b'\1', 1).client_says(message, True)
+        yield new('a byte before it in the same segment').client_says_urgent(b'\1' + message, 1, True)
+        yield new('announced in a segment without data').client_says_urgent(b'', 1).client_says(b'\1' + message, True)
+        yield new('inside, announced before it').client_says_urgent(message[:2], 4).client_says(message[2:3] + b'\1' + message[3:], True)
+        yield new('the first and the third, not the second').client_says_urgent(b'\1', 1).client_says_urgent(message[:1], 1).client_says_urgent(
+            b'\2', 1).client_says(message[1:], True)
+        yield new('its own first byte').client_says_urgent(message[:1], 1).client_says(message[1:], True)
+        yield new('more than there are readings').client_says_urgent(b'\1', 1).client_says_urgent(b'\2', 1).client_says_urgent(b'\3', 1).client_says_urgent(
+            b'\4', 1)
+        yield new('after the server spoke').server_says(b'\1\2\3').client_says_urgent(b'\1', 1).client_says(message, True)
+    yield Connection('urgent: in a pattern', sids['raw'], 7777).client_says(b'EV').client_says_urgent(b'x', 1).client_says(b'IL-STREAM', True)
+    yield Connection('urgent: three in a pattern', sids['raw'], 7777).client_says_urgent(b'Ex', 2).client_says_urgent(b'Vx', 2).client_says_urgent(
+        b'IL', 2).client_says(b'-STREAM', True)
+    yield Connection('urgent: later in HTTP', sids['http'], 80).client_says(get.replace(b'evil', b'good')).client_says_urgent(
+        b'\1', 1).client_says(get.replace(b'evil', b'good'))
+
+
 def all_cases(corpus):
     protocols = datagram_protocols(corpus)
     names = [protocol.name for protocol in protocols]
     rules = [f'drop {each.name} any any -> any any ({each.rule}; sid:{100 + index};)' for index, each in enumerate(protocols)]
     rules += ['drop udp any any -> any any (msg:"raw"; content:"EVIL"; sid:200;)', 'drop smtp any any -> any any (smtp.mail_from; content:"evil@"; sid:201;)',
-              'drop ftp any any -> any any (ftp.command; content:"RETR"; sid:202;)']
+              'drop ftp any any -> any any (ftp.command; content:"RETR"; sid:202;)', 'drop http any any -> any any (http.uri; content:"/evil"; sid:203;)',
+              'drop tls any any -> any any (tls.sni; content:"example"; sid:204;)', 'drop tcp any any -> any any (content:"EVIL-STREAM"; sid:205;)']
     cases = list(datagram_cases(protocols))
     cases += length_cases(200, b'an EVIL thing')
     cases += tunnel_cases(200, 100 + names.index('dns'), b'harmless')
+    cases += urgent_cases(corpus, {'http': 203, 'tls': 204, 'raw': 205})
     cases += tcp_cases(corpus, {'smtp': 201, 'ftp': 202, 'dns': 100 + names.index('dns')})
     return cases, '\n'.join(rules) + '\n'
 

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Urgent data (RFC 6093) inline, with STREAM_URGENT_BOTH. Which byte is urgent, and whether the receiver reads it in the stream, depends on the
+ * receiver's system, on its options, on what it read when, and on which copy of a segment arrives. Programs that read the byte out of band need
+ * the URG flag, so it stays, and rules inspect the stream in each way in which it can be read.
+ *
+ * A direction remembers the places of URGENT_MAX bytes, as long as their places are to come, or are in the window that is inspected with new
+ * data. n of them make 2^n readings. A packet with one more loses its flag, and so does one of a stream that a protocol's parser reads in one way
+ * only (the pipeline decides): without URG there is only one reading.
+ */
+#include <string.h>
+
+#include "stream_priv.h"
+
+/* The place that the packet's pointer marks. A pointer of zero means the first byte to Linux, and nothing to BSD: both are inspected. */
+static int64_t marked_place(const struct tcp_peer *peer, const struct packet *pkt)
+{
+    uint16_t pointer = pkt->tcp.urgent;
+    uint32_t first = pkt->tcp.sequence + (pkt->tcp.flags & TCP_SYN ? 1 : 0);
+
+    return peer_offset(peer, first) + (pointer > 0 ? pointer - 1 : 0);
+}
+
+static bool is_remembered(const struct tcp_peer *peer, int64_t place)
+{
+    for (unsigned i = 0; i < peer->urgent_count; i++) {
+        if (peer->urgent[i] == place)
+            return true;
+    }
+    return false;
+}
+
+/* Places that no window can contain any more are forgotten. */
+static void forget_old(struct tcp_peer *peer)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < peer->urgent_count; i++) {
+        if (peer->urgent[i] + (int64_t)peer->assembly.window >= (int64_t)peer->assembly.inspected)
+            peer->urgent[kept++] = peer->urgent[i];
+    }
+    peer->urgent_count = (uint8_t)kept;
+}
+
+/* Removes URG from the packet. One that cannot be written anew is dropped. */
+static void clear(struct stream *stream, struct packet *pkt, struct stream_verdict *verdict)
+{
+    stream_count(stream, STREAM_URGENT_CLEARED);
+    if (rewrite_without_urgent(stream, pkt))
+        return;
+    verdict->drop = true;
+    verdict->reason = DROP_REASON_STREAM_URGENT;
+}
+
+void urgent_settle(struct segment *seg)
+{
+    const struct stream_options *options = &seg->stream->options;
+    struct tcp_peer *peer = seg->session ? seg->sender : NULL;
+    int64_t place;
+
+    if (!(seg->pkt->tcp.flags & TCP_URG) || !options->inline_mode || seg->verdict->drop ||
+        (options->urgent != STREAM_URGENT_CLEAR && options->urgent != STREAM_URGENT_BOTH))
+        return;
+    if (!peer || options->urgent == STREAM_URGENT_CLEAR) {
+        clear(seg->stream, seg->pkt, seg->verdict);
+        return;
+    }
+    place = marked_place(peer, seg->pkt);
+    if (peer->flags & PEER_STOPPED || is_remembered(peer, place) || place < (int64_t)peer->assembly.base)
+        return;
+    forget_old(peer);
+    if (peer->urgent_count == URGENT_MAX)
+        clear(seg->stream, seg->pkt, seg->verdict);
+    else
+        peer->urgent[peer->urgent_count++] = place;
+}
+
+bool stream_urgent_place(const struct stream *stream, const struct flow *flow, enum flow_direction direction,
+                         const struct packet *pkt, uint64_t *place)
+{
+    const struct tcp_peer *peer = flow->tcp ? &flow->tcp->peer[direction] : NULL;
+    int64_t marked;
+
+    if (!peer || peer->flags & PEER_STOPPED || !stream->options.inline_mode ||
+        stream->options.urgent != STREAM_URGENT_BOTH)
+        return false;
+    marked = marked_place(peer, pkt);
+    *place = (uint64_t)marked;
+    return is_remembered(peer, marked);
+}
+
+unsigned stream_urgent_places(const struct flow *flow, enum flow_direction direction, const int64_t **places)
+{
+    const struct tcp_peer *peer = flow->tcp ? &flow->tcp->peer[direction] : NULL;
+
+    if (!peer || peer->urgent_count == 0)
+        return 0;
+    *places = peer->urgent;
+    return peer->urgent_count;
+}
+
+void stream_clear_urgent(struct stream *stream, struct flow *flow, enum flow_direction direction, struct packet *pkt,
+                         struct stream_verdict *verdict)
+{
+    struct tcp_peer *peer = &flow->tcp->peer[direction];
+    int64_t place = marked_place(peer, pkt);
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < peer->urgent_count; i++) {
+        if (peer->urgent[i] != place)
+            peer->urgent[kept++] = peer->urgent[i];
+    }
+    peer->urgent_count = (uint8_t)kept;
+    *verdict = (struct stream_verdict){ 0 };
+    clear(stream, pkt, verdict);
+}
+
+/* --- Readings ------------------------------------------------------------------------------------------------------------------- */
+
+bool stream_next_reading(struct stream *stream, const struct flow *flow, enum flow_direction direction,
+                         const struct stream_view *view, unsigned number, struct stream_view *out)
+{
+    const struct tcp_peer *peer = &flow->tcp->peer[direction];
+    const uint8_t *bytes;
+    uint32_t length, view_at, taken = 0, left = 0;
+    uint64_t start = stream_window(stream, flow, direction, view, &bytes, &length, &view_at);
+    uint32_t at[URGENT_MAX], before_view = 0; /* of those left out */
+    unsigned count = 0;
+
+    /* Ascending, in the window. There are no places without bytes in a window of this policy. */
+    for (unsigned i = 0; i < peer->urgent_count; i++) {
+        int64_t place = peer->urgent[i] - (int64_t)start;
+        unsigned slot = count;
+
+        if (place < 0 || place >= (int64_t)length)
+            continue;
+        for (; slot > 0 && at[slot - 1] > place; slot--)
+            at[slot] = at[slot - 1];
+        at[slot] = (uint32_t)place;
+        count++;
+    }
+    if (number >> count)
+        return false;
+    for (unsigned i = 0; i < count; i++) {
+        if (!(number >> i & 1))
+            continue;
+        memcpy(stream->reading + left, bytes + taken, at[i] - taken);
+        left += at[i] - taken;
+        taken = at[i] + 1;
+        before_view += at[i] < view_at;
+    }
+    memcpy(stream->reading + left, bytes + taken, length - taken);
+    *out = (struct stream_view){
+        .data = stream->reading,
+        .length = left + length - taken,
+        .offset = start,
+        .gap = start > 0,
+        .is_reading = true,
+        .new_at = view_at - before_view,
+        .end = view->end,
+    };
+    return out->length > 0;
+}
