@@ -241,10 +241,27 @@ def generate(number, seed):
     return message(number, seed, steps, place, r.features, port=port, count=count)
 
 
+# --- Documented limits (src/app/dns/dns.md)
+
+USUAL = ('udp', 'tcp', 'case', 'port:', 'segments', 'waits', 'several', 'edns', 'opt', 'prefix:long', 'prefix:many', 'prefix:good', 'other-edns', 'other-opt', 'other-case')
+
+
+def limit(m):
+    """The limit that explains why rules did not see a message."""
+    if m.port == 53:
+        return None
+    if m.port == 137:
+        return 'port 137 is that of NetBIOS, whose messages look like those of DNS'
+    odd = [feature for feature in m.features if not feature.startswith(USUAL)]
+    if any(feature.startswith(('junk:', 'before:')) for feature in odd):
+        return 'on other ports the first bytes of a flow decide'
+    return 'on other ports a message that is odd in several respects is not taken for DNS' if len(odd) > 1 else None
+
+
 # --- What the answers show
 
 SERVED = {0, 3}      # NOERROR, NXDOMAIN: the server searched for the name
-DISPATCHED = {0, 3, 4, 5, 9}  # it read the opcode, too: NOTIMP, REFUSED, NOTAUTH
+DISPATCHED = {0, 3, 9}  # of the opcode NOTIFY also NOTAUTH
 
 
 def answers_in(m, received):

@@ -429,6 +429,47 @@ START_TEST(broken_message_is_passed_over)
 }
 END_TEST
 
+/* dnsmasq answers a readable question whatever the header counts and whatever comes behind: rules see it, and only its event is logged. */
+static const struct {
+    unsigned answers, authorities, additionals;
+    const char *behind;
+} broken_behind[] = {
+    { 0, 0, 65535, "" },          { 255, 0, 0, "" },
+    { 0, 65535, 1, "" },          { 1, 0, 0, "\x3f\x61\x62" },
+    { 1, 0, 0, "\x41x\x01\x01" }, { 1, 0, 0, "\xc0\x0c\x01\x10\x01\x01" },
+};
+enum { BROKEN_COUNT = sizeof(broken_behind) / sizeof(broken_behind[0]) };
+
+START_TEST(readable_question_is_inspected)
+{
+    unsigned i = (unsigned)_i / 4;
+    bool over_tcp = _i & 1, after_response = _i & 2;
+    struct app_rig *rig = over_tcp ? app_rig_new("dns", NULL) : udp_rig("dns", 53, NULL);
+    struct message m;
+    size_t number = after_response;
+    enum flow_direction direction = FLOW_TO_SERVER;
+
+    rig->flow.server_port = 53;
+    if (after_response) { /* a forged one, which says that the client is the server */
+        start(&m, 0x8180, 1, 0, 0, 0);
+        put_query(&m, "good.test", DNS_A);
+        send_message(rig, FLOW_TO_SERVER, &m);
+        direction = rig->verdict.reversed ? FLOW_TO_CLIENT : FLOW_TO_SERVER;
+    }
+    start(&m, 0x0100 | 4 << 11, 1, broken_behind[i].answers, broken_behind[i].authorities,
+          broken_behind[i].additionals);
+    put_query(&m, "evil.test", DNS_A);
+    for (const char *byte = broken_behind[i].behind; *byte; byte++)
+        m.bytes[m.length++] = (uint8_t)*byte;
+    send_message(rig, direction, &m);
+    assert_buffer(rig, number, "dns.query", FLOW_TO_SERVER, 0, "evil.test");
+    ck_assert(app_rig_tx(rig, number)->only_events);
+    ck_assert(app_rig_tx(rig, number)->directions & APP_TO_SERVER);
+    ck_assert(!rig->failed);
+    app_rig_free(rig);
+}
+END_TEST
+
 /* --- Settings ------------------------------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -480,13 +521,24 @@ static const struct {
     const char *proto;
     bool reversed;
 } finds[] = {
-    { 40000, 53, 0x0100, "a.test", 1, "dns", false },    { 40000, 53, 0x8180, "a.test", 1, "dns", true },
-    { 53, 40000, 0x8180, "a.test", 1, "dns", true },     { 40000, 9999, 0x0100, "a.test", 1, "dns", false },
-    { 40000, 9999, 0x8180, "a.test", 1, "dns", true },   { 40000, 9999, 0x0100, "a.test", 77, NULL, false },
-    { 40000, 9999, 0x0140, "a.test", 1, NULL, false },   { 40000, 9999, 0x3800, "a.test", 1, NULL, false },
-    { 40000, 9999, 0x0100, "a b.test", 1, NULL, false }, { 40000, 53, 0x3800, "a b.test", 77, "dns", false },
-    { 137, 137, 0x0110, "a.test", 1, NULL, false },      { 5353, 5353, 0x0000, "a.local", 1, "mdns", false },
-    { 5353, 5353, 0x8400, "a.local", 1, "mdns", false }, { 40000, 5355, 0x0000, "host", 1, "llmnr", false },
+    { 40000, 53, 0x0100, "a.test", 1, "dns", false },
+    { 40000, 53, 0x8180, "a.test", 1, "dns", true },
+    { 53, 40000, 0x8180, "a.test", 1, "dns", true },
+    { 40000, 9999, 0x0100, "a.test", 1, "dns", false },
+    { 40000, 9999, 0x8180, "a.test", 1, "dns", true },
+    { 40000, 9999, 0x0100, "a.test", 77, "dns", false },
+    { 40000, 9999, 0x0140, "a.test", 1, "dns", false },
+    { 40000, 9999, 0x3800, "a.test", 1, "dns", false },
+    { 40000, 9999, 0x0100, "a b.test", 1, "dns", false },
+    /* odd in two respects */
+    { 40000, 9999, 0x0140, "a.test", 77, NULL, false },
+    { 40000, 9999, 0x3800, "a b.test", 1, NULL, false },
+    { 40000, 9999, 0x0100, "a b.test", 77, NULL, false },
+    { 40000, 53, 0x3800, "a b.test", 77, "dns", false },
+    { 137, 137, 0x0110, "a.test", 1, NULL, false },
+    { 5353, 5353, 0x0000, "a.local", 1, "mdns", false },
+    { 5353, 5353, 0x8400, "a.local", 1, "mdns", false },
+    { 40000, 5355, 0x0000, "host", 1, "llmnr", false },
     { 5355, 40000, 0x8000, "host", 1, "llmnr", true },
 };
 
@@ -636,6 +688,7 @@ int main(void)
     tcase_add_test(tests, gap_is_survived);
     tcase_add_loop_test(tests, broken_message_is_passed_over, 0, ROWS(cuts));
     tcase_add_loop_test(tests, settings_are_kept, 0, ROWS(settings));
+    tcase_add_loop_test(tests, readable_question_is_inspected, 0, 4 * BROKEN_COUNT);
     tcase_add_loop_test(tests, protocol_is_found, 0, ROWS(finds));
     tcase_add_loop_test(tests, ports_and_transports_are_chosen, 0, ROWS(choices));
     tcase_add_loop_test(tests, stream_is_found, 0, ROWS(cuts));

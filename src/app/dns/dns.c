@@ -3,7 +3,8 @@
  * DNS over UDP and TCP. Each message is a transaction of its own, in its own direction: whether a response belongs to a request makes no
  * difference to a rule, and servers that are asked twice or answer to others are common.
  *
- * Bytes that can't be a message by their header are passed over, as in the field. On a TCP connection the length before each message says where the next
+ * Bytes that can't be a message by their header are passed over, as in the field, unless they have a readable question: dnsmasq answers it whatever the
+ * counts of the header say. Of a message that breaks off rules see what comes before; only its event is logged. On a TCP connection the length before each message says where the next
  * one begins, whatever the message is: servers answer a broken one and read on. After a gap the next bytes that look like a message with one query are
  * taken for one.
  *
@@ -65,9 +66,11 @@ static enum message take_message(struct app_context *context, enum flow_directio
                                  const uint8_t *bytes, uint32_t length)
 {
     struct dns_header header;
+    struct dns_question question;
     unsigned events = 0;
+    bool possible = dns_header_read(bytes, length, length, &header);
 
-    if (!dns_header_read(bytes, length, length, &header))
+    if (!possible && (length < DNS_HEADER || !dns_first_question(bytes, length, &header, &question)))
         return MESSAGE_IMPOSSIBLE;
     struct dns_tx *tx = (struct dns_tx *)app_tx_new(context);
 
@@ -78,15 +81,17 @@ static enum message take_message(struct app_context *context, enum flow_directio
     tx->response = multicast ? header.flags & DNS_RESPONSE : direction == FLOW_TO_CLIENT;
     tx->tx.directions = (uint8_t)(1u << direction);
     app_tx_advance(&tx->tx, direction, DNS_COMPLETE);
+    unsigned of_header = header_events(header.flags, direction, multicast);
+
     if (!err)
-        events |= header_events(header.flags, direction, multicast);
-    if (events & (1u << DNS_NOT_REQUEST | 1u << DNS_NOT_RESPONSE)) {
+        events |= of_header;
+    if (of_header & (1u << DNS_NOT_REQUEST | 1u << DNS_NOT_RESPONSE)) {
         tx->tx.directions = APP_BOTH;
         app_tx_advance(&tx->tx, !direction, DNS_COMPLETE);
         app_doubt_direction(context);
     }
-    tx->parsed = !err;
-    tx->tx.only_events = err || events >> DNS_NOT_REQUEST & 1;
+    tx->parsed = err != -ENOMEM;
+    tx->tx.only_events = err || !possible || events >> DNS_NOT_REQUEST & 1;
     if (!tx->parsed)
         dns_forget(app_heap(context), tx);
     set_events(context, &tx->tx, events);
@@ -195,69 +200,115 @@ static enum app_guess direction_of(const struct app_probe *in, const struct dns_
     return from_server == (in->direction == FLOW_TO_CLIENT) ? APP_YES : APP_REVERSED;
 }
 
-enum { PROBE_STREAM_MAX = 4096, DNS_PORT = 53 };
+enum {
+    PROBE_STREAM_MAX = 4096,
+    QUESTIONS_MAX = 16,
+    QUESTION_MAX = 512, /* bytes: a name without pointers, or pointers that lie close to it */
+    DNS_PORT = 53,
+};
 
+/* The message that begins at the first byte, as far as it is there. */
+struct begun {
+    const uint8_t *bytes;
+    uint32_t length, whole;
+    struct dns_header header;
+    bool possible; /* by the counts of the header */
+    bool is_datagram;
+};
+
+/* False: the header is not there yet. */
+static bool begin_message(const struct app_probe *in, struct begun *out)
+{
+    uint32_t prefix = in->transport == APP_TCP ? 2 : 0;
+
+    if (in->length < prefix + DNS_HEADER)
+        return false;
+    out->bytes = in->bytes + prefix;
+    out->length = out->whole = in->length - prefix;
+    out->is_datagram = prefix == 0;
+    if (prefix) {
+        out->whole = load_be16(in->bytes);
+        if (out->length > out->whole)
+            out->length = out->whole;
+    }
+    out->possible = dns_header_read(out->bytes, out->length, out->whole, &out->header);
+    return true;
+}
+
+/* A question that can't be read may still be under way. */
+static bool may_grow(const struct begun *message)
+{
+    return message->length < message->whole && message->length < DNS_HEADER + QUESTION_MAX &&
+           message->header.count[DNS_QUERIES] <= QUESTIONS_MAX;
+}
+
+/* No more than `most` bytes are read, so that it makes no difference how the stream was cut. */
+static bool has_question(const struct begun *message, uint32_t most, struct dns_question *out)
+{
+    uint32_t length = message->length < most ? message->length : most;
+
+    return dns_first_question(message->bytes, length, &message->header, out) && !(out->cut && length < message->whole);
+}
+
+/* On the ports of DNS: a message that is well-formed, or a readable question, which servers answer whatever is wrong behind it. */
 enum app_guess dns_probe_weak(const struct app_probe *in)
 {
-    const uint8_t *bytes = in->bytes;
-    uint32_t length = in->length, whole = length;
-    struct dns_header header;
+    struct begun message;
+    struct dns_question question;
 
-    if (in->transport == APP_TCP) {
-        if (length < 2 + DNS_HEADER)
-            return APP_UNSURE;
-        whole = load_be16(bytes);
-        bytes += 2;
-        length -= 2;
-    }
-    if (!dns_header_read(bytes, length, whole, &header))
+    if (!begin_message(in, &message))
+        return in->transport == APP_TCP ? APP_UNSURE : APP_NO;
+    if (message.whole < DNS_HEADER)
         return APP_NO;
-    if (whole <= PROBE_STREAM_MAX || in->transport == APP_UDP) { /* a longer one is believed by its header */
-        if (length < whole)
+    if (in->transport == APP_TCP && !message.possible) /* survives_junk: the bytes are parsed all the same */
+        return APP_NO;
+    if (has_question(&message, UINT16_MAX, &question))
+        return direction_of(in, &message.header);
+    if (!message.possible)
+        return APP_NO;
+    if (message.whole <= PROBE_STREAM_MAX || in->transport == APP_UDP) { /* a longer one is believed by its header */
+        if (message.length < message.whole)
             return APP_UNSURE;
-        if (!dns_check(bytes, whole, &header))
+        if (!dns_check(message.bytes, message.whole, &message.header))
             return APP_NO;
     }
-    return direction_of(in, &header);
+    return direction_of(in, &message.header);
 }
 
-/* Bytes of host names, with some that services use. */
-static bool name_is_plain(struct cursor *cur)
+/* Flags and numbers that resolvers write. */
+static bool is_usual(const struct dns_header *header, const struct dns_question *question)
 {
-    for (unsigned labels = 0; labels < 32; labels++) {
-        uint8_t length;
-
-        if (!cursor_u8(cur, &length) || length > 63)
-            return false;
-        if (length == 0)
-            return labels > 0;
-        const uint8_t *label = cursor_take(cur, length);
-
-        for (uint8_t i = 0; label && i < length; i++)
-            if (label[i] <= ' ' || label[i] > '~')
-                return false;
-        if (!label)
-            return false;
-    }
-    return false;
-}
-
-/* On ports that say nothing: one query in the form that resolvers write, in a message that is well-formed to its end. */
-static bool is_plain(const uint8_t *bytes, uint32_t length, const struct dns_header *header)
-{
-    struct cursor cur = cursor_of(bytes + DNS_HEADER, length - DNS_HEADER);
     unsigned opcode = header->flags >> 11 & 15;
-    uint16_t type, class;
 
     if ((opcode != 0 && opcode != 4 && opcode != 5) || header->flags & DNS_Z || header->count[DNS_QUERIES] != 1)
         return false;
-    if (!(header->flags & DNS_RESPONSE) && (header->flags & DNS_RCODE || header->count[DNS_ANSWERS] > 1))
+    if (!(header->flags & DNS_RESPONSE) && header->flags & DNS_RCODE)
         return false;
-    if (!name_is_plain(&cur) || !cursor_be16(&cur, &type) || !cursor_be16(&cur, &class))
-        return false;
-    if (type == 0 || type > 260 || (class != 1 && class != 3 && class != 255))
-        return false;
-    return dns_check(bytes, length, header);
+    return question->type > 0 && question->type <= 260;
+}
+
+/* IN, CH, HS, NONE and ANY; mDNS has a flag in the highest bit. */
+static bool class_is_known(uint16_t class)
+{
+    class &= 0x7fff;
+    return class == 1 || class == 3 || class == 4 || class == 254 || class == 255;
+}
+
+/*
+ * On ports that say nothing. Two of three must hold: the name has printable bytes only; flags and type are those that resolvers write; all of the
+ * message is well-formed. A message in one of the forms that servers answer is that of DNS even when it is odd in one respect.
+ */
+static bool is_plain(const struct begun *message, const struct dns_question *question)
+{
+    bool usual = is_usual(&message->header, question);
+
+    bool well_formed = message->possible && message->length == message->whole &&
+                       (message->is_datagram || message->whole <= PROBE_STREAM_MAX) &&
+                       dns_check(message->bytes, message->whole, &message->header);
+
+    if (!class_is_known(question->class))
+        return question->printable && usual && well_formed;
+    return question->printable ? usual || well_formed : usual && well_formed;
 }
 
 /* Messages that look the same and are not DNS: NetBIOS, mDNS, LLMNR. Requests go to their port and responses come from it; the sender of a request has the
@@ -272,27 +323,24 @@ static bool is_of_another(const struct app_probe *in, bool response)
 
 static enum app_guess probe_strict(const struct app_probe *in)
 {
-    const uint8_t *bytes = in->bytes;
-    uint32_t length = in->length;
-    struct dns_header header;
+    struct begun message;
+    struct dns_question question;
 
-    if (in->transport == APP_TCP) {
-        if (length < 2)
-            return APP_UNSURE;
-        uint32_t whole = load_be16(bytes);
-
-        if (whole < DNS_HEADER + DNS_RECORD_MIN || whole > PROBE_STREAM_MAX)
-            return APP_NO;
-        if (length < 2 + whole)
-            return length < 2 + DNS_HEADER || dns_header_read(bytes + 2, length - 2, whole, &header) ? APP_UNSURE
-                                                                                                     : APP_NO;
-        bytes += 2;
-        length = whole;
-    }
-    if (!dns_header_read(bytes, length, length, &header) || is_of_another(in, header.flags & DNS_RESPONSE) ||
-        !is_plain(bytes, length, &header))
+    if (!begin_message(in, &message))
+        return in->transport == APP_TCP && (in->length < 2 || load_be16(in->bytes) >= DNS_HEADER + DNS_RECORD_MIN)
+                   ? APP_UNSURE
+                   : APP_NO;
+    if (message.whole < DNS_HEADER + DNS_RECORD_MIN || is_of_another(in, message.header.flags & DNS_RESPONSE) ||
+        message.header.count[DNS_QUERIES] == 0)
         return APP_NO;
-    return direction_of(in, &header);
+    if (!has_question(&message, DNS_HEADER + QUESTION_MAX, &question))
+        return may_grow(&message) ? APP_UNSURE : APP_NO;
+    if (question.labels == 0 || message.header.count[DNS_QUERIES] > QUESTIONS_MAX)
+        return APP_NO;
+    if (is_plain(&message, &question))
+        return direction_of(in, &message.header);
+    return message.possible && message.length < message.whole && message.whole <= PROBE_STREAM_MAX ? APP_UNSURE
+                                                                                                   : APP_NO;
 }
 
 static enum app_guess dns_probe(const struct app_probe *in)

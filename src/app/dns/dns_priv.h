@@ -97,7 +97,7 @@ struct dns_records {
 struct dns_tx {
     struct app_tx tx;
     uint16_t id, flags;
-    bool parsed;   /* there is a message; otherwise there are only events */
+    bool parsed;   /* there is a message, or the part of it that could be read; otherwise there are only events */
     bool response; /* by its direction, or in mDNS by its header */
     struct dns_records section[DNS_SECTIONS];
     struct dns_record *records;
@@ -111,12 +111,22 @@ struct dns_header {
     uint16_t count[DNS_SECTIONS];
 };
 
+struct dns_question {
+    uint16_t type, class;
+    uint16_t labels; /* of the name, through all pointers */
+    bool printable;  /* all bytes of the labels */
+    bool cut;        /* the name ends with the bytes that are there */
+};
+
 /* Whether a header of a message of `length` bytes may be one at all; out is written when there are enough bytes. */
 bool dns_header_read(const uint8_t *bytes, size_t available, size_t length, struct dns_header *out);
 /* 0; -EINVAL when it is broken: what was read of queries and answers stays; -ENOMEM. `events` gets bits 1 << enum dns_event. */
 int dns_parse(struct heap *heap, struct dns_tx *tx, const struct dns_header *header, const uint8_t *bytes,
               uint32_t length, unsigned *events);
 void dns_forget(struct heap *heap, struct dns_tx *tx);
+/* Reads the first question alone: there are servers that answer it whatever the counts of the header say and whatever comes behind it. */
+bool dns_first_question(const uint8_t *bytes, uint32_t length, const struct dns_header *header,
+                        struct dns_question *out);
 /* Walks over a message without keeping anything; true when queries and answers are well-formed. */
 bool dns_check(const uint8_t *bytes, uint32_t length, const struct dns_header *header);
 

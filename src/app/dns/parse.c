@@ -22,6 +22,7 @@ struct parse {
     bool no_memory;
     uint32_t pointer; /* the last name that was only a pointer, and what it stands for; 0: none */
     struct dns_name pointed;
+    struct dns_question *question; /* of the name that is being read; NULL: none */
 };
 
 /* A name while it is read. */
@@ -55,10 +56,20 @@ static enum step follow_pointer(const struct parse *parse, struct name_walk *wal
     return STEP_ON;
 }
 
+/* Bytes of host names, with some that services use. */
+static void note_label(struct dns_question *question, const uint8_t *label, uint32_t length)
+{
+    question->labels++;
+    for (uint32_t i = 0; i < length; i++)
+        question->printable &= label[i] > ' ' && label[i] <= '~';
+}
+
 static enum step take_label(const struct parse *parse, struct name_walk *walk, uint32_t length)
 {
     if (walk->end - walk->at < 1 + length)
         return STEP_BROKEN;
+    if (parse->question)
+        note_label(parse->question, parse->message + walk->at + 1, length);
     if (!(walk->flags & DNS_NAME_CUT)) {
         if (walk->length)
             walk->bytes[walk->length++] = '.';
@@ -94,8 +105,11 @@ static enum step check_limits(struct parse *parse, struct name_walk *walk)
 
 static enum step walk_step(struct parse *parse, struct name_walk *walk)
 {
-    if (walk->at >= walk->end)
+    if (walk->at >= walk->end) {
+        if (parse->question)
+            parse->question->cut = true;
         return STEP_END;
+    }
     uint8_t length = parse->message[walk->at];
     enum step step;
 
@@ -307,6 +321,21 @@ bool dns_header_read(const uint8_t *bytes, size_t available, size_t length, stru
     if (records * 2 > length || (records == 0 && length > DNS_HEADER))
         return false;
     return out->flags & DNS_RESPONSE || out->count[DNS_QUERIES] > 0;
+}
+
+bool dns_first_question(const uint8_t *bytes, uint32_t length, const struct dns_header *header,
+                        struct dns_question *out)
+{
+    struct parse parse = { .message = bytes, .length = length, .labels_left = DNS_LABELS_MAX, .question = out };
+    struct cursor cur = cursor_of(bytes, length);
+    struct dns_record record;
+
+    *out = (struct dns_question){ .printable = true };
+    if (header->count[DNS_QUERIES] == 0 || !cursor_skip(&cur, DNS_HEADER) || !read_record(&parse, &cur, true, &record))
+        return false;
+    out->type = record.type;
+    out->class = record.class;
+    return true;
 }
 
 bool dns_check(const uint8_t *bytes, uint32_t length, const struct dns_header *header)
