@@ -529,7 +529,7 @@ static const struct bad_case bad_cases[] = {
     CASE("\x16\x03\x03\x00\x04\x00\x00\x00\x00\x19\x03\x03\x00\x01\x00", FLOW_TO_SERVER, "invalid_record_type", true),
     CASE("\x16\x03\x03\x00\x04\x00\x00\x00\x00\x15\x03\x03\x00\x01\x00", FLOW_TO_SERVER, "invalid_alert_message", true),
     CASE("\x16\x03\x03\x00\x04\x00\x00\x00\x00\x16\x05\x05\x00\x01\x00", FLOW_TO_SERVER, "invalid_record_version",
-         true),
+         false),
     CASE("\x16\x03\x01\x00\x04\x63\x00\x00\x00", FLOW_TO_SERVER, "invalid_handshake_message", false),
     CASE("\x16\x03\x01\x00\x04\x02\x00\x00\x00", FLOW_TO_SERVER, "invalid_handshake_message", false),
     CASE("\x16\x03\x01\x00\x05\x01\x00\x00\x01\x03", FLOW_TO_SERVER, "handshake_invalid_length", false),
@@ -650,7 +650,7 @@ START_TEST(limits)
     put_u16(&extensions, 16);
     size_t extension = open_vector(&extensions, 2), list = open_vector(&extensions, 2);
 
-    for (unsigned i = 0; i < 5000; i++)
+    for (unsigned i = 0; i < TLS_ALPN_MAX; i++)
         put_vector(&extensions, 1, "x", 1);
     close_vector(&extensions, list, 2);
     close_vector(&extensions, extension, 2);
@@ -673,6 +673,82 @@ START_TEST(limits)
     send_all(rig, FLOW_TO_CLIENT, &bytes);
     ck_assert(app_rig_has_event(rig, 0, "handshake_invalid_length"));
     ck_assert_uint_eq(app_rig_tx(rig, 0)->progress[FLOW_TO_CLIENT], TLS_SERVER_HELLO_DONE); /* what follows is read */
+    app_rig_free(rig);
+}
+END_TEST
+
+/* A hello whose names rules would not all see ends the parsing. */
+START_TEST(too_many_names)
+{
+    static struct bytes extensions, messages, bytes;
+    struct app_rig *rig = rig_new(0, NULL);
+    bool of_servers = _i;
+
+    clear(&extensions);
+    clear(&messages);
+    clear(&bytes);
+    put_u16(&extensions, of_servers ? 0 : 16);
+    size_t extension = open_vector(&extensions, 2), list = open_vector(&extensions, 2);
+
+    for (unsigned i = 0; i < (of_servers ? TLS_SERVER_NAMES_MAX : TLS_ALPN_MAX) + 1; i++) {
+        if (of_servers)
+            put_u8(&extensions, 0);
+        put_vector(&extensions, of_servers ? 2 : 1, "x", 1);
+    }
+    close_vector(&extensions, list, 2);
+    close_vector(&extensions, extension, 2);
+    put_client_hello(&messages, 0x0303, "1301", &extensions);
+    put_records(&bytes, 22, 0x0301, &messages, 16384);
+    send_all(rig, FLOW_TO_SERVER, &bytes);
+    ck_assert(app_rig_has_event(rig, 0, "handshake_invalid_length"));
+    ck_assert(rig->failed);
+    app_rig_free(rig);
+}
+END_TEST
+
+static void put_name(struct bytes *extensions, unsigned type, const char *name)
+{
+    put_u8(extensions, type);
+    put_vector(extensions, 2, name, strlen(name));
+}
+
+/* Servers differ in which of several names they take, and in what they forgive: each name is inspected, and what comes behind a broken extension. */
+START_TEST(all_names_are_inspected)
+{
+    static struct bytes extensions, messages, bytes;
+    struct app_rig *rig = rig_new(cuts[_i], NULL);
+
+    clear(&extensions);
+    clear(&messages);
+    clear(&bytes);
+    put_u16(&extensions, 0);
+    size_t extension = open_vector(&extensions, 2), list = open_vector(&extensions, 2);
+
+    put_name(&extensions, 1, "typed.test");
+    put_name(&extensions, 0, "first.test");
+    put_name(&extensions, 0, "second.test");
+    close_vector(&extensions, list, 2);
+    close_vector(&extensions, extension, 2);
+    put_u16(&extensions, 10);
+    put_vector(&extensions, 2, "\x00\x09\x00", 3); /* groups, cut off */
+    put_u16(&extensions, 16);
+    put_vector(&extensions, 2, "\x00\x03\x02h2\x01z", 7); /* the list is longer than it says */
+    put_u16(&extensions, 0);
+    extension = open_vector(&extensions, 2), list = open_vector(&extensions, 2);
+    put_name(&extensions, 0, "third.test");
+    close_vector(&extensions, list, 2);
+    close_vector(&extensions, extension, 2);
+    put_client_hello(&messages, 0x0303, "1301", &extensions);
+    put_records(&bytes, 22, 0x0301, &messages, 16384);
+    send_all(rig, FLOW_TO_SERVER, &bytes);
+    assert_buffer(rig, "tls.sni", FLOW_TO_SERVER, 0, "first.test");
+    assert_buffer(rig, "tls.sni", FLOW_TO_SERVER, 1, "second.test");
+    assert_buffer(rig, "tls.sni", FLOW_TO_SERVER, 2, "third.test");
+    assert_buffer(rig, "tls.sni", FLOW_TO_SERVER, 3, NULL);
+    assert_buffer(rig, "tls.alpn", FLOW_TO_SERVER, 1, "z");
+    assert_buffer(rig, "tls.alpn", FLOW_TO_SERVER, 0, "h2");
+    assert_buffer(rig, "tls.alpn", FLOW_TO_SERVER, 2, NULL);
+    ck_assert(!rig->failed);
     app_rig_free(rig);
 }
 END_TEST
@@ -704,6 +780,8 @@ static Suite *tls_suite(void)
     tcase_add_loop_test(tcase, heartbeat_that_leaks, 0, CUT_COUNT);
     tcase_add_loop_test(tcase, second_certificate_is_read, 0, CUT_COUNT);
     tcase_add_test(tcase, limits);
+    tcase_add_loop_test(tcase, too_many_names, 0, 2);
+    tcase_add_loop_test(tcase, all_names_are_inspected, 0, CUT_COUNT);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -26,17 +26,16 @@ static const struct tls_hello *hello_of(const struct app_tx *tx, enum flow_direc
 
 static bool get_sni(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
-    const struct tls_hello *hello = hello_of(tx, direction);
+    struct cursor name;
 
-    (void)index;
-    return lend_piece(&hello->body, hello->sni, out);
+    return tls_server_name_at(hello_of(tx, direction), index, &name) && lend(name, out);
 }
 
 static bool get_alpn(const struct app_tx *tx, enum flow_direction direction, unsigned index, struct app_bytes *out)
 {
     struct cursor name;
 
-    return tls_alpn_at(hello_of(tx, direction), index, &name) && lend(name, out);
+    return tls_alpn_at(&tls_tx_of(tx)->side[direction], index, &name) && lend(name, out);
 }
 
 static bool get_random_part(const struct app_tx *tx, enum flow_direction direction, uint32_t at, uint32_t length,

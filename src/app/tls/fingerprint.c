@@ -170,13 +170,13 @@ static bool is_alphanumeric(uint8_t byte)
     return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z');
 }
 
-static void alpn_code(const struct tls_hello *hello, char out[2])
+static void alpn_code(const struct tls_side *side, char out[2])
 {
     static const char digits[] = "0123456789abcdef";
     struct cursor name;
 
     out[0] = out[1] = '0';
-    if (!tls_alpn_at(hello, 0, &name) || cursor_left(&name) == 0)
+    if (!tls_alpn_at(side, 0, &name) || cursor_left(&name) == 0)
         return;
     uint8_t first = *name.at, last = name.end[-1];
 
@@ -259,8 +259,9 @@ static size_t without_name_and_alpn(uint16_t *types, size_t count, bool *has_nam
 }
 
 /* t13d1516h2_8daaf6152771_02713d6af862; `numbers` and `other` have room for any list of the hello. */
-static void make_ja4(const struct tls_hello *hello, uint16_t *numbers, uint16_t *other, char out[36])
+static void make_ja4(const struct tls_side *side, uint16_t *numbers, uint16_t *other, char out[36])
 {
+    const struct tls_hello *hello = &side->hello;
     struct sha256_ctx sha256;
     size_t count = collect(hello, hello->ciphers, next_number, numbers), all;
     bool has_name;
@@ -268,7 +269,7 @@ static void make_ja4(const struct tls_hello *hello, uint16_t *numbers, uint16_t 
     out[0] = 't';
     memcpy(out + 1, version_code(hello->offered), 2);
     put_count(out + 4, (unsigned)count);
-    alpn_code(hello, out + 8);
+    alpn_code(side, out + 8);
     out[10] = out[23] = '_';
     sort(numbers, other, count);
     sha256_init(&sha256);
@@ -311,7 +312,7 @@ const struct tls_prints *tls_ja4(const struct tls_tx *tx)
     if (!prints->ja4_made) {
         uint16_t numbers[NUMBERS_MAX], other[NUMBERS_MAX];
 
-        make_ja4(&side->hello, numbers, other, prints->ja4);
+        make_ja4(side, numbers, other, prints->ja4);
         prints->ja4_made = true;
     }
     return prints;

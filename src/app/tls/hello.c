@@ -3,7 +3,8 @@
  * ClientHello and ServerHello (RFC 5246 §7.4.1, RFC 8446 §4.1). The first one of each side is kept, and where its parts lie in it. A second
  * ClientHello that differs in what rules see begins another transaction (handshake.c).
  *
- * A hello that breaks off is taken as far as it goes, with an event: what a server would not accept may well be what somebody wants to see.
+ * A hello that breaks off is taken as far as it goes, with an event: what a server would not accept may well be what somebody wants to see. An extension with
+ * broken content hides nothing behind it: each server has its own list of those that it reads, and of the mistakes that it forgives.
  */
 #include <errno.h>
 #include <string.h>
@@ -61,6 +62,7 @@ struct reading {
     const struct tls_parser *parser;
     const uint8_t *start; /* of the body */
     struct tls_hello *hello;
+    bool too_many; /* names of servers or protocols */
 };
 
 static struct tls_piece piece_of(const struct reading *r, const struct cursor *bytes)
@@ -107,29 +109,46 @@ static bool take_vector16(struct cursor *cur, struct cursor *out)
     return true;
 }
 
-/* The list's own length is not looked at: it has one entry (RFC 6066 §3). */
+/* One entry of the list of server names. False: there is none. */
+static bool next_server_name(struct cursor *list, uint8_t *type, struct cursor *name)
+{
+    return cursor_u8(list, type) && take_vector16(list, name);
+}
+
+static void add_server_name(struct reading *r, const struct cursor *name)
+{
+    uint32_t length = (uint32_t)cursor_left(name);
+
+    if (length == 0 || length > SERVER_NAME_MAX)
+        tls_event(r->parser, TLS_INVALID_SNI_LENGTH);
+    if (length == 0)
+        return;
+    if (r->hello->name_count++ == 0)
+        r->hello->sni = piece_of(r, name);
+    r->too_many |= r->hello->name_count > TLS_SERVER_NAMES_MAX;
+}
+
+/* The list's own length is not looked at: it has one entry (RFC 6066 §3). Servers differ in what they do with more of them. */
 static bool server_name(struct reading *r, struct cursor body)
 {
     struct cursor name;
     uint16_t list_length;
     uint8_t type;
 
-    if (!cursor_be16(&body, &list_length) || !cursor_u8(&body, &type))
+    if (!cursor_be16(&body, &list_length) || cursor_left(&body) < 3)
         return invalid_length(r);
-    if (type != 0) {
-        tls_event(r->parser, TLS_INVALID_SNI_TYPE);
-        return false;
-    }
-    if (cursor_left(&body) < 2)
-        return invalid_length(r);
-    if (!take_vector16(&body, &name) || cursor_left(&name) == 0 || cursor_left(&name) > SERVER_NAME_MAX) {
-        tls_event(r->parser, TLS_INVALID_SNI_LENGTH);
-        return false;
-    }
-    if (r->hello->sni.length > 0)
+    if (r->hello->name_count > 0)
         tls_event(r->parser, TLS_MULTIPLE_SNI_EXTENSIONS);
-    else
-        r->hello->sni = piece_of(r, &name);
+    while (cursor_left(&body) > 0) {
+        if (!next_server_name(&body, &type, &name)) {
+            tls_event(r->parser, TLS_INVALID_SNI_LENGTH);
+            return false;
+        }
+        if (type == 0)
+            add_server_name(r, &name);
+        else
+            tls_event(r->parser, TLS_INVALID_SNI_TYPE);
+    }
     return true;
 }
 
@@ -187,23 +206,27 @@ static bool point_formats(struct reading *r, struct cursor body)
     return true;
 }
 
+/* The length of the list is not looked at: GnuTLS reads all that is there. */
 static bool alpn(struct reading *r, struct cursor body)
 {
-    struct cursor list, name;
+    struct cursor name;
+    uint16_t list_length;
 
-    if (!take_vector16(&body, &list))
+    if (!cursor_be16(&body, &list_length))
         return invalid_length(r);
+    if (list_length != cursor_left(&body))
+        tls_event(r->parser, TLS_HANDSHAKE_INVALID_LENGTH);
     if (r->hello->alpn.length == 0)
-        r->hello->alpn = piece_of(r, &list);
-    while (cursor_left(&list) > 0) {
-        if (!take_vector8(&list, &name))
+        r->hello->alpn = piece_of(r, &body);
+    for (unsigned i = 0; cursor_left(&body) > 0; i++) {
+        r->too_many |= i >= TLS_ALPN_MAX;
+        if (!take_vector8(&body, &name))
             return invalid_length(r);
     }
     return true;
 }
 
-/* False: what comes behind it is not looked at. */
-static bool extension(struct reading *r, uint16_t type, struct cursor body)
+static void extension(struct reading *r, uint16_t type, struct cursor body)
 {
     unsigned from_client = r->parser->direction == FLOW_TO_SERVER ? ~0u : 0;
 
@@ -212,51 +235,58 @@ static bool extension(struct reading *r, uint16_t type, struct cursor body)
     if (type == EXTENSION_EARLY_DATA)
         r->parser->tx->flags |= TLS_EARLY_DATA & from_client;
     if (cursor_left(&body) == 0)
-        return true;
+        return;
     switch (type) {
     case EXTENSION_SERVER_NAME:
-        return server_name(r, body);
+        server_name(r, body);
+        break;
     case EXTENSION_GROUPS:
-        return number_list(r, body, &r->hello->curves);
+        number_list(r, body, &r->hello->curves);
+        break;
     case EXTENSION_POINT_FORMATS:
-        return point_formats(r, body);
+        point_formats(r, body);
+        break;
     case EXTENSION_SIGNATURE_ALGORITHMS:
-        return number_list(r, body, &r->hello->algorithms);
+        number_list(r, body, &r->hello->algorithms);
+        break;
     case EXTENSION_ALPN:
-        return alpn(r, body);
+        alpn(r, body);
+        break;
     case EXTENSION_SUPPORTED_VERSIONS:
-        return supported_versions(r, body);
+        supported_versions(r, body);
+        break;
     default:
-        return true;
+        break;
     }
 }
 
 /* Extensions as far as they could be read become a piece of the hello. */
-static bool extensions(struct reading *r, struct cursor *cur)
+static void extensions(struct reading *r, struct cursor *cur)
 {
     struct cursor list, body;
     uint16_t type;
 
     if (cursor_left(cur) < 2)
-        return true; /* there need not be any */
-    if (!take_vector16(cur, &list))
-        return invalid_length(r);
+        return; /* there need not be any */
+    if (!take_vector16(cur, &list)) {
+        tls_event(r->parser, TLS_HANDSHAKE_INVALID_LENGTH);
+        cursor_skip(cur, 2);
+        list = *cur;
+    }
     r->hello->extensions = piece_of(r, &list);
 
     const uint8_t *start = list.at;
-    bool good = true;
 
-    while (good && cursor_left(&list) > 0) {
+    while (cursor_left(&list) > 0) {
         const uint8_t *before = list.at;
 
-        if (!cursor_be16(&list, &type) || !take_vector16(&list, &body))
-            good = invalid_length(r);
-        else
-            good = extension(r, type, body);
-        if (!good)
+        if (!cursor_be16(&list, &type) || !take_vector16(&list, &body)) {
+            tls_event(r->parser, TLS_HANDSHAKE_INVALID_LENGTH);
             r->hello->extensions.length = (uint32_t)(before - start);
+            return;
+        }
+        extension(r, type, body);
     }
-    return good;
 }
 
 /* --- The hello ----------------------------------------------------------------------------------------------------------------------- */
@@ -306,8 +336,12 @@ static bool suites(struct reading *r, struct cursor *cur)
     struct cursor list, compression;
 
     if (from_client) {
-        if (!take_vector16(cur, &list) || cursor_left(&list) % 2 != 0 || !take_vector8(cur, &compression))
+        if (!take_vector16(cur, &list) || !take_vector8(cur, &compression))
             return invalid_length(r);
+        if (cursor_left(&list) % 2 != 0) { /* NSS forgives it */
+            tls_event(r->parser, TLS_HANDSHAKE_INVALID_LENGTH);
+            list.end--;
+        }
     } else {
         const uint8_t *suite = cursor_take(cur, 2);
 
@@ -380,7 +414,13 @@ int tls_read_hello(const struct tls_parser *parser, struct cursor body)
     struct reading r = { .parser = parser, .start = hello->body.bytes, .hello = hello };
     struct cursor cur = cursor_of(hello->body.bytes, length);
 
-    hello->whole = fixed_part(&r, &cur) && suites(&r, &cur) && extensions(&r, &cur);
+    hello->whole = fixed_part(&r, &cur) && suites(&r, &cur);
+    if (hello->whole)
+        extensions(&r, &cur);
+    if (r.too_many) {
+        tls_event(parser, TLS_HANDSHAKE_INVALID_LENGTH);
+        return -EMSGSIZE; /* app-layer.error-policy decides: rules would not see all of them */
+    }
     return tls_reserve_ja3(parser->tx, parser->direction);
 }
 
@@ -389,15 +429,44 @@ void tls_free_hello(struct heap *heap, struct tls_hello *hello)
     buffer_clear(heap, &hello->body);
 }
 
-bool tls_alpn_at(const struct tls_hello *hello, unsigned index, struct cursor *name)
+bool tls_server_name_at(const struct tls_hello *hello, unsigned index, struct cursor *name)
 {
-    struct cursor list = tls_piece_cursor(&hello->body, hello->alpn);
+    struct cursor list = tls_piece_cursor(&hello->body, hello->extensions), body;
+    uint16_t type, list_length;
+    uint8_t kind;
+    unsigned found = 0;
 
-    if (index >= TLS_ALPN_MAX)
+    *name = tls_piece_cursor(&hello->body, hello->sni);
+    if (index >= hello->name_count || index == 0)
+        return index < hello->name_count;
+    while (cursor_be16(&list, &type) && take_vector16(&list, &body)) {
+        if (type != EXTENSION_SERVER_NAME || !cursor_be16(&body, &list_length))
+            continue;
+        while (next_server_name(&body, &kind, name))
+            if (kind == 0 && cursor_left(name) > 0 && found++ == index)
+                return true;
+    }
+    return false;
+}
+
+/* Names are read one after the other: the place of the next one is kept, so that a long list is walked over once. */
+bool tls_alpn_at(const struct tls_side *side, unsigned index, struct cursor *name)
+{
+    struct cursor list = tls_piece_cursor(&side->hello.body, side->hello.alpn);
+    struct tls_prints *cache = side->prints;
+    const uint8_t *start = list.at;
+    unsigned i = 0;
+
+    if (!cache || index >= TLS_ALPN_MAX)
         return false;
-    for (unsigned i = 0; take_vector8(&list, name); i++) {
-        if (i == index)
+    if (cache->alpn_index <= index && cursor_skip(&list, cache->alpn_at))
+        i = cache->alpn_index;
+    for (; take_vector8(&list, name); i++) {
+        if (i == index) {
+            cache->alpn_index = index + 1;
+            cache->alpn_at = (uint32_t)(list.at - start);
             return true;
+        }
     }
     return false;
 }

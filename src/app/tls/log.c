@@ -125,14 +125,14 @@ static void log_sni(struct fields *out, const struct tls_hello *hello)
         fields_bytes(out, "sni", sni.at, cursor_left(&sni));
 }
 
-static void log_alpns(struct fields *out, const char *key, const struct tls_hello *hello)
+static void log_alpns(struct fields *out, const char *key, const struct tls_side *side)
 {
     struct cursor name;
 
-    if (!tls_alpn_at(hello, 0, &name))
+    if (!tls_alpn_at(side, 0, &name))
         return;
     fields_array_open(out, key);
-    for (unsigned i = 0; tls_alpn_at(hello, i, &name); i++)
+    for (unsigned i = 0; tls_alpn_at(side, i, &name); i++)
         fields_bytes(out, NULL, name.at, cursor_left(&name));
     fields_array_close(out);
 }
@@ -286,9 +286,9 @@ void tls_log(const struct app_tx *base, const void *data, struct fields *out)
     log_validity(out, tx, wanted);
     log_prints(out, tx, settings);
     if (wanted & TLS_FIELD_CLIENT_ALPNS)
-        log_alpns(out, "client_alpns", &client->hello);
+        log_alpns(out, "client_alpns", client);
     if (wanted & TLS_FIELD_SERVER_ALPNS)
-        log_alpns(out, "server_alpns", &server->hello);
+        log_alpns(out, "server_alpns", server);
     if (wanted & TLS_FIELD_CLIENT_HANDSHAKE)
         log_client_handshake(out, &client->hello);
     if (wanted & TLS_FIELD_SERVER_HANDSHAKE)

@@ -202,11 +202,8 @@ static int check_header(const struct tls_parser *parser, const struct record *re
     if (!(parser->tx->flags & hello) || before == TLS_VERSION_NONE)
         side->version = record->version;
     if (!tls_version_is_known(
-            side->version)) { /* servers look at the major version only, and not at that of the hello */
+            side->version)) /* OpenSSL and GnuTLS look at the major version only, NSS and Go at nothing */
         tls_event(parser, TLS_INVALID_RECORD_VERSION);
-        if (record->version >> 8 != TLS_SSL3 >> 8)
-            return -EINVAL;
-    }
     return 0;
 }
 
@@ -339,7 +336,7 @@ static int read_next(struct tls_parser *parser, struct cursor *cur, uint32_t *ne
 {
     struct tls_side *side = tls_side_of(parser);
 
-    if (*cur->at & 0xc0)
+    if (*cur->at & 0xc0 && !side->hello.body.bytes) /* after a hello of TLS it is a record of an unknown type */
         return read_ssl2_record(parser, cur, needed);
     if (side->version == TLS_SSL2)
         side->version = TLS_VERSION_NONE;

@@ -47,42 +47,70 @@ static enum app_guess probe_ssl2(const struct app_probe *in, struct cursor cur)
     return ciphers > 0 && ciphers % 3 == 0 && (record & 0x7fff) == 9 + ciphers + session + challenge ? APP_YES : APP_NO;
 }
 
+enum {
+    RECORDS_MAX = 64,
+    CHANGE_CIPHER_SPEC = 20,
+    ALERT = 21,
+    HANDSHAKE = 22,
+    HEARTBEAT = 24,
+    LENGTH_MAX = 17 << 10,
+    HELLO_BEGIN = 6, /* bytes: type, length, version */
+};
+
+/* The first bytes of the handshake, out of the records. */
+struct begun {
+    uint8_t bytes[HELLO_BEGIN];
+    unsigned count;
+    bool odd_version; /* a record with a major version other than 3 */
+};
+
+/* In records of another version the hello is read as far as its version: two bytes would say too little. */
+static enum app_guess is_hello(const struct begun *begun)
+{
+    if (begun->count == 0)
+        return APP_UNSURE;
+    if (begun->bytes[0] != 1)
+        return APP_NO;
+    if (!begun->odd_version)
+        return APP_YES;
+    if (begun->count < HELLO_BEGIN)
+        return APP_UNSURE;
+    uint32_t length = load_be32(begun->bytes) & 0xffffff;
+
+    return length >= TLS_HELLO_MIN && length <= TLS_MESSAGE_MAX && begun->bytes[4] >= 3 ? APP_YES : APP_NO;
+}
+
 /*
- * Records up to the first with bytes of a handshake, which must be a ClientHello. Servers accept any minor version in records before the hello
- * (RFC 8446 appendix D), records of length 0, and some of them warnings. The usual versions are patterns.
+ * Records up to the first with bytes of a handshake, which must be a ClientHello. Servers accept any version in records before the hello
+ * (RFC 8446 appendix D has it for the minor one; Go and NSS look at neither), records of length 0, and some of them warnings. The usual versions are
+ * patterns.
  */
 static enum app_guess probe_records(struct cursor cur)
 {
-    enum {
-        RECORDS_MAX = 64,
-        CHANGE_CIPHER_SPEC = 20,
-        ALERT = 21,
-        HANDSHAKE = 22,
-        HEARTBEAT = 24,
-        LENGTH_MAX = 17 << 10
-    };
+    struct begun begun = { .count = 0 };
 
     for (unsigned i = 0; i < RECORDS_MAX; i++) {
-        uint8_t type, major, minor, message;
+        uint8_t type, major, minor;
         uint16_t length;
+        enum app_guess guess;
 
         if (!cursor_u8(&cur, &type))
             return APP_UNSURE;
         if (type < CHANGE_CIPHER_SPEC || type > HEARTBEAT)
             return APP_NO;
-        if (!cursor_u8(&cur, &major))
+        if (!cursor_u8(&cur, &major) || !cursor_u8(&cur, &minor) || !cursor_be16(&cur, &length))
             return APP_UNSURE;
-        if (major != 3)
-            return APP_NO;
-        if (!cursor_u8(&cur, &minor) || !cursor_be16(&cur, &length))
-            return APP_UNSURE;
+        begun.odd_version |= major != 3;
         if (length > LENGTH_MAX)
             return APP_NO;
-        if (type == HANDSHAKE && length > 0) {
-            if (!cursor_u8(&cur, &message))
-                return APP_UNSURE;
-            return message == 1 ? APP_YES : APP_NO;
-        }
+        for (; type == HANDSHAKE && length > 0 && begun.count < HELLO_BEGIN; length--)
+            if (!cursor_u8(&cur, &begun.bytes[begun.count]))
+                break;
+            else
+                begun.count++;
+        guess = is_hello(&begun);
+        if (guess != APP_UNSURE)
+            return guess;
         if (!cursor_skip(&cur, length))
             return APP_UNSURE;
     }
@@ -207,6 +235,7 @@ const struct app_proto app_tls = {
     .pattern_count = sizeof(patterns) / sizeof(patterns[0]),
     .probe = probe,
     .probe_any_port = true,
+    .joins_others = true,
     .state_size = sizeof(struct tls_state),
     .stop = stop,
     .feed = tls_feed,

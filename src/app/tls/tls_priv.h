@@ -28,9 +28,11 @@ enum {
     TLS_MESSAGE_MAX = 132 << 10, /* of a handshake message: more than any ClientHello can have (131,396 bytes) */
     TLS_CERTIFICATES_MAX = 64,   /* of a chain */
     TLS_NAMES_MAX = 4096,        /* alternative names of a certificate */
-    TLS_ALPN_MAX = 128,          /* of a hello that rules and events see */
+    TLS_ALPN_MAX = 2048,         /* of a hello; clients offer a few */
+    TLS_SERVER_NAMES_MAX = 64,   /* the same */
     TLS_NAME_TEXT_MAX = 64 << 10,
     TLS_RANDOM_LENGTH = 32,
+    TLS_HELLO_MIN = 38, /* bytes of a ClientHello: version, random, empty lists */
 };
 
 /* By the order of the names in tls.c. */
@@ -130,11 +132,12 @@ static inline struct cursor tls_piece_cursor(const struct buffer *of, struct tls
 /* A hello as it came, and where its parts lie in it. */
 struct tls_hello {
     struct buffer body;
-    bool whole;       /* all of it was understood: it has fingerprints */
+    bool whole;       /* it was understood up to its extensions: it has fingerprints */
     uint16_t version; /* the one in the fixed part */
     uint16_t offered; /* for JA4: the first known one of supported_versions, or `version` */
     struct tls_piece random, session, ciphers, extensions;
-    struct tls_piece sni, curves, formats, algorithms, alpn; /* length 0: not there */
+    struct tls_piece sni, curves, formats, algorithms, alpn; /* length 0: not there; sni: the first name */
+    uint32_t name_count;                                     /* server names */
 };
 
 struct tls_certificates {
@@ -155,6 +158,7 @@ struct tls_prints {
     struct buffer ja3;
     char ja3_hash[32];
     char ja4[36];
+    uint32_t alpn_index, alpn_at; /* where the name after the one that was read last begins in hello.alpn */
 };
 
 struct tls_side {
@@ -261,7 +265,9 @@ void tls_free_hello(struct heap *heap, struct tls_hello *hello);
 void tls_free_certificates(struct heap *heap, struct tls_certificates *certificates);
 
 /* The `index`th name of an ALPN extension. */
-bool tls_alpn_at(const struct tls_hello *hello, unsigned index, struct cursor *name);
+bool tls_alpn_at(const struct tls_side *side, unsigned index, struct cursor *name);
+/* The `index`-th server name. There may be several, and servers differ in which they take. */
+bool tls_server_name_at(const struct tls_hello *hello, unsigned index, struct cursor *name);
 
 static inline bool tls_is_grease(uint16_t value) /* RFC 8701 */
 {
