@@ -62,12 +62,18 @@ class DnsQueries(Protocol):
     def endpoints(self, nightly):
         return [serving(kind, dns_queries.understood) for kind in dns_servers.SERVERS + (dns_servers.NIGHTLY if nightly else ())]
 
+    def known(self, m, endpoints):
+        return dns_queries.limit(m)
+
 
 class TlsHellos(Protocol):
     rules, generate = tls_hellos.RULES, staticmethod(tls_hellos.generate)
 
     def endpoints(self, nightly):
         return [serving(kind, tls_hellos.understood) for kind in tls_servers.SERVERS + (tls_servers.NIGHTLY if nightly else ())]
+
+    def known(self, m, endpoints):
+        return tls_hellos.limit(m)
 
 
 PROTOCOLS = {
