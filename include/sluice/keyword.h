@@ -387,7 +387,8 @@ struct diag *rule_parser_diag(struct rule_parser *parser);
 
 /* Parses "type limit, track by_src, ..."; reports. 0 or -errno; the result is not yet added. */
 enum threshold_form {
-    THRESHOLD_FORM_EVENT,     /* threshold, event_filter */
+    THRESHOLD_FORM_EVENT,     /* lines: threshold, event_filter */
+    THRESHOLD_FORM_KEYWORD,   /* the keyword threshold */
     THRESHOLD_FORM_DETECTION, /* detection_filter */
     THRESHOLD_FORM_RATE,      /* rate_filter */
     THRESHOLD_FORM_SUPPRESS,

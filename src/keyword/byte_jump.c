@@ -8,15 +8,18 @@ enum jump_origin { JUMP_FROM_NUMBER, JUMP_FROM_BEGINNING, JUMP_FROM_END };
 struct byte_jump {
     struct byte_source source; /* first: see byte_source.h */
     enum jump_origin origin;
-    bool align;
+    bool align, has_mask;
+    uint8_t shift;
     uint16_t multiplier;
+    uint32_t mask;
     int32_t post_offset;
 };
 
 /* The sums wrap at 64 bits, as Suricata's do: a huge number is a jump back. */
 static int64_t target(const struct inspection *in, const struct byte_jump *data, const struct byte_number *number)
 {
-    uint64_t distance = number->value * data->multiplier;
+    uint64_t value = data->has_mask ? (number->value & data->mask) >> data->shift : number->value;
+    uint64_t distance = value * data->multiplier;
 
     if (data->align && distance % 4 != 0)
         distance += 4 - distance % 4;
@@ -83,6 +86,15 @@ static int set_multiplier(struct rule_parser *parser, struct span value, void *d
     return err;
 }
 
+static int set_mask(struct rule_parser *parser, struct span value, void *data, int unused)
+{
+    struct byte_jump *jump = data;
+
+    (void)unused;
+    jump->has_mask = true;
+    return byte_source_mask(parser, value, false, &jump->mask, &jump->shift);
+}
+
 static int set_post_offset(struct rule_parser *parser, struct span value, void *data, int unused)
 {
     struct byte_jump *jump = data;
@@ -102,6 +114,7 @@ static const struct option options[] = {
     { "from_end", set_origin, JUMP_FROM_END, false },
     { "multiplier", set_multiplier, 0, true },
     { "post_offset", set_post_offset, 0, true },
+    { "bitmask", set_mask, 0, true },
 };
 
 static int parse_positional(struct rule_parser *parser, struct span value, struct span *rest,
@@ -149,11 +162,13 @@ const struct keyword keyword_byte_jump = {
     .name = "byte_jump",
     .value =
         "BYTES,OFFSET[,relative][,big|little|dce][,string,hex|dec|oct][,multiplier N][,align][,from_beginning|from_end]"
-        "[,post_offset N]",
+        "[,post_offset N][,bitmask MASK]",
     .help = "goes on after as many bytes as a number in the buffer says",
     .manual =
         "The conditions that follow with relative, distance or within count from there. A jump to before the buffer\n"
-        "ends at its start; one past its end is no match. BYTES and OFFSET may be variables.",
+        "ends at its start; one past its end is no match. BYTES and OFFSET may be variables. The bitmask selects bits "
+        "of\n"
+        "the number, which are shifted to the right by its trailing zeros, before the multiplier.",
     .kind = KEYWORD_CONTENT,
     .parse = byte_jump_parse,
     .inspect = byte_jump_inspect,

@@ -5,15 +5,22 @@
 
 static bool dsize_match(const struct match_input *in, const void *data)
 {
-    return size_range_has(data, in->packet->payload_length);
+    const struct size_range *range = data;
+
+    if (range->outside && in->packet->payload_length == 0)
+        return false; /* as in Suricata: !N is of packets that have a payload */
+    return size_range_has(range, in->packet->payload_length);
 }
 
 static void dsize_narrow(const void *data, struct packet_needs *needs)
 {
     const struct size_range *range = data;
 
-    if (range->outside)
+    if (range->outside) {
+        if (needs->payload_low == 0)
+            needs->payload_low = 1;
         return;
+    }
     if (range->low > needs->payload_low)
         needs->payload_low = (uint32_t)range->low;
     if (range->high < needs->payload_high)
@@ -41,7 +48,7 @@ const struct keyword keyword_dsize = {
     .name = "dsize",
     .value = "[<|>|<=|>=|!]NUMBER or LOW<>HIGH",
     .help = "the size of the packet's payload",
-    .manual = "LOW<>HIGH is between the two, without either.",
+    .manual = "LOW<>HIGH is between the two, without either. !NUMBER does not match packets without payload.",
     .kind = KEYWORD_PACKET,
     .flags = KEYWORD_ONCE,
     .parse = dsize_parse,

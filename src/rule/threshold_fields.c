@@ -21,6 +21,8 @@ enum field {
     FIELD_IP = 1 << 8,
 };
 
+enum { ALL_FIELDS = FIELD_TYPE | FIELD_TRACK | FIELD_COUNT | FIELD_SECONDS }; /* of a threshold */
+
 #define TRACKS(a) (1u << (a))
 static const unsigned tracks_of_rules =
     TRACKS(TRACK_SOURCE) | TRACKS(TRACK_DESTINATION) | TRACKS(TRACK_BOTH) | TRACKS(TRACK_RULE) | TRACKS(TRACK_FLOW);
@@ -33,6 +35,8 @@ static const struct form {
 } forms[] = {
     [THRESHOLD_FORM_EVENT] = { THRESHOLD_LIMIT, FIELD_TYPE | FIELD_TRACK | FIELD_COUNT,
                                FIELD_SECONDS | FIELD_MULTIPLIER, false, 0 },
+    [THRESHOLD_FORM_KEYWORD] = { THRESHOLD_LIMIT, FIELD_TYPE | FIELD_TRACK | FIELD_COUNT,
+                                 FIELD_SECONDS | FIELD_MULTIPLIER, false, 0 },
     [THRESHOLD_FORM_DETECTION] = { THRESHOLD_DETECTION_FILTER, FIELD_TRACK | FIELD_COUNT | FIELD_SECONDS, FIELD_UNIQUE,
                                    false, 1 },
     [THRESHOLD_FORM_RATE] = { THRESHOLD_RATE_FILTER,
@@ -206,6 +210,53 @@ static void take_field(struct span *rest, struct span *whole, struct span *name,
     *value = span_trim(*value);
 }
 
+/* --- What follows the last field --------------------------------------------------------------------------------------------- */
+
+static size_t length_of_word(struct span value)
+{
+    static const char *const words[] = { "limit",  "threshold", "both",    "by_src",
+                                         "by_dst", "by_both",   "by_rule", "by_flow" };
+    size_t digits = 0;
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (value.length >= strlen(words[i]) && strncasecmp(value.at, words[i], strlen(words[i])) == 0)
+            return strlen(words[i]);
+    }
+    while (digits < value.length && value.at[digits] >= '0' && value.at[digits] <= '9')
+        digits++;
+    return digits;
+}
+
+static bool names_a_field(struct span text)
+{
+    for (size_t i = 0; i < FIELD_COUNT_ALL; i++) {
+        size_t length = strlen(field_table[i].name);
+
+        for (size_t at = 0; field_table[i].field & ALL_FIELDS && at + length <= text.length; at++) {
+            if (strncasecmp(text.at + at, field_table[i].name, length) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Suricata reads the keyword's value up to its fourth field and ignores the rest, also of the last word: rules have "seconds 60s". */
+static void ignore_rest(struct fields *fields, enum field field, struct span *value, struct span *rest)
+{
+    bool is_last = field & ALL_FIELDS && ((fields->seen | field) & ALL_FIELDS) == ALL_FIELDS;
+    size_t length = length_of_word(*value);
+    const char *end = rest->at ? rest->at + rest->length : value->at + value->length;
+    struct span ignored = { .at = value->at + length, .length = (size_t)(end - value->at) - length };
+
+    if (fields->form != &forms[THRESHOLD_FORM_KEYWORD] || !is_last || length == 0 || ignored.length == 0 ||
+        names_a_field(ignored))
+        return;
+    rule_parser_warning(fields->parser, ignored, "'" SPAN_FORMAT "' is ignored",
+                        SPAN_ARGS(span_shown(span_trim(ignored))));
+    value->length = length;
+    rest->at = NULL;
+}
+
 static int parse_field(struct fields *fields, struct span *rest)
 {
     unsigned allowed = fields->form->required | fields->form->optional;
@@ -219,6 +270,7 @@ static int parse_field(struct fields *fields, struct span *rest)
             return rule_parser_error(fields->parser, name, "'%s' is given twice", field_table[i].name);
         if (value.length == 0)
             return rule_parser_error(fields->parser, whole, "'%s' needs a value", field_table[i].name);
+        ignore_rest(fields, field_table[i].field, &value, rest);
         fields->seen |= field_table[i].field;
         return field_table[i].parse(fields, value);
     }

@@ -142,7 +142,7 @@ static const struct {
     { "tls.fingerprint:\"49:2D:03:1d:57:2f:cf:98:2e:3c:dd:51:d4:22:23:b9:43:7c:b7:17\";", FLOW_TO_CLIENT, false },
     { "tls.cert_chain_len:3;", FLOW_TO_CLIENT, true },
     { "tls.cert_chain_len:>3;", FLOW_TO_CLIENT, false },
-    { "tls.cert_chain_len:0;", FLOW_TO_SERVER, true },
+    { "tls.cert_chain_len:0;", FLOW_TO_SERVER, false }, /* no message of the client */
     { "tls_cert_notbefore:2015;", FLOW_TO_CLIENT, true },
     { "tls_cert_notbefore:>2015-01-01;", FLOW_TO_CLIENT, true }, /* the time itself belongs to it */
     { "tls_cert_notbefore:>2015-01-01 00:00:01;", FLOW_TO_CLIENT, false },
@@ -214,6 +214,20 @@ START_TEST(certificates_expire)
 }
 END_TEST
 
+START_TEST(chain_of_a_client_may_be_empty)
+{
+    struct tls_tx tx;
+    char names[] = "CN=wwwCN=CA";
+
+    fill(&tx, names);
+    tx.flags |= TLS_SAW_CLIENT_CERTIFICATE;
+    ck_assert(holds(&tx, "tls.cert_chain_len:0;", FLOW_TO_SERVER, NOW));
+    ck_assert(!holds(&tx, "tls.cert_chain_len:>0;", FLOW_TO_SERVER, NOW));
+    tx.side[FLOW_TO_CLIENT].certificates.count = 0; /* TLS 1.3: encrypted */
+    ck_assert(holds(&tx, "tls.cert_chain_len:0;", FLOW_TO_CLIENT, NOW));
+}
+END_TEST
+
 static Suite *keyword_suite(void)
 {
     Suite *suite = suite_create("app_tls_keyword");
@@ -224,6 +238,7 @@ static Suite *keyword_suite(void)
     tcase_add_loop_test(tcase, contents_get_their_case, 0, (int)COUNT(cases));
     tcase_add_loop_test(tcase, transactions_hold, 0, (int)COUNT(matches));
     tcase_add_test(tcase, certificates_expire);
+    tcase_add_test(tcase, chain_of_a_client_may_be_empty);
     suite_add_tcase(suite, tcase);
     return suite;
 }

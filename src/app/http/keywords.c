@@ -20,16 +20,16 @@ static const struct content *content_of(const struct condition *condition)
     return condition->keyword == &keyword_content ? condition->data : NULL;
 }
 
-/* As in the field: the buffer is lower case, so a content that is not can't be found in it. */
+/* The buffer is lower case, so a content that is not can't be found in it. */
 static int finish_host(struct rule_parser *parser, const struct condition *conditions)
 {
     for (const struct condition *c = conditions; c; c = c->next) {
         const struct content *content = content_of(c);
 
         if (content && content->nocase)
-            return rule_parser_error(parser, rule_parser_rule_span(parser),
-                                     "'http.host' is lower case: 'nocase' has no place in it");
-        for (uint16_t i = 0; content && i < content->length; i++) {
+            rule_parser_warning(parser, rule_parser_rule_span(parser),
+                                "'http.host' is lower case: 'nocase' changes nothing");
+        for (uint16_t i = 0; content && !content->nocase && i < content->length; i++) {
             if (content->bytes[i] >= 'A' && content->bytes[i] <= 'Z')
                 return rule_parser_error(parser, rule_parser_rule_span(parser),
                                          "'http.host' is lower case: a content in upper case can't be found in it");

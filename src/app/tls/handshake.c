@@ -60,6 +60,8 @@ static int certificate(const struct tls_parser *parser, struct cursor body)
 
     if (err)
         return err;
+    if (from_client)
+        parser->tx->flags |= TLS_SAW_CLIENT_CERTIFICATE;
     tls_reach(parser, parser->direction, from_client ? TLS_CLIENT_CERT_DONE : TLS_SERVER_CERT_DONE);
     if (from_client && (parser->tx->flags & TLS_WANTS_CLIENT_CERTIFICATE) && tls_side_of(parser)->certificates.decoded)
         tls_handshake_done(parser);

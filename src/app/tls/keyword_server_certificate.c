@@ -156,8 +156,14 @@ static int tls_cert_chain_len_parse(struct rule_parser *parser, struct span valu
 static bool tls_cert_chain_len_match(const struct match_input *in, const struct app_tx *tx,
                                      enum flow_direction direction, const void *data)
 {
+    const struct tls_tx *tls = tls_tx_of(tx);
+    uint32_t count = tls->side[direction].certificates.count;
+
     (void)in;
-    return number_range_has(data, tls_tx_of(tx)->side[direction].certificates.count);
+    /* A client that was not asked for a certificate has no chain, rather than one of length 0. */
+    if (count == 0 && direction == FLOW_TO_SERVER && !(tls->flags & TLS_SAW_CLIENT_CERTIFICATE))
+        return false;
+    return number_range_has(data, count);
 }
 
 const struct keyword keyword_tls_cert_chain_len = {

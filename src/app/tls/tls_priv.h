@@ -117,6 +117,7 @@ enum {
     TLS_RESUMES = 1 << 6,               /* maybe: it has not when a certificate comes */
     TLS_EARLY_DATA = 1 << 7,
     TLS_WANTS_CLIENT_CERTIFICATE = 1 << 8,
+    TLS_SAW_CLIENT_CERTIFICATE = 1 << 9, /* the message, which may have an empty list */
 };
 
 /* A piece of some bytes. */
