@@ -151,6 +151,12 @@ struct app_probe {
     bool port_hint; /* the server's port is one of the protocol's: a weaker probe will do */
 };
 
+/* A way in which messages of a protocol begin: (the first 8 bytes in network byte order & mask) == value. */
+struct app_head {
+    uint64_t mask, value;
+};
+enum { APP_HEADS_MAX = 2 };
+
 /* --- Feeding ------------------------------------------------------------------------------------------------------------------- */
 
 /* Bytes of one direction, in order, or one datagram. */
@@ -221,6 +227,13 @@ struct app_proto {
     size_t pattern_count;
     enum app_guess (*probe)(const struct app_probe *in);
     bool probe_any_port; /* the probe is strict enough to be asked for any port */
+    bool own_ports_only; /* but says no unless a port is the protocol's own, whichever the settings name */
+    /*
+     * UDP: how datagrams begin that the probe takes on ports that are not the protocol's. It says no to all others, and to those of less than 8
+     * bytes, so it is not asked for them. NULL, or more than APP_HEADS_MAX: it is asked for all.
+     */
+    const struct app_head *heads;
+    size_t head_count;
     /* TCP: its servers answer what they can't read with an error, and read on: on its ports all bytes are parsed as this protocol. */
     bool survives_junk;
     /* TCP: where another protocol was found and the probe takes the bytes too, they are parsed as both. */
@@ -436,8 +449,8 @@ void app_stream(struct app *app, struct flow *flow, enum flow_direction directio
  */
 bool app_inspects_without(const struct flow *flow, enum flow_direction direction, uint64_t place, const int64_t *places,
                           unsigned count, bool is_data_mark);
-/* A datagram. */
-void app_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
+/* A datagram. False: there is nothing in the verdict, and nothing was found in the flow. */
+bool app_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
                   uint32_t length, uint64_t now_ns, struct app_verdict *verdict);
 /* Whether protocol detection finished in the direction, and no later packet of the direction has been seen. As in Suricata it is true for
  * the packet on which it finished, when that goes the same way, and for the next one; `next` ends it. */

@@ -27,7 +27,7 @@ void app_options_default(struct app_options *options)
         options->enabled[i] = true, options->transports[i] = APP_TCP | APP_UDP;
 }
 
-static void list_ports(struct app_ports *ports, const char *text)
+void app_list_ports(struct app_ports *ports, const char *text)
 {
     while (text && *text && ports->count < APP_PORTS_MAX) {
         char *end;
@@ -46,14 +46,8 @@ static void init_ports(struct app *app)
         for (unsigned transport = 0; transport < 2; transport++) {
             app->ports[i][transport] = app->options.ports[i][transport];
             if (!app->ports[i][transport].set)
-                list_ports(&app->ports[i][transport], own[transport]);
+                app_list_ports(&app->ports[i][transport], own[transport]);
         }
-        if (app_list[i]->transports & APP_UDP)
-            app->udp_protocols[app->udp_protocol_count++] = (uint8_t)i;
-        if (app->ports[i][1].any)
-            memset(app->udp_services, 0xff, sizeof(app->udp_services));
-        for (unsigned k = 0; k < app->ports[i][1].count; k++)
-            app->udp_services[app->ports[i][1].port[k] / 64] |= UINT64_C(1) << (app->ports[i][1].port[k] % 64);
     }
 }
 
@@ -68,6 +62,7 @@ int app_new(struct app **out, const struct app_options *options, struct app_shar
     app->options = *options;
     app->shared = shared;
     init_ports(app);
+    app_init_identification(app);
     err = heap_new(&app->heap, options->memcap);
     if (err)
         goto free_app;

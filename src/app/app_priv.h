@@ -33,7 +33,8 @@ enum {
     READINGS_MAX = 12,      /* of a flow, besides the main one: no more than there are protocols over UDP */
     COMPARED_MAX =
         128, /* first bytes of a direction that are probed again when the protocol of the other one is known */
-    ANNOUNCED_MAX = 512,  /* flows that are expected, of all workers */
+    ANNOUNCED_MAX = 512, /* flows that are expected, of all workers */
+    DATAGRAM_HEADS_MAX = APP_HEADS_MAX * APP_MAX_PROTOCOLS,
     APP_SIZE_CLASSES = 8, /* lists of flows by the memory that they hold: below 2 KiB, 8 KiB, 32 KiB ... 8 MiB, above */
 };
 
@@ -99,6 +100,7 @@ struct app_flow {
     size_t held;                    /* main reading: bytes of the heap, of all readings */
     uint64_t used_ns;               /* main reading: time of the last packet that was fed */
     uint8_t size_class;
+    uint8_t ports;                    /* UDP: bits of PORTS_..., 0: not looked at since they were swapped */
     bool resumed;                     /* the parser was restarted after app_evict() */
     bool keep_files[FLOW_DIRECTIONS]; /* main reading: filestore for the whole flow, and the rule that asked for it */
     uint32_t keep_sid[FLOW_DIRECTIONS];
@@ -129,6 +131,21 @@ struct app_size_class {
     size_t bytes; /* held by all of them */
 };
 
+/* Made once, so that for most datagrams no protocol is asked. */
+struct datagram_head {
+    struct app_head head;
+    unsigned index; /* of the protocol */
+};
+struct datagram_table {
+    struct datagram_head heads[DATAGRAM_HEADS_MAX]; /* of protocols that may be on any port */
+    unsigned head_count;
+    unsigned protocol_count;
+    uint8_t protocols[APP_MAX_PROTOCOLS];      /* indices of those that UDP may carry */
+    struct app_ports own[APP_MAX_PROTOCOLS];   /* a protocol's own ports, whichever the settings name */
+    uint64_t services[UINT16_MAX / 64 + 1];    /* a bit for each port at which a protocol is expected */
+    uint64_t known_ports[UINT16_MAX / 64 + 1]; /* and for each that is one of the own ports besides */
+};
+
 struct app {
     struct app_options options;
     struct heap *heap;
@@ -136,9 +153,9 @@ struct app {
     struct app_shared *shared;
     struct turn *turn;
     struct app_ports ports[APP_MAX_PROTOCOLS][2]; /* at which a protocol is expected: of the settings, or its own */
-    uint64_t udp_services[UINT16_MAX / 64 + 1];   /* a bit for each of these ports of UDP */
-    uint8_t udp_protocols[APP_MAX_PROTOCOLS];     /* indices of those that UDP may carry */
-    unsigned udp_protocol_count;
+    struct datagram_table datagrams;
+    /* Bits of the indices of protocols with a pattern that may begin with the byte. */
+    uint64_t beginnings[FLOW_DIRECTIONS][UINT8_MAX + 1];
     unsigned wanted;                                      /* by the rules at hand: RULE_FILE_..., RULE_MESSAGE_MD5 */
     uint64_t counters[APP_MAX_PROTOCOLS][2][COUNT_KINDS]; /* by transport: TCP, UDP */
     uint64_t failed_flows[2];                             /* by transport: TCP, UDP */
@@ -172,6 +189,9 @@ static inline void app_count(struct app *app, const struct app_flow *af, enum ap
     app->counters[af->protocol - 1][af->flow->protocol == IPPROTO_UDP][what]++;
 }
 
+/* Adds the ports of a text like "80,8080"; NULL: none. */
+void app_list_ports(struct app_ports *ports, const char *text);
+
 /* --- options.c ----------------------------------------------------------------------------------------------------------- */
 
 extern const struct setting app_setting_rows[];
@@ -189,6 +209,12 @@ unsigned app_identify_by_pattern(const struct app *app, struct app_side *side, c
 
 /* Whether the protocol with this index is enabled, and the port is one of its. */
 bool app_is_expected_at(const struct app *app, size_t index, unsigned transport, uint16_t port);
+
+/* Fills app->beginnings and app->datagrams; app->ports is there. */
+void app_init_identification(struct app *app);
+/* Whether one of the ports of a UDP flow is a protocol's. Otherwise app_is_no_message() tells of most datagrams that no protocol takes them. */
+bool app_knows_ports(const struct app *app, uint16_t one, uint16_t other);
+bool app_is_no_message(const struct app *app, const uint8_t *bytes, uint32_t length);
 
 /* A protocol that a datagram may be a message of. */
 struct app_claim {

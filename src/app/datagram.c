@@ -22,7 +22,7 @@ static enum flow_direction opposite(enum flow_direction direction)
 
 static bool is_service_port(const struct app *app, uint16_t port)
 {
-    return port < SERVICE_PORTS_END || app->udp_services[port / 64] >> (port % 64) & 1;
+    return port < SERVICE_PORTS_END || app->datagrams.services[port / 64] >> (port % 64) & 1;
 }
 
 /* A flow from the port of a service to one that is none: probably the service sent the first packet that was seen. */
@@ -32,6 +32,14 @@ static bool ports_are_reversed(const struct app *app, const struct flow *flow)
         return false;
     return is_service_port(app, flow->client_port) ||
            (flow->client_port < EPHEMERAL_PORTS && flow->server_port >= EPHEMERAL_PORTS);
+}
+
+enum { PORTS_SEEN = 1, PORTS_KNOWN = 2, PORTS_REVERSED = 4 };
+
+static uint8_t look_at_ports(const struct app *app, const struct flow *flow)
+{
+    return PORTS_SEEN | (app_knows_ports(app, flow->client_port, flow->server_port) ? PORTS_KNOWN : 0) |
+           (ports_are_reversed(app, flow) ? PORTS_REVERSED : 0);
 }
 
 /* Whether bytes that the parser could not read look like a message of its protocol. */
@@ -165,25 +173,51 @@ static void identify_and_feed(struct feeding *f, enum flow_direction direction, 
     feed_others(f, claims + first, count - first, f->verdict->reversed, direction, bytes, length);
 }
 
-void app_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
-                  uint32_t length, uint64_t now_ns, struct app_verdict *verdict)
+/* The usual datagram of an unknown protocol: it is none of a known one either, and there is nothing to note of the flow any more. */
+static bool is_nothing_new(const struct app *app, const struct app_flow *af, enum flow_direction direction,
+                           const uint8_t *bytes, uint32_t length)
 {
-    struct feeding f = { .app = app, .verdict = verdict, .now_ns = now_ns, .transport = APP_UDP };
+    return !af->proto && af->side[direction].failed && (af->ports & (PORTS_SEEN | PORTS_KNOWN)) == PORTS_SEEN &&
+           app_is_no_message(app, bytes, length);
+}
+
+static void look_at_datagram(struct feeding *f, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
+                             uint32_t length)
+{
+    struct app *app = f->app;
     size_t before = heap_memory(app->heap);
     uint64_t refused = heap_refused(app->heap);
+    uint8_t ports = flow->app && flow->app->ports ? flow->app->ports : look_at_ports(app, flow);
+
+    f->verdict->either_direction = ports & PORTS_REVERSED;
+    f->af = app_get_flow(app, flow, f->verdict);
+    if (!f->af)
+        return;
+    f->af->ports = ports;
+    f->af->used_ns = f->now_ns;
+    if (!f->af->stopped)
+        identify_and_feed(f, direction, bytes, length);
+    if (heap_refused(app->heap) != refused && f->verdict->exception == EXCEPTION_NONE)
+        f->verdict->exception = EXCEPTION_APP_ERROR;
+    app_memory_update(app, flow->app, before);
+}
+
+bool app_datagram(struct app *app, struct flow *flow, enum flow_direction direction, const uint8_t *bytes,
+                  uint32_t length, uint64_t now_ns, struct app_verdict *verdict)
+{
+    struct app_flow *af = flow->app;
 
     file_engine_tick(app->files);
     *verdict = (struct app_verdict){ 0 };
     if (length == 0)
-        return;
-    verdict->either_direction = ports_are_reversed(app, flow);
-    f.af = app_get_flow(app, flow, verdict);
-    if (!f.af)
-        return;
-    f.af->used_ns = now_ns;
-    if (!f.af->stopped)
-        identify_and_feed(&f, direction, bytes, length);
-    if (heap_refused(app->heap) != refused && verdict->exception == EXCEPTION_NONE)
-        verdict->exception = EXCEPTION_APP_ERROR;
-    app_memory_update(app, flow->app, before);
+        return false;
+    if (af && is_nothing_new(app, af, direction, bytes, length)) {
+        verdict->either_direction = af->ports & PORTS_REVERSED;
+        af->used_ns = now_ns;
+        return verdict->either_direction;
+    }
+    struct feeding f = { .app = app, .verdict = verdict, .now_ns = now_ns, .transport = APP_UDP };
+
+    look_at_datagram(&f, flow, direction, bytes, length);
+    return true;
 }

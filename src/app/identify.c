@@ -3,12 +3,14 @@
  * Which protocol a flow speaks. Patterns come first, the longest that is there wins; then the probes of protocols that the ports hint
  * at; then those that are strict enough to be asked for any port. A protocol that said no is not asked again for the direction.
  *
- * This happens for the first bytes of a flow only, so the table is simply walked, looking at the first byte of each pattern.
+ * Streams are asked for their first bytes only, datagrams each one. So that few protocols are asked, tables say which of them can begin
+ * with a byte, and how messages begin that any port may have (app_proto.heads). They are made once.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "app_priv.h"
+#include "sluice/bytes.h"
 
 static bool byte_equal(uint8_t a, uint8_t b, bool nocase)
 {
@@ -102,10 +104,15 @@ static bool may_be(const struct app *app, const struct app_side *side, const str
 static unsigned by_pattern(const struct app *app, struct app_side *side, const struct app_probe *probe, unsigned only,
                            bool *unsure)
 {
+    uint64_t candidates = probe->length > 0 ? app->beginnings[probe->direction][probe->bytes[0]] : UINT64_MAX;
     unsigned best = 0, longest = 0;
 
-    for (size_t i = 0; i < app_list_count; i++) {
+    for (; candidates; candidates &= candidates - 1) {
+        size_t i = (size_t)__builtin_ctzll(candidates);
         bool possible = false;
+
+        if (i >= app_list_count)
+            break;
         unsigned length = may_be(app, side, probe, i, only) ? match_patterns(app_list[i], probe, &possible) : 0;
 
         *unsure |= possible;
@@ -167,7 +174,117 @@ unsigned app_identify(const struct app *app, struct app_side *side, const struct
     return id;
 }
 
-/* --- Datagrams ------------------------------------------------------------------------------------------------------------ */
+/* --- Tables ------------------------------------------------------------------------------------------------------------------ */
+
+static void note_port(uint64_t *ports, uint16_t port)
+{
+    ports[port / 64] |= UINT64_C(1) << (port % 64);
+}
+
+static void list_own_ports(struct datagram_table *table, size_t index)
+{
+    struct app_ports *own = &table->own[index];
+
+    app_list_ports(own, app_list[index]->udp_ports);
+    for (unsigned i = 0; i < own->count; i++)
+        note_port(table->known_ports, own->port[i]);
+}
+
+static void list_heads(struct datagram_table *table, size_t index)
+{
+    static const struct app_head any = { 0, 0 };
+    const struct app_proto *proto = app_list[index];
+    bool on_any_port = proto->probe_any_port && !proto->own_ports_only;
+    bool asks_all = proto->pattern_count > 0 || (on_any_port && (!proto->heads || proto->head_count > APP_HEADS_MAX));
+    size_t count = asks_all ? 1 : on_any_port ? proto->head_count : 0;
+
+    for (size_t i = 0; i < count; i++)
+        table->heads[table->head_count++] =
+            (struct datagram_head){ .head = asks_all ? any : proto->heads[i], .index = (unsigned)index };
+}
+
+static void list_beginnings(struct app *app, size_t index)
+{
+    const struct app_proto *proto = app_list[index];
+
+    for (size_t i = 0; i < proto->pattern_count; i++) {
+        const struct app_pattern *pattern = &proto->patterns[i];
+
+        for (unsigned byte = 0; byte <= UINT8_MAX; byte++)
+            if (pattern->offset > 0 || pattern->depth > 0 ||
+                byte_equal((uint8_t)byte, (uint8_t)pattern->bytes[0], pattern->nocase))
+                app->beginnings[pattern->direction][byte] |= UINT64_C(1) << index;
+    }
+}
+
+void app_init_identification(struct app *app)
+{
+    struct datagram_table *table = &app->datagrams;
+
+    for (size_t i = 0; i < app_list_count; i++) {
+        const struct app_ports *ports = &app->ports[i][1];
+
+        list_beginnings(app, i);
+        if (ports->any)
+            memset(table->services, 0xff, sizeof(table->services));
+        for (unsigned k = 0; k < ports->count; k++)
+            note_port(table->services, ports->port[k]);
+        if (!(app_list[i]->transports & APP_UDP))
+            continue;
+        table->protocols[table->protocol_count++] = (uint8_t)i;
+        list_own_ports(table, i);
+        list_heads(table, i);
+    }
+    for (size_t i = 0; i < sizeof(table->services) / sizeof(table->services[0]); i++)
+        table->known_ports[i] |= table->services[i];
+}
+
+/* --- Datagrams ---------------------------------------------------------------------------------------------------------------- */
+
+/* Bits of the indices of protocols that any port may have, and whose messages begin as the datagram does. */
+static uint64_t by_head(const struct datagram_table *table, const uint8_t *bytes, uint32_t length)
+{
+    uint64_t begin = length >= sizeof(begin) ? load_be64(bytes) : 0, found = 0;
+
+    for (unsigned i = 0; i < table->head_count; i++) {
+        const struct datagram_head *entry = &table->heads[i];
+
+        if ((begin & entry->head.mask) == entry->head.value)
+            found |= UINT64_C(1) << entry->index;
+    }
+    return found;
+}
+
+/* The same for those whose ports these are. */
+static uint64_t by_port(const struct app *app, const struct app_probe *probe)
+{
+    const struct datagram_table *table = &app->datagrams;
+    uint64_t found = 0;
+
+    for (unsigned i = 0; i < table->protocol_count; i++) {
+        size_t index = table->protocols[i];
+
+        if (has_hint(app, index, probe) || has_port(&table->own[index], probe->client_port) ||
+            has_port(&table->own[index], probe->server_port))
+            found |= UINT64_C(1) << index;
+    }
+    return found;
+}
+
+static bool is_known_port(const struct datagram_table *table, uint16_t port)
+{
+    return table->known_ports[port / 64] >> (port % 64) & 1;
+}
+
+bool app_knows_ports(const struct app *app, uint16_t one, uint16_t other)
+{
+    return is_known_port(&app->datagrams, one) || is_known_port(&app->datagrams, other);
+}
+
+bool app_is_no_message(const struct app *app, const uint8_t *bytes, uint32_t length)
+{
+    return by_head(&app->datagrams, bytes, length) == 0;
+}
 
 /* Whether the datagram may be a message of the protocol. */
 static bool claims(size_t index, const struct app_probe *probe, struct app_claim *out)
@@ -184,34 +301,36 @@ static bool claims(size_t index, const struct app_probe *probe, struct app_claim
     return guess == APP_YES || guess == APP_REVERSED;
 }
 
-static bool is_udp_service(const struct app *app, uint16_t port)
+/* Splits the protocols into those that the ports hint at and the others. */
+static unsigned ask(const struct app *app, const struct app_probe *probe, uint64_t possible, struct app_claim *out)
 {
-    return app->udp_services[port / 64] >> (port % 64) & 1;
+    struct app_claim others[APP_MAX_PROTOCOLS];
+    unsigned hinted_count = 0, other_count = 0;
+    struct app_probe asked = *probe;
+
+    for (; possible; possible &= possible - 1) {
+        size_t index = (size_t)__builtin_ctzll(possible);
+
+        if (!app->options.enabled[index] || !(app->options.transports[index] & APP_UDP))
+            continue;
+        asked.port_hint = has_hint(app, index, probe);
+        if (asked.port_hint)
+            hinted_count += claims(index, &asked, &out[hinted_count]);
+        else
+            other_count += claims(index, &asked, &others[other_count]);
+    }
+    memcpy(out + hinted_count, others, other_count * sizeof(*out));
+    return hinted_count + other_count;
 }
 
 unsigned app_identify_datagram(const struct app *app, const struct app_probe *probe, unsigned except,
                                struct app_claim out[APP_MAX_PROTOCOLS])
 {
-    struct app_claim hinted[APP_MAX_PROTOCOLS];
-    unsigned hinted_count = 0, other_count = 0;
-    struct app_probe asked = *probe;
+    uint64_t possible = by_head(&app->datagrams, probe->bytes, probe->length);
 
-    bool may_hint = is_udp_service(app, probe->client_port) || is_udp_service(app, probe->server_port);
-
-    for (unsigned k = 0; k < app->udp_protocol_count; k++) {
-        size_t i = app->udp_protocols[k];
-
-        if (i + 1 == except || !app->options.enabled[i] || !(app->options.transports[i] & APP_UDP))
-            continue;
-        asked.port_hint = may_hint && has_hint(app, i, probe);
-        if (!asked.port_hint && !app_list[i]->probe_any_port && app_list[i]->pattern_count == 0)
-            continue;
-        if (asked.port_hint)
-            hinted_count += claims(i, &asked, &hinted[hinted_count]);
-        else
-            other_count += claims(i, &asked, &out[other_count]);
-    }
-    memmove(out + hinted_count, out, other_count * sizeof(*out));
-    memcpy(out, hinted, hinted_count * sizeof(*out));
-    return hinted_count + other_count;
+    if (app_knows_ports(app, probe->client_port, probe->server_port))
+        possible |= by_port(app, probe);
+    if (except > 0)
+        possible &= ~(UINT64_C(1) << (except - 1));
+    return possible ? ask(app, probe, possible, out) : 0;
 }

@@ -227,6 +227,7 @@ void app_swap_directions(struct feeding *f)
 
         reading->side[FLOW_TO_SERVER] = reading->side[FLOW_TO_CLIENT];
         reading->side[FLOW_TO_CLIENT] = side;
+        reading->ports = 0;
     }
     f->verdict->reversed = true;
 }

@@ -8,8 +8,10 @@
  *
  * Contract: no crash, all memory given back, logs well-formed, and the same transactions with the same logs and events however the
  * bytes are cut. With a heap of a few slabs, too: where an allocation was refused the flow fails; where none was, the outcome is the same.
+ * What the probe takes as a datagram on any port begins with one of the protocol's heads.
  */
 #include "../lib/app_rig.h"
+#include "sluice/bytes.h"
 
 #ifndef FUZZ_SAME_WHEN_CUT
 #define FUZZ_SAME_WHEN_CUT 1
@@ -24,6 +26,22 @@ struct outcome {
 
 enum { HEAP_SLAB = 64 << 10, HEAP_DEFAULT = 8 << 20, TINY_SLABS_MIN = 2, TINY_SLABS = 14 };
 
+/* What the probe takes on any port begins with one of the protocol's heads: others are never shown to it. */
+static void check_heads(const struct app_proto *proto, const uint8_t *bytes, size_t length)
+{
+    const struct app_probe probe = {
+        .bytes = bytes, .length = (uint32_t)length, .transport = APP_UDP, .client_port = 40000, .server_port = 9999
+    };
+
+    if (!proto->heads || length == 0 || proto->probe(&probe) == APP_NO)
+        return;
+    for (size_t i = 0; i < proto->head_count && length >= 8; i++)
+        if ((load_be64(bytes) & proto->heads[i].mask) == proto->heads[i].value)
+            return;
+    fprintf(stderr, "the probe takes a datagram that begins with none of the heads\n");
+    abort();
+}
+
 static void play(struct app_rig *rig, const uint8_t *data, size_t size)
 {
     bool ended[FLOW_DIRECTIONS] = { false, false };
@@ -36,6 +54,7 @@ static void play(struct app_rig *rig, const uint8_t *data, size_t size)
             app_rig_lose(rig, direction, 10);
         if (length > size - 3)
             length = size - 3;
+        check_heads(app_by_id(app_find(FUZZ_APP)), data + 3, length);
         if (!ended[direction])
             app_rig_send(rig, direction, data + 3, length);
         if (data[0] & 4 && !ended[direction]) {

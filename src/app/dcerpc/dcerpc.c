@@ -413,6 +413,11 @@ static const struct app_condition conditions[] = {
     { &keyword_dcerpc_opnum, FLOW_TO_CLIENT, DCE_COMPLETE },
 };
 
+/* Version 4, a request, and the bits of flags and of the data representation that are never set. */
+static const struct app_head heads[] = {
+    { UINT64_C(0xffff00fcee000000), UINT64_C(0x0400000000000000) },
+};
+
 const struct app_proto app_dcerpc = {
     .name = "dcerpc",
     .help = "DCE/RPC over TCP and UDP",
@@ -420,6 +425,8 @@ const struct app_proto app_dcerpc = {
     .tcp_ports = "135",
     .probe = dcerpc_probe,
     .probe_any_port = true,
+    .heads = heads,
+    .head_count = sizeof(heads) / sizeof(heads[0]),
     .state_size = sizeof(struct dcerpc_state),
     .stop = dcerpc_stop,
     .feed = dcerpc_feed,

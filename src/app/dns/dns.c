@@ -350,6 +350,11 @@ static enum app_guess dns_probe(const struct app_probe *in)
 
 static const char *const old_events[] = { "not_a_request", "not_request", "not_a_response", "not_response", NULL };
 
+/* What is_plain() asks of the header: the opcode, Z, and one query. */
+static const struct app_head heads[] = {
+    { UINT64_C(0x00004040ffff0000), UINT64_C(0x0000000000010000) },
+};
+
 const struct app_proto app_dns = {
     .name = "dns",
     .help = "DNS over UDP and TCP",
@@ -358,6 +363,8 @@ const struct app_proto app_dns = {
     .udp_ports = "53",
     .probe = dns_probe,
     .probe_any_port = true,
+    .heads = heads,
+    .head_count = sizeof(heads) / sizeof(heads[0]),
     .survives_junk = true,
     .state_size = sizeof(struct dns_state),
     .feed = dns_feed,

@@ -18,6 +18,7 @@ const struct app_proto app_llmnr = {
     .udp_ports = "5355",
     .probe = llmnr_probe,
     .probe_any_port = true,
+    .own_ports_only = true,
     .state_size = sizeof(struct dns_state),
     .feed = dns_feed,
     .accepts_gaps = true,

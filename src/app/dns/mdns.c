@@ -18,6 +18,7 @@ const struct app_proto app_mdns = {
     .udp_ports = "5353",
     .probe = mdns_probe,
     .probe_any_port = true,
+    .own_ports_only = true,
     .feed = dns_feed_multicast,
     .tx_size = sizeof(struct dns_tx),
     .tx_free = dns_tx_free,

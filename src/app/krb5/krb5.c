@@ -239,6 +239,12 @@ static const struct setting setting_rows[] = {
     { .name = NULL },
 };
 
+/* The tag of an application, a length in one byte or in several, and a SEQUENCE that begins with field 0 or 1. */
+static const struct app_head heads[] = {
+    { UINT64_C(0xe080ff0000000000), UINT64_C(0x6000300000000000) },
+    { UINT64_C(0xe080000000000000), UINT64_C(0x6080000000000000) },
+};
+
 const struct app_proto app_krb5 = {
     .name = "krb5",
     .help = "Kerberos 5: clients and key distribution centers",
@@ -247,6 +253,8 @@ const struct app_proto app_krb5 = {
     .udp_ports = "88",
     .probe = krb5_probe,
     .probe_any_port = true,
+    .heads = heads,
+    .head_count = sizeof(heads) / sizeof(heads[0]),
     .state_size = sizeof(struct krb5_state),
     .feed = krb5_feed,
     .transfer = krb5_transfer,

@@ -316,6 +316,11 @@ static const struct setting setting_rows[] = {
     { .name = NULL },
 };
 
+/* A call: its id, and RPC_CALL. */
+static const struct app_head heads[] = {
+    { UINT64_C(0x00000000ffffffff), RPC_CALL },
+};
+
 const struct app_proto app_nfs = {
     .name = "nfs",
     .help = "NFS versions 2, 3 and 4",
@@ -324,6 +329,8 @@ const struct app_proto app_nfs = {
     .udp_ports = "2049",
     .probe = nfs_probe,
     .probe_any_port = true,
+    .heads = heads,
+    .head_count = sizeof(heads) / sizeof(heads[0]),
     .state_size = sizeof(struct nfs_state),
     .stop = nfs_stop,
     .feed = nfs_feed,
