@@ -24,12 +24,11 @@ static uint64_t application_of(const struct packet *pkt)
 
 static void add_unfiltered(struct evaluation *ev, const struct unfiltered_list *list)
 {
-    uint64_t application = application_of(ev->input->packet);
-
     for (uint32_t i = 0; i < list->count; i++) {
         const struct unfiltered *entry = &list->entries[i];
 
-        if (needs_met(&entry->needs, &ev->facts) && (!entry->applications || entry->applications & application))
+        if (needs_met(&entry->needs, &ev->facts) &&
+            (!entry->applications || entry->applications & application_of(ev->input->packet)))
             detector_add_candidate(ev->detector, entry->check);
     }
 }

@@ -216,14 +216,18 @@ static void note_direction(struct evaluation *ev)
     ev->facts.flags = ev->input->packet->flags;
 }
 
+/* An ICMP error may belong to the flow: no rule would find its stream there. */
+static bool has_stream(const struct detect_input *in)
+{
+    return in->packet->protocol == IPPROTO_TCP && in->stream && in->packet->flow && in->packet->flow->tcp;
+}
+
 static bool next_view(struct evaluation *ev, struct stream_view *view)
 {
     const struct detect_input *in = ev->input;
     struct flow *flow = in->packet->flow;
 
-    /* An ICMP error may belong to the flow: no rule would find its stream there. */
-    if (!in->stream || !flow || !flow->tcp || in->packet->protocol != IPPROTO_TCP ||
-        !stream_next_view(in->stream, flow, ev->direction, in->packet, in->flow_ends, view))
+    if (!stream_next_view(in->stream, flow, ev->direction, in->packet, in->flow_ends, view))
         return false;
     if (in->on_view) {
         in->on_view(in->user, view);
@@ -309,7 +313,7 @@ static void guess_transactions(const struct evaluation *ev)
     bool is_udp = ev->input->packet->protocol == IPPROTO_UDP;
     struct app_tx *tx = NULL;
 
-    if (!flow || !flow->app || detector->hit_count == 0 || (!is_udp && !detector->guess_transactions))
+    if (!flow || !flow->app || (!is_udp && !detector->guess_transactions))
         return;
     for (uint32_t i = 0; i < detector->hit_count; i++) {
         struct hit *hit = &detector->hits[i];
@@ -395,7 +399,7 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
     detector->limited_count = 0;
     detector->texts.count = 0;
     *hits = detector->hits;
-    ev.view = next_view(&ev, &view) ? &view : NULL;
+    ev.view = has_stream(in) && next_view(&ev, &view) ? &view : NULL;
     begin_round(detector);
     pair_places_begin(&detector->pairs, in->packet->payload, in->packet->payload_length);
     if (ev.view)
@@ -404,19 +408,21 @@ size_t detect_packet(struct detector *detector, const struct ruleset *ruleset, c
         collect_packet(&ev);
     evaluate_candidates(&ev);
     look_again(&ev);
-    guess_transactions(&ev);
+    if (detector->hit_count > 0)
+        guess_transactions(&ev);
     detect_transactions(&ev);
     if (in->packet->flags & PACKET_EITHER_DIRECTION)
         detect_other_direction(&ev);
     if (ev.view && ev.view->has_readings)
         inspect_readings(&ev);
     ev.view_only = true;
-    while (ev.view && next_view(&ev, &view)) {
+    while (ev.view && has_stream(in) && next_view(&ev, &view)) {
         begin_round(detector);
         collect_view(&ev);
         evaluate_candidates(&ev);
         look_again(&ev);
-        guess_transactions(&ev);
+        if (detector->hit_count > 0)
+            guess_transactions(&ev);
         detect_transactions(&ev);
         if (view.has_readings)
             inspect_readings(&ev);

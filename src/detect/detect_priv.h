@@ -643,7 +643,16 @@ void transaction_groups_clear(struct ruleset *ruleset);
 
 /* --- transaction.c --------------------------------------------------------------------------------------------------------- */
 
-void detect_transactions(struct evaluation *ev);
+/* `first`: of the flow's transactions that rules have not seen in the packet's direction. */
+void detect_unseen_transactions(struct evaluation *ev, struct app_tx *first);
+static inline void detect_transactions(struct evaluation *ev)
+{
+    const struct flow *flow = ev->input->packet->flow;
+    struct app_tx *first = flow && flow->app ? app_transactions_in(flow, APP_TX_UNSEEN + ev->direction) : NULL;
+
+    if (first) /* most packets have none */
+        detect_unseen_transactions(ev, first);
+}
 /* With what the packet's view is to be searched when it ends with what a transaction's buffer has grown by: detector->joined says of which bytes it
  * is then. Otherwise NULL. */
 const struct prefilter *transaction_joined(const struct evaluation *ev);

@@ -275,7 +275,8 @@ static bool buffers_match(struct evaluation *ev, const struct check *check)
 void evaluate_begin_limits(struct detector *detector, const struct rule *rule)
 {
     detector->limits.reached = 0;
-    detector->limits.match = detector->limits_match && (rule->action == ACTION_DROP || rule->action >= ACTION_REJECT);
+    if (detector->limits_match)
+        detector->limits.match = rule->action == ACTION_DROP || rule->action >= ACTION_REJECT;
 }
 
 /* Once for each rule and packet. */

@@ -832,14 +832,11 @@ const struct prefilter *transaction_joined(const struct evaluation *ev)
     return group->joined;
 }
 
-void detect_transactions(struct evaluation *ev)
+void detect_unseen_transactions(struct evaluation *ev, struct app_tx *first)
 {
-    const struct flow *flow = ev->input->packet->flow;
     enum app_tx_list list = APP_TX_UNSEEN + ev->direction;
 
-    if (!flow || !flow->app)
-        return;
-    for (struct app_tx *tx = app_transactions_in(flow, list), *next; tx; tx = next) {
+    for (struct app_tx *tx = first, *next; tx; tx = next) {
         const struct transaction_group *group;
 
         next = tx->link[list].next;

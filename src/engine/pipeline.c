@@ -355,10 +355,8 @@ static void note_app(struct app_feed *feed, const struct app_verdict *verdict)
         stream_flush(feed->packet->flow, FLOW_TO_SERVER);
         stream_flush(feed->packet->flow, FLOW_TO_CLIENT);
     }
-    for (unsigned event = APP_LAYER_EVENT_FIRST; event < APP_LAYER_EVENT_END; event++) {
-        if (verdict->events >> (event - APP_LAYER_EVENT_FIRST) & 1)
-            packet_add_event(feed->packet, event);
-    }
+    for (unsigned events = verdict->events; events; events &= events - 1)
+        packet_add_event(feed->packet, APP_LAYER_EVENT_FIRST + (unsigned)__builtin_ctz(events));
     if (verdict->reversed)
         feed->packet->flags ^= PACKET_TO_CLIENT;
     if (verdict->either_direction)
@@ -442,16 +440,18 @@ static void feed_passive(struct app_feed *feed, bool all)
     feed_acknowledged(feed, FLOW_TO_CLIENT, true);
 }
 
-static void feed_datagram(struct app_feed *feed)
+/* Whether it brought anything new: most of an unknown protocol do not. */
+static bool feed_datagram(struct app_feed *feed)
 {
     const struct packet *pkt = feed->packet;
     struct app_verdict verdict;
 
-    if (pkt->protocol != IPPROTO_UDP || !pkt->flow || pkt->flow->protocol != IPPROTO_UDP || pkt->payload_length == 0)
-        return;
-    app_datagram(feed->pipeline->app, pkt->flow, direction_of(pkt), pkt->payload, pkt->payload_length, pkt->time_ns,
-                 &verdict);
+    if (pkt->protocol != IPPROTO_UDP || !pkt->flow || pkt->flow->protocol != IPPROTO_UDP || pkt->payload_length == 0 ||
+        !app_datagram(feed->pipeline->app, pkt->flow, direction_of(pkt), pkt->payload, pkt->payload_length,
+                      pkt->time_ns, &verdict))
+        return false;
     note_app(feed, &verdict);
+    return true;
 }
 
 /* No rule is asked of a flow that has been passed; what it speaks is told nevertheless. */
@@ -527,9 +527,12 @@ static void log_transaction(struct pipeline *pipeline, const struct packet *pkt,
 
 static void tidy_transactions(struct pipeline *pipeline, const struct packet *pkt)
 {
-    if (!pkt->flow || !pkt->flow->app || pkt->verdict == VERDICT_DROP)
+    struct app_tx *first;
+
+    if (!pkt->flow || !pkt->flow->app || pkt->verdict == VERDICT_DROP ||
+        !(first = app_transactions_in(pkt->flow, APP_TX_CHANGED)))
         return;
-    for (struct app_tx *tx = app_transactions_in(pkt->flow, APP_TX_CHANGED); tx; tx = tx->link[APP_TX_CHANGED].next)
+    for (struct app_tx *tx = first; tx; tx = tx->link[APP_TX_CHANGED].next)
         log_transaction(pipeline, pkt, pkt->flow, tx, false);
     app_tidy(pipeline->app, pkt->flow, detect_release_transaction, pipeline->detector);
 }
@@ -563,14 +566,16 @@ static void ask_rules(struct pipeline *pipeline, struct packet *pkt, bool settle
     }
     if (!settled) {
         note_detected_protocol(pkt, true);
-        if (!flow_ends)
-            feed_datagram(&feed);
+        bool fed = !flow_ends && feed_datagram(&feed);
+
         if (!pipeline->stream_inline)
             feed_passive(&feed, flow_ends);
-        note_detected_protocol(pkt, false);
+        if (fed || !pipeline->stream_inline)
+            note_detected_protocol(pkt, false);
         count = detect_packet(pipeline->detector, ruleset, &in, &hits);
         limited_count = detector_limited(pipeline->detector, &limited);
-        policy_count_limits(pipeline->policy, limited, limited_count);
+        if (limited_count > 0)
+            policy_count_limits(pipeline->policy, limited, limited_count);
         settle_app(&feed);
     }
 
