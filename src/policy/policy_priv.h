@@ -17,7 +17,7 @@ struct threshold_key {
     uint8_t kind;
     uint8_t ip_version;
     uint8_t track;
-    uint8_t protocol; /* with the ports: by_flow */
+    uint8_t protocol; /* with the ports: by_flow, where the flow's start and VLANs are added to the addresses */
     uint16_t first_port, second_port;
     struct address first, second;
 };

@@ -189,6 +189,17 @@ static void order_ends(struct threshold_key *key)
     key->second_port = port;
 }
 
+/* Ports that are used again are another flow, and so are the same ports in another VLAN. */
+static void add_flow(struct threshold_key *key, const struct flow *flow)
+{
+    for (size_t i = 0; i < sizeof(flow->start_ns); i++)
+        key->first.bytes[sizeof(key->first) - 1 - i] ^= (uint8_t)(flow->start_ns >> 8 * i);
+    for (size_t i = 0; i < flow->vlan_count; i++) {
+        key->second.bytes[sizeof(key->second) - 1 - 2 * i] ^= (uint8_t)flow->vlan_id[i];
+        key->second.bytes[sizeof(key->second) - 2 - 2 * i] ^= (uint8_t)(flow->vlan_id[i] >> 8);
+    }
+}
+
 static void make_key(struct threshold_key *key, const struct threshold *threshold, const struct rule *rule,
                      const struct packet *pkt)
 {
@@ -204,13 +215,15 @@ static void make_key(struct threshold_key *key, const struct threshold *threshol
         key->first = pkt->source_address;
     if (threshold->track != TRACK_SOURCE)
         key->second = pkt->destination_address;
-    if (threshold->track == TRACK_FLOW) { /* by its five-tuple */
+    if (threshold->track == TRACK_FLOW) {
         key->protocol = pkt->protocol;
         key->first_port = pkt->source_port;
         key->second_port = pkt->destination_port;
     }
     if (threshold->track == TRACK_BOTH || threshold->track == TRACK_FLOW)
         order_ends(key);
+    if (threshold->track == TRACK_FLOW)
+        add_flow(key, pkt->flow);
 }
 
 enum threshold_outcome threshold_apply(struct threshold_table *table, const struct threshold *threshold,
@@ -221,6 +234,8 @@ enum threshold_outcome threshold_apply(struct threshold_table *table, const stru
 
     if (threshold->kind == THRESHOLD_SUPPRESS)
         return suppressed(threshold, pkt) ? OUTCOME_SILENT : OUTCOME_REPORT;
+    if (threshold->track == TRACK_FLOW && !pkt->flow)
+        return OUTCOME_NOTHING; /* as in Suricata */
     make_key(&key, threshold, rule, pkt);
 
     enum threshold_outcome outcome = OUTCOME_REPORT;

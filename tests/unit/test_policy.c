@@ -144,6 +144,7 @@ START_TEST(counts_belong_to_what_is_tracked)
     struct threshold threshold = { .kind = THRESHOLD_LIMIT, .track = tracks[_i].track, .count = 1, .seconds = 10 };
     const struct rule rule = { .action = ACTION_ALERT, .sid = 1, .gid = 1, .thresholds = &threshold };
     const struct rule *list[] = { &rule };
+    struct flow flow = { .start_ns = 5 };
     unsigned alerts = 0;
 
     make_policy(true, 15, 1 << 20);
@@ -160,9 +161,30 @@ START_TEST(counts_belong_to_what_is_tracked)
         }
         if (i == 3)
             pkt.source_port = 1025;
+        pkt.flow = &flow;
         alerts += (unsigned)apply(&pkt, list, 1).alert_count;
     }
     ck_assert_uint_eq(alerts, tracks[_i].distinct);
+    free_policy();
+}
+END_TEST
+
+START_TEST(another_flow_of_the_same_ports_counts_anew)
+{
+    struct threshold threshold = { .kind = THRESHOLD_LIMIT, .track = TRACK_FLOW, .count = 1, .seconds = 10 };
+    const struct rule rule = { .action = ACTION_ALERT, .sid = 1, .gid = 1, .thresholds = &threshold };
+    const struct rule *list[] = { &rule };
+    struct flow first = { .start_ns = 1 }, second = { .start_ns = 2 };
+    struct flow *flows[] = { &first, &first, &second, NULL, &second };
+    const size_t alerts[] = { 1, 0, 1, 0, 0 }; /* none without a flow */
+
+    make_policy(true, 15, 1 << 20);
+    for (size_t i = 0; i < sizeof(flows) / sizeof(flows[0]); i++) {
+        struct packet pkt = make_packet(1, i);
+
+        pkt.flow = flows[i];
+        ck_assert_uint_eq(apply(&pkt, list, 1).alert_count, alerts[i]);
+    }
     free_policy();
 }
 END_TEST
@@ -640,6 +662,7 @@ int main(void)
 
     tcase_add_loop_test(tcase, thresholds_count_as_the_field_does, 0, sizeof(thresholds) / sizeof(thresholds[0]));
     tcase_add_loop_test(tcase, counts_belong_to_what_is_tracked, 0, sizeof(tracks) / sizeof(tracks[0]));
+    tcase_add_test(tcase, another_flow_of_the_same_ports_counts_anew);
     tcase_add_test(tcase, rate_filter_changes_the_action_for_a_while);
     tcase_add_test(tcase, distinct_ports_count_once);
     tcase_add_test(tcase, ports_of_many_hosts_have_room);
