@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "number_list.h"
+#include "sluice/number_list.h"
 
 #include <errno.h>
 #include <string.h>
@@ -76,8 +76,8 @@ static int parse_part(struct rule_parser *parser, struct span text, unsigned max
     return 0;
 }
 
-int number_list_parse(struct rule_parser *parser, struct span text, uint64_t limit, unsigned max_count,
-                      struct number_list *out)
+int number_list_parse(struct rule_parser *parser, struct span text, uint64_t limit, const struct number_name *names,
+                      unsigned max_count, struct number_list *out)
 {
     struct number_list list = { .mode = NUMBER_LIST_ANY };
     struct span rest = span_trim(text), number, mode, of;
@@ -89,7 +89,7 @@ int number_list_parse(struct rule_parser *parser, struct span text, uint64_t lim
         goto out;
     }
     span_next(&rest, ',', &number);
-    err = number_range_parse(parser, number, limit, NULL, &list.number);
+    err = number_range_parse(parser, number, limit, names, &list.number);
     if (!err && span_next(&rest, ',', &mode))
         err = parse_mode(parser, mode, max_count, &list);
     if (!err && span_next(&rest, ',', &of))
@@ -114,23 +114,23 @@ static unsigned part_of(const struct number_list *list, unsigned count, unsigned
     return (unsigned)(to - from);
 }
 
-static bool match_index(const struct number_list *list, const uint16_t *numbers, unsigned count)
+static bool match_index(const struct number_list *list, number_list_get *number, const void *of, unsigned first,
+                        unsigned count)
 {
     int64_t index = list->index < 0 ? (int64_t)count + list->index : list->index;
 
     if (index < 0 || index >= (int64_t)count)
         return list->mode == NUMBER_LIST_INDEX_OR_OUTSIDE;
-    return number_range_has(&list->number, numbers[index]);
+    return number_range_has(&list->number, number(of, first + (unsigned)index));
 }
 
-bool number_list_match(const struct number_list *list, const uint16_t *numbers, unsigned count)
+bool number_list_match(const struct number_list *list, number_list_get *number, const void *of, unsigned count)
 {
     unsigned first = 0, matches = 0;
 
     count = part_of(list, count, &first);
-    numbers += first;
     for (unsigned i = 0; i < count; i++)
-        matches += number_range_has(&list->number, numbers[i]);
+        matches += number_range_has(&list->number, number(of, first + i));
     switch (list->mode) {
     case NUMBER_LIST_ANY:
         return matches > 0;
@@ -142,7 +142,7 @@ bool number_list_match(const struct number_list *list, const uint16_t *numbers, 
         return matches > 0 || count == 0;
     case NUMBER_LIST_INDEX:
     case NUMBER_LIST_INDEX_OR_OUTSIDE:
-        return match_index(list, numbers, count);
+        return match_index(list, number, of, first, count);
     case NUMBER_LIST_MATCHES:
         return number_range_has(&list->count, matches);
     case NUMBER_LIST_COUNT:

@@ -2,13 +2,18 @@
 #include <errno.h>
 
 #include "header.h"
-#include "number_list.h"
+#include "sluice/number_list.h"
 
 enum { VLAN_ID_MAX = 4095 };
 
+static uint64_t get_id(const void *of, unsigned index)
+{
+    return ((const struct packet *)of)->vlan_id[index];
+}
+
 static bool vlan_id_match(const struct match_input *in, const void *data)
 {
-    return number_list_match(data, in->packet->vlan_id, in->packet->vlan_count);
+    return number_list_match(data, get_id, in->packet, in->packet->vlan_count);
 }
 
 static int vlan_id_parse(struct rule_parser *parser, struct span value, bool negated)
@@ -18,7 +23,7 @@ static int vlan_id_parse(struct rule_parser *parser, struct span value, bool neg
     (void)negated;
     if (!list)
         return -ENOMEM;
-    int err = number_list_parse(parser, value, VLAN_ID_MAX, PACKET_MAX_VLANS, list);
+    int err = number_list_parse(parser, value, VLAN_ID_MAX, NULL, PACKET_MAX_VLANS, list);
 
     return err ? err : rule_parser_add_packet_condition(parser, list, false);
 }

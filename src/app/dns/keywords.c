@@ -4,7 +4,9 @@
  *
  * A record without a name (the root) has no buffer, and does not hide those behind it.
  */
-#include "sluice/number_range.h"
+#include <errno.h>
+
+#include "sluice/number_list.h"
 
 #include "dns_priv.h"
 
@@ -321,6 +323,11 @@ const struct keyword keyword_dns_rcode = {
     .match_transaction = dns_rcode_match,
 };
 
+static uint64_t get_type(const void *of, unsigned index)
+{
+    return ((const struct dns_records *)of)->first[index].type;
+}
+
 static bool dns_rrtype_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
                              const void *data)
 {
@@ -328,23 +335,29 @@ static bool dns_rrtype_match(const struct match_input *in, const struct app_tx *
     const struct dns_records *section = &dns->section[direction == FLOW_TO_SERVER ? DNS_QUERIES : DNS_ANSWERS];
 
     (void)in;
-    for (uint16_t i = 0; i < section->count; i++)
-        if (number_range_has(data, section->first[i].type))
-            return true;
-    return false;
+    return number_list_match(data, get_type, section, section->count);
 }
 
 static int dns_rrtype_parse(struct rule_parser *parser, struct span value, bool negated)
 {
+    struct number_list *list = arena_alloc(rule_parser_arena(parser), sizeof(*list));
+
     (void)negated;
-    return number_range_transaction_condition(parser, value, UINT16_MAX, dns_type_names);
+    if (!list)
+        return -ENOMEM;
+    int err = number_list_parse(parser, value, UINT16_MAX, dns_type_names, UINT16_MAX, list);
+
+    return err ? err : rule_parser_add_transaction_condition(parser, list, false);
 }
 
 const struct keyword keyword_dns_rrtype = {
     .name = "dns.rrtype",
-    .value = NUMBER_RANGE_FORM " or [!]NAME",
+    .value = NUMBER_LIST_FORM "; a number may be a NAME",
     .help = "the type of a query in a DNS request, or of an answer in a response: 16 or txt",
-    .manual = "It holds when one of the queries or answers is like this; with ! when one is not.",
+    .manual = "It holds when one of the queries or answers is like this; with ! when one is not. WHICH is any (the\n"
+              "default), all, all_or_absent, or_absent, an index (0 is the first, -1 the last), oob_or INDEX, or nb "
+              "NUMBER: how\n"
+              "many hold. FROM:TO is the part of the list that counts.",
     .kind = KEYWORD_TRANSACTION,
     .applications = dns_words,
     .directions = APP_BOTH,

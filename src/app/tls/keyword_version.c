@@ -118,6 +118,8 @@ static int add_version(struct rule_parser *parser, struct span part, struct vers
         return rule_parser_error(parser, part, "ssl_version has sslv2, sslv3, tls1.0, tls1.1, tls1.2, tls1.3");
     if ((set->listed | set->excluded) >> index & 1)
         return rule_parser_error(parser, part, "'" SPAN_FORMAT "' is there twice", SPAN_ARGS(name));
+    if (negated ? set->listed : set->excluded)
+        return rule_parser_error(parser, part, "ssl_version has versions, or versions with !, and not both");
     if (negated)
         set->excluded |= (uint8_t)(1u << index);
     else

@@ -8,10 +8,10 @@
  *
  * A negative index counts from the end.
  */
-#ifndef SLUICE_KEYWORD_NUMBER_LIST_H
-#define SLUICE_KEYWORD_NUMBER_LIST_H
+#ifndef SLUICE_NUMBER_LIST_H
+#define SLUICE_NUMBER_LIST_H
 
-#include "number_range.h"
+#include "sluice/number_range.h"
 
 enum number_list_mode {
     NUMBER_LIST_ANY,
@@ -32,10 +32,15 @@ struct number_list {
     int32_t from, to;          /* the part; to 0 is the end */
 };
 
-/* Indices lie in [-max_count, max_count). 0 or -EINVAL after an error; *out only on success. */
-int number_list_parse(struct rule_parser *parser, struct span text, uint64_t limit, unsigned max_count,
-                      struct number_list *out);
+/* The form for struct keyword's `value`. */
+#define NUMBER_LIST_FORM NUMBER_RANGE_FORM "[,WHICH[,FROM:TO]], or count NUMBER"
 
-bool number_list_match(const struct number_list *list, const uint16_t *numbers, unsigned count);
+/* Numbers from 0 to `limit`; `names` may be NULL. Indices lie in [-max_count, max_count). 0 or -EINVAL after an error; *out only on success. */
+int number_list_parse(struct rule_parser *parser, struct span text, uint64_t limit, const struct number_name *names,
+                      unsigned max_count, struct number_list *out);
+
+/* `number` returns the index-th number of `of`. */
+typedef uint64_t number_list_get(const void *of, unsigned index);
+bool number_list_match(const struct number_list *list, number_list_get *number, const void *of, unsigned count);
 
 #endif
