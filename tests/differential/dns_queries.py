@@ -285,6 +285,9 @@ def understood(m, received):
         if len(answer) < 12:
             continue
         number, flags = struct.unpack_from('!HH', answer)
+        opt = answer.rfind(b'\0\0\x29')
+        if opt >= 12 and answer[opt + 5:opt + 6] not in (b'', b'\0'):
+            continue  # BADVERS and other codes of EDNS, whose lower bits are those of NOERROR
         if flags & QR and flags & 15 in (DISPATCHED if flags >> 11 & 15 == 4 else SERVED):
             served.add(number)
     return WORD_ID in served if m.place else len(served) >= m.count

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The protocols of the differential tests. To add one: a module that generates messages, a module with the endpoints, and a row in PROTOCOLS."""
 import dns_queries
+import dns_resolvers
+import dns_responses
 import dns_servers
 import http_clients
 import http_requests
@@ -66,6 +68,13 @@ class DnsQueries(Protocol):
         return dns_queries.limit(m)
 
 
+class DnsResponses(Protocol):
+    rules, generate = dns_responses.RULES, staticmethod(dns_responses.generate)
+
+    def endpoints(self, nightly):
+        return dns_resolvers.RESOLVERS
+
+
 class TlsHellos(Protocol):
     rules, generate = tls_hellos.RULES, staticmethod(tls_hellos.generate)
 
@@ -80,5 +89,6 @@ PROTOCOLS = {
     'http-requests': HttpRequests(),
     'http-responses': HttpResponses(),
     'dns': DnsQueries(),
+    'dns-responses': DnsResponses(),
     'tls': TlsHellos(),
 }

@@ -470,6 +470,32 @@ START_TEST(readable_question_is_inspected)
 }
 END_TEST
 
+/* Resolvers read a record by its length: data that is no MX record hides none of the records behind it. */
+START_TEST(broken_data_hides_nothing)
+{
+    struct app_rig *rig = udp_rig("dns", 53, NULL);
+    struct message m;
+    bool additional = _i;
+
+    start(&m, 0x8180, 1, additional ? 0 : 2, 0, additional ? 2 : 0);
+    put_query(&m, "a.test", DNS_A);
+    put_record(&m, DNS_MX, "\0", 1);
+    put_name(&m, "evil.test");
+    put16(&m, DNS_A);
+    put16(&m, 1);
+    put16(&m, 0);
+    put16(&m, 60);
+    put16(&m, 4);
+    put16(&m, 0x0102);
+    put16(&m, 0x0304);
+    send_message(rig, FLOW_TO_CLIENT, &m);
+    assert_buffer(rig, 0, additional ? "dns.additionals.rrname" : "dns.answer.name", FLOW_TO_CLIENT, 1, "evil.test");
+    ck_assert(app_rig_has_event(rig, 0, additional ? "invalid_additionals" : "malformed_data"));
+    ck_assert_int_eq(app_rig_tx(rig, 0)->only_events, !additional);
+    app_rig_free(rig);
+}
+END_TEST
+
 /* --- Settings ------------------------------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -688,6 +714,7 @@ int main(void)
     tcase_add_test(tests, gap_is_survived);
     tcase_add_loop_test(tests, broken_message_is_passed_over, 0, ROWS(cuts));
     tcase_add_loop_test(tests, settings_are_kept, 0, ROWS(settings));
+    tcase_add_loop_test(tests, broken_data_hides_nothing, 0, 2);
     tcase_add_loop_test(tests, readable_question_is_inspected, 0, 4 * BROKEN_COUNT);
     tcase_add_loop_test(tests, protocol_is_found, 0, ROWS(finds));
     tcase_add_loop_test(tests, ports_and_transports_are_chosen, 0, ROWS(choices));

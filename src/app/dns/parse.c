@@ -20,6 +20,7 @@ struct parse {
     uint32_t labels_left;
     unsigned events;
     bool no_memory;
+    bool broken_data; /* of a record of the current section */
     uint32_t pointer; /* the last name that was only a pointer, and what it stands for; 0: none */
     struct dns_name pointed;
     struct dns_question *question; /* of the name that is being read; NULL: none */
@@ -252,7 +253,13 @@ static bool read_record(struct parse *parse, struct cursor *cur, bool query, str
     if (!data)
         return false;
     record->data = (uint32_t)(data - parse->message);
-    return record->data_length == 0 || read_data(parse, cursor_of(data, record->data_length), record);
+    if (record->data_length > 0 && !read_data(parse, cursor_of(data, record->data_length), record)) {
+        /* Resolvers need the data of the records that they look for: the next record begins where the length says. */
+        parse->broken_data = true;
+        record->target = record->mailbox = (struct dns_name){ 0 };
+        record->data_length = 0;
+    }
+    return true;
 }
 
 /* What keywords call the name in a record's data: not that of SRV, as in the field. */
@@ -293,17 +300,23 @@ static bool read_sections(struct parse *parse, const struct dns_header *header, 
     struct dns_records unkept[DNS_SECTIONS], *section = parse->tx ? parse->tx->section : unkept;
     static const enum dns_event events[] = { DNS_MALFORMED_DATA, DNS_MALFORMED_DATA, DNS_INVALID_AUTHORITIES,
                                              DNS_INVALID_ADDITIONALS };
+    bool good = true;
 
     for (unsigned i = 0; i < DNS_SECTIONS; i++) {
         section[i] = (struct dns_records){ .first = records };
-        if (!read_section(parse, &cur, &section[i], header->count[i], i == DNS_QUERIES)) {
+        parse->broken_data = false;
+        bool framed = read_section(parse, &cur, &section[i], header->count[i], i == DNS_QUERIES);
+
+        if (!framed || parse->broken_data) {
             parse->events |= 1u << events[i];
-            return i >= DNS_AUTHORITIES;
+            good &= i >= DNS_AUTHORITIES;
         }
+        if (!framed)
+            return good;
         if (records)
             records += section[i].count;
     }
-    return true;
+    return good;
 }
 
 bool dns_header_read(const uint8_t *bytes, size_t available, size_t length, struct dns_header *out)
