@@ -93,7 +93,8 @@ const struct keyword keyword_tls_version = {
 enum { VERSION_COUNT = 6 };
 
 struct version_set {
-    uint8_t listed, excluded; /* bits by version_index() */
+    uint8_t listed; /* bits by version_index() */
+    bool negated;
 };
 
 /* A version that has no name is none of them. */
@@ -105,6 +106,7 @@ static unsigned version_index(uint16_t version)
     return version >= TLS_SSL3 && version <= TLS_13 ? 1 + (version - TLS_SSL3) : VERSION_COUNT;
 }
 
+/* As in Suricata, ! before the first version is that of the list; rules that repeat it before the others mean the same. */
 static int add_version(struct rule_parser *parser, struct span part, struct version_set *set)
 {
     static const struct name_value names[] = {
@@ -116,14 +118,12 @@ static int add_version(struct rule_parser *parser, struct span part, struct vers
 
     if (!find_name(names, name, &index))
         return rule_parser_error(parser, part, "ssl_version has sslv2, sslv3, tls1.0, tls1.1, tls1.2, tls1.3");
-    if ((set->listed | set->excluded) >> index & 1)
+    if (set->listed >> index & 1)
         return rule_parser_error(parser, part, "'" SPAN_FORMAT "' is there twice", SPAN_ARGS(name));
-    if (negated ? set->listed : set->excluded)
-        return rule_parser_error(parser, part, "ssl_version has versions, or versions with !, and not both");
-    if (negated)
-        set->excluded |= (uint8_t)(1u << index);
-    else
-        set->listed |= (uint8_t)(1u << index);
+    if (negated && set->listed && !set->negated)
+        return rule_parser_error(parser, part, "'!' stands before the whole list");
+    set->negated |= negated;
+    set->listed |= (uint8_t)(1u << index);
     return 0;
 }
 
@@ -145,7 +145,6 @@ static int ssl_version_parse(struct rule_parser *parser, struct span value, bool
     return rule_parser_add_transaction_condition(parser, set, false);
 }
 
-/* With nothing but exclusions all other versions hold. */
 static bool ssl_version_match(const struct match_input *in, const struct app_tx *tx, enum flow_direction direction,
                               const void *data)
 {
@@ -153,15 +152,13 @@ static bool ssl_version_match(const struct match_input *in, const struct app_tx 
     unsigned index = version_index(version_of(tx, direction));
 
     (void)in;
-    if (index >= VERSION_COUNT)
-        return false;
-    return set->listed ? set->listed >> index & 1 : !(set->excluded >> index & 1);
+    return index < VERSION_COUNT && (set->listed >> index & 1) != set->negated;
 }
 
 const struct keyword keyword_ssl_version = {
     .name = "ssl_version",
-    .value = "[!]sslv2|sslv3|tls1.0|tls1.1|tls1.2|tls1.3[,...]",
-    .help = "the version is one of these, or none of those with !",
+    .value = "[!]VERSION[,...]: sslv2, sslv3, tls1.0, tls1.1, tls1.2, tls1.3",
+    .help = "the version is one of these, or with ! none of these",
     .kind = KEYWORD_TRANSACTION,
     .flags = KEYWORD_QUOTED,
     .applications = tls_words,
