@@ -678,7 +678,7 @@ static void inspect_found(struct pipeline *pipeline, struct packet *const *found
 static void ask_at_end(struct pipeline *pipeline, struct flow *flow)
 {
     for (enum flow_direction direction = 0; direction < FLOW_DIRECTIONS; direction++) {
-        if (!stream_has_rest(flow, direction))
+        if (!stream_has_rest(flow, direction) && !app_transactions_in(flow, APP_TX_UNSEEN + direction))
             continue;
         struct packet pkt = pseudo_packet(flow, pipeline->now_ns, direction);
 
