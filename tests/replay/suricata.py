@@ -3,19 +3,24 @@
 """Compares the alerts of `sluice replay` with those of Suricata 8.
 
     suricata.py SLUICE --rules RULES [--ips] [--set KEY=VALUE]... CAPTURE...      one comparison by hand
-    suricata.py SLUICE --suite FOLDER SHARED [--share N]                          the rules of FOLDER over the captures of SHARED
+    suricata.py SLUICE --nightly SHARED [--suites NAME,NAME] [--captures PATTERN] [--share N]    all suites; --share N: every Nth capture
 
 An alert is compared by its packet, rule, action and transaction; with --ips the dropped packets are compared, too. Suricata is the
 program `suricata`, or that of a chroot when SLUICE_SURICATA_ROOT names one. Without Suricata 8 the exit code is 77.
 
-FOLDER of a suite has NAME.rules. Comments of the rule file say how it is run:
+The suites of --nightly, each over the captures of SHARED/pcaps:
 
-    #! ips                    both with and without dropping
-    #! set KEY=VALUE          a setting of Sluice
-    #! captures GLOB...       of SHARED/pcaps; without it those of the suite
-    #! differs SID: REASON    a difference that is documented
+    thresholds     suricata/thresholds.rules
+    drops          suricata/drops.rules, inline
+    et-open        the rules of ET Open without their thresholds, whose state Suricata keeps from capture to capture when rules are loaded once
+    et-open-drop   the same with the action drop, inline
+    repro          SHARED/repro with its own rules
 
-The exit code is 1 when an alert differs.
+suricata/known.txt has the differences that are documented, one a line: SUITE SID CAPTURE REASON (* for all). Rules of Suricata's own events
+(sid 2200000 to 2299999) are left out. The matches at the end of a flow have no packet: Suricata evaluates the flows of a capture's end in random
+order, so that only their number is compared.
+
+The exit code is 1 when an alert differs that is not known.
 """
 import argparse
 import collections
@@ -25,9 +30,11 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 CONFIG = """%YAML 1.1
 ---
@@ -103,6 +110,80 @@ class Suricata:
             return events_of(folder), [m[1] for text in refused if (m := re.search(r'sid:\s*(\d+)', text))]
 
 
+class SuricataServer:
+    """Suricata with its rules loaded once, for many captures (its unix socket mode). It keeps thresholds from one to the next."""
+
+    def __init__(self, suricata, rules, ips, load_seconds=900):
+        self.folder = tempfile.mkdtemp(dir=suricata.root + '/tmp')
+        self.inside, self.count = self.folder[len(suricata.root):], 0
+        shutil.copy(rules, self.folder + '/x.rules')
+        with open(self.folder + '/x.yaml', 'w') as f:
+            f.write(CONFIG + f'runmode: single\nunix-command: {{enabled: yes, filename: {self.inside}/socket}}\n'
+                    'classification-file: /etc/suricata/classification.config\nreference-config-file: /etc/suricata/reference.config\n')
+        self.log = open(self.folder + '/log', 'w+')
+        self.process = subprocess.Popen(
+            [*suricata.command, '-c', self.inside + '/x.yaml', '-k', 'none', '-S', self.inside + '/x.rules', '-l', self.inside,
+             '--unix-socket=' + self.inside + '/socket', *(['--simulate-ips'] if ips else [])],
+            stdout=self.log, stderr=subprocess.STDOUT)
+        end = time.time() + load_seconds
+        while not os.path.exists(self.folder + '/socket'):
+            if self.process.poll() is not None or time.time() > end:
+                self.close()
+                sys.exit('Suricata did not open its socket')
+            time.sleep(0.2)
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(600) # commands wait while the engine is set up
+        self.socket.connect(self.folder + '/socket')
+        self.send({'version': '0.2'})
+
+    def send(self, message):
+        self.socket.sendall((json.dumps(message) + '\n').encode())
+        answer = b''
+        while True:
+            part = self.socket.recv(65536)
+            if not part:
+                raise OSError('Suricata has closed its socket')
+            answer += part
+            try:
+                return json.loads(answer)
+            except ValueError:
+                continue
+
+    def run(self, capture):
+        self.count += 1
+        name = f'{self.inside}/{self.count}'
+        os.mkdir(f'{self.folder}/{self.count}')
+        shutil.copy(capture, f'{self.folder}/{self.count}.pcap')
+        self.send({'command': 'pcap-file', 'arguments': {'filename': name + '.pcap', 'output-dir': name}})
+        idle = 0
+        while idle < 2: # between the list and its start a capture is in neither
+            time.sleep(0.05)
+            waits = self.send({'command': 'pcap-file-number'})['message'] or self.send({'command': 'pcap-current'})['message'] != 'None'
+            idle = 0 if waits else idle + 1
+        try:
+            return events_of(f'{self.folder}/{self.count}')
+        except OSError:
+            return [] # it does not read captures of this kind
+        finally:
+            os.unlink(f'{self.folder}/{self.count}.pcap')
+            shutil.rmtree(f'{self.folder}/{self.count}')
+
+    def refused_rules(self):
+        with open(self.folder + '/log', encoding='latin-1') as f:
+            return {int(m[1]) for m in re.finditer(r'error parsing signature ".*?sid:\s*(\d+)', f.read())}
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.log.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
 def run_sluice(sluice, rules, capture, ips, settings):
     with tempfile.TemporaryDirectory() as folder:
         options = [o for s in (*SETTINGS, *settings) for o in ('--set', s)] + (['--ips'] if ips else [])
@@ -160,6 +241,146 @@ def by_hand(options, suricata):
     return status
 
 
+# --- Nightly -----------------------------------------------------------------------------------------------------------------------
+
+FOLDER = os.path.dirname(os.path.abspath(__file__)) + '/suricata'
+ET_OPEN = '/rules/et-open-2024-03/suricata.rules'
+# name: rule file, capture folder, inline
+SUITES = {
+    'thresholds': (FOLDER + '/thresholds.rules', '/pcaps', False),
+    'drops': (FOLDER + '/drops.rules', '/pcaps', True),
+    'repro': ('/repro/repro.rules', '/repro', False),
+    'et-open': (ET_OPEN, '/pcaps', False),
+    'et-open-drop': (ET_OPEN, '/pcaps', True),
+}
+
+
+def rules_of(suite, shared, folder):
+    source = SUITES[suite][0]
+    if not os.path.exists(source):
+        source = shared + source
+    path = f'{folder}/{suite}.rules'
+    with open(source, encoding='latin-1') as f, open(path, 'w', encoding='latin-1') as out:
+        for line in f:
+            if re.search(r'sid:\s*22\d{5}\s*;', line):
+                continue
+            line = re.sub(r'\b(threshold|detection_filter)\s*:[^;]*;', '', line) if suite.startswith('et-open') else line
+            out.write(re.sub(r'^alert\b', 'drop', line) if suite == 'et-open-drop' else line)
+    return path
+
+
+def captures_of(suite, shared, share, largest, pattern):
+    found = sorted(f for f in glob.glob(shared + SUITES[suite][1] + '/**/*', recursive=True)
+                   if f.endswith(('.pcap', '.cap', '.trace', '.pcapng')) and os.path.getsize(f) <= largest)
+    return found if suite == 'repro' else [f for f in found if fnmatch.fnmatch(os.path.basename(f), pattern)][::share]
+
+
+def known_differences():
+    with open(FOLDER + '/known.txt', encoding='utf-8') as f:
+        return [line.split(None, 3) for line in f if line.strip() and not line.startswith('#')]
+
+
+def is_known(known, suite, sid, capture):
+    return any(fnmatch.fnmatch(suite, k[0]) and fnmatch.fnmatch(str(sid), k[1]) and fnmatch.fnmatch(capture, k[2]) for k in known)
+
+
+def classify(more, less):
+    """Pairs what differs of the same rule: (class, rule, what Sluice has, what Suricata has)."""
+    out = []
+    more, less = list(more.elements()), list(less.elements())
+    for one in list(more):
+        same = [o for o in less if o[0] == one[0]]
+        if one[0] == 0 or not same:
+            continue
+        other = next((o for o in same if o[1] == one[1]), same[0])
+        what = 'packet' if other[1] != one[1] else 'action' if other[2] != one[2] else 'transaction'
+        out.append((what, one[0], one, other))
+        more.remove(one)
+        less.remove(other)
+    out += [('more drops' if o[0] == 0 else 'more', o[0], o, None) for o in more]
+    return out + [('missing drops' if o[0] == 0 else 'missing', o[0], None, o) for o in less]
+
+
+class SuricataRuns:
+    """The same, with one run for each capture."""
+
+    def __init__(self, suricata, rules, ips):
+        self.suricata, self.rules, self.ips, self.refused = suricata, rules, ips, ()
+
+    def run(self, capture):
+        events, self.refused = self.suricata.run(self.rules, capture, self.ips, ())
+        return events
+
+    def refused_rules(self):
+        return {int(sid) for sid in self.refused}
+
+    def close(self):
+        pass
+
+
+def refused_by_one(sluice, rules, server, folder):
+    """The rules that one of both did not load."""
+    with open(rules, encoding='latin-1') as f:
+        known = {int(m[1]) for m in re.finditer(r'^[a-z].*?sid:\s*(\d+)', f.read(), re.M)}
+    empty = folder + '/empty.pcap'
+    with open(empty, 'wb') as f:
+        f.write(b'\xd4\xc3\xb2\xa1\x02\x00\x04\x00' + bytes(8) + b'\xff\xff\x00\x00\x01\x00\x00\x00')
+    run = subprocess.run([sluice, 'replay', '--rules', rules, '--log-dir', folder, '--no-console', empty], capture_output=True, text=True,
+                         encoding='latin-1', timeout=300)
+    ours = {int(m[1]) for m in re.finditer(r'error:.*\n.*?sid:\s*(\d+)', run.stderr)}
+    return (ours | server.refused_rules()) & known
+
+
+def run_suite(options, suricata, suite, folder):
+    ips = SUITES[suite][2]
+    rules = rules_of(suite, options.nightly, folder)
+    captures = captures_of(suite, options.nightly, options.share, options.largest, options.captures)
+    known, classes, examples = known_differences(), collections.Counter(), collections.defaultdict(list)
+    equal = differing = failed = 0
+    server = (SuricataServer if suite.startswith('et-open') else SuricataRuns)(suricata, rules, ips)
+    try:
+        server.run(captures[0])
+        refused = refused_by_one(options.sluice, rules, server, folder)
+        for capture in captures:
+            name = os.path.basename(capture)
+            try:
+                ours = run_sluice(options.sluice, rules, capture, ips, ())[0]
+            except SystemExit:
+                failed += 1 # of a link type that is not supported, or damaged
+                continue
+            ours, theirs = compared(ours, ips), compared(server.run(capture), ips)
+            for events in ours, theirs:
+                for key in [k for k in events if k[0] in refused]:
+                    del events[key]
+            equal += sum((ours & theirs).values())
+            found = classify(ours - theirs, theirs - ours)
+            unknown = [d for d in found if not is_known(known, suite, d[1], name)]
+            classes['known'] += len(found) - len(unknown)
+            differing += bool(unknown)
+            for what, sid, one, other in unknown:
+                classes[what] += 1
+                examples[(what, sid)].append(f'{name}: {one or ""} {"<>" if one and other else ""} {other or ""}')
+    finally:
+        server.close()
+    unknown = sum(n for what, n in classes.items() if what != 'known')
+    print(f'{suite}: {len(captures)} captures, {failed} not readable; {equal} alerts and drops equal, {unknown} differ in {differing} captures; '
+          f'{len(refused)} rules are not loaded by both')
+    for what, number in classes.most_common():
+        print(f'  {what}: {number}')
+    for (what, sid), lines in sorted(examples.items(), key=lambda item: -len(item[1]))[:options.examples]:
+        print(f'    {what}, rule {sid}, {len(lines)} times: {lines[0]}')
+    sys.stdout.flush()
+    return unknown > 0
+
+
+def nightly(options, suricata):
+    status = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for suite in options.suites.split(','):
+            status |= run_suite(options, suricata, suite, folder)
+    return status
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('sluice')
@@ -167,10 +388,16 @@ def main():
     parser.add_argument('--ips', action='store_true')
     parser.add_argument('--set', action='append', default=[])
     parser.add_argument('--peer-set', action='append', default=[], help='a setting of Suricata')
-    parser.add_argument('paths', nargs='+')
+    parser.add_argument('--nightly', metavar='SHARED')
+    parser.add_argument('--suites', default=','.join(SUITES))
+    parser.add_argument('--share', type=int, default=1)
+    parser.add_argument('--largest', type=int, default=3000000, help='bytes of a capture')
+    parser.add_argument('--captures', default='*', help='names of the captures, as a shell pattern')
+    parser.add_argument('--examples', type=int, default=25, help='how many differing rules are shown')
+    parser.add_argument('paths', nargs='*')
     options = parser.parse_args()
     options.sluice = os.path.abspath(options.sluice)
-    sys.exit(by_hand(options, Suricata()))
+    sys.exit(nightly(options, Suricata()) if options.nightly else by_hand(options, Suricata()))
 
 
 if __name__ == '__main__':
