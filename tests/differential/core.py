@@ -44,6 +44,15 @@ def from_json(fields):
                    fields['opening'].encode('latin-1'), fields['answer'].encode('latin-1'), fields['count'], fields.get('udp', False))
 
 
+def cases(name, from_json=from_json):
+    """The messages of earlier findings."""
+    path = f'{HERE}/cases/{name}.jsonl'
+    if not os.path.exists(path):
+        return []
+    with open(path) as f:
+        return [from_json(json.loads(line)['message']) for line in f]
+
+
 # --- Captures
 
 def checksum(data):
@@ -79,13 +88,13 @@ class Datagrams:
 class Connection:
     """Writes the packets of one TCP connection. Checksums of TCP are left out: the replay is told not to verify them."""
 
-    def __init__(self, capture, client, port):
-        self.capture, self.addresses, self.port = capture, (client, SERVER), port
+    def __init__(self, capture, client, port, client_port=40000):
+        self.capture, self.addresses, self.ports = capture, (client, SERVER), (client_port, port)
         self.sequence, self.packets = [1000, 5000], 0
 
     def packet(self, side, flags, data=b''):
         source, target = self.addresses[side], self.addresses[1 - side]
-        ports = (40000, self.port) if side == 0 else (self.port, 40000)
+        ports = self.ports if side == 0 else self.ports[::-1]
         acknowledged = self.sequence[1 - side] if flags & 0x10 else 0
         header = struct.pack('!HHIIBBHHH', *ports, self.sequence[side], acknowledged, 0x50, flags, 65535, 0, 0)
         self.capture.write(ip_header(source, target, 6, 20 + len(data)) + header + data)
@@ -147,10 +156,17 @@ CONFIGURATION = 'stream:\n  checksum-validation: no\neve:\n  types:\n    - alert
 
 def replay(sluice, messages, rules, folder, settings=()):
     """The verdict on each message, by `sluice replay --ips`."""
+    def fill(capture):
+        for index, m in enumerate(messages):
+            capture.add(index, m)
+    return replay_capture(sluice, fill, len(messages), rules, folder, settings)
+
+
+def replay_capture(sluice, fill, count, rules, folder, settings=()):
+    """The verdict on each of `count` messages; fill(capture) writes them."""
     work = tempfile.mkdtemp(dir=folder)
     capture = Capture(work + '/messages.pcap')
-    for index, m in enumerate(messages):
-        capture.add(index, m)
+    fill(capture)
     capture.file.close()
     with open(work + '/rules', 'w') as f:
         f.write(rules)
@@ -161,7 +177,7 @@ def replay(sluice, messages, rules, folder, settings=()):
                          capture_output=True, text=True)
     if run.returncode != 0:
         raise RuntimeError(f'sluice replay ended with {run.returncode}: {run.stderr}')
-    verdicts = [None] * len(messages)
+    verdicts = [None] * count
     with open(work + '/eve.json') as f:
         for line in f:
             if '"alert"' in line or '"drop"' in line:

@@ -11,6 +11,8 @@
 
 Each finding is one JSON line in FILE, with seed, number and bytes; `--again FILE` runs these messages only. Exit code 1: there are
 findings that `known` of the protocol does not list as documented limits. Exit code 77: no endpoint can run. Needs root.
+
+The protocols whose replies decide what the client's bytes mean (smtp, ftp) are run by dialogue.py: every message goes to every endpoint.
 """
 import argparse
 import collections
@@ -23,6 +25,7 @@ import tempfile
 import time
 
 import core
+import dialogue
 import protocols
 
 SAMPLE = 2000
@@ -71,12 +74,7 @@ def messages_of(name, protocol, arguments):
         with open(arguments.again) as f:
             lines = [json.loads(line) for line in f]
         return [core.from_json(line['message']) for line in lines if line.get('protocol', name) == name]
-    path = f'{core.HERE}/cases/{name}.jsonl'
-    cases = []
-    if os.path.exists(path):
-        with open(path) as f:
-            cases = [core.from_json(json.loads(line)['message']) for line in f]
-    return cases + [protocol.generate(number, arguments.seed) for number in range(arguments.messages)]
+    return core.cases(name) + [protocol.generate(number, arguments.seed) for number in range(arguments.messages)]
 
 
 def is_candidate(m, verdict):
@@ -85,6 +83,8 @@ def is_candidate(m, verdict):
 
 def find(name, protocol, arguments, folder, out):
     """Runs one protocol. The number of findings that are no documented limit; None: no endpoint can run."""
+    if protocol.dialogue:
+        return dialogue.find(name, protocol, arguments, folder, out, prepare, report)
     begin = time.monotonic()
     messages = messages_of(name, protocol, arguments)
     verdicts = core.replay(arguments.sluice, messages, protocol.rules, folder, [*protocol.settings, *arguments.set])
@@ -119,12 +119,12 @@ def class_of(m, verdict):
     return f'{m.place} dropped too late' if verdict.late else f'{m.place} not stopped'
 
 
-def report(name, protocol, messages, verdicts, findings, out):
+def report(name, protocol, messages, verdicts, findings, out, to_json=core.to_json):
     classes, features, known = collections.Counter(), collections.defaultdict(collections.Counter), collections.Counter()
     for n, endpoints in findings.items():
         m = messages[n]
         limit = protocol.known(m, endpoints)
-        line = {'protocol': name, 'class': class_of(m, verdicts[n]), 'endpoints': endpoints, 'limit': limit, 'message': core.to_json(m)}
+        line = {'protocol': name, 'class': class_of(m, verdicts[n]), 'endpoints': endpoints, 'limit': limit, 'message': to_json(m)}
         out.write(json.dumps(line) + '\n')
         if limit:
             known[limit] += 1

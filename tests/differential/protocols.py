@@ -4,10 +4,14 @@ import dns_queries
 import dns_resolvers
 import dns_responses
 import dns_servers
+import ftp_servers
+import ftp_sessions
 import http_clients
 import http_requests
 import http_responses
 import http_servers
+import smtp_servers
+import smtp_sessions
 import tls_hellos
 import tls_servers
 
@@ -18,6 +22,7 @@ class Protocol:
     An endpoint is a subclass of core.Endpoint with start(), stop(), and understand(messages): a list that says of each message whether the endpoint
     read its forbidden word at its place (of a benign message: served it)."""
     rules, settings = '', ()
+    dialogue = False  # run by dialogue.py: messages are sessions, and understand() also returns their records
 
     def endpoints(self, nightly):
         """The classes of the endpoints. `nightly`: with those that are large or slow."""
@@ -85,10 +90,26 @@ class TlsHellos(Protocol):
         return tls_hellos.limit(m)
 
 
+class Smtp(Protocol):
+    dialogue, rules, generate = True, smtp_sessions.RULES, staticmethod(smtp_sessions.generate)
+
+    def endpoints(self, nightly):
+        return smtp_servers.SERVERS if nightly else smtp_servers.LIGHT
+
+
+class Ftp(Protocol):
+    dialogue, rules, generate = True, ftp_sessions.RULES, staticmethod(ftp_sessions.generate)
+
+    def endpoints(self, nightly):
+        return ftp_servers.SERVERS if nightly else ftp_servers.LIGHT
+
+
 PROTOCOLS = {
     'http-requests': HttpRequests(),
     'http-responses': HttpResponses(),
     'dns': DnsQueries(),
     'dns-responses': DnsResponses(),
     'tls': TlsHellos(),
+    'smtp': Smtp(),
+    'ftp': Ftp(),
 }
